@@ -1,0 +1,45 @@
+import type { Logger } from 'pino';
+import type { GatewayClient } from '../clients/gateway.ts';
+import type { MonitoringClient } from '../clients/monitoring.ts';
+import type { Store } from '../store/store.ts';
+import type { Command } from './command.ts';
+import type { Invocation, Person, Place, Platform, Reply } from './platform.ts';
+
+/** What the bot may be told by the operator. */
+export interface BotSettings {
+  /** Model of `/ask` when none is named; the catalog's first text model when undefined. */
+  askModel: string | undefined;
+  askSystemPrompt: string | undefined;
+  /** An answer with no new text for so long is ended with a note. */
+  askStallMs: number;
+  /** Channels that hear every alert. */
+  alertPlaces: Place[];
+  alertPollMs: number;
+}
+
+export interface Bot {
+  readonly commands: readonly Command[];
+  /** The one door: checks, refuses repeats, runs the command. Never throws; every error becomes a card. */
+  handle(invocation: Invocation): Promise<Reply>;
+  /** Whether a thread is one of ours, so that a plain message in it is a question. */
+  isConversation(place: Place, thread: string): Promise<boolean>;
+  /** Starts watching and sending alerts through these platforms, which are started. */
+  start(platforms: readonly Platform[]): Promise<void>;
+  /** Ends answers under way with a note, and stops watching and sending. */
+  stop(): Promise<void>;
+}
+
+/** What a command's `run` is given besides its input. */
+export interface Call {
+  invocation: Invocation;
+  place: Place;
+  person: Person;
+}
+
+export interface BotOptions {
+  store: Store;
+  gateway: GatewayClient;
+  monitoring: MonitoringClient;
+  settings: BotSettings;
+  log: Logger;
+}

@@ -1,0 +1,23 @@
+/**
+ * A message of Askwatch's own, in no platform's words. All text is plain text: a platform escapes every character that
+ * means something to it, so nothing in a name, target or error can ping, link or format.
+ */
+export interface Card {
+  tone: 'good' | 'bad' | 'warning' | 'info';
+  title: string;
+  parts: CardPart[];
+  footer?: string;
+}
+
+export type CardPart =
+  | { kind: 'text'; text: string }
+  | { kind: 'facts'; facts: Fact[] }
+  | { kind: 'table'; columns: string[]; rows: string[][] }
+  /** Something to type or copy, shown as it is in a fixed-width font. */
+  | { kind: 'code'; text: string };
+
+export interface Fact {
+  label: string;
+  /** A moment is shown in the reader's own time zone where the platform can. */
+  value: string | { atMs: number };
+}

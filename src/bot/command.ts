@@ -1,0 +1,72 @@
+import { z } from 'zod';
+import type { Call } from './bot.ts';
+import type { Reply } from './platform.ts';
+
+/**
+ * A command, declared once; platforms, help, manifests and the README are made from it.
+ * `input` is flat: texts, whole numbers, booleans and choices, each with `.describe()`.
+ */
+export interface Command<Input extends z.ZodObject = z.ZodObject> {
+  /** What is typed after the slash: `ask`, `monitor add`. */
+  name: string;
+  /** One line for help texts, at most 100 characters (Discord's limit for descriptions). */
+  summary: string;
+  input: Input;
+  run(input: z.output<Input>, call: Call): Promise<Reply>;
+}
+
+/** Declares a command, so that `run` sees the type of its own input. */
+export function command<Input extends z.ZodObject>(declaration: Command<Input>): Command {
+  return declaration as unknown as Command;
+}
+
+/** One input of a command, in words every platform can use. */
+export interface Field {
+  name: string;
+  description: string;
+  kind: 'text' | 'integer' | 'boolean' | 'choice';
+  required: boolean;
+  choices: string[];
+  min?: number;
+  max?: number;
+}
+
+interface FieldJsonSchema {
+  type?: string;
+  enum?: string[];
+  description?: string;
+  minimum?: number;
+  maximum?: number;
+}
+
+/** The inputs of a command in declared order, read from its schema. */
+export function fieldsOf(declared: Command): Field[] {
+  const schema = z.toJSONSchema(declared.input, { io: 'input' }) as {
+    properties?: Record<string, FieldJsonSchema>;
+    required?: string[];
+  };
+  return Object.entries(schema.properties ?? {}).map(([name, property]) => ({
+    name,
+    description: property.description ?? '',
+    kind: kindOf(property),
+    required: schema.required?.includes(name) ?? false,
+    choices: property.enum ?? [],
+    ...(property.minimum === undefined ? {} : { min: property.minimum }),
+    ...(property.maximum === undefined ? {} : { max: property.maximum }),
+  }));
+}
+
+function kindOf(property: FieldJsonSchema): Field['kind'] {
+  if (property.enum) return 'choice';
+  if (property.type === 'integer') return 'integer';
+  if (property.type === 'boolean') return 'boolean';
+  return 'text';
+}
+
+/** How a command is typed: `/monitor add <target> [name] [type]`. */
+export function usageOf(declared: Command): string {
+  const inputs = fieldsOf(declared).map(({ name, required }) =>
+    required ? `<${name}>` : `[${name}]`,
+  );
+  return [`/${declared.name}`, ...inputs].join(' ');
+}

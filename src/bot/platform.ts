@@ -1,0 +1,102 @@
+import type { Bot } from './bot.ts';
+import type { Card } from './card.ts';
+
+export const PLATFORM_NAMES = ['slack', 'discord', 'console'] as const;
+export type PlatformName = (typeof PLATFORM_NAMES)[number];
+
+/** A channel (or direct conversation) of a platform, by the platform's own id. */
+export interface Place {
+  platform: PlatformName;
+  channel: string;
+}
+
+/** The one-word form of a place, as in `ALERT_CHANNELS`: `slack:C0123`. */
+export const placeKey = (place: Place) => `${place.platform}:${place.channel}`;
+
+/** A place from its one-word form; `undefined` when it is none. */
+export function parsePlace(text: string): Place | undefined {
+  const [name = '', ...rest] = text.split(':');
+  const platform = PLATFORM_NAMES.find((known) => known === name);
+  const channel = rest.join(':');
+  return platform && channel !== '' ? { platform, channel } : undefined;
+}
+
+/** Who said it. `name` is for showing only; it can hold anything. */
+export interface Person {
+  id: string;
+  name: string;
+}
+
+/** Something a person said to Askwatch, from a slash command, a mention, a message in a thread or a button. */
+export interface Invocation {
+  /** The same for every delivery of one gesture, however often the platform repeats it; unique across platforms. */
+  id: string;
+  /** A typed line such as `/monitor add https://example.com name="Shop"`, or a command with values already apart. */
+  request: { line: string } | { command: string; values: Record<string, unknown> };
+  place: Place;
+  /** The thread it was said in; absent at the top level of a channel. */
+  thread?: string;
+  person: Person;
+}
+
+/** What a platform shows for an invocation. */
+export type Reply =
+  /** This gesture was handled before: show nothing. */
+  | { kind: 'nothing' }
+  /** `private`: only the person who asked sees it, where the platform can. */
+  | { kind: 'card'; card: Card; private: boolean }
+  | Answer;
+
+/**
+ * An answer that is yet to be generated. Nothing has happened when this is returned: the platform first opens the thread
+ * in which to show it, then reads `stream` once.
+ */
+export interface Answer {
+  kind: 'answer';
+  question: string;
+  private: boolean;
+  /**
+   * The answer as it comes. Never throws; the last part is always `end`. `thread` is the key under which it is
+   * remembered; without one (a private answer) it is not. Aborting `signal` ends it early with a note.
+   */
+  stream(thread: string | undefined, signal?: AbortSignal): AsyncIterable<AnswerPart>;
+}
+
+export type AnswerPart =
+  /** The next piece of text, Markdown as models write it: hostile until rendered. */
+  | { kind: 'text'; text: string }
+  /** The end. `note`, when there is one, says why the answer stopped short and what to do; `footer` is model and time. */
+  | { kind: 'end'; note?: string; footer: string };
+
+/** A message of ours on a platform: what is needed to change it later, and the thread under it. */
+export interface PostedMessage {
+  message: string;
+  thread: string;
+}
+
+/** A chat platform, as the bot sees it. */
+export interface Platform {
+  readonly name: PlatformName;
+  /**
+   * Connects and hands everything people say to `bot.handle`. Resolves once it can receive and post.
+   * Throws `PlatformStartError` when the platform refuses for good.
+   */
+  start(bot: Bot): Promise<void>;
+  /** Takes nothing new, waits for answers under way to be shown, and disconnects. */
+  stop(): Promise<void>;
+  /**
+   * Posts a card as a new message of a channel. The same `id` is posted once where the platform lets us check:
+   * `attempted` says that an earlier try may have gone through. Throws `DeliveryError`.
+   */
+  post(post: {
+    channel: string;
+    card: Card;
+    id: string;
+    attempted: boolean;
+  }): Promise<PostedMessage>;
+  /** Changes a message posted earlier. Throws `DeliveryError`. */
+  update(channel: string, posted: PostedMessage, card: Card): Promise<void>;
+}
+
+/** State a platform keeps for itself, handed to it by the composition root. */
+export type { Collection } from '../store/store.ts';

@@ -1,0 +1,48 @@
+/** A call to one of the two services did not get its answer. */
+export abstract class CallError extends Error {}
+
+/** The service did not answer, or stopped sending, within the time allowed. */
+export class TimeoutError extends CallError {
+  override name = 'TimeoutError' as const;
+}
+
+/** The service could not be reached, or the connection broke. */
+export class NetworkError extends CallError {
+  override name = 'NetworkError' as const;
+}
+
+/** The service refused: an answer of 400 or more. `message` is the service's own sentence where it sent one. */
+export class StatusError extends CallError {
+  override name = 'StatusError' as const;
+  readonly status: number;
+  /** The error body's `code`, such as `rate_limit_exceeded`. */
+  readonly code: string | undefined;
+  /** The error body's `param`: the field at fault. */
+  readonly param: string | undefined;
+  /** What `Retry-After` asked for. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(
+    message: string,
+    details: { status: number; code?: string; param?: string; retryAfterMs?: number },
+  ) {
+    super(message);
+    this.status = details.status;
+    this.code = details.code;
+    this.param = details.param;
+    this.retryAfterMs = details.retryAfterMs;
+  }
+}
+
+/** A streamed answer broke after it began: the connection ended without `[DONE]`, or the service sent an error event. */
+export class StreamCutError extends CallError {
+  override name = 'StreamCutError' as const;
+}
+
+/**
+ * The answer arrived but is not what the contract says: not JSON, wrong shape, too large.
+ * Not a `CallError`: the call itself went well, and repeating it will not help.
+ */
+export class ContractError extends Error {
+  override name = 'ContractError' as const;
+}

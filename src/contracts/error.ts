@@ -1,0 +1,45 @@
+import { z } from 'zod';
+
+/**
+ * The body of every error answer of both services.
+ * Our choice: both contracts leave it open ("not shown"); this is the shape the common chat-completions
+ * clients read (`error.message`, `type`, `param`, `code`), and one shape for both services is enough.
+ */
+export const ErrorBody = z.object({
+  error: z.object({
+    /** One or two sentences: what happened and what to do next. */
+    message: z.string(),
+    type: z.string(),
+    /** The request field at fault, as a path such as `messages.2.role`; null when none is. */
+    param: z.string().nullish(),
+    code: z.string().nullish(),
+  }),
+});
+export type ErrorBody = z.infer<typeof ErrorBody>;
+
+/**
+ * The error codes the two services use, so that a caller can act on one without reading the sentence.
+ * Our choice: names follow those that OpenAI-style clients already know, where one exists.
+ */
+export const ErrorCode = {
+  invalidJson: 'invalid_json',
+  invalidValue: 'invalid_value',
+  missingField: 'missing_required_parameter',
+  unknownField: 'unknown_parameter',
+  missingKey: 'missing_api_key',
+  invalidKey: 'invalid_api_key',
+  conflictingKeys: 'conflicting_api_keys',
+  notFound: 'not_found',
+  methodNotAllowed: 'method_not_allowed',
+  modelNotFound: 'model_not_found',
+  modelNotSupported: 'model_not_supported',
+  contextLengthExceeded: 'context_length_exceeded',
+  bodyTooLarge: 'request_too_large',
+  unsupportedMediaType: 'unsupported_media_type',
+  rateLimited: 'rate_limit_exceeded',
+  targetNotAllowed: 'target_not_allowed',
+  unavailable: 'service_unavailable',
+  upstreamError: 'upstream_error',
+  upstreamTimeout: 'upstream_timeout',
+  internal: 'internal_error',
+} as const;

@@ -1,0 +1,174 @@
+import { z } from 'zod';
+
+const PREFIX = '/api/v1/public';
+
+/** Paths of the monitoring service. Source: monitoring contract, "Endpoints". */
+export const MonitoringPath = {
+  monitors: `${PREFIX}/monitors`,
+  push: `${PREFIX}/push/:token`,
+} as const;
+
+/** Path of one heartbeat's push endpoint. */
+export const pushPath = (token: string) => `${PREFIX}/push/${encodeURIComponent(token)}`;
+
+/**
+ * The kinds of check. HTTP, KEYWORD and DNS are the contract's.
+ * Our choice: HEARTBEAT is an addition: a monitor that is UP while its job pings it.
+ */
+export const CheckType = z.enum(['HTTP', 'KEYWORD', 'DNS', 'HEARTBEAT']);
+export type CheckType = z.infer<typeof CheckType>;
+
+/**
+ * The statuses our service gives. The contract shows `UP` and leaves the rest open.
+ * Our choice: these five; a new monitor is UP (presumed) until checked; a client keeps any other text as it is.
+ */
+export const MonitorStatus = z.enum(['UP', 'DOWN', 'PAUSED', 'MAINTENANCE', 'DEGRADED']);
+export type MonitorStatus = z.infer<typeof MonitorStatus>;
+
+/** An ISO 8601 time in UTC, such as `2026-12-01T09:30:00.000Z`. */
+const UtcTime = z.iso.datetime();
+
+/**
+ * A monitor in the list. The first six fields are the contract's.
+ * Our choice: the others are additions, all optional: a list without them is a good list.
+ */
+export const Monitor = z.object({
+  id: z.string().min(1),
+  name: z.string(),
+  check_type: z.string(),
+  target: z.string(),
+  status: z.string().min(1),
+  interval_seconds: z.number().positive(),
+  /** When `status` last changed. */
+  status_changed_at: UtcTime.optional(),
+  /** How often `status` has changed; tells "down and back" from "nothing happened" between two looks. */
+  status_changes: z.int().nonnegative().optional(),
+  /** Why it is not UP, in words a person understands. */
+  status_reason: z.string().optional(),
+  last_checked_at: UtcTime.nullable().optional(),
+  /** How long the last check took. */
+  response_time_ms: z.number().nonnegative().nullable().optional(),
+});
+export type Monitor = z.infer<typeof Monitor>;
+
+export const MonitorList = z.object({
+  count: z.int().nonnegative(),
+  monitors: z.array(Monitor),
+});
+export type MonitorList = z.infer<typeof MonitorList>;
+
+/** Shortest and longest time between checks, and the one taken when none is given. */
+export const IntervalSeconds = { min: 5, max: 86_400, default: 60 } as const;
+
+const interval = z
+  .int()
+  .min(IntervalSeconds.min)
+  .max(IntervalSeconds.max)
+  .default(IntervalSeconds.default);
+
+/** Must stay under the interval, or checks of one monitor would overlap. */
+const timeout = z.int().min(1).max(60).optional();
+
+/**
+ * `200`, `2xx`-style ranges and lists: `200-299,401`.
+ */
+const ExpectedStatus = z
+  .string()
+  .regex(/^\d{3}(-\d{3})?(,\d{3}(-\d{3})?)*$/, 'write codes and ranges like 200-299,401')
+  .default('200-299');
+
+const http = {
+  interval_seconds: interval,
+  timeout_seconds: timeout,
+  method: z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']).default('GET'),
+  expected_status: ExpectedStatus,
+};
+
+/**
+ * Check-specific settings, by kind of check. `target_keyword` is the contract's; it is required for KEYWORD.
+ * Our choice: all other keys are additions with a default; a key that is not listed is a 400 that names it.
+ */
+export const HttpConfig = z.strictObject(http);
+export const KeywordConfig = z.strictObject({
+  ...http,
+  target_keyword: z.string().min(1).max(1000),
+  case_sensitive: z.boolean().default(true),
+  /** DOWN when the keyword is there, not when it is missing. */
+  inverted: z.boolean().default(false),
+});
+export const DnsConfig = z.strictObject({
+  interval_seconds: interval,
+  timeout_seconds: timeout,
+  record_type: z
+    .enum(['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'NS', 'SRV', 'CAA', 'SOA', 'PTR'])
+    .default('A'),
+  /** Values that must all be among the answers; none asked for means any answer will do. */
+  expected: z.array(z.string().min(1).max(500)).max(50).default([]),
+  /** `ip` or `ip:port` of the resolver to ask; the system's when absent. */
+  resolver: z.string().max(100).optional(),
+});
+export const HeartbeatConfig = z.strictObject({
+  /** A ping is expected at least this often. */
+  period_seconds: z
+    .int()
+    .min(IntervalSeconds.min)
+    .max(366 * 86_400)
+    .default(86_400),
+  /** How late a ping may be. */
+  grace_seconds: z
+    .int()
+    .min(1)
+    .max(30 * 86_400)
+    .default(3600),
+});
+export type HttpConfig = z.infer<typeof HttpConfig>;
+export type KeywordConfig = z.infer<typeof KeywordConfig>;
+export type DnsConfig = z.infer<typeof DnsConfig>;
+export type HeartbeatConfig = z.infer<typeof HeartbeatConfig>;
+
+const name = z.string().trim().min(1).max(200);
+const target = z.string().trim().min(1).max(2048);
+
+/**
+ * The body of POST /monitors.
+ * Our choice: `name`, `target` and `check_type` are required and `config` is optional, except that KEYWORD needs its
+ * keyword; for HEARTBEAT the target is a word for the job, shown in lists.
+ */
+export const MonitorCreate = z.discriminatedUnion('check_type', [
+  z.strictObject({
+    check_type: z.literal('HTTP'),
+    name,
+    target,
+    config: HttpConfig.prefault({}),
+  }),
+  z.strictObject({ check_type: z.literal('KEYWORD'), name, target, config: KeywordConfig }),
+  z.strictObject({ check_type: z.literal('DNS'), name, target, config: DnsConfig.prefault({}) }),
+  z.strictObject({
+    check_type: z.literal('HEARTBEAT'),
+    name,
+    target,
+    config: HeartbeatConfig.prefault({}),
+  }),
+]);
+export type MonitorCreate = z.infer<typeof MonitorCreate>;
+/** What a caller writes: settings with a default may be left out. */
+export type MonitorCreateInput = z.input<typeof MonitorCreate>;
+
+/**
+ * The answer 201 to a create. The first six fields are the contract's.
+ * Our choice: `push_url` is added for HEARTBEAT and shown this once; its token is the credential.
+ */
+export const MonitorCreated = z.object({
+  id: z.string().min(1),
+  name: z.string(),
+  check_type: z.string(),
+  target: z.string(),
+  status: z.string().min(1),
+  created_at: UtcTime,
+  interval_seconds: z.number().positive().optional(),
+  push_url: z.url().optional(),
+});
+export type MonitorCreated = z.infer<typeof MonitorCreated>;
+
+/** The answer 200 to a ping. Our choice: the contract does not show it. */
+export const PushAnswer = z.object({ ok: z.literal(true) });

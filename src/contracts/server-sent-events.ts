@@ -1,0 +1,20 @@
+/**
+ * The wire form of a streamed answer.
+ * Our choice: the gateway contract does not show it, so it is the `chat.completion.chunk` convention: one
+ * `data:` event a chunk, then `data: [DONE]`. A stream that ends without `[DONE]` was cut.
+ */
+export const STREAM_DONE = '[DONE]';
+
+/** Media type of a streamed answer. */
+export const EVENT_STREAM = 'text/event-stream';
+
+/** One event carrying `value` as JSON; JSON has no raw line break, so one `data:` line always holds it. */
+export function dataEvent(value: unknown): string {
+  return `data: ${JSON.stringify(value)}\n\n`;
+}
+
+/** The event that says the stream is whole. */
+export const DONE_EVENT = `data: ${STREAM_DONE}\n\n`;
+
+/** A comment, which clients skip: it keeps proxies from closing a connection that waits. */
+export const PING_COMMENT = ': ping\n\n';

@@ -1,0 +1,67 @@
+import { ErrorCode } from '../contracts/error.ts';
+import { HttpError } from './errors.ts';
+import type { KeyInfo, Keys } from './keys.ts';
+import { createRateLimit, rateLimitHeaders } from './rate-limit.ts';
+import type { HttpRequest } from './server.ts';
+
+/** Failed tries per address and minute; beyond them the answer is 429. */
+const FAILURES_PER_MINUTE = 60;
+
+/** Finds out whose request this is, or throws the 401 or 429. */
+export type Authenticate = (request: HttpRequest) => KeyInfo;
+
+/**
+ * Reads the key of a request from `Authorization: Bearer` and, where allowed, `X-API-Key`.
+ * Two different keys in one request are refused: which one counts would be a guess.
+ */
+export function createAuthentication(
+  keys: Keys,
+  options: { acceptApiKeyHeader: boolean },
+): Authenticate {
+  const failures = createRateLimit({ limit: FAILURES_PER_MINUTE, windowMs: 60_000 });
+
+  function refuse(request: HttpRequest, code: string, message: string): never {
+    const verdict = failures.take(request.ip);
+    if (!verdict.allowed) {
+      throw new HttpError(
+        429,
+        ErrorCode.rateLimited,
+        'Too many requests without a valid key from this address. Wait a minute.',
+        { headers: rateLimitHeaders(verdict) },
+      );
+    }
+    throw new HttpError(401, code, message, { headers: { 'www-authenticate': 'Bearer' } });
+  }
+
+  return (request) => {
+    const bearer = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
+    const header = options.acceptApiKeyHeader ? request.headers['x-api-key'] : undefined;
+    const apiKey = Array.isArray(header) ? header[0] : header;
+    if (bearer && apiKey && bearer !== apiKey) {
+      refuse(
+        request,
+        ErrorCode.conflictingKeys,
+        'Authorization and X-API-Key carry different keys. Send one of them.',
+      );
+    }
+    const key = bearer ?? apiKey;
+    if (!key) {
+      refuse(
+        request,
+        ErrorCode.missingKey,
+        options.acceptApiKeyHeader
+          ? 'This needs an API key. Send it as X-API-Key or as Authorization: Bearer <key>.'
+          : 'This needs an API key. Send it as Authorization: Bearer <key>.',
+      );
+    }
+    const caller = keys.verify(key);
+    if (!caller) {
+      refuse(
+        request,
+        ErrorCode.invalidKey,
+        `This is not a valid key of the ${keys.service} service. Check it, or create a new one with: npx askwatch keys create --service ${keys.service} --name <name>`,
+      );
+    }
+    return caller;
+  };
+}

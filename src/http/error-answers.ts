@@ -1,0 +1,104 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { z } from 'zod';
+import { type ErrorBody, ErrorCode } from '../contracts/error.ts';
+import { HttpError } from './errors.ts';
+
+/** Turns whatever a handler threw into the contracts' error body; what we did not expect is told to the log only. */
+export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const known = asHttpError(error);
+  if (known.status >= 500) request.log.error({ err: error }, 'request failed');
+  reply.code(known.status).headers(known.headers).send(errorBody(known));
+}
+
+/** The error body of the contracts for a refusal. */
+export function errorBody(error: HttpError): ErrorBody {
+  const { message, type, param, code } = error;
+  return { error: { message, type, param, code } };
+}
+
+/** The refusal that an error stands for; an unknown error is a 500 without details. */
+export function asHttpError(error: unknown): HttpError {
+  if (error instanceof HttpError) return error;
+  const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
+  switch (code) {
+    case 'FST_ERR_CTP_BODY_TOO_LARGE':
+      return new HttpError(
+        413,
+        ErrorCode.bodyTooLarge,
+        'The request body is too large. Send less.',
+      );
+    case 'FST_ERR_CTP_INVALID_MEDIA_TYPE':
+      return new HttpError(
+        415,
+        ErrorCode.unsupportedMediaType,
+        'Send the body as JSON, with the header Content-Type: application/json.',
+      );
+    case 'FST_ERR_CTP_EMPTY_JSON_BODY':
+      return new HttpError(400, ErrorCode.invalidJson, 'The body is empty. Send a JSON object.');
+    case 'FST_ERR_CTP_INVALID_JSON_BODY':
+      return new HttpError(400, ErrorCode.invalidJson, 'The body is not valid JSON.');
+    default:
+  }
+  if (typeof statusCode === 'number' && statusCode >= 400 && statusCode < 500) {
+    return new HttpError(statusCode, ErrorCode.invalidValue, (error as Error).message);
+  }
+  return new HttpError(
+    500,
+    ErrorCode.internal,
+    'Something went wrong in the service. Try again; the log has the details under this x-request-id.',
+  );
+}
+
+/**
+ * The 400 for a body, query or path that does not fit its schema: names the field by its path and says what is
+ * allowed. `input` is what was sent; it decides between "missing" and "wrong" and never stands in the answer.
+ */
+export function validationError(
+  issues: readonly z.core.$ZodIssue[],
+  input: unknown,
+  part = 'body',
+): HttpError {
+  const issue = mostSpecific(issues);
+  if (!issue) return new HttpError(400, ErrorCode.invalidValue, `The ${part} is not valid.`);
+  if (issue.code === 'unrecognized_keys') {
+    const param = [...issue.path, issue.keys[0]].join('.');
+    return new HttpError(400, ErrorCode.unknownField, `Unknown field '${param}'. Leave it out.`, {
+      param,
+    });
+  }
+  const param = issue.path.join('.');
+  if (param === '') {
+    return new HttpError(400, ErrorCode.invalidValue, `The ${part} must be a JSON object.`);
+  }
+  if (valueAt(input, issue.path) === undefined) {
+    return new HttpError(400, ErrorCode.missingField, `The field '${param}' is missing.`, {
+      param,
+    });
+  }
+  return new HttpError(400, ErrorCode.invalidValue, `Invalid '${param}': ${issue.message}.`, {
+    param,
+  });
+}
+
+/** Of a union's branches, the complaint that got furthest: it is about the branch that was meant. */
+function mostSpecific(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue | undefined {
+  const [issue] = issues;
+  if (issue?.code !== 'invalid_union' || issue.errors.length === 0) return issue;
+  const candidates = issue.errors
+    .map((branch) => mostSpecific(branch))
+    .filter((inner) => inner !== undefined);
+  const deepest = candidates.reduce<z.core.$ZodIssue | undefined>(
+    (best, inner) => (best === undefined || inner.path.length > best.path.length ? inner : best),
+    undefined,
+  );
+  return deepest && deepest.path.length > 0
+    ? { ...deepest, path: [...issue.path, ...deepest.path] }
+    : issue;
+}
+
+function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {
+  return path.reduce<unknown>(
+    (value, key) => (value as Record<PropertyKey, unknown> | null | undefined)?.[key],
+    input,
+  );
+}

@@ -1,0 +1,36 @@
+import { ErrorCode } from '../contracts/error.ts';
+
+/**
+ * A refusal that a caller can act on; the server turns it into the error body of the contracts.
+ * Any other error thrown in a handler is answered as a 500 that tells nothing and is logged.
+ */
+export class HttpError extends Error {
+  override name = 'HttpError' as const;
+  readonly status: number;
+  readonly code: string;
+  readonly type: string;
+  readonly param: string | null;
+  readonly headers: Record<string, string>;
+
+  constructor(
+    status: number,
+    code: string,
+    message: string,
+    options: {
+      type?: string;
+      param?: string | null;
+      headers?: Record<string, string>;
+      cause?: unknown;
+    } = {},
+  ) {
+    super(message, { cause: options.cause });
+    this.status = status;
+    this.code = code;
+    this.type = options.type ?? (status >= 500 ? 'server_error' : 'invalid_request_error');
+    this.param = options.param ?? null;
+    this.headers = options.headers ?? {};
+  }
+}
+
+/** The answer to a path or thing that is not there. */
+export const notFound = (message: string) => new HttpError(404, ErrorCode.notFound, message);

@@ -1,0 +1,153 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import swagger from '@fastify/swagger';
+import {
+  type FastifyBaseLogger,
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  fastify,
+  type RawServerDefault,
+} from 'fastify';
+import {
+  jsonSchemaTransform,
+  serializerCompiler,
+  type ZodTypeProvider,
+} from 'fastify-type-provider-zod';
+import type { Logger } from 'pino';
+import type { z } from 'zod';
+import { answerError, validationError } from './error-answers.ts';
+import { notFound } from './errors.ts';
+import { addMetrics, type Metrics } from './metrics.ts';
+
+/** The one HTTP server of the process; rooms add routes to it. Bodies, queries and answers are declared as zod schemas. */
+export type HttpServer = FastifyInstance<
+  RawServerDefault,
+  IncomingMessage,
+  ServerResponse,
+  FastifyBaseLogger,
+  ZodTypeProvider
+>;
+export type HttpRequest = FastifyRequest;
+export type HttpReply = FastifyReply;
+
+/** Says what is wrong, or that nothing is, by throwing or not. */
+export type ReadyCheck = () => Promise<void> | void;
+
+export interface ServerKit {
+  server: HttpServer;
+  metrics: Metrics;
+  /** Adds a part that `/readyz` asks; its name stands in the answer. */
+  addReadyCheck(name: string, check: ReadyCheck): void;
+  /** Adds a route whose request is handed on unread, for libraries that read it themselves. */
+  addRawRoute(
+    method: 'GET' | 'POST',
+    path: string,
+    handle: (request: IncomingMessage, response: ServerResponse) => void,
+  ): void;
+  /** Starts to listen; resolves to the address as `http://host:port`. */
+  listen(address: { host: string; port: number }): Promise<string>;
+  /** Stops taking connections and waits for answers under way. */
+  close(): Promise<void>;
+}
+
+/** Bytes of a request body when a route does not say otherwise. */
+const BODY_LIMIT_BYTES = 256 * 1024;
+
+/** How long a client may take to send its whole request. */
+const REQUEST_TIMEOUT_MS = 60_000;
+
+/**
+ * Builds the server with what every route shares: request ids, the contracts' error body, metrics, health and the
+ * OpenAPI document.
+ */
+export async function createServer(options: { log: Logger; version: string }): Promise<ServerKit> {
+  const server: HttpServer = fastify({
+    loggerInstance: options.log as FastifyBaseLogger,
+    // One line an answer comes from the hook below; Fastify's own two lines would say it twice.
+    disableRequestLogging: true,
+    bodyLimit: BODY_LIMIT_BYTES,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    http: { headersTimeout: 10_000, connectionsCheckingInterval: 1_000 },
+    keepAliveTimeout: 65_000,
+    forceCloseConnections: 'idle',
+    genReqId: () => randomUUID(),
+    routerOptions: { maxParamLength: 500 },
+  }).withTypeProvider<ZodTypeProvider>();
+
+  server.setValidatorCompiler(({ schema, httpPart }) => (data: unknown) => {
+    const result = (schema as z.ZodType).safeParse(data);
+    return result.success
+      ? { value: result.data }
+      : { error: validationError(result.error.issues, data, httpPart) };
+  });
+  server.setSerializerCompiler(serializerCompiler);
+  server.setErrorHandler(answerError);
+  server.setNotFoundHandler((request) => {
+    throw notFound(`There is nothing at ${request.method} ${request.url.split('?')[0]}.`);
+  });
+  server.addHook('onRequest', async (request, reply) => {
+    reply.header('x-request-id', request.id);
+  });
+  server.addHook('onResponse', async (request, reply) => {
+    request.log.debug(
+      {
+        method: request.method,
+        route: request.routeOptions.url ?? 'none',
+        status: reply.statusCode,
+        ms: Math.round(reply.elapsedTime),
+      },
+      'answered',
+    );
+  });
+  const metrics = addMetrics(server);
+
+  await server.register(swagger, {
+    openapi: { info: { title: 'Askwatch', version: options.version } },
+    transform: jsonSchemaTransform,
+  });
+  server.get('/openapi.json', { schema: { hide: true } }, () => server.swagger());
+
+  const readyChecks = new Map<string, ReadyCheck>();
+  server.get('/healthz', { schema: { hide: true } }, () => ({ ok: true }));
+  server.get('/readyz', { schema: { hide: true } }, async (_request, reply) => {
+    const parts = await Promise.all(
+      [...readyChecks].map(async ([name, check]) => {
+        try {
+          await check();
+          return [name, 'ok'] as const;
+        } catch (error) {
+          return [name, error instanceof Error ? error.message : String(error)] as const;
+        }
+      }),
+    );
+    const ready = parts.every(([, state]) => state === 'ok');
+    reply.code(ready ? 200 : 503);
+    return { ready, parts: Object.fromEntries(parts) };
+  });
+
+  return {
+    server,
+    metrics,
+    addReadyCheck: (name, check) => void readyChecks.set(name, check),
+    addRawRoute(method, path, handle) {
+      server.register(async (scope) => {
+        scope.removeAllContentTypeParsers();
+        scope.addContentTypeParser('*', (_request, _payload, done) => done(null));
+        scope.route({
+          method,
+          url: path,
+          schema: { hide: true },
+          handler: (request, reply) => {
+            reply.hijack();
+            handle(request.raw, reply.raw);
+          },
+        });
+      });
+    },
+    async listen({ host, port }) {
+      return await server.listen({ host, port });
+    },
+    close: () => server.close(),
+  };
+}

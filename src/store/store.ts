@@ -1,0 +1,75 @@
+import type { z } from 'zod';
+
+/**
+ * Durable state in three forms. Two engines keep it (`lowdb/`, later `postgres/`), held to one contract test.
+ * What an update or append has resolved survives kill -9 and power loss.
+ */
+export interface Store {
+  /** A collection of small documents. Ask for each name once, at start. */
+  collection<T>(declaration: CollectionDeclaration<T>): Collection<T>;
+  /** A journal. Ask for each name once, at start. */
+  journal<T extends JournalRecord>(declaration: JournalDeclaration<T>): Journal<T>;
+  /** Takes the lease, or gives `undefined` while another holder has it. */
+  lease(name: string, options: { ttlMs: number }): Promise<Lease | undefined>;
+  /** Writes something durable and small; rejects with the reason when the store cannot. For `/readyz`. */
+  check(): Promise<void>;
+  /** Waits for writes under way and gives the store free for another process. */
+  close(): Promise<void>;
+}
+
+export interface CollectionDeclaration<T> {
+  /** Lower-case words with hyphens. */
+  name: string;
+  schema: z.ZodType<T>;
+  /** Counts up when the schema changes in a way old documents do not fit. */
+  version: number;
+  /** Brings a document of an older version to this one; the result is checked against the schema. */
+  upgrade?: (old: unknown, fromVersion: number) => unknown;
+  /**
+   * When a document and its previous version are both unreadable: `refuse` rejects every use of it with
+   * `CorruptDocumentError` (keys, monitors, alerts), `forget` treats it as never written (conversations).
+   */
+  whenCorrupt: 'refuse' | 'forget';
+}
+
+/** Documents by id, any text of up to 500 characters; each is read, listed and updated atomically by itself. */
+export interface Collection<T> {
+  get(id: string): Promise<T | undefined>;
+  /** Every document, in no order that means anything. */
+  list(): Promise<Array<{ id: string; document: T }>>;
+  /**
+   * Replaces a document by what `change` makes of it: `undefined` removes it, the same object writes nothing.
+   * Updates of one id run one after another; `change` must not alter what it is given and may run again.
+   * Resolves to the document now stored, once it is durable. When writing fails, nothing has changed.
+   */
+  update(id: string, change: (current: T | undefined) => T | undefined): Promise<T | undefined>;
+}
+
+/** What a journal keeps at least: when it happened, Unix time in milliseconds. */
+export interface JournalRecord {
+  atMs: number;
+}
+
+export interface JournalDeclaration<T extends JournalRecord> {
+  /** Lower-case words with hyphens. */
+  name: string;
+  schema: z.ZodType<T>;
+}
+
+/** Append-only records in time order. */
+export interface Journal<T extends JournalRecord> {
+  /** Resolves once the record is durable; appends that come together share one fsync. */
+  append(record: T): Promise<void>;
+  /** Records with `fromMs <= atMs < toMs`, oldest first; an unreadable record is skipped and logged. */
+  read(range?: { fromMs?: number; toMs?: number }): AsyncIterable<T>;
+  /** Removes what is older, in whole days: records of the day of `beforeMs` stay. */
+  prune(beforeMs: number): Promise<void>;
+}
+
+export interface Lease {
+  /** Grows with every new holder; a write that carries an older one must be refused. */
+  readonly fence: number;
+  /** Aborts when the lease is lost or released. */
+  readonly signal: AbortSignal;
+  release(): Promise<void>;
+}

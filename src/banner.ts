@@ -1,0 +1,62 @@
+import { GatewayPath } from './contracts/gateway.ts';
+import { MonitoringPath } from './contracts/monitoring.ts';
+
+/** What a person is told once the program is ready. */
+export interface Banner {
+  version: string;
+  seconds: number;
+  url: string;
+  consoleOn: boolean;
+  /** Who answers questions. */
+  models: { provider: string; description?: string };
+  watching: string;
+  dataDir: string;
+  slack: boolean;
+  discord: boolean;
+  /** Keys made at the first start; they are shown here and never again. */
+  firstKeys: { gateway?: string; monitoring?: string };
+}
+
+/** Prints where everything is, to standard output; the log goes to standard error. */
+export function printBanner(banner: Banner): void {
+  process.stdout.write(`${[...overview(banner), ...keyLines(banner)].join('\n')}\n`);
+}
+
+function overview({ version, seconds, url, ...banner }: Banner): string[] {
+  const notConfigured = (name: string) => `not configured (see "${name}" in the README)`;
+  return [
+    `Askwatch ${version} is ready after ${seconds.toFixed(1)} s.`,
+    '',
+    `  Console     ${banner.consoleOn ? url : 'off'}`,
+    `  Models      ${banner.models.description ?? banner.models.provider}`,
+    `  Monitors    ${banner.watching}`,
+    `  Slack       ${banner.slack ? 'connected' : notConfigured('Slack')}`,
+    `  Discord     ${banner.discord ? 'connected' : notConfigured('Discord')}`,
+    `  Services    ${url}/v1 and ${url}/api/v1/public, described at ${url}/openapi.json`,
+    `  State       ${banner.dataDir}`,
+    '',
+  ];
+}
+
+function keyLines({ firstKeys: { gateway, monitoring }, url }: Banner): string[] {
+  if (!gateway && !monitoring) return [];
+  return [
+    'One API key for each service, shown this once. Keep them, or make others later with: npx askwatch keys create',
+    '',
+    ...(gateway
+      ? [
+          `  Model gateway       ${gateway}`,
+          `  curl ${url}${GatewayPath.chatCompletions} -H 'Authorization: Bearer ${gateway}' \\`,
+          `    -H 'Content-Type: application/json' -d '{"model":"small-4k","messages":[{"role":"user","content":"Hello"}]}'`,
+          '',
+        ]
+      : []),
+    ...(monitoring
+      ? [
+          `  Monitoring service  ${monitoring}`,
+          `  curl ${url}${MonitoringPath.monitors} -H 'X-API-Key: ${monitoring}'`,
+          '',
+        ]
+      : []),
+  ];
+}

@@ -1,0 +1,206 @@
+import { existsSync, readFileSync } from 'node:fs';
+import type { Logger } from 'pino';
+import { type Banner, printBanner } from './banner.ts';
+import { createBot } from './bot/bot.ts';
+import type { Platform } from './bot/platform.ts';
+import { createGatewayClient } from './clients/gateway.ts';
+import { createMonitoringClient } from './clients/monitoring.ts';
+import { isLoopback, readSettings, type Settings } from './config.ts';
+import { consoleCollection, createConsole } from './console/console.ts';
+import { readCatalog } from './gateway/catalog.ts';
+import { createGateway } from './gateway/gateway.ts';
+import { openControl } from './http/control.ts';
+import { openKeys } from './http/keys.ts';
+import { createServer, type ServerKit } from './http/server.ts';
+import { createLog } from './log.ts';
+import { createMonitoring } from './monitoring/monitoring.ts';
+import { startupSentence } from './startup-errors.ts';
+import { openLowdbStore } from './store/lowdb/lowdb-store.ts';
+
+/** What SIGTERM allows in all; whatever still hangs then is left. */
+const STOP_LIMIT_MS = 10_000;
+
+const { version } = JSON.parse(
+  readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+) as { version: string };
+
+await run();
+
+/** The program: starts, and stops at a signal or when a platform ends for good. */
+async function run(): Promise<void> {
+  const stops: Stop[] = [];
+  try {
+    // Variables already set win over the file.
+    if (existsSync('.env')) process.loadEnvFile('.env');
+    const settings = readSettings(process.env);
+    const log = createLog({ level: settings.logLevel, secrets: settings.secrets });
+    const end = endOnce(stops, log);
+    process.once('SIGTERM', () => void end());
+    process.once('SIGINT', () => void end());
+    process.once('unhandledRejection', (error) => {
+      log.fatal({ err: error }, 'a promise was rejected and nobody listened');
+      void end(error);
+    });
+    await start(settings, log, stops, end).catch(end);
+  } catch (error) {
+    process.stderr.write(`${startupSentence(error)}\n`);
+    process.exitCode = 1;
+  }
+}
+
+type Stop = () => Promise<unknown>;
+
+/** Ends the program: without an error with code 0, else with its sentence and code 1. */
+type End = (error?: unknown) => Promise<void>;
+
+/** Settings → store → services → clients → bot → platforms. What was started is stopped in reverse. */
+async function start(settings: Settings, log: Logger, stops: Stop[], end: End): Promise<void> {
+  const startedAtMs = performance.now();
+  const runs = (role: Parameters<typeof settings.roles.has>[0]) => settings.roles.has(role);
+  let ready = false;
+
+  const store = await openLowdbStore({ folder: settings.dataDir, log });
+  stops.push(() => store.close());
+  const keys = {
+    gateway: await openKeys(store, 'gateway'),
+    monitoring: await openKeys(store, 'monitoring'),
+  };
+  const control = await openControl({ folder: settings.dataDir, keys, log });
+  stops.push(() => control.close());
+
+  const kit = await createServer({ log, version });
+  stops.push(() => kit.close());
+  kit.addReadyCheck('start', () => {
+    if (!ready) throw new Error('still starting');
+  });
+  kit.addReadyCheck('store', () => store.check());
+
+  let url = '';
+  const gateway = runs('gateway')
+    ? await createGateway({
+        kit,
+        keys: keys.gateway,
+        catalog: await readCatalog(settings.catalogFile),
+        providers: settings.providers,
+        store,
+        log,
+      })
+    : undefined;
+  if (gateway) stops.push(() => gateway.close());
+  const monitoring = runs('monitoring')
+    ? await createMonitoring({
+        kit,
+        keys: keys.monitoring,
+        store,
+        allowPrivate: settings.allowPrivate,
+        baseUrl: () => url,
+        log,
+      })
+    : undefined;
+  if (monitoring) stops.push(() => monitoring.close());
+
+  const platforms = runs('bot') ? await createPlatforms(settings, kit, log, end) : [];
+  const consoleOn = runs('console') && isLoopback(settings.host);
+  if (consoleOn) {
+    const messages = store.collection(consoleCollection);
+    platforms.push(await createConsole({ kit, messages, log }));
+  }
+
+  url = await kit.listen(settings);
+  monitoring?.start();
+
+  if (runs('bot')) {
+    const { askStallMs } = settings.bot;
+    const gatewayClient = createGatewayClient({
+      ...(settings.gateway ?? { baseUrl: url, apiKey: keys.gateway.createTransient('bot') }),
+      stallMs: askStallMs,
+    });
+    const monitoringClient = createMonitoringClient(
+      settings.monitoring ?? { baseUrl: url, apiKey: keys.monitoring.createTransient('bot') },
+    );
+    stops.push(() => Promise.all([gatewayClient.close(), monitoringClient.close()]));
+    const bot = await createBot({
+      store,
+      gateway: gatewayClient,
+      monitoring: monitoringClient,
+      settings: settings.bot,
+      log,
+    });
+    stops.push(() => Promise.all(platforms.map((platform) => platform.stop())));
+    await Promise.all(platforms.map((platform) => platform.start(bot)));
+    stops.push(() => bot.stop());
+    await bot.start(platforms);
+  }
+
+  ready = true;
+  const banner: Banner = {
+    version,
+    seconds: (performance.now() - startedAtMs) / 1000,
+    url,
+    consoleOn,
+    models: gateway?.answering() ?? { provider: settings.gateway?.baseUrl ?? 'none' },
+    watching: monitoring ? 'the embedded service' : (settings.monitoring?.baseUrl ?? 'nothing'),
+    dataDir: settings.dataDir,
+    slack: settings.slack !== undefined && runs('bot'),
+    discord: settings.discord !== undefined && runs('bot'),
+    firstKeys: {},
+  };
+  for (const service of ['gateway', 'monitoring'] as const) {
+    if (runs(service) && keys[service].list().length === 0) {
+      banner.firstKeys[service] = (await keys[service].create('first key')).key;
+    }
+  }
+  printBanner(banner);
+}
+
+/**
+ * The chat platforms that are configured. Their libraries are loaded only then, and discord.js before Bolt: imported the
+ * other way round, Bolt's undici becomes the global one and Discord uploads break.
+ */
+async function createPlatforms(
+  settings: Settings,
+  kit: ServerKit,
+  log: Logger,
+  end: End,
+): Promise<Platform[]> {
+  const platforms: Platform[] = [];
+  const onFatal = (error: Error) => void end(error);
+  if (settings.discord) {
+    const { createDiscord } = await import('./discord/discord.ts');
+    platforms.push(await createDiscord({ ...settings.discord, log, onFatal }));
+  }
+  if (settings.slack) {
+    const { createSlack } = await import('./slack/slack.ts');
+    const slack = await createSlack({ ...settings.slack, log, onFatal });
+    for (const { method, path, handle } of slack.routes) kit.addRawRoute(method, path, handle);
+    platforms.push(slack);
+  }
+  return platforms;
+}
+
+function endOnce(stops: Stop[], log: Logger): End {
+  let ending = false;
+  return async (error) => {
+    if (ending) return;
+    ending = true;
+    if (error !== undefined) {
+      process.stderr.write(`${startupSentence(error)}\n`);
+      log.debug({ err: error }, 'ending because of this');
+    }
+    const limit = setTimeout(() => {
+      log.error('stopping took too long; leaving the rest');
+      process.exit(1);
+    }, STOP_LIMIT_MS);
+    let failed = error !== undefined;
+    for (const stop of stops.splice(0).reverse()) {
+      try {
+        await stop();
+      } catch (cause) {
+        failed = true;
+        log.error({ err: cause }, 'a part did not stop cleanly');
+      }
+    }
+    clearTimeout(limit);
+    process.exit(failed ? 1 : 0);
+  };
+}

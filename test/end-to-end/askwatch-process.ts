@@ -1,0 +1,93 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { onTestFinished } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+
+const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
+
+/** The built program running as a child, as an operator runs it. */
+export interface AskwatchProcess {
+  /** Where it listens, from its own banner. */
+  url: string;
+  /** The keys it showed at its first start on this folder. */
+  keys: { gateway?: string; monitoring?: string };
+  /** Standard output and standard error so far. */
+  output(): string;
+  pid: number;
+  /** Kills it with -9 and waits until it is gone. */
+  kill(): Promise<void>;
+  /** Asks it to stop; resolves to its exit code. */
+  stop(signal?: 'SIGTERM' | 'SIGINT'): Promise<number | null>;
+}
+
+/**
+ * Starts the built program and waits until it says that it is ready. No variable of the surrounding environment but
+ * PATH reaches it. It listens on a free port unless `env.PORT` is given, and is ended with the test.
+ */
+export async function startAskwatch(options: {
+  dataDir: string;
+  env?: Record<string, string>;
+}): Promise<AskwatchProcess> {
+  const child = spawnAskwatch(options);
+  const { output } = child;
+  await eventually(() => output().includes('is ready after') || child.exited(), {
+    withinMs: 30_000,
+    what: 'Askwatch to be ready',
+  });
+  if (child.exited()) throw new Error(`Askwatch ended instead of starting:\n${output()}`);
+  const url = /Services +(http:\S+)\/v1 /.exec(output())?.[1];
+  if (!url) throw new Error(`the banner names no address:\n${output()}`);
+  const gateway = /awg_[A-Za-z0-9]{40}/.exec(output())?.[0];
+  const monitoring = /awm_[A-Za-z0-9]{40}/.exec(output())?.[0];
+  return {
+    url,
+    keys: { ...(gateway ? { gateway } : {}), ...(monitoring ? { monitoring } : {}) },
+    output,
+    pid: child.pid,
+    async kill() {
+      child.signal('SIGKILL');
+      await child.exit;
+    },
+    async stop(signal = 'SIGTERM') {
+      child.signal(signal);
+      return await child.exit;
+    },
+  };
+}
+
+/** Starts the built program without waiting; for starts that are meant to fail. */
+export function spawnAskwatch(options: { dataDir: string; env?: Record<string, string> }) {
+  if (!existsSync(MAIN)) throw new Error('dist/ is missing: run npm test, which builds it first');
+  const child: ChildProcess = spawn(process.execPath, [MAIN], {
+    // Its working folder has no .env file.
+    cwd: options.dataDir,
+    env: {
+      PATH: process.env.PATH ?? '',
+      PORT: '0',
+      DATA_DIR: `${options.dataDir}/data`,
+      ...options.env,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let text = '';
+  child.stdout?.on('data', (data: Buffer) => {
+    text += data.toString();
+  });
+  child.stderr?.on('data', (data: Buffer) => {
+    text += data.toString();
+  });
+  const exit = new Promise<number | null>((resolve) => child.once('close', resolve));
+  const exited = () => child.exitCode !== null || child.signalCode !== null;
+  onTestFinished(async () => {
+    if (!exited()) child.kill('SIGKILL');
+    await exit;
+  });
+  return {
+    pid: child.pid ?? 0,
+    output: () => text,
+    exit,
+    exited,
+    signal: (signal: NodeJS.Signals) => void child.kill(signal),
+  };
+}

@@ -1,0 +1,139 @@
+import { describe, expect, test } from 'vitest';
+import { isLoopback, readSettings, SettingsError, variables } from '../src/config.ts';
+
+function problemsOf(env: Record<string, string>): string {
+  try {
+    readSettings(env);
+  } catch (error) {
+    if (error instanceof SettingsError) return error.message;
+    throw error;
+  }
+  return '';
+}
+
+describe('settings', () => {
+  test('none is needed', () => {
+    const settings = readSettings({});
+    expect(settings.host).toBe('127.0.0.1');
+    expect(settings.port).toBe(3000);
+    expect(settings.slack).toBeUndefined();
+    expect(settings.discord).toBeUndefined();
+    expect(settings.gateway).toBeUndefined();
+    expect([...settings.roles]).toEqual(['gateway', 'monitoring', 'bot', 'console']);
+    expect(settings.bot).toEqual({
+      askModel: undefined,
+      askSystemPrompt: undefined,
+      askStallMs: 60_000,
+      alertPlaces: [],
+      alertPollMs: 5_000,
+    });
+    expect(settings.allowPrivate).toEqual([]);
+  });
+
+  test('an empty variable counts as not set', () => {
+    expect(readSettings({ PORT: '', SLACK_BOT_TOKEN: ' ' })).toEqual(readSettings({}));
+  });
+
+  test('are read into the shape the program uses', () => {
+    const settings = readSettings({
+      SLACK_BOT_TOKEN: 'xoxb-1',
+      SLACK_APP_TOKEN: 'xapp-1',
+      DISCORD_TOKEN: 'd',
+      DISCORD_GUILD_ID: '123456789012345678',
+      DISCORD_MESSAGE_CONTENT: 'true',
+      GATEWAY_BASE_URL: 'https://models.example.com/',
+      GATEWAY_API_KEY: 'g',
+      MONITORING_BASE_URL: 'https://watch.example.com',
+      MONITORING_API_KEY: 'm',
+      ALERT_CHANNELS: 'slack:C1, discord:4567',
+      OPENAI_API_KEY: 'o',
+      OPENAI_BASE_URL: 'http://127.0.0.1:9000/v1',
+      MONITOR_ALLOW_PRIVATE: '127.0.0.1/32,::1/128',
+      ASKWATCH_ROLES: 'bot',
+    });
+    expect(settings.slack).toEqual({
+      botToken: 'xoxb-1',
+      appToken: 'xapp-1',
+      apiUrl: 'https://slack.com/api/',
+    });
+    expect(settings.discord).toMatchObject({ guildId: '123456789012345678', messageContent: true });
+    expect(settings.gateway).toEqual({ baseUrl: 'https://models.example.com', apiKey: 'g' });
+    expect(settings.bot.alertPollMs).toBe(15_000);
+    expect(settings.bot.alertPlaces).toEqual([
+      { platform: 'slack', channel: 'C1' },
+      { platform: 'discord', channel: '4567' },
+    ]);
+    expect(settings.providers).toEqual({
+      openai: { apiKey: 'o', baseUrl: 'http://127.0.0.1:9000/v1' },
+    });
+    expect(settings.allowPrivate).toEqual(['127.0.0.1/32', '::1/128']);
+    expect([...settings.roles]).toEqual(['bot']);
+  });
+
+  test.each([
+    ['PORT', { PORT: 'eighty' }],
+    ['PORT', { PORT: '70000' }],
+    ['SLACK_BOT_TOKEN', { SLACK_BOT_TOKEN: 'secret-value', SLACK_APP_TOKEN: 'xapp-1' }],
+    ['SLACK_APP_TOKEN', { SLACK_BOT_TOKEN: 'xoxb-1' }],
+    ['SLACK_BOT_TOKEN', { SLACK_APP_TOKEN: 'xapp-1' }],
+    [
+      'SLACK_SIGNING_SECRET',
+      { SLACK_BOT_TOKEN: 'xoxb-1', SLACK_APP_TOKEN: 'xapp-1', SLACK_SIGNING_SECRET: 's' },
+    ],
+    ['DISCORD_TOKEN', { DISCORD_GUILD_ID: '123456789012345678' }],
+    ['DISCORD_GUILD_ID', { DISCORD_TOKEN: 'd', DISCORD_GUILD_ID: 'my server' }],
+    ['DISCORD_MESSAGE_CONTENT', { DISCORD_MESSAGE_CONTENT: 'yes' }],
+    ['GATEWAY_API_KEY', { GATEWAY_BASE_URL: 'https://x.example.com' }],
+    ['GATEWAY_BASE_URL', { GATEWAY_API_KEY: 'g' }],
+    ['GATEWAY_BASE_URL', { GATEWAY_BASE_URL: 'x.example.com', GATEWAY_API_KEY: 'g' }],
+    ['GATEWAY_BASE_URL', { ASKWATCH_ROLES: 'bot,monitoring' }],
+    ['MONITORING_API_KEY', { MONITORING_BASE_URL: 'https://x.example.com' }],
+    ['MONITORING_BASE_URL', { ASKWATCH_ROLES: 'bot,gateway' }],
+    ['ASKWATCH_ROLES', { ASKWATCH_ROLES: 'bot,cat' }],
+    ['ASKWATCH_ROLES', { ASKWATCH_ROLES: 'gateway,console' }],
+    ['ASK_STALL_SECONDS', { ASK_STALL_SECONDS: '0' }],
+    ['ALERT_POLL_SECONDS', { ALERT_POLL_SECONDS: '0' }],
+    ['ALERT_CHANNELS', { ALERT_CHANNELS: 'C0123' }],
+    ['MONITOR_ALLOW_PRIVATE', { MONITOR_ALLOW_PRIVATE: '10.0.0.1' }],
+    ['OLLAMA_BASE_URL', { OLLAMA_BASE_URL: 'localhost' }],
+    ['LOG_LEVEL', { LOG_LEVEL: 'loud' }],
+    ['DATABASE_URL', { DATABASE_URL: 'postgres://u:p@localhost/a' }],
+  ])('a wrong %s is named, with what to do, and never its value', (name, env) => {
+    const problems = problemsOf(env);
+    expect(problems).toMatch(new RegExp(`^${name}: .{20,}`, 'm'));
+    expect(problems).not.toContain('secret-value');
+    expect(problems).not.toContain('u:p');
+  });
+
+  test('everything wrong is said at once', () => {
+    expect(problemsOf({ PORT: 'x', LOG_LEVEL: 'x' }).split('\n')).toHaveLength(2);
+  });
+
+  test('tokens and keys are known as secrets, other values are not', () => {
+    const { secrets } = readSettings({
+      OPENAI_API_KEY: 'sk-1',
+      PORT: '8080',
+      DISCORD_TOKEN: 'd-1',
+    });
+    expect(secrets.sort()).toEqual(['d-1', 'sk-1']);
+    for (const [name, { secret }] of Object.entries(variables)) {
+      expect([name, secret === true]).toEqual([
+        name,
+        /TOKEN|SECRET|API_KEY|DATABASE_URL/.test(name),
+      ]);
+    }
+  });
+
+  test.each([
+    ['127.0.0.1', true],
+    ['127.8.8.8', true],
+    ['::1', true],
+    ['localhost', true],
+    ['0.0.0.0', false],
+    ['::', false],
+    ['192.168.1.5', false],
+    ['example.com', false],
+  ])('%s is reachable from this machine only: %s', (host, loopback) => {
+    expect(isLoopback(host)).toBe(loopback);
+  });
+});

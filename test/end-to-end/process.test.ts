@@ -1,0 +1,213 @@
+import { execFile } from 'node:child_process';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { spawnAskwatch, startAskwatch } from './askwatch-process.ts';
+
+const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
+
+async function runCli(dataDir: string, ...args: string[]) {
+  return await promisify(execFile)(process.execPath, [CLI, ...args], {
+    cwd: dataDir,
+    env: { PATH: process.env.PATH ?? '', DATA_DIR: `${dataDir}/data` },
+  }).then(
+    ({ stdout }) => ({ code: 0, output: stdout }),
+    (error: { code: number; stdout: string; stderr: string }) => ({
+      code: error.code,
+      output: error.stdout + error.stderr,
+    }),
+  );
+}
+
+const models = (url: string, key: string) =>
+  fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
+
+describe('a start without any setting', () => {
+  test('shows one key for each service once, both work, and a restart shows none', async () => {
+    const dataDir = await temporaryFolder();
+    const first = await startAskwatch({ dataDir });
+    expect((await models(first.url, first.keys.gateway ?? '')).status).toBe(200);
+    const list = await fetch(`${first.url}/api/v1/public/monitors`, {
+      headers: { 'x-api-key': first.keys.monitoring ?? '' },
+    });
+    expect(await list.json()).toEqual({ count: 0, monitors: [] });
+    expect(await first.stop()).toBe(0);
+
+    const second = await startAskwatch({ dataDir });
+    expect(second.keys).toEqual({});
+    expect(second.output()).not.toMatch(/aw[gm]_/);
+    expect((await models(second.url, first.keys.gateway ?? '')).status).toBe(200);
+    expect(await second.stop('SIGINT')).toBe(0);
+  });
+
+  test('listens on this machine only, answers health, readiness, metrics and its OpenAPI document', async () => {
+    const askwatch = await startAskwatch({ dataDir: await temporaryFolder() });
+    expect(new URL(askwatch.url).hostname).toBe('127.0.0.1');
+    expect(await (await fetch(`${askwatch.url}/healthz`)).json()).toEqual({ ok: true });
+    const ready = await fetch(`${askwatch.url}/readyz`);
+    expect([ready.status, await ready.json()]).toMatchObject([200, { ready: true }]);
+    expect(await (await fetch(`${askwatch.url}/metrics`)).text()).toContain(
+      'askwatch_http_request',
+    );
+    const openapi = (await (await fetch(`${askwatch.url}/openapi.json`)).json()) as {
+      paths: object;
+    };
+    expect(Object.keys(openapi.paths).sort()).toEqual([
+      '/api/v1/public/monitors',
+      '/api/v1/public/push/{token}',
+      '/v1/chat/completions',
+      '/v1/models',
+      '/v1/models/{id}',
+    ]);
+  });
+
+  test('keeps its state to itself: folders 0700, files 0600, and no key in any of them', async () => {
+    const dataDir = await temporaryFolder();
+    const askwatch = await startAskwatch({ dataDir });
+    await models(askwatch.url, askwatch.keys.gateway ?? '');
+    expect(await askwatch.stop()).toBe(0);
+    const names = await readdir(join(dataDir, 'data'), { recursive: true });
+    expect(names.length).toBeGreaterThan(2);
+    expect((await stat(join(dataDir, 'data'))).mode & 0o777).toBe(0o700);
+    for (const name of names) {
+      const path = join(dataDir, 'data', name);
+      const info = await stat(path);
+      expect([name, info.mode & 0o777]).toEqual([name, info.isDirectory() ? 0o700 : 0o600]);
+      if (!info.isFile()) continue;
+      const text = await readFile(path, 'utf8');
+      for (const key of Object.values(askwatch.keys)) expect(text).not.toContain(key);
+    }
+  });
+});
+
+describe('a start that cannot work', () => {
+  async function failedStart(env: Record<string, string>, dataDir?: string) {
+    const child = spawnAskwatch({ dataDir: dataDir ?? (await temporaryFolder()), env });
+    const code = await child.exit;
+    expect(child.output()).not.toMatch(/^\s+at /m);
+    return { code, output: child.output() };
+  }
+
+  test('says which settings are wrong and what to do', async () => {
+    const { code, output } = await failedStart({ PORT: 'x', SLACK_BOT_TOKEN: 'hunter2-hunter2' });
+    expect(code).toBe(1);
+    expect(output).toMatch(/PORT: .+\n.*SLACK_BOT_TOKEN: .+/);
+    expect(output).not.toContain('hunter2');
+  });
+
+  test('says that the port is taken', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => other.once('listening', resolve));
+    const { port } = other.address() as { port: number };
+    const { code, output } = await failedStart({ PORT: String(port) });
+    other.close();
+    expect([code, output]).toEqual([1, expect.stringContaining('PORT:')]);
+  });
+
+  test('refuses a second process on the same data and leaves the first one alone', async () => {
+    const dataDir = await temporaryFolder();
+    const first = await startAskwatch({ dataDir });
+    const { code, output } = await failedStart({}, dataDir);
+    expect(code).toBe(1);
+    expect(output).toContain(String(first.pid));
+    expect((await fetch(`${first.url}/healthz`)).status).toBe(200);
+  });
+
+  test('names the catalog file and what is wrong in it', async () => {
+    const { code, output } = await failedStart({ ASKWATCH_CATALOG: '/nowhere/catalog.json' });
+    expect([code, output]).toEqual([1, expect.stringContaining('/nowhere/catalog.json')]);
+  });
+});
+
+test('after kill -9 it starts again on the same data', async () => {
+  const dataDir = await temporaryFolder();
+  const first = await startAskwatch({ dataDir });
+  await first.kill();
+  const second = await startAskwatch({ dataDir });
+  expect((await models(second.url, first.keys.gateway ?? '')).status).toBe(200);
+});
+
+test('roles: the gateway alone serves models and nothing else', async () => {
+  const gateway = await startAskwatch({
+    dataDir: await temporaryFolder(),
+    env: { ASKWATCH_ROLES: 'gateway' },
+  });
+  expect(gateway.keys.monitoring).toBeUndefined();
+  expect((await models(gateway.url, gateway.keys.gateway ?? '')).status).toBe(200);
+  expect((await fetch(`${gateway.url}/api/v1/public/monitors`)).status).toBe(404);
+  expect((await fetch(gateway.url)).status).toBe(404);
+});
+
+test('roles: a bot elsewhere uses the two services over their addresses', async () => {
+  const services = await startAskwatch({
+    dataDir: await temporaryFolder(),
+    env: { ASKWATCH_ROLES: 'gateway,monitoring' },
+  });
+  const bot = await startAskwatch({
+    dataDir: await temporaryFolder(),
+    env: {
+      ASKWATCH_ROLES: 'bot,console',
+      GATEWAY_BASE_URL: services.url,
+      GATEWAY_API_KEY: services.keys.gateway ?? '',
+      MONITORING_BASE_URL: services.url,
+      MONITORING_API_KEY: services.keys.monitoring ?? '',
+    },
+  });
+  expect(bot.keys).toEqual({});
+  expect((await fetch(bot.url)).status).toBe(200);
+  expect(await bot.stop()).toBe(0);
+});
+
+describe.each([
+  ['while the program runs', true],
+  ['while it does not run', false],
+])('npx askwatch keys, %s', (_, running) => {
+  test('creates, lists and revokes', async () => {
+    const dataDir = await temporaryFolder();
+    const before = running ? await startAskwatch({ dataDir }) : undefined;
+
+    const created = await runCli(
+      dataDir,
+      'keys',
+      'create',
+      '--service',
+      'gateway',
+      '--name',
+      'ci job',
+    );
+    expect(created.code).toBe(0);
+    const key = /awg_[A-Za-z0-9]{40}/.exec(created.output)?.[0] ?? '';
+    const listed = await runCli(dataDir, 'keys', 'list', '--service', 'gateway');
+    const id = /^gateway\t(\w+)\t\S+\tci job$/m.exec(listed.output)?.[1] ?? '';
+    expect(id).not.toBe('');
+    expect(listed.output).not.toContain(key);
+
+    const askwatch = before ?? (await startAskwatch({ dataDir }));
+    expect((await models(askwatch.url, key)).status).toBe(200);
+    if (!running) await askwatch.stop();
+    expect(await runCli(dataDir, 'keys', 'revoke', id)).toMatchObject({ code: 0 });
+    const after = before ?? (await startAskwatch({ dataDir }));
+    expect((await models(after.url, key)).status).toBe(401);
+  });
+});
+
+test('npx askwatch says how it is used when it is called in a way it does not know', async () => {
+  const dataDir = await temporaryFolder();
+  for (const args of [
+    ['fly'],
+    ['keys'],
+    ['keys', 'create', '--service', 'gateway'],
+    ['keys', 'create', '--name', 'x'],
+    ['keys', 'revoke'],
+    ['keys', 'list', '--service', 'cat'],
+    ['--loud'],
+  ]) {
+    const { code, output } = await runCli(dataDir, ...args);
+    expect([args, code, output]).toEqual([args, 1, expect.stringContaining('Usage: npx askwatch')]);
+  }
+  expect(await runCli(dataDir, 'help')).toMatchObject({ code: 0 });
+});

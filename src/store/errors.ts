@@ -7,3 +7,8 @@ export class StoreInUseError extends Error {
 export class CorruptDocumentError extends Error {
   override name = 'CorruptDocumentError' as const;
 }
+
+/** A document was written by a newer version of this program; it is whole, and reading it would be a guess. */
+export class NewerDocumentError extends Error {
+  override name = 'NewerDocumentError' as const;
+}

@@ -1,0 +1,173 @@
+import type { Logger } from 'pino';
+import type { Collection, CollectionDeclaration } from '../store.ts';
+import { createBoundedCache } from './bounded-cache.ts';
+import { fileNameOf, openDocumentFile, prepare, type Stored } from './document-file.ts';
+import { PREVIOUS } from './durable-file.ts';
+import { makeFolder, namesIn } from './files.ts';
+import type { Queues } from './queues.ts';
+
+/** Characters of JSON that a collection keeps in memory; what it takes there is a small multiple. */
+const CACHE_SIZE = 8 * 1024 * 1024;
+
+const MAX_ID_LENGTH = 500;
+
+const DOCUMENT_FILE = /^[0-9a-f]{40}\.json$/;
+
+/** A document in memory; `NONE` stands for a file known not to be there. */
+type Known<T> = Pick<Stored<T>, 'id' | 'document'> | typeof NONE;
+const NONE = { document: undefined };
+
+interface Change<T> {
+  make: (current: T | undefined) => T | undefined;
+  resolve: (document: T | undefined) => void;
+  reject: (error: unknown) => void;
+}
+
+/**
+ * A collection of one file per document. Everything that touches a file waits its turn in the file's queue; memory
+ * changes only after the disk has. `assertOpen` throws once the store is closed.
+ */
+export function createLowdbCollection<T>(
+  declaration: CollectionDeclaration<T>,
+  options: {
+    folder: string;
+    quarantine: string;
+    queues: Queues;
+    assertOpen: () => void;
+    log: Logger;
+  },
+): Collection<T> {
+  const { folder, queues, assertOpen } = options;
+  const cache = createBoundedCache<Known<T>>(CACHE_SIZE);
+  const changesOf = new Map<string, Change<T>[]>();
+  let folderMade = false;
+
+  const fileOf = (name: string) => openDocumentFile(declaration, { ...options, name });
+  const inQueue = <R>(name: string, task: () => Promise<R>) =>
+    queues.run(`${declaration.name}/${name}`, task);
+
+  function remember(name: string, stored: Stored<T> | undefined): Known<T> {
+    const known = stored ? { id: stored.id, document: stored.document } : NONE;
+    cache.set(name, known, stored?.text.length ?? 0);
+    return known;
+  }
+
+  async function load(name: string): Promise<Known<T>> {
+    return cache.get(name) ?? remember(name, await fileOf(name).read());
+  }
+
+  /** Like `load`, but a long list does not push out what is in use. */
+  async function loadForList(name: string): Promise<Known<T>> {
+    const known = cache.get(name);
+    if (known) return known;
+    const stored = await fileOf(name).read();
+    return cache.hasRoomFor(stored?.text.length ?? 0) ? remember(name, stored) : (stored ?? NONE);
+  }
+
+  async function store(name: string, next: Stored<T> | undefined): Promise<void> {
+    if (next) {
+      if (!folderMade) await makeFolder(folder);
+      folderMade = true;
+      await fileOf(name).write(next);
+    } else {
+      await fileOf(name).remove();
+    }
+    remember(name, next);
+  }
+
+  /** Makes the changes that have come together with one write, as far as the first removal; gives back the rest. */
+  async function applySome(name: string, id: string, changes: Change<T>[]): Promise<Change<T>[]> {
+    const before = (await load(name)).document;
+    let document = before;
+    let next: Stored<T> | undefined;
+    let taken = 0;
+    const outcomes: Array<{ change: Change<T>; result: T | undefined }> = [];
+    for (const change of changes) {
+      taken += 1;
+      try {
+        const wanted = change.make(document);
+        if (wanted !== document) {
+          next = wanted === undefined ? undefined : prepare(declaration, id, wanted);
+          document = next?.document;
+        }
+        outcomes.push({ change, result: document });
+      } catch (error) {
+        change.reject(error);
+      }
+      // A removal is made by itself: written over instead, the removed document would stay on as the version before.
+      if (document === undefined && before !== undefined) break;
+    }
+    let failure: { error: unknown } | undefined;
+    try {
+      if (document !== before) await store(name, next);
+    } catch (error) {
+      failure = { error };
+    }
+    for (const { change, result } of outcomes) {
+      // What left the document as it was on the disk needed no write, and is true whatever became of the others.
+      if (failure && result !== before) change.reject(failure.error);
+      else change.resolve(result);
+    }
+    return changes.slice(taken);
+  }
+
+  async function applyAll(name: string, id: string): Promise<void> {
+    let changes = changesOf.get(name) ?? [];
+    changesOf.delete(name);
+    try {
+      while (changes.length > 0) changes = await applySome(name, id, changes);
+    } catch (error) {
+      // The document could not be read.
+      for (const { reject } of changes) reject(error);
+    }
+  }
+
+  return {
+    async get(id) {
+      assertOpen();
+      const name = nameOf(id);
+      const known = cache.get(name) ?? (await inQueue(name, () => load(name)));
+      return known.document;
+    },
+
+    async list() {
+      assertOpen();
+      const names = new Set((await namesIn(folder)).map(withoutPrevious));
+      const all = await Promise.all(
+        [...names]
+          .filter((name) => DOCUMENT_FILE.test(name))
+          .map((name) => cache.get(name) ?? inQueue(name, () => loadForList(name))),
+      );
+      return all.flatMap((known) =>
+        'id' in known ? [{ id: known.id, document: known.document }] : [],
+      );
+    },
+
+    async update(id, change) {
+      assertOpen();
+      const name = nameOf(id);
+      return await new Promise((resolve, reject) => {
+        const own = { make: change, resolve, reject };
+        const changes = changesOf.get(name);
+        if (changes) {
+          changes.push(own);
+          return;
+        }
+        changesOf.set(name, [own]);
+        void inQueue(name, () => applyAll(name, id));
+      });
+    },
+  };
+}
+
+function nameOf(id: string): string {
+  if (id.length > MAX_ID_LENGTH) {
+    throw new RangeError(`The id of a document has at most ${MAX_ID_LENGTH} characters.`);
+  }
+  return fileNameOf(id);
+}
+
+/** A document of which only the version before is left is listed too. */
+function withoutPrevious(name: string): string {
+  return name.endsWith(PREVIOUS) ? name.slice(0, -PREVIOUS.length) : name;
+}

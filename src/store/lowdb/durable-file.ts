@@ -1,0 +1,140 @@
+import { randomUUID } from 'node:crypto';
+import { link, readFile, rename } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import type { Adapter } from 'lowdb';
+import type { Logger } from 'pino';
+import { CorruptDocumentError, NewerDocumentError } from '../errors.ts';
+import {
+  isMissing,
+  makeFolder,
+  removeIfThere,
+  replaceFile,
+  syncFolder,
+  writeTemporary,
+} from './files.ts';
+
+/** Ending of the file that holds the version before. */
+export const PREVIOUS = '.bak';
+
+export interface DurableFileOptions<T> {
+  path: string;
+  /** What a text means; throws when it is damaged, `NewerDocumentError` when it is whole but not for us. */
+  decode: (text: string) => T;
+  whenCorrupt: 'refuse' | 'forget';
+  /** Folder that damaged files are moved to. */
+  quarantine: string;
+  log: Logger;
+}
+
+type Look<T> =
+  | { state: 'good'; content: T }
+  | { state: 'missing' }
+  | { state: 'bad'; reason: string };
+
+/**
+ * A lowdb adapter that keeps what it has acknowledged: written to a temporary file, synced, renamed over the old one and the
+ * folder synced; the version before stays as `.bak`. A damaged file is replaced by its `.bak` and moved away. The adapters
+ * of lowdb sync nothing: they survive a kill, and lose acknowledged writes with the power.
+ * Writing null removes the file. One call at a time.
+ */
+export function createDurableFile<T extends { text: string }>(
+  options: DurableFileOptions<T>,
+): Adapter<T | null> {
+  const { path, decode, whenCorrupt, quarantine, log } = options;
+  const folder = dirname(path);
+  const previousPath = path + PREVIOUS;
+
+  async function look(at: string): Promise<Look<T>> {
+    let text: string;
+    try {
+      text = await readFile(at, 'utf8');
+    } catch (error) {
+      // Any other failure is about the disk, not about what the file holds: it goes to the caller, nothing is moved.
+      if (isMissing(error)) return { state: 'missing' };
+      throw error;
+    }
+    try {
+      return { state: 'good', content: decode(text) };
+    } catch (error) {
+      if (error instanceof NewerDocumentError) throw error;
+      return { state: 'bad', reason: (error as Error).message };
+    }
+  }
+
+  async function moveToQuarantine(from: string): Promise<string> {
+    await makeFolder(quarantine);
+    const time = new Date().toISOString().replaceAll(':', '-');
+    const name = `${basename(folder)}.${basename(from)}.${time}.${randomUUID().slice(0, 8)}`;
+    const to = join(quarantine, name);
+    await rename(from, to);
+    await syncFolder(quarantine);
+    await syncFolder(folder);
+    return to;
+  }
+
+  async function replace(text: string): Promise<void> {
+    const temporary = await writeTemporary(path, text);
+    try {
+      await removeIfThere(previousPath);
+      await linkIfThere(path, previousPath);
+      await rename(temporary, path);
+    } catch (error) {
+      await removeIfThere(temporary).catch(() => {});
+      throw error;
+    }
+    await syncFolder(folder);
+  }
+
+  async function remove(): Promise<void> {
+    // The version before goes first, and for good: alone it would be taken for the rest of a damaged document.
+    await removeIfThere(previousPath);
+    await syncFolder(folder);
+    await removeIfThere(path);
+    await syncFolder(folder);
+  }
+
+  return {
+    async read() {
+      const current = await look(path);
+      if (current.state === 'good') return current.content;
+      const previous = await look(previousPath);
+      if (current.state === 'missing' && previous.state === 'missing') return null;
+      const reason = current.state === 'bad' ? current.reason : 'it is missing';
+      if (previous.state === 'good') {
+        const moved = current.state === 'bad' ? await moveToQuarantine(path) : undefined;
+        // A copy rather than a second name for the `.bak`: one bad sector must not take both.
+        await replaceFile(path, previous.content.text);
+        log.error(
+          { file: path, reason, quarantined: moved },
+          'a stored document was damaged; the version before it is used',
+        );
+        return previous.content;
+      }
+      if (whenCorrupt === 'refuse') {
+        // Both stay where they are: moved away, they would look like a document that was never written.
+        log.error({ file: path, reason }, 'a stored document is damaged and has no good version');
+        throw new CorruptDocumentError(
+          `The stored document ${path} is damaged (${reason}), and so is the version before it. Restore the file from a backup, or remove it and ${basename(previousPath)} to go on without what it held.`,
+        );
+      }
+      const moved: string[] = [];
+      if (current.state === 'bad') moved.push(await moveToQuarantine(path));
+      if (previous.state === 'bad') moved.push(await moveToQuarantine(previousPath));
+      log.error(
+        { file: path, reason, quarantined: moved },
+        'a stored document was damaged and had no good version; it counts as never written',
+      );
+      return null;
+    },
+
+    write: (content) => (content === null ? remove() : replace(content.text)),
+  };
+}
+
+async function linkIfThere(from: string, to: string): Promise<void> {
+  try {
+    await link(from, to);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
+}

@@ -1,0 +1,184 @@
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import type { Journal, JournalDeclaration, JournalRecord } from '../store.ts';
+import { type AppendFile, dayOf, dayOfName, dayPath, openAppendFile } from './day-file.ts';
+import { isMissing, namesIn, removeIfThere, syncFolder } from './files.ts';
+import { inOrder, linesOf } from './lines.ts';
+import { seal, unseal } from './sealed-json.ts';
+
+/** Longer records are refused, and longer lines skipped. */
+const MAX_LINE_BYTES = 1024 * 1024;
+
+/** How many places late a record may come and still be read in its place: what runs side by side ends in any order. */
+const REORDER_WINDOW = 1_000;
+
+/** Bytes written with one fsync at most, so that a flood does not become one giant write. */
+const MAX_BATCH_LENGTH = 4 * 1024 * 1024;
+
+const Line = z.strictObject({ record: z.unknown() });
+
+interface Waiting {
+  day: string;
+  line: string;
+  resolve: () => void;
+  reject: (error: unknown) => void;
+}
+
+/** A journal of one file per UTC day, a sealed record on each line. At most one file is open for appending. */
+export interface LowdbJournal<T extends JournalRecord> extends Journal<T> {
+  /** Waits for appends under way and closes the file. */
+  close(): Promise<void>;
+}
+
+export function createLowdbJournal<T extends JournalRecord>(
+  declaration: JournalDeclaration<T>,
+  options: { folder: string; assertOpen: () => void; log: Logger },
+): LowdbJournal<T> {
+  const { folder, assertOpen, log } = options;
+  let waiting: Waiting[] = [];
+  let last: Promise<void> = Promise.resolve();
+  let current: { day: string; file: AppendFile } | undefined;
+
+  /** Runs tasks on the files one after another. */
+  function inTurn(task: () => Promise<void>): Promise<void> {
+    const result = last.then(task);
+    last = result.catch(() => {});
+    return result;
+  }
+
+  async function closeCurrent(): Promise<void> {
+    const closing = current;
+    current = undefined;
+    await closing?.file.close();
+  }
+
+  async function appendTo(day: string, text: string): Promise<void> {
+    if (current?.day !== day) {
+      await closeCurrent();
+      current = { day, file: await openAppendFile(dayPath(folder, day), log) };
+    }
+    try {
+      await current.file.append(text);
+    } catch (error) {
+      await closeCurrent().catch(() => {});
+      throw error;
+    }
+  }
+
+  async function flush(): Promise<void> {
+    const all = waiting;
+    waiting = [];
+    for (const batch of batchesOf(all)) {
+      try {
+        await appendTo(batch.day, batch.records.map(({ line }) => line).join(''));
+        for (const { resolve } of batch.records) resolve();
+      } catch (error) {
+        for (const { reject } of batch.records) reject(error);
+      }
+    }
+  }
+
+  async function* readDay(day: string): AsyncGenerator<T> {
+    let unreadable = 0;
+    try {
+      for await (const line of linesOf(dayPath(folder, day), MAX_LINE_BYTES)) {
+        const record = line === undefined ? undefined : decode(declaration, line);
+        if (record) yield record;
+        else unreadable += 1;
+      }
+    } catch (error) {
+      // Pruned since the folder was looked at.
+      if (!isMissing(error)) throw error;
+    } finally {
+      if (unreadable > 0) {
+        log.error(
+          { file: dayPath(folder, day), unreadable },
+          'skipped damaged records of a journal',
+        );
+      }
+    }
+  }
+
+  const days = async () =>
+    (await namesIn(folder))
+      .map(dayOfName)
+      .filter((day) => day !== undefined)
+      .sort();
+
+  return {
+    async append(record) {
+      assertOpen();
+      const day = dayOf(record.atMs);
+      const line = encode(declaration, record);
+      await new Promise<void>((resolve, reject) => {
+        waiting.push({ day, line, resolve, reject });
+        if (waiting.length === 1) void inTurn(flush);
+      });
+    },
+
+    async *read({ fromMs = Number.NEGATIVE_INFINITY, toMs = Number.POSITIVE_INFINITY } = {}) {
+      assertOpen();
+      for (const day of await days()) {
+        const startMs = Date.parse(day);
+        if (startMs >= toMs || startMs + 86_400_000 <= fromMs) continue;
+        for await (const record of inOrder(readDay(day), ({ atMs }) => atMs, REORDER_WINDOW)) {
+          if (record.atMs >= fromMs && record.atMs < toMs) yield record;
+        }
+      }
+    },
+
+    async prune(beforeMs) {
+      assertOpen();
+      const firstKept = dayOf(beforeMs);
+      await inTurn(async () => {
+        const old = (await days()).filter((day) => day < firstKept);
+        if (old.length === 0) return;
+        if (current && current.day < firstKept) await closeCurrent();
+        for (const day of old) await removeIfThere(dayPath(folder, day));
+        await syncFolder(folder);
+      });
+    },
+
+    close: () => inTurn(closeCurrent),
+  };
+}
+
+/** Puts records of one day together, in the order in which they came, up to the size of a batch. */
+function batchesOf(all: Waiting[]): Array<{ day: string; records: Waiting[] }> {
+  const batches: Array<{ day: string; records: Waiting[]; length: number }> = [];
+  const openOf = new Map<string, { records: Waiting[]; length: number }>();
+  for (const each of all) {
+    let batch = openOf.get(each.day);
+    if (!batch || batch.length + each.line.length > MAX_BATCH_LENGTH) {
+      const fresh = { day: each.day, records: [], length: 0 };
+      batches.push(fresh);
+      openOf.set(each.day, fresh);
+      batch = fresh;
+    }
+    batch.records.push(each);
+    batch.length += each.line.length;
+  }
+  return batches;
+}
+
+/** The line of a record. Throws when what a reader would find there does not fit the schema. */
+function encode<T extends JournalRecord>(declaration: JournalDeclaration<T>, record: T): string {
+  const line = seal({ record });
+  declaration.schema.parse(Line.parse(unseal(line)).record);
+  if (Buffer.byteLength(line) > MAX_LINE_BYTES) {
+    throw new RangeError(`A record of '${declaration.name}' is larger than a journal takes.`);
+  }
+  return `${line}\n`;
+}
+
+function decode<T extends JournalRecord>(
+  declaration: JournalDeclaration<T>,
+  line: string,
+): T | undefined {
+  try {
+    return declaration.schema.parse(Line.parse(unseal(line)).record);
+  } catch {
+    // Counted by the reader, and told once a file.
+    return undefined;
+  }
+}

@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import type { Collection, CollectionDeclaration, Lease } from '../store.ts';
+
+const LeaseDocument = z.object({ fence: z.int().positive() });
+
+/** Where the last fence of each lease is kept. */
+export const LEASES: CollectionDeclaration<z.infer<typeof LeaseDocument>> = {
+  name: 'leases',
+  schema: LeaseDocument,
+  version: 1,
+  whenCorrupt: 'refuse',
+};
+
+/** The leases of one process. */
+export interface Leases {
+  take(name: string): Promise<Lease | undefined>;
+  /** Ends all of them. */
+  abortAll(): void;
+}
+
+/**
+ * Leases within the one process that has the data folder: one is held until it is released, and ends with the process,
+ * so its time to live has nothing to do. The fence grows on the disk before the lease is handed out.
+ */
+export function createLeases(collection: Collection<z.infer<typeof LeaseDocument>>): Leases {
+  const held = new Map<string, AbortController>();
+  return {
+    async take(name) {
+      if (held.has(name)) return undefined;
+      const ended = new AbortController();
+      held.set(name, ended);
+      const release = () => {
+        if (held.get(name) === ended) held.delete(name);
+        ended.abort();
+      };
+      try {
+        const last = await collection.update(name, (lease) => ({ fence: (lease?.fence ?? 0) + 1 }));
+        return {
+          fence: last?.fence ?? 1,
+          signal: ended.signal,
+          release: async () => release(),
+        };
+      } catch (error) {
+        release();
+        throw error;
+      }
+    },
+    abortAll() {
+      for (const ended of held.values()) ended.abort();
+      held.clear();
+    },
+  };
+}

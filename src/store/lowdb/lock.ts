@@ -1,0 +1,139 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { link, readFile, rename } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { join } from 'node:path';
+import { z } from 'zod';
+import { StoreInUseError } from '../errors.ts';
+import { isMissing, namesIn, removeIfThere, syncFolder, writeTemporary } from './files.ts';
+import { isRunning, startOf } from './process-identity.ts';
+
+/** The exclusive right to a data folder. */
+export interface Lock {
+  release(): Promise<void>;
+}
+
+const LOCK = '.lock';
+const SUCCESSOR = `${LOCK}.after-`;
+
+/** Takers that keep losing to others give up after so many tries. */
+const MAX_TRIES = 20;
+
+const Holder = z.object({
+  pid: z.int().positive(),
+  start: z.string().optional(),
+  host: z.string(),
+  nonce: z.string(),
+});
+
+/**
+ * Takes the lock file of a data folder, also from a process that died without giving it back. Throws `StoreInUseError`
+ * while another process has it.
+ *
+ * Removing a dead process's file and making one's own would let two takers in: the slower one removes the file of the
+ * faster. So nothing is removed to take over. Who follows on a holder links a file named after the contents of that
+ * holder's file, which works once; the holder is the last of that chain, and who finds itself there after linking has
+ * won. It then makes the chain short again. A file linked to a chain that was cut meanwhile is found not to be on it.
+ */
+export async function takeLock(folder: string): Promise<Lock> {
+  const path = join(folder, LOCK);
+  const start = await startOf(process.pid);
+  const own = JSON.stringify({
+    pid: process.pid,
+    ...(start === undefined ? {} : { start }),
+    host: hostname(),
+    nonce: randomUUID(),
+  });
+  const claim = await writeTemporary(path, own);
+  try {
+    for (let tries = 0; tries < MAX_TRIES; tries += 1) {
+      const last = await lastOfChain(folder);
+      if (last) await assertGone(last.text, path);
+      const wanted = last ? successorOf(folder, last.text) : path;
+      if (!(await linkIfFree(claim, wanted))) continue;
+      if ((await lastOfChain(folder))?.text !== own) {
+        await removeIfThere(wanted);
+        continue;
+      }
+      if (last) await shortenChain(folder, claim);
+      await syncFolder(folder);
+      return { release: () => release(path, own) };
+    }
+  } finally {
+    await removeIfThere(claim);
+  }
+  throw new StoreInUseError(
+    `Other processes are starting with the data folder ${folder} at the same moment. Start only one.`,
+  );
+}
+
+async function lastOfChain(folder: string): Promise<{ text: string } | undefined> {
+  let path = join(folder, LOCK);
+  let last: { text: string } | undefined;
+  for (;;) {
+    const text = await readIfThere(path);
+    if (text === undefined) return last;
+    last = { text };
+    path = successorOf(folder, text);
+  }
+}
+
+function successorOf(folder: string, text: string): string {
+  const digest = createHash('sha256').update(text).digest('hex').slice(0, 32);
+  return join(folder, SUCCESSOR + digest);
+}
+
+async function assertGone(text: string, path: string): Promise<void> {
+  const holder = readHolder(text);
+  // A lock file is linked whole: one that cannot be read was damaged when the power went, and its process with it.
+  if (!holder) return;
+  if (holder.host !== hostname()) {
+    throw new StoreInUseError(
+      `The data folder is in use by process ${holder.pid} on the host '${holder.host}', and from this host it cannot be seen whether that still runs. Stop it there; if it is gone for good, remove ${path} and start again.`,
+    );
+  }
+  if (await isRunning(holder.pid, holder.start)) {
+    throw new StoreInUseError(
+      `The data folder is in use by process ${holder.pid} (lock file ${path}). Stop that process first, or give this one its own folder with DATA_DIR.`,
+    );
+  }
+}
+
+function readHolder(text: string): z.infer<typeof Holder> | undefined {
+  try {
+    return Holder.parse(JSON.parse(text));
+  } catch {
+    return undefined;
+  }
+}
+
+async function linkIfFree(from: string, to: string): Promise<boolean> {
+  try {
+    await link(from, to);
+    return true;
+  } catch (error) {
+    // ENOENT: a holder that started meanwhile has tidied the claim away.
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST' || isMissing(error)) return false;
+    throw error;
+  }
+}
+
+/** Makes the lock file one's own, and only then removes the chain that led to it. */
+async function shortenChain(folder: string, claim: string): Promise<void> {
+  await rename(claim, join(folder, LOCK));
+  for (const name of await namesIn(folder)) {
+    if (name.startsWith(SUCCESSOR)) await removeIfThere(join(folder, name));
+  }
+}
+
+async function release(path: string, own: string): Promise<void> {
+  if ((await readIfThere(path)) === own) await removeIfThere(path);
+}
+
+async function readIfThere(path: string): Promise<string | undefined> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,110 @@
+import { join, resolve } from 'node:path';
+import type { Logger } from 'pino';
+import type { Store } from '../store.ts';
+import { createLowdbCollection } from './collection.ts';
+import { makeFolder, namesIn, removeTemporaryFiles, replaceFile } from './files.ts';
+import { createLowdbJournal } from './journal.ts';
+import { createLeases, LEASES } from './leases.ts';
+import { takeLock } from './lock.ts';
+import { createQueues } from './queues.ts';
+
+/** Files of documents that are open at once. */
+const MAX_OPEN_FILES = 32;
+
+const QUARANTINE = 'quarantine';
+const NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/;
+
+/**
+ * Opens the embedded engine: a folder of plain files, for one process at a time.
+ * Throws `StoreInUseError` while another process has the folder.
+ */
+export async function openLowdbStore(options: { folder: string; log: Logger }): Promise<Store> {
+  const { log } = options;
+  const folder = resolve(options.folder);
+  await makeFolder(folder);
+  const lock = await takeLock(folder);
+  try {
+    await tidy(folder);
+  } catch (error) {
+    await lock.release();
+    throw error;
+  }
+
+  const queues = createQueues(MAX_OPEN_FILES);
+  const names = new Set([QUARANTINE]);
+  const journals: Array<{ close(): Promise<void> }> = [];
+  let checking: Promise<void> | undefined;
+  let closing: Promise<void> | undefined;
+
+  function assertOpen() {
+    if (closing) throw new Error('The store is closed.');
+  }
+
+  function own(name: string): string {
+    assertOpen();
+    if (!NAME.test(name)) throw new Error(`'${name}' is no name for stored data.`);
+    if (names.has(name)) throw new Error(`Stored data with the name '${name}' is asked for twice.`);
+    names.add(name);
+    return join(folder, name);
+  }
+
+  const collection: Store['collection'] = (declaration) =>
+    createLowdbCollection(declaration, {
+      folder: own(declaration.name),
+      quarantine: join(folder, QUARANTINE),
+      queues,
+      assertOpen,
+      log,
+    });
+  const leases = createLeases(collection(LEASES));
+
+  async function closeAll() {
+    leases.abortAll();
+    try {
+      await queues.idle();
+      await Promise.all(journals.map((journal) => journal.close()));
+      await checking?.catch(() => {});
+    } finally {
+      await lock.release();
+    }
+  }
+
+  return {
+    collection,
+    journal(declaration) {
+      const journal = createLowdbJournal(declaration, {
+        folder: own(declaration.name),
+        assertOpen,
+        log,
+      });
+      journals.push(journal);
+      return journal;
+    },
+    async lease(name) {
+      assertOpen();
+      return await leases.take(name);
+    },
+    async check() {
+      assertOpen();
+      // Those who ask at the same moment share one write: health checks must not load the disk they look at.
+      checking ??= replaceFile(join(folder, '.check'), `${new Date().toISOString()}\n`).finally(
+        () => {
+          checking = undefined;
+        },
+      );
+      await checking;
+    },
+    close() {
+      closing ??= closeAll();
+      return closing;
+    },
+  };
+}
+
+/** Removes what a killed process left half written. */
+async function tidy(folder: string): Promise<void> {
+  await removeTemporaryFiles(folder);
+  for (const name of await namesIn(folder)) {
+    if (NAME.test(name)) await removeTemporaryFiles(join(folder, name));
+  }
+}

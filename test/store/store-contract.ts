@@ -1,0 +1,402 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import type { Collection, Journal, JournalRecord, Store } from '../../src/store/store.ts';
+
+/** What an engine under test offers: a store on fresh data, and the same data opened again after a close. */
+export interface OpenedStore {
+  store: Store;
+  reopen(): Promise<Store>;
+}
+
+const Note = z.object({ text: z.string(), count: z.int(), tags: z.array(z.string()).optional() });
+type Note = z.infer<typeof Note>;
+const notes = { name: 'notes', schema: Note, version: 1, whenCorrupt: 'refuse' } as const;
+
+const Result = z.object({ atMs: z.number(), value: z.string() });
+const results = { name: 'results', schema: Result };
+
+const DAY_MS = 86_400_000;
+const NOON_MS = Date.UTC(2026, 10, 20, 12);
+
+async function all<T extends JournalRecord>(
+  journal: Journal<T>,
+  range?: { fromMs?: number; toMs?: number },
+): Promise<T[]> {
+  const records: T[] = [];
+  for await (const record of journal.read(range)) records.push(record);
+  return records;
+}
+
+/** The promises of `Store` that every engine keeps. `open` is called inside a test and cleans up after it. */
+export function describeStore(engine: string, open: () => Promise<OpenedStore>): void {
+  describe(`a collection of ${engine}`, () => {
+    test('gives undefined for what was never written', async () => {
+      const { store } = await open();
+      expect(await store.collection(notes).get('a')).toBeUndefined();
+      expect(await store.collection({ ...notes, name: 'others' }).list()).toEqual([]);
+    });
+
+    test('gives back what was written, also after it was opened again', async () => {
+      const { store, reopen } = await open();
+      const note = { text: 'héllo \u0000 \ud83d\ude00 "\\\n', count: 1, tags: ['x'] };
+      expect(await store.collection(notes).update('a', () => note)).toEqual(note);
+      const again = (await reopen()).collection(notes);
+      expect(await again.get('a')).toEqual(note);
+      expect(await again.list()).toEqual([{ id: 'a', document: note }]);
+    });
+
+    test.each([
+      '',
+      '../../etc/passwd',
+      'a/b\\c',
+      'NUL\u0000',
+      'ÄÖ \u202e',
+      'A',
+      'x'.repeat(500),
+      '😀'.repeat(250),
+      '\ud800',
+      '__proto__',
+    ])('takes any text as an id: %j', async (id) => {
+      const { store, reopen } = await open();
+      const collection = store.collection(notes);
+      await collection.update('a', () => ({ text: 'another', count: 0 }));
+      await collection.update(id, () => ({ text: 'mine', count: 1 }));
+      const again = (await reopen()).collection(notes);
+      expect(await again.get(id)).toEqual({ text: 'mine', count: 1 });
+      expect((await again.list()).map((entry) => entry.id).sort()).toEqual(['a', id].sort());
+    });
+
+    test('keeps ids apart that differ in a half surrogate only', async () => {
+      const { store } = await open();
+      const collection = store.collection(notes);
+      await collection.update('\ud800', () => ({ text: 'one', count: 1 }));
+      await collection.update('\ud801', () => ({ text: 'two', count: 2 }));
+      expect((await collection.get('\ud800'))?.text).toBe('one');
+    });
+
+    test('refuses an id of more than 500 characters', async () => {
+      const collection = (await open()).store.collection(notes);
+      await expect(collection.get('x'.repeat(501))).rejects.toThrow(RangeError);
+      await expect(collection.update('x'.repeat(501), () => undefined)).rejects.toThrow(RangeError);
+    });
+
+    test('removes a document when the change gives undefined, for good', async () => {
+      const { store, reopen } = await open();
+      const collection = store.collection(notes);
+      await collection.update('a', () => ({ text: 'one', count: 1 }));
+      await collection.update('a', () => ({ text: 'two', count: 2 }));
+      expect(await collection.update('a', () => undefined)).toBeUndefined();
+      expect(await collection.get('a')).toBeUndefined();
+      const again = (await reopen()).collection(notes);
+      expect(await again.get('a')).toBeUndefined();
+      expect(await again.list()).toEqual([]);
+    });
+
+    test('removing what is not there does nothing', async () => {
+      const collection = (await open()).store.collection(notes);
+      expect(await collection.update('a', () => undefined)).toBeUndefined();
+    });
+
+    test('runs updates of one document one after another and loses none', async () => {
+      const { store, reopen } = await open();
+      const collection = store.collection(notes);
+      const results = await Promise.all(
+        Array.from({ length: 200 }, () =>
+          collection.update('a', (now) => ({ text: 'n', count: (now?.count ?? 0) + 1 })),
+        ),
+      );
+      expect(results.map((result) => result?.count)).toEqual(
+        Array.from({ length: 200 }, (_, index) => index + 1),
+      );
+      expect((await (await reopen()).collection(notes).get('a'))?.count).toBe(200);
+    });
+
+    test('a change that throws rejects its own caller only and changes nothing', async () => {
+      const collection = (await open()).store.collection(notes);
+      const add = () =>
+        collection.update('a', (now) => ({ text: 'n', count: (now?.count ?? 0) + 1 }));
+      const outcomes = await Promise.allSettled([
+        add(),
+        collection.update('a', () => {
+          throw new Error('changed my mind');
+        }),
+        add(),
+      ]);
+      expect(outcomes.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+      expect((await collection.get('a'))?.count).toBe(2);
+    });
+
+    test('a document that does not fit the schema is refused before it is written', async () => {
+      const { store, reopen } = await open();
+      const collection = store.collection(notes);
+      await collection.update('a', () => ({ text: 'good', count: 1 }));
+      await expect(
+        collection.update('a', () => ({ text: 'bad', count: 1.5 }) as Note),
+      ).rejects.toThrow('count');
+      await expect(
+        collection.update('a', () => ({ text: 'bad', count: Number.NaN })),
+      ).rejects.toThrow('count');
+      expect(await collection.get('a')).toEqual({ text: 'good', count: 1 });
+      expect(await (await reopen()).collection(notes).get('a')).toEqual({ text: 'good', count: 1 });
+    });
+
+    test('what is handed out or in cannot be used to alter what is stored', async () => {
+      const { store } = await open();
+      const collection = store.collection(notes);
+      const mine: Note = { text: 'n', count: 1, tags: ['a'] };
+      await collection.update('a', () => mine);
+      mine.tags?.push('b');
+      expect((await collection.get('a'))?.tags).toEqual(['a']);
+      await collection
+        .update('a', (now) => {
+          now?.tags?.push('c');
+          return now;
+        })
+        .catch(() => {});
+      expect((await collection.get('a'))?.tags).toEqual(['a']);
+    });
+
+    test('an older document is upgraded, and a newer one is refused and left as it is', async () => {
+      const { store, reopen } = await open();
+      await store.collection(notes).update('a', () => ({ text: 'old', count: 3 }));
+      const Named = z.object({ title: z.string() });
+      const second = await reopen();
+      const upgraded = second.collection({
+        ...notes,
+        schema: Named,
+        version: 2,
+        upgrade: (old, from) => ({ title: `${(old as Note).text} from ${from}` }),
+      });
+      expect(await upgraded.get('a')).toEqual({ title: 'old from 1' });
+      await upgraded.update('a', (now) => ({ title: `${now?.title}, changed` }));
+
+      const older = (await reopen()).collection(notes);
+      await expect(older.get('a')).rejects.toThrow(/version 2.*versions up to 1/);
+      await expect(older.update('a', () => undefined)).rejects.toThrow('version 2');
+      await expect(older.list()).rejects.toThrow('version 2');
+
+      const again = (await reopen()).collection({ ...notes, schema: Named, version: 2 });
+      expect(await again.get('a')).toEqual({ title: 'old from 1, changed' });
+    });
+
+    test('lists every document once while documents change', async () => {
+      const { store } = await open();
+      const collection = store.collection(notes);
+      const ids = Array.from({ length: 60 }, (_, index) => `note ${index}`);
+      await Promise.all(ids.map((id) => collection.update(id, () => ({ text: id, count: 0 }))));
+      const [listed] = await Promise.all([
+        collection.list(),
+        ...ids.map((id) => collection.update(id, () => ({ text: id, count: 1 }))),
+      ]);
+      expect(listed.map(({ id }) => id).sort()).toEqual([...ids].sort());
+      for (const { id, document } of listed) expect(document.text).toBe(id);
+    });
+
+    test('behaves like a map, whatever is done to it in whatever order', async () => {
+      const step = fc.oneof(
+        { weight: 5, arbitrary: fc.tuple(fc.constant('put' as const), fc.nat(3), fc.string()) },
+        { weight: 2, arbitrary: fc.tuple(fc.constant('remove' as const), fc.nat(3)) },
+        { weight: 2, arbitrary: fc.tuple(fc.constant('get' as const), fc.nat(3)) },
+        { weight: 1, arbitrary: fc.tuple(fc.constant('fail' as const), fc.nat(3)) },
+        { weight: 1, arbitrary: fc.tuple(fc.constant('list' as const)) },
+        { weight: 1, arbitrary: fc.tuple(fc.constant('reopen' as const)) },
+      );
+      const { store, reopen } = await open();
+      let opened = store;
+      let turn = 0;
+      const name = () => `${notes.name}-${turn}`;
+      await fc.assert(
+        fc.asyncProperty(fc.array(step, { maxLength: 30 }), async (steps) => {
+          turn += 1;
+          const model = new Map<string, Note>();
+          let collection: Collection<Note> = opened.collection({ ...notes, name: name() });
+          const pending: Promise<unknown>[] = [];
+          for (const [kind, id, text = ''] of steps) {
+            const key = String(id);
+            if (kind === 'put') {
+              const make = (now: Note | undefined) => ({ text, count: (now?.count ?? 0) + 1 });
+              model.set(key, make(model.get(key)));
+              pending.push(collection.update(key, make));
+            } else if (kind === 'remove') {
+              model.delete(key);
+              pending.push(collection.update(key, () => undefined));
+            } else if (kind === 'fail') {
+              const failing = collection.update(key, () => {
+                throw new Error('no');
+              });
+              pending.push(expect(failing).rejects.toThrow('no'));
+            } else {
+              await Promise.all(pending.splice(0));
+              if (kind === 'get') expect(await collection.get(key)).toEqual(model.get(key));
+              if (kind === 'reopen') {
+                opened = await reopen();
+                collection = opened.collection({ ...notes, name: name() });
+              }
+              const listed = await collection.list();
+              expect(new Map(listed.map((entry) => [entry.id, entry.document]))).toEqual(model);
+            }
+          }
+          await Promise.all(pending);
+          const listed = await collection.list();
+          expect(new Map(listed.map((entry) => [entry.id, entry.document]))).toEqual(model);
+        }),
+        { numRuns: process.env.ASKWATCH_TEST_LONG === '1' ? 400 : 25 },
+      );
+    });
+  });
+
+  describe(`a journal of ${engine}`, () => {
+    test('is empty at first', async () => {
+      expect(await all((await open()).store.journal(results))).toEqual([]);
+    });
+
+    test('gives records back in order of time, also when they came a little out of order', async () => {
+      const { store, reopen } = await open();
+      const journal = store.journal(results);
+      const offsets = Array.from({ length: 300 }, (_, index) => (index * 7) % 300);
+      await Promise.all(
+        offsets.map((offset) => journal.append({ atMs: NOON_MS + offset, value: `${offset}` })),
+      );
+      const expected = Array.from({ length: 300 }, (_, index) => `${index}`);
+      expect((await all(journal)).map(({ value }) => value)).toEqual(expected);
+      const again = (await reopen()).journal(results);
+      expect((await all(again)).map(({ value }) => value)).toEqual(expected);
+    });
+
+    test('reads a range: its start belongs to it, its end does not', async () => {
+      const journal = (await open()).store.journal(results);
+      for (const offset of [-DAY_MS, -1, 0, 1, 2, DAY_MS]) {
+        await journal.append({ atMs: NOON_MS + offset, value: `${offset}` });
+      }
+      const values = async (range: { fromMs?: number; toMs?: number }) =>
+        (await all(journal, range)).map(({ value }) => Number(value));
+      expect(await values({ fromMs: NOON_MS, toMs: NOON_MS + 2 })).toEqual([0, 1]);
+      expect(await values({ fromMs: NOON_MS + 2 })).toEqual([2, DAY_MS]);
+      expect(await values({ toMs: NOON_MS })).toEqual([-DAY_MS, -1]);
+    });
+
+    test('keeps records that come together around midnight', async () => {
+      const { store, reopen } = await open();
+      const midnightMs = Date.UTC(2026, 10, 21);
+      const journal = store.journal(results);
+      const offsets = [-2, 1, -1, 0];
+      await Promise.all(
+        offsets.map((offset) => journal.append({ atMs: midnightMs + offset, value: `${offset}` })),
+      );
+      const again = (await reopen()).journal(results);
+      expect((await all(again)).map(({ value }) => Number(value))).toEqual([-2, -1, 0, 1]);
+    });
+
+    test('prunes whole days and keeps the day of the moment named', async () => {
+      const { store, reopen } = await open();
+      const journal = store.journal(results);
+      const midnightMs = Date.UTC(2026, 10, 20);
+      for (const atMs of [midnightMs - DAY_MS, midnightMs - 1, midnightMs, NOON_MS]) {
+        await journal.append({ atMs, value: new Date(atMs).toISOString() });
+      }
+      await journal.prune(NOON_MS);
+      expect((await all(journal)).map(({ atMs }) => atMs)).toEqual([midnightMs, NOON_MS]);
+      await journal.append({ atMs: midnightMs - 1, value: 'late' });
+      const again = (await reopen()).journal(results);
+      expect((await all(again)).map(({ atMs }) => atMs)).toEqual([
+        midnightMs - 1,
+        midnightMs,
+        NOON_MS,
+      ]);
+    });
+
+    test('refuses a record that does not fit, and takes the next', async () => {
+      const journal = (await open()).store.journal(results);
+      const outcomes = await Promise.allSettled([
+        journal.append({ atMs: NOON_MS, value: 5 } as unknown as z.infer<typeof Result>),
+        journal.append({ atMs: Number.NaN, value: 'no time' }),
+        journal.append({ atMs: NOON_MS, value: 'good' }),
+      ]);
+      expect(outcomes.map(({ status }) => status)).toEqual(['rejected', 'rejected', 'fulfilled']);
+      expect((await all(journal)).map(({ value }) => value)).toEqual(['good']);
+    });
+
+    test('can be left in the middle of reading', async () => {
+      const journal = (await open()).store.journal(results);
+      await Promise.all(
+        Array.from({ length: 50 }, (_, index) =>
+          journal.append({ atMs: NOON_MS + index, value: '' }),
+        ),
+      );
+      for await (const { atMs } of journal.read()) {
+        expect(atMs).toBe(NOON_MS);
+        break;
+      }
+    });
+  });
+
+  describe(`a lease of ${engine}`, () => {
+    test('has one holder, and its fence grows with every holder, also over a restart', async () => {
+      const { store, reopen } = await open();
+      const first = await store.lease('poller', { ttlMs: 60_000 });
+      expect(first?.signal.aborted).toBe(false);
+      expect(await store.lease('poller', { ttlMs: 60_000 })).toBeUndefined();
+      const other = await store.lease('another', { ttlMs: 60_000 });
+      expect(other).toBeDefined();
+
+      await first?.release();
+      expect(first?.signal.aborted).toBe(true);
+      const second = await store.lease('poller', { ttlMs: 60_000 });
+      expect(second?.fence).toBeGreaterThan(first?.fence ?? Number.NaN);
+      await first?.release();
+      expect(second?.signal.aborted).toBe(false);
+      expect(await store.lease('poller', { ttlMs: 60_000 })).toBeUndefined();
+
+      const third = await (await reopen()).lease('poller', { ttlMs: 60_000 });
+      expect(second?.signal.aborted).toBe(true);
+      expect(third?.fence).toBeGreaterThan(second?.fence ?? Number.NaN);
+    });
+
+    test('goes to one of those who ask at the same moment', async () => {
+      const { store } = await open();
+      const taken = await Promise.all(
+        Array.from({ length: 10 }, () => store.lease('poller', { ttlMs: 60_000 })),
+      );
+      expect(taken.filter((lease) => lease !== undefined)).toHaveLength(1);
+    });
+  });
+
+  describe(`a store of ${engine}`, () => {
+    test('passes its check, also when many ask at once', async () => {
+      const { store } = await open();
+      await Promise.all(Array.from({ length: 20 }, () => store.check()));
+      await store.check();
+    });
+
+    test('finishes what was begun when it is closed, and then refuses', async () => {
+      const { store, reopen } = await open();
+      const collection = store.collection(notes);
+      const journal = store.journal(results);
+      const writes = [
+        collection.update('a', () => ({ text: 'begun', count: 1 })),
+        collection.update('a', (now) => ({ text: 'begun', count: (now?.count ?? 0) + 1 })),
+        journal.append({ atMs: NOON_MS, value: 'begun' }),
+      ];
+      await Promise.all([store.close(), store.close()]);
+      await Promise.all(writes);
+      await expect(collection.get('a')).rejects.toThrow('closed');
+      await expect(collection.list()).rejects.toThrow('closed');
+      await expect(collection.update('a', () => undefined)).rejects.toThrow('closed');
+      await expect(journal.append({ atMs: NOON_MS, value: '' })).rejects.toThrow('closed');
+      await expect(store.check()).rejects.toThrow('closed');
+      await expect(store.lease('x', { ttlMs: 1 })).rejects.toThrow('closed');
+
+      const again = await reopen();
+      expect((await again.collection(notes).get('a'))?.count).toBe(2);
+      expect(await all(again.journal(results))).toHaveLength(1);
+    });
+
+    test('refuses a name that is used twice', async () => {
+      const { store } = await open();
+      store.collection(notes);
+      expect(() => store.collection(notes)).toThrow('twice');
+      expect(() => store.journal({ ...results, name: notes.name })).toThrow('twice');
+    });
+  });
+}

@@ -2,8 +2,15 @@ import type { Logger } from 'pino';
 import type { GatewayClient } from '../clients/gateway.ts';
 import type { MonitoringClient } from '../clients/monitoring.ts';
 import type { Store } from '../store/store.ts';
+import { type Ask, createAsk } from './ask.ts';
+import { type Catalog, createCatalog } from './catalog.ts';
+import { type Channels, createChannels } from './channels.ts';
 import type { Command } from './command.ts';
+import { commands } from './commands.ts';
+import { conversationKey, createConversations } from './conversations.ts';
+import { createHandle } from './handle.ts';
 import type { Invocation, Person, Place, Platform, Reply } from './platform.ts';
+import { createSeen } from './seen.ts';
 
 /** What the bot may be told by the operator. */
 export interface BotSettings {
@@ -34,6 +41,13 @@ export interface Call {
   invocation: Invocation;
   place: Place;
   person: Person;
+  commands: readonly Command[];
+  settings: BotSettings;
+  monitoring: MonitoringClient;
+  ask: Ask;
+  catalog: Catalog;
+  channels: Channels;
+  log: Logger;
 }
 
 export interface BotOptions {
@@ -42,4 +56,27 @@ export interface BotOptions {
   monitoring: MonitoringClient;
   settings: BotSettings;
   log: Logger;
+}
+
+/** Puts the bot together; it hears and says nothing until platforms hand it something and `start` is called. */
+export async function createBot(options: BotOptions): Promise<Bot> {
+  const { store, gateway, monitoring, settings, log } = options;
+  const conversations = createConversations(store);
+  const channels = createChannels(store);
+  const catalog = createCatalog({ gateway, log });
+  const ask = createAsk({ gateway, catalog, conversations, settings, log });
+  const handle = createHandle(
+    { commands, settings, monitoring, ask, catalog, channels, log },
+    createSeen(store),
+  );
+
+  return {
+    commands,
+    handle,
+    isConversation: (place, thread) => conversations.isOpen(conversationKey(place, thread)),
+    async start(_platforms) {},
+    async stop() {
+      await ask.stop();
+    },
+  };
 }

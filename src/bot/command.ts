@@ -12,6 +12,13 @@ export interface Command<Input extends z.ZodObject = z.ZodObject> {
   /** One line for help texts, at most 100 characters (Discord's limit for descriptions). */
   summary: string;
   input: Input;
+  /** Whole lines that work as they are; the first stands beside every complaint about an input. */
+  examples: readonly string[];
+  /**
+   * The one required text takes the rest of a typed line as it is, after any leading `key=value` words. Without it, words
+   * fill the required inputs in order and those left over join into the first optional text.
+   */
+  wholeLine?: boolean;
   run(input: z.output<Input>, call: Call): Promise<Reply>;
 }
 
@@ -65,8 +72,9 @@ function kindOf(property: FieldJsonSchema): Field['kind'] {
 
 /** How a command is typed: `/monitor add <target> [name] [type]`. */
 export function usageOf(declared: Command): string {
-  const inputs = fieldsOf(declared).map(({ name, required }) =>
-    required ? `<${name}>` : `[${name}]`,
-  );
+  const inputs = fieldsOf(declared).map(({ name, required, kind, choices }) => {
+    if (!required) return `[${name}]`;
+    return kind === 'choice' ? `<${choices.join('|')}>` : `<${name}>`;
+  });
   return [`/${declared.name}`, ...inputs].join(' ');
 }

@@ -1,0 +1,81 @@
+import { z } from 'zod';
+import type { Model } from '../contracts/gateway.ts';
+import type { CardPart } from './card.ts';
+import { chatModels } from './catalog.ts';
+import { command } from './command.ts';
+import { commandsCard } from './usage-cards.ts';
+
+/** `/askwatch models`: the catalog, so that a person can choose. */
+export const modelsCommand = command({
+  name: 'askwatch models',
+  summary: 'The models /ask can use, with context size, what they accept and how they compare',
+  input: z.object({}),
+  examples: ['/askwatch models'],
+  async run(_input, { catalog, settings }) {
+    const models = await catalog.models();
+    const chat = chatModels(models);
+    const standard = await catalog.chatModel(settings.askModel).catch(() => undefined);
+    const images = models.filter(({ kind }) => kind === 'image');
+    const parts: CardPart[] = [textModels(chat, standard?.id)];
+    if (images.length > 0) parts.push(imageModels(images));
+    return {
+      kind: 'card',
+      private: true,
+      card: {
+        tone: 'info',
+        title: `${chat.length} models can answer`,
+        parts,
+        footer: chat.some(({ ranks }) => ranks)
+          ? 'Speed, quality and cost are ranks: 1 is the slowest, the plainest, the cheapest. Choose with /ask model=<name> <question>.'
+          : 'Choose with /ask model=<name> <question>.',
+      },
+    };
+  },
+});
+
+function textModels(models: readonly Model[], standard: string | undefined): CardPart {
+  return {
+    kind: 'table',
+    columns: ['Model', 'Context', 'Accepts', 'Speed', 'Quality', 'Cost', 'By'],
+    rows: models.map(({ id, context_length, input, ranks, owned_by }) => [
+      id === standard ? `${id} (default)` : id,
+      context_length === undefined ? '' : sizeInWords(context_length),
+      input?.join(', ') ?? '',
+      String(ranks?.speed ?? ''),
+      String(ranks?.quality ?? ''),
+      String(ranks?.cost ?? ''),
+      owned_by,
+    ]),
+  };
+}
+
+function imageModels(models: readonly Model[]): CardPart {
+  return {
+    kind: 'table',
+    columns: ['Image model', 'Pictures', 'By'],
+    rows: models.map(({ id, resolutions = [], owned_by }) => [
+      id,
+      [...new Set([resolutions[0], resolutions.at(-1)])].filter(Boolean).join(' to '),
+      owned_by,
+    ]),
+  };
+}
+
+/** Context sizes are written as the models' makers do: 200K is 200,000 tokens, 8K is 8,192. */
+function sizeInWords(tokens: number): string {
+  if (tokens < 1000) return String(tokens);
+  return `${tokens % 1024 === 0 ? tokens / 1024 : Math.round(tokens / 1000)}K`;
+}
+
+/** `/askwatch help`: all commands. */
+export const helpCommand = command({
+  name: 'askwatch help',
+  summary: 'What Askwatch can do, and how each command is typed',
+  input: z.object({}),
+  examples: ['/askwatch help'],
+  run: async (_input, { commands }) => ({
+    kind: 'card',
+    private: true,
+    card: commandsCard(commands),
+  }),
+});

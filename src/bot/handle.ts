@@ -1,0 +1,126 @@
+import { randomUUID } from 'node:crypto';
+import type { Bot, Call } from './bot.ts';
+import type { Card } from './card.ts';
+import { checkInput } from './check-input.ts';
+import type { Command } from './command.ts';
+import { CommandError } from './errors.ts';
+import { explainError } from './explain-error.ts';
+import type { Answer, AnswerPart, Invocation, Reply } from './platform.ts';
+import type { Seen } from './seen.ts';
+import { readLine } from './text-input.ts';
+import { commandsCard, problemCard, usageCard } from './usage-cards.ts';
+
+/** What commands are given besides their input; each call adds who and where. */
+export type Services = Omit<Call, 'invocation' | 'place' | 'person'>;
+
+/** The one door: refuses repeats, finds the command, checks its input, runs it. Never throws; every error becomes a card. */
+export function createHandle(services: Services, seen: Seen): Bot['handle'] {
+  const { log } = services;
+
+  async function finish(id: string) {
+    try {
+      await seen.finish(id);
+    } catch (error) {
+      log.error({ err: error }, 'a gesture was handled but could not be marked so');
+    }
+  }
+
+  return async (invocation) => {
+    try {
+      if (!(await seen.claim(invocation.id))) return { kind: 'nothing' };
+    } catch (error) {
+      return failed('a gesture could not be noted, so nothing was done', error);
+    }
+    const reply = await answer(invocation);
+    if (reply.kind === 'answer') return finishing(reply, () => finish(invocation.id));
+    await finish(invocation.id);
+    return reply;
+  };
+
+  async function answer(invocation: Invocation): Promise<Reply> {
+    const asked = read(invocation.request, services.commands);
+    if ('card' in asked) return toAsker(asked.card);
+    const { command, values } = asked;
+    try {
+      const checked = checkInput(command, values);
+      if (!checked.ok) {
+        const bare = Object.values(values).every((value) => value === undefined || value === '');
+        return toAsker(bare ? usageCard(command) : problemCard(command, checked.problems));
+      }
+      const { place, person } = invocation;
+      return await command.run(checked.input, { ...services, invocation, place, person });
+    } catch (error) {
+      if (error instanceof CommandError) return toAsker(problemText(command, error.message));
+      const service = command.name.startsWith('monitor ') ? 'monitoring service' : 'model gateway';
+      const explained = explainError(error, service);
+      if (!explained) return failed('a command failed', error);
+      log.warn({ err: error, command: command.name }, 'a command could not reach its service');
+      return toAsker(problemText(command, explained));
+    }
+  }
+
+  function failed(what: string, error: unknown): Reply {
+    const logId = randomUUID().slice(0, 8);
+    log.error({ err: error, logId }, what);
+    return toAsker({
+      tone: 'bad',
+      title: 'Something went wrong',
+      parts: [
+        {
+          kind: 'text',
+          text: 'Try again. If it goes on, tell whoever runs Askwatch the log id below.',
+        },
+      ],
+      footer: `Log id ${logId}`,
+    });
+  }
+}
+
+type Asked = { command: Command; values: Record<string, unknown> } | { card: Card };
+
+function read(request: Invocation['request'], commands: readonly Command[]): Asked {
+  if ('command' in request) {
+    const command = commands.find(({ name }) => name === request.command);
+    return command
+      ? { command, values: request.values }
+      : { card: commandsCard(commands, request.command) };
+  }
+  const line = readLine(request.line, commands);
+  if (line.kind === 'command') return { command: line.command, values: line.values };
+  if (line.kind === 'problem') return { card: problemCard(line.command, [line.problem]) };
+  return { card: commandsCard(line.near, line.typed) };
+}
+
+function toAsker(card: Card): Reply {
+  return { kind: 'card', card, private: true };
+}
+
+function problemText(command: Command, text: string): Card {
+  return {
+    tone: 'warning',
+    title: `/${command.name} did not work`,
+    parts: [{ kind: 'text', text }],
+  };
+}
+
+/** An answer is handled when its last part is about to be shown, or when the platform stops reading. */
+function finishing(answer: Answer, finish: () => Promise<void>): Answer {
+  async function* stream(
+    thread: string | undefined,
+    signal?: AbortSignal,
+  ): AsyncGenerator<AnswerPart> {
+    let finished = false;
+    try {
+      for await (const part of answer.stream(thread, signal)) {
+        if (part.kind === 'end') {
+          await finish();
+          finished = true;
+        }
+        yield part;
+      }
+    } finally {
+      if (!finished) await finish();
+    }
+  }
+  return { ...answer, stream };
+}

@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import type { Monitor } from '../contracts/monitoring.ts';
+import type { Card } from './card.ts';
+import { matches } from './channels.ts';
+import { command } from './command.ts';
+import { isDown, isUp } from './status.ts';
+import { counted, shortened } from './words.ts';
+
+/** Rows of one card: what fits in a message on every platform. */
+const MAX_ROWS = 20;
+
+/** `/monitor list`: live statuses, those that need eyes first. */
+export const monitorList = command({
+  name: 'monitor list',
+  summary: 'All monitors with their live status, those that are DOWN first',
+  input: z.object({
+    filter: z
+      .string()
+      .max(200)
+      .optional()
+      .describe('Only those with this text in name or target, or with this status'),
+  }),
+  examples: ['/monitor list', '/monitor list shop', '/monitor list down'],
+  async run({ filter }, { monitoring }) {
+    return { kind: 'card', private: false, card: listCard(await monitoring.list(), filter) };
+  },
+});
+
+/** The list as a card: DOWN first, then whatever else is not UP, then UP; by name within. Pure. */
+export function listCard(monitors: readonly Monitor[], filter?: string): Card {
+  const shown = monitors.filter(
+    (monitor) =>
+      filter === undefined ||
+      matches(monitor, filter) ||
+      monitor.status.toLowerCase() === filter.toLowerCase(),
+  );
+  const ordered = [...shown].sort(
+    (a, b) =>
+      urgency(a) - urgency(b) || a.name.localeCompare(b.name, 'en') || (a.id < b.id ? -1 : 1),
+  );
+  const some = filter === undefined ? '' : ` with “${shortened(filter, 60)}”`;
+  if (ordered.length === 0) {
+    return {
+      tone: 'info',
+      title: `No monitors${some}`,
+      parts: [
+        {
+          kind: 'text',
+          text:
+            monitors.length === 0
+              ? 'Add one: /monitor add https://example.com'
+              : `${counted(monitors.length, 'monitor')} in all; /monitor list shows them.`,
+        },
+      ],
+    };
+  }
+  const left = ordered.length - MAX_ROWS;
+  return {
+    tone: ordered.some(isDown) ? 'bad' : ordered.every(isUp) ? 'good' : 'warning',
+    title: `${counted(ordered.length, 'monitor')}${some}: ${counts(ordered)}`,
+    parts: [
+      {
+        kind: 'table',
+        columns: ['Status', 'Name', 'Kind', 'Target'],
+        rows: ordered
+          .slice(0, MAX_ROWS)
+          .map(({ status, name, check_type, target }) => [
+            shortened(status, 20),
+            shortened(name, 60),
+            shortened(check_type, 20),
+            shortened(target, 80),
+          ]),
+      },
+      ...(left > 0
+        ? [
+            {
+              kind: 'text' as const,
+              text: `And ${left} more. Narrow it down: /monitor list <part of a name, target, or a status>`,
+            },
+          ]
+        : []),
+    ],
+  };
+}
+
+function urgency(monitor: Monitor): number {
+  if (isDown(monitor)) return 0;
+  return isUp(monitor) ? 2 : 1;
+}
+
+/** `2 DOWN, 1 PAUSED, 9 UP`; the monitors are in order of urgency. */
+function counts(ordered: readonly Monitor[]): string {
+  const byStatus = new Map<string, number>();
+  for (const { status } of ordered) byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
+  const texts = [...byStatus].map(([status, count]) => `${count} ${shortened(status, 20)}`);
+  // A service with as many statuses as monitors must not make an endless title.
+  return texts.length > 6 ? `${texts.slice(0, 6).join(', ')} and others` : texts.join(', ');
+}

@@ -1,0 +1,77 @@
+import { z } from 'zod';
+import type { Monitor } from '../contracts/monitoring.ts';
+import type { Card, Fact } from './card.ts';
+import { matches } from './channels.ts';
+import { command } from './command.ts';
+import { CommandError } from './errors.ts';
+import { isDown, isUp } from './status.ts';
+import { inWords, shortened } from './words.ts';
+
+const MAX_NAMED = 10;
+
+/** `/monitor show`: one monitor, with whatever the service tells of it. */
+export const monitorShow = command({
+  name: 'monitor show',
+  summary: 'One monitor: its status, since when and why, and its last check',
+  input: z.object({
+    monitor: z.string().max(2048).describe('Its name, a part of its name or target, or its id'),
+  }),
+  examples: ['/monitor show shop'],
+  wholeLine: true,
+  async run({ monitor }, { monitoring }) {
+    const found = findMonitor(await monitoring.list(), monitor);
+    return { kind: 'card', private: false, card: monitorCard(found) };
+  },
+});
+
+/** The monitor that is meant: by id, by name, or by a part that only one has. Throws `CommandError`. Pure. */
+export function findMonitor(monitors: readonly Monitor[], meant: string): Monitor {
+  const byId = monitors.find(({ id }) => id === meant);
+  if (byId) return byId;
+  const named = monitors.filter(({ name }) => name.toLowerCase() === meant.toLowerCase());
+  const candidates =
+    named.length > 0 ? named : monitors.filter((monitor) => matches(monitor, meant));
+  const [only, ...others] = candidates;
+  if (!only) {
+    throw new CommandError(
+      `There is no monitor “${shortened(meant, 60)}”. /monitor list shows those there are.`,
+    );
+  }
+  if (others.length === 0) return only;
+  const names = candidates
+    .slice(0, MAX_NAMED)
+    .map(({ name, id }) => `${shortened(name, 60)} (id ${id})`);
+  const more = candidates.length > MAX_NAMED ? `, and ${candidates.length - MAX_NAMED} more` : '';
+  throw new CommandError(
+    `${candidates.length} monitors match “${shortened(meant, 60)}”: ${names.join(', ')}${more}. Say which, by name or id.`,
+  );
+}
+
+function monitorCard(monitor: Monitor): Card {
+  const { name, target, check_type, interval_seconds, id } = monitor;
+  return {
+    tone: isDown(monitor) ? 'bad' : isUp(monitor) ? 'good' : 'warning',
+    title: `${name} is ${monitor.status}`,
+    parts: [
+      {
+        kind: 'facts',
+        facts: [
+          { label: 'Target', value: target },
+          { label: 'Kind', value: check_type },
+          ...moment('Since', monitor.status_changed_at),
+          ...(monitor.status_reason ? [{ label: 'Cause', value: monitor.status_reason }] : []),
+          { label: 'Checked every', value: inWords(interval_seconds * 1000) },
+          ...moment('Last check', monitor.last_checked_at),
+          ...(typeof monitor.response_time_ms === 'number'
+            ? [{ label: 'Response time', value: `${Math.round(monitor.response_time_ms)} ms` }]
+            : []),
+          { label: 'Id', value: id },
+        ],
+      },
+    ],
+  };
+}
+
+function moment(label: string, time: string | null | undefined): Fact[] {
+  return time ? [{ label, value: { atMs: Date.parse(time) } }] : [];
+}

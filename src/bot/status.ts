@@ -1,0 +1,7 @@
+/**
+ * Whether a status says UP or DOWN. The contract shows only `UP` and leaves the rest open, so any other text is neither;
+ * letter case is not meaning.
+ * Source: monitoring contract, "States and transitions".
+ */
+export const isUp = ({ status }: { status: string }) => status.toUpperCase() === 'UP';
+export const isDown = ({ status }: { status: string }) => status.toUpperCase() === 'DOWN';

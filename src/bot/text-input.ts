@@ -1,0 +1,170 @@
+import { type Command, type Field, fieldsOf } from './command.ts';
+
+/** What a typed line asks for. Values are texts as typed; `check-input.ts` gives them their types. */
+export type ReadLine =
+  | { kind: 'command'; command: Command; values: Record<string, string> }
+  /** The command is clear, the words after it are not. */
+  | { kind: 'problem'; command: Command; problem: string }
+  /** No such command; `near` are those that begin with the same word, or all. */
+  | { kind: 'unknown'; typed: string; near: readonly Command[] };
+
+/** Longest line of a command that is read word by word; finding closing quotes costs more than its length. */
+const MAX_WORDS_LINE = 4000;
+
+/** A link as Slack writes it into a line: `<https://example.com|example.com>`. Source: Slack docs, "Formatting message text". */
+const WRAPPED_LINK = /<(https?:\/\/[^\s|<>]+)(?:\|([^<>]*))?>/g;
+
+const CLOSING_QUOTES: Record<string, string> = {
+  '"': '"”“',
+  '“': '”“"',
+  '”': '”"',
+  '„': '“”"',
+  "'": "'",
+  '‘': '’',
+  '’': '’',
+  '«': '»',
+};
+
+/**
+ * Reads a line such as `/monitor add https://example.com name="Shop" keyword=Cart`; the slash may be missing.
+ * Never throws. Pure.
+ */
+export function readLine(line: string, commands: readonly Command[]): ReadLine {
+  const text = line.replace(WRAPPED_LINK, unwrapLink).trim().replace(/^\//, '');
+  const found = commands
+    .map((command) => ({ command, rest: afterName(text, command.name) }))
+    .filter(({ rest }) => rest !== undefined)
+    .sort((a, b) => b.command.name.length - a.command.name.length)[0];
+  if (found?.rest === undefined) {
+    const first = /^\S*/.exec(text)?.[0].toLowerCase() ?? '';
+    const near = commands.filter(({ name }) => name.split(' ')[0] === first);
+    return { kind: 'unknown', typed: text, near: near.length > 0 ? near : commands };
+  }
+  const { command, rest } = found;
+  const values = command.wholeLine ? readWholeLine(rest, command) : readWords(rest, command);
+  return typeof values === 'string'
+    ? { kind: 'problem', command, problem: values }
+    : { kind: 'command', command, values };
+}
+
+/** Slack links a bare `example.com` as `<http://example.com|example.com>`: there the label is what was typed. */
+function unwrapLink(_whole: string, url: string, label: string | undefined): string {
+  return label !== undefined && url.replace(/\/$/, '') === `http://${label.replace(/\/$/, '')}`
+    ? label
+    : url;
+}
+
+function afterName(text: string, name: string): string | undefined {
+  let at = 0;
+  for (const word of name.split(' ')) {
+    const next = /\s*(\S+)/y;
+    next.lastIndex = at;
+    if (next.exec(text)?.[1]?.toLowerCase() !== word) return undefined;
+    at = next.lastIndex;
+  }
+  return text.slice(at).trim();
+}
+
+function readWholeLine(rest: string, command: Command): Record<string, string> | string {
+  const fields = fieldsOf(command);
+  const values: Record<string, string> = {};
+  let at = 0;
+  for (;;) {
+    const word = wordAt(rest, at);
+    const field = word && fieldNamed(fields, word.key);
+    if (!word || !field) break;
+    if (values[field.name] !== undefined) return `\`${field.name}\` is given twice.`;
+    values[field.name] = word.text;
+    at = word.end;
+  }
+  const text = rest.slice(at).trim();
+  const main = fields.find(({ required }) => required);
+  if (text === '' || !main) return values;
+  if (values[main.name] !== undefined) {
+    return `\`${main.name}\` is given, and there are more words after it.`;
+  }
+  const whole = wordAt(text, 0);
+  return {
+    ...values,
+    [main.name]: whole?.quoted && !whole.key && whole.end === text.length ? whole.text : text,
+  };
+}
+
+function readWords(rest: string, command: Command): Record<string, string> | string {
+  if (rest.length > MAX_WORDS_LINE) {
+    return `That line is too long: at most ${MAX_WORDS_LINE} characters.`;
+  }
+  const fields = fieldsOf(command);
+  const values: Record<string, string> = {};
+  const words: string[] = [];
+  for (let word = wordAt(rest, 0); word; word = wordAt(rest, word.end)) {
+    if (word.key === undefined) {
+      words.push(word.text);
+      continue;
+    }
+    const field = fieldNamed(fields, word.key);
+    if (!field) {
+      const known = fields.map(({ name }) => `\`${name}\``).join(', ');
+      return `There is no input \`${word.key}\`${known ? `, only ${known}` : ''}. Put quotes around a word that has a = in it.`;
+    }
+    if (values[field.name] !== undefined) return `\`${field.name}\` is given twice.`;
+    values[field.name] = word.text;
+  }
+  for (const { name, required } of fields) {
+    if (!required || values[name] !== undefined) continue;
+    const word = words.shift();
+    if (word !== undefined) values[name] = word;
+  }
+  if (words.length === 0) return values;
+  const open = fields.find(({ required, kind }) => !required && kind === 'text');
+  if (!open || values[open.name] !== undefined) {
+    return `I do not know what to do with “${words.join(' ')}”.`;
+  }
+  return { ...values, [open.name]: words.join(' ') };
+}
+
+function fieldNamed(fields: readonly Field[], key: string | undefined): Field | undefined {
+  return fields.find(({ name }) => name === key?.toLowerCase());
+}
+
+interface Word {
+  /** Of `key=value`; a quoted word has none, nor has a URL with a `=` in its query. */
+  key?: string;
+  text: string;
+  quoted: boolean;
+  /** Where the next word is looked for. */
+  end: number;
+}
+
+function wordAt(text: string, from: number): Word | undefined {
+  const start = /\s*(?:([A-Za-z][A-Za-z_]*)=)?/y;
+  start.lastIndex = from;
+  const key = start.exec(text)?.[1];
+  const at = start.lastIndex;
+  if (at >= text.length && key === undefined) return undefined;
+  const quoted = quotedAt(text, at);
+  const plain = /\S*/y;
+  plain.lastIndex = at;
+  const value = quoted ?? { text: plain.exec(text)?.[0] ?? '', end: plain.lastIndex };
+  return { ...(key === undefined ? {} : { key }), ...value, quoted: quoted !== undefined };
+}
+
+/** A quote closes only before a space or the end, so `'it's mine'` is one text; one that never closes is a letter. */
+function quotedAt(text: string, at: number): { text: string; end: number } | undefined {
+  const closing = CLOSING_QUOTES[text.charAt(at)];
+  if (!closing) return undefined;
+  let inside = '';
+  for (let i = at + 1; i < text.length; i += 1) {
+    const char = text.charAt(i);
+    const next = text.charAt(i + 1);
+    if (char === '\\' && next !== '' && (next === '\\' || closing.includes(next))) {
+      inside += next;
+      i += 1;
+    } else if (closing.includes(char) && /^\s?$/.test(next)) {
+      return { text: inside, end: i + 1 };
+    } else {
+      inside += char;
+    }
+  }
+  return undefined;
+}

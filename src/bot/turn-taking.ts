@@ -1,0 +1,54 @@
+/** Lets one at a time through per key, in the order they came. */
+export interface TurnTaking {
+  /**
+   * Waits for its turn; the function it resolves to ends the turn. `undefined` when too many wait already.
+   * Rejects with the signal's reason when that aborts first.
+   */
+  take(key: string, signal: AbortSignal): Promise<(() => void) | undefined>;
+}
+
+/** Turn-taking with at most `maxWaiting` who wait for one key. */
+export function createTurnTaking({ maxWaiting }: { maxWaiting: number }): TurnTaking {
+  /** Those who wait for a key; a key is here while someone has its turn. */
+  const waiting = new Map<string, Array<() => void>>();
+
+  function release(key: string) {
+    const next = waiting.get(key)?.shift();
+    if (next) next();
+    else waiting.delete(key);
+  }
+
+  function turnOf(key: string) {
+    let over = false;
+    return () => {
+      if (over) return;
+      over = true;
+      release(key);
+    };
+  }
+
+  return {
+    async take(key, signal) {
+      signal.throwIfAborted();
+      const queue = waiting.get(key);
+      if (!queue) {
+        waiting.set(key, []);
+        return turnOf(key);
+      }
+      if (queue.length >= maxWaiting) return undefined;
+      await new Promise<void>((resolve, reject) => {
+        const leave = () => {
+          queue.splice(queue.indexOf(enter), 1);
+          reject(signal.reason);
+        };
+        const enter = () => {
+          signal.removeEventListener('abort', leave);
+          resolve();
+        };
+        queue.push(enter);
+        signal.addEventListener('abort', leave, { once: true });
+      });
+      return turnOf(key);
+    },
+  };
+}

@@ -1,0 +1,59 @@
+import type { Card, CardPart } from './card.ts';
+import { type Command, fieldsOf, usageOf } from './command.ts';
+
+/** How one command is used: its inputs and lines that work. */
+export function usageCard(command: Command): Card {
+  const fields = fieldsOf(command);
+  const inputs: CardPart[] =
+    fields.length === 0
+      ? []
+      : [
+          {
+            kind: 'facts',
+            facts: fields.map(({ name, description, required }) => ({
+              label: required ? name : `${name} (optional)`,
+              value: description,
+            })),
+          },
+        ];
+  return {
+    tone: 'info',
+    title: `How to use /${command.name}`,
+    parts: [{ kind: 'text', text: command.summary }, ...inputs, ...examples(command)],
+  };
+}
+
+/** What is wrong with what was typed, and how the command is typed. */
+export function problemCard(command: Command, problems: readonly string[]): Card {
+  return {
+    tone: 'warning',
+    title: `/${command.name} did not work`,
+    parts: [{ kind: 'text', text: problems.join('\n') }, ...examples(command, 1)],
+  };
+}
+
+/** Commands with what they do; `typed` is what was not understood, if anything. */
+export function commandsCard(commands: readonly Command[], typed?: string): Card {
+  const what = typed?.slice(0, 60);
+  return {
+    tone: what ? 'warning' : 'info',
+    title: what ? `There is no command “/${what}”` : 'What Askwatch can do',
+    parts: [
+      {
+        kind: 'table',
+        columns: ['Command', 'Does'],
+        rows: commands.map((command) => [usageOf(command), command.summary]),
+      },
+    ],
+    footer: 'Put words with spaces in quotes: name="My shop".',
+  };
+}
+
+function examples(command: Command, count = command.examples.length): CardPart[] {
+  return [
+    {
+      kind: 'code',
+      text: [usageOf(command), ...command.examples.slice(0, count)].join('\n'),
+    },
+  ];
+}

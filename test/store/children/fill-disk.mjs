@@ -1,0 +1,69 @@
+// Runs the store into a full disk and out of it again, and prints what happened as one line of JSON.
+// Arguments: folder, size of what no longer fits, whether to fill the disk first (`fill`) or rely on a limit (`limit`).
+import { rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { pino } from 'pino';
+import { z } from 'zod';
+import { openLowdbStore } from '../../../dist/store/lowdb/lowdb-store.js';
+
+const [folder, size, way] = process.argv.slice(2);
+const log = pino({ level: 'silent' });
+const Note = z.object({ text: z.string() });
+const declaration = { name: 'notes', schema: Note, version: 1, whenCorrupt: 'refuse' };
+const Result = z.object({ atMs: z.int(), text: z.string() });
+const results = { name: 'results', schema: Result };
+
+const codeOf = (promise) =>
+  promise.then(
+    () => 'done',
+    (error) => error.code ?? error.message,
+  );
+async function textsOf(journal) {
+  const texts = [];
+  for await (const { text } of journal.read()) texts.push(text.slice(0, 10));
+  return texts;
+}
+
+const big = 'x'.repeat(Number(size));
+let store = await openLowdbStore({ folder, log });
+let notes = store.collection(declaration);
+let journal = store.journal(results);
+await notes.update('a', () => ({ text: 'before' }));
+await journal.append({ atMs: 1, text: 'before' });
+
+const filler = join(folder, 'filler');
+if (way === 'fill') {
+  // Small steps fill the last page too.
+  for (const step of [65_536, 4_096, 512, 1]) {
+    for (let full = false; !full; ) {
+      full = (await codeOf(writeFile(filler, 'x'.repeat(step), { flag: 'a' }))) !== 'done';
+    }
+  }
+}
+const full = {
+  update: await codeOf(notes.update('a', () => ({ text: big }))),
+  create: await codeOf(notes.update('b', () => ({ text: big }))),
+  append: await codeOf(journal.append({ atMs: 2, text: big })),
+  check: await codeOf(store.check()),
+  memory: (await notes.get('a'))?.text,
+  other: await notes.get('b'),
+  journal: await textsOf(journal),
+};
+if (way === 'fill') await rm(filler);
+const after = way === 'fill' ? big : 'after';
+const healed = {
+  update: await codeOf(notes.update('a', (now) => ({ text: `${now?.text} ${after}` }))),
+  append: await codeOf(journal.append({ atMs: 3, text: 'after' })),
+  check: await codeOf(store.check()),
+};
+await store.close();
+store = await openLowdbStore({ folder, log });
+notes = store.collection(declaration);
+journal = store.journal(results);
+const reopened = {
+  ids: (await notes.list()).map(({ id }) => id),
+  text: (await notes.get('a'))?.text.slice(0, 8),
+  journal: await textsOf(journal),
+};
+await store.close();
+console.log(JSON.stringify({ full, healed, reopened }));

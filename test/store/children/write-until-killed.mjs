@@ -1,0 +1,29 @@
+// Writes as fast as it can until it is killed, and prints each write once it is acknowledged.
+// Arguments: folder, first number.
+import { pino } from 'pino';
+import { z } from 'zod';
+import { openLowdbStore } from '../../../dist/store/lowdb/lowdb-store.js';
+
+const [folder, from] = process.argv.slice(2);
+const store = await openLowdbStore({ folder, log: pino({ level: 'silent' }) });
+const Note = z.object({ seq: z.int(), text: z.string() });
+const notes = store.collection({ name: 'notes', schema: Note, version: 1, whenCorrupt: 'refuse' });
+const Result = z.object({ atMs: z.int(), lane: z.string() });
+const results = store.journal({ name: 'results', schema: Result });
+
+async function loop(name, write) {
+  for (let seq = Number(from); ; seq += 1) {
+    await write(seq);
+    console.log(`${name} ${seq}`);
+  }
+}
+
+const note = (seq, size) => () => ({ seq, text: `${seq} `.repeat(size) });
+await Promise.all([
+  loop('small', (seq) => notes.update('small', note(seq, 10))),
+  loop('large', (seq) => notes.update('large', note(seq, 5_000))),
+  // Odd numbers remove what even numbers wrote.
+  loop('removed', (seq) => notes.update('removed', seq % 2 ? () => undefined : note(seq, 10))),
+  loop('lane-a', (seq) => results.append({ atMs: seq, lane: 'lane-a' })),
+  loop('lane-b', (seq) => results.append({ atMs: seq, lane: 'lane-b' })),
+]);

@@ -1,0 +1,137 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { z } from 'zod';
+import { ErrorBody } from '../contracts/error.ts';
+import { RateLimitHeader } from '../contracts/rate-limit.ts';
+import { ContractError, StatusError } from './errors.ts';
+
+/** An answer whose body is yet to be read. */
+export interface Answer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: AsyncIterable<Buffer> & {
+    /** Closes the connection. */
+    destroy(): unknown;
+    /** Reads the body away. */
+    dump(): Promise<void>;
+  };
+  /** Method and address, as errors name them. */
+  what: string;
+  /** Makes a foreign text fit to stand in an error: short, without control characters and without our key. */
+  clean: (text: string) => string;
+}
+
+/** Bytes of a whole answer; a list of ten thousand monitors is about 4 MB. */
+const ANSWER_LIMIT_BYTES = 16 * 1024 * 1024;
+
+/** Bytes of an error answer that are looked at. */
+const ERROR_LIMIT_BYTES = 64 * 1024;
+
+/** Reads an answer as JSON of this shape; unknown fields are ignored. Throws `ContractError` when it is something else. */
+export async function readJson<T>(answer: Answer, schema: z.ZodType<T>): Promise<T> {
+  refuseEncoding(answer);
+  const bytes = await readBytes(answer, ANSWER_LIMIT_BYTES);
+  if (!bytes) {
+    throw new ContractError(`${answer.what} answered with more than ${ANSWER_LIMIT_BYTES} bytes.`);
+  }
+  return checkShape(parseJson(bytes, answer), schema, answer);
+}
+
+/** Checks a value that came over the wire. Throws `ContractError` that names the field at fault, never its value. */
+export function checkShape<T>(value: unknown, schema: z.ZodType<T>, answer: Answer): T {
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  throw new ContractError(
+    `${answer.what} answered with the wrong shape: ${answer.clean(z.prettifyError(result.error))}`,
+  );
+}
+
+/**
+ * The error for an answer that is none: a `StatusError` from 400 up, else a `ContractError`.
+ * Redirects are not followed, because the key must not travel to an address nobody chose.
+ */
+export async function refusalOf(answer: Answer): Promise<StatusError | ContractError> {
+  const { status, what, headers } = answer;
+  if (status < 400) {
+    answer.body.destroy();
+    return new ContractError(
+      status >= 300
+        ? `${what} answered with a redirect (${status}), which is not followed. Use the final address.`
+        : `${what} answered ${status}, which is no answer.`,
+    );
+  }
+  const told = await readErrorBody(answer);
+  const retryAfterMs = parseRetryAfter(headers[RateLimitHeader.retryAfter]);
+  return new StatusError(told?.message || `${what} answered ${status}.`, {
+    status,
+    ...(told?.code && { code: told.code }),
+    ...(told?.param && { param: told.param }),
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  });
+}
+
+/** What an error body says, cleaned for showing; `undefined` when it is none of the contracts'. */
+export function errorDetails(
+  body: unknown,
+  { clean }: Answer,
+): { message: string; code: string | undefined; param: string | undefined } | undefined {
+  const parsed = ErrorBody.safeParse(body);
+  if (!parsed.success) return undefined;
+  const { message, code, param } = parsed.data.error;
+  return { message: clean(message), code: code ?? undefined, param: param ?? undefined };
+}
+
+/** Refuses a compressed answer: none was asked for, and a small one can hide gigabytes. */
+export function refuseEncoding({ headers, what, body }: Answer): void {
+  const encoding = headers['content-encoding'] ?? 'identity';
+  if (encoding === 'identity') return;
+  body.destroy();
+  throw new ContractError(`${what} answered in an encoding that was not asked for.`);
+}
+
+/** Milliseconds that `Retry-After` asks for, as seconds or as a date; `undefined` when it is neither. */
+export function parseRetryAfter(
+  value: string | string[] | undefined,
+  nowMs = Date.now(),
+): number | undefined {
+  if (typeof value !== 'string') return undefined;
+  if (/^\d+(\.\d+)?$/.test(value)) return Number(value) * 1000;
+  const atMs = Date.parse(value);
+  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
+}
+
+async function readErrorBody(answer: Answer) {
+  const bytes = await readBytes(answer, ERROR_LIMIT_BYTES);
+  if (!bytes) return undefined;
+  try {
+    return errorDetails(JSON.parse(bytes.toString('utf8')), answer);
+  } catch {
+    // A page of a proxy in between: the status says enough.
+    return undefined;
+  }
+}
+
+/** The whole body, or `undefined` as soon as it is longer than the limit; the rest is then not read. */
+async function readBytes({ body }: Answer, limitBytes: number): Promise<Buffer | undefined> {
+  const parts: Buffer[] = [];
+  let length = 0;
+  for await (const part of body) {
+    length += part.length;
+    if (length > limitBytes) {
+      body.destroy();
+      return undefined;
+    }
+    parts.push(part);
+  }
+  return Buffer.concat(parts);
+}
+
+function parseJson(bytes: Buffer, { what, headers, clean }: Answer): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+  } catch (cause) {
+    const type = clean(String(headers['content-type'] ?? 'no content type'));
+    throw new ContractError(`${what} answered with something that is not JSON (${type}).`, {
+      cause,
+    });
+  }
+}

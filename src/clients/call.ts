@@ -1,0 +1,170 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { Agent, request } from 'undici';
+import { type Answer, refusalOf } from './answer.ts';
+import type { CallLimit } from './call-limit.ts';
+import { CallError, ContractError, NetworkError, StatusError, TimeoutError } from './errors.ts';
+
+/** One call to a service. */
+export interface Call {
+  method: 'GET' | 'POST';
+  path: string;
+  /** Stands for the path in errors and logs where the path holds a secret. */
+  shownPath?: string;
+  headers?: Record<string, string>;
+  /** Sent as JSON. */
+  body?: unknown;
+}
+
+/** Calls one service, over connections of its own. */
+export interface Caller {
+  /** Method and address of a call, as errors name them: no key, no query. */
+  nameOf(call: Call): string;
+  /**
+   * Sends a call and gives a good answer to `read`; both are repeated where a repeat is harmless.
+   * Throws `NetworkError`, `StatusError`, `ContractError`, or the reason of the limit.
+   */
+  send<T>(call: Call, limit: CallLimit, read: (answer: Answer) => Promise<T> | T): Promise<T>;
+  /** Ends what is under way. */
+  close(): Promise<void>;
+}
+
+const ATTEMPTS = 3;
+const FIRST_PAUSE_MS = 200;
+
+/** A service that asks for a longer pause is not waited for: the caller is told instead. */
+const LONGEST_PAUSE_MS = 5_000;
+
+const CONNECT_TIMEOUT_MS = 5_000;
+
+/** Characters that a foreign sentence may add to an error. */
+const FOREIGN_TEXT_LENGTH = 500;
+
+/** Failures that say that nothing was sent. */
+const UNSENT = new Set([
+  'ECONNREFUSED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'UND_ERR_CONNECT_TIMEOUT',
+]);
+
+/**
+ * Opens a caller for the service at `baseUrl`, with or without a slash at its end.
+ * Throws when the address is none or the key cannot stand in a header.
+ */
+export function createCaller(options: { baseUrl: string; apiKey: string; log?: Logger }): Caller {
+  const { apiKey, log } = options;
+  const base = readBaseUrl(options.baseUrl);
+  if (!/^[\x21-\x7e]+$/.test(apiKey)) {
+    throw new Error(`The key for ${base} is empty or holds characters that a header cannot carry.`);
+  }
+  // Time limits are the call limit's: undici's own timers start again with every byte.
+  const agent = new Agent({
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect: { timeout: CONNECT_TIMEOUT_MS },
+  });
+  const nameOf = (call: Call) => `${call.method} ${base}${call.shownPath ?? call.path}`;
+  const clean = (text: string) => cleanText(text.replaceAll(apiKey, '[secret]'));
+
+  async function attempt<T>(
+    call: Call,
+    limit: CallLimit,
+    read: (answer: Answer) => Promise<T> | T,
+  ): Promise<T> {
+    const what = nameOf(call);
+    try {
+      const { statusCode, headers, body } = await request(base + call.path, {
+        dispatcher: agent,
+        signal: limit.signal,
+        method: call.method,
+        headers: {
+          ...(call.body === undefined ? {} : { 'content-type': 'application/json' }),
+          ...call.headers,
+        },
+        ...(call.body === undefined ? {} : { body: JSON.stringify(call.body) }),
+      });
+      // Closed unread, a body would emit an error that nobody hears; a reader hears it all the same.
+      body.on('error', () => {});
+      const answer = { status: statusCode, headers, body, what, clean };
+      if (statusCode < 200 || statusCode > 299) throw await refusalOf(answer);
+      return await read(answer);
+    } catch (error) {
+      if (limit.signal.aborted) throw limit.signal.reason;
+      if (error instanceof CallError || error instanceof ContractError) throw error;
+      throw networkError(what, error);
+    }
+  }
+
+  return {
+    nameOf,
+    async send(call, limit, read) {
+      for (let tried = 1; ; tried++) {
+        try {
+          return await attempt(call, limit, read);
+        } catch (error) {
+          const pauseMs = tried < ATTEMPTS ? pauseBeforeRepeat(call, error, tried) : undefined;
+          if (pauseMs === undefined) throw error;
+          log?.debug({ call: nameOf(call), err: error, pauseMs }, 'calling again');
+          await pauseOrGiveUp(pauseMs, limit, error);
+        }
+      }
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+/**
+ * How long to wait before sending the call again; `undefined` when that could do harm or cannot help: a POST that may
+ * have been received, a refusal, an answer of the wrong shape.
+ */
+function pauseBeforeRepeat(call: Call, error: unknown, tried: number): number | undefined {
+  const ownPauseMs = FIRST_PAUSE_MS * 2 ** (tried - 1) * (1 + Math.random() / 2);
+  if (error instanceof StatusError) {
+    const passing = error.status === 429 || (call.method === 'GET' && error.status >= 500);
+    const pauseMs = error.retryAfterMs ?? ownPauseMs;
+    return passing && pauseMs <= LONGEST_PAUSE_MS ? pauseMs : undefined;
+  }
+  if (!(error instanceof NetworkError)) return undefined;
+  return call.method === 'GET' || UNSENT.has(codeOf(error.cause) ?? '') ? ownPauseMs : undefined;
+}
+
+/** Waits; when the call's time is up meanwhile, what went wrong before says more than that. */
+async function pauseOrGiveUp(pauseMs: number, limit: CallLimit, error: unknown): Promise<void> {
+  try {
+    await pause(pauseMs, undefined, { signal: limit.signal });
+  } catch {
+    const { reason } = limit.signal;
+    throw reason instanceof TimeoutError ? error : reason;
+  }
+}
+
+/** The error for a call without an answer; says what is wrong with the connection. */
+export function networkError(what: string, cause: unknown): NetworkError {
+  const code = codeOf(cause);
+  const why = cause instanceof Error && cause.message ? cause.message : code;
+  const happened = UNSENT.has(code ?? '') ? 'could not be reached' : 'lost its connection';
+  return new NetworkError(`${what} ${happened}: ${why ?? 'no reason was given'}.`, { cause });
+}
+
+function codeOf(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | null | undefined)?.code;
+  return typeof code === 'string' ? code : undefined;
+}
+
+function readBaseUrl(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol)) {
+    throw new Error(`'${text}' is not an address such as https://api.example.com.`);
+  }
+  return url.origin + url.pathname.replace(/\/+$/, '');
+}
+
+function cleanText(text: string): string {
+  const oneLine = text.replace(/[\p{Cc}\s]+/gu, ' ').trim();
+  return oneLine.length > FOREIGN_TEXT_LENGTH
+    ? `${oneLine.slice(0, FOREIGN_TEXT_LENGTH)}…`
+    : oneLine;
+}

@@ -1,0 +1,137 @@
+import { createParser, type EventSourceMessage } from 'eventsource-parser';
+import { ChatCompletionChunk } from '../contracts/gateway.ts';
+import { EVENT_STREAM, STREAM_DONE } from '../contracts/server-sent-events.ts';
+import { type Answer, checkShape, errorDetails, refuseEncoding } from './answer.ts';
+import { networkError } from './call.ts';
+import type { CallLimit } from './call-limit.ts';
+import { CallError, ContractError, StreamCutError } from './errors.ts';
+
+/** Characters of one event; one chunk of an answer is a few hundred. */
+const EVENT_LIMIT = 1024 * 1024;
+
+/** Bytes of a whole stream; the longest answers of today's models are under 4 MB as chunks. */
+const STREAM_LIMIT_BYTES = 64 * 1024 * 1024;
+
+/** How long the end may take after `[DONE]` before the connection is closed instead of kept. */
+const TAIL_LIMIT_MS = 1_000;
+
+/** Refuses an answer that is no stream of events. */
+export function expectStream(answer: Answer): Answer {
+  refuseEncoding(answer);
+  const type = answer.headers['content-type'];
+  if (typeof type === 'string' && type.startsWith(EVENT_STREAM)) return answer;
+  answer.body.destroy();
+  throw new ContractError(
+    `${answer.what} answered with ${answer.clean(String(type ?? 'no content type'))} instead of a stream.`,
+  );
+}
+
+/**
+ * Reads chunks until `[DONE]`. `stallMs` is the longest wait for a chunk, in which comments do not count; the time the
+ * reader of this takes for itself does not count either.
+ * Throws `StreamCutError`, `TimeoutError` or `ContractError` after the chunks that came; closes the connection then, and
+ * when it is left early.
+ */
+export async function* readChunks(
+  answer: Answer,
+  limit: CallLimit,
+  stallMs: number,
+): AsyncGenerator<ChatCompletionChunk, void, undefined> {
+  const events = readEvents(answer);
+  let whole = false;
+  try {
+    for (;;) {
+      const { data, event } = await nextEvent(events, answer, limit, stallMs);
+      if (data === STREAM_DONE) {
+        whole = true;
+        return;
+      }
+      yield readChunk(data, event, answer);
+    }
+  } finally {
+    if (whole) void readToEnd(events, answer);
+    else answer.body.destroy();
+  }
+}
+
+async function nextEvent(
+  events: AsyncGenerator<EventSourceMessage>,
+  answer: Answer,
+  limit: CallLimit,
+  stallMs: number,
+): Promise<EventSourceMessage> {
+  const callOff = limit.after(stallMs, `${answer.what} sent nothing new for ${stallMs / 1000} s.`);
+  try {
+    const { value, done } = await events.next();
+    if (!done) return value;
+    throw new StreamCutError(`${answer.what} ended its answer before it was complete.`);
+  } catch (error) {
+    if (limit.signal.aborted) throw limit.signal.reason;
+    if (error instanceof CallError || error instanceof ContractError) throw error;
+    throw new StreamCutError(networkError(answer.what, error).message, { cause: error });
+  } finally {
+    callOff();
+  }
+}
+
+async function* readEvents(answer: Answer): AsyncGenerator<EventSourceMessage, void, undefined> {
+  const { what, body } = answer;
+  const arrived: EventSourceMessage[] = [];
+  let tooLong = false;
+  const parser = createParser({
+    onEvent: (event) => void arrived.push(event),
+    onError: ({ type }) => {
+      tooLong ||= type === 'max-buffer-size-exceeded';
+    },
+    maxBufferSize: EVENT_LIMIT,
+  });
+  const decoder = new TextDecoder('utf-8', { fatal: true });
+  let length = 0;
+  for await (const bytes of body) {
+    length += bytes.length;
+    parser.feed(decodePart(decoder, bytes, what));
+    yield* arrived.splice(0);
+    if (tooLong || length > STREAM_LIMIT_BYTES) {
+      throw new ContractError(`${what} streams more than one answer can hold.`);
+    }
+  }
+}
+
+function decodePart(
+  decoder: InstanceType<typeof TextDecoder>,
+  bytes: Buffer,
+  what: string,
+): string {
+  try {
+    return decoder.decode(bytes, { stream: true });
+  } catch (cause) {
+    throw new ContractError(`${what} streams something that is not UTF-8 text.`, { cause });
+  }
+}
+
+function readChunk(data: string, event: string | undefined, answer: Answer): ChatCompletionChunk {
+  let value: unknown;
+  try {
+    value = JSON.parse(data);
+  } catch (cause) {
+    throw new ContractError(`${answer.what} streams something that is not JSON.`, { cause });
+  }
+  const told = errorDetails(value, answer);
+  if (told || event === 'error') {
+    throw new StreamCutError(told?.message || `${answer.what} broke off its answer with an error.`);
+  }
+  return checkShape(value, ChatCompletionChunk, answer);
+}
+
+/** Reads the rest, so that the connection serves the next call and the service sees that its answer was taken whole. */
+async function readToEnd(events: AsyncGenerator<unknown>, { body }: Answer): Promise<void> {
+  const timer = setTimeout(() => body.destroy(), TAIL_LIMIT_MS);
+  try {
+    const { done } = await events.next();
+    if (!done) body.destroy();
+  } catch {
+    // The answer was whole; how its connection ends is of no matter.
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,446 @@
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text as readText } from 'node:stream/consumers';
+import { setTimeout as pause } from 'node:timers/promises';
+
+/** One call as the provider saw it. */
+export interface ProviderCall {
+  method: string;
+  path: string;
+  headers: IncomingHttpHeaders;
+  /** The parsed body; the raw text when it is not JSON; undefined for a GET. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into it freely
+  body: any;
+  /** The client closed the connection before its answer was whole. */
+  aborted: boolean;
+  /** The answer was sent whole. */
+  finished: boolean;
+  /** Breaks the connection now, as a provider that crashes does. */
+  cut(): void;
+}
+
+/** What the model says: one text (streamed word by word), its chunks, or either made from the request's body. */
+export type Script =
+  | string
+  | string[]
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into it freely
+  | ((body: any) => string | string[]);
+
+export interface Pace {
+  /** Before anything is sent. */
+  delayMs?: number;
+  /** Before each chunk. */
+  chunkMs?: number;
+  finishReason?: string;
+}
+
+/** What can go wrong. Where chunks do not apply (a plain call), half of the JSON body stands for "after some chunks". */
+export type Fault =
+  /** The connection is reset before any answer. */
+  | { kind: 'reset' }
+  | { kind: 'status'; status: number; headers?: Record<string, string>; body?: unknown }
+  | { kind: 'hang-before-headers' }
+  | { kind: 'hang-after-headers' }
+  /** Only comments come after the headers, every `everyMs`. */
+  | { kind: 'only-pings'; everyMs: number }
+  | { kind: 'stall'; afterChunks: number }
+  | { kind: 'cut'; afterChunks: number }
+  | { kind: 'no-done' }
+  | { kind: 'half-line' }
+  | { kind: 'half-character' }
+  | { kind: 'one-byte-packets' }
+  | { kind: 'garbage-line' }
+  | { kind: 'wrong-shape' }
+  | { kind: 'html' }
+  | { kind: 'error-event'; afterChunks: number; error?: unknown }
+  /** So many bytes without a line break. */
+  | { kind: 'endless-line'; bytes: number }
+  /** Chunks for ever, as fast as they are taken. */
+  | { kind: 'endless' };
+
+/** A model provider of the OpenAI convention on a real port. */
+export interface ModelProvider {
+  /** `http://127.0.0.1:port`; the API is below `/v1`. */
+  url: string;
+  apiKey: string;
+  /** Every call but those to `/v1/models`, oldest first. */
+  calls: ProviderCall[];
+  /** Method and path of what this provider does not have; a test should find it empty. */
+  unhandled: string[];
+  /** What the model says from now on. */
+  answerWith(script: Script, pace?: Pace): void;
+  /** What goes wrong from now on, the next `times` calls or until `recover`. */
+  failWith(fault: Fault, times?: number): void;
+  recover(): void;
+  /** Holds back every chunk from now on until the returned function is called. */
+  holdChunks(): () => void;
+  close(): Promise<void>;
+}
+
+export interface ModelProviderOptions {
+  apiKey?: string;
+  /** Ids, or whole models with whatever fields a list entry shall have. */
+  models?: Array<string | { id: string; [field: string]: unknown }>;
+  /** Refuses what this provider does not take: the sentence of a 400. */
+  refuse?: (body: Record<string, unknown>) => string | undefined;
+}
+
+const CREATED = 1_790_000_000;
+
+/** Time for what was sent before a cut to arrive; a reader loses what it has not read when a connection is reset. */
+const CUT_DELAY_MS = 50;
+
+/** Starts a provider that answers `Hello from the fake provider.` until told otherwise. */
+export async function startModelProvider(
+  options: ModelProviderOptions = {},
+): Promise<ModelProvider> {
+  const { apiKey = 'provider-key-0123456789', refuse = () => undefined } = options;
+  const models = (options.models ?? ['test-model', 'test-vision']).map((model) =>
+    typeof model === 'string' ? { id: model } : model,
+  );
+  const calls: ProviderCall[] = [];
+  const unhandled: string[] = [];
+  let script: Script = 'Hello from the fake provider.';
+  let pace: Pace = {};
+  let fault: { what: Fault; left: number } | undefined;
+  let hold: Promise<void> = Promise.resolve();
+
+  const server = createServer(async (request, response) => {
+    const path = request.url?.split('?')[0] ?? '';
+    const route = `${request.method} ${path}`;
+    const raw = await readText(request).catch(() => '');
+    if (request.headers.authorization !== `Bearer ${apiKey}`) {
+      const given = request.headers.authorization ? 'Incorrect API key provided.' : 'No API key.';
+      return sendError(response, 401, given, { code: 'invalid_api_key' });
+    }
+    if (route === 'GET /v1/models') {
+      const data = models.map((model) => ({
+        object: 'model',
+        created: CREATED,
+        owned_by: 'fake',
+        ...model,
+      }));
+      return sendJson(response, 200, { object: 'list', data });
+    }
+    if (route !== 'POST /v1/chat/completions') {
+      unhandled.push(route);
+      return sendError(response, 404, `Unknown request URL: ${route}.`, {});
+    }
+    const call: ProviderCall = {
+      method: 'POST',
+      path,
+      headers: request.headers,
+      body: parse(raw),
+      aborted: false,
+      finished: false,
+      cut: () => drop(response),
+    };
+    response.on('close', () => {
+      call.finished = response.writableFinished;
+      call.aborted = !response.writableFinished && !dropped.has(response);
+    });
+    calls.push(call);
+    await answerChat(response, call);
+  });
+
+  async function answerChat(response: ServerResponse, { body, headers }: ProviderCall) {
+    const wrong = findRefusal(body, headers, models, refuse);
+    if (wrong) return sendError(response, wrong.status, wrong.message, wrong);
+    const now = fault && fault.left-- > 0 ? fault.what : undefined;
+    if (pace.delayMs) await pause(pace.delayMs);
+    if (now?.kind === 'reset') return drop(response);
+    if (now?.kind === 'hang-before-headers') return;
+    if (now?.kind === 'html') {
+      response.setHeader('content-type', 'text/html');
+      return void response.end('<html><body>Maintenance</body></html>');
+    }
+    if (now?.kind === 'status') {
+      for (const [name, value] of Object.entries(now.headers ?? {}))
+        response.setHeader(name, value);
+      const told = { error: { message: `Fault ${now.status}.`, type: 'fake', param: null } };
+      return sendJson(response, now.status, now.body ?? told);
+    }
+    const said = typeof script === 'function' ? script(body) : script;
+    const chunks = typeof said === 'string' ? (said.match(/\s*\S+/g) ?? []) : said;
+    if (body.stream) return await sendStream(response, body, chunks, now);
+    await sendPlain(response, body, chunks, now);
+  }
+
+  async function sendPlain(
+    response: ServerResponse,
+    body: Record<string, unknown>,
+    chunks: string[],
+    now: Fault | undefined,
+  ) {
+    for (const _ of chunks) if (pace.chunkMs) await pause(pace.chunkMs);
+    await hold;
+    const answer = JSON.stringify({
+      id: 'chatcmpl-fake',
+      object: 'chat.completion',
+      created: CREATED,
+      model: body.model,
+      choices: choiceIndexes(body).map((index) => ({
+        index,
+        message: { role: 'assistant', content: chunks.join('') },
+        logprobs: null,
+        finish_reason: pace.finishReason ?? 'stop',
+      })),
+      usage: usageOf(body, chunks),
+    });
+    response.setHeader('content-type', 'application/json');
+    const half = answer.slice(0, answer.length / 2);
+    switch (now?.kind) {
+      case undefined:
+        return void response.end(answer);
+      case 'cut':
+        response.write(half);
+        await pause(CUT_DELAY_MS);
+        return drop(response);
+      case 'stall':
+      case 'hang-after-headers':
+        return void response.write(half);
+      case 'wrong-shape':
+        return void response.end('{"object":"chat.completion"}');
+      case 'endless-line':
+        return await sendEndless(response, now.bytes);
+      case 'one-byte-packets':
+        return await sendByteByByte(response, answer);
+      default:
+        return void response.end(half);
+    }
+  }
+
+  async function sendStream(
+    response: ServerResponse,
+    body: Record<string, unknown>,
+    chunks: string[],
+    now: Fault | undefined,
+  ) {
+    response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
+    response.flushHeaders();
+    if (now?.kind === 'hang-after-headers') return;
+    if (now?.kind === 'only-pings') {
+      while (!response.destroyed) {
+        response.write(': ping\n\n');
+        await pause(now.everyMs);
+      }
+      return;
+    }
+    if (now?.kind === 'endless-line') return await sendEndless(response, now.bytes);
+    const options = body.stream_options as { include_usage?: boolean } | null | undefined;
+    const withUsage = options?.include_usage === true;
+    const event = (choices: unknown[], usage: unknown = null) =>
+      `data: ${JSON.stringify({
+        id: 'chatcmpl-fake',
+        object: 'chat.completion.chunk',
+        created: CREATED,
+        model: body.model,
+        choices,
+        ...(withUsage ? { usage } : {}),
+      })}\n\n`;
+    const choice = (index: number, delta: unknown, finish_reason: string | null = null) => ({
+      index,
+      delta,
+      logprobs: null,
+      finish_reason,
+    });
+    const indexes = choiceIndexes(body);
+    const send = (data: string) =>
+      now?.kind === 'one-byte-packets'
+        ? sendByteByByte(response, data, false)
+        : write(response, data);
+
+    for (const index of indexes) {
+      await send(event([choice(index, { role: 'assistant', content: '' })]));
+    }
+    const said = now?.kind === 'endless' ? endlessly() : chunks;
+    let sent = 0;
+    for (const content of said) {
+      if (now && 'afterChunks' in now && sent === now.afterChunks) break;
+      await hold;
+      if (pace.chunkMs) await pause(pace.chunkMs);
+      if (response.destroyed) return;
+      for (const index of indexes) await send(event([choice(index, { content })]));
+      sent += 1;
+    }
+    switch (now?.kind) {
+      case 'stall':
+        return;
+      case 'cut':
+        await pause(CUT_DELAY_MS);
+        return drop(response);
+      case 'error-event': {
+        const error = now.error ?? { message: 'The model crashed.', type: 'server_error' };
+        await send(`data: ${JSON.stringify({ error })}\n\n`);
+        return void response.end();
+      }
+      case 'half-line':
+        return void response.end('data: {"id":"chatcmpl-fa');
+      case 'half-character': {
+        const bytes = Buffer.from(event([choice(0, { content: 'é' })]));
+        return void response.end(bytes.subarray(0, bytes.indexOf(0xc3) + 1));
+      }
+      case 'garbage-line':
+        return void response.end('data: {"id":\n\ndata: [DONE]\n\n');
+      case 'wrong-shape':
+        return void response.end('data: {"object":"chat.completion.chunk","choices":7}\n\n');
+      default:
+    }
+    for (const index of indexes) {
+      await send(event([choice(index, {}, pace.finishReason ?? 'stop')]));
+    }
+    if (withUsage) await send(event([], usageOf(body, chunks)));
+    if (now?.kind !== 'no-done') await send('data: [DONE]\n\n');
+    response.end();
+  }
+
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    apiKey,
+    calls,
+    unhandled,
+    answerWith(next, nextPace = {}) {
+      script = next;
+      pace = nextPace;
+    },
+    failWith(what, times = Number.POSITIVE_INFINITY) {
+      fault = { what, left: times };
+    },
+    recover() {
+      fault = undefined;
+    },
+    holdChunks() {
+      let release = () => {};
+      hold = new Promise((resolve) => {
+        release = resolve;
+      });
+      return () => release();
+    },
+    close: () =>
+      new Promise<void>((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+}
+
+/** What a real provider refuses: the wrong media type, a body that is no JSON, wrong fields, a model it does not have. */
+function findRefusal(
+  // biome-ignore lint/suspicious/noExplicitAny: the body of a request that may be wrong in any way
+  body: any,
+  headers: IncomingHttpHeaders,
+  models: Array<{ id: string }>,
+  refuse: (body: Record<string, unknown>) => string | undefined,
+): { status: number; message: string; param?: string; code?: string } | undefined {
+  const bad = (param: string, message: string) => ({ status: 400, message, param });
+  if (!headers['content-type']?.startsWith('application/json')) {
+    return { status: 415, message: 'Unsupported media type.' };
+  }
+  if (typeof body !== 'object' || body === null) return bad('', 'The body is not valid JSON.');
+  if (typeof body.model !== 'string') return bad('model', 'you must provide a model parameter');
+  if (!models.some(({ id }) => id === body.model)) {
+    const message = `The model \`${body.model}\` does not exist or you do not have access to it.`;
+    return { status: 404, message, code: 'model_not_found' };
+  }
+  if (!Array.isArray(body.messages) || body.messages.length === 0) {
+    return bad('messages', "Invalid 'messages': empty array.");
+  }
+  const roles = ['system', 'user', 'assistant', 'developer', 'tool'];
+  for (const [at, message] of body.messages.entries()) {
+    if (!roles.includes(message?.role)) return bad(`messages[${at}].role`, 'Invalid role.');
+    if (typeof message.content !== 'string' && !Array.isArray(message.content)) {
+      return bad(`messages[${at}].content`, 'Invalid content.');
+    }
+  }
+  const outside = (value: unknown, min: number, max: number) =>
+    value != null && (typeof value !== 'number' || value < min || value > max);
+  if (outside(body.temperature, 0, 2)) return bad('temperature', "Invalid 'temperature'.");
+  if (outside(body.n, 1, 128)) return bad('n', "Invalid 'n'.");
+  if (outside(body.max_tokens, 1, 1e6)) return bad('max_tokens', "Invalid 'max_tokens'.");
+  if (body.stream_options != null && body.stream !== true) {
+    return bad('stream_options', "'stream_options' is only allowed when 'stream' is enabled.");
+  }
+  const own = refuse(body);
+  return own === undefined ? undefined : bad('', own);
+}
+
+function choiceIndexes(body: Record<string, unknown>): number[] {
+  return [...Array(typeof body.n === 'number' ? body.n : 1).keys()];
+}
+
+/** One token a word for the prompt, one a chunk for the answer: easy to tell from an estimate. */
+function usageOf(body: Record<string, unknown>, chunks: string[]) {
+  const prompt = JSON.stringify(body.messages).split(/\s+/).length;
+  const completion = chunks.length * choiceIndexes(body).length;
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: completion,
+    total_tokens: prompt + completion,
+  };
+}
+
+function* endlessly(): Generator<string> {
+  for (;;) yield ' and';
+}
+
+async function write(response: ServerResponse, data: string | Buffer): Promise<void> {
+  if (response.destroyed || response.write(data)) return;
+  await new Promise<void>((resolve) => {
+    const done = () => {
+      response.off('drain', done).off('close', done);
+      resolve();
+    };
+    response.on('drain', done).on('close', done);
+  });
+}
+
+async function sendEndless(response: ServerResponse, bytes: number): Promise<void> {
+  const block = Buffer.alloc(64 * 1024, 'x');
+  for (let sent = 0; sent < bytes && !response.destroyed; sent += block.length) {
+    await write(response, block);
+  }
+  response.end();
+}
+
+/** Each byte as a write of its own, with a turn of the event loop between them, so that packets really are apart. */
+async function sendByteByByte(response: ServerResponse, data: string, end = true): Promise<void> {
+  for (const byte of Buffer.from(data)) {
+    await write(response, Buffer.from([byte]));
+    await new Promise(setImmediate);
+  }
+  if (end) response.end();
+}
+
+function drop(response: ServerResponse): void {
+  dropped.add(response);
+  response.destroy();
+}
+
+function parse(raw: string): unknown {
+  try {
+    return JSON.parse(raw);
+  } catch {
+    return raw;
+  }
+}
+
+function sendJson(response: ServerResponse, status: number, body: unknown): void {
+  response.statusCode = status;
+  response.setHeader('content-type', 'application/json');
+  response.end(typeof body === 'string' ? body : JSON.stringify(body));
+}
+
+function sendError(
+  response: ServerResponse,
+  status: number,
+  message: string,
+  { param, code }: { param?: string; code?: string },
+): void {
+  sendJson(response, status, {
+    error: { message, type: 'invalid_request_error', param: param || null, code: code ?? null },
+  });
+}
+
+/** Answers this provider itself broke off; their end is not the client's doing. */
+const dropped = new WeakSet<ServerResponse>();

@@ -1,0 +1,140 @@
+import type { Logger } from 'pino';
+import type { Bot } from '../bot/bot.ts';
+import { fieldsOf, usageOf } from '../bot/command.ts';
+import { DeliveryError } from '../bot/errors.ts';
+import type { Collection, Person, Platform } from '../bot/platform.ts';
+import { HttpError, notFound } from '../http/errors.ts';
+import type { ServerKit } from '../http/server.ts';
+import { createAnswers } from './answers.ts';
+import { createEventStreams } from './event-streams.ts';
+import { listedOf, openHistory, postedMessageId } from './history.ts';
+import { addPageRoutes, BUILT_PAGE } from './page-files.ts';
+import { addConsoleRoutes } from './routes.ts';
+import { createSayings } from './sayings.ts';
+import type { ListedCommand, RootMessage, Snapshot } from './wire.ts';
+
+export { consoleCollection } from './history.ts';
+
+const CHANNELS = ['general'];
+
+/** Everyone who can open the console is the owner of this machine. */
+const PERSON: Person = { id: 'local', name: 'You' };
+
+/** How long `stop` waits for answers under way before it cuts them. */
+const ANSWER_GRACE_MS = 5_000;
+
+/** The web console as a chat platform. */
+export interface Console extends Platform {
+  readonly name: 'console';
+}
+
+/**
+ * Adds the console to the server: the page at `/` and what it talks to under `/console/`. Call before the server listens;
+ * it takes what people say once it is started. Rejects when the page is not built.
+ */
+export async function createConsole(options: {
+  kit: ServerKit;
+  messages: Collection<RootMessage>;
+  log: Logger;
+  /** Folder of the built page; beside this module when absent. */
+  pageFolder?: URL;
+}): Promise<Console> {
+  const { kit, messages, log, pageFolder = BUILT_PAGE } = options;
+  const history = await openHistory(messages, log);
+  let bot: Bot | undefined;
+  let commands: ListedCommand[] = [];
+
+  const streams = createEventStreams(
+    (): Snapshot => ({
+      kind: 'snapshot',
+      person: PERSON,
+      channels: CHANNELS,
+      commands,
+      messages: history.listed(),
+    }),
+  );
+  const answers = createAnswers({ history, streams, log });
+  const sayings = createSayings({ history, streams, answers, person: PERSON, log });
+
+  await addPageRoutes(kit.server, pageFolder);
+  addConsoleRoutes(kit.server, {
+    streams,
+    isOpen: () => bot !== undefined,
+    thread(id) {
+      const root = history.get(id);
+      return root && { listed: listedOf(root), replies: root.replies.map(answers.latest) };
+    },
+    async say(saying) {
+      if (!bot) throw new HttpError(503, 'not_open', 'Askwatch is stopping.');
+      if (!CHANNELS.includes(saying.channel)) throw notFound('There is no such channel.');
+      return await sayings.take(bot, saying);
+    },
+  });
+  // Whoever closes the server without stopping the console first would wait for streams that never end.
+  kit.server.addHook('preClose', async () => streams.close());
+
+  return {
+    name: 'console',
+    async start(started) {
+      bot = started;
+      commands = started.commands.map((command) => ({
+        name: command.name,
+        summary: command.summary,
+        usage: usageOf(command),
+        examples: command.examples,
+        wholeLine: command.wholeLine ?? false,
+        fields: fieldsOf(command),
+      }));
+    },
+    async stop() {
+      bot = undefined;
+      await sayings.settle();
+      await answers.finish(ANSWER_GRACE_MS);
+      streams.close();
+    },
+    async post({ channel, card, id }) {
+      if (!CHANNELS.includes(channel)) {
+        throw new DeliveryError(`The console has no channel '${channel}'; it has general.`, {
+          permanent: true,
+        });
+      }
+      const messageId = postedMessageId(id);
+      const message = {
+        id: messageId,
+        author: { kind: 'askwatch' as const },
+        atMs: Date.now(),
+        body: { kind: 'card' as const, card },
+      };
+      const stored = await history
+        .add({ channel, message, replies: [] })
+        .catch(asDeliveryError('stored'));
+      if (stored.added) streams.send({ kind: 'message', listed: listedOf(stored.root) });
+      for (const gone of stored.removed) streams.send({ kind: 'removed', message: gone });
+      return { message: messageId, thread: messageId };
+    },
+    async update(_channel, posted, card) {
+      const root = await history
+        .change(posted.message, (message) => ({
+          ...message,
+          changedAtMs: Date.now(),
+          body: { kind: 'card', card },
+        }))
+        .catch(asDeliveryError('changed'));
+      if (!root) {
+        throw new DeliveryError('The message is gone: it made room for newer ones.', {
+          permanent: true,
+        });
+      }
+      streams.send({ kind: 'message', listed: listedOf(root) });
+    },
+  };
+}
+
+function asDeliveryError(what: string) {
+  return (cause: unknown): never => {
+    throw new DeliveryError(`The console's message could not be ${what}.`, {
+      permanent: false,
+      cause,
+    });
+  };
+}

@@ -1,0 +1,7 @@
+import { render } from 'preact';
+import './app.css';
+import { createClient } from './client.ts';
+import { Playground } from './playground.tsx';
+
+const root = document.getElementById('app');
+if (root) render(<Playground client={createClient()} />, root);

@@ -1,0 +1,104 @@
+import type { Card, CardPart, Fact } from '../wire.ts';
+import { CopyButton } from './copy-button.tsx';
+import { ToneIcon } from './icons.tsx';
+import { Moment } from './moment.tsx';
+
+/** Words of a monitor's state that get its colour when they fill a cell. */
+const STATUS_TONES: Record<string, Card['tone']> = {
+  UP: 'good',
+  DOWN: 'bad',
+  DEGRADED: 'warning',
+  MAINTENANCE: 'info',
+  PAUSED: 'info',
+};
+
+/** A card. All its words are plain text. */
+export function CardView({ card }: { card: Card }) {
+  return (
+    <div class={`card ${card.tone}`}>
+      <p class="title">
+        <ToneIcon tone={card.tone} />
+        <span>{card.title}</span>
+      </p>
+      {card.parts.map((part, index) => (
+        <PartView key={index} part={part} />
+      ))}
+      {card.footer !== undefined && <p class="footer">{card.footer}</p>}
+    </div>
+  );
+}
+
+function PartView({ part }: { part: CardPart }) {
+  switch (part.kind) {
+    case 'text':
+      return <p class="words">{part.text}</p>;
+    case 'facts':
+      return (
+        <dl>
+          {part.facts.map((fact) => (
+            <div key={fact.label}>
+              <dt>{fact.label}</dt>
+              <dd>
+                <FactValue value={fact.value} />
+              </dd>
+            </div>
+          ))}
+        </dl>
+      );
+    case 'table':
+      return <TableView columns={part.columns} rows={part.rows} />;
+    case 'code':
+      return (
+        <div class="code">
+          <pre>
+            <code>{part.text}</code>
+          </pre>
+          <CopyButton text={part.text} />
+        </div>
+      );
+  }
+}
+
+function FactValue({ value }: { value: Fact['value'] }) {
+  return typeof value === 'string' ? <Words text={value} /> : <Moment atMs={value.atMs} />;
+}
+
+function TableView({ columns, rows }: { columns: string[]; rows: string[][] }) {
+  return (
+    <section
+      class="table"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
+      tabIndex={0}
+      aria-label="Table"
+    >
+      <table>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th key={column} scope="col">
+                {column}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, at) => (
+            <tr key={at}>
+              {row.map((cell, column) => (
+                <td key={column}>
+                  <Words text={cell} />
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+/** Plain words, or a status with its colour. */
+function Words({ text }: { text: string }) {
+  const tone = Object.hasOwn(STATUS_TONES, text) ? STATUS_TONES[text] : undefined;
+  return tone ? <span class={`status ${tone}`}>{text}</span> : text;
+}

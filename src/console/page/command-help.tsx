@@ -1,0 +1,60 @@
+import { useEffect, useRef } from 'preact/hooks';
+import type { Completion, Suggestion } from './completion.ts';
+
+/** The ways to go on, the chosen one marked. */
+export function SuggestionList({
+  id,
+  suggestions,
+  chosen,
+  onTake,
+}: {
+  id: string;
+  suggestions: Suggestion[];
+  chosen: number | undefined;
+  onTake: (suggestion: Suggestion) => void;
+}) {
+  const list = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    if (chosen === undefined) return;
+    list.current?.children[chosen]?.scrollIntoView({ block: 'nearest' });
+  }, [chosen]);
+  return (
+    <div ref={list} id={id} class="suggestions" role="listbox" aria-label="Suggestions">
+      {suggestions.map((suggestion, index) => (
+        <div
+          key={suggestion.label}
+          id={`${id}-${index}`}
+          role="option"
+          tabIndex={-1}
+          aria-selected={index === chosen}
+          // Before the input loses its focus.
+          onMouseDown={(event) => {
+            event.preventDefault();
+            onTake(suggestion);
+          }}
+        >
+          <code>{suggestion.label}</code>
+          <span>{suggestion.detail}</span>
+        </div>
+      ))}
+    </div>
+  );
+}
+
+/** How the command being typed goes on, the input at the caret marked. */
+export function CommandHint({ hint }: { hint: NonNullable<Completion['hint']> }) {
+  const { command, field } = hint;
+  return (
+    <div class="hint">
+      <p>
+        <code>/{command.name}</code>{' '}
+        {command.fields.map((each) => (
+          <code key={each.name} class={each.name === field?.name ? 'current' : ''}>
+            {each.required ? `<${each.name}>` : `[${each.name}]`}{' '}
+          </code>
+        ))}
+      </p>
+      <p>{field ? field.description : command.summary}</p>
+    </div>
+  );
+}

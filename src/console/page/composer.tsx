@@ -1,0 +1,182 @@
+import type { RefObject } from 'preact';
+import {
+  useEffect,
+  useId,
+  useImperativeHandle,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'preact/hooks';
+import type { ListedCommand } from '../wire.ts';
+import { CommandHint, SuggestionList } from './command-help.tsx';
+import { complete } from './completion.ts';
+import { SendIcon } from './icons.tsx';
+
+/** What others may do to the line. */
+export interface ComposerControl {
+  /** Puts a line into it, ready to be sent. */
+  fill(line: string): void;
+  focus(): void;
+}
+
+/** The line to type in, with suggestions above it. Enter sends, Shift+Enter begins a new line. */
+export function Composer(props: {
+  control: RefObject<ComposerControl | null>;
+  label: string;
+  placeholder: string;
+  commands: ListedCommand[];
+  onSay: (text: string) => Promise<void>;
+}) {
+  const { control, label, placeholder, commands, onSay } = props;
+  const input = useRef<HTMLTextAreaElement>(null);
+  const [line, setLine] = useState('');
+  const [caretAtEnd, setCaretAtEnd] = useState(true);
+  const [active, setActive] = useState<number>();
+  /** The line for which Escape has sent the suggestions away. */
+  const [quietFor, setQuietFor] = useState<string>();
+  const [sending, setSending] = useState(false);
+  const [problem, setProblem] = useState('');
+  const listId = useId();
+
+  const completion = complete(line, commands);
+  const suggestions = caretAtEnd && quietFor !== line ? completion.suggestions : [];
+  const first = completion.eager && suggestions.length > 0 ? 0 : undefined;
+  const chosen = active !== undefined && active < suggestions.length ? active : first;
+
+  function change(next: string) {
+    setLine(next);
+    setActive(undefined);
+    setCaretAtEnd(true);
+  }
+
+  function fill(next: string) {
+    change(next);
+    setProblem('');
+    input.current?.focus();
+  }
+  useImperativeHandle(control, () => ({ fill, focus: () => input.current?.focus() }), []);
+
+  // As high as its text, up to the limit in the style.
+  useLayoutEffect(() => {
+    const area = input.current;
+    if (!area) return;
+    area.style.height = 'auto';
+    area.style.height = `${area.scrollHeight}px`;
+  }, [line]);
+  // A line put in from elsewhere leaves the caret at its end.
+  useEffect(() => {
+    const area = input.current;
+    if (
+      area &&
+      caretAtEnd &&
+      area.selectionStart !== line.length &&
+      document.activeElement === area
+    ) {
+      area.setSelectionRange(line.length, line.length);
+    }
+  }, [line, caretAtEnd]);
+
+  async function send() {
+    const text = line.trim();
+    if (text === '' || sending) return;
+    setSending(true);
+    setProblem('');
+    change('');
+    try {
+      await onSay(text);
+    } catch (error) {
+      setProblem(error instanceof Error ? error.message : String(error));
+      // Nothing typed is lost, unless something new is being typed already.
+      setLine((now) => (now === '' ? text : now));
+    }
+    setSending(false);
+  }
+
+  function onKeyDown(event: KeyboardEvent) {
+    // The Enter that ends the composing of a character is not ours.
+    if (event.isComposing) return;
+    const { length } = suggestions;
+    if (length > 0 && (event.key === 'ArrowDown' || event.key === 'ArrowUp')) {
+      event.preventDefault();
+      const step = event.key === 'ArrowDown' ? 1 : -1;
+      const from = chosen ?? (step === 1 ? -1 : 0);
+      setActive((from + step + length) % length);
+      return;
+    }
+    if (length > 0 && event.key === 'Escape') {
+      event.preventDefault();
+      setQuietFor(line);
+      return;
+    }
+    const taken = suggestions[chosen ?? (event.key === 'Tab' ? 0 : -1)];
+    if (taken && !event.shiftKey && (event.key === 'Tab' || event.key === 'Enter')) {
+      event.preventDefault();
+      change(taken.line);
+      return;
+    }
+    if (event.key === 'Enter' && !event.shiftKey) {
+      event.preventDefault();
+      void send();
+    }
+  }
+
+  return (
+    <form
+      class="composer"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send();
+      }}
+    >
+      {suggestions.length > 0 && (
+        <SuggestionList
+          id={listId}
+          suggestions={suggestions}
+          chosen={chosen}
+          onTake={(suggestion) => fill(suggestion.line)}
+        />
+      )}
+      {suggestions.length === 0 && completion.hint && <CommandHint hint={completion.hint} />}
+      {problem !== '' && (
+        <p class="problem" role="alert">
+          {problem}
+        </p>
+      )}
+      <div class="line">
+        <button
+          type="button"
+          class="slash"
+          aria-label="Commands"
+          title="Commands"
+          onClick={() => fill(line === '' ? '/' : line)}
+        >
+          /
+        </button>
+        <textarea
+          ref={input}
+          rows={1}
+          aria-label={label}
+          aria-autocomplete="list"
+          aria-controls={listId}
+          aria-activedescendant={chosen === undefined ? undefined : `${listId}-${chosen}`}
+          placeholder={placeholder}
+          maxLength={16_000}
+          value={line}
+          onInput={(event) => change(event.currentTarget.value)}
+          onSelect={({ currentTarget: area }) =>
+            setCaretAtEnd(area.selectionEnd === area.value.length)
+          }
+          onKeyDown={onKeyDown}
+        />
+        <button
+          type="submit"
+          class="send"
+          aria-label="Send"
+          disabled={line.trim() === '' || sending}
+        >
+          <SendIcon />
+        </button>
+      </div>
+    </form>
+  );
+}

@@ -1,0 +1,2 @@
+// esbuild writes the imported style beside the script.
+declare module '*.css';

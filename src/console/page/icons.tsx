@@ -1,0 +1,65 @@
+import type { ComponentChildren } from 'preact';
+
+/** The mark of Askwatch: a pulse. */
+export function Mark() {
+  return (
+    <svg class="mark" viewBox="0 0 32 32" aria-hidden="true">
+      <rect width="32" height="32" rx="9" />
+      <path d="M7 17h4.5l2.5-7 4 13 2.5-6H25" />
+    </svg>
+  );
+}
+
+function Icon({ children }: { children: ComponentChildren }) {
+  return (
+    <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
+      {children}
+    </svg>
+  );
+}
+
+export const SendIcon = () => (
+  <Icon>
+    <path d="M12 19V5M5.5 11.5 12 5l6.5 6.5" />
+  </Icon>
+);
+
+export const CloseIcon = () => (
+  <Icon>
+    <path d="M6 6l12 12M18 6 6 18" />
+  </Icon>
+);
+
+export const ReplyIcon = () => (
+  <Icon>
+    <path d="M20 15a3 3 0 0 1-3 3H9l-5 3V7a3 3 0 0 1 3-3h10a3 3 0 0 1 3 3z" />
+  </Icon>
+);
+
+export const LockIcon = () => (
+  <Icon>
+    <path d="M7 11V8a5 5 0 0 1 10 0v3M6 11h12v9H6z" />
+  </Icon>
+);
+
+export const CopyIcon = () => (
+  <Icon>
+    <path d="M9 9h11v11H9zM15 9V4H4v11h5" />
+  </Icon>
+);
+
+/** The shape that goes with a card's tone, so that colour is not all that tells. */
+export function ToneIcon({ tone }: { tone: 'good' | 'bad' | 'warning' | 'info' }) {
+  const shapes = {
+    good: <path d="m7.5 12.5 3 3 6-7" />,
+    bad: <path d="m8.5 8.5 7 7m0-7-7 7" />,
+    warning: <path d="M12 7v6m0 3.6v.4" />,
+    info: <path d="M12 11v6m0-10v.4" />,
+  };
+  return (
+    <svg class="tone-icon" viewBox="0 0 24 24" aria-hidden="true">
+      <circle cx="12" cy="12" r="10" />
+      {shapes[tone]}
+    </svg>
+  );
+}

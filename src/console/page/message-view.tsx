@@ -1,0 +1,66 @@
+import type { ComponentChildren } from 'preact';
+import type { Message } from '../wire.ts';
+import { AnswerView } from './answer-view.tsx';
+import { CardView } from './card-view.tsx';
+import { CloseIcon, LockIcon, Mark } from './icons.tsx';
+import { Clock } from './moment.tsx';
+
+/** One message with who wrote it and when; `children` stand under it. */
+export function MessageView({
+  message,
+  selected = false,
+  onDismiss,
+  children,
+}: {
+  message: Message;
+  selected?: boolean;
+  onDismiss: (message: string) => void;
+  children?: ComponentChildren;
+}) {
+  const { author, body, command } = message;
+  const name = author.kind === 'askwatch' ? 'Askwatch' : author.name;
+  return (
+    <article
+      class={`message ${body.kind}${selected ? ' selected' : ''}`}
+      aria-label={`Message from ${name}`}
+      data-message={message.id}
+    >
+      <div class="avatar" aria-hidden="true">
+        {author.kind === 'askwatch' ? <Mark /> : <span>{initial(name)}</span>}
+      </div>
+      <div class="beside">
+        <p class="byline">
+          <strong>{name}</strong>
+          <Clock atMs={message.atMs} />
+          {message.changedAtMs !== undefined && (
+            <span class="changed">
+              changed <Clock atMs={message.changedAtMs} />
+            </span>
+          )}
+        </p>
+        {command !== undefined && (
+          <p class="command">
+            {command.startsWith('/') ? 'used ' : 'asked '}
+            <code>{command}</code>
+          </p>
+        )}
+        {body.kind === 'text' && <p class="typed">{body.text}</p>}
+        {body.kind === 'card' && <CardView card={body.card} />}
+        {body.kind === 'answer' && <AnswerView answer={body} />}
+        {message.private && (
+          <p class="private">
+            <LockIcon /> Only you can see this
+            <button type="button" onClick={() => onDismiss(message.id)}>
+              <CloseIcon /> Dismiss
+            </button>
+          </p>
+        )}
+        {children}
+      </div>
+    </article>
+  );
+}
+
+function initial(name: string): string {
+  return [...name.trim()][0]?.toUpperCase() ?? '?';
+}

@@ -1,0 +1,41 @@
+const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'medium' });
+const dated = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+const day = new Intl.DateTimeFormat(undefined, {
+  weekday: 'long',
+  day: 'numeric',
+  month: 'long',
+});
+
+const DAY_MS = 86_400_000;
+
+/** A moment in the reader's own time zone: the clock, and the date when it was not today. */
+export function Moment({ atMs }: { atMs: number }) {
+  const date = new Date(atMs);
+  // A service may send any number; one that is no time is shown as it came.
+  if (Number.isNaN(date.getTime())) return <span>{String(atMs)}</span>;
+  const today = dayName(atMs) === 'Today';
+  return (
+    <time dateTime={date.toISOString()} title={full.format(date)}>
+      {(today ? clock : dated).format(date)}
+    </time>
+  );
+}
+
+/** Only the clock, for messages that stand under the name of their day. */
+export function Clock({ atMs }: { atMs: number }) {
+  const date = new Date(atMs);
+  return (
+    <time dateTime={date.toISOString()} title={full.format(date)}>
+      {clock.format(date)}
+    </time>
+  );
+}
+
+/** The day of a moment, as people call it. */
+export function dayName(atMs: number, nowMs: number = Date.now()): string {
+  const name = day.format(atMs);
+  if (name === day.format(nowMs)) return 'Today';
+  if (name === day.format(nowMs - DAY_MS)) return 'Yesterday';
+  return name;
+}

@@ -1,0 +1,69 @@
+import type { ComponentChildren } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+
+/** How near the end a reader is who wants to stay there, in pixels. */
+const NEAR_PX = 80;
+
+/**
+ * A list that stays at its end while it grows, unless the reader has scrolled up; then a button leads back.
+ * `follow` changes with each new message.
+ */
+export function Scroller({
+  label,
+  follow,
+  children,
+}: {
+  label: string;
+  follow: string;
+  children: ComponentChildren;
+}) {
+  const box = useRef<HTMLDivElement>(null);
+  const content = useRef<HTMLDivElement>(null);
+  const atEnd = useRef(true);
+  const [missed, setMissed] = useState(false);
+
+  const toEnd = () => {
+    atEnd.current = true;
+    setMissed(false);
+    if (box.current) box.current.scrollTop = box.current.scrollHeight;
+  };
+
+  // A streamed answer grows without a new message, and so does a picture of the list when the window narrows.
+  useEffect(() => {
+    if (!content.current || !box.current) return;
+    const observer = new ResizeObserver(() => atEnd.current && toEnd());
+    observer.observe(content.current);
+    observer.observe(box.current);
+    return () => observer.disconnect();
+  }, []);
+
+  useEffect(() => {
+    if (atEnd.current) toEnd();
+    else setMissed(true);
+  }, [follow]);
+
+  return (
+    <div class="scroller">
+      <section
+        ref={box}
+        class="scrolled"
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
+        tabIndex={0}
+        aria-label={label}
+        onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
+          atEnd.current = scrollHeight - clientHeight - scrollTop < NEAR_PX;
+          if (atEnd.current) setMissed(false);
+        }}
+      >
+        <div ref={content} class="content">
+          {children}
+        </div>
+      </section>
+      {missed && (
+        <button type="button" class="to-end" onClick={toEnd}>
+          New messages ↓
+        </button>
+      )}
+    </div>
+  );
+}

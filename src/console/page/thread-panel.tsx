@@ -1,0 +1,69 @@
+import { useEffect, useRef } from 'preact/hooks';
+import type { ListedCommand, ListedMessage } from '../wire.ts';
+import { Composer, type ComposerControl } from './composer.tsx';
+import { CloseIcon } from './icons.tsx';
+import { MessageView } from './message-view.tsx';
+import { Scroller } from './scroller.tsx';
+import type { OpenThread } from './state.ts';
+
+/** The thread under a message: what it is about, the replies, and the line to go on asking. */
+export function ThreadPanel(props: {
+  thread: OpenThread;
+  listed: ListedMessage | undefined;
+  commands: ListedCommand[];
+  onSay: (text: string) => Promise<void>;
+  onClose: () => void;
+  onDismiss: (message: string) => void;
+}) {
+  const { thread, listed, commands, onSay, onClose, onDismiss } = props;
+  const composer = useRef<ComposerControl>(null);
+  useEffect(() => composer.current?.focus(), []);
+
+  const gone = thread.status === 'gone';
+  return (
+    <aside
+      class="thread"
+      aria-label="Thread"
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape' || event.defaultPrevented) return;
+        onClose();
+      }}
+    >
+      <div class="bar">
+        <h2>Thread</h2>
+        <button type="button" class="close" aria-label="Close the thread" onClick={onClose}>
+          <CloseIcon />
+        </button>
+      </div>
+      <Scroller
+        label="Thread messages"
+        follow={`${thread.replies.at(-1)?.id} ${thread.replies.length}`}
+      >
+        {gone && <p class="gone">This thread is gone: it made room for newer messages.</p>}
+        {!gone && listed && <MessageView message={listed.message} onDismiss={onDismiss} />}
+        {thread.replies.length > 0 && (
+          <h3 class="day">
+            <span>
+              {thread.replies.length} {thread.replies.length === 1 ? 'reply' : 'replies'}
+            </span>
+          </h3>
+        )}
+        {thread.replies.map((reply) => (
+          <MessageView key={reply.id} message={reply} onDismiss={onDismiss} />
+        ))}
+        {thread.status === 'loading' && thread.replies.length === 0 && (
+          <p class="gone">Opening the thread…</p>
+        )}
+      </Scroller>
+      {!gone && (
+        <Composer
+          control={composer}
+          label="Message to the thread"
+          placeholder="Ask a follow-up"
+          commands={commands}
+          onSay={onSay}
+        />
+      )}
+    </aside>
+  );
+}

@@ -1,0 +1,138 @@
+import { z } from 'zod';
+import type { Card } from '../bot/card.ts';
+import type { Field } from '../bot/command.ts';
+
+export type { Card, CardPart, Fact } from '../bot/card.ts';
+export type { Field } from '../bot/command.ts';
+
+/** What the page says: one line a person typed, in a channel or in a thread of it. */
+export const Saying = z.strictObject({
+  /** Made by the page once for each gesture, so that a repeated request does nothing twice. */
+  id: z.uuid(),
+  /** The browser tab that hears what is meant for its reader only. */
+  client: z.uuid(),
+  channel: z.string().min(1).max(50),
+  thread: z.string().min(1).max(100).optional(),
+  text: z.string().trim().min(1).max(16_000),
+});
+export type Saying = z.infer<typeof Saying>;
+
+/** The answer to a saying: where what came of it is to be seen. */
+export type Said =
+  /** This gesture was taken before. */
+  | { shown: 'before' }
+  /** A message of this id has appeared in the channel. */
+  | { shown: 'channel'; message: string }
+  /** The thread under this message shows it. */
+  | { shown: 'thread'; message: string };
+
+/** Who wrote a message. */
+export const Author = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('askwatch') }),
+  z.object({ kind: z.literal('person'), id: z.string(), name: z.string() }),
+]);
+export type Author = z.infer<typeof Author>;
+
+const CardSchema: z.ZodType<Card> = z.object({
+  tone: z.enum(['good', 'bad', 'warning', 'info']),
+  title: z.string(),
+  parts: z.array(
+    z.discriminatedUnion('kind', [
+      z.object({ kind: z.literal('text'), text: z.string() }),
+      z.object({
+        kind: z.literal('facts'),
+        facts: z.array(
+          z.object({
+            label: z.string(),
+            value: z.union([z.string(), z.object({ atMs: z.number() })]),
+          }),
+        ),
+      }),
+      z.object({
+        kind: z.literal('table'),
+        columns: z.array(z.string()),
+        rows: z.array(z.array(z.string())),
+      }),
+      z.object({ kind: z.literal('code'), text: z.string() }),
+    ]),
+  ),
+  footer: z.string().exactOptional(),
+});
+
+/** What a message shows: words as typed, a card, or an answer in Markdown that may still be growing. */
+export const Body = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('text'), text: z.string() }),
+  z.object({ kind: z.literal('card'), card: CardSchema }),
+  z.object({
+    kind: z.literal('answer'),
+    text: z.string(),
+    growing: z.boolean(),
+    /** Why it stopped short. */
+    note: z.string().exactOptional(),
+    footer: z.string().exactOptional(),
+  }),
+]);
+export type Body = z.infer<typeof Body>;
+
+/** A message, at the top of a channel or in a thread. */
+export const Message = z.object({
+  id: z.string(),
+  author: Author,
+  atMs: z.number(),
+  /** When it was last changed by Askwatch, such as an alert that is over. */
+  changedAtMs: z.number().exactOptional(),
+  /** The command line it came from. */
+  command: z.string().exactOptional(),
+  /** Only the reader who asked sees it; it is never stored. */
+  private: z.literal(true).exactOptional(),
+  body: Body,
+});
+export type Message = z.infer<typeof Message>;
+
+/** A message of a channel with its thread, as it is stored. */
+export const RootMessage = z.object({
+  channel: z.string(),
+  message: Message,
+  replies: z.array(Message),
+});
+export type RootMessage = z.infer<typeof RootMessage>;
+
+/** A message of a channel as the page lists it; its replies are fetched when the thread is opened. */
+export interface ListedMessage {
+  channel: string;
+  message: Message;
+  thread: { replies: number; lastAtMs?: number; growing: boolean };
+}
+
+/** A command as the page completes and explains it. */
+export interface ListedCommand {
+  name: string;
+  summary: string;
+  usage: string;
+  /** Whole lines that work as they are. */
+  examples: readonly string[];
+  /** What follows the command is taken as it is, as one text. */
+  wholeLine: boolean;
+  fields: Field[];
+}
+
+/** Everything a page needs to begin, or to begin anew. */
+export interface Snapshot {
+  kind: 'snapshot';
+  person: { id: string; name: string };
+  channels: string[];
+  commands: ListedCommand[];
+  messages: ListedMessage[];
+}
+
+/** What the page hears. Each can be applied twice without harm. */
+export type ConsoleEvent =
+  | Snapshot
+  /** A message of a channel is new or has changed. */
+  | { kind: 'message'; listed: ListedMessage }
+  /** A message of a channel made room for newer ones. */
+  | { kind: 'removed'; message: string }
+  /** A message of a thread is new or has changed. */
+  | { kind: 'reply'; root: string; reply: Message }
+  /** An answer has grown: `text` stands at character `offset` of it. `reply` is absent for an answer in the channel. */
+  | { kind: 'text'; root: string; reply?: string; offset: number; text: string };

@@ -144,8 +144,10 @@ test('a document that was removed leaves nothing behind, and a new one has no ol
     collection.update('a', () => ({ text: 'new life', count: 1 })),
   ]);
   await expect(stat(previous)).rejects.toThrow('ENOENT');
+  await collection.update('a', () => ({ text: 'changed', count: 2 }));
   await collection.update('a', () => undefined);
   await expect(stat(path)).rejects.toThrow('ENOENT');
+  await expect(stat(previous)).rejects.toThrow('ENOENT');
 });
 
 test('a file that cannot be read is no damage: it is left where it is and the reason is told', async () => {

@@ -1,6 +1,6 @@
 // Runs the store into a full disk and out of it again, and prints what happened as one line of JSON.
 // Arguments: folder, size of what no longer fits, whether to fill the disk first (`fill`) or rely on a limit (`limit`).
-import { rm, writeFile } from 'node:fs/promises';
+import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { z } from 'zod';
@@ -40,14 +40,20 @@ if (way === 'fill') {
     }
   }
 }
+// One batch of two, of which only the first fits.
+const [small, large] = [
+  journal.append({ atMs: 2, text: 'part' }),
+  journal.append({ atMs: 2, text: big }),
+].map(codeOf);
 const full = {
   update: await codeOf(notes.update('a', () => ({ text: big }))),
   create: await codeOf(notes.update('b', () => ({ text: big }))),
-  append: await codeOf(journal.append({ atMs: 2, text: big })),
+  append: [await small, await large],
   check: await codeOf(store.check()),
   memory: (await notes.get('a'))?.text,
   other: await notes.get('b'),
   journal: await textsOf(journal),
+  leftovers: (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.tmp')),
 };
 if (way === 'fill') await rm(filler);
 const after = way === 'fill' ? big : 'after';

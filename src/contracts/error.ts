@@ -38,6 +38,7 @@ export const ErrorCode = {
   unsupportedMediaType: 'unsupported_media_type',
   rateLimited: 'rate_limit_exceeded',
   targetNotAllowed: 'target_not_allowed',
+  limitReached: 'limit_reached',
   unavailable: 'service_unavailable',
   upstreamError: 'upstream_error',
   upstreamTimeout: 'upstream_timeout',

@@ -1,15 +1,16 @@
 import { z } from 'zod';
 
-const PREFIX = '/api/v1/public';
+/** What every path of the monitoring service begins with. Source: monitoring contract, "Endpoints". */
+export const MONITORING_PREFIX = '/api/v1/public';
 
 /** Paths of the monitoring service. Source: monitoring contract, "Endpoints". */
 export const MonitoringPath = {
-  monitors: `${PREFIX}/monitors`,
-  push: `${PREFIX}/push/:token`,
+  monitors: `${MONITORING_PREFIX}/monitors`,
+  push: `${MONITORING_PREFIX}/push/:token`,
 } as const;
 
 /** Path of one heartbeat's push endpoint. */
-export const pushPath = (token: string) => `${PREFIX}/push/${encodeURIComponent(token)}`;
+export const pushPath = (token: string) => `${MONITORING_PREFIX}/push/${encodeURIComponent(token)}`;
 
 /**
  * The kinds of check. HTTP, KEYWORD and DNS are the contract's.

@@ -1,0 +1,19 @@
+/** Time as the service sees it; tests bring their own. */
+export interface Clock {
+  /** Unix time in milliseconds: for showing and storing; it may jump. */
+  wallMs(): number;
+  /** Milliseconds from any start; never goes back: for planning and measuring. */
+  monotonicMs(): number;
+  /** Calls once after the delay; what it returns cancels the call. */
+  after(delayMs: number, call: () => void): () => void;
+}
+
+/** The clock of this machine. */
+export const systemClock: Clock = {
+  wallMs: () => Date.now(),
+  monotonicMs: () => performance.now(),
+  after(delayMs, call) {
+    const timer = setTimeout(call, delayMs);
+    return () => clearTimeout(timer);
+  },
+};

@@ -1,0 +1,76 @@
+/** What can stand in a heap: when it is due, and where it stands (-1: in no heap). The heap keeps `heapIndex`. */
+export interface HeapItem {
+  dueMs: number;
+  heapIndex: number;
+}
+
+/** Items ordered by when they are due. Every change costs the logarithm of the size. */
+export interface DueHeap<T extends HeapItem> {
+  readonly size: number;
+  /** The item that is due first, left where it is. */
+  peek(): T | undefined;
+  /** Puts the item where its `dueMs` belongs, whether it was in the heap or not. */
+  put(item: T): void;
+  remove(item: T): void;
+}
+
+/** An empty heap. An array with parent links by index (binary heap). */
+export function createDueHeap<T extends HeapItem>(): DueHeap<T> {
+  const items: T[] = [];
+
+  function place(item: T, index: number) {
+    items[index] = item;
+    item.heapIndex = index;
+  }
+
+  function rise(item: T) {
+    let index = item.heapIndex;
+    while (index > 0) {
+      const above = (index - 1) >> 1;
+      const parent = items[above];
+      if (parent === undefined || parent.dueMs <= item.dueMs) break;
+      place(parent, index);
+      index = above;
+    }
+    place(item, index);
+  }
+
+  function sink(item: T) {
+    let index = item.heapIndex;
+    for (;;) {
+      const left = items[2 * index + 1];
+      const right = items[2 * index + 2];
+      const child = left && right && right.dueMs < left.dueMs ? right : left;
+      if (child === undefined || child.dueMs >= item.dueMs) break;
+      const below = child.heapIndex;
+      place(child, index);
+      index = below;
+    }
+    place(item, index);
+  }
+
+  return {
+    get size() {
+      return items.length;
+    },
+    peek: () => items[0],
+    put(item) {
+      if (item.heapIndex === -1) {
+        items.push(item);
+        item.heapIndex = items.length - 1;
+      }
+      rise(item);
+      sink(item);
+    },
+    remove(item) {
+      if (item.heapIndex === -1) return;
+      const last = items.pop();
+      if (last !== undefined && last !== item) {
+        place(last, item.heapIndex);
+        rise(last);
+        sink(last);
+      }
+      item.heapIndex = -1;
+    },
+  };
+}

@@ -1,0 +1,48 @@
+import { z } from 'zod';
+import type { Store } from '../store/store.ts';
+import { type CheckResult, Outcome, type StatusChange } from './state.ts';
+
+/** How long results of checks are kept. */
+const RESULTS_KEPT_MS = 7 * 86_400_000;
+
+const ResultRecord = z.object({
+  atMs: z.int(),
+  monitor: z.string(),
+  ok: z.boolean(),
+  outcome: Outcome,
+  responseTimeMs: z.number(),
+  reason: z.string().optional(),
+});
+export type ResultRecord = z.infer<typeof ResultRecord>;
+
+const Status = z.enum(['UP', 'DOWN']);
+const ChangeRecord = z.object({
+  atMs: z.int(),
+  sinceMs: z.int(),
+  monitor: z.string(),
+  from: Status,
+  to: Status,
+  number: z.int(),
+  reason: z.string().optional(),
+});
+export type ChangeRecord = z.infer<typeof ChangeRecord>;
+
+/** What happened to the monitors, in time order: every result of a check, and every change of status. */
+export interface MonitorJournals {
+  addResult(monitor: string, atMs: number, result: CheckResult): Promise<void>;
+  /** A change may stand here twice after a crash; its `number` tells. */
+  addChange(monitor: string, change: StatusChange): Promise<void>;
+  /** Removes results that are older than seven days; changes stay. */
+  prune(nowMs: number): Promise<void>;
+}
+
+/** Opens `monitor-results` and `monitor-changes`. */
+export function openMonitorJournals(store: Store): MonitorJournals {
+  const results = store.journal({ name: 'monitor-results', schema: ResultRecord });
+  const changes = store.journal({ name: 'monitor-changes', schema: ChangeRecord });
+  return {
+    addResult: (monitor, atMs, result) => results.append({ atMs, monitor, ...result }),
+    addChange: (monitor, change) => changes.append({ monitor, ...change }),
+    prune: (nowMs) => results.prune(nowMs - RESULTS_KEPT_MS),
+  };
+}

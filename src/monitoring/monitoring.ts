@@ -1,0 +1,67 @@
+import { readFile } from 'node:fs/promises';
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import type { Keys } from '../http/keys.ts';
+import type { ServerKit } from '../http/server.ts';
+import type { Store } from '../store/store.ts';
+import { createAdmission } from './admission.ts';
+import { createCheck } from './check.ts';
+import { type Clock, systemClock } from './clock.ts';
+import { createConnect } from './connect.ts';
+import { openMonitorJournals } from './journals.ts';
+import { openMonitors } from './monitors.ts';
+import { createNameLookup } from './name-lookup.ts';
+import { addRoutes } from './routes.ts';
+import { createTargetGuard } from './target-guard.ts';
+import { createWatch } from './watch.ts';
+
+/** The monitoring service. */
+export interface Monitoring {
+  /** Begins to check; call once the server listens. */
+  start(): void;
+  /** Stops checking and waits until everything found is stored. */
+  close(): Promise<void>;
+}
+
+export interface MonitoringOptions {
+  kit: ServerKit;
+  keys: Keys;
+  store: Store;
+  /** Networks that checks may reach besides the public internet, CIDRs. */
+  allowPrivate: string[];
+  /** Where clients reach this service, without a path; stands in push URLs. */
+  baseUrl: () => string;
+  log: Logger;
+  clock?: Clock;
+}
+
+/**
+ * The monitoring service of the contract: adds its API to the server and watches the monitors in the store.
+ * Throws when a network in `allowPrivate` is none, and `CorruptDocumentError` when a monitor cannot be read.
+ */
+export async function createMonitoring(options: MonitoringOptions): Promise<Monitoring> {
+  const { kit, keys, store, baseUrl, log, clock = systemClock } = options;
+  const guard = createTargetGuard(options.allowPrivate);
+  const lookup = createNameLookup();
+  const connect = createConnect({ guard, lookup });
+  const check = createCheck({ guard, connect, userAgent: await userAgent() });
+  const journals = openMonitorJournals(store);
+  const monitors = await openMonitors({ store, journals, wallMs: clock.wallMs, log });
+  const watch = createWatch({ monitors, journals, check, clock, metrics: kit.metrics, log });
+  addRoutes({
+    server: kit.server,
+    keys,
+    monitors,
+    admit: createAdmission({ guard, lookup }),
+    watch,
+    baseUrl,
+    nowMs: clock.monotonicMs,
+  });
+  return { start: () => watch.start(), close: () => watch.close() };
+}
+
+/** What checks call themselves, such as `Askwatch/0.1.0`. */
+async function userAgent(): Promise<string> {
+  const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8');
+  return `Askwatch/${z.object({ version: z.string() }).parse(JSON.parse(text)).version}`;
+}

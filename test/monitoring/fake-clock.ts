@@ -1,0 +1,55 @@
+import type { Clock } from '../../src/monitoring/clock.ts';
+
+/** A clock that stands still until it is told to go. */
+export interface FakeClock extends Clock {
+  /** Lets time pass, calling timers at their times; what they start is awaited between two of them. */
+  advance(ms: number): Promise<void>;
+  /** Time passes without timers, as while a machine sleeps; they come late, together. */
+  sleep(ms: number): Promise<void>;
+}
+
+/** Lets promises under way go on: rounds of microtasks and of what hangs on them. */
+async function settle(): Promise<void> {
+  for (let round = 0; round < 10; round += 1) await Promise.resolve();
+}
+
+/** Both clocks start at different, odd numbers, so that mixing them up shows. */
+export function createFakeClock(startWallMs = 1_800_000_000_123): FakeClock {
+  let elapsedMs = 0;
+  let sequence = 0;
+  const timers: Array<{ atMs: number; sequence: number; call: () => void }> = [];
+
+  async function runUntil(endMs: number) {
+    for (;;) {
+      timers.sort((a, b) => a.atMs - b.atMs || a.sequence - b.sequence);
+      const next = timers[0];
+      if (next === undefined || next.atMs > endMs) break;
+      timers.shift();
+      elapsedMs = Math.max(elapsedMs, next.atMs);
+      next.call();
+      await settle();
+    }
+    elapsedMs = Math.max(elapsedMs, endMs);
+  }
+
+  return {
+    wallMs: () => startWallMs + elapsedMs,
+    monotonicMs: () => 777.5 + elapsedMs,
+    after(delayMs, call) {
+      const timer = { atMs: elapsedMs + delayMs, sequence: sequence++, call };
+      timers.push(timer);
+      return () => {
+        const index = timers.indexOf(timer);
+        if (index !== -1) timers.splice(index, 1);
+      };
+    },
+    async advance(ms) {
+      await settle();
+      await runUntil(elapsedMs + ms);
+    },
+    async sleep(ms) {
+      elapsedMs += ms;
+      await runUntil(elapsedMs);
+    },
+  };
+}

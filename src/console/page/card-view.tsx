@@ -12,6 +12,9 @@ const STATUS_TONES: Record<string, Card['tone']> = {
   PAUSED: 'info',
 };
 
+/** A word that has to break, or the table would not fit. */
+const LONG_WORD = /\S{25}/;
+
 /** A card. All its words are plain text. */
 export function CardView({ card }: { card: Card }) {
   return (
@@ -85,7 +88,7 @@ function TableView({ columns, rows }: { columns: string[]; rows: string[][] }) {
           {rows.map((row, at) => (
             <tr key={at}>
               {row.map((cell, column) => (
-                <td key={column}>
+                <td key={column} class={LONG_WORD.test(cell) ? 'long' : undefined}>
                   <Words text={cell} />
                 </td>
               ))}

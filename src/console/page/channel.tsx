@@ -4,7 +4,7 @@ import { EmptyState } from './empty-state.tsx';
 import { MessageView } from './message-view.tsx';
 import { dayName } from './moment.tsx';
 import { Scroller } from './scroller.tsx';
-import type { State } from './state.ts';
+import { isOwn, type State } from './state.ts';
 import { ThreadLink } from './thread-link.tsx';
 
 /** The channel: its messages, oldest first, and the line to type in. */
@@ -28,7 +28,7 @@ export function Channel(props: {
         </h2>
         <p>Ask a model, watch your services</p>
       </div>
-      <Scroller label="Messages" follow={`${last?.id} ${messages.length}`}>
+      <Scroller label="Messages" follow={`${last?.id} ${messages.length}`} own={isOwn(last)}>
         {known && messages.length === 0 && (
           <EmptyState onTry={(line) => composer.current?.fill(line)} />
         )}
@@ -60,7 +60,7 @@ export function Channel(props: {
       <Composer
         control={composer}
         label="Message to general"
-        placeholder="Ask anything, or type / for commands"
+        placeholder="Ask, or / for commands"
         commands={state.commands}
         onSay={onSay}
       />

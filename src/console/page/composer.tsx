@@ -1,12 +1,5 @@
 import type { RefObject } from 'preact';
-import {
-  useEffect,
-  useId,
-  useImperativeHandle,
-  useLayoutEffect,
-  useRef,
-  useState,
-} from 'preact/hooks';
+import { useId, useImperativeHandle, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { ListedCommand } from '../wire.ts';
 import { CommandHint, SuggestionList } from './command-help.tsx';
 import { complete } from './completion.ts';
@@ -29,6 +22,7 @@ export function Composer(props: {
 }) {
   const { control, label, placeholder, commands, onSay } = props;
   const input = useRef<HTMLTextAreaElement>(null);
+  const placeCaret = useRef(false);
   const [line, setLine] = useState('');
   const [caretAtEnd, setCaretAtEnd] = useState(true);
   const [active, setActive] = useState<number>();
@@ -46,11 +40,12 @@ export function Composer(props: {
   function change(next: string) {
     setLine(next);
     setActive(undefined);
-    setCaretAtEnd(true);
   }
 
   function fill(next: string) {
+    placeCaret.current = true;
     change(next);
+    setCaretAtEnd(true);
     setProblem('');
     input.current?.focus();
   }
@@ -63,18 +58,12 @@ export function Composer(props: {
     area.style.height = 'auto';
     area.style.height = `${area.scrollHeight}px`;
   }, [line]);
-  // A line put in from elsewhere leaves the caret at its end.
-  useEffect(() => {
+  // A line that was not typed leaves the caret at its end.
+  useLayoutEffect(() => {
     const area = input.current;
-    if (
-      area &&
-      caretAtEnd &&
-      area.selectionStart !== line.length &&
-      document.activeElement === area
-    ) {
-      area.setSelectionRange(line.length, line.length);
-    }
-  }, [line, caretAtEnd]);
+    if (placeCaret.current && area) area.setSelectionRange(area.value.length, area.value.length);
+    placeCaret.current = false;
+  }, [line]);
 
   async function send() {
     const text = line.trim();
@@ -111,7 +100,7 @@ export function Composer(props: {
     const taken = suggestions[chosen ?? (event.key === 'Tab' ? 0 : -1)];
     if (taken && !event.shiftKey && (event.key === 'Tab' || event.key === 'Enter')) {
       event.preventDefault();
-      change(taken.line);
+      fill(taken.line);
       return;
     }
     if (event.key === 'Enter' && !event.shiftKey) {
@@ -162,7 +151,10 @@ export function Composer(props: {
           placeholder={placeholder}
           maxLength={16_000}
           value={line}
-          onInput={(event) => change(event.currentTarget.value)}
+          onInput={({ currentTarget: area }) => {
+            change(area.value);
+            setCaretAtEnd(area.selectionEnd === area.value.length);
+          }}
           onSelect={({ currentTarget: area }) =>
             setCaretAtEnd(area.selectionEnd === area.value.length)
           }

@@ -14,7 +14,7 @@ const markdown = new Marked({
   breaks: true,
   renderer: {
     // HTML in an answer is something the model talks about: it is shown, not used.
-    html: ({ text }) => escaped(text),
+    html: ({ text, block }) => (block ? `<p>${escaped(text)}</p>` : escaped(text)),
     // Showing a picture would make the browser call whoever the answer names.
     image: ({ href, text }) => `<a href="${escaped(href)}">Picture: ${escaped(text || href)}</a>`,
     checkbox: ({ checked }) => (checked ? '☑ ' : '☐ '),

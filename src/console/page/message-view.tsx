@@ -21,7 +21,7 @@ export function MessageView({
   const name = author.kind === 'askwatch' ? 'Askwatch' : author.name;
   return (
     <article
-      class={`message ${body.kind}${selected ? ' selected' : ''}`}
+      class={selected ? 'message selected' : 'message'}
       aria-label={`Message from ${name}`}
       data-message={message.id}
     >

@@ -6,26 +6,31 @@ const NEAR_PX = 80;
 
 /**
  * A list that stays at its end while it grows, unless the reader has scrolled up; then a button leads back.
- * `follow` changes with each new message.
+ * `follow` changes with each new message; one of the reader's `own` is always shown.
  */
 export function Scroller({
   label,
   follow,
+  own,
   children,
 }: {
   label: string;
   follow: string;
+  own: boolean;
   children: ComponentChildren;
 }) {
   const box = useRef<HTMLDivElement>(null);
   const content = useRef<HTMLDivElement>(null);
   const atEnd = useRef(true);
+  const height = useRef(0);
   const [missed, setMissed] = useState(false);
 
   const toEnd = () => {
     atEnd.current = true;
     setMissed(false);
-    if (box.current) box.current.scrollTop = box.current.scrollHeight;
+    if (!box.current) return;
+    box.current.scrollTop = box.current.scrollHeight;
+    height.current = box.current.scrollHeight + box.current.clientHeight;
   };
 
   // A streamed answer grows without a new message, and so does a picture of the list when the window narrows.
@@ -38,7 +43,7 @@ export function Scroller({
   }, []);
 
   useEffect(() => {
-    if (atEnd.current) toEnd();
+    if (atEnd.current || own) toEnd();
     else setMissed(true);
   }, [follow]);
 
@@ -51,8 +56,11 @@ export function Scroller({
         tabIndex={0}
         aria-label={label}
         onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
-          atEnd.current = scrollHeight - clientHeight - scrollTop < NEAR_PX;
-          if (atEnd.current) setMissed(false);
+          const near = scrollHeight - clientHeight - scrollTop < NEAR_PX;
+          // A list that was laid out anew scrolls by itself; only a reader scrolls one that stays the same.
+          if (near || height.current === scrollHeight + clientHeight) atEnd.current = near;
+          height.current = scrollHeight + clientHeight;
+          if (near) setMissed(false);
         }}
       >
         <div ref={content} class="content">

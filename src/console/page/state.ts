@@ -94,6 +94,11 @@ export function dismissed(state: State, id: string): State {
   };
 }
 
+/** Whether the reader made this message come. */
+export function isOwn(message: Message | undefined): boolean {
+  return message?.author.kind === 'person' || message?.command !== undefined;
+}
+
 const isPrivate = ({ message }: ListedMessage) => message.private === true;
 
 const byTime = (a: ListedMessage, b: ListedMessage) => a.message.atMs - b.message.atMs;

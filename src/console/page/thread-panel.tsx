@@ -4,7 +4,7 @@ import { Composer, type ComposerControl } from './composer.tsx';
 import { CloseIcon } from './icons.tsx';
 import { MessageView } from './message-view.tsx';
 import { Scroller } from './scroller.tsx';
-import type { OpenThread } from './state.ts';
+import { isOwn, type OpenThread } from './state.ts';
 
 /** The thread under a message: what it is about, the replies, and the line to go on asking. */
 export function ThreadPanel(props: {
@@ -19,6 +19,7 @@ export function ThreadPanel(props: {
   const composer = useRef<ComposerControl>(null);
   useEffect(() => composer.current?.focus(), []);
 
+  const last = thread.replies.at(-1);
   const gone = thread.status === 'gone';
   return (
     <aside
@@ -37,7 +38,8 @@ export function ThreadPanel(props: {
       </div>
       <Scroller
         label="Thread messages"
-        follow={`${thread.replies.at(-1)?.id} ${thread.replies.length}`}
+        follow={`${last?.id} ${thread.replies.length}`}
+        own={isOwn(last)}
       >
         {gone && <p class="gone">This thread is gone: it made room for newer messages.</p>}
         {!gone && listed && <MessageView message={listed.message} onDismiss={onDismiss} />}

@@ -1,0 +1,84 @@
+import type { Logger } from 'pino';
+import { type LiveView, showLive } from '../bot/live-answer.ts';
+import type { Answer } from '../bot/platform.ts';
+import { splitMarkdown } from '../bot/split-markdown.ts';
+import { readFailure } from './call-failure.ts';
+import type { Said } from './hear.ts';
+import type { Destination, Messages } from './messages.ts';
+import { ANSWER_LIMIT, type Content, renderAnswer, renderNote, renderQuestion } from './render.ts';
+
+/**
+ * At most 50 edits a minute, Slack's tier of `chat.update`.
+ * Source: Slack docs, "Rate limits", "Web API rate limits by tier", tier 3.
+ */
+const EDIT_INTERVAL_MS = 1_200;
+
+/** Longest private message: a markdown block holds 12,000. Source: Slack docs, "Markdown block". */
+const PRIVATE_LIMIT = 9_000;
+
+/** Shows something to the person who asked, and to nobody else. */
+export type Whisper = (content: Content) => Promise<void>;
+
+/**
+ * Shows an answer where it was asked: in the thread, or for a slash command in a new thread under the question. Resolves
+ * when its end is shown. Throws what Slack answered when a message cannot be shown for good.
+ */
+export async function showAnswer(
+  answer: Answer,
+  said: Said,
+  { messages, log }: { messages: Messages; log: Logger },
+): Promise<void> {
+  const { id, place, person } = said.invocation;
+  const { channel } = place;
+  const thread =
+    said.invocation.thread ??
+    (await messages.post(
+      { channel },
+      renderQuestion(person.name, answer.question),
+      `${id}/question`,
+    ));
+  const to: Destination = { channel, thread };
+
+  const first = renderNote('Thinking…');
+  const shown = [{ ts: await messages.post(to, first, `${id}/0`), content: first }];
+  const gone = new AbortController();
+
+  async function show(view: LiveView): Promise<void> {
+    for (const [index, content] of renderAnswer(view).entries()) {
+      const earlier = shown[index];
+      if (!earlier) {
+        shown.push({ ts: await messages.post(to, content, `${id}/${index}`), content });
+      } else if (JSON.stringify(earlier.content) !== JSON.stringify(content)) {
+        await messages.update(channel, earlier.ts, content, { patient: true });
+        earlier.content = content;
+      }
+    }
+  }
+
+  await showLive(answer.stream(thread, gone.signal), {
+    limit: ANSWER_LIMIT,
+    intervalMs: EDIT_INTERVAL_MS,
+    show,
+    onShowError(error) {
+      const { kind, code } = readFailure(error);
+      log.warn({ reason: code, channel }, 'a part of an answer could not be shown');
+      // The message or the channel is gone: nobody would read the rest.
+      if (kind === 'refused') gone.abort();
+    },
+  });
+}
+
+/** Shows an answer to the asker only, once it is complete: such messages cannot be changed. */
+export async function whisperAnswer(answer: Answer, whisper: Whisper): Promise<void> {
+  await whisper(renderNote('Thinking… The answer will be shown to you only.'));
+  let text = '';
+  for await (const part of answer.stream(undefined)) {
+    if (part.kind === 'text') {
+      text += part.text;
+      continue;
+    }
+    const end = { footer: part.footer, ...(part.note === undefined ? {} : { note: part.note }) };
+    const view = { messages: splitMarkdown(text, PRIVATE_LIMIT), end };
+    for (const content of renderAnswer(view)) await whisper(content);
+  }
+}

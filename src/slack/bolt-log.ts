@@ -1,0 +1,40 @@
+import { format } from 'node:util';
+import { type Logger as BoltLogger, LogLevel } from '@slack/bolt';
+import type { Logger } from 'pino';
+
+/**
+ * What grants something and stands in what Bolt logs: tickets of sockets, addresses for responses, verification tokens.
+ * The program's log knows our own tokens, and takes those out itself.
+ */
+const SECRETS: [RegExp, string][] = [
+  [/([?&]ticket=)[^&\s"\\]+/g, '$1[secret]'],
+  [/(\\?"(?:token|response_url|trigger_id)\\?"\s*:\s*\\?")[^"\\]*/g, '$1[secret]'],
+  [/\b(?:xox[a-z]|xapp)-[\w-]+/g, '[secret]'],
+];
+
+/**
+ * Bolt's log as lines of ours. Its debug lines hold whole messages of people, so they are written at `trace`; its news
+ * of every connection at `debug`.
+ */
+export function createBoltLog(log: Logger): BoltLogger {
+  const write =
+    (level: 'trace' | 'debug' | 'warn' | 'error') =>
+    (...message: unknown[]) => {
+      if (!log.isLevelEnabled(level)) return;
+      const line = SECRETS.reduce(
+        (text, [secret, by]) => text.replace(secret, by),
+        format(...message),
+      );
+      log[level](line);
+    };
+  return {
+    debug: write('trace'),
+    info: write('debug'),
+    warn: write('warn'),
+    error: write('error'),
+    // Our log decides, once for the whole program.
+    setLevel() {},
+    setName() {},
+    getLevel: () => (log.isLevelEnabled('trace') ? LogLevel.DEBUG : LogLevel.INFO),
+  };
+}

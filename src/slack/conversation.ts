@@ -1,0 +1,116 @@
+import type { Logger } from 'pino';
+import type { Bot } from '../bot/bot.ts';
+import type { Card } from '../bot/card.ts';
+import { showAnswer, type Whisper, whisperAnswer } from './answer.ts';
+import { explainFailure, readFailure } from './call-failure.ts';
+import type { Said } from './hear.ts';
+import type { Messages } from './messages.ts';
+import { type Content, renderCard, renderNote } from './render.ts';
+import { respond } from './response-url.ts';
+
+/** What people say, on its way to the bot and back. */
+export interface Conversation {
+  /** Hands something said to the bot and shows the reply. Returns at once; never throws. */
+  take(bot: Bot, said: Said): void;
+  /** Resolves when every reply under way is shown. */
+  drained(): Promise<void>;
+}
+
+/** Uses of one response address, one less than Slack allows. */
+const MAX_RESPONSES = 4;
+const RESPONSES_WITHIN_MS = 29 * 60_000;
+
+/** Refusals that mean: the bot is not where the command was typed. */
+const NOT_THERE = new Set(['not_in_channel', 'channel_not_found']);
+
+export function createConversation(options: {
+  messages: Messages;
+  log: Logger;
+  /** Is told every failed call, since it may mean that the bot's access ended. */
+  checkAccess(error: unknown): Promise<void>;
+}): Conversation {
+  const { messages, log, checkAccess } = options;
+  const underWay = new Set<Promise<void>>();
+
+  async function reply(bot: Bot, said: Said, whisper: Whisper): Promise<void> {
+    const answer = await bot.handle(said.invocation);
+    if (answer.kind === 'nothing') return;
+    if (answer.kind === 'card') {
+      if (answer.private) await whisper(renderCard(answer.card));
+      else await showCard(answer.card, said);
+      return;
+    }
+    if (answer.private) await whisperAnswer(answer, whisper);
+    else await showAnswer(answer, said, { messages, log });
+  }
+
+  async function showCard(card: Card, said: Said): Promise<void> {
+    const content = renderCard(card);
+    const to = destinationOf(said);
+    try {
+      await messages.post(to, content, `${said.invocation.id}/card`);
+    } catch (error) {
+      if (!said.responseUrl || !NOT_THERE.has(readFailure(error).code)) throw error;
+      await respond(said.responseUrl, content, 'in_channel');
+    }
+  }
+
+  /** By the command's own address while it lasts, else as an ephemeral message. */
+  function createWhisper(said: Said): Whisper {
+    const { responseUrl, invocation } = said;
+    const untilMs = performance.now() + RESPONSES_WITHIN_MS;
+    let used = 0;
+    return async (content: Content) => {
+      if (responseUrl && used < MAX_RESPONSES && performance.now() < untilMs) {
+        used += 1;
+        try {
+          return await respond(responseUrl, content, 'ephemeral');
+        } catch (error) {
+          if (readFailure(error).kind !== 'refused') throw error;
+        }
+      }
+      await messages.postEphemeral(destinationOf(said), invocation.person.id, content);
+    };
+  }
+
+  async function converse(bot: Bot, said: Said): Promise<void> {
+    const whisper = createWhisper(said);
+    try {
+      await reply(bot, said, whisper);
+    } catch (error) {
+      const failure = readFailure(error);
+      log.warn(
+        { err: error, channel: said.invocation.place.channel },
+        'a reply could not be shown',
+      );
+      await checkAccess(error);
+      try {
+        await whisper(
+          renderNote(`The reply could not be shown. ${explainFailure(failure, error)}`),
+        );
+      } catch (cause) {
+        log.debug({ err: cause }, 'nor could the person be told');
+      }
+    }
+  }
+
+  return {
+    take(bot, said) {
+      const turn = converse(bot, said);
+      underWay.add(turn);
+      void turn.finally(() => underWay.delete(turn));
+    },
+    async drained() {
+      while (underWay.size > 0) await Promise.all(underWay);
+    },
+  };
+}
+
+/** The channel, or the thread it was said in; what was said at the top of a channel is answered there. */
+function destinationOf({ invocation, inThread }: Said) {
+  const { place, thread } = invocation;
+  return {
+    channel: place.channel,
+    ...(inThread && thread !== undefined ? { thread } : {}),
+  };
+}

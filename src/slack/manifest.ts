@@ -1,0 +1,70 @@
+import { type Command, usageOf } from '../bot/command.ts';
+
+/** What the commands that begin with one word are about, as Slack shows it while one types. */
+const GROUPS: Record<string, string> = {
+  monitor: 'Watch services and hear when they go down',
+  askwatch: 'Models, settings and help of Askwatch',
+};
+
+/** The first words of the commands, in their order: Slack's slash commands. */
+export function topLevelNames(commands: readonly Command[]): string[] {
+  return [...new Set(commands.map(({ name }) => name.split(' ')[0] ?? name))];
+}
+
+/**
+ * The manifest of the Slack app in Socket Mode, with the scopes that the program uses and no more.
+ * Source: Slack docs, "App manifest reference"; scopes from the pages of the methods and events.
+ */
+export function slackManifest(commands: readonly Command[]): object {
+  return {
+    _metadata: { major_version: 2, minor_version: 0 },
+    display_information: {
+      name: 'Askwatch',
+      description: 'Ask an AI in a thread, and watch your services',
+      background_color: '#1f2937',
+    },
+    features: {
+      app_home: {
+        home_tab_enabled: false,
+        messages_tab_enabled: true,
+        messages_tab_read_only_enabled: false,
+      },
+      bot_user: { display_name: 'Askwatch', always_online: true },
+      slash_commands: topLevelNames(commands).map((name) => slashCommand(name, commands)),
+    },
+    oauth_config: {
+      scopes: {
+        bot: [
+          'app_mentions:read', // a mention is a question
+          'channels:history', // follow-ups in threads; the look for an alert that may have been posted
+          'chat:write',
+          'commands',
+          'groups:history', // the same in private channels
+          'im:history', // direct messages
+        ],
+      },
+    },
+    settings: {
+      event_subscriptions: {
+        bot_events: ['app_mention', 'message.channels', 'message.groups', 'message.im'],
+      },
+      interactivity: { is_enabled: false },
+      org_deploy_enabled: false,
+      socket_mode_enabled: true,
+      token_rotation_enabled: false,
+    },
+  };
+}
+
+/** One slash command with everything that can follow it. `should_escape` off: links arrive as they were typed. */
+function slashCommand(name: string, commands: readonly Command[]): object {
+  const alone = commands.find((command) => command.name === name);
+  const below = commands.filter((command) => command.name.startsWith(`${name} `));
+  const endings = below.map((command) => command.name.slice(name.length + 1));
+  return {
+    command: `/${name}`,
+    description: alone?.summary ?? GROUPS[name] ?? endings.join(', '),
+    usage_hint: alone ? usageOf(alone).slice(name.length + 2) : endings.join(' | '),
+    should_escape: false,
+  };
+}

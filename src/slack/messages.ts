@@ -1,0 +1,181 @@
+import type { webApi } from '@slack/bolt';
+import { readFailure } from './call-failure.ts';
+import type { Content } from './render.ts';
+import type { SendQueue } from './send-queue.ts';
+
+/** Where a message goes. */
+export interface Destination {
+  channel: string;
+  thread?: string;
+}
+
+/** Messages of ours in Slack. All of these throw what the `WebClient` throws, or a `DeliveryError` while limited. */
+export interface Messages {
+  /** Posts what a person waits for, once: whether an attempt with a lost answer went through is looked up. Gives its ts. */
+  post(to: Destination, content: Content, id: string): Promise<string>;
+  /** Tries once to post an alert, in the channel's order; a ts, or what was found from an earlier attempt. */
+  postAlert(channel: string, content: Content, id: string, attempted: boolean): Promise<string>;
+  /** Changes a message. `patient` waits out limits and repeats what Slack failed to do. */
+  update(
+    channel: string,
+    ts: string,
+    content: Content,
+    options: { patient: boolean },
+  ): Promise<void>;
+  /** Shows something to one person only. */
+  postEphemeral(to: Destination, user: string, content: Content): Promise<void>;
+}
+
+/** How many messages of a channel are looked through for one of ours, and how far back. */
+const LOOKUP_PAGES = 5;
+const LOOKUP_PAGE_SIZE = 200;
+const LOOKUP_BACK_SECONDS = 7 * 24 * 3600;
+
+const EVENT_TYPE = 'askwatch_alert';
+
+/** Never fetch a linked address for a preview, never make mentions or channels of plain words. */
+const UNTOUCHED = { parse: 'none', link_names: false } as const;
+const NO_PREVIEWS = { unfurl_links: false, unfurl_media: false } as const;
+
+/** What a look for an earlier message came to. */
+type Found = { kind: 'found'; ts: string } | { kind: 'absent' } | { kind: 'unreadable' };
+
+export function createMessages(client: webApi.WebClient, queue: SendQueue): Messages {
+  async function send({ channel, thread }: Destination, content: Content, id: string) {
+    const { ts } = await client.chat.postMessage({
+      channel,
+      ...(thread === undefined ? {} : { thread_ts: thread }),
+      ...content,
+      ...UNTOUCHED,
+      ...NO_PREVIEWS,
+      metadata: { event_type: EVENT_TYPE, event_payload: { id } },
+    });
+    if (ts === undefined) throw new Error('Slack posted a message and did not say which.');
+    return ts;
+  }
+
+  /** Looks for a message by the id that it was posted with, newest first in a channel. */
+  async function find({ channel, thread }: Destination, id: string): Promise<Found> {
+    const oldest = String(Math.floor(Date.now() / 1000) - LOOKUP_BACK_SECONDS);
+    let cursor: string | undefined;
+    for (let page = 0; page < LOOKUP_PAGES; page += 1) {
+      const bounds = {
+        channel,
+        oldest,
+        limit: LOOKUP_PAGE_SIZE,
+        include_all_metadata: true,
+        ...(cursor === undefined ? {} : { cursor }),
+      };
+      const answer =
+        thread === undefined
+          ? await client.conversations.history(bounds)
+          : await client.conversations.replies({ ...bounds, ts: thread });
+      const message = answer.messages?.find(({ metadata }) => idOf(metadata) === id);
+      if (message?.ts) return { kind: 'found', ts: message.ts };
+      cursor = answer.response_metadata?.next_cursor;
+      if (!cursor) return { kind: 'absent' };
+    }
+    return { kind: 'unreadable' };
+  }
+
+  /** `find`, where not being allowed to read is an answer too. */
+  async function tryFind(to: Destination, id: string): Promise<Found> {
+    try {
+      return await find(to, id);
+    } catch (error) {
+      const { kind, code } = readFailure(error);
+      // Where the bot is not at all, the post that follows says so.
+      if (kind === 'refused' && code !== 'not_in_channel') return { kind: 'unreadable' };
+      if (kind === 'refused') return { kind: 'absent' };
+      throw error;
+    }
+  }
+
+  return {
+    async post(to, content, id) {
+      const call = { method: 'chat.postMessage', channel: to.channel };
+      const find = { method: 'conversations.history', channel: to.channel };
+      for (let attempts = 1; ; attempts += 1) {
+        try {
+          return await queue.patiently(
+            { ...call, run: () => send(to, content, id) },
+            { repeatable: false },
+          );
+        } catch (error) {
+          if (readFailure(error).kind !== 'unknown' || attempts === 3) throw error;
+          const found = await queue.patiently(
+            { ...find, run: () => tryFind(to, id) },
+            { repeatable: true },
+          );
+          if (found.kind === 'found') return found.ts;
+          if (found.kind === 'unreadable') throw error;
+        }
+      }
+    },
+
+    async postAlert(channel, content, id, attempted) {
+      return await queue.inOrder(channel, async () => {
+        const to = { channel };
+        const found: Found = attempted
+          ? await queue.once({
+              method: 'conversations.history',
+              channel,
+              run: () => tryFind(to, id),
+            })
+          : { kind: 'absent' };
+        if (found.kind === 'found') return found.ts;
+        const shown = found.kind === 'unreadable' ? markRepeat(content) : content;
+        return await queue.once({
+          method: 'chat.postMessage',
+          channel,
+          run: () => send(to, shown, id),
+        });
+      });
+    },
+
+    async update(channel, ts, content, { patient }) {
+      const call = {
+        method: 'chat.update',
+        channel,
+        run: () => client.chat.update({ channel, ts, ...content, ...UNTOUCHED }),
+      };
+      if (patient) await queue.patiently(call, { repeatable: true });
+      else await queue.once(call);
+    },
+
+    async postEphemeral({ channel, thread }, user, content) {
+      await queue.patiently(
+        {
+          method: 'chat.postEphemeral',
+          channel,
+          run: () =>
+            client.chat.postEphemeral({
+              channel,
+              user,
+              ...(thread === undefined ? {} : { thread_ts: thread }),
+              ...content,
+              ...UNTOUCHED,
+            }),
+        },
+        { repeatable: false },
+      );
+    },
+  };
+}
+
+function idOf(metadata: { event_payload?: object } | undefined): unknown {
+  const payload = metadata?.event_payload;
+  return payload && 'id' in payload ? payload.id : undefined;
+}
+
+/** Says in the message that it may have been posted before: that could not be looked up. */
+function markRepeat({ text, blocks }: Content): Content {
+  const note = '(possible repeat)';
+  return {
+    text: `${text} ${note}`,
+    blocks: [
+      ...blocks,
+      { type: 'context', elements: [{ type: 'plain_text', text: note, emoji: false }] },
+    ],
+  };
+}

@@ -1,0 +1,221 @@
+import type { types } from '@slack/bolt';
+import type { Card, CardPart, Fact } from '../bot/card.ts';
+import type { LiveView } from '../bot/live-answer.ts';
+import { clip, clipEscaped, harmless, plain } from './text.ts';
+
+/** What a message shows: blocks, and a text for notifications and for readers that show no blocks. */
+export interface Content {
+  text: string;
+  blocks: types.KnownBlock[];
+}
+
+/**
+ * Slack's limits, in UTF-16 units.
+ * Source: Slack docs, "Block Kit" reference pages of the blocks; "chat.update", errors: `msg_too_long` above 4,000.
+ */
+const MAX_HEADER = 150;
+const MAX_FALLBACK = 3_000;
+const MAX_PART = 3_000;
+const MAX_BLOCKS = 50;
+const MAX_TABLE_ROWS = 100;
+const MAX_TABLE_COLUMNS = 20;
+const MAX_CELL = 200;
+/** Slack refuses messages of about 13,200 characters in blocks altogether, which no page says; this stays well below. */
+const MAX_MESSAGE = 9_000;
+
+/** Longest text of one message of an answer: an edit may hold 4,000, and escaping makes it longer. */
+export const ANSWER_LIMIT = 3_500;
+
+const TONES = { good: '🟢', bad: '🔴', warning: '🟡', info: '🔵' } as const;
+
+/**
+ * A card as a message. Its texts stand in blocks that Slack does not parse (plain and rich text), so that no character
+ * in them means anything.
+ */
+export function renderCard(card: Card): Content {
+  const title = clip(`${TONES[card.tone]} ${oneLine(card.title) || 'Askwatch'}`, MAX_HEADER);
+  const blocks: types.KnownBlock[] = [{ type: 'header', text: plainText(title) }];
+  const room = { left: MAX_MESSAGE, tables: 1 };
+  for (const part of card.parts) {
+    // Three stay free: for this mark, the footer, and a note of whoever sends it.
+    if (blocks.length === MAX_BLOCKS - 3 || room.left <= 0) {
+      blocks.push(section([{ type: 'text', text: '…' }]));
+      break;
+    }
+    const block = renderPart(part, room);
+    if (block) blocks.push(block);
+  }
+  if (card.footer?.trim()) blocks.push(context(card.footer));
+  return {
+    text: clipEscaped([title, ...card.parts.map(partText)].join('\n'), MAX_FALLBACK),
+    blocks,
+  };
+}
+
+/** What is left of the longest message, and of the one table that a message may hold. */
+interface Room {
+  left: number;
+  tables: number;
+}
+
+function renderPart(part: CardPart, room: Room): types.KnownBlock | undefined {
+  const take = (text: string) => {
+    const taken = clip(plain(text), Math.min(MAX_PART, room.left));
+    room.left -= taken.length;
+    return taken;
+  };
+  switch (part.kind) {
+    case 'text': {
+      const text = take(part.text.trim());
+      return text === '' ? undefined : section([{ type: 'text', text }]);
+    }
+    case 'facts':
+      return renderFacts(part.facts, take);
+    case 'table':
+      return renderTable(part, room) ?? preformatted(take(tableText(part)));
+    case 'code':
+      return preformatted(take(part.text.trimEnd()));
+  }
+}
+
+function renderFacts(
+  facts: Fact[],
+  take: (text: string) => string,
+): types.RichTextBlock | undefined {
+  const lines = facts.flatMap(({ label, value }, index): types.RichTextElement[] => [
+    {
+      type: 'text',
+      text: `${index === 0 ? '' : '\n'}${take(oneLine(label))}: `,
+      style: { bold: true },
+    },
+    typeof value === 'string' ? { type: 'text', text: take(value) || '–' } : moment(value.atMs),
+  ]);
+  return lines.length === 0 ? undefined : section(lines);
+}
+
+/** A moment in the reader's own time zone. Source: Slack docs, "Date element". */
+function moment(atMs: number): types.RichTextElement {
+  return {
+    type: 'date',
+    timestamp: Math.floor(atMs / 1000),
+    format: '{date_short_pretty} {time_secs}',
+    fallback: utc(atMs),
+  };
+}
+
+const utc = (atMs: number) => `${new Date(atMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+
+/** The table as Slack's own; undefined when it is too big for one, or the message has one already. */
+function renderTable(
+  { columns, rows }: CardPart & { kind: 'table' },
+  room: Room,
+): types.TableBlock | undefined {
+  if (room.tables === 0 || rows.length >= MAX_TABLE_ROWS || columns.length > MAX_TABLE_COLUMNS) {
+    return undefined;
+  }
+  const cells = [columns, ...rows].map((row) =>
+    columns.map((_, column) => clip(oneLine(row[column] ?? ''), MAX_CELL) || '–'),
+  );
+  const size = cells.flat().reduce((sum, cell) => sum + cell.length, 0);
+  if (size === 0 || size > room.left) return undefined;
+  room.left -= size;
+  room.tables -= 1;
+  return {
+    type: 'table',
+    rows: cells.map((row) => row.map((text) => ({ type: 'raw_text', text }))),
+    column_settings: columns.map(() => ({ is_wrapped: true })),
+  };
+}
+
+/** The table as aligned lines for a fixed-width font. */
+function tableText({ columns, rows }: CardPart & { kind: 'table' }): string {
+  const cells = [columns, ...rows].map((row) =>
+    columns.map((_, column) => clip(oneLine(row[column] ?? ''), 60)),
+  );
+  const widths = columns.map((_, column) =>
+    Math.max(...cells.map((row) => row[column]?.length ?? 0)),
+  );
+  return cells
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+function partText(part: CardPart): string {
+  switch (part.kind) {
+    case 'text':
+    case 'code':
+      return part.text;
+    case 'facts':
+      return part.facts
+        .map(
+          ({ label, value }) => `${label}: ${typeof value === 'string' ? value : utc(value.atMs)}`,
+        )
+        .join('\n');
+    case 'table':
+      return part.rows.map((row) => row.join(' · ')).join('\n');
+  }
+}
+
+const oneLine = (text: string) => plain(text).replace(/\s+/g, ' ').trim();
+
+const plainText = (text: string) => ({ type: 'plain_text' as const, text, emoji: false });
+
+function section(elements: types.RichTextElement[]): types.RichTextBlock {
+  return { type: 'rich_text', elements: [{ type: 'rich_text_section', elements }] };
+}
+
+function preformatted(text: string): types.RichTextBlock | undefined {
+  if (text === '') return undefined;
+  const elements: types.RichTextText[] = [{ type: 'text', text }];
+  return { type: 'rich_text', elements: [{ type: 'rich_text_preformatted', elements }] };
+}
+
+function context(text: string): types.ContextBlock {
+  return { type: 'context', elements: [plainText(clip(oneLine(text), 2_000))] };
+}
+
+/** The message that opens the thread of a question from a slash command, whose own text nobody else sees. */
+export function renderQuestion(name: string, question: string): Content {
+  const asker = clip(oneLine(name), 80) || 'Someone';
+  const text = clip(plain(question.trim()), 2_800) || '…';
+  return {
+    text: clipEscaped(`${asker} asks: ${text}`, MAX_FALLBACK),
+    blocks: [
+      section([
+        { type: 'text', text: asker, style: { bold: true } },
+        { type: 'text', text: ' asks' },
+      ]),
+      {
+        type: 'rich_text',
+        elements: [{ type: 'rich_text_quote', elements: [{ type: 'text', text }] }],
+      },
+    ],
+  };
+}
+
+/** A line of Askwatch's own that is not a card. */
+export function renderNote(text: string): Content {
+  return { text: clipEscaped(text, MAX_FALLBACK), blocks: [context(text)] };
+}
+
+/** An answer as the messages that show it: at least one, the last of which says whether it goes on. */
+export function renderAnswer({ messages, end }: LiveView): Content[] {
+  const pieces = messages.length === 0 ? [''] : messages;
+  return pieces.map((piece, index) => {
+    const last = index === pieces.length - 1;
+    const endings = end ? [end.note && `⚠️ ${end.note}`, end.footer] : ['Writing…'];
+    const lines = last ? endings.filter((line): line is string => Boolean(line?.trim())) : [];
+    const prose: types.KnownBlock[] =
+      piece === '' ? [] : [{ type: 'markdown', text: harmless(piece) }];
+    const blocks = [...prose, ...lines.map(context)];
+    return {
+      text: clipEscaped(piece || lines.join('\n') || '…', MAX_FALLBACK),
+      blocks: blocks.length === 0 ? [context('The answer is empty.')] : blocks,
+    };
+  });
+}

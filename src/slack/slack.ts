@@ -1,0 +1,194 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as pause } from 'node:timers/promises';
+import { App, HTTPReceiver, webApi } from '@slack/bolt';
+import type { Logger } from 'pino';
+import type { Bot } from '../bot/bot.ts';
+import { PlatformStartError } from '../bot/errors.ts';
+import type { Platform } from '../bot/platform.ts';
+import { createBoltLog } from './bolt-log.ts';
+import { deliveryError, isAccessEnded, readFailure, startError } from './call-failure.ts';
+import { createConversation } from './conversation.ts';
+import type { Self } from './hear.ts';
+import { listen } from './listen.ts';
+import { createMessages } from './messages.ts';
+import { renderCard } from './render.ts';
+import { createSendQueue } from './send-queue.ts';
+import { createSocket } from './socket.ts';
+
+/** Slack, as the composition root sees it. */
+export interface Slack extends Platform {
+  /** To be mounted on the one server; empty in Socket Mode. */
+  routes: {
+    method: 'POST';
+    path: '/slack/events';
+    handle(request: IncomingMessage, response: ServerResponse): void;
+  }[];
+}
+
+/** How long a stop waits for answers under way to be shown. */
+const DRAIN_MS = 8_000;
+const RETRY_START_MS = 5_000;
+
+/**
+ * Slack, not connected yet: over Socket Mode with an app token, over HTTP with a signing secret.
+ * `onFatal` hears when Slack ends our access for good after the start, such as by revoking a token.
+ */
+export async function createSlack(options: {
+  botToken: string;
+  appToken?: string;
+  signingSecret?: string;
+  /** Base of the Web API, such as `https://slack.com/api/`. */
+  apiUrl: string;
+  log: Logger;
+  onFatal(error: Error): void;
+}): Promise<Slack> {
+  const { botToken, appToken, signingSecret = '', apiUrl, onFatal } = options;
+  const log = options.log.child({ platform: 'slack' });
+  const boltLog = createBoltLog(log);
+  // Without these Bolt repeats posts whose answer was lost, holds up every channel for one, and waits for ever.
+  const clientOptions: webApi.WebClientOptions = {
+    slackApiUrl: apiUrl,
+    retryConfig: { retries: 0 },
+    rejectRateLimitedCalls: true,
+    timeout: 10_000,
+    logger: boltLog,
+  };
+  const client = new webApi.WebClient(botToken, { ...clientOptions, allowAbsoluteUrls: false });
+  const queue = createSendQueue();
+  const messages = createMessages(client, queue);
+  const stopping = new AbortController();
+  let self: Self = { userId: '', name: 'Askwatch' };
+  let state: 'new' | 'started' | 'stopped' = 'new';
+  let ended = false;
+
+  const socket = appToken
+    ? createSocket({ appToken, clientOptions, boltLog, log, onRefused: endForGood })
+    : undefined;
+  const http = socket ? undefined : new HTTPReceiver({ signingSecret, logger: boltLog });
+  const app = new App({
+    receiver: socket?.receiver ?? http ?? unreachable(),
+    // Answered from what the start learned: Bolt would ask Slack about the token again and again.
+    authorize: async () => ({ botToken, botUserId: self.userId }),
+    logger: boltLog,
+    clientOptions: { ...clientOptions },
+    convoStore: false,
+  });
+  app.error(async (error) => log.error({ err: error }, 'an event of Slack could not be handled'));
+
+  function endForGood(error: Error): void {
+    if (ended || state === 'stopped') return;
+    ended = true;
+    onFatal(error);
+  }
+
+  /** Ends the program when Slack says, and confirms, that the bot token is no longer good. */
+  async function checkAccess(error: unknown): Promise<void> {
+    const { kind, code } = readFailure(error);
+    if (kind !== 'refused' || !isAccessEnded(code)) return;
+    try {
+      await client.auth.test();
+    } catch (refusal) {
+      const sentence = startError(refusal, 'SLACK_BOT_TOKEN');
+      if (sentence) endForGood(sentence);
+    }
+  }
+
+  /** Asks Slack who we are, until there is an answer. */
+  async function signIn(): Promise<Self> {
+    for (;;) {
+      const identity = await identify();
+      if ('self' in identity) return identity.self;
+      try {
+        await pause(identity.retryAfterMs, undefined, { signal: stopping.signal });
+      } catch (cause) {
+        throw new PlatformStartError('Slack was stopped before it was connected.', { cause });
+      }
+    }
+  }
+
+  async function identify(): Promise<{ self: Self } | { retryAfterMs: number }> {
+    try {
+      const { user_id: userId = '', user: name = 'Askwatch', ...more } = await client.auth.test();
+      checkScopes(more.response_metadata?.scopes ?? [], log);
+      return { self: { userId, name } };
+    } catch (error) {
+      if (error instanceof PlatformStartError) throw error;
+      const refusal = startError(error, 'SLACK_BOT_TOKEN');
+      if (refusal) throw refusal;
+      const { code, retryAfterMs = RETRY_START_MS } = readFailure(error);
+      log.warn({ reason: code }, 'Slack cannot be reached; trying again');
+      return { retryAfterMs };
+    }
+  }
+
+  const conversation = createConversation({ messages, log, checkAccess });
+
+  return {
+    name: 'slack',
+    routes: http ? [{ method: 'POST', path: '/slack/events', handle: handleHttp }] : [],
+
+    async start(bot: Bot) {
+      self = await signIn();
+      listen(app, { bot, self, log, converse: (said) => conversation.take(bot, said) });
+      await socket?.open();
+      state = 'started';
+    },
+
+    async stop() {
+      state = 'stopped';
+      stopping.abort();
+      const drained = Promise.race([
+        conversation.drained(),
+        pause(DRAIN_MS, undefined, { ref: false }),
+      ]);
+      await Promise.all([socket?.close(), drained]);
+      queue.close();
+    },
+
+    async post({ channel, card, id, attempted }) {
+      try {
+        const ts = await messages.postAlert(channel, renderCard(card), id, attempted);
+        return { message: ts, thread: ts };
+      } catch (error) {
+        await checkAccess(error);
+        throw deliveryError(error);
+      }
+    },
+
+    async update(channel, posted, card) {
+      try {
+        await messages.update(channel, posted.message, renderCard(card), { patient: false });
+      } catch (error) {
+        await checkAccess(error);
+        throw deliveryError(error);
+      }
+    },
+  };
+
+  function handleHttp(request: IncomingMessage, response: ServerResponse): void {
+    if (state !== 'started') {
+      // Slack sends it again, in a minute at the latest.
+      response.writeHead(503).end();
+      return;
+    }
+    http?.requestListener(request, response);
+  }
+}
+
+/** What the manifest asks for. Without `chat:write` nothing works at all; the rest is missed one by one. */
+function checkScopes(granted: string[], log: Logger): void {
+  if (granted.length === 0) return;
+  const wanted = ['chat:write', 'commands', 'app_mentions:read', 'channels:history', 'im:history'];
+  const missing = wanted.filter((scope) => !granted.includes(scope));
+  const advice = 'add them under "OAuth & Permissions" and install the app again';
+  if (missing.includes('chat:write')) {
+    throw new PlatformStartError(
+      `SLACK_BOT_TOKEN: the Slack app lacks scopes (${missing.join(', ')}); ${advice}.`,
+    );
+  }
+  if (missing.length > 0) log.warn({ missing }, `the Slack app lacks scopes; ${advice}`);
+}
+
+function unreachable(): never {
+  throw new Error('Slack is either on a socket or on HTTP.');
+}

@@ -1,0 +1,100 @@
+/** Characters with which data could hide or turn round what stands beside it: controls and changes of direction. */
+const UNSEEN = /[^\P{Cc}\n\t]|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+
+const segmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+
+/** Data as it may stand in a field that Slack does not parse: no control characters, no changes of direction. */
+export function plain(text: string): string {
+  return text.replaceAll('\r\n', '\n').replace(UNSEEN, '');
+}
+
+/**
+ * Data as it may stand in a field that Slack parses.
+ * Source: Slack docs, "Formatting message text", section "Escaping text": these three characters and no other.
+ */
+export function escapeText(text: string): string {
+  return plain(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
+}
+
+/** The text in at most `max` UTF-16 units; what is cut off, between graphemes, is replaced by "…". */
+export function clip(text: string, max: number): string {
+  return clipAs(text, max, (piece) => piece);
+}
+
+/** `escapeText` in at most `max` UTF-16 units, never cut inside an entity or a grapheme. */
+export function clipEscaped(text: string, max: number): string {
+  return clipAs(plain(text), max, escapeText);
+}
+
+function clipAs(text: string, max: number, write: (piece: string) => string): string {
+  // Nothing that is written is shorter than what was read, so no more than this can be needed.
+  const head = text.slice(0, max + 1);
+  if (head === text && write(text).length <= max) return write(text);
+  let written = '';
+  for (const { segment, index } of segmenter.segment(head)) {
+    const piece = write(segment);
+    // The last grapheme seen may go on beyond what was looked at.
+    if (written.length + piece.length > max - 1 || index + segment.length > max) break;
+    written += piece;
+  }
+  return `${written.trimEnd()}…`;
+}
+
+/** What Slack, or a Markdown reader before it, may skip or take away: nothing visible, and backslashes. */
+const SKIPPED = '(?:[\\\\\\p{Default_Ignorable_Code_Point}\\p{Cf}]|[^\\P{Cc}\\n\\t])*';
+const LESS_THAN = '(?:<|&lt;|&#0*60;|&#x0*3c;)';
+const SIGN = '(?:[!@#]|&#0*(?:33|64|35);|&#x0*(?:21|40|23);|&(?:excl|commat|num);)';
+
+/** The start of a mention: `<!`, `<@` or `<#`, however it is written. HTML's own `<!--`, `<!doctype` and `<![` are none. */
+const MENTION = new RegExp(`${LESS_THAN}(${SKIPPED})(?=${SIGN})(?!!--|!doctype\\b|!\\[)`, 'giu');
+
+/** A bare mention of many people, which Slack would resolve where names are linked. */
+const EVERYONE = new RegExp(`@${SKIPPED}(?=(?:channel|here|everyone|group)\\b)`, 'giu');
+
+/**
+ * A model's Markdown with every mention made harmless, so that it pings nobody; links stay. Takes the whole text so far,
+ * since a mention may be spread over pieces of a stream.
+ *
+ * The sign is written as an entity, which is Slack's own way, and parted from what follows by a zero-width space, in case
+ * entities are read back before mentions are looked for.
+ */
+export function harmless(markdown: string): string {
+  return markdown.replace(MENTION, '&lt;\u200b').replace(EVERYONE, '@\u200b');
+}
+
+/**
+ * What a person typed, from the form in which Slack sends it: links as their address, mentions as names, and the three
+ * entities as characters.
+ * Source: Slack docs, "Formatting message text", section "Retrieving messages".
+ */
+export function decodeText(text: string, nameOf: (userId: string) => string | undefined): string {
+  return text
+    .replace(/<([^<>]*)>/g, (_token, content: string) => decodeToken(content, nameOf))
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&amp;', '&');
+}
+
+function decodeToken(content: string, nameOf: (userId: string) => string | undefined): string {
+  const bar = content.indexOf('|');
+  const target = bar < 0 ? content : content.slice(0, bar);
+  const label = bar < 0 ? '' : content.slice(bar + 1);
+  const rest = target.slice(1);
+  if (target.startsWith('@')) return `@${nameOf(rest) ?? (label || rest)}`;
+  if (target.startsWith('#')) return `#${label || rest}`;
+  if (target.startsWith('!')) return decodeCommand(rest, label);
+  if (target.startsWith('mailto:') || target.startsWith('tel:')) return label || target;
+  return isTypedBare(target, label) ? label : target;
+}
+
+/** Slack links a bare `example.com` as `<http://example.com|example.com>`. */
+const isTypedBare = (target: string, label: string) =>
+  label !== '' && target.replace(/\/$/, '') === `http://${label.replace(/\/$/, '')}`;
+
+/** `<!here>`, `<!subteam^S1|@team>`, `<!date^0^{date}|then>`. */
+function decodeCommand(command: string, label: string): string {
+  const name = command.split('^')[0] ?? '';
+  if (name === 'date') return label;
+  if (name === 'subteam') return label || '@group';
+  return `@${name}`;
+}

@@ -1,0 +1,141 @@
+import { createHmac } from 'node:crypto';
+import type { WebSocket } from 'ws';
+
+/** What Slack hands to an app: an event, or a slash command. */
+export type Delivery =
+  | { type: 'events_api'; payload: Record<string, unknown> }
+  | { type: 'slash_commands'; payload: Record<string, string> };
+
+/** How the app took a delivery. */
+export interface Ack {
+  type: Delivery['type'];
+  /** Undefined when it did not within Slack's three seconds. */
+  ms: number | undefined;
+  /** What the app answered with. */
+  payload: unknown;
+}
+
+/** Slack's own deadline. Source: Slack docs, "Using Socket Mode", "Acknowledge events". */
+const ACK_WITHIN_MS = 3_000;
+
+/** Deliveries over Socket Mode's websockets: envelopes out, acknowledgements in. */
+export interface SocketDeliveries {
+  /** A connection that the app opened. */
+  accept(socket: WebSocket): void;
+  sockets: Set<WebSocket>;
+  /** Sends to one of the connections, or to the next one that is opened. */
+  deliver(delivery: Delivery, retryAttempt?: number): Promise<Ack>;
+}
+
+export function createSocketDeliveries(): SocketDeliveries {
+  const sockets = new Set<WebSocket>();
+  const acks = new Map<string, (payload: unknown) => void>();
+  const waiting: ((socket: WebSocket) => void)[] = [];
+  let envelopes = 0;
+
+  function connection(): Promise<WebSocket> {
+    const [open] = [...sockets].filter((socket) => socket.readyState === socket.OPEN).slice(-1);
+    return open ? Promise.resolve(open) : new Promise((resolve) => waiting.push(resolve));
+  }
+
+  return {
+    sockets,
+    accept(socket) {
+      sockets.add(socket);
+      const pings = setInterval(() => socket.ping(), 2_000);
+      socket.on('error', () => {});
+      socket.on('close', () => {
+        clearInterval(pings);
+        sockets.delete(socket);
+      });
+      socket.on('message', (data) => {
+        const { envelope_id, payload } = JSON.parse(String(data)) as Record<string, unknown>;
+        acks.get(String(envelope_id))?.(payload);
+        acks.delete(String(envelope_id));
+      });
+      socket.send(
+        JSON.stringify({
+          type: 'hello',
+          num_connections: sockets.size,
+          connection_info: { app_id: 'A00FAKE' },
+          debug_info: { host: 'fake', approximate_connection_time: 18_060 },
+        }),
+      );
+      for (const resolve of waiting.splice(0)) resolve(socket);
+    },
+    async deliver({ type, payload }, retryAttempt = 0) {
+      const socket = await connection();
+      envelopes += 1;
+      const envelopeId = `envelope-${envelopes}`;
+      const sentAtMs = performance.now();
+      const acked = new Promise<Ack>((resolve) => {
+        const late = setTimeout(
+          () => resolve({ type, ms: undefined, payload: undefined }),
+          ACK_WITHIN_MS,
+        );
+        acks.set(envelopeId, (answer) => {
+          clearTimeout(late);
+          resolve({ type, ms: performance.now() - sentAtMs, payload: answer });
+        });
+      });
+      const retry = {
+        retry_attempt: retryAttempt,
+        retry_reason: retryAttempt > 0 ? 'timeout' : '',
+      };
+      socket.send(
+        JSON.stringify({
+          envelope_id: envelopeId,
+          type,
+          accepts_response_payload: type !== 'events_api',
+          payload,
+          ...(type === 'events_api' ? retry : {}),
+        }),
+      );
+      return await acked;
+    },
+  };
+}
+
+/** Delivers over HTTP, signed as Slack signs. Source: Slack docs, "Verifying requests from Slack". */
+export async function deliverHttp(
+  url: string,
+  { type, payload }: Delivery,
+  options: { signingSecret: string; retryAttempt?: number },
+): Promise<Ack & { status: number }> {
+  const json = type === 'events_api';
+  const body = json ? JSON.stringify(payload) : new URLSearchParams(payload).toString();
+  const timestamp = String(Math.floor(Date.now() / 1000));
+  const hmac = createHmac('sha256', options.signingSecret).update(`v0:${timestamp}:${body}`);
+  const sentAtMs = performance.now();
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: {
+      'content-type': json ? 'application/json' : 'application/x-www-form-urlencoded',
+      'x-slack-request-timestamp': timestamp,
+      'x-slack-signature': `v0=${hmac.digest('hex')}`,
+      ...(options.retryAttempt
+        ? {
+            'x-slack-retry-num': String(options.retryAttempt),
+            'x-slack-retry-reason': 'http_timeout',
+          }
+        : {}),
+    },
+    body,
+  });
+  const answer = await response.text();
+  const ms = performance.now() - sentAtMs;
+  return {
+    type,
+    status: response.status,
+    ms: response.ok && ms <= ACK_WITHIN_MS ? ms : undefined,
+    payload: answer === '' ? {} : tryJson(answer),
+  };
+}
+
+function tryJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}

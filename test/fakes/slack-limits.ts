@@ -1,0 +1,137 @@
+/**
+ * What Slack checks of a message before it takes it. Each returns Slack's error code, or nothing.
+ * Sources: Slack docs, reference pages of chat.postMessage, chat.update and of each block; the size of all blocks
+ * together (about 13,200 characters) was reported in slackapi/bolt-js issue 2509.
+ */
+
+interface Block {
+  type?: unknown;
+  [field: string]: unknown;
+}
+
+const KNOWN_BLOCKS = ['header', 'section', 'context', 'divider', 'markdown', 'rich_text', 'table'];
+const RICH_PARTS = [
+  'rich_text_section',
+  'rich_text_preformatted',
+  'rich_text_quote',
+  'rich_text_list',
+];
+
+export const LIMITS = {
+  postedText: 40_000,
+  editedText: 4_000,
+  blocks: 50,
+  header: 150,
+  section: 3_000,
+  context: 10,
+  contextText: 2_000,
+  markdown: 12_000,
+  tableRows: 100,
+  tableColumns: 20,
+  allBlocks: 13_200,
+} as const;
+
+/** Checks a list of blocks as Slack does; the code of the first thing wrong with it. */
+export function blocksProblem(blocks: unknown): string | undefined {
+  if (!Array.isArray(blocks) || blocks.length > LIMITS.blocks) return 'invalid_blocks';
+  const list = blocks as Block[];
+  if (!list.every((block) => isBlockRight(block))) return 'invalid_blocks';
+  const markdown = list.filter(({ type }) => type === 'markdown');
+  if (sum(markdown.map(({ text }) => String(text).length)) > LIMITS.markdown) {
+    return 'msg_blocks_too_long';
+  }
+  if (list.filter(({ type }) => type === 'table').length > 1) return 'invalid_attachments';
+  if (sum(list.map(textSize)) > LIMITS.allBlocks) return 'msg_blocks_too_long';
+  return undefined;
+}
+
+function isBlockRight(block: Block): boolean {
+  if (!KNOWN_BLOCKS.includes(String(block.type))) return false;
+  switch (block.type) {
+    case 'header':
+      return isText(block.text, LIMITS.header, ['plain_text']);
+    case 'section': {
+      const fields = block.fields;
+      const fieldsRight =
+        fields === undefined ||
+        (Array.isArray(fields) &&
+          fields.length <= 10 &&
+          fields.every((field) => isText(field, 2_000)));
+      return fieldsRight && (block.text === undefined || isText(block.text, LIMITS.section));
+    }
+    case 'context':
+      return isList(block.elements, LIMITS.context, (element) =>
+        isText(element, LIMITS.contextText),
+      );
+    case 'markdown':
+      return typeof block.text === 'string' && block.text !== '';
+    case 'rich_text':
+      return isList(block.elements, 1_000, isRichPart);
+    case 'table':
+      return isList(block.rows, LIMITS.tableRows, (row) =>
+        isList(row, LIMITS.tableColumns, (cell) => isCell(cell)),
+      );
+    default:
+      return true;
+  }
+}
+
+function isRichPart(part: unknown): boolean {
+  const { type, elements } = part as { type?: string; elements?: unknown };
+  return RICH_PARTS.includes(String(type)) && isList(elements, 1_000, isRichElement);
+}
+
+function isRichElement(element: unknown): boolean {
+  const { type, text, timestamp, format } = element as Record<string, unknown>;
+  if (type === 'text') return typeof text === 'string' && text !== '';
+  if (type === 'date') return Number.isInteger(timestamp) && typeof format === 'string';
+  return type === 'emoji' || type === 'link' || type === 'rich_text_section';
+}
+
+function isCell(cell: unknown): boolean {
+  const { type, text } = cell as Record<string, unknown>;
+  return type === 'raw_text' ? typeof text === 'string' && text !== '' : type === 'rich_text';
+}
+
+function isText(value: unknown, max: number, types = ['plain_text', 'mrkdwn']): boolean {
+  const { type, text } = (value ?? {}) as { type?: string; text?: unknown };
+  return (
+    types.includes(String(type)) && typeof text === 'string' && text !== '' && text.length <= max
+  );
+}
+
+function isList(value: unknown, max: number, check: (item: unknown) => boolean): boolean {
+  return Array.isArray(value) && value.length > 0 && value.length <= max && value.every(check);
+}
+
+/** Every text a block shows, added up. */
+function textSize(value: unknown): number {
+  if (Array.isArray(value)) return sum(value.map(textSize));
+  if (typeof value !== 'object' || value === null) return 0;
+  return sum(
+    Object.entries(value).map(([key, inner]) =>
+      key === 'text' && typeof inner === 'string' ? inner.length : textSize(inner),
+    ),
+  );
+}
+
+const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0);
+
+/** Everything a message shows, as one text: what its blocks hold, else its text. */
+export function shownText(message: { text: string; blocks?: unknown }): string {
+  const texts = textsOf(message.blocks);
+  return texts.length > 0 ? texts.join('\n') : message.text;
+}
+
+function textsOf(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(textsOf);
+  if (typeof value !== 'object' || value === null) return [];
+  const entry = value as { type?: string; fallback?: string; elements?: unknown };
+  if (entry.type === 'date') return [entry.fallback ?? ''];
+  if (entry.type === 'rich_text_section' || entry.type === 'rich_text_quote') {
+    return [textsOf(entry.elements).join('')];
+  }
+  return Object.entries(value).flatMap(([key, inner]) =>
+    key === 'text' && typeof inner === 'string' ? [inner] : textsOf(inner),
+  );
+}

@@ -1,0 +1,252 @@
+import { blocksProblem, LIMITS } from './slack-limits.ts';
+
+/** A message as the workspace keeps it. */
+export interface Message {
+  ts: string;
+  user?: string;
+  bot_id?: string;
+  text: string;
+  blocks?: unknown;
+  thread_ts?: string;
+  metadata?: { event_type: string; event_payload: Record<string, unknown> };
+  edits: number;
+}
+
+export interface Channel {
+  id: string;
+  kind: 'public' | 'private' | 'im';
+  /** Whether the bot is in it. */
+  member: boolean;
+  archived: boolean;
+  messages: Message[];
+  /** What only one person was shown. */
+  ephemerals: { user: string; text: string; blocks?: unknown; thread_ts?: string }[];
+}
+
+/** Channels and messages, and the methods of the Web API that read and change them. */
+export interface Workspace {
+  botUserId: string;
+  scopes: Set<string>;
+  channels: Map<string, Channel>;
+  addChannel(channel: Partial<Channel> & { id: string }): Channel;
+  /** Stores a message of a person. */
+  say(channel: string, message: { user: string; text: string; threadTs?: string }): Message;
+  /** The answer of a method; undefined when there is no such method. */
+  call(method: string, args: Arguments): Answer | undefined;
+}
+
+export type Arguments = Record<string, unknown>;
+export type Answer = { ok: boolean; error?: string } & Record<string, unknown>;
+
+const REQUIRED: Record<string, string[]> = {
+  'auth.test': [],
+  'chat.postMessage': ['channel'],
+  'chat.update': ['channel', 'ts'],
+  'chat.postEphemeral': ['channel', 'user'],
+  'conversations.history': ['channel'],
+  'conversations.replies': ['channel', 'ts'],
+};
+
+const SCOPES: Record<string, string> = {
+  'chat.postMessage': 'chat:write',
+  'chat.update': 'chat:write',
+  'chat.postEphemeral': 'chat:write',
+};
+
+const HISTORY_SCOPES = {
+  public: 'channels:history',
+  private: 'groups:history',
+  im: 'im:history',
+} as const;
+
+const BOT_ID = 'B00ASKWATCH';
+
+export function createWorkspace(): Workspace {
+  const botUserId = 'U00ASKWATCH';
+  const channels = new Map<string, Channel>();
+  const scopes = new Set([
+    'app_mentions:read',
+    'channels:history',
+    'chat:write',
+    'commands',
+    'groups:history',
+    'im:history',
+  ]);
+  let lastTs = Math.floor(Date.now() / 1000) * 1_000_000;
+
+  /** Strictly increasing, like Slack's: it is the id of a message in its channel. */
+  function nextTs(): string {
+    lastTs = Math.max(lastTs + 1, Date.now() * 1000);
+    const digits = String(lastTs);
+    return `${digits.slice(0, -6)}.${digits.slice(-6)}`;
+  }
+
+  function store(channel: Channel, message: Omit<Message, 'ts' | 'edits'>): Message {
+    const stored = { ...message, ts: nextTs(), edits: 0 };
+    channel.messages.push(stored);
+    return stored;
+  }
+
+  const methods: Record<string, (args: Arguments, channel: Channel) => Answer> = {
+    'chat.postMessage'(args, channel) {
+      const thread = args.thread_ts as string | undefined;
+      if (channel.archived) return no('is_archived');
+      if (!channel.member)
+        return no(channel.kind === 'public' ? 'not_in_channel' : 'channel_not_found');
+      if (thread !== undefined && !channel.messages.some(({ ts }) => ts === thread)) {
+        return no('thread_not_found');
+      }
+      const problem = contentProblem(args) ?? metadataProblem(args.metadata);
+      if (problem) return no(problem);
+      const message = store(channel, {
+        user: botUserId,
+        bot_id: BOT_ID,
+        text: String(args.text ?? args.markdown_text ?? '').slice(0, LIMITS.postedText),
+        ...(args.blocks === undefined ? {} : { blocks: args.blocks }),
+        ...(thread === undefined ? {} : { thread_ts: thread }),
+        ...(args.metadata === undefined
+          ? {}
+          : { metadata: args.metadata as Message['metadata'] & {} }),
+      });
+      return { ok: true, channel: channel.id, ts: message.ts, message };
+    },
+    'chat.update'(args, channel) {
+      const message = channel.messages.find(({ ts }) => ts === args.ts);
+      if (!message) return no('message_not_found');
+      if (channel.archived) return no('is_archived');
+      if (message.bot_id !== BOT_ID) return no('cant_update_message');
+      const problem = contentProblem(args);
+      if (problem) return no(problem);
+      const text = String(args.text ?? args.markdown_text ?? '');
+      if (text.length > LIMITS.editedText) return no('msg_too_long');
+      message.text = text;
+      message.blocks = args.blocks;
+      message.edits += 1;
+      return { ok: true, channel: channel.id, ts: message.ts, text };
+    },
+    'chat.postEphemeral'(args, channel) {
+      if (channel.archived) return no('is_archived');
+      if (!channel.member)
+        return no(channel.kind === 'public' ? 'not_in_channel' : 'channel_not_found');
+      const problem = contentProblem(args);
+      if (problem) return no(problem);
+      channel.ephemerals.push({
+        user: String(args.user),
+        text: String(args.text ?? ''),
+        ...(args.blocks === undefined ? {} : { blocks: args.blocks }),
+        ...(args.thread_ts === undefined ? {} : { thread_ts: String(args.thread_ts) }),
+      });
+      return { ok: true, message_ts: nextTs() };
+    },
+    'conversations.history'(args, channel) {
+      const refused = readProblem(channel);
+      if (refused) return refused;
+      const roots = channel.messages.filter(({ thread_ts, ts }) => !thread_ts || thread_ts === ts);
+      return page(roots.toReversed(), args);
+    },
+    'conversations.replies'(args, channel) {
+      const refused = readProblem(channel);
+      if (refused) return refused;
+      const thread = channel.messages.filter(
+        ({ ts, thread_ts }) => ts === args.ts || thread_ts === args.ts,
+      );
+      return thread.length === 0 ? no('thread_not_found') : page(thread, args);
+    },
+  };
+
+  function readProblem(channel: Channel): Answer | undefined {
+    const needed = HISTORY_SCOPES[channel.kind];
+    if (!scopes.has(needed)) return { ok: false, error: 'missing_scope', needed };
+    return channel.member ? undefined : no('not_in_channel');
+  }
+
+  return {
+    botUserId,
+    scopes,
+    channels,
+    addChannel({ id, ...more }) {
+      const kind = id.startsWith('D') ? 'im' : 'public';
+      const channel: Channel = {
+        id,
+        kind,
+        member: true,
+        archived: false,
+        messages: [],
+        ephemerals: [],
+        ...more,
+      };
+      channels.set(id, channel);
+      return channel;
+    },
+    say(id, { user, text, threadTs }) {
+      const channel = channels.get(id);
+      if (!channel) throw new Error(`The fake has no channel ${id}.`);
+      return store(channel, {
+        user,
+        text,
+        ...(threadTs === undefined ? {} : { thread_ts: threadTs }),
+      });
+    },
+    call(method, args) {
+      const required = REQUIRED[method];
+      if (!required) return undefined;
+      if (method === 'auth.test') {
+        return {
+          ok: true,
+          user_id: botUserId,
+          user: 'askwatch',
+          bot_id: BOT_ID,
+          team_id: 'T00FAKE',
+          team: 'Fake',
+        };
+      }
+      const missing = required.filter((name) => args[name] === undefined || args[name] === '');
+      if (missing.length > 0) return { ok: false, error: 'invalid_arguments', missing };
+      const scope = SCOPES[method];
+      if (scope && !scopes.has(scope)) return { ok: false, error: 'missing_scope', needed: scope };
+      const channel = channels.get(String(args.channel));
+      if (!channel) return no('channel_not_found');
+      return methods[method]?.(args, channel);
+    },
+  };
+}
+
+const no = (error: string): Answer => ({ ok: false, error });
+
+/** What Slack says to the text and blocks of a message; nothing when it takes them. */
+export function contentProblem(args: Arguments): string | undefined {
+  if (args.markdown_text !== undefined) {
+    if (args.text !== undefined || args.blocks !== undefined) return 'markdown_text_conflict';
+    return String(args.markdown_text).length > LIMITS.markdown ? 'msg_too_long' : undefined;
+  }
+  if (args.blocks !== undefined) return blocksProblem(args.blocks);
+  return args.text === undefined || args.text === '' ? 'no_text' : undefined;
+}
+
+function metadataProblem(metadata: unknown): string | undefined {
+  if (metadata === undefined) return undefined;
+  const { event_type, event_payload } = metadata as Record<string, unknown>;
+  const right = typeof event_type === 'string' && typeof event_payload === 'object';
+  return right ? undefined : 'invalid_metadata_format';
+}
+
+/** A page of messages, after `cursor`, not older than `oldest`; metadata only when asked for. */
+function page(messages: Message[], args: Arguments): Answer {
+  const limit = Number(args.limit ?? 100);
+  if (!(limit >= 1 && limit <= 999)) return no('invalid_limit');
+  const start = args.cursor === undefined ? 0 : Number(String(args.cursor).replace('at:', ''));
+  const oldest = Number(args.oldest ?? 0);
+  const within = messages.filter(({ ts }) => Number(ts) >= oldest);
+  const end = start + limit;
+  const more = end < within.length;
+  return {
+    ok: true,
+    messages: within.slice(start, end).map(({ metadata, ...message }) => ({
+      type: 'message',
+      ...message,
+      ...(args.include_all_metadata === 'true' && metadata ? { metadata } : {}),
+    })),
+    has_more: more,
+    response_metadata: { next_cursor: more ? `at:${end}` : '' },
+  };
+}

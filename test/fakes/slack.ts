@@ -1,0 +1,375 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { onTestFinished } from 'vitest';
+import { WebSocketServer } from 'ws';
+import {
+  type Ack,
+  createSocketDeliveries,
+  type Delivery,
+  deliverHttp,
+} from './slack-deliveries.ts';
+import { shownText } from './slack-limits.ts';
+import {
+  type Answer,
+  type Arguments,
+  type Channel,
+  contentProblem,
+  createWorkspace,
+  type Message,
+  type Workspace,
+} from './slack-workspace.ts';
+
+/** What goes wrong with a call: `stored` says that Slack did it all the same. */
+export type Fault =
+  | { kind: 'limited'; retryAfterSeconds: number }
+  | { kind: 'error'; error: string }
+  | { kind: 'status'; status: number; stored?: boolean }
+  | { kind: 'hang'; stored?: boolean }
+  | { kind: 'drop'; stored?: boolean };
+
+/** A call of the Web API, as it came and as it was answered. */
+export interface Call {
+  method: string;
+  args: Arguments;
+  atMs: number;
+  /** Slack's error code, the HTTP status, or `ok`. */
+  outcome: string;
+}
+
+/** A workspace of Slack's with the app installed, spoken to as a person and looked at as one. */
+export interface SlackFake extends Pick<Workspace, 'botUserId' | 'scopes' | 'addChannel'> {
+  apiUrl: string;
+  botToken: string;
+  appToken: string;
+  signingSecret: string;
+  calls: Call[];
+  /** Methods that were called and do not exist. Has to stay empty. */
+  unhandled: string[];
+  acks: Ack[];
+  /** Types a slash command; resolves to the app's acknowledgement. */
+  slash(command: string, text: string, where?: Where): Promise<Ack>;
+  /** Writes a message, as typed; people are mentioned as `<@U…>`. Gives its ts at once, before it is delivered. */
+  say(text: string, where?: Where & { threadTs?: string; edited?: boolean }): string;
+  /** `say`, with a mention of the bot in front. */
+  mention(text: string, where?: Where & { threadTs?: string }): string;
+  /** Delivers any event, such as one of another subtype. */
+  event(event: Record<string, unknown>): Promise<Ack>;
+  /** Delivers again what was delivered last, as Slack does when it missed the acknowledgement. */
+  redeliver(): Promise<Ack>;
+  /** Which of the two events of a mention comes first. */
+  mentionFirst: boolean;
+  channel(id: string): Channel;
+  /** Messages at the top of a channel, oldest first. */
+  messages(channel: string): Message[];
+  /** The replies of a thread, oldest first. */
+  thread(channel: string, ts: string): Message[];
+  /** What one person was shown alone, through the API or a response address. */
+  whispers(channel: string, user?: string): string[];
+  /** The next calls of a method go wrong. */
+  fail(method: string, fault: Fault, options?: { times?: number; channel?: string }): void;
+  /** From now on no call with this token is answered but with this error. */
+  revoke(token: 'bot' | 'app', error?: string): void;
+  /** Tells every connection to go, as Slack does when it moves them. */
+  disconnect(reason?: 'refresh_requested' | 'warning' | 'too_many_websockets'): void;
+  /** Cuts every connection without a word. */
+  cut(): void;
+  sockets(): number;
+  /** From now on deliveries go to this address instead of the sockets. */
+  useHttp(url: string): void;
+}
+
+interface Where {
+  channel?: string;
+  user?: string;
+}
+
+/** The person and the channel when none are named. */
+export const USER = 'U00ADA';
+export const CHANNEL = 'C00GENERAL';
+
+const RESPONSES = 5;
+
+/** Starts the fake on a free port; it ends with the test. */
+export async function startSlack(): Promise<SlackFake> {
+  const workspace = createWorkspace();
+  workspace.addChannel({ id: CHANNEL });
+  const deliveries = createSocketDeliveries();
+  const tokens = { bot: 'xoxb-fake-bot-token-1234', app: 'xapp-fake-app-token-1234' };
+  const signingSecret = 'fake-signing-secret';
+  const refused = new Map<string, string>();
+  const faults: { method: string; fault: Fault; left: number; channel: string | undefined }[] = [];
+  const responses = new Map<string, { channel: string; user: string; left: number }>();
+  const calls: Call[] = [];
+  const unhandled: string[] = [];
+  const acks: Ack[] = [];
+  let httpUrl: string | undefined;
+  let last: Delivery | undefined;
+  let gestures = 0;
+  let address = '';
+
+  const server = createServer((request, response) => void serve(request, response));
+  const sockets = new WebSocketServer({ noServer: true });
+  server.on('upgrade', (request, socket, head) => {
+    sockets.handleUpgrade(request, socket, head, (websocket) => deliveries.accept(websocket));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  onTestFinished(async () => {
+    for (const socket of deliveries.sockets) socket.terminate();
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const args = readBody(await readAll(request), request.headers['content-type'] ?? '');
+    const path = request.url ?? '';
+    if (path.startsWith('/response/')) return answer(response, respond(path, args));
+    const method = path.replace('/api/', '');
+    const call: Call = { method, args, atMs: performance.now(), outcome: 'ok' };
+    calls.push(call);
+    const fault = takeFault(method, args);
+    if (fault?.kind === 'limited') {
+      call.outcome = '429';
+      response.writeHead(429, { 'retry-after': String(fault.retryAfterSeconds) }).end();
+      return;
+    }
+    const result =
+      fault?.kind === 'error'
+        ? { ok: false, error: fault.error }
+        : !fault || ('stored' in fault && fault.stored)
+          ? run(method, args, request.headers.authorization ?? '')
+          : undefined;
+    call.outcome = fault && fault.kind !== 'error' ? fault.kind : (result?.error ?? 'ok');
+    if (fault?.kind === 'hang') return;
+    if (fault?.kind === 'drop') return void request.socket.destroy();
+    if (fault?.kind === 'status')
+      return void response.writeHead(fault.status).end('upstream error');
+    answer(response, { status: 200, body: result });
+  }
+
+  function answer(response: ServerResponse, { status, body }: { status: number; body: unknown }) {
+    const headers = {
+      'content-type': 'application/json',
+      'x-oauth-scopes': [...workspace.scopes].join(','),
+    };
+    response.writeHead(status, headers).end(JSON.stringify(body));
+  }
+
+  function takeFault(method: string, args: Arguments): Fault | undefined {
+    const found = faults.find(
+      (entry) =>
+        entry.left > 0 &&
+        entry.method === method &&
+        (entry.channel === undefined || entry.channel === args.channel),
+    );
+    if (found) found.left -= 1;
+    return found?.fault;
+  }
+
+  function run(method: string, args: Arguments, authorization: string): Answer {
+    const token = authorization.replace(/^Bearer /, '');
+    const wanted = method === 'apps.connections.open' ? tokens.app : tokens.bot;
+    const refusal = refused.get(token);
+    if (refusal) return { ok: false, error: refusal };
+    if (token === '') return { ok: false, error: 'not_authed' };
+    if (token !== tokens.bot && token !== tokens.app) return { ok: false, error: 'invalid_auth' };
+    if (token !== wanted) return { ok: false, error: 'not_allowed_token_type' };
+    if (method === 'apps.connections.open') {
+      return { ok: true, url: `ws://${address}/link?ticket=fake-ticket` };
+    }
+    const result = workspace.call(method, args);
+    if (result) return result;
+    unhandled.push(method);
+    return { ok: false, error: 'unknown_method' };
+  }
+
+  /** A message to a response address. Source: Slack docs, "Handling user interaction", "Message responses". */
+  function respond(path: string, args: Arguments): { status: number; body: unknown } {
+    const open = responses.get(path);
+    if (!open || open.left === 0) return { status: 404, body: 'used_url' };
+    open.left -= 1;
+    const problem = contentProblem(args);
+    if (problem) return { status: 500, body: { ok: false, error: problem } };
+    const target = channel(open.channel);
+    const { text = '', blocks } = args as { text?: string; blocks?: unknown };
+    if (args.response_type === 'in_channel') {
+      const posted = workspace.say(target.id, { user: workspace.botUserId, text });
+      Object.assign(posted, { blocks, bot_id: 'B00ASKWATCH' });
+    } else {
+      target.ephemerals.push({ user: open.user, text, blocks });
+    }
+    return { status: 200, body: 'ok' };
+  }
+
+  async function deliver(delivery: Delivery, retryAttempt = 0): Promise<Ack> {
+    last = delivery;
+    const ack = httpUrl
+      ? await deliverHttp(httpUrl, delivery, { signingSecret, retryAttempt })
+      : await deliveries.deliver(delivery, retryAttempt);
+    acks.push(ack);
+    return ack;
+  }
+
+  function event(event: Record<string, unknown>): Promise<Ack> {
+    gestures += 1;
+    return deliver({
+      type: 'events_api',
+      payload: {
+        token: 'fake-verification-token',
+        team_id: 'T00FAKE',
+        api_app_id: 'A00FAKE',
+        type: 'event_callback',
+        event_id: `Ev00FAKE${gestures}`,
+        event_time: Math.floor(Date.now() / 1000),
+        authorizations: [
+          {
+            enterprise_id: null,
+            team_id: 'T00FAKE',
+            user_id: workspace.botUserId,
+            is_bot: true,
+            is_enterprise_install: false,
+          },
+        ],
+        event,
+      },
+    });
+  }
+
+  function channel(id: string): Channel {
+    const found = workspace.channels.get(id);
+    if (!found) throw new Error(`The fake has no channel ${id}.`);
+    return found;
+  }
+
+  const fake: SlackFake = {
+    apiUrl: `http://${address}/api/`,
+    botToken: tokens.bot,
+    appToken: tokens.app,
+    signingSecret,
+    botUserId: workspace.botUserId,
+    scopes: workspace.scopes,
+    addChannel: workspace.addChannel,
+    calls,
+    unhandled,
+    acks,
+    mentionFirst: true,
+    slash(command, text, { channel: id = CHANNEL, user = USER } = {}) {
+      gestures += 1;
+      const path = `/response/${gestures}`;
+      responses.set(path, { channel: id, user, left: RESPONSES });
+      return deliver({
+        type: 'slash_commands',
+        payload: {
+          token: 'fake-verification-token',
+          team_id: 'T00FAKE',
+          team_domain: 'fake',
+          channel_id: id,
+          channel_name: 'general',
+          user_id: user,
+          user_name: user.slice(3).toLowerCase(),
+          command,
+          text,
+          api_app_id: 'A00FAKE',
+          is_enterprise_install: 'false',
+          response_url: `http://${address}${path}`,
+          trigger_id: `${gestures}.00.fake`,
+        },
+      });
+    },
+    say(typed, { channel: id = CHANNEL, user = USER, threadTs, edited } = {}) {
+      const text = written(typed);
+      const message = workspace.say(id, { user, text, ...(threadTs ? { threadTs } : {}) });
+      const { kind, member } = channel(id);
+      const base = {
+        user,
+        text,
+        ts: message.ts,
+        channel: id,
+        event_ts: message.ts,
+        team: 'T00FAKE',
+        ...(threadTs ? { thread_ts: threadTs } : {}),
+        ...(edited ? { edited: { user, ts: message.ts } } : {}),
+      };
+      const types = { public: 'channel', private: 'group', im: 'im' } as const;
+      const events: Record<string, unknown>[] = [];
+      if (member) events.push({ ...base, type: 'message', channel_type: types[kind] });
+      if (kind !== 'im' && text.includes(`<@${workspace.botUserId}>`)) {
+        const mention = { ...base, type: 'app_mention' };
+        if (fake.mentionFirst) events.unshift(mention);
+        else events.push(mention);
+      }
+      void (async () => {
+        for (const each of events) await event(each);
+      })();
+      return message.ts;
+    },
+    mention: (text, where) => fake.say(`<@${workspace.botUserId}> ${text}`, where),
+    event,
+    redeliver() {
+      if (!last) throw new Error('Nothing was delivered yet.');
+      return deliver(last, 1);
+    },
+    channel,
+    messages: (id) => channel(id).messages.filter(({ thread_ts }) => thread_ts === undefined),
+    thread: (id, ts) => channel(id).messages.filter(({ thread_ts }) => thread_ts === ts),
+    whispers: (id, user = USER) =>
+      channel(id)
+        .ephemerals.filter((shown) => shown.user === user)
+        .map(shownText),
+    fail(method, fault, { times = 1, channel: id } = {}) {
+      faults.push({ method, fault, left: times, channel: id });
+    },
+    revoke(token, error = 'token_revoked') {
+      refused.set(tokens[token], error);
+    },
+    disconnect(reason = 'refresh_requested') {
+      for (const socket of deliveries.sockets) {
+        socket.send(JSON.stringify({ type: 'disconnect', reason, debug_info: { host: 'fake' } }));
+      }
+    },
+    cut() {
+      for (const socket of deliveries.sockets) socket.terminate();
+    },
+    sockets: () => deliveries.sockets.size,
+    useHttp(url) {
+      httpUrl = url;
+    },
+  };
+  return fake;
+}
+
+/** What Slack makes of typed text: three entities, links in angles; mentions stay. */
+function written(typed: string): string {
+  return typed
+    .split(/(<@U[0-9A-Z]+>)/)
+    .map((part) =>
+      part.startsWith('<@U')
+        ? part
+        : part
+            .replaceAll('&', '&amp;')
+            .replaceAll('<', '&lt;')
+            .replaceAll('>', '&gt;')
+            .replace(/https?:\/\/[^\s<>"]+/g, '<$&>')
+            .replace(/(?<![\w./])[a-z0-9-]+\.(?:com|org)\b(?!>)/g, '<http://$&|$&>'),
+    )
+    .join('');
+}
+
+async function readAll(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks).toString();
+}
+
+const STRUCTURED = new Set(['blocks', 'metadata', 'attachments']);
+
+/** Arguments from a form, whose structured ones are JSON inside, or from JSON. */
+function readBody(body: string, type: string): Arguments {
+  if (type.includes('json')) return JSON.parse(body || '{}') as Arguments;
+  return Object.fromEntries(
+    [...new URLSearchParams(body)].map(([name, value]) => [
+      name,
+      STRUCTURED.has(name) ? (JSON.parse(value) as unknown) : value,
+    ]),
+  );
+}

@@ -5,12 +5,16 @@ import type { Store } from '../store/store.ts';
 import { type Ask, createAsk } from './ask.ts';
 import { type Catalog, createCatalog } from './catalog.ts';
 import { type Channels, createChannels } from './channels.ts';
+import { systemClock } from './clock.ts';
 import type { Command } from './command.ts';
 import { commands } from './commands.ts';
 import { conversationKey, createConversations } from './conversations.ts';
 import { createHandle } from './handle.ts';
 import type { Invocation, Person, Place, Platform, Reply } from './platform.ts';
 import { createSeen } from './seen.ts';
+import { createSender } from './sender.ts';
+import { createWatch } from './watch.ts';
+import { openWatchState } from './watch-state.ts';
 
 /** What the bot may be told by the operator. */
 export interface BotSettings {
@@ -58,6 +62,8 @@ export interface BotOptions {
   log: Logger;
 }
 
+const DAY_MS = 86_400_000;
+
 /** Puts the bot together; it hears and says nothing until platforms hand it something and `start` is called. */
 export async function createBot(options: BotOptions): Promise<Bot> {
   const { store, gateway, monitoring, settings, log } = options;
@@ -70,13 +76,36 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     createSeen(store),
   );
 
+  const state = await openWatchState(store);
+  const { alertPlaces, alertPollMs: pollMs } = settings;
+  const timing = { clock: systemClock, random: Math.random };
+  const sender = createSender({ state, alertPlaces, ...timing, log });
+  const watch = createWatch({
+    ...{ monitoring, state, channels, alertPlaces, pollMs, ...timing, log },
+    onLook: sender.wake,
+  });
+
+  let tidying: NodeJS.Timeout | undefined;
+  let tidied = Promise.resolve();
+  const tidy = () => {
+    tidied = conversations.forgetOld().catch((error: unknown) => {
+      log.error({ err: error }, 'old conversations could not be forgotten');
+    });
+  };
+
   return {
     commands,
     handle,
     isConversation: (place, thread) => conversations.isOpen(conversationKey(place, thread)),
-    async start(_platforms) {},
+    async start(platforms) {
+      sender.start(platforms);
+      watch.start();
+      tidying = setInterval(tidy, DAY_MS);
+      tidy();
+    },
     async stop() {
-      await ask.stop();
+      clearInterval(tidying);
+      await Promise.all([ask.stop(), watch.stop(), sender.stop(), tidied]);
     },
   };
 }

@@ -1,0 +1,56 @@
+import type { Card, Fact } from './card.ts';
+import { isDown } from './status.ts';
+import type { Delivery, Incident, Topic } from './watch-state.ts';
+import { counted, inWords, shortened } from './words.ts';
+
+/** What a place is to see of a topic now. Pure. */
+export function alertCard(topic: Topic, delivery: Pick<Delivery, 'earlier'>): Card {
+  if (topic.kind === 'notice') {
+    return {
+      tone: 'warning',
+      title: topic.title,
+      parts: [{ kind: 'text', text: topic.text }],
+    };
+  }
+  return {
+    ...headline(topic),
+    parts: [{ kind: 'facts', facts: [...facts(topic), ...earlierFacts(delivery.earlier)] }],
+    // Tells two messages about one outage from two outages.
+    footer: `Incident ${topic.id.slice(0, 8)}`,
+  };
+}
+
+function headline(incident: Incident): Pick<Card, 'tone' | 'title'> {
+  const name = shortened(incident.name, 100);
+  if (incident.gone) return { tone: 'info', title: `${name} is no longer watched` };
+  if (incident.endedAtMs !== undefined) return { tone: 'good', title: `${name} recovered` };
+  return {
+    tone: isDown(incident) ? 'bad' : 'warning',
+    title: `${name} is ${shortened(incident.status, 40)}`,
+  };
+}
+
+function facts(incident: Incident): Fact[] {
+  const { target, checkType, startedAtMs, endedAtMs, reason, gone } = incident;
+  const over = endedAtMs !== undefined;
+  return [
+    { label: 'Target', value: shortened(target, 300) },
+    { label: over || !isDown(incident) ? 'Down from' : 'Since', value: { atMs: startedAtMs } },
+    ...(over
+      ? [
+          { label: gone ? 'Watched until' : 'Down to', value: { atMs: endedAtMs } },
+          ...(gone ? [] : [{ label: 'Duration', value: inWords(endedAtMs - startedAtMs) }]),
+        ]
+      : []),
+    ...(reason ? [{ label: 'Cause', value: shortened(reason, 500) }] : []),
+    { label: 'Kind', value: checkType },
+  ];
+}
+
+function earlierFacts(earlier: Delivery['earlier']): Fact[] {
+  if (!earlier) return [];
+  return [
+    { label: 'Also down before', value: counted(earlier.count, 'time') },
+    { label: 'First down', value: { atMs: earlier.fromMs } },
+  ];
+}

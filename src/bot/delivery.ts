@@ -1,0 +1,114 @@
+import { backoffMs } from './clock.ts';
+import { DeliveryError } from './errors.ts';
+import { isTold, newDelivery } from './incidents.ts';
+import type { Delivery, Notice, Topic, Watching } from './watch-state.ts';
+
+/** A place that refuses or fails for so long is given up for this topic. */
+export const GIVE_UP_MS = 86_400_000;
+
+/** Longest wait until the next try, whatever a platform asks for. */
+export const MAX_WAIT_MS = 600_000;
+
+/** One place to be told of one topic. */
+export interface Work {
+  topic: Topic;
+  delivery: Delivery;
+}
+
+/** The oldest topic of which a place has something to hear. Pure. */
+export function nextFor(watching: Watching | undefined, place: string): Work | undefined {
+  for (const topic of watching?.topics ?? []) {
+    const delivery = topic.deliveries.find((one) => one.place === place && !isTold(topic, one));
+    if (delivery) return { topic, delivery };
+  }
+  return undefined;
+}
+
+/** The delivery of this message, wherever it is by now: a later outage may carry it. Pure. */
+export function workOf(watching: Watching | undefined, postId: string): Work | undefined {
+  for (const topic of watching?.topics ?? []) {
+    const delivery = topic.deliveries.find((one) => one.postId === postId);
+    if (delivery) return { topic, delivery };
+  }
+  return undefined;
+}
+
+/** The document with one delivery changed. Pure. */
+export function withDelivery(
+  watching: Watching | undefined,
+  postId: string,
+  change: (delivery: Delivery, topic: Topic) => Delivery,
+): Watching | undefined {
+  const work = workOf(watching, postId);
+  if (!watching || !work) return watching;
+  const { topic, delivery } = work;
+  const changed = change(delivery, topic);
+  const deliveries = topic.deliveries.map((one) => (one === delivery ? changed : one));
+  return {
+    ...watching,
+    topics: watching.topics.map((one) => (one === topic ? { ...topic, deliveries } : one)),
+  };
+}
+
+/** A delivery of which a try went through. Pure. */
+export function succeeded(delivery: Delivery): Delivery {
+  const { failingSinceMs: _, ...rest } = delivery;
+  return { ...rest, failures: 0, nextTryAtMs: 0 };
+}
+
+/**
+ * A delivery after a failed try: to be tried again later, posted anew because its message cannot be changed, or dead.
+ * Pure.
+ */
+export function afterFailure(
+  delivery: Delivery,
+  error: unknown,
+  { nowMs, random }: { nowMs: number; random: () => number },
+): Delivery {
+  const refusal = error instanceof DeliveryError ? error : undefined;
+  const text = error instanceof Error ? error.message : String(error);
+  if (refusal?.permanent) {
+    if (!delivery.posted || delivery.reposted) return { ...delivery, dead: text };
+    const { posted: _, ...rest } = succeeded(delivery);
+    const postId = `${delivery.postId}+`;
+    return { ...rest, postId, attempted: false, told: 0, reposted: true };
+  }
+  const { failingSinceMs = nowMs } = delivery;
+  if (nowMs - failingSinceMs >= GIVE_UP_MS) return { ...delivery, dead: text };
+  const failures = delivery.failures + 1;
+  const waitMs = Math.max(backoffMs(failures, random), refusal?.retryAfterMs ?? 0);
+  return {
+    ...delivery,
+    failures,
+    failingSinceMs,
+    nextTryAtMs: nowMs + Math.min(waitMs, MAX_WAIT_MS),
+  };
+}
+
+/**
+ * The document with a notice for `teller` that alerts no longer reach `place`; the same document while an earlier notice
+ * about that place is still kept, so that a thousand lost alerts make one. Pure.
+ */
+export function withNotice(
+  watching: Watching,
+  { place, why, teller, nowMs }: { place: string; why: string; teller: string; nowMs: number },
+): Watching {
+  const id = `unreached:${place}`;
+  const isRecent = ({ openedAtMs }: Topic) => nowMs - openedAtMs < GIVE_UP_MS;
+  if (watching.topics.some((topic) => topic.id === id && isRecent(topic))) return watching;
+  const notice: Notice = {
+    kind: 'notice',
+    id,
+    version: 1,
+    openedAtMs: nowMs,
+    deliveries: [newDelivery(teller, `${id}:${nowMs}`)],
+    title: `Alerts do not reach ${place}`,
+    text: `${why} ${adviceFor(place)}`,
+  };
+  return { ...watching, topics: [...watching.topics.filter((topic) => topic.id !== id), notice] };
+}
+
+/** What to do about a place that refuses alerts. */
+export function adviceFor(place: string): string {
+  return `Invite Askwatch to ${place} and let it post there, or turn alerts off there.`;
+}

@@ -1,0 +1,65 @@
+import type { Monitor } from '../contracts/monitoring.ts';
+import type { Known, Watching } from './watch-state.ts';
+
+/** What is remembered of the last look. */
+export type Sight = Pick<Watching, 'known' | 'shortLooks'>;
+
+/** What a look shows that the last one did not. */
+export type Change =
+  /** `from` is absent for a monitor never seen before. */
+  { kind: 'status'; monitor: Monitor; from?: string } | { kind: 'gone'; id: string };
+
+/** Good looks in a row without a monitor before it counts as gone. */
+const LOOKS_TO_BE_GONE = 2;
+
+/** Looks in a row at a list that lost more than half before it is believed. */
+const SHORT_LOOKS_HELD = 2;
+
+/**
+ * Compares a list with what was seen before. The first look ever is no change. A monitor that is missing says nothing at
+ * first, and a list that lost more than half at once says nothing about those it lost. Gives the same sight when nothing
+ * is different. Pure.
+ */
+export function diff(
+  before: Sight | undefined,
+  listed: readonly Monitor[],
+): { sight: Sight; changes: Change[] } {
+  if (!before) return { sight: { known: listed.map(seen), shortLooks: 0 }, changes: [] };
+  const listedById = new Map(listed.map((monitor) => [monitor.id, monitor]));
+  const lost = before.known.filter(({ id }) => !listedById.has(id)).length;
+  const isShort = lost > before.known.length / 2;
+  const shortLooks = isShort ? Math.min(before.shortLooks + 1, SHORT_LOOKS_HELD + 1) : 0;
+  const isHeld = isShort && shortLooks <= SHORT_LOOKS_HELD;
+
+  const changes: Change[] = [];
+  const known: Known[] = [];
+  for (const old of before.known) {
+    const monitor = listedById.get(old.id);
+    if (monitor) {
+      listedById.delete(old.id);
+      if (monitor.status !== old.status) {
+        changes.push({ kind: 'status', monitor, from: old.status });
+      }
+      known.push(monitor.status === old.status && old.missing === 0 ? old : seen(monitor));
+    } else if (isHeld) {
+      known.push(old);
+    } else if (old.missing + 1 < LOOKS_TO_BE_GONE) {
+      known.push({ ...old, missing: old.missing + 1 });
+    } else {
+      changes.push({ kind: 'gone', id: old.id });
+    }
+  }
+  for (const monitor of listedById.values()) {
+    known.push(seen(monitor));
+    changes.push({ kind: 'status', monitor });
+  }
+  const isSame =
+    shortLooks === before.shortLooks &&
+    known.length === before.known.length &&
+    known.every((one, index) => one === before.known[index]);
+  return { sight: isSame ? before : { known, shortLooks }, changes };
+}
+
+function seen({ id, status }: Monitor): Known {
+  return { id, status, missing: 0 };
+}

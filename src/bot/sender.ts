@@ -1,0 +1,186 @@
+import type { Logger } from 'pino';
+import { alertCard } from './alert-card.ts';
+import { backoffMs, type Clock } from './clock.ts';
+import {
+  adviceFor,
+  afterFailure,
+  GIVE_UP_MS,
+  MAX_WAIT_MS,
+  nextFor,
+  succeeded,
+  type Work,
+  withDelivery,
+  withNotice,
+  workOf,
+} from './delivery.ts';
+import { isTold } from './incidents.ts';
+import { type Place, type Platform, parsePlace, placeKey } from './platform.ts';
+import type { Delivery, WatchState } from './watch-state.ts';
+
+/** Brings every place to the present truth of every topic. */
+export interface Sender {
+  /** From here on it may send, through these platforms. */
+  start(platforms: readonly Platform[]): void;
+  /** Looks for what is to be told; call it when there may be something new. */
+  wake(): void;
+  /** Takes up nothing more and waits, for a bounded time, for what is being sent. */
+  stop(): Promise<void>;
+}
+
+/** A little longer than a platform's own limit for one call. */
+const STOP_MS = 12_000;
+
+/**
+ * A sender over the watch's document. Each place is served by itself, one message at a time, oldest topic first: what is
+ * told is the state of the topic at that moment, so a change during a platform's outage needs no message of its own.
+ */
+export function createSender(options: {
+  state: WatchState;
+  alertPlaces: readonly Place[];
+  clock: Clock;
+  random: () => number;
+  log: Logger;
+}): Sender {
+  const { state, alertPlaces, clock, random, log } = options;
+  const stopping = new AbortController();
+  const serving = new Map<string, Promise<void>>();
+  let platforms: readonly Platform[] = [];
+
+  const platformOf = (place: Place | undefined) =>
+    platforms.find(({ name }) => name === place?.platform);
+
+  const change = (postId: string, make: Parameters<typeof withDelivery>[2]) =>
+    state.update((watching) => withDelivery(watching, postId, make));
+
+  function wake() {
+    const keys = new Set(
+      (state.current()?.topics ?? []).flatMap((topic) =>
+        topic.deliveries.filter((delivery) => !isTold(topic, delivery)).map(({ place }) => place),
+      ),
+    );
+    for (const key of keys) {
+      if (stopping.signal.aborted || serving.has(key)) continue;
+      serving.set(
+        key,
+        Promise.resolve().then(() => serve(key)),
+      );
+    }
+  }
+
+  async function serve(key: string): Promise<void> {
+    let storeFailures = 0;
+    while (!stopping.signal.aborted) {
+      const work = nextFor(state.current(), key);
+      if (!work) break;
+      const waitMs = work.delivery.nextTryAtMs - clock.nowMs();
+      // A longer wait than was ever set means that the clock was set back.
+      if (waitMs > 0 && waitMs <= MAX_WAIT_MS) {
+        await clock.pause(waitMs, stopping.signal);
+        continue;
+      }
+      try {
+        if (!(await tell(work))) break;
+        storeFailures = 0;
+      } catch (error) {
+        // Only the store throws here. What was sent but not noted is sent again under the same id.
+        storeFailures += 1;
+        log.error({ err: error, place: key }, 'how far an alert is told could not be stored');
+        await clock.pause(backoffMs(storeFailures, random), stopping.signal);
+      }
+    }
+    // In the same breath as the last look, so that a `wake` in between is not lost.
+    serving.delete(key);
+  }
+
+  /** Makes one step towards the truth; false when nobody can be told through this platform now. */
+  async function tell({ topic, delivery }: Work): Promise<boolean> {
+    const place = parsePlace(delivery.place);
+    const platform = platformOf(place);
+    if (place && platform) {
+      if (delivery.posted) await update(platform, place, delivery.postId);
+      else await post(platform, place, delivery);
+      return true;
+    }
+    if (clock.nowMs() - topic.openedAtMs < GIVE_UP_MS) return false;
+    const dead = `No platform serves ${delivery.place}.`;
+    await change(delivery.postId, (now) => ({ ...now, dead }));
+    await mourn(delivery.postId);
+    return true;
+  }
+
+  async function post(platform: Platform, { channel }: Place, { postId, attempted }: Delivery) {
+    if (!attempted) await change(postId, (delivery) => ({ ...delivery, attempted: true }));
+    const work = workOf(state.current(), postId);
+    if (!work) return;
+    const { topic, delivery } = work;
+    let posted: Awaited<ReturnType<Platform['post']>>;
+    try {
+      const card = alertCard(topic, delivery);
+      posted = await platform.post({ channel, card, id: postId, attempted });
+    } catch (error) {
+      await fail(postId, error);
+      return;
+    }
+    await change(postId, (now, nowTopic) => ({
+      ...succeeded(now),
+      posted,
+      // A message that an earlier try may have made shows what was true then; it is brought up to date next.
+      told: !attempted && nowTopic.id === topic.id ? topic.version : 0,
+    }));
+  }
+
+  async function update(platform: Platform, { channel }: Place, postId: string) {
+    const work = workOf(state.current(), postId);
+    if (!work?.delivery.posted) return;
+    const { topic, delivery } = work;
+    try {
+      await platform.update(channel, work.delivery.posted, alertCard(topic, delivery));
+    } catch (error) {
+      await fail(postId, error);
+      return;
+    }
+    await change(postId, (now) => ({ ...succeeded(now), told: topic.version }));
+  }
+
+  async function fail(postId: string, error: unknown) {
+    const work = workOf(state.current(), postId);
+    if (!work) return;
+    const { place, failures } = work.delivery;
+    const next = { nowMs: clock.nowMs(), random };
+    if (failures === 0) log.warn({ err: error, place }, 'an alert was not taken');
+    await change(postId, (delivery) => afterFailure(delivery, error, next));
+    await mourn(postId);
+  }
+
+  /** Says where it can that a place was given up; silent about all others. */
+  async function mourn(postId: string) {
+    const work = workOf(state.current(), postId);
+    const why = work?.delivery.dead;
+    if (!work || why === undefined) return;
+    const { place } = work.delivery;
+    log.error({ place, why }, `an alert was given up; ${adviceFor(place)}`);
+    const other = alertPlaces.find((one) => placeKey(one) !== place && platformOf(one));
+    if (!other || work.topic.kind === 'notice') return;
+    const teller = placeKey(other);
+    await state.update(
+      (watching) => watching && withNotice(watching, { place, why, teller, nowMs: clock.nowMs() }),
+    );
+    wake();
+  }
+
+  return {
+    start(started) {
+      platforms = started;
+      wake();
+    },
+    wake,
+    async stop() {
+      stopping.abort();
+      const over = new AbortController();
+      await Promise.race([
+        Promise.allSettled(serving.values()).finally(() => over.abort()),
+        clock.pause(STOP_MS, over.signal),
+      ]);
+    },
+  };
+}

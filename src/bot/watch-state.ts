@@ -1,0 +1,111 @@
+import { z } from 'zod';
+import type { Store } from '../store/store.ts';
+
+/** A monitor as last seen. */
+const Known = z.object({
+  id: z.string(),
+  /** As the service wrote it. */
+  status: z.string(),
+  /** Good looks in a row in which it was not listed. */
+  missing: z.int().nonnegative(),
+});
+export type Known = z.infer<typeof Known>;
+
+/** How far one channel has been told of a topic. */
+const Delivery = z.object({
+  /** The place, in its one-word form. */
+  place: z.string(),
+  /** Names the message on its platform: every try to post it carries the same. */
+  postId: z.string(),
+  /** Set durably before the first try: from then on the message may be there. */
+  attempted: z.boolean(),
+  posted: z.object({ message: z.string(), thread: z.string() }).optional(),
+  /** The version of the topic that the message surely shows; 0 when that is not known. */
+  told: z.int().nonnegative(),
+  /** Tries in a row that failed, and since when. */
+  failures: z.int().nonnegative(),
+  failingSinceMs: z.number().optional(),
+  nextTryAtMs: z.number(),
+  /** Its message could not be changed for good, so a second one took its place. */
+  reposted: z.boolean().optional(),
+  /** Why it was given up. */
+  dead: z.string().optional(),
+  /** Earlier outages of the monitor that ended before this place could be told of them; told with this one. */
+  earlier: z.object({ count: z.int().positive(), fromMs: z.number() }).optional(),
+});
+export type Delivery = z.infer<typeof Delivery>;
+
+const topic = {
+  id: z.string(),
+  /** Counts up with every change that people should see. */
+  version: z.int().positive(),
+  openedAtMs: z.number(),
+  deliveries: z.array(Delivery),
+};
+
+/** An outage of one monitor, from DOWN to UP. */
+const Incident = z.object({
+  kind: z.literal('incident'),
+  ...topic,
+  monitorId: z.string(),
+  name: z.string(),
+  target: z.string(),
+  checkType: z.string(),
+  /** As the service writes it; DOWN at first. */
+  status: z.string(),
+  startedAtMs: z.number(),
+  reason: z.string().optional(),
+  endedAtMs: z.number().optional(),
+  /** It ended because the monitor is no longer listed, which says nothing about its target. */
+  gone: z.boolean().optional(),
+});
+export type Incident = z.infer<typeof Incident>;
+
+/** Something about the watching itself. */
+const Notice = z.object({
+  kind: z.literal('notice'),
+  ...topic,
+  title: z.string(),
+  text: z.string(),
+});
+export type Notice = z.infer<typeof Notice>;
+
+const Topic = z.discriminatedUnion('kind', [Incident, Notice]);
+export type Topic = z.infer<typeof Topic>;
+
+/** What was seen and what is to be told. One document, so that a change and its alerts are stored together or not at all. */
+const Watching = z.object({
+  known: z.array(Known),
+  /** Looks in a row at a list that was suspiciously short. */
+  shortLooks: z.int().nonnegative(),
+  /** Oldest first. */
+  topics: z.array(Topic),
+});
+export type Watching = z.infer<typeof Watching>;
+
+const ID = 'watching';
+
+/** The one document of the watch. */
+export interface WatchState {
+  /** As last stored; `undefined` before the first look ever. */
+  current(): Watching | undefined;
+  /** Stores what `change` makes of it; the same object writes nothing. */
+  update(change: (current: Watching | undefined) => Watching | undefined): Promise<void>;
+}
+
+/** Opens the document; throws when it is there and cannot be read. */
+export async function openWatchState(store: Store): Promise<WatchState> {
+  const collection = store.collection<Watching>({
+    name: 'watching',
+    schema: Watching,
+    version: 1,
+    whenCorrupt: 'refuse',
+  });
+  let current = await collection.get(ID);
+  return {
+    current: () => current,
+    async update(change) {
+      current = await collection.update(ID, change);
+    },
+  };
+}

@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import { StatusError } from '../clients/errors.ts';
+import type { MonitoringClient } from '../clients/monitoring.ts';
+import type { Monitor } from '../contracts/monitoring.ts';
+import type { Channels } from './channels.ts';
+import { backoffMs, type Clock } from './clock.ts';
+import { diff } from './diff.ts';
+import { applyChanges, prune, type Surroundings } from './incidents.ts';
+import { type Place, placeKey } from './platform.ts';
+import type { Watching, WatchState } from './watch-state.ts';
+
+/** Looks at the monitors again and again, and notes what changed. */
+export interface Watch {
+  start(): void;
+  stop(): Promise<void>;
+}
+
+/** Longest wait the service may ask for; after it, it is asked again. */
+const MAX_WAIT_MS = 600_000;
+
+/**
+ * A watch over the monitoring service. `onLook` is called after each good look, with everything stored. A look that
+ * failed says nothing about any monitor.
+ */
+export function createWatch(options: {
+  monitoring: MonitoringClient;
+  state: WatchState;
+  channels: Channels;
+  alertPlaces: readonly Place[];
+  pollMs: number;
+  clock: Clock;
+  random: () => number;
+  onLook: () => void;
+  log: Logger;
+}): Watch {
+  const { monitoring, state, channels, alertPlaces, pollMs, clock, random, onLook, log } = options;
+  const stopping = new AbortController();
+  let failures = 0;
+  let running: Promise<void> | undefined;
+
+  async function run() {
+    while (!stopping.signal.aborted) {
+      const waitMs = await lookOnce();
+      await clock.pause(waitMs, stopping.signal);
+    }
+  }
+
+  /** One look; resolves to how long to wait until the next. */
+  async function lookOnce(): Promise<number> {
+    try {
+      const monitors = await monitoring.list({ signal: stopping.signal });
+      await note(monitors);
+      if (failures > 0) log.info({ failures }, 'monitors can be seen again');
+      failures = 0;
+    } catch (error) {
+      if (stopping.signal.aborted) return 0;
+      failures += 1;
+      if (failures === 1) log.warn({ err: error }, 'monitors cannot be seen; trying again');
+      const askedMs = error instanceof StatusError ? (error.retryAfterMs ?? 0) : 0;
+      return Math.max(Math.min(askedMs, MAX_WAIT_MS), backoffMs(failures, random));
+    }
+    onLook();
+    // A tenth more or less by chance, so that several bots do not ask at the same moment.
+    return pollMs * (0.9 + random() / 5);
+  }
+
+  async function note(monitors: readonly Monitor[]) {
+    const listeners = await channels.listeners();
+    const around: Surroundings = {
+      nowMs: clock.nowMs(),
+      newId: randomUUID,
+      placesFor: (monitor) => [...alertPlaces, ...listeners(monitor)].map(placeKey),
+    };
+    let dropped = 0;
+    await state.update((watching) => {
+      const seen = look(watching, monitors, around);
+      dropped = seen.dropped;
+      return seen.watching;
+    });
+    if (dropped > 0) log.error({ dropped }, 'the oldest untold alerts were dropped: too many wait');
+  }
+
+  return {
+    start() {
+      running ??= run();
+    },
+    async stop() {
+      stopping.abort();
+      await running;
+    },
+  };
+}
+
+/** What is known and to be told after a look; the same document when nothing is different. Pure. */
+export function look(
+  watching: Watching | undefined,
+  monitors: readonly Monitor[],
+  around: Surroundings,
+): { watching: Watching; dropped: number } {
+  const { sight, changes } = diff(watching, monitors);
+  if (!watching) return { watching: { ...sight, topics: [] }, dropped: 0 };
+  const { topics, dropped } = prune(applyChanges(watching.topics, changes, around));
+  const isSame =
+    topics === watching.topics &&
+    sight.known === watching.known &&
+    sight.shortLooks === watching.shortLooks;
+  return { watching: isSame ? watching : { ...sight, topics }, dropped };
+}

@@ -1,0 +1,246 @@
+import { once } from 'node:events';
+import { expect, test } from 'vitest';
+import type { Card } from '../../src/bot/card.ts';
+import { createChannels } from '../../src/bot/channels.ts';
+import { DeliveryError } from '../../src/bot/errors.ts';
+import type { Place } from '../../src/bot/platform.ts';
+import { createWatch } from '../../src/bot/watch.ts';
+import { createMonitoringClient } from '../../src/clients/monitoring.ts';
+import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
+import { type MonitoringFault, startMonitoringService } from '../fakes/monitoring-service.ts';
+import { cardOf, startTestBot, textOf } from '../support/bot.ts';
+import { eventually } from '../support/eventually.ts';
+import { recordingLog } from '../support/recording-log.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { createScriptedPlatform } from './scripted-platform.ts';
+
+const OPS: Place = { platform: 'slack', channel: 'C1' };
+
+/** How often the list was asked for. */
+const looks = (service: { requests: Array<{ method: string }> }) =>
+  service.requests.filter(({ method }) => method === 'GET').length;
+
+test('tells the channel that added a monitor when it goes down, in one message that becomes its end', async () => {
+  const { bot, say, service } = await startTestBot();
+  const platform = createScriptedPlatform('console');
+  await bot.start([platform]);
+  await eventually(() => looks(service) > 0);
+  const added = cardOf(await say('/monitor add https://shop.example/ My shop'));
+  expect(textOf(added)).toContain('This channel hears its alerts.');
+  await eventually(() => platform.messages.length === 0 && looks(service) > 3);
+  const id = service.monitors[0]?.id ?? '';
+
+  service.setStatus(id, 'DOWN');
+  await eventually(() => platform.messages.length === 1);
+  expect(platform.messages[0]).toMatchObject({ channel: 'general' });
+  expect(platform.messages[0]?.card).toMatchObject({ tone: 'bad', title: 'My shop is DOWN' });
+
+  service.setStatus(id, 'UP');
+  await eventually(() => platform.messages[0]?.card.tone === 'good');
+  expect(textOf(platform.messages[0]?.card as Card)).toMatch(
+    /^My shop recovered\nTarget: https:\/\/shop\.example\/\nDown from: at \d+\nDown to: at \d+\nDuration: /,
+  );
+  expect(platform.messages).toHaveLength(1);
+});
+
+test('ALERT_CHANNELS hear every monitor, other channels only what they asked for', async () => {
+  const { bot, say, service } = await startTestBot({ settings: { alertPlaces: [OPS] } });
+  const slack = createScriptedPlatform('slack');
+  const console = createScriptedPlatform('console');
+  const shop = service.add({ name: 'Shop' });
+  const blog = service.add({ name: 'Blog', target: 'https://blog.example' });
+  await bot.start([slack, console]);
+  await say('/monitor alerts on blog');
+  await eventually(() => looks(service) > 1);
+  service.setStatus(shop.id, 'DOWN');
+  service.setStatus(blog.id, 'DOWN');
+  await eventually(() => slack.messages.length === 2 && console.messages.length === 1);
+  expect(console.messages[0]?.card.title).toBe('Blog is DOWN');
+});
+
+test('says nothing at first sight, whatever is down, and nothing when it recovers', async () => {
+  const { bot, service } = await startTestBot({ settings: { alertPlaces: [OPS] } });
+  const slack = createScriptedPlatform('slack');
+  const old = service.add({ name: 'Old', status: 'DOWN' });
+  await bot.start([slack]);
+  await eventually(() => looks(service) > 1);
+  service.setStatus(old.id, 'UP');
+  service.add({ name: 'New', status: 'DOWN' });
+  await eventually(() => slack.messages.length > 0);
+  await eventually(
+    (
+      (from) => () =>
+        looks(service) > from + 2
+    )(looks(service)),
+  );
+  expect(slack.messages.map(({ card }) => card.title)).toEqual(['New is DOWN']);
+});
+
+test('a list that is no list changes nothing, whatever is wrong with it', async () => {
+  const faults: MonitoringFault[] = [
+    { kind: 'status', status: 500 },
+    { kind: 'html' },
+    { kind: 'truncated-json' },
+    { kind: 'count-mismatch' },
+    { kind: 'duplicate-id' },
+    { kind: 'garbage-bytes' },
+    { kind: 'reset' },
+  ];
+  async function suffer(fault: MonitoringFault) {
+    const { bot, service, lines } = await startTestBot({ settings: { alertPlaces: [OPS] } });
+    const slack = createScriptedPlatform('slack');
+    const shop = service.add({ name: 'Shop' });
+    await bot.start([slack]);
+    await eventually(() => looks(service) > 1);
+    service.failWith(fault);
+    service.setStatus(shop.id, 'DOWN');
+    await eventually(() => lines.some(({ msg }) => String(msg).includes('cannot be seen')));
+    const during = slack.messages.length;
+    service.recover();
+    await eventually(() => slack.messages.length === 1);
+    return { fault, during, title: slack.messages[0]?.card.title };
+  }
+  expect(await Promise.all(faults.map(suffer))).toEqual(
+    faults.map((fault) => ({ fault, during: 0, title: 'Shop is DOWN' })),
+  );
+});
+
+test('an empty or halved list is not believed at once', async () => {
+  const { bot, service } = await startTestBot({ settings: { alertPlaces: [OPS] } });
+  const slack = createScriptedPlatform('slack');
+  const monitors = ['A', 'B', 'C'].map((name) => service.add({ name }));
+  await bot.start([slack]);
+  await eventually(() => looks(service) > 1);
+  for (const { id } of monitors) service.setStatus(id, 'DOWN');
+  await eventually(() => slack.messages.length === 3);
+  service.failWith({ kind: 'empty-list' }, 2);
+  await eventually(
+    (
+      (from) => () =>
+        looks(service) > from + 4
+    )(looks(service)),
+  );
+  expect(slack.messages.map(({ card }) => card.tone)).toEqual(['bad', 'bad', 'bad']);
+});
+
+test('says that a monitor is no longer watched when it is removed while down, never that it recovered', async () => {
+  const { bot, service } = await startTestBot({ settings: { alertPlaces: [OPS] } });
+  const slack = createScriptedPlatform('slack');
+  for (const name of ['A', 'B', 'C']) service.add({ name });
+  await bot.start([slack]);
+  await eventually(() => looks(service) > 1);
+  service.setStatus('mon_1', 'DOWN');
+  await eventually(() => slack.messages.length === 1);
+  service.monitors.splice(0, 1);
+  await eventually(() => slack.messages[0]?.card.title === 'A is no longer watched');
+  expect(slack.messages[0]?.titles).toEqual(['A is DOWN', 'A is no longer watched']);
+});
+
+test('shows a status it does not know as it is, and ends only with UP', async () => {
+  const { bot, service } = await startTestBot({ settings: { alertPlaces: [OPS] } });
+  const slack = createScriptedPlatform('slack');
+  const shop = service.add({ name: 'Shop' });
+  await bot.start([slack]);
+  await eventually(() => looks(service) > 1);
+  const titles = () => slack.messages[0]?.titles.at(-1);
+  for (const [status, title] of [
+    ['DOWN', 'Shop is DOWN'],
+    ['Zombie', 'Shop is Zombie'],
+    ['UP', 'Shop recovered'],
+  ] as const) {
+    service.setStatus(shop.id, status);
+    await eventually(() => titles() === title);
+  }
+  service.setStatus(shop.id, 'Zombie');
+  await eventually(
+    (
+      (from) => () =>
+        looks(service) > from + 2
+    )(looks(service)),
+  );
+  expect(slack.messages).toHaveLength(1);
+});
+
+test('waits as long as a 429 asks, and longer with every failure', async () => {
+  const { log } = recordingLog();
+  const service = await startMonitoringService({ limit: false });
+  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  const waits: number[] = [];
+  const monitoring = createMonitoringClient({ baseUrl: service.url, apiKey: service.apiKey });
+  const watch = createWatch({
+    monitoring,
+    state: { current: () => undefined, update: async () => {} },
+    channels: createChannels(store),
+    alertPlaces: [],
+    pollMs: 100,
+    clock: {
+      nowMs: Date.now,
+      async pause(ms, signal) {
+        waits.push(ms);
+        if (waits.length === 2) service.failWith({ kind: 'status', status: 400 });
+        if (waits.length === 5) service.recover();
+        if (waits.length < 6) return;
+        await once(signal, 'abort');
+      },
+    },
+    random: () => 0.5,
+    onLook: () => {},
+    log,
+  });
+  service.failWith({
+    kind: 'status',
+    status: 429,
+    headers: { 'retry-after': '30' },
+  });
+  watch.start();
+  await eventually(() => waits.length === 6);
+  expect(waits).toEqual([30_000, 30_000, 4000, 8000, 16_000, 100]);
+  await watch.stop();
+  await Promise.all([monitoring.close(), service.close(), store.close()]);
+});
+
+test('an alert decided before a restart is told after it, once', async () => {
+  const folder = await temporaryFolder();
+  const service = await startMonitoringService({ limit: false });
+  const shop = service.add({ name: 'Shop' });
+  const slack = createScriptedPlatform('slack');
+  slack.failWith(() => new DeliveryError('Slack is away', { permanent: false }));
+  const options = { folder, service, settings: { alertPlaces: [OPS] } };
+  const before = await startTestBot(options);
+  await before.bot.start([slack]);
+  await eventually(() => looks(service) > 1);
+  service.setStatus(shop.id, 'DOWN');
+  await eventually(() => slack.tries > 0);
+  await before.stop();
+  service.setStatus(shop.id, 'UP');
+  slack.failWith(undefined);
+  const after = await startTestBot(options);
+  await after.bot.start([slack]);
+  await eventually(() => slack.messages[0]?.card.title === 'Shop recovered');
+  expect(slack.messages).toHaveLength(1);
+  await after.stop();
+  await service.close();
+});
+
+test('a place that refuses for good is given up, logged, and told of in one other alert channel', async () => {
+  const other: Place = { platform: 'discord', channel: 'D1' };
+  const { bot, service, lines } = await startTestBot({ settings: { alertPlaces: [OPS, other] } });
+  const slack = createScriptedPlatform('slack');
+  const discord = createScriptedPlatform('discord');
+  slack.failWith(() => new DeliveryError('The channel is archived.', { permanent: true }));
+  for (const name of ['A', 'B', 'C']) service.add({ name });
+  await bot.start([slack, discord]);
+  await eventually(() => looks(service) > 1);
+  for (const { id } of service.monitors) service.setStatus(id, 'DOWN');
+  await eventually(() => discord.messages.length === 4);
+  const notices = discord.messages.filter(({ card }) =>
+    card.title.startsWith('Alerts do not reach'),
+  );
+  expect(notices.map(({ card }) => textOf(card))).toEqual([
+    expect.stringMatching(
+      /^Alerts do not reach slack:C1\nThe channel is archived\. Invite Askwatch/,
+    ),
+  ]);
+  expect(slack.tries).toBe(3);
+  expect(lines.filter(({ level }) => level === 50)).toHaveLength(3);
+});

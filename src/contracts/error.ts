@@ -22,6 +22,7 @@ export type ErrorBody = z.infer<typeof ErrorBody>;
  * Our choice: names follow those that OpenAI-style clients already know, where one exists.
  */
 export const ErrorCode = {
+  invalidRequest: 'invalid_request',
   invalidJson: 'invalid_json',
   invalidValue: 'invalid_value',
   missingField: 'missing_required_parameter',
@@ -34,6 +35,7 @@ export const ErrorCode = {
   modelNotFound: 'model_not_found',
   modelNotSupported: 'model_not_supported',
   contextLengthExceeded: 'context_length_exceeded',
+  requestTimeout: 'request_timeout',
   bodyTooLarge: 'request_too_large',
   unsupportedMediaType: 'unsupported_media_type',
   rateLimited: 'rate_limit_exceeded',

@@ -49,11 +49,11 @@ export const Role = z.enum(['user', 'assistant', 'system']);
 /**
  * One part of a message that is more than text.
  * Our choice: the contract shows `content` as text only but has a model that accepts images; the convention's content
- * parts carry them.
+ * parts carry them. Fields not named here pass through.
  */
-export const ContentPart = z.union([
-  z.object({ type: z.literal('text'), text: z.string() }),
-  z.object({
+export const ContentPart = z.discriminatedUnion('type', [
+  z.looseObject({ type: z.literal('text'), text: z.string() }),
+  z.looseObject({
     type: z.literal('image_url'),
     image_url: z.looseObject({ url: z.string() }),
   }),

@@ -26,8 +26,11 @@ export type CheckType = z.infer<typeof CheckType>;
 export const MonitorStatus = z.enum(['UP', 'DOWN', 'PAUSED', 'MAINTENANCE', 'DEGRADED']);
 export type MonitorStatus = z.infer<typeof MonitorStatus>;
 
-/** An ISO 8601 time in UTC, such as `2026-12-01T09:30:00.000Z`. */
-const UtcTime = z.iso.datetime();
+/**
+ * An ISO 8601 time in UTC. We write `2026-12-01T09:30:00.000Z`.
+ * Our choice: `+00:00` and no zone at all are read too, since the contract does not show how UTC is marked.
+ */
+const UtcTime = z.iso.datetime({ offset: true, local: true });
 
 /**
  * A monitor in the list. The first six fields are the contract's.
@@ -70,11 +73,10 @@ const interval = z
 /** Must stay under the interval, or checks of one monitor would overlap. */
 const timeout = z.int().min(1).max(60).optional();
 
-/**
- * `200`, `2xx`-style ranges and lists: `200-299,401`.
- */
+/** HTTP statuses that mean UP: codes and ranges, such as `200-299,401`. */
 const ExpectedStatus = z
   .string()
+  .max(200)
   .regex(/^\d{3}(-\d{3})?(,\d{3}(-\d{3})?)*$/, 'write codes and ranges like 200-299,401')
   .default('200-299');
 

@@ -1,8 +1,8 @@
 /**
  * The headers that tell a caller how much of its quota is left.
  * `X-RateLimit-Limit` and `X-RateLimit-Remaining` are the contract's (monitoring service, "Limits").
- * Our choice: `X-RateLimit-Reset` (whole seconds until the quota is full again) and, with a 429, `Retry-After` in
- * whole seconds, at least 1. They stand on every answer, errors included, and a refused request uses no quota.
+ * Our choice: `X-RateLimit-Reset` (whole seconds until the oldest counted request no longer counts) and, with a 429,
+ * `Retry-After` in whole seconds, at least 1. They stand on every answer, errors included, and a refused request uses no quota.
  */
 export const RateLimitHeader = {
   limit: 'x-ratelimit-limit',

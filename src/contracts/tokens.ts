@@ -12,7 +12,12 @@ const TOKENS_PER_IMAGE = 800;
  * context limit and the trimming of histories use this linear estimate; usage comes from the provider.
  */
 export function estimateTextTokens(text: string): number {
-  return Math.ceil(Buffer.byteLength(text) / 4);
+  return estimateTokensOfBytes(Buffer.byteLength(text));
+}
+
+/** About how many tokens so many bytes of UTF-8 text are. */
+export function estimateTokensOfBytes(bytes: number): number {
+  return Math.ceil(bytes / 4);
 }
 
 /** About how many tokens a conversation is as a prompt. Linear in its length. */

@@ -37,11 +37,13 @@ export function createAuthentication(
     const bearer = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
     const header = options.acceptApiKeyHeader ? request.headers['x-api-key'] : undefined;
     const apiKey = Array.isArray(header) ? header[0] : header;
-    if (bearer && apiKey && bearer !== apiKey) {
+    // Of a repeated Authorization header Node keeps the first, so it is counted where all are kept.
+    const repeated = (request.raw.headersDistinct.authorization?.length ?? 0) > 1;
+    if (repeated || (bearer && apiKey && bearer !== apiKey)) {
       refuse(
         request,
         ErrorCode.conflictingKeys,
-        'Authorization and X-API-Key carry different keys. Send one of them.',
+        'This request carries more than one key. Send one, once.',
       );
     }
     const key = bearer ?? apiKey;

@@ -1,3 +1,5 @@
+import { STATUS_CODES } from 'node:http';
+import type { Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { z } from 'zod';
 import { type ErrorBody, ErrorCode } from '../contracts/error.ts';
@@ -10,6 +12,39 @@ export function answerError(error: unknown, request: FastifyRequest, reply: Fast
   reply.code(known.status).headers(known.headers).send(errorBody(known));
 }
 
+/**
+ * Answers what is no HTTP request, or did not come in time, and ends the connection. One that has had an answer before is
+ * only ended: a second one could land in the middle of the first.
+ */
+export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (socket.writable && socket.bytesWritten === 0 && error.code !== 'ECONNRESET') {
+    const refusal = brokenRequest(error.code);
+    const body = JSON.stringify(errorBody(refusal));
+    socket.write(
+      [
+        `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}`,
+        'Content-Type: application/json; charset=utf-8',
+        `Content-Length: ${Buffer.byteLength(body)}`,
+        'Connection: close',
+        '',
+        body,
+      ].join('\r\n'),
+    );
+  }
+  socket.destroy();
+}
+
+function brokenRequest(code: string | undefined): HttpError {
+  switch (code) {
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return new HttpError(408, ErrorCode.requestTimeout, 'The request did not come in time.');
+    case 'HPE_HEADER_OVERFLOW':
+      return new HttpError(431, ErrorCode.bodyTooLarge, 'The request headers are too large.');
+    default:
+      return new HttpError(400, ErrorCode.invalidRequest, 'This is not a valid HTTP request.');
+  }
+}
+
 /** The error body of the contracts for a refusal. */
 export function errorBody(error: HttpError): ErrorBody {
   const { message, type, param, code } = error;
@@ -19,7 +54,7 @@ export function errorBody(error: HttpError): ErrorBody {
 /** The refusal that an error stands for; an unknown error is a 500 without details. */
 export function asHttpError(error: unknown): HttpError {
   if (error instanceof HttpError) return error;
-  const { code, statusCode } = error as { code?: unknown; statusCode?: unknown };
+  const { code, statusCode } = (error ?? {}) as { code?: unknown; statusCode?: unknown };
   switch (code) {
     case 'FST_ERR_CTP_BODY_TOO_LARGE':
       return new HttpError(
@@ -68,16 +103,33 @@ export function validationError(
   }
   const param = issue.path.join('.');
   if (param === '') {
-    return new HttpError(400, ErrorCode.invalidValue, `The ${part} must be a JSON object.`);
+    const message =
+      issue.code === 'invalid_type'
+        ? `The ${part} must be a JSON object.`
+        : `The ${part} is not valid: ${wordsOf(issue)}.`;
+    return new HttpError(400, ErrorCode.invalidValue, message);
   }
   if (valueAt(input, issue.path) === undefined) {
     return new HttpError(400, ErrorCode.missingField, `The field '${param}' is missing.`, {
       param,
     });
   }
-  return new HttpError(400, ErrorCode.invalidValue, `Invalid '${param}': ${issue.message}.`, {
+  return new HttpError(400, ErrorCode.invalidValue, `Invalid '${param}': ${wordsOf(issue)}.`, {
     param,
   });
+}
+
+/** What an issue asks for; of a union whose branches all want another type, the types. */
+function wordsOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'invalid_union') {
+    const types = issue.errors.map(([first]) =>
+      first?.code === 'invalid_type' ? first.expected : '',
+    );
+    if (types.length > 0 && types.every((type) => type !== '')) {
+      return `expected ${types.join(' or ')}`;
+    }
+  }
+  return issue.message.replace(/^Invalid input: /, '');
 }
 
 /** Of a union's branches, the complaint that got furthest: it is about the branch that was meant. */

@@ -85,8 +85,10 @@ export async function openKeys(store: Store, service: Service): Promise<Keys> {
         .map((entry) => entry.info)
         .sort((a, b) => a.createdAtMs - b.createdAtMs),
     async revoke(id) {
-      if (!known.delete(id)) return false;
+      if (!known.has(id)) return false;
+      // Removed on the disk first: were that to fail after it was gone here, it would be back with the next start.
       await collection.update(id, () => undefined);
+      known.delete(id);
       return true;
     },
     verify(key) {

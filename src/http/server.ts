@@ -7,6 +7,7 @@ import {
   type FastifyReply,
   type FastifyRequest,
   fastify,
+  LogController,
   type RawServerDefault,
 } from 'fastify';
 import {
@@ -16,7 +17,7 @@ import {
 } from 'fastify-type-provider-zod';
 import type { Logger } from 'pino';
 import type { z } from 'zod';
-import { answerError, validationError } from './error-answers.ts';
+import { answerBrokenRequest, answerError, validationError } from './error-answers.ts';
 import { notFound } from './errors.ts';
 import { addMetrics, type Metrics } from './metrics.ts';
 
@@ -57,6 +58,9 @@ const BODY_LIMIT_BYTES = 256 * 1024;
 /** How long a client may take to send its whole request. */
 const REQUEST_TIMEOUT_MS = 60_000;
 
+/** How long `/readyz` waits for one part. */
+const READY_DEADLINE_MS = 3_000;
+
 /**
  * Builds the server with what every route shares: request ids, the contracts' error body, metrics, health and the
  * OpenAPI document.
@@ -65,11 +69,17 @@ export async function createServer(options: { log: Logger; version: string }): P
   const server: HttpServer = fastify({
     loggerInstance: options.log as FastifyBaseLogger,
     // One line an answer comes from the hook below; Fastify's own two lines would say it twice.
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: BODY_LIMIT_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     http: { headersTimeout: 10_000, connectionsCheckingInterval: 1_000 },
     keepAliveTimeout: 65_000,
+    clientErrorHandler: answerBrokenRequest,
+    // For requests that no route could be looked up for; the hooks below are not asked.
+    frameworkErrors(error, request, reply) {
+      reply.header('x-request-id', request.id);
+      answerError(error, request, reply);
+    },
     forceCloseConnections: 'idle',
     genReqId: () => randomUUID(),
     routerOptions: { maxParamLength: 500 },
@@ -82,6 +92,8 @@ export async function createServer(options: { log: Logger; version: string }): P
       : { error: validationError(result.error.issues, data, httpPart) };
   });
   server.setSerializerCompiler(serializerCompiler);
+  // Fastify takes text/plain too, which no contract does.
+  server.removeContentTypeParser('text/plain');
   server.setErrorHandler(answerError);
   server.setNotFoundHandler((request) => {
     throw notFound(`There is nothing at ${request.method} ${request.url.split('?')[0]}.`);
@@ -114,7 +126,7 @@ export async function createServer(options: { log: Logger; version: string }): P
     const parts = await Promise.all(
       [...readyChecks].map(async ([name, check]) => {
         try {
-          await check();
+          await withDeadline(check);
           return [name, 'ok'] as const;
         } catch (error) {
           return [name, error instanceof Error ? error.message : String(error)] as const;
@@ -150,4 +162,17 @@ export async function createServer(options: { log: Logger; version: string }): P
     },
     close: () => server.close(),
   };
+}
+
+async function withDeadline(check: ReadyCheck): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_resolve, reject) => {
+    const message = `It did not answer within ${READY_DEADLINE_MS / 1000} seconds.`;
+    timer = setTimeout(() => reject(new Error(message)), READY_DEADLINE_MS);
+  });
+  try {
+    await Promise.race([check(), late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

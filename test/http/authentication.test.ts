@@ -1,0 +1,118 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { createAuthentication } from '../../src/http/authentication.ts';
+import { openKeys } from '../../src/http/keys.ts';
+import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
+import { recordingLog } from '../support/recording-log.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { runningServer } from './running-server.ts';
+
+async function guarded() {
+  const store = await openLowdbStore({ folder: await temporaryFolder(), log: recordingLog().log });
+  onTestFinished(() => store.close());
+  const keys = await openKeys(store, 'monitoring');
+  const mine = await keys.create('mine');
+  const other = await keys.create('other');
+  const revoked = await keys.create('revoked');
+  await keys.revoke(revoked.id);
+  const both = createAuthentication(keys, { acceptApiKeyHeader: true });
+  const bearerOnly = createAuthentication(keys, { acceptApiKeyHeader: false });
+  const running = await runningServer(({ server }) => {
+    server.get('/both', async (request) => both(request).name);
+    server.get('/bearer', async (request) => bearerOnly(request).name);
+  });
+  return { ...running, mine: mine.key, other: other.key, revoked: revoked.key };
+}
+
+type Keys = Awaited<ReturnType<typeof guarded>>;
+
+test.each<[string, string, (keys: Keys) => Record<string, string>, string]>([
+  ['/both', 'nothing', () => ({}), 'missing_api_key'],
+  ['/both', 'a bearer key', ({ mine }) => ({ authorization: `Bearer ${mine}` }), 'mine'],
+  ['/both', 'a lower-case scheme', ({ mine }) => ({ authorization: `bearer ${mine}` }), 'mine'],
+  ['/both', 'spaces around it', ({ mine }) => ({ authorization: `Bearer   ${mine}  ` }), 'mine'],
+  ['/both', 'X-API-Key', ({ mine }) => ({ 'x-api-key': mine }), 'mine'],
+  [
+    '/both',
+    'the same key twice',
+    ({ mine }) => ({ 'x-api-key': mine, authorization: `Bearer ${mine}` }),
+    'mine',
+  ],
+  [
+    '/both',
+    'two different keys',
+    ({ mine, other }) => ({ 'x-api-key': mine, authorization: `Bearer ${other}` }),
+    'conflicting_api_keys',
+  ],
+  [
+    '/both',
+    'a good and a bad key',
+    ({ mine }) => ({ 'x-api-key': mine, authorization: 'Bearer x' }),
+    'conflicting_api_keys',
+  ],
+  ['/both', 'an empty X-API-Key', () => ({ 'x-api-key': '' }), 'missing_api_key'],
+  [
+    '/both',
+    'an empty X-API-Key beside a good key',
+    ({ mine }) => ({ 'x-api-key': '', authorization: `Bearer ${mine}` }),
+    'mine',
+  ],
+  ['/both', 'an empty bearer', () => ({ authorization: 'Bearer ' }), 'missing_api_key'],
+  ['/both', 'a key without scheme', ({ mine }) => ({ authorization: mine }), 'missing_api_key'],
+  [
+    '/both',
+    'another scheme',
+    ({ mine }) => ({ authorization: `Basic ${mine}` }),
+    'missing_api_key',
+  ],
+  ['/both', 'a wrong key', () => ({ authorization: 'Bearer nonsense' }), 'invalid_api_key'],
+  [
+    '/both',
+    'a key with a changed end',
+    ({ mine }) => ({ 'x-api-key': `${mine}x` }),
+    'invalid_api_key',
+  ],
+  ['/both', 'a revoked key', ({ revoked }) => ({ 'x-api-key': revoked }), 'invalid_api_key'],
+  [
+    '/both',
+    'two keys in one header',
+    ({ mine, other }) => ({ 'x-api-key': `${mine}, ${other}` }),
+    'invalid_api_key',
+  ],
+  ['/bearer', 'a bearer key', ({ mine }) => ({ authorization: `Bearer ${mine}` }), 'mine'],
+  ['/bearer', 'X-API-Key', ({ mine }) => ({ 'x-api-key': mine }), 'missing_api_key'],
+])('%s with %s', async (path, _what, headersOf, outcome) => {
+  const server = await guarded();
+  const answer = await server.ask(path, { headers: headersOf(server) });
+  if (outcome === 'mine') {
+    expect(answer).toMatchObject({ status: 200, text: 'mine' });
+    return;
+  }
+  expect(answer).toMatchObject({ status: 401, body: { error: { code: outcome, param: null } } });
+  expect(answer.headers.get('www-authenticate')).toBe('Bearer');
+  for (const secret of [server.mine, server.other, server.revoked]) {
+    expect(answer.text).not.toContain(secret);
+  }
+});
+
+test('an Authorization header sent twice is refused, though Node shows only the first', async () => {
+  const { sendRaw, mine, other } = await guarded();
+  const answer = await sendRaw(
+    `GET /both HTTP/1.1\r\nhost: x\r\nconnection: close\r\nauthorization: Bearer ${mine}\r\nauthorization: Bearer ${other}\r\n\r\n`,
+  );
+  expect(answer).toMatch(/^HTTP\/1\.1 401 /);
+  expect(answer).toContain('conflicting_api_keys');
+});
+
+test('a flood without a good key is answered with 429, and a good key still gets through', async () => {
+  const { ask, mine } = await guarded();
+  const statuses: number[] = [];
+  for (let n = 0; n < 70; n += 1) {
+    statuses.push((await ask('/both', { headers: { 'x-api-key': `guess ${n}` } })).status);
+  }
+  expect(statuses.slice(0, 60)).toEqual(Array(60).fill(401));
+  expect(statuses.slice(60)).toEqual(Array(10).fill(429));
+  const refused = await ask('/both');
+  expect(refused.body.error.code).toBe('rate_limit_exceeded');
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
+  expect((await ask('/both', { headers: { 'x-api-key': mine } })).text).toBe('mine');
+});

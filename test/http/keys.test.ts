@@ -1,0 +1,115 @@
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { KEY_PATTERN } from '../../src/contracts/api-key.ts';
+import { openKeys } from '../../src/http/keys.ts';
+import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
+import { recordingLog } from '../support/recording-log.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+async function openAt(folder: string) {
+  const { log, lines } = recordingLog();
+  const store = await openLowdbStore({ folder, log });
+  onTestFinished(() => store.close());
+  return { store, lines };
+}
+
+/** All bytes of all files of a folder. */
+async function contentsOf(folder: string): Promise<string> {
+  const names = await readdir(folder, { recursive: true });
+  const texts: string[] = [];
+  for (const name of names) {
+    const path = join(folder, name);
+    if ((await stat(path)).isFile()) texts.push(name, await readFile(path, 'latin1'));
+  }
+  return texts.join('\n');
+}
+
+test('a key is a prefix of its service and 40 random letters and digits', async () => {
+  const { store } = await openAt(await temporaryFolder());
+  const gateway = await openKeys(store, 'gateway');
+  const monitoring = await openKeys(store, 'monitoring');
+  expect((await gateway.create('a')).key).toMatch(/^awg_[A-Za-z0-9]{40}$/);
+  expect((await monitoring.create('a')).key).toMatch(/^awm_[A-Za-z0-9]{40}$/);
+  expect(gateway.createTransient('bot')).toMatch(/^awg_[A-Za-z0-9]{40}$/);
+  const { key } = await gateway.create('b');
+  expect(`a line with ${key} in it`.replace(KEY_PATTERN, '***')).toBe('a line with *** in it');
+});
+
+test('the random part uses every letter and digit equally', async () => {
+  const { store } = await openAt(await temporaryFolder());
+  const keys = await openKeys(store, 'gateway');
+  const counts = new Map<string, number>();
+  for (let n = 0; n < 1_000; n += 1) {
+    for (const letter of keys.createTransient('x').slice(4)) {
+      counts.set(letter, (counts.get(letter) ?? 0) + 1);
+    }
+  }
+  const expected = 40_000 / 62;
+  const chiSquare = [...counts.values()].reduce(
+    (sum, n) => sum + (n - expected) ** 2 / expected,
+    0,
+  );
+  expect(counts.size).toBe(62);
+  // 61 degrees of freedom: a fair source is above 150 less than once in ten million runs; taking a byte modulo 62 gives
+  // about 660.
+  expect(chiSquare).toBeLessThan(150);
+});
+
+test('a key is stored as a hash and its public id; the key itself is nowhere on the disk', async () => {
+  const folder = await temporaryFolder();
+  const { store, lines } = await openAt(folder);
+  const keys = await openKeys(store, 'gateway');
+  const { key, id } = await keys.create('laptop');
+  const transient = keys.createTransient('bot');
+  await store.close();
+  const onDisk = await contentsOf(folder);
+  expect(onDisk).toContain('laptop');
+  expect(onDisk).toContain(id);
+  expect(key.slice(4, 12)).toBe(id);
+  for (const secret of [key, key.slice(4), key.slice(12), transient, transient.slice(12)]) {
+    expect(onDisk).not.toContain(secret);
+    expect(JSON.stringify(lines)).not.toContain(secret);
+  }
+});
+
+test('keys are known again after a restart, revoked and transient ones are not', async () => {
+  const folder = await temporaryFolder();
+  const { store } = await openAt(folder);
+  const keys = await openKeys(store, 'monitoring');
+  const first = await keys.create('first');
+  const second = await keys.create('second');
+  const transient = keys.createTransient('bot');
+  expect(keys.verify(transient)?.name).toBe('bot');
+  expect(keys.list().map(({ name }) => name)).toEqual(['first', 'second']);
+  for (const info of keys.list())
+    expect(Object.keys(info).sort()).toEqual(['createdAtMs', 'id', 'name']);
+  expect(await keys.revoke(first.id)).toBe(true);
+  expect(await keys.revoke(first.id)).toBe(false);
+  expect(keys.verify(first.key)).toBeUndefined();
+  await store.close();
+
+  const again = await openKeys((await openAt(folder)).store, 'monitoring');
+  expect(again.verify(first.key)).toBeUndefined();
+  expect(again.verify(transient)).toBeUndefined();
+  expect(again.verify(second.key)).toEqual({
+    id: second.id,
+    name: 'second',
+    createdAtMs: second.createdAtMs,
+  });
+  expect(again.list().map(({ id }) => id)).toEqual([second.id]);
+});
+
+test('only the whole key of the same service is accepted', async () => {
+  const { store } = await openAt(await temporaryFolder());
+  const gateway = await openKeys(store, 'gateway');
+  const monitoring = await openKeys(store, 'monitoring');
+  const { key } = await gateway.create('a');
+  expect(gateway.verify(key)?.name).toBe('a');
+  const last = key.at(-1) === 'x' ? 'y' : 'x';
+  const wrong = ['', 'awg_', key.slice(4), key.slice(0, -1), `${key.slice(0, -1)}${last}`];
+  for (const text of [...wrong, `${key}x`, ` ${key}`, key.toLowerCase(), `awm_${key.slice(4)}`]) {
+    expect(gateway.verify(text), text).toBeUndefined();
+  }
+  expect(monitoring.verify(key)).toBeUndefined();
+});

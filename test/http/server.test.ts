@@ -1,0 +1,350 @@
+import { text as textOf } from 'node:stream/consumers';
+import { setTimeout as pause } from 'node:timers/promises';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { ChatRequest } from '../../src/contracts/gateway.ts';
+import { MonitorCreate } from '../../src/contracts/monitoring.ts';
+import { HttpError } from '../../src/http/errors.ts';
+import type { ServerKit } from '../../src/http/server.ts';
+import { eventually } from '../support/eventually.ts';
+import { post, runningServer } from './running-server.ts';
+
+const long = process.env.ASKWATCH_TEST_LONG === '1';
+
+function addContractRoutes({ server }: ServerKit) {
+  server.post('/chat', { schema: { body: ChatRequest } }, async (request) => request.body);
+  server.post('/monitors', { schema: { body: MonitorCreate } }, async (request) => request.body);
+  server.get('/things/:id', async (request) => request.params);
+  server.get(
+    '/page',
+    { schema: { querystring: z.strictObject({ size: z.coerce.number().max(5).default(1) }) } },
+    async (request) => request.query,
+  );
+}
+
+const chat = { model: 'm', messages: [{ role: 'user', content: 'hi' }] };
+const monitor = { name: 'Shop', target: 'https://example.com', check_type: 'HTTP' };
+
+describe('the error body', () => {
+  test.each<[string, RequestInit, number, string, string | null, RegExp]>([
+    ['/chat', post('{"model":'), 400, 'invalid_json', null, /not valid JSON/],
+    ['/chat', post('{"__proto__":{"x":1}}'), 400, 'invalid_json', null, /not valid JSON/],
+    ['/chat', post(''), 400, 'invalid_json', null, /empty/],
+    ['/chat', post('[]'), 400, 'invalid_value', null, /must be a JSON object/],
+    ['/chat', post('null'), 400, 'invalid_value', null, /must be a JSON object/],
+    ['/chat', post(`"${'x'.repeat(300_000)}"`), 413, 'request_too_large', null, /too large/],
+    [
+      '/chat',
+      post(chat, { 'content-type': 'text/plain' }),
+      415,
+      'unsupported_media_type',
+      null,
+      /JSON/,
+    ],
+    ['/chat', { method: 'POST' }, 400, 'invalid_value', null, /must be a JSON object/],
+    ['/chat', post({}), 400, 'missing_required_parameter', 'model', /'model' is missing/],
+    ['/chat', post({ model: 'm' }), 400, 'missing_required_parameter', 'messages', /missing/],
+    ['/chat', post({ ...chat, model: 5 }), 400, 'invalid_value', 'model', /expected string/],
+    ['/chat', post({ ...chat, messages: [] }), 400, 'invalid_value', 'messages', />=1/],
+    ['/chat', post({ ...chat, temperature: 2.1 }), 400, 'invalid_value', 'temperature', /<=2/],
+    [
+      '/chat',
+      post({ ...chat, messages: [...chat.messages, { role: 'pirate', content: '' }] }),
+      400,
+      'invalid_value',
+      'messages.1.role',
+      /"user"\|"assistant"\|"system"/,
+    ],
+    [
+      '/chat',
+      post({ ...chat, messages: [{ role: 'user' }] }),
+      400,
+      'missing_required_parameter',
+      'messages.0.content',
+      /missing/,
+    ],
+    [
+      '/chat',
+      post({ ...chat, messages: [{ role: 'user', content: 5 }] }),
+      400,
+      'invalid_value',
+      'messages.0.content',
+      /expected string or array/,
+    ],
+    [
+      '/chat',
+      post({ ...chat, messages: [{ role: 'user', content: [{ type: 'text', text: 5 }] }] }),
+      400,
+      'invalid_value',
+      'messages.0.content.0.text',
+      /expected string/,
+    ],
+    [
+      '/chat',
+      post({ ...chat, messages: [{ role: 'user', content: [{ type: 'image_url' }] }] }),
+      400,
+      'missing_required_parameter',
+      'messages.0.content.0.image_url',
+      /missing/,
+    ],
+    [
+      '/chat',
+      post({ ...chat, messages: [{ role: 'user', content: [{ type: 'video' }] }] }),
+      400,
+      'invalid_value',
+      'messages.0.content.0.type',
+      /'text' \| 'image_url'/,
+    ],
+    ['/chat', post({ ...chat, stop: ['a', 5] }), 400, 'invalid_value', 'stop.1', /expected string/],
+    [
+      '/monitors',
+      post({ ...monitor, check_type: 'PING' }),
+      400,
+      'invalid_value',
+      'check_type',
+      /'HTTP'/,
+    ],
+    [
+      '/monitors',
+      post({ name: 'x', target: 'y' }),
+      400,
+      'missing_required_parameter',
+      'check_type',
+      /missing/,
+    ],
+    [
+      '/monitors',
+      post({ ...monitor, colour: 'red' }),
+      400,
+      'unknown_parameter',
+      'colour',
+      /Unknown field/,
+    ],
+    [
+      '/monitors',
+      post({ ...monitor, config: { color: 'red' } }),
+      400,
+      'unknown_parameter',
+      'config.color',
+      /Unknown field 'config.color'/,
+    ],
+    [
+      '/monitors',
+      post({ ...monitor, check_type: 'KEYWORD', config: {} }),
+      400,
+      'missing_required_parameter',
+      'config.target_keyword',
+      /missing/,
+    ],
+    ['/page?size=9', {}, 400, 'invalid_value', 'size', /<=5/],
+    ['/page?colour=red', {}, 400, 'unknown_parameter', 'colour', /Unknown/],
+    ['/nothing?key=secret', {}, 404, 'not_found', null, /nothing at GET \/nothing\.$/],
+    ['/chat', { method: 'DELETE' }, 404, 'not_found', null, /DELETE \/chat/],
+    ['/%zz', {}, 400, 'invalid_value', null, /not a valid url/],
+    [`/things/${'x'.repeat(501)}`, {}, 414, 'invalid_value', null, /./],
+  ])('of %s %j is %i %s about %s', async (path, init, status, code, param, message) => {
+    const { ask } = await runningServer(addContractRoutes);
+    const answer = await ask(path, init);
+    expect(answer.body).toEqual({
+      error: {
+        message: expect.stringMatching(message),
+        type: 'invalid_request_error',
+        param,
+        code,
+      },
+    });
+    expect(answer.status).toBe(status);
+    expect(answer.headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  test('of a refusal thrown in a handler carries its own fields and headers', async () => {
+    const { ask } = await runningServer(({ server }) => {
+      server.get('/busy', () => {
+        throw new HttpError(429, 'slow_down', 'Wait.', {
+          type: 'tokens',
+          param: 'n',
+          headers: { 'retry-after': '7' },
+        });
+      });
+    });
+    const { status, headers, body } = await ask('/busy');
+    expect(status).toBe(429);
+    expect(headers.get('retry-after')).toBe('7');
+    expect(body).toEqual({
+      error: { message: 'Wait.', type: 'tokens', param: 'n', code: 'slow_down' },
+    });
+  });
+
+  test.each([new Error('the password is hunter2'), null, 'hunter2', { statusCode: 200 }])(
+    'of an error nobody expected (%j) tells nothing, and the log tells it all',
+    async (thrown) => {
+      const { ask, lines } = await runningServer(({ server }) => {
+        server.get('/broken', async () => {
+          throw thrown;
+        });
+      });
+      const { status, headers, body, text } = await ask('/broken');
+      expect(status).toBe(500);
+      expect(text).not.toContain('hunter2');
+      expect(body.error).toMatchObject({ type: 'server_error', code: 'internal_error' });
+      expect(lines).toContainEqual(
+        expect.objectContaining({ level: 50, reqId: headers.get('x-request-id') }),
+      );
+      if (thrown instanceof Error) expect(JSON.stringify(lines)).toContain('hunter2');
+    },
+  );
+
+  test('of an answer that does not keep its own schema is a 500', async () => {
+    const { ask } = await runningServer(({ server }) => {
+      const response = { 200: z.object({ ok: z.literal(true) }) };
+      server.get('/wrong', { schema: { response } }, async () => ({ ok: 5 as unknown as true }));
+    });
+    expect(await ask('/wrong')).toMatchObject({ status: 500, body: { error: { param: null } } });
+  });
+
+  test.each([
+    ['GARBAGE\r\n\r\n', /^HTTP\/1\.1 400 /, 'invalid_request'],
+    [
+      `GET / HTTP/1.1\r\nhost: x\r\nx: ${'y'.repeat(20_000)}\r\n\r\n`,
+      /^HTTP\/1\.1 431 /,
+      'request_too_large',
+    ],
+  ])('also answers what is no request: %j', async (bytes, head, code) => {
+    const { sendRaw } = await runningServer();
+    const answer = await sendRaw(bytes);
+    expect(answer).toMatch(head);
+    expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '').error.code).toBe(code);
+  });
+});
+
+describe('slow clients', () => {
+  test.skipIf(!long)('are let go when their headers do not come in 10 seconds', async () => {
+    const { sendRaw } = await runningServer();
+    const answer = await sendRaw('GET /healthz HTTP/1.1\r\nhost: x\r\nx-slow: ');
+    expect(answer).toMatch(/^HTTP\/1\.1 408 /);
+    expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '').error.code).toBe('request_timeout');
+  });
+});
+
+describe('health', () => {
+  test('/healthz says that the process answers', async () => {
+    const { ask } = await runningServer();
+    expect(await ask('/healthz')).toMatchObject({ status: 200, body: { ok: true } });
+  });
+
+  test('/readyz asks every part and names those that are not ready', async () => {
+    let broken = false;
+    const { ask } = await runningServer((kit) => {
+      kit.addReadyCheck('store', async () => {
+        await pause(1);
+      });
+      kit.addReadyCheck('watch', () => {
+        if (broken) throw new Error('No listing for 5 minutes.');
+      });
+    });
+    expect(await ask('/readyz')).toMatchObject({
+      status: 200,
+      body: { ready: true, parts: { store: 'ok', watch: 'ok' } },
+    });
+    broken = true;
+    expect(await ask('/readyz')).toMatchObject({
+      status: 503,
+      body: { ready: false, parts: { store: 'ok', watch: 'No listing for 5 minutes.' } },
+    });
+  });
+
+  test('/readyz does not wait for ever for a part that hangs', async () => {
+    const { ask } = await runningServer((kit) => {
+      kit.addReadyCheck('store', () => new Promise(() => {}));
+    });
+    expect(await ask('/readyz')).toMatchObject({
+      status: 503,
+      body: { parts: { store: expect.stringContaining('did not answer') } },
+    });
+  });
+});
+
+describe('metrics', () => {
+  test('count requests by route, so that no URL becomes a series', async () => {
+    const { ask } = await runningServer(({ server }) => {
+      server.get('/things/:id', async () => 'x');
+    });
+    await Promise.all([1, 2, 3].map((id) => ask(`/things/${id}`)));
+    await Promise.all([1, 2].map((id) => ask(`/nothing/${id}`)));
+    const { text, headers } = await ask('/metrics');
+    expect(headers.get('content-type')).toContain('text/plain');
+    expect(text).toMatch(/^askwatch_http_request_seconds_count\{.*route="\/things\/:id".*\} 3$/m);
+    expect(text).toMatch(/^askwatch_http_request_seconds_count\{.*route="none".*\} 2$/m);
+    expect(text).not.toContain('/things/1');
+  });
+
+  test('of rooms stand beside them', async () => {
+    let depth = 3;
+    const { ask } = await runningServer(({ metrics }) => {
+      metrics.counter('askwatch_answers_total', 'Answers.', ['outcome']).inc({ outcome: 'ok' });
+      metrics.gauge('askwatch_queue', 'Depth.', () => depth);
+    });
+    depth = 4;
+    const { text } = await ask('/metrics');
+    expect(text).toContain('askwatch_answers_total{outcome="ok"} 1');
+    expect(text).toContain('askwatch_queue 4');
+  });
+});
+
+test('/openapi.json describes the routes of the services and not the plumbing', async () => {
+  const { ask } = await runningServer(addContractRoutes);
+  const { body } = await ask('/openapi.json');
+  expect(body.info).toEqual({ title: 'Askwatch', version: '9.8.7' });
+  expect(body.openapi).toMatch(/^3\./);
+  expect(Object.keys(body.paths).sort()).toEqual(['/chat', '/monitors', '/page', '/things/{id}']);
+  const schema = body.paths['/chat'].post.requestBody.content['application/json'].schema;
+  expect(schema.required).toEqual(['model', 'messages']);
+});
+
+test('a raw route gets the request unread, whatever its media type, and other routes still read theirs', async () => {
+  const { ask } = await runningServer((kit) => {
+    addContractRoutes(kit);
+    kit.addRawRoute('POST', '/slack/events', async (request, response) => {
+      response.end(`${request.method} ${request.url} ${await textOf(request)}`);
+    });
+  });
+  for (const type of ['application/json', 'application/x-www-form-urlencoded', 'text/odd']) {
+    const sent = '{"not json" & exact=bytes ';
+    const answer = await ask('/slack/events?a=b', post(sent, { 'content-type': type }));
+    expect(answer.text).toBe(`POST /slack/events?a=b ${sent}`);
+  }
+  expect((await ask('/chat', post(chat))).body).toEqual(chat);
+});
+
+test('every request has an id of its own', async () => {
+  const { ask } = await runningServer();
+  const ids = await Promise.all(
+    Array.from({ length: 20 }, async () =>
+      (await ask('/healthz', { headers: { 'x-request-id': 'forged' } })).headers.get(
+        'x-request-id',
+      ),
+    ),
+  );
+  expect(new Set(ids).size).toBe(20);
+  expect(ids).not.toContain('forged');
+});
+
+test('closing waits for the answer under way', async () => {
+  let finish = () => {};
+  let started = false;
+  const { kit, ask } = await runningServer(({ server }) => {
+    server.get('/slow', async () => {
+      started = true;
+      await new Promise<void>((resolve) => {
+        finish = resolve;
+      });
+      return 'whole';
+    });
+  });
+  const answer = ask('/slow');
+  await eventually(() => started);
+  const closed = kit.close();
+  finish();
+  expect((await answer).text).toBe('whole');
+  await closed;
+});

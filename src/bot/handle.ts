@@ -8,7 +8,7 @@ import { explainError } from './explain-error.ts';
 import type { Answer, AnswerPart, Invocation, Reply } from './platform.ts';
 import type { Seen } from './seen.ts';
 import { readLine } from './text-input.ts';
-import { commandsCard, problemCard, usageCard } from './usage-cards.ts';
+import { problemCard, unknownCard, usageCard } from './usage-cards.ts';
 
 /** What commands are given besides their input; each call adds who and where. */
 export type Services = Omit<Call, 'invocation' | 'place' | 'person'>;
@@ -83,12 +83,12 @@ function read(request: Invocation['request'], commands: readonly Command[]): Ask
     const command = commands.find(({ name }) => name === request.command);
     return command
       ? { command, values: request.values }
-      : { card: commandsCard(commands, request.command) };
+      : { card: unknownCard(request.command, commands) };
   }
   const line = readLine(request.line, commands);
   if (line.kind === 'command') return { command: line.command, values: line.values };
   if (line.kind === 'problem') return { card: problemCard(line.command, [line.problem]) };
-  return { card: commandsCard(line.near, line.typed) };
+  return { card: unknownCard(line.typed, line.near) };
 }
 
 function toAsker(card: Card): Reply {

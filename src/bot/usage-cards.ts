@@ -1,5 +1,6 @@
 import type { Card, CardPart } from './card.ts';
 import { type Command, fieldsOf, usageOf } from './command.ts';
+import { shortened } from './words.ts';
 
 /** How one command is used: its inputs and lines that work. */
 export function usageCard(command: Command): Card {
@@ -32,12 +33,11 @@ export function problemCard(command: Command, problems: readonly string[]): Card
   };
 }
 
-/** Commands with what they do; `typed` is what was not understood, if anything. */
-export function commandsCard(commands: readonly Command[], typed?: string): Card {
-  const what = typed?.slice(0, 60);
+/** Commands with what they do. */
+export function commandsCard(commands: readonly Command[], title = 'What Askwatch can do'): Card {
   return {
-    tone: what ? 'warning' : 'info',
-    title: what ? `There is no command “/${what}”` : 'What Askwatch can do',
+    tone: 'info',
+    title,
     parts: [
       {
         kind: 'table',
@@ -46,6 +46,17 @@ export function commandsCard(commands: readonly Command[], typed?: string): Card
       },
     ],
     footer: 'Put words with spaces in quotes: name="My shop".',
+  };
+}
+
+/** What to show for a line that names no command; `near` are the commands that may be meant. */
+export function unknownCard(typed: string, near: readonly Command[]): Card {
+  if (typed === '') return commandsCard(near);
+  const isGroup = near.some(({ name }) => name.startsWith(`${typed.toLowerCase()} `));
+  if (isGroup) return commandsCard(near, `What /${typed.toLowerCase()} can do`);
+  return {
+    ...commandsCard(near, `There is no command “/${shortened(typed, 60)}”`),
+    tone: 'warning',
   };
 }
 

@@ -242,5 +242,5 @@ test('a place that refuses for good is given up, logged, and told of in one othe
     ),
   ]);
   expect(slack.tries).toBe(3);
-  expect(lines.filter(({ level }) => level === 50)).toHaveLength(3);
+  await eventually(() => lines.filter(({ level }) => level === 50).length === 3);
 });

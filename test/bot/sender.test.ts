@@ -1,0 +1,294 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Clock } from '../../src/bot/clock.ts';
+import { DeliveryError } from '../../src/bot/errors.ts';
+import { placeKey } from '../../src/bot/platform.ts';
+import { createSender } from '../../src/bot/sender.ts';
+import { look } from '../../src/bot/watch.ts';
+import { openWatchState, type WatchState } from '../../src/bot/watch-state.ts';
+import type { Monitor } from '../../src/contracts/monitoring.ts';
+import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
+import { eventually } from '../support/eventually.ts';
+import { recordingLog } from '../support/recording-log.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { createScriptedPlatform, type ScriptedPlatform } from './scripted-platform.ts';
+
+const long = process.env.ASKWATCH_TEST_LONG === '1';
+
+const SLACK = { platform: 'slack', channel: 'C1' } as const;
+const DISCORD = { platform: 'discord', channel: 'D1' } as const;
+const PLACES = [SLACK, DISCORD].map(placeKey);
+
+/** The statuses of monitors `a`, `b`, … at one look. */
+type Statuses = readonly string[];
+
+/** One run of the program: it can be killed before or after any of its awaits has had its effect. */
+function createLife(killAt: number) {
+  let awaits = 0;
+  const forever = new Promise<never>(() => {});
+  const life = {
+    dead: false,
+    /** Wraps an await: the dead never come back from one. */
+    async step<T>(effect: () => Promise<T>): Promise<T> {
+      if (life.dead) return await forever;
+      awaits += 1;
+      if (awaits === killAt) life.dead = true;
+      // Even kills come before the effect, odd ones after it: what is lost differs.
+      if (life.dead && killAt % 2 === 0) return await forever;
+      const result = await effect();
+      return life.dead ? await forever : result;
+    },
+  };
+  return life;
+}
+
+async function openWorld() {
+  const { log, lines } = recordingLog();
+  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  const durable = await openWatchState(store);
+  const slack = createScriptedPlatform('slack');
+  const discord = createScriptedPlatform('discord');
+  let nowMs = 1_800_000_000_000;
+  let made = 0;
+
+  const clock: Clock = {
+    nowMs: () => nowMs,
+    async pause(ms, signal) {
+      await new Promise((resolve) => setImmediate(resolve));
+      if (!signal.aborted) nowMs += ms;
+    },
+  };
+
+  /** Starts the program anew over what is stored. */
+  function live(killAt = 0) {
+    const life = createLife(killAt);
+    const state: WatchState = {
+      current: durable.current,
+      update: (change) => life.step(() => durable.update(change)),
+    };
+    const through = (platform: ScriptedPlatform): ScriptedPlatform => ({
+      ...platform,
+      post: (post) => life.step(() => platform.post(post)),
+      update: (...update) => life.step(() => platform.update(...update)),
+    });
+    const sender = createSender({
+      state,
+      alertPlaces: [SLACK, DISCORD],
+      clock,
+      random: () => 0.5,
+      log,
+    });
+    sender.start([through(slack), through(discord)]);
+    return {
+      life,
+      sender,
+      async look(statuses: Statuses) {
+        nowMs += 1000;
+        const monitors = statuses.map((status, index): Monitor => {
+          const id = 'abcdef'.charAt(index);
+          const target = `https://${id}.example`;
+          return { id, name: id, check_type: 'HTTP', target, status, interval_seconds: 60 };
+        });
+        await Promise.race([
+          state.update(
+            (watching) =>
+              look(watching, monitors, {
+                nowMs,
+                newId: () => {
+                  made += 1;
+                  return `incident-${made}`;
+                },
+                placesFor: () => PLACES,
+              }).watching,
+          ),
+          untilDead(life),
+        ]);
+        sender.wake();
+      },
+    };
+  }
+
+  const isSettled = () =>
+    (durable.current()?.topics ?? []).every((topic) =>
+      topic.deliveries.every(({ told, dead }) => dead !== undefined || told === topic.version),
+    );
+
+  return {
+    live,
+    slack,
+    discord,
+    durable,
+    isSettled,
+    lines,
+    store,
+    skip: (ms: number) => (nowMs += ms),
+  };
+}
+
+async function untilDead(life: { dead: boolean }) {
+  while (!life.dead) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** Lets the sender work a little. */
+async function turns(count: number) {
+  for (let i = 0; i < count; i += 1) await new Promise((resolve) => setImmediate(resolve));
+}
+
+/** How many outages of a monitor a channel was told of: a message tells its own and those it carries. */
+function toldOutages({ messages }: ScriptedPlatform, monitor: string): number {
+  return messages
+    .filter(({ card }) => card.title.startsWith(`${monitor} `))
+    .flatMap(({ card }) => card.parts)
+    .flatMap((part) => (part.kind === 'facts' ? [part.facts] : []))
+    .reduce((sum, facts) => {
+      const earlier = facts.find(({ label }) => label === 'Also down before')?.value;
+      return sum + 1 + (typeof earlier === 'string' ? Number.parseInt(earlier, 10) : 0);
+    }, 0);
+}
+
+function countOutages(history: readonly Statuses[], index: number): number {
+  return history.filter(
+    (statuses, at) => at > 0 && statuses[index] === 'DOWN' && history[at - 1]?.[index] !== 'DOWN',
+  ).length;
+}
+
+test('tells every outage exactly once and ends with the truth, whatever fails and whenever it is killed', async () => {
+  const statuses = fc.tuple(fc.constantFrom('UP', 'DOWN'), fc.constantFrom('UP', 'DOWN'));
+  const trouble = fc.record({
+    history: fc.array(statuses, { minLength: 2, maxLength: 10 }),
+    kills: fc.array(fc.integer({ min: 1, max: 12 }), { maxLength: 6 }),
+    refusals: fc.array(fc.constantFrom('', '', 'refused', 'lost'), { maxLength: 30 }),
+    work: fc.array(fc.integer({ min: 0, max: 30 }), { minLength: 10, maxLength: 10 }),
+  });
+  await fc.assert(
+    fc.asyncProperty(trouble, async ({ history, kills, refusals, work }) => {
+      const { live, slack, discord, isSettled, store } = await openWorld();
+      for (const platform of [slack, discord]) {
+        const faults = [...refusals];
+        let fault = '';
+        platform.failWith(() => {
+          fault = faults.shift() ?? '';
+          return fault === 'refused'
+            ? new DeliveryError('away', { permanent: false, retryAfterMs: 3000 })
+            : undefined;
+        });
+        platform.loseAnswers(() => (fault === 'lost' ? new Error('no answer') : undefined));
+      }
+      const left = [...kills];
+      let program = live();
+      await program.look(['UP', 'UP']);
+      program.life.dead = true;
+      program = live(left.shift());
+      for (const [at, seen] of history.entries()) {
+        for (;;) {
+          await program.look(seen);
+          await turns(work[at % work.length] ?? 0);
+          if (!program.life.dead) break;
+          program = live(left.shift());
+        }
+      }
+      program.life.dead = true;
+      program = live();
+      await eventually(isSettled, { withinMs: 20_000 });
+      await program.sender.stop();
+      await store.close();
+      const all = [['UP', 'UP'], ...history];
+      for (const platform of [slack, discord]) {
+        for (const [index, monitor] of ['a', 'b'].entries()) {
+          expect(toldOutages(platform, monitor)).toBe(countOutages(all, index));
+          const last = platform.messages
+            .filter(({ card }) => card.title.startsWith(monitor))
+            .at(-1);
+          const isDown = all.at(-1)?.[index] === 'DOWN';
+          if (last)
+            expect(last.card.title).toBe(isDown ? `${monitor} is DOWN` : `${monitor} recovered`);
+        }
+        const open = platform.messages.filter(({ card }) => card.tone === 'bad').length;
+        expect(open).toBe((all.at(-1) ?? []).filter((status) => status === 'DOWN').length);
+      }
+    }),
+    { numRuns: long ? 500 : 25 },
+  );
+}, 600_000);
+
+test('twenty flaps while a platform is away become one message, which counts them', async () => {
+  const { live, slack, discord, isSettled, store } = await openWorld();
+  slack.failWith(() => new DeliveryError('away', { permanent: false }));
+  const program = live();
+  await program.look(['UP']);
+  for (let flap = 0; flap < 20; flap += 1) {
+    await program.look(['DOWN']);
+    await eventually(() => discord.messages.length === flap + 1);
+    await program.look(['UP']);
+  }
+  expect(slack.messages).toEqual([]);
+  slack.failWith(undefined);
+  await eventually(isSettled);
+  await program.sender.stop();
+  await store.close();
+  expect(slack.messages.map(({ card }) => card.title)).toEqual(['a recovered']);
+  expect(toldOutages(slack, 'a')).toBe(20);
+  expect(discord.messages).toHaveLength(20);
+});
+
+test('a platform that is away holds up no other', async () => {
+  const { live, slack, discord, store } = await openWorld();
+  let answer = () => {};
+  const away = new Promise<void>((resolve) => {
+    answer = resolve;
+  });
+  const program = live();
+  await program.look(['UP', 'UP']);
+  const { post } = slack;
+  Object.assign(slack, {
+    post: async (what: Parameters<typeof post>[0]) => away.then(() => post(what)),
+  });
+  await program.look(['DOWN', 'DOWN']);
+  await eventually(() => discord.messages.length === 2);
+  expect(slack.messages).toEqual([]);
+  answer();
+  await eventually(() => slack.messages.length === 2);
+  await program.sender.stop();
+  await store.close();
+});
+
+test('waits as long as a platform asks, and gives up after a day', async () => {
+  const { live, slack, discord, durable, lines, isSettled, store } = await openWorld();
+  const program = live();
+  await program.look(['UP']);
+  slack.failWith(() => new DeliveryError('slow down', { permanent: false, retryAfterMs: 300_000 }));
+  await program.look(['DOWN']);
+  await eventually(isSettled, { withinMs: 15_000 });
+  // 86,400 s at one try every 300 s.
+  expect(slack.tries).toBe(289);
+  const dead = durable
+    .current()
+    ?.topics.flatMap(({ deliveries }) => deliveries.filter((one) => one.dead));
+  expect(dead).toMatchObject([{ place: 'slack:C1', dead: 'slow down' }]);
+  expect(lines.find(({ level }) => level === 50)).toMatchObject({
+    place: 'slack:C1',
+    why: 'slow down',
+  });
+  expect(discord.messages.map(({ card }) => card.title)).toEqual([
+    'a is DOWN',
+    'Alerts do not reach slack:C1',
+  ]);
+  await program.sender.stop();
+  await store.close();
+});
+
+test('a message that cannot be changed for good is posted anew', async () => {
+  const { live, slack, isSettled, store } = await openWorld();
+  const program = live();
+  await program.look(['UP']);
+  await program.look(['DOWN']);
+  await eventually(isSettled);
+  slack.failWith(({ kind }) =>
+    kind === 'update' ? new DeliveryError('message_not_found', { permanent: true }) : undefined,
+  );
+  await program.look(['UP']);
+  await eventually(isSettled);
+  expect(slack.messages.map(({ card }) => card.title)).toEqual(['a is DOWN', 'a recovered']);
+  await program.sender.stop();
+  await store.close();
+});

@@ -1,0 +1,23 @@
+// Writes a document twice, removes it and appends a record, saying each time when it was acknowledged.
+import { writeSync } from 'node:fs';
+import { pino } from 'pino';
+import { z } from 'zod';
+import { openLowdbStore } from '../../../dist/store/lowdb/lowdb-store.js';
+
+const store = await openLowdbStore({ folder: process.argv[2], log: pino({ level: 'silent' }) });
+const schema = z.object({ text: z.string() });
+const notes = store.collection({ name: 'notes', schema, version: 1, whenCorrupt: 'refuse' });
+const results = store.journal({ name: 'results', schema: z.object({ atMs: z.int() }) });
+const say = (word) => writeSync(1, `${word}\n`);
+
+await notes.update('a', () => ({ text: 'one' }));
+say('first');
+await notes.update('a', () => ({ text: 'two' }));
+say('second');
+await notes.update('a', () => undefined);
+say('removed');
+await results.append({ atMs: 1 });
+say('created');
+await results.append({ atMs: 2 });
+say('appended');
+await store.close();

@@ -1,0 +1,81 @@
+import { execFileSync } from 'node:child_process';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, test } from 'vitest';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { startChild } from './children/start-child.ts';
+
+// Names differ between processors; `?` means where it exists.
+const CALLS = 'fsync,fdatasync,write,?rename,?renameat,?renameat2,?link,?linkat,?unlink,?unlinkat';
+
+function mayTrace(): boolean {
+  try {
+    execFileSync('strace', ['-qq', '-o', '/dev/null', 'true'], { stdio: 'ignore' });
+    return true;
+  } catch {
+    console.log('strace is not here or may not trace: the test of the order of writes is skipped.');
+    return false;
+  }
+}
+
+/** System calls about the folder and lines printed, as `call name`, with the names that are made up replaced. */
+function callsIn(trace: string, folder: string): string[] {
+  return trace.split('\n').flatMap((line) => {
+    const [, call = '', rest = ''] = /^\d+ +([a-z]+?)(?:at2?)?\((.*)/.exec(line) ?? [];
+    const printed = /^1<.*>, "(\w+)\\n"/.exec(rest)?.[1];
+    if (call === 'write' && printed) return [`say ${printed}`];
+    const paths = [...rest.matchAll(/[<"](\/[^<>"]*)/g)]
+      .map(([, path = '']) => path)
+      .filter((path) => path.startsWith(folder))
+      .map((path) =>
+        path
+          .slice(folder.length + 1)
+          .replace(/\.?[0-9a-f]{40}\.json/, 'document')
+          .replace(/document\.[0-9a-f-]{36}\.tmp/, 'temporary'),
+      );
+    return paths.length === 0 ? [] : [`${call} ${paths.at(0)}`];
+  });
+}
+
+test('nothing is acknowledged before the disk has it, and no name changes before its contents are there', {
+  skip: !mayTrace(),
+}, async () => {
+  const folder = join(await temporaryFolder(), 'data');
+  const trace = join(await temporaryFolder(), 'trace');
+  const child = startChild(
+    'write-once.mjs',
+    [folder],
+    `exec strace -f -y -qq -s 64 -e signal=none -e trace=${CALLS} -o '${trace}' "$@"`,
+  );
+  await child.line((line) => line === 'appended');
+  await child.exit;
+  const calls = callsIn(await readFile(trace, 'utf8'), folder);
+  const between = (from: string, to: string) =>
+    calls.slice(calls.indexOf(`say ${from}`) + 1, calls.indexOf(`say ${to}`));
+
+  expect(between('first', 'second')).toEqual([
+    'write notes/temporary',
+    'fdatasync notes/temporary',
+    'unlink notes/document.bak',
+    'link notes/document',
+    'rename notes/temporary',
+    'fsync notes',
+  ]);
+  // The version before must be gone for good first, or it could stand up after a power cut.
+  expect(between('second', 'removed')).toEqual([
+    'unlink notes/document.bak',
+    'fsync notes',
+    'unlink notes/document',
+    'fsync notes',
+  ]);
+  expect(between('removed', 'created')).toEqual([
+    'fsync ',
+    'fsync results',
+    'write results/1970-01-01.ndjson',
+    'fdatasync results/1970-01-01.ndjson',
+  ]);
+  expect(between('created', 'appended')).toEqual([
+    'write results/1970-01-01.ndjson',
+    'fdatasync results/1970-01-01.ndjson',
+  ]);
+});

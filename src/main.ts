@@ -55,7 +55,6 @@ type End = (error?: unknown) => Promise<void>;
 
 /** Settings → store → services → clients → bot → platforms. What was started is stopped in reverse. */
 async function start(settings: Settings, log: Logger, stops: Stop[], end: End): Promise<void> {
-  const startedAtMs = performance.now();
   const runs = (role: Parameters<typeof settings.roles.has>[0]) => settings.roles.has(role);
   let ready = false;
 
@@ -135,7 +134,8 @@ async function start(settings: Settings, log: Logger, stops: Stop[], end: End): 
   ready = true;
   const banner: Banner = {
     version,
-    seconds: (performance.now() - startedAtMs) / 1000,
+    // The clock of `performance` starts with the process.
+    seconds: performance.now() / 1000,
     url,
     consoleOn,
     models: gateway?.answering() ?? { provider: settings.gateway?.baseUrl ?? 'none' },

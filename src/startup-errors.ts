@@ -1,6 +1,5 @@
 import { PlatformStartError } from './bot/errors.ts';
 import { SettingsError } from './config.ts';
-import { CatalogError } from './gateway/catalog.ts';
 import { CorruptDocumentError, StoreInUseError } from './store/errors.ts';
 
 /** What a person is told when the program cannot start or go on: what happened and what to do, never a stack trace. */
@@ -14,8 +13,7 @@ export function startupSentence(error: unknown): string {
   if (
     error instanceof PlatformStartError ||
     error instanceof StoreInUseError ||
-    error instanceof CorruptDocumentError ||
-    error instanceof CatalogError
+    error instanceof CorruptDocumentError
   ) {
     return error.message;
   }

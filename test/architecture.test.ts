@@ -45,8 +45,12 @@ function roomOf(file: string): string {
 
 /** Every module a file names: static, type-only, re-exported or dynamic. */
 function importsOf(text: string): string[] {
-  const pattern = /(?:\bfrom\s*|\bimport\s*\(\s*|\bimport\s+)(['"])([^'"]+)\1/g;
-  return [...text.matchAll(pattern)].map((match) => match[2] ?? '');
+  const patterns = [
+    /^\s*(?:import|export)\b[^'";]*?\bfrom\s*(['"])([^'"]+)\1/gm,
+    /^\s*import\s+(['"])([^'"]+)\1/gm,
+    /\bimport\s*\(\s*(['"])([^'"]+)\1/g,
+  ];
+  return patterns.flatMap((pattern) => [...text.matchAll(pattern)].map((match) => match[2] ?? ''));
 }
 
 /** The room or package that a specifier of `file` leads to. */
@@ -71,7 +75,9 @@ describe('the import table', () => {
       './a.ts',
       'b',
     ]);
-    expect(importsOf(`const x = await import('c'); import 'd';`)).toEqual(['c', 'd']);
+    expect(importsOf(`import type {\n  C,\n  D,\n} from 'e';\nimport 'd';`)).toEqual(['e', 'd']);
+    expect(importsOf(`const x = await import('c');`)).toEqual(['c']);
+    expect(importsOf(`const text = "down from 'a' to 'b'";`)).toEqual([]);
     expect(destination('bot/ask.ts', '../clients/gateway.ts')).toBe('clients');
     expect(destination('bot/ask.ts', '@slack/bolt/x')).toBe('@slack/bolt');
   });

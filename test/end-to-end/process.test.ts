@@ -95,7 +95,7 @@ describe('a start that cannot work', () => {
   test('says which settings are wrong and what to do', async () => {
     const { code, output } = await failedStart({ PORT: 'x', SLACK_BOT_TOKEN: 'hunter2-hunter2' });
     expect(code).toBe(1);
-    expect(output).toMatch(/PORT: .+\n.*SLACK_BOT_TOKEN: .+/);
+    expect(output).toMatch(/^ {2}SLACK_BOT_TOKEN: .+\n {2}PORT: .+/m);
     expect(output).not.toContain('hunter2');
   });
 

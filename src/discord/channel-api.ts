@@ -1,0 +1,65 @@
+import {
+  type APIMessage,
+  type REST,
+  type RESTPatchAPIChannelMessageJSONBody,
+  type RESTPostAPIChannelMessageJSONBody,
+  Routes,
+} from 'discord.js';
+
+/** Nothing a message says may ping, and a reply does not ping whom it answers. */
+const NO_MENTIONS = { parse: [], replied_user: false };
+
+/** What Askwatch does in channels and threads, as plain calls: none of it needs a channel that discord.js has cached. */
+export interface ChannelApi {
+  /** Posts a message; the same `nonce` (at most 25 characters) posts once, for as long as Discord remembers it. */
+  send(
+    channel: string,
+    message: Omit<RESTPostAPIChannelMessageJSONBody, 'nonce'> & { nonce: string },
+  ): Promise<APIMessage>;
+  edit(
+    channel: string,
+    message: string,
+    change: RESTPatchAPIChannelMessageJSONBody,
+  ): Promise<APIMessage>;
+  /** The newest messages, at most 100, newest first. */
+  recent(channel: string): Promise<APIMessage[]>;
+  /** Shows "is typing" for ten seconds or until a message comes. */
+  typing(channel: string): Promise<void>;
+  /** Opens the thread under a message; its id is the message's. */
+  startThread(channel: string, message: string, name: string): Promise<void>;
+}
+
+/**
+ * The calls over discord.js's own REST client. They throw its `DiscordAPIError`, `HTTPError` and `RateLimitError`, or
+ * what the network threw.
+ */
+export function createChannelApi(rest: REST): ChannelApi {
+  return {
+    async send(channel, message) {
+      const body: RESTPostAPIChannelMessageJSONBody = {
+        ...message,
+        enforce_nonce: true,
+        allowed_mentions: NO_MENTIONS,
+      };
+      return (await rest.post(Routes.channelMessages(channel), { body })) as APIMessage;
+    },
+    async edit(channel, message, change) {
+      // Without the field an edit is read anew with Discord's default, which pings.
+      const body: RESTPatchAPIChannelMessageJSONBody = {
+        ...change,
+        allowed_mentions: NO_MENTIONS,
+      };
+      return (await rest.patch(Routes.channelMessage(channel, message), { body })) as APIMessage;
+    },
+    async recent(channel) {
+      const query = new URLSearchParams({ limit: '100' });
+      return (await rest.get(Routes.channelMessages(channel), { query })) as APIMessage[];
+    },
+    async typing(channel) {
+      await rest.post(Routes.channelTyping(channel));
+    },
+    async startThread(channel, message, name) {
+      await rest.post(Routes.threads(channel, message), { body: { name } });
+    },
+  };
+}

@@ -1,0 +1,184 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  Client,
+  DiscordAPIError,
+  DiscordjsError,
+  DiscordjsErrorCodes,
+  Events,
+  GatewayCloseCodes,
+  GatewayIntentBits,
+  Options,
+  Partials,
+  Status,
+} from 'discord.js';
+import type { Logger } from 'pino';
+import { PlatformStartError } from '../bot/errors.ts';
+import { reasonOf } from './errors.ts';
+
+/** What logging in may take in all: refused gateways are tried again for ever by discord.js itself. */
+const START_LIMIT_MS = 30_000;
+
+/** Until "ready" without servers that are down at Discord: while it lasts, interactions wait and die after 3 s. */
+const GUILD_WAIT_MS = 1_500;
+
+/** A call to Discord that has no answer after so long is given up. */
+const REST_TIMEOUT_MS = 10_000;
+
+/** Waiting for a rate limit longer than this is the caller's to decide. */
+const MAX_RATE_LIMIT_WAIT_MS = 5_000;
+
+/** How long a reconnect under way may keep `disconnect`. */
+const RECONNECT_WAIT_MS = 2_000;
+
+/** Members and users kept besides the bot itself; each arrives anew with whatever it says. */
+const MAX_PEOPLE = 200;
+
+const TOKEN_REFUSED =
+  'Discord refused DISCORD_TOKEN. Copy the token anew: discord.com/developers/applications → your application → Bot → Reset Token.';
+
+/** Why Discord ends the connection for good, and what to change. Source: Discord docs, "Gateway Close Event Codes". */
+const CLOSED_FOR_GOOD: Partial<Record<number, string>> = {
+  [GatewayCloseCodes.AuthenticationFailed]: TOKEN_REFUSED,
+  [GatewayCloseCodes.DisallowedIntents]:
+    'Discord refused an intent: DISCORD_MESSAGE_CONTENT is true, but Message Content Intent is off. Switch it on at discord.com/developers/applications → your application → Bot, or set DISCORD_MESSAGE_CONTENT=false.',
+  [GatewayCloseCodes.ShardingRequired]:
+    'Discord wants this bot to be sharded: it is in more servers than one connection may serve.',
+};
+
+/** A client that is not logged in, with everything set that this program needs. */
+export function buildClient(options: { apiUrl: string; messageContent: boolean }): Client {
+  return new Client({
+    intents: [
+      GatewayIntentBits.Guilds,
+      GatewayIntentBits.GuildMessages,
+      // What is said to the bot directly comes with its content, without the privileged intent.
+      GatewayIntentBits.DirectMessages,
+      ...(options.messageContent ? [GatewayIntentBits.MessageContent] : []),
+    ],
+    // Discord does not announce direct channels, so discord.js would drop what is said there.
+    partials: [Partials.Channel],
+    allowedMentions: { parse: [], repliedUser: false },
+    enforceNonce: true,
+    waitGuildTimeout: GUILD_WAIT_MS,
+    makeCache: Options.cacheWithLimits({
+      ...Options.DefaultMakeCacheSettings,
+      MessageManager: 0,
+      GuildMemberManager: {
+        maxSize: MAX_PEOPLE,
+        keepOverLimit: ({ client, id }) => id === client.user.id,
+      },
+      UserManager: {
+        maxSize: MAX_PEOPLE,
+        keepOverLimit: ({ client, id }) => id === client.user.id,
+      },
+      AutoModerationRuleManager: 0,
+      GuildBanManager: 0,
+      GuildEmojiManager: 0,
+      GuildInviteManager: 0,
+      GuildScheduledEventManager: 0,
+      GuildStickerManager: 0,
+      PresenceManager: 0,
+      ReactionManager: 0,
+      StageInstanceManager: 0,
+      ThreadMemberManager: 0,
+      VoiceStateManager: 0,
+    }),
+    rest: {
+      api: options.apiUrl,
+      timeout: REST_TIMEOUT_MS,
+      // Its retries come at once and post twice; ours wait and carry a nonce.
+      retries: 0,
+      rejectOnRateLimit: ({ timeToReset }) => timeToReset > MAX_RATE_LIMIT_WAIT_MS,
+      // `agent` is left alone: uploads need discord.js's own undici. With Bolt in the same process discord.js must be
+      // imported first, or Bolt's undici becomes the global one and uploads fail; see `createPlatforms`.
+    },
+  });
+}
+
+/** Logs in and waits until messages and commands arrive. Throws `PlatformStartError`; the client is then used up. */
+export async function connect(client: Client, token: string, apiUrl: string): Promise<void> {
+  const ready = new Promise<void>((resolve) => client.once(Events.ClientReady, () => resolve()));
+  const closed = new Promise<number>((resolve) =>
+    client.once(Events.ShardDisconnect, ({ code }) => resolve(code)),
+  );
+  const limit = new AbortController();
+  const tooLate = pause(START_LIMIT_MS, 'too late' as const, { signal: limit.signal });
+  const login = client.login(token);
+  try {
+    const first = await Promise.race([Promise.all([login, ready]), tooLate]);
+    if (first !== 'too late') return;
+  } catch (error) {
+    // The close code comes a moment after the rejection, which says the same in words that may change.
+    const code = await Promise.race([closed, pause(500, undefined)]);
+    throw startError(error, code, apiUrl);
+  } finally {
+    limit.abort();
+    tooLate.catch(() => {});
+  }
+  // discord.js may still log in later; then that must not stay.
+  login.then(
+    () => client.destroy(),
+    () => {},
+  );
+  throw new PlatformStartError(
+    `Discord could not be reached at ${apiUrl} within ${START_LIMIT_MS / 1000} s. Check the network, or DISCORD_API_URL.`,
+  );
+}
+
+function startError(error: unknown, closeCode: number | undefined, apiUrl: string) {
+  const sentence = closeCode === undefined ? undefined : CLOSED_FOR_GOOD[closeCode];
+  const refused =
+    (error instanceof DiscordjsError && error.code === DiscordjsErrorCodes.TokenInvalid) ||
+    (error instanceof DiscordAPIError && error.status === 401);
+  return new PlatformStartError(
+    sentence ??
+      (refused ? TOKEN_REFUSED : undefined) ??
+      `Discord did not let Askwatch in at ${apiUrl}: ${reasonOf(error)}`,
+    { cause: error },
+  );
+}
+
+/** Writes down what the library reports; without a listener for errors the process would end. */
+export function logEvents(client: Client, log: Logger): void {
+  client.on(Events.Error, (error) => log.error({ err: error }, 'discord.js reported an error'));
+  client.on(Events.Warn, (warning) => log.warn({ warning }, 'discord.js warned'));
+  client.on(Events.ShardError, (error) => log.warn({ err: error }, 'the gateway had an error'));
+  client.on(Events.ShardReconnecting, () => log.info('reconnecting to Discord'));
+  client.on(Events.ShardResume, () => log.info('connected to Discord again'));
+  client.rest.on('rateLimited', ({ route, timeToReset, scope }) =>
+    log.warn({ route, waitMs: timeToReset, scope }, 'Discord asks to wait'),
+  );
+}
+
+/** Tells once when the connection has ended for good, or the token is refused: nothing works from then on. */
+export function watch(client: Client, onFatal: (error: Error) => void): void {
+  let told = false;
+  function end(sentence: string) {
+    if (told) return;
+    told = true;
+    onFatal(new PlatformStartError(sentence));
+  }
+  client.on(Events.ShardDisconnect, ({ code }) =>
+    end(CLOSED_FOR_GOOD[code] ?? `Discord ended the connection for good (close code ${code}).`),
+  );
+  client.rest.on('response', (request, response) => {
+    // Interaction tokens expire with a 401, too; those calls carry no bot token.
+    if (response.status === 401 && request.data.auth !== false) end(TOKEN_REFUSED);
+  });
+}
+
+/**
+ * Leaves Discord. In the half second before a reconnect `destroy` does nothing and the connection comes back, so a
+ * reconnect under way is waited for. Source: @discordjs/ws 1.2, `WebSocketShard.destroy` returns early when idle.
+ */
+export async function disconnect(client: Client): Promise<void> {
+  // The manager's own status stays "ready" while a shard reconnects.
+  if (client.ws.shards.some(({ status }) => status !== Status.Ready)) {
+    const back = new Promise<void>((resolve) => {
+      client.once(Events.ShardReady, () => resolve());
+      client.once(Events.ShardResume, () => resolve());
+    });
+    await Promise.race([back, pause(RECONNECT_WAIT_MS, undefined, { ref: false })]);
+  }
+  await client.destroy();
+}

@@ -1,0 +1,12 @@
+import type { Logger } from 'pino';
+import type { Bot } from '../bot/bot.ts';
+import type { ChannelApi } from './channel-api.ts';
+import type { InlineConversations } from './inline-conversations.ts';
+
+/** What handling of commands and messages shares. */
+export interface Desk {
+  bot: Bot;
+  api: ChannelApi;
+  inline: InlineConversations;
+  log: Logger;
+}

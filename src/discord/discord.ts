@@ -1,0 +1,115 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Client, Events } from 'discord.js';
+import type { Logger } from 'pino';
+import type { Bot } from '../bot/bot.ts';
+import { PlatformStartError } from '../bot/errors.ts';
+import type { Platform } from '../bot/platform.ts';
+import { createAlerts } from './alerts.ts';
+import { createChannelApi } from './channel-api.ts';
+import { buildClient, connect, disconnect, logEvents, watch } from './client.ts';
+import { discordCommands } from './commands.ts';
+import { isRefusal, reasonOf } from './errors.ts';
+import { createInlineConversations } from './inline-conversations.ts';
+import { handleMessage } from './messages.ts';
+import { registerCommands } from './register-commands.ts';
+import { handleSlashCommand } from './slash-commands.ts';
+
+/** How long answers under way may still be shown after the stop. */
+const STOP_WAIT_MS = 8_000;
+
+export interface DiscordOptions {
+  token: string;
+  /** Registers the commands in this server only, where they appear at once; else everywhere. */
+  guildId?: string;
+  /** `https://discord.com/api` or another address that keeps its version 10; the gateway's address comes from there. */
+  apiUrl: string;
+  /** Whether the privileged intent is on: then threads of ours are followed without a mention. */
+  messageContent: boolean;
+  log: Logger;
+  /** Called once when nothing can work any more, such as after the token was revoked. */
+  onFatal: (error: Error) => void;
+}
+
+/** Discord over its gateway. Nothing connects before `start`. */
+export async function createDiscord(options: DiscordOptions): Promise<Platform> {
+  const { token, guildId, apiUrl, messageContent, onFatal } = options;
+  const log = options.log.child({ platform: 'discord' });
+  const client = buildClient({ apiUrl, messageContent });
+  const api = createChannelApi(client.rest);
+  const alerts = createAlerts(api, () => client.user?.id ?? '');
+  /** What people said that is still being answered. */
+  const underWay = new Set<Promise<void>>();
+  let connected = false;
+  let stopping = false;
+
+  function track(work: Promise<void>) {
+    const tracked = work
+      .catch((error: unknown) => log.error({ err: error }, 'something said could not be answered'))
+      .finally(() => underWay.delete(tracked));
+    underWay.add(tracked);
+  }
+
+  function listen(bot: Bot) {
+    const desk = { bot, api, inline: createInlineConversations(), log };
+    client.on(Events.InteractionCreate, (interaction) => {
+      if (!stopping && interaction.isChatInputCommand()) {
+        track(handleSlashCommand(desk, interaction));
+      }
+    });
+    client.on(Events.MessageCreate, (message) => {
+      if (!stopping) track(handleMessage(desk, message));
+    });
+  }
+
+  return {
+    name: 'discord',
+    ...alerts,
+    async start(bot) {
+      logEvents(client, log);
+      listen(bot);
+      await connect(client, token, apiUrl);
+      connected = true;
+      watch(client, onFatal);
+      await register(client, bot, guildId, log);
+    },
+    async stop() {
+      if (stopping) return;
+      stopping = true;
+      await Promise.race([Promise.all(underWay), pause(STOP_WAIT_MS, undefined, { ref: false })]);
+      if (connected) await disconnect(client);
+    },
+  };
+}
+
+/** Commands registered earlier go on working when Discord is too busy to register them again. */
+async function register(
+  client: Client,
+  bot: Bot,
+  guildId: string | undefined,
+  log: Logger,
+): Promise<void> {
+  const { application, guilds, rest } = client;
+  if (!application) throw new Error('Discord is ready without an application');
+  try {
+    await registerCommands({
+      rest,
+      applicationId: application.id,
+      commands: discordCommands(bot.commands),
+      guildId,
+      guildIds: [...guilds.cache.keys()],
+      log,
+    });
+  } catch (error) {
+    if (isRefusal(error)) {
+      const where =
+        guildId === undefined ? '' : ` Check DISCORD_GUILD_ID, and that the bot is in that server.`;
+      throw new PlatformStartError(
+        `Discord did not register the commands: ${reasonOf(error)}${where}`,
+        {
+          cause: error,
+        },
+      );
+    }
+    log.error({ err: error }, 'the commands could not be registered');
+  }
+}

@@ -1,0 +1,61 @@
+import { DiscordAPIError, HTTPError, RateLimitError, RESTJSONErrorCodes } from 'discord.js';
+import { DeliveryError } from '../bot/errors.ts';
+
+/** How long to wait before editing an old message again. Source: Discord docs, JSON error code 30046. */
+const OLD_EDIT_WAIT_MS = 20_000;
+
+/** What whoever runs the server can do about a refusal, by Discord's error code. */
+const REMEDIES: Partial<Record<number | string, string>> = {
+  [RESTJSONErrorCodes.UnknownChannel]:
+    'There is no such channel, or it was deleted. Check the id, or take it out of ALERT_CHANNELS.',
+  [RESTJSONErrorCodes.UnknownMessage]: 'The message was deleted.',
+  [RESTJSONErrorCodes.MissingAccess]:
+    'Askwatch cannot see the channel. Give it the permission View Channel there.',
+  [RESTJSONErrorCodes.MissingPermissions]:
+    'Askwatch lacks a permission in the channel. Give it Send Messages, Embed Links and, for threads, Send Messages in Threads and Create Public Threads.',
+};
+
+/** Whether Discord said no for good: repeating the same request cannot help. */
+export function isRefusal(error: unknown): error is DiscordAPIError {
+  return (
+    error instanceof DiscordAPIError &&
+    error.status >= 400 &&
+    error.status < 500 &&
+    ![408, 429].includes(error.status) &&
+    // The bot's token, which ends the program; an interaction's token that is over has a code of its own.
+    !(error.status === 401 && error.code === 0) &&
+    error.code !== RESTJSONErrorCodes.MaximumNumberOfEditsToMessagesOlderThanOneHourReached
+  );
+}
+
+/** How long Discord asked to wait, or `undefined` when it did not say. */
+export function retryAfterMs(error: unknown): number | undefined {
+  if (error instanceof RateLimitError) return error.timeToReset;
+  const tooManyEdits =
+    error instanceof DiscordAPIError &&
+    error.code === RESTJSONErrorCodes.MaximumNumberOfEditsToMessagesOlderThanOneHourReached;
+  return tooManyEdits ? OLD_EDIT_WAIT_MS : undefined;
+}
+
+/** One sentence or two on why a call failed. */
+export function reasonOf(error: unknown): string {
+  if (isRefusal(error)) {
+    const remedy = REMEDIES[error.code];
+    return remedy ?? `Discord refused it: ${error.message} (code ${error.code}).`;
+  }
+  if (error instanceof RateLimitError) return 'Discord asks to wait.';
+  if (error instanceof DiscordAPIError || error instanceof HTTPError) {
+    return `Discord answered with status ${error.status}.`;
+  }
+  return `Discord could not be reached: ${error instanceof Error ? error.message : String(error)}.`;
+}
+
+/** What went wrong with a message to a channel, as the bot understands it. */
+export function deliveryError(error: unknown, channel: string): DeliveryError {
+  const waitMs = retryAfterMs(error);
+  return new DeliveryError(`Discord channel ${channel}: ${reasonOf(error)}`, {
+    permanent: isRefusal(error),
+    ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
+    cause: error,
+  });
+}

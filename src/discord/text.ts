@@ -1,0 +1,65 @@
+/**
+ * What makes a mention: `@everyone`, `@here`, and `<@…>` of users and roles. Pings are off with every message; this takes
+ * away their look, too, so that no text can pretend to speak of somebody.
+ */
+const MENTION = /@(?=everyone|here)|<(?=@)/g;
+
+/** Makes the mentions of a text look like what they are, text. The length stays the same. */
+export function withoutMentions(text: string): string {
+  return text.replace(MENTION, (character) => (character === '@' ? '＠' : '‹'));
+}
+
+/** An address is one token for Discord; a backslash in it would be part of it. */
+const ADDRESS = /(https?:\/\/[^\s<>]+)/;
+const SPECIAL = /[\\*_~`|<>[\]()#]/g;
+const LINE_START = /^([ \t]*)([-+]|\d+(?=[.)]))/gm;
+
+/**
+ * A plain text as Markdown that shows exactly that text: no formatting, link, mention, emoji or heading comes of it.
+ * Source: Discord's Markdown lets every ASCII punctuation be escaped by a backslash.
+ */
+export function plain(text: string): string {
+  return withoutMentions(text)
+    .split(ADDRESS)
+    .map((part, index) => {
+      if (index % 2 === 1) return part;
+      const escaped = part.replace(SPECIAL, '\\$&');
+      return escaped.replace(LINE_START, (_whole, space: string, mark: string) =>
+        /\d/.test(mark) ? `${space}${mark}\\` : `${space}\\${mark}`,
+      );
+    })
+    .join('');
+}
+
+/** `plain`, cut so that the result has at most `max` UTF-16 units. */
+export function plainWithin(text: string, max: number): string {
+  let kept = within(text, max);
+  let shown = plain(kept);
+  while (shown.length > max) {
+    kept = within(kept, Math.floor((kept.length * max) / shown.length) - 1);
+    shown = plain(kept);
+  }
+  return shown;
+}
+
+/** A text cut to at most `max` UTF-16 units, with an ellipsis, and never inside a surrogate pair. */
+export function within(text: string, max: number): string {
+  if (text.length <= max) return text;
+  return `${text.slice(0, Math.max(0, max - 1)).replace(/[\ud800-\udbff]$/, '')}…`;
+}
+
+/** On one line, without white space at the ends. */
+export const oneLine = (text: string) => text.replace(/\s+/g, ' ').trim();
+
+/** Longest question that is repeated in full above its answer. */
+const MAX_QUESTION = 1_500;
+
+/** How a question from a slash command, which others do not see, is shown to them. */
+export function questionLine(name: string, question: string): string {
+  return `**${plainWithin(oneLine(name), 200)}** asked: ${plainWithin(oneLine(question), MAX_QUESTION)}`;
+}
+
+/** A thread's name: the question on one line. Source: Discord docs, "Start Thread from Message": 1 to 100 characters. */
+export function threadName(question: string): string {
+  return within(oneLine(withoutMentions(question)), 100) || 'Question';
+}

@@ -1,0 +1,146 @@
+import { describe, expect, test } from 'vitest';
+import type { Card } from '../../src/bot/card.ts';
+import { type DiscordFake, startDiscord } from '../fakes/discord.ts';
+import { startTestBot } from '../support/bot.ts';
+import { startPlatform } from './start-platform.ts';
+
+const card: Card = {
+  tone: 'bad',
+  title: 'Shop is DOWN',
+  parts: [{ kind: 'text', text: 'HTTP 500' }],
+};
+
+async function start(options: Parameters<typeof startDiscord>[0] = {}) {
+  const discord = await startDiscord(options);
+  const { bot } = await startTestBot();
+  const { platform } = await startPlatform(discord, bot);
+  const channel = discord.general.id;
+  const post = (id: string, attempted = false) => platform.post({ channel, card, id, attempted });
+  return { discord, platform, channel, post };
+}
+
+const posts = (discord: DiscordFake) => discord.channel(discord.general.id);
+
+test('posts a card, and changes the same message later', async () => {
+  const { discord, platform, channel, post } = await start();
+  const posted = await post('incident 1');
+  expect(posted).toEqual({ message: posts(discord)[0]?.id, thread: posts(discord)[0]?.id });
+  await platform.update(channel, posted, { ...card, tone: 'good', title: 'Shop is UP again' });
+  expect(posts(discord).map(({ embeds }) => embeds[0]?.title)).toEqual(['Shop is UP again']);
+});
+
+test('posts the same id once when the first answer was lost', async () => {
+  const { discord, post } = await start();
+  discord.fail({ method: 'POST', path: /messages$/, applied: true, drop: true });
+  await expect(post('incident 1')).rejects.toMatchObject({ permanent: false });
+  const posted = await post('incident 1', true);
+  expect(posts(discord).map(({ id }) => id)).toEqual([posted.message]);
+});
+
+test('posts the same id once also when Discord has forgotten the nonce', async () => {
+  const { discord, post } = await start({ nonceWindowMs: 0 });
+  discord.fail({ method: 'POST', path: /messages$/, applied: true, status: 502 });
+  await expect(post('incident 1')).rejects.toMatchObject({ permanent: false });
+  await post('incident 2');
+  const posted = await post('incident 1', true);
+  expect(posts(discord)).toHaveLength(2);
+  expect(posts(discord)[0]?.id).toBe(posted.message);
+});
+
+test('a first try sends one request and takes no look at the channel', async () => {
+  const { discord, post } = await start();
+  const before = discord.requests.length;
+  await post('incident 1');
+  expect(discord.requests.slice(before).map(({ method }) => method)).toEqual(['POST']);
+});
+
+test('posts rather than stays silent when the channel’s past may not be read', async () => {
+  const { discord, post } = await start();
+  discord.deny(discord.general, 'ReadMessageHistory');
+  await post('incident 1', true);
+  expect(posts(discord)).toHaveLength(1);
+});
+
+test('keeps an attempted alert for later when the past cannot be read just now', async () => {
+  const { discord, post } = await start();
+  discord.fail({ method: 'GET', path: /messages$/, status: 503 });
+  await expect(post('incident 1', true)).rejects.toMatchObject({ permanent: false });
+  expect(posts(discord)).toHaveLength(0);
+});
+
+test('nothing in a card pings', async () => {
+  const { discord, platform, channel } = await start();
+  const hostile = { ...card, title: '@everyone <@&1>', parts: [] };
+  const posted = await platform.post({ channel, card: hostile, id: 'x', attempted: false });
+  await platform.update(channel, posted, hostile);
+  const bodies = discord.requests
+    .filter(({ path }) => /messages/.test(path))
+    .map(({ body }) => body);
+  expect(bodies).toHaveLength(2);
+  for (const body of bodies) expect(body?.allowed_mentions).toMatchObject({ parse: [] });
+});
+
+describe('a refusal for good', () => {
+  test.each([
+    ['SendMessages', /permission/],
+    ['ViewChannel', /View Channel/],
+  ] as const)('without %s says what to change', async (permission, sentence) => {
+    const { discord, post } = await start();
+    discord.deny(discord.general, permission);
+    const tried = post('incident 1');
+    await expect(tried).rejects.toMatchObject({ name: 'DeliveryError', permanent: true });
+    await expect(tried).rejects.toThrow(sentence);
+  });
+
+  test('of a channel that is gone', async () => {
+    const { discord, post } = await start();
+    discord.remove(discord.general.id);
+    const tried = post('incident 1');
+    await expect(tried).rejects.toMatchObject({ permanent: true });
+    await expect(tried).rejects.toThrow(/no such channel/);
+  });
+
+  test('of a message that was deleted', async () => {
+    const { discord, platform, channel, post } = await start();
+    const posted = await post('incident 1');
+    discord.remove(posted.message);
+    const tried = platform.update(channel, posted, card);
+    await expect(tried).rejects.toMatchObject({ permanent: true });
+    await expect(tried).rejects.toThrow(/deleted/);
+  });
+
+  test.each(['general', '../users/@me', ''])('of %j, which is no id', async (channel) => {
+    const { discord, platform } = await start();
+    const before = discord.requests.length;
+    const tried = platform.post({ channel, card, id: 'x', attempted: false });
+    await expect(tried).rejects.toMatchObject({ permanent: true });
+    expect(discord.requests).toHaveLength(before);
+  });
+});
+
+describe('a trouble that passes', () => {
+  test.each(['user', 'shared', 'global'] as const)(
+    'is a long rate limit of scope %s, with the time to wait',
+    async (scope) => {
+      const { discord, post } = await start();
+      discord.rateLimit({ path: /messages$/, seconds: 30, scope });
+      const error = await post('incident 1').catch((cause: unknown) => cause);
+      expect(error).toMatchObject({ name: 'DeliveryError', permanent: false });
+      expect((error as { retryAfterMs: number }).retryAfterMs).toBeGreaterThan(29_000);
+    },
+  );
+
+  test('is a short rate limit, which is waited for', async () => {
+    const { discord, post } = await start();
+    discord.rateLimit({ path: /messages$/, seconds: 1 });
+    await post('incident 1');
+    expect(posts(discord)).toHaveLength(1);
+  });
+
+  test.each([500, 502, 503])('is status %d, asked once', async (status) => {
+    const { discord, post } = await start();
+    discord.fail({ path: /messages$/, status, times: 5 });
+    await expect(post('incident 1')).rejects.toMatchObject({ permanent: false });
+    expect(discord.requests.filter(({ path }) => /messages$/.test(path))).toHaveLength(1);
+  });
+});

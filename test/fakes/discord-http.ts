@@ -1,0 +1,127 @@
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+
+/** One request as it came in, with what was answered. */
+export interface RestRequest {
+  method: string;
+  /** Without `/api/v10`, decoded. */
+  path: string;
+  query: URLSearchParams;
+  body: Record<string, unknown> | undefined;
+  authorization: string | undefined;
+  atMs: number;
+  status?: number;
+}
+
+export interface RestAnswer {
+  status: number;
+  body?: unknown;
+  headers?: Record<string, string>;
+}
+
+/** What goes wrong with the next requests that fit. */
+export interface Fault {
+  method?: string;
+  path?: RegExp;
+  /** 1 when not given. */
+  times?: number;
+  status?: number;
+  body?: unknown;
+  headers?: Record<string, string>;
+  /** Never answers. */
+  hang?: boolean;
+  /** Breaks the connection instead of answering. */
+  drop?: boolean;
+  /** What was asked takes effect, only the answer is lost. */
+  applied?: boolean;
+}
+
+/** The HTTP side: reads requests, applies faults, and hands the rest to `route`; `undefined` from there is an unknown route. */
+export async function startHttp(options: {
+  route(request: RestRequest): RestAnswer | undefined;
+  upgrade: NonNullable<Parameters<ReturnType<typeof createServer>['on']>[1]>;
+}) {
+  const requests: RestRequest[] = [];
+  const unhandled: string[] = [];
+  const faults: Array<Fault & { times: number }> = [];
+  const settings = { latencyMs: 0 };
+
+  async function answer(incoming: IncomingMessage, outgoing: ServerResponse) {
+    const chunks: Buffer[] = [];
+    for await (const chunk of incoming) chunks.push(chunk as Buffer);
+    const url = new URL(incoming.url ?? '/', 'http://fake');
+    const text = Buffer.concat(chunks).toString();
+    const request: RestRequest = {
+      method: incoming.method ?? 'GET',
+      path: decodeURIComponent(url.pathname).replace(/^\/api(\/v10)?/, ''),
+      query: url.searchParams,
+      body: text === '' ? undefined : (JSON.parse(text) as Record<string, unknown>),
+      authorization: incoming.headers.authorization,
+      atMs: Date.now(),
+    };
+    requests.push(request);
+    if (settings.latencyMs > 0) await pause(settings.latencyMs);
+    const fault = faults.find(
+      ({ times, method, path }) =>
+        times > 0 &&
+        (method === undefined || method === request.method) &&
+        (path === undefined || path.test(request.path)),
+    );
+    if (fault) {
+      fault.times -= 1;
+      if (fault.applied) options.route(request);
+      if (fault.hang) return;
+      if (fault.drop) return void outgoing.socket?.destroy();
+      return send(outgoing, request, {
+        status: fault.status ?? 500,
+        body: fault.body ?? { message: 'Internal Server Error', code: 0 },
+        ...(fault.headers ? { headers: fault.headers } : {}),
+      });
+    }
+    const routed = options.route(request);
+    if (!routed) unhandled.push(`${request.method} ${request.path}`);
+    send(
+      outgoing,
+      request,
+      routed ?? { status: 404, body: { message: '404: Not Found', code: 0 } },
+    );
+  }
+
+  function send(
+    outgoing: ServerResponse,
+    request: RestRequest,
+    { status, body, headers }: RestAnswer,
+  ) {
+    request.status = status;
+    outgoing.writeHead(status, {
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    });
+    outgoing.end(body === undefined ? undefined : JSON.stringify(body));
+  }
+
+  const server = createServer((incoming, outgoing) => {
+    answer(incoming, outgoing).catch((error: unknown) => {
+      unhandled.push(`${incoming.method} ${incoming.url}: ${String(error)}`);
+      outgoing.writeHead(500).end();
+    });
+  });
+  server.on('upgrade', options.upgrade);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+
+  return {
+    port,
+    requests,
+    unhandled,
+    settings,
+    fail(fault: Fault) {
+      faults.push({ times: 1, ...fault });
+    },
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}

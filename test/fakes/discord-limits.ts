@@ -1,0 +1,104 @@
+import type { MessageBody } from './discord-state.ts';
+
+/** What Discord says of a body it does not take; `undefined` for a good one. Source: Discord docs, "Embed Limits", "Create Message". */
+export interface Refusal {
+  status: number;
+  code: number;
+  message: string;
+}
+
+export const refusal = (status: number, code: number, message: string): Refusal => ({
+  status,
+  code,
+  message,
+});
+
+const invalid = (what: string) => refusal(400, 50_035, `Invalid Form Body: ${what}`);
+
+const EMBED_TEXTS: Array<[path: string, max: number]> = [
+  ['title', 256],
+  ['description', 4_096],
+];
+
+/** Checks a message that is to be posted or edited. */
+export function checkMessage(body: MessageBody, kind: 'post' | 'edit'): Refusal | undefined {
+  const content = body.content ?? '';
+  if (content.length > 2_000) return invalid('content must be 2000 or fewer in length');
+  if (String(body.nonce ?? '').length > 25) return invalid('nonce must be 25 or fewer in length');
+  const embeds = body.embeds ?? [];
+  if (embeds.length > 10) return invalid('embeds must be 10 or fewer in length');
+  let total = 0;
+  for (const embed of embeds) {
+    const texts = [...EMBED_TEXTS.map(([key, max]) => [key, embed[key], max] as const)];
+    const footer = (embed.footer as { text?: string } | undefined)?.text;
+    const fields = (embed.fields ?? []) as Array<{ name?: string; value?: string }>;
+    if (fields.length > 25) return invalid('embed fields must be 25 or fewer in length');
+    for (const [key, value, max] of [
+      ...texts,
+      ['footer', footer, 2_048] as const,
+      ...fields.map(({ name = '' }) => ['field name', name, 256] as const),
+      ...fields.map(({ value = '' }) => ['field value', value, 1_024] as const),
+    ]) {
+      if (value === undefined) continue;
+      const text = String(value);
+      if (key.startsWith('field') && text.trim() === '') return invalid(`${key} is required`);
+      if (text.length > max) return invalid(`embed ${key} must be ${max} or fewer in length`);
+      total += text.length;
+    }
+  }
+  if (total > 6_000) return invalid('embed size exceeds maximum size of 6000');
+  if (kind === 'post' && content.trim() === '' && embeds.length === 0) {
+    return refusal(400, 50_006, 'Cannot send an empty message');
+  }
+  return undefined;
+}
+
+interface CommandBody {
+  name: string;
+  description?: string;
+  type?: number;
+  required?: boolean;
+  options?: CommandBody[];
+  choices?: Array<{ name: string; value: unknown }>;
+}
+
+const NAME = /^[-_'\p{L}\p{N}\p{sc=Deva}\p{sc=Thai}]{1,32}$/u;
+
+/** Checks commands that are to be registered. Source: Discord docs, "Application Commands". */
+export function checkCommands(commands: CommandBody[]): Refusal | undefined {
+  if (commands.length > 100) return refusal(400, 30_032, 'Maximum number of commands reached');
+  for (const command of commands) {
+    const problem = checkNode(command);
+    if (problem) return invalid(`/${command.name}: ${problem}`);
+    if (textOf(command) > 8_000) return invalid(`/${command.name}: more than 8000 characters`);
+  }
+  return undefined;
+}
+
+function checkNode({
+  name,
+  description = '',
+  options = [],
+  choices = [],
+}: CommandBody): string | undefined {
+  if (!NAME.test(name) || name !== name.toLowerCase()) return `the name ${name} is invalid`;
+  if (description.length < 1 || description.length > 100)
+    return `${name} needs a description of 1-100`;
+  if (options.length > 25 || choices.length > 25)
+    return `${name} has more than 25 options or choices`;
+  if (choices.some((choice) => choice.name.length > 100)) return `${name} has a choice of over 100`;
+  const required = options.map((option) => option.required === true);
+  if (required.lastIndexOf(true) > required.indexOf(false) && required.includes(false)) {
+    return `${name}: required options must be placed before non-required options`;
+  }
+  if (new Set(options.map((option) => option.name)).size < options.length) {
+    return `${name} names an option twice`;
+  }
+  return options.map(checkNode).find((problem) => problem !== undefined);
+}
+
+function textOf({ name, description = '', options = [], choices = [] }: CommandBody): number {
+  const own = name.length + description.length;
+  const below = options.reduce((sum, option) => sum + textOf(option), 0);
+  return own + below + choices.reduce((sum, choice) => sum + choice.name.length * 2, 0);
+}

@@ -1,0 +1,200 @@
+import { ChannelType, MessageFlags, PermissionFlagsBits } from 'discord.js';
+import type { createGateway } from './discord-gateway.ts';
+import { wireMessage } from './discord-gateway.ts';
+import type { RestAnswer, RestRequest } from './discord-http.ts';
+import type { Interactions } from './discord-interactions.ts';
+import { checkCommands, checkMessage, type Refusal, refusal } from './discord-limits.ts';
+import {
+  type DiscordState,
+  type FakeChannel,
+  type MessageBody,
+  snowflake,
+} from './discord-state.ts';
+
+export interface RegisteredCommand {
+  id: string;
+  name: string;
+  options?: RegisteredCommand[];
+  [key: string]: unknown;
+}
+
+export interface RouteSettings {
+  token: string;
+  /** How long a nonce is remembered; "a few minutes" at Discord. */
+  nonceWindowMs: number;
+}
+
+const ok = (body?: unknown, status = body === undefined ? 204 : 200): RestAnswer => ({
+  status,
+  ...(body === undefined ? {} : { body }),
+});
+const refuse = ({ status, code, message }: Refusal): RestAnswer => ({
+  status,
+  body: { message, code },
+});
+
+/** The REST routes a bot of our kind uses; `undefined` for any other. */
+export function createRoutes(options: {
+  state: DiscordState;
+  gateway: ReturnType<typeof createGateway>;
+  interactions: Interactions;
+  commands: Map<string, RegisteredCommand[]>;
+  settings: RouteSettings;
+  gatewayUrl(): string;
+}) {
+  const { state, gateway, interactions, commands, settings } = options;
+
+  return (request: RestRequest): RestAnswer | undefined => {
+    const { method, path } = request;
+    const interactive = interactions.route(request);
+    if (interactive) return interactive;
+    if (request.authorization !== `Bot ${settings.token}`) {
+      return refuse(refusal(401, 0, '401: Unauthorized'));
+    }
+    if (method === 'GET' && path === '/gateway/bot') {
+      return ok({
+        url: options.gatewayUrl(),
+        shards: 1,
+        session_start_limit: { total: 1000, remaining: 999, reset_after: 1, max_concurrency: 1 },
+      });
+    }
+    const [, guild, isCommands] =
+      /^\/applications\/\d+(?:\/guilds\/(\d+))?\/(commands)$/.exec(path) ?? [];
+    if (isCommands) return commandRoutes(request, guild);
+    const [, channelId = '', rest = ''] = /^\/channels\/(\d+)(\/.*)$/.exec(path) ?? [];
+    if (rest === '') return undefined;
+    const channel = state.channels.get(channelId);
+    if (!channel) return refuse(refusal(404, 10_003, 'Unknown Channel'));
+    return channelRoutes(request, channel, rest);
+  };
+
+  function commandRoutes({ method, body }: RestRequest, guild: string | undefined) {
+    if (guild !== undefined && guild !== state.guildId) {
+      return refuse(refusal(403, 50_001, 'Missing Access'));
+    }
+    const scope = guild ?? 'global';
+    if (method === 'GET') return ok(commands.get(scope) ?? []);
+    if (method !== 'PUT') return undefined;
+    const wanted = body as unknown as RegisteredCommand[];
+    const wrong = checkCommands(wanted as Parameters<typeof checkCommands>[0]);
+    if (wrong) return refuse(wrong);
+    // Discord adds fields of its own, and leaves out what is the default.
+    const registered = wanted.map((command) => ({
+      ...withoutDefaults(command),
+      id: snowflake(),
+      application_id: state.applicationId,
+      version: snowflake(),
+      default_member_permissions: null,
+      nsfw: false,
+    }));
+    commands.set(scope, registered);
+    return ok(registered);
+  }
+
+  function channelRoutes(request: RestRequest, channel: FakeChannel, rest: string) {
+    const { method } = request;
+    const body = (request.body ?? {}) as MessageBody & { name?: string };
+    const lacks = lacksIn(channel);
+    if (lacks(PermissionFlagsBits.ViewChannel))
+      return refuse(refusal(403, 50_001, 'Missing Access'));
+    const forbidden = () => refuse(refusal(403, 50_013, 'Missing Permissions'));
+    const writing = channel.parent_id
+      ? PermissionFlagsBits.SendMessagesInThreads
+      : PermissionFlagsBits.SendMessages;
+    if (method === 'POST' && rest === '/typing') return lacks(writing) ? forbidden() : ok();
+    if (method === 'GET' && rest === '/messages') {
+      if (lacks(PermissionFlagsBits.ReadMessageHistory)) return forbidden();
+      const limit = Number(request.query.get('limit') ?? 50);
+      const visible = state
+        .messagesIn(channel.id)
+        .filter(({ flags }) => (flags & MessageFlags.Ephemeral) === 0);
+      return ok(
+        visible
+          .reverse()
+          .slice(0, limit)
+          .map((message) => wireMessage(state, message)),
+      );
+    }
+    if (method === 'POST' && rest === '/messages') {
+      if (lacks(writing)) return forbidden();
+      return post(channel, body);
+    }
+    const [, messageId = '', below = ''] = /^\/messages\/(\d+)(\/threads)?$/.exec(rest) ?? [];
+    if (messageId === '') return undefined;
+    const message = state.messages.get(messageId);
+    if (!message || message.channel_id !== channel.id) {
+      return refuse(refusal(404, 10_008, 'Unknown Message'));
+    }
+    if (method === 'PATCH' && below === '') {
+      if (message.author.id !== state.bot.id) {
+        return refuse(refusal(403, 50_005, 'Cannot edit a message authored by another user'));
+      }
+      const wrong = checkMessage(body, 'edit');
+      if (wrong) return refuse(wrong);
+      state.editMessage(message, body);
+      gateway.announce('MESSAGE_UPDATE', message);
+      return ok(wireMessage(state, message));
+    }
+    if (method === 'POST' && below === '/threads') {
+      if (lacks(PermissionFlagsBits.CreatePublicThreads)) return forbidden();
+      return startThread(channel, messageId, body.name ?? '');
+    }
+    return undefined;
+  }
+
+  function post(channel: FakeChannel, body: MessageBody): RestAnswer {
+    const wrong = checkMessage(body, 'post');
+    if (wrong) return refuse(wrong);
+    if (channel.thread_metadata?.locked) return refuse(refusal(400, 50_083, 'Thread is archived'));
+    const oldestMs = Date.now() - settings.nonceWindowMs;
+    const earlier = state
+      .messagesIn(channel.id)
+      .find(
+        ({ nonce, sentAtMs, author }) =>
+          body.enforce_nonce === true &&
+          nonce !== undefined &&
+          nonce === String(body.nonce) &&
+          author.id === state.bot.id &&
+          sentAtMs > oldestMs,
+      );
+    if (earlier) return ok(wireMessage(state, earlier));
+    const message = state.addMessage(channel, state.bot, body);
+    gateway.announce('MESSAGE_CREATE', message);
+    return ok(wireMessage(state, message));
+  }
+
+  function startThread(channel: FakeChannel, messageId: string, name: string): RestAnswer {
+    if (channel.type !== ChannelType.GuildText) {
+      return refuse(refusal(400, 50_024, 'Cannot execute action on this channel type'));
+    }
+    if (state.channels.has(messageId)) {
+      return refuse(refusal(400, 160_004, 'A thread has already been created for this message'));
+    }
+    if (name.length < 1 || name.length > 100) {
+      return refuse(refusal(400, 50_035, 'Invalid Form Body: name must be 1-100 in length'));
+    }
+    const thread = state.addChannel({
+      id: messageId,
+      type: ChannelType.PublicThread,
+      parent_id: channel.id,
+      name,
+      owner_id: state.bot.id,
+      thread_metadata: { archived: false, locked: false, auto_archive_duration: 1_440 },
+    });
+    gateway.dispatch('THREAD_CREATE', { ...thread, newly_created: true }, 1);
+    return ok(thread, 201);
+  }
+
+  function lacksIn(channel: FakeChannel) {
+    const permissions = channel.guild_id === undefined ? ~0n : state.permissionsIn(channel);
+    return (permission: bigint) => (permissions & permission) === 0n;
+  }
+}
+
+function withoutDefaults({ options, required, ...command }: RegisteredCommand): RegisteredCommand {
+  return {
+    ...command,
+    ...(required === true ? { required } : {}),
+    ...(options && options.length > 0 ? { options: options.map(withoutDefaults) } : {}),
+  };
+}

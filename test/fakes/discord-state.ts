@@ -1,0 +1,224 @@
+import { randomBytes } from 'node:crypto';
+import { ChannelType, MessageFlags, MessageType, PermissionFlagsBits } from 'discord.js';
+
+export interface FakeUser {
+  id: string;
+  username: string;
+  global_name: string | null;
+  discriminator: string;
+  avatar: null;
+  bot: boolean;
+}
+
+export interface FakeChannel {
+  id: string;
+  type: ChannelType;
+  guild_id?: string;
+  parent_id: string | null;
+  name: string | null;
+  permission_overwrites: Array<{ id: string; type: 0; allow: string; deny: string }>;
+  recipients?: FakeUser[];
+  owner_id?: string;
+  thread_metadata?: { archived: boolean; locked: boolean; auto_archive_duration: number };
+}
+
+/** A message as Discord has it now, and each content it had before. */
+export interface FakeMessage {
+  id: string;
+  type: MessageType;
+  channel_id: string;
+  author: FakeUser;
+  content: string;
+  embeds: Array<Record<string, unknown>>;
+  flags: number;
+  mentions: FakeUser[];
+  mention_roles: string[];
+  mention_everyone: boolean;
+  nonce?: string | undefined;
+  message_reference?: { message_id: string; channel_id: string; type: 0 };
+  webhook_id?: string;
+  sentAtMs: number;
+  edits: string[];
+}
+
+/** What `allowed_mentions` of a request may hold. */
+export interface AllowedMentions {
+  parse?: string[];
+  users?: string[];
+  roles?: string[];
+  replied_user?: boolean;
+}
+
+/** A message as a request describes it. */
+export interface MessageBody {
+  content?: string | null;
+  embeds?: Array<Record<string, unknown>>;
+  flags?: number;
+  nonce?: string | number;
+  enforce_nonce?: boolean;
+  allowed_mentions?: AllowedMentions;
+  message_reference?: { message_id: string; fail_if_not_exists?: boolean };
+}
+
+const DISCORD_EPOCH_MS = 1_420_070_400_000n;
+let sequence = 0n;
+
+/** An id that carries its time, as real ones do; 17 to 19 digits, which discord.js counts on. */
+export function snowflake(atMs = Date.now()): string {
+  sequence += 1n;
+  return (((BigInt(atMs) - DISCORD_EPOCH_MS) << 22n) | (sequence & 0xfffffn)).toString();
+}
+
+/** What the README's invite link asks for. */
+export const BOT_PERMISSIONS =
+  PermissionFlagsBits.ViewChannel |
+  PermissionFlagsBits.SendMessages |
+  PermissionFlagsBits.SendMessagesInThreads |
+  PermissionFlagsBits.CreatePublicThreads |
+  PermissionFlagsBits.EmbedLinks |
+  PermissionFlagsBits.AttachFiles |
+  PermissionFlagsBits.ReadMessageHistory;
+
+/** The server, its channels and everything said in them. */
+export type DiscordState = ReturnType<typeof createState>;
+
+export function createState() {
+  const users = new Map<string, FakeUser>();
+  const channels = new Map<string, FakeChannel>();
+  const messages = new Map<string, FakeMessage>();
+  const guildId = snowflake();
+
+  function addUser(username: string, bot = false): FakeUser {
+    const user = {
+      id: snowflake(),
+      username,
+      global_name: bot ? null : username[0]?.toUpperCase() + username.slice(1),
+      discriminator: '0',
+      avatar: null,
+      bot,
+    };
+    users.set(user.id, user);
+    return user;
+  }
+
+  function addChannel(channel: Partial<FakeChannel> = {}): FakeChannel {
+    const added: FakeChannel = {
+      id: snowflake(),
+      type: ChannelType.GuildText,
+      guild_id: guildId,
+      parent_id: null,
+      name: 'channel',
+      permission_overwrites: [],
+      ...channel,
+    };
+    channels.set(added.id, added);
+    return added;
+  }
+
+  const bot = addUser('askwatch', true);
+
+  return {
+    guildId,
+    bot,
+    applicationId: bot.id,
+    users,
+    channels,
+    messages,
+    addUser,
+    addChannel,
+    /** A direct conversation between a user and the bot. */
+    addDirect(user: FakeUser): FakeChannel {
+      const { guild_id: _none, ...channel } = addChannel({
+        type: ChannelType.DM,
+        name: null,
+        recipients: [user],
+      });
+      channels.set(channel.id, channel);
+      return channel;
+    },
+    /** What the bot may do in a channel; a thread has its channel's permissions. */
+    permissionsIn(channel: FakeChannel): bigint {
+      const of = channel.parent_id ? channels.get(channel.parent_id) : channel;
+      const denied = of?.permission_overwrites.reduce((all, { deny }) => all | BigInt(deny), 0n);
+      return BOT_PERMISSIONS & ~(denied ?? 0n);
+    },
+    /** What is in a channel, oldest first. */
+    messagesIn(channel: string): FakeMessage[] {
+      return [...messages.values()].filter((message) => message.channel_id === channel);
+    },
+    addMessage(
+      channel: FakeChannel,
+      author: FakeUser,
+      body: MessageBody,
+      extra: Partial<FakeMessage> = {},
+    ): FakeMessage {
+      const reference = body.message_reference?.message_id;
+      const answered = reference === undefined ? undefined : messages.get(reference);
+      const message: FakeMessage = {
+        id: snowflake(),
+        type: answered ? MessageType.Reply : MessageType.Default,
+        channel_id: channel.id,
+        author,
+        content: (body.content ?? '').trim(),
+        embeds: (body.embeds ?? []).map((embed) => ({ type: 'rich', ...embed })),
+        flags: body.flags ?? 0,
+        mention_everyone: false,
+        mentions: [],
+        mention_roles: [],
+        nonce: body.nonce === undefined ? undefined : String(body.nonce),
+        ...(answered
+          ? { message_reference: { message_id: answered.id, channel_id: channel.id, type: 0 } }
+          : {}),
+        sentAtMs: Date.now(),
+        edits: [],
+        ...extra,
+      };
+      setMentions(message, body.allowed_mentions, message.webhook_id !== undefined);
+      if (
+        answered &&
+        (body.allowed_mentions?.replied_user ?? body.allowed_mentions === undefined)
+      ) {
+        message.mentions = [...new Set([...message.mentions, answered.author])];
+      }
+      messages.set(message.id, message);
+      return message;
+    },
+    editMessage(message: FakeMessage, body: MessageBody): void {
+      message.edits.push(message.content);
+      if (body.content !== undefined) message.content = (body.content ?? '').trim();
+      if (body.embeds !== undefined) {
+        message.embeds = body.embeds.map((embed) => ({ type: 'rich', ...embed }));
+      }
+      if (body.flags !== undefined) {
+        message.flags = (message.flags & ~MessageFlags.SuppressEmbeds) | body.flags;
+      }
+      message.flags &= ~MessageFlags.Loading;
+      setMentions(message, body.allowed_mentions, message.webhook_id !== undefined);
+    },
+  };
+
+  /**
+   * Whom a message pings. A regular message pings everybody it names unless told otherwise, an interaction's only users;
+   * edits are read anew. Source: Discord docs, "Allowed Mentions Object".
+   */
+  function setMentions(message: FakeMessage, allowed: AllowedMentions | undefined, hook: boolean) {
+    const parse = allowed
+      ? (allowed.parse ?? [])
+      : hook
+        ? ['users']
+        : ['users', 'roles', 'everyone'];
+    const named = (pattern: RegExp, kind: string, listed: string[] = []) =>
+      [...message.content.matchAll(pattern)]
+        .map(([, id = '']) => id)
+        .filter((id) => parse.includes(kind) || listed.includes(id));
+    message.mentions = named(/<@!?(\d+)>/g, 'users', allowed?.users).flatMap(
+      (id) => users.get(id) ?? [],
+    );
+    message.mention_roles = named(/<@&(\d+)>/g, 'roles', allowed?.roles);
+    message.mention_everyone =
+      parse.includes('everyone') && /@(everyone|here)/.test(message.content);
+  }
+}
+
+/** A token as interactions have: long and unguessable. */
+export const interactionToken = () => `fake-interaction-${randomBytes(24).toString('hex')}`;

@@ -1,0 +1,213 @@
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import {
+  ApplicationCommandOptionType,
+  GatewayIntentBits,
+  MessageFlags,
+  PermissionFlagsBits,
+} from 'discord.js';
+import { onTestFinished } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { createGateway } from './discord-gateway.ts';
+import { startHttp } from './discord-http.ts';
+import { createInteractions, type FakeInteraction } from './discord-interactions.ts';
+import { createRoutes, type RegisteredCommand } from './discord-routes.ts';
+import { createState, type FakeChannel, type FakeMessage, type FakeUser } from './discord-state.ts';
+
+export interface DiscordFakeOptions {
+  /** Whether Message Content Intent is on for the application. */
+  messageContentAllowed?: boolean;
+  nonceWindowMs?: number;
+}
+
+export type DiscordFake = Awaited<ReturnType<typeof startDiscord>>;
+
+/**
+ * Discord as a bot sees it: REST v10 and the gateway on one port of this machine, with one server, one channel, one user,
+ * and Discord's limits, deadlines and permissions. Commands that are not registered and inputs Discord's own client would
+ * not let through throw. It is closed with the test, which fails when a route was asked for that the fake does not know.
+ */
+export async function startDiscord(options: DiscordFakeOptions = {}) {
+  const { messageContentAllowed = false, nonceWindowMs = 5 * 60_000 } = options;
+  const state = createState();
+  const general = state.addChannel({ name: 'general' });
+  const alice = state.addUser('alice');
+  const commands = new Map<string, RegisteredCommand[]>();
+  const settings = {
+    token: 'ZmFrZS1hcHBsaWNhdGlvbg.fake00.token-of-the-discord-fake-0000',
+    nonceWindowMs,
+  };
+  let port = 0;
+
+  const gateway = createGateway({
+    state,
+    token: () => settings.token,
+    messageContentAllowed,
+    url: () => `ws://127.0.0.1:${port}/gateway`,
+  });
+  const interactions = createInteractions({ state, gateway });
+  const http = await startHttp({
+    route: createRoutes({
+      state,
+      gateway,
+      interactions,
+      commands,
+      settings,
+      gatewayUrl: () => `ws://127.0.0.1:${port}/gateway`,
+    }),
+    upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) =>
+      gateway.upgrade(request, socket, head),
+  });
+  port = http.port;
+  onTestFinished(async () => {
+    gateway.close();
+    await http.close();
+    if (http.unhandled.length > 0) {
+      throw new Error(`Discord was asked for what the fake does not know: ${http.unhandled}`);
+    }
+  });
+
+  function visible(channel: string): FakeMessage[] {
+    return state.messagesIn(channel).filter(({ flags }) => (flags & MessageFlags.Ephemeral) === 0);
+  }
+
+  return {
+    api: `http://127.0.0.1:${port}/api`,
+    settings,
+    guildId: state.guildId,
+    bot: state.bot,
+    /** The server's first channel, and who talks when nobody else is named. */
+    general,
+    alice,
+    gateway,
+    requests: http.requests,
+    /** Time before any request is answered, milliseconds. */
+    http: http.settings,
+    /** Commands by scope: `global` or a server's id. */
+    commands,
+    addUser: state.addUser,
+    addChannel: state.addChannel,
+    directChannel: state.addDirect,
+    /** Every message ever posted, also ephemeral ones. */
+    messages: () => [...state.messages.values()],
+    /** What everybody sees in a channel or thread, oldest first. */
+    channel: visible,
+    /** The thread under a message, once it is there. */
+    thread: (id: string) => eventually(() => state.channels.get(id), { what: `thread ${id}` }),
+    threads: () => [...state.channels.values()].filter(({ parent_id }) => parent_id !== null),
+    fail: http.fail,
+
+    /** A documented 429. Source: Discord docs, "Rate Limits". */
+    rateLimit(limit: {
+      method?: string;
+      path?: RegExp;
+      times?: number;
+      seconds: number;
+      scope?: 'user' | 'shared' | 'global';
+    }) {
+      const { seconds, scope = 'user', ...which } = limit;
+      const global = scope === 'global';
+      http.fail({
+        ...which,
+        status: 429,
+        body: { message: 'You are being rate limited.', retry_after: seconds, global },
+        headers: {
+          'retry-after': String(Math.ceil(seconds)),
+          'x-ratelimit-scope': scope,
+          ...(global
+            ? { 'x-ratelimit-global': 'true' }
+            : {
+                'x-ratelimit-limit': '5',
+                'x-ratelimit-remaining': '0',
+                'x-ratelimit-reset-after': String(seconds),
+                'x-ratelimit-bucket': 'fake-bucket',
+              }),
+        },
+      });
+    },
+
+    /** Takes permissions away from the bot in a channel. */
+    deny(channel: FakeChannel, ...names: Array<keyof typeof PermissionFlagsBits>) {
+      const deny = names.reduce((all, name) => all | PermissionFlagsBits[name], 0n);
+      channel.permission_overwrites = [
+        { id: state.guildId, type: 0, allow: '0', deny: String(deny) },
+      ];
+      gateway.dispatch('CHANNEL_UPDATE', channel, GatewayIntentBits.Guilds);
+    },
+
+    /** Deletes a channel or a message, as an administrator does. */
+    remove(id: string) {
+      state.channels.delete(id);
+      state.messages.delete(id);
+    },
+
+    /** Types a slash command: `slash('monitor add', { target: 'https://example.com' })`. */
+    slash(
+      name: string,
+      values: Record<string, unknown> = {},
+      where: { channel?: FakeChannel; user?: FakeUser; createdAtMs?: number } = {},
+    ): FakeInteraction {
+      const { channel = general, user = alice, createdAtMs } = where;
+      const known = [...(commands.get(state.guildId) ?? []), ...(commands.get('global') ?? [])];
+      return interactions.create(user, channel, typed(known, name, values), createdAtMs);
+    },
+    /** Delivers a slash command again. */
+    repeat(interaction: FakeInteraction, name: string, values: Record<string, unknown>) {
+      const known = [...(commands.get(state.guildId) ?? []), ...(commands.get('global') ?? [])];
+      interactions.repeat(interaction, typed(known, name, values));
+    },
+
+    /** Says something; `mention` puts the bot's mention in front. */
+    say(
+      content: string,
+      where: {
+        channel?: FakeChannel;
+        user?: FakeUser;
+        replyTo?: FakeMessage;
+        mention?: boolean;
+      } = {},
+    ): FakeMessage {
+      const { channel = general, user = alice, replyTo, mention = false } = where;
+      const message = state.addMessage(channel, user, {
+        content: mention ? `<@${state.bot.id}> ${content}` : content,
+        ...(replyTo ? { message_reference: { message_id: replyTo.id } } : {}),
+      });
+      gateway.announce('MESSAGE_CREATE', message);
+      return message;
+    },
+    /** Delivers a message again. */
+    repeatMessage(message: FakeMessage) {
+      gateway.announce('MESSAGE_CREATE', message);
+    },
+  };
+}
+
+/** The data of a typed command, checked against its registration as Discord's client does. */
+function typed(known: RegisteredCommand[], name: string, values: Record<string, unknown>) {
+  const [first = '', second] = name.split(' ');
+  const command = known.find((candidate) => candidate.name === first);
+  const subcommand = command?.options?.find((option) => option.name === second);
+  if (!command || (second !== undefined && !subcommand)) {
+    throw new Error(`/${name} is not registered`);
+  }
+  const declared = (subcommand ?? command).options ?? [];
+  const missing = declared.find((option) => option.required === true && !(option.name in values));
+  if (missing) throw new Error(`/${name} needs ${missing.name}`);
+  const options = Object.entries(values).map(([key, value]) => {
+    const option = declared.find((candidate) => candidate.name === key);
+    if (!option) throw new Error(`/${name} has no option ${key}`);
+    const choices = option.choices as Array<{ value: unknown }> | undefined;
+    if (choices && !choices.some((choice) => choice.value === value)) {
+      throw new Error(`/${name} offers no ${key} ${String(value)}`);
+    }
+    return { name: key, type: option.type, value };
+  });
+  return {
+    id: command.id,
+    name: first,
+    type: 1,
+    options: subcommand
+      ? [{ name: second, type: ApplicationCommandOptionType.Subcommand, options }]
+      : options,
+  };
+}

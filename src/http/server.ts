@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import swagger from '@fastify/swagger';
 import {
   type FastifyBaseLogger,
@@ -85,6 +86,8 @@ export async function createServer(options: { log: Logger; version: string }): P
     routerOptions: { maxParamLength: 500 },
   }).withTypeProvider<ZodTypeProvider>();
 
+  const dropUnused = trackUnused(server.server);
+
   server.setValidatorCompiler(({ schema, httpPart }) => (data: unknown) => {
     const result = (schema as z.ZodType).safeParse(data);
     return result.success
@@ -160,7 +163,30 @@ export async function createServer(options: { log: Logger; version: string }): P
     async listen({ host, port }) {
       return await server.listen({ host, port });
     },
-    close: () => server.close(),
+    async close() {
+      dropUnused();
+      await server.close();
+    },
+  };
+}
+
+/**
+ * Browsers hold spare connections on which they have asked nothing yet. Closing Node's server ends idle connections only
+ * after their first request, stops the timer that would end the others, and waits for them for ever. The returned
+ * function drops them, now and from now on.
+ */
+function trackUnused(server: RawServerDefault): () => void {
+  const unused = new Set<Socket>();
+  let closing = false;
+  server.on('connection', (socket) => {
+    if (closing) return void socket.destroy();
+    unused.add(socket);
+    socket.once('close', () => unused.delete(socket));
+  });
+  server.on('request', ({ socket }) => unused.delete(socket));
+  return () => {
+    closing = true;
+    for (const socket of unused) socket.destroy();
   };
 }
 

@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { text as textOf } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
@@ -347,4 +349,14 @@ test('closing waits for the answer under way', async () => {
   finish();
   expect((await answer).text).toBe('whole');
   await closed;
+});
+
+test('closing does not wait for a connection on which nothing was ever asked', async () => {
+  const { kit, url } = await runningServer();
+  const spare = connect(Number(new URL(url).port), '127.0.0.1');
+  spare.on('error', () => undefined);
+  await once(spare, 'connect');
+  await kit.close();
+  await once(spare.resume(), 'close');
+  expect(spare.destroyed).toBe(true);
 });

@@ -1,0 +1,125 @@
+import { connect } from 'node:net';
+import { describe, expect, test } from 'vitest';
+import type { Card } from '../../src/bot/card.ts';
+import { eventually } from '../support/eventually.ts';
+import { openTab, startTestConsole, type TestConsole } from './test-console.ts';
+
+const card = (title: string): Card => ({ tone: 'info', title, parts: [] });
+
+const postTo = ({ console }: TestConsole, title: string) =>
+  console.post({ channel: 'general', card: card(title), id: title, attempted: false });
+
+describe('the event stream', () => {
+  test('begins with a snapshot, and after a break goes on with what was missed', async () => {
+    const started = await startTestConsole();
+    const first = await openTab(started.url);
+    await eventually(() => first.heard.length === 1);
+    expect(first.heard[0]?.kind).toBe('snapshot');
+    await postTo(started, 'one');
+    await eventually(() => first.heard.length === 2);
+    first.close();
+    await postTo(started, 'two');
+    await postTo(started, 'three');
+
+    const again = await openTab(started.url, {
+      client: first.client,
+      lastEventId: first.lastEventId,
+    });
+    await eventually(() => again.heard.length === 2);
+    expect(again.heard.map(({ kind }) => kind)).toEqual(['message', 'message']);
+    expect(JSON.stringify(again.heard)).toMatch(/two.*three/);
+  });
+
+  test('takes the last event from the address too, for a reconnect that the page makes itself', async () => {
+    const started = await startTestConsole();
+    const first = await openTab(started.url);
+    await eventually(() => first.lastEventId);
+    await postTo(started, 'one');
+    const url = `${started.url}/console/events?client=${first.client}&after=${first.lastEventId}`;
+    const response = await fetch(url);
+    const reader = response.body?.getReader();
+    let text = '';
+    while (reader && !text.includes('data:')) {
+      text += new TextDecoder().decode((await reader.read()).value);
+    }
+    await reader?.cancel();
+    expect(text).toContain('"kind":"message"');
+    expect(text).not.toContain('snapshot');
+  });
+
+  test.each(['', 'nonsense', 'abcd1234-7', 'abcd1234-', '-5'])(
+    'begins anew after the unknown event %j',
+    async (lastEventId) => {
+      const { url } = await startTestConsole();
+      const tab = await openTab(url, { lastEventId });
+      await eventually(() => tab.heard.length > 0);
+      expect(tab.heard[0]?.kind).toBe('snapshot');
+    },
+  );
+
+  test('begins anew when too much was missed', async () => {
+    const started = await startTestConsole();
+    const first = await openTab(started.url);
+    await eventually(() => first.lastEventId);
+    first.close();
+    const big = {
+      tone: 'info' as const,
+      parts: [{ kind: 'code' as const, text: 'x'.repeat(16_000) }],
+    };
+    const posted = await postTo(started, 'big');
+    for (let index = 0; index < 80; index++) {
+      await started.console.update('general', posted, { ...big, title: `big ${index}` });
+    }
+    const again = await openTab(started.url, { lastEventId: first.lastEventId });
+    await eventually(() => again.heard.length > 0);
+    expect(again.heard[0]?.kind).toBe('snapshot');
+  });
+
+  test('a browser that does not read is cut off, and the others go on', async () => {
+    const started = await startTestConsole();
+    const { port } = new URL(started.url);
+    const deaf = connect(Number(port), '127.0.0.1');
+    deaf.pause();
+    let ended = false;
+    deaf.on('close', () => {
+      ended = true;
+    });
+    deaf.on('error', () => undefined);
+    deaf.write(
+      `GET /console/events?client=00000000-0000-4000-8000-000000000000 HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`,
+    );
+    const tab = await openTab(started.url);
+    await eventually(() => tab.heard.length > 0);
+    const posted = await postTo(started, 'big');
+    const parts = Array.from({ length: 20 }, () => ({
+      kind: 'code' as const,
+      text: 'x'.repeat(16_000),
+    }));
+    let updates = 0;
+    await eventually(
+      async () => {
+        updates += 1;
+        await started.console.update('general', posted, {
+          tone: 'info',
+          title: `big ${updates}`,
+          parts,
+        });
+        // The kernel's buffers take some megabytes before anything waits here.
+        return updates > 60;
+      },
+      { withinMs: 15_000 },
+    );
+    deaf.resume();
+    await eventually(() => ended, { withinMs: 15_000 });
+    await eventually(() => JSON.stringify(tab.heard.at(-1)).includes(`big ${updates}`), {
+      withinMs: 15_000,
+    });
+    expect(tab.ended).toBe(false);
+  });
+
+  test('is refused beyond 64 at once', async () => {
+    const { url } = await startTestConsole();
+    await Promise.all(Array.from({ length: 64 }, () => openTab(url)));
+    await expect(openTab(url)).rejects.toThrow('503');
+  });
+});

@@ -1,0 +1,173 @@
+import { randomUUID } from 'node:crypto';
+import { request } from 'node:http';
+import { createParser } from 'eventsource-parser';
+import { onTestFinished } from 'vitest';
+import type { BotSettings } from '../../src/bot/bot.ts';
+import { type Console, consoleCollection, createConsole } from '../../src/console/console.ts';
+import type { ConsoleEvent, Message, RootMessage, Said } from '../../src/console/wire.ts';
+import { createServer } from '../../src/http/server.ts';
+import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
+import type { Collection } from '../../src/store/store.ts';
+import type { ModelProvider } from '../fakes/model-provider.ts';
+import type { MonitoringService } from '../fakes/monitoring-service.ts';
+import { startTestBot, type TestBot } from '../support/bot.ts';
+import { recordingLog } from '../support/recording-log.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+/** Where `npm run build:page` has put the page. */
+export const BUILT_PAGE = new URL('../../dist/console/page/', import.meta.url);
+
+/** The real console on the real server, with the real bot behind it. */
+export interface TestConsole extends Pick<TestBot, 'bot' | 'provider' | 'service'> {
+  url: string;
+  console: Console;
+  messages: Collection<RootMessage>;
+  /** Ends bot, console, server and store in the program's order; happens by itself when the test is over. */
+  stop(): Promise<void>;
+}
+
+/** Starts it all over a fresh folder, or over one that an earlier console has left. */
+export async function startTestConsole(
+  options: {
+    folder?: string;
+    provider?: ModelProvider;
+    service?: MonitoringService;
+    settings?: Partial<BotSettings>;
+    /** Stored before the console opens. */
+    stored?: RootMessage[];
+  } = {},
+): Promise<TestConsole> {
+  const { stored = [], folder = await temporaryFolder(), ...forBot } = options;
+  const { log } = recordingLog();
+  const store = await openLowdbStore({ folder, log });
+  const messages = store.collection(consoleCollection);
+  for (const root of stored) await messages.update(root.message.id, () => root);
+  const kit = await createServer({ log, version: '0.0.0' });
+  const console = await createConsole({ kit, messages, log, pageFolder: BUILT_PAGE });
+  const url = await kit.listen({ host: '127.0.0.1', port: 0 });
+  const { bot, provider, service, stop: stopBot } = await startTestBot({ ...forBot, store });
+  await console.start(bot);
+  await bot.start([console]);
+
+  let stopping: Promise<void> | undefined;
+  async function stopAll() {
+    await stopBot();
+    await console.stop();
+    await kit.close();
+    await store.close();
+  }
+  function stop() {
+    stopping ??= stopAll();
+    return stopping;
+  }
+  onTestFinished(stop);
+  return { url, console, messages, bot, provider, service, stop };
+}
+
+/** One browser tab as the server sees it: what it hears and what it says. */
+export interface Tab {
+  client: string;
+  /** Everything heard, oldest first. */
+  heard: ConsoleEvent[];
+  lastEventId: string;
+  /** The stream has ended or was refused. */
+  ended: boolean;
+  say(text: string, options?: { thread?: string; id?: string }): Promise<Said>;
+  close(): void;
+}
+
+/** Opens the event stream as the page does; resolves when it is open. */
+export async function openTab(
+  url: string,
+  options: { client?: string; lastEventId?: string } = {},
+): Promise<Tab> {
+  const { client = randomUUID(), lastEventId } = options;
+  const abort = new AbortController();
+  const tab: Tab = {
+    client,
+    heard: [],
+    lastEventId: '',
+    ended: false,
+    async say(text, { thread, id = randomUUID() } = {}) {
+      const response = await post(url, { id, client, channel: 'general', thread, text });
+      if (!response.ok) throw new Error(`Status ${response.status}: ${await response.text()}`);
+      return (await response.json()) as Said;
+    },
+    close: () => abort.abort(),
+  };
+  onTestFinished(tab.close);
+  const response = await fetch(`${url}/console/events?client=${client}`, {
+    signal: abort.signal,
+    headers: lastEventId === undefined ? {} : { 'last-event-id': lastEventId },
+  });
+  if (!response.ok || !response.body) throw new Error(`Status ${response.status}`);
+  const parser = createParser({
+    onEvent(event) {
+      tab.lastEventId = event.id ?? '';
+      tab.heard.push(JSON.parse(event.data) as ConsoleEvent);
+    },
+  });
+  void read(response.body, (text) => parser.feed(text)).finally(() => {
+    tab.ended = true;
+  });
+  return tab;
+}
+
+async function read(body: ReadableStream<Uint8Array>, take: (text: string) => void) {
+  const decoder = new TextDecoder();
+  try {
+    for await (const bytes of body) take(decoder.decode(bytes, { stream: true }));
+  } catch {
+    // The tab was closed or cut off; `ended` tells.
+  }
+}
+
+/** Says something as the page does, with the headers a browser adds. */
+export function post(
+  url: string,
+  saying: Record<string, unknown>,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  return fetch(`${url}/console/sayings`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', origin: url, ...headers },
+    body: JSON.stringify(saying),
+  });
+}
+
+/** A saying with everything in it, for requests made by hand. */
+export function saying(text: string): Record<string, unknown> {
+  return { id: randomUUID(), client: randomUUID(), channel: 'general', text };
+}
+
+/** The status of a request with headers that `fetch` does not let anyone set. */
+export function statusOf(
+  url: string,
+  headers: Record<string, string>,
+  options: { method?: string; body?: string } = {},
+): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const asked = request(url, { method: options.method ?? 'GET', headers }, (response) => {
+      response.destroy();
+      resolve(response.statusCode ?? 0);
+    });
+    asked.on('error', reject);
+    asked.end(options.body);
+  });
+}
+
+/** The thread as the page fetches it. */
+export async function repliesOf(url: string, root: string): Promise<Message[]> {
+  const response = await fetch(`${url}/console/threads/${root}`);
+  if (!response.ok) throw new Error(`Status ${response.status}`);
+  return ((await response.json()) as { replies: Message[] }).replies;
+}
+
+/** The channel's messages as a fresh tab sees them. */
+export async function listedAt(url: string): Promise<Message[]> {
+  const tab = await openTab(url);
+  while (tab.heard.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+  tab.close();
+  const [first] = tab.heard;
+  return first?.kind === 'snapshot' ? first.messages.map(({ message }) => message) : [];
+}

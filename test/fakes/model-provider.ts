@@ -15,6 +15,8 @@ export interface ProviderCall {
   aborted: boolean;
   /** The answer was sent whole. */
   finished: boolean;
+  /** Chunks with text that were sent. */
+  sentChunks: number;
   /** Breaks the connection now, as a provider that crashes does. */
   cut(): void;
 }
@@ -78,6 +80,7 @@ export interface ModelProvider {
 }
 
 export interface ModelProviderOptions {
+  /** Empty for a provider that asks for none, such as Ollama. */
   apiKey?: string;
   /** Ids, or whole models with whatever fields a list entry shall have. */
   models?: Array<string | { id: string; [field: string]: unknown }>;
@@ -109,7 +112,7 @@ export async function startModelProvider(
     const path = request.url?.split('?')[0] ?? '';
     const route = `${request.method} ${path}`;
     const raw = await readText(request).catch(() => '');
-    if (request.headers.authorization !== `Bearer ${apiKey}`) {
+    if (apiKey !== '' && request.headers.authorization !== `Bearer ${apiKey}`) {
       const given = request.headers.authorization ? 'Incorrect API key provided.' : 'No API key.';
       return sendError(response, 401, given, { code: 'invalid_api_key' });
     }
@@ -133,6 +136,7 @@ export async function startModelProvider(
       body: parse(raw),
       aborted: false,
       finished: false,
+      sentChunks: 0,
       cut: () => drop(response),
     };
     response.on('close', () => {
@@ -143,7 +147,8 @@ export async function startModelProvider(
     await answerChat(response, call);
   });
 
-  async function answerChat(response: ServerResponse, { body, headers }: ProviderCall) {
+  async function answerChat(response: ServerResponse, call: ProviderCall) {
+    const { body, headers } = call;
     const wrong = findRefusal(body, headers, models, refuse);
     if (wrong) return sendError(response, wrong.status, wrong.message, wrong);
     const now = fault && fault.left-- > 0 ? fault.what : undefined;
@@ -162,7 +167,7 @@ export async function startModelProvider(
     }
     const said = typeof script === 'function' ? script(body) : script;
     const chunks = typeof said === 'string' ? (said.match(/\s*\S+/g) ?? []) : said;
-    if (body.stream) return await sendStream(response, body, chunks, now);
+    if (body.stream) return await sendStream(response, call, chunks, now);
     await sendPlain(response, body, chunks, now);
   }
 
@@ -212,10 +217,11 @@ export async function startModelProvider(
 
   async function sendStream(
     response: ServerResponse,
-    body: Record<string, unknown>,
+    call: ProviderCall,
     chunks: string[],
     now: Fault | undefined,
   ) {
+    const { body } = call;
     response.writeHead(200, { 'content-type': 'text/event-stream; charset=utf-8' });
     response.flushHeaders();
     if (now?.kind === 'hang-after-headers') return;
@@ -262,6 +268,7 @@ export async function startModelProvider(
       if (response.destroyed) return;
       for (const index of indexes) await send(event([choice(index, { content })]));
       sent += 1;
+      call.sentChunks = sent;
     }
     switch (now?.kind) {
       case 'stall':

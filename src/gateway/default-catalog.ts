@@ -1,0 +1,174 @@
+import type { CatalogInput, UpstreamName } from './catalog.ts';
+import type { ProviderName } from './providers.ts';
+
+const K = 1024;
+
+/** A provider's own name for a model, by provider in the order they are tried. */
+type Tier = Record<ProviderName, string>;
+
+/*
+ * Which of a provider's models stands behind a role. Names were read in the providers' model and deprecation pages on
+ * 2026-11-21 (developers.openai.com/api/docs/deprecations, platform.claude.com model-deprecations,
+ * ai.google.dev/gemini-api/docs/deprecations, console.groq.com/docs/deprecations, docs.x.ai, api-docs.deepseek.com);
+ * aliases that move by themselves are taken where a provider has them. An operator's own catalog can name others.
+ */
+const light: Tier = {
+  openai: 'gpt-6-luna',
+  anthropic: 'claude-haiku-5-5',
+  gemini: 'gemini-3.5-flash-lite',
+  mistral: 'mistral-small-latest',
+  groq: 'openai/gpt-oss-20b',
+  xai: 'grok-4.3',
+  deepseek: 'deepseek-v4-flash',
+  openrouter: 'openrouter/auto',
+  ollama: '*',
+};
+const middle: Tier = {
+  openai: 'gpt-5.6-terra',
+  anthropic: 'claude-sonnet-5-5',
+  gemini: 'gemini-3.8-flash',
+  mistral: 'mistral-medium-latest',
+  groq: 'openai/gpt-oss-120b',
+  xai: 'grok-4.3',
+  deepseek: 'deepseek-v4-flash',
+  openrouter: 'openrouter/auto',
+  ollama: '*',
+};
+const best: Tier = {
+  anthropic: 'claude-opus-5-5',
+  openai: 'gpt-5.6-sol',
+  gemini: 'gemini-3.8-flash',
+  mistral: 'mistral-large-latest',
+  groq: 'openai/gpt-oss-120b',
+  xai: 'grok-4.3',
+  deepseek: 'deepseek-v4-pro',
+  openrouter: 'openrouter/auto',
+  ollama: '*',
+};
+
+/** Providers whose models of these tiers take 200K tokens; a local model's context is what its owner gave it. */
+const LONG: ProviderName[] = [
+  'anthropic',
+  'openai',
+  'gemini',
+  'xai',
+  'deepseek',
+  'openrouter',
+  'ollama',
+];
+
+/** Providers whose models of the middle tier accept pictures. */
+const SEEING: ProviderName[] = ['openai', 'anthropic', 'gemini'];
+
+function upstreams(tier: Tier, only?: ProviderName[]): UpstreamName[] {
+  return (Object.keys(tier) as ProviderName[])
+    .filter((provider) => only?.includes(provider) ?? true)
+    .map((provider) => ({ provider, model: tier[provider] }));
+}
+
+/**
+ * The shipped catalog: nine text and four image models with exactly the contract's context sizes, resolutions and order.
+ * Our choice: 8K is 8 x 1024 tokens and so on up to 32K, and 200K is 200,000; ranks count from 1, the slowest, the
+ * plainest, the cheapest.
+ */
+export const defaultCatalog: CatalogInput = {
+  models: [
+    {
+      id: 'fast-8k',
+      kind: 'text',
+      context_length: 8 * K,
+      ranks: { speed: 8, quality: 2, cost: 2 },
+      description: 'Quick answers to everyday questions.',
+      upstreams: upstreams(light),
+    },
+    {
+      id: 'balanced-32k',
+      kind: 'text',
+      context_length: 32 * K,
+      ranks: { speed: 6, quality: 4, cost: 4 },
+      description: 'Good answers at a middling price, for conversations that go on.',
+      upstreams: upstreams(middle),
+    },
+    {
+      id: 'small-4k',
+      kind: 'text',
+      context_length: 4 * K,
+      ranks: { speed: 9, quality: 1, cost: 1 },
+      description: 'The fastest and cheapest, for short questions.',
+      upstreams: upstreams(light),
+    },
+    {
+      id: 'chat-16k',
+      kind: 'text',
+      context_length: 16 * K,
+      ranks: { speed: 7, quality: 3, cost: 3 },
+      description: 'Cheap, with room for a longer conversation.',
+      upstreams: upstreams(light),
+    },
+    {
+      id: 'long-200k-fast',
+      kind: 'text',
+      context_length: 200_000,
+      ranks: { speed: 4, quality: 6, cost: 6 },
+      description: 'Long documents and logs, quickly.',
+      upstreams: upstreams(light, LONG),
+    },
+    {
+      id: 'long-200k',
+      kind: 'text',
+      context_length: 200_000,
+      ranks: { speed: 2, quality: 8, cost: 8 },
+      description: 'Long documents and logs, with care.',
+      upstreams: upstreams(middle, LONG),
+    },
+    {
+      id: 'long-200k-best',
+      kind: 'text',
+      context_length: 200_000,
+      ranks: { speed: 1, quality: 9, cost: 9 },
+      description: 'The highest quality at the highest cost, for long and hard questions.',
+      upstreams: upstreams(best, LONG),
+    },
+    {
+      id: 'best-32k',
+      kind: 'text',
+      context_length: 32 * K,
+      ranks: { speed: 3, quality: 7, cost: 7 },
+      description: 'High quality for hard questions of normal length.',
+      upstreams: upstreams(best),
+    },
+    {
+      id: 'vision-16k',
+      kind: 'text',
+      context_length: 16 * K,
+      input: ['text', 'image'],
+      ranks: { speed: 5, quality: 5, cost: 5 },
+      description: 'Answers questions about pictures.',
+      upstreams: upstreams(middle, SEEING),
+    },
+    {
+      id: 'image-wide',
+      kind: 'image',
+      resolutions: ['1024x1024', '1792x1024'],
+      description: 'Square to wide pictures.',
+    },
+    {
+      id: 'image-small',
+      kind: 'image',
+      resolutions: ['256x256', '1024x1024'],
+      description: 'Small to middle-sized pictures.',
+    },
+    {
+      id: 'image-square',
+      kind: 'image',
+      resolutions: ['1024x1024'],
+      description: 'Square pictures of one size.',
+    },
+    {
+      id: 'image-large',
+      kind: 'image',
+      resolutions: ['1024x1024', '2048x2048'],
+      description: 'Large square pictures.',
+    },
+  ],
+};

@@ -1,0 +1,105 @@
+import type { Logger } from 'pino';
+import { Agent } from 'undici';
+import { createAuthentication } from '../http/authentication.ts';
+import type { Keys } from '../http/keys.ts';
+import type { ServerKit } from '../http/server.ts';
+import type { Store } from '../store/store.ts';
+import { type Catalog, textModels } from './catalog.ts';
+import { addChat } from './chat.ts';
+import type { Patience } from './http-upstream.ts';
+import { addModels } from './models.ts';
+import { OFFLINE } from './offline.ts';
+import { findProviders, type ProviderSettings } from './providers.ts';
+import { createRouting } from './routing.ts';
+import { createUsageLedger } from './usage.ts';
+
+/** The model gateway while it serves. */
+export interface Gateway {
+  /** Who would answer the catalog's first text model now, in a word and in a sentence. */
+  answering(): { provider: string; description: string };
+  /** Lets answers under way end, but not for long, and closes the connections to the providers. */
+  close(): Promise<void>;
+}
+
+/** Times of the gateway, milliseconds. */
+export interface GatewayTimes extends Patience {
+  /** Between two comments while the caller waits; proxies commonly close connections after 60 s of silence. */
+  pingMs: number;
+  /** What `close` gives answers under way. */
+  graceMs: number;
+}
+
+const TIMES: GatewayTimes = {
+  answerMs: 600_000,
+  firstChunkMs: 180_000,
+  stallMs: 90_000,
+  pingMs: 15_000,
+  graceMs: 3_000,
+};
+
+const CONNECTIONS_PER_PROVIDER = 256;
+const CONNECT_TIMEOUT_MS = 5_000;
+
+/** Adds the model gateway to the server: GET /v1/models, GET /v1/models/:id, POST /v1/chat/completions. */
+export async function createGateway(options: {
+  kit: ServerKit;
+  keys: Keys;
+  catalog: Catalog;
+  providers: ProviderSettings;
+  store?: Store;
+  times?: Partial<GatewayTimes>;
+  log: Logger;
+}): Promise<Gateway> {
+  const { kit, keys, catalog, log } = options;
+  const times = { ...TIMES, ...options.times };
+  const providers = await findProviders(options.providers);
+  if (options.providers.ollama && !providers.has('ollama')) {
+    log.warn('Ollama did not answer at OLLAMA_BASE_URL, or has no model installed; it is not used');
+  }
+  // Waiting is bounded by our own times: undici's would start again with every byte.
+  const agent = new Agent({
+    connections: CONNECTIONS_PER_PROVIDER,
+    connect: { timeout: CONNECT_TIMEOUT_MS },
+    headersTimeout: 0,
+    bodyTimeout: 0,
+  });
+  const routing = createRouting({ catalog, providers, agent, patience: times });
+  const ledger = createUsageLedger({
+    ...(options.store && { store: options.store }),
+    metrics: kit.metrics,
+    log,
+  });
+  const { server } = kit;
+  const authenticate = createAuthentication(keys, { acceptApiKeyHeader: false });
+  addModels({ server, authenticate, catalog, routing });
+  const chat = addChat({
+    server,
+    authenticate,
+    catalog,
+    routing,
+    ledger,
+    pingMs: times.pingMs,
+    log,
+  });
+
+  return {
+    answering() {
+      const [model] = textModels(catalog);
+      const [first] = model ? routing.upstreamsOf(model) : [];
+      const provider = [...providers.values()].find(({ name }) => name === first?.provider);
+      if (first && provider) {
+        return { provider: provider.name, description: `${provider.title} (${first.model})` };
+      }
+      return {
+        provider: OFFLINE,
+        description:
+          "the built-in offline engine, which is no language model; set OPENAI_API_KEY or another provider's key",
+      };
+    },
+    async close() {
+      await chat.close(times.graceMs);
+      await ledger.close();
+      await agent.destroy();
+    },
+  };
+}

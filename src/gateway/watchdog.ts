@@ -1,0 +1,31 @@
+/** Ends a call when the caller is gone, or when nothing came for too long. Release it when the call is over. */
+export interface Watchdog {
+  /** Aborts with the caller's reason, or with what `onTimeout` makes. */
+  readonly signal: AbortSignal;
+  /** Waits so long from now on. */
+  wait(ms: number): void;
+  /** Waits for nothing until the next `wait`. */
+  pause(): void;
+  release(): void;
+}
+
+/** Joins the caller's signal with a time limit that can be set anew. */
+export function createWatchdog(caller: AbortSignal, onTimeout: () => Error): Watchdog {
+  const controller = new AbortController();
+  let timer: NodeJS.Timeout | undefined;
+  const abort = () => controller.abort(caller.reason);
+  if (caller.aborted) abort();
+  caller.addEventListener('abort', abort, { once: true });
+  return {
+    signal: controller.signal,
+    wait(ms) {
+      clearTimeout(timer);
+      timer = setTimeout(() => controller.abort(onTimeout()), ms);
+    },
+    pause: () => clearTimeout(timer),
+    release() {
+      clearTimeout(timer);
+      caller.removeEventListener('abort', abort);
+    },
+  };
+}

@@ -7,12 +7,6 @@ import type { Said } from './hear.ts';
 import type { Destination, Messages } from './messages.ts';
 import { ANSWER_LIMIT, type Content, renderAnswer, renderNote, renderQuestion } from './render.ts';
 
-/**
- * At most 50 edits a minute, Slack's tier of `chat.update`.
- * Source: Slack docs, "Rate limits", "Web API rate limits by tier", tier 3.
- */
-const EDIT_INTERVAL_MS = 1_200;
-
 /** Longest private message: a markdown block holds 12,000. Source: Slack docs, "Markdown block". */
 const PRIVATE_LIMIT = 9_000;
 
@@ -26,7 +20,7 @@ export type Whisper = (content: Content) => Promise<void>;
 export async function showAnswer(
   answer: Answer,
   said: Said,
-  { messages, log }: { messages: Messages; log: Logger },
+  { messages, log, editMs }: { messages: Messages; log: Logger; editMs: number },
 ): Promise<void> {
   const { id, place, person } = said.invocation;
   const { channel } = place;
@@ -57,7 +51,7 @@ export async function showAnswer(
 
   await showLive(answer.stream(thread, gone.signal), {
     limit: ANSWER_LIMIT,
-    intervalMs: EDIT_INTERVAL_MS,
+    intervalMs: editMs,
     show,
     onShowError(error) {
       const { kind, code } = readFailure(error);

@@ -26,10 +26,12 @@ const NOT_THERE = new Set(['not_in_channel', 'channel_not_found']);
 export function createConversation(options: {
   messages: Messages;
   log: Logger;
+  /** Between two edits of an answer. */
+  editMs: number;
   /** Is told every failed call, since it may mean that the bot's access ended. */
   checkAccess(error: unknown): Promise<void>;
 }): Conversation {
-  const { messages, log, checkAccess } = options;
+  const { messages, log, editMs, checkAccess } = options;
   const underWay = new Set<Promise<void>>();
 
   async function reply(bot: Bot, said: Said, whisper: Whisper): Promise<void> {
@@ -41,7 +43,7 @@ export function createConversation(options: {
       return;
     }
     if (answer.private) await whisperAnswer(answer, whisper);
-    else await showAnswer(answer, said, { messages, log });
+    else await showAnswer(answer, said, { messages, log, editMs });
   }
 
   async function showCard(card: Card, said: Said): Promise<void> {

@@ -27,8 +27,7 @@ export interface SendQueue {
 const PATIENCE_MS = 5 * 60_000;
 const REPEAT_AFTER_MS = [500, 1_000, 2_000];
 
-/** Makes the queue. `paceMs` is Slack's one message per second and channel, unless told otherwise. */
-export function createSendQueue({ paceMs = 1_000 }: { paceMs?: number } = {}): SendQueue {
+export function createSendQueue({ paceMs }: { paceMs: number }): SendQueue {
   /** The last task of each channel with one under way. */
   const lines = new Map<string, Promise<unknown>>();
   /** Until when a method is limited for a channel, on the clock of `performance.now()`. */

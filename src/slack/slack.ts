@@ -25,9 +25,23 @@ export interface Slack extends Platform {
   }[];
 }
 
+/** The paces at which Slack is spoken to, in milliseconds. */
+export interface Paces {
+  /**
+   * Between two edits of an answer: 50 a minute, Slack's tier of `chat.update`.
+   * Source: Slack docs, "Rate limits", "Web API rate limits by tier", tier 3.
+   */
+  editMs: number;
+  /** Between two alerts of a channel. Source: the same page, "Posting messages": one per second and channel. */
+  alertMs: number;
+  /** Before a second attempt to connect; doubled with each further one. */
+  retryMs: number;
+}
+
+const PACES: Paces = { editMs: 1_200, alertMs: 1_000, retryMs: 1_000 };
+
 /** How long a stop waits for answers under way to be shown. */
 const DRAIN_MS = 8_000;
-const RETRY_START_MS = 5_000;
 
 /**
  * Slack, not connected yet: over Socket Mode with an app token, over HTTP with a signing secret.
@@ -41,8 +55,9 @@ export async function createSlack(options: {
   apiUrl: string;
   log: Logger;
   onFatal(error: Error): void;
+  paces?: Paces;
 }): Promise<Slack> {
-  const { botToken, appToken, signingSecret = '', apiUrl, onFatal } = options;
+  const { botToken, appToken, signingSecret = '', apiUrl, onFatal, paces = PACES } = options;
   const log = options.log.child({ platform: 'slack' });
   const boltLog = createBoltLog(log);
   // Without these Bolt repeats posts whose answer was lost, holds up every channel for one, and waits for ever.
@@ -54,7 +69,7 @@ export async function createSlack(options: {
     logger: boltLog,
   };
   const client = new webApi.WebClient(botToken, { ...clientOptions, allowAbsoluteUrls: false });
-  const queue = createSendQueue();
+  const queue = createSendQueue({ paceMs: paces.alertMs });
   const messages = createMessages(client, queue);
   const stopping = new AbortController();
   let self: Self = { userId: '', name: 'Askwatch' };
@@ -62,7 +77,14 @@ export async function createSlack(options: {
   let ended = false;
 
   const socket = appToken
-    ? createSocket({ appToken, clientOptions, boltLog, log, onRefused: endForGood })
+    ? createSocket({
+        appToken,
+        clientOptions,
+        boltLog,
+        log,
+        retryMs: paces.retryMs,
+        onRefused: endForGood,
+      })
     : undefined;
   const http = socket ? undefined : new HTTPReceiver({ signingSecret, logger: boltLog });
   const app = new App({
@@ -115,13 +137,13 @@ export async function createSlack(options: {
       if (error instanceof PlatformStartError) throw error;
       const refusal = startError(error, 'SLACK_BOT_TOKEN');
       if (refusal) throw refusal;
-      const { code, retryAfterMs = RETRY_START_MS } = readFailure(error);
+      const { code, retryAfterMs = 5 * paces.retryMs } = readFailure(error);
       log.warn({ reason: code }, 'Slack cannot be reached; trying again');
       return { retryAfterMs };
     }
   }
 
-  const conversation = createConversation({ messages, log, checkAccess });
+  const conversation = createConversation({ messages, log, editMs: paces.editMs, checkAccess });
 
   return {
     name: 'slack',

@@ -19,9 +19,7 @@ const CLOSE_WITHIN_MS = 3_000;
 /** A connection that held for so long was a good one: the next may be opened at once. */
 const STEADY_MS = 10_000;
 
-/** Waits before a connection: at once after a good one, then longer and longer. */
-const backoffMs = (failures: number) =>
-  failures === 0 ? 0 : Math.min(30_000, 500 * 2 ** failures);
+const MAX_BACKOFF_MS = 30_000;
 
 /**
  * Opens the connection and opens it again whenever it ends.
@@ -34,10 +32,12 @@ export function createSocket(options: {
   clientOptions: webApi.WebClientOptions;
   boltLog: BoltLogger;
   log: Logger;
+  /** Before the second attempt to connect; doubled with each further one. */
+  retryMs: number;
   /** Slack refuses to connect us again, for good. */
   onRefused(error: Error): void;
 }): Socket {
-  const { appToken, clientOptions, boltLog, log, onRefused } = options;
+  const { appToken, clientOptions, boltLog, log, retryMs, onRefused } = options;
   const receiver = new SocketModeReceiver({
     appToken,
     logger: boltLog,
@@ -67,10 +67,14 @@ export function createSocket(options: {
     });
   });
 
+  /** At once after a good connection, then longer and longer. */
+  const backoffMs = () =>
+    failures === 0 ? 0 : Math.min(MAX_BACKOFF_MS, retryMs * 2 ** (failures - 1));
+
   /** Connects, however often it takes. */
   async function connect(): Promise<void> {
     for (;;) {
-      await pause(backoffMs(failures), undefined, { signal: closing.signal });
+      await pause(backoffMs(), undefined, { signal: closing.signal });
       failures += 1;
       try {
         await connectOnce();
@@ -104,7 +108,7 @@ export function createSocket(options: {
       try {
         await opening;
       } catch (error) {
-        if (error instanceof PlatformStartError) throw error;
+        if (!closing.signal.aborted) throw error;
         throw new PlatformStartError('Slack was stopped before it was connected.', {
           cause: error,
         });

@@ -1,0 +1,51 @@
+import { expect, test } from 'vitest';
+import { commands } from '../../src/bot/commands.ts';
+import { slackManifest, topLevelNames } from '../../src/slack/manifest.ts';
+
+interface Manifest {
+  display_information: { name: string; description: string };
+  features: {
+    slash_commands: { command: string; description: string; usage_hint: string }[];
+  };
+  oauth_config: { scopes: { bot: string[] } };
+  settings: { event_subscriptions: { bot_events: string[] }; socket_mode_enabled: boolean };
+}
+
+const manifest = slackManifest(commands) as Manifest;
+
+test('the manifest has one slash command for each first word, and no more', () => {
+  const names = manifest.features.slash_commands.map(({ command }) => command);
+  expect(names.toSorted()).toEqual(['/ask', '/askwatch', '/monitor']);
+  expect(topLevelNames(commands).map((name) => `/${name}`)).toEqual(names);
+});
+
+test('every slash command keeps Slack’s limits and shows what can follow it', () => {
+  for (const { command, description, usage_hint } of manifest.features.slash_commands) {
+    expect(command).toMatch(/^\/[a-z]{1,31}$/);
+    expect(description).toMatch(/^.{5,100}$/);
+    expect(usage_hint).toMatch(/^.{3,100}$/);
+  }
+  const hints = manifest.features.slash_commands.map(({ usage_hint }) => usage_hint).join('\n');
+  expect(hints).toContain('<question>');
+  expect(hints).toContain('add | list');
+});
+
+test('the manifest asks for the scopes that its events and our calls need, and no others', () => {
+  const needed: Record<string, string> = {
+    app_mention: 'app_mentions:read',
+    'message.channels': 'channels:history',
+    'message.groups': 'groups:history',
+    'message.im': 'im:history',
+  };
+  const { bot_events } = manifest.settings.event_subscriptions;
+  const ofEvents = bot_events.map((event) => needed[event]);
+  expect(manifest.oauth_config.scopes.bot.toSorted()).toEqual(
+    [...ofEvents, 'chat:write', 'commands'].toSorted(),
+  );
+});
+
+test('the manifest keeps Slack’s limits for names', () => {
+  expect(manifest.display_information.name.length).toBeLessThanOrEqual(35);
+  expect(manifest.display_information.description.length).toBeLessThanOrEqual(140);
+  expect(manifest.settings.socket_mode_enabled).toBe(true);
+});

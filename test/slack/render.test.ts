@@ -1,0 +1,154 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Card, CardPart } from '../../src/bot/card.ts';
+import {
+  ANSWER_LIMIT,
+  renderAnswer,
+  renderCard,
+  renderNote,
+  renderQuestion,
+} from '../../src/slack/render.ts';
+import { blocksProblem, LIMITS, shownText } from '../fakes/slack-limits.ts';
+
+const HOSTILE = '<!channel> <@U1> *bold* `code` :smile: <https://evil.example|bank> & \u202e';
+
+const text = fc.oneof(
+  fc.string({ unit: 'grapheme', maxLength: 4_000 }),
+  fc.constant(HOSTILE.repeat(50)),
+);
+const part: fc.Arbitrary<CardPart> = fc.oneof(
+  fc.record({ kind: fc.constant('text' as const), text }),
+  fc.record({ kind: fc.constant('code' as const), text }),
+  fc.record({
+    kind: fc.constant('facts' as const),
+    facts: fc.array(
+      fc.record({
+        label: text,
+        value: fc.oneof(text, fc.record({ atMs: fc.integer({ min: 0, max: 4e12 }) })),
+      }),
+      { maxLength: 15 },
+    ),
+  }),
+  fc.record({
+    kind: fc.constant('table' as const),
+    columns: fc.array(text, { minLength: 1, maxLength: 25 }),
+    rows: fc.array(fc.array(text, { maxLength: 25 }), { maxLength: 120 }),
+  }),
+);
+const card: fc.Arbitrary<Card> = fc.record(
+  {
+    tone: fc.constantFrom('good', 'bad', 'warning', 'info'),
+    title: text,
+    parts: fc.array(part, { maxLength: 60 }),
+    footer: text,
+  },
+  { requiredKeys: ['tone', 'title', 'parts'] },
+);
+
+describe('a card', () => {
+  test('keeps every limit of Slack, whatever is in it', () => {
+    fc.assert(
+      fc.property(card, (any) => {
+        const { text: fallback, blocks } = renderCard(any);
+        expect(blocksProblem(blocks)).toBeUndefined();
+        expect(blocks.length).toBeLessThan(LIMITS.blocks);
+        expect(fallback.length).toBeLessThanOrEqual(LIMITS.editedText);
+        expect(fallback).not.toBe('');
+        expect(fallback).not.toMatch(/[<>]/);
+      }),
+      { numRuns: 60 },
+    );
+  });
+
+  test('shows its texts as they are, in fields that Slack does not parse', () => {
+    const content = renderCard({
+      tone: 'bad',
+      title: `${HOSTILE} is down`,
+      parts: [
+        { kind: 'text', text: HOSTILE },
+        { kind: 'facts', facts: [{ label: 'Target', value: HOSTILE }] },
+        { kind: 'table', columns: ['Name'], rows: [[HOSTILE]] },
+        { kind: 'code', text: HOSTILE },
+      ],
+      footer: HOSTILE,
+    });
+    const json = JSON.stringify(content.blocks);
+    expect(json).not.toContain('mrkdwn');
+    expect(json).not.toMatch(/"emoji":true/);
+    const visible = HOSTILE.replace('\u202e', '').trim();
+    expect(shownText(content).split(visible).length - 1).toBe(6);
+    expect(content.text).toContain('&lt;!channel&gt; &lt;@U1&gt;');
+  });
+
+  test('begins with its tone, and shows moments in the reader’s own time', () => {
+    const { blocks, text: fallback } = renderCard({
+      tone: 'good',
+      title: 'Shop is up',
+      parts: [{ kind: 'facts', facts: [{ label: 'Since', value: { atMs: 1_763_700_000_500 } }] }],
+    });
+    expect(fallback).toBe('🟢 Shop is up\nSince: 2025-11-21 04:40:00 UTC');
+    expect(blocks[0]).toMatchObject({ type: 'header', text: { text: '🟢 Shop is up' } });
+    expect(JSON.stringify(blocks[1])).toContain('"type":"date","timestamp":1763700000');
+  });
+
+  test('shows a table as Slack’s own while it fits, as lines when it does not', () => {
+    const table = (rows: number): Card => ({
+      tone: 'info',
+      title: 'Monitors',
+      parts: [
+        { kind: 'table', columns: ['Status', 'Name'], rows: Array(rows).fill(['UP', 'Shop']) },
+      ],
+    });
+    expect(renderCard(table(99)).blocks[1]).toMatchObject({ type: 'table' });
+    const long = renderCard(table(100)).blocks[1];
+    expect(long).toMatchObject({ type: 'rich_text' });
+    expect(JSON.stringify(long)).toContain('Status  Name\\nUP      Shop\\n');
+  });
+});
+
+describe('an answer', () => {
+  test('is the text in Markdown blocks, and says that it goes on', () => {
+    const [first, last] = renderAnswer({ messages: ['# One', 'Two'] });
+    expect(first?.blocks).toEqual([{ type: 'markdown', text: '# One' }]);
+    expect(last && shownText(last)).toBe('Two\nWriting…');
+  });
+
+  test('ends with its note and its footer', () => {
+    const end = { note: 'The model stopped.', footer: 'small-4k · 1.2 s' };
+    const [only] = renderAnswer({ messages: ['Half'], end });
+    expect(only && shownText(only)).toBe('Half\n⚠️ The model stopped.\nsmall-4k · 1.2 s');
+    expect(only?.text).toBe('Half');
+  });
+
+  test('is a message even without a word', () => {
+    for (const view of [
+      { messages: [] },
+      { messages: [], end: { footer: '' } },
+      { messages: [], end: { note: 'It failed.', footer: 'x' } },
+    ]) {
+      const contents = renderAnswer(view);
+      expect(contents).toHaveLength(1);
+      for (const { blocks } of contents) expect(blocksProblem(blocks)).toBeUndefined();
+    }
+  });
+
+  test('stays within Slack’s limits when every character has to be escaped', () => {
+    for (const piece of ['<@U1>', '&', '<', '@here ']) {
+      const messages = [piece.repeat(ANSWER_LIMIT / piece.length)];
+      for (const { text: fallback, blocks } of renderAnswer({ messages })) {
+        expect(blocksProblem(blocks)).toBeUndefined();
+        expect(fallback.length).toBeLessThanOrEqual(LIMITS.editedText);
+      }
+    }
+  });
+});
+
+test('a question names the asker without calling anyone', () => {
+  const content = renderQuestion('<@U1>', 'why <!here>?');
+  expect(content.text).toBe('&lt;@U1&gt; asks: why &lt;!here&gt;?');
+  expect(shownText(content)).toBe('<@U1> asks\nwhy <!here>?');
+  expect(blocksProblem(content.blocks)).toBeUndefined();
+  expect(blocksProblem(renderQuestion('', ' '.repeat(50_000)).blocks)).toBeUndefined();
+  expect(blocksProblem(renderQuestion('n'.repeat(500), 'q'.repeat(50_000)).blocks)).toBeUndefined();
+  expect(blocksProblem(renderNote('x'.repeat(5_000)).blocks)).toBeUndefined();
+});

@@ -5,7 +5,8 @@ import { type CheckResult, Outcome, type StatusChange } from './state.ts';
 /** How long results of checks are kept. */
 const RESULTS_KEPT_MS = 7 * 86_400_000;
 
-const ResultRecord = z.object({
+/** One check: when it ended and how. */
+export const ResultRecord = z.object({
   atMs: z.int(),
   monitor: z.string(),
   ok: z.boolean(),
@@ -16,7 +17,8 @@ const ResultRecord = z.object({
 export type ResultRecord = z.infer<typeof ResultRecord>;
 
 const Status = z.enum(['UP', 'DOWN']);
-const ChangeRecord = z.object({
+/** One change of status. */
+export const ChangeRecord = z.object({
   atMs: z.int(),
   sinceMs: z.int(),
   monitor: z.string(),

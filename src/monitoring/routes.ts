@@ -43,7 +43,8 @@ export function addRoutes(options: {
     nowMs,
   });
 
-  // A scope of its own: the hook is for every answer under the prefix, also where there is nothing.
+  // A scope of its own: the hook is for every answer under the prefix, also where there is nothing, and however the
+  // path was written.
   server.register(
     async (scope: HttpServer) => {
       scope.addHook('onRequest', hook);
@@ -193,4 +194,4 @@ function intervalSeconds({ definition }: WatchedMonitor): number {
 
 const utc = (ms: number) => new Date(ms).toISOString();
 const tokenOf = (request: HttpRequest) => (request.params as { token: string }).token;
-const pathOf = (request: HttpRequest) => request.url.split('?')[0];
+const pathOf = (request: HttpRequest) => request.url.split('?')[0] ?? '';

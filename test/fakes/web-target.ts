@@ -84,6 +84,8 @@ export async function startRawTarget(
       closed += 1;
     });
     handle(socket);
+    // Read on, or the other side's end would never be noticed.
+    socket.resume();
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');

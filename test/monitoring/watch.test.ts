@@ -1,0 +1,354 @@
+import { request } from 'undici';
+import { describe, expect, test } from 'vitest';
+import type { Monitor } from '../../src/contracts/monitoring.ts';
+import { ChangeRecord, ResultRecord } from '../../src/monitoring/journals.ts';
+import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
+import { startDnsServer } from '../fakes/dns-server.ts';
+import { startWebTarget } from '../fakes/web-target.ts';
+import { eventually } from '../support/eventually.ts';
+import { recordingLog } from '../support/recording-log.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { createFakeClock, type FakeClock } from './fake-clock.ts';
+import { type Service, startService } from './service.ts';
+
+/** How far a fake clock goes at each look. */
+const STEP_MS = 500;
+
+/** Waits until the one monitor of the service is as told; the clock goes on meanwhile, if it is a fake. */
+async function until(
+  service: Service,
+  isSo: (monitor: Monitor) => boolean,
+  options: { clock?: FakeClock } = {},
+): Promise<Monitor> {
+  return await eventually(
+    async () => {
+      await options.clock?.advance(STEP_MS);
+      const [monitor] = await service.list();
+      return monitor && isSo(monitor) ? monitor : undefined;
+    },
+    { withinMs: 15_000, what: isSo.toString() },
+  );
+}
+
+const checked = (monitor: Monitor) => typeof monitor.last_checked_at === 'string';
+
+describe('a monitor', () => {
+  test('is checked at once, goes DOWN when its target does and UP when it is back', async () => {
+    const clock = createFakeClock();
+    const target = await startWebTarget();
+    const service = await startService({ clock });
+    await service.create({
+      name: 'Shop',
+      check_type: 'HTTP',
+      target: target.url,
+      config: { interval_seconds: 5, timeout_seconds: 2 },
+    });
+    const up = await until(service, checked);
+    expect(up).toMatchObject({ status: 'UP', status_changes: 0 });
+    expect(up.response_time_ms).toBeGreaterThan(0);
+    expect(up.status_reason).toBeUndefined();
+
+    await target.stop();
+    const down = await until(service, ({ status }) => status === 'DOWN', { clock });
+    expect(down.status_changes).toBe(1);
+    expect(down.status_reason).toMatch(/^connection refused after \d+ ms$/);
+
+    await target.startAgain();
+    const back = await until(service, ({ status }) => status === 'UP', { clock });
+    expect(back.status_changes).toBe(2);
+    expect(back.status_reason).toBeUndefined();
+    expect(Date.parse(back.status_changed_at ?? '')).toBeGreaterThan(
+      Date.parse(down.status_changed_at ?? ''),
+    );
+    const metrics = await service.metrics();
+    expect(metrics).toMatch(/askwatch_checks_total\{type="HTTP",outcome="ok"\} [1-9]/);
+    expect(metrics).toMatch(/askwatch_checks_total\{type="HTTP",outcome="connection"\} [2-9]/);
+    expect(metrics).toMatch(/askwatch_monitors 1\n/);
+  });
+
+  test('looks a second time before it goes DOWN, and one failure alone is nothing', async () => {
+    const clock = createFakeClock();
+    let failures = 1;
+    const target = await startWebTarget((_request, response) => {
+      response.statusCode = failures-- > 0 ? 500 : 200;
+      response.end();
+    });
+    const service = await startService({ clock });
+    await service.create({ name: 'Shop', check_type: 'HTTP', target: target.url });
+    await eventually(() => target.requests.length === 1);
+    await until(service, checked);
+    await clock.advance(4_900);
+    expect(target.requests).toHaveLength(1);
+    await clock.advance(200);
+    await eventually(() => target.requests.length === 2);
+    const monitor = await until(
+      service,
+      ({ last_checked_at }) => Date.parse(last_checked_at ?? '') >= clock.wallMs() - 300,
+    );
+    expect(monitor).toMatchObject({ status: 'UP', status_changes: 0 });
+  });
+
+  test('of the kinds KEYWORD and DNS is checked as well', async () => {
+    const target = await startWebTarget((_request, response) => response.end('Add to Cart'));
+    const dns = await startDnsServer(() => [['192.0.2.1']]);
+    const service = await startService();
+    const config = { interval_seconds: 5 };
+    const keyword = { check_type: 'KEYWORD', target: target.url };
+    await service.create({
+      name: 'good',
+      ...keyword,
+      config: { ...config, target_keyword: 'Cart' },
+    });
+    await service.create({
+      name: 'bad',
+      ...keyword,
+      config: { ...config, target_keyword: 'Basket' },
+    });
+    const zone = { check_type: 'DNS', target: 'shop.example' };
+    await service.create({ name: 'zone', ...zone, config: { ...config, resolver: dns.address } });
+    const statuses = await eventually(
+      async () => {
+        const list = await service.list();
+        const found = Object.fromEntries(list.map(({ name, status }) => [name, status]));
+        return list.every(checked) && found.bad === 'DOWN' ? found : undefined;
+      },
+      { withinMs: 15_000 },
+    );
+    expect(statuses).toEqual({ good: 'UP', bad: 'DOWN', zone: 'UP' });
+  });
+
+  test('at a name that has come to lead elsewhere is not checked', async () => {
+    const folder = await temporaryFolder();
+    const target = await startWebTarget();
+    const open = await startService({ folder });
+    await open.create({
+      name: 'x',
+      check_type: 'HTTP',
+      target: target.url,
+      config: { interval_seconds: 5 },
+    });
+    await until(open, checked);
+    await open.close();
+    const before = target.connections();
+    const clock = createFakeClock(Date.now());
+    const closed = await startService({ folder, allowPrivate: [], clock });
+    const down = await until(closed, ({ status }) => status === 'DOWN', { clock });
+    expect(down.status_reason).toContain('MONITOR_ALLOW_PRIVATE');
+    expect(target.connections()).toBe(before);
+  });
+});
+
+describe('a restart', () => {
+  test('keeps what is DOWN as it was: same time, same reason, same count, no flap', async () => {
+    const folder = await temporaryFolder();
+    const clock = createFakeClock();
+    const target = await startWebTarget((_request, response) => response.writeHead(503).end());
+    const first = await startService({ folder, clock });
+    const { id } = await first.create({
+      name: 'Shop',
+      check_type: 'HTTP',
+      target: target.url,
+      config: { interval_seconds: 5 },
+    });
+    const down = await until(first, ({ status }) => status === 'DOWN', { clock });
+    await first.close();
+
+    const second = await startService({ folder, clock });
+    const [atOnce] = await second.list();
+    const same = {
+      id,
+      status: 'DOWN',
+      status_changes: 1,
+      status_changed_at: down.status_changed_at,
+      status_reason: 'answered 503 Service Unavailable, expected 200-299',
+    };
+    expect(atOnce).toMatchObject(same);
+    const later = await until(
+      second,
+      ({ last_checked_at }) => (last_checked_at ?? '') > (atOnce?.last_checked_at ?? ''),
+      { clock },
+    );
+    expect(later).toMatchObject(same);
+
+    target.answerWith((_request, response) => response.end());
+    const up = await until(second, ({ status }) => status === 'UP', { clock });
+    expect(up).toMatchObject({ status_changes: 2 });
+    await second.close();
+
+    const third = await startService({ folder, clock });
+    expect((await third.list())[0]).toMatchObject({
+      status: 'UP',
+      status_changes: 2,
+      status_changed_at: up.status_changed_at,
+    });
+    await third.close();
+
+    const store = await openLowdbStore({ folder, log: recordingLog().log });
+    const journal = store.journal({ name: 'monitor-changes', schema: ChangeRecord });
+    const changes: string[] = [];
+    for await (const { number, monitor, to } of journal.read()) {
+      changes.push(`${number} ${monitor} ${to}`);
+    }
+    expect(changes).toEqual([`1 ${id} DOWN`, `2 ${id} UP`]);
+    const results: boolean[] = [];
+    const checks = store.journal({ name: 'monitor-results', schema: ResultRecord });
+    for await (const { ok } of checks.read()) results.push(ok);
+    expect(results.slice(0, 2)).toEqual([false, false]);
+    expect(results).toContain(true);
+    await store.close();
+  });
+
+  test('during a first failure goes on counting from it', async () => {
+    const folder = await temporaryFolder();
+    const clock = createFakeClock();
+    const target = await startWebTarget((_request, response) => response.writeHead(500).end());
+    const first = await startService({ folder, clock });
+    await first.create({ name: 'Shop', check_type: 'HTTP', target: target.url });
+    const failedAt = (await until(first, checked)).last_checked_at;
+    await first.close();
+    const later = createFakeClock(clock.wallMs() + 90_000);
+    const second = await startService({ folder, clock: later });
+    const down = await until(second, ({ status }) => status === 'DOWN', { clock: later });
+    expect(down.status_changed_at).toBe(failedAt);
+  });
+
+  test('looks at every monitor within its interval, and at overdue ones first', async () => {
+    const folder = await temporaryFolder();
+    const clock = createFakeClock();
+    const target = await startWebTarget();
+    const first = await startService({ folder, clock });
+    for (const path of ['a', 'b', 'c', 'd', 'e', 'f']) {
+      await first.create({ name: path, check_type: 'HTTP', target: `${target.url}/${path}` });
+    }
+    await eventually(async () => (await first.list()).every(checked));
+    await first.close();
+    target.requests.length = 0;
+    const later = createFakeClock(clock.wallMs() + 3_600_000);
+    const second = await startService({ folder, clock: later });
+    const startedMs = later.wallMs();
+    await eventually(async () => {
+      await later.advance(1_000);
+      return (await second.list()).every(
+        ({ last_checked_at }) => Date.parse(last_checked_at ?? '') >= startedMs,
+      );
+    });
+    // Real answers take a moment, in which the fake clock goes on; spread over 30 s, they do not take the whole minute.
+    const times = (await second.list()).map(({ last_checked_at }) =>
+      Date.parse(last_checked_at ?? ''),
+    );
+    expect(new Set(times).size).toBeGreaterThan(1);
+  });
+
+  test('that comes while a check is under way counts it for nothing', async () => {
+    const folder = await temporaryFolder();
+    const target = await startWebTarget(() => {});
+    const first = await startService({ folder });
+    await first.create({ name: 'slow', check_type: 'HTTP', target: target.url });
+    await eventually(() => target.requests.length === 1);
+    await first.close();
+    const second = await startService({ folder });
+    expect((await second.list())[0]).toMatchObject({ status: 'UP', last_checked_at: null });
+    expect(first.lines.filter(({ level }) => Number(level) >= 50)).toEqual([]);
+  });
+});
+
+describe('a heartbeat', () => {
+  const config = { period_seconds: 600, grace_seconds: 60 };
+  const backup = { name: 'Backup', check_type: 'HEARTBEAT', target: 'nightly-backup', config };
+
+  test('shows its push URL once, and takes GET, HEAD and POST without a key', async () => {
+    const service = await startService();
+    const created = await service.create(backup);
+    expect(created.push_url).toMatch(
+      /^http:\/\/127\.0\.0\.1:\d+\/api\/v1\/public\/push\/[\w-]{22,}$/,
+    );
+    const url = created.push_url ?? '';
+    for (const method of ['POST', 'GET', 'HEAD'] as const) {
+      const answer = await request(url, { method });
+      expect(answer.statusCode).toBe(200);
+      expect(answer.headers['x-ratelimit-limit']).toBe('120');
+      const text = await answer.body.text();
+      expect(text).toBe(method === 'HEAD' ? '' : '{"ok":true}');
+    }
+    const withBody = await request(url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: 'status=ok',
+    });
+    expect(withBody.statusCode).toBe(200);
+    const listed = JSON.stringify(await service.list());
+    expect(listed).not.toContain(url.split('/').at(-1));
+    expect(listed).toContain('"interval_seconds":600');
+    expect(JSON.stringify(service.lines)).not.toContain(url.split('/').at(-1));
+  });
+
+  test('is UP until its first ping, DOWN when a later one is missed, and UP with the next', async () => {
+    const clock = createFakeClock();
+    const service = await startService({ clock });
+    const { push_url = '' } = await service.create(backup);
+    await clock.advance(86_400_000);
+    expect((await service.list())[0]).toMatchObject({ status: 'UP', last_checked_at: null });
+
+    const ping = async () =>
+      expect((await request(push_url, { method: 'POST' })).statusCode).toBe(200);
+    await ping();
+    await clock.advance(500_000);
+    await ping();
+    await clock.advance(659_000);
+    expect((await service.list())[0]).toMatchObject({ status: 'UP', status_changes: 0 });
+    await clock.advance(2_000);
+    expect((await service.list())[0]).toMatchObject({
+      status: 'DOWN',
+      status_changes: 1,
+      status_reason: 'no ping within 10 minutes and 1 minute of grace',
+    });
+    await ping();
+    expect((await service.list())[0]).toMatchObject({ status: 'UP', status_changes: 2 });
+    await clock.advance(700_000);
+    expect((await service.list())[0]).toMatchObject({ status: 'DOWN', status_changes: 3 });
+  });
+
+  test('keeps an acknowledged ping over a restart, and gives a missed one a grace period', async () => {
+    const folder = await temporaryFolder();
+    const clock = createFakeClock();
+    const first = await startService({ folder, clock });
+    const { push_url = '' } = await first.create(backup);
+    await request(push_url, { method: 'POST' });
+    const pingedAt = new Date(clock.wallMs()).toISOString();
+    await first.close();
+
+    const soon = createFakeClock(clock.wallMs() + 100_000);
+    const second = await startService({ folder, clock: soon });
+    expect((await second.list())[0]).toMatchObject({ status: 'UP', last_checked_at: pingedAt });
+    await soon.advance(559_000);
+    expect((await second.list())[0]).toMatchObject({ status: 'UP' });
+    await second.close();
+
+    const late = createFakeClock(clock.wallMs() + 10_000_000);
+    const third = await startService({ folder, clock: late });
+    await late.advance(59_000);
+    expect((await third.list())[0]).toMatchObject({ status: 'UP' });
+    await late.advance(2_000);
+    expect((await third.list())[0]).toMatchObject({ status: 'DOWN', status_changes: 1 });
+    const token = push_url.split('/').at(-1);
+    const back = await request(`${third.url}/api/v1/public/push/${token}`, { method: 'POST' });
+    expect(back.statusCode).toBe(200);
+    expect((await third.list())[0]).toMatchObject({ status: 'UP', status_changes: 2 });
+  });
+
+  test('has a rate limit of its own', async () => {
+    const clock = createFakeClock();
+    const service = await startService({ clock });
+    const { push_url = '' } = await service.create(backup);
+    const other = await service.create(backup);
+    for (let count = 0; count < 120; count += 1) {
+      const { statusCode, body } = await request(push_url);
+      await body.dump();
+      expect(statusCode).toBe(200);
+    }
+    const refused = await request(push_url);
+    expect(refused.statusCode).toBe(429);
+    expect(refused.headers['retry-after']).toBe('60');
+    expect((await request(other.push_url ?? '')).statusCode).toBe(200);
+  });
+});

@@ -8,5 +8,7 @@ export interface Desk {
   bot: Bot;
   api: ChannelApi;
   inline: InlineConversations;
+  /** Shortest time between two edits of an answer. */
+  editIntervalMs: number;
   log: Logger;
 }

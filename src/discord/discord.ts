@@ -17,6 +17,9 @@ import { handleSlashCommand } from './slash-commands.ts';
 /** How long answers under way may still be shown after the stop. */
 const STOP_WAIT_MS = 8_000;
 
+/** Discord commonly takes five edits in five seconds a channel, and alerts need some of them. */
+const EDIT_INTERVAL_MS = 1_200;
+
 export interface DiscordOptions {
   token: string;
   /** Registers the commands in this server only, where they appear at once; else everywhere. */
@@ -25,6 +28,8 @@ export interface DiscordOptions {
   apiUrl: string;
   /** Whether the privileged intent is on: then threads of ours are followed without a mention. */
   messageContent: boolean;
+  /** Shortest time between two edits of an answer that grows; 1,200. */
+  editIntervalMs?: number;
   log: Logger;
   /** Called once when nothing can work any more, such as after the token was revoked. */
   onFatal: (error: Error) => void;
@@ -33,6 +38,7 @@ export interface DiscordOptions {
 /** Discord over its gateway. Nothing connects before `start`. */
 export async function createDiscord(options: DiscordOptions): Promise<Platform> {
   const { token, guildId, apiUrl, messageContent, onFatal } = options;
+  const { editIntervalMs = EDIT_INTERVAL_MS } = options;
   const log = options.log.child({ platform: 'discord' });
   const client = buildClient({ apiUrl, messageContent });
   const api = createChannelApi(client.rest);
@@ -50,7 +56,7 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
   }
 
   function listen(bot: Bot) {
-    const desk = { bot, api, inline: createInlineConversations(), log };
+    const desk = { bot, api, inline: createInlineConversations(), editIntervalMs, log };
     client.on(Events.InteractionCreate, (interaction) => {
       if (!stopping && interaction.isChatInputCommand()) {
         track(handleSlashCommand(desk, interaction));

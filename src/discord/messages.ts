@@ -96,7 +96,7 @@ async function show(desk: Desk, message: Message, where: Where, reply: Reply): P
 }
 
 async function answerMessage(desk: Desk, message: Message, where: Where, answer: Answer) {
-  const { api, inline, log } = desk;
+  const { api, inline, editIntervalMs, log } = desk;
   const { shown } = where;
   const thread =
     shown.in === 'thread of' ? await threadUnder(desk, message, shown, answer) : undefined;
@@ -113,6 +113,7 @@ async function answerMessage(desk: Desk, message: Message, where: Where, answer:
       answer,
       thread: key,
       outlet,
+      editIntervalMs,
       log,
       ...(inChannel ? { onMessage: (id: string) => inline.add(id, key) } : {}),
     });

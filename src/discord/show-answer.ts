@@ -13,9 +13,6 @@ const MAX_MESSAGE = 2_000;
 /** Longest piece of an answer; what is left is for the footer. */
 const MAX_PIECE = 1_900;
 
-/** Time between two edits: Discord commonly takes five in five seconds a channel, and alerts need some of them. */
-const EDIT_INTERVAL_MS = 1_200;
-
 /** "Is typing" lasts ten seconds. */
 const TYPING_INTERVAL_MS = 8_000;
 
@@ -31,11 +28,12 @@ export async function showAnswer(options: {
   answer: Answer;
   thread: string | undefined;
   outlet: Outlet;
+  editIntervalMs: number;
   log: Logger;
   /** Told of each message as soon as it is there. */
   onMessage?: (message: string) => void;
 }): Promise<void> {
-  const { answer, thread, outlet, log, onMessage } = options;
+  const { answer, thread, outlet, editIntervalMs, log, onMessage } = options;
   const controller = new AbortController();
   let outOfTime = false;
   const limit =
@@ -50,7 +48,7 @@ export async function showAnswer(options: {
   try {
     await showLive(answer.stream(thread, controller.signal), {
       limit: MAX_PIECE,
-      intervalMs: EDIT_INTERVAL_MS,
+      intervalMs: editIntervalMs,
       show(view) {
         stopTyping();
         const contents = contentsOf(view, outOfTime);

@@ -95,7 +95,8 @@ async function answerPrivately(desk: Desk, interaction: Deferred, answer: Answer
   const fillsReply = interaction.ephemeral === true;
   if (!fillsReply) await interaction.deleteReply();
   const outlet = interactionOutlet(interaction, { ephemeral: true, fillsReply });
-  await showAnswer({ answer, thread: undefined, outlet, log: desk.log });
+  const { editIntervalMs, log } = desk;
+  await showAnswer({ answer, thread: undefined, outlet, editIntervalMs, log });
 }
 
 /**
@@ -104,7 +105,7 @@ async function answerPrivately(desk: Desk, interaction: Deferred, answer: Answer
  * reaches a bot without the privileged intent. Where the bot may not, it follows as messages of the command.
  */
 async function answerOpenly(desk: Desk, interaction: Deferred, answer: Answer): Promise<void> {
-  const { api, inline, log } = desk;
+  const { api, inline, editIntervalMs, log } = desk;
   const { id: message } = await interaction.editReply({
     content: questionLine(nameOf(interaction), answer.question),
     flags: MessageFlags.SuppressEmbeds,
@@ -122,6 +123,7 @@ async function answerOpenly(desk: Desk, interaction: Deferred, answer: Answer): 
       answer,
       thread: key,
       outlet,
+      editIntervalMs,
       log,
       ...(thread === undefined ? { onMessage: (id: string) => inline.add(id, key) } : {}),
     });

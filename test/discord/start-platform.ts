@@ -31,6 +31,7 @@ export async function buildPlatform(
     ...(everywhere ? {} : { guildId: discord.guildId }),
     apiUrl: discord.api,
     messageContent: false,
+    editIntervalMs: 30,
     log,
     onFatal: (error) => fatal.push(error),
     ...given,

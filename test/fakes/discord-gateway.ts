@@ -132,6 +132,7 @@ export function createGateway(options: GatewayOptions) {
         const keeps = (session.intents & GatewayIntentBits.MessageContent) !== 0;
         const data = {
           ...wireMessage(state, message),
+          channel_type: channel?.type,
           ...(inGuild ? inGuildOf(state, message) : {}),
         };
         dispatchTo(session, t, hidden && !keeps ? { ...data, content: '', embeds: [] } : data);

@@ -1,5 +1,6 @@
 // Writes as fast as it can until it is killed, and prints each write once it is acknowledged.
 // Arguments: folder, first number.
+import { writeSync } from 'node:fs';
 import { pino } from 'pino';
 import { z } from 'zod';
 import { openLowdbStore } from '../../../dist/store/lowdb/lowdb-store.js';
@@ -14,7 +15,8 @@ const results = store.journal({ name: 'results', schema: Result });
 async function loop(name, write) {
   for (let seq = Number(from); ; seq += 1) {
     await write(seq);
-    console.log(`${name} ${seq}`);
+    // Not console.log: when the reader is slow that keeps lines in memory, which a kill takes away.
+    writeSync(1, `${name} ${seq}\n`);
   }
 }
 

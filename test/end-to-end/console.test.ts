@@ -1,0 +1,126 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { startBrowser, warnWithoutBrowser } from '../support/browser.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { startAskwatch } from './askwatch-process.ts';
+
+const started = await startBrowser();
+const browser: Browser | undefined = 'unavailable' in started ? undefined : started;
+if ('unavailable' in started) warnWithoutBrowser(started.unavailable);
+afterAll(() => browser?.close());
+
+/** Checks run every five seconds, and a change is told after the next look at the monitors. */
+const ALERT_WITHIN_MS = 40_000;
+
+/** A web server that goes away and comes back at the same address. */
+async function startTarget() {
+  let server: Server | undefined;
+  let port = 0;
+  async function up() {
+    server = createServer((_request, response) => void response.end('all is well'));
+    server.listen(port, '127.0.0.1');
+    await once(server, 'listening');
+    port = (server.address() as AddressInfo).port;
+  }
+  async function down() {
+    const closing = server;
+    server = undefined;
+    if (!closing) return;
+    closing.close();
+    closing.closeAllConnections();
+    await once(closing, 'close');
+  }
+  await up();
+  onTestFinished(down);
+  return { url: `http://127.0.0.1:${port}/`, up, down };
+}
+
+async function say(page: Page, label: string, text: string) {
+  await page.getByLabel(label).fill(text);
+  await page.getByLabel(label).press('Enter');
+}
+
+describe.skipIf(!browser)('the whole program in a real browser', () => {
+  test('ask, go on asking, watch, be alerted, be killed and go on', {
+    timeout: 180_000,
+  }, async () => {
+    if (!browser) return;
+    const target = await startTarget();
+    const dataDir = await temporaryFolder();
+    const env = { MONITOR_ALLOW_PRIVATE: '127.0.0.1/32', ALERT_POLL_SECONDS: '1' };
+    const first = await startAskwatch({ dataDir, env });
+    const context = await browser.newContext();
+    onTestFinished(() => context.close());
+    const page = await context.newPage();
+    page.setDefaultTimeout(15_000);
+    const complaints: string[] = [];
+    page.on('pageerror', (error) => complaints.push(String(error)));
+
+    await page.goto(first.url);
+    const channel = page.getByLabel('Messages', { exact: true });
+    const thread = page.getByRole('complementary', { name: 'Thread' });
+    await channel.getByRole('button', { name: '/ask why is the sky blue' }).click();
+    await page.getByLabel('Message to general').press('Enter');
+    await thread.locator('.growing').waitFor();
+    await thread.getByText('You asked: “why is the sky blue”').waitFor();
+    await thread.locator('.footer').waitFor();
+    await say(page, 'Message to the thread', 'and at night?');
+    await thread
+      .getByText('Earlier in this conversation you asked: “why is the sky blue”')
+      .waitFor();
+    await thread.locator('.footer').nth(1).waitFor();
+    await page.keyboard.press('Escape');
+
+    await say(page, 'Message to general', `/monitor add ${target.url} name="Shop" interval=5`);
+    await channel.locator('.card.good', { hasText: 'Shop' }).waitFor();
+    await say(page, 'Message to general', '/monitor list');
+    await channel.locator('tr', { hasText: 'Shop' }).locator('.status.good').waitFor();
+
+    await target.down();
+    const alerts = channel.locator('article', { hasText: /Incident [0-9a-f]{8}/ });
+    await alerts
+      .locator('.card.bad', { hasText: 'Shop is DOWN' })
+      .waitFor({ timeout: ALERT_WITHIN_MS });
+    const firstAlert = await alerts.getAttribute('data-message');
+    await target.up();
+    await page
+      .locator(`[data-message="${firstAlert}"] .card.good`, { hasText: 'Shop recovered' })
+      .waitFor({ timeout: ALERT_WITHIN_MS });
+    expect(await alerts.count()).toBe(1);
+
+    await target.down();
+    await alerts
+      .locator('.card.bad', { hasText: 'Shop is DOWN' })
+      .waitFor({ timeout: ALERT_WITHIN_MS });
+    const secondAlert = await alerts.nth(1).getAttribute('data-message');
+    await say(page, 'Message to general', '/ask what happens to an answer that is cut?');
+    await thread.locator('.growing').waitFor();
+    const before = await channel.locator('article').count();
+    await first.kill();
+    await page.getByText('Connection lost').waitFor();
+
+    const { port } = new URL(first.url);
+    const second = await startAskwatch({ dataDir, env: { ...env, PORT: port } });
+    await page.getByText('Live', { exact: true }).waitFor();
+    await thread.locator('.note', { hasText: 'Interrupted' }).waitFor();
+    await page.reload();
+    await channel.getByText('why is the sky blue').waitFor();
+    expect(await channel.locator('article').count()).toBe(before);
+    await channel
+      .locator('article', { hasText: 'why is the sky blue' })
+      .getByText('3 replies')
+      .click();
+    await thread.getByText('Earlier in this conversation').waitFor();
+
+    await target.up();
+    await page
+      .locator(`[data-message="${secondAlert}"] .card.good`, { hasText: 'Shop recovered' })
+      .waitFor({ timeout: ALERT_WITHIN_MS });
+    expect(await alerts.count()).toBe(2);
+    expect(complaints).toEqual([]);
+    expect(await second.stop()).toBe(0);
+  });
+});

@@ -133,7 +133,8 @@ export function createSchedule(options: ScheduleOptions): Schedule {
     for (let next = host.waiting.shift(); next !== undefined; next = host.waiting.shift()) {
       if (entries.get(next.id) !== next) continue;
       plan(next);
-      return;
+      // One that was moved to later while it waited leaves its place to the next.
+      if (next.dueMs <= clock.monotonicMs()) return;
     }
   }
 

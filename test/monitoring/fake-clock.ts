@@ -12,7 +12,11 @@ export interface FakeClock extends Clock {
 const settle = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /** Both clocks start at different, odd numbers, so that mixing them up shows. */
-export function createFakeClock(startWallMs = 1_800_000_000_123): FakeClock {
+export function createFakeClock(
+  startWallMs = 1_800_000_000_123,
+  /** How much later than asked for a timer comes; real ones do. */
+  latenessMs: () => number = () => 0,
+): FakeClock {
   let elapsedMs = 0;
   let sequence = 0;
   const timers: Array<{ atMs: number; sequence: number; call: () => void }> = [];
@@ -34,7 +38,7 @@ export function createFakeClock(startWallMs = 1_800_000_000_123): FakeClock {
     wallMs: () => startWallMs + elapsedMs,
     monotonicMs: () => 777.5 + elapsedMs,
     after(delayMs, call) {
-      const timer = { atMs: elapsedMs + delayMs, sequence: sequence++, call };
+      const timer = { atMs: elapsedMs + delayMs + latenessMs(), sequence: sequence++, call };
       timers.push(timer);
       return () => {
         const index = timers.indexOf(timer);

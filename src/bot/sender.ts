@@ -103,8 +103,7 @@ export function createSender(options: {
     }
     if (clock.nowMs() - topic.openedAtMs < GIVE_UP_MS) return false;
     const dead = `No platform serves ${delivery.place}.`;
-    await change(delivery.postId, (now) => ({ ...now, dead }));
-    await mourn(delivery.postId);
+    await changeOrGiveUp(delivery.postId, (now) => ({ ...now, dead }));
     return true;
   }
 
@@ -148,23 +147,25 @@ export function createSender(options: {
     const { place, failures } = work.delivery;
     const next = { nowMs: clock.nowMs(), random };
     if (failures === 0) log.warn({ err: error, place }, 'an alert was not taken');
-    await change(postId, (delivery) => afterFailure(delivery, error, next));
-    await mourn(postId);
+    await changeOrGiveUp(postId, (delivery) => afterFailure(delivery, error, next));
   }
 
-  /** Says where it can that a place was given up; silent about all others. */
-  async function mourn(postId: string) {
-    const work = workOf(state.current(), postId);
-    const why = work?.delivery.dead;
-    if (!work || why === undefined) return;
-    const { place } = work.delivery;
+  /** Stores a change that may give the place up, together with the notice of that in another place, if there is one. */
+  async function changeOrGiveUp(postId: string, make: (delivery: Delivery) => Delivery) {
+    await state.update((watching) => {
+      const changed = withDelivery(watching, postId, make);
+      const work = workOf(changed, postId);
+      const why = work?.delivery.dead;
+      if (!changed || !work || why === undefined || work.topic.kind === 'notice') return changed;
+      const { place } = work.delivery;
+      const other = alertPlaces.find((one) => placeKey(one) !== place && platformOf(one));
+      if (!other) return changed;
+      return withNotice(changed, { place, why, teller: placeKey(other), nowMs: clock.nowMs() });
+    });
+    const given = workOf(state.current(), postId)?.delivery;
+    if (given?.dead === undefined) return;
+    const { place, dead: why } = given;
     log.error({ place, why }, `an alert was given up; ${adviceFor(place)}`);
-    const other = alertPlaces.find((one) => placeKey(one) !== place && platformOf(one));
-    if (!other || work.topic.kind === 'notice') return;
-    const teller = placeKey(other);
-    await state.update(
-      (watching) => watching && withNotice(watching, { place, why, teller, nowMs: clock.nowMs() }),
-    );
     wake();
   }
 

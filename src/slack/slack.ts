@@ -66,6 +66,8 @@ export async function createSlack(options: {
     retryConfig: { retries: 0 },
     rejectRateLimitedCalls: true,
     timeout: 10_000,
+    // Calls of a channel that hangs must not hold up those of others.
+    maxRequestConcurrency: 1_000,
     logger: boltLog,
   };
   const client = new webApi.WebClient(botToken, { ...clientOptions, allowAbsoluteUrls: false });

@@ -175,6 +175,14 @@ test('asked where it cannot post, the bot says to invite it', async () => {
   expect(bot.provider.calls).toEqual([]);
 });
 
+test('a list is shown to all, also where the bot is no member', async () => {
+  const { fake } = await runSlack();
+  fake.addChannel({ id: 'C00ELSEWHERE', member: false });
+  await fake.slash('/monitor', 'list', { channel: 'C00ELSEWHERE' });
+  await eventually(() => fake.messages('C00ELSEWHERE').length === 1);
+  expect(fake.whispers('C00ELSEWHERE')).toEqual([]);
+});
+
 test('a slash command of another kind is acknowledged with a sentence', async () => {
   const { fake } = await runSlack();
   const { ms, payload } = await fake.slash('/deploy', 'now');

@@ -93,8 +93,6 @@ export async function openHistory(
     get: (id) => roots.get(id),
     async add(root) {
       const { id } = root.message;
-      const known = roots.get(id);
-      if (known) return { root: known, added: false, removed: [] };
       let added = false;
       const capped = { ...root, message: cappedMessage(root.message) };
       const stored = await update(id, (current) => {

@@ -194,8 +194,8 @@ describe('commands', () => {
     await mine.say('/monitor add');
     await eventually(() => titlesHeard(mine).length === 1);
     await mine.say('/monitor list');
-    await eventually(() => titlesHeard(other).length > 0);
-    expect(titlesHeard(other)).toHaveLength(1);
+    await eventually(() => titlesHeard(other).includes('No monitors'));
+    expect(titlesHeard(other)).toEqual(['No monitors']);
     expect(await listedAt(url)).toHaveLength(1);
   });
 
@@ -245,11 +245,13 @@ describe('posting', () => {
       attempted: false,
     };
     const first = await before.console.post(post);
+    await (await openTab(before.url)).say('/monitor list', { thread: first.thread });
     expect(await before.console.post({ ...post, attempted: true })).toEqual(first);
     await before.stop();
 
     const after = await startTestConsole({ folder });
     expect(await after.console.post({ ...post, attempted: true })).toEqual(first);
+    expect(await repliesOf(after.url, first.thread)).toHaveLength(1);
     const tab = await openTab(after.url);
     await eventually(() => tab.heard.length > 0);
     await after.console.update('general', first, card('Shop recovered'));

@@ -11,8 +11,8 @@ const ModelId = z
     'use letters, digits and . _ : / - , at most 100 characters',
   );
 
-/** Unix time, seconds, that models carry when the catalog gives none: 1 December 2026. */
-const CREATED = 1_796_083_200;
+/** Unix time, seconds, that models carry when the catalog gives none: 1 November 2026. */
+const CREATED = 1_793_491_200;
 
 const shared = {
   id: ModelId,

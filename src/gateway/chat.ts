@@ -65,8 +65,11 @@ export function addChat({
       },
       bodyLimit: BODY_LIMIT_BYTES,
       // Before the body is read: a stranger's megabytes are not worth waiting for.
-      onRequest: async (request) => {
-        meters.set(request, ledger.open(authenticate(request).id));
+      onRequest: async (request, reply) => {
+        const meter = ledger.open(authenticate(request).id);
+        meters.set(request, meter);
+        const { raw } = reply;
+        raw.once('close', () => meter.end(raw.writableFinished ? 'complete' : 'client_gone'));
       },
       errorHandler(error, request, reply) {
         const known = error instanceof UpstreamError ? error.answer : error;
@@ -88,7 +91,7 @@ export function addChat({
       const upstreams = checkChoices(body, model, routing.upstreamsOf(model));
       meter.promptEstimate = promptEstimate;
 
-      const { signal } = follow(reply, meter, underWay);
+      const { signal } = follow(reply, underWay);
       const attempts: Attempts = {
         upstreams,
         request: body,
@@ -128,16 +131,14 @@ function stopping(): UpstreamError {
   );
 }
 
-/** Ends the call when the caller is gone, and closes its meter when the answer is over. */
+/** Ends the call when the caller is gone. */
 function follow(
   { raw }: HttpReply,
-  meter: UsageMeter,
   underWay: Set<{ controller: AbortController; ended: Promise<void> }>,
 ): AbortController {
   const controller = new AbortController();
   const ended = new Promise<void>((resolve) => {
     const over = () => {
-      meter.end(raw.writableFinished ? 'complete' : 'client_gone');
       if (!raw.writableFinished) controller.abort(new ClientGoneError());
       underWay.delete(call);
       resolve();

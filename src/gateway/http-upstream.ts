@@ -20,6 +20,7 @@ export interface Patience {
 const ANSWER_LIMIT_BYTES = 16 * 1024 * 1024;
 const ERROR_LIMIT_BYTES = 64 * 1024;
 const EVENT_LIMIT_BYTES = 1024 * 1024;
+const TAIL_LIMIT_MS = 1_000;
 
 /** A model of a provider that speaks the OpenAI convention. */
 export function createHttpUpstream(options: {
@@ -82,26 +83,50 @@ export function createHttpUpstream(options: {
       const watchdog = createWatchdog(signal, () => silenceError(provider));
       watchdog.wait(patience.firstChunkMs);
       let answer: Dispatcher.ResponseData | undefined;
+      let whole = false;
       try {
         answer = await open(adapt(request, provider, model), watchdog);
         if (!String(answer.headers['content-type']).startsWith(EVENT_STREAM)) {
           throw unusableError(provider, 'is no stream');
         }
-        for await (const data of readEventData(answer.body, EVENT_LIMIT_BYTES)) {
-          if (data === STREAM_DONE) return;
+        const events = readEventData(answer.body, EVENT_LIMIT_BYTES);
+        for (;;) {
+          const { value: data, done } = await events.next();
+          if (done) throw unusableError(provider, 'ended before it was complete');
+          if (data === STREAM_DONE) {
+            whole = true;
+            void readToEnd(events, answer);
+            return;
+          }
+          // The caller's own pace is not the provider's silence.
           watchdog.pause();
           yield readChunk(data, provider);
           watchdog.wait(patience.stallMs);
         }
-        throw unusableError(provider, 'ended before it was complete');
       } catch (error) {
         throw explain(error, watchdog);
       } finally {
         watchdog.release();
-        answer?.body.destroy();
+        if (!whole) answer?.body.destroy();
       }
     },
   };
+}
+
+/** Reads what is left after the last event, so that the connection serves the next call; closes it if there is more. */
+async function readToEnd(
+  events: AsyncGenerator<string>,
+  { body }: Dispatcher.ResponseData,
+): Promise<void> {
+  const limit = setTimeout(() => body.destroy(), TAIL_LIMIT_MS);
+  try {
+    const { done } = await events.next();
+    if (!done) body.destroy();
+  } catch {
+    // The answer was whole; how its connection ends is of no matter.
+  } finally {
+    clearTimeout(limit);
+  }
 }
 
 /** The request as this provider takes it. Fields nobody here knows pass through. */

@@ -50,6 +50,10 @@ export interface UsageLedger {
   close(): Promise<void>;
 }
 
+/** Days that records are kept: a year to compare with, and some. */
+const KEPT_DAYS = 400;
+const DAY_MS = 86_400_000;
+
 /** Opens the ledger over the store's journal `gateway-usage`; without a store it only counts. */
 export function createUsageLedger(options: {
   store?: Store;
@@ -64,6 +68,16 @@ export function createUsageLedger(options: {
     'Chat requests with a valid key, by model of the catalog and how they ended.',
     ['model', 'end'],
   );
+
+  async function prune(): Promise<void> {
+    try {
+      await journal?.prune(Date.now() - KEPT_DAYS * DAY_MS);
+    } catch (error) {
+      log.error({ err: error }, 'old usage records could not be removed');
+    }
+  }
+  void prune();
+  const pruning = setInterval(() => void prune(), DAY_MS);
 
   async function write(record: UsageRecord): Promise<void> {
     try {
@@ -120,6 +134,7 @@ export function createUsageLedger(options: {
       return meter;
     },
     async close() {
+      clearInterval(pruning);
       await Promise.all(writing);
     },
   };

@@ -75,16 +75,14 @@ describe('the gateway client', () => {
   test('streams an answer and keeps the connection for the next', async () => {
     const { provider, client } = await start();
     provider.answerWith(['Blue', ' is', ' scattered', ' — Rayleigh 🌈.']);
-    for (let round = 0; round < 3; round++) {
+    for (let round = 0; round < 6; round++) {
       const { text, error } = await read(client.stream(question));
       expect(error).toBeUndefined();
       expect(text).toBe('Blue is scattered — Rayleigh 🌈.');
+      await eventually(() => provider.calls[round]?.finished);
     }
-    await eventually(() => provider.calls.every(({ finished }) => finished));
     expect(provider.calls.some(({ aborted }) => aborted)).toBe(false);
-    expect(new Set(provider.calls.map(({ headers }) => headers.connection))).toEqual(
-      new Set(['keep-alive']),
-    );
+    expect(provider.connections()).toBeLessThan(6);
   });
 
   test('reads a stream that comes one byte at a time', async () => {

@@ -67,6 +67,8 @@ export interface ModelProvider {
   apiKey: string;
   /** Every call but those to `/v1/models`, oldest first. */
   calls: ProviderCall[];
+  /** Connections that were opened to it so far. */
+  connections(): number;
   /** Method and path of what this provider does not have; a test should find it empty. */
   unhandled: string[];
   /** What the model says from now on. */
@@ -301,11 +303,16 @@ export async function startModelProvider(
     response.end();
   }
 
+  let connections = 0;
+  server.on('connection', () => {
+    connections += 1;
+  });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     apiKey,
     calls,
+    connections: () => connections,
     unhandled,
     answerWith(next, nextPace = {}) {
       script = next;

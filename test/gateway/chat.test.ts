@@ -70,7 +70,7 @@ describe('a streamed answer', () => {
           last = sent();
           since = performance.now();
         }
-        return last > 0 && performance.now() - since > 300;
+        return last > 0 && performance.now() - since > 1_000;
       },
       { withinMs: 15_000, what: 'the provider being held back' },
     );
@@ -78,6 +78,15 @@ describe('a streamed answer', () => {
     await eventually(() => sent() > last);
     socket.destroy();
     await eventually(() => openai.calls[0]?.aborted);
+  });
+
+  test('leaves the connection to the provider for the next', async () => {
+    const { post, openai } = await startWithProviders();
+    for (let round = 0; round < 6; round++) {
+      await post({ model: 'one', messages, stream: true });
+      await eventually(() => openai.calls[round]?.finished);
+    }
+    expect(openai.connections()).toBeLessThan(6);
   });
 
   test('of several callers at once stay apart', async () => {
@@ -124,6 +133,19 @@ describe('a caller that leaves', () => {
       'askwatch_gateway_requests_total{model="one",end="client_gone"} 1',
     );
   });
+});
+
+test('a caller that leaves in the middle of its request is metered once', async () => {
+  const { url, key, usage } = await startWithProviders();
+  const { hostname, port } = new URL(url);
+  const socket = connect(Number(port), hostname);
+  socket.write(
+    `POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\nContent-Type: application/json\r\nContent-Length: 500\r\nExpect: 100-continue\r\n\r\n{`,
+  );
+  // The answer 100 says that the request has arrived so far.
+  await once(socket, 'data');
+  socket.destroy();
+  expect((await usage(1)).map(({ end }) => end)).toEqual(['client_gone']);
 });
 
 describe('what is kept of a request', () => {

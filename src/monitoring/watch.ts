@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import type { Logger } from 'pino';
 import type { HeartbeatConfig } from '../contracts/monitoring.ts';
 import type { Metrics } from '../http/metrics.ts';
@@ -37,6 +38,8 @@ export function createWatch(options: {
 }): Watch {
   const { monitors, journals, check, clock, log } = options;
   const closing = new AbortController();
+  // Every check under way listens, and Node warns of more than ten.
+  setMaxListeners(0, closing.signal);
   const stored = createStoreReport(log);
   const schedule = createSchedule({
     clock,

@@ -1,5 +1,5 @@
 import { request } from 'undici';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Monitor } from '../../src/contracts/monitoring.ts';
 import { ChangeRecord, ResultRecord } from '../../src/monitoring/journals.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
@@ -136,6 +136,32 @@ describe('a monitor', () => {
     expect(down.status_reason).toContain('MONITOR_ALLOW_PRIVATE');
     expect(target.connections()).toBe(before);
   });
+});
+
+test('many checks at once stay within the caps and give no warning', async () => {
+  const warnings: string[] = [];
+  const listen = (warning: Error) => void warnings.push(warning.message);
+  process.on('warning', listen);
+  onTestFinished(() => void process.off('warning', listen));
+  let open = 0;
+  const waiting: Array<() => void> = [];
+  const target = await startWebTarget((_request, response) => {
+    open += 1;
+    waiting.push(() => response.end());
+  });
+  const service = await startService();
+  for (const host of ['a.localhost', 'b.localhost', 'c.localhost']) {
+    for (let count = 0; count < 5; count += 1) {
+      const url = `http://${host}:${target.port}/`;
+      await service.create({ name: 'x', check_type: 'HTTP', target: url });
+    }
+  }
+  await eventually(() => open === 12);
+  expect(await service.metrics()).toMatch(/askwatch_checks_in_flight 12\n/);
+  for (const answer of waiting.splice(0)) answer();
+  await eventually(() => open === 15);
+  for (const answer of waiting.splice(0)) answer();
+  expect(warnings).toEqual([]);
 });
 
 describe('a restart', () => {

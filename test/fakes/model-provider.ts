@@ -300,6 +300,8 @@ export async function startModelProvider(
     }
     if (withUsage) await send(event([], usageOf(body, chunks)));
     if (now?.kind !== 'no-done') await send('data: [DONE]\n\n');
+    // The end of the body is a packet of its own, as it often is.
+    await pause(5);
     response.end();
   }
 

@@ -1,12 +1,10 @@
-import { createHash } from 'node:crypto';
 import type { Clock } from './clock.ts';
 import { createDueHeap, type HeapItem } from './due-heap.ts';
+import { createLagWindow } from './lag-window.ts';
+import { nextOnGrid, phaseOf } from './rhythm.ts';
 
 /** Timers longer than this are cut in pieces: `setTimeout` overflows at 2^31 ms. */
 const LONGEST_SLEEP_MS = 3_600_000;
-
-/** The lag told is the largest of this time and the same time before it. */
-const LAG_WINDOW_MS = 60_000;
 
 export interface ScheduleOptions {
   clock: Clock;
@@ -212,37 +210,4 @@ function newEntry(
   times: Pick<Entry, 'intervalMs' | 'host' | 'rhythmMs' | 'onceMs'>,
 ): Entry {
   return { id, ...times, dueMs: Number.POSITIVE_INFINITY, heapIndex: -1, running: false };
-}
-
-/** Where in its interval a job's rhythm lies: even over the ids, and always the same for one id. */
-export function phaseOf(id: string, intervalMs: number): number {
-  return createHash('sha256').update(id).digest().readUInt32BE(0) % intervalMs;
-}
-
-/** The first time after `afterMs` that lies at `phaseMs` in an interval. */
-function nextOnGrid(afterMs: number, intervalMs: number, phaseMs: number): number {
-  return (Math.floor((afterMs - phaseMs) / intervalMs) + 1) * intervalMs + phaseMs;
-}
-
-function createLagWindow(clock: Clock) {
-  let windowEndMs = clock.monotonicMs() + LAG_WINDOW_MS;
-  let current = 0;
-  let previous = 0;
-  function turn() {
-    const nowMs = clock.monotonicMs();
-    if (nowMs < windowEndMs) return;
-    previous = nowMs < windowEndMs + LAG_WINDOW_MS ? current : 0;
-    current = 0;
-    windowEndMs = nowMs + LAG_WINDOW_MS;
-  }
-  return {
-    add(lagMs: number) {
-      turn();
-      current = Math.max(current, lagMs);
-    },
-    worst() {
-      turn();
-      return Math.max(current, previous);
-    },
-  };
 }

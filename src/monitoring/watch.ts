@@ -9,6 +9,7 @@ import type { MonitorJournals } from './journals.ts';
 import type { Monitors, WatchedMonitor } from './monitors.ts';
 import { createSchedule } from './schedule.ts';
 import { type CheckResult, next, secondLookAfterMs } from './state.ts';
+import { addWatchMetrics } from './watch-metrics.ts';
 
 /** After a start, every overdue monitor is looked at within this time, or within its interval if that is shorter. */
 const CATCH_UP_MS = 30_000;
@@ -162,35 +163,6 @@ export function createWatch(options: {
 function hostOf(definition: CheckedMonitor): string {
   if (definition.check_type === 'DNS') return `dns:${definition.target.toLowerCase()}`;
   return new URL(definition.target).hostname;
-}
-
-function addWatchMetrics(
-  metrics: Metrics,
-  monitors: Monitors,
-  schedule: ReturnType<typeof createSchedule>,
-) {
-  metrics.gauge('askwatch_monitors', 'Monitors there are.', () => monitors.count());
-  metrics.gauge(
-    'askwatch_monitors_down',
-    'Monitors that are DOWN.',
-    () => monitors.all().filter(({ state }) => state.status === 'DOWN').length,
-  );
-  metrics.gauge('askwatch_checks_in_flight', 'Checks under way.', () => schedule.inFlight());
-  metrics.gauge(
-    'askwatch_check_lag_seconds',
-    'How late checks started, the worst of the last one to two minutes.',
-    () => schedule.lagMs() / 1000,
-  );
-  metrics.gauge(
-    'askwatch_checks_skipped_total',
-    'Checks left out because their time had passed by a whole interval.',
-    () => schedule.missed(),
-  );
-  return metrics.counter(
-    'askwatch_checks_total',
-    'Checks done, by kind of check and how it ended.',
-    ['type', 'outcome'],
-  );
 }
 
 /** Tells the log when storing begins to fail and when it works again, not at each of thousands of checks. */

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createSchedule, phaseOf } from '../../src/monitoring/schedule.ts';
+import { phaseOf } from '../../src/monitoring/rhythm.ts';
+import { createSchedule } from '../../src/monitoring/schedule.ts';
 import { createFakeClock } from './fake-clock.ts';
 
 const long = process.env.ASKWATCH_TEST_LONG === '1';

@@ -47,6 +47,7 @@ describe('a monitor', () => {
     expect(up).toMatchObject({ status: 'UP', status_changes: 0 });
     expect(up.response_time_ms).toBeGreaterThan(0);
     expect(up.status_reason).toBeUndefined();
+    expect(target.requests[0]?.headers['user-agent']).toMatch(/^Askwatch\/\d+\.\d+\.\d+/);
 
     await target.stop();
     const down = await until(service, ({ status }) => status === 'DOWN', { clock });

@@ -113,10 +113,15 @@ async function start(settings: Settings, log: Logger, stops: Stop[], end: End): 
     const gatewayClient = createGatewayClient({
       ...(settings.gateway ?? { baseUrl: url, apiKey: keys.gateway.createTransient('bot') }),
       stallMs: askStallMs,
+      log,
     });
-    const monitoringClient = createMonitoringClient(
-      settings.monitoring ?? { baseUrl: url, apiKey: keys.monitoring.createTransient('bot') },
-    );
+    const monitoringClient = createMonitoringClient({
+      ...(settings.monitoring ?? {
+        baseUrl: url,
+        apiKey: keys.monitoring.createTransient('bot'),
+      }),
+      log,
+    });
     stops.push(() => Promise.all([gatewayClient.close(), monitoringClient.close()]));
     const bot = await createBot({
       store,

@@ -7,14 +7,14 @@ const K = 1024;
 type Tier = Record<ProviderName, string>;
 
 /*
- * Which of a provider's models stands behind a role. Names were read in the providers' model and deprecation pages on
- * 2026-11-21 (developers.openai.com/api/docs/deprecations, platform.claude.com model-deprecations,
- * ai.google.dev/gemini-api/docs/deprecations, console.groq.com/docs/deprecations, docs.x.ai, api-docs.deepseek.com);
- * aliases that move by themselves are taken where a provider has them. An operator's own catalog can name others.
+ * Which of a provider's models stands behind a role. Looked up on 2026-11-21, none of them called from here: OpenAI's and
+ * Anthropic's in their model overviews (developers.openai.com/api/docs/models, platform.claude.com/docs/models/overview),
+ * the others in deprecation pages and third-party lists. A name that a provider no longer has is passed over for the next
+ * upstream; aliases that move by themselves are taken where a provider has them. An operator's own catalog names others.
  */
 const light: Tier = {
-  openai: 'gpt-6-luna',
-  anthropic: 'claude-haiku-5-5',
+  openai: 'gpt-5.6-luna',
+  anthropic: 'claude-haiku-4-5',
   gemini: 'gemini-3.5-flash-lite',
   mistral: 'mistral-small-latest',
   groq: 'openai/gpt-oss-20b',
@@ -25,7 +25,7 @@ const light: Tier = {
 };
 const middle: Tier = {
   openai: 'gpt-5.6-terra',
-  anthropic: 'claude-sonnet-5-5',
+  anthropic: 'claude-sonnet-5',
   gemini: 'gemini-3.8-flash',
   mistral: 'mistral-medium-latest',
   groq: 'openai/gpt-oss-120b',
@@ -35,7 +35,7 @@ const middle: Tier = {
   ollama: '*',
 };
 const best: Tier = {
-  anthropic: 'claude-opus-5-5',
+  anthropic: 'claude-opus-5',
   openai: 'gpt-5.6-sol',
   gemini: 'gemini-3.8-flash',
   mistral: 'mistral-large-latest',

@@ -163,6 +163,17 @@ test('a private answer is shown to the asker only, also where the bot is no memb
   expect(fake.whispers('C00ELSEWHERE', 'U00OTHER')).toEqual([]);
 });
 
+test('a private answer longer than a response address takes is shown whole', async () => {
+  const { fake, bot } = await runSlack();
+  const paragraphs = Array.from({ length: 700 }, (_, n) => `Paragraph ${n} ${'word '.repeat(15)}`);
+  bot.provider.answerWith(paragraphs.join('\n\n'));
+  await fake.slash('/ask', 'private=true everything');
+  const all = () => fake.whispers(CHANNEL).join('\n');
+  await eventually(() => all().includes('Paragraph 699 '), { withinMs: 10_000 });
+  for (const [n] of paragraphs.entries()) expect(all()).toContain(`Paragraph ${n} `);
+  expect(fake.messages(CHANNEL)).toEqual([]);
+});
+
 test('asked where it cannot post, the bot says to invite it', async () => {
   const { fake, bot } = await runSlack();
   fake.addChannel({ id: 'C00ELSEWHERE', member: false });
@@ -195,7 +206,7 @@ describe('when Slack has trouble', () => {
   test('a limited channel waits and loses nothing, and no other channel waits for it', async () => {
     const { fake } = await runSlack();
     fake.addChannel({ id: 'C00OTHER' });
-    fake.fail('chat.postMessage', { kind: 'limited', retryAfterSeconds: 2 }, { channel: CHANNEL });
+    fake.fail('chat.postMessage', { kind: 'limited', retryAfterSeconds: 1 }, { channel: CHANNEL });
     await fake.slash('/ask', 'in the limited channel');
     await eventually(() => fake.calls.some(({ outcome }) => outcome === '429'));
     await fake.slash('/ask', 'in the other', { channel: 'C00OTHER' });
@@ -229,6 +240,14 @@ describe('when Slack has trouble', () => {
     await fake.slash('/ask', 'once at least');
     await answered(fake, CHANNEL, await threadOfAsk(fake));
     expect(fake.messages(CHANNEL)).toHaveLength(1);
+  });
+
+  test('the end of an answer is shown in the end', async () => {
+    const { fake } = await runSlack();
+    fake.fail('chat.update', { kind: 'status', status: 500 }, { times: 2 });
+    await fake.slash('/ask', 'anything');
+    const [answer] = await answered(fake, CHANNEL, await threadOfAsk(fake));
+    expect(answer).toContain('Hello from the fake provider.');
   });
 
   test('an answer whose message was deleted stops the model', async () => {

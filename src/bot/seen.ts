@@ -13,8 +13,8 @@ export interface Seen {
 const KEEP_MS = 86_400_000;
 
 /** Ids are spread over so many documents by their hash: each stays small, and none needs a clean-up of its own. */
-const BUCKETS = 64;
-const MAX_PER_BUCKET = 500;
+const BUCKETS = 256;
+const MAX_PER_BUCKET = 100;
 
 /** Gestures under way in memory; more only if platforms drop answers unread. */
 const MAX_RUNNING = 10_000;
@@ -25,7 +25,7 @@ const Bucket = z.object({
 type Bucket = z.infer<typeof Bucket>;
 
 /**
- * Remembers gestures for a day, at most 32,000 of them. One that was claimed but not finished, by a process that died,
+ * Remembers gestures for a day, at most 25,600 of them. One that was claimed but not finished, by a process that died,
  * may be claimed again.
  */
 export function createSeen(store: Store, options: { nowMs?: () => number } = {}): Seen {

@@ -27,8 +27,8 @@ export interface Sender {
   stop(): Promise<void>;
 }
 
-/** A little longer than a platform's own limit for one call. */
-const STOP_MS = 12_000;
+/** Less than the time in which the whole program stops; a post that is cut off is found again by its id. */
+const STOP_MS = 8_000;
 
 /**
  * A sender over the watch's document. Each place is served by itself, one message at a time, oldest topic first: what is

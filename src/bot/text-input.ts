@@ -8,6 +8,9 @@ export type ReadLine =
   /** No such command; `near` are those that begin with the same word, or all. */
   | { kind: 'unknown'; typed: string; near: readonly Command[] };
 
+/** Longest line that is read at all: what the longest question takes, and its inputs. */
+const MAX_LINE = 120_000;
+
 /** Longest line of a command that is read word by word; finding closing quotes costs more than its length. */
 const MAX_WORDS_LINE = 4000;
 
@@ -30,7 +33,7 @@ const CLOSING_QUOTES: Record<string, string> = {
  * Never throws. Pure.
  */
 export function readLine(line: string, commands: readonly Command[]): ReadLine {
-  const text = line.replace(WRAPPED_LINK, unwrapLink).trim().replace(/^\//, '');
+  const text = line.slice(0, MAX_LINE).replace(WRAPPED_LINK, unwrapLink).trim().replace(/^\//, '');
   const found = commands
     .map((command) => ({ command, rest: afterName(text, command.name) }))
     .filter(({ rest }) => rest !== undefined)
@@ -41,6 +44,10 @@ export function readLine(line: string, commands: readonly Command[]): ReadLine {
     return { kind: 'unknown', typed: text, near: near.length > 0 ? near : commands };
   }
   const { command, rest } = found;
+  if (line.length > MAX_LINE) {
+    const problem = `That is too long: at most ${MAX_LINE} characters in all.`;
+    return { kind: 'problem', command, problem };
+  }
   const values = command.wholeLine ? readWholeLine(rest, command) : readWords(rest, command);
   return typeof values === 'string'
     ? { kind: 'problem', command, problem: values }

@@ -6,6 +6,8 @@ import { CHANNEL, cardOf, readAnswer, startTestBot, textOf } from '../support/bo
 import { recordingLog } from '../support/recording-log.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
+const long = process.env.ASKWATCH_TEST_LONG === '1';
+
 describe('what cannot be done is said in a card', () => {
   test.each([
     ['/monitor', 'info', 'What /monitor can do'],
@@ -121,7 +123,7 @@ describe('a gesture that is delivered again', () => {
     expect((await readAnswer(again, 't1')).text).not.toBe('');
   });
 
-  test('is remembered for a day, and only so many are', async () => {
+  test('is remembered for a day', async () => {
     let nowMs = 1_800_000_000_000;
     const { log } = recordingLog();
     const store = await openLowdbStore({ folder: await temporaryFolder(), log });
@@ -134,6 +136,22 @@ describe('a gesture that is delivered again', () => {
     expect(await seen.claim('a')).toBe(true);
     await store.close();
   });
+
+  test.runIf(long)(
+    'is forgotten before its day when tens of thousands came after it',
+    async () => {
+      const { log } = recordingLog();
+      const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+      const seen = createSeen(store);
+      await seen.claim('first');
+      await seen.finish('first');
+      expect(await seen.claim('first')).toBe(false);
+      await Promise.all(Array.from({ length: 40_000 }, (_, index) => seen.claim(`later ${index}`)));
+      expect(await seen.claim('first')).toBe(true);
+      await store.close();
+    },
+    120_000,
+  );
 });
 
 describe('/monitor add', () => {

@@ -207,7 +207,7 @@ test('tells every outage exactly once and ends with the truth, whatever fails an
         expect(open).toBe((all.at(-1) ?? []).filter((status) => status === 'DOWN').length);
       }
     }),
-    { numRuns: long ? 500 : 25 },
+    { numRuns: long ? 500 : 15 },
   );
 }, 600_000);
 

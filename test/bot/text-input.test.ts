@@ -108,7 +108,7 @@ describe('a typed line', () => {
         readLine(`/monitor add ${pieces.join('')}`, commands);
         readLine(`/ask ${pieces.join('')}`, commands);
       }),
-      { numRuns: long ? 20_000 : 500 },
+      { numRuns: long ? 20_000 : 300 },
     );
   });
 
@@ -130,17 +130,17 @@ describe('a typed line', () => {
         const words = Object.entries(values).map(([name, value]) => `${name}=${quote(value)}`);
         expect(read(`/${command.name} ${words.join(' ')}`)).toEqual({ [command.name]: values });
       }),
-      { numRuns: long ? 20_000 : 500 },
+      { numRuns: long ? 20_000 : 300 },
     );
   });
 
-  test('of hostile length is read in bounded time', () => {
-    const started = performance.now();
+  // Anything worse than linear would take minutes here and fail by its time limit.
+  test('of hostile length is refused or read in bounded time', () => {
     for (const piece of ['"a ', '<https://', '<https://x|', 'model="a ', '\\"', '“']) {
-      readLine(`/ask ${piece.repeat(1_000_000 / piece.length)}`, commands);
+      readLine(`/ask ${piece.repeat(100_000 / piece.length)}`, commands);
       readLine(`/monitor add ${piece.repeat(4000 / piece.length)}`, commands);
+      expect(read(`/ask ${piece.repeat(1_000_000 / piece.length)}`)).toContain('too long');
     }
-    expect(performance.now() - started).toBeLessThan(5000);
   });
 });
 

@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import { createConversations } from '../../src/bot/conversations.ts';
+import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
+import { recordingLog } from '../support/recording-log.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const DAY_MS = 86_400_000;
+
+async function openConversations() {
+  const clock = { nowMs: 1_800_000_000_000 };
+  const { log } = recordingLog();
+  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  const conversations = createConversations(store, { nowMs: () => clock.nowMs });
+  return { clock, store, conversations };
+}
+
+test('a conversation keeps its newest turns, of which there are at most fifty', async () => {
+  const { conversations, store } = await openConversations();
+  for (let i = 1; i <= 60; i += 1) {
+    await conversations.add('k', { question: `q${i}`, answer: 'a', atMs: i });
+  }
+  const turns = await conversations.turns('k');
+  expect([turns.length, turns[0]?.question, turns.at(-1)?.question]).toEqual([50, 'q11', 'q60']);
+  await store.close();
+});
+
+test('a conversation stays under half a megabyte, and its last turn stays whole', async () => {
+  const { conversations, store } = await openConversations();
+  const answer = 'ä'.repeat(50_000);
+  for (let i = 1; i <= 8; i += 1) {
+    await conversations.add('k', { question: `q${i}`, answer, atMs: i });
+  }
+  expect((await conversations.turns('k')).map(({ question }) => question)).toEqual([
+    'q4',
+    'q5',
+    'q6',
+    'q7',
+    'q8',
+  ]);
+  const huge = { question: 'huge', answer: 'x'.repeat(600_000), atMs: 9 };
+  await conversations.add('k', huge);
+  expect(await conversations.turns('k')).toEqual([huge]);
+  await store.close();
+});
+
+test('a thread is ours from its first question on, and forgotten when it was silent for 90 days', async () => {
+  const { conversations, clock, store } = await openConversations();
+  expect(await conversations.isOpen('old')).toBe(false);
+  await conversations.open('old');
+  await conversations.open('kept');
+  expect(await conversations.isOpen('old')).toBe(true);
+  clock.nowMs += 89 * DAY_MS;
+  await conversations.add('kept', { question: 'q', answer: 'a', atMs: clock.nowMs });
+  await conversations.forgetOld();
+  expect(await conversations.isOpen('old')).toBe(true);
+  clock.nowMs += 2 * DAY_MS;
+  await conversations.forgetOld();
+  expect(await conversations.isOpen('old')).toBe(false);
+  expect(await conversations.turns('kept')).toHaveLength(1);
+  await store.close();
+});

@@ -2,10 +2,11 @@ import type { Logger } from 'pino';
 import { type LiveView, showLive } from '../bot/live-answer.ts';
 import type { Answer } from '../bot/platform.ts';
 import { splitMarkdown } from '../bot/split-markdown.ts';
+import type { Content } from './blocks.ts';
 import { readFailure } from './call-failure.ts';
 import type { Said } from './hear.ts';
 import type { Destination, Messages } from './messages.ts';
-import { ANSWER_LIMIT, type Content, renderAnswer, renderNote, renderQuestion } from './render.ts';
+import { ANSWER_LIMIT, renderAnswer, renderNote, renderQuestion } from './render-answer.ts';
 
 /** Longest private message: a markdown block holds 12,000. Source: Slack docs, "Markdown block". */
 const PRIVATE_LIMIT = 9_000;

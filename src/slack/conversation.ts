@@ -2,10 +2,12 @@ import type { Logger } from 'pino';
 import type { Bot } from '../bot/bot.ts';
 import type { Card } from '../bot/card.ts';
 import { showAnswer, type Whisper, whisperAnswer } from './answer.ts';
+import type { Content } from './blocks.ts';
 import { explainFailure, readFailure } from './call-failure.ts';
 import type { Said } from './hear.ts';
 import type { Messages } from './messages.ts';
-import { type Content, renderCard, renderNote } from './render.ts';
+import { renderNote } from './render-answer.ts';
+import { renderCard } from './render-card.ts';
 import { respond } from './response-url.ts';
 
 /** What people say, on its way to the bot and back. */

@@ -1,6 +1,6 @@
 import type { webApi } from '@slack/bolt';
+import type { Content } from './blocks.ts';
 import { readFailure } from './call-failure.ts';
-import type { Content } from './render.ts';
 import type { SendQueue } from './send-queue.ts';
 
 /** Where a message goes. */

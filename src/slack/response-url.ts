@@ -1,5 +1,5 @@
 import { webApi } from '@slack/bolt';
-import type { Content } from './render.ts';
+import type { Content } from './blocks.ts';
 
 const TIMEOUT_MS = 10_000;
 

@@ -3,7 +3,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { App, HTTPReceiver, webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
 import type { Bot } from '../bot/bot.ts';
-import { PlatformStartError } from '../bot/errors.ts';
 import type { Platform } from '../bot/platform.ts';
 import { createBoltLog } from './bolt-log.ts';
 import { deliveryError, isAccessEnded, readFailure, startError } from './call-failure.ts';
@@ -11,8 +10,9 @@ import { createConversation } from './conversation.ts';
 import type { Self } from './hear.ts';
 import { listen } from './listen.ts';
 import { createMessages } from './messages.ts';
-import { renderCard } from './render.ts';
+import { renderCard } from './render-card.ts';
 import { createSendQueue } from './send-queue.ts';
+import { signIn } from './sign-in.ts';
 import { createSocket } from './socket.ts';
 
 /** Slack, as the composition root sees it. */
@@ -117,34 +117,6 @@ export async function createSlack(options: {
     }
   }
 
-  /** Asks Slack who we are, until there is an answer. */
-  async function signIn(): Promise<Self> {
-    for (;;) {
-      const identity = await identify();
-      if ('self' in identity) return identity.self;
-      try {
-        await pause(identity.retryAfterMs, undefined, { signal: stopping.signal });
-      } catch (cause) {
-        throw new PlatformStartError('Slack was stopped before it was connected.', { cause });
-      }
-    }
-  }
-
-  async function identify(): Promise<{ self: Self } | { retryAfterMs: number }> {
-    try {
-      const { user_id: userId = '', user: name = 'Askwatch', ...more } = await client.auth.test();
-      checkScopes(more.response_metadata?.scopes ?? [], log);
-      return { self: { userId, name } };
-    } catch (error) {
-      if (error instanceof PlatformStartError) throw error;
-      const refusal = startError(error, 'SLACK_BOT_TOKEN');
-      if (refusal) throw refusal;
-      const { code, retryAfterMs = 5 * paces.retryMs } = readFailure(error);
-      log.warn({ reason: code }, 'Slack cannot be reached; trying again');
-      return { retryAfterMs };
-    }
-  }
-
   const conversation = createConversation({ messages, log, editMs: paces.editMs, checkAccess });
 
   return {
@@ -152,10 +124,15 @@ export async function createSlack(options: {
     routes: http ? [{ method: 'POST', path: '/slack/events', handle: handleHttp }] : [],
 
     async start(bot: Bot) {
-      self = await signIn();
+      self = await signIn({
+        client,
+        log,
+        retryMs: 5 * paces.retryMs,
+        signal: stopping.signal,
+      });
       listen(app, { bot, self, log, converse: (said) => conversation.take(bot, said) });
       await socket?.open();
-      state = 'started';
+      if (state === 'new') state = 'started';
     },
 
     async stop() {
@@ -197,20 +174,6 @@ export async function createSlack(options: {
     }
     http?.requestListener(request, response);
   }
-}
-
-/** What the manifest asks for. Without `chat:write` nothing works at all; the rest is missed one by one. */
-function checkScopes(granted: string[], log: Logger): void {
-  if (granted.length === 0) return;
-  const wanted = ['chat:write', 'commands', 'app_mentions:read', 'channels:history', 'im:history'];
-  const missing = wanted.filter((scope) => !granted.includes(scope));
-  const advice = 'add them under "OAuth & Permissions" and install the app again';
-  if (missing.includes('chat:write')) {
-    throw new PlatformStartError(
-      `SLACK_BOT_TOKEN: the Slack app lacks scopes (${missing.join(', ')}); ${advice}.`,
-    );
-  }
-  if (missing.length > 0) log.warn({ missing }, `the Slack app lacks scopes; ${advice}`);
 }
 
 function unreachable(): never {

@@ -4,10 +4,10 @@ import type { Card, CardPart } from '../../src/bot/card.ts';
 import {
   ANSWER_LIMIT,
   renderAnswer,
-  renderCard,
   renderNote,
   renderQuestion,
-} from '../../src/slack/render.ts';
+} from '../../src/slack/render-answer.ts';
+import { renderCard } from '../../src/slack/render-card.ts';
 import { blocksProblem, LIMITS, shownText } from '../fakes/slack-limits.ts';
 
 const HOSTILE = '<!channel> <@U1> *bold* `code` :smile: <https://evil.example|bank> & \u202e';

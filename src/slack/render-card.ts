@@ -1,20 +1,13 @@
 import type { types } from '@slack/bolt';
 import type { Card, CardPart, Fact } from '../bot/card.ts';
-import type { LiveView } from '../bot/live-answer.ts';
-import { clip, clipEscaped, harmless, plain } from './text.ts';
-
-/** What a message shows: blocks, and a text for notifications and for readers that show no blocks. */
-export interface Content {
-  text: string;
-  blocks: types.KnownBlock[];
-}
+import { type Content, context, MAX_FALLBACK, oneLine, plainText, section } from './blocks.ts';
+import { clip, clipEscaped, plain } from './text.ts';
 
 /**
  * Slack's limits, in UTF-16 units.
  * Source: Slack docs, "Block Kit" reference pages of the blocks; "chat.update", errors: `msg_too_long` above 4,000.
  */
 const MAX_HEADER = 150;
-const MAX_FALLBACK = 3_000;
 const MAX_PART = 3_000;
 const MAX_BLOCKS = 50;
 const MAX_TABLE_ROWS = 100;
@@ -22,9 +15,6 @@ const MAX_TABLE_COLUMNS = 20;
 const MAX_CELL = 200;
 /** Slack refuses messages of about 13,200 characters in blocks altogether, which no page says; this stays well below. */
 const MAX_MESSAGE = 9_000;
-
-/** Longest text of one message of an answer: an edit may hold 4,000, and escaping makes it longer. */
-export const ANSWER_LIMIT = 3_500;
 
 const TONES = { good: '🟢', bad: '🔴', warning: '🟡', info: '🔵' } as const;
 
@@ -161,61 +151,8 @@ function partText(part: CardPart): string {
   }
 }
 
-const oneLine = (text: string) => plain(text).replace(/\s+/g, ' ').trim();
-
-const plainText = (text: string) => ({ type: 'plain_text' as const, text, emoji: false });
-
-function section(elements: types.RichTextElement[]): types.RichTextBlock {
-  return { type: 'rich_text', elements: [{ type: 'rich_text_section', elements }] };
-}
-
 function preformatted(text: string): types.RichTextBlock | undefined {
   if (text === '') return undefined;
   const elements: types.RichTextText[] = [{ type: 'text', text }];
   return { type: 'rich_text', elements: [{ type: 'rich_text_preformatted', elements }] };
-}
-
-function context(text: string): types.ContextBlock {
-  return { type: 'context', elements: [plainText(clip(oneLine(text), 2_000))] };
-}
-
-/** The message that opens the thread of a question from a slash command, whose own text nobody else sees. */
-export function renderQuestion(name: string, question: string): Content {
-  const asker = clip(oneLine(name), 80) || 'Someone';
-  const text = clip(plain(question.trim()), 2_800) || '…';
-  return {
-    text: clipEscaped(`${asker} asks: ${text}`, MAX_FALLBACK),
-    blocks: [
-      section([
-        { type: 'text', text: asker, style: { bold: true } },
-        { type: 'text', text: ' asks' },
-      ]),
-      {
-        type: 'rich_text',
-        elements: [{ type: 'rich_text_quote', elements: [{ type: 'text', text }] }],
-      },
-    ],
-  };
-}
-
-/** A line of Askwatch's own that is not a card. */
-export function renderNote(text: string): Content {
-  return { text: clipEscaped(text, MAX_FALLBACK), blocks: [context(text)] };
-}
-
-/** An answer as the messages that show it: at least one, the last of which says whether it goes on. */
-export function renderAnswer({ messages, end }: LiveView): Content[] {
-  const pieces = messages.length === 0 ? [''] : messages;
-  return pieces.map((piece, index) => {
-    const last = index === pieces.length - 1;
-    const endings = end ? [end.note && `⚠️ ${end.note}`, end.footer] : ['Writing…'];
-    const lines = last ? endings.filter((line): line is string => Boolean(line?.trim())) : [];
-    const prose: types.KnownBlock[] =
-      piece === '' ? [] : [{ type: 'markdown', text: harmless(piece) }];
-    const blocks = [...prose, ...lines.map(context)];
-    return {
-      text: clipEscaped(piece || lines.join('\n') || '…', MAX_FALLBACK),
-      blocks: blocks.length === 0 ? [context('The answer is empty.')] : blocks,
-    };
-  });
 }

@@ -1,0 +1,27 @@
+import type { types } from '@slack/bolt';
+import { clip, plain } from './text.ts';
+
+/** What a message shows: blocks, and a text for notifications and for readers that show no blocks. */
+export interface Content {
+  text: string;
+  blocks: types.KnownBlock[];
+}
+
+/** Longest `text` of a message: an edit may hold 4,000. Source: Slack docs, "chat.update", error `msg_too_long`. */
+export const MAX_FALLBACK = 3_000;
+
+/** Data on one line. */
+export const oneLine = (text: string) => plain(text).replace(/\s+/g, ' ').trim();
+
+/** A text that Slack shows as it is, also `:smile:`. Source: Slack docs, "Text object". */
+export const plainText = (text: string) => ({ type: 'plain_text' as const, text, emoji: false });
+
+/** A paragraph whose elements Slack does not parse. */
+export function section(elements: types.RichTextElement[]): types.RichTextBlock {
+  return { type: 'rich_text', elements: [{ type: 'rich_text_section', elements }] };
+}
+
+/** A line of small print. */
+export function context(text: string): types.ContextBlock {
+  return { type: 'context', elements: [plainText(clip(oneLine(text), 2_000))] };
+}

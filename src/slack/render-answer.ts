@@ -1,0 +1,48 @@
+import type { types } from '@slack/bolt';
+import type { LiveView } from '../bot/live-answer.ts';
+import { type Content, context, MAX_FALLBACK, oneLine, section } from './blocks.ts';
+import { clip, clipEscaped, harmless, plain } from './text.ts';
+
+/** Longest text of one message of an answer: an edit may hold 4,000, and escaping makes it longer. */
+export const ANSWER_LIMIT = 3_500;
+
+/** The message that opens the thread of a question from a slash command, whose own text nobody else sees. */
+export function renderQuestion(name: string, question: string): Content {
+  const asker = clip(oneLine(name), 80) || 'Someone';
+  const text = clip(plain(question.trim()), 2_800) || '…';
+  return {
+    text: clipEscaped(`${asker} asks: ${text}`, MAX_FALLBACK),
+    blocks: [
+      section([
+        { type: 'text', text: asker, style: { bold: true } },
+        { type: 'text', text: ' asks' },
+      ]),
+      {
+        type: 'rich_text',
+        elements: [{ type: 'rich_text_quote', elements: [{ type: 'text', text }] }],
+      },
+    ],
+  };
+}
+
+/** A line of Askwatch's own that is not a card. */
+export function renderNote(text: string): Content {
+  return { text: clipEscaped(text, MAX_FALLBACK), blocks: [context(text)] };
+}
+
+/** An answer as the messages that show it: at least one, the last of which says whether it goes on. */
+export function renderAnswer({ messages, end }: LiveView): Content[] {
+  const pieces = messages.length === 0 ? [''] : messages;
+  return pieces.map((piece, index) => {
+    const last = index === pieces.length - 1;
+    const endings = end ? [end.note && `⚠️ ${end.note}`, end.footer] : ['Writing…'];
+    const lines = last ? endings.filter((line): line is string => Boolean(line?.trim())) : [];
+    const prose: types.KnownBlock[] =
+      piece === '' ? [] : [{ type: 'markdown', text: harmless(piece) }];
+    const blocks = [...prose, ...lines.map(context)];
+    return {
+      text: clipEscaped(piece || lines.join('\n') || '…', MAX_FALLBACK),
+      blocks: blocks.length === 0 ? [context('The answer is empty.')] : blocks,
+    };
+  });
+}

@@ -25,7 +25,7 @@ export interface Question {
 export interface Ask {
   /** The answer to come; nothing happens until it is read. */
   answer(question: Question): Answer;
-  /** Ends answers under way with a note and waits, for a bounded time, until the notes have been read. */
+  /** Gives answers under way a moment to end, cuts the others with a note, and waits until the notes have been read. */
   stop(): Promise<void>;
 }
 
@@ -37,8 +37,11 @@ const MAX_WAITING = 5;
 
 const MAX_ANSWER_CHARACTERS = 100_000;
 
-/** How long `stop` waits for platforms to read the last parts. */
-const STOP_MS = 5_000;
+/** How long answers under way may go on after `stop`; many are about to end anyway. */
+const GRACE_MS = 2_000;
+
+/** How long `stop` then waits for platforms to read the last parts. */
+const NOTES_MS = 2_000;
 
 const RESTARTING = 'Askwatch is restarting. Ask again in a moment.';
 
@@ -166,6 +169,11 @@ export function createAsk(options: {
     return `Something went wrong (log id ${logId}). Ask again.`;
   }
 
+  async function noneRunning(withinMs: number) {
+    const deadlineMs = performance.now() + withinMs;
+    while (running.size > 0 && performance.now() < deadlineMs) await pause(20);
+  }
+
   return {
     answer: (asked) => ({
       kind: 'answer',
@@ -175,9 +183,9 @@ export function createAsk(options: {
     }),
     async stop() {
       stopped = true;
+      await noneRunning(GRACE_MS);
       for (const run of running) run.cut(RESTARTING);
-      const deadlineMs = performance.now() + STOP_MS;
-      while (running.size > 0 && performance.now() < deadlineMs) await pause(20);
+      await noneRunning(NOTES_MS);
     },
   };
 }

@@ -36,7 +36,7 @@ export interface Bot {
   isConversation(place: Place, thread: string): Promise<boolean>;
   /** Starts watching and sending alerts through these platforms, which are started. */
   start(platforms: readonly Platform[]): Promise<void>;
-  /** Ends answers under way with a note, and stops watching and sending. */
+  /** Lets answers under way end or cuts them with a note, and stops watching and sending; takes at most 4 s. */
   stop(): Promise<void>;
 }
 

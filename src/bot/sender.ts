@@ -28,7 +28,7 @@ export interface Sender {
 }
 
 /** Less than the time in which the whole program stops; a post that is cut off is found again by its id. */
-const STOP_MS = 8_000;
+const STOP_MS = 4_000;
 
 /**
  * A sender over the watch's document. Each place is served by itself, one message at a time, oldest topic first: what is

@@ -197,6 +197,17 @@ test('ends answers with a note when the bot stops, those that wait too, and take
   expect(provider.calls).toHaveLength(1);
 });
 
+test('lets an answer that is about to end be whole when the bot stops', async () => {
+  const { say, provider, bot } = await startTestBot();
+  const release = provider.holdChunks();
+  const answer = readAnswer(await say('/ask one'), 't1');
+  await eventually(() => provider.calls.length === 1);
+  const stopping = bot.stop();
+  release();
+  expect((await answer).end.note).toBeUndefined();
+  await stopping;
+});
+
 test('gives the turn to the next when a platform stops reading halfway', async () => {
   const { say, provider } = await startTestBot();
   provider.answerWith(['One ', 'two']);

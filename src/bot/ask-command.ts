@@ -11,7 +11,7 @@ export const askCommand = command({
       .string()
       .max(200)
       .optional()
-      .describe('A model of /askwatch models; this channel’s default when left out'),
+      .describe('A model of /askwatch models; the default when left out'),
     private: z.boolean().optional().describe('true shows the answer only to you'),
   }),
   examples: ['/ask why is the sky blue?', '/ask private=true what does ECONNRESET mean?'],

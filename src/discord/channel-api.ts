@@ -1,4 +1,5 @@
 import {
+  type APIChannel,
   type APIMessage,
   type REST,
   type RESTPatchAPIChannelMessageJSONBody,
@@ -23,6 +24,8 @@ export interface ChannelApi {
   ): Promise<APIMessage>;
   /** The newest messages, at most 100, newest first. */
   recent(channel: string): Promise<APIMessage[]>;
+  /** The channel a thread belongs to, if it has one. */
+  parentOf(thread: string): Promise<string | undefined>;
   /** Shows "is typing" for ten seconds or until a message comes. */
   typing(channel: string): Promise<void>;
   /** Opens the thread under a message; its id is the message's. */
@@ -54,6 +57,10 @@ export function createChannelApi(rest: REST): ChannelApi {
     async recent(channel) {
       const query = new URLSearchParams({ limit: '100' });
       return (await rest.get(Routes.channelMessages(channel), { query })) as APIMessage[];
+    },
+    async parentOf(thread) {
+      const channel = (await rest.get(Routes.channel(thread))) as APIChannel;
+      return ('parent_id' in channel ? channel.parent_id : undefined) ?? undefined;
     },
     async typing(channel) {
       await rest.post(Routes.channelTyping(channel));

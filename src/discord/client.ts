@@ -173,7 +173,9 @@ export function watch(client: Client, onFatal: (error: Error) => void): void {
  */
 export async function disconnect(client: Client): Promise<void> {
   // The manager's own status stays "ready" while a shard reconnects.
-  if (client.ws.shards.some(({ status }) => status !== Status.Ready)) {
+  const isComing = ({ status }: { status: Status }) =>
+    status !== Status.Ready && status !== Status.Disconnected;
+  if (client.ws.shards.some(isComing)) {
     const back = new Promise<void>((resolve) => {
       client.once(Events.ShardReady, () => resolve());
       client.once(Events.ShardResume, () => resolve());

@@ -8,7 +8,7 @@ import { createAlerts } from './alerts.ts';
 import { createChannelApi } from './channel-api.ts';
 import { buildClient, connect, disconnect, logEvents, watch } from './client.ts';
 import { discordCommands } from './commands.ts';
-import { isRefusal, reasonOf } from './errors.ts';
+import { isRefusal, loggedError, reasonOf } from './errors.ts';
 import { createInlineConversations } from './inline-conversations.ts';
 import { handleMessage } from './messages.ts';
 import { registerCommands } from './register-commands.ts';
@@ -39,7 +39,7 @@ export interface DiscordOptions {
 export async function createDiscord(options: DiscordOptions): Promise<Platform> {
   const { token, guildId, apiUrl, messageContent, onFatal } = options;
   const { editIntervalMs = EDIT_INTERVAL_MS } = options;
-  const log = options.log.child({ platform: 'discord' });
+  const log = options.log.child({ platform: 'discord' }, { serializers: { err: loggedError } });
   const client = buildClient({ apiUrl, messageContent });
   const api = createChannelApi(client.rest);
   const alerts = createAlerts(api, () => client.user?.id ?? '');

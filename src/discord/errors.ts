@@ -59,3 +59,24 @@ export function deliveryError(error: unknown, channel: string): DeliveryError {
     cause: error,
   });
 }
+
+/**
+ * An error as it may be written down. discord.js's own errors carry the address, which holds the token of an interaction,
+ * and the body, which holds what people said.
+ */
+export function loggedError(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const { name, message, stack, cause } = error;
+  const details =
+    error instanceof DiscordAPIError || error instanceof HTTPError
+      ? { status: error.status, method: error.method }
+      : {};
+  return {
+    type: name,
+    message,
+    ...('code' in error ? { code: error.code } : {}),
+    ...details,
+    stack,
+    ...(cause === undefined ? {} : { cause: loggedError(cause) }),
+  };
+}

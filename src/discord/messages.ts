@@ -1,5 +1,6 @@
-import { type Message, MessageType, PermissionFlagsBits } from 'discord.js';
+import { type AnyThreadChannel, type Message, MessageType, PermissionFlagsBits } from 'discord.js';
 import type { Answer, Place, Reply } from '../bot/platform.ts';
+import type { ChannelApi } from './channel-api.ts';
 import type { Desk } from './desk.ts';
 import { reasonOf } from './errors.ts';
 import { openThread } from './open-thread.ts';
@@ -55,17 +56,21 @@ export async function handleMessage(desk: Desk, message: Message): Promise<void>
 }
 
 /** Without the intent such a message has no content, and there is nothing to answer. */
-async function isInConversation({ bot }: Desk, message: Message): Promise<boolean> {
-  if (!message.channel.isThread() || message.content.trim() === '') return false;
-  const channel = message.channel.parentId;
-  if (channel === null) return false;
-  return await bot.isConversation({ platform: 'discord', channel }, message.channelId);
+async function isInConversation({ bot, api }: Desk, message: Message): Promise<boolean> {
+  const { channel, channelId, content } = message;
+  if (!channel.isThread() || content.trim() === '') return false;
+  return await bot.isConversation(await placeOfThread(api, channel), channelId);
 }
 
-async function whereOf({ bot, inline }: Desk, message: Message): Promise<Where> {
+/** A thread belongs to its channel. Of one that was archived when the bot connected, discord.js knows only the id. */
+async function placeOfThread(api: ChannelApi, { id, parentId }: AnyThreadChannel): Promise<Place> {
+  return { platform: 'discord', channel: parentId ?? (await api.parentOf(id)) ?? id };
+}
+
+async function whereOf({ bot, api, inline }: Desk, message: Message): Promise<Where> {
   const { channel, channelId } = message;
   if (channel.isThread()) {
-    const place: Place = { platform: 'discord', channel: channel.parentId ?? channelId };
+    const place = await placeOfThread(api, channel);
     return { place, thread: channelId, shown: { in: 'here' } };
   }
   const place: Place = { platform: 'discord', channel: channelId };

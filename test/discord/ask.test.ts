@@ -60,17 +60,6 @@ describe('/ask in a channel', () => {
     expect(texts[0]).toMatch(/^One two three\./);
   });
 
-  test('acknowledges before the bot has done anything', async () => {
-    const { discord, provider, bot } = await start();
-    provider.failWith({ kind: 'hang-before-headers' });
-    const asked = Array.from({ length: 20 }, () => discord.slash('ask', { question: 'Anyone?' }));
-    await eventually(() => asked.every(({ acknowledged }) => acknowledged));
-    expect(Math.max(...asked.map(({ acknowledged }) => acknowledged?.afterMs ?? 9e9))).toBeLessThan(
-      3_000,
-    );
-    await bot.stop();
-  });
-
   test('cuts a long answer into messages that fit', async () => {
     const { discord, provider, answered } = await start();
     const answer = Array.from({ length: 900 }, (_, index) => `word${index}`).join(' ');
@@ -97,12 +86,13 @@ describe('/ask in a channel', () => {
 
   test('a command whose three seconds are over is dropped', async () => {
     const { discord, provider, lines } = await start();
-    discord.slash('ask', { question: 'Late' }, { createdAtMs: Date.now() - 4_000 });
+    const late = discord.slash('ask', { question: 'Late' }, { createdAtMs: Date.now() - 4_000 });
     await eventually(() =>
       lines.some(({ msg }) => msg === 'a command could not be acknowledged; dropped'),
     );
     expect(provider.calls).toHaveLength(0);
     expect(discord.messages()).toHaveLength(0);
+    expect(JSON.stringify(lines)).not.toContain(late.token);
   });
 
   test('an answer that breaks off ends with a note', async () => {
@@ -168,6 +158,21 @@ describe('going on in a thread', () => {
     await eventually(() => discord.channel(id).length === 4);
     await answered(id);
     expect(provider.calls).toHaveLength(2);
+    expect(lastAsked()).toEqual(['First', 'Hello from the fake provider.', 'Second']);
+  });
+
+  test('a thread that was archived when the bot connected is still known', async () => {
+    const { discord, answered, lastAsked, bot, platform } = await start();
+    const asked = discord.slash('ask', { question: 'First' });
+    const id = await eventually(() => asked.reply?.content && asked.reply.id);
+    await answered(id);
+    await platform.stop();
+    const channel = await discord.thread(id);
+    channel.thread_metadata = { archived: true, locked: false, auto_archive_duration: 60 };
+    await startPlatform(discord, bot);
+    discord.say('Second', { channel, mention: true });
+    await eventually(() => discord.channel(id).length === 3);
+    await answered(id);
     expect(lastAsked()).toEqual(['First', 'Hello from the fake provider.', 'Second']);
   });
 
@@ -357,7 +362,9 @@ describe('when Discord is in trouble', () => {
 });
 
 test('stopping shows the end of answers under way', async () => {
-  const { discord, bot, platform, provider, textsIn } = await start();
+  const { discord, bot, platform, provider, textsIn } = await start({
+    platform: { editIntervalMs: 600 },
+  });
   provider.answerWith(
     Array.from({ length: 1_000 }, (_, index) => `w${index} `),
     { chunkMs: 10 },

@@ -68,3 +68,13 @@ test('a status change becomes an alert in the channel, and its end changes the s
   expect(JSON.stringify(alert.embeds)).not.toMatch(/is DOWN/);
   expect(discord.channel(discord.general.id)).toHaveLength(2);
 });
+
+test('every command is acknowledged before the bot does anything', async () => {
+  const { discord, service, bot } = await start();
+  service.failWith({ kind: 'hang' });
+  const asked = Array.from({ length: 50 }, () => discord.slash('monitor list'));
+  await eventually(() => asked.every(({ acknowledged }) => acknowledged));
+  expect(asked.every(({ reply }) => (reply?.flags ?? 0) & MessageFlags.Loading)).toBe(true);
+  service.recover();
+  await bot.stop();
+});

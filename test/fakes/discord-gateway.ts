@@ -227,7 +227,7 @@ function guildOf(state: DiscordState) {
     member_count: 2,
     members: [memberOf(state, state.bot.id)],
     channels: channels.filter((channel) => !isThread(channel)),
-    threads: channels.filter(isThread),
+    threads: channels.filter((one) => isThread(one) && !one.thread_metadata?.archived),
     voice_states: [],
     presences: [],
     stage_instances: [],

@@ -61,8 +61,8 @@ export function createRoutes(options: {
     const [, guild, isCommands] =
       /^\/applications\/\d+(?:\/guilds\/(\d+))?\/(commands)$/.exec(path) ?? [];
     if (isCommands) return commandRoutes(request, guild);
-    const [, channelId = '', rest = ''] = /^\/channels\/(\d+)(\/.*)$/.exec(path) ?? [];
-    if (rest === '') return undefined;
+    const [, channelId = '', rest = ''] = /^\/channels\/(\d+)(\/.*)?$/.exec(path) ?? [];
+    if (channelId === '') return undefined;
     const channel = state.channels.get(channelId);
     if (!channel) return refuse(refusal(404, 10_003, 'Unknown Channel'));
     return channelRoutes(request, channel, rest);
@@ -97,6 +97,7 @@ export function createRoutes(options: {
     const lacks = lacksIn(channel);
     if (lacks(PermissionFlagsBits.ViewChannel))
       return refuse(refusal(403, 50_001, 'Missing Access'));
+    if (method === 'GET' && rest === '') return ok(channel);
     const forbidden = () => refuse(refusal(403, 50_013, 'Missing Permissions'));
     const writing = channel.parent_id
       ? PermissionFlagsBits.SendMessagesInThreads

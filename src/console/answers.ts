@@ -99,6 +99,9 @@ export function createAnswers(options: {
     const ending = await readTo(answer.stream(threadOf(to), cutShort.signal), (piece) => {
       text += piece;
       live.set(empty.id, messageNow());
+    }).catch((error: unknown): Ending => {
+      log.error({ err: error }, 'an answer broke its promise never to throw');
+      return { growing: false, note: UNFINISHED_NOTE };
     });
     ended.abort();
     await showing;

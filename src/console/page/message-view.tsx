@@ -40,8 +40,7 @@ export function MessageView({
         </p>
         {command !== undefined && (
           <p class="command">
-            {command.startsWith('/') ? 'used ' : 'asked '}
-            <code>{command}</code>
+            in reply to <code>{command}</code>
           </p>
         )}
         {body.kind === 'text' && <p class="typed">{body.text}</p>}

@@ -20,6 +20,7 @@ const STOP_WAIT_MS = 8_000;
 /** Discord commonly takes five edits in five seconds a channel, and alerts need some of them. */
 const EDIT_INTERVAL_MS = 1_200;
 
+/** What the platform is told at its making. */
 export interface DiscordOptions {
   token: string;
   /** Registers the commands in this server only, where they appear at once; else everywhere. */

@@ -25,7 +25,7 @@ const UNREADABLE = 'Discord does not let me read this message. Mention me in it,
  * with the privileged intent any in a conversation of ours.
  */
 export async function handleMessage(desk: Desk, message: Message): Promise<void> {
-  const { bot, api, log } = desk;
+  const { bot } = desk;
   if (message.author.bot || message.system || message.webhookId) return;
   const me = message.client.user.id;
   const mentioned = message.mentions.users.has(me);
@@ -38,10 +38,6 @@ export async function handleMessage(desk: Desk, message: Message): Promise<void>
     await sendText(desk, message, UNREADABLE);
     return;
   }
-  // Seen at once, whatever the bot has to do first; nobody waits for it.
-  api
-    .typing(message.channelId)
-    .catch((error: unknown) => log.debug({ err: error }, 'could not show typing'));
   const reply = await bot.handle({
     id: `discord:${message.id}`,
     request:

@@ -210,6 +210,28 @@ describe('a mention in a channel', () => {
     expect(JSON.stringify(help.embeds)).toContain('/ask');
   });
 
+  test('in reply to the question of a thread continues that thread, which repeats what was asked', async () => {
+    const { discord, answered, lastAsked, textsIn } = await start();
+    const asked = discord.slash('ask', { question: 'First' });
+    const question = await eventually(() => asked.reply?.content && asked.reply);
+    await answered(question.id);
+    discord.say('Second', { mention: true, replyTo: question });
+    await eventually(() => textsIn(question.id).length === 3);
+    const texts = await answered(question.id);
+    expect(texts[1]).toBe('**Alice** asked: Second');
+    expect(lastAsked()).toEqual(['First', 'Hello from the fake provider.', 'Second']);
+    expect(discord.threads()).toHaveLength(1);
+  });
+
+  test('where there are no threads is answered in the channel', async () => {
+    const { discord, answered } = await start();
+    const channel = discord.addChannel({ type: 2, name: 'voice' });
+    discord.gateway.dispatch('CHANNEL_CREATE', channel, 1);
+    discord.say('Hello?', { channel, mention: true });
+    await eventually(() => discord.channel(channel.id).length === 2);
+    expect((await answered(channel.id))[1]).toMatch(/^Hello from the fake provider/);
+  });
+
   test('a reply that Discord hides is answered by how to ask', async () => {
     const { discord, provider, answered } = await start();
     discord.deny(discord.general, 'CreatePublicThreads');

@@ -14,10 +14,11 @@ interface Session {
   sent: Array<{ op: number; t: string; s: number; d: unknown }>;
 }
 
+/** What the gateway needs of the rest of the fake. */
 export interface GatewayOptions {
   state: DiscordState;
   token(): string;
-  /** The privileged intents that are switched on for the application. */
+  /** Whether Message Content Intent is on for the application. */
   messageContentAllowed: boolean;
   url(): string;
 }

@@ -14,6 +14,7 @@ export interface RestRequest {
   status?: number;
 }
 
+/** What goes back; without a body nothing but the status. */
 export interface RestAnswer {
   status: number;
   body?: unknown;

@@ -32,6 +32,7 @@ const DEADLINE_MS = 3_000;
 const TOKEN_LIFE_MS = 15 * 60_000;
 const DEFERRED = 5;
 
+/** Everything typed so far, and the routes that answer it. */
 export type Interactions = ReturnType<typeof createInteractions>;
 
 /** Interactions and their webhooks: deadline, double acknowledgement, expiry, ephemeral replies. */

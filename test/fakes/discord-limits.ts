@@ -1,12 +1,13 @@
 import type { MessageBody } from './discord-state.ts';
 
-/** What Discord says of a body it does not take; `undefined` for a good one. Source: Discord docs, "Embed Limits", "Create Message". */
+/** What Discord says when it does not take something. */
 export interface Refusal {
   status: number;
   code: number;
   message: string;
 }
 
+/** A refusal in one line. */
 export const refusal = (status: number, code: number, message: string): Refusal => ({
   status,
   code,
@@ -20,7 +21,7 @@ const EMBED_TEXTS: Array<[path: string, max: number]> = [
   ['description', 4_096],
 ];
 
-/** Checks a message that is to be posted or edited. */
+/** What is wrong with a message that is to be posted or edited. Source: Discord docs, "Embed Limits", "Create Message". */
 export function checkMessage(body: MessageBody, kind: 'post' | 'edit'): Refusal | undefined {
   const content = body.content ?? '';
   if (content.length > 2_000) return invalid('content must be 2000 or fewer in length');
@@ -64,7 +65,7 @@ interface CommandBody {
 
 const NAME = /^[-_'\p{L}\p{N}\p{sc=Deva}\p{sc=Thai}]{1,32}$/u;
 
-/** Checks commands that are to be registered. Source: Discord docs, "Application Commands". */
+/** What is wrong with commands that are to be registered. Source: Discord docs, "Application Commands". */
 export function checkCommands(commands: CommandBody[]): Refusal | undefined {
   if (commands.length > 100) return refusal(400, 30_032, 'Maximum number of commands reached');
   for (const command of commands) {

@@ -11,6 +11,7 @@ import {
   snowflake,
 } from './discord-state.ts';
 
+/** A command as Discord keeps it. */
 export interface RegisteredCommand {
   id: string;
   name: string;
@@ -18,6 +19,7 @@ export interface RegisteredCommand {
   [key: string]: unknown;
 }
 
+/** What a test may change while the fake runs. */
 export interface RouteSettings {
   token: string;
   /** How long a nonce is remembered; "a few minutes" at Discord. */

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { ChannelType, MessageFlags, MessageType, PermissionFlagsBits } from 'discord.js';
 
+/** A person or a bot. */
 export interface FakeUser {
   id: string;
   username: string;
@@ -10,6 +11,7 @@ export interface FakeUser {
   bot: boolean;
 }
 
+/** A channel, thread or direct conversation. */
 export interface FakeChannel {
   id: string;
   type: ChannelType;
@@ -82,6 +84,7 @@ export const BOT_PERMISSIONS =
 /** The server, its channels and everything said in them. */
 export type DiscordState = ReturnType<typeof createState>;
 
+/** An empty server with nobody but the bot. */
 export function createState() {
   const users = new Map<string, FakeUser>();
   const channels = new Map<string, FakeChannel>();

@@ -14,12 +14,14 @@ import { createInteractions, type FakeInteraction } from './discord-interactions
 import { createRoutes, type RegisteredCommand } from './discord-routes.ts';
 import { createState, type FakeChannel, type FakeMessage, type FakeUser } from './discord-state.ts';
 
+/** How this Discord differs from the usual one. */
 export interface DiscordFakeOptions {
   /** Whether Message Content Intent is on for the application. */
   messageContentAllowed?: boolean;
   nonceWindowMs?: number;
 }
 
+/** The running fake: what a person does in Discord, what they see there, and what can go wrong. */
 export type DiscordFake = Awaited<ReturnType<typeof startDiscord>>;
 
 /**

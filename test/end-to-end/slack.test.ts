@@ -96,7 +96,7 @@ test('ask, go on asking, add a monitor, list it, and be told when it goes down a
   expect(slack.messages(CHANNEL)).toHaveLength(known + 1);
 
   expect(await askwatch.stop()).toBe(0);
-  expect(slack.sockets()).toBe(0);
+  await waitFor(() => slack.sockets() === 0);
   expect(askwatch.output()).not.toMatch(/xoxb-\w|xapp-\w|\/response\//);
   expectNoBreach(slack);
 }, 90_000);
@@ -220,7 +220,7 @@ test('SIGTERM in mid-answer leaves a note where it cut, and exits with 0 within 
   expect(answer).toMatch(/^word/);
   expect(answer).toContain('⚠️');
   expect(answer).not.toContain('Writing…');
-  expect(slack.sockets()).toBe(0);
+  await waitFor(() => slack.sockets() === 0);
 }, 60_000);
 
 test.each([

@@ -90,8 +90,10 @@ export function createSendQueue({ paceMs }: { paceMs: number }): SendQueue {
       const giveUpAtMs = performance.now() + PATIENCE_MS;
       const repeats = repeatable ? [...REPEAT_AFTER_MS] : [];
       for (;;) {
-        const leftMs = limitedForMs(key);
-        if (leftMs > 0) await wait(leftMs);
+        // Again, since a timer may fire a little early and a limit be set anew meanwhile.
+        for (let leftMs = limitedForMs(key); leftMs > 0; leftMs = limitedForMs(key)) {
+          await wait(Math.ceil(leftMs));
+        }
         try {
           return await attempt(key, run);
         } catch (error) {

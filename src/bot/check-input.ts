@@ -42,7 +42,7 @@ function typedValue(field: Field, value: unknown): unknown {
 }
 
 function sentence(field: Field, value: unknown, issue: z.core.$ZodIssue): string {
-  const name = `\`${field.name}\``;
+  const name = `“${field.name}”`;
   if (value === undefined) return `${name} is missing: ${field.description}`;
   const not = `, not “${shown(value)}”.`;
   if (field.kind === 'integer') return `${name} must be a whole number${range(field)}${not}`;

@@ -80,7 +80,7 @@ function readWholeLine(rest: string, command: Command): Record<string, string> |
     const word = wordAt(rest, at);
     const field = word && fieldNamed(fields, word.key);
     if (!word || !field) break;
-    if (values[field.name] !== undefined) return `\`${field.name}\` is given twice.`;
+    if (values[field.name] !== undefined) return `“${field.name}” is given twice.`;
     values[field.name] = word.text;
     at = word.end;
   }
@@ -88,7 +88,7 @@ function readWholeLine(rest: string, command: Command): Record<string, string> |
   const main = fields.find(({ required }) => required);
   if (text === '' || !main) return values;
   if (values[main.name] !== undefined) {
-    return `\`${main.name}\` is given, and there are more words after it.`;
+    return `“${main.name}” is given, and there are more words after it.`;
   }
   const whole = wordAt(text, 0);
   return {
@@ -111,10 +111,10 @@ function readWords(rest: string, command: Command): Record<string, string> | str
     }
     const field = fieldNamed(fields, word.key);
     if (!field) {
-      const known = fields.map(({ name }) => `\`${name}\``).join(', ');
-      return `There is no input \`${word.key}\`${known ? `, only ${known}` : ''}. Put quotes around a word that has a = in it.`;
+      const known = fields.map(({ name }) => `“${name}”`).join(', ');
+      return `There is no input “${word.key}”${known ? `, only ${known}` : ''}. Put quotes around a word that has a = in it.`;
     }
-    if (values[field.name] !== undefined) return `\`${field.name}\` is given twice.`;
+    if (values[field.name] !== undefined) return `“${field.name}” is given twice.`;
     values[field.name] = word.text;
   }
   for (const { name, required } of fields) {

@@ -21,7 +21,7 @@ const CHANNELS = ['general'];
 const PERSON: Person = { id: 'local', name: 'You' };
 
 /** How long `stop` waits for answers under way before it cuts them. */
-const ANSWER_GRACE_MS = 5_000;
+const ANSWER_GRACE_MS = 3_000;
 
 /** The web console as a chat platform. */
 export interface Console extends Platform {

@@ -15,7 +15,7 @@ import { registerCommands } from './register-commands.ts';
 import { handleSlashCommand } from './slash-commands.ts';
 
 /** How long answers under way may still be shown after the stop. */
-const STOP_WAIT_MS = 8_000;
+const STOP_WAIT_MS = 3_000;
 
 /** Discord commonly takes five edits in five seconds a channel, and alerts need some of them. */
 const EDIT_INTERVAL_MS = 1_200;

@@ -34,7 +34,7 @@ const TIMES: GatewayTimes = {
   firstChunkMs: 180_000,
   stallMs: 90_000,
   pingMs: 15_000,
-  graceMs: 3_000,
+  graceMs: 2_000,
 };
 
 const CONNECTIONS_PER_PROVIDER = 256;

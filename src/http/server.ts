@@ -68,7 +68,7 @@ const READY_DEADLINE_MS = 3_000;
  */
 export async function createServer(options: { log: Logger; version: string }): Promise<ServerKit> {
   const server: HttpServer = fastify({
-    loggerInstance: options.log as FastifyBaseLogger,
+    loggerInstance: ownLog(options.log) as FastifyBaseLogger,
     // One line an answer comes from the hook below; Fastify's own two lines would say it twice.
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: BODY_LIMIT_BYTES,
@@ -168,6 +168,11 @@ export async function createServer(options: { log: Logger; version: string }): P
       await server.close();
     },
   };
+}
+
+/** Fastify tells at `info` where it listens, which the program tells people in its own words. */
+function ownLog(log: Logger): Logger {
+  return log.child({}, { level: log.level === 'info' ? 'warn' : log.level });
 }
 
 /**

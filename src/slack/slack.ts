@@ -41,7 +41,7 @@ export interface Paces {
 const PACES: Paces = { editMs: 1_200, alertMs: 1_000, retryMs: 1_000 };
 
 /** How long a stop waits for answers under way to be shown. */
-const DRAIN_MS = 8_000;
+const DRAIN_MS = 3_000;
 
 /**
  * Slack, not connected yet: over Socket Mode with an app token, over HTTP with a signing secret.

@@ -76,12 +76,12 @@ describe('a typed line', () => {
   });
 
   test.each([
-    ['/monitor add https://example.com intervall=30', '`intervall`'],
-    ['/monitor add https://example.com name=a name=b', '`name` is given twice.'],
+    ['/monitor add https://example.com intervall=30', '“intervall”'],
+    ['/monitor add https://example.com name=a name=b', '“name” is given twice.'],
     ['/monitor add https://example.com name=Shop more words', '“more words”'],
     ['/askwatch help me', '“me”'],
-    ['/ask model=a model=b why?', '`model` is given twice.'],
-    ['/ask question=a why?', '`question` is given'],
+    ['/ask model=a model=b why?', '“model” is given twice.'],
+    ['/ask question=a why?', '“question” is given'],
     [`/monitor add ${'x'.repeat(4001)}`, 'too long'],
   ])('says what is unclear: %s', (line, problem) => {
     expect(read(line)).toContain(problem);
@@ -173,18 +173,18 @@ describe('the input of a command', () => {
   });
 
   test.each([
-    [{}, '`target` is missing: What to check'],
+    [{}, '“target” is missing: What to check'],
     [
       { target: 'x', interval: 'soon' },
-      '`interval` must be a whole number from 5 to 86400, not “soon”.',
+      '“interval” must be a whole number from 5 to 86400, not “soon”.',
     ],
-    [{ target: 'x', interval: '1' }, '`interval` must be a whole number from 5 to 86400, not “1”.'],
+    [{ target: 'x', interval: '1' }, '“interval” must be a whole number from 5 to 86400, not “1”.'],
     [{ target: 'x', interval: '1e9' }, 'not “1e9”'],
     [
       { target: 'x', type: 'PING' },
-      '`type` must be one of HTTP, KEYWORD, DNS, HEARTBEAT, not “PING”.',
+      '“type” must be one of HTTP, KEYWORD, DNS, HEARTBEAT, not “PING”.',
     ],
-    [{ target: 'x', name: 'n'.repeat(201) }, '`name` is too long: at most 200 characters.'],
+    [{ target: 'x', name: 'n'.repeat(201) }, '“name” is too long: at most 200 characters.'],
   ])('%j is refused in a sentence', (values, sentence) => {
     const checked = checkInput(add, values);
     expect(checked).toMatchObject({ ok: false });

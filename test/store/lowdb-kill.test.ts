@@ -34,7 +34,8 @@ async function killRepeatedly(kills: number): Promise<number> {
     child.kill('SIGKILL');
     await child.exit;
     acknowledged += child.lines.length;
-    for (const [name, seq] of acknowledgedIn(child.lines)) last.set(name, seq);
+    const acknowledgedNow = acknowledgedIn(child.lines);
+    for (const [name, seq] of acknowledgedNow) last.set(name, seq);
 
     const { log, lines } = recordingLog();
     const store = await openLowdbStore({ folder, log });
@@ -53,11 +54,13 @@ async function killRepeatedly(kills: number): Promise<number> {
       }
       const removed = (await collection.get('removed'))?.seq;
       const told = last.get('removed');
-      if (told !== undefined) {
-        const under = told + 1;
-        // Either the acknowledged state, or that of the write that was under way.
-        expect([told % 2 ? undefined : told, under % 2 ? undefined : under]).toContain(removed);
-      }
+      const toldNow = acknowledgedNow.get('removed');
+      const under = toldNow === undefined ? from : toldNow + 1;
+      const stateAfter = (seq: number) => (seq % 2 ? undefined : seq);
+      // Either the acknowledged state, or that of the write that was under way.
+      expect([told === undefined ? undefined : stateAfter(told), stateAfter(under)]).toContain(
+        removed,
+      );
       expect((await collection.list()).length).toBe(present + (removed === undefined ? 0 : 1));
 
       const read = new Map([

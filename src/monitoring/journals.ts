@@ -2,8 +2,13 @@ import { z } from 'zod';
 import type { Store } from '../store/store.ts';
 import { type CheckResult, Outcome, type StatusChange } from './state.ts';
 
+const DAY_MS = 86_400_000;
+
 /** How long results of checks are kept. */
-const RESULTS_KEPT_MS = 7 * 86_400_000;
+const RESULTS_KEPT_MS = 7 * DAY_MS;
+
+/** How long changes of status are kept: a year and a bit, so that a year can be looked back on. */
+const CHANGES_KEPT_MS = 400 * DAY_MS;
 
 /** One check: when it ended and how. */
 export const ResultRecord = z.object({
@@ -34,7 +39,7 @@ export interface MonitorJournals {
   addResult(monitor: string, atMs: number, result: CheckResult): Promise<void>;
   /** A change may stand here twice after a crash; its `number` tells. */
   addChange(monitor: string, change: StatusChange): Promise<void>;
-  /** Removes results that are older than seven days; changes stay. */
+  /** Removes results that are older than seven days, and changes that are older than 400. */
   prune(nowMs: number): Promise<void>;
 }
 
@@ -45,6 +50,9 @@ export function openMonitorJournals(store: Store): MonitorJournals {
   return {
     addResult: (monitor, atMs, result) => results.append({ atMs, monitor, ...result }),
     addChange: (monitor, change) => changes.append({ monitor, ...change }),
-    prune: (nowMs) => results.prune(nowMs - RESULTS_KEPT_MS),
+    async prune(nowMs) {
+      await results.prune(nowMs - RESULTS_KEPT_MS);
+      await changes.prune(nowMs - CHANGES_KEPT_MS);
+    },
   };
 }

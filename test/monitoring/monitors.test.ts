@@ -125,7 +125,7 @@ describe('what a check found', () => {
   });
 });
 
-test('results are kept for seven days, changes for good', async () => {
+test('results are kept for seven days, changes for 400', async () => {
   const { log } = recordingLog();
   const folder = await temporaryFolder();
   const store = await openLowdbStore({ folder, log });
@@ -136,7 +136,9 @@ test('results are kept for seven days, changes for good', async () => {
     await journals.addResult(`mon_${days}`, daysAgo(days), days === 0 ? failed : passed);
   }
   const change = { sinceMs: 1, from: 'UP', to: 'DOWN', number: 1 } as const;
-  await journals.addChange('mon_1', { atMs: daysAgo(30), ...change });
+  for (const days of [402, 398]) {
+    await journals.addChange(`mon_${days}`, { atMs: daysAgo(days), ...change });
+  }
   await journals.prune(nowMs);
   await store.close();
 
@@ -146,6 +148,8 @@ test('results are kept for seven days, changes for good', async () => {
   const kept = await all(results.read());
   expect(kept.map(({ monitor }) => monitor)).toEqual(['mon_6', 'mon_0']);
   expect(kept.at(-1)).toEqual({ atMs: nowMs, monitor: 'mon_0', ...failed });
-  expect(await all(changes.read())).toEqual([{ atMs: daysAgo(30), monitor: 'mon_1', ...change }]);
+  expect(await all(changes.read())).toEqual([
+    { atMs: daysAgo(398), monitor: 'mon_398', ...change },
+  ]);
   await again.close();
 });

@@ -6,7 +6,8 @@ export interface Banner {
   version: string;
   seconds: number;
   url: string;
-  consoleOn: boolean;
+  /** Why the console is not there; undefined when it is. */
+  consoleOff: string | undefined;
   /** Who answers questions. */
   models: { provider: string; description?: string };
   watching: string;
@@ -27,7 +28,7 @@ function overview({ version, seconds, url, ...banner }: Banner): string[] {
   return [
     `Askwatch ${version} is ready after ${seconds.toFixed(1)} s.`,
     '',
-    `  Console     ${banner.consoleOn ? url : 'off'}`,
+    `  Console     ${banner.consoleOff === undefined ? url : `off: ${banner.consoleOff}`}`,
     `  Models      ${banner.models.description ?? banner.models.provider}`,
     `  Monitors    ${banner.watching}`,
     `  Slack       ${banner.slack ? 'connected' : notConfigured('Slack')}`,

@@ -99,8 +99,8 @@ async function start(settings: Settings, log: Logger, stops: Stop[], end: End): 
   if (monitoring) stops.push(() => monitoring.close());
 
   const platforms = runs('bot') ? await createPlatforms(settings, kit, log, end) : [];
-  const consoleOn = runs('console') && isLoopback(settings.host);
-  if (consoleOn) {
+  const consoleOff = whyConsoleIsOff(settings);
+  if (consoleOff === undefined) {
     const messages = store.collection(consoleCollection);
     platforms.push(await createConsole({ kit, messages, log }));
   }
@@ -142,7 +142,7 @@ async function start(settings: Settings, log: Logger, stops: Stop[], end: End): 
     // The clock of `performance` starts with the process.
     seconds: performance.now() / 1000,
     url,
-    consoleOn,
+    consoleOff,
     models: gateway?.answering() ?? { provider: settings.gateway?.baseUrl ?? 'none' },
     watching: monitoring ? 'the embedded service' : (settings.monitoring?.baseUrl ?? 'nothing'),
     dataDir: settings.dataDir,
@@ -156,6 +156,13 @@ async function start(settings: Settings, log: Logger, stops: Stop[], end: End): 
     }
   }
   printBanner(banner);
+}
+
+function whyConsoleIsOff({ roles, host }: Settings): string | undefined {
+  if (!roles.has('console')) return 'not in ASKWATCH_ROLES';
+  return isLoopback(host)
+    ? undefined
+    : 'it has no login yet, so it opens only where HOST is this machine';
 }
 
 /**

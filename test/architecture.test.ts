@@ -100,6 +100,20 @@ describe('the import table', () => {
     expect(astray).toEqual([]);
   });
 
+  test('the program loads a chat library only when its platform is configured', () => {
+    const reached = new Set(['main.ts']);
+    for (const file of reached) {
+      const text = readFileSync(SRC + file, 'utf8');
+      const values = text.replace(/^\s*(?:import|export)\s+type\b[^;]*;/gm, '');
+      const loaded = importsOf(values.replace(/\bimport\s*\(/g, 'later('));
+      for (const specifier of loaded.filter((one) => one.startsWith('.'))) {
+        reached.add(new URL(specifier, `file:///${file}`).pathname.slice(1));
+      }
+    }
+    expect([...reached].filter((file) => roomOf(file) === 'bot')).not.toEqual([]);
+    expect([...reached].filter((file) => ['slack', 'discord'].includes(roomOf(file)))).toEqual([]);
+  });
+
   test('the folders are two levels deep, but for the page and the engines of the store', () => {
     const deep = files.filter((file) => file.split('/').length > 2);
     expect(

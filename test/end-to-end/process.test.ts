@@ -131,6 +131,18 @@ test('after kill -9 it starts again on the same data', async () => {
   expect((await models(second.url, first.keys.gateway ?? '')).status).toBe(200);
 });
 
+test('beyond this machine it serves both services, and the console stays off and says why', async () => {
+  const askwatch = await startAskwatch({
+    dataDir: await temporaryFolder(),
+    env: { HOST: '0.0.0.0' },
+  });
+  expect(askwatch.output()).toMatch(/Console +off: .*login/);
+  const local = `http://127.0.0.1:${new URL(askwatch.url).port}`;
+  expect((await fetch(local)).status).toBe(404);
+  expect((await models(local, askwatch.keys.gateway ?? '')).status).toBe(200);
+  expect(await askwatch.stop()).toBe(0);
+});
+
 test('roles: the gateway alone serves models and nothing else', async () => {
   const gateway = await startAskwatch({
     dataDir: await temporaryFolder(),

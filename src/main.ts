@@ -37,10 +37,12 @@ async function run(): Promise<void> {
     const end = endOnce(stops, log);
     process.once('SIGTERM', () => void end());
     process.once('SIGINT', () => void end());
-    process.once('unhandledRejection', (error) => {
-      log.fatal({ err: error }, 'a promise was rejected and nobody listened');
-      void end(error);
-    });
+    for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
+      process.on(event, (error: unknown) => {
+        log.fatal({ err: error }, event);
+        void end(error);
+      });
+    }
     await start(settings, log, stops, end).catch(end);
   } catch (error) {
     process.stderr.write(`${startupSentence(error)}\n`);

@@ -61,6 +61,7 @@ export function addChat({
       schema: {
         body: ChatRequest,
         summary: 'Create a reply for a conversation',
+        security: [{ bearer: [] }],
         tags: ['gateway'],
       },
       bodyLimit: BODY_LIMIT_BYTES,

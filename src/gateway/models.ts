@@ -24,6 +24,7 @@ export function addModels(options: {
     {
       schema: {
         summary: 'List the models',
+        security: [{ bearer: [] }],
         tags: ['gateway'],
         response: { 200: ModelList },
       },
@@ -37,6 +38,7 @@ export function addModels(options: {
     {
       schema: {
         summary: 'Show one model',
+        security: [{ bearer: [] }],
         tags: ['gateway'],
         params: z.object({ id: z.string() }),
         response: { 200: Model },

@@ -118,7 +118,16 @@ export async function createServer(options: { log: Logger; version: string }): P
   const metrics = addMetrics(server);
 
   await server.register(swagger, {
-    openapi: { info: { title: 'Askwatch', version: options.version } },
+    openapi: {
+      info: { title: 'Askwatch', version: options.version },
+      // What the routes' `security` names.
+      components: {
+        securitySchemes: {
+          bearer: { type: 'http', scheme: 'bearer' },
+          apiKey: { type: 'apiKey', name: 'X-API-Key', in: 'header' },
+        },
+      },
+    },
     transform: jsonSchemaTransform,
   });
   server.get('/openapi.json', { schema: { hide: true } }, () => server.swagger());

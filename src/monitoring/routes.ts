@@ -71,6 +71,7 @@ function addMonitorRoutes(
     {
       schema: {
         summary: 'List all active monitors with their live statuses',
+        security: [{ apiKey: [] }, { bearer: [] }],
         response: { 200: MonitorList, '4xx': ErrorBody },
       },
     },
@@ -85,6 +86,7 @@ function addMonitorRoutes(
     {
       schema: {
         summary: 'Create a monitor',
+        security: [{ apiKey: [] }, { bearer: [] }],
         body: MonitorCreate,
         response: { 201: MonitorCreated, '4xx': ErrorBody, 503: ErrorBody },
       },

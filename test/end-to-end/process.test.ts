@@ -54,8 +54,11 @@ describe('a start without any setting', () => {
       'askwatch_http_request',
     );
     const openapi = (await (await fetch(`${askwatch.url}/openapi.json`)).json()) as {
-      paths: object;
+      paths: Record<string, Record<string, { security?: object[] }>>;
     };
+    expect(openapi.paths['/v1/models']?.get?.security).toEqual([{ bearer: [] }]);
+    expect(openapi.paths['/api/v1/public/monitors']?.post?.security).toHaveLength(2);
+    expect(openapi.paths['/api/v1/public/push/{token}']?.post?.security).toBeUndefined();
     expect(Object.keys(openapi.paths).sort()).toEqual([
       '/api/v1/public/monitors',
       '/api/v1/public/push/{token}',

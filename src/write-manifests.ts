@@ -2,9 +2,9 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { type Command, usageOf } from './bot/command.ts';
 import { commands } from './bot/commands.ts';
-import { variables } from './config.ts';
 import { discordCommands } from './discord/commands.ts';
 import { slackManifest } from './slack/manifest.ts';
+import { variables } from './variables.ts';
 
 /** The repository's root, whether this runs as source or from `dist/`. */
 const ROOT = new URL('../', import.meta.url);

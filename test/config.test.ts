@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { isLoopback, readSettings, SettingsError, variables } from '../src/config.ts';
+import { isLoopback, readSettings, SettingsError } from '../src/config.ts';
+import { variables } from '../src/variables.ts';
 
 function problemsOf(env: Record<string, string>): string {
   try {

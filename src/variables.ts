@@ -1,0 +1,259 @@
+import ipaddr from 'ipaddr.js';
+import { z } from 'zod';
+import { type Place, parsePlace } from './bot/platform.ts';
+
+/** The parts of the program that can run by themselves, in the order they start. */
+export const ROLES = ['gateway', 'monitoring', 'bot', 'console'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** One environment variable: what it is for, what stands in its place when it is not set, and its check. */
+interface Variable<T> {
+  group: string;
+  about: string;
+  /** The default as a person reads it; empty when there is none. */
+  shown: string;
+  secret?: true;
+  schema: z.ZodType<T, string | undefined>;
+}
+
+function variable<T>(declared: Variable<T>): Variable<T> {
+  return declared;
+}
+
+const text = () => z.string().optional();
+
+function secret(group: string, about: string, schema = text()) {
+  return variable({ group, about, shown: '', secret: true, schema });
+}
+
+function startingWith(prefix: string, where: string) {
+  return z
+    .string()
+    .startsWith(prefix, `must start with ${prefix}; copy it from ${where}`)
+    .optional();
+}
+
+function address(fallback: string) {
+  return httpUrl().default(fallback);
+}
+
+function httpUrl() {
+  return z
+    .url({ protocol: /^https?$/, error: 'must be an address such as https://api.example.com' })
+    .transform((url) => url.replace(/\/+$/, ''));
+}
+
+function wholeNumber(min: number, max: number, fallback: number) {
+  return z
+    .string()
+    .regex(/^\d+$/, `must be a whole number from ${min} to ${max}`)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, `must be from ${min} to ${max}`)
+    .default(fallback);
+}
+
+function commaList() {
+  return z.string().transform((list) =>
+    list
+      .split(',')
+      .map((item) => item.trim())
+      .filter((item) => item !== ''),
+  );
+}
+
+const trueOrFalse = z
+  .enum(['true', 'false'], { error: 'must be true or false' })
+  .transform((value) => value === 'true');
+
+const places = commaList()
+  .transform((items, context): Place[] =>
+    items.flatMap((item) => {
+      const place = parsePlace(item);
+      if (place) return [place];
+      context.addIssue(
+        `'${item}' must look like slack:C0123456789, discord:123 or console:general`,
+      );
+      return [];
+    }),
+  )
+  .prefault('');
+
+const cidrs = commaList()
+  .refine(
+    (items) => items.every((item) => ipaddr.isValidCIDR(item)),
+    'must be address ranges such as 127.0.0.1/32,10.0.0.0/8,::1/128',
+  )
+  .prefault('');
+
+const roles = commaList()
+  .refine(
+    (items): items is Role[] =>
+      items.length > 0 && items.every((item) => (ROLES as readonly string[]).includes(item)),
+    `must name one or more of ${ROLES.join(', ')}`,
+  )
+  .prefault(ROLES.join(','));
+
+const providerKey = (name: string) => secret('Models', `answers with ${name}`);
+
+/** Every setting, in the order of the README. No other file reads the environment. */
+export const variables = {
+  SLACK_BOT_TOKEN: secret(
+    'Slack',
+    'bot token of the Slack app',
+    startingWith('xoxb-', 'your app at api.slack.com/apps, "OAuth & Permissions"'),
+  ),
+  SLACK_APP_TOKEN: secret(
+    'Slack',
+    'app-level token with connections:write: Slack over Socket Mode',
+    startingWith('xapp-', 'your app at api.slack.com/apps, "Basic Information"'),
+  ),
+  SLACK_SIGNING_SECRET: secret(
+    'Slack',
+    'instead of the app token: Slack over HTTP, at `POST /slack/events` on `PORT`',
+  ),
+  SLACK_API_URL: variable({
+    group: 'Slack',
+    about: 'another Slack address, such as GovSlack',
+    shown: 'https://slack.com/api/',
+    schema: address('https://slack.com/api'),
+  }),
+  DISCORD_TOKEN: secret('Discord', 'bot token of the Discord application'),
+  DISCORD_GUILD_ID: variable({
+    group: 'Discord',
+    about: 'a server where commands appear at once; without it they are global',
+    shown: '',
+    schema: z
+      .string()
+      .regex(/^\d{17,20}$/, 'must be the server id, 17 to 20 digits')
+      .optional(),
+  }),
+  DISCORD_API_URL: variable({
+    group: 'Discord',
+    about: 'another Discord-compatible address or a proxy',
+    shown: 'https://discord.com/api',
+    schema: address('https://discord.com/api'),
+  }),
+  DISCORD_MESSAGE_CONTENT: variable({
+    group: 'Discord',
+    about: '`true` if that privileged intent is on: follow threads without a mention',
+    shown: 'false',
+    schema: trueOrFalse.prefault('false'),
+  }),
+  GATEWAY_BASE_URL: variable({
+    group: 'Services',
+    about: 'a model gateway elsewhere',
+    shown: 'the embedded one',
+    schema: httpUrl().optional(),
+  }),
+  GATEWAY_API_KEY: secret('Services', 'its key'),
+  MONITORING_BASE_URL: variable({
+    group: 'Services',
+    about: 'a monitoring service elsewhere',
+    shown: 'the embedded one',
+    schema: httpUrl().optional(),
+  }),
+  MONITORING_API_KEY: secret('Services', 'its key'),
+  ASK_MODEL: variable({
+    group: 'Asking',
+    about: 'model of `/ask` when none is named',
+    shown: 'the first text model of the catalog',
+    schema: text(),
+  }),
+  ASK_SYSTEM_PROMPT: variable({
+    group: 'Asking',
+    about: 'what the model is told before every conversation',
+    shown: '',
+    schema: text(),
+  }),
+  ASK_STALL_SECONDS: variable({
+    group: 'Asking',
+    about: 'an answer with no new text for so long is ended with a note',
+    shown: '60',
+    schema: wholeNumber(1, 600, 60),
+  }),
+  ALERT_CHANNELS: variable({
+    group: 'Alerts',
+    about: 'channels that hear every alert: `slack:C0123,discord:4567`',
+    shown: '',
+    schema: places,
+  }),
+  ALERT_POLL_SECONDS: variable({
+    group: 'Alerts',
+    about: 'seconds between two looks at the monitors',
+    shown: '15; 5 with the embedded service',
+    schema: wholeNumber(1, 3600, 0),
+  }),
+  OPENAI_API_KEY: providerKey('OpenAI'),
+  OPENAI_BASE_URL: variable({
+    group: 'Models',
+    about: 'another address that speaks the OpenAI API',
+    shown: 'https://api.openai.com/v1',
+    schema: httpUrl().optional(),
+  }),
+  ANTHROPIC_API_KEY: providerKey('Anthropic'),
+  GEMINI_API_KEY: providerKey('Google Gemini'),
+  MISTRAL_API_KEY: providerKey('Mistral'),
+  GROQ_API_KEY: providerKey('Groq'),
+  XAI_API_KEY: providerKey('xAI'),
+  DEEPSEEK_API_KEY: providerKey('DeepSeek'),
+  OPENROUTER_API_KEY: providerKey('OpenRouter'),
+  OLLAMA_BASE_URL: variable({
+    group: 'Models',
+    about: 'a running Ollama; on its usual port it is found by itself',
+    shown: 'http://127.0.0.1:11434',
+    schema: httpUrl().optional(),
+  }),
+  ASKWATCH_CATALOG: variable({
+    group: 'Models',
+    about: 'a catalog file of your own',
+    shown: 'the shipped one',
+    schema: text(),
+  }),
+  MONITOR_ALLOW_PRIVATE: variable({
+    group: 'Monitoring',
+    about:
+      'address ranges that checks may reach besides public addresses: `127.0.0.1/32,10.0.0.0/8`',
+    shown: 'none',
+    schema: cidrs,
+  }),
+  DATA_DIR: variable({
+    group: 'Program',
+    about: 'folder of the state',
+    shown: './data',
+    schema: z.string().default('./data'),
+  }),
+  DATABASE_URL: secret(
+    'Program',
+    'PostgreSQL instead of `DATA_DIR`; not in this version, which stops when it is set',
+  ),
+  ASKWATCH_ROLES: variable({
+    group: 'Program',
+    about: 'which parts run in this process',
+    shown: ROLES.join(','),
+    schema: roles,
+  }),
+  HOST: variable({
+    group: 'Program',
+    about:
+      'address to listen on; beyond this machine the console stays off, as it has no login yet',
+    shown: '127.0.0.1',
+    schema: z.string().default('127.0.0.1'),
+  }),
+  PORT: variable({
+    group: 'Program',
+    about:
+      'one listener for both services, console, `/healthz`, `/readyz`, `/metrics`; 0 takes a free one',
+    shown: '3000',
+    schema: wholeNumber(0, 65_535, 3000),
+  }),
+  LOG_LEVEL: variable({
+    group: 'Program',
+    about: 'trace, debug, info, warn, error or silent',
+    shown: 'info',
+    schema: z
+      .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'], {
+        error: 'must be trace, debug, info, warn, error or silent',
+      })
+      .default('info'),
+  }),
+};

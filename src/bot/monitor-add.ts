@@ -10,6 +10,7 @@ import type { Call } from './bot.ts';
 import type { Card } from './card.ts';
 import { command } from './command.ts';
 import { CommandError } from './errors.ts';
+import { lookWords } from './status.ts';
 import { inWords } from './words.ts';
 
 const RecordType = DnsConfig.shape.record_type.unwrap();
@@ -132,7 +133,7 @@ function createdCard(created: MonitorCreated, heard: string): Card {
   const every =
     interval_seconds === undefined
       ? []
-      : [{ label: 'Checked every', value: inWords(interval_seconds * 1000) }];
+      : [{ label: lookWords(created).every, value: inWords(interval_seconds * 1000) }];
   return {
     tone: 'good',
     title: `Now watching ${name}`,

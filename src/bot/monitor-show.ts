@@ -4,7 +4,7 @@ import type { Card, Fact } from './card.ts';
 import { matches } from './channels.ts';
 import { command } from './command.ts';
 import { CommandError } from './errors.ts';
-import { isDown, isUp } from './status.ts';
+import { isDown, isUp, lookWords } from './status.ts';
 import { inWords, shortened } from './words.ts';
 
 const MAX_NAMED = 10;
@@ -60,8 +60,8 @@ function monitorCard(monitor: Monitor): Card {
           { label: 'Kind', value: check_type },
           ...moment('Since', monitor.status_changed_at),
           ...(monitor.status_reason ? [{ label: 'Cause', value: monitor.status_reason }] : []),
-          { label: 'Checked every', value: inWords(interval_seconds * 1000) },
-          ...moment('Last check', monitor.last_checked_at),
+          { label: lookWords(monitor).every, value: inWords(interval_seconds * 1000) },
+          ...moment(lookWords(monitor).last, monitor.last_checked_at),
           ...(typeof monitor.response_time_ms === 'number'
             ? [{ label: 'Response time', value: `${Math.round(monitor.response_time_ms)} ms` }]
             : []),

@@ -5,3 +5,9 @@
  */
 export const isUp = ({ status }: { status: string }) => status.toUpperCase() === 'UP';
 export const isDown = ({ status }: { status: string }) => status.toUpperCase() === 'DOWN';
+
+/** What happens to a monitor at its interval: we check it, or its job pings us. */
+export const lookWords = ({ check_type }: { check_type: string }) =>
+  check_type === 'HEARTBEAT'
+    ? { every: 'Pinged every', last: 'Last ping' }
+    : { every: 'Checked every', last: 'Last check' };

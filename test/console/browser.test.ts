@@ -1,12 +1,15 @@
 import { randomUUID } from 'node:crypto';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { Card } from '../../src/bot/card.ts';
 import { startMonitoringService } from '../fakes/monitoring-service.ts';
 import { startBrowser, warnWithoutBrowser } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { startBreakableProxy } from './breakable-proxy.ts';
 import { openTab, startTestConsole, type TestConsole } from './test-console.ts';
+
+// A browser on a busy machine can be slow; nothing here is about how slow.
+vi.setConfig({ testTimeout: 150_000 });
 
 const started = await startBrowser();
 const browser: Browser | undefined = 'unavailable' in started ? undefined : started;
@@ -37,7 +40,7 @@ async function openPage(
   });
   onTestFinished(() => context.close());
   const page = await context.newPage();
-  page.setDefaultTimeout(15_000);
+  page.setDefaultTimeout(60_000);
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(String(error)));
   page.on('console', (message) => {
@@ -69,14 +72,15 @@ describe.skipIf(!browser)('in the browser', () => {
   test('a question opens its thread, the answer streams in, and a follow-up is understood', async () => {
     const running = await startTestConsole();
     const { page, complaints } = await openPage(running);
-    running.provider.answerWith('The **sky** scatters blue.', { chunkMs: 30 });
-    const release = running.provider.holdChunks();
+    running.provider.answerWith(['The **sky** ', 'scatters ', 'blue.']);
+    const begin = running.provider.holdChunks();
     await say(page, '/ask why is the sky blue');
     await thread(page).getByText('Askwatch is thinking').waitFor();
     await messages(page).getByText('Askwatch is writing…').waitFor();
-    release();
-    await thread(page).locator('.growing').waitFor();
-    await thread(page).locator('strong', { hasText: 'sky' }).waitFor();
+    const goOn = running.provider.holdChunks(1);
+    begin();
+    await thread(page).locator('.growing strong', { hasText: 'sky' }).waitFor();
+    goOn();
     await thread(page).locator('.markdown:not(.growing)', { hasText: 'scatters blue.' }).waitFor();
     await thread(page).locator('.footer', { hasText: 'test-model' }).waitFor();
     await messages(page).getByText('1 reply').waitFor();

@@ -13,7 +13,7 @@ if ('unavailable' in started) warnWithoutBrowser(started.unavailable);
 afterAll(() => browser?.close());
 
 /** Checks run every five seconds, and a change is told after the next look at the monitors. */
-const ALERT_WITHIN_MS = 40_000;
+const ALERT_WITHIN_MS = 60_000;
 
 /** A web server that goes away and comes back at the same address. */
 async function startTarget() {
@@ -45,7 +45,7 @@ async function say(page: Page, label: string, text: string) {
 
 describe.skipIf(!browser)('the whole program in a real browser', () => {
   test('ask, go on asking, watch, be alerted, be killed and go on', {
-    timeout: 180_000,
+    timeout: 400_000,
   }, async () => {
     if (!browser) return;
     const target = await startTarget();
@@ -55,7 +55,7 @@ describe.skipIf(!browser)('the whole program in a real browser', () => {
     const context = await browser.newContext();
     onTestFinished(() => context.close());
     const page = await context.newPage();
-    page.setDefaultTimeout(15_000);
+    page.setDefaultTimeout(45_000);
     const complaints: string[] = [];
     page.on('pageerror', (error) => complaints.push(String(error)));
 

@@ -76,8 +76,8 @@ export interface ModelProvider {
   /** What goes wrong from now on, the next `times` calls or until `recover`. */
   failWith(fault: Fault, times?: number): void;
   recover(): void;
-  /** Holds back every chunk from now on until the returned function is called. */
-  holdChunks(): () => void;
+  /** Holds back every chunk from now on, or those of a stream after so many, until the returned function is called. */
+  holdChunks(after?: number): () => void;
   close(): Promise<void>;
 }
 
@@ -109,6 +109,7 @@ export async function startModelProvider(
   let pace: Pace = {};
   let fault: { what: Fault; left: number } | undefined;
   let hold: Promise<void> = Promise.resolve();
+  let holdAfter = 0;
 
   const server = createServer(async (request, response) => {
     const path = request.url?.split('?')[0] ?? '';
@@ -265,7 +266,7 @@ export async function startModelProvider(
     let sent = 0;
     for (const content of said) {
       if (now && 'afterChunks' in now && sent === now.afterChunks) break;
-      await hold;
+      if (sent >= holdAfter) await hold;
       if (pace.chunkMs) await pause(pace.chunkMs);
       if (response.destroyed) return;
       for (const index of indexes) await send(event([choice(index, { content })]));
@@ -326,8 +327,9 @@ export async function startModelProvider(
     recover() {
       fault = undefined;
     },
-    holdChunks() {
+    holdChunks(after = 0) {
       let release = () => {};
+      holdAfter = after;
       hold = new Promise((resolve) => {
         release = resolve;
       });

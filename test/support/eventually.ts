@@ -9,7 +9,7 @@ export async function eventually<T>(
   condition: () => T | Promise<T>,
   options: { withinMs?: number; what?: string } = {},
 ): Promise<Exclude<Awaited<T>, false | 0 | '' | null | undefined>> {
-  const { withinMs = 5_000, what = condition.toString() } = options;
+  const { withinMs = 15_000, what = condition.toString() } = options;
   const deadlineMs = performance.now() + withinMs;
   for (;;) {
     let failure: unknown;

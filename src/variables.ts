@@ -162,7 +162,7 @@ export const variables = {
   ASK_SYSTEM_PROMPT: variable({
     group: 'Asking',
     about: 'what the model is told before every conversation',
-    shown: '',
+    shown: 'a short one of its own',
     schema: text(),
   }),
   ASK_STALL_SECONDS: variable({

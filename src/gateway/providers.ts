@@ -55,7 +55,7 @@ const plain = {
   dropFromMessages: [],
 } as const;
 
-/** Sources: the providers' own pages on OpenAI compatibility, autumn 2026. */
+/** As pages on each provider's OpenAI compatibility described it in autumn 2026; none was called from here. */
 const TRAITS: Record<ProviderName, ProviderTraits> = {
   openai: {
     ...plain,

@@ -268,8 +268,11 @@ test('keeps every promise whatever the jobs, their run times and the caps', asyn
           expect(times.length).toBeLessThanOrEqual(elapsedMs / (intervalSeconds * 1000) + 2);
           expect(times.length).toBeGreaterThan(0);
         });
-        // With room for all, each run starts on time: the error does not grow.
-        if (maxInFlight > jobs.length && maxPerHost > jobs.length && sleeps.length === 0) {
+        // With room for all, each run starts on time: the error does not grow. The second look may come half an
+        // interval after the first, and waits for a first one that takes longer than that.
+        const isShort = jobs.every(({ takesShare }) => takesShare < 0.5);
+        const hasRoom = maxInFlight > jobs.length && maxPerHost > jobs.length;
+        if (isShort && hasRoom && sleeps.length === 0) {
           expect(schedule.lagMs()).toBeLessThan(2);
         }
       },

@@ -11,7 +11,8 @@ import { spawnAskwatch, startAskwatch } from './askwatch-process.ts';
 const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 
 async function runCli(dataDir: string, ...args: string[]) {
-  return await promisify(execFile)(process.execPath, [CLI, ...args], {
+  // As npx runs it: by itself, so it has to be executable.
+  return await promisify(execFile)(CLI, args, {
     cwd: dataDir,
     env: { PATH: process.env.PATH ?? '', DATA_DIR: `${dataDir}/data` },
   }).then(

@@ -1,4 +1,4 @@
-import { readdir, stat, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
@@ -151,4 +151,20 @@ test('documents that no longer fit in memory are read again from their files', a
   expect(listed.map(({ document }) => document.text.slice(0, 7)).sort()).toEqual(
     Array.from({ length: 10 }, (_, n) => `again ${n}`),
   );
+});
+
+test('a journal is written as it was by the first version, and what that wrote is read', async () => {
+  const folder = await temporaryFolder();
+  const line =
+    '{"sum":"085f2716da97c46d","record":{"atMs":1795176000000,"value":"héllo \\ud800 \\"\\\\\\n"}}\n';
+  const record = { atMs: Date.UTC(2026, 10, 20, 12), value: 'héllo \ud800 "\\\n' };
+  const file = join(folder, 'results', '2026-11-20.ndjson');
+  await mkdir(join(folder, 'results'));
+  await writeFile(file, line);
+  const store = await openAt(folder);
+  const schema = z.object({ atMs: z.number(), value: z.string() });
+  const journal = store.journal({ name: 'results', schema });
+  for await (const read of journal.read()) expect(read).toEqual(record);
+  await journal.append(record);
+  expect(await readFile(file, 'utf8')).toBe(line + line);
 });

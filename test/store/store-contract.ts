@@ -321,6 +321,21 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
       expect((await all(journal)).map(({ value }) => value)).toEqual(['good']);
     });
 
+    test('refuses a record that fits now and would not fit when it is read', async () => {
+      const journal = (await open()).store.journal({
+        name: 'odd',
+        schema: z.object({
+          atMs: z.number(),
+          when: z.date().optional(),
+          list: z.array(z.int().optional()).optional(),
+        }),
+      });
+      await expect(journal.append({ atMs: NOON_MS, when: new Date(0) })).rejects.toThrow('when');
+      await expect(journal.append({ atMs: NOON_MS, list: [undefined] })).rejects.toThrow('list');
+      await journal.append({ atMs: NOON_MS, when: undefined, list: [1] });
+      expect(await all(journal)).toEqual([{ atMs: NOON_MS, list: [1] }]);
+    });
+
     test('can be left in the middle of reading', async () => {
       const journal = (await open()).store.journal(results);
       await Promise.all(

@@ -5,17 +5,23 @@ import { FILE_MODE, makeFolder, syncFolder } from './files.ts';
 
 const NEWLINE = 0x0a;
 const CHUNK_BYTES = 64 * 1024;
+const DAY_MS = 86_400_000;
 const DAY_FILE = /^(\d{4}-\d{2}-\d{2})\.ndjson$/;
 
 /** The last moment whose day has a name of four, two and two digits. */
 const LAST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
+
+/** The day asked for last: records come in order of time, and making a date costs as much as checking a record. */
+let last = { day: -1, name: '' };
 
 /** The UTC day of a Unix time in milliseconds, as in `2026-12-01`; days in this form sort by time. */
 export function dayOf(atMs: number): string {
   if (!(atMs >= 0 && atMs <= LAST_MS)) {
     throw new RangeError(`A record's atMs is Unix time in milliseconds, and ${atMs} is none.`);
   }
-  return new Date(atMs).toISOString().slice(0, 10);
+  const day = Math.floor(atMs / DAY_MS);
+  if (day !== last.day) last = { day, name: new Date(atMs).toISOString().slice(0, 10) };
+  return last.name;
 }
 
 /** The file of one day. */

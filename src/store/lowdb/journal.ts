@@ -4,7 +4,7 @@ import type { Journal, JournalDeclaration, JournalRecord } from '../store.ts';
 import { type AppendFile, dayOf, dayOfName, dayPath, openAppendFile } from './day-file.ts';
 import { isMissing, namesIn, removeIfThere, syncFolder } from './files.ts';
 import { inOrder, linesOf } from './lines.ts';
-import { seal, unseal } from './sealed-json.ts';
+import { sealText, unseal } from './sealed-json.ts';
 
 /** Longer records are refused, and longer lines skipped. */
 const MAX_LINE_BYTES = 1024 * 1024;
@@ -163,8 +163,10 @@ function batchesOf(all: Waiting[]): Array<{ day: string; records: Waiting[] }> {
 
 /** The line of a record. Throws when what a reader would find there does not fit the schema. */
 function encode<T extends JournalRecord>(declaration: JournalDeclaration<T>, record: T): string {
-  const line = seal({ record });
-  declaration.schema.parse(Line.parse(unseal(line)).record);
+  const text = JSON.stringify({ record });
+  // Of the text, not of the record: what JSON leaves out or turns into null would be found missing only when it is read.
+  declaration.schema.parse((JSON.parse(text) as { record?: unknown }).record);
+  const line = sealText(text);
   if (Buffer.byteLength(line) > MAX_LINE_BYTES) {
     throw new RangeError(`A record of '${declaration.name}' is larger than a journal takes.`);
   }

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 
 /** 64 bits of SHA-256: against bad disks, not against people. */
 const SUM_LENGTH = 16;
@@ -6,7 +6,11 @@ const HEAD = /^\{"sum":"([0-9a-f]{16})",/;
 
 /** An object as one line of JSON whose first field, `sum`, is a checksum over all the rest. */
 export function seal(content: object): string {
-  const text = JSON.stringify(content);
+  return sealText(JSON.stringify(content));
+}
+
+/** As `seal`, of the JSON of an object that has a field at least. */
+export function sealText(text: string): string {
   return `{"sum":"${sumOf(text)}",${text.slice(1)}`;
 }
 
@@ -23,5 +27,5 @@ export function unseal(text: string): unknown {
 }
 
 function sumOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, SUM_LENGTH);
+  return hash('sha256', text, 'hex').slice(0, SUM_LENGTH);
 }

@@ -39,6 +39,7 @@ export const ErrorCode = {
   bodyTooLarge: 'request_too_large',
   unsupportedMediaType: 'unsupported_media_type',
   rateLimited: 'rate_limit_exceeded',
+  insufficientQuota: 'insufficient_quota',
   targetNotAllowed: 'target_not_allowed',
   limitReached: 'limit_reached',
   unavailable: 'service_unavailable',

@@ -4,6 +4,23 @@ import { z } from 'zod';
 export const GatewayPath = {
   models: '/v1/models',
   chatCompletions: '/v1/chat/completions',
+  /** Our choice: an addition, see `UsageReport`. */
+  usage: '/v1/usage',
+} as const;
+
+/**
+ * The headers that tell a caller the limits by the minute of its key, and what is left of them.
+ * Our choice: the contract leaves limits open ("not shown"); these are the names and forms that clients of the convention
+ * read. The reset is the time until all is free again, such as `12ms`, `8.64s` or `6m0s`. A limit that the key does not
+ * have has no headers. Source: OpenAI API reference, "Rate limits", "Rate limits in headers".
+ */
+export const LimitHeader = {
+  limitRequests: 'x-ratelimit-limit-requests',
+  remainingRequests: 'x-ratelimit-remaining-requests',
+  resetRequests: 'x-ratelimit-reset-requests',
+  limitTokens: 'x-ratelimit-limit-tokens',
+  remainingTokens: 'x-ratelimit-remaining-tokens',
+  resetTokens: 'x-ratelimit-reset-tokens',
 } as const;
 
 /**
@@ -44,7 +61,12 @@ export type Model = z.infer<typeof Model>;
 export const ModelList = z.object({ object: z.literal('list'), data: z.array(Model) });
 export type ModelList = z.infer<typeof ModelList>;
 
-export const Role = z.enum(['user', 'assistant', 'system']);
+/**
+ * Who speaks.
+ * Our choice: beside the contract's three, `developer`, which newer clients send for `system`, and `tool`, with which they
+ * hand back what a tool said. What a provider does not take of them it refuses itself.
+ */
+export const Role = z.enum(['user', 'assistant', 'system', 'developer', 'tool']);
 
 /**
  * One part of a message that is more than text.
@@ -59,25 +81,63 @@ export const ContentPart = z.discriminatedUnion('type', [
   }),
 ]);
 
-export const ChatMessage = z.looseObject({
-  role: Role,
-  content: z.union([z.string(), z.array(ContentPart).min(1)]),
-});
+/**
+ * A list that complains of its first bad item only: of a million bad ones, each complaint costs more than the item.
+ * Items are checked, not copied.
+ */
+function listOf<Item extends z.ZodType>(item: Item): z.ZodArray<Item> {
+  const list = z.array(z.unknown()).check(({ value, issues }) => {
+    for (const [at, input] of value.entries()) {
+      const { error } = item.safeParse(input);
+      if (!error) continue;
+      const told = error.issues.map((issue) => ({ ...issue, path: [at, ...issue.path], input }));
+      issues.push(...(told as z.core.$ZodRawIssue[]));
+      return;
+    }
+  });
+  const { $schema: _, ...items } = z.toJSONSchema(item, { io: 'input' });
+  return list.meta({ items }) as z.ZodType as z.ZodArray<Item>;
+}
+
+/** What the assistant's turn can be without content. Source: OpenAI API reference, assistant message, `content`. */
+const INSTEAD_OF_CONTENT = ['tool_calls', 'function_call', 'refusal', 'audio'];
+
+/**
+ * One turn of a conversation.
+ * Our choice: `content` may be null or absent where the assistant only calls tools or refuses, as clients send such turns
+ * back. Fields not named here, such as `name`, `tool_calls` and `tool_call_id`, pass through.
+ */
+export const ChatMessage = z
+  .looseObject({
+    role: Role,
+    content: z.union([z.string(), listOf(ContentPart).min(1)]).nullish(),
+  })
+  .check(({ value, issues }) => {
+    if (value.content != null) return;
+    if (value.role === 'assistant' && INSTEAD_OF_CONTENT.some((field) => value[field] != null))
+      return;
+    const message = 'expected string or array';
+    issues.push({ code: 'custom', message, path: ['content'], input: value.content });
+  });
 export type ChatMessage = z.infer<typeof ChatMessage>;
 
 /** `null` means absent for every optional field: widely used clients send it. */
 const optional = <T extends z.ZodType>(schema: T) => schema.nullish();
 
+const replyTokens = optional(z.int().min(1));
+
 /**
  * The body of POST /v1/chat/completions. Source: gateway contract, parameter table.
- * Our choice: `stop` takes up to four sequences and `n` up to 128, as the convention does; `stream_options` is honoured;
- * fields not named here pass through to the provider untouched.
+ * Our choice: `top_p` is 0 to 1; `stop` takes up to four sequences, none of them empty, and an empty list is none; `n` goes
+ * up to 128, as the convention does; `max_completion_tokens` is the newer name of `max_tokens`; `stream_options` is
+ * honoured; fields not named here pass through to the provider untouched.
  */
 export const ChatRequest = z.looseObject({
   model: z.string().min(1),
-  messages: z.array(ChatMessage).min(1),
+  messages: listOf(ChatMessage).min(1),
   temperature: optional(z.number().min(0).max(2)),
-  max_tokens: optional(z.int().min(1)),
+  max_tokens: replyTokens,
+  max_completion_tokens: replyTokens,
   top_p: optional(z.number().min(0).max(1)),
   n: optional(z.int().min(1).max(128)),
   stream: optional(z.boolean()),
@@ -97,7 +157,7 @@ export type Usage = z.infer<typeof Usage>;
 
 /**
  * Why generation ended. The contract shows `stop` and leaves the set open.
- * Our choice: `stop`, `length` and `content_filter` are what we give; a reader keeps any other text as it is.
+ * Our choice: `stop`, `length`, `content_filter` and `tool_calls` are what we give; a reader keeps any other text as it is.
  */
 export const FinishReason = z.string();
 
@@ -107,7 +167,7 @@ export const ChatCompletion = z.looseObject({
   object: z.literal('chat.completion'),
   created: z.int(),
   model: z.string(),
-  choices: z.array(
+  choices: listOf(
     z.looseObject({
       index: z.int().nonnegative(),
       message: z.looseObject({ role: z.literal('assistant'), content: z.string().nullable() }),
@@ -124,7 +184,7 @@ export const ChatCompletionChunk = z.looseObject({
   object: z.literal('chat.completion.chunk'),
   created: z.int(),
   model: z.string(),
-  choices: z.array(
+  choices: listOf(
     z.looseObject({
       index: z.int().nonnegative(),
       delta: z.looseObject({
@@ -137,3 +197,53 @@ export const ChatCompletionChunk = z.looseObject({
   usage: Usage.nullish(),
 });
 export type ChatCompletionChunk = z.infer<typeof ChatCompletionChunk>;
+
+const limit = z.int().nonnegative().optional();
+
+/** Limits of a key by their names on the wire; one that is absent is none. */
+const Limits = z.object({
+  requests_per_minute: limit,
+  tokens_per_minute: limit,
+  tokens_per_day: limit,
+  tokens_per_month: limit,
+});
+
+/** Days that `GET /v1/usage` looks back when the caller does not say, and at most. */
+export const USAGE_DAYS = { default: 30, max: 400 } as const;
+
+/**
+ * The answer to GET /v1/usage: what the caller's own key has used.
+ * Our choice: the contract shows usage per key only in the account area ("Authentication" 5), with no field; this lets the
+ * holder of a key see the same, and nobody else's. Days are those of the UTC calendar, oldest first; a day and model without
+ * requests has no entry.
+ */
+export const UsageReport = z.object({
+  object: z.literal('usage'),
+  key: z.object({ id: z.string(), name: z.string() }),
+  from: z.iso.date(),
+  to: z.iso.date(),
+  limits: Limits,
+  /** What could be used now, of each limit. */
+  remaining: Limits,
+  data: z.array(
+    z.object({
+      date: z.iso.date(),
+      /** `unknown` for requests that named no model of the catalog. */
+      model: z.string(),
+      requests: z.int(),
+      /** How the requests ended. */
+      ends: z.object({
+        complete: z.int(),
+        client_gone: z.int(),
+        upstream_error: z.int(),
+        refused: z.int(),
+      }),
+      prompt_tokens: z.int(),
+      completion_tokens: z.int(),
+      total_tokens: z.int(),
+      /** Requests whose tokens are the gateway's estimate, because the provider told none. */
+      estimated_requests: z.int(),
+    }),
+  ),
+});
+export type UsageReport = z.infer<typeof UsageReport>;

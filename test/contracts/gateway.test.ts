@@ -1,4 +1,6 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import {
   ChatCompletion,
   ChatCompletionChunk,
@@ -6,108 +8,272 @@ import {
   GatewayPath,
   ModelList,
 } from '../../src/contracts/gateway.ts';
+import { validationError } from '../../src/http/error-answers.ts';
 
 /** The field at fault, or `ok`. */
-function verdict(
-  schema:
-    | { safeParse(value: unknown): ReturnType<typeof ChatRequest.safeParse> }
-    | typeof ModelList,
-  value: unknown,
-): string {
-  const result = schema.safeParse(value);
-  return result.success ? 'ok' : (result.error?.issues[0]?.path.join('.') ?? '');
+function verdict(schema: typeof ModelList, value: unknown): string {
+  const { error } = schema.safeParse(value);
+  return error ? (error.issues[0]?.path.join('.') ?? '') : 'ok';
 }
 
 const request = { model: 'm', messages: [{ role: 'user', content: 'hi' }] };
 
 test('the paths are those of the contract', () => {
-  expect(GatewayPath).toEqual({ models: '/v1/models', chatCompletions: '/v1/chat/completions' });
+  expect(GatewayPath).toMatchObject({
+    models: '/v1/models',
+    chatCompletions: '/v1/chat/completions',
+  });
 });
 
+/** What the caller is told: the field at fault, the code, the sentence; or `ok`. */
+function told(value: unknown): string {
+  const { error } = ChatRequest.safeParse(value);
+  if (!error) return 'ok';
+  const { status, type, param, code, message } = validationError(error.issues, value);
+  expect([status, type]).toEqual([400, 'invalid_request_error']);
+  return `${param} ${code}: ${message}`;
+}
+
+const missing = (param: string) =>
+  `${param} missing_required_parameter: The field '${param}' is missing.`;
+const invalid = (param: string, why: string) =>
+  `${param} invalid_value: Invalid '${param}': ${why}.`;
+
+const said = { role: 'user', content: 'hi' };
+const conversation = (...more: unknown[]) => ({ ...request, messages: [said, said, ...more] });
+const ROLES = 'Invalid option: expected one of "user"|"assistant"|"system"|"developer"|"tool"';
+
 describe('a chat request', () => {
+  test.each<[unknown, string]>([
+    [request, 'ok'],
+    [null, 'null invalid_value: The body must be a JSON object.'],
+    [[], 'null invalid_value: The body must be a JSON object.'],
+    ['hi', 'null invalid_value: The body must be a JSON object.'],
+    [{}, missing('model')],
+    [{ messages: [said] }, missing('model')],
+    [{ model: 'm' }, missing('messages')],
+  ])('%j: %s', (value, expected) => {
+    expect(told(value)).toBe(expected);
+  });
+
   test.each<[string, unknown, string]>([
     ['model', 'any-id', 'ok'],
-    ['model', '', 'model'],
-    ['model', undefined, 'model'],
-    ['model', null, 'model'],
-    ['model', 5, 'model'],
-    ['messages', undefined, 'messages'],
-    ['messages', [], 'messages'],
-    ['messages', 'hi', 'messages'],
-    ['messages', [{ role: 'system', content: '' }], 'ok'],
-    ['messages', [{ role: 'assistant', content: 'a' }], 'ok'],
-    ['messages', [{ role: 'user', content: 'a', name: 'extra' }], 'ok'],
-    ['messages', [{ role: 'developer', content: 'a' }], 'messages.0.role'],
-    ['messages', [{ role: 'USER', content: 'a' }], 'messages.0.role'],
-    ['messages', [{ content: 'a' }], 'messages.0.role'],
-    ['messages', [{ role: 'user' }], 'messages.0.content'],
-    ['messages', [{ role: 'user', content: null }], 'messages.0.content'],
-    ['messages', [{ role: 'user', content: [] }], 'messages.0.content'],
-    ['messages', [{ role: 'user', content: [{ type: 'text', text: 'a' }] }], 'ok'],
-    [
-      'messages',
-      [
-        {
-          role: 'user',
-          content: [{ type: 'image_url', image_url: { url: 'data:,', detail: 'low' } }],
-        },
-      ],
-      'ok',
-    ],
-    ['messages', [{ role: 'user', content: [{ type: 'audio' }] }], 'messages.0.content'],
+    ['model', '', invalid('model', 'Too small: expected string to have >=1 characters')],
+    ['model', null, invalid('model', 'expected string, received null')],
+    ['model', 5, invalid('model', 'expected string, received number')],
+    ['messages', null, invalid('messages', 'expected array, received null')],
+    ['messages', {}, invalid('messages', 'expected array, received object')],
+    ['messages', 'hi', invalid('messages', 'expected array, received string')],
+    ['messages', [], invalid('messages', 'Too small: expected array to have >=1 items')],
+    ['messages', ['hi'], invalid('messages.0', 'expected object, received string')],
+    ['messages', [null], invalid('messages.0', 'expected object, received null')],
+
     ['temperature', 0, 'ok'],
     ['temperature', 2, 'ok'],
-    ['temperature', -0.01, 'temperature'],
-    ['temperature', 2.01, 'temperature'],
-    ['temperature', '1', 'temperature'],
-    ['temperature', null, 'ok'],
-    ['max_tokens', 1, 'ok'],
-    ['max_tokens', 0, 'max_tokens'],
-    ['max_tokens', 1.5, 'max_tokens'],
-    ['max_tokens', null, 'ok'],
+    ['temperature', 0.7, 'ok'],
+    ['temperature', -0.01, invalid('temperature', 'Too small: expected number to be >=0')],
+    ['temperature', 2.01, invalid('temperature', 'Too big: expected number to be <=2')],
     ['top_p', 0, 'ok'],
     ['top_p', 1, 'ok'],
-    ['top_p', 1.01, 'top_p'],
-    ['top_p', -0.01, 'top_p'],
-    ['top_p', null, 'ok'],
+    ['top_p', -0.01, invalid('top_p', 'Too small: expected number to be >=0')],
+    ['top_p', 1.01, invalid('top_p', 'Too big: expected number to be <=1')],
+    ...['presence_penalty', 'frequency_penalty'].flatMap((name): [string, unknown, string][] => [
+      [name, -2, 'ok'],
+      [name, 2, 'ok'],
+      [name, -2.01, invalid(name, 'Too small: expected number to be >=-2')],
+      [name, 2.01, invalid(name, 'Too big: expected number to be <=2')],
+    ]),
+    ...['max_tokens', 'max_completion_tokens'].flatMap((name): [string, unknown, string][] => [
+      [name, 1, 'ok'],
+      [name, 2 ** 53 - 1, 'ok'],
+      [name, 0, invalid(name, 'Too small: expected number to be >=1')],
+      [name, -1, invalid(name, 'Too small: expected number to be >=1')],
+      [name, 2 ** 53, invalid(name, 'Too big: expected int to be <=9007199254740991')],
+    ]),
     ['n', 1, 'ok'],
     ['n', 128, 'ok'],
-    ['n', 0, 'n'],
-    ['n', 129, 'n'],
-    ['n', 1.5, 'n'],
-    ['n', null, 'ok'],
+    ['n', 0, invalid('n', 'Too small: expected number to be >=1')],
+    ['n', 129, invalid('n', 'Too big: expected number to be <=128')],
+    ...['max_tokens', 'max_completion_tokens', 'n'].map((name): [string, unknown, string] => [
+      name,
+      1.5,
+      invalid(name, 'expected int, received number'),
+    ]),
+    ...[
+      'temperature',
+      'top_p',
+      'presence_penalty',
+      'frequency_penalty',
+      'max_tokens',
+      'max_completion_tokens',
+      'n',
+    ].flatMap((name): [string, unknown, string][] => [
+      [name, '1', invalid(name, 'expected number, received string')],
+      [name, true, invalid(name, 'expected number, received boolean')],
+      [name, [1], invalid(name, 'expected number, received array')],
+      [name, JSON.parse('1e400'), invalid(name, 'expected number, received Infinity')],
+      [name, JSON.parse('-1e400'), invalid(name, 'expected number, received -Infinity')],
+      [name, Number.NaN, invalid(name, 'expected number, received NaN')],
+    ]),
+
     ['stream', true, 'ok'],
     ['stream', false, 'ok'],
-    ['stream', 'true', 'stream'],
-    ['stream', null, 'ok'],
+    ['stream', 'true', invalid('stream', 'expected boolean, received string')],
+    ['stream', 1, invalid('stream', 'expected boolean, received number')],
+    ['stream_options', {}, 'ok'],
     ['stream_options', { include_usage: true, other: 1 }, 'ok'],
-    ['stream_options', { include_usage: 'yes' }, 'stream_options.include_usage'],
-    ['stream_options', null, 'ok'],
+    ['stream_options', { include_usage: null }, 'ok'],
+    ['stream_options', true, invalid('stream_options', 'expected object, received boolean')],
+    [
+      'stream_options',
+      { include_usage: 'yes' },
+      invalid('stream_options.include_usage', 'expected boolean, received string'),
+    ],
+
     ['stop', 'END', 'ok'],
-    ['stop', ['a', 'b', 'c', 'd'], 'ok'],
+    ['stop', '\n', 'ok'],
     ['stop', [], 'ok'],
-    ['stop', ['a', 'b', 'c', 'd', 'e'], 'stop'],
-    ['stop', '', 'stop'],
-    ['stop', 5, 'stop'],
-    ['stop', null, 'ok'],
-    ['presence_penalty', -2, 'ok'],
-    ['presence_penalty', 2, 'ok'],
-    ['presence_penalty', -2.01, 'presence_penalty'],
-    ['presence_penalty', 2.01, 'presence_penalty'],
-    ['presence_penalty', null, 'ok'],
-    ['frequency_penalty', -2, 'ok'],
-    ['frequency_penalty', 2, 'ok'],
-    ['frequency_penalty', -2.01, 'frequency_penalty'],
-    ['frequency_penalty', 2.01, 'frequency_penalty'],
-    ['frequency_penalty', null, 'ok'],
+    ['stop', ['a'], 'ok'],
+    ['stop', ['a', 'b', 'c', 'd'], 'ok'],
+    ['stop', [...'abcde'], invalid('stop', 'Too big: expected array to have <=4 items')],
+    ['stop', '', invalid('stop', 'Too small: expected string to have >=1 characters')],
+    ['stop', ['a', ''], invalid('stop.1', 'Too small: expected string to have >=1 characters')],
+    ['stop', ['a', 5], invalid('stop.1', 'expected string, received number')],
+    ['stop', 5, invalid('stop', 'expected string or array')],
+    ['stop', {}, invalid('stop', 'expected string or array')],
   ])('with %s %j: %s', (field, value, expected) => {
-    expect(verdict(ChatRequest, { ...request, [field]: value })).toBe(expected);
+    expect(told({ ...request, [field]: value })).toBe(expected);
+  });
+
+  test.each([
+    'temperature',
+    'max_tokens',
+    'max_completion_tokens',
+    'top_p',
+    'n',
+    'stream',
+    'stream_options',
+    'stop',
+    'presence_penalty',
+    'frequency_penalty',
+  ])('takes null for %s as absent', (field) => {
+    expect(told({ ...request, [field]: null })).toBe('ok');
+  });
+
+  test.each<[unknown, string]>([
+    [{ role: 'system', content: '' }, 'ok'],
+    [{ role: 'assistant', content: 'a' }, 'ok'],
+    [{ role: 'developer', content: 'a' }, 'ok'],
+    [{ role: 'user', content: 'a', name: 'ann' }, 'ok'],
+    [{ role: 'USER', content: 'a' }, invalid('messages.2.role', ROLES)],
+    [{ role: 'function', content: 'a' }, invalid('messages.2.role', ROLES)],
+    [{ role: null, content: 'a' }, invalid('messages.2.role', ROLES)],
+    [{ content: 'a' }, missing('messages.2.role')],
+
+    [{ role: 'user' }, missing('messages.2.content')],
+    [{ role: 'tool', tool_call_id: 'c' }, missing('messages.2.content')],
+    [{ role: 'assistant' }, missing('messages.2.content')],
+    [{ role: 'user', content: null }, invalid('messages.2.content', 'expected string or array')],
+    [
+      { role: 'assistant', content: null },
+      invalid('messages.2.content', 'expected string or array'),
+    ],
+    [
+      { role: 'assistant', content: null, tool_calls: null },
+      invalid('messages.2.content', 'expected string or array'),
+    ],
+    [
+      { role: 'user', content: null, tool_calls: [] },
+      invalid('messages.2.content', 'expected string or array'),
+    ],
+    [{ role: 'user', content: 5 }, invalid('messages.2.content', 'expected string or array')],
+    [{ role: 'user', content: {} }, invalid('messages.2.content', 'expected string or array')],
+
+    [{ role: 'user', content: [{ type: 'text', text: 'a' }] }, 'ok'],
+    [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:,' } }] }, 'ok'],
+    [
+      { role: 'user', content: [] },
+      invalid('messages.2.content', 'Too small: expected array to have >=1 items'),
+    ],
+    [
+      { role: 'user', content: ['a'] },
+      invalid('messages.2.content.0', 'expected object, received string'),
+    ],
+    [{ role: 'user', content: [{ text: 'a' }] }, missing('messages.2.content.0.type')],
+    [
+      { role: 'user', content: [{ type: 'video' }] },
+      invalid(
+        'messages.2.content.0.type',
+        "Invalid discriminator value. Expected 'text' | 'image_url'",
+      ),
+    ],
+    [{ role: 'user', content: [{ type: 'text' }] }, missing('messages.2.content.0.text')],
+    [
+      { role: 'user', content: [{ type: 'text', text: null }] },
+      invalid('messages.2.content.0.text', 'expected string, received null'),
+    ],
+    [
+      { role: 'user', content: [{ type: 'text', text: 'a' }, { type: 'image_url' }] },
+      missing('messages.2.content.1.image_url'),
+    ],
+    [
+      { role: 'user', content: [{ type: 'image_url', image_url: 'data:,' }] },
+      invalid('messages.2.content.0.image_url', 'expected object, received string'),
+    ],
+    [
+      { role: 'user', content: [{ type: 'image_url', image_url: {} }] },
+      missing('messages.2.content.0.image_url.url'),
+    ],
+  ])('with the message %j: %s', (message, expected) => {
+    expect(told(conversation(message))).toBe(expected);
+  });
+
+  test('takes the roles in any mix, also one alone', () => {
+    const role = fc.constantFrom('system', 'user', 'assistant', 'developer', 'tool');
+    const message = fc.record({ role, content: fc.string() });
+    fc.assert(
+      fc.property(fc.array(message, { minLength: 1, maxLength: 8 }), (messages) => {
+        expect(told({ model: 'm', messages })).toBe('ok');
+      }),
+    );
+  });
+
+  test('takes the turns of a conversation with tools as clients send them back', () => {
+    const call = { id: 'c1', type: 'function', function: { name: 'now', arguments: '{}' } };
+    for (const turn of [
+      { role: 'assistant', content: null, tool_calls: [call] },
+      { role: 'assistant', content: '', tool_calls: [call] },
+      { role: 'assistant', tool_calls: [call] },
+      { role: 'assistant', content: null, function_call: call.function },
+      { role: 'assistant', content: null, refusal: 'I cannot help with that.' },
+      { role: 'assistant', content: null, audio: { id: 'a1' } },
+      { role: 'tool', content: '12:00', tool_call_id: 'c1' },
+      { role: 'tool', content: [{ type: 'text', text: '12:00' }], tool_call_id: 'c1' },
+    ]) {
+      const asked = { ...conversation(turn), tools: [{ type: 'function', function: {} }] };
+      expect(ChatRequest.parse(asked), JSON.stringify(turn)).toEqual(asked);
+    }
+  });
+
+  test('never says what was sent, only where', () => {
+    const secret = 'awg_secret';
+    for (const body of [
+      { ...request, temperature: secret },
+      { ...request, stop: { secret } },
+      conversation({ role: secret, content: '' }),
+      conversation({ role: 'user', content: [{ type: secret }] }),
+    ]) {
+      expect(told(body)).toContain('invalid_value');
+      expect(told(body)).not.toContain('secret');
+    }
   });
 
   test('keeps what it does not know, at every level, for the provider', () => {
     const rich = {
       ...request,
       seed: 5,
+      response_format: { type: 'json_object' },
+      metadata: null,
       messages: [
         {
           role: 'user',
@@ -121,6 +287,28 @@ describe('a chat request', () => {
       stream_options: { include_usage: true, other: 1 },
     };
     expect(ChatRequest.parse(rich)).toEqual(rich);
+  });
+
+  test('complains once of a list, however much of it is bad', () => {
+    const many = Array(10_000).fill({});
+    for (const messages of [many, [{ role: 'user', content: many }]]) {
+      const { error } = ChatRequest.safeParse({ model: 'm', messages });
+      expect(JSON.stringify(error?.issues).length).toBeLessThan(2_000);
+    }
+    expect(told(conversation(...many))).toBe(missing('messages.2.role'));
+  });
+
+  test('is described with all its fields', () => {
+    const { properties, required } = z.toJSONSchema(ChatRequest, { io: 'input' });
+    expect(required).toEqual(['model', 'messages']);
+    expect(Object.keys(properties ?? {})).toEqual(
+      expect.arrayContaining(['temperature', 'max_tokens', 'top_p', 'n', 'stream', 'stop']),
+    );
+    expect(properties?.messages).toMatchObject({
+      type: 'array',
+      minItems: 1,
+      items: { properties: { role: { enum: expect.arrayContaining(['user', 'tool']) } } },
+    });
   });
 });
 

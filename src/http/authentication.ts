@@ -1,14 +1,14 @@
+import type { IncomingMessage } from 'node:http';
 import { ErrorCode } from '../contracts/error.ts';
 import { HttpError } from './errors.ts';
 import type { KeyInfo, Keys } from './keys.ts';
 import { createRateLimit, rateLimitHeaders } from './rate-limit.ts';
-import type { HttpRequest } from './server.ts';
 
 /** Failed tries per address and minute; beyond them the answer is 429. */
 const FAILURES_PER_MINUTE = 60;
 
 /** Finds out whose request this is, or throws the 401 or 429. */
-export type Authenticate = (request: HttpRequest) => KeyInfo;
+export type Authenticate = (request: IncomingMessage) => KeyInfo;
 
 /**
  * Reads the key of a request from `Authorization: Bearer` and, where allowed, `X-API-Key`.
@@ -20,8 +20,8 @@ export function createAuthentication(
 ): Authenticate {
   const failures = createRateLimit({ limit: FAILURES_PER_MINUTE, windowMs: 60_000 });
 
-  function refuse(request: HttpRequest, code: string, message: string): never {
-    const verdict = failures.take(request.ip);
+  function refuse(request: IncomingMessage, code: string, message: string): never {
+    const verdict = failures.take(request.socket.remoteAddress ?? '');
     if (!verdict.allowed) {
       throw new HttpError(
         429,
@@ -38,7 +38,7 @@ export function createAuthentication(
     const header = options.acceptApiKeyHeader ? request.headers['x-api-key'] : undefined;
     const apiKey = Array.isArray(header) ? header[0] : header;
     // Of a repeated Authorization header Node keeps the first, so it is counted where all are kept.
-    const repeated = (request.raw.headersDistinct.authorization?.length ?? 0) > 1;
+    const repeated = timesSent(request, 'authorization') > 1;
     if (repeated || (bearer && apiKey && bearer !== apiKey)) {
       refuse(
         request,
@@ -66,4 +66,13 @@ export function createAuthentication(
     }
     return caller;
   };
+}
+
+function timesSent({ rawHeaders }: IncomingMessage, name: string): number {
+  let times = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    const sent = rawHeaders[at] as string;
+    if (sent.length === name.length && sent.toLowerCase() === name) times += 1;
+  }
+  return times;
 }

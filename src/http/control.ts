@@ -4,6 +4,7 @@ import { fastify } from 'fastify';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { Service } from '../contracts/api-key.ts';
+import { KeyLimits, KeyLimitsChange } from '../contracts/key-limits.ts';
 import { answerError, validationError } from './error-answers.ts';
 import { notFound } from './errors.ts';
 import type { Keys } from './keys.ts';
@@ -11,18 +12,29 @@ import type { Keys } from './keys.ts';
 /** The Unix socket in the data folder through which the command line reaches the running program. */
 export const controlSocket = (folder: string) => join(folder, 'control.sock');
 
-const CreateKey = z.strictObject({ name: z.string().trim().min(1).max(100) });
+/** The name of a key. */
+export const KeyName = z.string().trim().min(1).max(100);
+
+const CreateKey = z.strictObject({ name: KeyName, limits: KeyLimits.strict().optional() });
+const ChangeKey = z.strictObject({ limits: KeyLimitsChange });
+const UsageQuery = z.strictObject({
+  keyId: z.string().optional(),
+  fromDay: z.iso.date().optional(),
+  toDay: z.iso.date().optional(),
+});
 
 /**
- * Opens the control socket: keys can be listed, created and revoked by whoever may open the data folder (mode 0700),
- * which is the operator; no secret is needed for it, and none is stored.
+ * Opens the control socket: keys can be listed, created, limited and revoked, and their usage read, by whoever may open the
+ * data folder (mode 0700), which is the operator; no secret is needed for it, and none is stored.
  */
 export async function openControl(options: {
   folder: string;
   keys: Record<Service, Keys>;
+  /** Where usage of keys is counted. */
+  usage?: (query: z.infer<typeof UsageQuery>) => Promise<unknown>;
   log: Logger;
 }): Promise<{ close(): Promise<void> }> {
-  const { folder, keys, log } = options;
+  const { folder, keys, usage, log } = options;
   const server = fastify();
   server.setErrorHandler(answerError);
   const keysOf = (params: unknown): Keys => {
@@ -32,14 +44,25 @@ export async function openControl(options: {
   };
   server.get('/keys/:service', (request) => keysOf(request.params).list());
   server.post('/keys/:service', (request) => {
-    const body = CreateKey.safeParse(request.body);
-    if (!body.success) throw validationError(body.error.issues, request.body);
-    return keysOf(request.params).create(body.data.name);
+    const { name, limits } = checked(CreateKey, request.body);
+    return keysOf(request.params).create(name, limits);
+  });
+  server.patch('/keys/:service/:id', async (request) => {
+    const { id } = request.params as { id: string };
+    const { limits } = checked(ChangeKey, request.body);
+    const info = await keysOf(request.params).limit(id, limits);
+    if (!info) throw notFound(`There is no key ${id}.`);
+    return info;
   });
   server.delete('/keys/:service/:id', async (request) => {
     const { id } = request.params as { id: string };
     if (!(await keysOf(request.params).revoke(id))) throw notFound(`There is no key ${id}.`);
     return { revoked: id };
+  });
+  server.get('/usage', async (request) => {
+    const query = checked(UsageQuery, request.query);
+    if (!usage) throw notFound('No usage is counted here.');
+    return await usage(query);
   });
   const path = controlSocket(folder);
   // A killed process leaves its socket behind; the store's lock says that nobody else uses this folder.
@@ -58,4 +81,10 @@ export async function openControl(options: {
       await rm(path, { force: true });
     },
   };
+}
+
+function checked<T>(schema: z.ZodType<T>, input: unknown): T {
+  const result = schema.safeParse(input);
+  if (!result.success) throw validationError(result.error.issues, input);
+  return result.data;
 }

@@ -7,9 +7,15 @@ import { HttpError } from './errors.ts';
 
 /** Turns whatever a handler threw into the contracts' error body; what we did not expect is told to the log only. */
 export function answerError(error: unknown, request: FastifyRequest, reply: FastifyReply): void {
+  const { status, headers, body } = answerFor(error);
+  if (status >= 500) request.log.error({ err: error }, 'request failed');
+  reply.code(status).headers(headers).send(body);
+}
+
+/** The parts of the answer to whatever was thrown. */
+export function answerFor(error: unknown) {
   const known = asHttpError(error);
-  if (known.status >= 500) request.log.error({ err: error }, 'request failed');
-  reply.code(known.status).headers(known.headers).send(errorBody(known));
+  return { status: known.status, headers: known.headers, body: errorBody(known) };
 }
 
 /**
@@ -132,7 +138,10 @@ function wordsOf(issue: z.core.$ZodIssue): string {
   return issue.message.replace(/^Invalid input: /, '');
 }
 
-/** Of a union's branches, the complaint that got furthest: it is about the branch that was meant. */
+/**
+ * Of a union's branches, the complaint that got furthest: it is about the branch that was meant. Where none got into the
+ * value, that is the one branch that wants no other type.
+ */
 function mostSpecific(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue | undefined {
   const [issue] = issues;
   if (issue?.code !== 'invalid_union' || issue.errors.length === 0) return issue;
@@ -143,9 +152,11 @@ function mostSpecific(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue | u
     (best, inner) => (best === undefined || inner.path.length > best.path.length ? inner : best),
     undefined,
   );
-  return deepest && deepest.path.length > 0
-    ? { ...deepest, path: [...issue.path, ...deepest.path] }
-    : issue;
+  const meant =
+    deepest && deepest.path.length > 0
+      ? deepest
+      : candidates.find(({ code }) => code !== 'invalid_type' && code !== 'invalid_union');
+  return meant ? { ...meant, path: [...issue.path, ...meant.path] } : issue;
 }
 
 function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {

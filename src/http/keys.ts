@@ -1,18 +1,25 @@
-import { createHash, randomInt, timingSafeEqual } from 'node:crypto';
+import { hash, randomInt, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
 import { KEY_RANDOM_LENGTH, KeyPrefix, type Service } from '../contracts/api-key.ts';
+import { ErrorCode } from '../contracts/error.ts';
+import { KeyLimits, type KeyLimitsChange, LIMIT_NAMES } from '../contracts/key-limits.ts';
 import type { Store } from '../store/store.ts';
+import { HttpError } from './errors.ts';
 
 const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789';
 
 /** Characters of the random part that stand as the key's id; 8 of 40 leave 190 bits secret. */
 const ID_LENGTH = 8;
 
+/** Characters of a SHA-256 in hex. */
+const HASH_LENGTH = 64;
+
 const StoredKey = z.object({
   name: z.string(),
   /** SHA-256 of the whole key, hex. A random key of 238 bits needs no slow hash. */
-  hash: z.string().length(64),
+  hash: z.string().regex(/^[0-9a-f]{64}$/),
   createdAtMs: z.int(),
+  limits: KeyLimits.optional(),
 });
 
 /** A key as it may be shown: never the key itself. */
@@ -20,17 +27,23 @@ export interface KeyInfo {
   id: string;
   name: string;
   createdAtMs: number;
+  limits?: KeyLimits;
 }
 
 /** The API keys of one service, held in memory for look-ups and stored as hashes. */
 export interface Keys {
   readonly service: Service;
-  /** Makes a key; `key` exists only in this answer. */
-  create(name: string): Promise<KeyInfo & { key: string }>;
-  /** Makes a key that lives as long as the process and is not stored: the bot's own, for the embedded services. */
+  /** Makes a key; `key` exists only in this answer. Throws a 400 for limits that the service does not have. */
+  create(name: string, limits?: KeyLimits): Promise<KeyInfo & { key: string }>;
+  /**
+   * Makes a key that lives as long as the process and is not stored: the bot's own, for the embedded services. Its id is
+   * its name, so that who looks at usage sees one caller over all restarts.
+   */
   createTransient(name: string): string;
   /** The stored keys, oldest first. */
   list(): KeyInfo[];
+  /** Changes limits of a key from now on; `undefined` when there is none with this id. Throws a 400 as `create` does. */
+  limit(id: string, change: KeyLimitsChange): Promise<KeyInfo | undefined>;
   /** Refuses the key from now on; false when there is none with this id. */
   revoke(id: string): Promise<boolean>;
   /** Whose key this is, or `undefined`. */
@@ -47,36 +60,55 @@ export async function openKeys(store: Store, service: Service): Promise<Keys> {
   });
   const known = new Map<string, { info: KeyInfo; hash: Buffer; transient: boolean }>();
   for (const { id, document } of await collection.list()) {
-    const { name, createdAtMs } = document;
-    const hash = Buffer.from(document.hash, 'hex');
-    known.set(id, { info: { id, name, createdAtMs }, hash, transient: false });
+    known.set(id, {
+      info: infoOf(id, document),
+      hash: Buffer.from(document.hash),
+      transient: false,
+    });
   }
-  const noHash = hashOf('');
+  const prefix = KeyPrefix[service];
+  const keyLength = prefix.length + KEY_RANDOM_LENGTH;
+  const noHash = Buffer.alloc(HASH_LENGTH);
+  const presented = Buffer.alloc(HASH_LENGTH);
 
   function make(name: string) {
     let random: string;
     do random = randomText(KEY_RANDOM_LENGTH);
     while (known.has(random.slice(0, ID_LENGTH)));
-    const key = KeyPrefix[service] + random;
-    const info = { id: random.slice(0, ID_LENGTH), name, createdAtMs: Date.now() };
-    return { key, info, hash: hashOf(key) };
+    const key = prefix + random;
+    return {
+      key,
+      id: random.slice(0, ID_LENGTH),
+      name,
+      createdAtMs: Date.now(),
+      hash: hashOf(key),
+    };
+  }
+
+  function assertLimitable(limits: KeyLimitsChange) {
+    if (service === 'gateway' || LIMIT_NAMES.every((name) => limits[name] == null)) return;
+    throw new HttpError(
+      400,
+      ErrorCode.invalidValue,
+      `Keys of the ${service} service take no limits of their own: its contract gives every key the same. Leave the limits out.`,
+    );
   }
 
   return {
     service,
-    async create(name) {
-      const { key, info, hash } = make(name);
-      await collection.update(info.id, () => ({
-        name,
-        hash: hash.toString('hex'),
-        createdAtMs: info.createdAtMs,
-      }));
-      known.set(info.id, { info, hash, transient: false });
+    async create(name, limits = {}) {
+      assertLimitable(limits);
+      const { key, id, hash, createdAtMs } = make(name);
+      const document = { name, hash, createdAtMs, ...asField(limits) };
+      await collection.update(id, () => document);
+      const info = infoOf(id, document);
+      known.set(id, { info, hash: Buffer.from(hash), transient: false });
       return { ...info, key };
     },
     createTransient(name) {
-      const { key, info, hash } = make(name);
-      known.set(info.id, { info, hash, transient: true });
+      const { key, id, hash, createdAtMs } = make(name);
+      const info = { id: name, name, createdAtMs };
+      known.set(id, { info, hash: Buffer.from(hash), transient: true });
       return key;
     },
     list: () =>
@@ -84,6 +116,19 @@ export async function openKeys(store: Store, service: Service): Promise<Keys> {
         .filter((entry) => !entry.transient)
         .map((entry) => entry.info)
         .sort((a, b) => a.createdAtMs - b.createdAtMs),
+    async limit(id, change) {
+      assertLimitable(change);
+      const document = await collection.update(id, (stored) => {
+        if (!stored) return undefined;
+        const { limits, ...rest } = stored;
+        return { ...rest, ...asField(changed(limits ?? {}, change)) };
+      });
+      const entry = known.get(id);
+      if (!document || !entry) return undefined;
+      const info = infoOf(id, document);
+      known.set(id, { ...entry, info });
+      return info;
+    },
     async revoke(id) {
       if (!known.has(id)) return false;
       // Removed on the disk first: were that to fail after it was gone here, it would be back with the next start.
@@ -92,18 +137,37 @@ export async function openKeys(store: Store, service: Service): Promise<Keys> {
       return true;
     },
     verify(key) {
-      const prefix = KeyPrefix[service];
-      const id = key.startsWith(prefix) ? key.slice(prefix.length, prefix.length + ID_LENGTH) : '';
-      const found = known.get(id);
+      if (key.length !== keyLength || !key.startsWith(prefix)) return undefined;
+      const found = known.get(key.slice(prefix.length, prefix.length + ID_LENGTH));
       // Compared also when the id is unknown, so that the time does not tell which ids exist.
-      const same = timingSafeEqual(hashOf(key), found?.hash ?? noHash);
+      presented.write(hashOf(key), 'latin1');
+      const same = timingSafeEqual(presented, found?.hash ?? noHash);
       return found && same ? found.info : undefined;
     },
   };
 }
 
-function hashOf(key: string): Buffer {
-  return createHash('sha256').update(key).digest();
+function infoOf(id: string, { name, createdAtMs, limits }: z.infer<typeof StoredKey>): KeyInfo {
+  return { id, name, createdAtMs, ...(limits && { limits }) };
+}
+
+function changed(limits: KeyLimits, change: KeyLimitsChange): KeyLimits {
+  const result = { ...limits };
+  for (const name of LIMIT_NAMES) {
+    const value = change[name];
+    if (value === null) delete result[name];
+    else if (value !== undefined) result[name] = value;
+  }
+  return result;
+}
+
+function asField(limits: KeyLimits): { limits?: KeyLimits } {
+  return LIMIT_NAMES.some((name) => limits[name] !== undefined) ? { limits } : {};
+}
+
+/** As hex: asked for a buffer, Node takes three times as long. */
+function hashOf(key: string): string {
+  return hash('sha256', key, 'hex');
 }
 
 function randomText(length: number): string {

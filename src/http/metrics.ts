@@ -1,43 +1,98 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { createHistogram, type Series } from './histogram.ts';
 import type { HttpServer } from './server.ts';
 
 /** Where rooms declare their counters; served at `/metrics` in Prometheus' text form. */
 export interface Metrics {
   counter<L extends string>(name: string, help: string, labels?: readonly L[]): Counter<L>;
+  /** `read` gives totals that are counted elsewhere; it is asked at each scrape. */
+  counters<L extends string>(
+    name: string,
+    help: string,
+    labels: readonly L[],
+    read: () => Iterable<Reading<L>>,
+  ): void;
+  /** Gives the series of labels, a new one at each call. `bounds` are those of the buckets, rising. */
+  histogram<L extends string>(
+    name: string,
+    help: string,
+    bounds: readonly number[],
+  ): (labels: Record<L, string>) => Series;
   /** `read` is asked at each scrape. */
   gauge(name: string, help: string, read: () => number): void;
+  /** As `gauge`, with a series for each entry that `read` gives. */
+  gauges<L extends string>(
+    name: string,
+    help: string,
+    labels: readonly L[],
+    read: () => Iterable<Reading<L>>,
+  ): void;
 }
 
-const SECONDS_BUCKETS = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 60];
+/** The value of one combination of labels. */
+export interface Reading<L extends string> {
+  labels: Record<L, string>;
+  value: number;
+}
 
-/** Measures every request by route, never by URL, so that the number of series is bounded by the routes. */
-export function addMetrics(server: HttpServer): Metrics {
+const SECONDS_BOUNDS = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 60];
+
+/** Where an answer is counted: by route, never by URL, so that the number of series is bounded by the routes. */
+export type ObserveRequest = (
+  method: string,
+  route: string,
+  status: number,
+  seconds: number,
+) => void;
+
+/** Measures every request, and serves what rooms count. */
+export function addMetrics(server: HttpServer): { metrics: Metrics; observe: ObserveRequest } {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  const durations = new Histogram({
+  const durations = createHistogram<'method' | 'route' | 'status'>(registry, {
     name: 'askwatch_http_request_seconds',
     help: 'Time from a request to the end of its answer.',
-    labelNames: ['method', 'route', 'status'] as const,
-    buckets: SECONDS_BUCKETS,
-    registers: [registry],
+    bounds: SECONDS_BOUNDS,
   });
+  const seriesOf = new Map<string, Series>();
+  const observe: ObserveRequest = (method, route, status, seconds) => {
+    const key = `${method} ${status} ${route}`;
+    let series = seriesOf.get(key);
+    if (!series) {
+      series = durations({ method, route, status: String(status) });
+      seriesOf.set(key, series);
+    }
+    series.observe(seconds);
+  };
   server.addHook('onResponse', async (request, reply) => {
-    durations.observe(
-      {
-        method: request.method,
-        route: request.routeOptions.url ?? 'none',
-        status: reply.statusCode,
-      },
-      reply.elapsedTime / 1000,
-    );
+    const route = request.routeOptions.url ?? 'none';
+    observe(request.method, route, reply.statusCode, reply.elapsedTime / 1000);
   });
   server.get('/metrics', { schema: { hide: true } }, async (_request, reply) => {
     reply.type(registry.contentType);
     return await registry.metrics();
   });
-  return {
+  const metrics: Metrics = {
     counter: (name, help, labels = []) =>
       new Counter({ name, help, labelNames: labels, registers: [registry] }),
+    counters<L extends string>(
+      name: string,
+      help: string,
+      labels: readonly L[],
+      read: () => Iterable<Reading<L>>,
+    ) {
+      new Counter({
+        name,
+        help,
+        labelNames: labels,
+        registers: [registry],
+        collect() {
+          this.reset();
+          for (const { labels: of, value } of read()) this.inc(of, value);
+        },
+      });
+    },
+    histogram: (name, help, bounds) => createHistogram(registry, { name, help, bounds }),
     gauge(name, help, read) {
       new Gauge({
         name,
@@ -48,5 +103,23 @@ export function addMetrics(server: HttpServer): Metrics {
         },
       });
     },
+    gauges<L extends string>(
+      name: string,
+      help: string,
+      labels: readonly L[],
+      read: () => Iterable<Reading<L>>,
+    ) {
+      new Gauge({
+        name,
+        help,
+        labelNames: labels,
+        registers: [registry],
+        collect() {
+          this.reset();
+          for (const { labels: of, value } of read()) this.set(of, value);
+        },
+      });
+    },
   };
+  return { metrics, observe };
 }

@@ -1,4 +1,5 @@
 import { RateLimitHeader } from '../contracts/rate-limit.ts';
+import { createSlidingWindow, type SlidingWindow } from './sliding-window.ts';
 
 export interface RateLimit {
   /** Counts one request of `who` if it is allowed. */
@@ -25,29 +26,37 @@ export function createRateLimit(options: {
   nowMs?: () => number;
 }): RateLimit {
   const { limit, windowMs, nowMs = () => performance.now() } = options;
-  const timesOf = new Map<string, number[]>();
+  const windowOf = new Map<string, SlidingWindow>();
   let sweepAtMs = nowMs() + windowMs;
 
   function sweep(now: number) {
-    for (const [who, times] of timesOf) {
-      if ((times.at(-1) ?? 0) <= now - windowMs) timesOf.delete(who);
+    for (const [who, window] of windowOf) {
+      if (window.used(now) === 0) windowOf.delete(who);
     }
     sweepAtMs = now + windowMs;
+  }
+
+  function windowFor(who: string): SlidingWindow {
+    const known = windowOf.get(who);
+    if (known) return known;
+    const fresh = createSlidingWindow(windowMs);
+    windowOf.set(who, fresh);
+    return fresh;
   }
 
   return {
     take(who) {
       const now = nowMs();
       if (now >= sweepAtMs) sweep(now);
-      const times = (timesOf.get(who) ?? []).filter((time) => time > now - windowMs);
-      const allowed = times.length < limit;
-      if (allowed) times.push(now);
-      timesOf.set(who, times);
+      const window = windowFor(who);
+      const used = window.used(now);
+      const allowed = used < limit;
+      if (allowed) window.add(1, now);
       return {
         allowed,
         limit,
-        remaining: limit - times.length,
-        resetMs: (times[0] ?? now - windowMs) + windowMs - now,
+        remaining: allowed ? limit - used - 1 : 0,
+        resetMs: window.oldestMs(now),
       };
     },
   };

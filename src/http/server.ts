@@ -1,5 +1,9 @@
 import { randomUUID } from 'node:crypto';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import {
+  createServer as createHttpServer,
+  type IncomingMessage,
+  type ServerResponse,
+} from 'node:http';
 import type { Socket } from 'node:net';
 import swagger from '@fastify/swagger';
 import {
@@ -7,20 +11,19 @@ import {
   type FastifyInstance,
   type FastifyReply,
   type FastifyRequest,
+  type FastifySchema,
   fastify,
   LogController,
   type RawServerDefault,
 } from 'fastify';
-import {
-  jsonSchemaTransform,
-  serializerCompiler,
-  type ZodTypeProvider,
-} from 'fastify-type-provider-zod';
+import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Logger } from 'pino';
 import type { z } from 'zod';
+import { createDirectRoutes, type DirectRoute } from './direct-route.ts';
 import { answerBrokenRequest, answerError, validationError } from './error-answers.ts';
 import { notFound } from './errors.ts';
 import { addMetrics, type Metrics } from './metrics.ts';
+import { openApi } from './openapi.ts';
 
 /** The one HTTP server of the process; rooms add routes to it. Bodies, queries and answers are declared as zod schemas. */
 export type HttpServer = FastifyInstance<
@@ -47,6 +50,8 @@ export interface ServerKit {
     path: string,
     handle: (request: IncomingMessage, response: ServerResponse) => void,
   ): void;
+  /** Adds a route that goes past Fastify. */
+  addDirectRoute(route: DirectRoute): void;
   /** Starts to listen; resolves to the address as `http://host:port`. */
   listen(address: { host: string; port: number }): Promise<string>;
   /** Stops taking connections and waits for answers under way. */
@@ -67,14 +72,28 @@ const READY_DEADLINE_MS = 3_000;
  * OpenAPI document.
  */
 export async function createServer(options: { log: Logger; version: string }): Promise<ServerKit> {
+  const log = ownLog(options.log);
+  const direct = createDirectRoutes(
+    (route, status, seconds) => observe('POST', route, status, seconds),
+    log,
+  );
   const server: HttpServer = fastify({
-    loggerInstance: ownLog(options.log) as FastifyBaseLogger,
+    loggerInstance: log as FastifyBaseLogger,
     // One line an answer comes from the hook below; Fastify's own two lines would say it twice.
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: BODY_LIMIT_BYTES,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    http: { headersTimeout: 10_000, connectionsCheckingInterval: 1_000 },
-    keepAliveTimeout: 65_000,
+    serverFactory: (pass) =>
+      createHttpServer(
+        {
+          requestTimeout: REQUEST_TIMEOUT_MS,
+          headersTimeout: 10_000,
+          connectionsCheckingInterval: 1_000,
+          keepAliveTimeout: 65_000,
+        },
+        (request, response) => {
+          if (!direct.take(request, response)) pass(request, response);
+        },
+      ),
     clientErrorHandler: answerBrokenRequest,
     // For requests that no route could be looked up for; the hooks below are not asked.
     frameworkErrors(error, request, reply) {
@@ -115,21 +134,9 @@ export async function createServer(options: { log: Logger; version: string }): P
       'answered',
     );
   });
-  const metrics = addMetrics(server);
+  const { metrics, observe } = addMetrics(server);
 
-  await server.register(swagger, {
-    openapi: {
-      info: { title: 'Askwatch', version: options.version },
-      // What the routes' `security` names.
-      components: {
-        securitySchemes: {
-          bearer: { type: 'http', scheme: 'bearer' },
-          apiKey: { type: 'apiKey', name: 'X-API-Key', in: 'header' },
-        },
-      },
-    },
-    transform: jsonSchemaTransform,
-  });
+  await server.register(swagger, openApi(options.version));
   server.get('/openapi.json', { schema: { hide: true } }, () => server.swagger());
 
   const readyChecks = new Map<string, ReadyCheck>();
@@ -155,19 +162,16 @@ export async function createServer(options: { log: Logger; version: string }): P
     metrics,
     addReadyCheck: (name, check) => void readyChecks.set(name, check),
     addRawRoute(method, path, handle) {
-      server.register(async (scope) => {
-        scope.removeAllContentTypeParsers();
-        scope.addContentTypeParser('*', (_request, _payload, done) => done(null));
-        scope.route({
-          method,
-          url: path,
-          schema: { hide: true },
-          handler: (request, reply) => {
-            reply.hijack();
-            handle(request.raw, reply.raw);
-          },
-        });
-      });
+      addUnreadRoute(server, method, path, { hide: true }, ({ raw }, response) =>
+        handle(raw, response),
+      );
+    },
+    addDirectRoute(route) {
+      direct.add(route);
+      // The document is made from Fastify's routes, and Fastify is asked for the same path in another spelling.
+      addUnreadRoute(server, 'POST', route.path, route.schema, ({ raw, id }, response) =>
+        route.handle({ request: raw, response, id }),
+      );
     },
     async listen({ host, port }) {
       return await server.listen({ host, port });
@@ -177,6 +181,30 @@ export async function createServer(options: { log: Logger; version: string }): P
       await server.close();
     },
   };
+}
+
+/** Adds a route whose request is neither read nor checked. */
+function addUnreadRoute(
+  server: HttpServer,
+  method: 'GET' | 'POST',
+  url: string,
+  schema: FastifySchema,
+  handle: (request: HttpRequest, response: ServerResponse) => void,
+): void {
+  server.register(async (scope) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', (_request, _payload, done) => done(null));
+    scope.route({
+      method,
+      url,
+      schema,
+      validatorCompiler: () => () => true,
+      handler: (request, reply) => {
+        reply.hijack();
+        handle(request, reply.raw);
+      },
+    });
+  });
 }
 
 /** Fastify tells at `info` where it listens, which the program tells people in its own words. */

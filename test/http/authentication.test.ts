@@ -17,8 +17,8 @@ async function guarded() {
   const both = createAuthentication(keys, { acceptApiKeyHeader: true });
   const bearerOnly = createAuthentication(keys, { acceptApiKeyHeader: false });
   const running = await runningServer(({ server }) => {
-    server.get('/both', async (request) => both(request).name);
-    server.get('/bearer', async (request) => bearerOnly(request).name);
+    server.get('/both', async (request) => both(request.raw).name);
+    server.get('/bearer', async (request) => bearerOnly(request.raw).name);
   });
   return { ...running, mine: mine.key, other: other.key, revoked: revoked.key };
 }

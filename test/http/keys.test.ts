@@ -113,3 +113,66 @@ test('only the whole key of the same service is accepted', async () => {
   }
   expect(monitoring.verify(key)).toBeUndefined();
 });
+
+test('limits are kept with a key, changed one by one, and known at once and after a restart', async () => {
+  const folder = await temporaryFolder();
+  const { store } = await openAt(folder);
+  const keys = await openKeys(store, 'gateway');
+  const { key, id, limits } = await keys.create('job', { requestsPerMinute: 5, tokensPerDay: 900 });
+  expect(limits).toEqual({ requestsPerMinute: 5, tokensPerDay: 900 });
+  expect(keys.verify(key)?.limits).toEqual(limits);
+
+  const changed = { requestsPerMinute: 6, tokensPerMonth: 7_000 };
+  await keys.limit(id, { ...changed, tokensPerDay: null, tokensPerMinute: null });
+  expect(keys.verify(key)?.limits).toEqual(changed);
+  expect(keys.list().map((info) => info.limits)).toEqual([changed]);
+  await store.close();
+
+  const again = await openKeys((await openAt(folder)).store, 'gateway');
+  expect(again.verify(key)).toMatchObject({ id, name: 'job', limits: changed });
+  await again.limit(id, { requestsPerMinute: null, tokensPerMonth: null });
+  expect(again.verify(key)).not.toHaveProperty('limits');
+});
+
+test('limits that are no whole number of at least 1 are not kept', async () => {
+  const { store } = await openAt(await temporaryFolder());
+  const keys = await openKeys(store, 'gateway');
+  const { key, id } = await keys.create('job', { tokensPerDay: 1 });
+  for (const tokensPerDay of [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY]) {
+    await expect(keys.create('bad', { tokensPerDay })).rejects.toThrow('tokensPerDay');
+    await expect(keys.limit(id, { tokensPerDay })).rejects.toThrow('tokensPerDay');
+  }
+  expect(keys.list()).toHaveLength(1);
+  expect(keys.verify(key)?.limits).toEqual({ tokensPerDay: 1 });
+});
+
+test('a limit for a key that is not there, or no longer, changes nothing', async () => {
+  const folder = await temporaryFolder();
+  const { store } = await openAt(folder);
+  const keys = await openKeys(store, 'gateway');
+  const { id } = await keys.create('gone');
+  const [, limited] = await Promise.all([keys.revoke(id), keys.limit(id, { tokensPerDay: 1 })]);
+  expect(limited).toBeUndefined();
+  expect(await keys.limit('nothing1', { tokensPerDay: 1 })).toBeUndefined();
+  await store.close();
+  expect((await openKeys((await openAt(folder)).store, 'gateway')).list()).toEqual([]);
+});
+
+test('keys of the monitoring service take no limits, because its contract fixes them', async () => {
+  const { store } = await openAt(await temporaryFolder());
+  const keys = await openKeys(store, 'monitoring');
+  await expect(keys.create('a', { requestsPerMinute: 1 })).rejects.toThrow('its contract');
+  const { id } = await keys.create('b', {});
+  await expect(keys.limit(id, { tokensPerDay: 1 })).rejects.toThrow('its contract');
+  expect(keys.list()).toMatchObject([{ name: 'b' }]);
+});
+
+test('a transient key is known by its name, under which its usage is counted', async () => {
+  const { store } = await openAt(await temporaryFolder());
+  const keys = await openKeys(store, 'gateway');
+  const first = keys.createTransient('bot');
+  const second = keys.createTransient('bot');
+  expect(keys.verify(first)).toMatchObject({ id: 'bot', name: 'bot' });
+  expect(keys.verify(second)).toMatchObject({ id: 'bot', name: 'bot' });
+  expect(await keys.revoke('bot')).toBe(false);
+});

@@ -1,0 +1,91 @@
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { FastifySchema } from 'fastify';
+import type { Logger } from 'pino';
+import { answerFor } from './error-answers.ts';
+import { HttpError } from './errors.ts';
+
+/**
+ * A POST route that reads its request and writes its answer itself. Fastify's pipeline around a handler costs more CPU
+ * than forwarding a chat call does, so the one route that carries the traffic goes past it, on the same listener.
+ */
+export interface DirectRoute {
+  path: string;
+  /** For the OpenAPI document alone: the route checks its requests itself. */
+  schema: FastifySchema;
+  /** May return what the log line of the answer is to tell beside status and time; called when the answer has ended. */
+  handle(exchange: Exchange): (() => object) | undefined;
+}
+
+/** One request and its answer. */
+export interface Exchange {
+  request: IncomingMessage;
+  response: ServerResponse;
+  /** Stands in the header `x-request-id` of the answer. */
+  id: string;
+}
+
+/** Is told of every answer: its status, and how long it took. */
+export type Observe = (route: string, status: number, seconds: number) => void;
+
+/** nginx's status for a caller that left before it was answered. */
+const LEFT_UNANSWERED = 499;
+
+/** Hands a request to the direct route that it is for; false when it is for none. */
+export function createDirectRoutes(observe: Observe, log: Logger) {
+  const routes = new Map<string, DirectRoute>();
+  return {
+    add: (route: DirectRoute) => void routes.set(route.path, route),
+    take(request: IncomingMessage, response: ServerResponse): boolean {
+      const route = request.method === 'POST' ? routes.get(request.url ?? '') : undefined;
+      if (!route) return false;
+      const startMs = performance.now();
+      const id = randomUUID();
+      const tell = route.handle({ request, response, id });
+      // After the route's own listeners, so that it knows how the answer ended.
+      response.once('close', () => {
+        const ms = performance.now() - startMs;
+        const status = response.headersSent ? response.statusCode : LEFT_UNANSWERED;
+        observe(route.path, status, ms / 1000);
+        if (log.isLevelEnabled('debug')) {
+          const answer = { method: 'POST', route: route.path, status, ms: Math.round(ms) };
+          log.debug({ reqId: id, ...answer, ...tell?.() }, 'answered');
+        }
+      });
+      return true;
+    },
+  };
+}
+
+/** Answers with JSON that is already text. */
+export function sendJson(
+  { response, id }: Exchange,
+  status: number,
+  json: string | Buffer,
+  headers: Record<string, string> = {},
+): void {
+  if (response.destroyed) return;
+  response.writeHead(status, {
+    'content-type': 'application/json; charset=utf-8',
+    'content-length': Buffer.byteLength(json),
+    'x-request-id': id,
+    ...headers,
+  });
+  response.end(json);
+}
+
+/** Answers with the contracts' error body; what we did not expect is told to the log only. */
+export function sendError(
+  exchange: Exchange,
+  error: unknown,
+  log: Logger,
+  headers: Record<string, string> = {},
+): void {
+  const { status, body, headers: own } = answerFor(error);
+  if (!(error instanceof HttpError) && status >= 500) {
+    log.error({ err: error, reqId: exchange.id }, 'request failed');
+  }
+  // The rest of a body nobody reads would have to be read before the connection could serve another request.
+  const close = exchange.request.complete ? {} : { connection: 'close' };
+  sendJson(exchange, status, JSON.stringify(body), { ...headers, ...own, ...close });
+}

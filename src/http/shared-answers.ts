@@ -1,0 +1,40 @@
+import { RateLimitHeader } from '../contracts/rate-limit.ts';
+import type { Answers, Header } from './openapi.ts';
+
+const whole = { type: 'integer' } as const;
+
+/** The headers of a limit by the minute on every answer, and of a refusal that passes by itself. */
+export const rateLimitHeaders: Record<string, Header> = {
+  [RateLimitHeader.limit]: { description: 'Requests allowed in any 60 seconds.', schema: whole },
+  [RateLimitHeader.remaining]: { description: 'Requests left of them.', schema: whole },
+  [RateLimitHeader.reset]: {
+    description: 'Seconds until the oldest of them no longer counts.',
+    schema: whole,
+  },
+};
+export const retryAfterHeader: Record<string, Header> = {
+  [RateLimitHeader.retryAfter]: {
+    description: 'When to try again: in so many seconds, or from this date on.',
+    schema: { type: 'string' },
+  },
+};
+
+/** What a route that takes an API key answers when the key or the service is at fault. */
+export const keyAnswers = {
+  401: {
+    description: 'The key is missing, unknown or revoked, or there are two different ones.',
+    headers: {
+      'www-authenticate': { description: 'How to send a key.', schema: { type: 'string' } },
+    },
+  },
+  500: 'Something went wrong in the service; its log has the details under the x-request-id.',
+} as const satisfies Answers;
+
+/** The same of a route without limits of its own: tries with a wrong key are counted by address. */
+export const keyOnlyAnswers = {
+  ...keyAnswers,
+  429: {
+    description: 'Too many requests without a valid key came from this address.',
+    headers: { ...rateLimitHeaders, ...retryAfterHeader },
+  },
+} as const satisfies Answers;

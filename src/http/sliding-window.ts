@@ -1,0 +1,92 @@
+/** What was counted in the last `windowMs`. Times come from a clock that never goes back, milliseconds. */
+export interface SlidingWindow {
+  /** How much counts now. */
+  used(nowMs: number): number;
+  /** Counts so much from now on; gives the place to take it back from. */
+  add(amount: number, nowMs: number): number;
+  /** Counts so much less of what was added there, as if it had never been; nothing once it has left the window. */
+  takeBack(place: number, amount: number): void;
+  /** Until no more than `most` of what counts now still counts, milliseconds; 0 when that is so already. */
+  waitMs(most: number, nowMs: number): number;
+  /** Until the oldest of what counts leaves, milliseconds; 0 when nothing counts. */
+  oldestMs(nowMs: number): number;
+  /** Until nothing counts any more, milliseconds; 0 when nothing does. */
+  emptyMs(nowMs: number): number;
+}
+
+/** Entries that have left are cut off when there are so many, and no fewer than are still there. */
+const MAX_LEFT = 1_000;
+
+/**
+ * A true sliding window: what is added counts for `windowMs` to the millisecond, and then not. Each addition is entered
+ * once and leaves once, so the cost of one does not grow with how many there are.
+ * With `stepMs`, what comes within one step is one entry and counts until the step's end has left: up to a step longer, never
+ * shorter. That bounds the memory by `windowMs / stepMs` entries, however much is added.
+ */
+export function createSlidingWindow(windowMs: number, stepMs = 0): SlidingWindow {
+  let times: number[] = [];
+  let amounts: number[] = [];
+  /** Places before the first of the arrays, and those of the arrays that have left. */
+  let gone = 0;
+  let left = 0;
+  let total = 0;
+
+  function drop(nowMs: number) {
+    while (left < times.length && ((times[left] ?? 0) <= nowMs - windowMs || amounts[left] === 0)) {
+      total -= amounts[left] ?? 0;
+      left += 1;
+    }
+    if (left === 0) return;
+    if (left < times.length && (left < MAX_LEFT || left < times.length / 2)) return;
+    times = times.slice(left);
+    amounts = amounts.slice(left);
+    gone += left;
+    left = 0;
+  }
+
+  return {
+    used(nowMs) {
+      drop(nowMs);
+      return total;
+    },
+    add(amount, nowMs) {
+      drop(nowMs);
+      const time = stepMs === 0 ? nowMs : Math.ceil(nowMs / stepMs) * stepMs;
+      if (times.at(-1) !== time) {
+        times.push(time);
+        amounts.push(0);
+      }
+      const last = times.length - 1;
+      amounts[last] = (amounts[last] ?? 0) + amount;
+      total += amount;
+      return gone + last;
+    },
+    takeBack(place, amount) {
+      const at = place - gone;
+      const there = amounts[at];
+      if (at < left || there === undefined) return;
+      amounts[at] = there - amount;
+      total -= amount;
+    },
+    waitMs(most, nowMs) {
+      drop(nowMs);
+      let rest = total;
+      let at = left;
+      while (rest > most && at < times.length) {
+        rest -= amounts[at] ?? 0;
+        at += 1;
+      }
+      return at === left ? 0 : (times[at - 1] ?? 0) + windowMs - nowMs;
+    },
+    oldestMs(nowMs) {
+      drop(nowMs);
+      const oldest = times[left];
+      return oldest === undefined ? 0 : oldest + windowMs - nowMs;
+    },
+    emptyMs(nowMs) {
+      drop(nowMs);
+      const newest = times.at(-1);
+      return newest === undefined ? 0 : newest + windowMs - nowMs;
+    },
+  };
+}

@@ -1,0 +1,93 @@
+import { stat } from 'node:fs/promises';
+import { Agent, request } from 'undici';
+import { expect, onTestFinished, test } from 'vitest';
+import { controlSocket, openControl } from '../../src/http/control.ts';
+import { openKeys } from '../../src/http/keys.ts';
+import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
+import { recordingLog } from '../support/recording-log.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+async function startControl(usage?: (query: object) => Promise<unknown>) {
+  const folder = await temporaryFolder();
+  const { log } = recordingLog();
+  const store = await openLowdbStore({ folder, log });
+  const keys = {
+    gateway: await openKeys(store, 'gateway'),
+    monitoring: await openKeys(store, 'monitoring'),
+  };
+  const control = await openControl({ folder, keys, ...(usage && { usage }), log });
+  const dispatcher = new Agent({ connect: { socketPath: controlSocket(folder) } });
+  onTestFinished(async () => {
+    await dispatcher.close();
+    await control.close();
+    await store.close();
+    // It leaves nothing behind that would look like a running program.
+    await expect(stat(controlSocket(folder))).rejects.toThrow('ENOENT');
+  });
+  async function call(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown) {
+    const answer = await request(`http://askwatch/${path}`, {
+      dispatcher,
+      method,
+      ...(body !== undefined && {
+        body: JSON.stringify(body),
+        headers: { 'content-type': 'application/json' },
+      }),
+    });
+    // biome-ignore lint/suspicious/noExplicitAny: the tests look into it.
+    const value = (await answer.body.json()) as any;
+    return { status: answer.statusCode, value };
+  }
+  return { call, keys };
+}
+
+test('makes a key with limits, changes them one by one, and revokes it', async () => {
+  const { call, keys } = await startControl();
+  const limits = { requestsPerMinute: 5, tokensPerDay: 100 };
+  const { value } = await call('POST', 'keys/gateway', { name: ' job ', limits });
+  expect(value).toMatchObject({ name: 'job', limits });
+  expect(keys.gateway.verify(value.key)?.limits).toEqual(limits);
+
+  const change = { requestsPerMinute: null, tokensPerMonth: 7 };
+  const changed = await call('PATCH', `keys/gateway/${value.id}`, { limits: change });
+  expect(changed.value.limits).toEqual({ tokensPerDay: 100, tokensPerMonth: 7 });
+  expect((await call('GET', 'keys/gateway')).value).toEqual([changed.value]);
+  expect(JSON.stringify(changed.value)).not.toContain(value.key);
+
+  expect((await call('DELETE', `keys/gateway/${value.id}`)).status).toBe(200);
+  expect((await call('PATCH', `keys/gateway/${value.id}`, { limits: {} })).status).toBe(404);
+  expect(keys.gateway.verify(value.key)).toBeUndefined();
+});
+
+test.each([
+  ['POST', 'keys/gateway', { name: '' }, 400],
+  ['POST', 'keys/gateway', { name: 'x', limits: { tokensPerDay: 0 } }, 400],
+  ['POST', 'keys/gateway', { name: 'x', limits: { tokensPerDay: '5' } }, 400],
+  ['POST', 'keys/gateway', { name: 'x', limits: { tokensPerYear: 5 } }, 400],
+  ['POST', 'keys/monitoring', { name: 'x', limits: { tokensPerDay: 5 } }, 400],
+  ['POST', 'keys/other', { name: 'x' }, 404],
+  ['PATCH', 'keys/gateway/AbCdEf12', { limits: { tokensPerDay: 1.5 } }, 400],
+  ['PATCH', 'keys/gateway/AbCdEf12', {}, 400],
+  ['PATCH', 'keys/gateway/AbCdEf12', { limits: {} }, 404],
+  ['GET', 'usage', undefined, 404],
+] as const)('%s %s %j is refused', async (method, path, body, status) => {
+  const { call, keys } = await startControl();
+  const refused = await call(method, path, body);
+  expect([refused.status, typeof refused.value.error.message]).toEqual([status, 'string']);
+  expect([...keys.gateway.list(), ...keys.monitoring.list()]).toEqual([]);
+});
+
+test('reads usage where it is counted, and checks what is asked for', async () => {
+  const asked: object[] = [];
+  const { call } = await startControl(async (query) => {
+    asked.push(query);
+    return [{ day: '2026-12-01' }];
+  });
+  const query = 'keyId=bot&fromDay=2026-11-01&toDay=2026-12-01';
+  expect((await call('GET', `usage?${query}`)).value).toEqual([{ day: '2026-12-01' }]);
+  await call('GET', 'usage');
+  expect(asked).toEqual([{ keyId: 'bot', fromDay: '2026-11-01', toDay: '2026-12-01' }, {}]);
+  for (const bad of ['fromDay=yesterday', 'toDay=2026-13-01', 'days=3', 'keyId=a&keyId=b']) {
+    expect([bad, (await call('GET', `usage?${bad}`)).status]).toEqual([bad, 400]);
+  }
+  expect(asked).toHaveLength(2);
+});

@@ -1,0 +1,114 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { createSlidingWindow } from '../../src/http/sliding-window.ts';
+
+const WINDOW_MS = 60_000;
+
+/** What was added and not taken back: when, and how much. */
+interface Added {
+  atMs: number;
+  amount: number;
+  place: number;
+}
+
+const step = fc.record({
+  pauseMs: fc.oneof(fc.constant(0), fc.nat(300), fc.nat(45_000)),
+  amount: fc.integer({ min: 1, max: 50 }),
+  /** Which earlier addition is partly taken back, if that many ago there is one. */
+  back: fc.option(fc.record({ ago: fc.nat(5), part: fc.nat(50) }), { nil: undefined }),
+});
+
+test('counts exactly what was added in the last 60 seconds and not taken back', () => {
+  fc.assert(
+    fc.property(fc.array(step, { maxLength: 150, size: 'max' }), fc.nat(200), (steps, most) => {
+      let now = 5_000;
+      const window = createSlidingWindow(WINDOW_MS);
+      const added: Added[] = [];
+      const counted = (atMs: number) => added.filter((each) => each.atMs > atMs - WINDOW_MS);
+      const sum = (all: Added[]) => all.reduce((total, { amount }) => total + amount, 0);
+      for (const { pauseMs, amount, back } of steps) {
+        now += pauseMs;
+        added.push({ atMs: now, amount, place: window.add(amount, now) });
+        const earlier = back && added.at(-1 - back.ago);
+        if (back && earlier) {
+          const part = Math.min(back.part, earlier.amount);
+          window.takeBack(earlier.place, part);
+          if (earlier.atMs > now - WINDOW_MS) earlier.amount -= part;
+        }
+        expect(window.used(now)).toBe(sum(counted(now)));
+        const oldest = counted(now).find((each) => each.amount > 0);
+        expect(window.oldestMs(now)).toBe(oldest ? oldest.atMs + WINDOW_MS - now : 0);
+        const emptyMs = window.emptyMs(now);
+        expect(sum(counted(now + emptyMs))).toBe(0);
+        if (sum(counted(now)) === 0) expect(emptyMs).toBe(0);
+        const waitMs = window.waitMs(most, now);
+        expect(sum(counted(now + waitMs))).toBeLessThanOrEqual(most);
+        if (waitMs > 0) expect(sum(counted(now + waitMs - 1))).toBeGreaterThan(most);
+      }
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test('in steps it counts everything for 60 seconds at least and a step longer at most, in few entries', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.tuple(fc.nat(40), fc.integer({ min: 1, max: 9 })), {
+        maxLength: 200,
+        size: 'max',
+      }),
+      (steps) => {
+        let now = 0;
+        const window = createSlidingWindow(1_000, 20);
+        const added: Array<{ atMs: number; amount: number }> = [];
+        const since = (fromMs: number) =>
+          added.filter(({ atMs }) => atMs > fromMs).reduce((sum, { amount }) => sum + amount, 0);
+        const places = new Set<number>();
+        for (const [pauseMs, amount] of steps) {
+          now += pauseMs;
+          places.add(window.add(amount, now));
+          added.push({ atMs: now, amount });
+          expect(window.used(now)).toBeGreaterThanOrEqual(since(now - 1_000));
+          expect(window.used(now)).toBeLessThanOrEqual(since(now - 1_020));
+        }
+        expect(places.size).toBeLessThanOrEqual(Math.ceil(now / 20) + 1);
+      },
+    ),
+    { numRuns: 200 },
+  );
+});
+
+test('says that nothing counts when all was taken back', () => {
+  const window = createSlidingWindow(WINDOW_MS);
+  window.takeBack(window.add(3, 1_000), 3);
+  expect(window.emptyMs(1_000)).toBe(0);
+  expect(window.emptyMs(1_001)).toBe(0);
+  expect(window.waitMs(0, 1_001)).toBe(0);
+});
+
+test('goes on for long without keeping what has left, and with places that stay right', () => {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage = runInNewContext('gc') as () => void;
+  const heapUsed = () => {
+    collectGarbage();
+    return process.memoryUsage().heapUsed;
+  };
+  const atFirst = heapUsed();
+  const window = createSlidingWindow(10);
+  let before = 0;
+  for (let now = 0; now < 1_000_000; now += 1) {
+    const place = window.add(1, now);
+    if (now % 3 === 0) window.takeBack(before, 1);
+    // What left long ago cannot be taken back.
+    window.takeBack(place - 1_000, 1);
+    before = place;
+  }
+  expect(window.used(999_999)).toBe(7);
+  expect(window.waitMs(5, 999_999)).toBe(2);
+  // Two million numbers would be 16 MB.
+  expect(heapUsed() - atFirst).toBeLessThan(2_000_000);
+  expect(window.used(2_000_000)).toBe(0);
+  expect(window.waitMs(0, 2_000_000)).toBe(0);
+});

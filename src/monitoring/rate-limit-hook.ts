@@ -42,7 +42,7 @@ export function createRateLimitHook(options: {
     }
     let key: string;
     try {
-      key = authenticate(request).id;
+      key = authenticate(request.raw).id;
     } catch (refusal) {
       count(`address ${request.ip}`, reply);
       throw refusal;

@@ -1,12 +1,8 @@
-import { ErrorBody, ErrorCode } from '../contracts/error.ts';
+import { ErrorCode } from '../contracts/error.ts';
 import {
   MONITORING_PREFIX,
   type Monitor,
-  MonitorCreate,
-  MonitorCreated,
   MonitoringPath,
-  MonitorList,
-  PushAnswer,
   pushPath,
 } from '../contracts/monitoring.ts';
 import { createAuthentication } from '../http/authentication.ts';
@@ -16,6 +12,7 @@ import type { HttpRequest, HttpServer } from '../http/server.ts';
 import type { Admit } from './admission.ts';
 import type { Monitors, WatchedMonitor } from './monitors.ts';
 import { createRateLimitHook } from './rate-limit-hook.ts';
+import { createSchema, listSchema, pushSchema } from './route-schemas.ts';
 import type { Watch } from './watch.ts';
 
 const within = (path: string) => path.slice(MONITORING_PREFIX.length);
@@ -66,52 +63,31 @@ function addMonitorRoutes(
   tools: { monitors: Monitors; admit: Admit; watch: Watch; baseUrl: () => string },
 ): void {
   const { monitors, admit, watch, baseUrl } = tools;
-  scope.get(
-    MONITORS,
-    {
-      schema: {
-        summary: 'List all active monitors with their live statuses',
-        security: [{ apiKey: [] }, { bearer: [] }],
-        response: { 200: MonitorList, '4xx': ErrorBody },
-      },
-    },
-    () => {
-      const listed = monitors.all().map(listedMonitor);
-      return { count: listed.length, monitors: listed };
-    },
-  );
+  scope.get(MONITORS, { schema: listSchema }, () => {
+    const listed = monitors.all().map(listedMonitor);
+    return { count: listed.length, monitors: listed };
+  });
 
-  scope.post(
-    MONITORS,
-    {
-      schema: {
-        summary: 'Create a monitor',
-        security: [{ apiKey: [] }, { bearer: [] }],
-        body: MonitorCreate,
-        response: { 201: MonitorCreated, '4xx': ErrorBody, 503: ErrorBody },
-      },
-    },
-    async (request, reply) => {
-      const definition = request.body;
-      await admit(definition);
-      const { monitor, token } = await orUnavailable(
-        monitors.add(definition),
-        'The monitor could not be stored and was not created. Try again.',
-      );
-      watch.begin(monitor);
-      reply.code(201);
-      return {
-        id: monitor.id,
-        name: definition.name,
-        check_type: definition.check_type,
-        target: definition.target,
-        status: monitor.state.status,
-        created_at: utc(monitor.createdAtMs),
-        interval_seconds: intervalSeconds(monitor),
-        ...(token ? { push_url: baseUrl().replace(/\/+$/, '') + pushPath(token) } : {}),
-      };
-    },
-  );
+  scope.post(MONITORS, { schema: createSchema }, async (request, reply) => {
+    const definition = request.body;
+    await admit(definition);
+    const { monitor, token } = await orUnavailable(
+      monitors.add(definition),
+      'The monitor could not be stored and was not created. Try again.',
+    );
+    watch.begin(monitor);
+    reply.code(201);
+    return {
+      id: monitor.id,
+      name: definition.name,
+      check_type: definition.check_type,
+      target: definition.target,
+      status: monitor.state.status,
+      created_at: utc(monitor.createdAtMs),
+      interval_seconds: intervalSeconds(monitor),
+      ...(token ? { push_url: baseUrl().replace(/\/+$/, '') + pushPath(token) } : {}),
+    };
+  });
 }
 
 function addPushRoute(scope: HttpServer, monitors: Monitors, watch: Watch): void {
@@ -121,10 +97,7 @@ function addPushRoute(scope: HttpServer, monitors: Monitors, watch: Watch): void
   scope.route({
     method: ['GET', 'HEAD', 'POST'],
     url: PUSH,
-    schema: {
-      summary: 'Ping: the job of this heartbeat is alive',
-      response: { 200: PushAnswer, '4xx': ErrorBody, 503: ErrorBody },
-    },
+    schema: pushSchema,
     handler: async (request) => {
       const monitor = monitors.byToken(tokenOf(request));
       if (monitor === undefined) {

@@ -1,19 +1,21 @@
 import { ErrorCode } from '../contracts/error.ts';
 import type { ChatRequest } from '../contracts/gateway.ts';
-import { estimatePromptTokens } from '../contracts/tokens.ts';
 import { HttpError } from '../http/errors.ts';
 import { type Catalog, type TextModel, textModels } from './catalog.ts';
-import type { Upstream } from './upstream.ts';
 
 /**
- * The newer name of `max_tokens`, which current clients send, counts as it. `null` means absent and is left out.
+ * The newer name of `max_tokens`, which current clients send, counts as it, and an empty list of stop sequences as none.
  * Source: openai-node, `ChatCompletionCreateParams.max_completion_tokens`.
  */
 export function normalize(request: ChatRequest): ChatRequest {
-  const { max_completion_tokens: newer, ...rest } = request;
-  const given = rest.max_tokens == null && Number.isInteger(newer) ? { max_tokens: newer } : {};
-  const unread = newer == null || Number.isInteger(newer) ? {} : { max_completion_tokens: newer };
-  return { ...rest, ...given, ...unread } as ChatRequest;
+  const { max_completion_tokens, ...rest } = request;
+  return {
+    ...rest,
+    ...(max_completion_tokens != null && {
+      max_tokens: rest.max_tokens ?? max_completion_tokens,
+    }),
+    ...(rest.stop?.length === 0 && { stop: null }),
+  };
 }
 
 /** The text model a request names. Throws the 404 or 400 that says which models can chat. */
@@ -31,16 +33,21 @@ export function findTextModel(catalog: Catalog, id: string): TextModel {
       { param: 'model' },
     );
   }
-  throw new HttpError(404, ErrorCode.modelNotFound, `There is no model '${id}'. ${able}`, {
-    param: 'model',
-  });
+  throw new HttpError(
+    404,
+    ErrorCode.modelNotFound,
+    `There is no model '${id.slice(0, 100)}'. ${able}`,
+    {
+      param: 'model',
+    },
+  );
 }
 
 /** Refuses pictures that the model cannot see. */
 export function checkInput(request: ChatRequest, model: TextModel, catalog: Catalog): void {
   if (model.input.includes('image')) return;
   for (const [at, { content }] of request.messages.entries()) {
-    if (typeof content === 'string') continue;
+    if (typeof content === 'string' || content == null) continue;
     const part = content.findIndex(({ type }) => type !== 'text');
     if (part === -1) continue;
     const able = textModels(catalog).filter(({ input }) => input.includes('image'));
@@ -54,34 +61,24 @@ export function checkInput(request: ChatRequest, model: TextModel, catalog: Cata
   }
 }
 
-/** Refuses what cannot fit the model's context; returns the estimate of the prompt, in tokens. */
-export function checkContext(request: ChatRequest, model: TextModel): number {
-  const prompt = estimatePromptTokens(request.messages);
+/** Refuses what cannot fit the model's context. The estimate is asked for only when the size of the body leaves a doubt. */
+export function checkContext(
+  request: ChatRequest,
+  model: TextModel,
+  bodyBytes: number,
+  estimate: () => number,
+): void {
   const reply = request.max_tokens ?? 1;
-  if (prompt + reply <= model.context_length) return prompt;
+  // No token is shorter than a byte; pictures can be, as addresses.
+  const certain = !model.input.includes('image') && bodyBytes + reply <= model.context_length;
+  if (certain) return;
+  const prompt = Math.ceil(estimate());
+  if (prompt + reply <= model.context_length) return;
   const wanted = request.max_tokens == null ? '' : ` and asks for a reply of up to ${reply}`;
   throw new HttpError(
     400,
     ErrorCode.contextLengthExceeded,
     `The conversation is about ${prompt} tokens${wanted}; the model '${model.id}' takes ${model.context_length} for both together. Send less, or use a model with a larger context.`,
     { param: prompt >= model.context_length ? 'messages' : 'max_tokens' },
-  );
-}
-
-/** The upstreams that take the request's `n`. Our choice: one that takes fewer is passed over, not called `n` times. */
-export function checkChoices(
-  request: ChatRequest,
-  model: TextModel,
-  upstreams: readonly Upstream[],
-): readonly Upstream[] {
-  const n = request.n ?? 1;
-  const able = upstreams.filter(({ maxChoices }) => maxChoices >= n);
-  if (able.length > 0) return able;
-  const most = Math.max(...upstreams.map(({ maxChoices }) => maxChoices));
-  throw new HttpError(
-    400,
-    ErrorCode.invalidValue,
-    `The model '${model.id}' gives at most ${most} ${most === 1 ? 'variant' : 'variants'} at once here. Ask with n=${most}, or several times.`,
-    { param: 'n' },
   );
 }

@@ -1,24 +1,34 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Logger } from 'pino';
 import { ErrorCode } from '../contracts/error.ts';
-import {
-  type ChatCompletion,
-  type ChatCompletionChunk,
-  ChatRequest,
-  GatewayPath,
-} from '../contracts/gateway.ts';
+import { ChatRequest, GatewayPath } from '../contracts/gateway.ts';
 import type { Authenticate } from '../http/authentication.ts';
-import { answerError, asHttpError, errorBody } from '../http/error-answers.ts';
+import { type Exchange, sendError } from '../http/direct-route.ts';
+import { asHttpError, validationError } from '../http/error-answers.ts';
 import { HttpError } from '../http/errors.ts';
-import type { HttpReply, HttpRequest, HttpServer } from '../http/server.ts';
-import type { Catalog, TextModel } from './catalog.ts';
-import { checkChoices, checkContext, checkInput, findTextModel, normalize } from './chat-checks.ts';
-import { createEventStream } from './event-stream.ts';
-import { type Attempts, completeInOrder, type Routing, streamInOrder } from './routing.ts';
+import type { ServerKit } from '../http/server.ts';
+import { answerStream, answerWhole, ClientGoneError } from './answers.ts';
+import { createBag } from './bag.ts';
+import { callForLog } from './call-for-log.ts';
+import { Caller } from './caller.ts';
+import type { Catalog } from './catalog.ts';
+import { checkContext, checkInput, findTextModel, normalize } from './chat-checks.ts';
+import { chatSchema } from './chat-schema.ts';
+import { Parts } from './parts.ts';
+import { estimatePrompt } from './prompt-estimate.ts';
+import { readRequestBody } from './request-body.ts';
+import type { Rests } from './rests.ts';
+import type { Routing } from './routing.ts';
+import type { Ticker } from './ticker.ts';
 import { failureForLog, UpstreamError } from './upstream.ts';
 import type { UsageLedger, UsageMeter } from './usage.ts';
 
 /** Bytes of a request body: the longest context as text, and a few pictures. */
 const BODY_LIMIT_BYTES = 8 * 1024 * 1024;
+
+/** Tokens set aside for a reply whose request does not say how long it may be, for keys with limits in tokens. */
+const REPLY_TOKENS = 1024;
 
 /** The chat route while it serves. */
 export interface Chat {
@@ -27,102 +37,176 @@ export interface Chat {
 }
 
 interface ChatOptions {
-  server: HttpServer;
+  kit: ServerKit;
   authenticate: Authenticate;
   catalog: Catalog;
   routing: Routing;
+  rests: Rests;
   ledger: UsageLedger;
   pingMs: number;
+  drainMs: number;
+  ticker: Ticker;
   log: Logger;
 }
 
-/** Thrown to end a call whose caller left; it is answered to nobody. */
-class ClientGoneError extends Error {
-  override name = 'ClientGoneError' as const;
-}
-
-/** Adds POST /v1/chat/completions: key, body, model, context, then the upstreams in order, plain or streamed. */
-export function addChat({
-  server,
-  authenticate,
-  catalog,
-  routing,
-  ledger,
-  pingMs,
-  log,
-}: ChatOptions): Chat {
-  const meters = new WeakMap<HttpRequest, UsageMeter>();
-  const underWay = new Set<{ controller: AbortController; ended: Promise<void> }>();
+/** Adds POST /v1/chat/completions: key, limits, body, model, context, then the upstreams in order, plain or streamed. */
+export function addChat(options: ChatOptions): Chat {
+  const { kit, authenticate, catalog, routing, rests, ledger, drainMs, log } = options;
+  const underWay = createBag<(reason: unknown) => void>();
   let closing = false;
+  /** Called when the last call under way has ended. */
+  let idle = () => {};
 
-  server.post(
-    GatewayPath.chatCompletions,
-    {
-      schema: {
-        body: ChatRequest,
-        summary: 'Create a reply for a conversation',
-        security: [{ bearer: [] }],
-        tags: ['gateway'],
-      },
-      bodyLimit: BODY_LIMIT_BYTES,
-      // Before the body is read: a stranger's megabytes are not worth waiting for.
-      onRequest: async (request, reply) => {
-        const meter = ledger.open(authenticate(request).id);
-        meters.set(request, meter);
-        const { raw } = reply;
-        raw.once('close', () => meter.end(raw.writableFinished ? 'complete' : 'client_gone'));
-      },
-      errorHandler(error, request, reply) {
-        const known = error instanceof UpstreamError ? error.answer : error;
-        const byUs = known === error && asHttpError(error).status < 500;
-        meters.get(request)?.end(byUs ? 'refused' : 'upstream_error');
-        if (error instanceof UpstreamError) log.warn(failureForLog(error), 'no upstream answered');
-        answerError(known, request, reply);
-      },
-    },
-    async (request, reply) => {
-      const meter = meters.get(request);
-      if (!meter) throw new Error('The request was not metered.');
-      if (closing) throw stopping();
-      const body = normalize(request.body);
-      const model = findTextModel(catalog, body.model);
-      meter.model = model.id;
-      checkInput(body, model, catalog);
-      const promptEstimate = checkContext(body, model);
-      const upstreams = checkChoices(body, model, routing.upstreamsOf(model));
-      meter.promptEstimate = promptEstimate;
-
-      const { signal } = follow(reply, underWay);
-      const attempts: Attempts = {
-        upstreams,
-        request: body,
-        signal,
-        onAttempt: (upstream) => {
-          meter.provider = upstream.provider;
-        },
-        log,
-      };
+  kit.addDirectRoute({
+    path: GatewayPath.chatCompletions,
+    schema: chatSchema,
+    handle(exchange) {
+      let meter: UsageMeter;
       try {
-        if (body.stream) return await answerStream(reply, model, attempts, meter, pingMs);
-        return await answerWhole(model, attempts, meter);
-      } catch (error) {
-        if (!(signal.reason instanceof ClientGoneError)) throw error;
-        reply.hijack();
-        return reply;
+        // Before the body is read: a stranger's megabytes are not worth waiting for.
+        meter = ledger.open(authenticate(exchange.request));
+      } catch (refusal) {
+        sendError(exchange, refusal, log);
+        return undefined;
       }
+      const caller = follow(exchange, meter);
+      void answer(exchange, meter, caller).catch((error) => {
+        if (!(caller.reason instanceof ClientGoneError)) refuse(exchange, meter, error);
+      });
+      return () => callForLog(meter);
     },
-  );
+  });
+
+  async function answer(exchange: Exchange, meter: UsageMeter, caller: Caller) {
+    if (closing) throw stopping();
+    meter.takeRequest();
+    const body = readRequestBody(await readBytes(exchange.request, caller));
+    const request = normalize(parse(body.value));
+    const model = findTextModel(catalog, request.model);
+    meter.model = model.id;
+    checkInput(request, model, catalog);
+    meter.estimatePrompt = () => estimatePrompt(request, body);
+    checkContext(request, model, body.length, meter.estimatePrompt);
+    if (meter.countsTokens) {
+      const reply = (request.max_tokens ?? REPLY_TOKENS) * (request.n ?? 1);
+      meter.reserve(meter.estimatePrompt(), reply);
+    }
+    const call = {
+      exchange,
+      meter,
+      model,
+      request,
+      body,
+      wholeRequest: () => normalize(parse(body.whole())),
+      upstreams: routing.upstreamsOf(model),
+      rests,
+      caller,
+      log,
+    };
+    await (request.stream ? answerStream(call, options) : answerWhole(call));
+  }
+
+  function refuse(exchange: Exchange, meter: UsageMeter, error: unknown): void {
+    const known = error instanceof UpstreamError ? error.answer : error;
+    const byUs = known === error && asHttpError(error).status < 500;
+    meter.end(byUs ? 'refused' : 'upstream_error');
+    if (error instanceof UpstreamError)
+      log.warn({ reqId: exchange.id, ...failureForLog(error) }, 'no upstream answered');
+    sendError(exchange, known, log, meter.limitHeaders());
+  }
+
+  /** Ends the call when the caller is gone, and the record in any case. */
+  function follow({ request, response }: Exchange, meter: UsageMeter): Caller {
+    const caller = new Caller();
+    const leave = underWay.add((reason) => {
+      caller.leave(reason);
+      // An answer that waits for nobody but its reader has waited long enough.
+      if (response.writableEnded) response.destroy();
+    });
+    let sent = false;
+    function end() {
+      leave();
+      meter.end(sent ? 'complete' : 'client_gone');
+      if (!sent) caller.leave(new ClientGoneError());
+      if (underWay.size === 0) idle();
+    }
+    response.once('close', end);
+    response.once('finish', () => {
+      // Writes that the end of the connection cut short are finished, too.
+      sent = !request.socket.destroyed;
+    });
+    response.once('prefinish', () => {
+      if (response.socket?.writableLength) response.setTimeout(drainMs, () => response.destroy());
+    });
+    if (!response.socket) followQueued(request.socket, response, end);
+    return caller;
+  }
 
   return {
     async close(graceMs) {
       closing = true;
+      if (underWay.size === 0) return;
       const limit = setTimeout(() => {
-        for (const { controller } of underWay) controller.abort(stopping());
+        for (const cut of underWay) cut(stopping());
       }, graceMs);
-      await Promise.all([...underWay].map(({ ended }) => ended));
+      await new Promise<void>((resolve) => {
+        idle = resolve;
+      });
       clearTimeout(limit);
     },
   };
+}
+
+function parse(value: unknown): ChatRequest {
+  const result = ChatRequest.safeParse(value);
+  if (result.success) return result.data;
+  throw validationError(result.error.issues, value);
+}
+
+/**
+ * Listens to the connection of a request that was sent before the one ahead of it was answered: until its turn has come
+ * an answer has no connection, and is not told of its end.
+ */
+function followQueued(socket: Socket, response: ServerResponse, end: () => void): void {
+  // As many as there are requests waiting.
+  socket.setMaxListeners(0);
+  socket.once('close', end);
+  response.once('close', () => socket.off('close', end));
+}
+
+/** The body of a request. Throws the 413 or 415, or the caller's reason when it leaves before all was sent. */
+async function readBytes(request: IncomingMessage, caller: Caller): Promise<Buffer[]> {
+  const { headers } = request;
+  if (!/^application\/json *(;|$)/i.test(headers['content-type'] ?? '')) {
+    throw new HttpError(
+      415,
+      ErrorCode.unsupportedMediaType,
+      'Send the body as JSON, with the header Content-Type: application/json.',
+    );
+  }
+  if (Number(headers['content-length']) > BODY_LIMIT_BYTES) throw tooLarge();
+  return await new Promise((resolve, reject) => {
+    const body = new Parts();
+    const stopListening = caller.onLeave(() => reject(caller.reason));
+    request.on('data', (part: Buffer) => {
+      if (body.length + part.length > BODY_LIMIT_BYTES) reject(tooLarge());
+      else body.add(part);
+    });
+    request.once('end', () => {
+      stopListening();
+      resolve(body.list());
+    });
+    // Said by the end of the answer too, which is what ends the call.
+    request.once('error', () => {});
+  });
+}
+
+function tooLarge(): HttpError {
+  return new HttpError(
+    413,
+    ErrorCode.bodyTooLarge,
+    `The request body is larger than ${BODY_LIMIT_BYTES / 1024 / 1024} MiB. Send less.`,
+  );
 }
 
 function stopping(): UpstreamError {
@@ -130,69 +214,4 @@ function stopping(): UpstreamError {
     new HttpError(503, ErrorCode.unavailable, 'The gateway is stopping. Try again in a moment.'),
     { tryNext: false },
   );
-}
-
-/** Ends the call when the caller is gone. */
-function follow(
-  { raw }: HttpReply,
-  underWay: Set<{ controller: AbortController; ended: Promise<void> }>,
-): AbortController {
-  const controller = new AbortController();
-  const ended = new Promise<void>((resolve) => {
-    const over = () => {
-      if (!raw.writableFinished) controller.abort(new ClientGoneError());
-      underWay.delete(call);
-      resolve();
-    };
-    raw.once('close', over);
-    if (raw.destroyed) queueMicrotask(over);
-  });
-  const call = { controller, ended };
-  underWay.add(call);
-  return controller;
-}
-
-async function answerWhole(
-  model: TextModel,
-  attempts: Attempts,
-  meter: UsageMeter,
-): Promise<ChatCompletion> {
-  const completion = await completeInOrder(attempts);
-  if (completion.usage) meter.usage = completion.usage;
-  for (const { message } of completion.choices) meter.addText(message.content ?? '');
-  return { ...completion, model: model.id, usage: meter.tokens() };
-}
-
-async function answerStream(
-  reply: HttpReply,
-  model: TextModel,
-  attempts: Attempts,
-  meter: UsageMeter,
-  pingMs: number,
-): Promise<HttpReply> {
-  const wantsUsage = attempts.request.stream_options?.include_usage === true;
-  const events = createEventStream(reply, pingMs);
-  let last: ChatCompletionChunk | undefined;
-  try {
-    for await (const chunk of streamInOrder(attempts)) {
-      last = chunk;
-      if (chunk.usage) meter.usage = chunk.usage;
-      for (const { delta } of chunk.choices) meter.addText(delta.content ?? '');
-      const { usage, ...rest } = { ...chunk, model: model.id };
-      if (wantsUsage) await events.send({ ...rest, usage: usage ?? null });
-      else if (rest.choices.length > 0) await events.send(rest);
-    }
-    if (wantsUsage && last && !meter.usage) {
-      await events.send({ ...last, model: model.id, choices: [], usage: meter.tokens() });
-    }
-    events.end();
-  } catch (error) {
-    if (!events.begun || attempts.signal.reason instanceof ClientGoneError) throw error;
-    meter.end('upstream_error');
-    attempts.log.warn(failureForLog(error), 'a streamed answer broke');
-    events.fail(errorBody(error instanceof UpstreamError ? error.answer : asHttpError(error)));
-  } finally {
-    events.release();
-  }
-  return reply;
 }

@@ -7,19 +7,23 @@ const K = 1024;
 type Tier = Record<ProviderName, string>;
 
 /*
- * Which of a provider's models stands behind a role. Looked up on 2026-11-21, none of them called from here: OpenAI's and
- * Anthropic's in their model overviews (developers.openai.com/api/docs/models, platform.claude.com/docs/models/overview),
- * the others in deprecation pages and third-party lists. A name that a provider no longer has is passed over for the next
- * upstream; aliases that move by themselves are taken where a provider has them. An operator's own catalog names others.
+ * Which of a provider's models stands behind a role. Looked up on 2026-11-21, none of them called from here.
+ * OpenAI: its deprecation page names these as successors. GPT-6 is newer, but takes no tools over chat completions.
+ * Anthropic: "Models overview". Opus 5.5 and Sonnet 5.5 are newer, but think before every answer, out of its length.
+ * DeepSeek: "Your first API call"; `deepseek-v4-pro` is answered by the newer Flash for the time being.
+ * xAI: "Models" and its May 2026 retirement notice. Google: "What's new in Gemini 3.6" and the guide to 3.8 Flash.
+ * Groq: "Deprecations". Mistral: its `-latest` aliases, in client libraries of 2026.
+ * A name that a provider no longer has is passed over for the next upstream; aliases that move by themselves are taken
+ * where a provider has them. An operator's own catalog names others.
  */
 const light: Tier = {
   openai: 'gpt-5.6-luna',
-  anthropic: 'claude-haiku-4-5',
+  anthropic: 'claude-haiku-5-5',
   gemini: 'gemini-3.5-flash-lite',
   mistral: 'mistral-small-latest',
   groq: 'openai/gpt-oss-20b',
   xai: 'grok-4.3',
-  deepseek: 'deepseek-v4-flash',
+  deepseek: 'deepseek-flash',
   openrouter: 'openrouter/auto',
   ollama: '*',
 };
@@ -30,7 +34,7 @@ const middle: Tier = {
   mistral: 'mistral-medium-latest',
   groq: 'openai/gpt-oss-120b',
   xai: 'grok-4.3',
-  deepseek: 'deepseek-v4-flash',
+  deepseek: 'deepseek-flash',
   openrouter: 'openrouter/auto',
   ollama: '*',
 };
@@ -40,7 +44,7 @@ const best: Tier = {
   gemini: 'gemini-3.8-flash',
   mistral: 'mistral-large-latest',
   groq: 'openai/gpt-oss-120b',
-  xai: 'grok-4.3',
+  xai: 'grok-4.6',
   deepseek: 'deepseek-v4-pro',
   openrouter: 'openrouter/auto',
   ollama: '*',

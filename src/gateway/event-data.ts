@@ -1,4 +1,5 @@
 const LINE_BREAK = 0x0a;
+const PARTS_TOGETHER = 1024;
 
 /** A stream of events that is none: too long a line, or not UTF-8. */
 export class GarbledStreamError extends Error {
@@ -25,6 +26,8 @@ export async function* readEventData(
       const end = bytes.indexOf(LINE_BREAK, start);
       const part = bytes.subarray(start, end === -1 ? bytes.length : end);
       unfinished.push(part);
+      // A part may be a byte, and its Buffer takes two hundred.
+      if (unfinished.length === PARTS_TOGETHER) unfinished = [Buffer.concat(unfinished)];
       length += part.length;
       if (length > limitBytes) throw new GarbledStreamError('an event is too long');
       if (end === -1) break;

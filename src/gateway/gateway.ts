@@ -10,13 +10,19 @@ import type { Patience } from './http-upstream.ts';
 import { addModels } from './models.ts';
 import { OFFLINE } from './offline.ts';
 import { findProviders, type ProviderSettings } from './providers.ts';
+import { createRests } from './rests.ts';
 import { createRouting } from './routing.ts';
+import { createTicker } from './ticker.ts';
 import { createUsageLedger } from './usage.ts';
+import type { UsageQuery, UsageRow } from './usage-days.ts';
+import { addUsageRoute } from './usage-route.ts';
 
 /** The model gateway while it serves. */
 export interface Gateway {
   /** Who would answer the catalog's first text model now, in a word and in a sentence. */
   answering(): { provider: string; description: string };
+  /** What was used, by day, key and model. */
+  usage(query: UsageQuery): Promise<UsageRow[]>;
   /** Lets answers under way end, but not for long, and closes the connections to the providers. */
   close(): Promise<void>;
 }
@@ -25,6 +31,8 @@ export interface Gateway {
 export interface GatewayTimes extends Patience {
   /** Between two comments while the caller waits; proxies commonly close connections after 60 s of silence. */
   pingMs: number;
+  /** A caller that takes nothing of its answer for so long is treated as gone. */
+  drainMs: number;
   /** What `close` gives answers under way. */
   graceMs: number;
 }
@@ -34,13 +42,17 @@ const TIMES: GatewayTimes = {
   firstChunkMs: 180_000,
   stallMs: 90_000,
   pingMs: 15_000,
+  drainMs: 60_000,
   graceMs: 2_000,
 };
 
 const CONNECTIONS_PER_PROVIDER = 256;
 const CONNECT_TIMEOUT_MS = 5_000;
 
-/** Adds the model gateway to the server: GET /v1/models, GET /v1/models/:id, POST /v1/chat/completions. */
+/** How exactly waiting is measured. */
+const TICK_MS = 1_000;
+
+/** Adds the model gateway to the server: GET /v1/models, GET /v1/models/:id, GET /v1/usage, POST /v1/chat/completions. */
 export async function createGateway(options: {
   kit: ServerKit;
   keys: Keys;
@@ -63,8 +75,12 @@ export async function createGateway(options: {
     headersTimeout: 0,
     bodyTimeout: 0,
   });
-  const routing = createRouting({ catalog, providers, agent, patience: times });
-  const ledger = createUsageLedger({
+  const ticker = createTicker(
+    Math.min(TICK_MS, times.pingMs / 2, times.firstChunkMs / 4, times.stallMs / 4),
+  );
+  const routing = createRouting({ catalog, providers, agent, patience: times, ticker });
+  const rests = createRests({ metrics: kit.metrics, log });
+  const ledger = await createUsageLedger({
     ...(options.store && { store: options.store }),
     metrics: kit.metrics,
     log,
@@ -72,13 +88,17 @@ export async function createGateway(options: {
   const { server } = kit;
   const authenticate = createAuthentication(keys, { acceptApiKeyHeader: false });
   addModels({ server, authenticate, catalog, routing });
+  addUsageRoute({ server, authenticate, ledger });
   const chat = addChat({
-    server,
+    kit,
     authenticate,
     catalog,
     routing,
+    rests,
     ledger,
     pingMs: times.pingMs,
+    drainMs: times.drainMs,
+    ticker,
     log,
   });
 
@@ -96,6 +116,7 @@ export async function createGateway(options: {
           "the built-in offline engine, which is no language model; set OPENAI_API_KEY or another provider's key",
       };
     },
+    usage: ledger.summary,
     async close() {
       await chat.close(times.graceMs);
       await ledger.close();

@@ -1,9 +1,14 @@
 import { type Agent, type Dispatcher, request as send } from 'undici';
-import { ChatCompletion, ChatCompletionChunk, type ChatRequest } from '../contracts/gateway.ts';
-import { EVENT_STREAM, STREAM_DONE } from '../contracts/server-sent-events.ts';
+import type { ChatRequest } from '../contracts/gateway.ts';
+import { EVENT_STREAM } from '../contracts/server-sent-events.ts';
+import { anthropicDialect } from './anthropic-dialect.ts';
 import { GarbledStreamError, readEventData } from './event-data.ts';
+import { parseJson } from './json.ts';
+import { openaiDialect, providerHeaders } from './openai-dialect.ts';
+import { Parts } from './parts.ts';
 import { connectionError, refusalError, silenceError, unusableError } from './provider-refusal.ts';
 import type { Provider } from './providers.ts';
+import { createChunkCutter, cutCompletion } from './stop-sequences.ts';
 import { type Upstream, UpstreamError } from './upstream.ts';
 import { createWatchdog, type Watchdog } from './watchdog.ts';
 
@@ -22,7 +27,9 @@ const ERROR_LIMIT_BYTES = 64 * 1024;
 const EVENT_LIMIT_BYTES = 1024 * 1024;
 const TAIL_LIMIT_MS = 1_000;
 
-/** A model of a provider that speaks the OpenAI convention. */
+const DIALECTS = { openai: openaiDialect, anthropic: anthropicDialect };
+
+/** A model of a provider, over HTTP, in the form of API that the provider speaks. */
 export function createHttpUpstream(options: {
   provider: Provider;
   model: string;
@@ -30,18 +37,16 @@ export function createHttpUpstream(options: {
   patience: Patience;
 }): Upstream {
   const { provider, model, agent, patience } = options;
+  const dialect = DIALECTS[provider.dialect];
 
   /** Sends the call; its good answer is still to be read. */
-  async function open(body: unknown, watchdog: Watchdog): Promise<Dispatcher.ResponseData> {
-    const answer = await send(`${provider.baseUrl}/chat/completions`, {
+  async function open(request: ChatRequest, watchdog: Watchdog): Promise<Dispatcher.ResponseData> {
+    const answer = await send(`${provider.baseUrl}${dialect.path}`, {
       dispatcher: agent,
       method: 'POST',
       signal: watchdog.signal,
-      headers: {
-        'content-type': 'application/json',
-        ...(provider.apiKey && { authorization: `Bearer ${provider.apiKey}` }),
-      },
-      body: JSON.stringify(body),
+      headers: { 'content-type': 'application/json', ...providerHeaders(provider) },
+      body: JSON.stringify(dialect.encode(request, provider, model)),
     });
     // Closed unread, a body would emit an error that nobody hears; a reader hears it all the same.
     answer.body.on('error', () => {});
@@ -71,8 +76,12 @@ export function createHttpUpstream(options: {
       const watchdog = createWatchdog(signal, () => silenceError(provider));
       watchdog.wait(patience.answerMs);
       try {
-        const answer = await open(adapt(request, provider, model), watchdog);
-        return readCompletion(await readText(answer, ANSWER_LIMIT_BYTES), provider);
+        const answer = await open(request, watchdog);
+        const text = await readText(answer, ANSWER_LIMIT_BYTES);
+        if (text === undefined) throw unusableError(provider, 'is too long');
+        const completion = dialect.decode(parseJson(text, provider), provider, model);
+        const stops = dialect.ownStops(request, provider, model);
+        return stops.length > 0 ? cutCompletion(completion, stops) : completion;
       } catch (error) {
         throw explain(error, watchdog);
       } finally {
@@ -83,25 +92,35 @@ export function createHttpUpstream(options: {
       const watchdog = createWatchdog(signal, () => silenceError(provider));
       watchdog.wait(patience.firstChunkMs);
       let answer: Dispatcher.ResponseData | undefined;
+      let begun = false;
       let whole = false;
       try {
-        answer = await open(adapt(request, provider, model), watchdog);
+        answer = await open(request, watchdog);
         if (!String(answer.headers['content-type']).startsWith(EVENT_STREAM)) {
           throw unusableError(provider, 'is no stream');
         }
+        const stops = dialect.ownStops(request, provider, model);
+        const cut = stops.length > 0 ? createChunkCutter(stops) : undefined;
         const events = readEventData(answer.body, EVENT_LIMIT_BYTES);
+        const decoder = dialect.openStream(provider, model);
         for (;;) {
           const { value: data, done } = await events.next();
           if (done) throw unusableError(provider, 'ended before it was complete');
-          if (data === STREAM_DONE) {
+          const chunks = decoder.read(data);
+          // The caller's own pace is not the provider's silence.
+          if (chunks) watchdog.pause();
+          for (const chunk of chunks ?? []) {
+            const passed = cut ? cut(chunk) : chunk;
+            if (passed === undefined) continue;
+            begun = true;
+            yield passed;
+          }
+          if (decoder.whole) {
             whole = true;
             void readToEnd(events, answer);
             return;
           }
-          // The caller's own pace is not the provider's silence.
-          watchdog.pause();
-          yield readChunk(data, provider);
-          watchdog.wait(patience.stallMs);
+          if (chunks) watchdog.wait(begun ? patience.stallMs : patience.firstChunkMs);
         }
       } catch (error) {
         throw explain(error, watchdog);
@@ -129,74 +148,18 @@ async function readToEnd(
   }
 }
 
-/** The request as this provider takes it. Fields nobody here knows pass through. */
-function adapt(request: ChatRequest, provider: Provider, model: string): Record<string, unknown> {
-  const { max_tokens, stream_options, messages, ...rest } = request;
-  const dropped = new Set(provider.drop);
-  const kept = Object.fromEntries(
-    Object.entries(rest).filter(([name, value]) => value !== null && !dropped.has(name)),
-  );
-  return {
-    ...kept,
-    model,
-    messages: messages.map((message) => without(message, provider.dropFromMessages)),
-    ...(max_tokens != null && { [provider.maxTokensName]: max_tokens }),
-    // Usage is always asked for: it is what the caller is charged by.
-    ...(request.stream &&
-      provider.streamOptions && { stream_options: { ...stream_options, include_usage: true } }),
-  };
-}
-
-function without(message: Record<string, unknown>, names: readonly string[]) {
-  if (!names.some((name) => name in message)) return message;
-  return Object.fromEntries(Object.entries(message).filter(([name]) => !names.includes(name)));
-}
-
-function readCompletion(text: string | undefined, provider: Provider): ChatCompletion {
-  if (text === undefined) throw unusableError(provider, 'is too long');
-  const result = ChatCompletion.safeParse(parseJson(text, provider));
-  if (!result.success) throw unusableError(provider, 'has the wrong shape', result.error);
-  return result.data;
-}
-
-function readChunk(data: string, provider: Provider): ChatCompletionChunk {
-  const value = parseJson(data, provider);
-  if (typeof value === 'object' && value !== null && 'error' in value) {
-    throw unusableError(provider, 'broke off with an error');
-  }
-  const result = ChatCompletionChunk.safeParse(repair(value));
-  if (!result.success) throw unusableError(provider, 'has the wrong shape', result.error);
-  return result.data;
-}
-
-/** Some servers write `choices: null` in the chunk that carries the usage. */
-function repair(value: unknown): unknown {
-  const nothing = typeof value === 'object' && value !== null && 'choices' in value;
-  return nothing && value.choices === null ? { ...value, choices: [] } : value;
-}
-
-function parseJson(text: string, provider: Provider): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw unusableError(provider, 'is not JSON', cause);
-  }
-}
-
 /** The whole body as text, or `undefined` as soon as it is too long. */
 async function readText(
   { body }: Dispatcher.ResponseData,
   limitBytes: number,
 ): Promise<string | undefined> {
-  const parts: Buffer[] = [];
-  let length = 0;
+  const parts = new Parts();
   for await (const part of body as AsyncIterable<Buffer>) {
-    length += part.length;
-    if (length > limitBytes) {
+    parts.add(part);
+    if (parts.length > limitBytes) {
       body.destroy();
       return undefined;
     }
-    parts.push(part);
   }
-  return Buffer.concat(parts).toString('utf8');
+  return parts.join().toString('utf8');
 }

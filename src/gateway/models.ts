@@ -4,6 +4,7 @@ import { GatewayPath, Model, ModelList } from '../contracts/gateway.ts';
 import type { Authenticate } from '../http/authentication.ts';
 import { HttpError } from '../http/errors.ts';
 import type { HttpRequest, HttpServer } from '../http/server.ts';
+import { keyOnlyAnswers } from '../http/shared-answers.ts';
 import type { Catalog } from './catalog.ts';
 import { OFFLINE } from './offline.ts';
 import type { Routing } from './routing.ts';
@@ -17,16 +18,19 @@ export function addModels(options: {
 }): void {
   const { server, authenticate, catalog, routing } = options;
   const data = catalog.models.map((model) => listed(model, routing));
-  const onRequest = async (request: HttpRequest) => void authenticate(request);
+  const onRequest = async (request: HttpRequest) => void authenticate(request.raw);
 
   server.get(
     GatewayPath.models,
     {
       schema: {
+        operationId: 'listModels',
         summary: 'List the models',
-        security: [{ bearer: [] }],
         tags: ['gateway'],
+        security: [{ bearer: [] }],
         response: { 200: ModelList },
+        components: { Model, ModelList },
+        answers: { ...keyOnlyAnswers, 200: 'The catalog, in its order.' },
       },
       onRequest,
     },
@@ -37,11 +41,14 @@ export function addModels(options: {
     `${GatewayPath.models}/:id`,
     {
       schema: {
+        operationId: 'showModel',
         summary: 'Show one model',
-        security: [{ bearer: [] }],
         tags: ['gateway'],
-        params: z.object({ id: z.string() }),
+        security: [{ bearer: [] }],
+        params: z.object({ id: z.string().describe('Id of the model, as the list has it.') }),
         response: { 200: Model },
+        components: { Model },
+        answers: { ...keyOnlyAnswers, 200: 'The model.', 404: 'There is no such model.' },
       },
       onRequest,
     },

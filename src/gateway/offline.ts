@@ -121,7 +121,7 @@ function quote({ content }: ChatMessage, length: number): string {
   const text =
     typeof content === 'string'
       ? content
-      : content.map((part) => (part.type === 'text' ? part.text : '')).join(' ');
+      : (content ?? []).map((part) => (part.type === 'text' ? part.text : '')).join(' ');
   const letters = [
     ...text
       .slice(0, length * 4)
@@ -132,7 +132,9 @@ function quote({ content }: ChatMessage, length: number): string {
 }
 
 function picturesIn({ content }: ChatMessage): number {
-  return typeof content === 'string' ? 0 : content.filter(({ type }) => type !== 'text').length;
+  return typeof content === 'string'
+    ? 0
+    : (content ?? []).filter(({ type }) => type !== 'text').length;
 }
 
 function count(number: number, what: string): string {

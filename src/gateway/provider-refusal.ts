@@ -1,27 +1,16 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { z } from 'zod';
 import { ErrorCode } from '../contracts/error.ts';
 import { RateLimitHeader } from '../contracts/rate-limit.ts';
 import { HttpError } from '../http/errors.ts';
 import type { Provider } from './providers.ts';
-import { UpstreamError } from './upstream.ts';
+import { readRefusal } from './refusal-body.ts';
+import { readRetryAfterMs } from './retry-after.ts';
+import { type FailureKind, UpstreamError } from './upstream.ts';
 
 /** Tells the usual clients not to repeat the call by themselves. Source: openai-node, `shouldRetry`. */
 const NO_RETRY = { 'x-should-retry': 'false' };
 
-const Refusal = z.object({
-  message: z.string(),
-  type: z.string().nullish().catch(undefined),
-  param: z.string().nullish().catch(undefined),
-  code: z.string().nullish().catch(undefined),
-});
-
-/** Some providers send the convention's body, some a list with one of it in, some the inner object alone. */
-const RefusalBody = z.union([
-  z.object({ error: Refusal }).transform(({ error }) => error),
-  z.tuple([z.object({ error: Refusal })]).transform(([{ error }]) => error),
-  Refusal,
-]);
+const OUT_OF_CREDIT = new Set(['insufficient_quota', 'credit_balance_exhausted']);
 
 /**
  * What a provider's refusal means for our caller. A 400, 413 or 422 is about the request and is told as it is; anything
@@ -33,16 +22,30 @@ export function refusalError(
   answer: { status: number; headers: IncomingHttpHeaders; body: string },
 ): UpstreamError {
   const { title, setting } = provider;
-  const fail = (status: number, code: string, message: string, headers = {}) =>
-    new UpstreamError(new HttpError(status, code, message, { headers }), { tryNext: true });
-  switch (answer.status) {
+  const fail = (
+    kind: FailureKind,
+    status: number,
+    code: string,
+    message: string,
+    headers: Record<string, string> = {},
+  ) =>
+    new UpstreamError(new HttpError(status, code, message, { headers }), {
+      tryNext: true,
+      kind,
+      ...(kind !== 'account' && { retryAfterMs: readRetryAfterMs(answer.headers) }),
+    });
+  switch (meaningOf(answer, provider)) {
     case 400:
     case 413:
     case 422:
-      return new UpstreamError(requestRefusal(provider, answer), { tryNext: false });
+      return new UpstreamError(requestRefusal(provider, answer), {
+        tryNext: false,
+        kind: 'request',
+      });
     case 401:
     case 403:
       return fail(
+        'account',
         502,
         ErrorCode.upstreamError,
         `${title} refused this gateway's own credentials. Whoever runs the gateway must check ${setting}.`,
@@ -50,6 +53,7 @@ export function refusalError(
       );
     case 402:
       return fail(
+        'account',
         502,
         ErrorCode.upstreamError,
         `This gateway's account at ${title} has no credit left. Whoever runs the gateway must top it up.`,
@@ -57,6 +61,7 @@ export function refusalError(
       );
     case 404:
       return fail(
+        'account',
         502,
         ErrorCode.upstreamError,
         `${title} does not have the model ${model} that this gateway's catalog names. Whoever runs the gateway must correct ASKWATCH_CATALOG.`,
@@ -64,6 +69,7 @@ export function refusalError(
       );
     case 429:
       return fail(
+        'limited',
         429,
         ErrorCode.rateLimited,
         `${title} takes no more requests from this gateway for now. Try again later.`,
@@ -72,6 +78,7 @@ export function refusalError(
     case 503:
     case 529:
       return fail(
+        'server',
         503,
         ErrorCode.unavailable,
         `${title} is overloaded or down. Try again later.`,
@@ -79,6 +86,7 @@ export function refusalError(
       );
     default:
       return fail(
+        failureOfStatus(answer.status),
         502,
         ErrorCode.upstreamError,
         `${title} answered with an error (${answer.status}).`,
@@ -86,11 +94,29 @@ export function refusalError(
   }
 }
 
+/** An error that came inside an answer, after a good status. */
+export function brokenOffError(provider: Provider, model: string, error: unknown): UpstreamError {
+  const status = Number((error as { code?: unknown }).code);
+  if (!Number.isInteger(status) || status < 400 || status > 599) {
+    return unusableError(provider, 'broke off with an error');
+  }
+  return refusalError(provider, model, { status, headers: {}, body: JSON.stringify({ error }) });
+}
+
+/** A request that this provider has no word for; another may. Told before the provider is asked. */
+export function unsupportedError(provider: Provider, param: string, why: string): UpstreamError {
+  const message = `Invalid '${param}': ${provider.title} ${why}.`;
+  return new UpstreamError(new HttpError(400, ErrorCode.invalidValue, message, { param }), {
+    tryNext: true,
+    kind: 'request',
+  });
+}
+
 /** An answer of a provider that is not what the convention says. */
 export function unusableError(provider: Provider, why: string, cause?: unknown): UpstreamError {
   return new UpstreamError(
     new HttpError(502, ErrorCode.upstreamError, `${provider.title} sent an answer that ${why}.`),
-    { tryNext: true, cause },
+    { tryNext: true, kind: 'unusable', cause },
   );
 }
 
@@ -98,7 +124,7 @@ export function unusableError(provider: Provider, why: string, cause?: unknown):
 export function silenceError(provider: Provider): UpstreamError {
   return new UpstreamError(
     new HttpError(504, ErrorCode.upstreamTimeout, `${provider.title} took too long to answer.`),
-    { tryNext: true },
+    { tryNext: true, kind: 'silence' },
   );
 }
 
@@ -110,8 +136,32 @@ export function connectionError(provider: Provider, cause: unknown): UpstreamErr
       ErrorCode.upstreamError,
       `${provider.title} could not be reached, or its connection broke.`,
     ),
-    { tryNext: true, cause },
+    { tryNext: true, kind: isConnectTimeout(cause) ? 'silence' : 'connection', cause },
   );
+}
+
+/** What the statuses without a sentence of their own are; 504 and 524 are time-outs of the provider's own proxies. */
+function failureOfStatus(status: number): FailureKind {
+  if (status === 504 || status === 524) return 'silence';
+  return status >= 500 || status === 408 || status === 409 ? 'server' : 'unusable';
+}
+
+/** The status that other providers would have refused with. */
+function meaningOf(answer: { status: number; body: string }, provider: Provider): number {
+  const { status } = answer;
+  const { code, message = '' } = readRefusal(answer.body) ?? {};
+  // Source: OpenAI error codes, "insufficient_quota".
+  if (status === 429 && OUT_OF_CREDIT.has(code ?? '')) return 402;
+  // More tokens than our account may send in a minute. Source: Groq docs, "Rate limits"; gpt-researcher#985.
+  if (status === 413 && code === ErrorCode.rateLimited) return 429;
+  if (status === 403 && provider.moderatesWith403) return 400;
+  // Where nothing but the sentence tells the request's fault from our own.
+  const ours = provider.accountRefusals.find((known) => known.message.test(message));
+  return status === 400 && ours ? ours.status : status;
+}
+
+function isConnectTimeout(cause: unknown): boolean {
+  return (cause as { code?: unknown } | undefined)?.code === 'UND_ERR_CONNECT_TIMEOUT';
 }
 
 function requestRefusal(provider: Provider, { status, body }: { status: number; body: string }) {
@@ -119,7 +169,7 @@ function requestRefusal(provider: Provider, { status, body }: { status: number; 
   const clean = (text: string) =>
     provider.apiKey ? text.replaceAll(provider.apiKey, '[secret]') : text;
   return new HttpError(
-    status,
+    status === 403 ? 400 : status,
     clean(told?.code ?? ErrorCode.invalidValue),
     told ? clean(told.message) : `${provider.title} refused the request.`,
     {
@@ -128,15 +178,6 @@ function requestRefusal(provider: Provider, { status, body }: { status: number; 
       headers: NO_RETRY,
     },
   );
-}
-
-function readRefusal(body: string): z.infer<typeof Refusal> | undefined {
-  try {
-    return RefusalBody.safeParse(JSON.parse(body)).data;
-  } catch {
-    // Not JSON: the status says that the request was refused, and nobody says why.
-    return undefined;
-  }
 }
 
 function retryAfter(headers: IncomingHttpHeaders): Record<string, string> {

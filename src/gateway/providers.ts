@@ -1,5 +1,7 @@
 import { request } from 'undici';
 import { z } from 'zod';
+import { TRAITS } from './provider-table.ts';
+import type { ProviderTraits } from './provider-traits.ts';
 
 export const PROVIDER_NAMES = [
   'openai',
@@ -19,25 +21,6 @@ export type ProviderSettings = {
   [Name in Exclude<ProviderName, 'ollama'>]?: { apiKey: string; baseUrl?: string };
 } & { ollama?: { baseUrl: string } };
 
-/** How a provider differs from the convention. All of it is data; one adapter serves them all. */
-export interface ProviderTraits {
-  /** Its name as people write it. */
-  title: string;
-  /** The setting that connects it. */
-  setting: string;
-  baseUrl: string;
-  /** What it calls the limit of the answer's length. */
-  maxTokensName: 'max_tokens' | 'max_completion_tokens';
-  /** Takes `stream_options`; those that do not send usage in the last chunk by themselves. */
-  streamOptions: boolean;
-  /** The largest `n`. */
-  maxChoices: number;
-  /** Parameters it answers with a 400. */
-  drop: readonly string[];
-  /** Fields of a message it answers with a 400. */
-  dropFromMessages: readonly string[];
-}
-
 /** A provider that can be called now. */
 export interface Provider extends ProviderTraits {
   name: ProviderName;
@@ -46,80 +29,6 @@ export interface Provider extends ProviderTraits {
   /** What it serves, where that is known; anything the catalog names, where it is not. */
   installed?: string[];
 }
-
-const plain = {
-  maxTokensName: 'max_tokens',
-  streamOptions: true,
-  maxChoices: 1,
-  drop: [],
-  dropFromMessages: [],
-} as const;
-
-/** As pages on each provider's OpenAI compatibility described it in autumn 2026; none was called from here. */
-const TRAITS: Record<ProviderName, ProviderTraits> = {
-  openai: {
-    ...plain,
-    title: 'OpenAI',
-    setting: 'OPENAI_API_KEY',
-    baseUrl: 'https://api.openai.com/v1',
-    // Its newer models refuse `max_tokens`, and its older ones take both.
-    maxTokensName: 'max_completion_tokens',
-    maxChoices: 128,
-  },
-  anthropic: {
-    ...plain,
-    title: 'Anthropic',
-    setting: 'ANTHROPIC_API_KEY',
-    baseUrl: 'https://api.anthropic.com/v1',
-  },
-  gemini: {
-    ...plain,
-    title: 'Google Gemini',
-    setting: 'GEMINI_API_KEY',
-    baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai',
-  },
-  mistral: {
-    ...plain,
-    title: 'Mistral',
-    setting: 'MISTRAL_API_KEY',
-    baseUrl: 'https://api.mistral.ai/v1',
-    streamOptions: false,
-    maxChoices: 128,
-  },
-  groq: {
-    ...plain,
-    title: 'Groq',
-    setting: 'GROQ_API_KEY',
-    baseUrl: 'https://api.groq.com/openai/v1',
-    drop: ['logprobs', 'logit_bias', 'top_logprobs'],
-    dropFromMessages: ['name'],
-  },
-  xai: {
-    ...plain,
-    title: 'xAI',
-    setting: 'XAI_API_KEY',
-    baseUrl: 'https://api.x.ai/v1',
-    maxChoices: 128,
-  },
-  deepseek: {
-    ...plain,
-    title: 'DeepSeek',
-    setting: 'DEEPSEEK_API_KEY',
-    baseUrl: 'https://api.deepseek.com',
-  },
-  openrouter: {
-    ...plain,
-    title: 'OpenRouter',
-    setting: 'OPENROUTER_API_KEY',
-    baseUrl: 'https://openrouter.ai/api/v1',
-  },
-  ollama: {
-    ...plain,
-    title: 'Ollama',
-    setting: 'OLLAMA_BASE_URL',
-    baseUrl: 'http://127.0.0.1:11434',
-  },
-};
 
 const OLLAMA_PROBE_MS = 300;
 
@@ -132,11 +41,10 @@ export async function findProviders(
     if (name === 'ollama') continue;
     const given = settings[name];
     if (!given) continue;
-    const traits = TRAITS[name];
+    const traits: ProviderTraits = TRAITS[name];
     live.set(name, {
-      ...traits,
-      // Another service at that address knows the older name of the limit at least.
-      ...(given.baseUrl && { baseUrl: trimSlash(given.baseUrl), maxTokensName: 'max_tokens' }),
+      ...(name === 'openai' && given.baseUrl ? unlikeOpenai(traits) : traits),
+      ...(given.baseUrl && { baseUrl: trimSlash(given.baseUrl) }),
       name,
       apiKey: given.apiKey,
     });
@@ -144,6 +52,15 @@ export async function findProviders(
   const ollama = await findOllama(settings.ollama?.baseUrl ?? TRAITS.ollama.baseUrl);
   if (ollama) live.set('ollama', ollama);
   return live;
+}
+
+/** Another service that speaks the OpenAI API knows the older name of the limit at least, and need not know newer fields. */
+function unlikeOpenai(traits: ProviderTraits): ProviderTraits {
+  return {
+    ...traits,
+    padsChunks: false,
+    parameters: { ...traits.parameters, maxTokensName: 'max_tokens' },
+  };
 }
 
 const InstalledModels = z.object({ data: z.array(z.object({ id: z.string() })).nullable() });

@@ -1,10 +1,14 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Agent } from 'undici';
-import type { ChatCompletion, ChatCompletionChunk, ChatRequest } from '../contracts/gateway.ts';
+import type { Caller } from './caller.ts';
 import { type Catalog, type TextModel, textModels } from './catalog.ts';
 import { createHttpUpstream, type Patience } from './http-upstream.ts';
 import { offlineEngine } from './offline.ts';
 import { type Provider, type ProviderName, servedModel } from './providers.ts';
+import { createRelay } from './relay.ts';
+import type { Rests } from './rests.ts';
+import type { Ticker } from './ticker.ts';
 import { failureForLog, type Upstream, UpstreamError } from './upstream.ts';
 
 /** Knows who answers for each model now. */
@@ -19,14 +23,18 @@ export function createRouting(options: {
   providers: ReadonlyMap<ProviderName, Provider>;
   agent: Agent;
   patience: Patience;
+  ticker: Ticker;
 }): Routing {
-  const { catalog, providers, agent, patience } = options;
+  const { catalog, providers, ...calls } = options;
   const upstreams = new Map<string, Upstream[]>();
   for (const { id, upstreams: named } of textModels(catalog)) {
     const live = named.flatMap(({ provider: name, model: wanted }) => {
       const provider = providers.get(name);
       const model = provider && servedModel(provider, wanted);
-      return model ? [createHttpUpstream({ provider, model, agent, patience })] : [];
+      if (!model) return [];
+      const upstream = createHttpUpstream({ provider, model, ...calls });
+      if (provider.dialect !== 'openai') return [upstream];
+      return [{ ...upstream, relay: createRelay({ provider, model, ...calls }) }];
     });
     upstreams.set(id, live);
   }
@@ -38,60 +46,94 @@ export function createRouting(options: {
   };
 }
 
-/** What a call is asked with and told about. */
-export interface Attempts {
+/** Rounds after the first, for upstreams whose failure passes by itself. */
+const EXTRA_ROUNDS = 2;
+/**
+ * The longest wait before the first extra round; twice that before the next. A wait is any part of it, so that callers
+ * who failed together do not come back together.
+ */
+const BACKOFF_MS = 250;
+/** A wish to be left alone that is worth waiting for with the caller on the line. */
+const SHORT_WISH_MS = 2_000;
+
+/**
+ * Asks the upstreams in order until one answers: those that rest come last, and a failure that another may do better
+ * leads to the next one at once. When all have failed, those whose failure passes by itself are asked again, twice at
+ * most and after less than 5 s of waiting in all, unless they rest by then. `attempt` rejects with an `UpstreamError`
+ * only while nothing of the answer has reached the caller. Throws the caller's reason as soon as it has left,
+ * and in the end the failure that tells the caller most.
+ */
+export async function askInOrder<T>(options: {
   upstreams: readonly Upstream[];
-  request: ChatRequest;
-  signal: AbortSignal;
-  /** Is told who is asked. */
-  onAttempt: (upstream: Upstream) => void;
+  rests: Rests;
+  caller: Pick<Caller, 'left' | 'reason' | 'signal'>;
+  attempt: (upstream: Upstream) => Promise<T>;
   log: Logger;
+  random?: () => number;
+  pause?: (ms: number, signal: AbortSignal) => Promise<unknown>;
+}): Promise<{ upstream: Upstream; answer: T }> {
+  const { upstreams, rests, caller, attempt, log, random = Math.random, pause = wait } = options;
+  const failures = new Map<Upstream, UpstreamError>();
+  let asking = upstreams;
+  for (let round = 0; ; round += 1) {
+    const evenResting = round === 0;
+    let left = asking;
+    for (;;) {
+      if (caller.left) throw caller.reason;
+      const upstream = rests.choose(left, evenResting);
+      if (!upstream) break;
+      left = left.filter((other) => other !== upstream);
+      const asked = rests.ask(upstream);
+      try {
+        const answer = await attempt(upstream);
+        asked.answered();
+        return { upstream, answer };
+      } catch (error) {
+        if (caller.left || !(error instanceof UpstreamError)) {
+          asked.left();
+          throw caller.left ? caller.reason : error;
+        }
+        asked.failed(error);
+        if (!error.tryNext) throw error;
+        failures.set(upstream, error);
+        const { provider, model } = upstream;
+        log.debug(
+          { provider, model, round, ...failureForLog(error) },
+          'an upstream did not answer',
+        );
+      }
+    }
+    asking = asking.filter((upstream) => passesByItself(failures.get(upstream)));
+    if (asking.length === 0 || round === EXTRA_ROUNDS) throw mostTelling([...failures.values()]);
+    const wishesMs = asking.map((upstream) => failures.get(upstream)?.retryAfterMs ?? 0);
+    await pause(Math.min(...wishesMs) + random() * BACKOFF_MS * 2 ** round, caller.signal);
+  }
 }
 
-/** The whole answer of the first upstream that gives one. Throws what the last one threw. */
-export async function completeInOrder(attempts: Attempts): Promise<ChatCompletion> {
-  for (const upstream of inOrder(attempts)) {
-    try {
-      return await upstream.complete(attempts.request, attempts.signal);
-    } catch (error) {
-      throwUnlessNext(error, upstream, attempts);
-    }
+async function wait(ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await sleep(ms, undefined, { signal });
+  } catch {
+    // The caller left, which is looked at next.
   }
-  throw new Error('There was no upstream to ask.');
+}
+
+/** Whether asking the same upstream again soon may help. A time-out has cost enough already; an account stays as it is. */
+function passesByItself(error: UpstreamError | undefined): boolean {
+  if (error?.retryAfterMs !== undefined) return error.retryAfterMs <= SHORT_WISH_MS;
+  return error?.kind === 'connection' || error?.kind === 'server';
 }
 
 /**
- * The chunks of the first upstream that gives one; once it has, no other is asked, because two answers would run into
- * one. Throws what the last one threw.
+ * Of several failures the one to tell: the earliest time to come back; else one that a repeat may help, of the first
+ * choice before others; a refusal of the request by some before one of the gateway's own account, which only its
+ * operator can mend.
  */
-export async function* streamInOrder(
-  attempts: Attempts,
-): AsyncGenerator<ChatCompletionChunk, void, undefined> {
-  for (const upstream of inOrder(attempts)) {
-    let begun = false;
-    try {
-      for await (const chunk of upstream.stream(attempts.request, attempts.signal)) {
-        begun = true;
-        yield chunk;
-      }
-      return;
-    } catch (error) {
-      if (begun) throw error;
-      throwUnlessNext(error, upstream, attempts);
-    }
-  }
-}
-
-function* inOrder({ upstreams, onAttempt }: Attempts): Generator<Upstream> {
-  for (const upstream of upstreams) {
-    onAttempt(upstream);
-    yield upstream;
-  }
-}
-
-function throwUnlessNext(error: unknown, upstream: Upstream, { upstreams, log }: Attempts): void {
-  const more = upstream !== upstreams.at(-1);
-  if (!more || !(error instanceof UpstreamError) || !error.tryNext) throw error;
-  const { provider, model } = upstream;
-  log.warn({ provider, model, ...failureForLog(error) }, 'asking the next upstream');
+function mostTelling(failures: UpstreamError[]): Error {
+  const rank = ({ kind, retryAfterMs }: UpstreamError) =>
+    retryAfterMs !== undefined ? 0 : kind === 'account' ? 3 : kind === 'request' ? 2 : 1;
+  const [told] = failures.sort(
+    (a, b) => rank(a) - rank(b) || (a.retryAfterMs ?? 0) - (b.retryAfterMs ?? 0),
+  );
+  return told ?? new Error('There was no upstream to ask.');
 }

@@ -1,0 +1,155 @@
+import type { Logger } from 'pino';
+import type { ChatCompletion, ChatRequest } from '../contracts/gateway.ts';
+import { type Exchange, sendJson } from '../http/direct-route.ts';
+import { asHttpError, errorBody } from '../http/error-answers.ts';
+import type { Caller } from './caller.ts';
+import type { TextModel } from './catalog.ts';
+import { openChunkStream } from './chunk-stream.ts';
+import { createEventStream } from './event-stream.ts';
+import { createFrames, type FramesOptions } from './frames.ts';
+import type { FrameStream } from './relay.ts';
+import type { RequestBody } from './request-body.ts';
+import type { Rests } from './rests.ts';
+import { askInOrder } from './routing.ts';
+import type { Ticker } from './ticker.ts';
+import { failureForLog, type Upstream, UpstreamError } from './upstream.ts';
+import type { UsageMeter } from './usage.ts';
+import { withVariants } from './variants.ts';
+
+/** A checked call, ready to be asked. */
+export interface ChatCall {
+  exchange: Exchange;
+  meter: UsageMeter;
+  model: TextModel;
+  /** The request, with stand-ins for the long strings of `body`. */
+  request: ChatRequest;
+  body: RequestBody;
+  /** The request as it came, for those who read all of it. */
+  wholeRequest: () => ChatRequest;
+  upstreams: readonly Upstream[];
+  rests: Rests;
+  /** Leaves when its connection closes, or the gateway stops. */
+  caller: Caller;
+  log: Logger;
+}
+
+/** Thrown to end a call whose caller left; it is answered to nobody. */
+export class ClientGoneError extends Error {
+  override name = 'ClientGoneError' as const;
+}
+
+/** Names the upstream that answered, as `provider/model`. */
+export const UPSTREAM_HEADER = 'x-askwatch-upstream';
+
+/** Answers with the whole reply as one JSON body. */
+export async function answerWhole(call: ChatCall): Promise<void> {
+  const { exchange, meter, model, caller } = call;
+  const { upstream, answer } = await ask(call, async (upstream) => {
+    if (relays(upstream, call)) {
+      const { request, body } = call;
+      return await upstream.relay.complete({ request, write: body.write, caller });
+    }
+    const completion = await upstream.complete(call.wholeRequest(), caller.signal);
+    return { completion, json: undefined };
+  });
+  call.rests.succeeded(upstream);
+  const { completion, json } = answer;
+  meter.firstToken();
+  if (completion.usage) meter.usage = completion.usage;
+  else for (const { message } of completion.choices) meter.addText(message.content ?? '');
+  const named = json !== undefined && completion.usage ? renamed(json, completion, model.id) : '';
+  sendJson(
+    exchange,
+    200,
+    named || JSON.stringify({ ...completion, model: model.id, usage: meter.tokens() }),
+    { ...meter.limitHeaders(), ...upstreamHeader(upstream) },
+  );
+}
+
+/** Answers with events, as the reply comes. */
+export async function answerStream(
+  call: ChatCall,
+  options: { pingMs: number; drainMs: number; ticker: Ticker },
+): Promise<void> {
+  const { exchange, meter, model, request, caller, rests, log } = call;
+  meter.streams();
+  let answering: Upstream | undefined;
+  const events = createEventStream({
+    ...options,
+    exchange,
+    headers: () => ({ ...meter.limitHeaders(), ...(answering && upstreamHeader(answering)) }),
+  });
+  const framesOptions: FramesOptions = {
+    model: model.id,
+    wantsUsage: request.stream_options?.include_usage === true,
+    onText: meter.addAnswer,
+    onUsage: (usage) => {
+      meter.usage = usage;
+    },
+    estimate: meter.tokens,
+  };
+  try {
+    const { upstream, answer } = await ask<FrameStream>(call, async (upstream) => {
+      if (relays(upstream, call)) {
+        const relayed = { request, write: call.body.write, caller };
+        return await upstream.relay.stream(relayed, createFrames(framesOptions));
+      }
+      return await openChunkStream(
+        upstream.stream(call.wholeRequest(), caller.signal),
+        framesOptions,
+      );
+    });
+    answering = upstream;
+    await answer.pipe(events);
+    rests.succeeded(upstream);
+    events.end();
+  } catch (error) {
+    if (!events.begun || caller.reason instanceof ClientGoneError) throw error;
+    if (answering && error instanceof UpstreamError && error !== caller.reason) {
+      rests.failed(answering, error);
+    }
+    meter.end('upstream_error');
+    log.warn({ reqId: exchange.id, ...failureForLog(error) }, 'a streamed answer broke');
+    events.fail(errorBody(error instanceof UpstreamError ? error.answer : asHttpError(error)));
+  } finally {
+    events.release();
+  }
+}
+
+function ask<T>(call: ChatCall, attempt: (upstream: Upstream) => Promise<T>) {
+  const { upstreams, request, rests, caller, meter, log } = call;
+  const n = request.n ?? 1;
+  return askInOrder<T>({
+    upstreams: n === 1 ? upstreams : upstreams.map((upstream) => withVariants(upstream, n)),
+    rests,
+    caller,
+    attempt: (upstream) => {
+      meter.provider = upstream.provider;
+      meter.providerModel = upstream.model;
+      return attempt(upstream);
+    },
+    log,
+  });
+}
+
+function relays(
+  upstream: Upstream,
+  { request }: ChatCall,
+): upstream is Upstream & Required<Pick<Upstream, 'relay'>> {
+  return upstream.relay?.takes(request) === true;
+}
+
+function upstreamHeader({ provider, model }: Upstream): Record<string, string> {
+  // A provider's name for a model may hold what a header cannot.
+  return { [UPSTREAM_HEADER]: encodeURI(`${provider}/${model}`) };
+}
+
+/** The JSON of an answer under the catalog's name for the model; empty when that takes writing it anew. */
+function renamed(json: string, { model, choices }: ChatCompletion, name: string): string {
+  if (choices.some(({ message }) => message.content === null)) return '';
+  const field = `"model":${JSON.stringify(model)}`;
+  const at = json.indexOf('"model":');
+  if (at === -1 || !json.startsWith(field, at)) return '';
+  if (json.includes('"model":', at + field.length)) return '';
+  return `${json.slice(0, at)}"model":${JSON.stringify(name)}${json.slice(at + field.length)}`;
+}

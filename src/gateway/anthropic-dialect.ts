@@ -1,0 +1,13 @@
+import { readMessage } from './anthropic-answer.ts';
+import { encodeRequest, splitStops } from './anthropic-request.ts';
+import { createEventReader } from './anthropic-stream.ts';
+import type { Dialect } from './dialect.ts';
+
+/** Anthropic's Messages API. Source: Claude API reference, "Create a Message". */
+export const anthropicDialect: Dialect = {
+  path: '/messages',
+  encode: encodeRequest,
+  ownStops: ({ stop }) => splitStops(stop).own,
+  decode: readMessage,
+  openStream: createEventReader,
+};

@@ -1,0 +1,318 @@
+import { ChatCompletionChunk, type Usage } from '../contracts/gateway.ts';
+import { dataEvent, STREAM_DONE } from '../contracts/server-sent-events.ts';
+import { Parts } from './parts.ts';
+
+/** A stream that is not what the convention says; the message goes on from "It sent an answer that ". */
+export class BrokenStreamError extends Error {
+  override name = 'BrokenStreamError' as const;
+  /** The provider's own error, when the stream carried one. */
+  readonly told: unknown;
+
+  constructor(message: string, options: { cause?: unknown; told?: unknown } = {}) {
+    super(message, { cause: options.cause });
+    this.told = options.told;
+  }
+}
+
+/** What a streamed answer is passed on with, and tells on its way. */
+export interface FramesOptions {
+  /** The caller's name for the model, which takes the place of the provider's. */
+  model: string;
+  /** The caller asked for the usage; else it is taken out again. */
+  wantsUsage: boolean;
+  /** A piece of the answer came, of about so many tokens. */
+  onText: (tokens: number) => void;
+  /** The provider's count. */
+  onUsage: (usage: Usage) => void;
+  /** The count to tell when the provider told none. */
+  estimate: () => Usage;
+}
+
+/**
+ * Passes on the frames of a streamed answer as they come. A frame is looked into at a few known places and is parsed only
+ * when it carries usage or an error, or looks unlike the others; what is passed on are its own bytes.
+ * Everything here is UTF-8 as a string of bytes ("latin1"), which Node reads and writes without a conversion.
+ */
+export interface Frames {
+  /** What of these bytes can be passed on now: whole frames. */
+  push(bytes: Buffer): string;
+  /** The bytes have ended. What can still be passed on. */
+  end(): string;
+  /** The stream has said that it is whole; what follows is dropped. */
+  readonly whole: boolean;
+  /** What is wrong with the stream; what follows is dropped. */
+  readonly broken: BrokenStreamError | undefined;
+}
+
+/** What stands around the text of a frame, as it came and as it is passed on. */
+interface Mould {
+  before: string;
+  after: string;
+  passedBefore: string;
+  passedAfter: string;
+}
+
+/** No provider's frame comes near it. */
+const FRAME_LIMIT_BYTES = 1024 * 1024;
+
+const DATA_OBJECT = 'data: {';
+const CHOICES = '"choices":[';
+const MODEL = '"model":"';
+const CONTENT = '"content":"';
+const USAGE = '"usage":';
+const NO_USAGE = ',"usage":null';
+const BACKSLASH = 0x5c;
+/** UTF-8's, which may stand before the first event. Source: WHATWG HTML, "Parsing an event stream". */
+const BYTE_ORDER_MARK = '\xef\xbb\xbf';
+const LINE_BREAK = 0x0a;
+const FRAME_ENDS = [Buffer.from('\n\n'), Buffer.from('\n\r\n')];
+
+/** Bytes of text that are counted as a token when the provider does not say. */
+const BYTES_PER_TOKEN = 4;
+
+export function createFrames(options: FramesOptions): Frames {
+  const { model, wantsUsage, onText } = options;
+  const chunks = createChunkFrames(options);
+  const quotedModel = toByteString(JSON.stringify(model));
+  let unfinished = new Parts();
+  let seam: Buffer = Buffer.alloc(0);
+  // Fields and not accessors: V8 takes as long to make an object with those as to pass on several frames.
+  const state = { whole: false, broken: undefined as BrokenStreamError | undefined };
+  let firstJson: string | undefined;
+  let mould: Mould | undefined;
+
+  /** All bytes so far up to the last empty line; keeps the rest. */
+  function takeWhole(bytes: Buffer): string {
+    if (unfinished.length === 0 && endsFrame(bytes)) return withLineFeeds(bytes.toString('latin1'));
+    unfinished.add(bytes);
+    // Looked for at the seam and behind it only: a frame may come in a million pieces.
+    const joint = Buffer.concat([seam, bytes]);
+    seam = joint.subarray(-2);
+    if (endOfLastFrame(joint) === 0) return '';
+    const all = unfinished.join();
+    const end = endOfLastFrame(all);
+    const rest = all.subarray(end);
+    unfinished = new Parts();
+    unfinished.add(rest);
+    seam = rest.subarray(-2);
+    return withLineFeeds(all.toString('latin1', 0, end));
+  }
+
+  function pass(frame: string): string {
+    if (state.whole) return '';
+    return passAlike(frame) ?? passNew(frame);
+  }
+
+  /** Passes on a frame that differs from an earlier one in nothing but its text, as nearly all do. */
+  function passAlike(frame: string): string | undefined {
+    if (!mould) return undefined;
+    const start = mould.before.length;
+    const end = frame.length - mould.after.length;
+    // Compared as slices: V8 compares whole strings at once, but `startsWith` a character at a time.
+    if (frame.slice(0, start) !== mould.before || frame.slice(end) !== mould.after)
+      return undefined;
+    // A quote or a line break inside would mean that the text ends elsewhere, or that this is no single frame.
+    if (frame.indexOf('"', start) !== end || frame.charCodeAt(end - 1) === BACKSLASH)
+      return undefined;
+    if (frame.indexOf('\n', start) !== frame.length - 2) return undefined;
+    noteBytes(end - start, onText);
+    return mould.passedBefore + frame.slice(start, end) + mould.passedAfter;
+  }
+
+  function passNew(frame: string): string {
+    if (!frame.startsWith(DATA_OBJECT) || frame.indexOf('\n') !== frame.length - 2) {
+      return passUnusual(frame);
+    }
+    const json = 'data: '.length;
+    if (!frame.endsWith('}\n\n')) throw new BrokenStreamError('is not JSON');
+    const choicesAt = frame.indexOf(CHOICES);
+    const modelAt = frame.indexOf(MODEL);
+    const usageAt = frame.indexOf(USAGE);
+    if (
+      choicesAt === -1 ||
+      modelAt === -1 ||
+      frame.includes(MODEL, modelAt + 1) ||
+      frame.includes('"error":') ||
+      (usageAt !== -1 && !frame.startsWith(NO_USAGE, usageAt - 1))
+    ) {
+      return passParsed(frame.slice(json));
+    }
+    firstJson ??= frame.slice(json);
+    // Quotes inside JSON's strings are escaped, so none of the names can stand in the text.
+    const contentAt = frame.indexOf(CONTENT, choicesAt);
+    if (contentAt === -1) return alter(frame);
+    const start = contentAt + CONTENT.length;
+    const end = endOfString(frame, start);
+    const before = flat(frame.slice(0, start));
+    const after = flat(frame.slice(end));
+    mould = { before, after, passedBefore: flat(alter(before)), passedAfter: flat(alter(after)) };
+    noteBytes(end - start, onText);
+    return mould.passedBefore + frame.slice(start, end) + mould.passedAfter;
+  }
+
+  /** A part of a frame under the caller's name for the model, without the usage that nobody asked for. */
+  function alter(part: string): string {
+    const named = wantsUsage ? part : part.replace(NO_USAGE, '');
+    const at = named.indexOf(MODEL);
+    if (at === -1) return named;
+    const nameAt = at + MODEL.length;
+    return `${named.slice(0, nameAt - 1)}${quotedModel}${named.slice(endOfString(named, nameAt) + 1)}`;
+  }
+
+  /** A frame with comments, other fields, or several lines. */
+  function passUnusual(frame: string): string {
+    if (frame.startsWith(BYTE_ORDER_MARK)) return pass(frame.slice(BYTE_ORDER_MARK.length));
+    const data = frame
+      .split('\n')
+      .filter((line) => line.startsWith('data:'))
+      .map((line) => line.slice(line[5] === ' ' ? 6 : 5));
+    if (data.length === 0) return '';
+    if (data[0] !== STREAM_DONE) return passParsed(data.join('\n'));
+    // Made before the stream counts as whole: what cannot be read of it breaks it even now.
+    const like = chunks.owesUsage ? firstJson : undefined;
+    const usage = like === undefined ? '' : chunks.usageLike(readFields(like));
+    state.whole = true;
+    return usage;
+  }
+
+  function passParsed(json: string): string {
+    firstJson ??= json;
+    return chunks.frame(readChunk(json));
+  }
+
+  /** Keeps what could be passed on when something after it is wrong. */
+  function passAll(text: string): string {
+    let passed = '';
+    try {
+      for (let start = 0, end = 0; start < text.length; start = end) {
+        const at = text.indexOf('\n\n', start);
+        end = at === -1 ? text.length : at + 2;
+        // Most packets hold one frame.
+        const frame = end - start === text.length ? text : text.slice(start, end);
+        passed += pass(frame);
+      }
+    } catch (error) {
+      if (!(error instanceof BrokenStreamError)) throw error;
+      state.broken = error;
+    }
+    return passed;
+  }
+
+  return Object.assign(state, {
+    push(bytes: Buffer) {
+      if (state.whole || state.broken) return '';
+      const text = takeWhole(bytes);
+      const passed = text === '' ? '' : passAll(text);
+      if (unfinished.length > FRAME_LIMIT_BYTES)
+        state.broken ??= new BrokenStreamError('is garbled');
+      return passed;
+    },
+    end() {
+      if (state.whole || state.broken) return '';
+      // Some servers leave out the empty line after the last event.
+      const rest = unfinished.join().toString('latin1').trimEnd();
+      const passed = rest === `data: ${STREAM_DONE}` ? passAll(`${rest}\n\n`) : '';
+      if (!state.whole) state.broken ??= new BrokenStreamError('ended before it was complete');
+      return passed;
+    },
+  });
+}
+
+/** Makes frames of chunks: of answers that are rebuilt, and of frames that had to be parsed. */
+export function createChunkFrames(options: FramesOptions): {
+  /** The frame to pass on; empty when the caller has no use for the chunk. */
+  frame(chunk: ChatCompletionChunk): string;
+  /** The caller wants the usage, and nobody has told it yet. */
+  readonly owesUsage: boolean;
+  /** The frame that tells our estimate of the usage, with what another chunk says of the answer. */
+  usageLike(chunk: object): string;
+} {
+  const { model, wantsUsage, onText, onUsage, estimate } = options;
+  let usageTold = false;
+  return {
+    frame(chunk) {
+      for (const { delta } of chunk.choices) {
+        noteBytes(Buffer.byteLength(delta.content ?? ''), onText);
+      }
+      const { usage, ...rest } = { ...chunk, model };
+      if (usage) {
+        onUsage(usage);
+        usageTold = true;
+      }
+      if (wantsUsage) return frameOf({ ...rest, usage: usage ?? null });
+      return rest.choices.length > 0 ? frameOf(rest) : '';
+    },
+    get owesUsage() {
+      return wantsUsage && !usageTold;
+    },
+    usageLike: (chunk) => frameOf({ ...chunk, model, choices: [], usage: estimate() }),
+  };
+}
+
+function noteBytes(bytes: number, onText: FramesOptions['onText']): void {
+  if (bytes > 0) onText(Math.max(1, bytes / BYTES_PER_TOKEN));
+}
+
+function endsFrame(bytes: Buffer): boolean {
+  const { length } = bytes;
+  return length > 1 && bytes[length - 1] === LINE_BREAK && bytes[length - 2] === LINE_BREAK;
+}
+
+/** A copy that stands in memory by itself: V8 compares and joins it several times faster than a piece of a longer text. */
+function flat(text: string): string {
+  return Buffer.from(text, 'latin1').toString('latin1');
+}
+
+function withLineFeeds(text: string): string {
+  return text.includes('\r') ? text.replaceAll('\r\n', '\n') : text;
+}
+
+/** Where the last whole frame ends; 0 when there is none. */
+function endOfLastFrame(bytes: Buffer): number {
+  return Math.max(
+    ...FRAME_ENDS.map((end) => {
+      const at = bytes.lastIndexOf(end);
+      return at === -1 ? 0 : at + end.length;
+    }),
+  );
+}
+
+/** Where the closing quote of a JSON string stands. */
+function endOfString(text: string, start: number): number {
+  let at = start;
+  for (;;) {
+    at = text.indexOf('"', at);
+    if (at === -1) throw new BrokenStreamError('is not JSON');
+    let escapes = at;
+    while (text[escapes - 1] === '\\') escapes -= 1;
+    if ((at - escapes) % 2 === 0) return at;
+    at += 1;
+  }
+}
+
+function readFields(json: string): { error?: unknown; choices?: unknown } {
+  let value: unknown;
+  try {
+    value = JSON.parse(Buffer.from(json, 'latin1').toString());
+  } catch (cause) {
+    throw new BrokenStreamError('is not JSON', { cause });
+  }
+  return typeof value === 'object' && value !== null ? value : {};
+}
+
+function readChunk(json: string): ChatCompletionChunk {
+  const fields = readFields(json);
+  if (fields.error != null) {
+    throw new BrokenStreamError('broke off with an error', { told: fields.error });
+  }
+  // Some servers write `choices: null` in the chunk that carries the usage.
+  const result = ChatCompletionChunk.safeParse({ ...fields, choices: fields.choices ?? [] });
+  if (result.success) return result.data;
+  throw new BrokenStreamError('has the wrong shape', { cause: result.error });
+}
+
+const frameOf = (value: unknown) => toByteString(dataEvent(value));
+
+function toByteString(text: string): string {
+  return Buffer.from(text).toString('latin1');
+}

@@ -1,0 +1,69 @@
+/** How a provider differs from the convention. All of it is data; one adapter serves all that speak the convention. */
+export interface ProviderTraits {
+  /** Its name as people write it. */
+  title: string;
+  /** The setting that connects it. */
+  setting: string;
+  baseUrl: string;
+  /** The form its chat API speaks. */
+  dialect: 'openai' | 'anthropic';
+  /** The header that carries the key: as a bearer token in `authorization`, bare in any other. */
+  keyHeader: string;
+  /** Sent with every call. */
+  headers: Readonly<Record<string, string>>;
+  /** The largest `n`. */
+  maxChoices: number;
+  /** Takes `stream_options`; those that do not send usage in the last chunk by themselves. */
+  streamOptions: boolean;
+  /** Pads its chunks with an `obfuscation` field unless it is asked not to. */
+  padsChunks: boolean;
+  /** Answers come as the convention says only after a look at each chunk, so they cannot be passed on as bytes. */
+  repairStreams: boolean;
+  /** Its own reasons why an answer ended, by the convention's. */
+  finishReasons: Readonly<Record<string, string>>;
+  /** Reasons that mean that the answer broke off and is not whole. */
+  brokenReasons: readonly string[];
+  /** Reports refused content with a 403, which elsewhere means a refused key. */
+  moderatesWith403: boolean;
+  /**
+   * How a 400 begins that is not about the request but about our key (401) or our credit (402). Only the beginning
+   * counts: what follows can hold the caller's own words.
+   */
+  accountRefusals: readonly { message: RegExp; status: 401 | 402 }[];
+  parameters: ParameterTraits;
+  /** Families of models that differ from the rest, by the provider's own names; the first that fits counts. */
+  models: readonly ModelTraits[];
+}
+
+/** What becomes of a request's parameters. */
+export interface ParameterTraits {
+  /** What it calls the limit of the answer's length. */
+  maxTokensName: 'max_tokens' | 'max_completion_tokens';
+  /** Parameters it answers with a 400 and that only steer the choice of words, so that a call can do without them. */
+  drop: readonly string[];
+  /** The largest value it takes of a parameter; more is lowered to it. */
+  caps: Readonly<Record<string, number>>;
+  /** Its own names for parameters that the contract does not know. */
+  rename: Readonly<Record<string, string>>;
+  /** Refuses `stop`, so the answer is cut here. */
+  ownStops: boolean;
+  /** Refuses `top_p` beside a temperature of 0. */
+  greedyAlone: boolean;
+  /** Fields of a message it answers with a 400. */
+  dropFromMessages: readonly string[];
+  /** Knows the role `developer`; elsewhere it is `system`, its older name. */
+  developerRole: boolean;
+  /** Wants system messages at the beginning and the user's word at the end. */
+  strictTurns: boolean;
+}
+
+/** How a family of models takes parameters, where that differs from the rest of its provider's. */
+export interface ModelTraits extends Partial<ParameterTraits> {
+  models: RegExp;
+}
+
+/** What becomes of the parameters of a call to this model. */
+export function parametersFor(provider: ProviderTraits, model: string): ParameterTraits {
+  const family = provider.models.find(({ models }) => models.test(model));
+  return family ? { ...provider.parameters, ...family } : provider.parameters;
+}

@@ -1,0 +1,112 @@
+import { z } from 'zod';
+
+/** In the journal an end is its place in this list, so new ones are added at its end. */
+const ENDS = ['complete', 'client_gone', 'upstream_error', 'refused'] as const;
+
+/** How a request ended. */
+const End = z.enum(ENDS);
+export type End = z.infer<typeof End>;
+
+/** One request of a key holder; nothing of what was asked or answered. */
+const UsageRecord = z.object({
+  /** When the request ended, so that a day's records are complete soon after the day; it came `latencyMs` earlier. */
+  atMs: z.int(),
+  keyId: z.string(),
+  /** Id of the catalog, as asked for; absent when the request named none that exists. */
+  model: z.string().optional(),
+  /** Who answered, or was asked last. */
+  provider: z.string().optional(),
+  promptTokens: z.int().nonnegative(),
+  completionTokens: z.int().nonnegative(),
+  /** The tokens are our estimate, because the provider told none. */
+  estimated: z.boolean(),
+  latencyMs: z.int().nonnegative(),
+  firstTokenMs: z.int().nonnegative().optional(),
+  end: End,
+});
+export type UsageRecord = z.infer<typeof UsageRecord>;
+
+/** A place in `names`, or `NONE`. */
+const place = z.int();
+const NONE = -1;
+
+/** A request in a batch: a sixth of the bytes that a record takes, and half the time. */
+const Row = z.tuple([
+  z.int().describe('how long before the time of the batch it ended, milliseconds'),
+  place.describe('key'),
+  place.describe('model'),
+  place.describe('provider'),
+  z.int().describe('tokens of the prompt'),
+  z.int().describe('tokens of the answer'),
+  z.int().describe('1 when the tokens are estimated'),
+  z.int().describe('latency, milliseconds'),
+  z.int().describe('time to the first token, milliseconds, or NONE'),
+  z.int().describe('place in the list of ends'),
+]);
+
+/** Requests of one UTC day that are written together. */
+const UsageBatch = z.object({ atMs: z.int(), names: z.array(z.string()), requests: z.array(Row) });
+
+/** What stands in the journal `gateway-usage`; version 0.1 wrote every request as a record. */
+export const UsageEntry = z.union([UsageBatch, UsageRecord]);
+export type UsageEntry = z.infer<typeof UsageEntry>;
+
+/** Its declaration. */
+export const usageJournal = { name: 'gateway-usage', schema: UsageEntry };
+
+/** Requests as they are written together; all are of the same UTC day. */
+export function pack(records: readonly UsageRecord[]): z.infer<typeof UsageBatch> {
+  const atMs = records.at(-1)?.atMs ?? 0;
+  const names: string[] = [];
+  const placeOf = new Map<string, number>();
+
+  function placeFor(name: string | undefined): number {
+    if (name === undefined) return NONE;
+    let known = placeOf.get(name);
+    if (known === undefined) {
+      known = names.push(name) - 1;
+      placeOf.set(name, known);
+    }
+    return known;
+  }
+
+  const requests = records.map(
+    (record): z.infer<typeof Row> => [
+      atMs - record.atMs,
+      placeFor(record.keyId),
+      placeFor(record.model),
+      placeFor(record.provider),
+      record.promptTokens,
+      record.completionTokens,
+      record.estimated ? 1 : 0,
+      record.latencyMs,
+      record.firstTokenMs ?? NONE,
+      ENDS.indexOf(record.end),
+    ],
+  );
+  return { atMs, names, requests };
+}
+
+/** The requests that a record of the journal holds. */
+export function requestsIn(entry: UsageEntry): UsageRecord[] {
+  if (!('requests' in entry)) return [entry];
+  const { atMs, names, requests } = entry;
+  return requests.map((row) => {
+    const [before, key, model, provider, promptTokens, completionTokens] = row;
+    const [, , , , , , estimated, latencyMs, firstTokenMs, end] = row;
+    const modelName = names[model];
+    const providerName = names[provider];
+    return {
+      atMs: atMs - before,
+      keyId: names[key] ?? 'unknown',
+      ...(modelName !== undefined && { model: modelName }),
+      ...(providerName !== undefined && { provider: providerName }),
+      promptTokens,
+      completionTokens,
+      estimated: estimated === 1,
+      latencyMs,
+      ...(firstTokenMs !== NONE && { firstTokenMs }),
+      end: ENDS[end] ?? 'upstream_error',
+    };
+  });
+}

@@ -141,11 +141,11 @@ describe('the gateway client', () => {
   });
 
   test('ends a stream that never ends when the answer takes too long', async () => {
-    const { provider, client } = await start({ answerTimeoutMs: 500 });
+    const { provider, client } = await start({ answerTimeoutMs: 1_500 });
     provider.failWith({ kind: 'endless' });
     const { error, text } = await read(client.stream(question));
     expect(error).toBeInstanceOf(TimeoutError);
-    expect(error?.message).toMatch(/did not answer within 0.5 s/);
+    expect(error?.message).toMatch(/did not answer within 1.5 s/);
     expect(text).toMatch(/^ and and/);
     await eventually(() => provider.calls[0]?.aborted);
   });

@@ -2,6 +2,12 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
+import {
+  type Personality,
+  plainPersonality,
+  type Refusal,
+  refusalOf,
+} from './provider-personalities.ts';
 
 /** One call as the provider saw it. */
 export interface ProviderCall {
@@ -71,6 +77,8 @@ export interface ModelProvider {
   connections(): number;
   /** Method and path of what this provider does not have; a test should find it empty. */
   unhandled: string[];
+  /** The sentences of the requests it refused of its own accord. */
+  refusals: string[];
   /** What the model says from now on. */
   answerWith(script: Script, pace?: Pace): void;
   /** What goes wrong from now on, the next `times` calls or until `recover`. */
@@ -88,6 +96,8 @@ export interface ModelProviderOptions {
   models?: Array<string | { id: string; [field: string]: unknown }>;
   /** Refuses what this provider does not take: the sentence of a 400. */
   refuse?: (body: Record<string, unknown>) => string | undefined;
+  /** Which provider it is like; the plain convention when absent. */
+  personality?: Personality;
 }
 
 const CREATED = 1_790_000_000;
@@ -100,11 +110,13 @@ export async function startModelProvider(
   options: ModelProviderOptions = {},
 ): Promise<ModelProvider> {
   const { apiKey = 'provider-key-0123456789', refuse = () => undefined } = options;
+  const { personality = plainPersonality } = options;
   const models = (options.models ?? ['test-model', 'test-vision']).map((model) =>
     typeof model === 'string' ? { id: model } : model,
   );
   const calls: ProviderCall[] = [];
   const unhandled: string[] = [];
+  const refusals: string[] = [];
   let script: Script = 'Hello from the fake provider.';
   let pace: Pace = {};
   let fault: { what: Fault; left: number } | undefined;
@@ -116,8 +128,7 @@ export async function startModelProvider(
     const route = `${request.method} ${path}`;
     const raw = await readText(request).catch(() => '');
     if (apiKey !== '' && request.headers.authorization !== `Bearer ${apiKey}`) {
-      const given = request.headers.authorization ? 'Incorrect API key provided.' : 'No API key.';
-      return sendError(response, 401, given, { code: 'invalid_api_key' });
+      return refuseWith(response, personality.wrongKey);
     }
     if (route === 'GET /v1/models') {
       const data = models.map((model) => ({
@@ -130,7 +141,7 @@ export async function startModelProvider(
     }
     if (route !== 'POST /v1/chat/completions') {
       unhandled.push(route);
-      return sendError(response, 404, `Unknown request URL: ${route}.`, {});
+      return refuseWith(response, { status: 404, message: `Unknown request URL: ${route}.` });
     }
     const call: ProviderCall = {
       method: 'POST',
@@ -152,8 +163,12 @@ export async function startModelProvider(
 
   async function answerChat(response: ServerResponse, call: ProviderCall) {
     const { body, headers } = call;
-    const wrong = findRefusal(body, headers, models, refuse);
-    if (wrong) return sendError(response, wrong.status, wrong.message, wrong);
+    const isJson = headers['content-type']?.startsWith('application/json');
+    if (!isJson) return refuseWith(response, { status: 415, message: 'Unsupported media type.' });
+    const wrong = refusalOf(body, models, personality);
+    if (wrong) return refuseWith(response, wrong);
+    const own = refuse(body);
+    if (own !== undefined) return refuseWith(response, { status: 400, message: own });
     const now = fault && fault.left-- > 0 ? fault.what : undefined;
     if (pace.delayMs) await pause(pace.delayMs);
     if (now?.kind === 'reset') return drop(response);
@@ -169,9 +184,14 @@ export async function startModelProvider(
       return sendJson(response, now.status, now.body ?? told);
     }
     const said = typeof script === 'function' ? script(body) : script;
-    const chunks = typeof said === 'string' ? (said.match(/\s*\S+/g) ?? []) : said;
+    const chunks = cutAtStop(typeof said === 'string' ? wordsOf(said) : said, body.stop);
     if (body.stream) return await sendStream(response, call, chunks, now);
     await sendPlain(response, body, chunks, now);
+  }
+
+  function refuseWith(response: ServerResponse, refusal: Refusal): void {
+    refusals.push(refusal.message);
+    sendJson(response, refusal.status, personality.asBody(refusal));
   }
 
   async function sendPlain(
@@ -187,13 +207,13 @@ export async function startModelProvider(
       object: 'chat.completion',
       created: CREATED,
       model: body.model,
-      choices: choiceIndexes(body).map((index) => ({
+      choices: choiceIndexes(body, personality).map((index) => ({
         index,
         message: { role: 'assistant', content: chunks.join('') },
         logprobs: null,
         finish_reason: pace.finishReason ?? 'stop',
       })),
-      usage: usageOf(body, chunks),
+      usage: usageOf(body, chunks, personality),
     });
     response.setHeader('content-type', 'application/json');
     const half = answer.slice(0, answer.length / 2);
@@ -236,8 +256,12 @@ export async function startModelProvider(
       return;
     }
     if (now?.kind === 'endless-line') return await sendEndless(response, now.bytes);
-    const options = body.stream_options as { include_usage?: boolean } | null | undefined;
-    const withUsage = options?.include_usage === true;
+    const options = body.stream_options as
+      | { include_usage?: boolean; include_obfuscation?: boolean }
+      | null
+      | undefined;
+    const withUsage = options?.include_usage === true || personality.usage === 'always';
+    const padded = personality.pads && options?.include_obfuscation !== false;
     const event = (choices: unknown[], usage: unknown = null) =>
       `data: ${JSON.stringify({
         id: 'chatcmpl-fake',
@@ -246,6 +270,7 @@ export async function startModelProvider(
         model: body.model,
         choices,
         ...(withUsage ? { usage } : {}),
+        ...(padded ? { obfuscation: 'Xy7' } : {}),
       })}\n\n`;
     const choice = (index: number, delta: unknown, finish_reason: string | null = null) => ({
       index,
@@ -253,7 +278,8 @@ export async function startModelProvider(
       logprobs: null,
       finish_reason,
     });
-    const indexes = choiceIndexes(body);
+    const indexes = choiceIndexes(body, personality);
+    if (personality.comment) response.write(personality.comment);
     const send = (data: string) =>
       now?.kind === 'one-byte-packets'
         ? sendByteByByte(response, data, false)
@@ -299,7 +325,7 @@ export async function startModelProvider(
     for (const index of indexes) {
       await send(event([choice(index, {}, pace.finishReason ?? 'stop')]));
     }
-    if (withUsage) await send(event([], usageOf(body, chunks)));
+    if (withUsage) await send(event([], usageOf(body, chunks, personality)));
     if (now?.kind !== 'no-done') await send('data: [DONE]\n\n');
     // The end of the body is a packet of its own, as it often is.
     await pause(5);
@@ -317,6 +343,7 @@ export async function startModelProvider(
     calls,
     connections: () => connections,
     unhandled,
+    refusals,
     answerWith(next, nextPace = {}) {
       script = next;
       pace = nextPace;
@@ -343,54 +370,26 @@ export async function startModelProvider(
   };
 }
 
-/** What a real provider refuses: the wrong media type, a body that is no JSON, wrong fields, a model it does not have. */
-function findRefusal(
-  // biome-ignore lint/suspicious/noExplicitAny: the body of a request that may be wrong in any way
-  body: any,
-  headers: IncomingHttpHeaders,
-  models: Array<{ id: string }>,
-  refuse: (body: Record<string, unknown>) => string | undefined,
-): { status: number; message: string; param?: string; code?: string } | undefined {
-  const bad = (param: string, message: string) => ({ status: 400, message, param });
-  if (!headers['content-type']?.startsWith('application/json')) {
-    return { status: 415, message: 'Unsupported media type.' };
-  }
-  if (typeof body !== 'object' || body === null) return bad('', 'The body is not valid JSON.');
-  if (typeof body.model !== 'string') return bad('model', 'you must provide a model parameter');
-  if (!models.some(({ id }) => id === body.model)) {
-    const message = `The model \`${body.model}\` does not exist or you do not have access to it.`;
-    return { status: 404, message, code: 'model_not_found' };
-  }
-  if (!Array.isArray(body.messages) || body.messages.length === 0) {
-    return bad('messages', "Invalid 'messages': empty array.");
-  }
-  const roles = ['system', 'user', 'assistant', 'developer', 'tool'];
-  for (const [at, message] of body.messages.entries()) {
-    if (!roles.includes(message?.role)) return bad(`messages[${at}].role`, 'Invalid role.');
-    if (typeof message.content !== 'string' && !Array.isArray(message.content)) {
-      return bad(`messages[${at}].content`, 'Invalid content.');
-    }
-  }
-  const outside = (value: unknown, min: number, max: number) =>
-    value != null && (typeof value !== 'number' || value < min || value > max);
-  if (outside(body.temperature, 0, 2)) return bad('temperature', "Invalid 'temperature'.");
-  if (outside(body.n, 1, 128)) return bad('n', "Invalid 'n'.");
-  if (outside(body.max_tokens, 1, 1e6)) return bad('max_tokens', "Invalid 'max_tokens'.");
-  if (body.stream_options != null && body.stream !== true) {
-    return bad('stream_options', "'stream_options' is only allowed when 'stream' is enabled.");
-  }
-  const own = refuse(body);
-  return own === undefined ? undefined : bad('', own);
+function choiceIndexes(body: Record<string, unknown>, { givesChoices }: Personality): number[] {
+  return [...Array(givesChoices && typeof body.n === 'number' ? body.n : 1).keys()];
 }
 
-function choiceIndexes(body: Record<string, unknown>): number[] {
-  return [...Array(typeof body.n === 'number' ? body.n : 1).keys()];
+function wordsOf(text: string): string[] {
+  return text.match(/\s*\S+/g) ?? [];
+}
+
+/** Stops where a stop sequence begins, as a model does. */
+function cutAtStop(chunks: string[], stop: unknown): string[] {
+  const text = chunks.join('');
+  const ends = [stop ?? []].flat().map((sequence) => text.indexOf(String(sequence)));
+  const end = Math.min(...ends.filter((at) => at !== -1));
+  return end < text.length ? wordsOf(text.slice(0, end)) : chunks;
 }
 
 /** One token a word for the prompt, one a chunk for the answer: easy to tell from an estimate. */
-function usageOf(body: Record<string, unknown>, chunks: string[]) {
+function usageOf(body: Record<string, unknown>, chunks: string[], personality: Personality) {
   const prompt = JSON.stringify(body.messages).split(/\s+/).length;
-  const completion = chunks.length * choiceIndexes(body).length;
+  const completion = chunks.length * choiceIndexes(body, personality).length;
   return {
     prompt_tokens: prompt,
     completion_tokens: completion,
@@ -447,17 +446,6 @@ function sendJson(response: ServerResponse, status: number, body: unknown): void
   response.statusCode = status;
   response.setHeader('content-type', 'application/json');
   response.end(typeof body === 'string' ? body : JSON.stringify(body));
-}
-
-function sendError(
-  response: ServerResponse,
-  status: number,
-  message: string,
-  { param, code }: { param?: string; code?: string },
-): void {
-  sendJson(response, status, {
-    error: { message, type: 'invalid_request_error', param: param || null, code: code ?? null },
-  });
 }
 
 /** Answers this provider itself broke off; their end is not the client's doing. */

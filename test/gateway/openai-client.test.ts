@@ -124,6 +124,80 @@ describe('the official client at the gateway', () => {
     expect(new Set(chunks.map(({ choices }) => choices[0]?.index))).toEqual(new Set([0, 1, 2]));
   });
 
+  test('gets several variants of a provider that gives one, whole and streamed', async () => {
+    const { client, groq, usage } = await startWithProviders();
+    groq.answerWith(['one', ' two']);
+    const request = { model: 'single', messages, n: 3 };
+    const whole = await client.chat.completions.create(request);
+    expect(whole.choices.map(({ index, message }) => [index, message.content])).toEqual(
+      [0, 1, 2].map((index) => [index, 'one two']),
+    );
+    expect(whole.usage?.completion_tokens).toBe(6);
+    const stream = client.chat.completions.stream({
+      ...request,
+      stream_options: { include_usage: true },
+    });
+    const streamed = await stream.finalChatCompletion();
+    expect(streamed.choices.map(({ index, message }) => [index, message.content])).toEqual(
+      [0, 1, 2].map((index) => [index, 'one two']),
+    );
+    expect(streamed.usage?.completion_tokens).toBe(6);
+    expect(groq.calls.some(({ body }) => 'n' in body)).toBe(false);
+    expect((await usage(2)).map((record) => record.completionTokens)).toEqual([6, 6]);
+  });
+
+  test.each<[string | string[]]>([['three'], [['never', 'three']]])(
+    'stops where it said: %j',
+    async (stop) => {
+      const { client, openai } = await startWithProviders();
+      openai.answerWith('one two three four');
+      const request = { model: 'one', messages, stop };
+      const { choices } = await client.chat.completions.create(request);
+      expect(choices[0]?.message.content).toBe('one two');
+      const { text } = await read(
+        await client.chat.completions.create({ ...request, stream: true }),
+      );
+      expect(text).toBe('one two');
+      expect(openai.calls.map(({ body }) => body.stop)).toEqual([stop, stop]);
+    },
+  );
+
+  test('can tell which request it was, of answers, streams and errors', async () => {
+    const { client } = await startWithProviders();
+    const { completions } = client.chat;
+    const answer = await completions.create({ model: 'one', messages });
+    expect(answer._request_id).toMatch(/^[\da-f-]{36}$/);
+    const model = await client.models.retrieve('one');
+    expect(model._request_id).toMatch(/^[\da-f-]{36}$/);
+    const { response, request_id } = await completions
+      .create({ model: 'one', messages, stream: true })
+      .withResponse();
+    expect(response.headers.get('x-askwatch-upstream')).toBe('openai/test-model');
+    expect(request_id).toMatch(/^[\da-f-]{36}$/);
+    const error = await completions.create({ model: '?', messages }).catch((caught) => caught);
+    expect(error.requestID).toMatch(/^[\da-f-]{36}$/);
+    const ids = [answer._request_id, model._request_id, request_id, error.requestID];
+    expect(new Set(ids).size).toBe(4);
+  });
+
+  test('can leave a stream in its own two ways', async () => {
+    const { client, openai, usage } = await startWithProviders();
+    openai.failWith({ kind: 'endless' });
+    const request = { model: 'one', messages, stream: true } as const;
+    const stream = await client.chat.completions.create(request);
+    let chunks = 0;
+    for await (const _ of stream) {
+      chunks += 1;
+      if (chunks === 5) stream.controller.abort();
+    }
+    await eventually(() => openai.calls[0]?.aborted);
+    const helper = client.chat.completions.stream(request);
+    helper.on('content', () => helper.abort());
+    await expect(helper.finalChatCompletion()).rejects.toBeInstanceOf(OpenAI.APIUserAbortError);
+    await eventually(() => openai.calls[1]?.aborted);
+    expect((await usage(2)).map(({ end }) => end)).toEqual(['client_gone', 'client_gone']);
+  });
+
   test('meets every refusal as the class it knows, and nothing is sent on', async () => {
     const { client, url, openai, usage } = await startWithProviders();
     const { completions } = client.chat;
@@ -162,16 +236,16 @@ describe('the official client at the gateway', () => {
     const long = await refusal(
       completions.create({
         model: 'one',
-        messages: [{ role: 'user', content: 'x'.repeat(16_400) }],
+        messages: [{ role: 'user', content: 'word '.repeat(16_400) }],
       }),
     );
     expect(long).toMatchObject({ code: 'context_length_exceeded', param: 'messages' });
-    expect(long.message).toMatch(/about 4104 tokens.*takes 4096/);
+    expect(long.message).toMatch(/about \d{5} tokens.*takes 4096/);
 
     const wide = await refusal(completions.create({ model: 'one', messages, max_tokens: 4096 }));
     expect(wide).toMatchObject({ code: 'context_length_exceeded', param: 'max_tokens' });
 
-    const many = await refusal(completions.create({ model: 'single', messages, n: 2 }));
+    const many = await refusal(completions.create({ model: 'single', messages, n: 129 }));
     expect(many).toMatchObject({ status: 400, param: 'n' });
 
     expect(openai.calls).toEqual([]);

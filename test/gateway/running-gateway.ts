@@ -4,7 +4,7 @@ import { Catalog, type CatalogInput } from '../../src/gateway/catalog.ts';
 import { defaultCatalog } from '../../src/gateway/default-catalog.ts';
 import { createGateway, type GatewayTimes } from '../../src/gateway/gateway.ts';
 import type { ProviderSettings } from '../../src/gateway/providers.ts';
-import type { UsageRecord } from '../../src/gateway/usage.ts';
+import { requestsIn, type UsageEntry, type UsageRecord } from '../../src/gateway/usage-journal.ts';
 import { openKeys } from '../../src/http/keys.ts';
 import { createServer } from '../../src/http/server.ts';
 import { createLog } from '../../src/log.ts';
@@ -89,7 +89,7 @@ export async function startGateway(
   const kit = await createServer({ log, version: '0' });
   const keys = await openKeys(store, 'gateway');
   // A journal is asked for once, so the gateway's own is kept for looking into.
-  let journal: Journal<UsageRecord> | undefined;
+  let journal: Journal<UsageEntry> | undefined;
   const gateway = await createGateway({
     kit,
     keys,
@@ -99,7 +99,7 @@ export async function startGateway(
       ...store,
       journal(declaration) {
         const opened = store.journal(declaration);
-        journal = opened as unknown as Journal<UsageRecord>;
+        journal = opened as unknown as Journal<UsageEntry>;
         return opened;
       },
     },
@@ -120,7 +120,7 @@ export async function startGateway(
     return await eventually(
       async () => {
         const records: UsageRecord[] = [];
-        for await (const record of journal?.read() ?? []) records.push(record);
+        for await (const entry of journal?.read() ?? []) records.push(...requestsIn(entry));
         return records.length >= count ? records : undefined;
       },
       { what: `${count} usage records` },

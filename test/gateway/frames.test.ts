@@ -1,0 +1,190 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Usage } from '../../src/contracts/gateway.ts';
+import { createFrames, type Frames } from '../../src/gateway/frames.ts';
+
+const runs = process.env.ASKWATCH_TEST_LONG === '1' ? 5_000 : 300;
+
+const head = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'theirs' };
+const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
+const DONE = 'data: [DONE]\n\n';
+
+const frame = (fields: object) => `data: ${JSON.stringify({ ...head, ...fields })}\n\n`;
+const says = (content: string, more: object = {}) =>
+  frame({ choices: [{ index: 0, delta: { content }, finish_reason: null }], ...more });
+
+function start(wantsUsage = false) {
+  const heard = { tokens: 0, usage: undefined as Usage | undefined };
+  const frames = createFrames({
+    model: 'our "model" é',
+    wantsUsage,
+    onText: (tokens) => {
+      heard.tokens += tokens;
+    },
+    onUsage: (told) => {
+      heard.usage = told;
+    },
+    estimate: () => ({ prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 }),
+  });
+  return { frames, heard };
+}
+
+/** What is passed on of a text that comes cut at some places, as chunks. */
+function pass(frames: Frames, text: string | Buffer, cuts: number[] = []) {
+  const bytes = Buffer.from(text);
+  const ends = [...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length].sort((a, b) => a - b);
+  let passed = '';
+  let from = 0;
+  for (const end of ends) {
+    passed += frames.push(bytes.subarray(from, end));
+    from = end;
+  }
+  passed += frames.end();
+  const out = Buffer.from(passed, 'latin1').toString();
+  const chunks = out
+    .split('\n\n')
+    .slice(0, -1)
+    .map((event) => JSON.parse(event.replace(/^data: /, '')));
+  return { out, chunks };
+}
+
+describe('frames of a streamed answer', () => {
+  test('are passed on under the caller’s name for the model and else as they are', () => {
+    const { frames, heard } = start();
+    const odd = says('say "model":"x" é🌈', { system_fingerprint: null, extra: [1.0, 'é'] });
+    const { out } = pass(frames, odd + DONE);
+    expect(out).toBe(odd.replace('"theirs"', '"our \\"model\\" é"'));
+    expect(frames.whole).toBe(true);
+    expect(frames.broken).toBeUndefined();
+    expect(heard.tokens).toBeGreaterThan(1);
+  });
+
+  test('are the same wherever the network cuts them', () => {
+    const kinds = fc.oneof(
+      fc.string({ unit: 'binary' }).map((content) => says(content)),
+      fc.string({ unit: 'binary' }).map((content) => says(content, { usage: null })),
+      fc.string().map((content) => says(content).replaceAll('\n', '\r\n')),
+      fc.string().map((content) => `event: x\n${says(content)}`),
+      fc.string().map((content) => says(content).replace('data: {', 'data:{')),
+      fc.string().map((content) => says(content).replace('"model":', '"model": ')),
+      fc.constantFrom(': ping\n\n', frame({ choices: [], usage }), '\n\n'),
+      fc.string().map((content) => says(content, { nested: { model: 'deep' } })),
+      fc.string().map((content) => frame({ about: { model: 'deep' }, choices: [], content })),
+    );
+    fc.assert(
+      fc.property(
+        fc.array(kinds, { maxLength: 8 }),
+        fc.array(fc.nat(), { maxLength: 12 }),
+        fc.boolean(),
+        (parts, cuts, wantsUsage) => {
+          const text = parts.join('') + DONE;
+          const uncut = start(wantsUsage);
+          const cut = start(wantsUsage);
+          const expected = pass(uncut.frames, text);
+          expect(pass(cut.frames, text, cuts)).toEqual(expected);
+          expect(cut.frames.whole).toBe(true);
+          expect(cut.heard).toEqual(uncut.heard);
+          const given = parts.flatMap((part) => {
+            const json = /data: ?(.*)/.exec(part)?.[1];
+            return json ? [JSON.parse(json)] : [];
+          });
+          const content = (chunks: typeof given) =>
+            chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('');
+          expect(content(expected.chunks)).toBe(content(given));
+          for (const chunk of expected.chunks) {
+            expect(chunk.model).toBe('our "model" é');
+            if (!wantsUsage) {
+              expect(chunk).not.toHaveProperty('usage');
+              expect(chunk.choices).not.toEqual([]);
+            }
+          }
+          const told = expected.chunks.filter((chunk) => chunk.usage);
+          const asked = given.filter((chunk) => chunk.usage);
+          if (wantsUsage && given.length > 0) expect(told).toHaveLength(Math.max(1, asked.length));
+        },
+      ),
+      { numRuns: runs },
+    );
+  });
+
+  test('lose the usage nobody asked for, and keep the one that was', () => {
+    const text =
+      says('a', { usage: null }) + says('b', { usage }) + frame({ choices: [], usage }) + DONE;
+    const without = start();
+    expect(pass(without.frames, text).chunks.map((chunk) => chunk.usage)).toEqual([
+      undefined,
+      undefined,
+    ]);
+    expect(without.heard.usage).toEqual(usage);
+    const asked = start(true);
+    expect(pass(asked.frames, text).chunks.map((chunk) => chunk.usage)).toEqual([
+      null,
+      usage,
+      usage,
+    ]);
+  });
+
+  test('end with an estimate when the usage was asked for and the provider tells none', () => {
+    const { frames } = start(true);
+    const { chunks } = pass(frames, says('a') + DONE);
+    expect(chunks.at(-1)).toMatchObject({
+      id: head.id,
+      model: 'our "model" é',
+      choices: [],
+      usage: { total_tokens: 2 },
+    });
+  });
+
+  test('of chunks with less than the convention asks for are passed on, with the usage in the same form', () => {
+    const { frames } = start(true);
+    const bare = { model: 'theirs', choices: [{ index: 0, delta: { content: 'a' } }] };
+    const { chunks } = pass(frames, `data: ${JSON.stringify(bare)}\n\n${DONE}`);
+    expect(chunks[0]).toEqual({ ...bare, model: 'our "model" é' });
+    expect(chunks[1]).toMatchObject({ model: 'our "model" é', choices: [] });
+    expect(chunks[1].usage.total_tokens).toBe(2);
+    expect(frames.whole).toBe(true);
+  });
+
+  test('are broken, and not whole, when what the usage would be put into cannot be read', () => {
+    const { frames } = start(true);
+    frames.push(Buffer.from(`data: {"model":"theirs","choices":[{]}\n\n${DONE}`));
+    expect(frames.whole).toBe(false);
+    expect(frames.broken?.message).toBe('is not JSON');
+  });
+
+  test('may end without the last empty line, and drop what follows the end', () => {
+    const { frames } = start();
+    expect(pass(frames, `${says('a')}data: [DONE]\n`).chunks).toHaveLength(1);
+    expect(frames.whole).toBe(true);
+    const more = start();
+    expect(pass(more.frames, `${says('a')}${DONE}${says('b')}garbage`).chunks).toHaveLength(1);
+    expect(more.frames.broken).toBeUndefined();
+  });
+
+  test.each([
+    ['ends too early', says('a'), 'ended before it was complete', 1],
+    ['is cut inside a frame', `${says('a')}data: {"id":"c`, 'ended before it was complete', 1],
+    ['is cut inside a character', Buffer.from(`${says('a')}data: {"é`).subarray(0, -1), 'ended', 1],
+    ['holds an error', `${says('a')}data: {"error":{"message":"m"}}\n\n`, 'with an error', 1],
+    ['holds half an object', `${says('a')}data: {"id":\n\n${DONE}`, 'is not JSON', 1],
+    ['holds no object', `data: nonsense\n\n${DONE}`, 'is not JSON', 0],
+    ['has another shape', `data: {"choices":7,"model":"x"}\n\n${DONE}`, 'wrong shape', 0],
+    ['never ends a line', 'x'.repeat(1_100_000), 'is garbled', 0],
+    ['never ends a frame', 'data: x\n'.repeat(150_000), 'is garbled', 0],
+  ])('are broken when the stream %s; what was good is passed on', (_name, text, why, good) => {
+    for (const cuts of [[], [100, 101, 102, 500_000]]) {
+      const { frames } = start();
+      expect(pass(frames, text, cuts).chunks).toHaveLength(good);
+      expect(frames.whole).toBe(false);
+      expect(frames.broken?.message).toContain(why);
+    }
+  });
+
+  test('take a frame of a megabyte in a million pieces', () => {
+    const { frames } = start();
+    const bytes = Buffer.from(says('x\n'.repeat(250_000)));
+    let passed = '';
+    for (let at = 0; at < bytes.length; at += 1) passed += frames.push(bytes.subarray(at, at + 1));
+    expect(passed.length).toBeGreaterThan(500_000);
+  });
+});

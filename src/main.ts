@@ -66,8 +66,6 @@ async function start(settings: Settings, log: Logger, stops: Stop[], end: End): 
     gateway: await openKeys(store, 'gateway'),
     monitoring: await openKeys(store, 'monitoring'),
   };
-  const control = await openControl({ folder: settings.dataDir, keys, log });
-  stops.push(() => control.close());
 
   const kit = await createServer({ log, version });
   stops.push(() => kit.close());
@@ -99,6 +97,13 @@ async function start(settings: Settings, log: Logger, stops: Stop[], end: End): 
       })
     : undefined;
   if (monitoring) stops.push(() => monitoring.close());
+  const control = await openControl({
+    folder: settings.dataDir,
+    keys,
+    ...(gateway && { usage: gateway.usage }),
+    log,
+  });
+  stops.push(() => control.close());
 
   const platforms = runs('bot') ? await createPlatforms(settings, kit, log, end) : [];
   const consoleOff = whyConsoleIsOff(settings);

@@ -248,7 +248,7 @@ export const variables = {
   }),
   LOG_LEVEL: variable({
     group: 'Program',
-    about: 'trace, debug, info, warn, error or silent',
+    about: 'trace, debug (with a line for each request), info, warn, error or silent',
     shown: 'info',
     schema: z
       .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'], {

@@ -1,28 +1,9 @@
-import { execFile } from 'node:child_process';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
-import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { spawnAskwatch, startAskwatch } from './askwatch-process.ts';
-
-const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
-
-async function runCli(dataDir: string, ...args: string[]) {
-  // As npx runs it: by itself, so it has to be executable.
-  return await promisify(execFile)(CLI, args, {
-    cwd: dataDir,
-    env: { PATH: process.env.PATH ?? '', DATA_DIR: `${dataDir}/data` },
-  }).then(
-    ({ stdout }) => ({ code: 0, output: stdout }),
-    (error: { code: number; stdout: string; stderr: string }) => ({
-      code: error.code,
-      output: error.stdout + error.stderr,
-    }),
-  );
-}
 
 const models = (url: string, key: string) =>
   fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
@@ -66,6 +47,7 @@ describe('a start without any setting', () => {
       '/v1/chat/completions',
       '/v1/models',
       '/v1/models/{id}',
+      '/v1/usage',
     ]);
   });
 
@@ -176,54 +158,4 @@ test('roles: a bot elsewhere uses the two services over their addresses', async 
   expect(bot.keys).toEqual({});
   expect((await fetch(bot.url)).status).toBe(200);
   expect(await bot.stop()).toBe(0);
-});
-
-describe.each([
-  ['while the program runs', true],
-  ['while it does not run', false],
-])('npx askwatch keys, %s', (_, running) => {
-  test('creates, lists and revokes', async () => {
-    const dataDir = await temporaryFolder();
-    const before = running ? await startAskwatch({ dataDir }) : undefined;
-
-    const created = await runCli(
-      dataDir,
-      'keys',
-      'create',
-      '--service',
-      'gateway',
-      '--name',
-      'ci job',
-    );
-    expect(created.code).toBe(0);
-    const key = /awg_[A-Za-z0-9]{40}/.exec(created.output)?.[0] ?? '';
-    const listed = await runCli(dataDir, 'keys', 'list', '--service', 'gateway');
-    const id = /^gateway\t(\w+)\t\S+\tci job$/m.exec(listed.output)?.[1] ?? '';
-    expect(id).not.toBe('');
-    expect(listed.output).not.toContain(key);
-
-    const askwatch = before ?? (await startAskwatch({ dataDir }));
-    expect((await models(askwatch.url, key)).status).toBe(200);
-    if (!running) await askwatch.stop();
-    expect(await runCli(dataDir, 'keys', 'revoke', id)).toMatchObject({ code: 0 });
-    const after = before ?? (await startAskwatch({ dataDir }));
-    expect((await models(after.url, key)).status).toBe(401);
-  });
-});
-
-test('npx askwatch says how it is used when it is called in a way it does not know', async () => {
-  const dataDir = await temporaryFolder();
-  for (const args of [
-    ['fly'],
-    ['keys'],
-    ['keys', 'create', '--service', 'gateway'],
-    ['keys', 'create', '--name', 'x'],
-    ['keys', 'revoke'],
-    ['keys', 'list', '--service', 'cat'],
-    ['--loud'],
-  ]) {
-    const { code, output } = await runCli(dataDir, ...args);
-    expect([args, code, output]).toEqual([args, 1, expect.stringContaining('Usage: npx askwatch')]);
-  }
-  expect(await runCli(dataDir, 'help')).toMatchObject({ code: 0 });
 });

@@ -1,0 +1,191 @@
+import { execFile } from 'node:child_process';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { startAskwatch } from './askwatch-process.ts';
+
+const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
+
+async function runCli(dataDir: string, ...args: string[]) {
+  // As npx runs it: by itself, so it has to be executable.
+  return await promisify(execFile)(CLI, args, {
+    cwd: dataDir,
+    env: { PATH: process.env.PATH ?? '', DATA_DIR: `${dataDir}/data` },
+  }).then(
+    ({ stdout }) => ({ code: 0, output: stdout }),
+    (error: { code: number; stdout: string; stderr: string }) => ({
+      code: error.code,
+      output: error.stdout + error.stderr,
+    }),
+  );
+}
+
+const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
+const models = (url: string, key: string) => fetch(`${url}/v1/models`, { headers: bearer(key) });
+
+const chat = (url: string, key: string, content: string) =>
+  fetch(`${url}/v1/chat/completions`, {
+    method: 'POST',
+    headers: { ...bearer(key), 'content-type': 'application/json' },
+    body: JSON.stringify({ model: 'small-4k', messages: [{ role: 'user', content }] }),
+  });
+
+/** The cells of a line of a table. */
+const cells = (line: string | undefined) => (line ?? '').split(/ {2,}/);
+
+describe.each([
+  ['while the program runs', true],
+  ['while it does not run', false],
+])('npx askwatch keys, %s', (_, running) => {
+  test('creates, lists, limits and revokes', async () => {
+    const dataDir = await temporaryFolder();
+    const before = running ? await startAskwatch({ dataDir }) : undefined;
+    const keys = (...args: string[]) => runCli(dataDir, 'keys', ...args);
+    const named = ['--service', 'gateway', '--name', 'ci job'];
+
+    const created = await keys('create', ...named, '--tokens-per-day', '5000');
+    expect(created.code).toBe(0);
+    const key = /awg_[A-Za-z0-9]{40}/.exec(created.output)?.[0] ?? '';
+    const listed = (await keys('list', '--service', 'gateway')).output;
+    expect(listed).not.toContain(key);
+    const [heading, ...lines] = listed.split('\n');
+    expect(cells(heading).slice(0, 4)).toEqual(['SERVICE', 'ID', 'CREATED', 'NAME']);
+    const line = cells(lines.find((each) => each.includes('ci job')));
+    const id = line[1] ?? '';
+    expect(line).toEqual([
+      'gateway',
+      key.slice(4, 12),
+      new Date().toISOString().slice(0, 10),
+      'ci job',
+      ...['0', '0', '0', '0'],
+      '5000 tokens/day',
+    ]);
+
+    const change = ['--tokens-per-day', 'none', '--requests-per-minute', '1'];
+    expect(await keys('limit', id, ...change)).toEqual({
+      code: 0,
+      output: `Limits of key ${id} (ci job): 1 requests/minute.\n`,
+    });
+
+    const askwatch = before ?? (await startAskwatch({ dataDir }));
+    expect((await chat(askwatch.url, key, 'Hello')).status).toBe(200);
+    const refused = await chat(askwatch.url, key, 'Hello again');
+    expect([refused.status, refused.headers.get('x-ratelimit-limit-requests')]).toEqual([429, '1']);
+    if (!running) await askwatch.stop();
+    expect(await keys('revoke', id)).toMatchObject({ code: 0 });
+    const after = before ?? (await startAskwatch({ dataDir }));
+    expect((await models(after.url, key)).status).toBe(401);
+  });
+
+  test('shows what was used, by day and model', async () => {
+    const dataDir = await temporaryFolder();
+    const askwatch = await startAskwatch({ dataDir });
+    const key = askwatch.keys.gateway ?? '';
+    const id = key.slice(4, 12);
+    expect((await runCli(dataDir, 'keys', 'usage', id)).output).toBe(
+      'No requests in the last 30 days.\n',
+    );
+    const answers = [await chat(askwatch.url, key, 'Hello'), await chat(askwatch.url, key, 'Bye')];
+    let prompt = 0;
+    let answer = 0;
+    for (const { usage } of await Promise.all(answers.map((each) => each.json()))) {
+      prompt += usage.prompt_tokens;
+      answer += usage.completion_tokens;
+    }
+    // The record is made when the last byte has gone, which the caller may see earlier.
+    await eventually(async () =>
+      (await (await fetch(`${askwatch.url}/metrics`)).text()).includes(
+        'askwatch_gateway_requests_total{model="small-4k",end="complete"} 2',
+      ),
+    );
+    const told = await fetch(`${askwatch.url}/v1/usage`, { headers: bearer(key) });
+    const report = await told.json();
+    expect(report.data[0]).toMatchObject({ prompt_tokens: prompt, completion_tokens: answer });
+    if (!running) await askwatch.stop();
+
+    const today = new Date().toISOString().slice(0, 10);
+    const lines = (await runCli(dataDir, 'keys', 'usage', id, '--days', '3')).output.split('\n');
+    expect(cells(lines[0]).slice(0, 5)).toEqual(['DAY', 'KEY', 'NAME', 'MODEL', 'REQUESTS']);
+    const counts = ['2', '2', '0', '0', '0', String(prompt), String(answer), '0'];
+    expect(cells(lines[1])).toEqual([today, id, 'first key', 'small-4k', ...counts]);
+    expect(cells(lines[2])).toEqual(['TOTAL', ...counts]);
+    const listed = (await runCli(dataDir, 'keys', 'list')).output;
+    const tokens = String(prompt + answer);
+    expect(cells(listed.split('\n').find((line) => line.includes(id))).slice(4)).toEqual([
+      ...['2', tokens, '2', tokens],
+      'none',
+    ]);
+  });
+
+  test('gives monitoring keys no limits, and shows hostile names as they are spelled', async () => {
+    const dataDir = await temporaryFolder();
+    if (running) await startAskwatch({ dataDir });
+    const keys = (...args: string[]) => runCli(dataDir, 'keys', ...args);
+    const monitoring = ['create', '--service', 'monitoring', '--name', '\u001b[2Jred\u202e\nx'];
+    const refused = await keys(...monitoring, '--requests-per-minute', '5');
+    expect(refused).toMatchObject({ code: 1, output: expect.stringContaining('its contract') });
+    const created = await keys(...monitoring);
+    const id = /awm_(.{8})/.exec(created.output)?.[1] ?? '';
+    expect((await keys('list', '--service', 'monitoring')).output).toContain(
+      `${id}  ${new Date().toISOString().slice(0, 10)}  \\u{1b}[2Jred\\u{202e}\\u{a}x\n`,
+    );
+    const limited = await keys('limit', id, '--tokens-per-day', '5');
+    expect(limited).toMatchObject({ code: 1, output: expect.stringContaining('its contract') });
+  });
+});
+
+test('usage and budgets outlive kill -9, but for the last quarter of a second', async () => {
+  const dataDir = await temporaryFolder();
+  const first = await startAskwatch({ dataDir });
+  const key = first.keys.gateway ?? '';
+  const id = key.slice(4, 12);
+  expect((await chat(first.url, key, 'Hello')).status).toBe(200);
+  const journal = join(dataDir, 'data', 'gateway-usage');
+  await eventually(async () => {
+    const [file = ''] = await readdir(journal);
+    return (await readFile(join(journal, file), 'utf8')).includes(id);
+  });
+  await first.kill();
+
+  const used = (await runCli(dataDir, 'keys', 'usage', id)).output.split('\n');
+  expect(cells(used.at(1)).slice(1, 5)).toEqual([id, 'first key', 'small-4k', '1']);
+  const tokens = cells(used.at(1))
+    .slice(9, 11)
+    .reduce((sum, cell) => sum + Number(cell), 0);
+  expect(tokens).toBeGreaterThan(1);
+  expect((await runCli(dataDir, 'keys', 'limit', id, '--tokens-per-day', `${tokens}`)).code).toBe(
+    0,
+  );
+  const second = await startAskwatch({ dataDir });
+  const refused = await chat(second.url, key, 'Hello');
+  expect([refused.status, refused.headers.get('x-should-retry')]).toEqual([429, 'false']);
+});
+
+test('npx askwatch says how it is used when it is called in a way it does not know', async () => {
+  const dataDir = await temporaryFolder();
+  for (const args of [
+    ['fly'],
+    ['keys'],
+    ['keys', 'create', '--service', 'gateway'],
+    ['keys', 'create', '--name', 'x'],
+    ['keys', 'revoke'],
+    ['keys', 'list', '--service', 'cat'],
+    ['keys', 'create', '--service', 'gateway', '--name', 'x', '--tokens-per-day', '0'],
+    ['keys', 'create', '--service', 'gateway', '--name', 'x'.repeat(101)],
+    ['keys', 'limit'],
+    ['keys', 'limit', 'AbCdEf12'],
+    ['keys', 'limit', 'AbCdEf12', '--tokens-per-day', '5'],
+    ['keys', 'limit', 'AbCdEf12', '--tokens-per-day', '1e9'],
+    ['keys', 'usage', 'AbCdEf12'],
+    ['keys', 'usage', '--days', '401'],
+    ['--loud'],
+  ]) {
+    const { code, output } = await runCli(dataDir, ...args);
+    expect([args, code, output]).toEqual([args, 1, expect.stringContaining('Usage: npx askwatch')]);
+  }
+  expect(await runCli(dataDir, 'help')).toMatchObject({ code: 0 });
+});

@@ -1,0 +1,82 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, test } from 'vitest';
+import { Catalog, type CatalogInput } from '../src/gateway/catalog.ts';
+import { TRAITS } from '../src/gateway/provider-table.ts';
+import type { ProviderTraits } from '../src/gateway/provider-traits.ts';
+import { PROVIDER_NAMES } from '../src/gateway/providers.ts';
+import { startGateway } from './gateway/running-gateway.ts';
+
+const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8');
+const readme = read('../README.md');
+
+/** What stands under a heading of the third level. */
+function section(heading: string): string {
+  const text = readme.split(`### ${heading}\n`)[1]?.split(/^##+ /m)[0];
+  if (text === undefined) throw new Error(`There is no section '${heading}'.`);
+  return text;
+}
+
+/** The first cell of each row, without the marks of code. */
+const firstCells = (text: string) =>
+  [...text.matchAll(/^\| (`.*?) \|/gm)].map(([, cell = '']) => cell.replaceAll('`', ''));
+
+describe('the README', () => {
+  test('shows a catalog that can be used, with every field, and explains each', () => {
+    const text = section('The catalog');
+    const example = JSON.parse(text.match(/```json\n(.*?)```/s)?.[1] ?? '') as CatalogInput;
+    const fields = (models: object[]) => new Set(models.flatMap((model) => Object.keys(model)));
+    const { models } = Catalog.parse(example);
+    expect(fields(models)).toEqual(fields(example.models));
+    const schemas = Catalog.shape.models.element.options;
+    expect(fields(example.models)).toEqual(fields(schemas.map(({ shape }) => shape)));
+    const explained = firstCells(text).flatMap((cell) => cell.split(', '));
+    expect(new Set(explained)).toEqual(fields(example.models));
+  });
+
+  test('names every provider, and every parameter that is left out for it', () => {
+    const text = section('Providers');
+    expect(firstCells(text)).toEqual([...PROVIDER_NAMES]);
+    for (const name of PROVIDER_NAMES) {
+      const row = text.split('\n').find((line) => line.startsWith(`| \`${name}\` |`)) ?? '';
+      const { parameters, models, repairStreams, maxChoices }: ProviderTraits = TRAITS[name];
+      const families = models.map((family) => ({ ...parameters, ...family }));
+      for (const { drop, caps, rename, ownStops } of [parameters, ...families]) {
+        for (const parameter of [...drop, ...Object.keys(caps), ...Object.keys(rename)]) {
+          expect(row).toContain(parameter.endsWith('_penalty') ? 'penalties' : `\`${parameter}\``);
+        }
+        if (ownStops) expect(row).toContain('`stop`');
+      }
+      if (name !== 'anthropic') {
+        expect(row).toContain(repairStreams ? 'each chunk read' : 'byte by byte');
+      }
+      if (maxChoices < 128) expect(row).toContain('`n`');
+    }
+  });
+
+  test('names every metric of the gateway', async () => {
+    const { kit } = await startGateway();
+    const { body } = await kit.server.inject('/metrics');
+    const declared = [...body.matchAll(/^# TYPE (askwatch_\S+)/gm)].map(([, name]) => name);
+    const named = firstCells(section('Metrics and log')).flatMap((cell) => cell.split(', '));
+    expect(new Set(named)).toEqual(new Set(declared));
+  });
+
+  test('tells the errors of the estimates as they were measured', () => {
+    const measured = read('fixtures/texts/README.md');
+    const rows = [...measured.matchAll(/^\| ([\w-]+) \|.*\| ([+−][\d.]+ %) \| \d+ \|$/gm)];
+    const errorOf = new Map(rows.map(([, kind = '', error = '']) => [kind, error]));
+    const text = section('Token estimates');
+    const mean = measured.match(/Mean size of the error: ([\d.]+ %) over the held-out/)?.[1];
+    expect(text).toContain(`mean error is ${mean}`);
+    expect(text).toContain(`all ${errorOf.size} kinds`);
+    const told = [...text.matchAll(/([A-Z][\w, ]+?) \| (?:([+−][\d.]+) to )?([+−][\d.]+ %)/g)];
+    expect(told).toHaveLength(10);
+    for (const [, kinds = '', least, most = ''] of told) {
+      const names = kinds === 'English' ? ['english-prose', 'english-chat'] : kinds.split(', ');
+      const errors = names
+        .map((name) => errorOf.get(name.toLowerCase()) ?? name)
+        .sort((a, b) => Number.parseFloat(a) - Number.parseFloat(b));
+      expect([least && `${least} %`, most]).toEqual([least && errors[0], errors.at(-1)]);
+    }
+  });
+});

@@ -68,8 +68,8 @@ export async function openUsageDays(options: {
   const adding = new Map<number, Promise<readonly UsageCounts[]>>();
   let today = dayNumber(clockMs());
   let tomorrowMs = (today + 1) * DAY_MS;
-  // Documents may be left from before the program was last stopped.
-  let removedBefore = today - 2 * KEPT_DAYS;
+  /** Unknown until the first tidying up: documents may be left from before the program was last stopped. */
+  let removedBefore: number | undefined;
 
   function nowMs(): number {
     const now = clockMs();
@@ -129,6 +129,11 @@ export async function openUsageDays(options: {
     return await sum;
   }
 
+  async function oldestStored(): Promise<number> {
+    const stored = (await collection?.list()) ?? [];
+    return Math.min(today, ...stored.map(({ id }) => dayNumber(Date.parse(id))));
+  }
+
   open.set(today, await addUp(today));
   for (let day = dayNumber(Date.parse(`${monthOf(today)}-01`)); day <= today; day += 1) {
     for (const { keyId, promptTokens, completionTokens } of await countsOf(day)) {
@@ -170,7 +175,7 @@ export async function openUsageDays(options: {
         open.delete(day);
       }
       const oldest = today - KEPT_DAYS;
-      for (; removedBefore < oldest; removedBefore += 1) {
+      for (removedBefore ??= await oldestStored(); removedBefore < oldest; removedBefore += 1) {
         await collection?.update(nameOf(removedBefore), () => undefined);
       }
       await journal?.prune(oldest * DAY_MS);

@@ -11,7 +11,7 @@ export interface UsageWriter {
   close(): Promise<void>;
 }
 
-/** Together with the write itself, what kill -9 takes away is of the last 250 ms. */
+/** What kill -9 takes away is of the last 250 ms, and of the time that two writes take. */
 const FLUSH_MS = 200;
 
 /**
@@ -48,7 +48,7 @@ export function createUsageWriter(journal: Journal<UsageEntry>, log: Logger): Us
     timer = undefined;
     writing ??= writeAll().finally(() => {
       writing = undefined;
-      if (waiting.length > 0 && !(closed && failing)) schedule(failing ? RETRY_MS : 0);
+      if (waiting.length > 0 && !(closed && failing)) schedule(failing ? RETRY_MS : FLUSH_MS);
     });
     return writing;
   }

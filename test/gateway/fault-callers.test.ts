@@ -79,10 +79,10 @@ describe('a caller that does not read its answer', () => {
     const running = await startWithProviders({ graceMs: 20_000 });
     const { url, key, openai } = running;
     openai.answerWith(() => [LONG_ANSWER]);
-    const { socket, received } = await connectCaller(url);
+    const { socket, length } = await connectCaller(url);
     socket.once('data', () => socket.pause());
     socket.write(chatRequest(key, plain));
-    await eventually(() => received() !== '' && openai.calls[0]?.finished);
+    await eventually(() => length() > 0 && openai.calls[0]?.finished);
     socket.destroy();
     expect(await endsOf(running)).toEqual(['client_gone']);
   });
@@ -91,15 +91,15 @@ describe('a caller that does not read its answer', () => {
     const running = await startWithProviders({ drainMs: 400, graceMs: 20_000 });
     const { url, key, openai } = running;
     openai.answerWith(() => [LONG_ANSWER]);
-    const { socket, received } = await connectCaller(url);
+    const { socket, length } = await connectCaller(url);
     socket.write(chatRequest(key, plain));
     socket.on('data', () => {
-      if (received().length >= LONG_ANSWER.length) return;
+      if (length() >= LONG_ANSWER.length) return;
       socket.pause();
       setTimeout(() => socket.resume(), 3);
     });
     const since = performance.now();
-    await eventually(() => received().length > LONG_ANSWER.length, { withinMs: 25_000 });
+    await eventually(() => length() > LONG_ANSWER.length, { withinMs: 25_000 });
     // Otherwise nothing was seen of the limit.
     expect(performance.now() - since).toBeGreaterThan(400);
     socket.destroy();
@@ -394,7 +394,7 @@ describe('a caller that pauses', () => {
     const last = goodAnswer('bytes', true).slice(-3);
     const all = await Promise.all(models.map((model) => startWithMuch(model, last)));
     for (const { caller, usage } of all) {
-      await eventually(() => caller.received().endsWith('data: [DONE]\n\n\r\n0\r\n\r\n'));
+      await eventually(() => caller.tail().endsWith('data: [DONE]\n\n\r\n0\r\n\r\n'));
       expect(caller.received().match(/<Zwölf>/g)).toHaveLength(800);
       expect((await usage(1)).map(({ end }) => end)).toEqual(['complete']);
     }

@@ -7,9 +7,14 @@ export interface RawCaller {
   socket: Socket;
   /** All that came so far. */
   received(): string;
+  /** Its last characters, and how many there are in all: cheap to ask for again and again, were it megabytes. */
+  tail(): string;
+  length(): number;
   /** Resolves when the gateway has closed the connection. */
   closed: Promise<void>;
 }
+
+const TAIL_CHARACTERS = 64;
 
 /** Connects, and sends nothing yet. */
 export async function connectCaller(
@@ -20,15 +25,25 @@ export async function connectCaller(
   const socket = connect({ host: hostname, port: Number(port), ...options });
   onTestFinished(() => void socket.destroy());
   await once(socket, 'connect');
-  let received = '';
+  const received: string[] = [];
+  let tail = '';
+  let length = 0;
   socket.setEncoding('utf8');
-  socket.on('data', (text) => {
-    received += text;
+  socket.on('data', (text: string) => {
+    received.push(text);
+    length += text.length;
+    tail = (tail + text).slice(-TAIL_CHARACTERS);
   });
   // A connection that breaks says so by closing, too.
   socket.on('error', () => {});
   const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
-  return { socket, received: () => received, closed };
+  return {
+    socket,
+    received: () => received.join(''),
+    tail: () => tail,
+    length: () => length,
+    closed,
+  };
 }
 
 export interface RequestLines {

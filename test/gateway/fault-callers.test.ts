@@ -355,6 +355,9 @@ describe('a caller that pauses', () => {
   /** Passed on as bytes, and read as objects. */
   const models = ['one', 'repaired'];
 
+  /** Longer than a busy machine may hold up the upstream, which lives in this process. */
+  const STALL_MS = 1_200;
+
   /** A gateway of little patience over an upstream that sends more than the buffers hold, and then `last`. */
   async function startWithMuch(model: string, last: readonly Frame[]) {
     const [opening, word] = goodAnswer('bytes', true);
@@ -379,13 +382,12 @@ describe('a caller that pauses', () => {
         })),
       },
       providers: { ...NO_OLLAMA, openai: at, mistral: at },
-      times: { stallMs: 200, drainMs: 20_000, graceMs: 20_000 },
+      times: { stallMs: STALL_MS, drainMs: 20_000, graceMs: 20_000 },
     });
     const caller = await connectCaller(running.url);
     caller.socket.pause();
     caller.socket.write(chatRequest(running.key, { ...streamed, model }));
-    // Several times as long as the provider may be silent.
-    await pause(800);
+    await pause(3 * STALL_MS);
     caller.socket.resume();
     return { ...running, caller };
   }

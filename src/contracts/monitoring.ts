@@ -9,6 +9,21 @@ export const MonitoringPath = {
   push: `${MONITORING_PREFIX}/push/:token`,
 } as const;
 
+/** Paths that we add under the same prefix. Our choice: the contract has nothing about a single monitor. */
+export const AddedPath = {
+  monitor: `${MONITORING_PREFIX}/monitors/:id`,
+  pause: `${MONITORING_PREFIX}/monitors/:id/pause`,
+  resume: `${MONITORING_PREFIX}/monitors/:id/resume`,
+  check: `${MONITORING_PREFIX}/monitors/:id/check`,
+  maintenance: `${MONITORING_PREFIX}/monitors/:id/maintenance`,
+  results: `${MONITORING_PREFIX}/monitors/:id/results`,
+  rollups: `${MONITORING_PREFIX}/monitors/:id/rollups`,
+  incidents: `${MONITORING_PREFIX}/monitors/:id/incidents`,
+  uptime: `${MONITORING_PREFIX}/monitors/:id/uptime`,
+  /** `start`, `fail`, or the exit code of the job, 0 to 255. */
+  pushSignal: `${MONITORING_PREFIX}/push/:token/:signal`,
+} as const;
+
 /** Path of one heartbeat's push endpoint. */
 export const pushPath = (token: string) => `${MONITORING_PREFIX}/push/${encodeURIComponent(token)}`;
 
@@ -52,6 +67,10 @@ export const Monitor = z.object({
   last_checked_at: UtcTime.nullable().optional(),
   /** How long the last check took. */
   response_time_ms: z.number().nonnegative().nullable().optional(),
+  /** It goes up and down all the time. */
+  flapping: z.boolean().optional(),
+  /** Nothing has been learned of it for longer than two intervals: `status` may be out of date. */
+  stale: z.boolean().optional(),
 });
 export type Monitor = z.infer<typeof Monitor>;
 
@@ -80,11 +99,41 @@ const ExpectedStatus = z
   .regex(/^\d{3}(-\d{3})?(,\d{3}(-\d{3})?)*$/, 'write codes and ranges like 200-299,401')
   .default('200-299');
 
+/** When a monitor changes its status. */
+const confirmation = {
+  /** Failures in a row before it is DOWN, and slow answers in a row before it is DEGRADED. */
+  confirm_down: z.int().min(1).max(10).default(2),
+  /** Successes in a row before it is UP again. */
+  confirm_up: z.int().min(1).max(10).default(1),
+  /** How long after a result that is not confirmed the next look comes; at most 5 s when absent. */
+  retry_seconds: z.int().min(1).max(3600).optional(),
+};
+
+/** An answer that took longer is DEGRADED. */
+const degradedAfter = z.int().min(1).max(60_000).optional();
+
+/** Headers that a check sends; those that belong to the connection are not for settings. */
+const RequestHeaders = z
+  .record(z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/), z.string().max(2_000))
+  .refine((headers) => Object.keys(headers).length <= 20, 'at most 20 headers')
+  .default({});
+
 const http = {
   interval_seconds: interval,
   timeout_seconds: timeout,
+  ...confirmation,
+  degraded_after_ms: degradedAfter,
   method: z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']).default('GET'),
   expected_status: ExpectedStatus,
+  headers: RequestHeaders,
+  /** Sent with the request; not with GET and HEAD. */
+  body: z.string().max(65_536).optional(),
+  follow_redirects: z.boolean().default(true),
+  max_redirects: z.int().min(0).max(10).default(5),
+  /** DEGRADED when the certificate ends within so many days; 0 never. */
+  tls_expiry_days: z.int().min(0).max(365).default(14),
+  /** Take any certificate, also one that is expired or for another name. */
+  ignore_tls: z.boolean().default(false),
 };
 
 /**
@@ -102,11 +151,17 @@ export const KeywordConfig = z.strictObject({
 export const DnsConfig = z.strictObject({
   interval_seconds: interval,
   timeout_seconds: timeout,
+  ...confirmation,
+  degraded_after_ms: degradedAfter,
   record_type: z
     .enum(['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'NS', 'SRV', 'CAA', 'SOA', 'PTR'])
     .default('A'),
-  /** Values that must all be among the answers; none asked for means any answer will do. */
+  /** Values to look for among the answers; none asked for means any answer will do. */
   expected: z.array(z.string().min(1).max(500)).max(50).default([]),
+  /** `all` of them are there, `any` one is, or the answers are `exact`ly these. */
+  match: z.enum(['all', 'any', 'exact']).default('all'),
+  /** How the resolver is to answer; with anything but NOERROR there are no values to look for. */
+  rcode: z.enum(['NOERROR', 'NXDOMAIN', 'SERVFAIL', 'REFUSED']).default('NOERROR'),
   /** `ip` or `ip:port` of the resolver to ask; the system's when absent. */
   resolver: z.string().max(100).optional(),
 });
@@ -117,12 +172,22 @@ export const HeartbeatConfig = z.strictObject({
     .min(IntervalSeconds.min)
     .max(366 * 86_400)
     .default(86_400),
+  /** A ping is expected at these times instead, as in a crontab of five fields. */
+  cron: z.string().trim().min(9).max(200).optional(),
+  /** The zone that `cron` is in, such as `Europe/Berlin`. */
+  timezone: z.string().max(100).default('UTC'),
   /** How late a ping may be. */
   grace_seconds: z
     .int()
     .min(1)
     .max(30 * 86_400)
     .default(3600),
+  /** A job that said it started must ping within this time; the grace when absent. */
+  max_run_seconds: z
+    .int()
+    .min(1)
+    .max(30 * 86_400)
+    .optional(),
 });
 export type HttpConfig = z.infer<typeof HttpConfig>;
 export type KeywordConfig = z.infer<typeof KeywordConfig>;
@@ -175,3 +240,113 @@ export type MonitorCreated = z.infer<typeof MonitorCreated>;
 
 /** The answer 200 to a ping. Our choice: the contract does not show it. */
 export const PushAnswer = z.object({ ok: z.literal(true) });
+
+/** A time in which nobody is told: one window, or one that comes back. */
+export const MaintenanceWindow = z.union([
+  z
+    .strictObject({
+      starts_at: UtcTime,
+      ends_at: UtcTime,
+      reason: z.string().trim().max(200).optional(),
+    })
+    .refine((window) => Date.parse(window.starts_at) < Date.parse(window.ends_at), {
+      path: ['ends_at'],
+      message: 'it must be after starts_at',
+    }),
+  z.strictObject({
+    /** When it begins, as in a crontab of five fields. */
+    cron: z.string().trim().min(9).max(200),
+    timezone: z.string().max(100).default('UTC'),
+    duration_minutes: z
+      .int()
+      .min(1)
+      .max(7 * 24 * 60),
+    reason: z.string().trim().max(200).optional(),
+  }),
+]);
+export type MaintenanceWindow = z.infer<typeof MaintenanceWindow>;
+
+/** The body of PUT …/maintenance: all windows of a monitor. */
+export const MaintenanceChange = z.strictObject({
+  windows: z.array(MaintenanceWindow).max(20),
+});
+export type MaintenanceChange = z.infer<typeof MaintenanceChange>;
+
+/** The body of PATCH /monitors/:id. Settings that are not named stay; the kind of check cannot change. */
+export const MonitorChange = z.strictObject({
+  name: name.optional(),
+  target: target.optional(),
+  /** Settings of the kind of check; `null` takes one back to its default. */
+  config: z.record(z.string(), z.unknown()).optional(),
+});
+export type MonitorChange = z.infer<typeof MonitorChange>;
+
+/** A time in which a monitor was DOWN. */
+export const Incident = z.object({
+  id: z.string(),
+  started_at: UtcTime,
+  /** Absent while it goes on. */
+  ended_at: UtcTime.nullable(),
+  /** Why, in words a person understands. */
+  cause: z.string(),
+  /** The kind of failure, such as `timeout`. */
+  outcome: z.string(),
+  /** What it was afterwards. */
+  ended_as: z.string().nullable(),
+});
+export type Incident = z.infer<typeof Incident>;
+
+/** Everything known of one monitor. */
+export const MonitorDetails = Monitor.extend({
+  created_at: UtcTime,
+  config: z.record(z.string(), z.unknown()),
+  maintenance: z.array(MaintenanceWindow),
+  /** When the certificate ends that was last seen; null when none was. */
+  certificate_ends_at: UtcTime.nullable(),
+  /** What goes on now. */
+  incident: Incident.nullable(),
+});
+export type MonitorDetails = z.infer<typeof MonitorDetails>;
+
+/** One look at a monitor, or one signal of a job. */
+export const CheckRecord = z.object({
+  at: UtcTime,
+  ok: z.boolean(),
+  outcome: z.string(),
+  reason: z.string().optional(),
+  response_time_ms: z.number().nonnegative(),
+});
+export type CheckRecord = z.infer<typeof CheckRecord>;
+export const CheckRecordList = z.object({ results: z.array(CheckRecord) });
+
+/** What was seen of a monitor in a minute, hour or day. Times of status are milliseconds; what is missing was not seen. */
+export const Rollup = z.object({
+  starts_at: UtcTime,
+  checks: z.int().nonnegative(),
+  failures: z.int().nonnegative(),
+  /** Of the checks that passed; null when none did. */
+  response_time_ms: z.object({ min: z.number(), mean: z.number(), max: z.number() }).nullable(),
+  up_ms: z.number().nonnegative(),
+  down_ms: z.number().nonnegative(),
+});
+export type Rollup = z.infer<typeof Rollup>;
+export const RollupList = z.object({
+  by: z.enum(['minute', 'hour', 'day']),
+  rollups: z.array(Rollup),
+});
+export type RollupList = z.infer<typeof RollupList>;
+
+export const IncidentList = z.object({ incidents: z.array(Incident) });
+
+/** How much of the time that was seen a monitor was not DOWN. */
+export const Uptime = z.object({
+  from: UtcTime,
+  to: UtcTime,
+  /** 0 to 1; null when nothing was seen. */
+  uptime: z.number().min(0).max(1).nullable(),
+  up_ms: z.number().nonnegative(),
+  down_ms: z.number().nonnegative(),
+  /** Nobody looked, it was paused, or it was in maintenance. */
+  unseen_ms: z.number().nonnegative(),
+});
+export type Uptime = z.infer<typeof Uptime>;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MonitorStatus } from '../contracts/monitoring.ts';
 import type { Store } from '../store/store.ts';
 import { type CheckResult, Outcome, type StatusChange } from './state.ts';
 
@@ -21,15 +22,15 @@ export const ResultRecord = z.object({
 });
 export type ResultRecord = z.infer<typeof ResultRecord>;
 
-const Status = z.enum(['UP', 'DOWN']);
 /** One change of status. */
 export const ChangeRecord = z.object({
   atMs: z.int(),
   sinceMs: z.int(),
   monitor: z.string(),
-  from: Status,
-  to: Status,
+  from: MonitorStatus,
+  to: MonitorStatus,
   number: z.int(),
+  outcome: Outcome.optional(),
   reason: z.string().optional(),
 });
 export type ChangeRecord = z.infer<typeof ChangeRecord>;

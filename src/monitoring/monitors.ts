@@ -150,6 +150,11 @@ function isNews(before: MonitorState, after: MonitorState): boolean {
     before.status !== after.status ||
     before.changes !== after.changes ||
     before.failures !== after.failures ||
+    before.successes !== after.successes ||
+    before.blemishes !== after.blemishes ||
+    before.beneath?.status !== after.beneath?.status ||
+    before.flapping !== after.flapping ||
+    before.runStartedMs !== after.runStartedMs ||
     before.problem?.outcome !== after.problem?.outcome
   );
 }

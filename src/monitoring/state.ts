@@ -1,8 +1,11 @@
 import { z } from 'zod';
+import { MonitorStatus } from '../contracts/monitoring.ts';
 
-/** How a check ended; `ok` or the kind of failure. The labels of the metric and the reason a failure is "the same". */
+/** How a look ended; `ok` or what was found. The labels of the metric, and what makes two findings "the same". */
 export const Outcome = z.enum([
   'ok',
+  'slow',
+  'expiring',
   'timeout',
   'connection',
   'name',
@@ -14,59 +17,98 @@ export const Outcome = z.enum([
   'dns',
   'blocked',
   'late',
+  'failed',
 ]);
 export type Outcome = z.infer<typeof Outcome>;
 
+/** Outcomes of a look that passed, but not as it should. */
+export type Blemish = 'slow' | 'expiring';
+
 /** What one check found. */
 export interface CheckResult {
+  /** It passed, if only just: then `outcome` is `ok`, `slow` or `expiring`. */
   ok: boolean;
   outcome: Outcome;
-  /** Why it failed, in words a person understands; absent when `ok`. */
+  /** Why it is not as it should be, in words a person understands; absent when `outcome` is `ok`. */
   reason?: string;
   responseTimeMs: number;
+  /** When the certificate ends that was shown, Unix milliseconds. */
+  certificateEndsMs?: number;
 }
 
-/** Failures in a row before a monitor is DOWN. Our choice: one failure may be the network's, two are the target's. */
-export const FAILURES_TO_DOWN = 2;
+/** When a monitor changes its status. */
+export interface Confirmation {
+  /** Failures in a row before it is DOWN, and blemishes in a row before it is DEGRADED. */
+  toDown: number;
+  /** Successes in a row before it is UP again. */
+  toUp: number;
+}
 
-/** The longest wait before the second look after a first failure. */
+/** The longest wait before the next look after a result that is not confirmed. */
 const SECOND_LOOK_MS = 5_000;
+
+/** So many flips within so long are flapping, which is over after as long without one. Our choice: facts §2.6 has both. */
+const FLAPPING_FLIPS = 5;
+const FLAPPING_MS = 15 * 60_000;
+/** Successes in a row before a monitor that flaps is UP. */
+const FLAPPING_TO_UP = 3;
+
+/** What checks can find. */
+const FoundStatus = z.enum(['UP', 'DOWN', 'DEGRADED']);
+export type FoundStatus = z.infer<typeof FoundStatus>;
+
+/** Statuses that people set, over what checks find. */
+export type SetStatus = 'PAUSED' | 'MAINTENANCE';
 
 /** What is known of a monitor, as stored. Times are Unix milliseconds. */
 export const MonitorState = z.object({
-  status: z.enum(['UP', 'DOWN']),
+  /** As it is shown. */
+  status: MonitorStatus,
   /** Since when `status` is so; for DOWN the time of the first failure. */
   sinceMs: z.int(),
   /** How often `status` has changed. */
   changes: z.int().nonnegative(),
-  /** Failures in a row, counted up to `FAILURES_TO_DOWN`. */
+  /** What checks find while `status` is PAUSED or MAINTENANCE. */
+  beneath: z.object({ status: FoundStatus, sinceMs: z.int() }).optional(),
+  /** In a row and not confirmed: failures while it is not DOWN, successes while it is, blemishes while it is UP. */
   failures: z.int().nonnegative(),
+  successes: z.int().nonnegative().default(0),
+  blemishes: z.int().nonnegative().default(0),
   firstFailureMs: z.int().optional(),
-  /** Why it is failing: kind and words. */
+  /** Why it is not UP, or failing: kind and words. */
   problem: z.object({ outcome: Outcome, reason: z.string() }).optional(),
+  /** When it last went DOWN or came back, oldest first; as many as flapping needs. */
+  flips: z.array(z.int()).default([]),
+  /** Enough flips came within the time, and it has not been calm since. */
+  flapping: z.boolean().default(false),
   /** When the last check ended; for HEARTBEAT, when the last ping came. */
   lastCheckedMs: z.int().nullable(),
   responseTimeMs: z.number().nonnegative().nullable(),
+  /** When the certificate ends that was last shown. */
+  certificateEndsMs: z.int().optional(),
+  /** HEARTBEAT: the job said that it started, and has not pinged since. */
+  runStartedMs: z.int().optional(),
 });
 export type MonitorState = z.infer<typeof MonitorState>;
 
-/** One change of status. */
+/** One change of the status that is shown. */
 export interface StatusChange {
   /** When it was found. */
   atMs: number;
   /** Since when it is so. */
   sinceMs: number;
-  from: MonitorState['status'];
-  to: MonitorState['status'];
+  from: MonitorStatus;
+  to: MonitorStatus;
   /** The how-manieth change of this monitor: tells a change written twice from two changes. */
   number: number;
+  outcome?: Outcome;
   reason?: string;
 }
 
 export interface Step {
   state: MonitorState;
   change: StatusChange | undefined;
-  /** The failure is not confirmed: look again soon, not a whole interval later. */
+  /** The result is not confirmed: look again soon, not a whole interval later. */
   lookAgain: boolean;
 }
 
@@ -77,67 +119,188 @@ export function presumedUp(nowMs: number): MonitorState {
     sinceMs: nowMs,
     changes: 0,
     failures: 0,
+    successes: 0,
+    blemishes: 0,
+    flips: [],
+    flapping: false,
     lastCheckedMs: null,
     responseTimeMs: null,
   };
 }
 
-/**
- * What a check result makes of a state: DOWN after two failures in a row, since the first of them; UP after one
- * success. Pure.
- */
-export function next(state: MonitorState, result: CheckResult, nowMs: number): Step {
-  const checked = { ...state, lastCheckedMs: nowMs, responseTimeMs: result.responseTimeMs };
-  if (result.ok) return success(checked, nowMs);
+/** What checks find of a monitor, whatever is shown of it. */
+export function found(state: MonitorState): { status: FoundStatus; sinceMs: number } {
+  if (state.beneath) return state.beneath;
+  // PAUSED and MAINTENANCE have something beneath; the type cannot say so.
+  return { status: state.status as FoundStatus, sinceMs: state.sinceMs };
+}
 
-  const problem = {
-    outcome: result.outcome,
-    reason: result.reason ?? 'the check failed',
-  };
-  if (state.status === 'DOWN') {
-    // The same kind of failure keeps its words: "after 3 ms" and "after 4 ms" are not news.
-    const same = state.problem?.outcome === problem.outcome;
-    return step({ ...checked, problem: same ? state.problem : problem });
-  }
+/**
+ * What a check result makes of a state: DOWN after so many failures in a row, since the first of them; UP after so many
+ * successes; DEGRADED after so many blemishes. Pure.
+ */
+export function next(
+  before: MonitorState,
+  result: CheckResult,
+  confirmation: Confirmation,
+  nowMs: number,
+): Step {
+  const state = calmed(
+    {
+      ...before,
+      lastCheckedMs: nowMs,
+      responseTimeMs: result.responseTimeMs,
+      ...(result.certificateEndsMs !== undefined && {
+        certificateEndsMs: result.certificateEndsMs,
+      }),
+    },
+    nowMs,
+  );
+  const problem =
+    result.outcome === 'ok'
+      ? undefined
+      : { outcome: result.outcome, reason: result.reason ?? 'the check failed' };
+  if (!result.ok && problem) return failed(state, problem, confirmation, nowMs);
+  return passed(state, problem, confirmation, nowMs);
+}
+
+type Problem = NonNullable<MonitorState['problem']>;
+
+function failed(
+  state: MonitorState,
+  problem: Problem,
+  { toDown }: Confirmation,
+  nowMs: number,
+): Step {
+  const failing = { ...state, successes: 0, blemishes: 0 };
+  // The same kind of failure keeps its words: "after 3 ms" and "after 4 ms" are not news.
+  const told = state.problem?.outcome === problem.outcome ? state.problem : problem;
+  if (found(state).status === 'DOWN') return still({ ...failing, problem: told });
   const failures = state.failures + 1;
   const firstFailureMs = state.firstFailureMs ?? nowMs;
-  const failing = { ...checked, failures, firstFailureMs, problem };
-  if (failures < FAILURES_TO_DOWN) return { ...step(failing), lookAgain: true };
-  return goDown(failing, firstFailureMs, nowMs);
+  const counted = { ...failing, failures, firstFailureMs, problem: told };
+  if (failures < toDown) return { ...still(counted), lookAgain: true };
+  return goDown(counted, firstFailureMs, nowMs);
 }
 
-/** How long after a first failure the second look comes, for a monitor with this interval. */
-export function secondLookAfterMs(intervalMs: number): number {
-  return Math.min(SECOND_LOOK_MS, intervalMs / 2);
+function passed(
+  state: MonitorState,
+  blemish: Problem | undefined,
+  { toDown, toUp }: Confirmation,
+  nowMs: number,
+): Step {
+  const { firstFailureMs: _, ...rest } = state;
+  const passing: MonitorState = { ...rest, failures: 0 };
+  if (found(state).status === 'DOWN') {
+    const successes = state.successes + 1;
+    const wanted = state.flapping ? Math.max(toUp, FLAPPING_TO_UP) : toUp;
+    if (successes < wanted) return { ...still({ ...passing, successes }), lookAgain: true };
+    return moved({ ...passing, successes: 0 }, blemish ? 'DEGRADED' : 'UP', nowMs, blemish, nowMs);
+  }
+  if (!blemish) return moved({ ...passing, blemishes: 0 }, 'UP', nowMs, undefined, nowMs);
+  if (found(state).status === 'DEGRADED') {
+    const same = state.problem?.outcome === blemish.outcome;
+    return still({ ...passing, problem: same ? state.problem : blemish });
+  }
+  const blemishes = state.blemishes + 1;
+  if (blemishes < toDown) return { ...still({ ...passing, blemishes }), lookAgain: true };
+  return moved({ ...passing, blemishes: 0 }, 'DEGRADED', nowMs, blemish, nowMs);
 }
 
-/** UP, whatever it was before. Pure. */
+/** UP, whatever was found before, at once. Pure. */
 export function success(state: MonitorState, nowMs: number): Step {
-  const { problem: _problem, firstFailureMs: _firstFailureMs, ...rest } = state;
-  if (state.status === 'UP') return step({ ...rest, failures: 0 });
-  const changes = state.changes + 1;
-  return step(
-    { ...rest, status: 'UP', sinceMs: nowMs, changes, failures: 0 },
-    { atMs: nowMs, sinceMs: nowMs, from: state.status, to: 'UP', number: changes },
-  );
+  return passed(calmed(state, nowMs), undefined, { toDown: 1, toUp: 1 }, nowMs);
 }
 
 /** DOWN since `sinceMs`; the state holds the problem already. Pure. */
 export function goDown(state: MonitorState, sinceMs: number, nowMs: number): Step {
-  const changes = state.changes + 1;
-  return step(
-    { ...state, status: 'DOWN', sinceMs, changes },
-    {
-      atMs: nowMs,
-      sinceMs,
-      from: state.status,
-      to: 'DOWN',
-      number: changes,
-      ...(state.problem ? { reason: state.problem.reason } : {}),
-    },
+  return moved({ ...state, successes: 0, blemishes: 0 }, 'DOWN', sinceMs, state.problem, nowMs);
+}
+
+/** Shows a status that people set; what is found goes on beneath it. Pure. */
+export function cover(state: MonitorState, status: SetStatus, nowMs: number): Step {
+  if (state.status === status) return still(state);
+  // What was not confirmed before is forgotten: nobody can confirm it now.
+  const { firstFailureMs: _, ...rest } = state;
+  const calm = { ...rest, failures: 0, successes: 0, blemishes: 0, beneath: found(state) };
+  return shown(calm, status, nowMs, undefined, nowMs);
+}
+
+/** Shows again what is found. Pure. */
+export function uncover({ beneath, ...state }: MonitorState, nowMs: number): Step {
+  if (!beneath) return still(state);
+  const problem = beneath.status === 'UP' ? undefined : state.problem;
+  return shown(state, beneath.status, beneath.sinceMs, problem, nowMs);
+}
+
+/** Whether it goes up and down all the time. */
+export function isFlapping(state: MonitorState, nowMs: number): boolean {
+  return calmed(state, nowMs).flapping;
+}
+
+/** How long after a result that is not confirmed the next look comes. */
+export function secondLookAfterMs(config: {
+  interval_seconds: number;
+  retry_seconds?: number | undefined;
+}): number {
+  const { interval_seconds, retry_seconds } = config;
+  return Math.min(
+    retry_seconds === undefined ? SECOND_LOOK_MS : retry_seconds * 1000,
+    (interval_seconds * 1000) / 2,
   );
 }
 
-function step(state: MonitorState, change?: StatusChange): Step {
-  return { state, change, lookAgain: false };
+/** The state without its flapping, once it has been calm for long enough. */
+function calmed(state: MonitorState, nowMs: number): MonitorState {
+  const last = state.flips.at(-1);
+  if (!state.flapping || (last !== undefined && nowMs - last <= FLAPPING_MS)) return state;
+  return { ...state, flapping: false, flips: [] };
+}
+
+/** Found as `to`, beneath what people set if they did. */
+function moved(
+  state: MonitorState,
+  to: FoundStatus,
+  sinceMs: number,
+  problem: Problem | undefined,
+  nowMs: number,
+): Step {
+  const from = found(state).status;
+  const { problem: _, ...rest } = state;
+  const told: MonitorState = problem ? { ...rest, problem } : rest;
+  if (from === to) return still(told);
+  if (state.beneath) return still({ ...told, beneath: { status: to, sinceMs } });
+  return shown(
+    from === 'DOWN' || to === 'DOWN' ? flipped(told, nowMs) : told,
+    to,
+    sinceMs,
+    problem,
+    nowMs,
+  );
+}
+
+function flipped(state: MonitorState, nowMs: number): MonitorState {
+  const flips = [...state.flips, nowMs].slice(-FLAPPING_FLIPS);
+  const [first = nowMs] = flips;
+  const often = flips.length === FLAPPING_FLIPS && nowMs - first <= FLAPPING_MS;
+  return { ...state, flips, flapping: state.flapping || often };
+}
+
+function shown(
+  state: MonitorState,
+  to: MonitorStatus,
+  sinceMs: number,
+  problem: Problem | undefined,
+  nowMs: number,
+): Step {
+  const number = state.changes + 1;
+  return {
+    state: { ...state, status: to, sinceMs, changes: number },
+    change: { atMs: nowMs, sinceMs, from: state.status, to, number, ...problem },
+    lookAgain: false,
+  };
+}
+
+function still(state: MonitorState): Step {
+  return { state, change: undefined, lookAgain: false };
 }

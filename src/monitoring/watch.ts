@@ -69,10 +69,11 @@ export function createWatch(options: {
     }
     checks.inc({ type: definition.check_type, outcome: result.outcome });
     const nowMs = clock.wallMs();
-    const step = next(monitor.state, result, nowMs);
+    const { config } = definition;
+    const confirmation = { toDown: config.confirm_down, toUp: config.confirm_up };
+    const step = next(monitor.state, result, confirmation, nowMs);
     if (step.lookAgain) {
-      const afterMs = secondLookAfterMs(definition.config.interval_seconds * 1000);
-      schedule.at(monitor.id, clock.monotonicMs() + afterMs);
+      schedule.at(monitor.id, clock.monotonicMs() + secondLookAfterMs(config));
     }
     // Waited for, so that a store that hangs holds up checks and does not fill the memory with results.
     await stored.report(

@@ -42,6 +42,8 @@ export const ErrorCode = {
   insufficientQuota: 'insufficient_quota',
   targetNotAllowed: 'target_not_allowed',
   limitReached: 'limit_reached',
+  conflict: 'conflict',
+  idempotencyMismatch: 'idempotency_key_reused',
   unavailable: 'service_unavailable',
   upstreamError: 'upstream_error',
   upstreamTimeout: 'upstream_timeout',

@@ -27,6 +27,22 @@ export const AddedPath = {
 /** Path of one heartbeat's push endpoint. */
 export const pushPath = (token: string) => `${MONITORING_PREFIX}/push/${encodeURIComponent(token)}`;
 
+/** One of `AddedPath` with what stands in it. */
+export const addedPath = (path: keyof typeof AddedPath, values: Readonly<Record<string, string>>) =>
+  AddedPath[path].replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(values[name] ?? ''));
+
+/**
+ * Headers of a create that may be repeated: 1 to 255 visible characters in the request, and `true` in the answer where
+ * it is that to an earlier request. Our choice: the name and its meaning are those of the IETF draft.
+ */
+export const IdempotencyHeader = {
+  key: 'idempotency-key',
+  replayed: 'idempotency-replayed',
+} as const;
+
+/** Stands in answers for a header of a check that looks like a secret; sent back, it keeps the secret. */
+export const HIDDEN = '…';
+
 /**
  * The kinds of check. HTTP, KEYWORD and DNS are the contract's.
  * Our choice: HEARTBEAT is an addition: a monitor that is UP while its job pings it.
@@ -241,15 +257,39 @@ export type MonitorCreated = z.infer<typeof MonitorCreated>;
 /** The answer 200 to a ping. Our choice: the contract does not show it. */
 export const PushAnswer = z.object({ ok: z.literal(true) });
 
+/** The last moment with a year of four digits. */
+const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
+
+/** A time that callers give, kept as we write it; without a zone it is UTC. */
+export const GivenTime = z.iso
+  .datetime({
+    offset: true,
+    local: true,
+    error: 'write a time like 2026-12-01T09:30:00Z, with Z or an offset such as +01:00',
+  })
+  .refine((text) => unixMs(text) >= 0 && unixMs(text) <= LAST_MS, 'give a year from 1970 to 9999')
+  .overwrite(inUtc);
+
+/** Unix milliseconds; NaN when it is no time. */
+function unixMs(text: string): number {
+  return Date.parse(/(Z|[+-]\d\d:\d\d)$/.test(text) ? text : `${text}Z`);
+}
+
+/** As it is when it is no time. */
+function inUtc(text: string): string {
+  const ms = unixMs(text);
+  return ms >= 0 && ms <= LAST_MS ? new Date(ms).toISOString() : text;
+}
+
 /** A time in which nobody is told: one window, or one that comes back. */
 export const MaintenanceWindow = z.union([
   z
     .strictObject({
-      starts_at: UtcTime,
-      ends_at: UtcTime,
+      starts_at: GivenTime,
+      ends_at: GivenTime,
       reason: z.string().trim().max(200).optional(),
     })
-    .refine((window) => Date.parse(window.starts_at) < Date.parse(window.ends_at), {
+    .refine((window) => unixMs(window.starts_at) < unixMs(window.ends_at), {
       path: ['ends_at'],
       message: 'it must be after starts_at',
     }),

@@ -1,6 +1,9 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { HeartbeatConfig } from '../contracts/monitoring.ts';
-import { goDown, type MonitorState, type Step, success } from './state.ts';
+import { parseCron } from './cron.ts';
+import { expectedMs, pingCountsToMs } from './expected-ping.ts';
+import { found, goDown, type MonitorState, type Step, success } from './state.ts';
+import { inWords, timeInWords } from './time-words.ts';
 
 /** 192 random bits: the token is the only credential of a push. */
 const TOKEN_BYTES = 24;
@@ -16,14 +19,44 @@ export function hashToken(token: string): string {
   return createHash('sha256').update(token).digest('hex');
 }
 
-/** A ping came: UP. Pure. */
-export function pinged(state: MonitorState, nowMs: number): Step {
-  return success({ ...state, lastCheckedMs: nowMs }, nowMs);
+/** What a job says: it is done, it begins, it failed, or how it ended. */
+export type Signal =
+  | { kind: 'ping' }
+  | { kind: 'start' }
+  | { kind: 'fail' }
+  | { kind: 'exit'; code: number };
+
+/** The signal in the path of a push: `start`, `fail`, or an exit code from 0 to 255. */
+export function parseSignal(text: string): Signal | undefined {
+  if (text === 'start' || text === 'fail') return { kind: text };
+  if (!/^(0|[1-9]\d{0,2})$/.test(text)) return undefined;
+  const code = Number(text);
+  return code <= 255 ? { kind: 'exit', code } : undefined;
+}
+
+/** A signal came: UP by a ping or exit code 0, DOWN at once by a failure; a start begins a run. Pure. */
+export function signalled(
+  state: MonitorState,
+  config: HeartbeatConfig,
+  signal: Signal,
+  nowMs: number,
+): Step {
+  switch (signal.kind) {
+    case 'start':
+      return started(state, nowMs);
+    case 'ping':
+      return success(counted(ended(state, nowMs), config, nowMs), nowMs);
+    case 'fail':
+      return failed(state, 'the job reported that it failed', nowMs);
+    case 'exit':
+      if (signal.code === 0) return signalled(state, config, { kind: 'ping' }, nowMs);
+      return failed(state, `the job ended with exit code ${signal.code}`, nowMs);
+  }
 }
 
 /**
- * When the next ping is missed, Unix milliseconds; `undefined` while waiting for the first one and when it is missed
- * already. A ping that was due while the service was off gets one grace period from `watchingSinceMs`: pings sent to a
+ * When the next signal is missed, Unix milliseconds; `undefined` before the first one and while it is DOWN.
+ * What was due while the service was off, or soon after, gets one grace from `watchingSinceMs`: signals sent to a
  * service that is off are lost through no fault of the job.
  */
 export function deadlineMs(
@@ -31,31 +64,109 @@ export function deadlineMs(
   config: HeartbeatConfig,
   watchingSinceMs: number,
 ): number | undefined {
-  if (state.status === 'DOWN' || state.lastCheckedMs === null) return undefined;
-  const graceMs = config.grace_seconds * 1000;
-  const dueMs = state.lastCheckedMs + config.period_seconds * 1000 + graceMs;
-  return Math.max(dueMs, watchingSinceMs + graceMs);
+  if (found(state).status === 'DOWN') return undefined;
+  const lastMs = state.runStartedMs ?? state.lastCheckedMs;
+  if (lastMs === null) return undefined;
+  const dueMs =
+    state.runStartedMs === undefined
+      ? scheduledDeadlineMs(lastMs, state, config)
+      : state.runStartedMs + maxRunSeconds(config) * 1000;
+  if (dueMs === undefined || lastMs >= watchingSinceMs) return dueMs;
+  return Math.max(dueMs, watchingSinceMs + config.grace_seconds * 1000);
 }
 
-/** The deadline has passed without a ping: DOWN at once, for the grace was the confirmation. Pure. */
+/** The deadline has passed without a signal: DOWN at once, for the grace was the confirmation. Pure. */
 export function pingMissed(state: MonitorState, config: HeartbeatConfig, nowMs: number): Step {
-  if (state.status === 'DOWN') return { state, change: undefined, lookAgain: false };
-  const reason = `no ping within ${inWords(config.period_seconds)} and ${inWords(config.grace_seconds)} of grace`;
+  const reason = missedReason(state, config, nowMs);
+  if (reason === undefined || found(state).status === 'DOWN') {
+    return { state, change: undefined, lookAgain: false };
+  }
   return goDown({ ...state, problem: { outcome: 'late', reason } }, nowMs, nowMs);
 }
 
-const UNITS = [
-  [86_400, 'day'],
-  [3_600, 'hour'],
-  [60, 'minute'],
-] as const;
+/** What is wrong with the times of a heartbeat that its schema cannot see: the setting, and a sentence without its end. */
+export function checkHeartbeatConfig(
+  config: HeartbeatConfig,
+): { param: string; message: string } | undefined {
+  const { cron, timezone } = config;
+  const zone = refusal('0 0 * * *', timezone);
+  if (zone !== undefined) return { param: 'config.timezone', message: zone };
+  const expression = cron === undefined ? undefined : refusal(cron, timezone);
+  return expression === undefined ? undefined : { param: 'config.cron', message: expression };
+}
 
-function inWords(seconds: number): string {
-  for (const [size, unit] of UNITS) {
-    if (seconds % size === 0) {
-      const count = seconds / size;
-      return `${count} ${unit}${count === 1 ? '' : 's'}`;
-    }
+/** Begins a run. A start during a run begins no second one, or a job that dies and starts again and again would never be late. */
+function started(state: MonitorState, nowMs: number): Step {
+  const running = state.runStartedMs !== undefined && found(state).status !== 'DOWN';
+  const next = running ? state : { ...state, runStartedMs: nowMs };
+  return { state: next, change: undefined, lookAgain: false };
+}
+
+/** The state at the end of a run, or after a ping of a job that does not say when it starts. */
+function ended({ runStartedMs, ...state }: MonitorState, nowMs: number): MonitorState {
+  const responseTimeMs = runStartedMs === undefined ? null : Math.max(0, nowMs - runStartedMs);
+  return { ...state, lastCheckedMs: nowMs, responseTimeMs };
+}
+
+/** A ping came. */
+export function pinged(state: MonitorState, nowMs: number): Step {
+  return success(ended(state, nowMs), nowMs);
+}
+
+function counted(
+  { pingCountsToMs: before, ...state }: MonitorState,
+  config: HeartbeatConfig,
+  nowMs: number,
+): MonitorState {
+  const countsToMs = pingCountsToMs(before, config, nowMs);
+  return countsToMs === undefined ? state : { ...state, pingCountsToMs: countsToMs };
+}
+
+function failed(state: MonitorState, reason: string, nowMs: number): Step {
+  return goDown({ ...ended(state, nowMs), problem: { outcome: 'failed', reason } }, nowMs, nowMs);
+}
+
+function scheduledDeadlineMs(
+  lastMs: number,
+  state: MonitorState,
+  config: HeartbeatConfig,
+): number | undefined {
+  const dueMs = expectedMs(lastMs, state.pingCountsToMs, config);
+  return dueMs === undefined ? undefined : dueMs + config.grace_seconds * 1000;
+}
+
+function maxRunSeconds(config: HeartbeatConfig): number {
+  return config.max_run_seconds ?? config.grace_seconds;
+}
+
+/** Why it is late, or `undefined` when nothing is expected. */
+function missedReason(
+  state: MonitorState,
+  config: HeartbeatConfig,
+  nowMs: number,
+): string | undefined {
+  const { runStartedMs, lastCheckedMs, pingCountsToMs } = state;
+  if (runStartedMs !== undefined) {
+    const began = timeInWords(runStartedMs, 'UTC', nowMs);
+    return `the run started at ${began} has not ended within ${inWords(maxRunSeconds(config))}`;
   }
-  return `${seconds} second${seconds === 1 ? '' : 's'}`;
+  if (lastCheckedMs === null) return undefined;
+  const grace = inWords(config.grace_seconds);
+  if (config.cron === undefined) {
+    const last = timeInWords(lastCheckedMs, 'UTC', nowMs);
+    return `no ping within ${inWords(config.period_seconds)} and ${grace} of grace; the last came at ${last}`;
+  }
+  const dueMs = expectedMs(lastCheckedMs, pingCountsToMs, config);
+  if (dueMs === undefined) return undefined;
+  return `the ping expected at ${timeInWords(dueMs, config.timezone, nowMs)} did not come within ${grace}`;
+}
+
+function refusal(cron: string, timezone: string): string | undefined {
+  try {
+    parseCron(cron, timezone);
+    return undefined;
+  } catch (error) {
+    if (error instanceof RangeError) return error.message;
+    throw error;
+  }
 }

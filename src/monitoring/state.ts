@@ -88,6 +88,8 @@ export const MonitorState = z.object({
   certificateEndsMs: z.int().optional(),
   /** HEARTBEAT: the job said that it started, and has not pinged since. */
   runStartedMs: z.int().optional(),
+  /** HEARTBEAT with `cron`: the last ping counts for the expected times up to this one. */
+  pingCountsToMs: z.int().optional(),
 });
 export type MonitorState = z.infer<typeof MonitorState>;
 

@@ -1,0 +1,17 @@
+/** Keeps what a function gave for its last `limit` new arguments; what it threw is not kept. */
+export function memoize<Key, Value>(limit: number, make: (key: Key) => Value): (key: Key) => Value {
+  const kept = new Map<Key, Value>();
+  return (key) => {
+    const known = kept.get(key);
+    if (known !== undefined) return known;
+    const value = make(key);
+    if (kept.size >= limit) {
+      for (const oldest of kept.keys()) {
+        kept.delete(oldest);
+        break;
+      }
+    }
+    kept.set(key, value);
+    return value;
+  };
+}

@@ -139,13 +139,15 @@ function wordsOf(issue: z.core.$ZodIssue): string {
 }
 
 /**
- * Of a union's branches, the complaint that got furthest: it is about the branch that was meant. Where none got into the
- * value, that is the one branch that wants no other type.
+ * Of a union's branches, the complaint that got furthest: it is about the branch that was meant. Of several that got as
+ * far, the branch with the fewest complaints. Where none got into the value, that is the one branch that wants no other
+ * type.
  */
 function mostSpecific(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue | undefined {
   const [issue] = issues;
   if (issue?.code !== 'invalid_union' || issue.errors.length === 0) return issue;
-  const candidates = issue.errors
+  const candidates = [...issue.errors]
+    .sort((one, other) => complaints(one) - complaints(other))
     .map((branch) => mostSpecific(branch))
     .filter((inner) => inner !== undefined);
   const deepest = candidates.reduce<z.core.$ZodIssue | undefined>(
@@ -157,6 +159,14 @@ function mostSpecific(issues: readonly z.core.$ZodIssue[]): z.core.$ZodIssue | u
       ? deepest
       : candidates.find(({ code }) => code !== 'invalid_type' && code !== 'invalid_union');
   return meant ? { ...meant, path: [...issue.path, ...meant.path] } : issue;
+}
+
+/** How much is wrong; every unknown key counts. */
+function complaints(issues: readonly z.core.$ZodIssue[]): number {
+  return issues.reduce(
+    (sum, issue) => sum + (issue.code === 'unrecognized_keys' ? issue.keys.length : 1),
+    0,
+  );
 }
 
 function valueAt(input: unknown, path: readonly PropertyKey[]): unknown {

@@ -98,12 +98,15 @@ export function openApi(version: string): FastifyDynamicSwaggerOptions {
   }
 
   function routeOf(route: FastifySchema): Json {
-    const { body, querystring, params, response, answers, components = {}, ...rest } = route;
+    const { body, querystring, params, headers: sent, response, ...others } = route;
+    const { answers, components = {}, ...rest } = others;
     for (const [id, schema] of Object.entries(components)) {
       names[schema === body ? 'input' : 'output'].add(schema, { id });
     }
     const bodies = (response ?? {}) as Json;
-    const inputs = Object.entries({ body, querystring, params }).filter(([, given]) => given);
+    const inputs = Object.entries({ body, querystring, params, headers: sent }).filter(
+      ([, given]) => given,
+    );
     return {
       ...rest,
       ...mapValues(Object.fromEntries(inputs), (input) => schemaOf(input as z.ZodType, 'input')),

@@ -1,11 +1,4 @@
 import { z } from 'zod';
-import {
-  Monitor,
-  MonitorCreate,
-  MonitorCreated,
-  MonitorList,
-  PushAnswer,
-} from '../contracts/monitoring.ts';
 import { MONITORING_REQUESTS_PER_MINUTE } from '../contracts/rate-limit.ts';
 import type { Answer, Answers } from '../http/openapi.ts';
 import { keyAnswers, rateLimitHeaders, retryAfterHeader } from '../http/shared-answers.ts';
@@ -16,8 +9,8 @@ const TOO_MANY: Answer = {
 };
 
 /** All answers tell the limit, but that to a request which did not come in time. */
-function limited(answers: Answers): Answers {
-  const told = Object.entries(answers).map(([status, given]) => {
+export function limited(answers: Answers): Answers {
+  const told = Object.entries({ ...answers, 429: TOO_MANY }).map(([status, given]) => {
     const answer: Answer = typeof given === 'string' ? { description: given } : given;
     const headers = status === '408' ? {} : rateLimitHeaders;
     return [status, { ...answer, headers: { ...headers, ...answer.headers } }];
@@ -25,56 +18,40 @@ function limited(answers: Answers): Answers {
   return Object.fromEntries(told);
 }
 
-const security = [{ apiKey: [] }, { bearer: [] }];
-
-/** GET /monitors. */
-export const listSchema = {
-  operationId: 'listMonitors',
-  summary: 'List all active monitors with their live statuses',
+/** What all routes for holders of a key have in common. */
+export const keyRoute = {
   tags: ['monitoring'],
-  security,
-  response: { 200: MonitorList },
-  components: { Monitor, MonitorList },
-  answers: limited({ ...keyAnswers, 200: 'All monitors.', 429: TOO_MANY }),
+  security: [{ apiKey: [] }, { bearer: [] }],
 };
 
-/** POST /monitors. */
-export const createSchema = {
-  operationId: 'createMonitor',
-  summary: 'Create a monitor',
-  tags: ['monitoring'],
-  security,
-  body: MonitorCreate,
-  response: { 201: MonitorCreated },
-  components: { MonitorCreate, MonitorCreated },
-  answers: limited({
-    ...keyAnswers,
-    201: 'The new monitor; of a HEARTBEAT with its `push_url`, shown this once.',
-    400: 'The body is no valid JSON, a field is wrong (`param` names it), or checks may not reach the target.',
-    408: 'The request did not come in time.',
-    409: 'There are as many monitors as the service takes.',
-    413: 'The body is larger than 256 KiB.',
-    415: 'The body is not sent as `application/json`.',
-    429: TOO_MANY,
-    503: 'The monitor could not be stored, and was not created.',
-  }),
-};
+/** What routes for holders of a key answer beside their own. */
+export const keyRouteAnswers = {
+  ...keyAnswers,
+  400: 'There is a query parameter or a body that is not expected here.',
+} as const satisfies Answers;
 
-/** Pings. */
-export const pushSchema = {
-  operationId: 'ping',
-  summary: 'Ping: the job of this heartbeat is alive',
-  description: 'The token in the address is the credential. A body is taken and not looked at.',
-  tags: ['monitoring'],
-  params: z.object({ token: z.string().describe('As in the `push_url` of the monitor.') }),
-  response: { 200: PushAnswer },
-  components: { PushAnswer },
-  answers: limited({
-    200: 'The ping counts.',
-    404: 'There is no heartbeat with this token.',
-    413: 'The body is larger than 256 KiB.',
-    429: TOO_MANY,
-    500: keyAnswers[500],
-    503: 'The ping could not be stored, and does not count.',
-  }),
-};
+/** The same of routes for one monitor. */
+export const monitorRouteAnswers = {
+  ...keyRouteAnswers,
+  404: 'There is no monitor with this id.',
+} as const satisfies Answers;
+
+/** What goes wrong with a body. */
+export const bodyAnswers = {
+  408: 'The request did not come in time.',
+  413: 'The body is larger than 256 KiB.',
+  415: 'The body is not sent as `application/json`.',
+} as const satisfies Answers;
+
+/** No query parameters. */
+export const noQuery = z.strictObject({});
+
+/** One monitor. */
+export const monitorParams = z.object({ id: z.string().describe('As in the list.') });
+
+/** A whole number in a query, which holds texts alone. */
+export const queryNumber = (number: z.ZodInt | z.ZodDefault<z.ZodInt>) =>
+  z.preprocess(
+    (text) => (typeof text === 'string' && /^\d{1,9}$/.test(text) ? Number(text) : text),
+    number,
+  );

@@ -1,0 +1,97 @@
+import {
+  type Incident,
+  type Monitor,
+  type MonitorCreated,
+  type MonitorDetails,
+  pushPath,
+} from '../contracts/monitoring.ts';
+import { parseCron } from './cron.ts';
+import type { WatchedMonitor } from './monitors.ts';
+import { shownConfig } from './secret-headers.ts';
+import { isFlapping } from './state.ts';
+
+/** A monitor as it stands in the list. */
+export function listedMonitor(
+  monitor: WatchedMonitor,
+  now: { wallMs: number; stale: boolean },
+): Monitor {
+  const { id, definition, state } = monitor;
+  const isBad = state.status === 'DOWN' || state.status === 'DEGRADED';
+  return {
+    id,
+    name: definition.name,
+    check_type: definition.check_type,
+    target: definition.target,
+    status: state.status,
+    interval_seconds: intervalSeconds(monitor),
+    status_changed_at: utc(state.sinceMs),
+    status_changes: state.changes,
+    ...(isBad && state.problem ? { status_reason: state.problem.reason } : {}),
+    last_checked_at: state.lastCheckedMs === null ? null : utc(state.lastCheckedMs),
+    response_time_ms: state.responseTimeMs,
+    flapping: isFlapping(state, now.wallMs),
+    stale: now.stale,
+  };
+}
+
+/** Everything known of a monitor; `incident` is what goes on now. */
+export function monitorDetails(
+  monitor: WatchedMonitor,
+  now: { wallMs: number; stale: boolean; incident: Incident | undefined },
+): MonitorDetails {
+  const { definition, state, maintenance, createdAtMs } = monitor;
+  const endsMs = state.certificateEndsMs;
+  return {
+    ...listedMonitor(monitor, now),
+    created_at: utc(createdAtMs),
+    config: shownConfig(definition),
+    maintenance,
+    certificate_ends_at: endsMs === undefined ? null : utc(endsMs),
+    incident: now.incident ?? null,
+  };
+}
+
+/**
+ * The answer to a create. `definition` is what was asked for, and UP what every new monitor is, so that a repeat has the
+ * same answer whatever became of the monitor meanwhile.
+ */
+export function createdMonitor(
+  monitor: WatchedMonitor,
+  definition: WatchedMonitor['definition'],
+  push: { baseUrl: string; token: string } | undefined,
+): MonitorCreated {
+  return {
+    id: monitor.id,
+    name: definition.name,
+    check_type: definition.check_type,
+    target: definition.target,
+    status: 'UP',
+    created_at: utc(monitor.createdAtMs),
+    interval_seconds: intervalSeconds({ ...monitor, definition }),
+    ...(push ? { push_url: push.baseUrl.replace(/\/+$/, '') + pushPath(push.token) } : {}),
+  };
+}
+
+/** Times of a crontab are dear to find, and the list is asked for all the time. */
+const cronSeconds = new WeakMap<object, number>();
+
+/** For HEARTBEAT the time between two pings; with a crontab that between the first two after the monitor was made. */
+function intervalSeconds({
+  definition,
+  createdAtMs,
+}: Pick<WatchedMonitor, 'definition' | 'createdAtMs'>): number {
+  if (definition.check_type !== 'HEARTBEAT') return definition.config.interval_seconds;
+  const { config } = definition;
+  if (config.cron === undefined) return config.period_seconds;
+  const known = cronSeconds.get(config);
+  if (known !== undefined) return known;
+  const times = parseCron(config.cron, config.timezone);
+  const first = times.nextAfter(createdAtMs);
+  const second = first === undefined ? undefined : times.nextAfter(first);
+  const seconds =
+    first === undefined || second === undefined ? config.period_seconds : (second - first) / 1000;
+  cronSeconds.set(config, seconds);
+  return seconds;
+}
+
+const utc = (ms: number) => new Date(ms).toISOString();

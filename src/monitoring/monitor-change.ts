@@ -1,0 +1,61 @@
+import {
+  DnsConfig,
+  HeartbeatConfig,
+  HttpConfig,
+  KeywordConfig,
+  type MonitorChange,
+  MonitorCreate,
+} from '../contracts/monitoring.ts';
+import { validationError } from '../http/error-answers.ts';
+import { meantHeaders } from './secret-headers.ts';
+
+/** The settings that a kind of check has. */
+const SETTINGS: Record<MonitorCreate['check_type'], object> = {
+  HTTP: HttpConfig.shape,
+  KEYWORD: KeywordConfig.shape,
+  DNS: DnsConfig.shape,
+  HEARTBEAT: HeartbeatConfig.shape,
+};
+
+/**
+ * What a change makes of a monitor: settings that it does not name stay, and `null` takes one back to its default.
+ * Throws the 400 that names the field when the whole is no monitor. Pure.
+ */
+export function changed(before: MonitorCreate, change: MonitorChange): MonitorCreate {
+  const merged = {
+    check_type: before.check_type,
+    name: change.name ?? before.name,
+    target: change.target ?? before.target,
+    config: mergedConfig(before, change.config ?? {}),
+  };
+  const result = MonitorCreate.safeParse(merged);
+  if (!result.success) throw validationError(result.error.issues, merged);
+  return withMeantHeaders(result.data, before);
+}
+
+/** What a create means. Throws the 400 for a hidden header, which stands for nothing here. */
+export function created(definition: MonitorCreate): MonitorCreate {
+  return withMeantHeaders(definition, undefined);
+}
+
+function mergedConfig(
+  { check_type, config }: MonitorCreate,
+  change: Record<string, unknown>,
+): Record<string, unknown> {
+  // A `null` for what is no setting stays, so that it is refused by its name.
+  const isDefault = ([name, value]: [string, unknown]) =>
+    value === null && Object.hasOwn(SETTINGS[check_type], name);
+  const merged = Object.entries({ ...config, ...change });
+  return Object.fromEntries(merged.filter((setting) => !isDefault(setting)));
+}
+
+function withMeantHeaders(
+  definition: MonitorCreate,
+  before: MonitorCreate | undefined,
+): MonitorCreate {
+  if (definition.check_type !== 'HTTP' && definition.check_type !== 'KEYWORD') return definition;
+  const stored = before && 'headers' in before.config ? before.config.headers : {};
+  const headers = meantHeaders(definition.config.headers, stored);
+  // The union's branches differ in `config`, which TypeScript loses in a spread.
+  return { ...definition, config: { ...definition.config, headers } } as MonitorCreate;
+}

@@ -1,0 +1,172 @@
+import { z } from 'zod';
+import {
+  IdempotencyHeader,
+  MaintenanceChange,
+  Monitor,
+  MonitorChange,
+  MonitorCreate,
+  MonitorCreated,
+  MonitorDetails,
+  MonitorList,
+} from '../contracts/monitoring.ts';
+import {
+  bodyAnswers,
+  keyRoute,
+  keyRouteAnswers,
+  limited,
+  monitorParams,
+  monitorRouteAnswers,
+  noQuery,
+} from './route-schemas.ts';
+
+const NOT_STORED = 'It could not be stored: nothing has changed.';
+
+/** GET /monitors. */
+export const listSchema = {
+  ...keyRoute,
+  operationId: 'listMonitors',
+  summary: 'List all active monitors with their live statuses',
+  querystring: z.strictObject({
+    include_paused: z
+      .enum(['true', 'false'])
+      .default('false')
+      .describe('Also those that are PAUSED.'),
+  }),
+  response: { 200: MonitorList },
+  components: { Monitor, MonitorList },
+  answers: limited({ ...keyRouteAnswers, 200: 'The monitors, in the order they were made.' }),
+};
+
+/** POST /monitors. */
+export const createSchema = {
+  ...keyRoute,
+  operationId: 'createMonitor',
+  summary: 'Create a monitor',
+  headers: z.object({
+    [IdempotencyHeader.key]: z
+      .string()
+      .regex(/^[\x21-\x7e]{1,255}$/, 'write 1 to 255 visible ASCII characters, and send it once')
+      .optional()
+      .describe(
+        'Any word for this create, such as a UUID. A repeat with the same key and body within 24 hours has the answer of the first and creates nothing.',
+      ),
+  }),
+  querystring: noQuery,
+  body: MonitorCreate,
+  response: { 201: MonitorCreated },
+  components: { MonitorCreate, MonitorCreated },
+  answers: limited({
+    ...keyRouteAnswers,
+    ...bodyAnswers,
+    201: {
+      description: 'The new monitor; of a HEARTBEAT with its `push_url`, shown only here.',
+      headers: {
+        [IdempotencyHeader.replayed]: {
+          description: '`true` when this is the answer to an earlier request; else absent.',
+          schema: { type: 'string' },
+        },
+      },
+    },
+    400: 'The body is no valid JSON, a field or the idempotency key is wrong (`param` names it), or checks may not reach the target.',
+    409: 'There are as many monitors as the service takes, or the idempotency key came with another body before.',
+    503: 'The monitor could not be stored, and was not created.',
+  }),
+};
+
+/** What the routes of one monitor that answer with all of it have in common. */
+const detailed = {
+  ...keyRoute,
+  params: monitorParams,
+  querystring: noQuery,
+  response: { 200: MonitorDetails },
+  components: { MonitorDetails },
+};
+
+/** GET /monitors/:id. */
+export const showSchema = {
+  ...detailed,
+  operationId: 'getMonitor',
+  summary: 'Show everything known of a monitor',
+  answers: limited({
+    ...monitorRouteAnswers,
+    200: 'The monitor. Values of headers that look like secrets are shown as `…`.',
+    503: 'Its history could not be read.',
+  }),
+};
+
+/** PATCH /monitors/:id. */
+export const changeSchema = {
+  ...detailed,
+  operationId: 'changeMonitor',
+  summary: 'Change a monitor',
+  description:
+    'Settings that are not named stay; `null` takes one back to its default. Headers are one setting: all are replaced, and `…` keeps the stored value of one. The new settings hold from now on.',
+  body: MonitorChange,
+  components: { MonitorDetails, MonitorChange },
+  answers: limited({
+    ...monitorRouteAnswers,
+    ...bodyAnswers,
+    200: 'The monitor as it is now.',
+    400: 'The body is no valid JSON, a field is wrong (`param` names it), or checks may not reach the target. Nothing has changed.',
+    503: NOT_STORED,
+  }),
+};
+
+/** DELETE /monitors/:id. */
+export const deleteSchema = {
+  ...keyRoute,
+  operationId: 'deleteMonitor',
+  summary: 'Delete a monitor and its history',
+  params: monitorParams,
+  querystring: noQuery,
+  answers: limited({ ...monitorRouteAnswers, 204: 'It is gone.', 503: NOT_STORED }),
+};
+
+/** POST /monitors/:id/pause. */
+export const pauseSchema = {
+  ...detailed,
+  operationId: 'pauseMonitor',
+  summary: 'Pause a monitor: it is not looked at, and nobody is told of it',
+  answers: limited({ ...monitorRouteAnswers, 200: 'The monitor, PAUSED.', 503: NOT_STORED }),
+};
+
+/** POST /monitors/:id/resume. */
+export const resumeSchema = {
+  ...detailed,
+  operationId: 'resumeMonitor',
+  summary: 'Resume a monitor that is paused',
+  answers: limited({
+    ...monitorRouteAnswers,
+    200: 'The monitor, with the status it had before until it is looked at.',
+    503: NOT_STORED,
+  }),
+};
+
+/** POST /monitors/:id/check. */
+export const checkSchema = {
+  ...detailed,
+  operationId: 'checkMonitor',
+  summary: 'Look at a monitor now',
+  answers: limited({
+    ...monitorRouteAnswers,
+    200: 'The monitor after the look. One look alone may not change its status: see `confirm_down`.',
+    409: 'It is paused, or a HEARTBEAT.',
+    503: 'What was found could not be stored.',
+  }),
+};
+
+/** PUT /monitors/:id/maintenance. */
+export const maintenanceSchema = {
+  ...detailed,
+  operationId: 'setMaintenance',
+  summary: 'Set the maintenance windows of a monitor, in place of those it has',
+  body: MaintenanceChange,
+  components: { MonitorDetails, MaintenanceChange },
+  answers: limited({
+    ...monitorRouteAnswers,
+    ...bodyAnswers,
+    200: 'The monitor with its windows.',
+    400: 'The body is no valid JSON, or a field is wrong (`param` names it). Nothing has changed.',
+    503: NOT_STORED,
+  }),
+};

@@ -1,0 +1,177 @@
+import { isDeepStrictEqual } from 'node:util';
+import {
+  AddedPath,
+  IdempotencyHeader,
+  type MonitorChange,
+  type MonitorDetails,
+  MonitoringPath,
+} from '../contracts/monitoring.ts';
+import type { HttpServer } from '../http/server.ts';
+import { checkWindows } from './maintenance.ts';
+import { createdMonitor, listedMonitor, monitorDetails } from './monitor-answers.ts';
+import { changed, created } from './monitor-change.ts';
+import {
+  changeSchema,
+  checkSchema,
+  createSchema,
+  deleteSchema,
+  listSchema,
+  maintenanceSchema,
+  pauseSchema,
+  resumeSchema,
+  showSchema,
+} from './monitor-route-schemas.ts';
+import type { WatchedMonitor } from './monitors.ts';
+import {
+  invalidValue,
+  isPaused,
+  noSuchMonitor,
+  notLookedAt,
+  orUnavailable,
+} from './route-errors.ts';
+import { allowOnly, monitorNamed, type RouteTools, takeNoBody, within } from './route-scope.ts';
+
+const NOT_STORED = 'This could not be stored, and nothing has changed. Try again.';
+
+/** Adds the routes that list, make, change and remove monitors. */
+export function addMonitorRoutes(scope: HttpServer, tools: RouteTools): void {
+  addRoutesWithBody(scope, tools);
+  scope.register(async (bare: HttpServer) => {
+    takeNoBody(bare);
+    addRoutesWithoutBody(bare, tools);
+  });
+  allowOnly(scope, MonitoringPath.monitors, ['GET', 'HEAD', 'POST']);
+  allowOnly(scope, AddedPath.monitor, ['GET', 'HEAD', 'PATCH', 'DELETE']);
+  allowOnly(scope, AddedPath.maintenance, ['PUT']);
+  for (const action of ['pause', 'resume', 'check'] as const) {
+    allowOnly(scope, AddedPath[action], ['POST']);
+  }
+}
+
+function addRoutesWithBody(scope: HttpServer, tools: RouteTools): void {
+  const { monitors, admit, watch, baseUrl, keyOf } = tools;
+
+  scope.post(within(MonitoringPath.monitors), { schema: createSchema }, async (request, reply) => {
+    const definition = created(request.body);
+    const key = request.headers[IdempotencyHeader.key];
+    await admit(definition);
+    const { monitor, token, repeated } = await orUnavailable(
+      monitors.add(definition, key === undefined ? key : { apiKeyId: keyOf(request).id, key }),
+      'The monitor could not be stored and was not created. Try again.',
+    );
+    if (repeated) reply.header(IdempotencyHeader.replayed, 'true');
+    else watch.begin(monitor);
+    reply.code(201);
+    const push = token === undefined ? token : { baseUrl: baseUrl(), token };
+    return createdMonitor(monitor, definition, push);
+  });
+
+  scope.patch(within(AddedPath.monitor), { schema: changeSchema }, async (request) => {
+    const monitor = await change(tools, request.params.id, request.body);
+    watch.edited(monitor);
+    return await detailsOf(monitor, tools);
+  });
+
+  scope.put(within(AddedPath.maintenance), { schema: maintenanceSchema }, async (request) => {
+    const { id } = monitorNamed(monitors, request.params.id);
+    const maintenance = request.body.windows;
+    const fault = checkWindows(maintenance);
+    if (fault) throw invalidValue(fault.param, fault.message);
+    const monitor = await orUnavailable(
+      monitors.edit(id, () => ({ maintenance })),
+      NOT_STORED,
+    );
+    if (monitor === undefined) throw noSuchMonitor();
+    watch.edited(monitor);
+    return await detailsOf(monitor, tools);
+  });
+}
+
+function addRoutesWithoutBody(scope: HttpServer, tools: RouteTools): void {
+  const { monitors, watch, clock } = tools;
+
+  scope.get(within(MonitoringPath.monitors), { schema: listSchema }, ({ query }) => {
+    const all = monitors.all();
+    const shown =
+      query.include_paused === 'true' ? all : all.filter(({ state }) => state.status !== 'PAUSED');
+    const wallMs = clock.wallMs();
+    const listed = shown.map((monitor) =>
+      listedMonitor(monitor, { wallMs, stale: watch.isStale(monitor) }),
+    );
+    return { count: listed.length, monitors: listed };
+  });
+
+  scope.get(within(AddedPath.monitor), { schema: showSchema }, async ({ params }) => {
+    return await detailsOf(monitorNamed(monitors, params.id), tools);
+  });
+
+  scope.delete(within(AddedPath.monitor), { schema: deleteSchema }, async ({ params }, reply) => {
+    const removed = await orUnavailable(monitors.remove(params.id), NOT_STORED);
+    if (!removed) throw noSuchMonitor();
+    watch.removed(params.id);
+    return reply.code(204).send();
+  });
+
+  scope.post(within(AddedPath.pause), { schema: pauseSchema }, async ({ params }) => {
+    const monitor = monitorNamed(monitors, params.id);
+    await orUnavailable(watch.pause(monitor), NOT_STORED);
+    return await detailsOf(monitor, tools);
+  });
+
+  scope.post(within(AddedPath.resume), { schema: resumeSchema }, async ({ params }) => {
+    const monitor = monitorNamed(monitors, params.id);
+    await orUnavailable(watch.resume(monitor), NOT_STORED);
+    return await detailsOf(monitor, tools);
+  });
+
+  scope.post(within(AddedPath.check), { schema: checkSchema }, async ({ params }) => {
+    const monitor = monitorNamed(monitors, params.id);
+    if (monitor.definition.check_type === 'HEARTBEAT') throw notLookedAt();
+    if (monitor.state.status === 'PAUSED') throw isPaused(monitor.id);
+    await orUnavailable(watch.checkNow(monitor), 'What was found could not be stored. Try again.');
+    return await detailsOf(monitor, tools);
+  });
+}
+
+/**
+ * Changes the settings of a monitor. Admission takes a while, so a change of other settings can come in between: then
+ * the two together are admitted anew.
+ */
+async function change(
+  { monitors, admit }: RouteTools,
+  id: string,
+  wanted: MonitorChange,
+): Promise<WatchedMonitor> {
+  let before = monitorNamed(monitors, id).definition;
+  for (;;) {
+    const admitted = changed(before, wanted);
+    await admit(admitted);
+    let isAdmitted = false;
+    const monitor = await orUnavailable(
+      monitors.edit(id, (now) => {
+        const definition = changed(now.definition, wanted);
+        isAdmitted = isDeepStrictEqual(definition, admitted);
+        before = now.definition;
+        return isAdmitted ? { definition } : {};
+      }),
+      NOT_STORED,
+    );
+    if (monitor === undefined) throw noSuchMonitor();
+    if (isAdmitted) return monitor;
+  }
+}
+
+async function detailsOf(
+  monitor: WatchedMonitor,
+  { history, watch, clock }: RouteTools,
+): Promise<MonitorDetails> {
+  const [last] = await orUnavailable(
+    history.incidents(monitor.id, 1),
+    'The history of the monitor could not be read. Try again.',
+  );
+  return monitorDetails(monitor, {
+    wallMs: clock.wallMs(),
+    stale: watch.isStale(monitor),
+    incident: last?.ended_at === null ? last : undefined,
+  });
+}

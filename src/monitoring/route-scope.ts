@@ -1,0 +1,73 @@
+import type { IncomingMessage } from 'node:http';
+import { MONITORING_PREFIX } from '../contracts/monitoring.ts';
+import type { KeyInfo } from '../http/keys.ts';
+import type { HttpRequest, HttpServer } from '../http/server.ts';
+import type { Admit } from './admission.ts';
+import type { Clock } from './clock.ts';
+import type { History } from './history.ts';
+import type { Monitors, WatchedMonitor } from './monitors.ts';
+import { bodyNotExpected, methodNotAllowed, noSuchMonitor } from './route-errors.ts';
+import type { Watch } from './watch.ts';
+
+/** What the routes work with. */
+export interface RouteTools {
+  monitors: Monitors;
+  admit: Admit;
+  watch: Watch;
+  history: History;
+  clock: Clock;
+  /** Where clients reach this service, without a path. */
+  baseUrl: () => string;
+  /** The key that a request came with; only for requests that need one. */
+  keyOf: (request: HttpRequest) => KeyInfo;
+}
+
+/** A path of the contract as a route of the scope, which has its beginning already. */
+export const within = (path: string) => path.slice(MONITORING_PREFIX.length);
+
+/** The monitor that a path names. Throws the 404. */
+export function monitorNamed(monitors: Monitors, id: string): WatchedMonitor {
+  const monitor = monitors.get(id);
+  if (monitor === undefined) throw noSuchMonitor();
+  return monitor;
+}
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'] as const;
+
+/** Answers all methods but these with a 405. */
+export function allowOnly(
+  scope: HttpServer,
+  path: string,
+  allowed: ReadonlyArray<(typeof METHODS)[number]>,
+): void {
+  const allow = allowed.join(', ');
+  scope.route({
+    method: METHODS.filter((method) => !allowed.includes(method)),
+    url: within(path),
+    schema: { hide: true },
+    // Before the body is read: it does not matter what it holds.
+    onRequest: async (request) => {
+      throw methodNotAllowed(request.method, allow);
+    },
+    handler: () => undefined,
+  });
+}
+
+/** No route of the scope reads a body: one that is sent is refused before it is read. */
+export function takeNoBody(scope: HttpServer): void {
+  readNoBody(scope);
+  scope.addHook('onRequest', async ({ raw }) => {
+    if (hasBody(raw)) throw bodyNotExpected();
+  });
+}
+
+/** No route of the scope looks at a body; whatever is sent along is taken. */
+export function readNoBody(scope: HttpServer): void {
+  scope.removeAllContentTypeParsers();
+  scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null));
+}
+
+/** Source: RFC 9112 §6.3. */
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}

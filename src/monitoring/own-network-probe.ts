@@ -1,0 +1,57 @@
+import { getServers } from 'node:dns';
+import { connect, isIP } from 'node:net';
+import { errorCode } from './failure.ts';
+import { isLoopback } from './near-host.ts';
+
+const DNS_PORT = 53;
+
+/** Longer than a lost first packet takes to be sent again, 1 s. Source: RFC 6298 §2.1. */
+const TIMEOUT_MS = 2_500;
+
+/**
+ * Makes a probe of our own network: whether any of the anchors answers over TCP, be it with a refusal. Anchors are
+ * `ip` (port 53) or `ip:port`; the resolvers of this machine when absent, as they are at each probe. Those on loopback
+ * say nothing, and with no other the probe resolves `true`: it cannot tell. Resolves within `timeoutMs`; never rejects.
+ */
+export function createProbe(
+  options: { anchors?: readonly string[]; timeoutMs?: number } = {},
+): () => Promise<boolean> {
+  const { timeoutMs = TIMEOUT_MS } = options;
+  return async () => {
+    const anchors = (options.anchors ?? getServers())
+      .map(addressOf)
+      .filter(({ host }) => !isLoopback(host));
+    if (anchors.length === 0) return true;
+    return await Promise.any(anchors.map((anchor) => answers(anchor, timeoutMs))).then(
+      () => true,
+      () => false,
+    );
+  };
+}
+
+interface Anchor {
+  host: string;
+  port: number;
+}
+
+/** Reads `192.0.2.1`, `192.0.2.1:53`, `2001:db8::1` and `[2001:db8::1]:53`. Source: Node.js docs, `dns.getServers`. */
+function addressOf(text: string): Anchor {
+  if (isIP(text) !== 0) return { host: text, port: DNS_PORT };
+  const [, host = text, port] = /^\[?([^\]]+)\]?:(\d+)$/.exec(text) ?? [];
+  return { host, port: port === undefined ? DNS_PORT : Number(port) };
+}
+
+/** Rejects when there is no answer. */
+function answers(anchor: Anchor, timeoutMs: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const socket = connect({ ...anchor, signal: AbortSignal.timeout(timeoutMs) });
+    socket.once('connect', () => {
+      socket.destroy();
+      resolve();
+    });
+    // A refusal came over the network too.
+    socket.once('error', (error) =>
+      errorCode(error) === 'ECONNREFUSED' ? resolve() : reject(error),
+    );
+  });
+}

@@ -5,10 +5,14 @@ import { parseArgs } from 'node:util';
 import type { Area } from './area.ts';
 import { chooseCores, pinSelf } from './cores.ts';
 import { gateway } from './gateway.ts';
+import { monitoring } from './monitoring.ts';
 import { checkProc } from './proc.ts';
 import { tableLines } from './table.ts';
 
-const AREAS = new Map<string, Area>([['gateway', gateway]]);
+const AREAS = new Map<string, Area>([
+  ['gateway', gateway],
+  ['monitoring', monitoring],
+]);
 
 const USAGE = `Usage: npm run bench -- <area> [--quick] [--only <measure>] [--profile] [--verbose]
 

@@ -1,4 +1,4 @@
-import { Cron as Calendar } from 'croner';
+import { nextLocalMs } from './cron-calendar.ts';
 import { type CronFields, parseCronFields } from './cron-fields.ts';
 import { memoize } from './memoize.ts';
 import { openZone, type Zone, type ZoneSpan } from './zone.ts';
@@ -36,7 +36,6 @@ const kept = memoize(MAX_KEPT, (key: string): Cron => {
 });
 
 function createCron(fields: CronFields, zone: Zone): Cron {
-  const nextLocal = createCalendar(fields);
   const onceADay = !fields.runsAllTheTime;
 
   /** Where the local clock stands for the search: a time that was there already does not come again. */
@@ -54,7 +53,7 @@ function createCron(fields: CronFields, zone: Zone): Cron {
       let span = zone.spanAt(ms);
       let fromMs = ms;
       for (;;) {
-        const localMs = nextLocal(localFrom(fromMs, span));
+        const localMs = nextLocalMs(fields, localFrom(fromMs, span));
         if (localMs === undefined) return undefined;
         const foundMs = localMs - span.offsetMs;
         if (foundMs < span.toMs) return foundMs;
@@ -68,17 +67,6 @@ function createCron(fields: CronFields, zone: Zone): Cron {
       }
     },
   };
-}
-
-/** The next local time strictly after another, both as if they were UTC: there the clock never changes. */
-function createCalendar(fields: CronFields): (localMs: number) => number | undefined {
-  const { minutes, hours, daysOfMonth, months, daysOfWeek, bothDays } = fields;
-  const calendar = new Calendar(
-    [minutes, hours, daysOfMonth, months, daysOfWeek].map((values) => values.join(',')).join(' '),
-    // An offset, for a zone by name costs fifty times as much.
-    { mode: '5-part', utcOffset: 0, domAndDow: bothDays },
-  );
-  return (localMs) => calendar.nextRun(new Date(localMs))?.getTime();
 }
 
 /** Many monitors ask for the same expression at about the same moment: the answer holds until it has come. */

@@ -7,7 +7,7 @@ import { CallError, ContractError, NetworkError, StatusError, TimeoutError } fro
 
 /** One call to a service. */
 export interface Call {
-  method: 'GET' | 'POST';
+  method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   path: string;
   /** Stands for the path in errors and logs where the path holds a secret. */
   shownPath?: string;
@@ -66,7 +66,8 @@ export function createCaller(options: { baseUrl: string; apiKey: string; log?: L
     bodyTimeout: 0,
     connect: { timeout: CONNECT_TIMEOUT_MS },
   });
-  const nameOf = (call: Call) => `${call.method} ${base}${call.shownPath ?? call.path}`;
+  const nameOf = (call: Call) =>
+    `${call.method} ${base}${call.shownPath ?? call.path.split('?')[0]}`;
   const clean = (text: string) => cleanText(text.replaceAll(apiKey, '[secret]'));
 
   async function attempt<T>(

@@ -1,29 +1,88 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import {
+  AddedPath,
+  addedPath,
+  type CheckRecord,
+  CheckRecordList,
+  IdempotencyHeader,
+  type Incident,
+  IncidentList,
+  type MaintenanceChange,
   Monitor,
+  type MonitorChange,
   MonitorCreated,
   type MonitorCreateInput,
+  MonitorDetails,
   MonitoringPath,
   MonitorList,
   pushPath,
+  RollupList,
+  Uptime,
 } from '../contracts/monitoring.ts';
 import { type Answer, readJson } from './answer.ts';
 import { type Call, createCaller } from './call.ts';
 import { createCallLimit } from './call-limit.ts';
 import { ContractError } from './errors.ts';
 
+/** What every call takes. */
+interface Options {
+  signal?: AbortSignal;
+}
+
 /**
  * The monitoring service as typed functions. Every function throws a `CallError` or a `ContractError`; after an abort,
  * the signal's own reason.
  */
-export interface MonitoringClient {
-  /** All active monitors with their live statuses; a list whose `count` is not its length is a `ContractError`. */
-  list(options?: { signal?: AbortSignal }): Promise<Monitor[]>;
-  create(monitor: MonitorCreateInput, options?: { signal?: AbortSignal }): Promise<MonitorCreated>;
+export interface MonitoringClient extends AddedCalls {
+  /**
+   * All active monitors with their live statuses; a list whose `count` is not its length is a `ContractError`.
+   * `includePaused` is an addition: a service of the contract alone may refuse it.
+   */
+  list(options?: Options & { includePaused?: boolean }): Promise<Monitor[]>;
+  /** With an `idempotencyKey`, our service makes one monitor of as many calls; one of the contract alone ignores it. */
+  create(
+    monitor: MonitorCreateInput,
+    options?: Options & { idempotencyKey?: string },
+  ): Promise<MonitorCreated>;
   /** Sends one heartbeat. */
-  push(token: string, options?: { signal?: AbortSignal }): Promise<void>;
+  push(token: string, options?: Options): Promise<void>;
   close(): Promise<void>;
+}
+
+/** A time in which history is looked at, ISO 8601; the service has a default for what is left out. */
+export interface HistoryRange {
+  from?: string;
+  to?: string;
+}
+
+/** What our service has beyond the contract; another one answers 404. */
+interface AddedCalls {
+  show(id: string, options?: Options): Promise<MonitorDetails>;
+  /** Settings that are not named stay; `null` takes one back to its default. */
+  change(id: string, change: MonitorChange, options?: Options): Promise<MonitorDetails>;
+  remove(id: string, options?: Options): Promise<void>;
+  pause(id: string, options?: Options): Promise<MonitorDetails>;
+  resume(id: string, options?: Options): Promise<MonitorDetails>;
+  /** Looks now; the answer comes after the look. */
+  check(id: string, options?: Options): Promise<MonitorDetails>;
+  /** Sets all maintenance windows, in place of those there are. */
+  setMaintenance(
+    id: string,
+    windows: MaintenanceChange['windows'],
+    options?: Options,
+  ): Promise<MonitorDetails>;
+  /** The last looks, newest first. */
+  results(id: string, options?: Options & { limit?: number }): Promise<CheckRecord[]>;
+  /** Times in which it was DOWN, newest first. */
+  incidents(id: string, options?: Options & { limit?: number }): Promise<Incident[]>;
+  rollups(
+    id: string,
+    options?: Options & HistoryRange & { by?: RollupList['by'] },
+  ): Promise<RollupList>;
+  uptime(id: string, options?: Options & HistoryRange): Promise<Uptime>;
+  /** Tells that the job of a heartbeat started, failed, or ended with an exit code, 0 to 255. */
+  pushSignal(token: string, signal: 'start' | 'fail' | number, options?: Options): Promise<void>;
 }
 
 /** A monitor whose additions to the contract are left out where another service means something else by those names. */
@@ -33,6 +92,8 @@ const ForeignMonitor = Monitor.extend({
   status_reason: Monitor.shape.status_reason.catch(undefined),
   last_checked_at: Monitor.shape.last_checked_at.catch(undefined),
   response_time_ms: Monitor.shape.response_time_ms.catch(undefined),
+  flapping: Monitor.shape.flapping.catch(undefined),
+  stale: Monitor.shape.stale.catch(undefined),
 });
 const ForeignMonitorList = MonitorList.extend({ monitors: z.array(ForeignMonitor) });
 
@@ -71,15 +132,30 @@ export function createMonitoringClient(options: {
     }
   }
 
+  function ask<T>(
+    call: Omit<Call, 'headers'>,
+    shape: z.ZodType<T>,
+    { signal }: Options = {},
+  ): Promise<T> {
+    return send({ ...call, headers }, signal, (answer) => readJson(answer, shape));
+  }
+
   return {
-    list({ signal } = {}) {
-      const call: Call = { method: 'GET', path: MonitoringPath.monitors, headers };
+    list({ signal, includePaused = false } = {}) {
+      const path = MonitoringPath.monitors + query({ include_paused: includePaused || undefined });
+      const call: Call = { method: 'GET', path, headers };
       return send(call, signal, async (answer) =>
         wholeList(await readJson(answer, ForeignMonitorList), answer.what),
       );
     },
-    create(monitor, { signal } = {}) {
-      const call: Call = { method: 'POST', path: MonitoringPath.monitors, headers, body: monitor };
+    create(monitor, { signal, idempotencyKey } = {}) {
+      const repeatable = idempotencyKey && { [IdempotencyHeader.key]: idempotencyKey };
+      const call: Call = {
+        method: 'POST',
+        path: MonitoringPath.monitors,
+        headers: { ...headers, ...repeatable },
+        body: monitor,
+      };
       return send(call, signal, (answer) => readJson(answer, ForeignMonitorCreated));
     },
     async push(token, { signal } = {}) {
@@ -87,8 +163,56 @@ export function createMonitoringClient(options: {
       const call: Call = { method: 'POST', path: pushPath(token), shownPath: MonitoringPath.push };
       await send(call, signal, (answer) => answer.body.dump());
     },
+    show: (id, options) =>
+      ask({ method: 'GET', path: addedPath('monitor', { id }) }, MonitorDetails, options),
+    change: (id, body, options) =>
+      ask({ method: 'PATCH', path: addedPath('monitor', { id }), body }, MonitorDetails, options),
+    async remove(id, { signal } = {}) {
+      const call: Call = { method: 'DELETE', path: addedPath('monitor', { id }), headers };
+      await send(call, signal, (answer) => answer.body.dump());
+    },
+    pause: (id, options) =>
+      ask({ method: 'POST', path: addedPath('pause', { id }) }, MonitorDetails, options),
+    resume: (id, options) =>
+      ask({ method: 'POST', path: addedPath('resume', { id }) }, MonitorDetails, options),
+    check: (id, options) =>
+      ask({ method: 'POST', path: addedPath('check', { id }) }, MonitorDetails, options),
+    setMaintenance(id, windows, options) {
+      const path = addedPath('maintenance', { id });
+      return ask({ method: 'PUT', path, body: { windows } }, MonitorDetails, options);
+    },
+    async results(id, { limit, ...options } = {}) {
+      const path = addedPath('results', { id }) + query({ limit });
+      return (await ask({ method: 'GET', path }, CheckRecordList, options)).results;
+    },
+    async incidents(id, { limit, ...options } = {}) {
+      const path = addedPath('incidents', { id }) + query({ limit });
+      return (await ask({ method: 'GET', path }, IncidentList, options)).incidents;
+    },
+    rollups(id, { by, from, to, ...options } = {}) {
+      const path = addedPath('rollups', { id }) + query({ by, from, to });
+      return ask({ method: 'GET', path }, RollupList, options);
+    },
+    uptime(id, { from, to, ...options } = {}) {
+      const path = addedPath('uptime', { id }) + query({ from, to });
+      return ask({ method: 'GET', path }, Uptime, options);
+    },
+    async pushSignal(token, kind, { signal } = {}) {
+      const path = addedPath('pushSignal', { token, signal: String(kind) });
+      const call: Call = { method: 'POST', path, shownPath: AddedPath.pushSignal };
+      await send(call, signal, (answer) => answer.body.dump());
+    },
     close: () => caller.close(),
   };
+}
+
+/** With its question mark; nothing when nothing is asked for. */
+function query(values: Readonly<Record<string, string | number | boolean | undefined>>): string {
+  const asked = new URLSearchParams();
+  for (const [name, value] of Object.entries(values)) {
+    if (value !== undefined) asked.set(name, String(value));
+  }
+  return asked.size === 0 ? '' : `?${asked}`;
 }
 
 /** The monitors of a list that holds together: a list that contradicts itself says nothing about what is gone. */

@@ -1,9 +1,13 @@
+import { performance } from 'node:perf_hooks';
+
 /** Time as the service sees it; tests bring their own. */
 export interface Clock {
   /** Unix time in milliseconds: for showing and storing; it may jump. */
   wallMs(): number;
   /** Milliseconds from any start; never goes back: for planning and measuring. */
   monotonicMs(): number;
+  /** Milliseconds that the event loop has worked, not waited, from any start: tells a busy process from one asleep. */
+  workedMs(): number;
   /** Calls once after the delay; what it returns cancels the call. */
   after(delayMs: number, call: () => void): () => void;
 }
@@ -12,6 +16,7 @@ export interface Clock {
 export const systemClock: Clock = {
   wallMs: () => Date.now(),
   monotonicMs: () => performance.now(),
+  workedMs: () => performance.eventLoopUtilization().active,
   after(delayMs, call) {
     const timer = setTimeout(call, delayMs);
     return () => clearTimeout(timer);

@@ -8,9 +8,11 @@ import { createAdmission } from './admission.ts';
 import { createCheck } from './check.ts';
 import { type Clock, systemClock } from './clock.ts';
 import { createConnect } from './connect.ts';
-import { openMonitorJournals } from './journals.ts';
+import { openHistory } from './history.ts';
 import { openMonitors } from './monitors.ts';
 import { createNameLookup } from './name-lookup.ts';
+import { createOwnNetwork } from './own-network.ts';
+import { createProbe } from './own-network-probe.ts';
 import { addRoutes } from './routes.ts';
 import { createTargetGuard } from './target-guard.ts';
 import { createWatch } from './watch.ts';
@@ -45,19 +47,49 @@ export async function createMonitoring(options: MonitoringOptions): Promise<Moni
   const lookup = createNameLookup();
   const connect = createConnect({ guard, lookup });
   const check = createCheck({ guard, connect, userAgent: await userAgent() });
-  const journals = openMonitorJournals(store);
-  const monitors = await openMonitors({ store, journals, wallMs: clock.wallMs, log });
-  const watch = createWatch({ monitors, journals, check, clock, metrics: kit.metrics, log });
+  const history = await openHistory({ store, wallMs: clock.wallMs, log });
+  const monitors = await openMonitors({ store, history, wallMs: clock.wallMs, log });
+  const ownNetwork = createOwnNetwork({
+    probe: createProbe(),
+    nowMs: clock.wallMs,
+    after: clock.after,
+    onLost: (sinceMs) =>
+      log.warn(
+        { since: new Date(sinceMs).toISOString() },
+        'the network of this machine is gone: nothing is found of targets until it is back',
+      ),
+    onBack: (sinceMs) =>
+      log.info(
+        { since: new Date(sinceMs).toISOString() },
+        'the network of this machine is back: targets are found again',
+      ),
+  });
+  const watch = createWatch({
+    monitors,
+    history,
+    ownNetwork,
+    check,
+    clock,
+    metrics: kit.metrics,
+    log,
+  });
   addRoutes({
     server: kit.server,
     keys,
     monitors,
+    history,
     admit: createAdmission({ guard, lookup }),
     watch,
     baseUrl,
-    nowMs: clock.monotonicMs,
+    clock,
   });
-  return { start: () => watch.start(), close: () => watch.close() };
+  return {
+    start: () => watch.start(),
+    async close() {
+      await watch.close();
+      await history.close();
+    },
+  };
 }
 
 /** What checks call themselves, such as `Askwatch/0.1.0`. */

@@ -2,11 +2,13 @@ import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { ErrorCode } from '../contracts/error.ts';
-import { MonitorCreate } from '../contracts/monitoring.ts';
+import { MaintenanceWindow, MonitorCreate } from '../contracts/monitoring.ts';
 import { HttpError } from '../http/errors.ts';
 import type { Store } from '../store/store.ts';
+import { type Idempotency, type KnownCreate, openCreateRepeats } from './create-repeats.ts';
 import { createToken, hashToken } from './heartbeat.ts';
-import type { MonitorJournals } from './journals.ts';
+import type { History } from './history.ts';
+import { startedAnew } from './started-anew.ts';
 import { MonitorState, presumedUp, type StatusChange, type Step } from './state.ts';
 
 /** Monitors one service takes. Our choice: what one process is known to check on time. */
@@ -18,6 +20,9 @@ const StoredMonitor = z.object({
   createdAtMs: z.int(),
   /** HEARTBEAT only: the hash of its push token. */
   tokenHash: z.string().length(64).optional(),
+  /** The create it came from, when that had an idempotency key. */
+  createId: z.string().length(64).optional(),
+  maintenance: z.array(MaintenanceWindow).default([]),
   state: MonitorState,
 });
 type StoredMonitor = z.infer<typeof StoredMonitor>;
@@ -34,40 +39,72 @@ export interface Monitors {
   count(): number;
   get(id: string): WatchedMonitor | undefined;
   byToken(token: string): WatchedMonitor | undefined;
-  /** Stores a new monitor; `token` exists only in this answer. Throws a 409 when there are too many. */
-  add(definition: MonitorCreate): Promise<{ monitor: WatchedMonitor; token: string | undefined }>;
+  /**
+   * Stores a new monitor; `token` exists only in this answer. With an idempotency key, a repeat within 24 hours gives
+   * the same monitor and token. Throws a 409 when there are too many, or when the key came with another body.
+   */
+  add(
+    definition: MonitorCreate,
+    idempotency?: Idempotency,
+  ): Promise<{ monitor: WatchedMonitor; token: string | undefined; repeated: boolean }>;
+  /**
+   * Stores what `change` makes of a monitor; `undefined` when there is none. It may be called more than once, and what it
+   * throws is thrown. A check of another target starts anew: presumed UP. When storing fails nothing has changed.
+   */
+  edit(id: string, change: ChangeMonitor): Promise<WatchedMonitor | undefined>;
+  /** Removes a monitor, its token and its history; false when there is none. When storing fails it is still there. */
+  remove(id: string): Promise<boolean>;
   /**
    * Takes over what a check or ping made of a monitor, at once in memory; resolves when what must last is durable.
    * `always` stores it even when only the time of the last check is new. When storing fails it rejects, memory keeps
-   * what is true, and the next call stores it.
+   * what is true, and the next call stores it. Of a monitor that is gone nothing is kept.
    */
   settle(id: string, step: Step, options?: { always: boolean }): Promise<void>;
+  /** Forgets creates that nobody repeats any more. */
+  prune(nowMs: number): Promise<void>;
 }
+
+/** What an edit makes of a monitor; what it leaves out stays. */
+export type ChangeMonitor = (monitor: WatchedMonitor) => {
+  definition?: MonitorCreate;
+  maintenance?: MaintenanceWindow[];
+};
 
 /** Reads all monitors into memory. Throws `CorruptDocumentError` when one cannot be read. */
 export async function openMonitors(options: {
   store: Store;
-  journals: MonitorJournals;
+  history: Pick<History, 'addChange' | 'forget'>;
   wallMs: () => number;
   log: Logger;
   limit?: number;
 }): Promise<Monitors> {
-  const { store, journals, wallMs, log, limit = MAX_MONITORS } = options;
+  const { store, history, wallMs, log, limit = MAX_MONITORS } = options;
   const collection = store.collection({
     name: 'monitors',
     schema: StoredMonitor,
     version: 1,
     whenCorrupt: 'refuse',
   });
+  const repeats = openCreateRepeats(store, wallMs);
   const monitors = new Map<string, WatchedMonitor>();
   const idsByTokenHash = new Map<string, string>();
+  /** On their way out: nobody sees them any more, and they come back only when the store does not let them go. */
+  const leaving = new Set<string>();
   /** Being stored, or not stored because the store failed: changes not yet in the journal, and the last write. */
   const unstored = new Map<string, { changes: StatusChange[]; written: Promise<void> }>();
   let adding = 0;
 
+  const get = (id: string) => (leaving.has(id) ? undefined : monitors.get(id));
+
   function keep(monitor: WatchedMonitor) {
     monitors.set(monitor.id, monitor);
     if (monitor.tokenHash) idsByTokenHash.set(monitor.tokenHash, monitor.id);
+  }
+
+  function drop({ id, tokenHash }: WatchedMonitor) {
+    monitors.delete(id);
+    unstored.delete(id);
+    if (tokenHash) idsByTokenHash.delete(tokenHash);
   }
 
   const stored = await collection.list();
@@ -76,73 +113,139 @@ export async function openMonitors(options: {
 
   async function save(id: string, changes: StatusChange[]) {
     // The journal first: a crash between the two repeats a change, which its number tells, and loses none.
-    for (let change = changes[0]; change !== undefined; change = changes[0]) {
-      await journals.addChange(id, change);
+    for (let change = changes[0]; change !== undefined && get(id); change = changes[0]) {
+      await history.addChange(id, change);
       changes.shift();
     }
+    // Only the state: the rest is an edit's, which may be under way. What was removed stays removed.
     await collection.update(id, (current) => {
-      const monitor = monitors.get(id);
-      return monitor ? documentOf(monitor) : current;
+      const monitor = get(id);
+      return current && monitor ? { ...current, state: monitor.state } : current;
     });
   }
 
+  async function settle(
+    id: string,
+    { state, change }: Step,
+    { always }: { always: boolean } = { always: false },
+  ) {
+    const monitor = get(id);
+    if (monitor === undefined) return;
+    const before = monitor.state;
+    monitor.state = state;
+    if (change) {
+      log.info({ monitor: id, from: change.from, to: change.to, reason: change.reason }, 'status');
+    }
+    const known = unstored.get(id);
+    if (!always && !known && !isNews(before, state)) return;
+    const entry = known ?? { changes: [], written: Promise.resolve() };
+    unstored.set(id, entry);
+    if (change) entry.changes.push(change);
+    // Writes of one monitor come one after another; one that failed does not stop the next, which stores the same.
+    const saved = entry.written.then(() => save(id, entry.changes));
+    const settled = saved.catch(() => {});
+    entry.written = settled;
+    await saved;
+    if (entry.written === settled && unstored.get(id) === entry) unstored.delete(id);
+  }
+
+  async function create(definition: MonitorCreate, known: KnownCreate | undefined) {
+    const before = known && get(known.monitor);
+    if (before) return { monitor: before, token: tokenFor(definition, known), repeated: true };
+    if (monitors.size + adding >= limit) throw tooMany(limit);
+    const token = tokenFor(definition, known);
+    const nowMs = wallMs();
+    const monitor: WatchedMonitor = {
+      id: known?.monitor ?? newId(monitors),
+      definition,
+      createdAtMs: nowMs,
+      ...(token !== undefined && { tokenHash: hashToken(token) }),
+      ...(known && { createId: known.id }),
+      maintenance: [],
+      state: presumedUp(nowMs),
+    };
+    adding += 1;
+    try {
+      await collection.update(monitor.id, () => documentOf(monitor));
+    } finally {
+      adding -= 1;
+    }
+    keep(monitor);
+    log.info({ monitor: monitor.id, type: definition.check_type }, 'monitor created');
+    return { monitor, token, repeated: false };
+  }
+
   return {
-    all: () => [...monitors.values()],
-    count: () => monitors.size,
-    get: (id) => monitors.get(id),
-    byToken: (token) => monitors.get(idsByTokenHash.get(hashToken(token)) ?? ''),
-    async add(definition) {
-      if (monitors.size + adding >= limit) {
-        throw new HttpError(
-          409,
-          ErrorCode.limitReached,
-          `This service holds ${limit} monitors, the most it takes. The monitor was not created.`,
-        );
-      }
-      const nowMs = wallMs();
-      const secret = definition.check_type === 'HEARTBEAT' ? createToken() : undefined;
-      const monitor: WatchedMonitor = {
-        id: newId(monitors),
-        definition,
-        createdAtMs: nowMs,
-        ...(secret ? { tokenHash: secret.tokenHash } : {}),
-        state: presumedUp(nowMs),
+    all: () => {
+      const all = [...monitors.values()];
+      return leaving.size === 0 ? all : all.filter(({ id }) => !leaving.has(id));
+    },
+    count: () => monitors.size - leaving.size,
+    get,
+    byToken: (token) => get(idsByTokenHash.get(hashToken(token)) ?? ''),
+    async add(definition, idempotency) {
+      if (idempotency === undefined) return await create(definition, undefined);
+      const tools = {
+        newMonitorId: () => newId(monitors),
+        exists: (id: string) => monitors.has(id),
       };
-      adding += 1;
+      return await repeats.run(idempotency, definition, tools, (known) =>
+        create(definition, known),
+      );
+    },
+    async edit(id, change) {
+      const monitor = get(id);
+      if (monitor === undefined) return undefined;
+      let wanted: ReturnType<ChangeMonitor> = {};
+      const document = await collection.update(id, (current) => {
+        if (current === undefined) return undefined;
+        const { definition, maintenance } = current;
+        wanted = change({ ...monitor, definition, maintenance });
+        return { ...current, ...wanted };
+      });
+      if (document === undefined || monitors.get(id) !== monitor) return undefined;
+      const { target } = monitor.definition;
+      if (wanted.definition) monitor.definition = wanted.definition;
+      if (wanted.maintenance) monitor.maintenance = wanted.maintenance;
+      // The target of a heartbeat is only a word.
+      const isOther = monitor.definition.target !== target;
+      if (isOther && monitor.definition.check_type !== 'HEARTBEAT') {
+        await settle(id, startedAnew(monitor.state, wallMs()), { always: true });
+      }
+      return monitor;
+    },
+    async remove(id) {
+      const monitor = get(id);
+      if (monitor === undefined) return false;
+      leaving.add(id);
       try {
-        await collection.update(monitor.id, () => documentOf(monitor));
+        if (monitor.createId !== undefined) await repeats.forgo(monitor.createId);
+        await collection.update(id, () => undefined);
+        drop(monitor);
       } finally {
-        adding -= 1;
+        leaving.delete(id);
       }
-      keep(monitor);
-      log.info({ monitor: monitor.id, type: definition.check_type }, 'monitor created');
-      return { monitor, token: secret?.token };
+      log.info({ monitor: id }, 'monitor removed');
+      await history.forget(id).catch((error: unknown) => {
+        log.error({ err: error, monitor: id }, 'the history of a removed monitor stays for now');
+      });
+      return true;
     },
-    async settle(id, { state, change }, { always } = { always: false }) {
-      const monitor = monitors.get(id);
-      if (monitor === undefined) return;
-      const before = monitor.state;
-      monitor.state = state;
-      if (change) {
-        log.info(
-          { monitor: id, from: change.from, to: change.to, reason: change.reason },
-          'status',
-        );
-      }
-      const known = unstored.get(id);
-      if (!always && !known && !isNews(before, state)) return;
-      const entry = known ?? { changes: [], written: Promise.resolve() };
-      unstored.set(id, entry);
-      if (change) entry.changes.push(change);
-      // Writes of one monitor come one after another; one that failed does not stop the next, which stores the same.
-      const saved = entry.written.then(() => save(id, entry.changes));
-      const settled = saved.catch(() => {});
-      entry.written = settled;
-      await saved;
-      if (entry.written === settled) unstored.delete(id);
-    },
+    settle,
+    prune: (nowMs) => repeats.prune(nowMs),
   };
 }
+
+const tokenFor = (definition: MonitorCreate, known: KnownCreate | undefined) =>
+  definition.check_type === 'HEARTBEAT' ? (known?.token ?? createToken().token) : undefined;
+
+const tooMany = (limit: number) =>
+  new HttpError(
+    409,
+    ErrorCode.limitReached,
+    `This service holds ${limit} monitors, the most it takes. The monitor was not created. Remove one that is no ` +
+      'longer needed.',
+  );
 
 /** Whether a state differs in what must survive a restart; when it was last checked is written along, not alone. */
 function isNews(before: MonitorState, after: MonitorState): boolean {

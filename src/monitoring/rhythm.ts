@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto';
 
+/** After a start, and after a sleep, all that is overdue is looked at within this time, or within its interval. */
+const CATCH_UP_MS = 30_000;
+
 /** Where in its interval a job's rhythm lies: even over the ids, and always the same for one id. */
 export function phaseOf(id: string, intervalMs: number): number {
   return createHash('sha256').update(id).digest().readUInt32BE(0) % intervalMs;
@@ -8,4 +11,9 @@ export function phaseOf(id: string, intervalMs: number): number {
 /** The first time after `afterMs` that lies at `phaseMs` in an interval. */
 export function nextOnGrid(afterMs: number, intervalMs: number, phaseMs: number): number {
   return (Math.floor((afterMs - phaseMs) / intervalMs) + 1) * intervalMs + phaseMs;
+}
+
+/** How long the job at `index` of `count` overdue ones waits, so that they do not come all at once. */
+export function catchUpAfterMs(index: number, count: number, intervalMs: number): number {
+  return (index / count) * Math.min(intervalMs, CATCH_UP_MS);
 }

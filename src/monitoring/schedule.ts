@@ -1,16 +1,26 @@
 import type { Clock } from './clock.ts';
 import { createDueHeap, type HeapItem } from './due-heap.ts';
+import { createHostPlaces } from './host-places.ts';
 import { createLagWindow } from './lag-window.ts';
-import { nextOnGrid, phaseOf } from './rhythm.ts';
+import { createOverload } from './overload.ts';
+import { catchUpAfterMs, nextOnGrid, phaseOf } from './rhythm.ts';
+import { createSleepSense, type TimeGap } from './sleep-sense.ts';
 
-/** Timers longer than this are cut in pieces: `setTimeout` overflows at 2^31 ms. */
-const LONGEST_SLEEP_MS = 3_600_000;
+/** Timers are cut in pieces: `setTimeout` overflows at 2^31 ms, and a clock that was set is noticed at a timer. */
+const LONGEST_TIMER_MS = 60_000;
+
+const NEVER = Number.POSITIVE_INFINITY;
 
 export interface ScheduleOptions {
   clock: Clock;
   /** Does the work of one job. It must not reject; what it throws goes to `onError`. */
   run: (id: string) => Promise<void>;
   onError: (error: unknown, id: string) => void;
+  /** The machine slept, for 0 ms when only the wall clock was set back: times that hang on it are to be told anew. */
+  onWake?: (sleptMs: number) => void;
+  /** Runs start late for want of room: told once with how late, and once when it is over. */
+  onLate?: (lateMs: number) => void;
+  onTimely?: () => void;
   /** Runs at the same time, in all: bounds sockets and memory. */
   maxInFlight?: number;
   /** Runs at the same time that share a host: politeness. */
@@ -19,35 +29,44 @@ export interface ScheduleOptions {
 
 /**
  * Runs jobs when they are due, from one heap with one timer. All times are on the monotonic clock.
- * One job never runs twice at once, and what was missed is skipped, not made up for.
+ * One job never runs twice at once, whatever it is told while it runs, and what was missed is skipped, not made up for.
  */
 export interface Schedule {
   /**
    * Runs the job at `firstMs` and then on its rhythm: every interval, at a phase taken from the id. The phase stays the
-   * same over restarts and spreads the jobs.
+   * same over restarts and spreads the jobs. Of a job that is there already it replaces all that was told before.
    */
   every(id: string, job: { intervalMs: number; firstMs: number; host: string | undefined }): void;
   /** One run at `dueMs` beside the rhythm, if the job has one; a later call moves it, `Infinity` takes it back. */
   at(id: string, dueMs: number): void;
+  /** Takes the job off; a run under way goes on to its end. */
   remove(id: string): void;
   start(): void;
   /** Starts nothing more; resolves when the runs under way have ended. */
   stop(): Promise<void>;
   inFlight(): number;
-  /** How late runs started lately, the worst, milliseconds. */
+  /** How late runs started lately, the worst and the 99th percentile, milliseconds. */
   lagMs(): number;
+  lagP99Ms(): number;
   /** Runs skipped because their time had passed by a whole interval. */
   missed(): number;
+  /** How often the machine slept. */
+  sleeps(): number;
+  isOverloaded(): boolean;
 }
 
 interface Entry extends HeapItem {
   readonly id: string;
-  readonly intervalMs: number;
-  readonly host: string | undefined;
+  intervalMs: number;
+  host: string | undefined;
   /** The next ideal time of the rhythm. It moves by whole intervals only, so that run times never add up to drift. */
   rhythmMs: number;
   onceMs: number;
+  /** Until then it waited for its host, which is no fault of ours. */
+  heldUntilMs: number;
   running: boolean;
+  /** Taken off while it ran: the end of the run is the end of it, unless it is told to run again before. */
+  removed: boolean;
 }
 
 /** Builds a schedule; nothing runs before `start`. */
@@ -55,29 +74,37 @@ export function createSchedule(options: ScheduleOptions): Schedule {
   const { clock, run, onError, maxInFlight = 256, maxPerHost = 4 } = options;
   const heap = createDueHeap<Entry>();
   const entries = new Map<string, Entry>();
-  const hosts = new Map<string, { inFlight: number; waiting: Entry[] }>();
+  const places = createHostPlaces<Entry>(maxPerHost);
   const running = new Set<Promise<void>>();
   const lag = createLagWindow(clock);
-  let state: 'new' | 'started' | 'stopped' = 'new';
+  const senseSleep = createSleepSense(clock);
+  const overload = createOverload(clock, {
+    onLate: options.onLate ?? (() => {}),
+    onTimely: options.onTimely ?? (() => {}),
+  });
+  let state: 'new' | 'started' | 'waking' | 'stopped' = 'new';
   let missed = 0;
-  let timer: { dueMs: number; cancel: () => void } | undefined;
+  let sleeps = 0;
+  let timer: { dueMs: number; atMs: number; cancel: () => void } | undefined;
 
   function plan(entry: Entry) {
     entry.dueMs = Math.min(entry.rhythmMs, entry.onceMs);
-    if (entry.dueMs === Number.POSITIVE_INFINITY) heap.remove(entry);
+    if (entry.dueMs === NEVER) heap.remove(entry);
     else heap.put(entry);
   }
 
-  function startDue() {
+  function startDue(timerMs = timer?.atMs) {
     if (state !== 'started') return;
+    const gap = senseSleep(timerMs);
+    if (gap.sleptMs > 0 || gap.setBack) wake(gap);
     const nowMs = clock.monotonicMs();
+    const head = heap.peek();
+    if (head) overload.see(nowMs - Math.max(head.dueMs, head.heldUntilMs));
     while (running.size < maxInFlight) {
       const entry = heap.peek();
       if (entry === undefined || entry.dueMs > nowMs) break;
       heap.remove(entry);
-      const host = hostOf(entry);
-      if (host && host.inFlight >= maxPerHost) host.waiting.push(entry);
-      else begin(entry, nowMs);
+      if (places.take(entry)) begin(entry, nowMs);
     }
     setTimer();
   }
@@ -89,51 +116,76 @@ export function createSchedule(options: ScheduleOptions): Schedule {
       missed += skipped;
       entry.rhythmMs += (skipped + 1) * entry.intervalMs;
     }
-    if (entry.onceMs <= nowMs) entry.onceMs = Number.POSITIVE_INFINITY;
+    if (entry.onceMs <= nowMs) entry.onceMs = NEVER;
+    entry.heldUntilMs = Number.NEGATIVE_INFINITY;
     entry.running = true;
-    const host = hostOf(entry);
-    if (host) host.inFlight += 1;
+    const { host } = entry;
     const done = run(entry.id)
       .catch((error: unknown) => onError(error, entry.id))
       .then(() => {
         running.delete(done);
-        finish(entry);
+        finish(entry, host);
       });
     running.add(done);
   }
 
-  function finish(entry: Entry) {
+  function finish(entry: Entry, host: string | undefined) {
     entry.running = false;
-    releaseHost(entry);
-    if (entries.get(entry.id) === entry) plan(entry);
+    places.free(host);
+    callNext(host);
+    if (entry.removed) entries.delete(entry.id);
+    else plan(entry);
     startDue();
   }
 
-  function hostOf({ host }: Entry) {
-    if (host === undefined) return undefined;
-    const known = hosts.get(host) ?? { inFlight: 0, waiting: [] };
-    hosts.set(host, known);
-    return known;
-  }
-
-  function releaseHost(entry: Entry) {
-    const host = hostOf(entry);
-    if (entry.host === undefined || host === undefined) return;
-    host.inFlight -= 1;
-    wakeOne(entry.host);
-    if (host.inFlight === 0 && host.waiting.length === 0) hosts.delete(entry.host);
-  }
-
   /** Who waits longest for this host goes back to the heap, where its old due time puts it in front. */
-  function wakeOne(hostName: string | undefined) {
-    const host = hostName === undefined ? undefined : hosts.get(hostName);
-    if (host === undefined || host.inFlight >= maxPerHost) return;
-    for (let next = host.waiting.shift(); next !== undefined; next = host.waiting.shift()) {
-      if (entries.get(next.id) !== next) continue;
+  function callNext(host: string | undefined) {
+    const nowMs = clock.monotonicMs();
+    for (let next = places.callFirst(host); next; next = places.callFirst(host)) {
+      next.heldUntilMs = nowMs;
       plan(next);
       // One that was moved to later while it waited leaves its place to the next.
-      if (next.dueMs <= clock.monotonicMs()) return;
+      if (next.dueMs <= nowMs) return;
     }
+  }
+
+  /** First at `firstMs`, then on the grid of the wall clock; the first run and the second half an interval apart. */
+  function setRhythm(entry: Entry, firstMs: number) {
+    const { id, intervalMs } = entry;
+    const wallOffsetMs = clock.wallMs() - clock.monotonicMs();
+    const afterMs = firstMs + wallOffsetMs + intervalMs / 2;
+    entry.rhythmMs = nextOnGrid(afterMs, intervalMs, phaseOf(id, intervalMs)) - wallOffsetMs;
+    entry.onceMs = firstMs;
+  }
+
+  /** After a sleep nothing is made up for: what is due, or was broken off, is spread as at a start. */
+  function wake({ sleptMs, unseenMs }: TimeGap) {
+    state = 'waking';
+    const nowMs = clock.monotonicMs();
+    if (sleptMs > 0) {
+      sleeps += 1;
+      const due: Entry[] = [];
+      for (const entry of entries.values()) {
+        if (entry.intervalMs === NEVER || entry.removed) continue;
+        if (entry.running || entry.dueMs <= nowMs + unseenMs) {
+          due.push(entry);
+          continue;
+        }
+        // On the grid of the wall clock, as before.
+        entry.rhythmMs -= unseenMs;
+        plan(entry);
+      }
+      due.sort((a, b) => a.dueMs - b.dueMs);
+      for (const [index, entry] of due.entries()) {
+        const { host } = entry;
+        places.leave(entry);
+        setRhythm(entry, nowMs + catchUpAfterMs(index, due.length, entry.intervalMs));
+        if (!entry.running) plan(entry);
+        callNext(host);
+      }
+    }
+    options.onWake?.(sleptMs);
+    state = 'started';
   }
 
   function setTimer() {
@@ -143,54 +195,72 @@ export function createSchedule(options: ScheduleOptions): Schedule {
     timer?.cancel();
     timer = undefined;
     if (dueMs === undefined || state !== 'started') return;
-    const delayMs = Math.ceil(dueMs - clock.monotonicMs());
-    const cancel = clock.after(Math.min(Math.max(delayMs, 1), LONGEST_SLEEP_MS), () => {
+    const nowMs = clock.monotonicMs();
+    const delayMs = Math.min(Math.max(Math.ceil(dueMs - nowMs), 1), LONGEST_TIMER_MS);
+    const atMs = nowMs + delayMs;
+    const cancel = clock.after(delayMs, () => {
       timer = undefined;
-      startDue();
+      startDue(atMs);
     });
-    timer = { dueMs, cancel };
+    timer = { dueMs, atMs, cancel };
+  }
+
+  function entryOf(id: string): Entry {
+    const known = entries.get(id);
+    if (known) return known;
+    const entry: Entry = {
+      id,
+      intervalMs: NEVER,
+      host: undefined,
+      rhythmMs: NEVER,
+      onceMs: NEVER,
+      heldUntilMs: Number.NEGATIVE_INFINITY,
+      dueMs: NEVER,
+      heapIndex: -1,
+      running: false,
+      removed: false,
+    };
+    entries.set(id, entry);
+    return entry;
   }
 
   return {
     every(id, { intervalMs, firstMs, host }) {
-      const wallOffsetMs = clock.wallMs() - clock.monotonicMs();
-      // The first look and the second are at least half an interval apart.
-      const afterMs = firstMs + wallOffsetMs + intervalMs / 2;
-      const rhythmMs = nextOnGrid(afterMs, intervalMs, phaseOf(id, intervalMs)) - wallOffsetMs;
-      const entry = newEntry(id, { intervalMs, host, rhythmMs, onceMs: firstMs });
-      entries.set(id, entry);
-      plan(entry);
+      const entry = entryOf(id);
+      const hostBefore = entry.host;
+      places.leave(entry);
+      Object.assign(entry, { intervalMs, host, removed: false });
+      setRhythm(entry, firstMs);
+      // While it runs it is in no heap; the end of the run plans it anew.
+      if (!entry.running) plan(entry);
+      // Moved away, it may leave free the place at its host that it was called for.
+      callNext(hostBefore);
       startDue();
     },
     at(id, dueMs) {
-      const entry =
-        entries.get(id) ??
-        newEntry(id, {
-          intervalMs: Number.POSITIVE_INFINITY,
-          host: undefined,
-          rhythmMs: Number.POSITIVE_INFINITY,
-          onceMs: dueMs,
-        });
-      entries.set(id, entry);
+      const entry = entryOf(id);
+      entry.removed = false;
       entry.onceMs = dueMs;
-      // While it runs it is in no heap; the end of the run plans it anew.
       if (entry.running) return;
-      const waits = entry.host !== undefined && hosts.get(entry.host)?.waiting.includes(entry);
-      if (!waits) plan(entry);
-      // Moved away, it may leave free the place at its host that it was woken for.
-      wakeOne(entry.host);
+      if (!places.isWaiting(entry)) plan(entry);
+      callNext(entry.host);
       startDue();
     },
     remove(id) {
       const entry = entries.get(id);
       if (entry === undefined) return;
+      places.leave(entry);
       heap.remove(entry);
-      entries.delete(id);
-      wakeOne(entry.host);
+      entry.removed = entry.running;
+      Object.assign(entry, { intervalMs: NEVER, rhythmMs: NEVER, onceMs: NEVER });
+      if (!entry.running) entries.delete(id);
+      callNext(entry.host);
       startDue();
     },
     start() {
       if (state === 'new') state = 'started';
+      // What went by before the start is no sleep.
+      senseSleep(undefined);
       startDue();
     },
     async stop() {
@@ -201,13 +271,9 @@ export function createSchedule(options: ScheduleOptions): Schedule {
     },
     inFlight: () => running.size,
     lagMs: () => lag.worst(),
+    lagP99Ms: () => lag.percentile(0.99),
     missed: () => missed,
+    sleeps: () => sleeps,
+    isOverloaded: () => overload.is(),
   };
-}
-
-function newEntry(
-  id: string,
-  times: Pick<Entry, 'intervalMs' | 'host' | 'rhythmMs' | 'onceMs'>,
-): Entry {
-  return { id, ...times, dueMs: Number.POSITIVE_INFINITY, heapIndex: -1, running: false };
 }

@@ -1,135 +1,209 @@
-import { setMaxListeners } from 'node:events';
 import type { Logger } from 'pino';
-import type { HeartbeatConfig } from '../contracts/monitoring.ts';
+import { ErrorCode } from '../contracts/error.ts';
+import { HttpError, notFound } from '../http/errors.ts';
 import type { Metrics } from '../http/metrics.ts';
-import type { Check, CheckedMonitor } from './check.ts';
+import { type Check, type CheckedMonitor, timeoutSeconds } from './check.ts';
 import type { Clock } from './clock.ts';
-import { deadlineMs, pinged, pingMissed } from './heartbeat.ts';
-import type { MonitorJournals } from './journals.ts';
+import type { Signal } from './heartbeat.ts';
+import type { History } from './history.ts';
+import { createLooks } from './looks.ts';
 import type { Monitors, WatchedMonitor } from './monitors.ts';
+import type { OwnNetwork } from './own-network.ts';
+import { createPings } from './pings.ts';
+import { catchUpAfterMs } from './rhythm.ts';
 import { createSchedule } from './schedule.ts';
-import { type CheckResult, next, secondLookAfterMs } from './state.ts';
+import { type CheckResult, cover, found, next, type Step, secondLookAfterMs } from './state.ts';
+import { createStoreReport } from './store-report.ts';
+import { politenessHost } from './target-host.ts';
 import { addWatchMetrics } from './watch-metrics.ts';
-
-/** After a start, every overdue monitor is looked at within this time, or within its interval if that is shorter. */
-const CATCH_UP_MS = 30_000;
+import { createWindows } from './windows.ts';
 
 const DAY_MS = 86_400_000;
 
-/** The running service: checks what is due, waits for pings, and keeps what it finds. */
+/** The running service: checks what is due, waits for signals, and keeps what it finds. */
 export interface Watch {
   /** Begins with the monitors there are: overdue ones first. */
   start(): void;
   /** A monitor was just made: it is checked at once. */
   begin(monitor: WatchedMonitor): void;
-  /** A ping came. Resolves once it is durable. */
-  ping(monitor: WatchedMonitor): Promise<void>;
+  /** Its settings or windows changed: they hold from now on, and it is looked at at once. */
+  edited(monitor: WatchedMonitor): void;
+  /** It is gone: nothing that is still found of it counts. */
+  removed(id: string): void;
+  /** Takes a monitor off, until it is resumed. Durable when resolved; when it rejects nothing has changed. */
+  pause(monitor: WatchedMonitor): Promise<void>;
+  /** Puts a paused monitor back and looks at once. Durable when resolved; when it rejects nothing has changed. */
+  resume(monitor: WatchedMonitor): Promise<void>;
+  /**
+   * Looks now, or waits for the look under way; resolves when what it found counts. Not for HEARTBEAT. Rejects with a
+   * sentence when the monitor is paused or removed, or when our own network is gone.
+   */
+  checkNow(monitor: WatchedMonitor): Promise<void>;
+  /** A job said something. Durable when resolved. */
+  signal(monitor: WatchedMonitor, signal: Signal): Promise<void>;
+  /** Nothing has been learned of it for so long that what is shown may be out of date; never while it is paused. */
+  isStale(monitor: WatchedMonitor): boolean;
   /** Breaks off the checks under way, which then count for nothing, and waits for what is being stored. */
   close(): Promise<void>;
 }
 
-/** Due by the heap → check with a deadline → pure next state → stored when it changed, result to the journal. */
+/** Due by the heap → check with a deadline → pure next state → stored when it changed, result to the history. */
 export function createWatch(options: {
   monitors: Monitors;
-  journals: MonitorJournals;
+  history: Pick<History, 'add' | 'prune'>;
+  ownNetwork: OwnNetwork;
   check: Check;
   clock: Clock;
   metrics: Metrics;
   log: Logger;
 }): Watch {
-  const { monitors, journals, check, clock, log } = options;
-  const closing = new AbortController();
-  // Every check under way listens, and Node warns of more than ten.
-  setMaxListeners(0, closing.signal);
+  const { monitors, history, ownNetwork, check, clock, log } = options;
   const stored = createStoreReport(log);
   const schedule = createSchedule({
     clock,
     run,
-    onError: (error, monitor) => log.error({ err: error, monitor }, 'a check could not be run'),
+    onError: (error, job) => log.error({ err: error, monitor: job }, 'a check could not be run'),
+    onWake: wake,
+    onLate: (lateMs) => log.warn(sentenceOfLate(lateMs)),
+    onTimely: () => log.info('checks start on time again'),
   });
-  const checks = addWatchMetrics(options.metrics, monitors, schedule);
+  const windows = createWindows({ monitors, schedule, clock });
+  const countCheck = (type: string, outcome: string) => checks.inc({ type, outcome });
+  const pings = createPings({
+    monitors,
+    history,
+    schedule,
+    clock,
+    stored,
+    onLate: () => countCheck('HEARTBEAT', 'late'),
+  });
+  const looks = createLooks({
+    monitors,
+    check,
+    ownNetwork,
+    count,
+    unknown: ({ check_type }) => countCheck(check_type, 'unknown'),
+    networkLost,
+  });
+  const checks = addWatchMetrics(options.metrics, { monitors, schedule, ownNetwork, isStale });
+  /** When something was last learned of a monitor, or it was put on, on the monotonic clock. */
+  const learnedMs = new Map<string, number>();
   let cancelPrune = () => {};
   let pruning = Promise.resolve();
 
-  async function run(id: string) {
-    const monitor = monitors.get(id);
-    if (monitor === undefined) return;
+  async function run(job: string) {
+    const ofWindows = windows.monitorOf(job);
+    const monitor = monitors.get(ofWindows ?? job);
+    if (monitor === undefined || monitor.state.status === 'PAUSED') return;
     const { definition } = monitor;
-    if (definition.check_type === 'HEARTBEAT') await miss(monitor, definition.config);
-    else await look(monitor, definition);
+    if (ofWindows !== undefined) await stored.report(windows.judge(monitor));
+    else if (definition.check_type === 'HEARTBEAT') await pings.due(monitor, definition.config);
+    else await looks.look(monitor, definition);
   }
 
-  async function look(monitor: WatchedMonitor, definition: CheckedMonitor) {
-    let result: CheckResult;
-    try {
-      result = await check(definition, closing.signal);
-    } catch (error) {
-      if (closing.signal.aborted) return;
-      throw error;
-    }
-    checks.inc({ type: definition.check_type, outcome: result.outcome });
-    const nowMs = clock.wallMs();
+  async function count(monitor: WatchedMonitor, definition: CheckedMonitor, result: CheckResult) {
+    countCheck(definition.check_type, result.outcome);
+    const { id } = monitor;
     const { config } = definition;
+    const nowMs = clock.wallMs();
+    learnedMs.set(id, clock.monotonicMs());
+    // A window that begins now is over what is found now, also when its turn in the schedule is still to come.
+    const covered = windows.judge(monitor);
     const confirmation = { toDown: config.confirm_down, toUp: config.confirm_up };
     const step = next(monitor.state, result, confirmation, nowMs);
-    if (step.lookAgain) {
-      schedule.at(monitor.id, clock.monotonicMs() + secondLookAfterMs(config));
-    }
+    if (step.lookAgain) schedule.at(id, clock.monotonicMs() + secondLookAfterMs(config));
     // Waited for, so that a store that hangs holds up checks and does not fill the memory with results.
     await stored.report(
-      monitors.settle(monitor.id, step),
-      journals.addResult(monitor.id, nowMs, result),
+      covered,
+      monitors.settle(id, step),
+      history.add(id, nowMs, result, {
+        found: found(step.state).status,
+        everyMs: config.interval_seconds * 1000,
+        covered: step.state.beneath !== undefined,
+      }),
     );
   }
 
-  async function miss(monitor: WatchedMonitor, config: HeartbeatConfig) {
-    checks.inc({ type: 'HEARTBEAT', outcome: 'late' });
-    await stored.report(
-      monitors.settle(monitor.id, pingMissed(monitor.state, config, clock.wallMs())),
-    );
-  }
-
-  function watchForPing(monitor: WatchedMonitor, config: HeartbeatConfig, sinceMs: number) {
-    const dueMs = deadlineMs(monitor.state, config, sinceMs);
-    if (dueMs === undefined) return;
-    schedule.at(monitor.id, clock.monotonicMs() + dueMs - clock.wallMs());
-  }
-
-  function every(monitor: WatchedMonitor, definition: CheckedMonitor, firstMs: number) {
+  /** Puts a monitor on: its first look, or the end of the wait for a signal. */
+  function follow(monitor: WatchedMonitor, firstMs = clock.monotonicMs()) {
+    const { id, definition } = monitor;
+    if (definition.check_type === 'HEARTBEAT') return pings.await(monitor, definition.config);
+    learnedMs.set(id, clock.monotonicMs());
     const intervalMs = definition.config.interval_seconds * 1000;
-    schedule.every(monitor.id, { intervalMs, firstMs, host: hostOf(definition) });
+    schedule.every(id, { intervalMs, firstMs, host: politenessHost(definition) });
+  }
+
+  function takeOff(id: string, inVain: Error) {
+    looks.breakOff(id, inVain);
+    schedule.remove(id);
+    windows.forget(id);
+  }
+
+  /** Takes over what a person set; back to what was before when it cannot be stored. */
+  async function set(monitor: WatchedMonitor, step: Step, back: () => Step) {
+    try {
+      await monitors.settle(monitor.id, step, { always: true });
+    } catch (error) {
+      // Memory is right again; the store learns of it with the next write.
+      if (step.change) await stored.report(monitors.settle(monitor.id, back()));
+      throw error;
+    }
   }
 
   function startAll() {
     const nowMs = clock.wallMs();
-    const monotonicMs = clock.monotonicMs();
-    const overdue: Array<{ monitor: WatchedMonitor; definition: CheckedMonitor; dueMs: number }> =
-      [];
+    const overdue: Array<{ monitor: WatchedMonitor; intervalMs: number; dueMs: number }> = [];
     for (const monitor of monitors.all()) {
       const { definition, state } = monitor;
+      if (state.status === 'PAUSED') continue;
+      void stored.report(windows.judge(monitor));
       if (definition.check_type === 'HEARTBEAT') {
-        watchForPing(monitor, definition.config, nowMs);
+        follow(monitor);
         continue;
       }
       const intervalMs = definition.config.interval_seconds * 1000;
       const dueMs = (state.lastCheckedMs ?? Number.NEGATIVE_INFINITY) + intervalMs;
       // A time in the future beyond the interval is a wall clock that was set back.
-      if (dueMs > nowMs && dueMs <= nowMs + intervalMs) {
-        every(monitor, definition, monotonicMs + dueMs - nowMs);
-      } else {
-        overdue.push({ monitor, definition, dueMs });
-      }
+      const isOverdue = dueMs <= nowMs || dueMs > nowMs + intervalMs;
+      if (isOverdue) overdue.push({ monitor, intervalMs, dueMs });
+      else follow(monitor, clock.monotonicMs() + dueMs - nowMs);
     }
     overdue.sort((a, b) => (a.dueMs < b.dueMs ? -1 : a.dueMs > b.dueMs ? 1 : 0));
-    for (const [index, { monitor, definition }] of overdue.entries()) {
-      const spreadMs = Math.min(definition.config.interval_seconds * 1000, CATCH_UP_MS);
-      every(monitor, definition, monotonicMs + (index / overdue.length) * spreadMs);
+    for (const [index, { monitor, intervalMs }] of overdue.entries()) {
+      const afterMs = catchUpAfterMs(index, overdue.length, intervalMs);
+      follow(monitor, clock.monotonicMs() + afterMs);
+    }
+  }
+
+  /** The schedule has spread the looks; what was under way says nothing, and signals were lost. */
+  function wake(sleptMs: number) {
+    if (sleptMs > 0) {
+      log.warn(`the machine slept for ${Math.round(sleptMs / 1000)} s, or its clock was set`);
+      looks.breakOffAll();
+    }
+    for (const monitor of monitors.all()) {
+      const { definition, state } = monitor;
+      if (state.status === 'PAUSED') continue;
+      void stored.report(windows.judge(monitor));
+      if (definition.check_type === 'HEARTBEAT') pings.await(monitor, definition.config);
     }
   }
 
   function pruneDaily() {
-    pruning = stored.report(journals.prune(clock.wallMs()));
+    const nowMs = clock.wallMs();
+    pruning = stored.report(history.prune(nowMs), monitors.prune(nowMs));
     cancelPrune = clock.after(DAY_MS, pruneDaily);
+  }
+
+  function isStale(monitor: WatchedMonitor): boolean {
+    const { id, definition, state } = monitor;
+    if (state.status === 'PAUSED') return false;
+    if (definition.check_type === 'HEARTBEAT') return pings.isStale(monitor, definition.config);
+    const sinceMs = learnedMs.get(id);
+    if (sinceMs === undefined) return false;
+    const { config } = definition;
+    const limitMs = (2 * config.interval_seconds + timeoutSeconds(config)) * 1000;
+    return clock.monotonicMs() - sinceMs > limitMs;
   }
 
   return {
@@ -138,45 +212,91 @@ export function createWatch(options: {
       schedule.start();
       pruneDaily();
     },
-    begin(monitor) {
-      const { definition } = monitor;
-      if (definition.check_type === 'HEARTBEAT') return;
-      every(monitor, definition, clock.monotonicMs());
+    begin: (monitor) => follow(monitor),
+    edited(monitor) {
+      if (monitor.state.status === 'PAUSED') return;
+      looks.breakOff(monitor.id);
+      windows.forget(monitor.id);
+      void stored.report(windows.judge(monitor));
+      follow(monitor);
     },
-    async ping(monitor) {
-      const { definition } = monitor;
-      if (definition.check_type !== 'HEARTBEAT') return;
-      const nowMs = clock.wallMs();
-      const saved = monitors.settle(monitor.id, pinged(monitor.state, nowMs), { always: true });
-      watchForPing(monitor, definition.config, nowMs);
+    removed(id) {
+      takeOff(id, notFound('The monitor was removed meanwhile.'));
+      learnedMs.delete(id);
+      pings.forget(id);
+    },
+    async pause(monitor) {
+      const { id } = monitor;
+      const before = monitor.state;
+      takeOff(id, isPaused());
+      await set(monitor, cover(before, 'PAUSED', clock.wallMs()), () => {
+        follow(monitor);
+        return windows.afterPause(monitor);
+      });
+    },
+    async resume(monitor) {
+      if (monitor.state.status !== 'PAUSED') {
+        await monitors.settle(monitor.id, unchanged(monitor), { always: true });
+        return;
+      }
+      const saved = set(monitor, windows.afterPause(monitor), () => {
+        takeOff(monitor.id, isPaused());
+        return cover(monitor.state, 'PAUSED', clock.wallMs());
+      });
+      void stored.report(windows.judge(monitor));
+      follow(monitor);
       await saved;
     },
+    async checkNow({ id, state, definition }) {
+      if (definition.check_type === 'HEARTBEAT') {
+        throw new TypeError('A heartbeat is not looked at.');
+      }
+      if (state.status === 'PAUSED') throw isPaused();
+      const counted = looks.nextOf(id);
+      if (!looks.isUnderWay(id)) schedule.at(id, clock.monotonicMs());
+      await counted;
+    },
+    async signal(monitor, signal) {
+      const { definition } = monitor;
+      if (definition.check_type !== 'HEARTBEAT') {
+        throw new TypeError('Only a heartbeat takes signals.');
+      }
+      void stored.report(windows.judge(monitor));
+      await pings.signal(monitor, definition.config, signal);
+    },
+    isStale,
     async close() {
       cancelPrune();
-      closing.abort();
+      looks.breakOffAll(
+        new HttpError(503, ErrorCode.unavailable, 'Askwatch is being stopped. Try again later.'),
+      );
       await schedule.stop();
       await pruning;
     },
   };
 }
 
-/** Monitors that share a host are not checked all at once. */
-function hostOf(definition: CheckedMonitor): string {
-  if (definition.check_type === 'DNS') return `dns:${definition.target.toLowerCase()}`;
-  return new URL(definition.target).hostname;
-}
+const unchanged = ({ state }: WatchedMonitor): Step => ({
+  state,
+  change: undefined,
+  lookAgain: false,
+});
 
-/** Tells the log when storing begins to fail and when it works again, not at each of thousands of checks. */
-function createStoreReport(log: Logger) {
-  let failing = false;
-  return {
-    async report(...writes: Array<Promise<unknown>>): Promise<void> {
-      const failed = (await Promise.allSettled(writes)).find(({ status }) => status === 'rejected');
-      if (failed?.status === 'rejected' && !failing) {
-        log.error({ err: failed.reason }, 'results of checks cannot be stored; checks go on');
-      }
-      if (!failed && failing) log.info('results of checks are stored again');
-      failing = failed !== undefined;
-    },
-  };
+const isPaused = () =>
+  new HttpError(
+    409,
+    ErrorCode.conflict,
+    'The monitor is paused, and nobody looks at it. Resume it, then look.',
+  );
+
+const networkLost = () =>
+  new HttpError(
+    503,
+    ErrorCode.unavailable,
+    'The network of Askwatch itself is gone, so nothing was learned of the target. Look again when it is back.',
+  );
+
+function sentenceOfLate(lateMs: number): string {
+  const seconds = Math.round(lateMs / 1000);
+  return `checks start ${seconds} s late: too many monitors for this machine, or their intervals are too short`;
 }

@@ -6,6 +6,10 @@ export interface FakeClock extends Clock {
   advance(ms: number): Promise<void>;
   /** Time passes without timers, as while a machine sleeps; they come late, together. */
   sleep(ms: number): Promise<void>;
+  /** Time passes on the wall only, as while a machine is suspended or when its clock is set. */
+  jump(ms: number): void;
+  /** Time passes without timers, as while the event loop is busy; they come late, together. */
+  work(ms: number): Promise<void>;
 }
 
 /** Lets promises under way go on, and all that hangs on them. */
@@ -18,6 +22,8 @@ export function createFakeClock(
   latenessMs: () => number = () => 0,
 ): FakeClock {
   let elapsedMs = 0;
+  let jumpedMs = 0;
+  let workedMs = 0;
   let sequence = 0;
   const timers: Array<{ atMs: number; sequence: number; call: () => void }> = [];
 
@@ -35,8 +41,9 @@ export function createFakeClock(
   }
 
   return {
-    wallMs: () => startWallMs + elapsedMs,
+    wallMs: () => startWallMs + jumpedMs + elapsedMs,
     monotonicMs: () => 777.5 + elapsedMs,
+    workedMs: () => 33.25 + workedMs,
     after(delayMs, call) {
       const timer = { atMs: elapsedMs + delayMs + latenessMs(), sequence: sequence++, call };
       timers.push(timer);
@@ -50,6 +57,14 @@ export function createFakeClock(
       await runUntil(elapsedMs + ms);
     },
     async sleep(ms) {
+      elapsedMs += ms;
+      await runUntil(elapsedMs);
+    },
+    jump(ms) {
+      jumpedMs += ms;
+    },
+    async work(ms) {
+      workedMs += ms;
       elapsedMs += ms;
       await runUntil(elapsedMs);
     },

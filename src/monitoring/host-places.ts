@@ -1,0 +1,63 @@
+/** The places that jobs of one host have at a time; who finds none waits in line. */
+export interface HostPlaces<T extends { readonly host: string | undefined }> {
+  /** Takes a place, or stands in line: false. A job without a host needs no place. */
+  take(job: T): boolean;
+  /** Gives a place back. `host` is where it was taken, for a job may have moved meanwhile. */
+  free(host: string | undefined): void;
+  /** Leaves the line, if it stands in one. */
+  leave(job: T): void;
+  /** Takes the first out of the line when there is a place for it. */
+  callFirst(host: string | undefined): T | undefined;
+  isWaiting(job: T): boolean;
+}
+
+/** Politeness: `atOnce` places for each host. */
+export function createHostPlaces<T extends { readonly host: string | undefined }>(
+  atOnce: number,
+): HostPlaces<T> {
+  const hosts = new Map<string, { taken: number; line: T[] }>();
+  /** Where those who wait stand in line. */
+  const waiting = new Map<T, string>();
+
+  function tidy(name: string) {
+    const host = hosts.get(name);
+    if (host && host.taken === 0 && host.line.length === 0) hosts.delete(name);
+  }
+
+  return {
+    take(job) {
+      if (job.host === undefined) return true;
+      const host = hosts.get(job.host) ?? { taken: 0, line: [] };
+      hosts.set(job.host, host);
+      if (host.taken < atOnce) {
+        host.taken += 1;
+        return true;
+      }
+      host.line.push(job);
+      waiting.set(job, job.host);
+      return false;
+    },
+    free(name) {
+      const host = name === undefined ? undefined : hosts.get(name);
+      if (host === undefined || name === undefined) return;
+      host.taken -= 1;
+      tidy(name);
+    },
+    leave(job) {
+      const name = waiting.get(job);
+      if (name === undefined) return;
+      waiting.delete(job);
+      const line = hosts.get(name)?.line;
+      line?.splice(line.indexOf(job), 1);
+      tidy(name);
+    },
+    callFirst(name) {
+      const host = name === undefined ? undefined : hosts.get(name);
+      if (host === undefined || host.taken >= atOnce) return undefined;
+      const first = host.line.shift();
+      if (first) waiting.delete(first);
+      return first;
+    },
+    isWaiting: (job) => waiting.has(job),
+  };
+}

@@ -1,12 +1,14 @@
 import { domainToASCII } from 'node:url';
 import { ErrorCode } from '../contracts/error.ts';
-import type { MonitorCreate } from '../contracts/monitoring.ts';
+import type { DnsConfig, HeartbeatConfig, MonitorCreate } from '../contracts/monitoring.ts';
 import { HttpError } from '../http/errors.ts';
 import { timeoutSeconds } from './check.ts';
-import { parseResolver } from './check-dns.ts';
 import { unlessAborted } from './connect.ts';
+import { parseResolver } from './dns-question.ts';
 import { parseExpectedStatus } from './expected-status.ts';
+import { checkHeartbeatConfig } from './heartbeat.ts';
 import type { NameLookup } from './name-lookup.ts';
+import { headerProblem } from './request-headers.ts';
 import { literalAddress, type TargetGuard } from './target-guard.ts';
 
 /** How long a create waits for the name of its target; a name that takes longer is accepted and checked later. */
@@ -44,8 +46,10 @@ export function createAdmission(tools: { guard: TargetGuard; lookup: NameLookup 
       case 'DNS':
         checkTimeout(monitor.config);
         checkHostName(monitor.target, monitor.config.record_type);
+        checkAnswer(monitor.config);
         return admitResolver(monitor.config.resolver, guard);
       case 'HEARTBEAT':
+        checkJobTimes(monitor.config);
         return checkJobWord(monitor.target);
     }
   };
@@ -83,14 +87,35 @@ function checkWebConfig({
   if (check_type === 'KEYWORD' && config.method === 'HEAD') {
     throw invalid('config.method', 'an answer to HEAD has no text to look in; take GET');
   }
+  if (config.body !== undefined && (config.method === 'GET' || config.method === 'HEAD')) {
+    throw invalid('config.body', `a ${config.method} carries none; take POST or leave it out`);
+  }
+  for (const [name, value] of Object.entries(config.headers)) {
+    const problem = headerProblem(name, value, config.headers);
+    if (problem !== undefined) throw invalid(`config.headers.${name}`, problem);
+  }
+}
+
+function checkAnswer({ rcode, expected, match }: DnsConfig): void {
+  if (rcode !== 'NOERROR' && expected.length > 0) {
+    throw invalid('config.expected', `an answer of ${rcode} holds no values; leave it out`);
+  }
+  if (match === 'exact' && expected.length === 0) {
+    throw invalid('config.expected', 'write the values that are to be there, or leave out match');
+  }
 }
 
 function checkTimeout(config: Exclude<MonitorCreate, { check_type: 'HEARTBEAT' }>['config']): void {
-  if (timeoutSeconds(config) < config.interval_seconds) return;
-  throw invalid(
-    'config.timeout_seconds',
-    `it must be less than interval_seconds, which is ${config.interval_seconds}`,
-  );
+  const seconds = timeoutSeconds(config);
+  if (seconds >= config.interval_seconds) {
+    throw invalid(
+      'config.timeout_seconds',
+      `it must be less than interval_seconds, which is ${config.interval_seconds}`,
+    );
+  }
+  if (config.degraded_after_ms !== undefined && config.degraded_after_ms >= seconds * 1000) {
+    throw invalid('config.degraded_after_ms', `it must be less than the timeout, ${seconds} s`);
+  }
 }
 
 function checkHostName(target: string, recordType: string): void {
@@ -118,6 +143,11 @@ function admitResolver(resolver: string | undefined, guard: TargetGuard): void {
     );
   }
   if (!guard.allows(parsed.address)) throw targetNotAllowed('config.resolver');
+}
+
+function checkJobTimes(config: HeartbeatConfig): void {
+  const wrong = checkHeartbeatConfig(config);
+  if (wrong) throw invalid(wrong.param, wrong.message);
 }
 
 function checkJobWord(target: string): void {

@@ -4,45 +4,48 @@ import type { Connect } from './connect.ts';
 import { parseExpectedStatus, statusInWords } from './expected-status.ts';
 import { CheckFailure } from './failure.ts';
 import { visit } from './http-visit.ts';
+import type { Look } from './look.ts';
 import { drain } from './page-text.ts';
 
 /** What web checks need besides their monitor. */
 export interface WebCheckTools {
   connect: Connect;
-  /** Fixed, so that owners of targets can tell who asks. */
+  /** Fixed, so that owners of targets can tell who asks; settings may give another. */
   userAgent: string;
 }
 
 /** Passes when the page answers whole and with an expected status; else throws a `CheckFailure`. */
 export async function checkHttp(
   tools: WebCheckTools,
-  { target, config }: { target: string; config: HttpConfig },
-  signal: AbortSignal,
+  monitor: { target: string; config: HttpConfig },
+  look: Look,
 ): Promise<void> {
-  await visitPage(tools, { target, config }, signal, drain);
+  await visitPage(tools, monitor, look, drain);
 }
 
 /** Asks for the page as its settings say and reads the answer if its status is an expected one. */
-export async function visitPage<T>(
+export function visitPage<T>(
   { connect, userAgent }: WebCheckTools,
   { target, config }: { target: string; config: HttpConfig },
-  signal: AbortSignal,
+  look: Look,
   read: (answer: IncomingMessage) => Promise<T>,
 ): Promise<T> {
   const isWanted = parseExpectedStatus(config.expected_status);
-  const headers = {
-    'user-agent': userAgent,
-    accept: '*/*',
-    'accept-encoding': 'gzip, deflate, br',
+  const request = {
+    url: new URL(target),
+    method: config.method,
+    headers: { 'user-agent': userAgent, accept: '*/*', 'accept-encoding': 'gzip, deflate, br' },
+    ownHeaders: config.headers,
+    body: config.body,
+    isWanted,
+    maxRedirects: config.follow_redirects ? config.max_redirects : undefined,
+    ignoreTls: config.ignore_tls,
   };
-  const request = { url: new URL(target), method: config.method, headers, isWanted };
-  return await visit(connect, request, signal, async (answer, status) => {
-    if (!isWanted(status)) {
-      throw new CheckFailure(
-        'status',
-        `answered ${statusInWords(status)}, expected ${config.expected_status}`,
-      );
-    }
-    return await read(answer);
+  return visit(connect, request, look, (answer, status) => {
+    if (isWanted(status)) return read(answer);
+    throw new CheckFailure(
+      'status',
+      `answered ${statusInWords(status)}, expected ${config.expected_status}`,
+    );
   });
 }

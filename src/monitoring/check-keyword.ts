@@ -1,15 +1,17 @@
 import type { KeywordConfig } from '../contracts/monitoring.ts';
 import { visitPage, type WebCheckTools } from './check-http.ts';
 import { CheckFailure, inKilobytes } from './failure.ts';
+import type { Look } from './look.ts';
 import { type PageText, readPageText } from './page-text.ts';
 
 /** Passes when the page answers with an expected status and its text holds the keyword, or does not if inverted. */
 export async function checkKeyword(
   tools: WebCheckTools,
-  { target, config }: { target: string; config: KeywordConfig },
-  signal: AbortSignal,
+  monitor: { target: string; config: KeywordConfig },
+  look: Look,
 ): Promise<void> {
-  const page = await visitPage(tools, { target, config }, signal, readPageText);
+  const { config } = monitor;
+  const page = await visitPage(tools, monitor, look, readPageText);
   if (holds(page.text, config) === config.inverted) throw keywordFailure(page, config);
 }
 
@@ -19,10 +21,11 @@ function holds(text: string, { target_keyword: keyword, case_sensitive }: Keywor
   return text.toLowerCase().includes(keyword.toLowerCase());
 }
 
-function keywordFailure({ bytes, cut }: PageText, { inverted }: KeywordConfig): CheckFailure {
+function keywordFailure({ bytes, cut, kind }: PageText, { inverted }: KeywordConfig): CheckFailure {
   if (inverted) return new CheckFailure('keyword', 'the keyword is there and should not be');
+  if (bytes === 0) return new CheckFailure('keyword', 'keyword not found: the answer is empty');
   const where = cut
-    ? `the first ${inKilobytes(bytes)} of text; the rest is not read`
-    : `${inKilobytes(bytes)} of text`;
+    ? `the first ${inKilobytes(bytes)} of ${kind}; the rest is not read`
+    : `${inKilobytes(bytes)} of ${kind}`;
   return new CheckFailure('keyword', `keyword not found in ${where}`);
 }

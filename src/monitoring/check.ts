@@ -1,10 +1,12 @@
 import type { MonitorCreate } from '../contracts/monitoring.ts';
+import { expiryWarning } from './certificate.ts';
 import { type CheckDns, createCheckDns } from './check-dns.ts';
-import { checkHttp } from './check-http.ts';
+import { checkHttp, type WebCheckTools } from './check-http.ts';
 import { checkKeyword } from './check-keyword.ts';
 import type { Connect } from './connect.ts';
 import { CheckFailure } from './failure.ts';
-import type { CheckResult } from './state.ts';
+import { createLook, type Look, outOfTime } from './look.ts';
+import type { Blemish, CheckResult } from './state.ts';
 import type { TargetGuard } from './target-guard.ts';
 
 /** A monitor that is checked by us; the others are pinged by their jobs. */
@@ -30,24 +32,24 @@ export function createCheck(tools: {
   const checkDns = createCheckDns(tools.guard);
   return async (monitor, closing) => {
     closing.throwIfAborted();
-    const seconds = timeoutSeconds(monitor.config);
     const deadline = new AbortController();
     const abort = () => deadline.abort(closing.reason);
-    const timer = setTimeout(
-      () => deadline.abort(new CheckFailure('timeout', `no answer within ${seconds} s`)),
-      seconds * 1000,
-    );
+    const look = createLook(deadline.signal, timeoutSeconds(monitor.config) * 1000);
+    const timer = setTimeout(() => deadline.abort(outOfTime(look)), look.timeoutMs);
     closing.addEventListener('abort', abort, { once: true });
     const startMs = performance.now();
     const elapsedMs = () => Math.round((performance.now() - startMs) * 10) / 10;
     try {
-      await runCheck(tools, checkDns, monitor, seconds * 1000, deadline.signal);
-      return { ok: true, outcome: 'ok', responseTimeMs: elapsedMs() };
+      await runCheck(tools, checkDns, monitor, look);
+      const responseTimeMs = elapsedMs();
+      const blemish = blemishOf(monitor, look, responseTimeMs);
+      return { ok: true, outcome: 'ok', ...blemish, responseTimeMs, ...certificateOf(look) };
     } catch (error) {
       closing.throwIfAborted();
       if (!(error instanceof CheckFailure)) throw error;
       const { outcome, message } = error;
-      return { ok: false, outcome, reason: message, responseTimeMs: elapsedMs() };
+      const failure = { ok: false, outcome, reason: message, responseTimeMs: elapsedMs() };
+      return { ...failure, ...certificateOf(look) };
     } finally {
       clearTimeout(timer);
       closing.removeEventListener('abort', abort);
@@ -55,19 +57,42 @@ export function createCheck(tools: {
   };
 }
 
-async function runCheck(
-  tools: { connect: Connect; userAgent: string },
+function runCheck(
+  tools: WebCheckTools,
   checkDns: CheckDns,
   monitor: CheckedMonitor,
-  timeoutMs: number,
-  signal: AbortSignal,
+  look: Look,
 ): Promise<void> {
   switch (monitor.check_type) {
     case 'HTTP':
-      return await checkHttp(tools, monitor, signal);
+      return checkHttp(tools, monitor, look);
     case 'KEYWORD':
-      return await checkKeyword(tools, monitor, signal);
+      return checkKeyword(tools, monitor, look);
     case 'DNS':
-      return await checkDns(monitor, timeoutMs, signal);
+      return checkDns(monitor, look);
   }
 }
+
+/** What is not as it should be about a check that passed. Expiring goes before slow: it has a date, and slow comes and goes. */
+function blemishOf(
+  { check_type, config }: CheckedMonitor,
+  { certificateEndsMs }: Look,
+  responseTimeMs: number,
+): { outcome: Blemish; reason: string } | undefined {
+  // Who takes any certificate also takes one that ends.
+  if (check_type !== 'DNS' && !config.ignore_tls && certificateEndsMs !== undefined) {
+    const reason = expiryWarning(certificateEndsMs, config.tls_expiry_days, Date.now());
+    if (reason !== undefined) return { outcome: 'expiring', reason };
+  }
+  const { degraded_after_ms: limitMs } = config;
+  if (limitMs === undefined || responseTimeMs <= limitMs) return undefined;
+  const took = inMilliseconds(Math.ceil(responseTimeMs));
+  const reason = `it answered after ${took}, more than ${inMilliseconds(limitMs)}`;
+  return { outcome: 'slow', reason };
+}
+
+const certificateOf = ({ certificateEndsMs }: Look) =>
+  certificateEndsMs === undefined ? undefined : { certificateEndsMs };
+
+/** Such as `2,340 ms`. */
+const inMilliseconds = (ms: number) => `${ms.toLocaleString('en-GB')} ms`;

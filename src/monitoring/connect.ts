@@ -1,14 +1,27 @@
 import net from 'node:net';
 import tls from 'node:tls';
-import { CheckFailure, errorCode, notAllowed } from './failure.ts';
+import { certificateFailure, noteCertificate } from './certificate.ts';
+import { connectionFailure } from './connection-failure.ts';
+import { notAllowed } from './failure.ts';
+import { type Look, peerInWords } from './look.ts';
 import type { NameLookup } from './name-lookup.ts';
 import { literalAddress, type TargetGuard } from './target-guard.ts';
 
 /** With several addresses, how long one may take before the next is tried (RFC 8305 has 250 ms; far hosts need more). */
 const ADDRESS_ATTEMPT_MS = 1_000;
 
-/** Opens a new connection to the host of a URL; throws a `CheckFailure`, or the signal's reason when it aborts. */
-export type Connect = (url: URL, signal: AbortSignal) => Promise<net.Socket>;
+/**
+ * Opens a new connection to the host of a URL, and closes it when the look's signal aborts.
+ * Throws a `CheckFailure`, or the signal's reason when it aborts.
+ */
+export type Connect = (
+  url: URL,
+  look: Look,
+  options: {
+    /** Take any certificate. */
+    ignoreTls: boolean;
+  },
+) => Promise<net.Socket>;
 
 /**
  * Connections that go only where the guard allows. A literal is checked here, because sockets look up names only; a
@@ -23,51 +36,46 @@ export function createConnect(options: {
 }): Connect {
   const { guard, lookup } = options;
   // Shared: reading the root certificates anew costs more than a handshake.
-  const secureContext = tls.createSecureContext(options.ca ? { ca: options.ca } : {});
+  const verifying = tls.createSecureContext(options.ca ? { ca: options.ca } : {});
+  const trusting = tls.createSecureContext({ ca: [] });
 
-  async function addressesOf(hostname: string, signal: AbortSignal): Promise<string[]> {
+  async function addressesOf(hostname: string, look: Look): Promise<string[]> {
     const literal = literalAddress(hostname);
-    const addresses = literal ? [literal] : await unlessAborted(lookup(hostname), signal);
+    const addresses = literal ? [literal] : await unlessAborted(lookup(hostname), look.signal);
     const allowed = addresses.filter((address) => guard.allows(address));
     if (allowed.length === 0) {
-      throw notAllowed(literal ? 'the address' : 'the address behind the name');
+      const name = literal ? 'the address' : 'the address behind the name';
+      throw notAllowed(look.redirected ? `${name} it redirects to` : name);
     }
     return allowed;
   }
 
-  return async (url, signal) => {
+  return async (url, look, { ignoreTls }) => {
     const secure = url.protocol === 'https:';
-    const addresses = await addressesOf(url.hostname, signal);
-    signal.throwIfAborted();
-    const startMs = performance.now();
-    const target: net.TcpNetConnectOpts = {
-      port: Number(url.port) || (secure ? 443 : 80),
-      ...addressOptions(addresses),
-      noDelay: true,
-    };
-    if (!secure) {
-      const socket = net.connect(target);
-      await opened(socket, 'connect', signal, startMs);
-      return socket;
+    look.step = 'name';
+    const addresses = await addressesOf(url.hostname, look);
+    look.signal.throwIfAborted();
+    const port = Number(url.port) || (secure ? 443 : 80);
+    look.peer = peerInWords(addresses, port);
+    look.step = 'connection';
+    const target = { port, ...addressOptions(addresses), noDelay: true };
+    const socket = secure
+      ? tls.connect({
+          ...target,
+          ...tlsOptions(url.hostname),
+          secureContext: ignoreTls ? trusting : verifying,
+        })
+      : net.connect(target);
+    await opened(socket, look);
+    if (addresses.length > 1 && socket.remoteAddress !== undefined) {
+      look.peer = peerInWords([socket.remoteAddress], port);
     }
-    const literal = literalAddress(url.hostname);
-    const socket = tls.connect({
-      ...target,
-      secureContext,
-      ...(literal ? {} : { servername: url.hostname }),
-      ALPNProtocols: ['http/1.1'],
-      // Judged below, where the certificate can still be read; nothing is sent before.
-      rejectUnauthorized: false,
-      checkServerIdentity: (_host, certificate) =>
-        tls.checkServerIdentity(literal ?? url.hostname, certificate),
-    });
-    await opened(socket, 'secureConnect', signal, startMs);
-    if (!socket.authorized) {
-      const failure = certificateFailure(socket);
-      socket.destroy();
-      throw failure;
-    }
-    return socket;
+    if (!(socket instanceof tls.TLSSocket)) return socket;
+    noteCertificate(socket, look);
+    if (ignoreTls || socket.authorized) return socket;
+    const failure = certificateFailure(socket);
+    socket.destroy();
+    throw failure;
   };
 }
 
@@ -99,72 +107,40 @@ function addressOptions(
   };
 }
 
-async function opened(
-  socket: net.Socket,
-  event: 'connect' | 'secureConnect',
-  signal: AbortSignal,
-  startMs: number,
-): Promise<void> {
+function tlsOptions(hostname: string): tls.ConnectionOptions {
+  const literal = literalAddress(hostname);
+  // RFC 6066 §3: the name of a server is sent without the last dot, and an address is not sent.
+  const name = literal ?? hostname.replace(/\.$/, '');
+  return {
+    ...(literal ? {} : { servername: name }),
+    ALPNProtocols: ['http/1.1'],
+    // Judged afterwards, where the certificate can still be read; nothing is sent before.
+    rejectUnauthorized: false,
+    checkServerIdentity: (_host, certificate) => tls.checkServerIdentity(name, certificate),
+  };
+}
+
+async function opened(socket: net.Socket, look: Look): Promise<void> {
+  const startMs = performance.now();
+  // Ends every wait on this connection; the signal lives no longer than its check, so nobody has to unsubscribe.
+  look.signal.addEventListener('abort', () => socket.destroy(), { once: true });
   try {
-    await unlessAborted(
-      new Promise<void>((resolve, reject) => {
-        socket.once(event, resolve);
-        socket.once('error', reject);
-        socket.once('close', () => reject(Object.assign(new Error(), { code: 'ECONNRESET' })));
-      }),
-      signal,
-    );
-    // Errors from here on belong to whoever uses the socket; one more listener keeps a late one from being fatal.
-    socket.on('error', () => {});
+    await new Promise<void>((resolve, reject) => {
+      if (socket instanceof tls.TLSSocket) {
+        socket.once('connect', () => {
+          look.step = 'handshake';
+        });
+        socket.once('secureConnect', resolve);
+      } else {
+        socket.once('connect', resolve);
+      }
+      // Stays, or an error that comes later would be fatal; those belong to whoever uses the socket.
+      socket.on('error', reject);
+      socket.once('close', () => reject(Object.assign(new Error(), { code: 'ECONNRESET' })));
+    });
   } catch (error) {
-    socket.on('error', () => {});
     socket.destroy();
-    signal.throwIfAborted();
-    throw connectionFailure(error, Math.round(performance.now() - startMs));
-  }
-}
-
-function connectionFailure(error: unknown, afterMs: number): CheckFailure {
-  const code = errorCode(error);
-  const say = (reason: string) => new CheckFailure('connection', reason, { cause: error });
-  switch (code) {
-    case 'ECONNREFUSED':
-      return say(`connection refused after ${afterMs} ms`);
-    case 'ECONNRESET':
-      return say(`the connection was closed by the other side after ${afterMs} ms`);
-    case 'ETIMEDOUT':
-      return say(`no connection after ${afterMs} ms`);
-    case 'EHOSTUNREACH':
-    case 'ENETUNREACH':
-    case 'EADDRNOTAVAIL':
-      return say('there is no route to the host');
-    default:
-  }
-  if (code?.startsWith('ERR_SSL') || code === 'EPROTO') {
-    return new CheckFailure('tls', `the TLS handshake failed (${code})`, { cause: error });
-  }
-  return say(`the connection failed (${code ?? 'unknown error'})`);
-}
-
-function certificateFailure(socket: tls.TLSSocket): CheckFailure {
-  const say = (reason: string) => new CheckFailure('tls', reason);
-  // Typed as an Error, it is the code of the failed check. Source: node:tls, `authorizationError`.
-  const code = String(socket.authorizationError);
-  const certificate = socket.getPeerCertificate();
-  const day = (date: string) => new Date(date).toISOString().slice(0, 10);
-  // Said first whatever else is wrong: it is what the owner has to act on.
-  if (Date.parse(certificate.valid_to) < Date.now()) {
-    return say(`the certificate expired on ${day(certificate.valid_to)}`);
-  }
-  switch (code) {
-    case 'CERT_NOT_YET_VALID':
-      return say(`the certificate is valid only from ${day(certificate.valid_from)}`);
-    case 'DEPTH_ZERO_SELF_SIGNED_CERT':
-    case 'SELF_SIGNED_CERT_IN_CHAIN':
-      return say('the certificate is self-signed');
-    case 'ERR_TLS_CERT_ALTNAME_INVALID':
-      return say('the certificate is for another name');
-    default:
-      return say(`the certificate is not trusted (${code})`);
+    look.signal.throwIfAborted();
+    throw connectionFailure(error, look, Math.round(performance.now() - startMs));
   }
 }

@@ -1,17 +1,17 @@
-import type { Outcome } from './state.ts';
+import type { Blemish, Outcome } from './state.ts';
 
 /** A check found its target wanting; the message is the reason shown to people. */
 export class CheckFailure extends Error {
   override name = 'CheckFailure' as const;
-  readonly outcome: Exclude<Outcome, 'ok'>;
+  readonly outcome: Exclude<Outcome, 'ok' | Blemish>;
 
-  constructor(outcome: Exclude<Outcome, 'ok'>, message: string, options?: { cause?: unknown }) {
+  constructor(outcome: CheckFailure['outcome'], message: string, options?: { cause?: unknown }) {
     super(message, options);
     this.outcome = outcome;
   }
 }
 
-/** The sentence for an address that the guard refused, at a check. */
+/** The sentence for an address that the guard refused, at a check; it never says which address that is. */
 export const notAllowed = (what: string) =>
   new CheckFailure('blocked', `${what} is not allowed to be checked (see MONITOR_ALLOW_PRIVATE)`);
 

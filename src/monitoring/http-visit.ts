@@ -1,120 +1,133 @@
 import http from 'node:http';
 import type { Socket } from 'node:net';
-import { type Connect, unlessAborted } from './connect.ts';
+import type { Connect } from './connect.ts';
 import { CheckFailure, errorCode } from './failure.ts';
+import type { Look } from './look.ts';
+import { methodAfter, redirectOf, tooManyRedirects } from './redirect.ts';
+import { forOtherOrigin, withOwnHeaders, withoutBodyHeaders } from './request-headers.ts';
 
-const MAX_REDIRECTS = 5;
-const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 const MAX_HEADER_BYTES = 64 * 1024;
 
+/** Answers before the answer (100, 103); servers send one or two. */
+const MAX_INTERIM_ANSWERS = 10;
+
+/** A request, and what is to be done with a redirect. */
 export interface Visit {
   url: URL;
   method: string;
+  /** Sent to every host on the way. */
   headers: Record<string, string>;
+  /** Sent over `headers`, and only to the origin of `url`. */
+  ownHeaders: Record<string, string>;
+  body: string | undefined;
   /** A redirect with a status that is wanted is an answer, not a way. */
   isWanted: (status: number) => boolean;
+  /** `undefined` when a redirect is an answer like any other. */
+  maxRedirects: number | undefined;
+  ignoreTls: boolean;
 }
 
 /**
- * Makes one request over a new connection, follows up to five redirects by hand, each through the same guarded
- * `connect`, and gives the answer to `read`; then the connection is closed, whatever was read.
+ * Makes one request over a new connection, follows redirects by hand, each through the same guarded `connect`, and
+ * gives the answer to `read`; then the connection is closed, whatever was read.
  * Throws a `CheckFailure`, or the signal's reason when it aborts. No cookies; nothing is kept between visits.
  */
 export async function visit<T>(
   connect: Connect,
-  { url, method, headers, isWanted }: Visit,
-  signal: AbortSignal,
+  start: Visit,
+  look: Look,
   read: (answer: http.IncomingMessage, status: number) => Promise<T>,
 ): Promise<T> {
-  let here = url;
-  let how = method;
-  for (let redirects = 0; ; redirects += 1) {
-    const socket = await connect(here, signal);
+  const been: string[] = [];
+  for (let here = start; ; ) {
+    const socket = await connect(here.url, look, here);
     try {
-      const answer = await exchange(socket, here, how, headers, signal);
+      const answer = await exchange(socket, here, look);
+      look.step = 'body';
       const status = answer.statusCode ?? 0;
-      const onward = isWanted(status) ? undefined : redirectOf(answer, status, here);
-      if (onward === undefined) return await translated(read(answer, status), signal);
-      if (redirects === MAX_REDIRECTS) {
-        throw new CheckFailure('redirect', `more than ${MAX_REDIRECTS} redirects`);
-      }
-      here = onward;
-      how = methodAfter(status, how);
+      const onward =
+        here.maxRedirects === undefined || here.isWanted(status)
+          ? undefined
+          : redirectOf(answer, status, here.url);
+      if (onward === undefined) return await read(answer, status);
+      been.push(here.url.href);
+      if (been.length > (here.maxRedirects ?? 0)) throw tooManyRedirects(been, onward);
+      here = redirected(here, status, onward);
+      look.redirected = true;
+    } catch (error) {
+      look.signal.throwIfAborted();
+      const code = errorCode(error);
+      // One without a code is a fault of ours, not of the target.
+      if (error instanceof CheckFailure || code === undefined) throw error;
+      throw exchangeFailure(error, code, look, socket);
     } finally {
       socket.destroy();
     }
   }
 }
 
-async function exchange(
-  socket: Socket,
-  url: URL,
-  method: string,
-  headers: Record<string, string>,
-  signal: AbortSignal,
-): Promise<http.IncomingMessage> {
+function exchange(socket: Socket, visit: Visit, look: Look): Promise<http.IncomingMessage> {
+  look.step = 'answer';
+  const { url, method, body } = visit;
+  const headers = withOwnHeaders(visit.headers, visit.ownHeaders);
+  headers.host = url.host;
+  // Said by hand, because Node leaves it out for DELETE and OPTIONS.
+  if (body !== undefined) headers['content-length'] = String(Buffer.byteLength(body));
   const request = http.request({
     createConnection: () => socket,
     setHost: false,
     method,
     path: url.pathname + url.search,
-    headers: { host: url.host, ...headers },
+    headers,
     maxHeaderSize: MAX_HEADER_BYTES,
   });
-  const answer = new Promise<http.IncomingMessage>((resolve, reject) => {
+  return new Promise((resolve, reject) => {
+    let interim = 0;
     request.once('response', resolve);
+    request.on('information', () => {
+      interim += 1;
+      if (interim <= MAX_INTERIM_ANSWERS) return;
+      reject(new CheckFailure('protocol', 'it goes on announcing an answer and gives none'));
+    });
+    request.once('upgrade', () =>
+      reject(new CheckFailure('protocol', 'it switches to a protocol that nobody asked for')),
+    );
     // Stays for the whole life of the request: an error after the answer began comes here too.
     request.on('error', reject);
+    request.once('close', () => reject(Object.assign(new Error(), { code: 'ECONNRESET' })));
+    request.end(body);
   });
-  request.end();
-  return await translated(answer, signal);
 }
 
-/** Waits no longer than the signal allows, and says in words what broke. */
-async function translated<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  try {
-    return await unlessAborted(promise, signal);
-  } catch (error) {
-    signal.throwIfAborted();
-    if (error instanceof CheckFailure) throw error;
-    throw exchangeFailure(error);
+/** The request that follows a redirect, as browsers make it. Source: WHATWG Fetch, "HTTP-redirect fetch". */
+function redirected(visit: Visit, status: number, url: URL): Visit {
+  const next = { ...visit, url, method: methodAfter(status, visit.method) };
+  if (next.method !== visit.method) {
+    next.body = undefined;
+    next.ownHeaders = withoutBodyHeaders(next.ownHeaders);
   }
+  if (url.origin !== visit.url.origin) next.ownHeaders = forOtherOrigin(next.ownHeaders);
+  return next;
 }
 
-function exchangeFailure(error: unknown): CheckFailure {
-  const code = errorCode(error) ?? 'unknown error';
-  if (code === 'HPE_HEADER_OVERFLOW') {
-    return new CheckFailure('protocol', 'the headers of the answer are too large', {
-      cause: error,
-    });
-  }
-  if (code.startsWith('HPE_')) {
-    return new CheckFailure('protocol', `the answer is not valid HTTP (${code})`, { cause: error });
-  }
+function exchangeFailure(
+  error: unknown,
+  code: string,
+  { peer }: Look,
+  socket: Socket,
+): CheckFailure {
+  const say = (outcome: 'protocol' | 'connection', reason: string) =>
+    new CheckFailure(outcome, reason, { cause: error });
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return say('protocol', 'the headers of the answer are too large');
+  if (code.startsWith('HPE_')) return say('protocol', `the answer is not valid HTTP (${code})`);
   if (code === 'ECONNRESET' || code === 'EPIPE' || code === 'ERR_STREAM_PREMATURE_CLOSE') {
-    return new CheckFailure('connection', 'the connection broke before the answer was complete', {
-      cause: error,
-    });
+    return say(
+      'connection',
+      socket.bytesRead === 0
+        ? `${peer} closed the connection without an answer`
+        : `the connection to ${peer} broke before the answer was complete`,
+    );
   }
-  return new CheckFailure('connection', `the connection failed (${code})`, { cause: error });
-}
-
-/** Where an answer sends the visitor, or `undefined` when it does not. */
-function redirectOf(answer: http.IncomingMessage, status: number, from: URL): URL | undefined {
-  const { location } = answer.headers;
-  if (!REDIRECTS.has(status) || location === undefined) return undefined;
-  const to = URL.canParse(location, from.href) ? new URL(location, from.href) : undefined;
-  if (to === undefined || (to.protocol !== 'http:' && to.protocol !== 'https:')) {
-    throw new CheckFailure('redirect', 'it redirects to something that is not a web address');
-  }
-  to.username = '';
-  to.password = '';
-  return to;
-}
-
-/** As browsers do: 303 turns into GET, and so does a POST at 301 and 302. Source: RFC 9110 §15.4. */
-function methodAfter(status: number, method: string): string {
-  if (method === 'HEAD') return method;
-  if (status === 303 || (method === 'POST' && status < 303)) return 'GET';
-  return method;
+  return say('connection', `the connection to ${peer} failed (${code})`);
 }

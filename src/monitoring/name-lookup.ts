@@ -23,7 +23,8 @@ export function createNameLookup(
 ): NameLookup {
   const { servers, hostsFile = '/etc/hosts', nowMs = () => performance.now() } = options;
   const resolver = renewed(nowMs, () => {
-    const made = new Resolver({ timeout: 2_000, tries: 2 });
+    // Three, because c-ares gives a resolver that was fast before less and less time; the check's deadline is over it.
+    const made = new Resolver({ timeout: 2_000, tries: 3 });
     if (servers) made.setServers(servers);
     return made;
   });

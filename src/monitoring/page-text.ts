@@ -17,6 +17,8 @@ export interface PageText {
   bytes: number;
   /** There was more than is read. */
   cut: boolean;
+  /** What it says it is, as people call it, such as `HTML`. */
+  kind: string;
 }
 
 /**
@@ -26,14 +28,27 @@ export interface PageText {
  */
 export async function readPageText(answer: IncomingMessage): Promise<PageText> {
   const { bytes, cut } = await readLimited(unpacked(answer));
-  return { text: decoderFor(answer, bytes).decode(bytes), bytes: bytes.length, cut };
+  const text = decoderFor(answer, bytes).decode(bytes);
+  return { text, bytes: bytes.length, cut, kind: kindOf(answer) };
+}
+
+function kindOf(answer: IncomingMessage): string {
+  const type = answer.headers['content-type'] ?? '';
+  return /\b(html|json|xml)\b/i.exec(type)?.[1]?.toUpperCase() ?? 'text';
 }
 
 /** Reads an answer to its end, or to the limit, and keeps nothing: finds torn answers. */
-export async function drain(answer: IncomingMessage): Promise<void> {
-  for await (const _ of limited(answer)) {
-    // Only that it comes matters.
-  }
+export function drain(answer: IncomingMessage): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let left = BODY_LIMIT_BYTES;
+    answer.on('data', (chunk: Buffer) => {
+      left -= chunk.length;
+      if (left < 0) resolve();
+    });
+    answer.once('end', resolve);
+    // Comes, and before it is closed, whenever the end does not. Source: Node.js docs, http, "aborted" and "close".
+    answer.on('error', reject);
+  });
 }
 
 async function readLimited(

@@ -1,0 +1,46 @@
+import { CheckFailure } from './failure.ts';
+
+/** What a check waits for, in the order a web check does. */
+type Step = 'name' | 'connection' | 'handshake' | 'answer' | 'body';
+
+/** One look at a target: its deadline, and what was met on the way, for its result and for the words of a failure. */
+export interface Look {
+  /** Aborts at the deadline, with the failure as its reason, or when the service closes. */
+  signal: AbortSignal;
+  timeoutMs: number;
+  step: Step;
+  /** Who is tried or talked to, in words, such as `203.0.113.7:443`; never an address that the guard refused. */
+  peer: string;
+  /** It was sent on to another address by its target. */
+  redirected: boolean;
+  /** When the first certificate ends of those that were shown, Unix milliseconds. */
+  certificateEndsMs?: number;
+}
+
+/** A look that begins. */
+export function createLook(signal: AbortSignal, timeoutMs: number): Look {
+  return { signal, timeoutMs, step: 'name', peer: '', redirected: false };
+}
+
+/** The failure of a look that reached its deadline. */
+export function outOfTime({ step, peer, timeoutMs }: Look): CheckFailure {
+  const within = `within ${timeoutMs / 1000} s`;
+  return new CheckFailure('timeout', `${WAITED_FOR[step](peer)} ${within}`);
+}
+
+const WAITED_FOR: Record<Step, (peer: string) => string> = {
+  name: () => 'the name could not be looked up',
+  connection: (peer) => `no connection to ${peer}`,
+  handshake: (peer) => `no TLS handshake with ${peer}`,
+  answer: (peer) => `no answer from ${peer}`,
+  body: (peer) => `no whole answer from ${peer}`,
+};
+
+/** Addresses as people read them, such as `203.0.113.7:443`, `[2001:db8::7]:443` or `203.0.113.7:443 and 3 more`. */
+export function peerInWords(addresses: readonly string[], port: number): string {
+  const [first = '', second, ...more] = addresses.map((address) =>
+    address.includes(':') ? `[${address}]:${port}` : `${address}:${port}`,
+  );
+  if (second === undefined) return first;
+  return more.length === 0 ? `${first} and ${second}` : `${first} and ${more.length + 1} more`;
+}

@@ -1,5 +1,6 @@
 import type { MaintenanceWindow } from '../contracts/monitoring.ts';
 import { type Cron, parseCron } from './cron.ts';
+import { openZone } from './zone.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -18,7 +19,6 @@ interface Span {
 
 /** What was last found of a window: most questions fall into the same span again. */
 const lastSpans = new WeakMap<MaintenanceWindow, Span>();
-const crons = new WeakMap<MaintenanceWindow, Cron>();
 
 /**
  * The window that covers a moment, and when that next changes. Pure.
@@ -56,27 +56,20 @@ export function checkWindows(
 
 function faultOf(window: MaintenanceWindow): { key: string; message: string } | undefined {
   if (!('cron' in window)) return undefined;
-  if (!isZone(window.timezone)) {
-    return {
-      key: 'timezone',
-      message: `"${window.timezone}" is not a time zone; write one like Europe/Berlin or UTC`,
-    };
-  }
-  try {
-    if (cronOf(window).nextAfter(0) !== undefined) return undefined;
-    return { key: 'cron', message: `"${window.cron}" never comes; check its day and month` };
-  } catch (error) {
-    if (!(error instanceof RangeError)) throw error;
-    return { key: 'cron', message: error.message.replace(/\.$/, '') };
-  }
+  const zoneFault = rangeErrorOf(() => openZone(window.timezone));
+  if (zoneFault !== undefined) return { key: 'timezone', message: zoneFault };
+  const cronFault = rangeErrorOf(() => parseCron(window.cron, window.timezone));
+  return cronFault === undefined ? undefined : { key: 'cron', message: cronFault };
 }
 
-function isZone(timezone: string): boolean {
+/** The sentence it throws, if it does. */
+function rangeErrorOf(parse: () => unknown): string | undefined {
   try {
-    new Intl.DateTimeFormat('en', { timeZone: timezone });
-    return true;
-  } catch {
-    return false;
+    parse();
+    return undefined;
+  } catch (error) {
+    if (error instanceof RangeError) return error.message;
+    throw error;
   }
 }
 
@@ -87,7 +80,7 @@ function spanOf(window: MaintenanceWindow, nowMs: number): Span {
   }
   const span =
     'cron' in window
-      ? recurringSpan(cronOf(window), window.duration_minutes * MINUTE_MS, nowMs)
+      ? recurringSpan(window, nowMs)
       : onceSpan(Date.parse(window.starts_at), Date.parse(window.ends_at), nowMs);
   lastSpans.set(window, span);
   return span;
@@ -99,7 +92,9 @@ function onceSpan(startMs: number, endMs: number, nowMs: number): Span {
   return { covers: false, fromMs: endMs, untilMs: undefined };
 }
 
-function recurringSpan(cron: Cron, durationMs: number, nowMs: number): Span {
+function recurringSpan(window: RecurringWindow, nowMs: number): Span {
+  const cron = parseCron(window.cron, window.timezone);
+  const durationMs = window.duration_minutes * MINUTE_MS;
   const startMs = cron.nextAfter(nowMs - durationMs);
   if (startMs === undefined || startMs > nowMs) {
     return { covers: false, fromMs: nowMs, untilMs: startMs };
@@ -125,12 +120,4 @@ function lastEnd(cron: Cron, startMs: number, durationMs: number): number {
     endMs = beganMs + durationMs;
   }
   return endMs;
-}
-
-function cronOf(window: RecurringWindow): Cron {
-  const known = crons.get(window);
-  if (known) return known;
-  const cron = parseCron(window.cron, window.timezone);
-  crons.set(window, cron);
-  return cron;
 }

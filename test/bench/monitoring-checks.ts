@@ -26,7 +26,7 @@ export interface CheckMeasure {
 
 const TIMES = {
   full: { warmUpMs: 12_000, windowMs: 15_000, referenceMs: 5_000 },
-  quick: { warmUpMs: 6_000, windowMs: 4_000, referenceMs: 2_000 },
+  quick: { warmUpMs: 5_000, windowMs: 3_000, referenceMs: 2_000 },
 };
 
 /** Checks per CPU second of the service, and of the bare loop before and after it. */

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { pino } from 'pino';
 import type { MonitorCreate } from '../../src/contracts/monitoring.ts';
 import { openKeys } from '../../src/http/keys.ts';
-import { openMonitorJournals } from '../../src/monitoring/journals.ts';
+import { openHistory } from '../../src/monitoring/history.ts';
 import { openMonitors } from '../../src/monitoring/monitors.ts';
 import { phaseOf } from '../../src/monitoring/rhythm.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
@@ -36,8 +36,8 @@ export async function prepareData(options: {
   const log = pino({ level: 'silent' });
   const store = await openLowdbStore({ folder, log });
   try {
-    const journals = openMonitorJournals(store);
-    const monitors = await openMonitors({ store, journals, wallMs: Date.now, log });
+    const history = await openHistory({ store, wallMs: Date.now, log });
+    const monitors = await openMonitors({ store, history, wallMs: Date.now, log });
     const gridded: Gridded[] = [];
     const tokens: string[] = [];
     const left = definitions.entries();
@@ -57,6 +57,7 @@ export async function prepareData(options: {
     for (let at = 0; at < (options.keys ?? 1); at += 1) {
       made.push((await keys.create(`bench ${at + 1}`)).key);
     }
+    await history.close();
     return { folder, gridded, tokens, keys: made };
   } finally {
     await store.close();

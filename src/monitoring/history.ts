@@ -1,0 +1,210 @@
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import type { CheckRecord, Incident, Rollup } from '../contracts/monitoring.ts';
+import type { Store } from '../store/store.ts';
+import { createHourBooks } from './hour-books.ts';
+import { openIncidents } from './incidents.ts';
+import { createLookBack } from './look-back.ts';
+import { createRecentResults } from './recent-results.ts';
+import { type Entry, openResultsJournal, RESULTS_KEPT_MS, type Seen } from './results-journal.ts';
+import { createResultsWriter } from './results-writer.ts';
+import { DAY_MS, HOUR_MS, openRollups } from './rollups.ts';
+import { floorTo } from './seen-time.ts';
+import type { CheckResult, StatusChange } from './state.ts';
+
+/** How often it is looked whether hours are to be stored. */
+const STORE_EVERY_MS = 10_000;
+
+/** What happened to the monitors: results of checks, hours and days of them, and incidents. */
+export interface History {
+  /**
+   * Counts a result, and resolves when it is durable. `found` is the status it left; it is worth the time until the next
+   * result of the monitor, but at most twice `everyMs`; `covered` time is not seen. Rejects when the disk refuses it: it
+   * is kept then and tried again.
+   */
+  add(monitor: string, atMs: number, result: CheckResult, seen: Seen): Promise<void>;
+  /** Resolves when the change is durable. A change told twice, by its number, counts once. */
+  addChange(monitor: string, change: StatusChange): Promise<void>;
+  /** The newest results first, of the newest 120. */
+  results(monitor: string, limit: number): Promise<CheckRecord[]>;
+  /**
+   * What was seen, oldest first, in pieces that begin in `fromMs <= time < toMs` or hold `fromMs`. Minutes reach back two
+   * hours, hours 90 days, days 400 days. Pieces of which nothing was seen are left out.
+   */
+  rollups(
+    monitor: string,
+    query: { by: 'minute' | 'hour' | 'day'; fromMs: number; toMs: number },
+  ): Promise<Rollup[]>;
+  /**
+   * How long it was seen up and down, milliseconds; the three together are the range. An hour that the range cuts counts in
+   * proportion where its results are no longer in memory.
+   */
+  uptime(
+    monitor: string,
+    query: { fromMs: number; toMs: number },
+  ): Promise<{ upMs: number; downMs: number; unseenMs: number }>;
+  /** The newest incidents first, of the newest 100. */
+  incidents(monitor: string, limit: number): Promise<Incident[]>;
+  /** Removes all that is known of a monitor, for good. */
+  forget(monitor: string): Promise<void>;
+  /** Removes what is older than is kept: results after two days, changes after 400. */
+  prune(nowMs: number): Promise<void>;
+  /** Writes what is waiting. */
+  close(): Promise<void>;
+}
+
+/** Opens the history; what is in memory of the last hours is read in the background. */
+export async function openHistory(options: {
+  store: Store;
+  wallMs: () => number;
+  log: Logger;
+}): Promise<History> {
+  const { store, wallMs, log } = options;
+  const forgotten = new Set<string>();
+  const isForgotten = (monitor: string) => forgotten.has(monitor);
+  const journal = openResultsJournal(store, randomUUID());
+  const writer = createResultsWriter(journal, log);
+  const recent = createRecentResults();
+  const rollups = openRollups(store, isForgotten);
+  const books = createHourBooks(rollups, log);
+  const incidents = openIncidents(store, isForgotten);
+  const open = await openSince(store, wallMs());
+  /** Entries of this run that came before those of the last one were read. */
+  let held: Entry[] | undefined = [];
+  let closed = false;
+
+  function take(entry: Entry) {
+    if (isForgotten(entry.monitor)) return;
+    if (entry.what === 'forgotten') {
+      forgotten.add(entry.monitor);
+      books.forget(entry.monitor);
+      recent.forget(entry.monitor);
+      return;
+    }
+    recent.add(entry);
+    books.take(entry);
+  }
+
+  function add(entry: Entry): Promise<void> {
+    if (isForgotten(entry.monitor)) return Promise.resolve();
+    if (held) held.push(entry);
+    else take(entry);
+    return writer.add(entry);
+  }
+
+  // An hour more than is not stored, for the newest results in memory.
+  const restoredFromMs = open.sinceMs - HOUR_MS;
+
+  async function restore() {
+    const range = { fromMs: restoredFromMs, toMs: wallMs() + DAY_MS, ownToo: false };
+    try {
+      for await (const entries of journal.read(range)) {
+        if (closed) return;
+        for (const entry of entries) take(entry);
+        await books.settled();
+      }
+      for (const monitor of forgotten) await removeAll(monitor);
+    } catch (error) {
+      log.error({ err: error }, 'earlier results of checks cannot be read; they are missing');
+    }
+    for (const entry of held ?? []) take(entry);
+    held = undefined;
+    await books.settled();
+  }
+
+  async function removeAll(monitor: string) {
+    await Promise.all([rollups.forget(monitor), incidents.forget(monitor)]);
+  }
+
+  let storing: Promise<void> = Promise.resolve();
+  async function storeDue() {
+    try {
+      await books.storeDue(wallMs(), () => closed);
+      await open.advance(books.openSinceMs(wallMs()));
+    } catch (error) {
+      log.error({ err: error }, 'hours of results cannot be stored; it is tried again');
+    }
+  }
+
+  const repaired = incidents.repair(restoredFromMs).catch((error: unknown) => {
+    log.error({ err: error }, 'changes of status cannot be read; incidents may be missing');
+  });
+  const restored = restore();
+  let timer: NodeJS.Timeout | undefined;
+  function storeLater() {
+    timer = setTimeout(() => {
+      storing = restored.then(storeDue).then(() => {
+        if (!closed) storeLater();
+      });
+    }, STORE_EVERY_MS).unref();
+  }
+  storeLater();
+
+  const lookBack = createLookBack({ books, rollups, recent, journal, restoredFromMs, wallMs });
+  return {
+    add: (monitor, atMs, { certificateEndsMs: _, ...result }, seen) =>
+      add({ what: 'result', monitor, atMs, result, seen }),
+    async addChange(monitor, change) {
+      const covers = change.to === 'PAUSED' || change.to === 'MAINTENANCE';
+      await Promise.all([
+        incidents.add(monitor, change),
+        covers ? add({ what: 'covered', monitor, atMs: change.atMs }) : undefined,
+      ]);
+    },
+    async results(monitor, limit) {
+      await restored;
+      return lookBack.results(monitor, limit);
+    },
+    async rollups(monitor, query) {
+      await restored;
+      return await lookBack.rollups(monitor, query);
+    },
+    async uptime(monitor, query) {
+      await restored;
+      return await lookBack.uptime(monitor, query);
+    },
+    incidents: (monitor, limit) => incidents.list(monitor, limit),
+    async forget(monitor) {
+      forgotten.add(monitor);
+      books.forget(monitor);
+      recent.forget(monitor);
+      // First, so that a start after a crash removes the rest, and what came before does not bring it back.
+      await writer.add({ what: 'forgotten', monitor, atMs: wallMs() });
+      await removeAll(monitor);
+    },
+    async prune(nowMs) {
+      await journal.prune(nowMs);
+      await incidents.prune(nowMs);
+    },
+    async close() {
+      closed = true;
+      clearTimeout(timer);
+      await Promise.all([repaired, restored, storing, writer.close()]);
+    },
+  };
+}
+
+/** The moment from which on results are not in stored hours yet, kept in `monitor-history`. */
+async function openSince(store: Store, nowMs: number) {
+  const collection = store.collection({
+    name: 'monitor-history',
+    schema: z.object({ openSinceMs: z.int() }),
+    version: 1,
+    // Without it all results that are kept are read.
+    whenCorrupt: 'forget',
+  });
+  const before = (await collection.get('all'))?.openSinceMs;
+  let storedMs = before ?? floorTo(nowMs, HOUR_MS);
+  // Nothing is acknowledged before this is there: a start after a crash would not know where to begin.
+  if (before === undefined) await collection.update('all', () => ({ openSinceMs: storedMs }));
+  return {
+    /** What this start goes back to. */
+    sinceMs: before ?? floorTo(nowMs - RESULTS_KEPT_MS, HOUR_MS),
+    async advance(toMs: number) {
+      if (toMs <= storedMs) return;
+      await collection.update('all', () => ({ openSinceMs: toMs }));
+      storedMs = toMs;
+    },
+  };
+}

@@ -1,0 +1,149 @@
+/** What the time after a result counts as. */
+export type Worth = 'up' | 'down' | 'unseen';
+
+/** A result as far as time goes: from `atMs` on the monitor was so, until the next one, but at most for `worthMs`. */
+export interface Sight {
+  atMs: number;
+  worthMs: number;
+  as: Worth;
+}
+
+/** What was seen in a minute, hour or day. Response times are of the checks that passed, 0 when none did. */
+export interface Tally {
+  startMs: number;
+  checks: number;
+  failures: number;
+  upMs: number;
+  downMs: number;
+  minMs: number;
+  sumMs: number;
+  maxMs: number;
+}
+
+/** A tally that is still being counted, with the last sight in it. */
+interface OpenTally extends Tally {
+  last?: Sight;
+}
+
+/**
+ * The time of one monitor as it is counted, in pieces of `lengthMs`. It never goes back: a sight from before what is
+ * counted already counts from there. So no moment counts twice, and up + down + unseen = elapsed.
+ */
+export interface SeenTime {
+  readonly lengthMs: number;
+  last: Sight | undefined;
+  /** Up to here every moment has been counted. */
+  countedMs: number;
+  /** Oldest first, with gaps where nothing was seen. */
+  tallies: OpenTally[];
+}
+
+export function startSeenTime(from: {
+  lengthMs: number;
+  countedMs: number;
+  last: Sight | undefined;
+}): SeenTime {
+  return { ...from, tallies: [] };
+}
+
+/** Takes in a sight, and the check it comes from if it comes from one. */
+export function see(
+  time: SeenTime,
+  sight: Sight,
+  check?: { ok: boolean; responseTimeMs: number },
+): void {
+  const atMs = Math.max(sight.atMs, time.countedMs);
+  countUntil(time, atMs);
+  time.last = { ...sight, atMs };
+  const tally = tallyAt(time, atMs);
+  tally.last = time.last;
+  if (!check) return;
+  tally.checks += 1;
+  if (check.ok) addResponseTime(tally, check.responseTimeMs);
+  else tally.failures += 1;
+}
+
+/** Counts the time up to a moment as what the last sight says. */
+export function countUntil(time: SeenTime, toMs: number): void {
+  const { last, lengthMs } = time;
+  const endMs = last ? Math.min(toMs, last.atMs + last.worthMs) : Number.NEGATIVE_INFINITY;
+  let fromMs = Math.max(time.countedMs, last?.atMs ?? 0);
+  while (last && last.as !== 'unseen' && fromMs < endMs) {
+    const tally = tallyAt(time, fromMs);
+    const untilMs = Math.min(endMs, tally.startMs + lengthMs);
+    if (last.as === 'up') tally.upMs += untilMs - fromMs;
+    else tally.downMs += untilMs - fromMs;
+    fromMs = untilMs;
+  }
+  time.countedMs = Math.max(time.countedMs, toMs);
+}
+
+/** The tallies as they would be at a moment; counts nothing. */
+export function talliesAt(time: SeenTime, nowMs: number): Tally[] {
+  const copy = { ...time, tallies: time.tallies.map((tally) => ({ ...tally })) };
+  countUntil(copy, nowMs);
+  return copy.tallies;
+}
+
+/** The last sight before a moment that a tally begins with, as far as the tallies still tell. */
+export function lastBefore(time: SeenTime, boundaryMs: number): Sight | undefined {
+  return time.tallies.findLast(({ startMs, last }) => startMs < boundaryMs && last)?.last;
+}
+
+/** Two tallies as one, which starts with the first. */
+export function addTallies(a: Tally, b: Tally): Tally {
+  const passedA = a.checks > a.failures;
+  const passedB = b.checks > b.failures;
+  return {
+    startMs: a.startMs,
+    checks: a.checks + b.checks,
+    failures: a.failures + b.failures,
+    upMs: a.upMs + b.upMs,
+    downMs: a.downMs + b.downMs,
+    minMs: passedA && passedB ? Math.min(a.minMs, b.minMs) : passedA ? a.minMs : b.minMs,
+    sumMs: a.sumMs + b.sumMs,
+    maxMs: Math.max(a.maxMs, b.maxMs),
+  };
+}
+
+/** Tallies put together to longer ones, which start at multiples of `lengthMs`. Oldest first, as they come. */
+export function gather(tallies: readonly Tally[], lengthMs: number): Tally[] {
+  const gathered: Tally[] = [];
+  for (const tally of tallies) {
+    const startMs = floorTo(tally.startMs, lengthMs);
+    const last = gathered.at(-1);
+    if (last?.startMs === startMs) gathered[gathered.length - 1] = addTallies(last, tally);
+    else gathered.push({ ...tally, startMs });
+  }
+  return gathered;
+}
+
+/** The multiple of a length at or before a moment. */
+export function floorTo(atMs: number, lengthMs: number): number {
+  return Math.floor(atMs / lengthMs) * lengthMs;
+}
+
+function tallyAt(time: SeenTime, atMs: number): OpenTally {
+  const startMs = floorTo(atMs, time.lengthMs);
+  const last = time.tallies.at(-1);
+  if (last?.startMs === startMs) return last;
+  const tally = {
+    startMs,
+    checks: 0,
+    failures: 0,
+    upMs: 0,
+    downMs: 0,
+    minMs: 0,
+    sumMs: 0,
+    maxMs: 0,
+  };
+  time.tallies.push(tally);
+  return tally;
+}
+
+function addResponseTime(tally: Tally, tookMs: number) {
+  const isFirst = tally.checks - tally.failures === 1;
+  tally.minMs = isFirst ? tookMs : Math.min(tally.minMs, tookMs);
+  tally.sumMs += tookMs;
+  tally.maxMs = Math.max(tally.maxMs, tookMs);
+}

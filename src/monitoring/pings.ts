@@ -70,7 +70,7 @@ export function createPings(options: {
       onLate();
       const step = pingMissed(monitor.state, config, nowMs);
       const result = failure('late', step.state);
-      await stored.report(
+      await stored.handOver(
         record(monitor.id, step.state, config, result),
         monitors.settle(monitor.id, step),
       );

@@ -1,19 +1,44 @@
 import type { Logger } from 'pino';
 
+/** Writes that may wait for the disk before those who write must wait too: some seconds of a busy service. */
+const MAX_WAITING = 2_000;
+
+/** What becomes of writes that nobody is to be told about but the log. */
+export interface StoreReport {
+  /** Waits for writes; it does not reject. */
+  report(...writes: Array<Promise<unknown>>): Promise<void>;
+  /**
+   * Goes on at once, for a look is over when it is over: its place is for the next one, not for the disk. Only when the
+   * store hangs it waits, so that checks do not fill the memory with what they find.
+   */
+  handOver(...writes: Array<Promise<unknown>>): Promise<void>;
+  /** When all that was handed over has been written or refused. */
+  allWritten(): Promise<void>;
+}
+
 /** Tells the log when storing begins to fail and when it works again, not at each of thousands of checks. */
-export function createStoreReport(log: Logger) {
+export function createStoreReport(log: Logger): StoreReport {
+  const waiting = new Set<Promise<void>>();
   let failing = false;
+
+  async function report(...writes: Array<Promise<unknown>>) {
+    const failed = (await Promise.allSettled(writes)).find(({ status }) => status === 'rejected');
+    if (failed?.status === 'rejected' && !failing) {
+      log.error({ err: failed.reason }, 'results of checks cannot be stored; checks go on');
+    }
+    if (!failed && failing) log.info('results of checks are stored again');
+    failing = failed !== undefined;
+  }
+
   return {
-    /** Waits for writes; it does not reject. */
-    async report(...writes: Array<Promise<unknown>>): Promise<void> {
-      const failed = (await Promise.allSettled(writes)).find(({ status }) => status === 'rejected');
-      if (failed?.status === 'rejected' && !failing) {
-        log.error({ err: failed.reason }, 'results of checks cannot be stored; checks go on');
-      }
-      if (!failed && failing) log.info('results of checks are stored again');
-      failing = failed !== undefined;
+    report,
+    async handOver(...writes) {
+      const written = report(...writes).then(() => void waiting.delete(written));
+      waiting.add(written);
+      if (waiting.size > MAX_WAITING) await written;
+    },
+    async allWritten() {
+      await Promise.all(waiting);
     },
   };
 }
-
-export type StoreReport = ReturnType<typeof createStoreReport>;

@@ -112,8 +112,7 @@ export function createWatch(options: {
     const confirmation = { toDown: config.confirm_down, toUp: config.confirm_up };
     const step = next(monitor.state, result, confirmation, nowMs);
     if (step.lookAgain) schedule.at(id, clock.monotonicMs() + secondLookAfterMs(config));
-    // Waited for, so that a store that hangs holds up checks and does not fill the memory with results.
-    await stored.report(
+    await stored.handOver(
       covered,
       monitors.settle(id, step),
       history.add(id, nowMs, result, {
@@ -156,7 +155,7 @@ export function createWatch(options: {
     for (const monitor of monitors.all()) {
       const { definition, state } = monitor;
       if (state.status === 'PAUSED') continue;
-      void stored.report(windows.judge(monitor));
+      void stored.handOver(windows.judge(monitor));
       if (definition.check_type === 'HEARTBEAT') {
         follow(monitor);
         continue;
@@ -184,7 +183,7 @@ export function createWatch(options: {
     for (const monitor of monitors.all()) {
       const { definition, state } = monitor;
       if (state.status === 'PAUSED') continue;
-      void stored.report(windows.judge(monitor));
+      void stored.handOver(windows.judge(monitor));
       if (definition.check_type === 'HEARTBEAT') pings.await(monitor, definition.config);
     }
   }
@@ -217,7 +216,7 @@ export function createWatch(options: {
       if (monitor.state.status === 'PAUSED') return;
       looks.breakOff(monitor.id);
       windows.forget(monitor.id);
-      void stored.report(windows.judge(monitor));
+      void stored.handOver(windows.judge(monitor));
       follow(monitor);
     },
     removed(id) {
@@ -243,7 +242,7 @@ export function createWatch(options: {
         takeOff(monitor.id, isPaused());
         return cover(monitor.state, 'PAUSED', clock.wallMs());
       });
-      void stored.report(windows.judge(monitor));
+      void stored.handOver(windows.judge(monitor));
       follow(monitor);
       await saved;
     },
@@ -261,7 +260,7 @@ export function createWatch(options: {
       if (definition.check_type !== 'HEARTBEAT') {
         throw new TypeError('Only a heartbeat takes signals.');
       }
-      void stored.report(windows.judge(monitor));
+      void stored.handOver(windows.judge(monitor));
       await pings.signal(monitor, definition.config, signal);
     },
     isStale,
@@ -272,6 +271,7 @@ export function createWatch(options: {
       );
       await schedule.stop();
       await pruning;
+      await stored.allWritten();
     },
   };
 }

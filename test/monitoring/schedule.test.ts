@@ -1,5 +1,6 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
+import { createLagWindow } from '../../src/monitoring/lag-window.ts';
 import { phaseOf } from '../../src/monitoring/rhythm.ts';
 import { createSchedule } from '../../src/monitoring/schedule.ts';
 import { createFakeClock } from './fake-clock.ts';
@@ -21,9 +22,14 @@ function setUp(
   const under = new Map<string, number>();
   const seen = { overlaps: 0, mostAtOnce: 0, mostOf: new Map<string, number>() };
   const errors: unknown[] = [];
+  const woken: number[] = [];
+  const late: Array<number | 'timely'> = [];
   const schedule = createSchedule({
     clock,
     ...caps,
+    onWake: (sleptMs) => void woken.push(sleptMs),
+    onLate: (lateMs) => void late.push(lateMs),
+    onTimely: () => void late.push('timely'),
     async run(id) {
       starts.push({ id, atMs: clock.monotonicMs() });
       const host = id.split('/')[0] ?? '';
@@ -46,7 +52,7 @@ function setUp(
       firstMs,
       host: id.includes('/') ? id.split('/')[0] : undefined,
     });
-  return { clock, schedule, starts, startsOf, seen, errors, every };
+  return { clock, schedule, starts, startsOf, seen, errors, every, woken, late };
 }
 
 const gaps = (times: number[]) => times.slice(1).map((time, index) => time - (times[index] ?? 0));
@@ -98,18 +104,172 @@ test('does not drift over days, however long the runs take', async () => {
   });
 });
 
-test('runs once after a long sleep, late, and skips what was missed', async () => {
-  const { clock, schedule, startsOf, every } = setUp();
-  schedule.start();
-  every('a', 10_000);
-  await clock.advance(60_000);
-  const before = startsOf('a').length;
-  await clock.sleep(3_600_000);
-  expect(startsOf('a').length).toBe(before + 1);
-  expect(schedule.missed()).toBeGreaterThanOrEqual(358);
-  expect(schedule.lagMs()).toBeGreaterThan(3_500_000);
-  await clock.advance(30_000);
-  expect(startsOf('a').length).toBe(before + 4);
+describe('after a sleep', () => {
+  test.each(['stopped', 'suspended'])(
+    'of a %s machine nothing is made up for, and what is due is spread',
+    async (how) => {
+      const { clock, schedule, starts, startsOf, every, woken } = setUp();
+      schedule.start();
+      const ids = Array.from({ length: 60 }, (_, index) => `job ${index}`);
+      for (const id of ids) every(id, 60_000);
+      await clock.advance(600_000);
+      const before = new Map(ids.map((id) => [id, startsOf(id).length]));
+      const missed = schedule.missed();
+      if (how === 'stopped') await clock.sleep(3_600_000);
+      else clock.jump(3_600_000);
+      const awakeMs = clock.monotonicMs();
+      await clock.advance(32_000);
+      expect(woken).toEqual([expect.closeTo(3_600_000, -4)]);
+      expect(schedule.sleeps()).toBe(1);
+      expect(schedule.missed()).toBe(missed);
+      expect(schedule.lagMs()).toBeLessThan(10);
+      const inTime = starts.filter(({ atMs }) => atMs >= awakeMs).map(({ atMs }) => atMs);
+      // One each, half a second apart; a timer tells of a suspended machine, up to a second later.
+      expect(inTime.length).toBeGreaterThanOrEqual(60);
+      for (const id of ids) expect(startsOf(id).length - (before.get(id) ?? 0)).toBe(1);
+      expect(Math.max(...inTime) - Math.min(...inTime)).toBeGreaterThan(29_000);
+      await clock.advance(120_000);
+      // Back on the rhythm of the wall clock.
+      const wallOffset = clock.wallMs() - clock.monotonicMs();
+      for (const id of ids) {
+        const last = startsOf(id).at(-1) ?? 0;
+        expect(Math.round(last + wallOffset - phaseOf(id, 60_000)) % 60_000).toBe(0);
+      }
+    },
+  );
+
+  test('what is not due keeps its time on the wall', async () => {
+    const { clock, schedule, startsOf, every } = setUp();
+    schedule.start();
+    every('often', 5_000);
+    every('daily', 86_400_000);
+    await clock.advance(86_400_000 * 2);
+    const last = (startsOf('daily').at(-1) ?? 0) + clock.wallMs() - clock.monotonicMs();
+    const daily = startsOf('daily').length;
+    clock.jump(3_600_000);
+    await clock.advance(last + 86_400_000 - clock.wallMs() - 10);
+    expect(startsOf('daily')).toHaveLength(daily);
+    await clock.advance(20);
+    expect(startsOf('daily')).toHaveLength(daily + 1);
+  });
+
+  test('a wall clock that is set back is told, and is no sleep', async () => {
+    const { clock, schedule, every, woken } = setUp();
+    schedule.start();
+    every('a', 10_000);
+    clock.jump(-3_600_000);
+    await clock.advance(20_000);
+    expect(woken).toEqual([0]);
+    expect(schedule.sleeps()).toBe(0);
+  });
+
+  test('a busy event loop is late, and not asleep', async () => {
+    const { clock, schedule, every, woken } = setUp();
+    schedule.start();
+    every('a', 10_000);
+    await clock.advance(60_000);
+    await clock.work(25_000);
+    expect(woken).toEqual([]);
+    expect(schedule.missed()).toBeGreaterThan(0);
+    expect(schedule.lagMs()).toBeGreaterThan(10_000);
+  });
+});
+
+describe('lag', () => {
+  test('is told once when the head of the queue waits for room, and once when it is over', async () => {
+    let takesMs = 9_000;
+    const { clock, schedule, every, late } = setUp({ maxInFlight: 1, takesMs: () => takesMs });
+    schedule.start();
+    for (const id of ['a', 'b', 'c']) every(id, 10_000);
+    await clock.advance(120_000);
+    expect(late).toHaveLength(1);
+    expect(late[0]).toBeGreaterThan(1_000);
+    expect(schedule.isOverloaded()).toBe(true);
+    takesMs = 10;
+    await clock.advance(120_000);
+    expect(late).toEqual([late[0], 'timely']);
+    expect(schedule.isOverloaded()).toBe(false);
+  });
+
+  test('of those who wait for their host is no fault of ours', async () => {
+    const { clock, schedule, every, late } = setUp({ maxPerHost: 1, takesMs: () => 4_000 });
+    schedule.start();
+    for (const id of ['h/1', 'h/2', 'h/3', 'h/4']) every(id, 60_000);
+    await clock.advance(120_000);
+    expect(late).toEqual([]);
+    expect(schedule.lagMs()).toBeGreaterThan(7_000);
+  });
+
+  test('is kept as percentile and as worst, for one to two minutes', async () => {
+    const clock = createFakeClock();
+    const lag = createLagWindow(clock);
+    expect(lag.percentile(0.99)).toBe(0);
+    for (let count = 0; count < 990; count += 1) lag.add(20);
+    for (let count = 0; count < 9; count += 1) lag.add(300);
+    lag.add(5_000);
+    expect(lag.worst()).toBe(5_000);
+    expect(lag.percentile(0.5)).toBeCloseTo(20, -1);
+    expect(lag.percentile(0.99)).toBeCloseTo(20, -1);
+    expect(lag.percentile(0.995) / 300).toBeCloseTo(1, 1);
+    await clock.advance(61_000);
+    lag.add(1);
+    expect(lag.worst()).toBe(5_000);
+    await clock.advance(61_000);
+    lag.add(1);
+    expect(lag.worst()).toBe(1);
+    expect(lag.percentile(0.99)).toBeLessThan(2);
+    await clock.advance(600_000);
+    expect(lag.worst()).toBe(0);
+  });
+});
+
+describe('a job that is told anew while it runs', () => {
+  test('takes the new interval and host, and never runs twice at once', async () => {
+    const { clock, schedule, startsOf, seen, every } = setUp({ takesMs: () => 3_000 });
+    schedule.start();
+    every('h/a', 60_000);
+    await clock.advance(1_000);
+    schedule.every('h/a', { intervalMs: 20_000, firstMs: clock.monotonicMs(), host: 'other' });
+    await clock.advance(1_000);
+    expect(startsOf('h/a')).toHaveLength(1);
+    await clock.advance(90_000);
+    expect(seen.overlaps).toBe(0);
+    const [first, toThird, ...rest] = gaps(startsOf('h/a')).map(Math.round);
+    expect(first).toBe(3_000);
+    expect(toThird).toBeLessThanOrEqual(30_000);
+    expect(new Set(rest)).toEqual(new Set([20_000]));
+  });
+
+  test('is gone when it was removed, and back when it was put on again', async () => {
+    const { clock, schedule, startsOf, seen, every } = setUp({ takesMs: () => 3_000 });
+    schedule.start();
+    for (const id of ['gone', 'back']) every(id, 60_000);
+    await clock.advance(1_000);
+    schedule.remove('gone');
+    schedule.remove('back');
+    every('back', 60_000);
+    await clock.advance(200_000);
+    expect(startsOf('gone')).toHaveLength(1);
+    expect(startsOf('back').length).toBeGreaterThan(3);
+    expect(seen.overlaps).toBe(0);
+  });
+
+  test('gives back the place at the host that it took it from', async () => {
+    const { clock, schedule, startsOf, every } = setUp({ takesMs: () => 3_000, maxPerHost: 1 });
+    schedule.start();
+    for (const id of ['h/a', 'h/b', 'h/c']) every(id, 3_600_000);
+    await clock.advance(1_000);
+    schedule.every('h/a', { intervalMs: 3_600_000, firstMs: clock.monotonicMs(), host: 'other' });
+    // Waits in line, and goes elsewhere.
+    schedule.every('h/b', { intervalMs: 3_600_000, firstMs: clock.monotonicMs(), host: 'third' });
+    expect(startsOf('h/b')).toHaveLength(1);
+    await clock.advance(30_000);
+    expect(startsOf('h/a')).toHaveLength(2);
+    expect(startsOf('h/b')).toHaveLength(1);
+    expect(startsOf('h/c')).toHaveLength(1);
+    schedule.every('h/d', { intervalMs: 3_600_000, firstMs: clock.monotonicMs(), host: 'h' });
+    expect(startsOf('h/d')).toHaveLength(1);
+  });
 });
 
 test('looks a second time beside the rhythm, which stays', async () => {
@@ -263,9 +423,10 @@ test('keeps every promise whatever the jobs, their run times and the caps', asyn
         for (const most of seen.mostOf.values()) expect(most).toBeLessThanOrEqual(maxPerHost);
         jobs.forEach(({ intervalSeconds }, index) => {
           const times = startsOf(ids[index] ?? '');
-          // Never more runs than intervals have begun: nothing is made up for. The first is extra.
+          // Never more runs than intervals have begun: nothing is made up for. The first is extra, and one each sleep.
           const elapsedMs = clock.monotonicMs() - beganMs;
-          expect(times.length).toBeLessThanOrEqual(elapsedMs / (intervalSeconds * 1000) + 2);
+          const most = elapsedMs / (intervalSeconds * 1000) + 2 + sleeps.length;
+          expect(times.length).toBeLessThanOrEqual(most);
           expect(times.length).toBeGreaterThan(0);
         });
         // With room for all, each run starts on time: the error does not grow. The second look may come half an

@@ -45,7 +45,7 @@ export interface KillLoadOptions {
   keys: readonly string[];
   book: Book;
   random: () => number;
-  /** Where the monitors look: a path of it passes, until `break` is called for it. */
+  /** Where the monitors look: a path of it passes unless it was set down. */
   web: { url: string; setDown(path: string, down: boolean): void };
 }
 
@@ -110,7 +110,6 @@ export function startKillLoad({ url, keys, book, random, web }: KillLoadOptions)
   async function signal(told: Told) {
     const sentMs = Date.now();
     const fails = random() < 0.4;
-    // What is under way may be there after the kill or not, so what was shown before holds no longer.
     const answer = await call('POST', `${told.push}${fails ? '/fail' : ''}`);
     if (answer === undefined) return;
     if (!fails) told.pingedMs = sentMs;
@@ -122,17 +121,25 @@ export function startKillLoad({ url, keys, book, random, web }: KillLoadOptions)
     if (shown) note(told, shown as unknown as MonitorDetails);
   }
 
+  /** Looks, and waits until what was found is stored. */
   async function check(told: Told) {
     web.setDown(new URL(told.definition.target).pathname, random() < 0.5);
-    if (told.shown?.status === 'PAUSED') return;
-    const shown = await call('POST', pathOf(AddedPath.check, told));
+    if (!(await call('POST', pathOf(AddedPath.check, told)))) return;
+    // A look counts before it is on the disk. To resume what is not paused changes nothing, but it is a write, which
+    // comes after those before it: its answer shows what is durable.
+    const shown = await call('POST', pathOf(AddedPath.resume, told));
     if (shown) note(told, shown as unknown as MonitorDetails);
   }
 
-  async function pauseOrResume(told: Told) {
-    const path = told.shown?.status === 'PAUSED' ? AddedPath.resume : AddedPath.pause;
-    const shown = await call('POST', pathOf(path, told));
+  async function pause(told: Told) {
+    const shown = await call('POST', pathOf(AddedPath.pause, told));
     if (shown) note(told, shown as unknown as MonitorDetails);
+  }
+
+  async function resume(told: Told) {
+    if (!(await call('POST', pathOf(AddedPath.resume, told)))) return;
+    if (told.push === undefined) await check(told);
+    else await look(told);
   }
 
   async function remove(told: Told) {
@@ -158,7 +165,8 @@ export function startKillLoad({ url, keys, book, random, web }: KillLoadOptions)
         creates += 1;
         await create(lane);
       } else if (dice < 0.3) await remove(told);
-      else if (dice < 0.4) await pauseOrResume(told);
+      else if (told.shown?.status === 'PAUSED') await resume(told);
+      else if (dice < 0.4) await pause(told);
       else await (told.push === undefined ? check(told) : signal(told));
     }
   }

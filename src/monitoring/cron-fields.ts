@@ -69,7 +69,9 @@ export function parseCronFields(expression: string): CronFields {
     bothDays: day.startsWith('*') || weekday.startsWith('*'),
   };
   if (!comesAgain(fields)) {
-    throw new RangeError('it never comes: none of its months has such a day');
+    throw new RangeError(
+      'it never comes, for none of its months has such a day; write another day or month',
+    );
   }
   return fields;
 }
@@ -94,11 +96,14 @@ function parsePart(part: string, field: Field): number[] {
       `its ${field.name} '${part}' ends before it begins; write two ranges with a comma between them`,
     );
   }
-  const by = step === undefined ? 1 : Number(step);
-  if (by === 0)
-    throw new RangeError(`its ${field.name} '${part}' has a step of 0; write 1 or more`);
   // Seven is a second name of Sunday, and no eighth day to step to.
   const end = star && field === DAY_OF_WEEK ? 6 : to;
+  const by = step === undefined ? 1 : Number(step);
+  if (by === 0 || (step !== undefined && by > end - from)) {
+    throw new RangeError(
+      `its ${field.name} '${part}' has a step that leads nowhere; write one from 1 to ${end - from}`,
+    );
+  }
   return Array.from({ length: Math.floor((end - from) / by) + 1 }, (_, index) => from + index * by);
 }
 

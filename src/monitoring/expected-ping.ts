@@ -12,7 +12,9 @@ export function expectedMs(
 ): number | undefined {
   if (config.cron === undefined) return lastPingMs + config.period_seconds * 1000;
   const cron = parseCron(config.cron, config.timezone);
-  return cron.nextAfter(Math.max(lastPingMs, earlier(countsToMs, lastPingMs, config)));
+  return cron.nextAfter(
+    Math.max(lastPingMs, earlier(countsToMs ?? lastPingMs, lastPingMs, config)),
+  );
 }
 
 /**
@@ -30,7 +32,8 @@ export function pingCountsToMs(
   if (config.cron === undefined) return undefined;
   const cron = parseCron(config.cron, config.timezone);
   const graceMs = config.grace_seconds * 1000;
-  const countedMs = earlier(before, nowMs, config);
+  // A first ping owes nothing to the times before it.
+  const countedMs = before === undefined ? nowMs : earlier(before, nowMs, config);
   // A time longer ago than the grace was missed: this ping is not owed for it.
   const owedMs = cron.nextAfter(Math.max(countedMs, nowMs - graceMs - 1));
   const early =
@@ -45,7 +48,6 @@ function earliestMs(cron: Cron, timeMs: number, graceMs: number): number {
 }
 
 /** What earlier pings count for; no ping counts for more than the grace, also when the settings were others then. */
-function earlier(countsToMs: number | undefined, pingMs: number, config: HeartbeatConfig): number {
-  if (countsToMs === undefined) return Number.NEGATIVE_INFINITY;
+function earlier(countsToMs: number, pingMs: number, config: HeartbeatConfig): number {
   return Math.min(countsToMs, pingMs + config.grace_seconds * 1000);
 }

@@ -20,7 +20,7 @@ export function timeInWords(ms: number, timezone: string, nowMs: number): string
   const local = (at: number) => new Date(at + zone.spanAt(at).offsetMs).toISOString();
   const [date = '', time = ''] = local(ms).split('T');
   const today = local(nowMs).startsWith(date);
-  return `${today ? '' : `${date} `}${time.slice(0, 5)} ${zone.name}`;
+  return `${today ? '' : `${date} `}${time.slice(0, 5)} ${timezone}`;
 }
 
 const counted = (count: number, unit: string) => `${count} ${unit}${count === 1 ? '' : 's'}`;

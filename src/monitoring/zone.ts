@@ -9,8 +9,6 @@ export interface ZoneSpan {
 }
 
 export interface Zone {
-  /** The name as the zone database spells it. */
-  name: string;
   /** The span around a moment. Two spans after each other may have the same offset. */
   spanAt(ms: number): ZoneSpan;
 }
@@ -43,7 +41,6 @@ export const openZone = memoize(MAX_ZONES, (name: string): Zone => {
     findSpans(offsetAt, block * BLOCK_MS - OVERLAP_MS, (block + 1) * BLOCK_MS),
   );
   return {
-    name: format.resolvedOptions().timeZone,
     spanAt(ms) {
       const span = blocks(Math.floor(ms / BLOCK_MS)).find(({ toMs }) => ms < toMs);
       if (span === undefined) throw new RangeError(`${ms} is no moment`);

@@ -175,14 +175,15 @@ function failed(
   nowMs: number,
 ): Step {
   const failing = { ...state, successes: 0, blemishes: 0 };
-  // The same kind of failure keeps its words: "after 3 ms" and "after 4 ms" are not news.
-  const told = state.problem?.outcome === problem.outcome ? state.problem : problem;
-  if (found(state).status === 'DOWN') return still({ ...failing, problem: told });
+  const told = inTheSameWords(state.problem, problem);
+  const { status } = found(state);
+  if (status === 'DOWN') return still({ ...failing, problem: told });
   const failures = state.failures + 1;
   const firstFailureMs = state.firstFailureMs ?? nowMs;
-  const counted = { ...failing, failures, firstFailureMs, problem: told };
-  if (failures < toDown) return { ...still(counted), lookAgain: true };
-  return goDown(counted, firstFailureMs, nowMs);
+  const counted = { ...failing, failures, firstFailureMs };
+  if (failures >= toDown) return goDown({ ...counted, problem: told }, firstFailureMs, nowMs);
+  // Until it is confirmed, DEGRADED keeps its own reason.
+  return { ...still(status === 'UP' ? { ...counted, problem: told } : counted), lookAgain: true };
 }
 
 function passed(
@@ -201,31 +202,36 @@ function passed(
   }
   if (!blemish) return moved({ ...passing, blemishes: 0 }, 'UP', nowMs, undefined, nowMs);
   if (found(state).status === 'DEGRADED') {
-    const same = state.problem?.outcome === blemish.outcome;
-    return still({ ...passing, problem: same ? state.problem : blemish });
+    return still({ ...passing, problem: inTheSameWords(state.problem, blemish) });
   }
   const blemishes = state.blemishes + 1;
-  if (blemishes < toDown) return { ...still({ ...passing, blemishes }), lookAgain: true };
+  if (blemishes < toDown) {
+    return { ...still(withoutProblem({ ...passing, blemishes })), lookAgain: true };
+  }
   return moved({ ...passing, blemishes: 0 }, 'DEGRADED', nowMs, blemish, nowMs);
 }
 
 /** UP, whatever was found before, at once. Pure. */
 export function success(state: MonitorState, nowMs: number): Step {
-  return passed(calmed(state, nowMs), undefined, { toDown: 1, toUp: 1 }, nowMs);
+  const { firstFailureMs: _, ...rest } = calmed(state, nowMs);
+  return moved({ ...rest, failures: 0, successes: 0, blemishes: 0 }, 'UP', nowMs, undefined, nowMs);
 }
 
 /** DOWN since `sinceMs`; the state holds the problem already. Pure. */
 export function goDown(state: MonitorState, sinceMs: number, nowMs: number): Step {
-  return moved({ ...state, successes: 0, blemishes: 0 }, 'DOWN', sinceMs, state.problem, nowMs);
+  const { firstFailureMs: _, ...rest } = calmed(state, nowMs);
+  const confirmed = { ...rest, failures: 0, successes: 0, blemishes: 0 };
+  return moved(confirmed, 'DOWN', sinceMs, state.problem, nowMs);
 }
 
 /** Shows a status that people set; what is found goes on beneath it. Pure. */
 export function cover(state: MonitorState, status: SetStatus, nowMs: number): Step {
   if (state.status === status) return still(state);
   // What was not confirmed before is forgotten: nobody can confirm it now.
-  const { firstFailureMs: _, ...rest } = state;
-  const calm = { ...rest, failures: 0, successes: 0, blemishes: 0, beneath: found(state) };
-  return shown(calm, status, nowMs, undefined, nowMs);
+  const beneath = found(state);
+  const { firstFailureMs: _, ...rest } = beneath.status === 'UP' ? withoutProblem(state) : state;
+  const covered = { ...rest, failures: 0, successes: 0, blemishes: 0, beneath };
+  return shown(covered, status, nowMs, undefined, nowMs);
 }
 
 /** Shows again what is found. Pure. */
@@ -255,7 +261,7 @@ export function secondLookAfterMs(config: {
 /** The state without its flapping, once it has been calm for long enough. */
 function calmed(state: MonitorState, nowMs: number): MonitorState {
   const last = state.flips.at(-1);
-  if (!state.flapping || (last !== undefined && nowMs - last <= FLAPPING_MS)) return state;
+  if (!state.flapping || (last !== undefined && isWithin(last, nowMs))) return state;
   return { ...state, flapping: false, flips: [] };
 }
 
@@ -268,10 +274,11 @@ function moved(
   nowMs: number,
 ): Step {
   const from = found(state).status;
-  const { problem: _, ...rest } = state;
-  const told: MonitorState = problem ? { ...rest, problem } : rest;
+  const told: MonitorState = problem ? { ...state, problem } : withoutProblem(state);
   if (from === to) return still(told);
-  if (state.beneath) return still({ ...told, beneath: { status: to, sinceMs } });
+  if (state.beneath) {
+    return still({ ...told, beneath: { status: to, sinceMs: Math.min(sinceMs, nowMs) } });
+  }
   return shown(
     from === 'DOWN' || to === 'DOWN' ? flipped(told, nowMs) : told,
     to,
@@ -284,23 +291,39 @@ function moved(
 function flipped(state: MonitorState, nowMs: number): MonitorState {
   const flips = [...state.flips, nowMs].slice(-FLAPPING_FLIPS);
   const [first = nowMs] = flips;
-  const often = flips.length === FLAPPING_FLIPS && nowMs - first <= FLAPPING_MS;
+  const often = flips.length === FLAPPING_FLIPS && isWithin(first, nowMs);
   return { ...state, flips, flapping: state.flapping || often };
 }
 
 function shown(
   state: MonitorState,
   to: MonitorStatus,
-  sinceMs: number,
+  foundSinceMs: number,
   problem: Problem | undefined,
   nowMs: number,
 ): Step {
   const number = state.changes + 1;
+  // A clock that was set back since then.
+  const sinceMs = Math.min(foundSinceMs, nowMs);
   return {
     state: { ...state, status: to, sinceMs, changes: number },
     change: { atMs: nowMs, sinceMs, from: state.status, to, number, ...problem },
     lookAgain: false,
   };
+}
+
+/** Either way from now: the clock may have been set back. */
+function isWithin(flipMs: number, nowMs: number): boolean {
+  return Math.abs(nowMs - flipMs) <= FLAPPING_MS;
+}
+
+/** The same kind of problem keeps its words: "after 3 ms" and "after 4 ms" are not news. */
+function inTheSameWords(before: Problem | undefined, problem: Problem): Problem {
+  return before?.outcome === problem.outcome ? before : problem;
+}
+
+function withoutProblem({ problem: _, ...state }: MonitorState): MonitorState {
+  return state;
 }
 
 function still(state: MonitorState): Step {

@@ -5,7 +5,7 @@ import type { CheckRecord, Incident, Rollup } from '../contracts/monitoring.ts';
 import type { Store } from '../store/store.ts';
 import { createHourBooks } from './hour-books.ts';
 import { openIncidents } from './incidents.ts';
-import { createLookBack } from './look-back.ts';
+import { createLookBack, MINUTES_KEPT_MS } from './look-back.ts';
 import { createRecentResults } from './recent-results.ts';
 import { type Entry, openResultsJournal, RESULTS_KEPT_MS, type Seen } from './results-journal.ts';
 import { createResultsWriter } from './results-writer.ts';
@@ -48,7 +48,7 @@ export interface History {
   incidents(monitor: string, limit: number): Promise<Incident[]>;
   /** Removes all that is known of a monitor, for good. */
   forget(monitor: string): Promise<void>;
-  /** Removes what is older than is kept: results after two days, changes after 400. */
+  /** Stores hours that are over, and removes what is older than is kept: results after two days, changes after 400. */
   prune(nowMs: number): Promise<void>;
   /** Writes what is waiting. */
   close(): Promise<void>;
@@ -93,8 +93,7 @@ export async function openHistory(options: {
     return writer.add(entry);
   }
 
-  // An hour more than is not stored, for the newest results in memory.
-  const restoredFromMs = open.sinceMs - HOUR_MS;
+  const restoredFromMs = Math.min(open.sinceMs, floorTo(wallMs() - MINUTES_KEPT_MS, HOUR_MS));
 
   async function restore() {
     const range = { fromMs: restoredFromMs, toMs: wallMs() + DAY_MS, ownToo: false };
@@ -118,7 +117,12 @@ export async function openHistory(options: {
   }
 
   let storing: Promise<void> = Promise.resolve();
+  function storeInTurn(): Promise<void> {
+    storing = storing.then(storeDue);
+    return storing;
+  }
   async function storeDue() {
+    await restored;
     try {
       await books.storeDue(wallMs(), () => closed);
       await open.advance(books.openSinceMs(wallMs()));
@@ -134,7 +138,7 @@ export async function openHistory(options: {
   let timer: NodeJS.Timeout | undefined;
   function storeLater() {
     timer = setTimeout(() => {
-      storing = restored.then(storeDue).then(() => {
+      void storeInTurn().then(() => {
         if (!closed) storeLater();
       });
     }, STORE_EVERY_MS).unref();
@@ -174,13 +178,16 @@ export async function openHistory(options: {
       await removeAll(monitor);
     },
     async prune(nowMs) {
+      // After a long stop, what is old stands nowhere else yet.
+      await storeInTurn();
       await journal.prune(nowMs);
       await incidents.prune(nowMs);
     },
     async close() {
       closed = true;
       clearTimeout(timer);
-      await Promise.all([repaired, restored, storing, writer.close()]);
+      await Promise.all([repaired, restored, writer.close()]);
+      await storing;
     },
   };
 }

@@ -123,8 +123,9 @@ export function createHourBooks(rollups: Rollups, log: Logger): HourBooks {
     },
     openSinceMs(nowMs) {
       let sinceMs = floorTo(nowMs, HOUR_MS);
-      for (const { counted } of books.values()) {
-        sinceMs = Math.min(sinceMs, counted?.time.tallies[0]?.startMs ?? sinceMs);
+      for (const { counted, waiting } of books.values()) {
+        const firstMs = counted?.time.tallies[0]?.startMs ?? waiting[0]?.atMs ?? sinceMs;
+        sinceMs = Math.min(sinceMs, floorTo(firstMs, HOUR_MS));
       }
       return sinceMs;
     },

@@ -15,7 +15,7 @@ import {
 
 const MINUTE_MS = 60_000;
 /** How far back minutes reach: what the memory does not hold of it is read from the journal. */
-const MINUTES_KEPT_MS = 2 * HOUR_MS;
+export const MINUTES_KEPT_MS = 2 * HOUR_MS;
 
 interface Range {
   fromMs: number;
@@ -76,13 +76,10 @@ export function createLookBack(parts: {
     if (fromMs >= range.toMs) return [];
     const { began } = await books.open(monitor, nowMs);
     const memory = inMemory(monitor, began);
-    const [first] = memory.entries;
     const isThere = memory.sinceMs <= fromMs;
-    // A little earlier, for the result that the range begins with.
-    const everyMs = first?.what === 'result' ? first.seen.everyMs : 0;
     const entries = isThere
       ? memory.entries
-      : await journaled(monitor, fromMs - 2 * everyMs, nowMs);
+      : [...(await before(monitor, memory.entries, fromMs)), ...memory.entries];
     const time = startSeenTime({
       lengthMs: MINUTE_MS,
       countedMs: 0,
@@ -98,15 +95,23 @@ export function createLookBack(parts: {
     return time.tallies;
   }
 
-  /** Entries of a monitor from the journal. One reading at a time: each looks at the results of all monitors. */
-  function journaled(monitor: string, fromMs: number, toMs: number): Promise<Entry[]> {
+  /** Entries from the journal that came before those in memory, from the one that a moment begins with. */
+  function before(monitor: string, inMemory: readonly Entry[], fromMs: number): Promise<Entry[]> {
+    const firstMs = inMemory[0]?.atMs ?? wallMs();
+    const result = inMemory.find(({ what }) => what === 'result');
+    const everyMs = result?.what === 'result' ? result.seen.everyMs : 0;
+    // An entry may stand in a batch that ends later, but not in another hour.
+    const toMs = floorTo(firstMs, HOUR_MS) + HOUR_MS;
+    const range = { fromMs: fromMs - 2 * everyMs, toMs, ownToo: true };
+    // One reading at a time: each looks at the results of all monitors.
     const entries = reading.then(async () => {
-      const own: Entry[] = [];
-      const range = { fromMs, toMs: toMs + 1, ownToo: true };
+      const found: Entry[] = [];
       for await (const batch of journal.read(range)) {
-        for (const entry of batch) if (entry.monitor === monitor) own.push(entry);
+        for (const entry of batch) {
+          if (entry.monitor === monitor && entry.atMs < firstMs) found.push(entry);
+        }
       }
-      return own;
+      return found;
     });
     reading = entries.catch(() => {});
     return entries;

@@ -65,7 +65,7 @@ export const rollupsSchema = {
   querystring: z.strictObject({
     by: RollupList.shape.by.default('hour'),
     from: queryTime.describe(
-      'The begin; when left out, 3 hours, 7 days or 90 days before the end: by minute, hour or day.',
+      'The begin; when left out, 2 hours, 7 days or 90 days before the end: by minute, hour or day. Minutes are kept for 2 hours, hours for 90 days, days for 400 days.',
     ),
     to,
   }),

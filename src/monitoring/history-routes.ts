@@ -19,9 +19,9 @@ const MAX_ROLLUPS = 1_500;
 /** Longest time that an uptime is asked of: as long as history is kept. */
 const MAX_UPTIME_DAYS = 400;
 
-/** The rows of rollups, and the time they tell when none is named. */
+/** The rows of rollups, and the time they tell when none is named: minutes are kept no longer. */
 const ROLLUPS: Record<RollupList['by'], { rowMs: number; defaultMs: number; coarser: string }> = {
-  minute: { rowMs: MINUTE_MS, defaultMs: 3 * HOUR_MS, coarser: ', or take by=hour' },
+  minute: { rowMs: MINUTE_MS, defaultMs: 2 * HOUR_MS, coarser: ', or take by=hour' },
   hour: { rowMs: HOUR_MS, defaultMs: 7 * DAY_MS, coarser: ', or take by=day' },
   day: { rowMs: DAY_MS, defaultMs: 90 * DAY_MS, coarser: '' },
 };

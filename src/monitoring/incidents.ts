@@ -127,10 +127,13 @@ function ended(incidents: MonitorIncidents['incidents'], change: StatusChange) {
   return [...incidents.slice(0, -1), { ...last, endedMs, endedAs: change.to }];
 }
 
+/** The id of the incident that began with this change of a monitor. */
+export const incidentId = (monitor: string, change: number) => `${monitor}:${change}`;
+
 function toIncident(monitor: string, incident: MonitorIncidents['incidents'][number]): Incident {
   const { number, startedMs, endedMs, endedAs, cause, outcome } = incident;
   return {
-    id: `${monitor}:${number}`,
+    id: incidentId(monitor, number),
     started_at: new Date(startedMs).toISOString(),
     ended_at: endedMs === undefined ? null : new Date(endedMs).toISOString(),
     cause,

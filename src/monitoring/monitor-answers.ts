@@ -6,6 +6,7 @@ import {
   pushPath,
 } from '../contracts/monitoring.ts';
 import { parseCron } from './cron.ts';
+import { incidentId } from './incidents.ts';
 import type { WatchedMonitor } from './monitors.ts';
 import { shownConfig } from './secret-headers.ts';
 import { isFlapping } from './state.ts';
@@ -34,10 +35,10 @@ export function listedMonitor(
   };
 }
 
-/** Everything known of a monitor; `incident` is what goes on now. */
+/** Everything known of a monitor; `lastIncident` is its newest in the history. */
 export function monitorDetails(
   monitor: WatchedMonitor,
-  now: { wallMs: number; stale: boolean; incident: Incident | undefined },
+  now: { wallMs: number; stale: boolean; lastIncident: Incident | undefined },
 ): MonitorDetails {
   const { definition, state, maintenance, createdAtMs } = monitor;
   const endsMs = state.certificateEndsMs;
@@ -47,7 +48,22 @@ export function monitorDetails(
     config: shownConfig(definition),
     maintenance,
     certificate_ends_at: endsMs === undefined ? null : utc(endsMs),
-    incident: now.incident ?? null,
+    incident: incidentNow(monitor, now.lastIncident),
+  };
+}
+
+/** What goes on now: the history learns of it a moment after the status. */
+function incidentNow({ id, state }: WatchedMonitor, last: Incident | undefined): Incident | null {
+  if (state.status !== 'DOWN') return null;
+  const now = incidentId(id, state.changes);
+  if (last?.id === now) return last;
+  return {
+    id: now,
+    started_at: utc(state.sinceMs),
+    ended_at: null,
+    cause: state.problem?.reason ?? 'the check failed',
+    outcome: state.problem?.outcome ?? 'failed',
+    ended_as: null,
   };
 }
 

@@ -165,13 +165,13 @@ async function detailsOf(
   monitor: WatchedMonitor,
   { history, watch, clock }: RouteTools,
 ): Promise<MonitorDetails> {
-  const [last] = await orUnavailable(
+  const [lastIncident] = await orUnavailable(
     history.incidents(monitor.id, 1),
     'The history of the monitor could not be read. Try again.',
   );
   return monitorDetails(monitor, {
     wallMs: clock.wallMs(),
     stale: watch.isStale(monitor),
-    incident: last?.ended_at === null ? last : undefined,
+    lastIncident,
   });
 }

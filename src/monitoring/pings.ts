@@ -78,12 +78,12 @@ export function createPings(options: {
     async signal(monitor, config, signal) {
       const { id } = monitor;
       const step = signalled(monitor.state, config, signal, clock.wallMs());
-      const writes = [monitors.settle(id, step, { always: true })];
+      const saved = monitors.settle(id, step, { always: true });
       const result = resultOf(signal, step.state);
-      if (result) writes.push(record(id, step.state, config, result));
+      // The state is what must last; the history is written with others, a moment later.
+      if (result) void stored.handOver(record(id, step.state, config, result));
       if (step.state.status !== 'PAUSED') plan(monitor, config);
-      const failed = (await Promise.allSettled(writes)).find(({ status }) => status === 'rejected');
-      if (failed?.status === 'rejected') throw failed.reason;
+      await saved;
     },
     isStale({ id, state }, config) {
       const nowMs = clock.wallMs();

@@ -22,7 +22,7 @@ export function createProbe(
       .map(addressOf)
       .filter(({ host }) => !isLoopback(host));
     if (anchors.length === 0) return true;
-    return await Promise.any(anchors.map((anchor) => answers(anchor, timeoutMs))).then(
+    return await Promise.any(anchors.map((anchor) => reach(anchor, timeoutMs))).then(
       () => true,
       () => false,
     );
@@ -41,8 +41,8 @@ function addressOf(text: string): Anchor {
   return { host, port: port === undefined ? DNS_PORT : Number(port) };
 }
 
-/** Rejects when there is no answer. */
-function answers(anchor: Anchor, timeoutMs: number): Promise<void> {
+/** Resolves when something answers there, be it with a refusal; rejects when nothing does. */
+export function reach(anchor: Anchor, timeoutMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect({ ...anchor, signal: AbortSignal.timeout(timeoutMs) });
     socket.once('connect', () => {

@@ -1,24 +1,25 @@
-import type { TLSSocket } from 'node:tls';
+import type { X509Certificate } from 'node:crypto';
 import { CheckFailure } from './failure.ts';
 import type { Look } from './look.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Keeps when the certificate ends that was shown; of several, the first to end. */
-export function noteCertificate(socket: TLSSocket, look: Look): void {
-  // Not `getPeerCertificate`, which takes every field apart.
-  const endsMs = Date.parse(socket.getPeerX509Certificate()?.validTo ?? '');
+/** Keeps when a certificate ends that was shown; of several, the first to end. */
+export function noteCertificate(certificate: X509Certificate | undefined, look: Look): void {
+  const endsMs = Date.parse(certificate?.validTo ?? '');
   if (Number.isNaN(endsMs)) return;
   look.certificateEndsMs = Math.min(endsMs, look.certificateEndsMs ?? endsMs);
 }
 
-/** Why a certificate is not to be trusted, of a socket that is not `authorized`. */
-export function certificateFailure(socket: TLSSocket): CheckFailure {
+/** Why a certificate is not to be trusted; `code` is that of the failed check. */
+export function certificateFailure(
+  certificate: X509Certificate | undefined,
+  code: string,
+): CheckFailure {
   const say = (reason: string) => new CheckFailure('tls', reason);
-  // Typed as an Error, it is the code of the failed check. Source: node:tls, `authorizationError`.
-  const code = String(socket.authorizationError);
-  const { validFrom = '', validTo = '' } = socket.getPeerX509Certificate() ?? {};
+  if (certificate === undefined) return say('the server shows no certificate');
+  const { validFrom, validTo } = certificate;
   // Said first whatever else is wrong: it is what the owner has to act on.
   if (Date.parse(validTo) < Date.now()) {
     return say(`the certificate expired on ${day(Date.parse(validTo))}`);
@@ -31,6 +32,8 @@ export function certificateFailure(socket: TLSSocket): CheckFailure {
       return say('the certificate is self-signed');
     case 'ERR_TLS_CERT_ALTNAME_INVALID':
       return say('the certificate is for another name');
+    case 'CERT_SIGNATURE_FAILURE':
+      return say(`the certificate is not signed by its issuer (${code})`);
     case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
     case 'UNABLE_TO_GET_ISSUER_CERT':
     case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
@@ -55,4 +58,6 @@ function timeLeft(leftMs: number): string {
   return 'about an hour';
 }
 
-const day = (ms: number) => new Date(ms).toISOString().slice(0, 10);
+/** A certificate can hold a time that is none. */
+const day = (ms: number) =>
+  Number.isNaN(ms) ? 'an unknown day' : new Date(ms).toISOString().slice(0, 10);

@@ -71,11 +71,13 @@ export function createConnect(options: {
       look.peer = peerInWords([socket.remoteAddress], port);
     }
     if (!(socket instanceof tls.TLSSocket)) return socket;
-    noteCertificate(socket, look);
+    // Asked for once: a second time Node may have none. Not `getPeerCertificate`, which takes every field apart.
+    const certificate = socket.getPeerX509Certificate();
+    noteCertificate(certificate, look);
     if (ignoreTls || socket.authorized) return socket;
-    const failure = certificateFailure(socket);
     socket.destroy();
-    throw failure;
+    // Typed as an Error, it is the code of the failed check. Source: node:tls, `authorizationError`.
+    throw certificateFailure(certificate, String(socket.authorizationError));
   };
 }
 

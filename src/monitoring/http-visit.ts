@@ -83,7 +83,11 @@ function exchange(socket: Socket, visit: Visit, look: Look): Promise<http.Incomi
   });
   return new Promise((resolve, reject) => {
     let interim = 0;
-    request.once('response', resolve);
+    request.once('response', (answer) => {
+      // What breaks later is known here first, such as a chunk that is none; the answer would only be "aborted".
+      request.on('error', (error) => answer.destroy(error));
+      resolve(answer);
+    });
     request.on('information', () => {
       interim += 1;
       if (interim <= MAX_INTERIM_ANSWERS) return;
@@ -92,7 +96,6 @@ function exchange(socket: Socket, visit: Visit, look: Look): Promise<http.Incomi
     request.once('upgrade', () =>
       reject(new CheckFailure('protocol', 'it switches to a protocol that nobody asked for')),
     );
-    // Stays for the whole life of the request: an error after the answer began comes here too.
     request.on('error', reject);
     request.once('close', () => reject(Object.assign(new Error(), { code: 'ECONNRESET' })));
     request.end(body);

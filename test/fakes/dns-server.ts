@@ -1,5 +1,6 @@
 import dgram from 'node:dgram';
 import { once } from 'node:events';
+import net, { type AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 
 const TYPES = {
@@ -25,34 +26,86 @@ export type DnsAnswer =
   | 'silence'
   | 'garbage';
 
-/** A DNS server over UDP on 127.0.0.1; it goes away with the running test. Source of the format: RFC 1035 §4. */
+/** A DNS server over UDP and TCP on 127.0.0.1; it goes away with the running test. Source of the format: RFC 1035 §4. */
 export interface DnsServer {
   /** `127.0.0.1:port`. */
   address: string;
   questions: Array<{ name: string; type: string }>;
+  /** How many of the questions came over TCP. */
+  overTcp(): number;
 }
 
-/** Starts a server that answers as told. Call inside a test. */
+/**
+ * Starts a server that answers as told, `delayMs` late. With `truncates`, answers over UDP are empty and marked as cut
+ * short, so that the asker comes back over TCP; with `only: 'udp'` nothing listens there. Call inside a test.
+ */
 export async function startDnsServer(
   answerTo: (question: { name: string; type: RecordType }) => DnsAnswer,
+  options: { truncates?: boolean; only?: 'udp'; delayMs?: () => number } = {},
 ): Promise<DnsServer> {
   const socket = dgram.createSocket('udp4');
   const questions: DnsServer['questions'] = [];
-  socket.on('message', (query, from) => {
+  const sockets = new Set<net.Socket>();
+  const late: NodeJS.Timeout[] = [];
+  let overTcp = 0;
+
+  function replyTo(query: Buffer): Buffer | undefined {
     const { name, type, end } = readQuestion(query);
     questions.push({ name, type: type ?? 'unknown' });
     const answer = type ? answerTo({ name, type }) : 'REFUSED';
-    if (answer === 'silence') return;
-    const reply =
-      answer === 'garbage'
-        ? Buffer.concat([query.subarray(0, 2), Buffer.from('this is no DNS message')])
-        : answerPacket(query.subarray(0, end), type ?? 'A', answer);
-    socket.send(reply, from.port, from.address);
+    if (answer === 'silence') return undefined;
+    return answer === 'garbage'
+      ? Buffer.concat([query.subarray(0, 2), Buffer.from('this is no DNS message')])
+      : answerPacket(query.subarray(0, end), type ?? 'A', answer);
+  }
+
+  socket.on('message', (query, from) => {
+    const reply = options.truncates ? cutShort(query) : replyTo(query);
+    if (reply === undefined) return;
+    const send = () => socket.send(reply, from.port, from.address);
+    const delayMs = options.delayMs?.() ?? 0;
+    if (delayMs === 0) send();
+    else late.push(setTimeout(send, delayMs));
   });
-  socket.bind(0, '127.0.0.1');
+  const server = net.createServer((connection) => {
+    sockets.add(connection);
+    connection.on('error', () => {});
+    connection.on('close', () => sockets.delete(connection));
+    // RFC 1035 §4.2.2: two bytes of length first. Questions are small: one comes in one piece.
+    connection.on('data', (bytes) => {
+      overTcp += 1;
+      const reply = replyTo(bytes.subarray(2));
+      if (reply) connection.write(Buffer.concat([uint16(String(reply.length)), reply]));
+    });
+  });
+  // The TCP port first: the same number is nearly always free over UDP, and the other way round it is not.
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address() as AddressInfo;
+  socket.bind(port, '127.0.0.1');
   await once(socket, 'listening');
-  onTestFinished(() => new Promise<void>((resolve) => socket.close(() => resolve())));
-  return { address: `127.0.0.1:${socket.address().port}`, questions };
+  const closeTcp = async () => {
+    if (!server.listening) return;
+    const closed = once(server, 'close');
+    server.close();
+    for (const connection of sockets) connection.destroy();
+    await closed;
+  };
+  if (options.only === 'udp') await closeTcp();
+  onTestFinished(async () => {
+    for (const timer of late) clearTimeout(timer);
+    await closeTcp();
+    await new Promise<void>((resolve) => socket.close(() => resolve()));
+  });
+  return { address: `127.0.0.1:${port}`, questions, overTcp: () => overTcp };
+}
+
+/** An answer without records that says there are more than fit. Source: RFC 1035 §4.1.1, TC. */
+function cutShort(query: Buffer): Buffer {
+  const { end } = readQuestion(query);
+  const reply = answerPacket(query.subarray(0, end), 'A', []);
+  reply.writeUInt16BE(reply.readUInt16BE(2) | 0x0200, 2);
+  return reply;
 }
 
 function readQuestion(query: Buffer): { name: string; type: RecordType | undefined; end: number } {

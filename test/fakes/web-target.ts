@@ -4,13 +4,19 @@ import https from 'node:https';
 import net, { type AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** A web server that checks look at, on 127.0.0.1; it goes away with the running test. */
+/** A web server that checks look at, on 127.0.0.1 if not said otherwise; it goes away with the running test. */
 export interface WebTarget {
   /** `http://127.0.0.1:port`, without a slash at the end. */
   url: string;
   port: number;
   /** What came in, oldest first. */
-  requests: Array<{ method: string; path: string; headers: http.IncomingHttpHeaders }>;
+  requests: Array<{
+    method: string;
+    path: string;
+    headers: http.IncomingHttpHeaders;
+    /** All of it once the request has come in whole. */
+    body: string;
+  }>;
   /** How many connections were made. */
   connections(): number;
   /** From now on requests are answered by this. */
@@ -21,19 +27,25 @@ export interface WebTarget {
   startAgain(): Promise<void>;
 }
 
-/** Starts a target; with `tls` (key and certificate, PEM) it speaks https. Call inside a test. */
+/** Starts a target; with `tls` (key and certificate, PEM) it speaks https; `host` is another loopback address. Call inside a test. */
 export async function startWebTarget(
   handler: http.RequestListener = (_request, response) => response.end('fine'),
-  options: { tls?: string } = {},
+  options: { tls?: string; host?: string } = {},
 ): Promise<WebTarget> {
+  const { host = '127.0.0.1' } = options;
   let answer = handler;
   let connections = 0;
   const requests: WebTarget['requests'] = [];
   const listener: http.RequestListener = (request, response) => {
-    requests.push({
+    const seen = {
       method: request.method ?? '',
       path: request.url ?? '',
       headers: request.headers,
+      body: '',
+    };
+    requests.push(seen);
+    request.on('data', (chunk) => {
+      seen.body += chunk;
     });
     answer(request, response);
   };
@@ -44,7 +56,7 @@ export async function startWebTarget(
     connections += 1;
   });
   const listen = async (port: number) => {
-    server.listen(port, '127.0.0.1');
+    server.listen(port, host);
     await once(server, 'listening');
     return (server.address() as AddressInfo).port;
   };
@@ -58,7 +70,7 @@ export async function startWebTarget(
   const port = await listen(0);
   onTestFinished(stop);
   return {
-    url: `${options.tls ? 'https' : 'http'}://127.0.0.1:${port}`,
+    url: `${options.tls ? 'https' : 'http'}://${host}:${port}`,
     port,
     requests,
     connections: () => connections,

@@ -1,29 +1,20 @@
 import { describe, expect, test } from 'vitest';
-import { MonitorCreate } from '../../src/contracts/monitoring.ts';
-import { type CheckedMonitor, createCheck } from '../../src/monitoring/check.ts';
-import { parseResolver } from '../../src/monitoring/check-dns.ts';
-import { createConnect } from '../../src/monitoring/connect.ts';
-import { createNameLookup } from '../../src/monitoring/name-lookup.ts';
-import { createTargetGuard } from '../../src/monitoring/target-guard.ts';
+import type { DnsConfig } from '../../src/contracts/monitoring.ts';
+import { parseResolver } from '../../src/monitoring/dns-question.ts';
 import { type DnsAnswer, type RecordType, startDnsServer } from '../fakes/dns-server.ts';
+import { closedPort } from '../fakes/web-target.ts';
+import { setUp } from './checks.ts';
 
 /** Checks a name at a server that gives `answer`. */
 async function look(
   answer: DnsAnswer,
-  config: { record_type?: RecordType; expected?: string[]; timeout_seconds?: number } = {},
-  options: { target?: string; allow?: string[] } = {},
+  config: Partial<DnsConfig> = {},
+  options: { target?: string; allow?: string[] } & Parameters<typeof startDnsServer>[1] = {},
 ) {
-  const server = await startDnsServer(() => answer);
-  const guard = createTargetGuard(options.allow ?? ['127.0.0.1']);
-  const connect = createConnect({ guard, lookup: createNameLookup() });
-  const check = createCheck({ guard, connect, userAgent: 'Askwatch/1.2.3' });
-  const monitor = MonitorCreate.parse({
-    check_type: 'DNS',
-    name: 'zone',
-    target: options.target ?? 'shop.example',
-    config: { resolver: server.address, ...config },
-  }) as CheckedMonitor;
-  const again = () => check(monitor, new AbortController().signal);
+  const server = await startDnsServer(() => answer, options);
+  const { dns } = setUp({ allow: options.allow ?? ['127.0.0.1'] });
+  const again = () =>
+    dns(options.target ?? 'shop.example', { resolver: server.address, ...config });
   return { result: await again(), again, server };
 }
 
@@ -109,22 +100,176 @@ test('asks for an address by its reverse name', async () => {
   expect(server.questions).toEqual([{ name: '5.2.0.192.in-addr.arpa', type: 'PTR' }]);
 });
 
+test('asks the server for the name of an address that the hosts file knows', async () => {
+  const { result, server } = await look(
+    [['host.example']],
+    { record_type: 'PTR', expected: ['host.example'] },
+    { target: '127.0.0.1' },
+  );
+  expect(result).toMatchObject({ ok: true });
+  expect(server.questions).toEqual([{ name: '1.0.0.127.in-addr.arpa', type: 'PTR' }]);
+});
+
+test('asks for an IPv6 address by its reverse name', async () => {
+  const { server } = await look(
+    [['h.example']],
+    { record_type: 'PTR' },
+    { target: '2001:db8::1f' },
+  );
+  expect(server.questions[0]?.name).toBe(
+    'f.1.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.0.8.b.d.0.1.0.0.2.ip6.arpa',
+  );
+});
+
 test.each([
-  { answer: 'NXDOMAIN' as const, reason: 'the name does not exist (NXDOMAIN)' },
-  { answer: 'SERVFAIL' as const, reason: 'the resolver failed (SERVFAIL)' },
-  { answer: 'REFUSED' as const, reason: 'the resolver refused to answer (REFUSED)' },
+  { answer: 'NXDOMAIN' as const, reason: /^the name does not exist \(NXDOMAIN\)$/ },
+  { answer: 'SERVFAIL' as const, reason: /^the resolver 127\.0\.0\.1:\d+ failed \(SERVFAIL\)$/ },
+  {
+    answer: 'REFUSED' as const,
+    reason: /^the resolver 127\.0\.0\.1:\d+ refused to answer \(REFUSED\)$/,
+  },
 ])('says in words what $answer means, after one try', async ({ answer, reason }) => {
   const { result, server } = await look(answer);
-  expect(result).toMatchObject({ ok: false, outcome: 'dns', reason });
+  expect(result).toMatchObject({ ok: false, outcome: 'dns' });
+  expect(result.reason).toMatch(reason);
   expect(server.questions).toHaveLength(1);
 });
 
 test.each(['silence', 'garbage'] as const)('gives up on %s at the deadline', async (answer) => {
   const { result, server } = await look(answer, { timeout_seconds: 1 });
   expect(result).toMatchObject({ ok: false });
-  expect(result.outcome === 'timeout' || result.outcome === 'dns').toBe(true);
+  expect([
+    `no answer from the resolver ${server.address} within 1 s`,
+    `the answer of the resolver ${server.address} cannot be read`,
+  ]).toContain(result.reason);
   expect(result.responseTimeMs).toBeLessThan(5_000);
   expect(server.questions).toHaveLength(1);
+});
+
+test('says that nothing answers at the resolver', async () => {
+  const resolver = `127.0.0.1:${await closedPort()}`;
+  expect(await setUp().dns('shop.example', { resolver })).toMatchObject({
+    ok: false,
+    outcome: 'dns',
+    reason: `nothing answers at the resolver ${resolver}`,
+  });
+});
+
+test('a server that has always been fast may be slow: that is no silence', async () => {
+  let delayMs = 0;
+  const { again, server } = await look(
+    [['192.0.2.1']],
+    { degraded_after_ms: 1_000 },
+    {
+      delayMs: () => delayMs,
+    },
+  );
+  for (let i = 0; i < 5; i += 1) expect(await again()).toMatchObject({ outcome: 'ok' });
+  // Longer than the second after which the library looks at what is late.
+  delayMs = 1_500;
+  const slow = await again();
+  expect(slow).toMatchObject({ ok: true, outcome: 'slow' });
+  expect(slow.reason).toMatch(/^it answered after 1,\d{3} ms, more than 1,000 ms$/);
+  expect(server.questions).toHaveLength(7);
+});
+
+describe('an answer that is cut short', () => {
+  const long = Array.from({ length: 200 }, (_, i) => [`192.0.2.${i}`]);
+
+  test('is asked for again over TCP', async () => {
+    const { result, server } = await look(long, { expected: ['192.0.2.199'] }, { truncates: true });
+    expect(result).toMatchObject({ ok: true, outcome: 'ok' });
+    expect(server.overTcp()).toBe(1);
+  });
+
+  test('is a failure when there is no TCP', async () => {
+    const { result } = await look(long, {}, { truncates: true, only: 'udp' });
+    expect(result).toMatchObject({ ok: false, outcome: 'dns' });
+    expect(result.reason).toMatch(/^nothing answers at the resolver/);
+  });
+
+  test('of a name that does not exist is one too', async () => {
+    const { result } = await look('NXDOMAIN', { rcode: 'NXDOMAIN' }, { truncates: true });
+    expect(result).toMatchObject({ ok: true });
+  });
+});
+
+describe('the answer code that is wanted', () => {
+  const rcodes = ['NOERROR', 'NXDOMAIN', 'SERVFAIL', 'REFUSED'] as const;
+  const cases = rcodes.flatMap((rcode) => rcodes.map((answered) => ({ rcode, answered })));
+
+  test.each(cases)('$rcode, and the answer is $answered', async ({ rcode, answered }) => {
+    const { result } = await look(answered === 'NOERROR' ? [['192.0.2.1']] : answered, { rcode });
+    expect(result.ok).toBe(rcode === answered);
+    if (rcode === answered) return;
+    expect(result.outcome).toBe('dns');
+    expect(result.reason).toContain(answered);
+    if (rcode !== 'NOERROR') expect(result.reason).toContain(`, expected ${rcode}`);
+  });
+
+  test('NXDOMAIN is not a name without records', async () => {
+    const { result } = await look([], { rcode: 'NXDOMAIN' });
+    expect(result).toMatchObject({ ok: false });
+    expect(result.reason).toMatch(/ answered NOERROR, expected NXDOMAIN$/);
+  });
+
+  test('silence is none of them', async () => {
+    const { result } = await look('silence', { rcode: 'SERVFAIL', timeout_seconds: 1 });
+    expect(result).toMatchObject({ ok: false, outcome: 'timeout' });
+  });
+});
+
+describe('expected values', () => {
+  const answer = [['192.0.2.1'], ['192.0.2.2']];
+  const both = ['192.0.2.2', '192.0.2.1'];
+
+  test.each([
+    { match: 'all', expected: both },
+    { match: 'all', expected: ['192.0.2.1'] },
+    { match: 'any', expected: ['192.0.2.9', '192.0.2.1'] },
+    { match: 'any', expected: [] },
+    { match: 'exact', expected: both },
+    { match: 'exact', expected: [...both, '192.0.2.1'] },
+  ] as const)('$match of $expected are there', async ({ match, expected }) => {
+    const { result } = await look(answer, { match, expected: [...expected] });
+    expect(result).toMatchObject({ ok: true, outcome: 'ok' });
+  });
+
+  test.each([
+    {
+      match: 'all',
+      expected: [...both, '192.0.2.9'],
+      reason: '192.0.2.9 is not any of the 2 records (A) found',
+    },
+    {
+      match: 'any',
+      expected: ['192.0.2.9', '192.0.2.8'],
+      reason: 'none of the expected values is any of the 2 records (A) found',
+    },
+    {
+      match: 'exact',
+      expected: ['192.0.2.1'],
+      reason: '1 of the 2 records (A) found is not expected',
+    },
+    {
+      match: 'exact',
+      expected: [...both, '192.0.2.9'],
+      reason: '192.0.2.9 is not any of the 2 records (A) found',
+    },
+  ] as const)('$match of $expected are not there', async ({ match, expected, reason }) => {
+    const { result } = await look(answer, { match, expected: [...expected] });
+    expect(result).toMatchObject({ ok: false, outcome: 'dns', reason });
+    expect(result.reason).not.toContain('192.0.2.2');
+  });
+
+  test('an IPv6 address is the same however it is written', async () => {
+    const { result } = await look([['2001:db8::5']], {
+      record_type: 'AAAA',
+      expected: ['2001:0DB8:0:0:0:0:0:5'],
+      match: 'exact',
+    });
+    expect(result).toMatchObject({ ok: true });
+  });
 });
 
 test('asks the server at every check: no answer is kept', async () => {
@@ -137,6 +282,8 @@ test('asks the server at every check: no answer is kept', async () => {
 test('a resolver at an address that is not allowed is not asked', async () => {
   const { result, server } = await look([['192.0.2.1']], {}, { allow: [] });
   expect(result).toMatchObject({ ok: false, outcome: 'blocked' });
+  expect(result.reason).toMatch(/^the resolver is not allowed to be checked/);
+  expect(result.reason).not.toContain('127.0.0.1');
   expect(server.questions).toEqual([]);
 });
 

@@ -31,6 +31,9 @@ export interface Told {
 /** All that was acknowledged so far. */
 export type Book = Map<string, Told>;
 
+/** What is asked for. */
+export type Kind = 'create' | 'signal' | 'check' | 'pause' | 'resume' | 'remove' | 'look';
+
 /** One run of the load, until the process it loads is killed. */
 export interface KillLoad {
   acknowledged(): number;
@@ -45,15 +48,17 @@ export interface KillLoadOptions {
   keys: readonly string[];
   book: Book;
   random: () => number;
+  /** Told of each answer that acknowledges something, once it is in the book. */
+  onAnswer: (kind: Kind) => void;
   /** Where the monitors look: a path of it passes unless it was set down. */
   web: { url: string; setDown(path: string, down: boolean): void };
 }
 
 const LANES = 4;
-const CREATES_OF_A_LANE = 8;
 
 /** Creates, pings, changes and removes monitors in several lanes, and writes down every answer. */
-export function startKillLoad({ url, keys, book, random, web }: KillLoadOptions): KillLoad {
+export function startKillLoad(options: KillLoadOptions): KillLoad {
+  const { url, keys, book, random, onAnswer, web } = options;
   const pool = new Pool(url, { connections: LANES });
   let acknowledged = 0;
   let killing = false;
@@ -76,8 +81,12 @@ export function startKillLoad({ url, keys, book, random, web }: KillLoadOptions)
     if (answer.statusCode === 429) return undefined;
     if (answer.statusCode >= 300)
       throw new Error(`${method} ${path}: ${answer.statusCode} ${text}`);
-    acknowledged += 1;
     return text === '' ? {} : (JSON.parse(text) as Record<string, unknown>);
+  }
+
+  function count(kind: Kind) {
+    acknowledged += 1;
+    onAnswer(kind);
   }
 
   const pathOf = (path: string, { id }: Told) => path.replace(':id', id);
@@ -105,6 +114,7 @@ export function startKillLoad({ url, keys, book, random, web }: KillLoadOptions)
     };
     book.set(id, told);
     own[lane]?.push(told);
+    count('create');
   }
 
   async function signal(told: Told) {
@@ -113,27 +123,33 @@ export function startKillLoad({ url, keys, book, random, web }: KillLoadOptions)
     const answer = await call('POST', `${told.push}${fails ? '/fail' : ''}`);
     if (answer === undefined) return;
     if (!fails) told.pingedMs = sentMs;
+    count('signal');
     await look(told);
   }
 
+  /** Takes over what an answer showed. */
+  function take(kind: Kind, told: Told, shown: Record<string, unknown> | undefined) {
+    if (shown === undefined) return;
+    note(told, shown as unknown as MonitorDetails);
+    count(kind);
+  }
+
   async function look(told: Told) {
-    const shown = await call('GET', pathOf(AddedPath.monitor, told));
-    if (shown) note(told, shown as unknown as MonitorDetails);
+    take('look', told, await call('GET', pathOf(AddedPath.monitor, told)));
   }
 
   /** Looks, and waits until what was found is stored. */
   async function check(told: Told) {
     web.setDown(new URL(told.definition.target).pathname, random() < 0.5);
     if (!(await call('POST', pathOf(AddedPath.check, told)))) return;
+    count('check');
     // A look counts before it is on the disk. To resume what is not paused changes nothing, but it is a write, which
     // comes after those before it: its answer shows what is durable.
-    const shown = await call('POST', pathOf(AddedPath.resume, told));
-    if (shown) note(told, shown as unknown as MonitorDetails);
+    take('resume', told, await call('POST', pathOf(AddedPath.resume, told)));
   }
 
   async function pause(told: Told) {
-    const shown = await call('POST', pathOf(AddedPath.pause, told));
-    if (shown) note(told, shown as unknown as MonitorDetails);
+    take('pause', told, await call('POST', pathOf(AddedPath.pause, told)));
   }
 
   async function resume(told: Told) {
@@ -146,6 +162,7 @@ export function startKillLoad({ url, keys, book, random, web }: KillLoadOptions)
     told.removal = 'asked';
     const answer = await call('DELETE', pathOf(AddedPath.monitor, told));
     told.removal = answer && 'acknowledged';
+    if (answer) count('remove');
   }
 
   /** Monitors that only this lane touches, so that nobody else changes them between question and answer. */
@@ -156,15 +173,13 @@ export function startKillLoad({ url, keys, book, random, web }: KillLoadOptions)
   }
 
   async function run(lane: number) {
-    let creates = 0;
     while (!killing) {
       const mine = own[lane]?.filter(({ removal }) => removal === undefined) ?? [];
       const told = mine[Math.floor(random() * mine.length)];
       const dice = random();
-      if (told === undefined || (dice < 0.25 && creates < CREATES_OF_A_LANE)) {
-        creates += 1;
+      if (told === undefined || dice < 0.2) {
         await create(lane);
-      } else if (dice < 0.3) await remove(told);
+      } else if (dice < 0.28) await remove(told);
       else if (told.shown?.status === 'PAUSED') await resume(told);
       else if (dice < 0.4) await pause(told);
       else await (told.push === undefined ? check(told) : signal(told));

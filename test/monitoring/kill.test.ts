@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
-import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import {
   AddedPath,
@@ -13,10 +12,9 @@ import { openKeys } from '../../src/http/keys.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { startAskwatch } from '../end-to-end/askwatch-process.ts';
 import { startWebTarget } from '../fakes/web-target.ts';
-import { eventually } from '../support/eventually.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-import { type Book, createRandom, startKillLoad, type Told } from './kill-load.ts';
+import { type Book, createRandom, type Kind, startKillLoad, type Told } from './kill-load.ts';
 
 const LONG = process.env.ASKWATCH_TEST_LONG === '1';
 const KILLS = LONG ? 200 : 3;
@@ -26,9 +24,10 @@ const KEYS = 16;
 
 const SEED = Number(process.env.ASKWATCH_TEST_SEED ?? Math.floor(Math.random() * 2 ** 32));
 
-/** Answers before the kill at least, and how many more at most. */
+/** Answers before the kill at least, and how many more at most; then it comes with the next of its kind. */
 const LEAST_ANSWERS = 15;
 const MORE_ANSWERS = 60;
+const KILLED_AT: readonly Kind[] = ['create', 'signal', 'resume', 'pause', 'remove'];
 
 async function createApiKeys(folder: string): Promise<string[]> {
   const store = await openLowdbStore({ folder, log: recordingLog().log });
@@ -67,22 +66,34 @@ async function killRepeatedly(kills: number, seed: number): Promise<number> {
     // Errors and what is worse; a torn end of a journal is a warning.
     expect(service.output(), `seed ${seed}`).not.toMatch(/"level":[56]0/);
     if (kill < kills) {
-      const options = { url: service.url, keys, book, random, web: { url: web.url, setDown } };
-      const load = startKillLoad(options);
       const wanted = LEAST_ANSWERS + Math.floor(random() * MORE_ANSWERS);
-      const failed = load.ended().then(
-        () => undefined,
-        (error: unknown) => error,
-      );
-      await Promise.race([
-        failed,
-        eventually(() => load.acknowledged() >= wanted, { what: `${wanted} answers` }),
-      ]);
-      await pause(random() * 20);
-      load.expectKill();
+      const kind = KILLED_AT[Math.floor(random() * KILLED_AT.length)];
+      const waitMs = random() < 0.5 ? 0 : random() * 20;
+      let isPlanned = false;
+      const killNow = () => {
+        load.expectKill();
+        void service.kill();
+      };
+      const load = startKillLoad({
+        url: service.url,
+        keys,
+        book,
+        random,
+        web: { url: web.url, setDown },
+        // At an answer, so that what it told must be there without a moment more.
+        onAnswer(of) {
+          if (isPlanned || load.acknowledged() < wanted || of !== kind) return;
+          isPlanned = true;
+          if (waitMs === 0) killNow();
+          else setTimeout(killNow, waitMs);
+        },
+      });
+      try {
+        await load.ended();
+      } catch (cause) {
+        throw new Error(`seed ${seed}`, { cause });
+      }
       await service.kill();
-      const failure = await failed;
-      if (failure !== undefined) throw new Error(`seed ${seed}`, { cause: failure });
       answers += load.acknowledged();
     } else await service.kill();
   }

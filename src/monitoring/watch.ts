@@ -96,7 +96,7 @@ export function createWatch(options: {
     const monitor = monitors.get(ofWindows ?? job);
     if (monitor === undefined || monitor.state.status === 'PAUSED') return;
     const { definition } = monitor;
-    if (ofWindows !== undefined) await stored.report(windows.judge(monitor));
+    if (ofWindows !== undefined) await stored.handOver(windows.judge(monitor));
     else if (definition.check_type === 'HEARTBEAT') await pings.due(monitor, definition.config);
     else await looks.look(monitor, definition);
   }

@@ -20,8 +20,9 @@ export type Verdict = 'count' | 'drop';
 /** Recognises that it is our own network that is gone. */
 export interface OwnNetwork {
   /**
-   * Judges a finding before it counts: `count` it, or `drop` it because it says nothing about its target. Waits while
-   * the network is in doubt, less than 5 s, and never with a finding that passed.
+   * Judges a finding before it counts: `count` it, or `drop` it because it says nothing about its target: then the
+   * monitor has `learntNothing`, for a failure that counted just before may have been the same. Waits while the network
+   * is in doubt, less than 5 s, and never with a finding that passed.
    * `host` is what the look went to, a name or a literal; for a DNS check its resolver where one is set.
    */
   judge(host: string, result: CheckResult): Promise<Verdict>;

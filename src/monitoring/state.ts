@@ -213,14 +213,12 @@ function passed(
 
 /** UP, whatever was found before, at once. Pure. */
 export function success(state: MonitorState, nowMs: number): Step {
-  const { firstFailureMs: _, ...rest } = calmed(state, nowMs);
-  return moved({ ...rest, failures: 0, successes: 0, blemishes: 0 }, 'UP', nowMs, undefined, nowMs);
+  return moved(confirmedOf(calmed(state, nowMs)), 'UP', nowMs, undefined, nowMs);
 }
 
 /** DOWN since `sinceMs`; the state holds the problem already. Pure. */
 export function goDown(state: MonitorState, sinceMs: number, nowMs: number): Step {
-  const { firstFailureMs: _, ...rest } = calmed(state, nowMs);
-  const confirmed = { ...rest, failures: 0, successes: 0, blemishes: 0 };
+  const confirmed = confirmedOf(calmed(state, nowMs));
   return moved(confirmed, 'DOWN', sinceMs, state.problem, nowMs);
 }
 
@@ -228,10 +226,16 @@ export function goDown(state: MonitorState, sinceMs: number, nowMs: number): Ste
 export function cover(state: MonitorState, status: SetStatus, nowMs: number): Step {
   if (state.status === status) return still(state);
   // What was not confirmed before is forgotten: nobody can confirm it now.
-  const beneath = found(state);
-  const { firstFailureMs: _, ...rest } = beneath.status === 'UP' ? withoutProblem(state) : state;
-  const covered = { ...rest, failures: 0, successes: 0, blemishes: 0, beneath };
+  const covered = { ...confirmedOf(state), beneath: found(state) };
   return shown(covered, status, nowMs, undefined, nowMs);
+}
+
+/**
+ * A look said nothing of its target, as while our own network is lost: what was not confirmed before it is forgotten,
+ * for it may have been the same. Pure.
+ */
+export function learntNothing(state: MonitorState): Step {
+  return still(confirmedOf(state));
 }
 
 /** Shows again what is found. Pure. */
@@ -320,6 +324,13 @@ function isWithin(flipMs: number, nowMs: number): boolean {
 /** The same kind of problem keeps its words: "after 3 ms" and "after 4 ms" are not news. */
 function inTheSameWords(before: Problem | undefined, problem: Problem): Problem {
   return before?.outcome === problem.outcome ? before : problem;
+}
+
+/** The state without what was not confirmed. */
+function confirmedOf(state: MonitorState): MonitorState {
+  const { firstFailureMs: _, ...rest } =
+    found(state).status === 'UP' ? withoutProblem(state) : state;
+  return { ...rest, failures: 0, successes: 0, blemishes: 0 };
 }
 
 function withoutProblem({ problem: _, ...state }: MonitorState): MonitorState {

@@ -1,6 +1,7 @@
 import { createOwnNetwork } from '../../src/monitoring/own-network.ts';
 import {
   type CheckResult,
+  learntNothing,
   type MonitorState,
   next,
   type Outcome,
@@ -107,13 +108,12 @@ export async function simulate(world: World): Promise<Seen> {
       const heldMs = queue.nowMs() - askedMs;
       seen.longestHeldMs = Math.max(seen.longestHeldMs, heldMs);
       if (result.ok && heldMs > 0) seen.passedButHeld += 1;
-      let lookAgain = false;
-      if (verdict === 'count') {
-        const step = next(state, result, { toDown: 2, toUp: 1 }, queue.nowMs());
-        state = step.state;
-        lookAgain = step.lookAgain;
-        if (step.change?.to === 'DOWN') seen.downs.push({ host, atMs: queue.nowMs() });
-      }
+      const { lookAgain, change, ...step } =
+        verdict === 'count'
+          ? next(state, result, { toDown: 2, toUp: 1 }, queue.nowMs())
+          : learntNothing(state);
+      state = step.state;
+      if (change?.to === 'DOWN') seen.downs.push({ host, atMs: queue.nowMs() });
       while (ideal <= queue.nowMs()) ideal += INTERVAL_MS;
       queue.after(lookAgain ? SECOND_LOOK_MS : ideal - queue.nowMs(), run);
     }

@@ -71,6 +71,23 @@ test('targets on this machine are DOWN when they are, and say nothing of the net
   expect([seen.lost, seen.probes]).toEqual([[], 0]);
 });
 
+test('a failure that counted as one loss began does not add up with the next loss', async () => {
+  // Calm for less than an interval: many hosts are not looked at between the two.
+  const losses = [
+    { fromMs: 40_000, toMs: 166_770 },
+    { fromMs: 219_169, toMs: 234_169 },
+  ];
+  const seen = await simulate({
+    seed: 0,
+    hosts: 600,
+    lastsMs: 384_169,
+    losses,
+    isDown: (host) => host % 10 === 0,
+  });
+  expect([...hostsOf(seen)].filter((host) => host % 10 !== 0)).toEqual([]);
+  expectToldOf(losses, seen);
+});
+
 test('whatever comes when, no good host is DOWN and each loss is told once', async () => {
   const worlds = fc.record({
     seed: fc.integer(),

@@ -6,6 +6,7 @@ import {
   found,
   goDown,
   isFlapping,
+  learntNothing,
   MonitorState,
   next,
   presumedUp,
@@ -359,6 +360,26 @@ test('goes DOWN at once when told to, also beneath a cover', () => {
   const beneath = goDown({ ...play('M').state, problem: late }, 4000, 5000);
   expect(beneath.change).toBeUndefined();
   expect(found(beneath.state)).toEqual({ status: 'DOWN', sinceMs: 4000 });
+});
+
+test('a look that said nothing takes back what was not confirmed, and no more', () => {
+  const after = (story: string, confirmation?: Confirmation) => {
+    const { state } = play(story, confirmation);
+    const step = learntNothing(state);
+    expect([step.change, step.lookAgain]).toEqual([undefined, false]);
+    expect(step.state.lastCheckedMs).toBe(state.lastCheckedMs);
+    return step.state;
+  };
+  expect(after('.x')).toMatchObject({ status: 'UP', failures: 0 });
+  expect(after('.x').problem).toBeUndefined();
+  expect(after('.x').firstFailureMs).toBeUndefined();
+  expect(play('x', USUAL, after('.x')).changes).toEqual([]);
+  expect(play('s', USUAL, after('.s')).changes).toEqual([]);
+  expect(play('.', { toDown: 1, toUp: 2 }, after('x.', { toDown: 1, toUp: 2 })).changes).toEqual(
+    [],
+  );
+  expect(after('xx')).toEqual(play('xx').state);
+  expect(after('ssx').problem?.outcome).toBe('slow');
 });
 
 test('keeps what a look measured, and the last certificate it saw', () => {

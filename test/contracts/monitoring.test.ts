@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import {
+  addedPath,
+  GivenTime,
   MonitorCreate,
   MonitorCreated,
   MonitoringPath,
@@ -33,12 +35,54 @@ test('paths and limits are those of the contract', () => {
   expect(RateLimitHeader.remaining).toBe('X-RateLimit-Remaining'.toLowerCase());
 });
 
+test('added paths are filled with what stands in them, encoded', () => {
+  expect(addedPath('monitor', { id: 'a/b?c' })).toBe('/api/v1/public/monitors/a%2Fb%3Fc');
+  expect(addedPath('pushSignal', { token: 'x', signal: '3' })).toBe('/api/v1/public/push/x/3');
+});
+
+describe('a time that callers give', () => {
+  test.each([
+    ['2026-12-01T09:30:00Z', '2026-12-01T09:30:00.000Z'],
+    ['2026-12-01T09:30:00.123456Z', '2026-12-01T09:30:00.123Z'],
+    ['2026-12-01T09:30:00+01:00', '2026-12-01T08:30:00.000Z'],
+    ['2026-12-01T09:30:00', '2026-12-01T09:30:00.000Z'],
+    ['2026-12-01T09:30', '2026-12-01T09:30:00.000Z'],
+    ['1970-01-01T00:00:00Z', '1970-01-01T00:00:00.000Z'],
+  ])('%s is kept as %s', (given, kept) => {
+    expect(GivenTime.parse(given)).toBe(kept);
+  });
+
+  test.each([
+    '',
+    'now',
+    '2026-12-01',
+    '2026-02-30T00:00:00Z',
+    '1969-12-31T23:59:59Z',
+    '0000-01-01T00:00:00+23:00',
+    '9999-12-31T23:59:59-01:00',
+    '+010000-01-01T00:00:00Z',
+  ])('%j is refused', (given) => {
+    expect(GivenTime.safeParse(given).success).toBe(false);
+  });
+});
+
 describe('creating a monitor', () => {
   test('as the contract shows it works, and settings left out have their defaults', () => {
     expect(MonitorCreate.parse({ ...base, check_type: 'HTTP' })).toEqual({
       ...base,
       check_type: 'HTTP',
-      config: { interval_seconds: 60, method: 'GET', expected_status: '200-299' },
+      config: {
+        interval_seconds: 60,
+        confirm_down: 2,
+        confirm_up: 1,
+        method: 'GET',
+        expected_status: '200-299',
+        headers: {},
+        follow_redirects: true,
+        max_redirects: 5,
+        tls_expiry_days: 14,
+        ignore_tls: false,
+      },
     });
     expect(
       MonitorCreate.parse({ ...base, check_type: 'KEYWORD', config: { target_keyword: 'Cart' } }),

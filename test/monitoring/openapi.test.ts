@@ -1,80 +1,156 @@
 import { expect, test } from 'vitest';
-import { MonitoringPath } from '../../src/contracts/monitoring.ts';
+import { AddedPath, MonitoringPath } from '../../src/contracts/monitoring.ts';
 import { openApiOf } from '../support/openapi.ts';
 import { startService } from './service.ts';
 
+/** A path as the document writes it. */
+const documented = (path: string) => path.replace(/:(\w+)/g, '{$1}');
 const MONITORS = MonitoringPath.monitors;
-const PUSH = MonitoringPath.push.replace(':token', '{token}');
-const METHODS = ['get', 'head', 'post'];
+const PUSH = documented(MonitoringPath.push);
+const SIGNAL = documented(AddedPath.pushSignal);
+const PUSH_METHODS = ['get', 'head', 'post'];
 
-/** Documented answers that cannot be had from a service that works, or only after a minute or five hundred monitors. */
-const NOT_PROVOKED = [
-  `get ${MONITORS} 500`,
-  `post ${MONITORS} 408`,
-  `post ${MONITORS} 409`,
-  `post ${MONITORS} 500`,
-  `post ${MONITORS} 503`,
-  ...METHODS.flatMap((method) => [`${method} ${PUSH} 500`, `${method} ${PUSH} 503`]),
-  // Only a POST has a body.
-  `get ${PUSH} 413`,
-  `head ${PUSH} 413`,
+/** Every route for holders of a key, with a body that is good where it takes one. */
+const KEY_ROUTES: Array<[method: string, path: string, body?: object]> = [
+  ['get', MONITORS],
+  ['post', MONITORS, { name: 'Shop', target: 'http://127.0.0.1:1/', check_type: 'HTTP' }],
+  ['get', AddedPath.monitor],
+  ['patch', AddedPath.monitor, { name: 'Cart' }],
+  ['put', AddedPath.maintenance, { windows: [{ cron: '0 3 * * *', duration_minutes: 5 }] }],
+  ['get', AddedPath.results],
+  ['get', AddedPath.rollups],
+  ['get', AddedPath.incidents],
+  ['get', AddedPath.uptime],
+  ['post', AddedPath.check],
+  ['post', AddedPath.pause],
+  ['post', AddedPath.resume],
+  ['delete', AddedPath.monitor],
 ];
+const routes = KEY_ROUTES.map(([method, path, body]) => ({ method, path: documented(path), body }));
 
-const site = { name: 'Shop', target: 'http://127.0.0.1:1/', check_type: 'HTTP' };
-const job = { name: 'Backup', target: 'backup', check_type: 'HEARTBEAT' };
+/** Documented answers that cannot be had from a service that works, or only after a minute. */
+const NOT_PROVOKED = / (500|503|408)$/;
+/** Only a POST has a body. */
+const NOT_POSSIBLE = ['get', 'head'].flatMap((method) =>
+  [PUSH, SIGNAL].map((path) => `${method} ${path} 413`),
+);
 
 test('every answer of the service is as the document describes it, and none is left out', async () => {
-  const { url, key } = await startService();
+  const { url, key, createKey } = await startService();
   const { expectDescribed, unseen } = await openApiOf(url);
 
-  async function ask(method: string, path: string, init: RequestInit = {}, at = path) {
+  /** Asks, and holds the answer to the document; `query` and what stands in the path are not part of its name. */
+  async function ask(
+    method: string,
+    path: string,
+    { id = '', query = '', ...init }: RequestInit & { id?: string; query?: string } = {},
+  ) {
+    const [first = '', second = ''] = id.split(' ');
+    const at = path.replace(/\{\w+\}/, first).replace(/\{\w+\}/, second) + query;
     const answer = await fetch(url + at, { method: method.toUpperCase(), ...init });
     const text = await answer.text();
     expectDescribed(method, path, { status: answer.status, headers: answer.headers, text });
     return { status: answer.status, text };
   }
-  const json = (body: string, type = 'application/json', bearer = key): RequestInit => ({
-    body,
-    headers: { 'content-type': type, authorization: `Bearer ${bearer}` },
+  const sent = (
+    body: string | undefined,
+    type = 'application/json',
+    bearer = key,
+  ): RequestInit => ({
+    ...(body === undefined ? {} : { body }),
+    headers: {
+      ...(body === undefined ? {} : { 'content-type': type }),
+      authorization: `Bearer ${bearer}`,
+    },
   });
-  const push = (method: string, token: string, init: RequestInit = {}) =>
-    ask(method, PUSH, init, PUSH.replace('{token}', token));
-
-  expect((await ask('post', MONITORS, json(JSON.stringify(site)))).status).toBe(201);
-  const made = await ask('post', MONITORS, json(JSON.stringify(job)));
-  const token: string = JSON.parse(made.text).push_url.split('/').at(-1);
-  expect((await ask('get', MONITORS, { headers: { 'x-api-key': key } })).status).toBe(200);
-  expect((await ask('post', MONITORS, json('{}'))).status).toBe(400);
-  expect((await ask('post', MONITORS, json(' '.repeat(300_000)))).status).toBe(413);
-  expect((await ask('post', MONITORS, json('x', 'text/plain'))).status).toBe(415);
-  expect((await push('post', token, { body: ' '.repeat(300_000) })).status).toBe(413);
-  for (const method of METHODS) {
-    expect((await push(method, token)).status).toBe(200);
-    expect((await push(method, 'wrong')).status).toBe(404);
+  const json = (body: object | undefined) => (body ? JSON.stringify(body) : undefined);
+  async function make(monitor: object): Promise<Record<string, string>> {
+    const { text } = await ask('post', MONITORS, sent(json(monitor)));
+    return JSON.parse(text);
   }
 
-  const wrong = json('{}', 'application/json', 'wrong');
-  expect((await ask('post', MONITORS, wrong)).status).toBe(401);
-  expect((await ask('get', MONITORS)).status).toBe(401);
-  let status = 404;
-  while (status === 404) ({ status } = await push('get', 'wrong'));
-  expect(status).toBe(429);
-  expect((await push('head', 'wrong')).status).toBe(429);
-  expect((await push('post', 'wrong')).status).toBe(429);
-  expect((await ask('get', MONITORS)).status).toBe(429);
-  expect((await ask('post', MONITORS, wrong)).status).toBe(429);
+  const site = { name: 'Shop', target: 'http://127.0.0.1:1/', check_type: 'HTTP' };
+  const job = await make({ name: 'Backup', target: 'backup', check_type: 'HEARTBEAT' });
+  const { id = '' } = await make(site);
+  const token = job.push_url?.split('/').at(-1) ?? '';
 
-  expect(unseen().sort()).toEqual(NOT_PROVOKED.sort());
+  for (const { method, path, body } of routes) {
+    const own = path.includes('{id}') ? { id } : {};
+    const unknown = { ...sent(json(body)), query: '?unknown=1', ...own };
+    expect((await ask(method, path, unknown)).status, `${method} ${path}`).toBe(400);
+    expect((await ask(method, path, own)).status, `${method} ${path}`).toBe(401);
+    if (path.includes('{id}')) {
+      const missing = { ...sent(json(body)), id: 'mon_0' };
+      expect((await ask(method, path, missing)).status, `${method} ${path}`).toBe(404);
+    }
+    if (body) {
+      const large = { ...sent(' '.repeat(300_000)), ...own };
+      expect((await ask(method, path, large)).status, `${method} ${path}`).toBe(413);
+      const form = { ...sent('a=b', 'text/plain'), ...own };
+      expect((await ask(method, path, form)).status, `${method} ${path}`).toBe(415);
+    }
+  }
+  const good = { get: 200, post: 200, patch: 200, put: 200, delete: 204 } as Record<string, number>;
+  for (const { method, path, body } of routes.filter(({ path }) => path.includes('{id}'))) {
+    const { status } = await ask(method, path, { ...sent(json(body)), id });
+    expect(status, `${method} ${path}`).toBe(good[method]);
+  }
+  expect((await ask('get', MONITORS, sent(undefined))).status).toBe(200);
+  const check = documented(AddedPath.check);
+  expect((await ask('post', check, { ...sent(undefined), id: job.id ?? '' })).status).toBe(409);
+  const { headers } = sent('', 'application/json');
+  const once = { headers: { ...headers, 'idempotency-key': 'once' } };
+  for (const [name, status] of [
+    ['A', 201],
+    ['A', 201],
+    ['B', 409],
+  ] as const) {
+    const body = JSON.stringify({ ...site, name });
+    expect((await ask('post', MONITORS, { ...once, body })).status).toBe(status);
+  }
+
+  for (const method of PUSH_METHODS) {
+    for (const path of [PUSH, SIGNAL]) {
+      const by = { id: `${token} start` };
+      expect((await ask(method, path, by)).status).toBe(200);
+      expect((await ask(method, path, { ...by, query: '?x=1' })).status).toBe(400);
+      expect((await ask(method, path, { id: 'wrong start' })).status).toBe(404);
+      const large = { ...by, body: ' '.repeat(300_000) };
+      if (method === 'post') expect((await ask(method, path, large)).status).toBe(413);
+    }
+  }
+
+  const used = await createKey();
+  const withUsed = sent(undefined, '', used);
+  let status = 200;
+  while (status === 200) ({ status } = await ask('get', MONITORS, withUsed));
+  for (const { method, path } of routes) {
+    expect((await ask(method, path, { ...withUsed, id })).status).toBe(429);
+  }
+  status = 404;
+  while (status === 404) ({ status } = await ask('get', PUSH, { id: 'wrong' }));
+  for (const method of PUSH_METHODS) {
+    for (const path of [PUSH, SIGNAL]) {
+      expect((await ask(method, path, { id: 'wrong start' })).status).toBe(429);
+    }
+  }
+
+  expect(
+    unseen()
+      .filter((name) => !NOT_PROVOKED.test(name))
+      .sort(),
+  ).toEqual(NOT_POSSIBLE.sort());
 });
 
 test('every route of the service says who may call it and what it is', async () => {
   const { url } = await startService();
   const { operations, document } = await openApiOf(url);
-  expect(operations.map(({ method, path }) => `${method} ${path}`)).toEqual([
-    `get ${MONITORS}`,
-    `post ${MONITORS}`,
-    ...METHODS.map((method) => `${method} ${PUSH}`),
-  ]);
+  const pushes = [PUSH, SIGNAL].flatMap((path) =>
+    PUSH_METHODS.map((method) => `${method} ${path}`),
+  );
+  expect(operations.map(({ method, path }) => `${method} ${path}`).sort()).toEqual(
+    [...routes.map(({ method, path }) => `${method} ${path}`), ...pushes].sort(),
+  );
   for (const { path, operation } of operations) {
     expect(operation).toMatchObject({
       summary: expect.any(String),
@@ -83,10 +159,39 @@ test('every route of the service says who may call it and what it is', async () 
     });
     // A key in either header; a push carries its token in the address.
     const security = 'security' in operation ? operation.security : undefined;
-    expect(security).toEqual(path === PUSH ? undefined : [{ apiKey: [] }, { bearer: [] }]);
+    expect(security).toEqual(
+      path === PUSH || path === SIGNAL ? undefined : [{ apiKey: [] }, { bearer: [] }],
+    );
+    for (const [status, { headers }] of Object.entries(operation.responses)) {
+      const limit = expect.arrayContaining(['x-ratelimit-limit', 'x-ratelimit-remaining']);
+      if (status !== '408') expect(Object.keys(headers ?? {})).toEqual(limit);
+    }
   }
+  const ids = operations.map(({ operation }) => operation.operationId);
+  expect(new Set(ids).size).toBe(ids.length);
   expect(document.components.securitySchemes.apiKey).toMatchObject({
     in: 'header',
     name: 'X-API-Key',
   });
+});
+
+test('the document tells every query parameter and the idempotency key', async () => {
+  const { url } = await startService();
+  const { document } = await openApiOf(url);
+  const parametersOf = (method: string, path: string) => {
+    const { parameters = [] } = document.paths[documented(path)][method];
+    return parameters.map((one: { in: string; name: string }) => `${one.in} ${one.name}`).sort();
+  };
+  expect(parametersOf('get', MONITORS)).toEqual(['query include_paused']);
+  expect(parametersOf('post', MONITORS)).toEqual(['header idempotency-key']);
+  expect(parametersOf('get', AddedPath.results)).toEqual(['path id', 'query limit']);
+  expect(parametersOf('get', AddedPath.incidents)).toEqual(['path id', 'query limit']);
+  expect(parametersOf('get', AddedPath.rollups)).toEqual([
+    'path id',
+    'query by',
+    'query from',
+    'query to',
+  ]);
+  expect(parametersOf('get', AddedPath.uptime)).toEqual(['path id', 'query from', 'query to']);
+  expect(parametersOf('post', AddedPath.pushSignal)).toEqual(['path signal', 'path token']);
 });

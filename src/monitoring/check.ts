@@ -3,7 +3,7 @@ import { expiryWarning } from './certificate.ts';
 import { type CheckDns, createCheckDns } from './check-dns.ts';
 import { checkHttp, type WebCheckTools } from './check-http.ts';
 import { checkKeyword } from './check-keyword.ts';
-import type { Connect } from './connect.ts';
+import { type Connect, unlessAborted } from './connect.ts';
 import { CheckFailure } from './failure.ts';
 import { createLook, type Look, outOfTime } from './look.ts';
 import type { Blemish, CheckResult } from './state.ts';
@@ -40,7 +40,7 @@ export function createCheck(tools: {
     const startMs = performance.now();
     const elapsedMs = () => Math.round((performance.now() - startMs) * 10) / 10;
     try {
-      await runCheck(tools, checkDns, monitor, look);
+      await unlessAborted(runCheck(tools, checkDns, monitor, look), deadline.signal);
       const responseTimeMs = elapsedMs();
       const blemish = blemishOf(monitor, look, responseTimeMs);
       return { ok: true, outcome: 'ok', ...blemish, responseTimeMs, ...certificateOf(look) };

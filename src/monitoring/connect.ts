@@ -41,7 +41,7 @@ export function createConnect(options: {
 
   async function addressesOf(hostname: string, look: Look): Promise<string[]> {
     const literal = literalAddress(hostname);
-    const addresses = literal ? [literal] : await unlessAborted(lookup(hostname), look.signal);
+    const addresses = literal ? [literal] : await lookup(hostname);
     const allowed = addresses.filter((address) => guard.allows(address));
     if (allowed.length === 0) {
       const name = literal ? 'the address' : 'the address behind the name';

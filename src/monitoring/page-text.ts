@@ -46,8 +46,10 @@ export function drain(answer: IncomingMessage): Promise<void> {
       if (left < 0) resolve();
     });
     answer.once('end', resolve);
-    // Comes, and before it is closed, whenever the end does not. Source: Node.js docs, http, "aborted" and "close".
     answer.on('error', reject);
+    // It can break before anybody listens.
+    if (answer.errored) reject(answer.errored);
+    answer.once('close', () => reject(Object.assign(new Error(), { code: 'ECONNRESET' })));
   });
 }
 

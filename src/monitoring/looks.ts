@@ -35,7 +35,7 @@ export function createLooks(options: {
     definition: CheckedMonitor,
     result: CheckResult,
   ) => Promise<void>;
-  unknown: (definition: CheckedMonitor) => void;
+  unknown: (monitor: WatchedMonitor, definition: CheckedMonitor) => Promise<void>;
   /** What those who wait are told then. */
   networkLost: () => Error;
 }): Looks {
@@ -55,7 +55,7 @@ export function createLooks(options: {
       const isOf = monitors.get(monitor.id) === monitor && monitor.definition === definition;
       if (signal.aborted || !isOf) return undefined;
       if (verdict === 'drop') {
-        unknown(definition);
+        await unknown(monitor, definition);
         return networkLost();
       }
       await count(monitor, definition, result);

@@ -12,7 +12,15 @@ import type { OwnNetwork } from './own-network.ts';
 import { createPings } from './pings.ts';
 import { catchUpAfterMs } from './rhythm.ts';
 import { createSchedule } from './schedule.ts';
-import { type CheckResult, cover, found, next, type Step, secondLookAfterMs } from './state.ts';
+import {
+  type CheckResult,
+  cover,
+  found,
+  learntNothing,
+  next,
+  type Step,
+  secondLookAfterMs,
+} from './state.ts';
 import { createStoreReport } from './store-report.ts';
 import { politenessHost } from './target-host.ts';
 import { addWatchMetrics } from './watch-metrics.ts';
@@ -82,7 +90,10 @@ export function createWatch(options: {
     check,
     ownNetwork,
     count,
-    unknown: ({ check_type }) => countCheck(check_type, 'unknown'),
+    async unknown({ id, state }, { check_type }) {
+      countCheck(check_type, 'unknown');
+      await stored.handOver(monitors.settle(id, learntNothing(state)));
+    },
     networkLost,
   });
   const checks = addWatchMetrics(options.metrics, { monitors, schedule, ownNetwork, isStale });

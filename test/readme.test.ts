@@ -1,5 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import {
+  AddedPath,
+  DnsConfig,
+  HeartbeatConfig,
+  HttpConfig,
+  KeywordConfig,
+  MONITORING_PREFIX,
+  MonitoringPath,
+} from '../src/contracts/monitoring.ts';
 import { Catalog, type CatalogInput } from '../src/gateway/catalog.ts';
 import { TRAITS } from '../src/gateway/provider-table.ts';
 import type { ProviderTraits } from '../src/gateway/provider-traits.ts';
@@ -59,6 +68,42 @@ describe('the README', () => {
     const declared = [...body.matchAll(/^# TYPE (askwatch_\S+)/gm)].map(([, name]) => name);
     const named = firstCells(section('Metrics and log')).flatMap((cell) => cell.split(', '));
     expect(new Set(named)).toEqual(new Set(declared));
+  });
+
+  test('names every route of the monitoring service', () => {
+    const rows = firstCells(section('Monitoring API')).flatMap((cell) => cell.split(', '));
+    const named = rows
+      .filter((cell) => /^[A-Z]+ \//.test(cell))
+      .map((cell) => cell.split(' ')[1]?.replace(/\{(\w+)\}/g, ':$1'));
+    const paths = Object.values({ ...MonitoringPath, ...AddedPath });
+    expect(new Set(named)).toEqual(
+      new Set(paths.map((path) => path.slice(MONITORING_PREFIX.length))),
+    );
+  });
+
+  test('names every setting of a check, of whom it is, and its default', () => {
+    const kinds = {
+      HTTP: HttpConfig.shape,
+      KEYWORD: KeywordConfig.shape,
+      DNS: DnsConfig.shape,
+      HEARTBEAT: HeartbeatConfig.shape,
+    };
+    const rows = section('Monitoring API').split('\n');
+    for (const [kind, shape] of Object.entries(kinds)) {
+      for (const [name, schema] of Object.entries(shape)) {
+        const row = rows.find((line) => new RegExp(`^\\| [^|]*\`${name}\``).test(line)) ?? name;
+        const [, settings = '', of = '', , fallbacks = ''] = row.split('|');
+        const isOf = of.includes('all but HEARTBEAT') ? kind !== 'HEARTBEAT' : of.includes(kind);
+        expect(isOf, `${name} of ${kind}`).toBe(true);
+        const place = settings.split(',').findIndex((one) => one.includes(`\`${name}\``));
+        const fallback = schema.safeParse(undefined).data;
+        if (fallback === undefined || typeof fallback === 'object') continue;
+        expect(fallbacks.split(',')[place]?.trim(), name).toBe(String(fallback));
+      }
+    }
+    const named = rows.flatMap((line) => line.match(/^\| (`[^|]*)\|.*\|.*\|.*\|$/)?.[1] ?? []);
+    const settings = named.join().match(/[a-z_]+/g);
+    expect(new Set(settings)).toEqual(new Set(Object.values(kinds).flatMap(Object.keys)));
   });
 
   test('tells the errors of the estimates as they were measured', () => {

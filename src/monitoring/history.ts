@@ -127,7 +127,7 @@ export async function openHistory(options: {
       await books.storeDue(wallMs(), () => closed);
       await open.advance(books.openSinceMs(wallMs()));
     } catch (error) {
-      log.error({ err: error }, 'hours of results cannot be stored; it is tried again');
+      log.error({ err: error }, 'hours cannot be stored; it is tried again');
     }
   }
 
@@ -178,9 +178,9 @@ export async function openHistory(options: {
       await removeAll(monitor);
     },
     async prune(nowMs) {
-      // After a long stop, what is old stands nowhere else yet.
       await storeInTurn();
-      await journal.prune(nowMs);
+      // After a long stop, what is old may stand nowhere else yet.
+      await journal.prune(Math.min(nowMs - RESULTS_KEPT_MS, open.storedMs()));
       await incidents.prune(nowMs);
     },
     async close() {
@@ -208,6 +208,8 @@ async function openSince(store: Store, nowMs: number) {
   return {
     /** What this start goes back to. */
     sinceMs: before ?? floorTo(nowMs - RESULTS_KEPT_MS, HOUR_MS),
+    /** Results before it are in stored hours. */
+    storedMs: () => storedMs,
     async advance(toMs: number) {
       if (toMs <= storedMs) return;
       await collection.update('all', () => ({ openSinceMs: toMs }));

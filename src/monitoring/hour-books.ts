@@ -18,6 +18,9 @@ import {
 const STORED_AFTER_MS = 60_000;
 const STORED_WITHIN_MS = 55 * 60_000;
 
+/** Monitors whose hours are stored at one time, if so many are due. */
+const STORED_COUNT = 200;
+
 /** The hours of every monitor that are not stored yet. */
 export interface HourBooks {
   /** Counts an entry, at once or as soon as it is known where counting goes on. */
@@ -26,7 +29,10 @@ export interface HourBooks {
   settled(): Promise<void>;
   /** The hours that are not stored, as they are at a moment, and the sight that they began with when it was loaded. */
   open(monitor: string, nowMs: number): Promise<{ hours: Tally[]; began: Sight | undefined }>;
-  /** Stores hours that are over and whose time has come; stops early when it is closing, and a start goes on. */
+  /**
+   * Stores hours that are over and whose time has come, of some monitors: after a long stop all are due, and nobody
+   * should wait for that. Stops early when it is closing, and a start goes on.
+   */
   storeDue(nowMs: number, isClosing: () => boolean): Promise<void>;
   /** What has come before is stored or was not seen: a later start counts from here. */
   openSinceMs(nowMs: number): number;
@@ -35,10 +41,11 @@ export interface HourBooks {
 
 interface Book {
   monitor: string;
-  /** Absent until it is known what is stored. */
-  counted: { time: SeenTime; began: Sight | undefined } | undefined;
-  waiting: Entry[];
-  loading: Promise<void>;
+  time: SeenTime;
+  /** What the time that is counted here began with. */
+  began: Sight | undefined;
+  /** What came before it was known what is stored; absent when it is known. */
+  loading: { waiting: Entry[]; done: Promise<void> } | undefined;
   /** Hours before are final, whatever still comes. */
   finalMs: number;
   storedAfterMs: number;
@@ -53,84 +60,101 @@ export function createHourBooks(rollups: Rollups, log: Logger): HourBooks {
     if (known) return known;
     const book: Book = {
       monitor,
-      counted: undefined,
-      waiting: [],
-      loading: Promise.resolve(),
+      time: startSeenTime({ lengthMs: HOUR_MS, countedMs: 0, last: undefined }),
+      began: undefined,
+      loading: undefined,
       finalMs: 0,
       storedAfterMs: STORED_AFTER_MS + phaseOf(monitor, STORED_WITHIN_MS),
     };
     books.set(monitor, book);
-    book.loading = load(book).finally(() => loading.delete(book.loading));
-    loading.add(book.loading);
+    const waiting: Entry[] = [];
+    const done = load(book, waiting).finally(() => loading.delete(done));
+    loading.add(done);
+    book.loading = { waiting, done };
     return book;
   }
 
-  async function load(book: Book): Promise<void> {
+  async function load(book: Book, waiting: readonly Entry[]): Promise<void> {
     const { finalMs, last } = await rollups.begin(book.monitor).catch((error: unknown) => {
       log.error({ err: error, monitor: book.monitor }, 'hours of a monitor cannot be read');
       return { finalMs: 0, last: undefined };
     });
     book.finalMs = finalMs;
-    const time = startSeenTime({ lengthMs: HOUR_MS, countedMs: finalMs, last });
-    book.counted = { time, began: last };
-    for (const entry of book.waiting) count(book, time, entry);
-    book.waiting = [];
+    book.began = last;
+    book.time = startSeenTime({ lengthMs: HOUR_MS, countedMs: finalMs, last });
+    book.loading = undefined;
+    for (const entry of waiting) count(book, entry);
   }
 
-  function count({ finalMs }: Book, time: SeenTime, entry: Entry) {
+  function count({ finalMs, time }: Book, entry: Entry) {
     if (entry.atMs >= finalMs) seeEntry(time, entry);
   }
 
-  /** Stores the hours of a book up to the last one whose time has come. */
-  async function store(book: Book, nowMs: number): Promise<void> {
-    const time = book.counted?.time;
+  /** Stores the hours of a book up to the last one whose time has come; false when there are none. */
+  async function store(book: Book, nowMs: number): Promise<boolean> {
+    const { time } = book;
     const boundaryMs = floorTo(nowMs - book.storedAfterMs, HOUR_MS);
-    if (time === undefined || boundaryMs <= book.finalMs) return;
+    if (book.loading || boundaryMs <= storedUntil(book)) return false;
     countUntil(time, boundaryMs);
     const isOver = ({ startMs }: Tally) => startMs < boundaryMs;
     const hours = time.tallies.filter(isOver);
-    if (hours.length === 0) return;
+    if (hours.length === 0) return false;
     book.finalMs = boundaryMs;
     await rollups.add(book.monitor, {
       finalMs: boundaryMs,
-      last: lastBefore(time, boundaryMs) ?? book.counted?.began,
+      last: lastBefore(time, boundaryMs) ?? book.began,
       hours,
     });
     time.tallies = time.tallies.filter((tally) => !isOver(tally));
+    return true;
   }
 
   return {
     take(entry) {
       const book = bookOf(entry.monitor);
-      if (book.counted) count(book, book.counted.time, entry);
-      else book.waiting.push(entry);
+      if (book.loading) book.loading.waiting.push(entry);
+      else count(book, entry);
     },
     async settled() {
       while (loading.size > 0) await Promise.all(loading);
     },
     async open(monitor, nowMs) {
       const book = bookOf(monitor);
-      await book.loading;
-      const { counted } = book;
-      if (!counted) return { hours: [], began: undefined };
-      return { hours: talliesAt(counted.time, nowMs), began: counted.began };
+      await book.loading?.done;
+      return { hours: talliesAt(book.time, nowMs), began: book.began };
     },
     async storeDue(nowMs, isClosing) {
+      let stored = 0;
+      let failed: { error: unknown; monitors: number } | undefined;
       for (const book of books.values()) {
-        if (isClosing()) return;
-        await store(book, nowMs);
+        if (isClosing() || stored === STORED_COUNT) break;
+        try {
+          if (await store(book, nowMs)) stored += 1;
+        } catch (error) {
+          // The others are not held up by one that cannot be stored.
+          failed = { error, monitors: (failed?.monitors ?? 0) + 1 };
+        }
+      }
+      if (failed) {
+        const { error, monitors } = failed;
+        log.error({ err: error, monitors }, 'hours cannot be stored; it is tried again');
       }
     },
     openSinceMs(nowMs) {
       let sinceMs = floorTo(nowMs, HOUR_MS);
-      for (const { counted, waiting } of books.values()) {
-        const firstMs = counted?.time.tallies[0]?.startMs ?? waiting[0]?.atMs ?? sinceMs;
-        sinceMs = Math.min(sinceMs, floorTo(firstMs, HOUR_MS));
+      for (const { loading, time } of books.values()) {
+        const firstMs = loading ? loading.waiting[0]?.atMs : time.tallies[0]?.startMs;
+        if (firstMs !== undefined) sinceMs = Math.min(sinceMs, floorTo(firstMs, HOUR_MS));
       }
       return sinceMs;
     },
     forget: (monitor) => void books.delete(monitor),
   };
+}
+
+/** Up to where the hours of a book are stored; what could not be stored is behind `finalMs`. */
+function storedUntil({ finalMs, time }: Book): number {
+  return Math.min(finalMs, time.tallies[0]?.startMs ?? finalMs);
 }
 
 /** Takes an entry into seen time: a result with its check, or the end of what the one before was worth. */

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Journal, Store } from '../store/store.ts';
 import type { CheckResult, FoundStatus, Outcome } from './state.ts';
@@ -139,8 +140,8 @@ export interface ResultsJournal {
   append(entries: readonly Entry[]): Promise<void>;
   /** Entries of batches with `fromMs <= time < toMs` that another run wrote, or any; a batch may begin earlier. */
   read(range: { fromMs: number; toMs: number; ownToo: boolean }): AsyncIterable<Entry[]>;
-  /** Removes what is older than is kept, in whole days. */
-  prune(nowMs: number): Promise<void>;
+  /** Removes what is older, in whole days. */
+  prune(beforeMs: number): Promise<void>;
 }
 
 /** Opens `monitor-results-00` to `monitor-results-23`, one for each hour of the UTC day. */
@@ -173,11 +174,13 @@ export function openResultsJournal(store: Store, run: string): ResultsJournal {
         };
         for await (const batch of journalOf(hour * HOUR_MS).read(range)) {
           if (ownToo || batch.run !== run) yield unpack(batch);
+          // There are thousands of batches, and checks go on beside.
+          await setImmediate();
         }
       }
     },
-    async prune(nowMs) {
-      for (const journal of [old, ...journals]) await journal.prune(nowMs - RESULTS_KEPT_MS);
+    async prune(beforeMs) {
+      for (const journal of [old, ...journals]) await journal.prune(beforeMs);
     },
   };
 }

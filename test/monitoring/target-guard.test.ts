@@ -1,5 +1,7 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createTargetGuard, literalAddress } from '../../src/monitoring/target-guard.ts';
+import { anyIpv4, anyIpv6, isForPublic } from './hostile-addresses.ts';
 
 /** What a URL with this host leads to, as the checks see it. */
 const hostOf = (host: string) => literalAddress(new URL(`http://${host}/`).hostname);
@@ -52,6 +54,28 @@ describe('without an allow-list', () => {
     '[ff02::1]',
     '[100::1]',
     '[4000::1]',
+    '0x7f.0x0.0x0.0x1',
+    '017700000001',
+    '0x0a000001',
+    '3232235521',
+    '169.254.43518',
+    '127。0。0。1',
+    '１２７.0.0.1',
+    '%31%32%37.0.0.1',
+    '192.31.196.1',
+    '192.52.193.1',
+    '192.88.99.1',
+    '192.175.48.1',
+    '[::ffff:0a00:0001]',
+    '[0000:0000:0000:0000:0000:ffff:7f00:0001]',
+    '[2001:2::1]',
+    '[2001:20::1]',
+    '[2002:a9fe:a9fe::1]',
+    '[2620:4f:8000::1]',
+    '[3fff::1]',
+    '[5f00::1]',
+    '[fe80::a9fe:a9fe]',
+    '[ff0e::1]',
   ])('refuses %s', (host) => {
     const address = hostOf(host);
     expect(address).toBeDefined();
@@ -68,6 +92,33 @@ describe('without an allow-list', () => {
     '[64:ff9b::1.1.1.1]',
   ])('allows %s', (host) => {
     expect(guard.allows(hostOf(host) ?? '')).toBe(true);
+  });
+
+  test('agrees with the registries on any address', () => {
+    fc.assert(
+      fc.property(fc.oneof(anyIpv4, anyIpv6), (address) => {
+        expect(guard.allows(address), address).toBe(isForPublic(address));
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
+  test.each(['fe80::1%eth0', '::1%lo', '::ffff:127.0.0.1%1'])('refuses %s of a zone', (address) => {
+    expect(guard.allows(address)).toBe(false);
+  });
+
+  test('takes nothing else for an address, and never throws', () => {
+    fc.assert(
+      fc.property(
+        fc.string({ unit: fc.constantFrom(...'0127.:afx%[]/ '), maxLength: 30 }),
+        (text) => {
+          expect(guard.allows(text)).toBe(
+            isForPublic(text.replace(/%.*/, '')) && guard.allows(text),
+          );
+        },
+      ),
+      { numRuns: 2_000 },
+    );
   });
 
   test.each(['', 'localhost', 'example.com', '1.1.1', '[::1]', '1.1.1.1 '])(

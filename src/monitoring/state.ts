@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { MonitorStatus } from '../contracts/monitoring.ts';
+import { calmed, FLAPPING_TO_UP, flipped } from './flapping.ts';
 
 /** How a look ended; `ok` or what was found. The labels of the metric, and what makes two findings "the same". */
 export const Outcome = z.enum([
@@ -46,12 +47,6 @@ export interface Confirmation {
 
 /** The longest wait before the next look after a result that is not confirmed. */
 const SECOND_LOOK_MS = 5_000;
-
-/** So many flips within so long are flapping, which is over after as long without one. Our choice: facts §2.6 has both. */
-const FLAPPING_FLIPS = 5;
-const FLAPPING_MS = 15 * 60_000;
-/** Successes in a row before a monitor that flaps is UP. */
-const FLAPPING_TO_UP = 3;
 
 /** What checks can find. */
 const FoundStatus = z.enum(['UP', 'DOWN', 'DEGRADED']);
@@ -262,13 +257,6 @@ export function secondLookAfterMs(config: {
   );
 }
 
-/** The state without its flapping, once it has been calm for long enough. */
-function calmed(state: MonitorState, nowMs: number): MonitorState {
-  const last = state.flips.at(-1);
-  if (!state.flapping || (last !== undefined && isWithin(last, nowMs))) return state;
-  return { ...state, flapping: false, flips: [] };
-}
-
 /** Found as `to`, beneath what people set if they did. */
 function moved(
   state: MonitorState,
@@ -292,13 +280,6 @@ function moved(
   );
 }
 
-function flipped(state: MonitorState, nowMs: number): MonitorState {
-  const flips = [...state.flips, nowMs].slice(-FLAPPING_FLIPS);
-  const [first = nowMs] = flips;
-  const often = flips.length === FLAPPING_FLIPS && isWithin(first, nowMs);
-  return { ...state, flips, flapping: state.flapping || often };
-}
-
 function shown(
   state: MonitorState,
   to: MonitorStatus,
@@ -314,11 +295,6 @@ function shown(
     change: { atMs: nowMs, sinceMs, from: state.status, to, number, ...problem },
     lookAgain: false,
   };
-}
-
-/** Either way from now: the clock may have been set back. */
-function isWithin(flipMs: number, nowMs: number): boolean {
-  return Math.abs(nowMs - flipMs) <= FLAPPING_MS;
 }
 
 /** The same kind of problem keeps its words: "after 3 ms" and "after 4 ms" are not news. */

@@ -314,6 +314,14 @@ test('flips that take longer than fifteen minutes are no flapping', () => {
   expect(flips((15 * MINUTE_MS) / 6 + 1)).toBe(false);
 });
 
+test('goes on flapping while flips come less than fifteen minutes apart', () => {
+  let { state, nowMs } = play('xx.xx.xx');
+  for (const story of ['...', 'xx', '...', 'xx']) {
+    ({ state, nowMs } = play(story, USUAL, state, 3 * MINUTE_MS));
+    expect(isFlapping(state, nowMs)).toBe(true);
+  }
+});
+
 test('DEGRADED and UP by turns are no flips', () => {
   expect(play('ss.'.repeat(9)).state.flips).toEqual([]);
 });

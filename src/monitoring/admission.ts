@@ -9,6 +9,7 @@ import { parseExpectedStatus } from './expected-status.ts';
 import { checkHeartbeatConfig } from './heartbeat.ts';
 import type { NameLookup } from './name-lookup.ts';
 import { headerProblem } from './request-headers.ts';
+import { invalidValue as invalid } from './route-errors.ts';
 import { literalAddress, type TargetGuard } from './target-guard.ts';
 
 /** How long a create waits for the name of its target; a name that takes longer is accepted and checked later. */
@@ -178,9 +179,6 @@ async function lookUpBriefly(lookup: NameLookup, hostname: string): Promise<stri
     clearTimeout(timer);
   }
 }
-
-const invalid = (param: string, sentence: string) =>
-  new HttpError(400, ErrorCode.invalidValue, `Invalid '${param}': ${sentence}.`, { param });
 
 /** Says what to set, and never which address a name has: that would map a private network for strangers. */
 const targetNotAllowed = (param: string) =>

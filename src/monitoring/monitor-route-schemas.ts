@@ -151,7 +151,7 @@ export const checkSchema = {
     ...monitorRouteAnswers,
     200: 'The monitor after the look. One look alone may not change its status: see `confirm_down`.',
     409: 'It is paused, or a HEARTBEAT.',
-    503: 'What was found could not be stored.',
+    503: 'Nothing was learned of the target: the network of the service itself is gone, or it is being stopped.',
   }),
 };
 

@@ -449,6 +449,25 @@ describe('delete', () => {
   });
 });
 
+test('who waits for a look at what is deleted, or paused, is told so', async () => {
+  const target = await startWebTarget(() => {});
+  const { path, post, call, create, createKey } = await withMonitor({
+    ...site,
+    target: target.url,
+  });
+  const other = await create({ ...site, target: target.url });
+  const waits = [
+    post('check'),
+    call('POST', `${MONITORS}/${other.id}/check`, { key: await createKey() }),
+  ];
+  await eventually(() => target.requests.length === 2);
+  expect((await call('DELETE', path)).status).toBe(204);
+  expect((await call('POST', `${MONITORS}/${other.id}/pause`)).status).toBe(200);
+  const [deleted, paused] = await Promise.all(waits);
+  expect(deleted && refusalIn(deleted)).toMatchObject({ status: 404 });
+  expect(paused && refusalIn(paused)).toMatchObject({ status: 409, code: 'conflict' });
+});
+
 describe('a create with an Idempotency-Key', () => {
   const create = (service: Service, json: unknown, idempotency: string, key?: string) =>
     service.call('POST', MONITORS, {

@@ -34,7 +34,7 @@ export function pingCountsToMs(
   const graceMs = config.grace_seconds * 1000;
   // A first ping owes nothing to the times before it.
   const countedMs = before === undefined ? nowMs : earlier(before, nowMs, config);
-  // A time longer ago than the grace was missed: this ping is not owed for it.
+  // A time longer ago than the grace was missed: a ping now comes too late for it.
   const owedMs = cron.nextAfter(Math.max(countedMs, nowMs - graceMs - 1));
   const early =
     owedMs !== undefined && owedMs > nowMs && owedMs - nowMs <= earliestMs(cron, owedMs, graceMs);

@@ -108,11 +108,7 @@ function ended({ runStartedMs, ...state }: MonitorState, nowMs: number): Monitor
   return { ...state, lastCheckedMs: nowMs, responseTimeMs };
 }
 
-/** A ping came. */
-export function pinged(state: MonitorState, nowMs: number): Step {
-  return success(ended(state, nowMs), nowMs);
-}
-
+/** What the ping counts for, when there is a crontab. */
 function counted(
   { pingCountsToMs: before, ...state }: MonitorState,
   config: HeartbeatConfig,

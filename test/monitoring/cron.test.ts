@@ -327,6 +327,10 @@ describe('reads a crontab', () => {
     ]);
   });
 
+  test('takes a date that never comes beside a day of the week that does', () => {
+    expect(times('0 0 31 2,4 mon', 'UTC', '2026-01-01T00:00Z', 1)).toEqual(['2026-02-02T00:00Z']);
+  });
+
   test('finds what comes once in decades', () => {
     expect(times('0 0 29 2 *', 'UTC', '2096-03-01T00:00Z', 1)).toEqual(['2104-02-29T00:00Z']);
     expect(times('0 0 29 2 */6', 'UTC', '2026-01-01T00:00Z', 1)).toEqual(['2032-02-29T00:00Z']);
@@ -351,6 +355,10 @@ describe('reads a crontab', () => {
     ['0 0 * * 8', 'its day of the week 8 is not one of 0 to 7'],
     ['5/15 * * * *', "its minute '5/15' has a step without a range; write 5-59/15"],
     ['*/0 * * * *', "its minute '*/0' has a step that leads nowhere; write one from 1 to 59"],
+    [
+      '0 0 * * */7',
+      "its day of the week '*/7' has a step that leads nowhere; write one from 1 to 6",
+    ],
     ['*/90 * * * *', "its minute '*/90' has a step that leads nowhere; write one from 1 to 59"],
     [
       '0 22-2 * * *',

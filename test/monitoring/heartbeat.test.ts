@@ -270,10 +270,22 @@ describe('a crontab', () => {
   test.each([
     // The grace is longer than from one time to the next: a ping first counts for the time it is owed for.
     ['late for one time', ['02:00', '03:40'], '05:00'],
+    ['first of all and near the next time', ['02:40'], '05:00'],
+    ['first of all and near the last time', ['02:20'], '04:00'],
     ['early for one time', ['02:00', '03:00', '03:40'], '06:00'],
     ['more than half way', ['02:00', '03:00', '03:29'], '05:00'],
   ])('with a long grace, a ping %s', (_, times, deadline) => {
     expect(due({ ...hourly, grace_seconds: 3_600 }, ...times)).toBe(deadline);
+  });
+
+  test('a ping in the last moment of the grace counts for its time, and not for the next', () => {
+    expect(due({ ...hourly, grace_seconds: 1_800 }, '01:00', '02:30')).toBe('03:30');
+    expect(due({ ...hourly, grace_seconds: 1_800 }, '01:00', '02:31')).toBe('04:30');
+  });
+
+  test('a ping outside the grace counts up to its own moment', () => {
+    const state = stateAfter(hourly, [at('02:01'), ping], [at('02:54'), ping]);
+    expect(state.pingCountsToMs).toBe(at('02:54'));
   });
 
   test('says which ping did not come, by the clock of its zone', () => {

@@ -51,9 +51,10 @@ const OUTCOME_NUMBERS: Readonly<Record<Outcome, number>> = {
   late: 13,
   failed: 14,
 };
-const OUTCOMES = new Map(
-  (Object.keys(OUTCOME_NUMBERS) as Outcome[]).map((outcome) => [OUTCOME_NUMBERS[outcome], outcome]),
-);
+const OUTCOMES: Outcome[] = [];
+for (const outcome of Object.keys(OUTCOME_NUMBERS) as Outcome[]) {
+  OUTCOMES[OUTCOME_NUMBERS[outcome]] = outcome;
+}
 
 /** Kinds below `RESULT` are no results. */
 const COVERED = 0;
@@ -98,19 +99,16 @@ export function entryOf(
     return { what: kind === FORGOTTEN ? 'forgotten' : 'covered', monitor, atMs };
   }
   const found = kind & IS_DOWN ? 'DOWN' : kind & IS_DEGRADED ? 'DEGRADED' : 'UP';
-  return {
-    what: 'result',
-    monitor,
-    atMs,
-    result: {
-      ok: (kind & IS_OK) !== 0,
-      // An outcome of a newer program is a failure of a kind that this one does not know.
-      outcome: OUTCOMES.get(Math.floor(kind / RESULT) - 1) ?? 'failed',
-      ...(reason !== undefined && { reason }),
-      responseTimeMs: took / TOOK_PER_MS,
-    },
-    seen: { found, everyMs, covered: (kind & IS_COVERED) !== 0 },
+  // An outcome of a newer program is a failure of a kind that this one does not know.
+  const outcome = OUTCOMES[Math.floor(kind / RESULT) - 1] ?? 'failed';
+  const result: CheckResult = {
+    ok: (kind & IS_OK) !== 0,
+    outcome,
+    responseTimeMs: took / TOOK_PER_MS,
   };
+  if (reason !== undefined) result.reason = reason;
+  const seen = { found, everyMs, covered: (kind & IS_COVERED) !== 0 } as const;
+  return { what: 'result', monitor, atMs, result, seen };
 }
 
 /** Whole numbers, checked without building anything: there are a million of them in an hour. */
@@ -223,14 +221,14 @@ function pack(entries: readonly Entry[], run: string): Batch {
 function unpack({ atMs, monitors, reasons, entries: numbers }: Batch): Entry[] {
   const entries: Entry[] = [];
   for (let at = 0; at < numbers.length; at += COLUMNS) {
-    const [before = 0, place = 0, kind = 0, took = 0, everyMs = 0, reason = 0] = numbers.slice(
-      at,
-      at + COLUMNS,
-    );
-    const monitor = monitors[place];
+    const monitor = monitors[numbers[at + 1] ?? 0];
     if (monitor === undefined) continue;
     entries.push(
-      entryOf(monitor, atMs - before, kind, { took, everyMs, reason: reasons[reason - 1] }),
+      entryOf(monitor, atMs - (numbers[at] ?? 0), numbers[at + 2] ?? 0, {
+        took: numbers[at + 3] ?? 0,
+        everyMs: numbers[at + 4] ?? 0,
+        reason: reasons[(numbers[at + 5] ?? 0) - 1],
+      }),
     );
   }
   return entries;

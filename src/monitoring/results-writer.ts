@@ -30,7 +30,10 @@ interface Waiting {
 }
 
 /** Collects entries and appends them to the journal, many with one write. */
-export function createResultsWriter(journal: ResultsJournal, log: Logger): ResultsWriter {
+export function createResultsWriter(
+  journal: Pick<ResultsJournal, 'append'>,
+  log: Logger,
+): ResultsWriter {
   let waiting: Waiting[] = [];
   let writing: Promise<void> | undefined;
   let timer: { dueMs: number; handle: NodeJS.Timeout } | undefined;

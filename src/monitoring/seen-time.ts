@@ -22,7 +22,7 @@ export interface Tally {
 
 /** A tally that is still being counted, with the last sight in it. */
 interface OpenTally extends Tally {
-  last?: Sight;
+  last: Sight | undefined;
 }
 
 /**
@@ -54,7 +54,7 @@ export function see(
 ): void {
   const atMs = Math.max(sight.atMs, time.countedMs);
   countUntil(time, atMs);
-  time.last = { ...sight, atMs };
+  time.last = { atMs, worthMs: sight.worthMs, as: sight.as };
   const tally = tallyAt(time, atMs);
   tally.last = time.last;
   if (!check) return;
@@ -125,9 +125,9 @@ export function floorTo(atMs: number, lengthMs: number): number {
 
 function tallyAt(time: SeenTime, atMs: number): OpenTally {
   const startMs = floorTo(atMs, time.lengthMs);
-  const last = time.tallies.at(-1);
+  const last = time.tallies[time.tallies.length - 1];
   if (last?.startMs === startMs) return last;
-  const tally = {
+  const tally: OpenTally = {
     startMs,
     checks: 0,
     failures: 0,
@@ -136,6 +136,7 @@ function tallyAt(time: SeenTime, atMs: number): OpenTally {
     minMs: 0,
     sumMs: 0,
     maxMs: 0,
+    last: undefined,
   };
   time.tallies.push(tally);
   return tally;

@@ -1,0 +1,92 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { openHistory } from '../../src/monitoring/history.ts';
+import { openRollups } from '../../src/monitoring/rollups.ts';
+import type { Tally } from '../../src/monitoring/seen-time.ts';
+import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
+import { recordingLog } from '../support/recording-log.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const START = Date.UTC(2027, 0, 1);
+const DAYS = 450;
+
+/** An hour with a minute of down time. */
+const hourAt = (startMs: number): Tally => ({
+  startMs,
+  checks: 60,
+  failures: 1,
+  upMs: 59 * 60_000,
+  downMs: 60_000,
+  minMs: 11.5,
+  sumMs: 900.1,
+  maxMs: 80,
+});
+
+test('hours are kept 90 days and days 400, and uptime reaches over both', {
+  timeout: 60_000,
+}, async () => {
+  const folder = await temporaryFolder();
+  const { log } = recordingLog();
+  const endMs = START + DAYS * DAY;
+  const before = await openLowdbStore({ folder, log });
+  const rollups = openRollups(before, () => false);
+  // Hours move at odd times of the day.
+  for (let fromMs = START; fromMs < endMs; fromMs += 337 * HOUR) {
+    const finalMs = Math.min(fromMs + 337 * HOUR, endMs);
+    const hours = [];
+    for (let startMs = fromMs; startMs < finalMs; startMs += HOUR) hours.push(hourAt(startMs));
+    await rollups.add('a', { finalMs, last: undefined, hours });
+    // Told twice, as after a crash.
+    await rollups.add('a', { finalMs, last: undefined, hours });
+  }
+  const stored = await rollups.read('a');
+  expect(stored.finalMs).toBe(endMs);
+  expect(stored.hours).toHaveLength(90 * 24);
+  expect(stored.hours.at(-1)).toEqual(hourAt(endMs - HOUR));
+  expect(stored.days).toHaveLength(400);
+  expect(stored.days.at(-1)).toMatchObject({
+    checks: 24 * 60,
+    failures: 24,
+    minMs: 11.5,
+    maxMs: 80,
+  });
+  expect(stored.days.at(-1)?.sumMs).toBeCloseTo(24 * 900.1, 3);
+  await before.close();
+
+  const store = await openLowdbStore({ folder, log });
+  const history = await openHistory({ store, wallMs: () => endMs, log });
+  onTestFinished(async () => {
+    await history.close();
+    await store.close();
+  });
+  for (const days of [1, 89, 90, 91, 399]) {
+    const range = { fromMs: endMs - days * DAY, toMs: endMs };
+    const downMs = days * 24 * 60_000;
+    expect(await history.uptime('a', range)).toEqual({
+      upMs: 59 * downMs,
+      downMs,
+      unseenMs: 0,
+    });
+  }
+  // The range cuts a day of which the hours are gone.
+  const fromMs = endMs - 200 * DAY - 12 * HOUR;
+  expect(await history.uptime('a', { fromMs, toMs: fromMs + DAY })).toMatchObject({
+    downMs: 24 * 60_000,
+    unseenMs: 0,
+  });
+});
+
+test('counting goes on where stored hours end, and with what they ended with', async () => {
+  const { log } = recordingLog();
+  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  onTestFinished(() => store.close());
+  const rollups = openRollups(store, () => false);
+  const hours = [hourAt(START), hourAt(START + HOUR)];
+  const last = { atMs: START + HOUR + 5, worthMs: 120_000, as: 'down' } as const;
+  await rollups.add('a', { finalMs: START + 2 * HOUR, last, hours });
+  expect(await rollups.begin('a')).toEqual({ finalMs: START + 2 * HOUR, last });
+  expect((await rollups.read('a')).hours).toEqual(hours);
+  await rollups.forget('a');
+  expect(await rollups.begin('a')).toEqual({ finalMs: 0, last: undefined });
+});

@@ -30,8 +30,17 @@ describe('a good certificate', () => {
     };
     expect(await http(target.url)).toEqual(passed);
     expect(await http(`https://localhost:${target.port}`)).toEqual(passed);
-    // RFC 6066 §3: the last dot is no part of the name that the server is asked for.
-    expect(await http(`https://localhost.:${target.port}`)).toEqual(passed);
+  });
+
+  test('is asked for by its name without the last dot', async () => {
+    const asked: unknown[] = [];
+    const target = await startTls();
+    target.answerWith((request, response) => {
+      asked.push((request.socket as tls.TLSSocket & { servername?: unknown }).servername);
+      response.end();
+    });
+    expect(await http(`https://localhost.:${target.port}`)).toMatchObject({ ok: true });
+    expect(asked).toEqual(['localhost']);
   });
 
   test('its end is known too when the check fails', async () => {

@@ -261,6 +261,14 @@ describe('addresses', () => {
     });
   });
 
+  test('a forbidden one is not tried beside an allowed one, nor told', async () => {
+    const forbidden = await startWebTarget(undefined, { host: '127.0.0.2' });
+    const lookup: NameLookup = async () => ['127.0.0.2', '127.0.0.1'];
+    const result = await setUp({ lookup }).http(`http://many.example:${forbidden.port}`);
+    expect(result.reason).toMatch(/^connection refused by 127\.0\.0\.1:\d+ after \d+ ms$/);
+    expect(forbidden.connections()).toBe(0);
+  });
+
   test('with several allowed ones the next is tried when one refuses', async () => {
     const target = await startWebTarget();
     const lookup: NameLookup = async () => ['127.0.0.2', '127.0.0.1'];

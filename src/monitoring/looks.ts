@@ -29,6 +29,8 @@ interface Waiting {
 export function createLooks(options: {
   monitors: Monitors;
   check: Check;
+  /** Breaks off the looks under way when the machine slept, before one of them counts. */
+  noticeSleep: () => void;
   ownNetwork: OwnNetwork;
   count: (
     monitor: WatchedMonitor,
@@ -39,7 +41,7 @@ export function createLooks(options: {
   /** What those who wait are told then. */
   networkLost: () => Error;
 }): Looks {
-  const { monitors, check, ownNetwork, count, unknown, networkLost } = options;
+  const { monitors, check, noticeSleep, ownNetwork, count, unknown, networkLost } = options;
   const underWay = new Map<string, AbortController>();
   const waiting = new Map<string, Waiting>();
 
@@ -51,6 +53,8 @@ export function createLooks(options: {
   ): Promise<'counted' | Error | undefined> {
     try {
       const result = await check(definition, signal);
+      noticeSleep();
+      if (signal.aborted) return undefined;
       const verdict = await ownNetwork.judge(lookedAtHost(definition), result);
       const isOf = monitors.get(monitor.id) === monitor && monitor.definition === definition;
       if (signal.aborted || !isOf) return undefined;

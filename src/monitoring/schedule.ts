@@ -41,6 +41,8 @@ export interface Schedule {
   at(id: string, dueMs: number): void;
   /** Takes the job off; a run under way goes on to its end. */
   remove(id: string): void;
+  /** Asks whether the machine slept, for who is about to believe what was found meanwhile; `onWake` is told. */
+  noticeSleep(): void;
   start(): void;
   /** Starts nothing more; resolves when the runs under way have ended. */
   stop(): Promise<void>;
@@ -65,8 +67,6 @@ interface Entry extends HeapItem {
   /** Until then it waited for its host, which is no fault of ours. */
   heldUntilMs: number;
   running: boolean;
-  /** Taken off while it ran: the end of the run is the end of it, unless it is told to run again before. */
-  removed: boolean;
 }
 
 /** Builds a schedule; nothing runs before `start`. */
@@ -89,8 +89,9 @@ export function createSchedule(options: ScheduleOptions): Schedule {
 
   function plan(entry: Entry) {
     entry.dueMs = Math.min(entry.rhythmMs, entry.onceMs);
-    if (entry.dueMs === NEVER) heap.remove(entry);
-    else heap.put(entry);
+    if (entry.dueMs !== NEVER) return heap.put(entry);
+    heap.remove(entry);
+    entries.delete(entry.id);
   }
 
   function startDue(timerMs = timer?.atMs) {
@@ -133,8 +134,8 @@ export function createSchedule(options: ScheduleOptions): Schedule {
     entry.running = false;
     places.free(host);
     callNext(host);
-    if (entry.removed) entries.delete(entry.id);
-    else plan(entry);
+    // Taken off while it ran, and not put on again, it is due no more.
+    plan(entry);
     startDue();
   }
 
@@ -166,7 +167,7 @@ export function createSchedule(options: ScheduleOptions): Schedule {
       sleeps += 1;
       const due: Entry[] = [];
       for (const entry of entries.values()) {
-        if (entry.intervalMs === NEVER || entry.removed) continue;
+        if (entry.intervalMs === NEVER) continue;
         if (entry.running || entry.dueMs <= nowMs + unseenMs) {
           due.push(entry);
           continue;
@@ -218,7 +219,6 @@ export function createSchedule(options: ScheduleOptions): Schedule {
       dueMs: NEVER,
       heapIndex: -1,
       running: false,
-      removed: false,
     };
     entries.set(id, entry);
     return entry;
@@ -229,7 +229,7 @@ export function createSchedule(options: ScheduleOptions): Schedule {
       const entry = entryOf(id);
       const hostBefore = entry.host;
       places.leave(entry);
-      Object.assign(entry, { intervalMs, host, removed: false });
+      Object.assign(entry, { intervalMs, host });
       setRhythm(entry, firstMs);
       // While it runs it is in no heap; the end of the run plans it anew.
       if (!entry.running) plan(entry);
@@ -239,7 +239,6 @@ export function createSchedule(options: ScheduleOptions): Schedule {
     },
     at(id, dueMs) {
       const entry = entryOf(id);
-      entry.removed = false;
       entry.onceMs = dueMs;
       if (entry.running) return;
       if (!places.isWaiting(entry)) plan(entry);
@@ -250,13 +249,12 @@ export function createSchedule(options: ScheduleOptions): Schedule {
       const entry = entries.get(id);
       if (entry === undefined) return;
       places.leave(entry);
-      heap.remove(entry);
-      entry.removed = entry.running;
       Object.assign(entry, { intervalMs: NEVER, rhythmMs: NEVER, onceMs: NEVER });
-      if (!entry.running) entries.delete(id);
+      if (!entry.running) plan(entry);
       callNext(entry.host);
       startDue();
     },
+    noticeSleep: () => startDue(),
     start() {
       if (state === 'new') state = 'started';
       // What went by before the start is no sleep.

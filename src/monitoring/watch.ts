@@ -1,6 +1,4 @@
 import type { Logger } from 'pino';
-import { ErrorCode } from '../contracts/error.ts';
-import { HttpError, notFound } from '../http/errors.ts';
 import type { Metrics } from '../http/metrics.ts';
 import { type Check, type CheckedMonitor, timeoutSeconds } from './check.ts';
 import type { Clock } from './clock.ts';
@@ -8,9 +6,9 @@ import type { Signal } from './heartbeat.ts';
 import type { History } from './history.ts';
 import { createLooks } from './looks.ts';
 import type { Monitors, WatchedMonitor } from './monitors.ts';
+import { firstLooks } from './overdue.ts';
 import type { OwnNetwork } from './own-network.ts';
 import { createPings } from './pings.ts';
-import { catchUpAfterMs } from './rhythm.ts';
 import { createSchedule } from './schedule.ts';
 import {
   type CheckResult,
@@ -24,6 +22,7 @@ import {
 import { createStoreReport } from './store-report.ts';
 import { politenessHost } from './target-host.ts';
 import { addWatchMetrics } from './watch-metrics.ts';
+import { inVain } from './watch-refusals.ts';
 import { createWindows } from './windows.ts';
 
 const DAY_MS = 86_400_000;
@@ -88,13 +87,14 @@ export function createWatch(options: {
   const looks = createLooks({
     monitors,
     check,
+    noticeSleep: schedule.noticeSleep,
     ownNetwork,
     count,
     async unknown({ id, state }, { check_type }) {
       countCheck(check_type, 'unknown');
       await stored.handOver(monitors.settle(id, learntNothing(state)));
     },
-    networkLost,
+    networkLost: inVain.networkLost,
   });
   const checks = addWatchMetrics(options.metrics, { monitors, schedule, ownNetwork, isStale });
   /** When something was last learned of a monitor, or it was put on, on the monotonic clock. */
@@ -143,8 +143,8 @@ export function createWatch(options: {
     schedule.every(id, { intervalMs, firstMs, host: politenessHost(definition) });
   }
 
-  function takeOff(id: string, inVain: Error) {
-    looks.breakOff(id, inVain);
+  function takeOff(id: string, reason: Error) {
+    looks.breakOff(id, reason);
     schedule.remove(id);
     windows.forget(id);
   }
@@ -161,27 +161,17 @@ export function createWatch(options: {
   }
 
   function startAll() {
-    const nowMs = clock.wallMs();
-    const overdue: Array<{ monitor: WatchedMonitor; intervalMs: number; dueMs: number }> = [];
+    const looked: Array<{ monitor: WatchedMonitor; definition: CheckedMonitor }> = [];
     for (const monitor of monitors.all()) {
       const { definition, state } = monitor;
       if (state.status === 'PAUSED') continue;
       void stored.handOver(windows.judge(monitor));
-      if (definition.check_type === 'HEARTBEAT') {
-        follow(monitor);
-        continue;
-      }
-      const intervalMs = definition.config.interval_seconds * 1000;
-      const dueMs = (state.lastCheckedMs ?? Number.NEGATIVE_INFINITY) + intervalMs;
-      // A time in the future beyond the interval is a wall clock that was set back.
-      const isOverdue = dueMs <= nowMs || dueMs > nowMs + intervalMs;
-      if (isOverdue) overdue.push({ monitor, intervalMs, dueMs });
-      else follow(monitor, clock.monotonicMs() + dueMs - nowMs);
+      if (definition.check_type === 'HEARTBEAT') follow(monitor);
+      else looked.push({ monitor, definition });
     }
-    overdue.sort((a, b) => (a.dueMs < b.dueMs ? -1 : a.dueMs > b.dueMs ? 1 : 0));
-    for (const [index, { monitor, intervalMs }] of overdue.entries()) {
-      const afterMs = catchUpAfterMs(index, overdue.length, intervalMs);
-      follow(monitor, clock.monotonicMs() + afterMs);
+    const startMs = clock.monotonicMs();
+    for (const { monitor, afterMs } of firstLooks(looked, clock.wallMs())) {
+      follow(monitor, startMs + afterMs);
     }
   }
 
@@ -231,14 +221,14 @@ export function createWatch(options: {
       follow(monitor);
     },
     removed(id) {
-      takeOff(id, notFound('The monitor was removed meanwhile.'));
+      takeOff(id, inVain.removed());
       learnedMs.delete(id);
       pings.forget(id);
     },
     async pause(monitor) {
       const { id } = monitor;
       const before = monitor.state;
-      takeOff(id, isPaused());
+      takeOff(id, inVain.paused());
       await set(monitor, cover(before, 'PAUSED', clock.wallMs()), () => {
         follow(monitor);
         return windows.afterPause(monitor);
@@ -250,7 +240,7 @@ export function createWatch(options: {
         return;
       }
       const saved = set(monitor, windows.afterPause(monitor), () => {
-        takeOff(monitor.id, isPaused());
+        takeOff(monitor.id, inVain.paused());
         return cover(monitor.state, 'PAUSED', clock.wallMs());
       });
       void stored.handOver(windows.judge(monitor));
@@ -261,7 +251,7 @@ export function createWatch(options: {
       if (definition.check_type === 'HEARTBEAT') {
         throw new TypeError('A heartbeat is not looked at.');
       }
-      if (state.status === 'PAUSED') throw isPaused();
+      if (state.status === 'PAUSED') throw inVain.paused();
       const counted = looks.nextOf(id);
       if (!looks.isUnderWay(id)) schedule.at(id, clock.monotonicMs());
       await counted;
@@ -277,9 +267,7 @@ export function createWatch(options: {
     isStale,
     async close() {
       cancelPrune();
-      looks.breakOffAll(
-        new HttpError(503, ErrorCode.unavailable, 'Askwatch is being stopped. Try again later.'),
-      );
+      looks.breakOffAll(inVain.closing());
       await schedule.stop();
       await pruning;
       await stored.allWritten();
@@ -292,20 +280,6 @@ const unchanged = ({ state }: WatchedMonitor): Step => ({
   change: undefined,
   lookAgain: false,
 });
-
-const isPaused = () =>
-  new HttpError(
-    409,
-    ErrorCode.conflict,
-    'The monitor is paused, and nobody looks at it. Resume it, then look.',
-  );
-
-const networkLost = () =>
-  new HttpError(
-    503,
-    ErrorCode.unavailable,
-    'The network of Askwatch itself is gone, so nothing was learned of the target. Look again when it is back.',
-  );
 
 function sentenceOfLate(lateMs: number): string {
   const seconds = Math.round(lateMs / 1000);

@@ -435,18 +435,27 @@ test('a monitor is stale when two intervals and its timeout have gone by, and no
 test('a machine that slept breaks off the looks under way and looks at all anew', async () => {
   const world = await createWorld();
   const { clock, targets } = world;
-  const monitors = await Promise.all(['a', 'b', 'c'].map((name) => world.site(name)));
+  const monitors = await Promise.all(
+    ['a', 'b', 'c'].map((name) => world.site(name, { confirm_down: 1 })),
+  );
   await clock.advance(5 * MINUTE_MS);
-  targets.takesMs = () => 9_000;
-  targets.answer = () => ({ ...down, outcome: 'timeout' });
-  await clock.advance(MINUTE_MS - 1_000);
+  targets.takesMs = () => 70_000;
+  await clock.advance(MINUTE_MS);
   const open = targets.sightings.filter(({ end }) => end === undefined);
-  targets.answer = () => up;
+  expect(open).toHaveLength(3);
+  // All that was under way comes to nothing; what is looked at anew answers.
+  targets.answer = (target) => {
+    const sighting = targets.of(target).at(-1);
+    return sighting && open.includes(sighting) ? { ...down, outcome: 'timeout' } : up;
+  };
   targets.takesMs = () => 100;
   clock.jump(3_600_000);
   await clock.advance(2 * MINUTE_MS);
-  for (const { end } of open) expect(end).not.toBeUndefined();
-  for (const { state } of monitors) expect(state.status).toBe('UP');
+  expect(open.map(({ end }) => end).sort()).toEqual(['answered', 'broken off', 'broken off']);
+  for (const { state } of monitors) {
+    expect(state).toMatchObject({ status: 'UP', changes: 0 });
+    expect(state.lastCheckedMs).toBeGreaterThan(clock.wallMs() - MINUTE_MS);
+  }
   expect(await world.metrics()).toMatch(/askwatch_sleeps_total 1\n/);
   expect(world.lines.some(({ msg }) => String(msg).includes('slept for 3600 s'))).toBe(true);
 });

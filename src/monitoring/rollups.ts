@@ -75,7 +75,7 @@ export function openRollups(store: Store, isForgotten: (monitor: string) => bool
       const stored = await collection.update(monitor, (kept = NOTHING) => {
         if (isForgotten(monitor)) return undefined;
         if (finalMs <= kept.finalMs) return kept;
-        const added = hours.filter((hour) => hour.startMs >= kept.finalMs && wasSeen(hour));
+        const added = since(hours, kept.finalMs).filter(wasSeen);
         const all = [...fromText(kept.hours, HOUR_MS), ...added];
         return { finalMs, ...(last && { last }), hours: toText(all, HOUR_MS), days: '' };
       });
@@ -87,12 +87,14 @@ export function openRollups(store: Store, isForgotten: (monitor: string) => bool
       // In this order: hours that move meanwhile are then in both, as after a crash between the two writes.
       const recent = (await collection.get(monitor)) ?? NOTHING;
       const old = (await collection.get(oldOf(monitor))) ?? NOTHING;
-      const isNew = ({ startMs }: Tally) => startMs >= old.finalMs;
-      const newHours = fromText(recent.hours, HOUR_MS).filter(isNew);
+      const newHours = since(fromText(recent.hours, HOUR_MS), old.finalMs);
+      const finalMs = Math.max(recent.finalMs, old.finalMs);
+      const hours = [...fromText(old.hours, HOUR_MS), ...newHours];
+      const days = merge(fromText(old.days, DAY_MS), gather(newHours, DAY_MS));
       return {
-        hours: [...fromText(old.hours, HOUR_MS), ...newHours],
-        days: merge(fromText(old.days, DAY_MS), gather(newHours, DAY_MS)),
-        finalMs: Math.max(recent.finalMs, old.finalMs),
+        hours: since(hours, finalMs - HOURS_KEPT_MS),
+        days: since(days, finalMs - DAYS_KEPT_MS),
+        finalMs,
       };
     },
     async forget(monitor) {
@@ -121,13 +123,16 @@ export function merge(before: readonly Tally[], after: readonly Tally[]): Tally[
 
 /** The old document with hours that are new to it; what is older than is kept goes. */
 function withHours(kept: Kept, hours: readonly Tally[], finalMs: number): Kept {
-  const added = hours.filter(({ startMs }) => startMs >= kept.finalMs);
-  const newer = (ageMs: number) => (tally: Tally) => tally.startMs >= finalMs - ageMs;
-  const all = [...fromText(kept.hours, HOUR_MS), ...added].filter(newer(HOURS_KEPT_MS));
+  const added = since(hours, kept.finalMs);
+  const all = [...fromText(kept.hours, HOUR_MS), ...added];
   const days = merge(fromText(kept.days, DAY_MS), gather(added, DAY_MS));
   return {
     finalMs,
-    hours: toText(all, HOUR_MS),
-    days: toText(days.filter(newer(DAYS_KEPT_MS)), DAY_MS),
+    hours: toText(since(all, finalMs - HOURS_KEPT_MS), HOUR_MS),
+    days: toText(since(days, finalMs - DAYS_KEPT_MS), DAY_MS),
   };
+}
+
+function since(tallies: readonly Tally[], fromMs: number): Tally[] {
+  return tallies.filter(({ startMs }) => startMs >= fromMs);
 }

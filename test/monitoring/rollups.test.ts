@@ -1,4 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
 import { openHistory } from '../../src/monitoring/history.ts';
 import { openRollups } from '../../src/monitoring/rollups.ts';
 import type { Tally } from '../../src/monitoring/seen-time.ts';
@@ -53,6 +54,19 @@ test('hours are kept 90 days and days 400, and uptime reaches over both', {
   });
   expect(stored.days.at(-1)?.sumMs).toBeCloseTo(24 * 900.1, 3);
   await before.close();
+
+  // Written each hour, so it must not hold the hours of long ago.
+  const Small = z.object({ hours: z.string() });
+  const kept = {
+    name: 'monitor-rollups',
+    schema: Small,
+    version: 1,
+    whenCorrupt: 'refuse',
+  } as const;
+  const reader = await openLowdbStore({ folder, log });
+  const small = await reader.collection(kept).get('a');
+  expect(small?.hours.split(';').length).toBeLessThan(24);
+  await reader.close();
 
   const store = await openLowdbStore({ folder, log });
   const history = await openHistory({ store, wallMs: () => endMs, log });

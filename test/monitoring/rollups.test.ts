@@ -104,3 +104,36 @@ test('counting goes on where stored hours end, and with what they ended with', a
   await rollups.forget('a');
   expect(await rollups.begin('a')).toEqual({ finalMs: 0, last: undefined });
 });
+
+test('hours that a crash left in both documents count once, and so do hours that come again', async () => {
+  const { log } = recordingLog();
+  const folder = await temporaryFolder();
+  const Kept = z.object({ finalMs: z.int(), hours: z.string(), days: z.string() });
+  const kept = {
+    name: 'monitor-rollups',
+    schema: Kept,
+    version: 1,
+    whenCorrupt: 'refuse',
+  } as const;
+  const before = await openLowdbStore({ folder, log });
+  const rollupsBefore = openRollups(before, () => false);
+  const day = Array.from({ length: 24 }, (_, hour) => hourAt(START + hour * HOUR));
+  await rollupsBefore.add('a', { finalMs: START + DAY, last: undefined, hours: day });
+  await before.close();
+  // The crash came before the hours were taken out of the small document.
+  const writer = await openLowdbStore({ folder, log });
+  const documents = writer.collection(kept);
+  const old = await documents.get('a/old');
+  await documents.update('a', (small) => small && { ...small, hours: old?.hours ?? '' });
+  await writer.close();
+
+  const store = await openLowdbStore({ folder, log });
+  onTestFinished(() => store.close());
+  const rollups = openRollups(store, () => false);
+  expect((await rollups.read('a')).hours).toEqual(day);
+  const next = hourAt(START + DAY);
+  await rollups.add('a', { finalMs: START + DAY + HOUR, last: undefined, hours: [...day, next] });
+  const { hours, days } = await rollups.read('a');
+  expect(hours).toEqual([...day, next]);
+  expect(days.map(({ checks }) => checks)).toEqual([24 * 60, 60]);
+});

@@ -59,7 +59,12 @@ test('a change that a crash left in the journal only is part of its incident aft
   const before = await openLowdbStore({ folder, log });
   const change = { atMs: START, sinceMs: START, from: 'UP', to: 'DOWN', number: 1 } as const;
   // A monitor that is forgotten has no incidents: only the journal is written, as before a crash.
-  await openIncidents(before, () => true).add('a', change);
+  const unfinished = openIncidents(before, () => true);
+  // Others come first, so that the repair takes a while.
+  const others = Array.from({ length: 50 }, (_, index) =>
+    unfinished.add(`b${index}`, { ...change, atMs: START - 1 }),
+  );
+  await Promise.all([...others, unfinished.add('a', change)]);
   await before.close();
 
   const store = await openLowdbStore({ folder, log });

@@ -103,6 +103,20 @@ test('with too many different reasons in memory, results are kept without', () =
   expect(recent.of('later')).toMatchObject([{ result: { reason: 'there is room again' } }]);
 });
 
+test('reasons go with the results that they belong to', () => {
+  const recent = createRecentResults();
+  for (let index = 0; index < 70_000; index += 1) {
+    recent.add({
+      what: 'result',
+      monitor: 'a',
+      atMs: index,
+      result: { ok: false, outcome: 'status', responseTimeMs: 1, reason: `reason ${index}` },
+      seen: { found: 'DOWN', everyMs: 1, covered: false },
+    });
+  }
+  expect(recent.of('a').at(-1)).toMatchObject({ result: { reason: 'reason 69999' } });
+});
+
 test('the numbers that outcomes have in the journal never change', () => {
   const numbers = Outcome.options.map((outcome) => {
     const result = { ok: false, outcome, responseTimeMs: 0 };

@@ -16,7 +16,7 @@ export function listedMonitor(
   monitor: WatchedMonitor,
   now: { wallMs: number; stale: boolean },
 ): Monitor {
-  const { id, definition, state } = monitor;
+  const { id, definition, told: state } = monitor;
   const isBad = state.status === 'DOWN' || state.status === 'DEGRADED';
   return {
     id,
@@ -40,7 +40,7 @@ export function monitorDetails(
   monitor: WatchedMonitor,
   now: { wallMs: number; stale: boolean; lastIncident: Incident | undefined },
 ): MonitorDetails {
-  const { definition, state, maintenance, createdAtMs } = monitor;
+  const { definition, told: state, maintenance, createdAtMs } = monitor;
   const endsMs = state.certificateEndsMs;
   return {
     ...listedMonitor(monitor, now),
@@ -53,7 +53,10 @@ export function monitorDetails(
 }
 
 /** What goes on now: the history learns of it a moment after the status. */
-function incidentNow({ id, state }: WatchedMonitor, last: Incident | undefined): Incident | null {
+function incidentNow(
+  { id, told: state }: WatchedMonitor,
+  last: Incident | undefined,
+): Incident | null {
   if (state.status !== 'DOWN') return null;
   const now = incidentId(id, state.changes);
   if (last?.id === now) return last;

@@ -129,6 +129,7 @@ function addRoutesWithoutBody(scope: HttpServer, tools: RouteTools): void {
     if (monitor.definition.check_type === 'HEARTBEAT') throw notLookedAt();
     if (monitor.state.status === 'PAUSED') throw isPaused(monitor.id);
     await orUnavailable(watch.checkNow(monitor), 'What was found could not be stored. Try again.');
+    await monitors.written(monitor.id);
     return await detailsOf(monitor, tools);
   });
 }

@@ -30,6 +30,11 @@ type StoredMonitor = z.infer<typeof StoredMonitor>;
 /** A monitor in memory: what is stored, and what is known newer. */
 export interface WatchedMonitor extends StoredMonitor {
   readonly id: string;
+  /**
+   * The state that others are told: `state`, once it is durable, so that nobody hears of a change that a crash takes
+   * back; or once it could not be stored, for a full disk must not hide an outage.
+   */
+  told: MonitorState;
 }
 
 /** All monitors: read from memory, kept in the store. */
@@ -60,6 +65,8 @@ export interface Monitors {
    * what is true, and the next call stores it. Of a monitor that is gone nothing is kept.
    */
   settle(id: string, step: Step, options?: { always: boolean }): Promise<void>;
+  /** Resolves when what was settled until now has been written, or refused. */
+  written(id: string): Promise<void>;
   /** Forgets creates that nobody repeats any more. */
   prune(nowMs: number): Promise<void>;
 }
@@ -109,7 +116,7 @@ export async function openMonitors(options: {
 
   const stored = await collection.list();
   stored.sort((a, b) => a.document.createdAtMs - b.document.createdAtMs);
-  for (const { id, document } of stored) keep({ id, ...document });
+  for (const { id, document } of stored) keep({ id, ...document, told: document.state });
 
   async function save(id: string, changes: StatusChange[]) {
     // The journal first: a crash between the two repeats a change, which its number tells, and loses none.
@@ -137,15 +144,23 @@ export async function openMonitors(options: {
       log.info({ monitor: id, from: change.from, to: change.to, reason: change.reason }, 'status');
     }
     const known = unstored.get(id);
-    if (!always && !known && !isNews(before, state)) return;
+    if (!always && !known && !isNews(before, state)) {
+      monitor.told = state;
+      return;
+    }
     const entry = known ?? { changes: [], written: Promise.resolve() };
     unstored.set(id, entry);
     if (change) entry.changes.push(change);
     // Writes of one monitor come one after another; one that failed does not stop the next, which stores the same.
     const saved = entry.written.then(() => save(id, entry.changes));
-    const settled = saved.catch(() => {});
+    const settled = saved
+      .catch(() => {})
+      .then(() => {
+        monitor.told = state;
+      });
     entry.written = settled;
     await saved;
+    await settled;
     if (entry.written === settled && unstored.get(id) === entry) unstored.delete(id);
   }
 
@@ -155,6 +170,7 @@ export async function openMonitors(options: {
     if (monitors.size + adding >= limit) throw tooMany(limit);
     const token = tokenFor(definition, known);
     const nowMs = wallMs();
+    const state = presumedUp(nowMs);
     const monitor: WatchedMonitor = {
       id: known?.monitor ?? newId(monitors),
       definition,
@@ -162,7 +178,8 @@ export async function openMonitors(options: {
       ...(token !== undefined && { tokenHash: hashToken(token) }),
       ...(known && { createId: known.id }),
       maintenance: [],
-      state: presumedUp(nowMs),
+      state,
+      told: state,
     };
     adding += 1;
     try {
@@ -232,6 +249,7 @@ export async function openMonitors(options: {
       return true;
     },
     settle,
+    written: async (id) => await unstored.get(id)?.written,
     prune: (nowMs) => repeats.prune(nowMs),
   };
 }
@@ -262,7 +280,7 @@ function isNews(before: MonitorState, after: MonitorState): boolean {
   );
 }
 
-function documentOf({ id: _id, ...document }: WatchedMonitor): StoredMonitor {
+function documentOf({ id: _id, told: _told, ...document }: WatchedMonitor): StoredMonitor {
   return document;
 }
 

@@ -440,3 +440,22 @@ describe('a create that is repeated', () => {
     await after.close();
   });
 });
+
+test('others are told of a change when it is durable, and of one that cannot be stored all the same', async () => {
+  const { monitors, broken, changes, close } = await setUp();
+  const { monitor } = await monitors.add(site('a'));
+  await monitors.settle(monitor.id, found(monitor.state, failed, 1));
+  const storing = monitors.settle(monitor.id, found(monitor.state, failed, 2));
+  expect(monitor.state.status).toBe('DOWN');
+  expect(monitor.told.status).toBe('UP');
+  await monitors.written(monitor.id);
+  expect(changes).toHaveLength(1);
+  expect(monitor.told).toBe(monitor.state);
+  await storing;
+
+  broken.is = 'all';
+  await expect(monitors.settle(monitor.id, found(monitor.state, passed, 3))).rejects.toThrow();
+  expect(monitor.told.status).toBe('UP');
+  broken.is = undefined;
+  await close();
+});

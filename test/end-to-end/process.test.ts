@@ -43,7 +43,17 @@ describe('a start without any setting', () => {
     expect(openapi.paths['/api/v1/public/push/{token}']?.post?.security).toBeUndefined();
     expect(Object.keys(openapi.paths).sort()).toEqual([
       '/api/v1/public/monitors',
+      '/api/v1/public/monitors/{id}',
+      '/api/v1/public/monitors/{id}/check',
+      '/api/v1/public/monitors/{id}/incidents',
+      '/api/v1/public/monitors/{id}/maintenance',
+      '/api/v1/public/monitors/{id}/pause',
+      '/api/v1/public/monitors/{id}/results',
+      '/api/v1/public/monitors/{id}/resume',
+      '/api/v1/public/monitors/{id}/rollups',
+      '/api/v1/public/monitors/{id}/uptime',
       '/api/v1/public/push/{token}',
+      '/api/v1/public/push/{token}/{signal}',
       '/v1/chat/completions',
       '/v1/models',
       '/v1/models/{id}',

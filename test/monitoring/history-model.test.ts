@@ -78,20 +78,53 @@ const look = fc.record({
   tookMs: fc.integer({ min: 0, max: 20_000 }).map((tenths) => tenths / 10),
 });
 const others = fc.oneof(
-  fc.record({ what: fc.constant('store' as const) }),
-  fc.record({ what: fc.constant('restart' as const) }),
-  fc.record({ what: fc.constant('wait' as const), afterMs: fc.integer({ min: 0, max: 5 * HOUR }) }),
-  // Many in a row, more than memory holds.
-  fc.record({ what: fc.constant('many' as const), apartMs: fc.integer({ min: 100, max: 40_000 }) }),
+  { weight: 3, arbitrary: fc.record({ what: fc.constant('store' as const) }) },
+  { weight: 2, arbitrary: fc.record({ what: fc.constant('restart' as const) }) },
+  {
+    weight: 2,
+    arbitrary: fc.record({
+      what: fc.constant('wait' as const),
+      afterMs: fc.integer({ min: 0, max: 5 * HOUR }),
+    }),
+  },
+  {
+    // In a row, more than memory holds.
+    weight: 1,
+    arbitrary: fc.record({
+      what: fc.constant('many' as const),
+      apartMs: fc.integer({ min: 100, max: 40_000 }),
+    }),
+  },
 );
 const story = fc.record({
   everyMs: fc.constantFrom(10_000, MINUTE, 20 * MINUTE, 6 * HOUR, DAY),
-  steps: fc.array(fc.oneof({ weight: 5, arbitrary: look }, { weight: 2, arbitrary: others }), {
+  steps: fc.array(fc.oneof({ weight: 5, arbitrary: look }, { weight: 4, arbitrary: others }), {
     minLength: 1,
     maxLength: 60,
   }),
   cut: fc.tuple(fc.nat({ max: 100 }), fc.nat({ max: 100 })),
 });
+
+type Story = typeof story extends fc.Arbitrary<infer Value> ? Value : never;
+
+const lookSoon = { what: 'look', as: 'up', afterMs: 30_000, tookMs: 5 } as const;
+/** Stored hours are read again with the newest results, and an hour that is not stored is read after a long stop. */
+const restarts = [
+  [
+    lookSoon,
+    lookSoon,
+    { what: 'wait', afterMs: 100 * MINUTE },
+    { what: 'store' },
+    { what: 'restart' },
+  ],
+  [
+    lookSoon,
+    { what: 'wait', afterMs: 70 * MINUTE },
+    { what: 'store' },
+    { what: 'wait', afterMs: 5 * HOUR },
+    { what: 'restart' },
+  ],
+] as const;
 
 test('roll-ups and uptime are what was seen, whatever was stored and restarted in between', {
   timeout: 120_000,
@@ -179,6 +212,11 @@ test('roll-ups and uptime are what was seen, whatever was stored and restarted i
       await store.close();
       expect(lines.filter(({ level }) => Number(level) > 30)).toEqual([]);
     }),
-    { numRuns: 25 },
+    {
+      numRuns: 30,
+      examples: restarts.map((steps): [Story] => [
+        { everyMs: MINUTE, steps: [...steps], cut: [0, 100] },
+      ]),
+    },
   );
 });

@@ -1,0 +1,68 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { createHourBooks } from '../../src/monitoring/hour-books.ts';
+import type { Entry } from '../../src/monitoring/results-journal.ts';
+import { openRollups } from '../../src/monitoring/rollups.ts';
+import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
+import { recordingLog } from '../support/recording-log.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+const NOON = Date.UTC(2027, 0, 15, 12);
+const MONITORS = 300;
+
+const look = (monitor: string, atMs: number): Entry => ({
+  what: 'result',
+  monitor,
+  atMs,
+  result: { ok: true, outcome: 'ok', responseTimeMs: 5 },
+  seen: { found: 'UP', everyMs: MINUTE, covered: false },
+});
+
+async function startBooks() {
+  const { log } = recordingLog();
+  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  onTestFinished(() => store.close());
+  const rollups = openRollups(store, () => false);
+  const books = createHourBooks(rollups, log);
+  for (let index = 0; index < MONITORS; index += 1) books.take(look(`m${index}`, NOON));
+  await books.settled();
+  const storedCount = async () => {
+    const all = Array.from({ length: MONITORS }, (_, index) => rollups.begin(`m${index}`));
+    return (await Promise.all(all)).filter(({ finalMs }) => finalMs === NOON + HOUR).length;
+  };
+  return { books, storedCount, open: () => false };
+}
+
+test('monitors are stored at times of their own, all of them before the hour is over', async () => {
+  const { books, storedCount, open } = await startBooks();
+  await books.storeDue(NOON + HOUR + MINUTE - 1, open);
+  expect(await storedCount()).toBe(0);
+  await books.storeDue(NOON + HOUR + 29 * MINUTE, open);
+  // Half of the time has passed.
+  expect(await storedCount()).toBeGreaterThan(MONITORS / 3);
+  expect(await storedCount()).toBeLessThan((2 * MONITORS) / 3);
+  expect(books.openSinceMs(NOON + HOUR + 29 * MINUTE)).toBe(NOON);
+  await books.storeDue(NOON + HOUR + 56 * MINUTE, open);
+  expect(await storedCount()).toBe(MONITORS);
+  // What is stored is no longer held.
+  expect(await books.open('m7', NOON + HOUR + 56 * MINUTE)).toEqual({
+    hours: [],
+    began: undefined,
+  });
+  expect(books.openSinceMs(NOON + 2 * HOUR)).toBe(NOON + 2 * HOUR);
+});
+
+test('after a long stop, hours are stored a part of the monitors at a time', async () => {
+  const { books, open } = await startBooks();
+  await books.storeDue(NOON + 5 * HOUR, open);
+  expect(books.openSinceMs(NOON + 5 * HOUR)).toBe(NOON);
+  await books.storeDue(NOON + 5 * HOUR, open);
+  expect(books.openSinceMs(NOON + 5 * HOUR)).toBe(NOON + 5 * HOUR);
+});
+
+test('closing stops it', async () => {
+  const { books } = await startBooks();
+  await books.storeDue(NOON + 5 * HOUR, () => true);
+  expect(books.openSinceMs(NOON + 5 * HOUR)).toBe(NOON);
+});

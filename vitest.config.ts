@@ -3,13 +3,16 @@ import { defineConfig } from 'vitest/config';
 /** Each of these files has a process of its own: Bolt and discord.js change what is global, in the order they come. */
 const APART = ['test/{slack,discord,end-to-end}/**/*.test.ts', 'test/*.test.ts'];
 
+const long = process.env.ASKWATCH_TEST_LONG === '1';
+
 export default defineConfig({
   test: {
     pool: 'forks',
-    // Most tests wait for clocks and processes; with a worker a core they would wait one after another.
-    maxWorkers: 4,
+    // Most tests wait for clocks and processes; with a worker a core they would wait one after another. Full counts keep the
+    // cores busy instead.
+    maxWorkers: long ? 3 : 4,
     // Generous, since machines are shared; full counts take their time.
-    testTimeout: process.env.ASKWATCH_TEST_LONG === '1' ? 180_000 : 30_000,
+    testTimeout: long ? 180_000 : 30_000,
     hookTimeout: 30_000,
     projects: [
       { extends: true, test: { name: 'apart', include: APART } },

@@ -12,8 +12,8 @@ export default defineConfig({
     // cores busy instead.
     maxWorkers: long ? 3 : 4,
     // Generous, since machines are shared; full counts take their time.
-    testTimeout: long ? 180_000 : 30_000,
-    hookTimeout: 30_000,
+    testTimeout: long ? 600_000 : 60_000,
+    hookTimeout: 60_000,
     projects: [
       { extends: true, test: { name: 'apart', include: APART } },
       {

@@ -1,4 +1,4 @@
-/** So many flips within so long are flapping, which is over after as long without one. Our choice: facts §2.6 has both. */
+/** So many flips within so long are flapping, which is over after as long without one. Our choice. */
 const FLAPPING_FLIPS = 5;
 const FLAPPING_MS = 15 * 60_000;
 

@@ -1,7 +1,7 @@
 /** Turns within this time are taken together. */
 const TOGETHER_MS = 10_000;
 
-/** So many hosts, and more than this share of those looked at. Source: monitoring facts, "Own-network test". */
+/** So many hosts, and more than this share of those looked at. Our choice. */
 const MIN_HOSTS = 5;
 const SHARE = 0.3;
 

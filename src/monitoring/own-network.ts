@@ -45,7 +45,6 @@ interface Doubt {
  * waited counts. `createProbe` makes one.
  *
  * `nowMs` gives Unix milliseconds. `onLost` and `onBack` come once for each loss, both with when it began.
- * Source: monitoring facts, "Own-network test".
  */
 export function createOwnNetwork(options: {
   probe: () => Promise<boolean>;

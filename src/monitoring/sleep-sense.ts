@@ -1,6 +1,6 @@
 import type { Clock } from './clock.ts';
 
-/** A gap this long that nobody worked in is sleep. Our choice: as the monitoring facts, §5.1. */
+/** A gap this long that nobody worked in is sleep. Our choice. */
 const SLEEP_MS = 5_000;
 
 /** What became of time since it was last asked. */

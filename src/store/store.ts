@@ -64,6 +64,8 @@ export interface Journal<T extends JournalRecord> {
   read(range?: { fromMs?: number; toMs?: number }): AsyncIterable<T>;
   /** Removes what is older, in whole days: records of the day of `beforeMs` stay. */
   prune(beforeMs: number): Promise<void>;
+  /** Removes all records whose append has resolved; resolves when they are gone for good. */
+  clear(): Promise<void>;
 }
 
 export interface Lease {

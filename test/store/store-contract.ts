@@ -310,6 +310,22 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
       ]);
     });
 
+    test('is empty once it is cleared, and takes records again', async () => {
+      const { store, reopen } = await open();
+      const journal = store.journal(results);
+      await journal.clear();
+      for (const atMs of [NOON_MS - 2 * DAY_MS, NOON_MS]) {
+        await journal.append({ atMs, value: 'before' });
+      }
+      // One that is under way may stay or go; it is not torn.
+      const during = journal.append({ atMs: NOON_MS, value: 'during' });
+      await journal.clear();
+      await during;
+      await journal.append({ atMs: NOON_MS + 1, value: 'after' });
+      const values = (await all((await reopen()).journal(results))).map(({ value }) => value);
+      expect(values.filter((value) => value !== 'during')).toEqual(['after']);
+    });
+
     test('refuses a record that does not fit, and takes the next', async () => {
       const journal = (await open()).store.journal(results);
       const outcomes = await Promise.allSettled([

@@ -105,6 +105,12 @@ export function createLowdbJournal<T extends JournalRecord>(
       .filter((day) => day !== undefined)
       .sort();
 
+  async function remove(old: string[]): Promise<void> {
+    if (old.length === 0) return;
+    for (const day of old) await removeIfThere(dayPath(folder, day));
+    await syncFolder(folder);
+  }
+
   return {
     async append(record) {
       assertOpen();
@@ -131,11 +137,16 @@ export function createLowdbJournal<T extends JournalRecord>(
       assertOpen();
       const firstKept = dayOf(beforeMs);
       await inTurn(async () => {
-        const old = (await days()).filter((day) => day < firstKept);
-        if (old.length === 0) return;
         if (current && current.day < firstKept) await closeCurrent();
-        for (const day of old) await removeIfThere(dayPath(folder, day));
-        await syncFolder(folder);
+        await remove((await days()).filter((day) => day < firstKept));
+      });
+    },
+
+    async clear() {
+      assertOpen();
+      await inTurn(async () => {
+        await closeCurrent();
+        await remove(await days());
       });
     },
 

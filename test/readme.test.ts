@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import {
-  AddedPath,
   DnsConfig,
   HeartbeatConfig,
   HttpConfig,
@@ -9,6 +8,7 @@ import {
   MONITORING_PREFIX,
   MonitoringPath,
 } from '../src/contracts/monitoring.ts';
+import { AddedPath } from '../src/contracts/monitoring-additions.ts';
 import { Catalog, type CatalogInput } from '../src/gateway/catalog.ts';
 import { TRAITS } from '../src/gateway/provider-table.ts';
 import type { ProviderTraits } from '../src/gateway/provider-traits.ts';

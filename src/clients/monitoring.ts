@@ -1,6 +1,14 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import {
+  Monitor,
+  MonitorCreated,
+  type MonitorCreateInput,
+  MonitoringPath,
+  MonitorList,
+  pushPath,
+} from '../contracts/monitoring.ts';
+import {
   AddedPath,
   addedPath,
   type CheckRecord,
@@ -9,17 +17,11 @@ import {
   type Incident,
   IncidentList,
   type MaintenanceChange,
-  Monitor,
   type MonitorChange,
-  MonitorCreated,
-  type MonitorCreateInput,
   MonitorDetails,
-  MonitoringPath,
-  MonitorList,
-  pushPath,
   RollupList,
   Uptime,
-} from '../contracts/monitoring.ts';
+} from '../contracts/monitoring-additions.ts';
 import { type Answer, readJson } from './answer.ts';
 import { type Call, createCaller } from './call.ts';
 import { createCallLimit } from './call-limit.ts';

@@ -9,39 +9,8 @@ export const MonitoringPath = {
   push: `${MONITORING_PREFIX}/push/:token`,
 } as const;
 
-/** Paths that we add under the same prefix. Our choice: the contract has nothing about a single monitor. */
-export const AddedPath = {
-  monitor: `${MONITORING_PREFIX}/monitors/:id`,
-  pause: `${MONITORING_PREFIX}/monitors/:id/pause`,
-  resume: `${MONITORING_PREFIX}/monitors/:id/resume`,
-  check: `${MONITORING_PREFIX}/monitors/:id/check`,
-  maintenance: `${MONITORING_PREFIX}/monitors/:id/maintenance`,
-  results: `${MONITORING_PREFIX}/monitors/:id/results`,
-  rollups: `${MONITORING_PREFIX}/monitors/:id/rollups`,
-  incidents: `${MONITORING_PREFIX}/monitors/:id/incidents`,
-  uptime: `${MONITORING_PREFIX}/monitors/:id/uptime`,
-  /** `start`, `fail`, or the exit code of the job, 0 to 255. */
-  pushSignal: `${MONITORING_PREFIX}/push/:token/:signal`,
-} as const;
-
 /** Path of one heartbeat's push endpoint. */
 export const pushPath = (token: string) => `${MONITORING_PREFIX}/push/${encodeURIComponent(token)}`;
-
-/** One of `AddedPath` with what stands in it. */
-export const addedPath = (path: keyof typeof AddedPath, values: Readonly<Record<string, string>>) =>
-  AddedPath[path].replace(/:(\w+)/g, (_, name: string) => encodeURIComponent(values[name] ?? ''));
-
-/**
- * Headers of a create that may be repeated: 1 to 255 visible characters in the request, and `true` in the answer where
- * it is that to an earlier request. Our choice: the name and its meaning are those of the IETF draft.
- */
-export const IdempotencyHeader = {
-  key: 'idempotency-key',
-  replayed: 'idempotency-replayed',
-} as const;
-
-/** Stands in answers for a header of a check that looks like a secret; sent back, it keeps the secret. */
-export const HIDDEN = '…';
 
 /**
  * The kinds of check. HTTP, KEYWORD and DNS are the contract's.
@@ -61,7 +30,7 @@ export type MonitorStatus = z.infer<typeof MonitorStatus>;
  * An ISO 8601 time in UTC. We write `2026-12-01T09:30:00.000Z`.
  * Our choice: `+00:00` and no zone at all are read too, since the contract does not show how UTC is marked.
  */
-const UtcTime = z.iso.datetime({ offset: true, local: true });
+export const UtcTime = z.iso.datetime({ offset: true, local: true });
 
 /**
  * A monitor in the list. The first six fields are the contract's.
@@ -210,8 +179,8 @@ export type KeywordConfig = z.infer<typeof KeywordConfig>;
 export type DnsConfig = z.infer<typeof DnsConfig>;
 export type HeartbeatConfig = z.infer<typeof HeartbeatConfig>;
 
-const name = z.string().trim().min(1).max(200);
-const target = z.string().trim().min(1).max(2048);
+export const MonitorName = z.string().trim().min(1).max(200);
+export const MonitorTarget = z.string().trim().min(1).max(2048);
 
 /**
  * The body of POST /monitors.
@@ -221,16 +190,26 @@ const target = z.string().trim().min(1).max(2048);
 export const MonitorCreate = z.discriminatedUnion('check_type', [
   z.strictObject({
     check_type: z.literal('HTTP'),
-    name,
-    target,
+    name: MonitorName,
+    target: MonitorTarget,
     config: HttpConfig.prefault({}),
   }),
-  z.strictObject({ check_type: z.literal('KEYWORD'), name, target, config: KeywordConfig }),
-  z.strictObject({ check_type: z.literal('DNS'), name, target, config: DnsConfig.prefault({}) }),
+  z.strictObject({
+    check_type: z.literal('KEYWORD'),
+    name: MonitorName,
+    target: MonitorTarget,
+    config: KeywordConfig,
+  }),
+  z.strictObject({
+    check_type: z.literal('DNS'),
+    name: MonitorName,
+    target: MonitorTarget,
+    config: DnsConfig.prefault({}),
+  }),
   z.strictObject({
     check_type: z.literal('HEARTBEAT'),
-    name,
-    target,
+    name: MonitorName,
+    target: MonitorTarget,
     config: HeartbeatConfig.prefault({}),
   }),
 ]);
@@ -256,137 +235,3 @@ export type MonitorCreated = z.infer<typeof MonitorCreated>;
 
 /** The answer 200 to a ping. Our choice: the contract does not show it. */
 export const PushAnswer = z.object({ ok: z.literal(true) });
-
-/** The last moment with a year of four digits. */
-const LAST_MS = Date.parse('9999-12-31T23:59:59.999Z');
-
-/** A time that callers give, kept as we write it; without a zone it is UTC. */
-export const GivenTime = z.iso
-  .datetime({
-    offset: true,
-    local: true,
-    error: 'write a time like 2026-12-01T09:30:00Z, with Z or an offset such as +01:00',
-  })
-  .refine((text) => unixMs(text) >= 0 && unixMs(text) <= LAST_MS, 'give a year from 1970 to 9999')
-  .overwrite(inUtc);
-
-/** Unix milliseconds; NaN when it is no time. */
-function unixMs(text: string): number {
-  return Date.parse(/(Z|[+-]\d\d:\d\d)$/.test(text) ? text : `${text}Z`);
-}
-
-/** As it is when it is no time. */
-function inUtc(text: string): string {
-  const ms = unixMs(text);
-  return ms >= 0 && ms <= LAST_MS ? new Date(ms).toISOString() : text;
-}
-
-/** A time in which nobody is told: one window, or one that comes back. */
-export const MaintenanceWindow = z.union([
-  z
-    .strictObject({
-      starts_at: GivenTime,
-      ends_at: GivenTime,
-      reason: z.string().trim().max(200).optional(),
-    })
-    .refine((window) => unixMs(window.starts_at) < unixMs(window.ends_at), {
-      path: ['ends_at'],
-      message: 'it must be after starts_at',
-    }),
-  z.strictObject({
-    /** When it begins, as in a crontab of five fields. */
-    cron: z.string().trim().min(9).max(200),
-    timezone: z.string().max(100).default('UTC'),
-    duration_minutes: z
-      .int()
-      .min(1)
-      .max(7 * 24 * 60),
-    reason: z.string().trim().max(200).optional(),
-  }),
-]);
-export type MaintenanceWindow = z.infer<typeof MaintenanceWindow>;
-
-/** The body of PUT …/maintenance: all windows of a monitor. */
-export const MaintenanceChange = z.strictObject({
-  windows: z.array(MaintenanceWindow).max(20),
-});
-export type MaintenanceChange = z.infer<typeof MaintenanceChange>;
-
-/** The body of PATCH /monitors/:id. Settings that are not named stay; the kind of check cannot change. */
-export const MonitorChange = z.strictObject({
-  name: name.optional(),
-  target: target.optional(),
-  /** Settings of the kind of check; `null` takes one back to its default. */
-  config: z.record(z.string(), z.unknown()).optional(),
-});
-export type MonitorChange = z.infer<typeof MonitorChange>;
-
-/** A time in which a monitor was DOWN. */
-export const Incident = z.object({
-  id: z.string(),
-  started_at: UtcTime,
-  /** Absent while it goes on. */
-  ended_at: UtcTime.nullable(),
-  /** Why, in words a person understands. */
-  cause: z.string(),
-  /** The kind of failure, such as `timeout`. */
-  outcome: z.string(),
-  /** What it was afterwards. */
-  ended_as: z.string().nullable(),
-});
-export type Incident = z.infer<typeof Incident>;
-
-/** Everything known of one monitor. */
-export const MonitorDetails = Monitor.extend({
-  created_at: UtcTime,
-  config: z.record(z.string(), z.unknown()),
-  maintenance: z.array(MaintenanceWindow),
-  /** When the certificate ends that was last seen; null when none was. */
-  certificate_ends_at: UtcTime.nullable(),
-  /** What goes on now. */
-  incident: Incident.nullable(),
-});
-export type MonitorDetails = z.infer<typeof MonitorDetails>;
-
-/** One look at a monitor, or one signal of a job. */
-export const CheckRecord = z.object({
-  at: UtcTime,
-  ok: z.boolean(),
-  outcome: z.string(),
-  reason: z.string().optional(),
-  response_time_ms: z.number().nonnegative(),
-});
-export type CheckRecord = z.infer<typeof CheckRecord>;
-export const CheckRecordList = z.object({ results: z.array(CheckRecord) });
-
-/** What was seen of a monitor in a minute, hour or day. Times of status are milliseconds; what is missing was not seen. */
-export const Rollup = z.object({
-  starts_at: UtcTime,
-  checks: z.int().nonnegative(),
-  failures: z.int().nonnegative(),
-  /** Of the checks that passed; null when none did. */
-  response_time_ms: z.object({ min: z.number(), mean: z.number(), max: z.number() }).nullable(),
-  up_ms: z.number().nonnegative(),
-  down_ms: z.number().nonnegative(),
-});
-export type Rollup = z.infer<typeof Rollup>;
-export const RollupList = z.object({
-  by: z.enum(['minute', 'hour', 'day']),
-  rollups: z.array(Rollup),
-});
-export type RollupList = z.infer<typeof RollupList>;
-
-export const IncidentList = z.object({ incidents: z.array(Incident) });
-
-/** How much of the time that was seen a monitor was not DOWN. */
-export const Uptime = z.object({
-  from: UtcTime,
-  to: UtcTime,
-  /** 0 to 1; null when nothing was seen. */
-  uptime: z.number().min(0).max(1).nullable(),
-  up_ms: z.number().nonnegative(),
-  down_ms: z.number().nonnegative(),
-  /** Nobody looked, it was paused, or it was in maintenance. */
-  unseen_ms: z.number().nonnegative(),
-});
-export type Uptime = z.infer<typeof Uptime>;

@@ -6,7 +6,7 @@ import {
   IncidentList,
   RollupList,
   Uptime,
-} from '../contracts/monitoring.ts';
+} from '../contracts/monitoring-additions.ts';
 import {
   keyRoute,
   limited,

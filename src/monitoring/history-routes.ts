@@ -1,4 +1,4 @@
-import { AddedPath, type RollupList } from '../contracts/monitoring.ts';
+import { AddedPath, type RollupList } from '../contracts/monitoring-additions.ts';
 import type { HttpServer } from '../http/server.ts';
 import {
   incidentsSchema,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import type { CheckRecord, Incident, Rollup } from '../contracts/monitoring.ts';
+import type { CheckRecord, Incident, Rollup } from '../contracts/monitoring-additions.ts';
 import type { Store } from '../store/store.ts';
 import { createHourBooks } from './hour-books.ts';
 import { openIncidents } from './incidents.ts';

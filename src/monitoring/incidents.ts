@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import type { Incident } from '../contracts/monitoring.ts';
 import { MonitorStatus } from '../contracts/monitoring.ts';
+import type { Incident } from '../contracts/monitoring-additions.ts';
 import type { Store } from '../store/store.ts';
 import { Outcome, type StatusChange } from './state.ts';
 

@@ -1,4 +1,4 @@
-import type { CheckRecord, Rollup } from '../contracts/monitoring.ts';
+import type { CheckRecord, Rollup } from '../contracts/monitoring-additions.ts';
 import { type HourBooks, seeEntry } from './hour-books.ts';
 import type { RecentResults } from './recent-results.ts';
 import type { Entry, ResultsJournal } from './results-journal.ts';

@@ -1,4 +1,4 @@
-import type { MaintenanceWindow } from '../contracts/monitoring.ts';
+import type { MaintenanceWindow } from '../contracts/monitoring-additions.ts';
 import { type Cron, parseCron } from './cron.ts';
 import { openZone } from './zone.ts';
 

@@ -1,10 +1,5 @@
-import {
-  type Incident,
-  type Monitor,
-  type MonitorCreated,
-  type MonitorDetails,
-  pushPath,
-} from '../contracts/monitoring.ts';
+import { type Monitor, type MonitorCreated, pushPath } from '../contracts/monitoring.ts';
+import type { Incident, MonitorDetails } from '../contracts/monitoring-additions.ts';
 import { parseCron } from './cron.ts';
 import { incidentId } from './incidents.ts';
 import type { WatchedMonitor } from './monitors.ts';

@@ -3,9 +3,9 @@ import {
   HeartbeatConfig,
   HttpConfig,
   KeywordConfig,
-  type MonitorChange,
   MonitorCreate,
 } from '../contracts/monitoring.ts';
+import type { MonitorChange } from '../contracts/monitoring-additions.ts';
 import { validationError } from '../http/error-answers.ts';
 import { meantHeaders } from './secret-headers.ts';
 

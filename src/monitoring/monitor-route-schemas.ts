@@ -1,14 +1,11 @@
 import { z } from 'zod';
+import { Monitor, MonitorCreate, MonitorCreated, MonitorList } from '../contracts/monitoring.ts';
 import {
   IdempotencyHeader,
   MaintenanceChange,
-  Monitor,
   MonitorChange,
-  MonitorCreate,
-  MonitorCreated,
   MonitorDetails,
-  MonitorList,
-} from '../contracts/monitoring.ts';
+} from '../contracts/monitoring-additions.ts';
 import {
   bodyAnswers,
   keyRoute,

@@ -1,11 +1,11 @@
 import { isDeepStrictEqual } from 'node:util';
+import { MonitoringPath } from '../contracts/monitoring.ts';
 import {
   AddedPath,
   IdempotencyHeader,
   type MonitorChange,
   type MonitorDetails,
-  MonitoringPath,
-} from '../contracts/monitoring.ts';
+} from '../contracts/monitoring-additions.ts';
 import type { HttpServer } from '../http/server.ts';
 import { checkWindows } from './maintenance.ts';
 import { createdMonitor, listedMonitor, monitorDetails } from './monitor-answers.ts';

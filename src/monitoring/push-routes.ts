@@ -1,4 +1,5 @@
-import { AddedPath, MonitoringPath } from '../contracts/monitoring.ts';
+import { MonitoringPath } from '../contracts/monitoring.ts';
+import { AddedPath } from '../contracts/monitoring-additions.ts';
 import type { HttpServer } from '../http/server.ts';
 import { parseSignal, type Signal } from './heartbeat.ts';
 import { pushSchema, pushSignalSchema } from './push-route-schemas.ts';

@@ -1,5 +1,6 @@
 import { ErrorCode } from '../contracts/error.ts';
-import { addedPath, MonitoringPath } from '../contracts/monitoring.ts';
+import { MonitoringPath } from '../contracts/monitoring.ts';
+import { addedPath } from '../contracts/monitoring-additions.ts';
 import { HttpError, notFound } from '../http/errors.ts';
 
 /** The 400 for a value that the schema took but that cannot be. */

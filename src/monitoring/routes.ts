@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { AddedPath, MONITORING_PREFIX, MonitoringPath } from '../contracts/monitoring.ts';
+import { MONITORING_PREFIX, MonitoringPath } from '../contracts/monitoring.ts';
+import { AddedPath } from '../contracts/monitoring-additions.ts';
 import { createAuthentication } from '../http/authentication.ts';
 import { notFound } from '../http/errors.ts';
 import type { KeyInfo, Keys } from '../http/keys.ts';

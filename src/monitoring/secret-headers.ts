@@ -1,4 +1,5 @@
-import { HIDDEN, type MonitorCreate } from '../contracts/monitoring.ts';
+import type { MonitorCreate } from '../contracts/monitoring.ts';
+import { HIDDEN } from '../contracts/monitoring-additions.ts';
 import { invalidValue } from './route-errors.ts';
 
 /** Names of headers that carry secrets, and some that do not: to hide too much costs little. */

@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import {
-  addedPath,
-  GivenTime,
   MonitorCreate,
   MonitorCreated,
   MonitoringPath,
@@ -9,6 +7,7 @@ import {
   PushAnswer,
   pushPath,
 } from '../../src/contracts/monitoring.ts';
+import { addedPath, GivenTime } from '../../src/contracts/monitoring-additions.ts';
 import { MONITORING_REQUESTS_PER_MINUTE, RateLimitHeader } from '../../src/contracts/rate-limit.ts';
 
 const base = { name: 'Shop', target: 'https://example.com' };

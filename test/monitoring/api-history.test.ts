@@ -5,7 +5,7 @@ import {
   IncidentList,
   RollupList,
   Uptime,
-} from '../../src/contracts/monitoring.ts';
+} from '../../src/contracts/monitoring-additions.ts';
 import { startWebTarget } from '../fakes/web-target.ts';
 import { eventually } from '../support/eventually.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';

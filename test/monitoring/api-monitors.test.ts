@@ -2,7 +2,7 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ErrorBody } from '../../src/contracts/error.ts';
-import { MonitorDetails } from '../../src/contracts/monitoring.ts';
+import { MonitorDetails } from '../../src/contracts/monitoring-additions.ts';
 import { startWebTarget } from '../fakes/web-target.ts';
 import { eventually } from '../support/eventually.ts';
 import { createFakeClock } from './fake-clock.ts';

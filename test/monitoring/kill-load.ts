@@ -1,5 +1,6 @@
 import { Pool } from 'undici';
-import { AddedPath, type MonitorDetails, MonitoringPath } from '../../src/contracts/monitoring.ts';
+import { MonitoringPath } from '../../src/contracts/monitoring.ts';
+import { AddedPath, type MonitorDetails } from '../../src/contracts/monitoring-additions.ts';
 
 /** Gives numbers from 0 to under 1, the same ones for the same seed. Source: mulberry32 by Tommy Ettinger. */
 export function createRandom(seed: number): () => number {

@@ -1,13 +1,8 @@
 import { existsSync } from 'node:fs';
 import { mkdir } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import {
-  AddedPath,
-  IncidentList,
-  type Monitor,
-  MonitoringPath,
-  MonitorList,
-} from '../../src/contracts/monitoring.ts';
+import { type Monitor, MonitoringPath, MonitorList } from '../../src/contracts/monitoring.ts';
+import { AddedPath, IncidentList } from '../../src/contracts/monitoring-additions.ts';
 import { openKeys } from '../../src/http/keys.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { startAskwatch } from '../end-to-end/askwatch-process.ts';

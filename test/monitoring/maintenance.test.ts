@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { MaintenanceWindow } from '../../src/contracts/monitoring.ts';
+import { MaintenanceWindow } from '../../src/contracts/monitoring-additions.ts';
 import { parseCron } from '../../src/monitoring/cron.ts';
 import { checkWindows, maintenanceAt } from '../../src/monitoring/maintenance.ts';
 

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { AddedPath, MonitoringPath } from '../../src/contracts/monitoring.ts';
+import { MonitoringPath } from '../../src/contracts/monitoring.ts';
+import { AddedPath } from '../../src/contracts/monitoring-additions.ts';
 import { openApiOf } from '../support/openapi.ts';
 import { startService } from './service.ts';
 

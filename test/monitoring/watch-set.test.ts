@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { MaintenanceWindow } from '../../src/contracts/monitoring.ts';
+import type { MaintenanceWindow } from '../../src/contracts/monitoring-additions.ts';
 import type { WatchedMonitor } from '../../src/monitoring/monitors.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';

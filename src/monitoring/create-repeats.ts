@@ -23,10 +23,12 @@ const StoredCreate = z.object({
 });
 type StoredCreate = z.infer<typeof StoredCreate>;
 
-/** What makes two creates the same. */
+/** What makes two creates the same, and what the first of them has to pass. */
 export interface Idempotency {
   apiKeyId: string;
   key: string;
+  /** Throws when there must be no such monitor; not asked when there is one already. Nothing has been stored yet. */
+  admit?: () => Promise<void>;
 }
 
 /** What a create and its repeats share. */
@@ -38,16 +40,23 @@ export interface KnownCreate {
   token: string;
 }
 
+/** What a create needs to know of the monitors there are. */
+interface CreateTools {
+  newMonitorId: () => string;
+  exists: (monitor: string) => boolean;
+}
+
 /** Creates of the last 24 hours that came with an idempotency key. */
 export interface CreateRepeats {
   /**
-   * Runs `create`; of one that is the same as another, only when that one has ended. The id and token given are those
-   * of the first. Throws the 409 when the body is another or when the monitor was removed since.
+   * Runs `create`; of one that is the same as another, only when that one has ended, and not when that one was refused:
+   * then the refusal is thrown here too. The id and token given are those of the first. Throws the 409 when the body is
+   * another or when the monitor was removed since.
    */
   run<T>(
     idempotency: Idempotency,
     definition: MonitorCreate,
-    tools: { newMonitorId: () => string; exists: (monitor: string) => boolean },
+    tools: CreateTools,
     create: (known: KnownCreate) => Promise<T>,
   ): Promise<T>;
   /** Notes, durably, that the monitor of a create is being removed. */
@@ -64,38 +73,49 @@ export function openCreateRepeats(store: Store, wallMs: () => number): CreateRep
     version: 1,
     whenCorrupt: 'refuse',
   });
-  const underWay = new Map<string, Promise<unknown>>();
+  const underWay = new Map<string, { bodyHash: string; work: Promise<unknown> }>();
   const isOld = ({ atMs }: StoredCreate, nowMs: number) => nowMs - atMs >= KEPT_MS;
 
+  /** What is known of a create, stored when nothing was. Admission comes before: a refused key may take another body. */
+  async function learn(
+    id: string,
+    bodyHash: string,
+    { admit }: Idempotency,
+    { newMonitorId, exists }: CreateTools,
+  ): Promise<StoredCreate> {
+    const nowMs = wallMs();
+    const earlier = await collection.get(id);
+    const isMade = earlier && !isOld(earlier, nowMs) && exists(earlier.monitor);
+    if (!isMade) await admit?.();
+    const fresh: StoredCreate = {
+      atMs: nowMs,
+      bodyHash,
+      monitor: newMonitorId(),
+      salt: randomBytes(SALT_BYTES).toString('base64url'),
+    };
+    // Before the monitor, and with its id: a repeat after a crash between the two makes this one, not a second.
+    const known =
+      (await collection.update(id, (current) =>
+        current && !isOld(current, nowMs) ? current : fresh,
+      )) ?? fresh;
+    if (known.bodyHash !== bodyHash) throw otherBody();
+    if (known.removed && !exists(known.monitor)) throw removedSince();
+    return known;
+  }
+
   return {
-    async run(idempotency, definition, { newMonitorId, exists }, create) {
+    async run(idempotency, definition, tools, create) {
       const id = createIdOf(idempotency);
       const bodyHash = sha256(canonical(definition));
       for (let other = underWay.get(id); other; other = underWay.get(id)) {
-        // Whether it failed or not: what it has stored says what is left to do.
-        await other.catch(() => {});
+        const error = await failureOf(other.work);
+        // Where nobody refused and the store failed, what it has stored says what is left to do.
+        if (other.bodyHash === bodyHash && error instanceof HttpError) throw error;
       }
-      const work = (async () => {
-        const nowMs = wallMs();
-        const fresh: StoredCreate = {
-          atMs: nowMs,
-          bodyHash,
-          monitor: newMonitorId(),
-          salt: randomBytes(SALT_BYTES).toString('base64url'),
-        };
-        // Before the monitor, and with its id: a repeat after a crash between the two makes this one, not a second.
-        const known =
-          (await collection.update(id, (current) =>
-            current && !isOld(current, nowMs) ? current : fresh,
-          )) ?? fresh;
-        if (known.bodyHash !== bodyHash) throw otherBody();
-        if (known.removed && !exists(known.monitor)) throw removedSince();
-        const token = createHmac('sha256', Buffer.from(known.salt, 'base64url'))
-          .update(idempotency.key)
-          .digest('base64url');
-        return await create({ id, monitor: known.monitor, token });
-      })();
-      underWay.set(id, work);
+      const work = learn(id, bodyHash, idempotency, tools).then(({ monitor, salt }) =>
+        create({ id, monitor, token: tokenOf(salt, idempotency.key) }),
+      );
+      underWay.set(id, { bodyHash, work });
       try {
         return await work;
       } finally {
@@ -118,6 +138,16 @@ export function openCreateRepeats(store: Store, wallMs: () => number): CreateRep
 
 /** JSON parts the two without a doubt where one ends. */
 const createIdOf = ({ apiKeyId, key }: Idempotency) => sha256(JSON.stringify([apiKeyId, key]));
+
+/** The push token of a create, the same at every repeat. */
+const tokenOf = (salt: string, key: string) =>
+  createHmac('sha256', Buffer.from(salt, 'base64url')).update(key).digest('base64url');
+
+const failureOf = (work: Promise<unknown>) =>
+  work.then(
+    () => undefined,
+    (error: unknown) => error,
+  );
 
 const sha256 = (text: string) => createHash('sha256').update(text).digest('hex');
 

@@ -54,9 +54,14 @@ function addRoutesWithBody(scope: HttpServer, tools: RouteTools): void {
   scope.post(within(MonitoringPath.monitors), { schema: createSchema }, async (request, reply) => {
     const definition = created(request.body);
     const key = request.headers[IdempotencyHeader.key];
-    await admit(definition);
+    // A repeat is not admitted anew: its answer is that to the first.
+    const idempotency =
+      key === undefined
+        ? key
+        : { apiKeyId: keyOf(request).id, key, admit: () => admit(definition) };
+    if (idempotency === undefined) await admit(definition);
     const { monitor, token, repeated } = await orUnavailable(
-      monitors.add(definition, key === undefined ? key : { apiKeyId: keyOf(request).id, key }),
+      monitors.add(definition, idempotency),
       'The monitor could not be stored and was not created. Try again.',
     );
     if (repeated) reply.header(IdempotencyHeader.replayed, 'true');

@@ -509,6 +509,33 @@ describe('a create with an Idempotency-Key', () => {
     expect((await create(service, site, 'a')).text).toBe(first.text);
   });
 
+  test('has the first answer also when the target would no longer be admitted', async () => {
+    let service = await startService();
+    const { folder, key } = service;
+    const near = { ...site, target: 'http://localhost:9/' };
+    const first = await create(service, near, 'a');
+    expect(first.status).toBe(201);
+    await service.close();
+    service = await startService({ folder, allowPrivate: [] });
+    expect((await create(service, near, 'a', key)).text).toBe(first.text);
+    const anew = refusalIn(await create(service, near, 'b', key));
+    expect(anew).toMatchObject({ status: 400, code: 'target_not_allowed' });
+  });
+
+  test('that is refused is refused to all who sent it, and leaves the key free', async () => {
+    const service = await startService({ allowPrivate: ['127.0.0.2/32'] });
+    const createTwice = (host: string) => {
+      const there = { ...site, target: `http://${host}:9/` };
+      return Promise.all([create(service, there, 'a'), create(service, there, 'a')]);
+    };
+    const refused = await createTwice('127.0.0.1');
+    expect(refused.map(({ status }) => status)).toEqual([400, 400]);
+    const made = await createTwice('127.0.0.2');
+    expect(made.map(({ status }) => status)).toEqual([201, 201]);
+    expect(made.filter(({ headers }) => headers['idempotency-replayed'])).toHaveLength(1);
+    expect(await service.list()).toHaveLength(1);
+  });
+
   test('counts the body, not how it is written', async () => {
     const service = await startService();
     const { text } = await create(service, site, 'a');

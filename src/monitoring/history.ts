@@ -24,8 +24,10 @@ export interface History {
    * is kept then and tried again.
    */
   add(monitor: string, atMs: number, result: CheckResult, seen: Seen): Promise<void>;
-  /** Resolves when the change is durable. A change told twice, by its number, counts once. */
-  addChange(monitor: string, change: StatusChange): Promise<void>;
+  /** Resolves when changes are durably part of their incidents. One told twice, by its number, counts once. */
+  addChanges(monitor: string, changes: readonly StatusChange[]): Promise<void>;
+  /** The result before is worth nothing from here: people set something over the monitor. Resolves when durable. */
+  cover(monitor: string, atMs: number): Promise<void>;
   /** The newest results first, of the newest 120. */
   results(monitor: string, limit: number): Promise<CheckRecord[]>;
   /**
@@ -48,7 +50,7 @@ export interface History {
   incidents(monitor: string, limit: number): Promise<Incident[]>;
   /** Removes all that is known of a monitor, for good. */
   forget(monitor: string): Promise<void>;
-  /** Stores hours that are over, and removes what is older than is kept: results after two days, changes after 400. */
+  /** Stores hours that are over, and removes what is older than is kept: results after two days. */
   prune(nowMs: number): Promise<void>;
   /** Writes what is waiting. */
   close(): Promise<void>;
@@ -131,9 +133,6 @@ export async function openHistory(options: {
     }
   }
 
-  const repaired = incidents.repair(restoredFromMs).catch((error: unknown) => {
-    log.error({ err: error }, 'changes of status cannot be read; incidents may be missing');
-  });
   const restored = restore();
   let timer: NodeJS.Timeout | undefined;
   function storeLater() {
@@ -149,13 +148,8 @@ export async function openHistory(options: {
   return {
     add: (monitor, atMs, { certificateEndsMs: _, ...result }, seen) =>
       add({ what: 'result', monitor, atMs, result, seen }),
-    async addChange(monitor, change) {
-      const covers = change.to === 'PAUSED' || change.to === 'MAINTENANCE';
-      await Promise.all([
-        incidents.add(monitor, change),
-        covers ? add({ what: 'covered', monitor, atMs: change.atMs }) : undefined,
-      ]);
-    },
+    addChanges: (monitor, changes) => incidents.add(monitor, changes),
+    cover: (monitor, atMs) => add({ what: 'covered', monitor, atMs }),
     async results(monitor, limit) {
       await restored;
       return lookBack.results(monitor, limit);
@@ -181,12 +175,11 @@ export async function openHistory(options: {
       await storeInTurn();
       // After a long stop, what is old may stand nowhere else yet.
       await journal.prune(Math.min(nowMs - RESULTS_KEPT_MS, open.storedMs()));
-      await incidents.prune(nowMs);
     },
     async close() {
       closed = true;
       clearTimeout(timer);
-      await Promise.all([repaired, restored, writer.close()]);
+      await Promise.all([restored, writer.close()]);
       await storing;
     },
   };

@@ -2,27 +2,10 @@ import { z } from 'zod';
 import { MonitorStatus } from '../contracts/monitoring.ts';
 import type { Incident } from '../contracts/monitoring-additions.ts';
 import type { Store } from '../store/store.ts';
-import { Outcome, type StatusChange } from './state.ts';
-
-const DAY_MS = 86_400_000;
-
-/** How long changes of status are kept: a year and a bit, so that a year can be looked back on. */
-const CHANGES_KEPT_MS = 400 * DAY_MS;
+import type { StatusChange } from './state.ts';
 
 /** Incidents kept for each monitor, the newest. */
 const INCIDENTS_COUNT = 100;
-
-/** One change of status. */
-const ChangeRecord = z.object({
-  atMs: z.int(),
-  sinceMs: z.int(),
-  monitor: z.string(),
-  from: MonitorStatus,
-  to: MonitorStatus,
-  number: z.int(),
-  outcome: Outcome.optional(),
-  reason: z.string().optional(),
-});
 
 /** An incident as kept; `number` is that of the change it began with. */
 const KeptIncident = z.object({
@@ -38,21 +21,17 @@ const KeptIncident = z.object({
 const MonitorIncidents = z.object({ number: z.int(), incidents: z.array(KeptIncident) });
 type MonitorIncidents = z.infer<typeof MonitorIncidents>;
 
-/** Changes of status, and the incidents they make. */
+/** The incidents that changes of status make. */
 export interface Incidents {
-  /** Resolves when the change is durable and part of its incident. A change told twice, by its number, counts once. */
-  add(monitor: string, change: StatusChange): Promise<void>;
-  /** Newest first. */
+  /** Resolves when the changes are part of their incidents, durably. A change told twice counts once. */
+  add(monitor: string, changes: readonly StatusChange[]): Promise<void>;
+  /** Newest first, with all changes in them that were told before. */
   list(monitor: string, limit: number): Promise<Incident[]>;
-  /** Makes good what a crash left out between journal and incidents; nothing else is answered before. */
-  repair(sinceMs: number): Promise<void>;
   forget(monitor: string): Promise<void>;
-  prune(nowMs: number): Promise<void>;
 }
 
-/** Opens `monitor-changes` and `monitor-incidents`. `isForgotten` tells monitors that are gone. */
+/** Opens `monitor-incidents`. `isForgotten` tells monitors that are gone. */
 export function openIncidents(store: Store, isForgotten: (monitor: string) => boolean): Incidents {
-  const changes = store.journal({ name: 'monitor-changes', schema: ChangeRecord });
   const collection = store.collection({
     name: 'monitor-incidents',
     schema: MonitorIncidents,
@@ -60,45 +39,41 @@ export function openIncidents(store: Store, isForgotten: (monitor: string) => bo
     // Nobody can write them again, and new ones must not be refused for old ones.
     whenCorrupt: 'forget',
   });
-  let repaired: Promise<void> = Promise.resolve();
-
-  async function addTo(monitor: string, change: StatusChange): Promise<void> {
-    if (change.from !== 'DOWN' && change.to !== 'DOWN') return;
-    await collection.update(monitor, (kept) => (isForgotten(monitor) ? kept : fold(kept, change)));
-  }
-
-  async function addAll(sinceMs: number): Promise<void> {
-    for await (const { monitor, ...change } of changes.read({ fromMs: sinceMs })) {
-      await addTo(monitor, definite(change));
-    }
-  }
+  /** The last changes under way of each monitor. */
+  const adding = new Map<string, Promise<unknown>>();
 
   return {
-    async add(monitor, change) {
-      await changes.append({ monitor, ...change });
-      // A change is only added after those before it.
-      await repaired;
-      await addTo(monitor, change);
+    async add(monitor, changes) {
+      const ofIncidents = changes.filter(isOfIncident);
+      if (ofIncidents.length === 0) return;
+      const added = collection.update(monitor, (kept) =>
+        isForgotten(monitor) ? kept : ofIncidents.reduce(fold, kept),
+      );
+      adding.set(monitor, added);
+      try {
+        await added;
+      } finally {
+        if (adding.get(monitor) === added) adding.delete(monitor);
+      }
     },
     async list(monitor, limit) {
-      await repaired;
+      // Whoever told the change hears when it could not be added.
+      await adding.get(monitor)?.catch(() => {});
       const { incidents } = (await collection.get(monitor)) ?? { incidents: [] };
       return incidents
         .slice(-limit)
         .reverse()
         .map((incident) => toIncident(monitor, incident));
     },
-    repair(sinceMs) {
-      const done = addAll(sinceMs);
-      repaired = done.catch(() => {});
-      return done;
-    },
     async forget(monitor) {
-      await repaired;
       await collection.update(monitor, () => undefined);
     },
-    prune: (nowMs) => changes.prune(nowMs - CHANGES_KEPT_MS),
   };
+}
+
+/** Whether an incident begins or ends with a change. */
+export function isOfIncident({ from, to }: StatusChange): boolean {
+  return from === 'DOWN' || to === 'DOWN';
 }
 
 /** The incidents with a change: it begins one when it is to DOWN, and ends the last when it is away from DOWN. Pure. */
@@ -140,13 +115,4 @@ function toIncident(monitor: string, incident: MonitorIncidents['incidents'][num
     outcome,
     ended_as: endedAs ?? null,
   };
-}
-
-/** The change without fields that are there but undefined. */
-function definite({
-  outcome,
-  reason,
-  ...rest
-}: Omit<z.infer<typeof ChangeRecord>, 'monitor'>): StatusChange {
-  return { ...rest, ...(outcome && { outcome }), ...(reason !== undefined && { reason }) };
 }

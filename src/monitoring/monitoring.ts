@@ -87,6 +87,7 @@ export async function createMonitoring(options: MonitoringOptions): Promise<Moni
     start: () => watch.start(),
     async close() {
       await watch.close();
+      await monitors.close();
       await history.close();
     },
   };

@@ -10,7 +10,8 @@ import { type Idempotency, type KnownCreate, openCreateRepeats } from './create-
 import { createToken, hashToken } from './heartbeat.ts';
 import type { History } from './history.ts';
 import { startedAnew } from './started-anew.ts';
-import { MonitorState, presumedUp, type StatusChange, type Step } from './state.ts';
+import { MonitorState, presumedUp, type Step } from './state.ts';
+import { openStates, type Stateful } from './states.ts';
 
 /** Monitors one service takes. Our choice: what one process is known to check on time. */
 export const MAX_MONITORS = 10_000;
@@ -24,19 +25,13 @@ const StoredMonitor = z.object({
   /** The create it came from, when that had an idempotency key. */
   createId: z.string().length(64).optional(),
   maintenance: z.array(MaintenanceWindow).default([]),
+  /** As it was when the monitor was made; the journal of states knows what came since. */
   state: MonitorState,
 });
 type StoredMonitor = z.infer<typeof StoredMonitor>;
 
 /** A monitor in memory: what is stored, and what is known newer. */
-export interface WatchedMonitor extends StoredMonitor {
-  readonly id: string;
-  /**
-   * The state that others are told: `state`, once it is durable, so that nobody hears of a change that a crash takes
-   * back; or once it could not be stored, for a full disk must not hide an outage.
-   */
-  told: MonitorState;
-}
+export interface WatchedMonitor extends StoredMonitor, Stateful {}
 
 /** All monitors: read from memory, kept in the store. */
 export interface Monitors {
@@ -70,6 +65,8 @@ export interface Monitors {
   written(id: string): Promise<void>;
   /** Forgets creates that nobody repeats any more. */
   prune(nowMs: number): Promise<void>;
+  /** Resolves when nothing is being written. */
+  close(): Promise<void>;
 }
 
 /** What an edit makes of a monitor; what it leaves out stays. */
@@ -81,7 +78,7 @@ export type ChangeMonitor = (monitor: WatchedMonitor) => {
 /** Reads all monitors into memory. Throws `CorruptDocumentError` when one cannot be read. */
 export async function openMonitors(options: {
   store: Store;
-  history: Pick<History, 'addChange' | 'forget'>;
+  history: Pick<History, 'addChanges' | 'cover' | 'forget'>;
   wallMs: () => number;
   log: Logger;
   limit?: number;
@@ -98,8 +95,6 @@ export async function openMonitors(options: {
   const idsByTokenHash = new Map<string, string>();
   /** On their way out: nobody sees them any more, and they come back only when the store does not let them go. */
   const leaving = new Set<string>();
-  /** Being stored, or not stored because the store failed: changes not yet in the journal, and the last write. */
-  const unstored = new Map<string, { changes: StatusChange[]; written: Promise<void> }>();
   let adding = 0;
 
   const get = (id: string) => (leaving.has(id) ? undefined : monitors.get(id));
@@ -111,58 +106,20 @@ export async function openMonitors(options: {
 
   function drop({ id, tokenHash }: WatchedMonitor) {
     monitors.delete(id);
-    unstored.delete(id);
+    states.forget(id);
     if (tokenHash) idsByTokenHash.delete(tokenHash);
   }
 
   const stored = await collection.list();
   stored.sort((a, b) => a.document.createdAtMs - b.document.createdAtMs);
-  for (const { id, document } of stored) keep({ id, ...document, told: document.state });
-
-  async function save(id: string, changes: StatusChange[]) {
-    // The journal first: a crash between the two repeats a change, which its number tells, and loses none.
-    for (let change = changes[0]; change !== undefined && get(id); change = changes[0]) {
-      await history.addChange(id, change);
-      changes.shift();
-    }
-    // Only the state: the rest is an edit's, which may be under way. What was removed stays removed.
-    await collection.update(id, (current) => {
-      const monitor = get(id);
-      return current && monitor ? { ...current, state: monitor.state } : current;
-    });
+  for (const { id, document } of stored) {
+    keep({ id, ...document, told: document.state, revision: 0 });
   }
+  const states = await openStates({ store, monitors, history, wallMs, log });
 
-  async function settle(
-    id: string,
-    { state, change }: Step,
-    { always }: { always: boolean } = { always: false },
-  ) {
+  async function settle(id: string, step: Step, options = { always: false }) {
     const monitor = get(id);
-    if (monitor === undefined) return;
-    const before = monitor.state;
-    monitor.state = state;
-    if (change) {
-      log.info({ monitor: id, from: change.from, to: change.to, reason: change.reason }, 'status');
-    }
-    const known = unstored.get(id);
-    if (!always && !known && !isNews(before, state)) {
-      monitor.told = state;
-      return;
-    }
-    const entry = known ?? { changes: [], written: Promise.resolve() };
-    unstored.set(id, entry);
-    if (change) entry.changes.push(change);
-    // Writes of one monitor come one after another; one that failed does not stop the next, which stores the same.
-    const saved = entry.written.then(() => save(id, entry.changes));
-    const settled = saved
-      .catch(() => {})
-      .then(() => {
-        monitor.told = state;
-      });
-    entry.written = settled;
-    await saved;
-    await settled;
-    if (entry.written === settled && unstored.get(id) === entry) unstored.delete(id);
+    if (monitor) await states.settle(monitor, step, options);
   }
 
   async function create(definition: MonitorCreate, known: KnownCreate | undefined) {
@@ -181,6 +138,7 @@ export async function openMonitors(options: {
       maintenance: [],
       state,
       told: state,
+      revision: 0,
     };
     adding += 1;
     try {
@@ -250,8 +208,9 @@ export async function openMonitors(options: {
       return true;
     },
     settle,
-    written: async (id) => await unstored.get(id)?.written,
+    written: states.written,
     prune: (nowMs) => repeats.prune(nowMs),
+    close: states.idle,
   };
 }
 
@@ -266,22 +225,8 @@ const tooMany = (limit: number) =>
       'longer needed.',
   );
 
-/** Whether a state differs in what must survive a restart; when it was last checked is written along, not alone. */
-function isNews(before: MonitorState, after: MonitorState): boolean {
-  return (
-    before.status !== after.status ||
-    before.changes !== after.changes ||
-    before.failures !== after.failures ||
-    before.successes !== after.successes ||
-    before.blemishes !== after.blemishes ||
-    before.beneath?.status !== after.beneath?.status ||
-    before.flapping !== after.flapping ||
-    before.runStartedMs !== after.runStartedMs ||
-    before.problem?.outcome !== after.problem?.outcome
-  );
-}
-
-function documentOf({ id: _id, told: _told, ...document }: WatchedMonitor): StoredMonitor {
+function documentOf(monitor: WatchedMonitor): StoredMonitor {
+  const { id: _id, told: _told, revision: _revision, ...document } = monitor;
   return document;
 }
 

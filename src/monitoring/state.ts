@@ -89,18 +89,19 @@ export const MonitorState = z.object({
 export type MonitorState = z.infer<typeof MonitorState>;
 
 /** One change of the status that is shown. */
-export interface StatusChange {
+export const StatusChange = z.object({
   /** When it was found. */
-  atMs: number;
+  atMs: z.int(),
   /** Since when it is so. */
-  sinceMs: number;
-  from: MonitorStatus;
-  to: MonitorStatus;
+  sinceMs: z.int(),
+  from: MonitorStatus,
+  to: MonitorStatus,
   /** The how-manieth change of this monitor: tells a change written twice from two changes. */
-  number: number;
-  outcome?: Outcome;
-  reason?: string;
-}
+  number: z.int(),
+  outcome: Outcome.optional(),
+  reason: z.string().optional(),
+});
+export type StatusChange = z.infer<typeof StatusChange>;
 
 export interface Step {
   state: MonitorState;

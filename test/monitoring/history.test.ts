@@ -136,8 +136,8 @@ const change = (number: number, more: Partial<StatusChange>): StatusChange => ({
 test('an incident goes from DOWN to the next change, and a change told twice counts once', async () => {
   const service = await startHistory();
   const down = change(1, { sinceMs: NOON, outcome: 'timeout', reason: 'no answer within 5 s' });
-  await service.history.addChange('a', down);
-  await service.history.addChange('a', down);
+  await service.history.addChanges('a', [down]);
+  await service.history.addChanges('a', [down]);
   const begun = {
     id: 'a:1',
     started_at: '2027-01-15T12:00:00.000Z',
@@ -147,8 +147,10 @@ test('an incident goes from DOWN to the next change, and a change told twice cou
     ended_as: null,
   };
   expect(await service.history.incidents('a', 10)).toEqual([begun]);
-  await service.history.addChange('a', change(2, { from: 'DOWN', to: 'UP' }));
-  await service.history.addChange('a', change(3, { from: 'UP', to: 'DEGRADED' }));
+  await service.history.addChanges('a', [
+    change(2, { from: 'DOWN', to: 'UP' }),
+    change(3, { from: 'UP', to: 'DEGRADED' }),
+  ]);
   await service.restart();
   expect(await service.history.incidents('a', 10)).toEqual([
     { ...begun, ended_at: '2027-01-15T12:00:02.000Z', ended_as: 'UP' },
@@ -158,7 +160,7 @@ test('an incident goes from DOWN to the next change, and a change told twice cou
 test('a pause ends what the result before was worth', async () => {
   const service = await startHistory();
   await service.look('a', NOON);
-  await service.history.addChange('a', change(1, { to: 'PAUSED', atMs: NOON + 10 * SECOND }));
+  await service.history.cover('a', NOON + 10 * SECOND);
   service.at(NOON + HOUR);
   const range = { fromMs: NOON, toMs: NOON + HOUR };
   const seen = { upMs: 10 * SECOND, downMs: 0, unseenMs: HOUR - 10 * SECOND };
@@ -179,7 +181,7 @@ test('what is forgotten stays forgotten', async () => {
   const service = await startHistory();
   await service.look('a', NOON);
   await service.look('b', NOON);
-  await service.history.addChange('a', change(1, {}));
+  await service.history.addChanges('a', [change(1, {})]);
   await service.history.forget('a');
   for (let run = 0; run < 2; run += 1) {
     expect(await service.history.results('a', 10)).toEqual([]);

@@ -32,8 +32,8 @@ const found = (state: MonitorState, result: CheckResult, nowMs: number) =>
   next(state, result, { toDown: 2, toUp: 1 }, nowMs);
 
 /**
- * Monitors over a real store, whose writes to documents fail while `broken.is` says so: `all`, or those of one
- * collection. `again` is a restart.
+ * Monitors over a real store, whose writes fail while `broken.is` says so: `all`, those of one collection, or `states`.
+ * `again` is a restart; `changes` are those that became part of an incident.
  */
 async function setUp(options: { limit?: number; folder?: string } = {}) {
   const { log } = recordingLog();
@@ -42,6 +42,10 @@ async function setUp(options: { limit?: number; folder?: string } = {}) {
   const broken: { is: string | undefined } = { is: undefined };
   const now = { ms: 1_800_000_000_000 };
   let writes = 0;
+  function refuse(name: string) {
+    if (broken.is !== 'all' && broken.is !== name) return;
+    throw new Error('ENOSPC: no space left on device');
+  }
   const store: Store = {
     ...real,
     collection<T>(declaration: Parameters<typeof real.collection<T>>[0]): Collection<T> {
@@ -49,11 +53,21 @@ async function setUp(options: { limit?: number; folder?: string } = {}) {
       return {
         ...collection,
         async update(id, change) {
-          if (broken.is === 'all' || broken.is === declaration.name) {
-            throw new Error('ENOSPC: no space left on device');
-          }
+          refuse(declaration.name);
           if (declaration.name === 'monitors') writes += 1;
           return await collection.update(id, change);
+        },
+      };
+    },
+    journal(declaration) {
+      const journal = real.journal(declaration);
+      if (!declaration.name.startsWith('monitor-states')) return journal;
+      return {
+        ...journal,
+        async append(record) {
+          refuse('states');
+          writes += 1;
+          await journal.append(record);
         },
       };
     },
@@ -66,9 +80,9 @@ async function setUp(options: { limit?: number; folder?: string } = {}) {
     store,
     history: {
       ...history,
-      addChange: async (id, change) => {
-        changes.push(change);
-        await history.addChange(id, change);
+      addChanges: async (id, all) => {
+        await history.addChanges(id, all);
+        changes.push(...all);
       },
     },
     wallMs,
@@ -76,6 +90,7 @@ async function setUp(options: { limit?: number; folder?: string } = {}) {
     ...(limit !== undefined && { limit }),
   });
   async function close() {
+    await monitors.close();
     await history.close();
     await real.close();
   }
@@ -144,7 +159,7 @@ describe('what a check found', () => {
     const settle = (result: CheckResult, nowMs: number) =>
       monitors.settle(monitor.id, found(monitor.state, result, nowMs));
     await settle(failed, 2);
-    broken.is = 'monitors';
+    broken.is = 'states';
     await expect(settle(failed, 3)).rejects.toThrow('ENOSPC');
     await expect(settle(passed, 4)).rejects.toThrow('ENOSPC');
     expect(monitor.state).toMatchObject({ status: 'UP', changes: 2 });
@@ -158,6 +173,43 @@ describe('what a check found', () => {
       sinceMs: 4,
     });
     await after.close();
+  });
+
+  test('that could not become part of an incident is one after the next start', async () => {
+    const { monitors, broken, changes, again } = await setUp();
+    const { monitor } = await monitors.add(site('a'));
+    const settle = (result: CheckResult, nowMs: number) =>
+      monitors.settle(monitor.id, found(monitor.state, result, nowMs));
+    await settle(failed, 2);
+    broken.is = 'monitor-incidents';
+    await expect(settle(failed, 3)).rejects.toThrow('ENOSPC');
+    await expect(settle(passed, 4)).rejects.toThrow('ENOSPC');
+    expect(changes).toEqual([]);
+    const after = await again();
+    await after.monitors.written(monitor.id);
+    expect(after.changes.map(({ number, to }) => `${number} ${to}`)).toEqual(['1 DOWN', '2 UP']);
+    const incidents = [
+      { id: `${monitor.id}:1`, started_at: new Date(2).toISOString(), ended_as: 'UP' },
+    ];
+    expect(await after.history.incidents(monitor.id, 10)).toMatchObject(incidents);
+    const last = await after.again();
+    expect(await last.history.incidents(monitor.id, 10)).toMatchObject(incidents);
+    await last.close();
+  });
+
+  test('becomes part of an incident with the next check, when it could not before', async () => {
+    const { monitors, history, broken, close } = await setUp();
+    const { monitor } = await monitors.add(site('a'));
+    const settle = (result: CheckResult, nowMs: number) =>
+      monitors.settle(monitor.id, found(monitor.state, result, nowMs));
+    await settle(failed, 2);
+    broken.is = 'monitor-incidents';
+    await expect(settle(failed, 3)).rejects.toThrow('ENOSPC');
+    expect(monitor.told.status).toBe('DOWN');
+    broken.is = undefined;
+    await settle(failed, 4);
+    expect(await history.incidents(monitor.id, 10)).toMatchObject([{ ended_at: null }]);
+    await close();
   });
 });
 

@@ -97,6 +97,17 @@ export async function createWorld(
         },
       };
     },
+    journal(declaration) {
+      const journal = real.journal(declaration);
+      if (!declaration.name.startsWith('monitor-states')) return journal;
+      return {
+        ...journal,
+        async append(record) {
+          if (broken.is) throw new Error('ENOSPC');
+          await journal.append(record);
+        },
+      };
+    },
   };
   const check: Check = ({ target }, signal) =>
     new Promise((resolve, reject) => {
@@ -147,6 +158,7 @@ export async function createWorld(
     closed = true;
     alive = inOrder;
     if (inOrder) await watch.close();
+    await monitors.close();
     // Writes what waits: a kill may lose it, and what is tested here must hold with it or without.
     await history.close();
     await real.close();

@@ -25,7 +25,7 @@ async function look(monitor, atMs) {
 
 async function flip(monitor, atMs, number) {
   const [from, to] = number % 2 ? ['UP', 'DOWN'] : ['DOWN', 'UP'];
-  await history.addChange(monitor, { atMs, sinceMs: atMs, from, to, number });
+  await history.addChanges(monitor, [{ atMs, sinceMs: atMs, from, to, number }]);
   say(`change ${monitor} ${number}`);
 }
 

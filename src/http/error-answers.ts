@@ -23,14 +23,32 @@ export function answerFor(error: unknown) {
  * only ended: a second one could land in the middle of the first.
  */
 export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (socket.writable && socket.bytesWritten === 0 && error.code !== 'ECONNRESET') {
-    const refusal = brokenRequest(error.code);
+  if (error.code === 'ECONNRESET') socket.destroy();
+  else endWith(brokenRequest(error.code), socket);
+}
+
+/** Answers a CONNECT, which asks for another server, and ends the connection. */
+export function answerConnect(socket: Socket): void {
+  // Node has let go of the socket: nobody else would hear that its client is gone.
+  socket.on('error', () => socket.destroy());
+  endWith(
+    new HttpError(405, ErrorCode.methodNotAllowed, 'CONNECT is not possible: this is no proxy.', {
+      headers: { allow: '' },
+    }),
+    socket,
+  );
+}
+
+/** Writes a refusal where Node has no response for it. */
+function endWith(refusal: HttpError, socket: Socket): void {
+  if (socket.writable && socket.bytesWritten === 0) {
     const body = JSON.stringify(errorBody(refusal));
     socket.write(
       [
         `HTTP/1.1 ${refusal.status} ${STATUS_CODES[refusal.status]}`,
         'Content-Type: application/json; charset=utf-8',
         `Content-Length: ${Buffer.byteLength(body)}`,
+        ...Object.entries(refusal.headers).map(([name, value]) => `${name}: ${value}`),
         'Connection: close',
         '',
         body,

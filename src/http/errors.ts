@@ -34,3 +34,12 @@ export class HttpError extends Error {
 
 /** The answer to a path or thing that is not there. */
 export const notFound = (message: string) => new HttpError(404, ErrorCode.notFound, message);
+
+/** The 405 that says what is possible. */
+export const methodNotAllowed = (method: string, allow: string) =>
+  new HttpError(
+    405,
+    ErrorCode.methodNotAllowed,
+    `${method} is not possible here. Possible are ${allow}.`,
+    { headers: { allow } },
+  );

@@ -31,7 +31,7 @@ export interface Header {
 }
 
 const ABOUT =
-  'The services of this process. What is no HTTP request is answered by 400, one with a path or headers that are too long by 414 or 431, and one for which there is no route by 404, all with an ErrorBody.';
+  'The services of this process. What is no HTTP request is answered by 400, one with a path or headers that are too long by 414 or 431, one for which there is no path by 404, and one with a method that its path does not take by 405, all with an ErrorBody.';
 
 const REQUEST_ID: Header = {
   description: 'Names this request; the log has it too.',

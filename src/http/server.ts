@@ -20,10 +20,16 @@ import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-
 import type { Logger } from 'pino';
 import type { z } from 'zod';
 import { createDirectRoutes, type DirectRoute } from './direct-route.ts';
-import { answerBrokenRequest, answerError, validationError } from './error-answers.ts';
+import {
+  answerBrokenRequest,
+  answerConnect,
+  answerError,
+  validationError,
+} from './error-answers.ts';
 import { notFound } from './errors.ts';
 import { addMetrics, type Metrics } from './metrics.ts';
 import { openApi } from './openapi.ts';
+import { refuseOtherMethods, takeAllMethods } from './other-methods.ts';
 
 /** The one HTTP server of the process; rooms add routes to it. Bodies, queries and answers are declared as zod schemas. */
 export type HttpServer = FastifyInstance<
@@ -93,7 +99,7 @@ export async function createServer(options: { log: Logger; version: string }): P
         (request, response) => {
           if (!direct.take(request, response)) pass(request, response);
         },
-      ),
+      ).on('connect', (_request, socket) => answerConnect(socket as Socket)),
     clientErrorHandler: answerBrokenRequest,
     // For requests that no route could be looked up for; the hooks below are not asked.
     frameworkErrors(error, request, reply) {
@@ -114,6 +120,8 @@ export async function createServer(options: { log: Logger; version: string }): P
       : { error: validationError(result.error.issues, data, httpPart) };
   });
   server.setSerializerCompiler(serializerCompiler);
+  takeAllMethods(server);
+  const refuseOthers = refuseOtherMethods(server);
   // Fastify takes text/plain too, which no contract does.
   server.removeContentTypeParser('text/plain');
   server.setErrorHandler(answerError);
@@ -174,6 +182,8 @@ export async function createServer(options: { log: Logger; version: string }): P
       );
     },
     async listen({ host, port }) {
+      // Last, when all routes are there.
+      server.register(refuseOthers);
       return await server.listen({ host, port });
     },
     async close() {

@@ -7,7 +7,7 @@ import {
   uptimeSchema,
 } from './history-route-schemas.ts';
 import { invalidValue, orUnavailable } from './route-errors.ts';
-import { allowOnly, monitorNamed, type RouteTools, takeNoBody, within } from './route-scope.ts';
+import { monitorNamed, type RouteTools, takeNoBody, within } from './route-scope.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -66,10 +66,6 @@ export function addHistoryRoutes(scope: HttpServer, tools: RouteTools): void {
       unseen_ms: unseenMs,
     };
   });
-
-  for (const path of ['results', 'incidents', 'rollups', 'uptime'] as const) {
-    allowOnly(scope, AddedPath[path], ['GET', 'HEAD']);
-  }
 }
 
 const readable = <T>(work: Promise<T>) =>

@@ -29,7 +29,7 @@ import {
   notLookedAt,
   orUnavailable,
 } from './route-errors.ts';
-import { allowOnly, monitorNamed, type RouteTools, takeNoBody, within } from './route-scope.ts';
+import { monitorNamed, type RouteTools, takeNoBody, within } from './route-scope.ts';
 
 const NOT_STORED = 'This could not be stored, and nothing has changed. Try again.';
 
@@ -40,12 +40,6 @@ export function addMonitorRoutes(scope: HttpServer, tools: RouteTools): void {
     takeNoBody(bare);
     addRoutesWithoutBody(bare, tools);
   });
-  allowOnly(scope, MonitoringPath.monitors, ['GET', 'HEAD', 'POST']);
-  allowOnly(scope, AddedPath.monitor, ['GET', 'HEAD', 'PATCH', 'DELETE']);
-  allowOnly(scope, AddedPath.maintenance, ['PUT']);
-  for (const action of ['pause', 'resume', 'check'] as const) {
-    allowOnly(scope, AddedPath[action], ['POST']);
-  }
 }
 
 function addRoutesWithBody(scope: HttpServer, tools: RouteTools): void {

@@ -43,15 +43,6 @@ export async function orUnavailable<T>(work: Promise<T>, sentence: string): Prom
   }
 }
 
-/** The 405 that says what is possible. */
-export const methodNotAllowed = (method: string, allow: string) =>
-  new HttpError(
-    405,
-    ErrorCode.methodNotAllowed,
-    `${method} is not possible here. Possible are ${allow}.`,
-    { headers: { allow } },
-  );
-
 /** The 400 for a body where none is read. */
 export const bodyNotExpected = () =>
   new HttpError(400, ErrorCode.invalidRequest, 'This takes no body. Leave it out.');

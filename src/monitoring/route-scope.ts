@@ -6,7 +6,7 @@ import type { Admit } from './admission.ts';
 import type { Clock } from './clock.ts';
 import type { History } from './history.ts';
 import type { Monitors, WatchedMonitor } from './monitors.ts';
-import { bodyNotExpected, methodNotAllowed, noSuchMonitor } from './route-errors.ts';
+import { bodyNotExpected, noSuchMonitor } from './route-errors.ts';
 import type { Watch } from './watch.ts';
 
 /** What the routes work with. */
@@ -30,27 +30,6 @@ export function monitorNamed(monitors: Monitors, id: string): WatchedMonitor {
   const monitor = monitors.get(id);
   if (monitor === undefined) throw noSuchMonitor();
   return monitor;
-}
-
-const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE'] as const;
-
-/** Answers all methods but these with a 405. */
-export function allowOnly(
-  scope: HttpServer,
-  path: string,
-  allowed: ReadonlyArray<(typeof METHODS)[number]>,
-): void {
-  const allow = allowed.join(', ');
-  scope.route({
-    method: METHODS.filter((method) => !allowed.includes(method)),
-    url: within(path),
-    schema: { hide: true },
-    // Before the body is read: it does not matter what it holds.
-    onRequest: async (request) => {
-      throw methodNotAllowed(request.method, allow);
-    },
-    handler: () => undefined,
-  });
 }
 
 /** No route of the scope reads a body: one that is sent is refused before it is read. */

@@ -4,6 +4,7 @@ import { AddedPath } from '../contracts/monitoring-additions.ts';
 import { createAuthentication } from '../http/authentication.ts';
 import { notFound } from '../http/errors.ts';
 import type { KeyInfo, Keys } from '../http/keys.ts';
+import { refuseOtherMethods } from '../http/other-methods.ts';
 import type { HttpRequest, HttpServer } from '../http/server.ts';
 import { addHistoryRoutes } from './history-routes.ts';
 import { addMonitorRoutes } from './monitor-routes.ts';
@@ -41,9 +42,11 @@ export function addRoutes(
       });
       // Text would be read by Fastify and then refused as "not an object"; 415 says what is meant.
       scope.removeContentTypeParser('text/plain');
+      const refuseOthers = refuseOtherMethods(scope);
       addMonitorRoutes(scope, tools);
       scope.register(async (reads: HttpServer) => addHistoryRoutes(reads, tools));
       scope.register(async (pushes: HttpServer) => addPushRoutes(pushes, tools));
+      scope.register(refuseOthers);
     },
     { prefix: MONITORING_PREFIX },
   );

@@ -22,14 +22,15 @@ export async function runningServer(addRoutes: (kit: ServerKit) => void = () => 
       body: isJson ? JSON.parse(text) : undefined,
     };
   };
-  /** Sends bytes as they are and gives back all that comes until the server ends the connection. */
-  const sendRaw = async (bytes: string) => {
-    const socket = connect(Number(new URL(url).port), '127.0.0.1');
-    onTestFinished(() => void socket.destroy());
-    socket.write(bytes);
-    return await textOf(socket);
-  };
-  return { kit, url, lines, ask, sendRaw };
+  return { kit, url, lines, ask, sendRaw: (bytes: string) => sendRaw(url, bytes) };
+}
+
+/** Sends bytes as they are and gives back all that comes until the server ends the connection. */
+export async function sendRaw(url: string, bytes: string): Promise<string> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  socket.write(bytes);
+  return await textOf(socket);
 }
 
 /** A POST of something as JSON. */

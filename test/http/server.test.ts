@@ -141,7 +141,7 @@ describe('the error body', () => {
     ['/page?size=9', {}, 400, 'invalid_value', 'size', /<=5/],
     ['/page?colour=red', {}, 400, 'unknown_parameter', 'colour', /Unknown/],
     ['/nothing?key=secret', {}, 404, 'not_found', null, /nothing at GET \/nothing\.$/],
-    ['/chat', { method: 'DELETE' }, 404, 'not_found', null, /DELETE \/chat/],
+    ['/chat', { method: 'DELETE' }, 405, 'method_not_allowed', null, /DELETE .* are POST\.$/],
     ['/%zz', {}, 400, 'invalid_value', null, /not a valid url/],
     [`/things/${'x'.repeat(501)}`, {}, 414, 'invalid_value', null, /./],
   ])('of %s %j is %i %s about %s', async (path, init, status, code, param, message) => {

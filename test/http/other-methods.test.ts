@@ -1,0 +1,141 @@
+import { once } from 'node:events';
+import { METHODS } from 'node:http';
+import { connect } from 'node:net';
+import { text as textOf } from 'node:stream/consumers';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { ErrorBody } from '../../src/contracts/error.ts';
+import { GatewayPath } from '../../src/contracts/gateway.ts';
+import { MonitoringPath } from '../../src/contracts/monitoring.ts';
+import type { HttpServer } from '../../src/http/server.ts';
+import { startGateway } from '../gateway/running-gateway.ts';
+import { startService } from '../monitoring/service.ts';
+import { runningServer, sendRaw } from './running-server.ts';
+
+const raw = (method: string, path: string, more = '') =>
+  `${method} ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n${more}\r\n`;
+
+/** Sends a request over a bare connection and reads the answer, which must have the body of an error. */
+async function refusalOf(url: string, bytes: string) {
+  const answer = await sendRaw(url, bytes);
+  const [head = '', body = ''] = answer.split('\r\n\r\n');
+  return {
+    status: Number(head.split(' ')[1]),
+    allow: /^allow: *(.*)$/im.exec(head)?.[1],
+    error: ErrorBody.parse(JSON.parse(body)).error,
+  };
+}
+
+const GATEWAY: Array<[string, string]> = [
+  [GatewayPath.models, 'GET, HEAD'],
+  [`${GatewayPath.models}/small-4k`, 'GET, HEAD'],
+  [GatewayPath.usage, 'GET, HEAD'],
+  [GatewayPath.chatCompletions, 'POST'],
+  ['/healthz', 'GET, HEAD'],
+  ['/metrics', 'GET, HEAD'],
+  ['/openapi.json', 'GET, HEAD'],
+];
+
+describe('methods that a path does not take', () => {
+  test.each(GATEWAY)('of the gateway at %s are a 405 that names %s', async (path, allow) => {
+    const { url } = await startGateway();
+    const others = METHODS.filter((one) => one !== 'CONNECT' && !allow.split(', ').includes(one));
+    for (const method of others.filter((one) => one !== 'HEAD')) {
+      const refusal = await refusalOf(url, raw(method, path));
+      expect(refusal, method).toMatchObject({
+        status: 405,
+        allow,
+        error: {
+          code: 'method_not_allowed',
+          message: `${method} is not possible here. Possible are ${allow}.`,
+        },
+      });
+    }
+    for (const method of allow.split(', ')) {
+      const answer = await sendRaw(url, raw(method, path, 'content-length: 0\r\n'));
+      expect(answer.slice(0, 'HTTP/1.1 405'.length), method).not.toBe('HTTP/1.1 405');
+    }
+  });
+
+  test.each(['PROPFIND', 'TRACE', 'LOCK', 'M-SEARCH'])(
+    'of the monitoring service are one too, after the key: %s',
+    async (method) => {
+      const { url, key } = await startService();
+      const path = MonitoringPath.monitors;
+      expect((await refusalOf(url, raw(method, path))).status).toBe(401);
+      const refusal = await refusalOf(url, raw(method, path, `x-api-key: ${key}\r\n`));
+      expect(refusal).toMatchObject({ status: 405, allow: 'GET, HEAD, POST' });
+      const push = MonitoringPath.push.replace(':token', 'x');
+      expect(await refusalOf(url, raw(method, push))).toMatchObject({
+        status: 405,
+        allow: 'GET, HEAD, POST',
+      });
+    },
+  );
+
+  test('with a body that was not asked for, or a path in another spelling, are no other', async () => {
+    const { url } = await startGateway();
+    const body = 'content-type: text/xml\r\ncontent-length: 4\r\n';
+    const withBody = `${raw('PROPFIND', GatewayPath.models, body)}<a/>`;
+    expect(await refusalOf(url, withBody)).toMatchObject({ status: 405, allow: 'GET, HEAD' });
+    const spelled = raw('PROPFIND', '/v1/%6dodels?x=1');
+    expect(await refusalOf(url, spelled)).toMatchObject({ status: 405, allow: 'GET, HEAD' });
+  });
+
+  test('of a path that is none are a 404', async () => {
+    const { url } = await runningServer();
+    for (const method of ['GET', 'PROPFIND', 'TRACE', 'OPTIONS']) {
+      const refusal = await refusalOf(url, raw(method, '/nothing'));
+      expect(refusal, method).toMatchObject({ status: 404, allow: undefined });
+    }
+  });
+
+  test('are told of every route of a path, whatever scope it is in, and in no document', async () => {
+    const { url, ask } = await runningServer(({ server }) => {
+      server.get('/things/:id', { schema: { tags: ['things'] } }, () => ({}));
+      server.register(
+        async (scope: HttpServer) => {
+          scope.delete('/:id', () => ({}));
+          scope.put('/:id', () => ({}));
+        },
+        { prefix: '/things' },
+      );
+    });
+    expect(await refusalOf(url, raw('POST', '/things/1'))).toMatchObject({
+      status: 405,
+      allow: 'GET, HEAD, PUT, DELETE',
+    });
+    const { body } = await ask('/openapi.json');
+    expect(Object.keys(body.paths['/things/{id}']).sort()).toEqual(['delete', 'get', 'put']);
+  });
+});
+
+test('a method that there is not is no HTTP request', async () => {
+  const { url } = await runningServer();
+  for (const method of ['FOO', 'get', 'G\u0000T', 'PROPFINDER']) {
+    const refusal = await refusalOf(url, raw(method, '/healthz'));
+    expect(refusal, method).toMatchObject({ status: 400, error: { code: 'invalid_request' } });
+  }
+});
+
+describe('CONNECT', () => {
+  test('is refused with words, for the server is no proxy', async () => {
+    const { url, ask } = await runningServer();
+    expect(await refusalOf(url, raw('CONNECT', 'example.com:443'))).toMatchObject({
+      status: 405,
+      allow: '',
+      error: { code: 'method_not_allowed', message: expect.stringContaining('no proxy') },
+    });
+    expect((await ask('/healthz')).status).toBe(200);
+  });
+
+  test('on a connection that has had an answer only ends it', async () => {
+    const { url } = await runningServer();
+    const socket = connect(Number(new URL(url).port), '127.0.0.1');
+    onTestFinished(() => void socket.destroy());
+    socket.write('GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n');
+    const [first] = await once(socket, 'data');
+    expect(String(first)).toMatch(/^HTTP\/1\.1 200 /);
+    socket.write(raw('CONNECT', 'example.com:443'));
+    expect(await textOf(socket)).toBe('');
+  });
+});

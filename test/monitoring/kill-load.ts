@@ -1,6 +1,6 @@
 import { Pool } from 'undici';
-import { MonitoringPath } from '../../src/contracts/monitoring.ts';
-import { AddedPath, type MonitorDetails } from '../../src/contracts/monitoring-additions.ts';
+import { type Monitor, MonitoringPath, MonitorList } from '../../src/contracts/monitoring.ts';
+import { AddedPath } from '../../src/contracts/monitoring-additions.ts';
 
 /** Gives numbers from 0 to under 1, the same ones for the same seed. Source: mulberry32 by Tommy Ettinger. */
 export function createRandom(seed: number): () => number {
@@ -20,7 +20,7 @@ export interface Told {
   /** Path of its push endpoint; undefined when it is no heartbeat. */
   push: string | undefined;
   /** As it was shown after the last answer that acknowledged something. */
-  shown: Pick<MonitorDetails, 'status' | 'status_changes' | 'status_changed_at'> | undefined;
+  shown: Pick<Monitor, 'status' | 'status_changes' | 'status_changed_at'> | undefined;
   /** When the last acknowledged ping was sent at the earliest, Unix milliseconds. */
   pingedMs: number | undefined;
   /** It was asked to be removed: `asked` while there is no answer. */
@@ -33,7 +33,7 @@ export interface Told {
 export type Book = Map<string, Told>;
 
 /** What is asked for. */
-export type Kind = 'create' | 'signal' | 'check' | 'pause' | 'resume' | 'remove' | 'look';
+export type Kind = 'create' | 'signal' | 'check' | 'pause' | 'resume' | 'remove' | 'look' | 'list';
 
 /** One run of the load, until the process it loads is killed. */
 export interface KillLoad {
@@ -131,12 +131,25 @@ export function startKillLoad(options: KillLoadOptions): KillLoad {
   /** Takes over what an answer showed. */
   function take(kind: Kind, told: Told, shown: Record<string, unknown> | undefined) {
     if (shown === undefined) return;
-    note(told, shown as unknown as MonitorDetails);
+    note(told, shown as unknown as Monitor);
     count(kind);
   }
 
   async function look(told: Told) {
     take('look', told, await call('GET', pathOf(AddedPath.monitor, told)));
+  }
+
+  /** What the list shows is durable as well, of all monitors and whoever changed them. */
+  async function list() {
+    const answer = await call('GET', `${MonitoringPath.monitors}?include_paused=true`);
+    if (answer === undefined) return;
+    for (const shown of MonitorList.parse(answer).monitors) {
+      const told = book.get(shown.id);
+      // Another lane may have been told of more since this was asked for.
+      const known = told?.shown?.status_changes ?? -1;
+      if (told && (shown.status_changes ?? 0) > known) note(told, shown);
+    }
+    count('list');
   }
 
   /** Looks, and waits until what was found is stored. */
@@ -183,6 +196,7 @@ export function startKillLoad(options: KillLoadOptions): KillLoad {
       } else if (dice < 0.28) await remove(told);
       else if (told.shown?.status === 'PAUSED') await resume(told);
       else if (dice < 0.4) await pause(told);
+      else if (dice < 0.5) await list();
       else await (told.push === undefined ? check(told) : signal(told));
     }
   }
@@ -212,7 +226,7 @@ export function startKillLoad(options: KillLoadOptions): KillLoad {
 }
 
 /** Writes down what an answer showed that came after its change was durable. */
-function note(told: Told, shown: MonitorDetails): void {
+function note(told: Told, shown: Monitor): void {
   const { status, status_changes = 0, status_changed_at } = shown;
   const isNew = told.shown === undefined || (told.shown.status_changes ?? 0) < status_changes;
   told.shown = { status, status_changes, status_changed_at };

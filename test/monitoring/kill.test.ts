@@ -22,7 +22,7 @@ const SEED = Number(process.env.ASKWATCH_TEST_SEED ?? Math.floor(Math.random() *
 /** Answers before the kill at least, and how many more at most; then it comes with the next of its kind. */
 const LEAST_ANSWERS = 15;
 const MORE_ANSWERS = 60;
-const KILLED_AT: readonly Kind[] = ['create', 'signal', 'resume', 'pause', 'remove'];
+const KILLED_AT: readonly Kind[] = ['create', 'signal', 'resume', 'pause', 'remove', 'list'];
 
 async function createApiKeys(folder: string): Promise<string[]> {
   const store = await openLowdbStore({ folder, log: recordingLog().log });

@@ -130,6 +130,7 @@ function settingsFrom(v: Values, secrets: string[]) {
     },
     catalogFile: v.ASKWATCH_CATALOG,
     allowPrivate: v.MONITOR_ALLOW_PRIVATE,
+    networkAnchors: v.MONITOR_NETWORK_ANCHORS,
     dataDir: resolve(v.DATA_DIR),
     roles: new Set<Role>(v.ASKWATCH_ROLES),
     host: v.HOST,

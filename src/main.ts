@@ -92,6 +92,7 @@ async function start(settings: Settings, log: Logger, stops: Stop[], end: End): 
         keys: keys.monitoring,
         store,
         allowPrivate: settings.allowPrivate,
+        networkAnchors: settings.networkAnchors,
         baseUrl: () => url,
         log,
       })

@@ -1,6 +1,8 @@
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { type Place, parsePlace } from './bot/platform.ts';
+import { parseResolver } from './monitoring/dns-question.ts';
+import { isLoopback as isOnLoopback } from './monitoring/near-host.ts';
 
 /** The parts of the program that can run by themselves, in the order they start. */
 export const ROLES = ['gateway', 'monitoring', 'bot', 'console'] as const;
@@ -82,6 +84,21 @@ const cidrs = commaList()
   .refine(
     (items) => items.every((item) => ipaddr.isValidCIDR(item)),
     'must be address ranges such as 127.0.0.1/32,10.0.0.0/8,::1/128',
+  )
+  .prefault('');
+
+const anchors = commaList()
+  .transform((items, context) =>
+    items.flatMap((item) => {
+      const anchor = parseResolver(item);
+      if (anchor && !isOnLoopback(anchor.address)) return [anchor.text];
+      context.addIssue(
+        anchor
+          ? `'${item}' is this machine, which answers without a network; name one beyond it, such as the router`
+          : `'${item}' must be an address with or without a port, such as 192.168.0.1 or 9.9.9.9:443`,
+      );
+      return [];
+    }),
   )
   .prefault('');
 
@@ -215,6 +232,13 @@ export const variables = {
       'address ranges that checks may reach besides public addresses: `127.0.0.1/32,10.0.0.0/8`',
     shown: 'none',
     schema: cidrs,
+  }),
+  MONITOR_NETWORK_ANCHORS: variable({
+    group: 'Monitoring',
+    about:
+      'addresses beyond this machine that answer over TCP while its own network is there: `192.168.0.1,9.9.9.9:443`; port 53 when left out',
+    shown: 'the resolvers of this machine',
+    schema: anchors,
   }),
   DATA_DIR: variable({
     group: 'Program',

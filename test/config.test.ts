@@ -29,6 +29,7 @@ describe('settings', () => {
       alertPollMs: 5_000,
     });
     expect(settings.allowPrivate).toEqual([]);
+    expect(settings.networkAnchors).toEqual([]);
   });
 
   test('an empty variable counts as not set', () => {
@@ -50,6 +51,7 @@ describe('settings', () => {
       OPENAI_API_KEY: 'o',
       OPENAI_BASE_URL: 'http://127.0.0.1:9000/v1',
       MONITOR_ALLOW_PRIVATE: '127.0.0.1/32,::1/128',
+      MONITOR_NETWORK_ANCHORS: '192.168.0.1, 9.9.9.9:443, 2620:fe::fe, [2620:fe::9]:853',
       ASKWATCH_ROLES: 'bot',
     });
     expect(settings.slack).toEqual({
@@ -68,6 +70,12 @@ describe('settings', () => {
       openai: { apiKey: 'o', baseUrl: 'http://127.0.0.1:9000/v1' },
     });
     expect(settings.allowPrivate).toEqual(['127.0.0.1/32', '::1/128']);
+    expect(settings.networkAnchors).toEqual([
+      '192.168.0.1:53',
+      '9.9.9.9:443',
+      '[2620:fe::fe]:53',
+      '[2620:fe::9]:853',
+    ]);
     expect([...settings.roles]).toEqual(['bot']);
   });
 
@@ -96,6 +104,10 @@ describe('settings', () => {
     ['ALERT_POLL_SECONDS', { ALERT_POLL_SECONDS: '0' }],
     ['ALERT_CHANNELS', { ALERT_CHANNELS: 'C0123' }],
     ['MONITOR_ALLOW_PRIVATE', { MONITOR_ALLOW_PRIVATE: '10.0.0.1' }],
+    ['MONITOR_NETWORK_ANCHORS', { MONITOR_NETWORK_ANCHORS: 'router.example' }],
+    ['MONITOR_NETWORK_ANCHORS', { MONITOR_NETWORK_ANCHORS: '192.168.0.1:70000' }],
+    ['MONITOR_NETWORK_ANCHORS', { MONITOR_NETWORK_ANCHORS: '9.9.9.9,127.0.0.53' }],
+    ['MONITOR_NETWORK_ANCHORS', { MONITOR_NETWORK_ANCHORS: '[::1]:53' }],
     ['OLLAMA_BASE_URL', { OLLAMA_BASE_URL: 'localhost' }],
     ['LOG_LEVEL', { LOG_LEVEL: 'loud' }],
     ['DATABASE_URL', { DATABASE_URL: 'postgres://u:p@localhost/a' }],

@@ -31,6 +31,8 @@ export interface MonitoringOptions {
   store: Store;
   /** Networks that checks may reach besides the public internet, CIDRs. */
   allowPrivate: string[];
+  /** What tells that this machine's own network is there, `ip` or `ip:port`; its resolvers when there is none. */
+  networkAnchors?: string[];
   /** Where clients reach this service, without a path; stands in push URLs. */
   baseUrl: () => string;
   log: Logger;
@@ -49,8 +51,10 @@ export async function createMonitoring(options: MonitoringOptions): Promise<Moni
   const check = createCheck({ guard, connect, userAgent: await userAgent() });
   const history = await openHistory({ store, wallMs: clock.wallMs, log });
   const monitors = await openMonitors({ store, history, wallMs: clock.wallMs, log });
+  const { networkAnchors } = options;
+  const probe = createProbe({ anchors: networkAnchors?.length ? networkAnchors : undefined });
   const ownNetwork = createOwnNetwork({
-    probe: createProbe(),
+    probe: probe.isThere,
     nowMs: clock.wallMs,
     after: clock.after,
     onLost: (sinceMs) =>
@@ -84,7 +88,10 @@ export async function createMonitoring(options: MonitoringOptions): Promise<Moni
     clock,
   });
   return {
-    start: () => watch.start(),
+    start() {
+      if (!probe.canTell()) log.info(OWN_NETWORK_UNKNOWN);
+      watch.start();
+    },
     async close() {
       await watch.close();
       await monitors.close();
@@ -92,6 +99,10 @@ export async function createMonitoring(options: MonitoringOptions): Promise<Moni
     },
   };
 }
+
+const OWN_NETWORK_UNKNOWN =
+  'all resolvers of this machine are on loopback, so when its own network is gone all targets count as down; to have ' +
+  'that recognised, set MONITOR_NETWORK_ANCHORS to an address beyond this machine, such as 192.168.0.1:53';
 
 /** What checks call themselves, such as `Askwatch/0.1.0`. */
 async function userAgent(): Promise<string> {

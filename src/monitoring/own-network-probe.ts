@@ -1,4 +1,4 @@
-import { getServers } from 'node:dns';
+import { Resolver } from 'node:dns';
 import { connect, isIP } from 'node:net';
 import { errorCode } from './failure.ts';
 import { isLoopback } from './near-host.ts';
@@ -8,26 +8,43 @@ const DNS_PORT = 53;
 /** Longer than a lost first packet takes to be sent again, 1 s. Source: RFC 6298 §2.1. */
 const TIMEOUT_MS = 2_500;
 
+/** Asks whether our own network is there. */
+export interface Probe {
+  /** Resolves within `timeoutMs` and never rejects; `true` where it cannot tell. */
+  isThere(): Promise<boolean>;
+  /** Whether there is any anchor but this machine itself, which answers whatever becomes of the network. */
+  canTell(): boolean;
+}
+
 /**
- * Makes a probe of our own network: whether any of the anchors answers over TCP, be it with a refusal. Anchors are
- * `ip` (port 53) or `ip:port`; the resolvers of this machine when absent, as they are at each probe. Those on loopback
- * say nothing, and with no other the probe resolves `true`: it cannot tell. Resolves within `timeoutMs`; never rejects.
+ * Makes a probe: whether any of the anchors answers over TCP, be it with a refusal. Anchors are `ip` (port 53) or
+ * `ip:port`; the resolvers of this machine when absent, as they are at each question.
  */
 export function createProbe(
-  options: { anchors?: readonly string[]; timeoutMs?: number } = {},
-): () => Promise<boolean> {
-  const { timeoutMs = TIMEOUT_MS } = options;
-  return async () => {
-    const anchors = (options.anchors ?? getServers())
-      .map(addressOf)
-      .filter(({ host }) => !isLoopback(host));
-    if (anchors.length === 0) return true;
-    return await Promise.any(anchors.map((anchor) => reach(anchor, timeoutMs))).then(
-      () => true,
-      () => false,
-    );
+  options: {
+    anchors?: readonly string[] | undefined;
+    resolvers?: () => readonly string[];
+    timeoutMs?: number;
+  } = {},
+): Probe {
+  const { resolvers = currentResolvers, timeoutMs = TIMEOUT_MS } = options;
+  const anchors = () =>
+    (options.anchors ?? resolvers()).map(addressOf).filter(({ host }) => !isLoopback(host));
+  return {
+    async isThere() {
+      const asked = anchors();
+      if (asked.length === 0) return true;
+      return await Promise.any(asked.map((anchor) => reach(anchor, timeoutMs))).then(
+        () => true,
+        () => false,
+      );
+    },
+    canTell: () => anchors().length > 0,
   };
 }
+
+/** A new object each time: one reads the machine's settings when it is made, and a machine may change its network. */
+const currentResolvers = () => new Resolver().getServers();
 
 interface Anchor {
   host: string;

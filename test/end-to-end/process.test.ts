@@ -26,6 +26,17 @@ describe('a start without any setting', () => {
     expect(await second.stop('SIGINT')).toBe(0);
   });
 
+  test('says when it cannot tell its own network from targets, and which setting helps', async () => {
+    const onLoopback =
+      "import { Resolver } from 'node:dns'; Resolver.prototype.getServers = () => ['127.0.0.53'];";
+    const env = { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(onLoopback)}` };
+    const first = await startAskwatch({ dataDir: await temporaryFolder(), env });
+    expect(first.output().match(/MONITOR_NETWORK_ANCHORS/g)).toHaveLength(1);
+    const helped = { ...env, MONITOR_NETWORK_ANCHORS: '192.0.2.1' };
+    const second = await startAskwatch({ dataDir: await temporaryFolder(), env: helped });
+    expect(second.output()).not.toContain('MONITOR_NETWORK_ANCHORS');
+  });
+
   test('listens on this machine only, answers health, readiness, metrics and its OpenAPI document', async () => {
     const askwatch = await startAskwatch({ dataDir: await temporaryFolder() });
     expect(new URL(askwatch.url).hostname).toBe('127.0.0.1');

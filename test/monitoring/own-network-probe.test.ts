@@ -44,19 +44,29 @@ test('where all is silent there is no answer in time', async () => {
 test('with no anchor but this machine it cannot tell, and says that the network is there', async () => {
   const port = await listening(async (taken) => taken);
   for (const anchors of [[], [`127.0.0.1:${port}`], ['127.0.0.53'], ['::1', '[::1]:53']]) {
-    expect(await createProbe({ anchors })()).toBe(true);
+    const probe = createProbe({ anchors });
+    expect(await probe.isThere()).toBe(true);
+    expect(probe.canTell()).toBe(false);
   }
 });
 
 test('says that the network is gone when no anchor answers, whatever this machine does', async () => {
   await listening(async (port) => {
     const anchors = [NOWHERE, `${NOWHERE}:80`, `127.0.0.1:${port}`];
-    expect(await createProbe({ anchors })()).toBe(false);
+    expect(await createProbe({ anchors }).isThere()).toBe(false);
   });
 });
 
+test('without anchors the resolvers of this machine are asked, as they are now', async () => {
+  let resolvers = ['127.0.0.53', '[::1]:5353', '::1'];
+  const probe = createProbe({ resolvers: () => resolvers });
+  expect([probe.canTell(), await probe.isThere()]).toEqual([false, true]);
+  resolvers = ['127.0.0.53', NOWHERE];
+  expect([probe.canTell(), await probe.isThere()]).toEqual([true, false]);
+});
+
 test('an anchor that cannot be read is none that answers', async () => {
-  expect(await createProbe({ anchors: ['203.0.113.1:99999'] })()).toBe(false);
+  expect(await createProbe({ anchors: ['203.0.113.1:99999'] }).isThere()).toBe(false);
 });
 
 /** A server on a thread that stands still, with its queue full: who comes next gets no answer from the kernel. */

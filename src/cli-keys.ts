@@ -8,19 +8,20 @@ import {
   SERVICES,
   serviceNamed,
 } from './cli-options.ts';
-import { type KeyActions, reachKeys } from './cli-reach.ts';
+import type { KeyActions } from './cli-reach.ts';
 import { plain } from './cli-table.ts';
 import type { Service } from './contracts/api-key.ts';
 import { USAGE_DAYS } from './contracts/gateway.ts';
 import type { KeyLimits, KeyLimitsChange } from './contracts/key-limits.ts';
-import { KeyName } from './http/control.ts';
+import { KeyName } from './http/control-socket.ts';
 
 const DAY_MS = 86_400_000;
 
 /** Runs `keys <action> [<id>]` and gives the lines to print. Throws a `CommandLineError` for what cannot be run. */
 export async function runKeys([action, id]: string[], options: KeyOptions): Promise<string[]> {
-  // What is wrong with the words is told before anything is opened.
+  // What is wrong with the words is told before anything is opened, or even loaded.
   const act = actionOf(action, id, options);
+  const { reachKeys } = await import('./cli-reach.ts');
   const keys = await reachKeys();
   try {
     return await act(keys);

@@ -6,7 +6,7 @@ import { ErrorBody } from './contracts/error.ts';
 import type { KeyLimits, KeyLimitsChange } from './contracts/key-limits.ts';
 import { openUsageDays, type UsageQuery, type UsageRow } from './gateway/usage-days.ts';
 import { usageJournal } from './gateway/usage-journal.ts';
-import { controlSocket } from './http/control.ts';
+import { controlSocket } from './http/control-socket.ts';
 import { type KeyInfo, openKeys } from './http/keys.ts';
 import { createLog } from './log.ts';
 import { openLowdbStore } from './store/lowdb/lowdb-store.ts';

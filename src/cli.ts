@@ -1,8 +1,6 @@
 #!/usr/bin/env node
 import { parseArgs } from 'node:util';
-import { runKeys } from './cli-keys.ts';
 import { CommandLineError, keyOptions } from './cli-options.ts';
-import { startupSentence } from './startup-errors.ts';
 
 const HELP = `Usage: npx askwatch <command>
 
@@ -24,7 +22,7 @@ try {
   process.stderr.write(
     error instanceof CommandLineError
       ? `${error.message}\n\n${HELP}`
-      : `${startupSentence(error)}\n`,
+      : `${(await import('./startup-errors.ts')).startupSentence(error)}\n`,
   );
   process.exitCode = 1;
 }
@@ -41,6 +39,7 @@ async function run(argv: string[]): Promise<void> {
     return;
   }
   if (command !== 'keys') throw new CommandLineError(`There is no command '${command}'.`);
+  const { runKeys } = await import('./cli-keys.ts');
   const lines = await runKeys(rest, values);
   process.stdout.write(`${lines.join('\n')}\n`);
 }

@@ -1,19 +1,13 @@
 import { rm } from 'node:fs/promises';
-import { join } from 'node:path';
 import { fastify } from 'fastify';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { Service } from '../contracts/api-key.ts';
 import { KeyLimits, KeyLimitsChange } from '../contracts/key-limits.ts';
+import { controlSocket, KeyName } from './control-socket.ts';
 import { answerError, validationError } from './error-answers.ts';
 import { notFound } from './errors.ts';
 import type { Keys } from './keys.ts';
-
-/** The Unix socket in the data folder through which the command line reaches the running program. */
-export const controlSocket = (folder: string) => join(folder, 'control.sock');
-
-/** The name of a key. */
-export const KeyName = z.string().trim().min(1).max(100);
 
 const CreateKey = z.strictObject({ name: KeyName, limits: KeyLimits.strict().optional() });
 const ChangeKey = z.strictObject({ limits: KeyLimitsChange });

@@ -1,7 +1,8 @@
 import { stat } from 'node:fs/promises';
 import { Agent, request } from 'undici';
 import { expect, onTestFinished, test } from 'vitest';
-import { controlSocket, openControl } from '../../src/http/control.ts';
+import { openControl } from '../../src/http/control.ts';
+import { controlSocket } from '../../src/http/control-socket.ts';
 import { openKeys } from '../../src/http/keys.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { recordingLog } from '../support/recording-log.ts';

@@ -3,11 +3,19 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { CheckRecord, Incident, Rollup } from '../contracts/monitoring-additions.ts';
 import type { Store } from '../store/store.ts';
+import {
+  coveredEntry,
+  type Entry,
+  forgottenEntry,
+  isForgottenEntry,
+  resultEntry,
+  type Seen,
+} from './entry.ts';
 import { createHourBooks } from './hour-books.ts';
 import { openIncidents } from './incidents.ts';
 import { createLookBack, MINUTES_KEPT_MS } from './look-back.ts';
 import { createRecentResults } from './recent-results.ts';
-import { type Entry, openResultsJournal, RESULTS_KEPT_MS, type Seen } from './results-journal.ts';
+import { openResultsJournal, RESULTS_KEPT_MS } from './results-journal.ts';
 import { createResultsWriter } from './results-writer.ts';
 import { DAY_MS, HOUR_MS, openRollups } from './rollups.ts';
 import { floorTo } from './seen-time.ts';
@@ -78,7 +86,7 @@ export async function openHistory(options: {
 
   function take(entry: Entry) {
     if (isForgotten(entry.monitor)) return;
-    if (entry.what === 'forgotten') {
+    if (isForgottenEntry(entry)) {
       forgotten.add(entry.monitor);
       books.forget(entry.monitor);
       recent.forget(entry.monitor);
@@ -146,10 +154,9 @@ export async function openHistory(options: {
 
   const lookBack = createLookBack({ books, rollups, recent, journal, restoredFromMs, wallMs });
   return {
-    add: (monitor, atMs, { certificateEndsMs: _, ...result }, seen) =>
-      add({ what: 'result', monitor, atMs, result, seen }),
+    add: (monitor, atMs, result, seen) => add(resultEntry(monitor, atMs, result, seen)),
     addChanges: (monitor, changes) => incidents.add(monitor, changes),
-    cover: (monitor, atMs) => add({ what: 'covered', monitor, atMs }),
+    cover: (monitor, atMs) => add(coveredEntry(monitor, atMs)),
     async results(monitor, limit) {
       await restored;
       return lookBack.results(monitor, limit);
@@ -168,7 +175,7 @@ export async function openHistory(options: {
       books.forget(monitor);
       recent.forget(monitor);
       // First, so that a start after a crash removes the rest, and what came before does not bring it back.
-      await writer.add({ what: 'forgotten', monitor, atMs: wallMs() });
+      await writer.add(forgottenEntry(monitor, wallMs()));
       await removeAll(monitor);
     },
     async prune(nowMs) {

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Entry } from './results-journal.ts';
+import { type Entry, isOk, isResult, tookMs, worthOf } from './entry.ts';
 import { phaseOf } from './rhythm.ts';
 import { HOUR_MS, type Rollups } from './rollups.ts';
 import {
@@ -159,12 +159,12 @@ function storedUntil({ finalMs, time }: Book): number {
 
 /** Takes an entry into seen time: a result with its check, or the end of what the one before was worth. */
 export function seeEntry(time: SeenTime, entry: Entry): void {
-  if (entry.what !== 'result') {
-    see(time, { atMs: entry.atMs, worthMs: 0, as: 'unseen' });
-    return;
-  }
-  const { result, seen } = entry;
-  const as = seen.covered ? 'unseen' : seen.found === 'DOWN' ? 'down' : 'up';
+  const { atMs, everyMs } = entry;
   // Two intervals: one that comes late by less has missed nothing.
-  see(time, { atMs: entry.atMs, worthMs: 2 * seen.everyMs, as }, result);
+  const sight = { atMs, worthMs: 2 * everyMs, as: worthOf(entry) };
+  see(
+    time,
+    sight,
+    isResult(entry) ? { ok: isOk(entry), responseTimeMs: tookMs(entry) } : undefined,
+  );
 }

@@ -1,7 +1,8 @@
 import type { CheckRecord, Rollup } from '../contracts/monitoring-additions.ts';
+import { type Entry, isOk, isResult, outcomeOf, tookMs } from './entry.ts';
 import { type HourBooks, seeEntry } from './hour-books.ts';
 import type { RecentResults } from './recent-results.ts';
-import type { Entry, ResultsJournal } from './results-journal.ts';
+import type { ResultsJournal } from './results-journal.ts';
 import { DAY_MS, HOUR_MS, merge, type Rollups, wasSeen } from './rollups.ts';
 import {
   countUntil,
@@ -98,8 +99,7 @@ export function createLookBack(parts: {
   /** Entries from the journal that came before those in memory, from the one that a moment begins with. */
   function before(monitor: string, inMemory: readonly Entry[], fromMs: number): Promise<Entry[]> {
     const firstMs = inMemory[0]?.atMs ?? wallMs();
-    const result = inMemory.find(({ what }) => what === 'result');
-    const everyMs = result?.what === 'result' ? result.seen.everyMs : 0;
+    const everyMs = inMemory.find(isResult)?.everyMs ?? 0;
     // An entry may stand in a batch that ends later, but not in another hour.
     const toMs = floorTo(firstMs, HOUR_MS) + HOUR_MS;
     const range = { fromMs: fromMs - 2 * everyMs, toMs, ownToo: true };
@@ -119,18 +119,8 @@ export function createLookBack(parts: {
 
   return {
     results(monitor, limit) {
-      const records = recent.of(monitor).flatMap((entry) => {
-        if (entry.what !== 'result') return [];
-        const { ok, outcome, reason, responseTimeMs } = entry.result;
-        return {
-          at: new Date(entry.atMs).toISOString(),
-          ok,
-          outcome,
-          ...(reason !== undefined && { reason }),
-          response_time_ms: responseTimeMs,
-        };
-      });
-      return records.reverse().slice(0, limit);
+      const results = recent.of(monitor).filter(isResult);
+      return results.slice(-limit).reverse().map(toRecord);
     },
 
     async rollups(monitor, { by, fromMs, toMs }) {
@@ -215,6 +205,17 @@ const ALL_MS = Number.MAX_SAFE_INTEGER;
 function skipTo(time: SeenTime, atMs: number) {
   time.tallies = [];
   time.countedMs = atMs;
+}
+
+function toRecord(entry: Entry): CheckRecord {
+  const { atMs, reason } = entry;
+  return {
+    at: new Date(atMs).toISOString(),
+    ok: isOk(entry),
+    outcome: outcomeOf(entry),
+    ...(reason !== undefined && { reason }),
+    response_time_ms: tookMs(entry),
+  };
 }
 
 function toRollup(tally: Tally): Rollup {

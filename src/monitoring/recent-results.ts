@@ -1,17 +1,17 @@
-import { type Entry, entryOf, kindOf, tookOf } from './results-journal.ts';
+import type { Entry } from './entry.ts';
 
-/** Results of each monitor in memory: two hours of one that is looked at each minute, in 2.5 KB. */
+/** Results of each monitor in memory: two hours of one that is looked at each minute, in 1.7 KB. */
 export const RECENT_COUNT = 120;
 
 /** Monitors whose results share their arrays: an array for each would cost more than what is in it. */
 const PAGE_SLOTS = 64;
 
-/** Different reasons in memory; one more is not kept there, but in the journal. */
+/** Sorts with a reason in memory; one more is kept there without, and with it in the journal. */
 const REASONS_COUNT = 65_535;
 
 /** The newest entries of every monitor, in typed arrays. */
 export interface RecentResults {
-  add(entry: Exclude<Entry, { what: 'forgotten' }>): void;
+  add(entry: Entry): void;
   /** Oldest first. */
   of(monitor: string): Entry[];
   /** Whether older ones had to go. */
@@ -23,7 +23,7 @@ export function createRecentResults(): RecentResults {
   const pages: Page[] = [];
   const slots = new Map<string, number>();
   const free: number[] = [];
-  const reasons = createReasons();
+  const sorts = createSorts();
 
   function slotOf(monitor: string): number {
     const known = slots.get(monitor);
@@ -49,13 +49,12 @@ export function createRecentResults(): RecentResults {
       const { page, row, first } = placeOf(slotOf(entry.monitor));
       const added = page.added[row] ?? 0;
       const at = first + (added % RECENT_COUNT);
-      if (added >= RECENT_COUNT) reasons.release(page.reason[at] ?? 0);
-      const isResult = entry.what === 'result';
-      page.atMs[at] = entry.atMs;
-      page.kind[at] = kindOf(entry);
-      page.took[at] = isResult ? tookOf(entry.result.responseTimeMs) : 0;
-      page.everyMs[at] = isResult ? entry.seen.everyMs : 0;
-      page.reason[at] = isResult ? reasons.take(entry.result.reason) : 0;
+      const before = added === 0 ? 0 : (page.sort[first + ((added - 1) % RECENT_COUNT)] ?? 0);
+      if (added >= RECENT_COUNT) sorts.release(page.sort[at] ?? 0);
+      page.seconds[at] = Math.floor(entry.atMs / 1000);
+      page.millis[at] = entry.atMs % 1000;
+      page.took[at] = entry.took;
+      page.sort[at] = sorts.take(entry, before);
       // Stays below twice the ring: more would say nothing else.
       page.added[row] = added + 1 === 2 * RECENT_COUNT ? RECENT_COUNT : added + 1;
     },
@@ -68,11 +67,9 @@ export function createRecentResults(): RecentResults {
       const count = Math.min(added, RECENT_COUNT);
       return Array.from({ length: count }, (_, index) => {
         const at = first + ((added - count + index) % RECENT_COUNT);
-        return entryOf(monitor, page.atMs[at] ?? 0, page.kind[at] ?? 0, {
-          took: page.took[at] ?? 0,
-          everyMs: page.everyMs[at] ?? 0,
-          reason: reasons.text(page.reason[at] ?? 0),
-        });
+        const atMs = (page.seconds[at] ?? 0) * 1000 + (page.millis[at] ?? 0);
+        const { kind, everyMs, reason } = sorts.of(page.sort[at] ?? 0);
+        return { monitor, atMs, kind, took: page.took[at] ?? 0, everyMs, reason };
       });
     },
 
@@ -88,7 +85,7 @@ export function createRecentResults(): RecentResults {
       if (slot === undefined) return;
       const { page, row, first } = placeOf(slot);
       const count = Math.min(page.added[row] ?? 0, RECENT_COUNT);
-      for (let at = first; at < first + count; at += 1) reasons.release(page.reason[at] ?? 0);
+      for (let at = first; at < first + count; at += 1) sorts.release(page.sort[at] ?? 0);
       page.added[row] = 0;
       slots.delete(monitor);
       free.push(slot);
@@ -101,44 +98,69 @@ type Page = ReturnType<typeof createPage>;
 function createPage() {
   const count = PAGE_SLOTS * RECENT_COUNT;
   return {
-    atMs: new Float64Array(count),
-    kind: new Uint16Array(count),
+    // Together the time: one number for both would need eight bytes.
+    seconds: new Uint32Array(count),
+    millis: new Uint16Array(count),
     took: new Uint32Array(count),
-    everyMs: new Uint32Array(count),
-    reason: new Uint16Array(count),
+    sort: new Uint32Array(count),
     added: new Uint16Array(PAGE_SLOTS),
   };
 }
 
-/** Texts with numbers from 1, each kept once and as long as somebody holds it; 0 is none. */
-function createReasons() {
+/** What an entry shares with most others. */
+type Sort = Pick<Entry, 'kind' | 'everyMs' | 'reason'>;
+
+const NO_SORT: Sort = { kind: 0, everyMs: 0, reason: undefined };
+
+/** Sorts with numbers from 1, each kept once and as long as somebody holds it. */
+function createSorts() {
   const numbers = new Map<string, number>();
-  const texts: Array<{ text: string; holders: number } | undefined> = [undefined];
+  const sorts: Array<{ sort: Sort; holders: number } | undefined> = [undefined];
   const free: number[] = [];
-  return {
-    take(text: string | undefined): number {
-      if (text === undefined) return 0;
-      const known = numbers.get(text);
-      const kept = known === undefined ? undefined : texts[known];
-      if (known !== undefined && kept) {
-        kept.holders += 1;
-        return known;
-      }
-      const number = free.pop() ?? texts.length;
-      if (number > REASONS_COUNT) return 0;
-      texts[number] = { text, holders: 1 };
-      numbers.set(text, number);
+  let reasons = 0;
+
+  function make({ kind, everyMs, reason }: Sort): number {
+    const number = free.pop() ?? sorts.length;
+    const sort = { kind, everyMs, reason };
+    sorts[number] = { sort, holders: 1 };
+    numbers.set(keyOf(sort), number);
+    if (reason !== undefined) reasons += 1;
+    return number;
+  }
+
+  function take(wanted: Sort, likely: number): number {
+    const guess = sorts[likely];
+    const number = guess && isSame(guess.sort, wanted) ? likely : numbers.get(keyOf(wanted));
+    const kept = number === undefined ? undefined : sorts[number];
+    if (number !== undefined && kept) {
+      kept.holders += 1;
       return number;
-    },
+    }
+    const hasRoom = wanted.reason === undefined || reasons < REASONS_COUNT;
+    return hasRoom ? make(wanted) : take({ ...wanted, reason: undefined }, 0);
+  }
+
+  return {
+    /** The number of a sort; most often it is that of the entry before. */
+    take,
     release(number: number) {
-      const kept = texts[number];
+      const kept = sorts[number];
       if (!kept) return;
       kept.holders -= 1;
       if (kept.holders > 0) return;
-      texts[number] = undefined;
-      numbers.delete(kept.text);
+      if (kept.sort.reason !== undefined) reasons -= 1;
+      sorts[number] = undefined;
+      numbers.delete(keyOf(kept.sort));
       free.push(number);
     },
-    text: (number: number) => texts[number]?.text,
+    of: (number: number) => sorts[number]?.sort ?? NO_SORT,
   };
+}
+
+function isSame(a: Sort, b: Sort): boolean {
+  return a.kind === b.kind && a.everyMs === b.everyMs && a.reason === b.reason;
+}
+
+function keyOf({ kind, everyMs, reason }: Sort): string {
+  return reason === undefined ? `${kind},${everyMs}` : `${kind},${everyMs},${reason}`;
 }

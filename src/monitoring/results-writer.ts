@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
-import type { Entry, ResultsJournal } from './results-journal.ts';
+import type { Entry } from './entry.ts';
+import type { ResultsJournal } from './results-journal.ts';
 
 /** Writes entries together with others, a moment later. */
 export interface ResultsWriter {

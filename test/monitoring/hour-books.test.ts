@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
+import { resultEntry } from '../../src/monitoring/entry.ts';
 import { createHourBooks } from '../../src/monitoring/hour-books.ts';
-import type { Entry } from '../../src/monitoring/results-journal.ts';
 import { openRollups } from '../../src/monitoring/rollups.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { recordingLog } from '../support/recording-log.ts';
@@ -11,13 +11,13 @@ const HOUR = 60 * MINUTE;
 const NOON = Date.UTC(2027, 0, 15, 12);
 const MONITORS = 300;
 
-const look = (monitor: string, atMs: number): Entry => ({
-  what: 'result',
-  monitor,
-  atMs,
-  result: { ok: true, outcome: 'ok', responseTimeMs: 5 },
-  seen: { found: 'UP', everyMs: MINUTE, covered: false },
-});
+const look = (monitor: string, atMs: number) =>
+  resultEntry(
+    monitor,
+    atMs,
+    { ok: true, outcome: 'ok', responseTimeMs: 5 },
+    { found: 'UP', everyMs: MINUTE, covered: false },
+  );
 
 async function startBooks() {
   const { log } = recordingLog();

@@ -1,9 +1,10 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
-import type { Entry, ResultsJournal } from '../../src/monitoring/results-journal.ts';
+import { coveredEntry } from '../../src/monitoring/entry.ts';
+import type { ResultsJournal } from '../../src/monitoring/results-journal.ts';
 import { createResultsWriter } from '../../src/monitoring/results-writer.ts';
 import { recordingLog } from '../support/recording-log.ts';
 
-const entry = (atMs: number): Entry => ({ what: 'covered', monitor: 'a', atMs });
+const entry = (atMs: number) => coveredEntry('a', atMs);
 const diskFull = () => Object.assign(new Error('no space left'), { syscall: 'write' });
 
 /** A disk that ends each append when and how it is told. */

@@ -1,6 +1,6 @@
 import type { Card, Fact } from './card.ts';
 import { isDown } from './status.ts';
-import type { Delivery, Incident, Topic } from './watch-state.ts';
+import type { Blindness, Delivery, Incident, Topic } from './watch-state.ts';
 import { counted, inWords, shortened } from './words.ts';
 
 /** What a place is to see of a topic now. Pure. */
@@ -12,11 +12,40 @@ export function alertCard(topic: Topic, delivery: Pick<Delivery, 'earlier'>): Ca
       parts: [{ kind: 'text', text: topic.text }],
     };
   }
+  if (topic.kind === 'blindness') return blindnessCard(topic);
   return {
     ...headline(topic),
     parts: [{ kind: 'facts', facts: [...facts(topic), ...earlierFacts(delivery.earlier)] }],
     // Tells two messages about one outage from two outages.
     footer: `Incident ${topic.id.slice(0, 8)}`,
+  };
+}
+
+function blindnessCard({ startedAtMs, endedAtMs, why }: Blindness): Card {
+  if (endedAtMs === undefined) {
+    return {
+      tone: 'warning',
+      title: 'Askwatch cannot see the monitors',
+      parts: [
+        { kind: 'facts', facts: [{ label: 'Since', value: { atMs: startedAtMs } }] },
+        { kind: 'text', text: `${why} Until it sees them again, nobody is told of outages.` },
+      ],
+    };
+  }
+  return {
+    tone: 'good',
+    title: 'Askwatch sees the monitors again',
+    parts: [
+      {
+        kind: 'facts',
+        facts: [
+          { label: 'Blind from', value: { atMs: startedAtMs } },
+          { label: 'Blind to', value: { atMs: endedAtMs } },
+          { label: 'Duration', value: inWords(endedAtMs - startedAtMs) },
+        ],
+      },
+      { kind: 'text', text: 'What went down meanwhile, and still is, is told now.' },
+    ],
   };
 }
 

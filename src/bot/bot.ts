@@ -82,7 +82,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
   const sender = createSender({ state, alertPlaces, ...timing, log });
   const watch = createWatch({
     ...{ monitoring, state, channels, alertPlaces, pollMs, ...timing, log },
-    onLook: sender.wake,
+    onNews: sender.wake,
   });
 
   let tidying: NodeJS.Timeout | undefined;

@@ -36,6 +36,8 @@ export interface Channels {
   turn(place: Place, on: boolean, filter?: string): Promise<void>;
   /** What a channel hears, in a sentence. */
   describe(place: Place): Promise<string>;
+  /** The channels that hear of anything. */
+  places(): Promise<Place[]>;
   /** A function that tells which channels hear of a monitor, as subscribed now. */
   listeners(): Promise<(monitor: Watched) => Place[]>;
 }
@@ -67,6 +69,12 @@ export function createChannels(store: Store): Channels {
     async describe(place) {
       return inASentence((await collection.get(placeKey(place))) ?? SILENT);
     },
+    async places() {
+      return (await collection.list()).flatMap(({ id, document }) => {
+        const place = parsePlace(id);
+        return place && hearsAnything(document) ? [place] : [];
+      });
+    },
     async listeners() {
       const hearings = (await collection.list()).flatMap(({ id, document }) => {
         const place = parsePlace(id);
@@ -89,6 +97,10 @@ function listenerOf({ added, all, filters, except }: Hearing): (monitor: Watched
     ids.has(monitor.id) ||
     ((all || filters.some((filter) => matches(monitor, filter))) &&
       !except.some((filter) => matches(monitor, filter)));
+}
+
+function hearsAnything({ added, all, filters }: Hearing): boolean {
+  return all || added.length > 0 || filters.length > 0;
 }
 
 function turned(current: Hearing, on: boolean, filter: string | undefined): Hearing {

@@ -2,7 +2,7 @@ import type { Monitor } from '../contracts/monitoring.ts';
 import type { Known, Watching } from './watch-state.ts';
 
 /** What is remembered of the last look. */
-export type Sight = Pick<Watching, 'known' | 'shortLooks'>;
+export type Sight = Pick<Watching, 'known' | 'shortLooks' | 'learnt'>;
 
 /** What a look shows that the last one did not. */
 export type Change =
@@ -24,7 +24,9 @@ export function diff(
   before: Sight | undefined,
   listed: readonly Monitor[],
 ): { sight: Sight; changes: Change[] } {
-  if (!before) return { sight: { known: listed.map(seen), shortLooks: 0 }, changes: [] };
+  if (!before?.learnt) {
+    return { sight: { known: listed.map(seen), learnt: true, shortLooks: 0 }, changes: [] };
+  }
   const listedById = new Map(listed.map((monitor) => [monitor.id, monitor]));
   const lost = before.known.filter(({ id }) => !listedById.has(id)).length;
   const isShort = lost > before.known.length / 2;
@@ -57,7 +59,7 @@ export function diff(
     shortLooks === before.shortLooks &&
     known.length === before.known.length &&
     known.every((one, index) => one === before.known[index]);
-  return { sight: isSame ? before : { known, shortLooks }, changes };
+  return { sight: isSame ? before : { known, learnt: true, shortLooks }, changes };
 }
 
 function seen({ id, status }: Monitor): Known {

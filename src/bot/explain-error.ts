@@ -28,37 +28,49 @@ const SECRETS = [KEY_PATTERN, /\bBearer +\S+/gi, /\b(?:sk|pk|xai|gsk|xox[a-z])[-
  * No secret stands in it.
  */
 export function explainError(error: unknown, service: ServiceName): string | undefined {
-  if (error instanceof StatusError) return explainStatus(error, service);
-  if (error instanceof TimeoutError) {
-    return `The ${service} did not answer in time. Try again in a moment; if it goes on, ${advice(service)}`;
+  if (error instanceof StreamCutError) return `The ${service} broke off before the end. Ask again.`;
+  if (error instanceof StatusError) {
+    const { status, message, retryAfterMs } = error;
+    if (status === 429) {
+      const wait = retryAfterMs === undefined ? 'a minute' : inWords(retryAfterMs);
+      return `${whatIsWrong(error, service)} Try again in ${wait}.`;
+    }
+    if (status < 500 && !isKeyRefused(error)) {
+      return `The ${service} refuses this: ${quoted(message)}`;
+    }
   }
-  if (error instanceof NetworkError) {
-    return `The ${service} cannot be reached. Try again in a moment; if it goes on, ${advice(service)}`;
-  }
-  if (error instanceof StreamCutError) {
-    return `The ${service} broke off before the end. Ask again.`;
-  }
-  if (error instanceof ContractError) {
-    return `The ${service} gave an answer that cannot be read. If it goes on, ${advice(service)}`;
-  }
-  if (error instanceof CallError) {
-    return `The ${service} did not answer. Try again in a moment; if it goes on, ${advice(service)}`;
-  }
-  return undefined;
+  const what = whatIsWrong(error, service);
+  if (what === undefined) return undefined;
+  if (isKeyRefused(error)) return `${what} Whoever runs Askwatch can check ${SETTINGS[service]}.`;
+  return error instanceof ContractError
+    ? `${what} If it goes on, ${advice(service)}`
+    : `${what} Try again in a moment; if it goes on, ${advice(service)}`;
 }
 
-function explainStatus({ status, message, retryAfterMs }: StatusError, service: ServiceName) {
-  if (status === 401 || status === 403) {
-    return `The ${service} refuses Askwatch's key. Whoever runs Askwatch can check ${SETTINGS[service]}.`;
+/** The same for people who asked for nothing: what is wrong, and who can do something about it. */
+export function explainOutage(error: unknown, service: ServiceName): string | undefined {
+  const what = whatIsWrong(error, service);
+  if (what === undefined) return undefined;
+  const look = isKeyRefused(error) ? '' : 'look at /healthz and ';
+  return `${what} Whoever runs Askwatch can ${look}check ${SETTINGS[service]}.`;
+}
+
+function isKeyRefused(error: unknown): boolean {
+  return error instanceof StatusError && (error.status === 401 || error.status === 403);
+}
+
+function whatIsWrong(error: unknown, service: ServiceName): string | undefined {
+  if (isKeyRefused(error)) return `The ${service} refuses Askwatch's key.`;
+  if (error instanceof StatusError) {
+    return error.status === 429
+      ? `The ${service} is being asked too often.`
+      : `The ${service} has trouble of its own (status ${error.status}).`;
   }
-  if (status === 429) {
-    const wait = retryAfterMs === undefined ? 'a minute' : inWords(retryAfterMs);
-    return `The ${service} is being asked too often. Try again in ${wait}.`;
-  }
-  if (status >= 500) {
-    return `The ${service} has trouble of its own (status ${status}). Try again in a moment; if it goes on, ${advice(service)}`;
-  }
-  return `The ${service} refuses this: ${quoted(message)}`;
+  if (error instanceof TimeoutError) return `The ${service} did not answer in time.`;
+  if (error instanceof NetworkError) return `The ${service} cannot be reached.`;
+  if (error instanceof ContractError) return `The ${service} gave an answer that cannot be read.`;
+  if (error instanceof CallError) return `The ${service} did not answer.`;
+  return undefined;
 }
 
 function advice(service: ServiceName): string {

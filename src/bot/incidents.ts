@@ -40,7 +40,7 @@ export function applyChanges(
   for (const topic of topics) if (isOpen(topic)) downs.delete(topic.monitorId);
 
   const carried = topics.flatMap((topic): Topic[] => {
-    if (topic.kind === 'notice') return [topic];
+    if (topic.kind !== 'incident') return [topic];
     const change = isOpen(topic) ? changeOf.get(topic.monitorId) : undefined;
     if (change) return [carriedOn(topic, change, around.nowMs)];
     const down = downs.get(topic.monitorId);

@@ -156,7 +156,7 @@ export function createSender(options: {
       const changed = withDelivery(watching, postId, make);
       const work = workOf(changed, postId);
       const why = work?.delivery.dead;
-      if (!changed || !work || why === undefined || work.topic.kind === 'notice') return changed;
+      if (!changed || !work || why === undefined || work.topic.kind !== 'incident') return changed;
       const { place } = work.delivery;
       const other = alertPlaces.find((one) => placeKey(one) !== place && platformOf(one));
       if (!other) return changed;

@@ -70,12 +70,25 @@ const Notice = z.object({
 });
 export type Notice = z.infer<typeof Notice>;
 
-const Topic = z.discriminatedUnion('kind', [Incident, Notice]);
+/** A time in which the monitors could not be seen. */
+const Blindness = z.object({
+  kind: z.literal('blindness'),
+  ...topic,
+  startedAtMs: z.number(),
+  endedAtMs: z.number().optional(),
+  /** Why, in sentences. */
+  why: z.string(),
+});
+export type Blindness = z.infer<typeof Blindness>;
+
+const Topic = z.discriminatedUnion('kind', [Incident, Notice, Blindness]);
 export type Topic = z.infer<typeof Topic>;
 
 /** What was seen and what is to be told. One document, so that a change and its alerts are stored together or not at all. */
 const Watching = z.object({
   known: z.array(Known),
+  /** Whether there ever was a good look: the first one is no change. */
+  learnt: z.boolean().default(true),
   /** Looks in a row at a list that was suspiciously short. */
   shortLooks: z.int().nonnegative(),
   /** Oldest first. */

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { StatusError } from '../clients/errors.ts';
 import type { MonitoringClient } from '../clients/monitoring.ts';
 import type { Monitor } from '../contracts/monitoring.ts';
+import { blinded, type FailedLooks, isBlind, seesAgain } from './blindness.ts';
 import type { Channels } from './channels.ts';
 import { backoffMs, type Clock } from './clock.ts';
 import { diff } from './diff.ts';
@@ -20,8 +21,8 @@ export interface Watch {
 const MAX_WAIT_MS = 600_000;
 
 /**
- * A watch over the monitoring service. `onLook` is called after each good look, with everything stored. A look that
- * failed says nothing about any monitor.
+ * A watch over the monitoring service. `onNews` is called when there may be something to tell, with everything stored. A
+ * look that failed says nothing about any monitor; when none succeeds for a while, people are told that.
  */
 export function createWatch(options: {
   monitoring: MonitoringClient;
@@ -31,12 +32,12 @@ export function createWatch(options: {
   pollMs: number;
   clock: Clock;
   random: () => number;
-  onLook: () => void;
+  onNews: () => void;
   log: Logger;
 }): Watch {
-  const { monitoring, state, channels, alertPlaces, pollMs, clock, random, onLook, log } = options;
+  const { monitoring, state, channels, alertPlaces, pollMs, clock, random, onNews, log } = options;
   const stopping = new AbortController();
-  let failures = 0;
+  let failed: FailedLooks | undefined;
   let running: Promise<void> | undefined;
 
   async function run() {
@@ -51,18 +52,36 @@ export function createWatch(options: {
     try {
       const monitors = await monitoring.list({ signal: stopping.signal });
       await note(monitors);
-      if (failures > 0) log.info({ failures }, 'monitors can be seen again');
-      failures = 0;
+      if (failed) log.info({ failures: failed.count }, 'monitors can be seen again');
+      failed = undefined;
     } catch (error) {
       if (stopping.signal.aborted) return 0;
-      failures += 1;
-      if (failures === 1) log.warn({ err: error }, 'monitors cannot be seen; trying again');
-      const askedMs = error instanceof StatusError ? (error.retryAfterMs ?? 0) : 0;
-      return Math.max(Math.min(askedMs, MAX_WAIT_MS), backoffMs(failures, random));
+      return await afterFailure(error);
     }
-    onLook();
+    onNews();
     // A tenth more or less by chance, so that several bots do not ask at the same moment.
     return pollMs * (0.9 + random() / 5);
+  }
+
+  async function afterFailure(error: unknown): Promise<number> {
+    const { count = 0, sinceMs = clock.nowMs() } = failed ?? {};
+    failed = { count: count + 1, sinceMs, error };
+    if (count === 0) log.warn({ err: error }, 'monitors cannot be seen; trying again');
+    if (isBlind(failed, clock.nowMs(), pollMs)) await tellBlind(failed);
+    const askedMs = error instanceof StatusError ? (error.retryAfterMs ?? 0) : 0;
+    return Math.max(Math.min(askedMs, MAX_WAIT_MS), backoffMs(failed.count, random));
+  }
+
+  async function tellBlind(looks: FailedLooks) {
+    try {
+      const places = [...alertPlaces, ...(await channels.places())].map(placeKey);
+      const around = { nowMs: clock.nowMs(), newId: randomUUID, places };
+      await state.update((watching) => blinded(watching, looks, around));
+      onNews();
+    } catch (error) {
+      // The next look that fails tries again.
+      log.error({ err: error }, 'that monitors cannot be seen could not be noted');
+    }
   }
 
   async function note(monitors: readonly Monitor[]) {
@@ -100,10 +119,12 @@ export function look(
 ): { watching: Watching; dropped: number } {
   const { sight, changes } = diff(watching, monitors);
   if (!watching) return { watching: { ...sight, topics: [] }, dropped: 0 };
-  const { topics, dropped } = prune(applyChanges(watching.topics, changes, around));
+  const seeing = seesAgain(watching.topics, around.nowMs);
+  const { topics, dropped } = prune(applyChanges(seeing, changes, around));
   const isSame =
     topics === watching.topics &&
     sight.known === watching.known &&
+    sight.learnt === watching.learnt &&
     sight.shortLooks === watching.shortLooks;
   return { watching: isSame ? watching : { ...sight, topics }, dropped };
 }

@@ -184,7 +184,7 @@ test('waits as long as a 429 asks, and longer with every failure', async () => {
       },
     },
     random: () => 0.5,
-    onLook: () => {},
+    onNews: () => {},
     log,
   });
   service.failWith({

@@ -1,4 +1,4 @@
-import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ErrorBody } from '../../src/contracts/error.ts';
@@ -508,27 +508,6 @@ test('a method that is not possible is told before the body is looked at', async
   });
   expect(answer.status).toBe(405);
   expect(answer.body.error?.code).toBe('method_not_allowed');
-});
-
-test('what cannot be stored is a 503, and works again when the disk does', async () => {
-  const { call, create, list, folder } = await startService();
-  const { push_url = '' } = await create({ name: 'x', check_type: 'HEARTBEAT', target: 'job' });
-  const push = new URL(push_url).pathname;
-  await rename(join(folder, 'monitors'), join(folder, 'monitors-away'));
-  await writeFile(join(folder, 'monitors'), 'in the way');
-  for (const answer of [
-    await call('POST', MONITORS, { json: site }),
-    await call('POST', push, { key: null }),
-  ]) {
-    expect(answer.status).toBe(503);
-    expect(answer.body.error?.code).toBe('service_unavailable');
-    expect(answer.text).not.toContain(folder);
-  }
-  expect(await list()).toHaveLength(1);
-  await rm(join(folder, 'monitors'));
-  await rename(join(folder, 'monitors-away'), join(folder, 'monitors'));
-  expect((await call('POST', push, { key: null })).status).toBe(200);
-  expect((await call('POST', MONITORS, { json: site })).status).toBe(201);
 });
 
 test('a path written in another way needs a key as well', async () => {

@@ -26,13 +26,22 @@ type Statuses = readonly string[];
 function createLife(killAt: number) {
   let awaits = 0;
   const forever = new Promise<never>(() => {});
+  let isOver = () => {};
+  const over = new Promise<void>((resolve) => {
+    isOver = resolve;
+  });
   const life = {
     dead: false,
+    over,
+    kill() {
+      life.dead = true;
+      isOver();
+    },
     /** Wraps an await: the dead never come back from one. */
     async step<T>(effect: () => Promise<T>): Promise<T> {
       if (life.dead) return await forever;
       awaits += 1;
-      if (awaits === killAt) life.dead = true;
+      if (awaits === killAt) life.kill();
       // Even kills come before the effect, odd ones after it: what is lost differs.
       if (life.dead && killAt % 2 === 0) return await forever;
       const result = await effect();
@@ -101,7 +110,7 @@ async function openWorld() {
                 placesFor: () => PLACES,
               }).watching,
           ),
-          untilDead(life),
+          life.over,
         ]);
         sender.wake();
       },
@@ -123,10 +132,6 @@ async function openWorld() {
     store,
     skip: (ms: number) => (nowMs += ms),
   };
-}
-
-async function untilDead(life: { dead: boolean }) {
-  while (!life.dead) await new Promise((resolve) => setImmediate(resolve));
 }
 
 /** Lets the sender work a little. */
@@ -177,7 +182,7 @@ test('tells every outage exactly once and ends with the truth, whatever fails an
       const left = [...kills];
       let program = live();
       await program.look(['UP', 'UP']);
-      program.life.dead = true;
+      program.life.kill();
       program = live(left.shift());
       for (const [at, seen] of history.entries()) {
         for (;;) {
@@ -187,7 +192,7 @@ test('tells every outage exactly once and ends with the truth, whatever fails an
           program = live(left.shift());
         }
       }
-      program.life.dead = true;
+      program.life.kill();
       program = live();
       await eventually(isSettled, { withinMs: 20_000 });
       await program.sender.stop();

@@ -1,9 +1,21 @@
 import { defineConfig } from 'vitest/config';
 
-/** Each of these files has a process of its own: Bolt and discord.js change what is global, in the order they come. */
-const APART = ['test/{slack,discord,end-to-end}/**/*.test.ts', 'test/*.test.ts'];
-
 const long = process.env.ASKWATCH_TEST_LONG === '1';
+
+/**
+ * A group of files whose processes take one file after another, since importing zod, Fastify, Bolt or discord.js anew takes
+ * longer than most files of tests. No process is shared between groups: Bolt and discord.js change what is global, in the
+ * order they come.
+ */
+const group = (name: string, include: string[], exclude: string[] = []) => ({
+  extends: true as const,
+  test: { name, include, exclude, isolate: false },
+});
+
+/** Start whole programs, and import discord.js for its fake. */
+const END_TO_END = ['test/end-to-end/**/*.test.ts'];
+const DISCORD = ['test/discord/**/*.test.ts', 'test/generated-files.test.ts'];
+const SLACK = ['test/slack/**/*.test.ts'];
 
 export default defineConfig({
   test: {
@@ -15,12 +27,10 @@ export default defineConfig({
     testTimeout: long ? 600_000 : 60_000,
     hookTimeout: 60_000,
     projects: [
-      { extends: true, test: { name: 'apart', include: APART } },
-      {
-        extends: true,
-        // Importing zod and Fastify anew takes longer than most files of tests.
-        test: { name: 'rooms', include: ['test/**/*.test.ts'], exclude: APART, isolate: false },
-      },
+      group('end-to-end', END_TO_END),
+      group('discord', DISCORD),
+      group('slack', SLACK),
+      group('rooms', ['test/**/*.test.ts'], [...END_TO_END, ...DISCORD, ...SLACK]),
     ],
   },
 });

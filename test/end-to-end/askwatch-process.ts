@@ -1,8 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { onTestFinished } from 'vitest';
+import { afterAll, beforeAll, onTestFinished } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import { type AtEnd, temporaryFolder } from '../support/temporary-folder.ts';
 
 const MAIN = fileURLToPath(new URL('../../dist/main.js', import.meta.url));
 
@@ -21,14 +22,36 @@ export interface AskwatchProcess {
   stop(signal?: 'SIGTERM' | 'SIGINT'): Promise<number | null>;
 }
 
-/**
- * Starts the built program and waits until it says that it is ready. No variable of the surrounding environment but
- * PATH reaches it. It listens on a free port unless `env.PORT` is given, and is ended with the test.
- */
-export async function startAskwatch(options: {
+interface StartOptions {
   dataDir: string;
   env?: Record<string, string>;
-}): Promise<AskwatchProcess> {
+  /** When it is ended at the latest: with the running test, unless this says otherwise. */
+  atEnd?: AtEnd;
+}
+
+/** One program, started once, for those tests of a `describe` that leave it as they found it. */
+export function sharedAskwatch(): () => AskwatchProcess & { dataDir: string } {
+  let shared: (AskwatchProcess & { dataDir: string }) | undefined;
+  const ends: Array<() => Promise<void>> = [];
+  const atEnd: AtEnd = (end) => void ends.unshift(end);
+  beforeAll(async () => {
+    const dataDir = await temporaryFolder(atEnd);
+    shared = { dataDir, ...(await startAskwatch({ dataDir, atEnd })) };
+  });
+  afterAll(async () => {
+    for (const end of ends) await end();
+  });
+  return () => {
+    if (!shared) throw new Error('the shared program is there only inside a test');
+    return shared;
+  };
+}
+
+/**
+ * Starts the built program and waits until it says that it is ready. No variable of the surrounding environment but
+ * PATH reaches it. It listens on a free port unless `env.PORT` is given.
+ */
+export async function startAskwatch(options: StartOptions): Promise<AskwatchProcess> {
   const child = spawnAskwatch(options);
   const { output } = child;
   await eventually(() => output().includes('is ready after') || child.exited(), {
@@ -57,7 +80,8 @@ export async function startAskwatch(options: {
 }
 
 /** Starts the built program without waiting; for starts that are meant to fail. */
-export function spawnAskwatch(options: { dataDir: string; env?: Record<string, string> }) {
+export function spawnAskwatch(options: StartOptions) {
+  const { atEnd = onTestFinished } = options;
   if (!existsSync(MAIN)) throw new Error('dist/ is missing: run npm test, which builds it first');
   const child: ChildProcess = spawn(process.execPath, [MAIN], {
     // Its working folder has no .env file.
@@ -79,7 +103,7 @@ export function spawnAskwatch(options: { dataDir: string; env?: Record<string, s
   });
   const exit = new Promise<number | null>((resolve) => child.once('close', resolve));
   const exited = () => child.exitCode !== null || child.signalCode !== null;
-  onTestFinished(async () => {
+  atEnd(async () => {
     if (!exited()) child.kill('SIGKILL');
     await exit;
   });

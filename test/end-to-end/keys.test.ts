@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-import { startAskwatch } from './askwatch-process.ts';
+import { sharedAskwatch, startAskwatch } from './askwatch-process.ts';
 
 const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
 
@@ -41,9 +41,11 @@ describe.each([
   ['while the program runs', true],
   ['while it does not run', false],
 ])('npx askwatch keys, %s', (_, running) => {
+  const shared = running ? sharedAskwatch() : undefined;
+
   test('creates, lists, limits and revokes', async () => {
-    const dataDir = await temporaryFolder();
-    const before = running ? await startAskwatch({ dataDir }) : undefined;
+    const before = shared?.();
+    const dataDir = before?.dataDir ?? (await temporaryFolder());
     const keys = (...args: string[]) => runCli(dataDir, 'keys', ...args);
     const named = ['--service', 'gateway', '--name', 'ci job'];
 
@@ -82,8 +84,9 @@ describe.each([
   });
 
   test('shows what was used, by day and model', async () => {
-    const dataDir = await temporaryFolder();
-    const askwatch = await startAskwatch({ dataDir });
+    const before = shared?.();
+    const dataDir = before?.dataDir ?? (await temporaryFolder());
+    const askwatch = before ?? (await startAskwatch({ dataDir }));
     const key = askwatch.keys.gateway ?? '';
     const id = key.slice(4, 12);
     expect((await runCli(dataDir, 'keys', 'usage', id)).output).toBe(
@@ -97,14 +100,12 @@ describe.each([
       answer += usage.completion_tokens;
     }
     // The record is made when the last byte has gone, which the caller may see earlier.
-    await eventually(async () =>
-      (await (await fetch(`${askwatch.url}/metrics`)).text()).includes(
-        'askwatch_gateway_requests_total{model="small-4k",end="complete"} 2',
-      ),
-    );
-    const told = await fetch(`${askwatch.url}/v1/usage`, { headers: bearer(key) });
-    const report = await told.json();
-    expect(report.data[0]).toMatchObject({ prompt_tokens: prompt, completion_tokens: answer });
+    const used = await eventually(async () => {
+      const told = await fetch(`${askwatch.url}/v1/usage`, { headers: bearer(key) });
+      const [day] = (await told.json()).data;
+      return day?.requests === 2 && day;
+    });
+    expect(used).toMatchObject({ prompt_tokens: prompt, completion_tokens: answer });
     if (!running) await askwatch.stop();
 
     const today = new Date().toISOString().slice(0, 10);
@@ -122,8 +123,7 @@ describe.each([
   });
 
   test('gives monitoring keys no limits, and shows hostile names as they are spelled', async () => {
-    const dataDir = await temporaryFolder();
-    if (running) await startAskwatch({ dataDir });
+    const dataDir = shared?.().dataDir ?? (await temporaryFolder());
     const keys = (...args: string[]) => runCli(dataDir, 'keys', ...args);
     const monitoring = ['create', '--service', 'monitoring', '--name', '\u001b[2Jred\u202e\nx'];
     const refused = await keys(...monitoring, '--requests-per-minute', '5');

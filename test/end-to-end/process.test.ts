@@ -3,10 +3,12 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-import { spawnAskwatch, startAskwatch } from './askwatch-process.ts';
+import { sharedAskwatch, spawnAskwatch, startAskwatch } from './askwatch-process.ts';
 
 const models = (url: string, key: string) =>
   fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
+
+const shared = sharedAskwatch();
 
 describe('a start without any setting', () => {
   test('shows one key for each service once, both work, and a restart shows none', async () => {
@@ -38,7 +40,7 @@ describe('a start without any setting', () => {
   });
 
   test('listens on this machine only, answers health, readiness, metrics and its OpenAPI document', async () => {
-    const askwatch = await startAskwatch({ dataDir: await temporaryFolder() });
+    const askwatch = shared();
     expect(new URL(askwatch.url).hostname).toBe('127.0.0.1');
     expect(await (await fetch(`${askwatch.url}/healthz`)).json()).toEqual({ ok: true });
     const ready = await fetch(`${askwatch.url}/readyz`);
@@ -116,8 +118,7 @@ describe('a start that cannot work', () => {
   });
 
   test('refuses a second process on the same data and leaves the first one alone', async () => {
-    const dataDir = await temporaryFolder();
-    const first = await startAskwatch({ dataDir });
+    const { dataDir, ...first } = shared();
     const { code, output } = await failedStart({}, dataDir);
     expect(code).toBe(1);
     expect(output).toContain(String(first.pid));

@@ -36,7 +36,7 @@ export interface History {
   addChanges(monitor: string, changes: readonly StatusChange[]): Promise<void>;
   /** The result before is worth nothing from here: people set something over the monitor. Resolves when durable. */
   cover(monitor: string, atMs: number): Promise<void>;
-  /** The newest results first, of the newest 120. */
+  /** The newest results first, of the newest 120; of those from before a start, the newest 20 at least. */
   results(monitor: string, limit: number): Promise<CheckRecord[]>;
   /**
    * What was seen, oldest first, in pieces that begin in `fromMs <= time < toMs` or hold `fromMs`. Minutes reach back two
@@ -77,7 +77,7 @@ export async function openHistory(options: {
   const writer = createResultsWriter(journal, log);
   const recent = createRecentResults();
   const rollups = openRollups(store, isForgotten);
-  const books = createHourBooks(rollups, log);
+  const books = createHourBooks(rollups, recent, log);
   const incidents = openIncidents(store, isForgotten);
   const open = await openSince(store, wallMs());
   /** Entries of this run that came before those of the last one were read. */
@@ -159,7 +159,7 @@ export async function openHistory(options: {
     cover: (monitor, atMs) => add(coveredEntry(monitor, atMs)),
     async results(monitor, limit) {
       await restored;
-      return lookBack.results(monitor, limit);
+      return await lookBack.results(monitor, limit);
     },
     async rollups(monitor, query) {
       await restored;

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { type Entry, isOk, isResult, tookMs, worthOf } from './entry.ts';
+import type { RecentResults } from './recent-results.ts';
 import { phaseOf } from './rhythm.ts';
 import { HOUR_MS, type Rollups } from './rollups.ts';
 import {
@@ -51,7 +52,11 @@ interface Book {
   storedAfterMs: number;
 }
 
-export function createHourBooks(rollups: Rollups, log: Logger): HourBooks {
+export function createHourBooks(
+  rollups: Rollups,
+  recent: Pick<RecentResults, 'of'>,
+  log: Logger,
+): HourBooks {
   const books = new Map<string, Book>();
   const loading = new Set<Promise<void>>();
 
@@ -104,6 +109,9 @@ export function createHourBooks(rollups: Rollups, log: Logger): HourBooks {
       finalMs: boundaryMs,
       last: lastBefore(time, boundaryMs) ?? book.began,
       hours,
+      results: recent
+        .of(book.monitor)
+        .filter((entry) => isResult(entry) && entry.atMs < boundaryMs),
     });
     time.tallies = time.tallies.filter((tally) => !isOver(tally));
     return true;

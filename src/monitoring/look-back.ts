@@ -25,7 +25,7 @@ interface Range {
 
 /** Answers what was seen of a monitor. */
 export interface LookBack {
-  results(monitor: string, limit: number): CheckRecord[];
+  results(monitor: string, limit: number): Promise<CheckRecord[]>;
   rollups(monitor: string, query: Range & { by: 'minute' | 'hour' | 'day' }): Promise<Rollup[]>;
   uptime(
     monitor: string,
@@ -118,9 +118,12 @@ export function createLookBack(parts: {
   }
 
   return {
-    results(monitor, limit) {
+    async results(monitor, limit) {
       const results = recent.of(monitor).filter(isResult);
-      return results.slice(-limit).reverse().map(toRecord);
+      const firstMs = results[0]?.atMs ?? Number.POSITIVE_INFINITY;
+      const stored = results.length < limit ? await rollups.newest(monitor) : [];
+      const all = [...stored.filter(({ atMs }) => atMs < firstMs), ...results];
+      return all.slice(-limit).reverse().map(toRecord);
     },
 
     async rollups(monitor, { by, fromMs, toMs }) {

@@ -1,5 +1,7 @@
 import { z } from 'zod';
 import type { Store } from '../store/store.ts';
+import type { Entry } from './entry.ts';
+import { type EntryText, fromText as entriesFrom, toText as entryText } from './entry-text.ts';
 import { fromText, RollupText, toText } from './rollup-text.ts';
 import { addTallies, gather, type Sight, type Tally } from './seen-time.ts';
 
@@ -13,6 +15,15 @@ const DAYS_KEPT_MS = 400 * DAY_MS;
 /** Hours in the document that is written each hour, before they go to the one that is written once a day. */
 const NEW_HOURS_COUNT = 24;
 
+/** Newest results that are stored with the hours, of monitors that are seldom looked at: a start reads back only hours. */
+const NEWEST_COUNT = 20;
+
+const Newest: z.ZodType<EntryText> = z.object({
+  atMs: z.int(),
+  reasons: z.array(z.string()).optional(),
+  entries: z.string(),
+});
+
 const Kept = z.object({
   /** Every hour before is in here, or was not seen. */
   finalMs: z.int(),
@@ -23,6 +34,8 @@ const Kept = z.object({
   hours: RollupText,
   /** UTC days, of the hours that have been in here. */
   days: RollupText,
+  /** The newest results before `finalMs`, without the monitor in each; version 0.1 kept none. */
+  newest: Newest.optional(),
 });
 type Kept = z.infer<typeof Kept>;
 
@@ -35,10 +48,18 @@ export interface Rollups {
   /** Stores hours that are over: all up to `finalMs`. Hours stored before stay as they are. */
   add(
     monitor: string,
-    closed: { finalMs: number; last: Sight | undefined; hours: Tally[] },
+    closed: {
+      finalMs: number;
+      last: Sight | undefined;
+      hours: Tally[];
+      /** Of these hours the newest results, oldest first. */
+      results: readonly Entry[];
+    },
   ): Promise<void>;
   /** All that is stored, oldest first; hours from `finalMs` on are still to come, and so is the rest of the last day. */
   read(monitor: string): Promise<{ hours: Tally[]; days: Tally[]; finalMs: number }>;
+  /** The newest 20 results of hours that are stored, oldest first. */
+  newest(monitor: string): Promise<Entry[]>;
   forget(monitor: string): Promise<void>;
 }
 
@@ -71,13 +92,20 @@ export function openRollups(store: Store, isForgotten: (monitor: string) => bool
       const { finalMs, last } = (await collection.get(monitor)) ?? NOTHING;
       return { finalMs, last };
     },
-    async add(monitor, { finalMs, last, hours }) {
+    async add(monitor, { finalMs, last, hours, results }) {
       const stored = await collection.update(monitor, (kept = NOTHING) => {
         if (isForgotten(monitor)) return undefined;
         if (finalMs <= kept.finalMs) return kept;
         const added = since(hours, kept.finalMs).filter(wasSeen);
         const all = [...fromText(kept.hours, HOUR_MS), ...added];
-        return { finalMs, ...(last && { last }), hours: toText(all, HOUR_MS), days: '' };
+        const newest = withResults(kept.newest, results);
+        return {
+          finalMs,
+          ...(last && { last }),
+          hours: toText(all, HOUR_MS),
+          days: '',
+          ...(newest && { newest }),
+        };
       });
       if (stored && stored.hours.split(';').length >= NEW_HOURS_COUNT) {
         await moveToOld(monitor, stored);
@@ -96,6 +124,10 @@ export function openRollups(store: Store, isForgotten: (monitor: string) => bool
         days: since(days, finalMs - DAYS_KEPT_MS),
         finalMs,
       };
+    },
+    async newest(monitor) {
+      const newest = (await collection.get(monitor))?.newest;
+      return newest ? entriesFrom(newest).map((entry) => ({ ...entry, monitor })) : [];
     },
     async forget(monitor) {
       await Promise.all([
@@ -131,6 +163,18 @@ function withHours(kept: Kept, hours: readonly Tally[], finalMs: number): Kept {
     hours: toText(since(all, finalMs - HOURS_KEPT_MS), HOUR_MS),
     days: toText(since(days, finalMs - DAYS_KEPT_MS), DAY_MS),
   };
+}
+
+/** The newest results with those that are new to it. */
+function withResults(
+  kept: EntryText | undefined,
+  results: readonly Entry[],
+): EntryText | undefined {
+  const [first] = results;
+  if (!first) return kept;
+  const before = kept ? entriesFrom(kept).filter(({ atMs }) => atMs < first.atMs) : [];
+  const newest = [...before, ...results].slice(-NEWEST_COUNT);
+  return entryText(newest.map((entry) => ({ ...entry, monitor: '' })));
 }
 
 function since(tallies: readonly Tally[], fromMs: number): Tally[] {

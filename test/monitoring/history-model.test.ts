@@ -183,6 +183,10 @@ test('roll-ups and uptime are what was seen, whatever was stored and restarted i
           rollupsOf(looks, everyMs, lengthMs, asked),
         );
       }
+      const newest = looks.filter(({ as }) => as !== 'paused').slice(-20);
+      expect((await history.results('a', 20)).map(({ at }) => Date.parse(at))).toEqual(
+        newest.map(({ atMs }) => atMs).reverse(),
+      );
       const all = await history.uptime('a', range);
       expect(all).toMatchObject(seenIn(looks, everyMs, range.fromMs, nowMs));
       expect(all.upMs + all.downMs + all.unseenMs).toBe(range.toMs - range.fromMs);

@@ -79,6 +79,29 @@ test('results come newest first, with the reason of what failed, and survive a r
   expect(await service.history.results('a', 10)).toEqual(told);
 });
 
+test.each([
+  ['every minute', MINUTE],
+  ['every ten minutes', 10 * MINUTE],
+  ['hourly', HOUR],
+  ['daily', 24 * HOUR],
+])(
+  'a start shows the results that were shown before, of one that is looked at %s',
+  async (_, everyMs) => {
+    const service = await startHistory();
+    for (let round = 1; round <= 40; round += 1) {
+      const atMs = NOON + round * everyMs;
+      const failed = { ...timedOut, reason: `no answer, "${round}"; none` };
+      await service.look('a', atMs, round % 3 === 0 ? failed : passed);
+      await service.history.prune(atMs);
+      if (round % 9 !== 0) continue;
+      const before = await service.history.results('a', 20);
+      expect(before).toHaveLength(Math.min(round, 20));
+      await service.restart();
+      expect(await service.history.results('a', 20)).toEqual(before);
+    }
+  },
+);
+
 test('a result is worth the time until the next one, and at most two intervals', async () => {
   const service = await startHistory();
   await service.look('a', NOON);

@@ -1,6 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { resultEntry } from '../../src/monitoring/entry.ts';
 import { createHourBooks } from '../../src/monitoring/hour-books.ts';
+import { createRecentResults } from '../../src/monitoring/recent-results.ts';
 import { openRollups } from '../../src/monitoring/rollups.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { recordingLog } from '../support/recording-log.ts';
@@ -24,7 +25,7 @@ async function startBooks() {
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
   onTestFinished(() => store.close());
   const rollups = openRollups(store, () => false);
-  const books = createHourBooks(rollups, log);
+  const books = createHourBooks(rollups, createRecentResults(), log);
   for (let index = 0; index < MONITORS; index += 1) books.take(look(`m${index}`, NOON));
   await books.settled();
   const storedCount = async () => {

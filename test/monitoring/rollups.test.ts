@@ -37,9 +37,9 @@ test('hours are kept 90 days and days 400, and uptime reaches over both', {
     const finalMs = Math.min(fromMs + 337 * HOUR, endMs);
     const hours = [];
     for (let startMs = fromMs; startMs < finalMs; startMs += HOUR) hours.push(hourAt(startMs));
-    await rollups.add('a', { finalMs, last: undefined, hours });
+    await rollups.add('a', { finalMs, last: undefined, hours, results: [] });
     // Told twice, as after a crash.
-    await rollups.add('a', { finalMs, last: undefined, hours });
+    await rollups.add('a', { finalMs, last: undefined, hours, results: [] });
   }
   const stored = await rollups.read('a');
   expect(stored.finalMs).toBe(endMs);
@@ -98,7 +98,7 @@ test('counting goes on where stored hours end, and with what they ended with', a
   const rollups = openRollups(store, () => false);
   const hours = [hourAt(START), hourAt(START + HOUR)];
   const last = { atMs: START + HOUR + 5, worthMs: 120_000, as: 'down' } as const;
-  await rollups.add('a', { finalMs: START + 2 * HOUR, last, hours });
+  await rollups.add('a', { finalMs: START + 2 * HOUR, last, hours, results: [] });
   expect(await rollups.begin('a')).toEqual({ finalMs: START + 2 * HOUR, last });
   expect((await rollups.read('a')).hours).toEqual(hours);
   await rollups.forget('a');
@@ -118,7 +118,7 @@ test('hours that a crash left in both documents count once, and so do hours that
   const before = await openLowdbStore({ folder, log });
   const rollupsBefore = openRollups(before, () => false);
   const day = Array.from({ length: 24 }, (_, hour) => hourAt(START + hour * HOUR));
-  await rollupsBefore.add('a', { finalMs: START + DAY, last: undefined, hours: day });
+  await rollupsBefore.add('a', { finalMs: START + DAY, last: undefined, hours: day, results: [] });
   await before.close();
   // The crash came before the hours were taken out of the small document.
   const writer = await openLowdbStore({ folder, log });
@@ -132,7 +132,12 @@ test('hours that a crash left in both documents count once, and so do hours that
   const rollups = openRollups(store, () => false);
   expect((await rollups.read('a')).hours).toEqual(day);
   const next = hourAt(START + DAY);
-  await rollups.add('a', { finalMs: START + DAY + HOUR, last: undefined, hours: [...day, next] });
+  await rollups.add('a', {
+    finalMs: START + DAY + HOUR,
+    last: undefined,
+    hours: [...day, next],
+    results: [],
+  });
   const { hours, days } = await rollups.read('a');
   expect(hours).toEqual([...day, next]);
   expect(days.map(({ checks }) => checks)).toEqual([24 * 60, 60]);

@@ -4,7 +4,7 @@ import type { Blindness, Delivery, Incident, Topic } from './watch-state.ts';
 import { counted, inWords, shortened } from './words.ts';
 
 /** What a place is to see of a topic now. Pure. */
-export function alertCard(topic: Topic, delivery: Pick<Delivery, 'earlier'>): Card {
+export function alertCard(topic: Topic, delivery: Pick<Delivery, 'earlier' | 'shownOpen'>): Card {
   if (topic.kind === 'notice') {
     return {
       tone: 'warning',
@@ -14,7 +14,7 @@ export function alertCard(topic: Topic, delivery: Pick<Delivery, 'earlier'>): Ca
   }
   if (topic.kind === 'blindness') return blindnessCard(topic);
   return {
-    ...headline(topic),
+    ...headline(topic, delivery),
     parts: [{ kind: 'facts', facts: [...facts(topic), ...earlierFacts(delivery.earlier)] }],
     // Tells two messages about one outage from two outages.
     footer: `Incident ${topic.id.slice(0, 8)}`,
@@ -49,14 +49,29 @@ function blindnessCard({ startedAtMs, endedAtMs, why }: Blindness): Card {
   };
 }
 
-function headline(incident: Incident): Pick<Card, 'tone' | 'title'> {
+function headline(
+  incident: Incident,
+  { shownOpen, earlier }: Pick<Delivery, 'earlier' | 'shownOpen'>,
+): Pick<Card, 'tone' | 'title'> {
   const name = shortened(incident.name, 100);
   if (incident.gone) return { tone: 'info', title: `${name} is no longer watched` };
-  if (incident.endedAtMs !== undefined) return { tone: 'good', title: `${name} recovered` };
+  if (incident.endedAtMs !== undefined) {
+    return {
+      tone: 'good',
+      title: `${name} ${shownOpen ? 'recovered' : wasDown(incident, earlier)}`,
+    };
+  }
   return {
     tone: isDown(incident) ? 'bad' : 'warning',
     title: `${name} is ${shortened(incident.status, 40)}`,
   };
+}
+
+/** For those who hear of an outage when it is over: it must be true when it is read. */
+function wasDown({ startedAtMs, endedAtMs = startedAtMs }: Incident, earlier: Delivery['earlier']) {
+  return earlier
+    ? `was down ${counted(earlier.count + 1, 'time')}`
+    : `was down for ${inWords(endedAtMs - startedAtMs)}`;
 }
 
 function facts(incident: Incident): Fact[] {

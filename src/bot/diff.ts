@@ -17,12 +17,13 @@ const SHORT_LOOKS_HELD = 2;
 
 /**
  * Compares a list with what was seen before. The first look ever is no change. A monitor that is missing says nothing at
- * first, and a list that lost more than half at once says nothing about those it lost. Gives the same sight when nothing
- * is different. Pure.
+ * first, and a list that lost more than half at once says nothing about those it lost. Of the monitors in `asking`, what
+ * they changed is still to be asked, so their count stays. Gives the same sight when nothing is different. Pure.
  */
 export function diff(
   before: Sight | undefined,
   listed: readonly Monitor[],
+  asking: ReadonlySet<string> = new Set(),
 ): { sight: Sight; changes: Change[] } {
   if (!before?.learnt) {
     return { sight: { known: listed.map(seen), learnt: true, shortLooks: 0 }, changes: [] };
@@ -42,7 +43,9 @@ export function diff(
       if (monitor.status !== old.status) {
         changes.push({ kind: 'status', monitor, from: old.status });
       }
-      known.push(monitor.status === old.status && old.missing === 0 ? old : seen(monitor));
+      const now = seen(monitor);
+      if (asking.has(old.id) && old.changes !== undefined) now.changes = old.changes;
+      known.push(isSame(old, now) ? old : now);
     } else if (isHeld) {
       known.push(old);
     } else if (old.missing + 1 < LOOKS_TO_BE_GONE) {
@@ -55,13 +58,16 @@ export function diff(
     known.push(seen(monitor));
     changes.push({ kind: 'status', monitor });
   }
-  const isSame =
+  const isAsBefore =
     shortLooks === before.shortLooks &&
     known.length === before.known.length &&
     known.every((one, index) => one === before.known[index]);
-  return { sight: isSame ? before : { known, learnt: true, shortLooks }, changes };
+  return { sight: isAsBefore ? before : { known, learnt: true, shortLooks }, changes };
 }
 
-function seen({ id, status }: Monitor): Known {
-  return { id, status, missing: 0 };
+function seen({ id, status, status_changes: changes }: Monitor): Known {
+  return { id, status, missing: 0, ...(changes !== undefined && { changes }) };
 }
+
+const isSame = (a: Known, b: Known) =>
+  a.status === b.status && a.missing === b.missing && a.changes === b.changes;

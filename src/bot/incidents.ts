@@ -57,7 +57,8 @@ function idOf(change: Change): string {
   return change.kind === 'gone' ? change.id : change.monitor.id;
 }
 
-function isOpen(topic: Topic): topic is Incident {
+/** Whether it is an outage that goes on. */
+export function isOpen(topic: Topic): topic is Incident {
   return topic.kind === 'incident' && topic.endedAtMs === undefined;
 }
 
@@ -77,9 +78,17 @@ function changedAt({ status_changed_at }: Monitor, nowMs: number): number {
   return Number.isNaN(saidMs) ? nowMs : Math.min(saidMs, nowMs);
 }
 
-/** `untold` are deliveries that earlier outages of the monitor handed on. */
-function newIncident(monitor: Monitor, untold: Delivery[], around: Surroundings): Incident {
-  const { id: monitorId, name, target, check_type, status, status_reason } = monitor;
+/** An outage that goes on; `untold` are deliveries that earlier outages of the monitor handed on. */
+export function newIncident(monitor: Monitor, untold: Delivery[], around: Surroundings): Incident {
+  const {
+    id: monitorId,
+    name,
+    target,
+    check_type,
+    status,
+    status_reason,
+    status_changes,
+  } = monitor;
   const id = around.newId();
   const carried = new Set(untold.map(({ place }) => place));
   const fresh = [...new Set(around.placesFor(monitor))]
@@ -98,6 +107,7 @@ function newIncident(monitor: Monitor, untold: Delivery[], around: Surroundings)
     status,
     startedAtMs: changedAt(monitor, around.nowMs),
     ...(status_reason === undefined ? {} : { reason: status_reason }),
+    ...(status_changes === undefined ? {} : { change: status_changes }),
   };
 }
 

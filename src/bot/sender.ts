@@ -13,7 +13,7 @@ import {
   withNotice,
   workOf,
 } from './delivery.ts';
-import { isTold } from './incidents.ts';
+import { isOpen, isTold } from './incidents.ts';
 import { type Place, type Platform, parsePlace, placeKey } from './platform.ts';
 import type { Delivery, WatchState } from './watch-state.ts';
 
@@ -125,6 +125,7 @@ export function createSender(options: {
       posted,
       // A message that an earlier try may have made shows what was true then; it is brought up to date next.
       told: !attempted && nowTopic.id === topic.id ? topic.version : 0,
+      ...(isOpen(topic) && { shownOpen: true }),
     }));
   }
 
@@ -138,7 +139,11 @@ export function createSender(options: {
       await fail(postId, error);
       return;
     }
-    await change(postId, (now) => ({ ...succeeded(now), told: topic.version }));
+    await change(postId, (now) => ({
+      ...succeeded(now),
+      told: topic.version,
+      ...(isOpen(topic) && { shownOpen: true }),
+    }));
   }
 
   async function fail(postId: string, error: unknown) {

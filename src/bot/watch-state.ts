@@ -6,6 +6,8 @@ const Known = z.object({
   id: z.string(),
   /** As the service wrote it. */
   status: z.string(),
+  /** How often it had changed, where the service counts that. */
+  changes: z.int().optional(),
   /** Good looks in a row in which it was not listed. */
   missing: z.int().nonnegative(),
 });
@@ -20,6 +22,8 @@ const Delivery = z.object({
   /** Set durably before the first try: from then on the message may be there. */
   attempted: z.boolean(),
   posted: z.object({ message: z.string(), thread: z.string() }).optional(),
+  /** The message showed the topic while it went on: what follows is an end, not old news. */
+  shownOpen: z.boolean().optional(),
   /** The version of the topic that the message surely shows; 0 when that is not known. */
   told: z.int().nonnegative(),
   /** Tries in a row that failed, and since when. */
@@ -55,6 +59,8 @@ const Incident = z.object({
   status: z.string(),
   startedAtMs: z.number(),
   reason: z.string().optional(),
+  /** The number of the change of its monitor that it began with, where the service counts them. */
+  change: z.int().optional(),
   endedAtMs: z.number().optional(),
   /** It ended because the monitor is no longer listed, which says nothing about its target. */
   gone: z.boolean().optional(),

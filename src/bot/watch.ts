@@ -3,12 +3,14 @@ import type { Logger } from 'pino';
 import { StatusError } from '../clients/errors.ts';
 import type { MonitoringClient } from '../clients/monitoring.ts';
 import type { Monitor } from '../contracts/monitoring.ts';
+import { applyMissed, askMissed, changedBetween, type Missed } from './between-looks.ts';
 import { blinded, type FailedLooks, isBlind, seesAgain } from './blindness.ts';
 import type { Channels } from './channels.ts';
 import { backoffMs, type Clock } from './clock.ts';
-import { diff } from './diff.ts';
-import { applyChanges, prune, type Surroundings } from './incidents.ts';
+import { type Change, diff } from './diff.ts';
+import { applyChanges, isOpen, prune, type Surroundings } from './incidents.ts';
 import { type Place, placeKey } from './platform.ts';
+import { isDown } from './status.ts';
 import type { Watching, WatchState } from './watch-state.ts';
 
 /** Looks at the monitors again and again, and notes what changed. */
@@ -91,9 +93,12 @@ export function createWatch(options: {
       newId: randomUUID,
       placesFor: (monitor) => [...alertPlaces, ...listeners(monitor)].map(placeKey),
     };
+    const { signal } = stopping;
+    const changed = changedBetween(state.current(), monitors);
+    const { missed, later } = await askMissed(changed, { monitoring, signal, log });
     let dropped = 0;
     await state.update((watching) => {
-      const seen = look(watching, monitors, around);
+      const seen = look(watching, monitors, around, { missed, later });
       dropped = seen.dropped;
       return seen.watching;
     });
@@ -111,16 +116,29 @@ export function createWatch(options: {
   };
 }
 
+const NOTHING_MISSED = { missed: [], later: new Set<string>() };
+
+const isOf = (change: Change, { id }: Monitor) =>
+  change.kind === 'status' && change.monitor.id === id;
+
 /** What is known and to be told after a look; the same document when nothing is different. Pure. */
 export function look(
   watching: Watching | undefined,
   monitors: readonly Monitor[],
   around: Surroundings,
+  between: { missed: readonly Missed[]; later: ReadonlySet<string> } = NOTHING_MISSED,
 ): { watching: Watching; dropped: number } {
-  const { sight, changes } = diff(watching, monitors);
+  const { sight, changes } = diff(watching, monitors, between.later);
   if (!watching) return { watching: { ...sight, topics: [] }, dropped: 0 };
-  const seeing = seesAgain(watching.topics, around.nowMs);
-  const { topics, dropped } = prune(applyChanges(seeing, changes, around));
+  const seeing = applyMissed(seesAgain(watching.topics, around.nowMs), between.missed, around);
+  // One that is down again may look as it did before.
+  const open = new Set(seeing.filter(isOpen).map(({ monitorId }) => monitorId));
+  const downAgain = between.missed
+    .filter(({ monitor }) => isDown(monitor) && !open.has(monitor.id))
+    .filter(({ monitor }) => !changes.some((change) => isOf(change, monitor)))
+    .map(({ monitor }): Change => ({ kind: 'status', monitor, from: monitor.status }));
+  const applied = applyChanges(seeing, [...changes, ...downAgain], around);
+  const { topics, dropped } = prune(applied);
   const isSame =
     topics === watching.topics &&
     sight.known === watching.known &&

@@ -99,6 +99,8 @@ export type MonitorChange = z.infer<typeof MonitorChange>;
 /** A time in which a monitor was DOWN. */
 export const Incident = z.object({
   id: z.string(),
+  /** The number of the change that it began with, as `status_changes` counts them. */
+  change: z.int(),
   started_at: UtcTime,
   /** Absent while it goes on. */
   ended_at: UtcTime.nullable(),

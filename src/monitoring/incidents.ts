@@ -109,6 +109,7 @@ function toIncident(monitor: string, incident: MonitorIncidents['incidents'][num
   const { number, startedMs, endedMs, endedAs, cause, outcome } = incident;
   return {
     id: incidentId(monitor, number),
+    change: number,
     started_at: new Date(startedMs).toISOString(),
     ended_at: endedMs === undefined ? null : new Date(endedMs).toISOString(),
     cause,

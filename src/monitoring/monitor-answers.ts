@@ -57,6 +57,7 @@ function incidentNow(
   if (last?.id === now) return last;
   return {
     id: now,
+    change: state.changes,
     started_at: utc(state.sinceMs),
     ended_at: null,
     cause: state.problem?.reason ?? 'the check failed',

@@ -1,0 +1,198 @@
+import fc from 'fast-check';
+import { expect, onTestFinished, test } from 'vitest';
+import { alertCard } from '../../src/bot/alert-card.ts';
+import { changedBetween } from '../../src/bot/between-looks.ts';
+import { createChannels } from '../../src/bot/channels.ts';
+import { createWatch, look } from '../../src/bot/watch.ts';
+import { type Incident, openWatchState, type Watching } from '../../src/bot/watch-state.ts';
+import { createMonitoringClient } from '../../src/clients/monitoring.ts';
+import type { Monitor } from '../../src/contracts/monitoring.ts';
+import type { Incident as Outage } from '../../src/contracts/monitoring-additions.ts';
+import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
+import { startService } from '../monitoring/service.ts';
+import { eventually } from '../support/eventually.ts';
+import { recordingLog } from '../support/recording-log.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const long = process.env.ASKWATCH_TEST_LONG === '1';
+
+/** A watch over the real service that looks when told to. */
+async function openWatch(service: { url: string; key: string }) {
+  const { log, lines } = recordingLog();
+  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  const state = await openWatchState(store);
+  const monitoring = createMonitoringClient({ baseUrl: service.url, apiKey: service.key });
+  let looks = 0;
+  let goOn = () => {};
+  const watch = createWatch({
+    monitoring,
+    state,
+    channels: createChannels(store),
+    alertPlaces: [{ platform: 'slack', channel: 'C1' }],
+    pollMs: 1000,
+    clock: {
+      nowMs: Date.now,
+      async pause(_ms, signal) {
+        looks += 1;
+        await new Promise<void>((resolve) => {
+          goOn = resolve;
+          signal.addEventListener('abort', () => resolve());
+        });
+      },
+    },
+    random: () => 0.5,
+    onNews: () => {},
+    log,
+  });
+  watch.start();
+  await eventually(() => looks === 1);
+  onTestFinished(async () => {
+    await watch.stop();
+    await monitoring.close();
+    await store.close();
+  });
+  return {
+    lines,
+    async look() {
+      const before = looks;
+      goOn();
+      await eventually(() => looks > before);
+      return (state.current()?.topics ?? []) as Incident[];
+    },
+  };
+}
+
+test('what went down and came back between two looks is told, with its times and its cause', async () => {
+  const service = await startService();
+  const job = await service.create({ name: 'Backup', check_type: 'HEARTBEAT', target: 'db1' });
+  const push = new URL(job.push_url ?? '').pathname;
+  const watch = await openWatch(service);
+  await service.call('POST', push);
+  expect(await watch.look()).toEqual([]);
+
+  await service.call('POST', `${push}/fail`);
+  await service.call('POST', push);
+  const [missed, ...others] = await watch.look();
+  expect(others).toEqual([]);
+  const times = { startedAtMs: expect.any(Number), endedAtMs: expect.any(Number) };
+  expect(missed).toMatchObject({
+    status: 'UP',
+    reason: 'the job reported that it failed',
+    ...times,
+  });
+  expect(alertCard(missed as Incident, {}).title).toMatch(/^Backup was down for \d+ seconds?$/);
+  expect(await watch.look()).toEqual([missed]);
+
+  // One that goes on is ended and begun anew when it was up for a moment. Nobody is told here, so each carries those before.
+  await service.call('POST', `${push}/7`);
+  expect(await watch.look()).toMatchObject([
+    { change: 3, status: 'DOWN', deliveries: [{ earlier: { count: 1 } }] },
+  ]);
+  await service.call('POST', push);
+  await service.call('POST', `${push}/fail`);
+  const [last, ...rest] = await watch.look();
+  expect(rest).toEqual([]);
+  expect(last).toMatchObject({ change: 5, deliveries: [{ earlier: { count: 2 } }] });
+  expect(last?.endedAtMs).toBeUndefined();
+});
+
+/** Everything that ever happened to one monitor: `DOWN` or not, change by change. */
+interface History {
+  /** The statuses one after another, the first is change 0. */
+  statuses: string[];
+  /** How many changes there were at each look. */
+  looks: number[];
+  /** Which looks could not ask. */
+  unasked: boolean[];
+}
+
+const histories: fc.Arbitrary<History> = fc
+  .record({
+    statuses: fc.array(fc.constantFrom('UP', 'DOWN', 'DOWN', 'DEGRADED', 'PAUSED'), {
+      minLength: 1,
+      maxLength: 30,
+    }),
+    steps: fc.array(fc.nat({ max: 4 }), { minLength: 2, maxLength: 20 }),
+    unasked: fc.array(fc.boolean(), { minLength: 20, maxLength: 20 }),
+  })
+  .map(({ statuses: raw, steps, unasked }) => {
+    const statuses = raw.filter((status, at) => status !== raw[at - 1]);
+    let at = 0;
+    const looks = steps.map((step) => {
+      at = Math.min(at + step, statuses.length - 1);
+      return at;
+    });
+    return { statuses, looks, unasked };
+  });
+
+const timeOf = (change: number) => new Date(1_800_000_000_000 + change * 1000).toISOString();
+
+function monitorAt({ statuses }: History, change: number): Monitor {
+  return {
+    id: 'a',
+    name: 'A',
+    check_type: 'HTTP',
+    target: 'https://a.example',
+    status: statuses[change] ?? 'UP',
+    interval_seconds: 60,
+    status_changes: change,
+    status_changed_at: timeOf(change),
+  };
+}
+
+function outagesAt({ statuses }: History, change: number): Outage[] {
+  return statuses.slice(0, change + 1).flatMap((status, at): Outage[] =>
+    status === 'DOWN'
+      ? [
+          {
+            ...{ id: `a:${at}`, change: at, started_at: timeOf(at), cause: 'x', outcome: 'status' },
+            ended_at: at < change ? timeOf(at + 1) : null,
+            ended_as: at < change ? (statuses[at + 1] ?? null) : null,
+          },
+        ]
+      : [],
+  );
+}
+
+test('every outage since the first look is told once, with its times, whenever it is looked and asked', () => {
+  fc.assert(
+    fc.property(histories, (history) => {
+      let watching: Watching | undefined;
+      let made = 0;
+      const around = {
+        nowMs: 2_000_000_000_000,
+        newId: () => `i${++made}`,
+        placesFor: () => [],
+      };
+      // The last look can always ask.
+      for (const [at, change] of [...history.looks, history.looks.at(-1) ?? 0].entries()) {
+        const monitor = monitorAt(history, change);
+        const changed = changedBetween(watching, [monitor]);
+        const isAsked = !history.unasked[at] || at === history.looks.length;
+        const outages = outagesAt(history, change).reverse();
+        const between = {
+          missed: isAsked ? changed.map((each) => ({ ...each, outages })) : [],
+          later: new Set(isAsked ? [] : changed.map((each) => each.monitor.id)),
+        };
+        ({ watching } = look(watching, [monitor], around, between));
+      }
+      const [first = 0] = history.looks;
+      const last = history.looks.at(-1) ?? 0;
+      // PAUSED and DEGRADED end an outage at the service, but only UP ends a message that people see growing.
+      const wanted = outagesAt(history, last).filter(({ change }) => change > first);
+      const told = (watching?.topics ?? []) as Incident[];
+      for (const outage of wanted) {
+        const own = told.filter(
+          ({ startedAtMs, endedAtMs = Number.POSITIVE_INFINITY }) =>
+            startedAtMs <= Date.parse(outage.started_at) &&
+            endedAtMs >= Date.parse(outage.ended_at ?? timeOf(last)),
+        );
+        expect(own, JSON.stringify({ outage, told })).toHaveLength(1);
+      }
+      for (const { startedAtMs } of told) {
+        expect(wanted.map(({ started_at }) => Date.parse(started_at))).toContain(startedAtMs);
+      }
+    }),
+    { numRuns: long ? 20_000 : 1000 },
+  );
+});

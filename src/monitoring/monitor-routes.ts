@@ -6,9 +6,10 @@ import {
   type MonitorChange,
   type MonitorDetails,
 } from '../contracts/monitoring-additions.ts';
-import type { HttpServer } from '../http/server.ts';
+import { type HttpServer, sendWritten } from '../http/server.ts';
+import { createListWriter } from './list-writer.ts';
 import { checkWindows } from './maintenance.ts';
-import { createdMonitor, listedMonitor, monitorDetails } from './monitor-answers.ts';
+import { createdMonitor, monitorDetails } from './monitor-answers.ts';
 import { changed, created } from './monitor-change.ts';
 import {
   changeSchema,
@@ -89,15 +90,11 @@ function addRoutesWithBody(scope: HttpServer, tools: RouteTools): void {
 function addRoutesWithoutBody(scope: HttpServer, tools: RouteTools): void {
   const { monitors, watch, clock } = tools;
 
-  scope.get(within(MonitoringPath.monitors), { schema: listSchema }, ({ query }) => {
-    const all = monitors.all();
-    const shown =
-      query.include_paused === 'true' ? all : all.filter(({ state }) => state.status !== 'PAUSED');
-    const wallMs = clock.wallMs();
-    const listed = shown.map((monitor) =>
-      listedMonitor(monitor, { wallMs, stale: watch.isStale(monitor) }),
-    );
-    return { count: listed.length, monitors: listed };
+  const writeList = createListWriter({ wallMs: clock.wallMs, isStale: watch.isStale });
+  scope.get(within(MonitoringPath.monitors), { schema: listSchema }, async ({ query }, reply) => {
+    const withPaused = query.include_paused === 'true';
+    const isShown = ({ state }: WatchedMonitor) => withPaused || state.status !== 'PAUSED';
+    return sendWritten(reply, await writeList(monitors.all(), isShown));
   });
 
   scope.get(within(AddedPath.monitor), { schema: showSchema }, async ({ params }) => {

@@ -166,7 +166,7 @@ test('opens one incident for each outage and ends it with the outage, whatever t
         expect(own.length).toBeLessThanOrEqual(1);
       }
     }),
-    { numRuns: long ? 20_000 : 1000 },
+    { numRuns: long ? 20_000 : 400 },
   );
 });
 

@@ -108,7 +108,7 @@ describe('a typed line', () => {
         readLine(`/monitor add ${pieces.join('')}`, commands);
         readLine(`/ask ${pieces.join('')}`, commands);
       }),
-      { numRuns: long ? 20_000 : 300 },
+      { numRuns: long ? 20_000 : 100 },
     );
   });
 
@@ -130,7 +130,7 @@ describe('a typed line', () => {
         const words = Object.entries(values).map(([name, value]) => `${name}=${quote(value)}`);
         expect(read(`/${command.name} ${words.join(' ')}`)).toEqual({ [command.name]: values });
       }),
-      { numRuns: long ? 20_000 : 300 },
+      { numRuns: long ? 20_000 : 100 },
     );
   });
 

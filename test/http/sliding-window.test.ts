@@ -4,6 +4,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createSlidingWindow } from '../../src/http/sliding-window.ts';
 
+const long = process.env.ASKWATCH_TEST_LONG === '1';
+
 const WINDOW_MS = 60_000;
 
 /** What was added and not taken back: when, and how much. */
@@ -48,7 +50,7 @@ test('counts exactly what was added in the last 60 seconds and not taken back', 
         if (waitMs > 0) expect(sum(counted(now + waitMs - 1))).toBeGreaterThan(most);
       }
     }),
-    { numRuns: 300 },
+    { numRuns: long ? 1_000 : 60 },
   );
 });
 
@@ -76,7 +78,7 @@ test('in steps it counts everything for 60 seconds at least and a step longer at
         expect(places.size).toBeLessThanOrEqual(Math.ceil(now / 20) + 1);
       },
     ),
-    { numRuns: 200 },
+    { numRuns: long ? 1_000 : 40 },
   );
 });
 

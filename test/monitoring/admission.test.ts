@@ -9,6 +9,8 @@ import { startWebTarget } from '../fakes/web-target.ts';
 import { setUp } from './checks.ts';
 import { anyIpv4, anyIpv6, isForPublic, writtenIpv4, writtenIpv6 } from './hostile-addresses.ts';
 
+const long = process.env.ASKWATCH_TEST_LONG === '1';
+
 const noName: NameLookup = () => Promise.reject(new Error('no such name'));
 
 /** Asks for a monitor; the refusal, or `undefined` when it is taken. */
@@ -126,7 +128,7 @@ describe('an address in any clothes', () => {
         else expect(error, target).toBeUndefined();
         if (error?.code === 'target_not_allowed') told.add(error.message);
       }),
-      { numRuns: 1_000 },
+      { numRuns: long ? 5_000 : 300 },
     );
     // The same words for all: they tell nothing of the address.
     expect(told.size).toBe(1);
@@ -143,7 +145,7 @@ describe('an address in any clothes', () => {
         const error = await refusal(dns({ resolver: written }));
         expect(error === undefined, written).toBe(isForPublic(address));
       }),
-      { numRuns: 500 },
+      { numRuns: long ? 2_500 : 150 },
     );
   });
 
@@ -161,7 +163,7 @@ describe('an address in any clothes', () => {
         expect(result.outcome).toBe('blocked');
         for (const address of addresses) expect(result.reason).not.toContain(address);
       }),
-      { numRuns: 300 },
+      { numRuns: long ? 1_500 : 100 },
     );
   });
 });
@@ -200,7 +202,7 @@ test('whatever is written as a target is taken or refused with words, and nothin
       if (error) expect(error).toMatchObject({ status: 400, param: 'target' });
       else expect(isForPublic(new URL(target.trim()).hostname.replace(/^\[|\]$/g, ''))).toBe(true);
     }),
-    { numRuns: 2_000 },
+    { numRuns: long ? 10_000 : 600 },
   );
 });
 

@@ -5,6 +5,8 @@ import { ErrorBody } from '../../src/contracts/error.ts';
 import { MonitorCreate } from '../../src/contracts/monitoring.ts';
 import { type Answer, type Service, startService } from './service.ts';
 
+const long = process.env.ASKWATCH_TEST_LONG === '1';
+
 const MONITORS = '/api/v1/public/monitors';
 
 /** One good monitor of each kind; checks of them find nobody. */
@@ -170,7 +172,7 @@ describe.each(KINDS)('%s', (kind) => {
       return { name, target, config };
     };
     const before = await shown();
-    for (const one of tries) {
+    for (const [index, one] of tries.entries()) {
       // Takes a setting back to its default.
       const isDefault = one.value === null && one.field.includes('.');
       if (isDefault && one.field !== 'config.target_keyword') continue;
@@ -182,8 +184,9 @@ describe.each(KINDS)('%s', (kind) => {
         continue;
       }
       expectRefused(answer, one);
-      expect(await shown()).toEqual(before);
+      if (long || index % 8 === 0) expect(await shown()).toEqual(before);
     }
+    expect(await shown()).toEqual(before);
   });
 });
 

@@ -438,6 +438,6 @@ test('keeps every promise whatever the jobs, their run times and the caps', asyn
         }
       },
     ),
-    { numRuns: long ? 1_000 : 40 },
+    { numRuns: long ? 1_000 : 15 },
   );
 });

@@ -10,6 +10,8 @@ import {
 import { renderCard } from '../../src/slack/render-card.ts';
 import { blocksProblem, LIMITS, shownText } from '../fakes/slack-limits.ts';
 
+const long = process.env.ASKWATCH_TEST_LONG === '1';
+
 const HOSTILE = '<!channel> <@U1> *bold* `code` :smile: <https://evil.example|bank> & \u202e';
 
 const text = fc.oneof(
@@ -56,7 +58,7 @@ describe('a card', () => {
         expect(fallback).not.toBe('');
         expect(fallback).not.toMatch(/[<>]/);
       }),
-      { numRuns: 60 },
+      { numRuns: long ? 300 : 20 },
     );
   });
 

@@ -193,11 +193,6 @@ export async function createServer(options: { log: Logger; version: string }): P
   };
 }
 
-/** Sends JSON that was checked and written piece by piece; the serializer of the route would do it whole. */
-export function sendWritten(reply: HttpReply, json: Buffer): HttpReply {
-  return reply.type('application/json; charset=utf-8').send(json);
-}
-
 /** Adds a route whose request is neither read nor checked. */
 function addUnreadRoute(
   server: HttpServer,

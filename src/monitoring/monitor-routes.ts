@@ -6,7 +6,7 @@ import {
   type MonitorChange,
   type MonitorDetails,
 } from '../contracts/monitoring-additions.ts';
-import { type HttpServer, sendWritten } from '../http/server.ts';
+import type { HttpServer } from '../http/server.ts';
 import { createListWriter } from './list-writer.ts';
 import { checkWindows } from './maintenance.ts';
 import { createdMonitor, monitorDetails } from './monitor-answers.ts';
@@ -30,7 +30,7 @@ import {
   notLookedAt,
   orUnavailable,
 } from './route-errors.ts';
-import { monitorNamed, type RouteTools, takeNoBody, within } from './route-scope.ts';
+import { monitorNamed, type RouteTools, sendWritten, takeNoBody, within } from './route-scope.ts';
 
 const NOT_STORED = 'This could not be stored, and nothing has changed. Try again.';
 

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { MONITORING_PREFIX } from '../contracts/monitoring.ts';
 import type { KeyInfo } from '../http/keys.ts';
-import type { HttpRequest, HttpServer } from '../http/server.ts';
+import type { HttpReply, HttpRequest, HttpServer } from '../http/server.ts';
 import type { Admit } from './admission.ts';
 import type { Clock } from './clock.ts';
 import type { History } from './history.ts';
@@ -30,6 +30,11 @@ export function monitorNamed(monitors: Monitors, id: string): WatchedMonitor {
   const monitor = monitors.get(id);
   if (monitor === undefined) throw noSuchMonitor();
   return monitor;
+}
+
+/** Sends JSON that was checked and written piece by piece; the serializer of the route would do it whole. */
+export function sendWritten(reply: HttpReply, json: Buffer): HttpReply {
+  return reply.type('application/json; charset=utf-8').send(json);
 }
 
 /** No route of the scope reads a body: one that is sent is refused before it is read. */

@@ -62,6 +62,18 @@ describe('a card', () => {
     );
   });
 
+  test('of very many short parts leaves room for a mark, its footer and a note of whoever sends it', () => {
+    const { text: fallback, blocks } = renderCard({
+      tone: 'info',
+      title: 'many',
+      parts: Array.from({ length: 60 }, (_, index) => ({ kind: 'text', text: `part ${index}` })),
+      footer: 'the end',
+    });
+    expect(blocksProblem(blocks)).toBeUndefined();
+    expect(blocks).toHaveLength(LIMITS.blocks - 1);
+    expect(shownText({ text: fallback, blocks })).toMatch(/part 45\s+…\s+the end$/);
+  });
+
   test('shows its texts as they are, in fields that Slack does not parse', () => {
     const content = renderCard({
       tone: 'bad',

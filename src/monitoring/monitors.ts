@@ -11,7 +11,7 @@ import { createToken, hashToken } from './heartbeat.ts';
 import type { History } from './history.ts';
 import { startedAnew } from './started-anew.ts';
 import { MonitorState, presumedUp, type Step } from './state.ts';
-import { openStates, type Stateful } from './states.ts';
+import { openStates, type Settling, type Stateful } from './states.ts';
 
 /** Monitors one service takes. Our choice: what one process is known to check on time. */
 export const MAX_MONITORS = 10_000;
@@ -58,9 +58,10 @@ export interface Monitors {
   /**
    * Takes over what a check or ping made of a monitor, at once in memory; resolves when what must last is durable.
    * `always` stores it even when only the time of the last check is new. When storing fails it rejects, memory keeps
-   * what is true, and the next call stores it. Of a monitor that is gone nothing is kept.
+   * what is true, and the next call stores it; with `orNothing` memory is as before. Of a monitor that is gone nothing is
+   * kept.
    */
-  settle(id: string, step: Step, options?: { always: boolean }): Promise<void>;
+  settle(id: string, step: Step, options?: Settling): Promise<void>;
   /** Resolves when what was settled until now has been written, or refused. */
   written(id: string): Promise<void>;
   /** Forgets creates that nobody repeats any more. */
@@ -117,7 +118,7 @@ export async function openMonitors(options: {
   }
   const states = await openStates({ store, monitors, history, wallMs, log });
 
-  async function settle(id: string, step: Step, options = { always: false }) {
+  async function settle(id: string, step: Step, options: Settling = {}) {
     const monitor = get(id);
     if (monitor) await states.settle(monitor, step, options);
   }
@@ -186,7 +187,12 @@ export async function openMonitors(options: {
       // The target of a heartbeat is only a word.
       const isOther = monitor.definition.target !== target;
       if (isOther && monitor.definition.check_type !== 'HEARTBEAT') {
-        await settle(id, startedAnew(monitor.state, wallMs()), { always: true });
+        // The edit itself is stored; the state is with the next look at the latest.
+        await settle(id, startedAnew(monitor.state, wallMs()), { always: true }).catch(
+          (error: unknown) => {
+            log.error({ err: error, monitor: id }, 'the state of a new target is not stored yet');
+          },
+        );
       }
       return monitor;
     },

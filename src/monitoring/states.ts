@@ -21,13 +21,20 @@ export interface Stateful {
   revision: number;
 }
 
+/** How a state is to be kept. */
+export interface Settling {
+  always?: boolean;
+  orNothing?: boolean;
+}
+
 /** A state goes into memory at once, then into the journal with its change, then others are told and incidents made. */
 export interface States {
   /**
    * Resolves when what must last is durable; `always` stores the state even when only the time of the last check is new.
-   * When storing fails it rejects, memory keeps what is true, and the next call stores it.
+   * When storing fails it rejects, memory keeps what is true, and the next call stores it. With `orNothing`, for what is
+   * not true unless it is stored, memory is then as before, unless something was found meanwhile.
    */
-  settle(monitor: Stateful, step: Step, options: { always: boolean }): Promise<void>;
+  settle(monitor: Stateful, step: Step, options: Settling): Promise<void>;
   /** Resolves when what was settled until now has been written, or refused. */
   written(id: string): Promise<void>;
   /** Keeps nothing more of a monitor that is gone. */
@@ -121,8 +128,8 @@ export async function openStates(options: {
   }
 
   return {
-    async settle(monitor, { state, change }, { always }) {
-      const { id, state: before } = monitor;
+    async settle(monitor, { state, change }, { always = false, orNothing = false }) {
+      const { id, state: before, told } = monitor;
       monitor.state = state;
       monitor.revision += 1;
       if (change) log.info({ monitor: id, ...inLog(change) }, 'status');
@@ -138,7 +145,16 @@ export async function openStates(options: {
       own.writing += 1;
       const saved = save(monitor, own, change).finally(() => ended(id, own));
       own.written = Promise.allSettled([own.written, saved]);
-      await saved;
+      try {
+        await saved;
+      } catch (error) {
+        if (orNothing && monitor.state === state) {
+          // Nobody was told of it, so its number is free again.
+          Object.assign(monitor, { state: before, told, revision: monitor.revision + 1 });
+          own.changes = own.changes.filter((other) => other !== change);
+        }
+        throw error;
+      }
     },
     async written(id) {
       await unsettled.get(id)?.written;

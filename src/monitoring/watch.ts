@@ -149,13 +149,17 @@ export function createWatch(options: {
     windows.forget(id);
   }
 
-  /** Takes over what a person set; back to what was before when it cannot be stored. */
-  async function set(monitor: WatchedMonitor, step: Step, back: () => Step) {
+  /** Takes over what a person set, or nothing when it cannot be stored: then `undo` puts the schedule back. */
+  async function set(monitor: WatchedMonitor, step: Step, undo: () => void, back: () => Step) {
+    const { id, state: before } = monitor;
     try {
-      await monitors.settle(monitor.id, step, { always: true });
+      await monitors.settle(id, step, { always: true, orNothing: true });
     } catch (error) {
-      // Memory is right again; the store learns of it with the next write.
-      if (step.change) await stored.report(monitors.settle(monitor.id, back()));
+      undo();
+      // When something was found meanwhile, it is taken back as a change of its own.
+      if (step.change && monitor.state !== before) {
+        await stored.report(monitors.settle(id, back()));
+      }
       throw error;
     }
   }
@@ -229,20 +233,18 @@ export function createWatch(options: {
       const { id } = monitor;
       const before = monitor.state;
       takeOff(id, inVain.paused());
-      await set(monitor, cover(before, 'PAUSED', clock.wallMs()), () => {
-        follow(monitor);
-        return windows.afterPause(monitor);
-      });
+      const undo = () => follow(monitor);
+      const back = () => windows.afterPause(monitor);
+      await set(monitor, cover(before, 'PAUSED', clock.wallMs()), undo, back);
     },
     async resume(monitor) {
       if (monitor.state.status !== 'PAUSED') {
         await monitors.settle(monitor.id, unchanged(monitor), { always: true });
         return;
       }
-      const saved = set(monitor, windows.afterPause(monitor), () => {
-        takeOff(monitor.id, inVain.paused());
-        return cover(monitor.state, 'PAUSED', clock.wallMs());
-      });
+      const undo = () => takeOff(monitor.id, inVain.paused());
+      const back = () => cover(monitor.state, 'PAUSED', clock.wallMs());
+      const saved = set(monitor, windows.afterPause(monitor), undo, back);
       void stored.handOver(windows.judge(monitor));
       follow(monitor);
       await saved;

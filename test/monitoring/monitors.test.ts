@@ -288,6 +288,20 @@ describe('an edit', () => {
     },
   );
 
+  test('of the target is made although its new state cannot be stored yet', async () => {
+    const { monitors, broken, again } = await setUp();
+    const { monitor } = await monitors.add(site('a'));
+    for (const ms of [1, 2]) await monitors.settle(monitor.id, found(monitor.state, failed, ms));
+    broken.is = 'states';
+    await monitors.edit(monitor.id, () => ({ definition: site('a', 'http://192.0.2.2/') }));
+    expect(monitor.state).toMatchObject({ status: 'UP', changes: 2 });
+    broken.is = undefined;
+    await monitors.settle(monitor.id, found(monitor.state, passed, 3));
+    const after = await again();
+    expect(after.monitors.get(monitor.id)).toEqual(monitor);
+    await after.close();
+  });
+
   test('of nothing gives nothing', async () => {
     const { monitors, writes, close } = await setUp();
     expect(await monitors.edit('mon_none', () => ({ maintenance: [] }))).toBeUndefined();
@@ -491,6 +505,25 @@ describe('a create that is repeated', () => {
     expect(after.monitors.count()).toBe(4);
     await after.close();
   });
+});
+
+test('what a person set and could not be stored has not happened, and its number is free again', async () => {
+  const { monitors, broken, again } = await setUp();
+  const { monitor } = await monitors.add(site('a'));
+  for (const ms of [1, 2]) await monitors.settle(monitor.id, found(monitor.state, failed, ms));
+  const before = { ...monitor };
+  broken.is = 'states';
+  const pause = cover(monitor.state, 'PAUSED', 3);
+  await expect(monitors.settle(monitor.id, pause, { orNothing: true })).rejects.toThrow('ENOSPC');
+  expect(monitor).toEqual({ ...before, revision: expect.any(Number) });
+  broken.is = undefined;
+  await monitors.settle(monitor.id, found(monitor.state, passed, 4));
+  const after = await again();
+  expect(after.monitors.get(monitor.id)?.state).toMatchObject({ status: 'UP', changes: 2 });
+  expect(await after.history.incidents(monitor.id, 10)).toMatchObject([
+    { change: 1, ended_as: 'UP' },
+  ]);
+  await after.close();
 });
 
 test('others are told of a change when it is durable, and of one that cannot be stored all the same', async () => {

@@ -50,10 +50,12 @@ export function createAsk(options: {
   gateway: GatewayClient;
   catalog: Catalog;
   conversations: Conversations;
+  /** What is to be known in a thread besides what was said in it. */
+  contextOf(place: Place, thread: string, signal: AbortSignal): Promise<string | undefined>;
   settings: BotSettings;
   log: Logger;
 }): Ask {
-  const { gateway, catalog, conversations, settings, log } = options;
+  const { gateway, catalog, conversations, contextOf, settings, log } = options;
   const turnTaking = createTurnTaking({ maxWaiting: MAX_WAITING });
   const running = new Set<AnswerRun>();
   let stopped = false;
@@ -79,7 +81,9 @@ export function createAsk(options: {
         }
         run.whenEnded(endTurn);
       }
-      const note = yield* generate(asked, key, run);
+      const context =
+        thread === undefined ? undefined : await contextOf(asked.place, thread, run.signal);
+      const note = yield* generate(asked, key, context, run);
       run.end();
       yield endOf(run, note);
     } catch (error) {
@@ -94,13 +98,16 @@ export function createAsk(options: {
   async function* generate(
     asked: Question,
     key: string | undefined,
+    context: string | undefined,
     run: AnswerRun,
   ): AsyncGenerator<AnswerPart, string | undefined> {
     const turns = key === undefined ? [] : await conversations.turns(key);
     const model = await orAborted(catalog.chatModel(asked.model ?? settings.askModel), run.signal);
     run.began(model);
     const messages = trim({
-      system: settings.askSystemPrompt ?? SYSTEM_PROMPT,
+      system: [settings.askSystemPrompt ?? SYSTEM_PROMPT, ...(context ? [context] : [])].join(
+        '\n\n',
+      ),
       turns,
       question: asked.question,
       contextTokens: model.context_length,

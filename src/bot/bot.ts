@@ -10,7 +10,15 @@ import type { Command } from './command.ts';
 import { commands } from './commands.ts';
 import { conversationKey, createConversations } from './conversations.ts';
 import { createHandle } from './handle.ts';
-import type { Invocation, Person, Place, Platform, Reply } from './platform.ts';
+import { incidentFacts, incidentOf } from './incident-facts.ts';
+import {
+  type Invocation,
+  type Person,
+  type Place,
+  type Platform,
+  placeKey,
+  type Reply,
+} from './platform.ts';
 import { createSeen } from './seen.ts';
 import { createSender } from './sender.ts';
 import { createWatch } from './watch.ts';
@@ -70,13 +78,26 @@ export async function createBot(options: BotOptions): Promise<Bot> {
   const conversations = createConversations(store);
   const channels = createChannels(store);
   const catalog = createCatalog({ gateway, log });
-  const ask = createAsk({ gateway, catalog, conversations, settings, log });
+  const state = await openWatchState(store);
+  const incidentAt = (place: Place, thread: string) =>
+    incidentOf(state.current()?.topics, placeKey(place), thread);
+  const ask = createAsk({
+    gateway,
+    catalog,
+    conversations,
+    async contextOf(place, thread, signal) {
+      const incident = incidentAt(place, thread);
+      if (!incident) return undefined;
+      return await incidentFacts(incident, { monitoring, nowMs: Date.now(), signal });
+    },
+    settings,
+    log,
+  });
   const handle = createHandle(
     { commands, settings, monitoring, ask, catalog, channels, log },
     createSeen(store),
   );
 
-  const state = await openWatchState(store);
   const { alertPlaces, alertPollMs: pollMs } = settings;
   const timing = { clock: systemClock, random: Math.random };
   const sender = createSender({ state, alertPlaces, ...timing, log });
@@ -96,7 +117,10 @@ export async function createBot(options: BotOptions): Promise<Bot> {
   return {
     commands,
     handle,
-    isConversation: (place, thread) => conversations.isOpen(conversationKey(place, thread)),
+    async isConversation(place, thread) {
+      if (incidentAt(place, thread)) return true;
+      return await conversations.isOpen(conversationKey(place, thread));
+    },
     async start(platforms) {
       sender.start(platforms);
       watch.start();

@@ -1,4 +1,5 @@
 import type { Card, Fact } from './card.ts';
+import { actionsOf, careFacts } from './incident-actions.ts';
 import { isDown } from './status.ts';
 import type { Blindness, Delivery, Incident, Topic } from './watch-state.ts';
 import { counted, inWords, shortened } from './words.ts';
@@ -15,7 +16,13 @@ export function alertCard(topic: Topic, delivery: Pick<Delivery, 'earlier' | 'sh
   if (topic.kind === 'blindness') return blindnessCard(topic);
   return {
     ...headline(topic, delivery),
-    parts: [{ kind: 'facts', facts: [...facts(topic), ...earlierFacts(delivery.earlier)] }],
+    parts: [
+      {
+        kind: 'facts',
+        facts: [...facts(topic), ...earlierFacts(delivery.earlier), ...careFacts(topic)],
+      },
+    ],
+    actions: actionsOf(topic),
     // Tells two messages about one outage from two outages.
     footer: `Incident ${topic.id.slice(0, 8)}`,
   };

@@ -10,6 +10,7 @@ import type { Command } from './command.ts';
 import { commands } from './commands.ts';
 import { conversationKey, createConversations } from './conversations.ts';
 import { createHandle } from './handle.ts';
+import { incidentActions } from './incident-actions.ts';
 import { incidentFacts, incidentOf } from './incident-facts.ts';
 import {
   type Invocation,
@@ -21,6 +22,7 @@ import {
 } from './platform.ts';
 import { createSeen } from './seen.ts';
 import { createSender } from './sender.ts';
+import { createIncidents, type Incidents } from './told-incidents.ts';
 import { createWatch } from './watch.ts';
 import { openWatchState } from './watch-state.ts';
 
@@ -54,6 +56,9 @@ export interface Call {
   place: Place;
   person: Person;
   commands: readonly Command[];
+  /** What buttons can do besides. */
+  actions: readonly Command[];
+  incidents: Incidents;
   settings: BotSettings;
   monitoring: MonitoringClient;
   ask: Ask;
@@ -93,11 +98,6 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     settings,
     log,
   });
-  const handle = createHandle(
-    { commands, settings, monitoring, ask, catalog, channels, log },
-    createSeen(store),
-  );
-
   const { alertPlaces, alertPollMs: pollMs } = settings;
   const timing = { clock: systemClock, random: Math.random };
   const sender = createSender({ state, alertPlaces, ...timing, log });
@@ -105,6 +105,15 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     ...{ monitoring, state, channels, alertPlaces, pollMs, ...timing, log },
     onNews: sender.wake,
   });
+
+  const incidents = createIncidents({ state, nowMs: Date.now, onNews: sender.wake });
+  const handle = createHandle(
+    {
+      ...{ commands, actions: incidentActions, incidents, settings },
+      ...{ monitoring, ask, catalog, channels, log },
+    },
+    createSeen(store),
+  );
 
   let tidying: NodeJS.Timeout | undefined;
   let tidied = Promise.resolve();

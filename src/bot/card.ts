@@ -7,6 +7,15 @@ export interface Card {
   title: string;
   parts: CardPart[];
   footer?: string;
+  /** Buttons under it, at most five. */
+  actions?: CardAction[];
+}
+
+/** A button. A press of it is an invocation of the command with these values, by whoever pressed, whenever that is. */
+export interface CardAction {
+  label: string;
+  command: string;
+  values: Record<string, string>;
 }
 
 export type CardPart =

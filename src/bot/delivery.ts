@@ -15,10 +15,16 @@ export interface Work {
   delivery: Delivery;
 }
 
-/** The oldest topic of which a place has something to hear. Pure. */
-export function nextFor(watching: Watching | undefined, place: string): Work | undefined {
+/** The oldest topic of which a place has something to hear now. Pure. */
+export function nextFor(
+  watching: Watching | undefined,
+  place: string,
+  nowMs: number,
+): Work | undefined {
+  const isDue = (topic: Topic, { heldUntilMs = 0, ...one }: Delivery) =>
+    one.place === place && heldUntilMs <= nowMs && !isTold(topic, one);
   for (const topic of watching?.topics ?? []) {
-    const delivery = topic.deliveries.find((one) => one.place === place && !isTold(topic, one));
+    const delivery = topic.deliveries.find((one) => isDue(topic, one));
     if (delivery) return { topic, delivery };
   }
   return undefined;

@@ -38,7 +38,7 @@ export function createHandle(services: Services, seen: Seen): Bot['handle'] {
   };
 
   async function answer(invocation: Invocation): Promise<Reply> {
-    const asked = read(invocation.request, services.commands);
+    const asked = read(invocation.request, services);
     if ('card' in asked) return toAsker(asked.card);
     const { command, values } = asked;
     try {
@@ -78,9 +78,12 @@ export function createHandle(services: Services, seen: Seen): Bot['handle'] {
 
 type Asked = { command: Command; values: Record<string, unknown> } | { card: Card };
 
-function read(request: Invocation['request'], commands: readonly Command[]): Asked {
+function read(
+  request: Invocation['request'],
+  { commands, actions }: Pick<Services, 'commands' | 'actions'>,
+): Asked {
   if ('command' in request) {
-    const command = commands.find(({ name }) => name === request.command);
+    const command = [...commands, ...actions].find(({ name }) => name === request.command);
     return command
       ? { command, values: request.values }
       : { card: unknownCard(request.command, commands) };

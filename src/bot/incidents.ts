@@ -39,6 +39,7 @@ export function applyChanges(
   );
   for (const topic of topics) if (isOpen(topic)) downs.delete(topic.monitorId);
 
+  const snoozes = snoozesOf(topics);
   const carried = topics.flatMap((topic): Topic[] => {
     if (topic.kind !== 'incident') return [topic];
     const change = isOpen(topic) ? changeOf.get(topic.monitorId) : undefined;
@@ -47,10 +48,27 @@ export function applyChanges(
     return down ? withoutUntold(topic, down.untold) : [topic];
   });
   const opened = [...downs.values()].map(({ monitor, untold }) =>
-    newIncident(monitor, untold, around),
+    held(newIncident(monitor, untold, around), snoozes.get(monitor.id), around.nowMs),
   );
   const isSame = opened.length === 0 && carried.every((topic, index) => topic === topics[index]);
   return isSame ? topics : [...carried, ...opened];
+}
+
+/** Until when new outages of a monitor wait. */
+function snoozesOf(topics: readonly Topic[]): Map<string, number> {
+  const untilMs = new Map<string, number>();
+  for (const topic of topics) {
+    if (topic.kind !== 'incident' || !topic.snoozed) continue;
+    const known = untilMs.get(topic.monitorId) ?? 0;
+    untilMs.set(topic.monitorId, Math.max(known, topic.snoozed.untilMs));
+  }
+  return untilMs;
+}
+
+function held(incident: Incident, heldUntilMs = 0, nowMs: number): Incident {
+  if (heldUntilMs <= nowMs) return incident;
+  const deliveries = incident.deliveries.map((delivery) => ({ ...delivery, heldUntilMs }));
+  return { ...incident, deliveries };
 }
 
 function idOf(change: Change): string {

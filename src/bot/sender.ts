@@ -70,7 +70,7 @@ export function createSender(options: {
   async function serve(key: string): Promise<void> {
     let storeFailures = 0;
     while (!stopping.signal.aborted) {
-      const work = nextFor(state.current(), key);
+      const work = nextFor(state.current(), key, clock.nowMs());
       if (!work) break;
       const waitMs = work.delivery.nextTryAtMs - clock.nowMs();
       // A longer wait than was ever set means that the clock was set back.

@@ -30,6 +30,8 @@ const Delivery = z.object({
   failures: z.int().nonnegative(),
   failingSinceMs: z.number().optional(),
   nextTryAtMs: z.number(),
+  /** Nothing is told before: the monitor is snoozed. */
+  heldUntilMs: z.number().optional(),
   /** Its message could not be changed for good, so a second one took its place. */
   reposted: z.boolean().optional(),
   /** Why it was given up. */
@@ -62,6 +64,10 @@ const Incident = z.object({
   /** The number of the change of its monitor that it began with, where the service counts them. */
   change: z.int().optional(),
   endedAtMs: z.number().optional(),
+  /** Somebody said that they look after it. */
+  acknowledged: z.object({ by: z.string(), atMs: z.number() }).optional(),
+  /** Somebody wants to hear nothing new of this monitor until then. */
+  snoozed: z.object({ by: z.string(), untilMs: z.number() }).optional(),
   /** It ended because the monitor is no longer listed, which says nothing about its target. */
   gone: z.boolean().optional(),
 });

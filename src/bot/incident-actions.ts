@@ -1,0 +1,135 @@
+import { z } from 'zod';
+import { StatusError } from '../clients/errors.ts';
+import type { CardAction, Fact } from './card.ts';
+import { command } from './command.ts';
+import { CommandError } from './errors.ts';
+import { isDown, isUp } from './status.ts';
+import type { Incident } from './watch-state.ts';
+import { shortened } from './words.ts';
+
+/** How long a monitor is left alone by a press of “Snooze”. */
+const SNOOZE_MS = 3_600_000;
+
+const input = z.object({
+  incident: z.string().max(60).describe('The incident the button stands under'),
+});
+
+const WHY = 'Why is this down, and what should we look at first?';
+const SUMMARY =
+  'Write a short summary of this incident for those who were not here: what happened, from when to when, why as far as it is known, and what was said in this thread about it.';
+
+/** The buttons under an incident. */
+export function actionsOf(incident: Incident): CardAction[] {
+  const values = { incident: incident.id };
+  const action = (label: string, verb: string): CardAction => ({
+    label,
+    command: `incident ${verb}`,
+    values,
+  });
+  if (incident.endedAtMs !== undefined) {
+    return incident.gone ? [] : [action('Summarise', 'summary')];
+  }
+  return [
+    ...(incident.acknowledged ? [] : [action('Acknowledge', 'acknowledge')]),
+    action('Snooze 1 h', 'snooze'),
+    action('Check now', 'check'),
+    action('Ask why', 'why'),
+  ];
+}
+
+/** Somebody looks after it: shown in every place that was told. */
+const acknowledge = command({
+  name: 'incident acknowledge',
+  summary: 'Say that you look after an incident',
+  input,
+  examples: [],
+  async run({ incident: id }, { incidents, person }) {
+    await incidents.change(id, (incident, nowMs) =>
+      incident.acknowledged
+        ? incident
+        : { ...incident, acknowledged: { by: shortened(person.name, 80), atMs: nowMs } },
+    );
+    return { kind: 'nothing' };
+  },
+});
+
+/** New outages of the same monitor wait for an hour. */
+const snooze = command({
+  name: 'incident snooze',
+  summary: 'Hear nothing new of this monitor for an hour',
+  input,
+  examples: [],
+  async run({ incident: id }, { incidents, person }) {
+    await incidents.change(id, (incident, nowMs) => ({
+      ...incident,
+      snoozed: { by: shortened(person.name, 80), untilMs: nowMs + SNOOZE_MS },
+    }));
+    return { kind: 'nothing' };
+  },
+});
+
+/** A look at once, where the service offers it. */
+const check = command({
+  name: 'incident check',
+  summary: 'Look at the monitor of an incident at once',
+  input,
+  examples: [],
+  async run({ incident: id }, { incidents, monitoring }) {
+    const { monitorId, name } = incidents.get(id);
+    const now = await monitoring.check(monitorId).catch((error: unknown) => {
+      if (error instanceof StatusError && [404, 405, 409].includes(error.status)) {
+        throw new CommandError(
+          `${shortened(name, 60)} cannot be looked at now: it is paused, removed, waits for pings, or the service does not offer it.`,
+        );
+      }
+      throw error;
+    });
+    return {
+      kind: 'card',
+      private: true,
+      card: {
+        tone: isDown(now) ? 'bad' : isUp(now) ? 'good' : 'warning',
+        title: `${shortened(now.name, 100)} is ${shortened(now.status, 40)}`,
+        parts: [
+          {
+            kind: 'text',
+            text: now.status_reason
+              ? `Looked at just now: ${now.status_reason}`
+              : `Looked at just now${typeof now.response_time_ms === 'number' ? `, answered in ${Math.round(now.response_time_ms)} ms` : ''}.`,
+          },
+        ],
+      },
+    };
+  },
+});
+
+const question = (name: string, summary: string, text: string) =>
+  command({
+    name,
+    summary,
+    input,
+    examples: [],
+    async run({ incident: id }, { incidents, ask, place }) {
+      incidents.get(id);
+      return ask.answer({ question: text, model: undefined, private: false, place });
+    },
+  });
+
+/** What buttons can do; nobody types these. */
+export const incidentActions = [
+  acknowledge,
+  snooze,
+  check,
+  question('incident why', 'Ask the model why', WHY),
+  question('incident summary', 'Have the incident summarised', SUMMARY),
+];
+
+/** Who looks after it, and until when it is quiet. */
+export function careFacts({ acknowledged, snoozed }: Incident): Fact[] {
+  return [
+    ...(acknowledged ? [{ label: 'Acknowledged by', value: acknowledged.by }] : []),
+    ...(snoozed
+      ? [{ label: `Snoozed by ${snoozed.by} until`, value: { atMs: snoozed.untilMs } }]
+      : []),
+  ];
+}

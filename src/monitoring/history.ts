@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { CheckRecord, Incident, Rollup } from '../contracts/monitoring-additions.ts';
 import type { Store } from '../store/store.ts';
+import { byMonitor } from './by-monitor.ts';
 import {
   coveredEntry,
   type Entry,
@@ -108,10 +109,9 @@ export async function openHistory(options: {
   async function restore() {
     const range = { fromMs: restoredFromMs, toMs: wallMs() + DAY_MS, ownToo: false };
     try {
-      for await (const entries of journal.read(range)) {
+      for await (const entries of byMonitor(journal.read(range))) {
         if (closed) return;
         for (const entry of entries) take(entry);
-        await books.settled();
       }
       for (const monitor of forgotten) await removeAll(monitor);
     } catch (error) {
@@ -119,7 +119,6 @@ export async function openHistory(options: {
     }
     for (const entry of held ?? []) take(entry);
     held = undefined;
-    await books.settled();
   }
 
   async function removeAll(monitor: string) {

@@ -7,6 +7,7 @@ import {
   countUntil,
   floorTo,
   lastBefore,
+  putBefore,
   type SeenTime,
   type Sight,
   see,
@@ -24,10 +25,8 @@ const STORED_COUNT = 200;
 
 /** The hours of every monitor that are not stored yet. */
 export interface HourBooks {
-  /** Counts an entry, at once or as soon as it is known where counting goes on. */
+  /** Counts an entry. */
   take(entry: Entry): void;
-  /** Resolves when all that was taken is counted. */
-  settled(): Promise<void>;
   /** The hours that are not stored, as they are at a moment, and the sight that they began with when it was loaded. */
   open(monitor: string, nowMs: number): Promise<{ hours: Tally[]; began: Sight | undefined }>;
   /**
@@ -45,8 +44,13 @@ interface Book {
   time: SeenTime;
   /** What the time that is counted here began with. */
   began: Sight | undefined;
-  /** What came before it was known what is stored; absent when it is known. */
-  loading: { waiting: Entry[]; done: Promise<void> } | undefined;
+  /**
+   * What is stored is read when it is first needed, and put before what was counted meanwhile: ten thousand documents at a
+   * start would take as long as all the results.
+   */
+  loading: Promise<void> | 'later' | 'done';
+  /** The first entry that was counted here. */
+  firstMs: number;
   /** Hours before are final, whatever still comes. */
   finalMs: number;
   storedAfterMs: number;
@@ -58,7 +62,6 @@ export function createHourBooks(
   log: Logger,
 ): HourBooks {
   const books = new Map<string, Book>();
-  const loading = new Set<Promise<void>>();
 
   function bookOf(monitor: string): Book {
     const known = books.get(monitor);
@@ -67,43 +70,42 @@ export function createHourBooks(
       monitor,
       time: startSeenTime({ lengthMs: HOUR_MS, countedMs: 0, last: undefined }),
       began: undefined,
-      loading: undefined,
+      loading: 'later',
+      firstMs: 0,
       finalMs: 0,
       storedAfterMs: STORED_AFTER_MS + phaseOf(monitor, STORED_WITHIN_MS),
     };
     books.set(monitor, book);
-    const waiting: Entry[] = [];
-    const done = load(book, waiting).finally(() => loading.delete(done));
-    loading.add(done);
-    book.loading = { waiting, done };
     return book;
   }
 
-  async function load(book: Book, waiting: readonly Entry[]): Promise<void> {
+  async function loaded(book: Book): Promise<void> {
+    if (book.loading === 'later') book.loading = load(book);
+    if (book.loading !== 'done') await book.loading;
+  }
+
+  async function load(book: Book): Promise<void> {
     const { finalMs, last } = await rollups.begin(book.monitor).catch((error: unknown) => {
       log.error({ err: error, monitor: book.monitor }, 'hours of a monitor cannot be read');
       return { finalMs: 0, last: undefined };
     });
     book.finalMs = finalMs;
     book.began = last;
-    book.time = startSeenTime({ lengthMs: HOUR_MS, countedMs: finalMs, last });
-    book.loading = undefined;
-    for (const entry of waiting) count(book, entry);
+    putBefore(book.time, { lengthMs: HOUR_MS, countedMs: finalMs, last }, book.firstMs);
+    book.loading = 'done';
   }
 
-  function count({ finalMs, time }: Book, entry: Entry) {
-    if (entry.atMs >= finalMs) seeEntry(time, entry);
-  }
-
-  /** Stores the hours of a book up to the last one whose time has come; false when there are none. */
+  /** Stores the hours of a book up to the last one whose time has come; false when there was nothing to do. */
   async function store(book: Book, nowMs: number): Promise<boolean> {
     const { time } = book;
     const boundaryMs = floorTo(nowMs - book.storedAfterMs, HOUR_MS);
-    if (book.loading || boundaryMs <= storedUntil(book)) return false;
+    if (boundaryMs <= storedUntil(book)) return false;
+    const wasLoaded = book.loading === 'done';
+    await loaded(book);
     countUntil(time, boundaryMs);
     const isOver = ({ startMs }: Tally) => startMs < boundaryMs;
     const hours = time.tallies.filter(isOver);
-    if (hours.length === 0) return false;
+    if (hours.length === 0) return !wasLoaded;
     book.finalMs = boundaryMs;
     await rollups.add(book.monitor, {
       finalMs: boundaryMs,
@@ -120,15 +122,13 @@ export function createHourBooks(
   return {
     take(entry) {
       const book = bookOf(entry.monitor);
-      if (book.loading) book.loading.waiting.push(entry);
-      else count(book, entry);
-    },
-    async settled() {
-      while (loading.size > 0) await Promise.all(loading);
+      if (entry.atMs < book.finalMs) return;
+      if (book.time.last === undefined) book.firstMs = entry.atMs;
+      seeEntry(book.time, entry);
     },
     async open(monitor, nowMs) {
       const book = bookOf(monitor);
-      await book.loading?.done;
+      await loaded(book);
       return { hours: talliesAt(book.time, nowMs), began: book.began };
     },
     async storeDue(nowMs, isClosing) {
@@ -150,8 +150,8 @@ export function createHourBooks(
     },
     openSinceMs(nowMs) {
       let sinceMs = floorTo(nowMs, HOUR_MS);
-      for (const { loading, time } of books.values()) {
-        const firstMs = loading ? loading.waiting[0]?.atMs : time.tallies[0]?.startMs;
+      for (const { time } of books.values()) {
+        const firstMs = time.tallies[0]?.startMs;
         if (firstMs !== undefined) sinceMs = Math.min(sinceMs, floorTo(firstMs, HOUR_MS));
       }
       return sinceMs;
@@ -160,9 +160,10 @@ export function createHourBooks(
   };
 }
 
-/** Up to where the hours of a book are stored; what could not be stored is behind `finalMs`. */
-function storedUntil({ finalMs, time }: Book): number {
-  return Math.min(finalMs, time.tallies[0]?.startMs ?? finalMs);
+/** Up to where the hours of a book are stored, as far as is known; what could not be stored is behind `finalMs`. */
+function storedUntil({ loading, finalMs, time }: Book): number {
+  const firstMs = time.tallies[0]?.startMs ?? Number.POSITIVE_INFINITY;
+  return loading === 'done' ? Math.min(finalMs, firstMs) : firstMs;
 }
 
 /** Takes an entry into seen time: a result with its check, or the end of what the one before was worth. */

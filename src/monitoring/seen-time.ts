@@ -78,6 +78,29 @@ export function countUntil(time: SeenTime, toMs: number): void {
   time.countedMs = Math.max(time.countedMs, toMs);
 }
 
+/**
+ * Puts what came before to a time that was counted on its own from `firstMs` on: what was counted of the time before
+ * `from.countedMs` goes, and its last sight is worth until the first one here.
+ */
+export function putBefore(
+  time: SeenTime,
+  from: { lengthMs: number; countedMs: number; last: Sight | undefined },
+  firstMs: number,
+): void {
+  const before = startSeenTime(from);
+  const own = time.tallies.filter(({ startMs }) => startMs >= from.countedMs);
+  if (time.last) countUntil(before, firstMs);
+  const [first] = own;
+  if (first && before.tallies.at(-1)?.startMs === first.startMs) {
+    const shared = before.tallies.pop();
+    first.upMs += shared?.upMs ?? 0;
+    first.downMs += shared?.downMs ?? 0;
+  }
+  time.tallies = [...before.tallies, ...own];
+  if (own.length === 0) time.last = before.last;
+  time.countedMs = Math.max(time.countedMs, from.countedMs);
+}
+
 /** The tallies as they would be at a moment; counts nothing. */
 export function talliesAt(time: SeenTime, nowMs: number): Tally[] {
   const copy = { ...time, tallies: time.tallies.map((tally) => ({ ...tally })) };

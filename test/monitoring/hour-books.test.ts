@@ -27,7 +27,6 @@ async function startBooks() {
   const rollups = openRollups(store, () => false);
   const books = createHourBooks(rollups, createRecentResults(), log);
   for (let index = 0; index < MONITORS; index += 1) books.take(look(`m${index}`, NOON));
-  await books.settled();
   const storedCount = async () => {
     const all = Array.from({ length: MONITORS }, (_, index) => rollups.begin(`m${index}`));
     return (await Promise.all(all)).filter(({ finalMs }) => finalMs === NOON + HOUR).length;
@@ -66,4 +65,19 @@ test('closing stops it', async () => {
   const { books } = await startBooks();
   await books.storeDue(NOON + 5 * HOUR, () => true);
   expect(books.openSinceMs(NOON + 5 * HOUR)).toBe(NOON);
+});
+
+test('what is stored ends with a sight that is worth until the first entry that came since', async () => {
+  const { log } = recordingLog();
+  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  onTestFinished(() => store.close());
+  const rollups = openRollups(store, () => false);
+  const last = { atMs: NOON - MINUTE, worthMs: 3 * HOUR, as: 'down' } as const;
+  await rollups.add('a', { finalMs: NOON, last, hours: [], results: [] });
+  const books = createHourBooks(rollups, createRecentResults(), log);
+  books.take(look('a', NOON + 10 * MINUTE));
+  books.take(look('a', NOON + 11 * MINUTE));
+  const { hours, began } = await books.open('a', NOON + 12 * MINUTE);
+  expect(hours).toMatchObject([{ checks: 2, downMs: 10 * MINUTE, upMs: 2 * MINUTE }]);
+  expect(began).toEqual(last);
 });

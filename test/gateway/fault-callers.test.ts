@@ -216,9 +216,9 @@ describe('a request', () => {
     ['to a path in capitals', { path: '/V1/chat/completions' }, refusal(404, 'not_found')],
     ['to a path with two slashes', { path: '//v1/chat/completions' }, refusal(404, 'not_found')],
     ['to a broken path', { path: '/v1/chat/%completions' }, /^HTTP\/1\.1 400 /],
-    ['by GET', { method: 'GET', body: '' }, refusal(404, 'not_found')],
-    ['by PUT', { method: 'PUT' }, refusal(404, 'not_found')],
-    ['by DELETE', { method: 'DELETE' }, refusal(404, 'not_found')],
+    ['by GET', { method: 'GET', body: '' }, refusal(405, 'method_not_allowed')],
+    ['by PUT', { method: 'PUT' }, refusal(405, 'method_not_allowed')],
+    ['by DELETE', { method: 'DELETE' }, refusal(405, 'method_not_allowed')],
     ['with no body', { body: '' }, refusal(400, 'invalid_json'), 'refused'],
     [
       'with another media type',

@@ -4,7 +4,7 @@ import { DeliveryError } from '../bot/errors.ts';
 import type { Platform } from '../bot/platform.ts';
 import type { ChannelApi } from './channel-api.ts';
 import { deliveryError, isRefusal } from './errors.ts';
-import { renderCard } from './render.ts';
+import { renderMessage } from './render.ts';
 
 /** A Discord id. Source: Discord docs, "Snowflakes". */
 const SNOWFLAKE = /^\d{17,20}$/;
@@ -41,11 +41,13 @@ export function createAlerts(
       const digest = createHash('sha256').update(id).digest('base64url');
       const reference = `ref ${digest.slice(0, 8)}`;
       try {
+        const { embeds, components } = renderMessage(card);
         const earlier = attempted ? await findPosted(channel, reference) : undefined;
         const message =
           earlier ??
           (await api.send(channel, {
-            embeds: [withReference(renderCard(card), reference)],
+            embeds: embeds.map((embed) => withReference(embed, reference)),
+            components,
             nonce: digest.slice(0, 25),
           }));
         return { message: message.id, thread: message.id };
@@ -56,7 +58,7 @@ export function createAlerts(
     async update(channel, { message }, card) {
       checkChannel(channel);
       try {
-        await api.edit(channel, message, { embeds: [renderCard(card)] });
+        await api.edit(channel, message, renderMessage(card));
       } catch (error) {
         throw deliveryError(error, channel);
       }

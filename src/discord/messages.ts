@@ -5,7 +5,7 @@ import type { Desk } from './desk.ts';
 import { reasonOf } from './errors.ts';
 import { openThread } from './open-thread.ts';
 import { channelOutlet } from './outlet.ts';
-import { renderCard } from './render.ts';
+import { renderMessage } from './render.ts';
 import { showAnswer } from './show-answer.ts';
 import { questionLine } from './text.ts';
 
@@ -90,7 +90,7 @@ async function show(desk: Desk, message: Message, where: Where, reply: Reply): P
     return;
   }
   await desk.api.send(message.channelId, {
-    embeds: [renderCard(reply.card)],
+    ...renderMessage(reply.card),
     nonce: `c${message.id}`,
     message_reference: { message_id: message.id, fail_if_not_exists: false },
   });

@@ -1,5 +1,13 @@
-import type { APIEmbed, APIEmbedField } from 'discord.js';
-import type { Card, CardPart, Fact } from '../bot/card.ts';
+import {
+  type APIActionRowComponent,
+  type APIButtonComponent,
+  type APIEmbed,
+  type APIEmbedField,
+  ButtonStyle,
+  ComponentType,
+} from 'discord.js';
+import type { Card, CardAction, CardPart, Fact } from '../bot/card.ts';
+import { encodeAction } from '../bot/card-action.ts';
 import { oneLine, plainWithin, within, withoutMentions } from './text.ts';
 
 /** Source: Discord docs, "Embed Limits" (2,048 and 6,000 there); the total is of all texts of all embeds of a message. */
@@ -14,6 +22,10 @@ const Limit = {
   total: 5_960,
 } as const;
 
+/** Source: Discord docs, "Component Reference". */
+const MAX_BUTTONS = 5;
+const MAX_LABEL = 80;
+
 const COLORS: Record<Card['tone'], number> = {
   good: 0x2da44e,
   bad: 0xcf222e,
@@ -27,8 +39,29 @@ const MAX_CELL = 40;
 /** Less room than this is not worth beginning a part in. */
 const MIN_PART = 40;
 
+/** A card as a message. It always says which buttons there are, so that an edit takes away those of an earlier card. Pure. */
+export function renderMessage(card: Card) {
+  const { actions = [] } = card;
+  return {
+    embeds: [renderEmbed(card)],
+    components: actions.length === 0 ? [] : [renderActions(actions)],
+  };
+}
+
+function renderActions(actions: readonly CardAction[]): APIActionRowComponent<APIButtonComponent> {
+  return {
+    type: ComponentType.ActionRow,
+    components: actions.slice(0, MAX_BUTTONS).map((action) => ({
+      type: ComponentType.Button,
+      style: ButtonStyle.Secondary,
+      label: within(oneLine(action.label), MAX_LABEL) || '\u200b',
+      custom_id: encodeAction(action),
+    })),
+  };
+}
+
 /** A card as an embed: facts become fields, everything else the description; what does not fit is cut, and says so. Pure. */
-export function renderCard(card: Card): APIEmbed {
+function renderEmbed(card: Card): APIEmbed {
   const title = plainWithin(oneLine(card.title), Limit.title);
   const footer = card.footer && within(withoutMentions(card.footer), Limit.footer);
   let left = Limit.total - title.length - (footer?.length ?? 0);

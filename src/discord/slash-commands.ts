@@ -10,7 +10,7 @@ import type { Desk } from './desk.ts';
 import { reasonOf } from './errors.ts';
 import { openThread } from './open-thread.ts';
 import { channelOutlet, interactionOutlet, type Outlet } from './outlet.ts';
-import { renderCard } from './render.ts';
+import { renderMessage } from './render.ts';
 import { showAnswer } from './show-answer.ts';
 import { questionLine } from './text.ts';
 
@@ -81,13 +81,13 @@ function nameOf({ member, user }: Deferred): string {
  * a message of its own, and only once "thinking…" is gone: Discord would put it in that place, for all to see.
  */
 async function showCard(interaction: Deferred, card: Card, only: boolean): Promise<void> {
-  const embeds = [renderCard(card)];
+  const message = renderMessage(card);
   if (!only || interaction.ephemeral) {
-    await interaction.editReply({ embeds });
+    await interaction.editReply(message);
     return;
   }
   await interaction.deleteReply();
-  await interaction.followUp({ embeds, flags: MessageFlags.Ephemeral });
+  await interaction.followUp({ ...message, flags: MessageFlags.Ephemeral });
 }
 
 /** Only whoever asked sees it, and no thread remembers it. */

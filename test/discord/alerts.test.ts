@@ -29,6 +29,23 @@ test('posts a card, and changes the same message later', async () => {
   expect(posts(discord).map(({ embeds }) => embeds[0]?.title)).toEqual(['Shop is UP again']);
 });
 
+test('a card’s buttons are shown, and an edit takes away those that the new card lacks', async () => {
+  const { discord, platform, channel } = await start();
+  const actions = [
+    { label: 'Acknowledge', command: 'incident acknowledge', values: { incident: 'i1' } },
+    { label: 'Check now', command: 'incident check', values: { incident: 'i1' } },
+  ];
+  const labels = () =>
+    posts(discord)[0]?.components.map((row) => row.components.map((b) => b.label));
+  const first = { ...card, actions };
+  const posted = await platform.post({ channel, card: first, id: 'i1', attempted: false });
+  expect(labels()).toEqual([['Acknowledge', 'Check now']]);
+  await platform.update(channel, posted, { ...card, actions: actions.slice(1) });
+  expect(labels()).toEqual([['Check now']]);
+  await platform.update(channel, posted, card);
+  expect(labels()).toEqual([]);
+});
+
 test('posts the same id once when the first answer was lost', async () => {
   const { discord, post } = await start();
   discord.fail({ method: 'POST', path: /messages$/, applied: true, drop: true });

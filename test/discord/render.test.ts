@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Card, CardPart } from '../../src/bot/card.ts';
-import { renderCard } from '../../src/discord/render.ts';
+import type { Card, CardAction, CardPart } from '../../src/bot/card.ts';
+import { renderMessage } from '../../src/discord/render.ts';
 import { checkMessage } from '../fakes/discord-limits.ts';
 
 const card = (parts: CardPart[], more: Partial<Card> = {}): Card => ({
@@ -11,9 +11,15 @@ const card = (parts: CardPart[], more: Partial<Card> = {}): Card => ({
   ...more,
 });
 
+function embedOf(shown: Card) {
+  const [embed] = renderMessage(shown).embeds;
+  if (!embed) throw new Error('There is no embed.');
+  return embed;
+}
+
 test('a card becomes an embed with its colour, facts as fields and a footer', () => {
   expect(
-    renderCard(
+    embedOf(
       card(
         [
           { kind: 'text', text: 'Down since a while' },
@@ -32,14 +38,14 @@ test('a card becomes an embed with its colour, facts as fields and a footer', ()
 });
 
 test('a moment is shown in the reader’s time zone and as time gone by', () => {
-  const embed = renderCard(
+  const embed = embedOf(
     card([{ kind: 'facts', facts: [{ label: 'Since', value: { atMs: 1_790_000_000_999 } }] }]),
   );
   expect(embed.fields?.[0]?.value).toBe('<t:1790000000:f> (<t:1790000000:R>)');
 });
 
 test('a table is aligned in a fixed-width font', () => {
-  const embed = renderCard(
+  const embed = embedOf(
     card([
       {
         kind: 'table',
@@ -58,7 +64,7 @@ test('a table is aligned in a fixed-width font', () => {
 
 test('rows that do not fit are counted', () => {
   const rows = Array.from({ length: 500 }, (_, index) => [`monitor ${index}`, 'x'.repeat(30)]);
-  const { description = '' } = renderCard(
+  const { description = '' } = embedOf(
     card([{ kind: 'table', columns: ['Name', 'Target'], rows }]),
   );
   expect(description.length).toBeLessThanOrEqual(4_096);
@@ -67,9 +73,35 @@ test('rows that do not fit are counted', () => {
 });
 
 test('what is to be copied is shown as it is', () => {
-  const embed = renderCard(card([{ kind: 'code', text: 'curl -X POST http://x/_a_*' }]));
+  const embed = embedOf(card([{ kind: 'code', text: 'curl -X POST http://x/_a_*' }]));
   expect(embed.description).toBe('```\ncurl -X POST http://x/_a_*\n```');
 });
+
+const action = (label: string, incident: string): CardAction => ({
+  label,
+  command: 'incident check',
+  values: { incident },
+});
+
+test('actions become a row of buttons that carry all they need', () => {
+  const { components } = renderMessage(card([], { actions: [action('Check now', 'a&b')] }));
+  expect(components).toEqual([
+    {
+      type: 1,
+      components: [
+        { type: 2, style: 2, label: 'Check now', custom_id: 'incident check?incident=a%26b' },
+      ],
+    },
+  ]);
+});
+
+test.each([[undefined], [[]]])(
+  'a card with the actions %j says that there are no buttons',
+  (none) => {
+    const shown = renderMessage(card([], none ? { actions: none } : {}));
+    expect(shown.components).toEqual([]);
+  },
+);
 
 const hostile = fc.oneof(
   fc.string({
@@ -95,13 +127,16 @@ test('whatever a card holds, Discord takes it', () => {
       fc.array(hostilePart, { maxLength: 5 }),
       hostile,
       fc.option(hostile, { nil: undefined }),
-      (parts, title, footer) => {
-        const embed = renderCard(
-          card(parts, { title: title || 'x', ...(footer ? { footer } : {}) }),
+      fc.array(hostile, { maxLength: 7 }),
+      (parts, title, footer, labels) => {
+        const actions = labels.map((label, index) => action(label, String(index)));
+        const message = renderMessage(
+          card(parts, { title: title || 'x', ...(footer ? { footer } : {}), actions }),
         );
-        expect(checkMessage({ embeds: [{ ...embed }] }, 'post')).toBeUndefined();
+        // As it goes over the wire.
+        expect(checkMessage(JSON.parse(JSON.stringify(message)), 'post')).toBeUndefined();
         // What is to be copied stays as it is; a code block shows no mentions.
-        const shown = renderCard(card(parts.filter(({ kind }) => kind !== 'code')));
+        const shown = embedOf(card(parts.filter(({ kind }) => kind !== 'code')));
         expect(JSON.stringify(shown)).not.toMatch(/@everyone|<@/);
       },
     ),

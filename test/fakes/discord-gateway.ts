@@ -136,7 +136,8 @@ export function createGateway(options: GatewayOptions) {
           channel_type: channel?.type,
           ...(inGuild ? inGuildOf(state, message) : {}),
         };
-        dispatchTo(session, t, hidden && !keeps ? { ...data, content: '', embeds: [] } : data);
+        const blank = { content: '', embeds: [], components: [] };
+        dispatchTo(session, t, hidden && !keeps ? { ...data, ...blank } : data);
       }
     },
     /** Asks to reconnect and resume. */
@@ -191,7 +192,6 @@ export function wireMessage(state: DiscordState, message: FakeMessage): Record<s
     tts: false,
     pinned: false,
     attachments: [],
-    components: [],
     ...(answered ? { referenced_message: wireMessage(state, answered) } : {}),
   };
 }

@@ -1,4 +1,5 @@
-import type { MessageBody } from './discord-state.ts';
+import { ButtonStyle, ComponentType } from 'discord.js';
+import type { FakeButton, FakeRow, MessageBody } from './discord-state.ts';
 
 /** What Discord says when it does not take something. */
 export interface Refusal {
@@ -48,8 +49,43 @@ export function checkMessage(body: MessageBody, kind: 'post' | 'edit'): Refusal 
     }
   }
   if (total > 6_000) return invalid('embed size exceeds maximum size of 6000');
-  if (kind === 'post' && content.trim() === '' && embeds.length === 0) {
+  const rows = body.components ?? [];
+  if (kind === 'post' && content.trim() === '' && embeds.length === 0 && rows.length === 0) {
     return refusal(400, 50_006, 'Cannot send an empty message');
+  }
+  const wrong = wrongRows(rows);
+  return wrong === undefined ? undefined : invalid(wrong);
+}
+
+/** What is wrong with the buttons of a message. Source: Discord docs, "Component Reference". */
+function wrongRows(rows: FakeRow[]): string | undefined {
+  if (rows.length > 5) return 'components must be 5 or fewer in length';
+  if (rows.some(({ type }) => type !== ComponentType.ActionRow)) {
+    return 'only action rows may be at the top level';
+  }
+  if (rows.some(({ components }) => components.length < 1 || components.length > 5)) {
+    return 'an action row must have between 1 and 5 components';
+  }
+  const buttons = rows.flatMap(({ components }) => components);
+  if (new Set(buttons.map(({ custom_id }) => custom_id)).size < buttons.length) {
+    return 'component custom id cannot be duplicated';
+  }
+  return buttons.map(wrongButton).find((wrong) => wrong !== undefined);
+}
+
+const STYLES = [
+  ButtonStyle.Primary,
+  ButtonStyle.Secondary,
+  ButtonStyle.Success,
+  ButtonStyle.Danger,
+];
+
+function wrongButton({ type, style, label = '', custom_id = '' }: FakeButton): string | undefined {
+  if (type !== ComponentType.Button) return `component type ${type} is none of this fake's`;
+  if (!STYLES.includes(style)) return `button style ${style} is invalid`;
+  if (label.length < 1 || label.length > 80) return 'label must be between 1 and 80 in length';
+  if (custom_id.length < 1 || custom_id.length > 100) {
+    return 'custom_id must be between 1 and 100 in length';
   }
   return undefined;
 }

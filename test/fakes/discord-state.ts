@@ -24,6 +24,20 @@ export interface FakeChannel {
   thread_metadata?: { archived: boolean; locked: boolean; auto_archive_duration: number };
 }
 
+/** A row of buttons under a message. */
+export interface FakeRow {
+  type: number;
+  components: FakeButton[];
+}
+
+/** A button, with only the fields a bot of our kind uses. */
+export interface FakeButton {
+  type: number;
+  style: number;
+  label?: string;
+  custom_id?: string;
+}
+
 /** A message as Discord has it now, and each content it had before. */
 export interface FakeMessage {
   id: string;
@@ -32,6 +46,7 @@ export interface FakeMessage {
   author: FakeUser;
   content: string;
   embeds: Array<Record<string, unknown>>;
+  components: FakeRow[];
   flags: number;
   mentions: FakeUser[];
   mention_roles: string[];
@@ -55,6 +70,7 @@ export interface AllowedMentions {
 export interface MessageBody {
   content?: string | null;
   embeds?: Array<Record<string, unknown>>;
+  components?: FakeRow[];
   flags?: number;
   nonce?: string | number;
   enforce_nonce?: boolean;
@@ -164,6 +180,7 @@ export function createState() {
         author,
         content: (body.content ?? '').trim(),
         embeds: (body.embeds ?? []).map((embed) => ({ type: 'rich', ...embed })),
+        components: body.components ?? [],
         flags: body.flags ?? 0,
         mention_everyone: false,
         mentions: [],
@@ -192,6 +209,7 @@ export function createState() {
       if (body.embeds !== undefined) {
         message.embeds = body.embeds.map((embed) => ({ type: 'rich', ...embed }));
       }
+      if (body.components !== undefined) message.components = body.components;
       if (body.flags !== undefined) {
         message.flags = (message.flags & ~MessageFlags.SuppressEmbeds) | body.flags;
       }

@@ -1,5 +1,6 @@
 import type { types } from '@slack/bolt';
-import type { Card, CardPart, Fact } from '../bot/card.ts';
+import type { Card, CardAction, CardPart, Fact } from '../bot/card.ts';
+import { encodeAction } from '../bot/card-action.ts';
 import { type Content, context, MAX_FALLBACK, oneLine, plainText, section } from './blocks.ts';
 import { clip, clipEscaped, plain } from './text.ts';
 
@@ -13,6 +14,7 @@ const MAX_BLOCKS = 50;
 const MAX_TABLE_ROWS = 100;
 const MAX_TABLE_COLUMNS = 20;
 const MAX_CELL = 200;
+const MAX_LABEL = 75;
 /** Slack refuses messages of about 13,200 characters in blocks altogether, which no page says; this stays well below. */
 const MAX_MESSAGE = 9_000;
 
@@ -26,15 +28,18 @@ export function renderCard(card: Card): Content {
   const title = clip(`${TONES[card.tone]} ${oneLine(card.title) || 'Askwatch'}`, MAX_HEADER);
   const blocks: types.KnownBlock[] = [{ type: 'header', text: plainText(title) }];
   const room = { left: MAX_MESSAGE, tables: 1 };
+  const actions = card.actions ?? [];
+  // They stay free: for the mark below, the footer, a note of whoever sends it, and the buttons.
+  const free = actions.length > 0 ? 4 : 3;
   for (const part of card.parts) {
-    // Three stay free: for this mark, the footer, and a note of whoever sends it.
-    if (blocks.length === MAX_BLOCKS - 3 || room.left <= 0) {
+    if (blocks.length === MAX_BLOCKS - free || room.left <= 0) {
       blocks.push(section([{ type: 'text', text: '…' }]));
       break;
     }
     const block = renderPart(part, room);
     if (block) blocks.push(block);
   }
+  if (actions.length > 0) blocks.push(renderActions(actions));
   if (card.footer?.trim()) blocks.push(context(card.footer));
   return {
     text: clipEscaped([title, ...card.parts.map(partText)].join('\n'), MAX_FALLBACK),
@@ -66,6 +71,19 @@ function renderPart(part: CardPart, room: Room): types.KnownBlock | undefined {
     case 'code':
       return preformatted(take(part.text.trimEnd()));
   }
+}
+
+/** Buttons, each with all that a press needs to be known. Their ids only have to differ within the message. */
+function renderActions(actions: CardAction[]): types.ActionsBlock {
+  return {
+    type: 'actions',
+    elements: actions.map((action, index) => ({
+      type: 'button',
+      action_id: `askwatch-${index}`,
+      text: plainText(clip(oneLine(action.label), MAX_LABEL) || '…'),
+      value: encodeAction(action),
+    })),
+  };
 }
 
 function renderFacts(

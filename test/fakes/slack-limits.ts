@@ -9,7 +9,16 @@ interface Block {
   [field: string]: unknown;
 }
 
-const KNOWN_BLOCKS = ['header', 'section', 'context', 'divider', 'markdown', 'rich_text', 'table'];
+const KNOWN_BLOCKS = [
+  'actions',
+  'header',
+  'section',
+  'context',
+  'divider',
+  'markdown',
+  'rich_text',
+  'table',
+];
 const RICH_PARTS = [
   'rich_text_section',
   'rich_text_preformatted',
@@ -25,6 +34,10 @@ export const LIMITS = {
   section: 3_000,
   context: 10,
   contextText: 2_000,
+  actions: 25,
+  buttonText: 75,
+  buttonValue: 2_000,
+  actionId: 255,
   markdown: 12_000,
   tableRows: 100,
   tableColumns: 20,
@@ -63,6 +76,8 @@ function isBlockRight(block: Block): boolean {
       return isList(block.elements, LIMITS.context, (element) =>
         isText(element, LIMITS.contextText),
       );
+    case 'actions':
+      return isList(block.elements, LIMITS.actions, isButton) && areIdsUnique(block.elements);
     case 'markdown':
       return typeof block.text === 'string' && block.text !== '';
     case 'rich_text':
@@ -75,6 +90,24 @@ function isBlockRight(block: Block): boolean {
       return true;
   }
 }
+
+function isButton(element: unknown): boolean {
+  const { type, text, value, action_id } = element as Record<string, unknown>;
+  return (
+    type === 'button' &&
+    isText(text, LIMITS.buttonText, ['plain_text']) &&
+    (value === undefined || isFilled(value, LIMITS.buttonValue)) &&
+    isFilled(action_id, LIMITS.actionId)
+  );
+}
+
+function areIdsUnique(elements: unknown): boolean {
+  const ids = (elements as { action_id: string }[]).map(({ action_id }) => action_id);
+  return new Set(ids).size === ids.length;
+}
+
+const isFilled = (value: unknown, max: number) =>
+  typeof value === 'string' && value !== '' && value.length <= max;
 
 function isRichPart(part: unknown): boolean {
   const { type, elements } = part as { type?: string; elements?: unknown };

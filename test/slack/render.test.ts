@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { Card, CardPart } from '../../src/bot/card.ts';
+import type { Card, CardAction, CardPart } from '../../src/bot/card.ts';
+import { decodeAction } from '../../src/bot/card-action.ts';
 import {
   ANSWER_LIMIT,
   renderAnswer,
@@ -37,12 +38,18 @@ const part: fc.Arbitrary<CardPart> = fc.oneof(
     rows: fc.array(fc.array(text, { maxLength: 25 }), { maxLength: 120 }),
   }),
 );
+const action: fc.Arbitrary<CardAction> = fc.record({
+  label: text,
+  command: fc.constant('incident check'),
+  values: fc.record({ incident: fc.constantFrom('', 'a1', '<!here>', '&?=#') }),
+});
 const card: fc.Arbitrary<Card> = fc.record(
   {
     tone: fc.constantFrom('good', 'bad', 'warning', 'info'),
     title: text,
     parts: fc.array(part, { maxLength: 60 }),
     footer: text,
+    actions: fc.array(action, { maxLength: 5 }),
   },
   { requiredKeys: ['tone', 'title', 'parts'] },
 );
@@ -72,6 +79,43 @@ describe('a card', () => {
     expect(blocksProblem(blocks)).toBeUndefined();
     expect(blocks).toHaveLength(LIMITS.blocks - 1);
     expect(shownText({ text: fallback, blocks })).toMatch(/part 45\s+…\s+the end$/);
+  });
+
+  test('of very many short parts leaves room for its buttons too', () => {
+    const { blocks } = renderCard({
+      tone: 'info',
+      title: 'many',
+      parts: Array.from({ length: 60 }, (_, index) => ({ kind: 'text', text: `part ${index}` })),
+      actions: [{ label: 'Check now', command: 'incident check', values: {} }],
+      footer: 'the end',
+    });
+    expect(blocksProblem(blocks)).toBeUndefined();
+    expect(blocks).toHaveLength(LIMITS.blocks - 1);
+    expect(blocks.slice(-3).map(({ type }) => type)).toEqual(['rich_text', 'actions', 'context']);
+  });
+
+  test('shows buttons that say what they do and carry all of it, also twice the same', () => {
+    const same: CardAction = { label: 'Same', command: 'x y', values: { a: '<!here> & "b"?' } };
+    const { blocks } = renderCard({
+      tone: 'bad',
+      title: 'Shop is down',
+      parts: [],
+      actions: [same, same, { ...same, label: HOSTILE.repeat(9) }, { ...same, label: ' \n ' }],
+    });
+    expect(blocksProblem(blocks)).toBeUndefined();
+    const { elements } = blocks[1] as unknown as {
+      elements: { value: string; text: { type: string; text: string; emoji: boolean } }[];
+    };
+    expect(elements.map(({ text }) => text.text)).toEqual([
+      'Same',
+      'Same',
+      expect.stringMatching(/^<!channel> .*…$/),
+      '…',
+    ]);
+    for (const { value, text } of elements) {
+      expect(decodeAction(value)).toEqual({ command: 'x y', values: same.values });
+      expect(text).toMatchObject({ type: 'plain_text', emoji: false });
+    }
   });
 
   test('shows its texts as they are, in fields that Slack does not parse', () => {
@@ -165,4 +209,30 @@ test('a question names the asker without calling anyone', () => {
   expect(blocksProblem(renderQuestion('', ' '.repeat(50_000)).blocks)).toBeUndefined();
   expect(blocksProblem(renderQuestion('n'.repeat(500), 'q'.repeat(50_000)).blocks)).toBeUndefined();
   expect(blocksProblem(renderNote('x'.repeat(5_000)).blocks)).toBeUndefined();
+});
+
+test('the fake refuses what Slack refuses under a message', () => {
+  const button = {
+    type: 'button',
+    action_id: 'a',
+    text: { type: 'plain_text', text: 'Check' },
+    value: 'v',
+  };
+  const problem = (...elements: unknown[]) => blocksProblem([{ type: 'actions', elements }]);
+  expect(problem(button, { ...button, action_id: 'b' })).toBeUndefined();
+  const many = (count: number) =>
+    Array.from({ length: count }, (_, index) => ({ ...button, action_id: `a${index}` }));
+  expect(problem(...many(25))).toBeUndefined();
+  for (const wrong of [
+    [],
+    many(26),
+    [button, button],
+    [{ ...button, text: { type: 'plain_text', text: '' } }],
+    [{ ...button, text: { type: 'plain_text', text: 'x'.repeat(76) } }],
+    [{ ...button, text: { type: 'mrkdwn', text: 'x' } }],
+    [{ ...button, value: 'x'.repeat(2_001) }],
+    [{ ...button, action_id: '' }],
+  ]) {
+    expect(problem(...wrong)).toBe('invalid_blocks');
+  }
 });

@@ -15,8 +15,9 @@ const PRIVATE_LIMIT = 9_000;
 export type Whisper = (content: Content) => Promise<void>;
 
 /**
- * Shows an answer where it was asked: in the thread, or for a slash command in a new thread under the question. Resolves
- * when its end is shown. Throws what Slack answered when a message cannot be shown for good.
+ * Shows an answer where it was asked: in the thread, or for a slash command in a new thread under the question. A question
+ * that nobody else saw is shown first. Resolves when the end of the answer is shown. Throws what Slack answered when a
+ * message cannot be shown for good.
  */
 export async function showAnswer(
   answer: Answer,
@@ -25,13 +26,13 @@ export async function showAnswer(
 ): Promise<void> {
   const { id, place, person } = said.invocation;
   const { channel } = place;
-  const thread =
-    said.invocation.thread ??
-    (await messages.post(
-      { channel },
-      renderQuestion(person.name, answer.question),
-      `${id}/question`,
-    ));
+  let { thread } = said.invocation;
+  if (said.unseen || thread === undefined) {
+    const question = renderQuestion(person.name, answer.question);
+    const under = { channel, ...(thread === undefined ? {} : { thread }) };
+    const ts = await messages.post(under, question, `${id}/question`);
+    thread ??= ts;
+  }
   const to: Destination = { channel, thread };
 
   const first = renderNote('Thinking…');

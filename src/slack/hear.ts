@@ -15,7 +15,9 @@ export interface Said {
   addressed: boolean;
   /** Said inside a thread that was there before. */
   inThread: boolean;
-  /** Where Slack takes answers to a slash command, five within half an hour, also where the bot is no member. */
+  /** Nobody else saw it said: a slash command, a press of a button. */
+  unseen: boolean;
+  /** Where Slack takes answers to a slash command or a press, five within half an hour, also where the bot is no member. */
   responseUrl?: string;
 }
 
@@ -59,6 +61,7 @@ export function hearCommand(command: SlashCommand): Said {
     },
     addressed: true,
     inThread: false,
+    unseen: true,
     responseUrl: command.response_url,
   };
 }
@@ -95,6 +98,7 @@ export function hearMessage(
     },
     addressed,
     inThread: event.thread_ts !== undefined,
+    unseen: false,
   };
 }
 

@@ -2,6 +2,7 @@ import type { App } from '@slack/bolt';
 import type { Logger } from 'pino';
 import type { Bot } from '../bot/bot.ts';
 import { hearCommand, hearMessage, type MessageEvent, type Said, type Self } from './hear.ts';
+import { hearPress } from './hear-press.ts';
 import { topLevelNames } from './manifest.ts';
 import { escapeText } from './text.ts';
 
@@ -38,6 +39,14 @@ export function listen(
     if (await bot.isConversation(place, thread)) converse(said);
     else log.trace({ channel: place.channel }, 'a message in a thread that is not ours');
   }
+
+  // Every button, not ours alone: Slack shows the person a warning where nobody answers.
+  app.action({ type: 'block_actions' }, async ({ ack, body }) => {
+    await ack();
+    const said = hearPress(body);
+    if (said) converse(said);
+    else log.debug('a press of something that is no button of ours');
+  });
 
   app.event('app_mention', ({ event }) => onMessage(event));
   app.event('message', ({ event }) => onMessage(event as MessageEvent));

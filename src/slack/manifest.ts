@@ -48,7 +48,7 @@ export function slackManifest(commands: readonly Command[]): object {
       event_subscriptions: {
         bot_events: ['app_mention', 'message.channels', 'message.groups', 'message.im'],
       },
-      interactivity: { is_enabled: false },
+      interactivity: { is_enabled: true }, // presses of buttons
       org_deploy_enabled: false,
       socket_mode_enabled: true,
       token_rotation_enabled: false,

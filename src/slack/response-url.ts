@@ -4,7 +4,7 @@ import type { Content } from './blocks.ts';
 const TIMEOUT_MS = 10_000;
 
 /**
- * Answers a slash command at the address Slack gave for it: five times within half an hour, in channels where the bot is
+ * Answers a slash command or a press at the address Slack gave for it: five times within half an hour, in channels where the bot is
  * no member too. Throws like the `WebClient`, so that all failures are read in one way.
  * Source: Slack docs, "Handling user interaction", section "Message responses".
  */

@@ -1,9 +1,9 @@
 import { createHmac } from 'node:crypto';
 import type { WebSocket } from 'ws';
 
-/** What Slack hands to an app: an event, or a slash command. */
+/** What Slack hands to an app: an event, a press of a button, or a slash command. */
 export type Delivery =
-  | { type: 'events_api'; payload: Record<string, unknown> }
+  | { type: 'events_api' | 'interactive'; payload: Record<string, unknown> }
   | { type: 'slash_commands'; payload: Record<string, string> };
 
 /** How the app took a delivery. */
@@ -99,11 +99,12 @@ export function createSocketDeliveries(): SocketDeliveries {
 /** Delivers over HTTP, signed as Slack signs. Source: Slack docs, "Verifying requests from Slack". */
 export async function deliverHttp(
   url: string,
-  { type, payload }: Delivery,
+  delivery: Delivery,
   options: { signingSecret: string; retryAttempt?: number },
 ): Promise<Ack & { status: number }> {
+  const { type } = delivery;
   const json = type === 'events_api';
-  const body = json ? JSON.stringify(payload) : new URLSearchParams(payload).toString();
+  const body = json ? JSON.stringify(delivery.payload) : formOf(delivery);
   const timestamp = String(Math.floor(Date.now() / 1000));
   const hmac = createHmac('sha256', options.signingSecret).update(`v0:${timestamp}:${body}`);
   const sentAtMs = performance.now();
@@ -130,6 +131,12 @@ export async function deliverHttp(
     ms: response.ok && ms <= ACK_WITHIN_MS ? ms : undefined,
     payload: answer === '' ? {} : tryJson(answer),
   };
+}
+
+/** A slash command's fields, or the whole payload of a press as one. */
+function formOf({ type, payload }: Delivery): string {
+  const fields = type === 'slash_commands' ? payload : { payload: JSON.stringify(payload) };
+  return new URLSearchParams(fields).toString();
 }
 
 function tryJson(text: string): unknown {

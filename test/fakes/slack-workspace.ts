@@ -20,7 +20,16 @@ export interface Channel {
   archived: boolean;
   messages: Message[];
   /** What only one person was shown. */
-  ephemerals: { user: string; text: string; blocks?: unknown; thread_ts?: string }[];
+  ephemerals: Ephemeral[];
+}
+
+/** A message that only one person sees. */
+export interface Ephemeral {
+  ts: string;
+  user: string;
+  text: string;
+  blocks?: unknown;
+  thread_ts?: string;
 }
 
 /** Channels and messages, and the methods of the Web API that read and change them. */
@@ -31,6 +40,8 @@ export interface Workspace {
   addChannel(channel: Partial<Channel> & { id: string }): Channel;
   /** Stores a message of a person. */
   say(channel: string, message: { user: string; text: string; threadTs?: string }): Message;
+  /** Shows something to one person. */
+  whisper(channel: Channel, message: Omit<Ephemeral, 'ts'>): void;
   /** The answer of a method; undefined when there is no such method. */
   call(method: string, args: Arguments): Answer | undefined;
 }
@@ -87,6 +98,10 @@ export function createWorkspace(): Workspace {
     return stored;
   }
 
+  function whisper(channel: Channel, message: Omit<Ephemeral, 'ts'>): void {
+    channel.ephemerals.push({ ...message, ts: nextTs() });
+  }
+
   const methods: Record<string, (args: Arguments, channel: Channel) => Answer> = {
     'chat.postMessage'(args, channel) {
       const thread = args.thread_ts as string | undefined;
@@ -130,7 +145,7 @@ export function createWorkspace(): Workspace {
         return no(channel.kind === 'public' ? 'not_in_channel' : 'channel_not_found');
       const problem = contentProblem(args);
       if (problem) return no(problem);
-      channel.ephemerals.push({
+      whisper(channel, {
         user: String(args.user),
         text: String(args.text ?? ''),
         ...(args.blocks === undefined ? {} : { blocks: args.blocks }),
@@ -164,6 +179,7 @@ export function createWorkspace(): Workspace {
     botUserId,
     scopes,
     channels,
+    whisper,
     addChannel({ id, ...more }) {
       const kind = id.startsWith('D') ? 'im' : 'public';
       const channel: Channel = {

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { WebSocketServer } from 'ws';
+import { labelsOf, nameOf, pressPayload } from './slack-buttons.ts';
 import {
   type Ack,
   createSocketDeliveries,
@@ -15,6 +16,7 @@ import {
   type Channel,
   contentProblem,
   createWorkspace,
+  type Ephemeral,
   type Message,
   type Workspace,
 } from './slack-workspace.ts';
@@ -52,6 +54,13 @@ export interface SlackFake extends Pick<Workspace, 'botUserId' | 'scopes' | 'add
   say(text: string, where?: Where & { threadTs?: string; edited?: boolean }): string;
   /** `say`, with a mention of the bot in front. */
   mention(text: string, where?: Where & { threadTs?: string }): string;
+  /**
+   * Presses a button as it is shown now: under the newest message that shows one with this label, or under the one named.
+   * Resolves to the app's acknowledgement.
+   */
+  press(label: string, where?: Where & { ts?: string }): Promise<Ack>;
+  /** Delivers any payload of a press, such as one that no button of ours sends. */
+  interact(payload: Record<string, unknown>): Promise<Ack>;
   /** Delivers any event, such as one of another subtype. */
   event(event: Record<string, unknown>): Promise<Ack>;
   /** Delivers again what was delivered last, as Slack does when it missed the acknowledgement. */
@@ -83,6 +92,14 @@ interface Where {
   user?: string;
 }
 
+/** Where an app answers a gesture for a while; `original` is the message whose button was pressed. */
+interface ResponseAddress {
+  channel: string;
+  user: string;
+  left: number;
+  original?: Message | Ephemeral;
+}
+
 /** The person and the channel when none are named. */
 export const USER = 'U00ADA';
 export const CHANNEL = 'C00GENERAL';
@@ -98,7 +115,7 @@ export async function startSlack(): Promise<SlackFake> {
   const signingSecret = 'fake-signing-secret';
   const refused = new Map<string, string>();
   const faults: { method: string; fault: Fault; left: number; channel: string | undefined }[] = [];
-  const responses = new Map<string, { channel: string; user: string; left: number }>();
+  const responses = new Map<string, ResponseAddress>();
   const calls: Call[] = [];
   const unhandled: string[] = [];
   const acks: Ack[] = [];
@@ -192,11 +209,13 @@ export async function startSlack(): Promise<SlackFake> {
     if (problem) return { status: 500, body: { ok: false, error: problem } };
     const target = channel(open.channel);
     const { text = '', blocks } = args as { text?: string; blocks?: unknown };
-    if (args.response_type === 'in_channel') {
+    if (open.original && args.replace_original !== false) {
+      Object.assign(open.original, { text, blocks });
+    } else if (args.response_type === 'in_channel') {
       const posted = workspace.say(target.id, { user: workspace.botUserId, text });
       Object.assign(posted, { blocks, bot_id: 'B00ASKWATCH' });
     } else {
-      target.ephemerals.push({ user: open.user, text, blocks });
+      workspace.whisper(target, { user: open.user, text, blocks });
     }
     return { status: 200, body: 'ok' };
   }
@@ -241,6 +260,13 @@ export async function startSlack(): Promise<SlackFake> {
     return found;
   }
 
+  /** A new address for answers to a gesture. */
+  function openResponses(to: Omit<ResponseAddress, 'left'>): string {
+    const path = `/response/${gestures}`;
+    responses.set(path, { ...to, left: RESPONSES });
+    return `http://${address}${path}`;
+  }
+
   const fake: SlackFake = {
     apiUrl: `http://${address}/api/`,
     botToken: tokens.bot,
@@ -255,8 +281,6 @@ export async function startSlack(): Promise<SlackFake> {
     mentionFirst: true,
     slash(command, text, { channel: id = CHANNEL, user = USER } = {}) {
       gestures += 1;
-      const path = `/response/${gestures}`;
-      responses.set(path, { channel: id, user, left: RESPONSES });
       return deliver({
         type: 'slash_commands',
         payload: {
@@ -266,12 +290,12 @@ export async function startSlack(): Promise<SlackFake> {
           channel_id: id,
           channel_name: 'general',
           user_id: user,
-          user_name: user.slice(3).toLowerCase(),
+          user_name: nameOf(user),
           command,
           text,
           api_app_id: 'A00FAKE',
           is_enterprise_install: 'false',
-          response_url: `http://${address}${path}`,
+          response_url: openResponses({ channel: id, user }),
           trigger_id: `${gestures}.00.fake`,
         },
       });
@@ -304,6 +328,31 @@ export async function startSlack(): Promise<SlackFake> {
       return message.ts;
     },
     mention: (text, where) => fake.say(`<@${workspace.botUserId}> ${text}`, where),
+    press(label, { channel: id = CHANNEL, user = USER, ts } = {}) {
+      const { messages, ephemerals } = channel(id);
+      const seen = [...messages, ...ephemerals.filter((shown) => shown.user === user)];
+      const shown = seen
+        .filter((message) =>
+          ts === undefined ? labelsOf(message).includes(label) : message.ts === ts,
+        )
+        .at(-1);
+      if (!shown) throw new Error(`No message in ${id} shows a button ${label}.`);
+      gestures += 1;
+      return fake.interact(
+        pressPayload({
+          shown,
+          ephemeral: ephemerals.some((one) => one.ts === shown.ts),
+          replied: messages.some(({ thread_ts }) => thread_ts === shown.ts),
+          label,
+          channel: id,
+          user,
+          botUserId: workspace.botUserId,
+          responseUrl: openResponses({ channel: id, user, original: shown }),
+          count: gestures,
+        }),
+      );
+    },
+    interact: (payload) => deliver({ type: 'interactive', payload }),
     event,
     redeliver() {
       if (!last) throw new Error('Nothing was delivered yet.');

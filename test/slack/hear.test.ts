@@ -25,7 +25,7 @@ describe('a message', () => {
       thread: '100.000001',
       person: { id: 'U1', name: 'U1' },
     });
-    expect(message).toMatchObject({ addressed: true, inThread: false });
+    expect(message).toMatchObject({ addressed: true, inThread: false, unseen: false });
   });
 
   test('belongs to the thread it was said in', () => {
@@ -100,6 +100,7 @@ test('a slash command is known by its trigger, and keeps its address for respons
     },
     addressed: true,
     inThread: false,
+    unseen: true,
     responseUrl: 'https://hooks.example/1',
   });
 });

@@ -8,7 +8,11 @@ interface Manifest {
     slash_commands: { command: string; description: string; usage_hint: string }[];
   };
   oauth_config: { scopes: { bot: string[] } };
-  settings: { event_subscriptions: { bot_events: string[] }; socket_mode_enabled: boolean };
+  settings: {
+    event_subscriptions: { bot_events: string[] };
+    interactivity: { is_enabled: boolean };
+    socket_mode_enabled: boolean;
+  };
 }
 
 const manifest = slackManifest(commands) as Manifest;
@@ -48,4 +52,8 @@ test('the manifest keeps Slack’s limits for names', () => {
   expect(manifest.display_information.name.length).toBeLessThanOrEqual(35);
   expect(manifest.display_information.description.length).toBeLessThanOrEqual(140);
   expect(manifest.settings.socket_mode_enabled).toBe(true);
+});
+
+test('presses of buttons are sent to us', () => {
+  expect(manifest.settings.interactivity).toEqual({ is_enabled: true });
 });

@@ -37,9 +37,9 @@ export async function makeSlack(
   return { fake, slack, fatal, lines };
 }
 
-/** The platform and a real bot, both started. */
+/** The platform and a real bot, both started, on a new workspace (or on `fake`). */
 export async function runSlack(
-  options: { mode?: Mode; bot?: TestBotOptions } = {},
+  options: { fake?: SlackFake; mode?: Mode; bot?: TestBotOptions } = {},
 ): Promise<RunningSlack & { bot: TestBot }> {
   const running = await makeSlack(options);
   const bot = await startTestBot(options.bot);

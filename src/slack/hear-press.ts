@@ -1,0 +1,53 @@
+import { decodeAction } from '../bot/card-action.ts';
+import type { Said } from './hear.ts';
+
+/**
+ * A press of a button of ours as an invocation; undefined for anything else.
+ *
+ * Takes the payload as it came and believes none of it. A repeat of a press has its time and its person again, two presses
+ * never do. Sources: Slack docs, "block_actions payload"; `container.thread_ts`, which no page names: slack-go/slack pull
+ * request 888.
+ */
+export function hearPress(payload: unknown): Said | undefined {
+  const { type, actions, user, channel, container, message, response_url } = fieldsOf(payload);
+  const action = fieldsOf(Array.isArray(actions) ? actions[0] : undefined);
+  const { id, name, username } = fieldsOf(user);
+  const shown = { ...fieldsOf(container), ...fieldsOf(message) };
+  const place = textOf(fieldsOf(channel).id) ?? textOf(shown.channel_id);
+  const person = textOf(id);
+  const atTs = tsOf(action.action_ts);
+  const request = decodeAction(textOf(action.value) ?? '');
+  if (type !== 'block_actions' || action.type !== 'button' || !request) return undefined;
+  if (place === undefined || person === undefined || atTs === undefined) return undefined;
+
+  const ts = tsOf(shown.ts) ?? tsOf(shown.message_ts);
+  // What only one person sees has nothing under it.
+  const thread = tsOf(shown.thread_ts) ?? (shown.is_ephemeral === true ? undefined : ts);
+  // A message with replies is in a thread by its own name, and still stands in the channel.
+  const inThread = thread !== undefined && thread !== ts;
+  const responseUrl = textOf(response_url);
+  return {
+    invocation: {
+      id: `slack:${place}:${person}:${atTs}`,
+      request,
+      place: { platform: 'slack', channel: place },
+      ...(thread === undefined ? {} : { thread }),
+      person: { id: person, name: textOf(name) ?? textOf(username) ?? person },
+    },
+    addressed: true,
+    inThread,
+    unseen: true,
+    // What is sent to this address stands in the channel, not in the thread.
+    ...(inThread || responseUrl === undefined ? {} : { responseUrl }),
+  };
+}
+
+function fieldsOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? { ...value } : {};
+}
+
+const textOf = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined);
+
+/** A time as Slack writes it, which is the name of a message. */
+const tsOf = (value: unknown) =>
+  typeof value === 'string' && /^\d{1,12}\.\d{1,9}$/.test(value) ? value : undefined;

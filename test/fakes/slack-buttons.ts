@@ -1,0 +1,96 @@
+/** A message as the person who looks at it sees it. */
+interface Shown {
+  ts: string;
+  text: string;
+  blocks?: unknown;
+  thread_ts?: string;
+}
+
+/** A press, and where Slack takes what it is answered with. */
+interface Press {
+  shown: Shown;
+  /** Whether only the person who presses sees the message. */
+  ephemeral: boolean;
+  /** Whether others answered under the message. */
+  replied: boolean;
+  label: string;
+  channel: string;
+  user: string;
+  botUserId: string;
+  responseUrl: string;
+  /** How many gestures came before. */
+  count: number;
+}
+
+interface Button {
+  action_id: string;
+  text: { text: string };
+  value?: string;
+}
+
+function buttonsOf({ blocks }: { blocks?: unknown }): Button[] {
+  const all = (blocks ?? []) as { type: string; elements?: Button[] }[];
+  return all.flatMap(({ type, elements = [] }) => (type === 'actions' ? elements : []));
+}
+
+/** The buttons that a message shows, in their order. */
+export const labelsOf = (message: { blocks?: unknown }) =>
+  buttonsOf(message).map(({ text }) => text.text);
+
+/**
+ * What Slack tells an app of a press. Source: Slack docs, "block_actions payload". A message that only one person sees is
+ * not in it; a message with replies names itself as its thread.
+ */
+export function pressPayload(press: Press): Record<string, unknown> {
+  const { shown, ephemeral, replied, label, channel, user, count } = press;
+  const button = buttonsOf(shown).find(({ text }) => text.text === label);
+  if (!button) throw new Error(`The message shows no button ${label}.`);
+  const thread = shown.thread_ts ?? (replied ? shown.ts : undefined);
+  const inThread = thread === undefined ? {} : { thread_ts: thread };
+  return {
+    type: 'block_actions',
+    user: { id: user, username: nameOf(user), name: nameOf(user), team_id: 'T00FAKE' },
+    api_app_id: 'A00FAKE',
+    token: 'fake-verification-token',
+    container: {
+      type: 'message',
+      message_ts: shown.ts,
+      channel_id: channel,
+      is_ephemeral: ephemeral,
+      ...inThread,
+    },
+    trigger_id: `${count}.00.fake`,
+    team: { id: 'T00FAKE', domain: 'fake' },
+    enterprise: null,
+    is_enterprise_install: false,
+    channel: { id: channel, name: 'general' },
+    ...(ephemeral
+      ? {}
+      : {
+          message: {
+            type: 'message',
+            user: press.botUserId,
+            bot_id: 'B00ASKWATCH',
+            ts: shown.ts,
+            text: shown.text,
+            blocks: shown.blocks,
+            ...inThread,
+          },
+        }),
+    state: { values: {} },
+    response_url: press.responseUrl,
+    actions: [
+      {
+        type: 'button',
+        action_id: button.action_id,
+        block_id: 'b1',
+        text: { type: 'plain_text', text: label, emoji: false },
+        value: button.value,
+        action_ts: `${Math.floor(Date.now() / 1000)}.${String(count).padStart(6, '0')}`,
+      },
+    ],
+  };
+}
+
+/** The handle of a person of the fake: `U00ADA` is ada. */
+export const nameOf = (user: string) => user.slice(3).toLowerCase();

@@ -3,7 +3,7 @@ import type { Bot } from '../bot/bot.ts';
 import type { ChannelApi } from './channel-api.ts';
 import type { InlineConversations } from './inline-conversations.ts';
 
-/** What handling of commands and messages shares. */
+/** What handling of commands, buttons and messages shares. */
 export interface Desk {
   bot: Bot;
   api: ChannelApi;

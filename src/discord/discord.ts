@@ -5,6 +5,7 @@ import type { Bot } from '../bot/bot.ts';
 import { PlatformStartError } from '../bot/errors.ts';
 import type { Platform } from '../bot/platform.ts';
 import { createAlerts } from './alerts.ts';
+import { handleButton } from './buttons.ts';
 import { createChannelApi } from './channel-api.ts';
 import { buildClient, connect, disconnect, logEvents, watch } from './client.ts';
 import { discordCommands } from './commands.ts';
@@ -59,9 +60,9 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
   function listen(bot: Bot) {
     const desk = { bot, api, inline: createInlineConversations(), editIntervalMs, log };
     client.on(Events.InteractionCreate, (interaction) => {
-      if (!stopping && interaction.isChatInputCommand()) {
-        track(handleSlashCommand(desk, interaction));
-      }
+      if (stopping) return;
+      if (interaction.isChatInputCommand()) track(handleSlashCommand(desk, interaction));
+      else if (interaction.isButton()) track(handleButton(desk, interaction));
     });
     client.on(Events.MessageCreate, (message) => {
       if (!stopping) track(handleMessage(desk, message));

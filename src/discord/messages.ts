@@ -2,11 +2,10 @@ import { type AnyThreadChannel, type Message, MessageType, PermissionFlagsBits }
 import type { Answer, Place, Reply } from '../bot/platform.ts';
 import type { ChannelApi } from './channel-api.ts';
 import type { Desk } from './desk.ts';
-import { reasonOf } from './errors.ts';
 import { openThread } from './open-thread.ts';
 import { channelOutlet } from './outlet.ts';
 import { renderMessage } from './render.ts';
-import { showAnswer } from './show-answer.ts';
+import { showInConversation } from './show-in-conversation.ts';
 import { questionLine } from './text.ts';
 
 /** Where a message was said, and the conversation it goes on with. */
@@ -70,16 +69,20 @@ async function whereOf({ bot, api, inline }: Desk, message: Message): Promise<Wh
     return { place, thread: channelId, shown: { in: 'here' } };
   }
   const place: Place = { platform: 'discord', channel: channelId };
-  if (!message.inGuild()) return { place, thread: channelId, shown: { in: 'here' } };
   const answered = message.type === MessageType.Reply ? message.reference?.messageId : undefined;
-  if (answered !== undefined) {
-    const open = inline.of(answered);
-    if (open !== undefined) return { place, thread: open, shown: { in: 'channel' } };
-    // An alert, or the question above one of our threads: its conversation is the thread under it.
-    if (await bot.isConversation(place, answered)) {
-      return { place, thread: answered, shown: { in: 'thread of', message: answered } };
-    }
+  const open = answered === undefined ? undefined : inline.of(answered);
+  // An alert, or the question above one of our threads: its conversation is the thread under it.
+  const above =
+    answered !== undefined && open === undefined && (await bot.isConversation(place, answered))
+      ? answered
+      : undefined;
+  if (!message.inGuild()) {
+    // All that is said there is one conversation, but for what is said about an alert.
+    return { place, thread: open ?? above ?? channelId, shown: { in: 'here' } };
   }
+  if (open !== undefined) return { place, thread: open, shown: { in: 'channel' } };
+  if (above !== undefined)
+    return { place, thread: above, shown: { in: 'thread of', message: above } };
   return { place, thread: undefined, shown: { in: 'thread of', message: message.id } };
 }
 
@@ -97,34 +100,25 @@ async function show(desk: Desk, message: Message, where: Where, reply: Reply): P
 }
 
 async function answerMessage(desk: Desk, message: Message, where: Where, answer: Answer) {
-  const { api, inline, editIntervalMs, log } = desk;
+  const { api } = desk;
   const { shown } = where;
   const thread =
     shown.in === 'thread of' ? await threadUnder(desk, message, shown, answer) : undefined;
-  const inChannel = shown.in === 'channel' || (shown.in === 'thread of' && thread === undefined);
+  const shownIn = thread ?? message.channelId;
   // The key of a conversation in the open channel is the message it began with.
   const key = where.thread ?? thread ?? message.id;
-  const outlet = channelOutlet(
-    api,
-    thread ?? message.channelId,
-    inChannel ? message.id : undefined,
-  );
-  try {
-    await showAnswer({
-      answer,
-      thread: key,
-      outlet,
-      editIntervalMs,
-      log,
-      ...(inChannel ? { onMessage: (id: string) => inline.add(id, key) } : {}),
-    });
-  } catch (error) {
-    log.warn({ err: error, channel: message.channelId }, 'an answer could not be shown');
-    await sendText(desk, message, `The answer could not be shown. ${reasonOf(error)}`);
-  }
+  // Under another message than the question's, the thread has not seen the question.
+  const repeats = shown.in === 'thread of' && shown.message !== message.id && thread !== undefined;
+  const lead = { content: questionLine(nameOf(message), answer.question), nonce: `q${message.id}` };
+  await showInConversation(desk, answer, {
+    outlet: channelOutlet(api, shownIn, key === shownIn ? undefined : message.id),
+    key,
+    ...(repeats ? { lead } : {}),
+    shownIn,
+    tell: (content) => sendText(desk, message, content),
+  });
 }
 
-/** The thread to answer in; under another message than the question's it first repeats the question. */
 async function threadUnder(
   { api, log }: Desk,
   message: Message,
@@ -133,14 +127,7 @@ async function threadUnder(
 ): Promise<string | undefined> {
   if (!mayOpenThread(message)) return undefined;
   const channel = message.channelId;
-  const thread = await openThread(api, { channel, message: shown.message, question, log });
-  if (thread !== undefined && shown.message !== message.id) {
-    await api.send(thread, {
-      content: questionLine(nameOf(message), question),
-      nonce: `q${message.id}`,
-    });
-  }
-  return thread;
+  return await openThread(api, { channel, message: shown.message, question, log });
 }
 
 /** Whether trying makes sense; what the cache does not know is left to Discord. */

@@ -1,4 +1,4 @@
-import { type ChatInputCommandInteraction, MessageFlags } from 'discord.js';
+import { type ButtonInteraction, type ChatInputCommandInteraction, MessageFlags } from 'discord.js';
 import type { ChannelApi } from './channel-api.ts';
 
 /** Where the messages of one answer go. Pages linked in an answer are not previewed. */
@@ -39,11 +39,11 @@ export function channelOutlet(api: ChannelApi, channel: string, replyTo?: string
 }
 
 /**
- * Messages that belong to a slash command: shown only to who typed it when `ephemeral`, else where the bot may not post by
+ * Messages that belong to a slash command or a press: shown only to whose it was when `ephemeral`, else where the bot may not post by
  * itself. With `fillsReply` the first one takes the place of "thinking…".
  */
 export function interactionOutlet(
-  interaction: ChatInputCommandInteraction,
+  interaction: ChatInputCommandInteraction | ButtonInteraction,
   options: { ephemeral: boolean; fillsReply: boolean },
 ): Outlet {
   let replyIsFree = options.fillsReply;

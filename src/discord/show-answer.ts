@@ -110,7 +110,8 @@ function createScreen(outlet: Outlet, onMessage: ((message: string) => void) | u
   };
 }
 
-async function insist(show: () => Promise<void>): Promise<void> {
+/** Tries until Discord takes it or refuses it for good, for about a quarter of a minute. */
+export async function insist<T>(show: () => Promise<T>): Promise<T> {
   for (const waitMs of RETRY_WAITS_MS) {
     try {
       return await show();
@@ -119,7 +120,7 @@ async function insist(show: () => Promise<void>): Promise<void> {
       await pause(Math.min(MAX_RETRY_WAIT_MS, Math.max(waitMs, retryAfterMs(error) ?? 0)));
     }
   }
-  await show();
+  return await show();
 }
 
 /** Says "is typing" until the function it gives is called. */

@@ -76,8 +76,8 @@ describe('/ask in a channel', () => {
     const asked = discord.slash('ask', { question: 'Once?' });
     const id = await eventually(() => asked.reply?.content && asked.reply.id);
     await answered(id);
-    discord.repeat(asked, 'ask', { question: 'Once?' });
-    discord.repeat(asked, 'ask', { question: 'Once?' });
+    discord.repeat(asked);
+    discord.repeat(asked);
     const last = discord.slash('ask', { question: 'Another' });
     await answered(await eventually(() => last.reply?.content && last.reply.id));
     expect(provider.calls).toHaveLength(2);
@@ -88,7 +88,7 @@ describe('/ask in a channel', () => {
     const { discord, provider, lines } = await start();
     const late = discord.slash('ask', { question: 'Late' }, { createdAtMs: Date.now() - 4_000 });
     await eventually(() =>
-      lines.some(({ msg }) => msg === 'a command could not be acknowledged; dropped'),
+      lines.some(({ msg }) => msg === 'a gesture could not be acknowledged; dropped'),
     );
     expect(provider.calls).toHaveLength(0);
     expect(discord.messages()).toHaveLength(0);

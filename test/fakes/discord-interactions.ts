@@ -1,4 +1,4 @@
-import { MessageFlags, MessageType } from 'discord.js';
+import { InteractionResponseType, InteractionType, MessageFlags, MessageType } from 'discord.js';
 import type { createGateway } from './discord-gateway.ts';
 import { wireMessage } from './discord-gateway.ts';
 import type { RestAnswer, RestRequest } from './discord-http.ts';
@@ -13,8 +13,15 @@ import {
   snowflake,
 } from './discord-state.ts';
 
-/** A slash command somebody typed, and what came back. */
-export interface FakeInteraction {
+/** What somebody did: a slash command typed (type 2), or a button pressed (type 3) under a message. */
+export interface FakeGesture {
+  type: InteractionType.ApplicationCommand | InteractionType.MessageComponent;
+  data: unknown;
+  message?: FakeMessage;
+}
+
+/** A gesture, and what came back. */
+export interface FakeInteraction extends FakeGesture {
   id: string;
   token: string;
   channel: FakeChannel;
@@ -22,7 +29,10 @@ export interface FakeInteraction {
   createdAtMs: number;
   /** When and how it was acknowledged. */
   acknowledged?: { afterMs: number; type: number; ephemeral: boolean };
-  /** The reply, with "thinking…" as the flag Loading; absent before the acknowledgement and after a deletion. */
+  /**
+   * The reply, with "thinking…" as the flag Loading; absent before the acknowledgement and after a deletion. That of a press
+   * is the message with the button.
+   */
   reply?: FakeMessage | undefined;
   followUps: FakeMessage[];
 }
@@ -30,7 +40,12 @@ export interface FakeInteraction {
 /** Source: Discord docs, "Receiving and Responding": three seconds, then fifteen minutes. */
 const DEADLINE_MS = 3_000;
 const TOKEN_LIFE_MS = 15 * 60_000;
-const DEFERRED = 5;
+
+/** How this fake can be answered. Source: Discord docs, "Interaction Callback Type". */
+const DEFERRAL_OF = {
+  [InteractionType.ApplicationCommand]: InteractionResponseType.DeferredChannelMessageWithSource,
+  [InteractionType.MessageComponent]: InteractionResponseType.DeferredMessageUpdate,
+};
 
 /** Everything typed so far, and the routes that answer it. */
 export type Interactions = ReturnType<typeof createInteractions>;
@@ -61,16 +76,18 @@ export function createInteractions(options: {
       return no(400, 40_060, 'Interaction has already been acknowledged.');
     }
     const { type, data = {} } = request.body as { type: number; data?: { flags?: number } };
-    if (type !== DEFERRED) return no(501, 0, 'This fake knows deferred replies only');
+    if (type !== DEFERRAL_OF[found.type]) return no(501, 0, 'This fake knows deferrals only');
     const flags = data.flags ?? 0;
     const ephemeral = (flags & MessageFlags.Ephemeral) !== 0;
     found.acknowledged = { afterMs, type, ephemeral };
-    found.reply = addReply(found, {}, flags | MessageFlags.Loading, MessageType.ChatInputCommand);
+    found.reply =
+      found.message ??
+      addReply(found, {}, flags | MessageFlags.Loading, MessageType.ChatInputCommand);
     if (request.query.get('with_response') !== 'true') return { status: 204 };
     return {
       status: 200,
       body: {
-        interaction: { id, type: 2, response_message_id: found.reply.id },
+        interaction: { id, type: found.type, response_message_id: found.reply.id },
         resource: { type, message: wireMessage(state, found.reply) },
       },
     };
@@ -130,10 +147,11 @@ export function createInteractions(options: {
     create(
       user: FakeUser,
       channel: FakeChannel,
-      data: unknown,
+      gesture: FakeGesture,
       createdAtMs = Date.now(),
     ): FakeInteraction {
       const interaction: FakeInteraction = {
+        ...gesture,
         id: snowflake(createdAtMs),
         token: interactionToken(),
         channel,
@@ -142,12 +160,12 @@ export function createInteractions(options: {
         followUps: [],
       };
       byToken.set(interaction.token, interaction);
-      gateway.dispatch('INTERACTION_CREATE', payloadOf(state, interaction, data));
+      gateway.dispatch('INTERACTION_CREATE', payloadOf(state, interaction));
       return interaction;
     },
     /** Sends the same interaction again, as after a reconnect. */
-    repeat(interaction: FakeInteraction, data: unknown) {
-      gateway.dispatch('INTERACTION_CREATE', payloadOf(state, interaction, data));
+    repeat(interaction: FakeInteraction) {
+      gateway.dispatch('INTERACTION_CREATE', payloadOf(state, interaction));
     },
     route(request: RestRequest): RestAnswer | undefined {
       const { method, path } = request;
@@ -160,17 +178,18 @@ export function createInteractions(options: {
   };
 }
 
-function payloadOf(state: DiscordState, interaction: FakeInteraction, data: unknown) {
-  const { id, token, channel, user } = interaction;
+function payloadOf(state: DiscordState, interaction: FakeInteraction) {
+  const { id, token, type, data, message, channel, user } = interaction;
   const inGuild = channel.guild_id !== undefined;
   const person = { nick: null, roles: [], joined_at: '2026-01-01T00:00:00Z', flags: 0, user };
   return {
     id,
     application_id: state.applicationId,
-    type: 2,
+    type,
     token,
     version: 1,
     data,
+    ...(message ? { message: wireMessage(state, message) } : {}),
     channel_id: channel.id,
     channel: { ...channel, permissions: '0' },
     app_permissions: String(inGuild ? state.permissionsIn(channel) : (1n << 50n) - 1n),

@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream';
 import {
   ApplicationCommandOptionType,
   GatewayIntentBits,
+  InteractionType,
   MessageFlags,
   PermissionFlagsBits,
 } from 'discord.js';
@@ -151,13 +152,32 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
     ): FakeInteraction {
       const { channel = general, user = alice, createdAtMs } = where;
       const known = [...(commands.get(state.guildId) ?? []), ...(commands.get('global') ?? [])];
-      return interactions.create(user, channel, typed(known, name, values), createdAtMs);
+      const type = InteractionType.ApplicationCommand;
+      return interactions.create(
+        user,
+        channel,
+        { type, data: typed(known, name, values) },
+        createdAtMs,
+      );
     },
-    /** Delivers a slash command again. */
-    repeat(interaction: FakeInteraction, name: string, values: Record<string, unknown>) {
-      const known = [...(commands.get(state.guildId) ?? []), ...(commands.get('global') ?? [])];
-      interactions.repeat(interaction, typed(known, name, values));
+    /** Presses the button with this label under a message, as it is shown now. */
+    press(
+      { id }: { id: string },
+      label: string,
+      who: { user?: FakeUser; createdAtMs?: number } = {},
+    ): FakeInteraction {
+      const { user = alice, createdAtMs } = who;
+      const message = state.messages.get(id);
+      const channel = state.channels.get(message?.channel_id ?? '');
+      const buttons = message?.components.flatMap(({ components }) => components) ?? [];
+      const button = buttons.find((one) => one.label === label);
+      if (!message || !channel || !button) throw new Error(`There is no button ${label}`);
+      const data = { component_type: button.type, custom_id: button.custom_id };
+      const type = InteractionType.MessageComponent;
+      return interactions.create(user, channel, { type, data, message }, createdAtMs);
     },
+    /** Delivers a slash command or a press again. */
+    repeat: interactions.repeat,
 
     /** Says something; `mention` puts the bot's mention in front. */
     say(

@@ -1,0 +1,121 @@
+import {
+  type ButtonInteraction,
+  type ChatInputCommandInteraction,
+  MessageFlags,
+  PermissionFlagsBits,
+} from 'discord.js';
+import type { Answer, Invocation, Reply } from '../bot/platform.ts';
+import type { Desk } from './desk.ts';
+import { openThread } from './open-thread.ts';
+import { channelOutlet, interactionOutlet } from './outlet.ts';
+import { showAnswer } from './show-answer.ts';
+import { showInConversation } from './show-in-conversation.ts';
+
+/** A slash command typed or a button pressed: what Discord calls an interaction. */
+export type Gesture = ChatInputCommandInteraction | ButtonInteraction;
+
+/**
+ * Tells Discord that a gesture has arrived, before any work. It is also the test for late ones: after a reconnect Discord
+ * repeats gestures whose three seconds are over, and refuses their acknowledgement; our clock has no say in it.
+ */
+export async function acknowledged(
+  { log }: Desk,
+  gesture: Gesture,
+  command: string,
+  acknowledge: () => Promise<unknown>,
+): Promise<boolean> {
+  try {
+    await acknowledge();
+    return true;
+  } catch (error) {
+    const ageMs = Date.now() - gesture.createdTimestamp;
+    log.warn({ err: error, command, ageMs }, 'a gesture could not be acknowledged; dropped');
+    return false;
+  }
+}
+
+/** Has the bot do what a gesture asks for, in the conversation `thread` if it belongs to one. */
+export function handle(
+  { bot }: Desk,
+  gesture: Gesture,
+  request: Invocation['request'],
+  thread: string | undefined,
+): Promise<Reply> {
+  const { channel, channelId, id, user } = gesture;
+  // A thread belongs to its channel; a direct conversation is a channel and a thread at once.
+  const parent = channel?.isThread() ? channel.parentId : undefined;
+  return bot.handle({
+    id: `discord:${id}`,
+    request,
+    place: { platform: 'discord', channel: parent ?? channelId },
+    ...(thread === undefined ? {} : { thread }),
+    person: { id: user.id, name: nameOf(gesture) },
+  });
+}
+
+/** The thread or direct conversation it was made in; `undefined` in the middle of a channel. */
+export function threadOf(gesture: Gesture): string | undefined {
+  const { channel, channelId } = gesture;
+  return !gesture.inGuild() || channel?.isThread() ? channelId : undefined;
+}
+
+export function nameOf({ member, user }: Gesture): string {
+  if (member && 'displayName' in member) return member.displayName;
+  return member?.nick ?? user.displayName;
+}
+
+/** Only whoever made the gesture sees it, and no thread remembers it. */
+export async function answerPrivately(
+  { editIntervalMs, log }: Desk,
+  gesture: Gesture,
+  answer: Answer,
+  { fillsReply }: { fillsReply: boolean },
+): Promise<void> {
+  const outlet = interactionOutlet(gesture, { ephemeral: true, fillsReply });
+  await showAnswer({ answer, thread: undefined, outlet, editIntervalMs, log });
+}
+
+/**
+ * Shows an answer to everybody as regular messages in `thread`: what is said in reply to regular messages reaches a bot
+ * without the privileged intent. Where the bot may not, it comes as messages of the gesture.
+ */
+export async function answerOpenly(
+  desk: Desk,
+  gesture: Gesture,
+  answer: Answer,
+  where: { thread: string | undefined; key: string; lead?: string },
+): Promise<void> {
+  const { thread, key, lead } = where;
+  const outlet =
+    thread !== undefined && mayWriteIn(gesture)
+      ? channelOutlet(desk.api, thread)
+      : interactionOutlet(gesture, { ephemeral: false, fillsReply: false });
+  await showInConversation(desk, answer, {
+    outlet,
+    key,
+    ...(lead === undefined ? {} : { lead: { content: lead, nonce: `q${gesture.id}` } }),
+    shownIn: thread ?? gesture.channelId,
+    tell: (content) => gesture.followUp({ content, flags: MessageFlags.Ephemeral }),
+  });
+}
+
+/** Opens the thread under a message, or finds it; `undefined` where the bot may not. */
+export async function threadUnder(
+  { api, log }: Desk,
+  gesture: Gesture,
+  message: string,
+  question: string,
+): Promise<string | undefined> {
+  const may =
+    mayWriteIn(gesture) && gesture.appPermissions.has(PermissionFlagsBits.CreatePublicThreads);
+  const channel = gesture.channelId;
+  return may ? await openThread(api, { channel, message, question, log }) : undefined;
+}
+
+function mayWriteIn(gesture: Gesture): boolean {
+  if (!gesture.inGuild()) return true;
+  return gesture.appPermissions.has([
+    PermissionFlagsBits.ViewChannel,
+    PermissionFlagsBits.SendMessagesInThreads,
+  ]);
+}

@@ -1,0 +1,36 @@
+import type { Answer } from '../bot/platform.ts';
+import type { Desk } from './desk.ts';
+import { reasonOf } from './errors.ts';
+import type { Outlet } from './outlet.ts';
+import { insist, showAnswer } from './show-answer.ts';
+
+/** Where an answer that a conversation remembers is shown. */
+interface Conversation {
+  outlet: Outlet;
+  /** The thread key under which it is remembered. */
+  key: string;
+  /** Said first, where the question is not to be seen otherwise. */
+  lead?: { content: string; nonce: string };
+  /** The channel or thread it is shown in. Where that is not the key, only a reply connects, so every message is noted. */
+  shownIn: string;
+  /** Tells whoever asked that the answer could not be shown. */
+  tell(content: string): Promise<unknown>;
+}
+
+/** Generates an answer and shows it in its conversation, or says there that it could not be shown. */
+export async function showInConversation(
+  { inline, editIntervalMs, log }: Desk,
+  answer: Answer,
+  { outlet, key, lead, shownIn, tell }: Conversation,
+): Promise<void> {
+  const onMessage = (id: string) => {
+    if (key !== shownIn) inline.add(id, key);
+  };
+  try {
+    if (lead) onMessage(await insist(() => outlet.send(lead.content, lead.nonce)));
+    await showAnswer({ answer, thread: key, outlet, editIntervalMs, log, onMessage });
+  } catch (error) {
+    log.warn({ err: error, channel: shownIn }, 'an answer could not be shown');
+    await tell(`The answer could not be shown. ${reasonOf(error)}`);
+  }
+}

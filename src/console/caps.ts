@@ -1,4 +1,11 @@
-import type { Card, CardPart, Message } from './wire.ts';
+import {
+  type Card,
+  type CardAction,
+  type CardPart,
+  MAX_ACTION_LABEL,
+  MAX_ACTIONS,
+  type Message,
+} from './wire.ts';
 
 /** Most characters of one answer that are kept; a longer one ends with a mark. */
 export const MAX_ANSWER_CHARACTERS = 60_000;
@@ -33,7 +40,17 @@ function cappedCard(card: Card): Card {
     title: cut(card.title, MAX_CELL),
     parts: card.parts.slice(0, MAX_PARTS).map(cappedPart),
     ...(card.footer === undefined ? {} : { footer: cut(card.footer, MAX_CELL) }),
+    ...(card.actions === undefined ? {} : { actions: cappedActions(card.actions) }),
   };
+}
+
+/** What a button carries stays whole: cut, it would ask for something else. */
+function cappedActions(actions: CardAction[]): CardAction[] {
+  return actions.slice(0, MAX_ACTIONS).map(({ label, command, values }) => ({
+    label: cut(label, MAX_ACTION_LABEL),
+    command,
+    values,
+  }));
 }
 
 function cappedPart(part: CardPart): CardPart {

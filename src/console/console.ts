@@ -64,10 +64,10 @@ export async function createConsole(options: {
       const root = history.get(id);
       return root && { listed: listedOf(root), replies: root.replies.map(answers.latest) };
     },
-    async say(saying) {
+    async take(gesture) {
       if (!bot) throw new HttpError(503, 'not_open', 'Askwatch is stopping.');
-      if (!CHANNELS.includes(saying.channel)) throw notFound('There is no such channel.');
-      return await sayings.take(bot, saying);
+      if (!CHANNELS.includes(gesture.channel)) throw notFound('There is no such channel.');
+      return await sayings.take(bot, gesture);
     },
   });
   // Whoever closes the server without stopping the console first would wait for streams that never end.

@@ -3,7 +3,7 @@ import { HttpError, notFound } from '../http/errors.ts';
 import type { HttpServer } from '../http/server.ts';
 import type { EventStreams } from './event-streams.ts';
 import { guardFetch, guardWrite } from './safety.ts';
-import { type ListedMessage, type Message, type Said, Saying } from './wire.ts';
+import { type ListedMessage, type Message, Press, type Said, Saying } from './wire.ts';
 
 const EventsQuery = z.object({
   client: z.uuid(),
@@ -25,7 +25,7 @@ export interface RouteActions {
   /** `undefined` when it is gone. */
   thread(id: string): OpenedThread | undefined;
   /** Throws `HttpError`. */
-  say(saying: Saying): Promise<Said>;
+  take(gesture: Saying | Press): Promise<Said>;
   /** False before the bot is there and after the console has stopped. */
   isOpen(): boolean;
 }
@@ -79,7 +79,16 @@ export function addConsoleRoutes(server: HttpServer, actions: RouteActions): voi
     { schema: { hide: true, body: Saying }, onRequest: guardWrite },
     async (request): Promise<Said> => {
       requireOpen();
-      return await actions.say(request.body);
+      return await actions.take(request.body);
+    },
+  );
+
+  server.post(
+    '/console/presses',
+    { schema: { hide: true, body: Press }, onRequest: guardWrite },
+    async (request): Promise<Said> => {
+      requireOpen();
+      return await actions.take(request.body);
     },
   );
 }

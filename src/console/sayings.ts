@@ -1,11 +1,12 @@
 import type { Logger } from 'pino';
 import type { Bot } from '../bot/bot.ts';
-import type { Invocation, Person, Reply } from '../bot/platform.ts';
-import { HttpError, notFound } from '../http/errors.ts';
+import type { Person, Reply } from '../bot/platform.ts';
+import { HttpError } from '../http/errors.ts';
 import type { Answers } from './answers.ts';
+import { type Asked, askedBy, threadGone } from './asked.ts';
 import type { EventStreams } from './event-streams.ts';
 import { type History, listedOf } from './history.ts';
-import type { Message, Said, Saying } from './wire.ts';
+import type { Message, Press, Said, Saying } from './wire.ts';
 
 /** Gestures whose outcome is remembered, so that a repeated request gets the same answer. */
 const MAX_REMEMBERED = 1_000;
@@ -13,13 +14,16 @@ const MAX_REMEMBERED = 1_000;
 /** Gestures that may be under way at once. */
 const MAX_UNDER_WAY = 32;
 
-/** Takes what people say to the bot and shows what comes of it. */
+/** Takes what people say to the bot, by words or by a button, and shows what comes of it. */
 export interface Sayings {
   /** Resolves once it is shown where it will be shown; an answer then goes on growing by itself. Throws `HttpError`. */
-  take(bot: Bot, saying: Saying): Promise<Said>;
+  take(bot: Bot, said: Saying | Press): Promise<Said>;
   /** Waits for the gestures under way. */
   settle(): Promise<void>;
 }
+
+/** What was asked, by whom, and which tab is to hear what is for its reader only. */
+interface Gesture extends Asked, Pick<Saying, 'id' | 'client' | 'channel'> {}
 
 /** Makes the way from what a person said to what everyone sees. */
 export function createSayings(options: {
@@ -33,85 +37,88 @@ export function createSayings(options: {
   const remembered = new Map<string, Promise<Said>>();
   const underWay = new Set<Promise<Said>>();
 
-  async function handle(bot: Bot, saying: Saying): Promise<Said> {
-    if (saying.thread !== undefined && !history.get(saying.thread)) {
-      throw notFound('This thread is gone: it made room for newer messages.');
-    }
-    const reply = await bot.handle(invocationOf(saying, person));
-    return await show(reply, saying);
+  async function handle(bot: Bot, said: Saying | Press): Promise<Said> {
+    const { id, client, channel } = said;
+    const asked = askedBy(said, person, history);
+    const { request, thread } = asked;
+    const reply = await bot.handle({
+      id: `console:${id}`,
+      request,
+      place: { platform: 'console', channel },
+      ...(thread === undefined ? {} : { thread }),
+      person: asked.person,
+    });
+    return await show(reply, { ...asked, id, client, channel });
   }
 
-  async function show(reply: Reply, saying: Saying): Promise<Said> {
-    if (reply.kind === 'nothing') return { shown: 'before' };
-    const own = { id: `a${saying.id}`, author: { kind: 'askwatch' as const }, atMs: Date.now() };
+  async function show(reply: Reply, gesture: Gesture): Promise<Said> {
+    if (reply.kind === 'nothing') return { shown: 'nothing' };
+    const own = { id: `a${gesture.id}`, author: { kind: 'askwatch' as const }, atMs: Date.now() };
+    const from = gesture.command === undefined ? {} : { command: gesture.command };
     if (reply.kind === 'card') {
-      const message: Message = {
-        ...own,
-        command: saying.text,
-        body: { kind: 'card', card: reply.card },
-      };
-      return reply.private ? showPrivate(message, saying) : await showPublic(message, saying);
+      const message: Message = { ...own, ...from, body: { kind: 'card', card: reply.card } };
+      return reply.private ? showPrivate(message, gesture) : await showPublic(message, gesture);
     }
 
     const empty: Message = { ...own, body: { kind: 'answer', text: '', growing: true } };
     if (reply.private) {
-      const { client, channel, thread } = saying;
-      const message: Message = { ...empty, private: true, command: saying.text };
+      const { client, channel, thread } = gesture;
+      const message: Message = { ...empty, ...from, private: true };
       await answers.show(reply, message, { kind: 'private', client, channel, root: thread });
-      return placeOf(message, saying);
+      return placeOf(message, gesture);
     }
     const question: Message = {
-      id: `q${saying.id}`,
+      id: `q${gesture.id}`,
       author: { kind: 'person', ...person },
       atMs: own.atMs,
       body: { kind: 'text', text: reply.question },
     };
-    await showPublic(question, saying);
-    const root = saying.thread ?? question.id;
+    await showPublic(question, gesture);
+    const root = gesture.thread ?? question.id;
     await answers.show(reply, empty, { kind: 'thread', root });
     return { shown: 'thread', message: root };
   }
 
   /** Only the tab that asked hears of it. */
-  function showPrivate(message: Message, saying: Saying): Said {
+  function showPrivate(message: Message, gesture: Gesture): Said {
     const told: Message = { ...message, private: true };
-    const { channel, thread, client } = saying;
+    const { channel, thread, client } = gesture;
     if (thread !== undefined) streams.send({ kind: 'reply', root: thread, reply: told }, client);
     else {
       const listed = listedOf({ channel, message: told, replies: [] });
       streams.send({ kind: 'message', listed }, client);
     }
-    return placeOf(told, saying);
+    return placeOf(told, gesture);
   }
 
   /** Stored first, then told to everyone. */
-  async function showPublic(message: Message, saying: Saying): Promise<Said> {
-    const { channel, thread } = saying;
+  async function showPublic(message: Message, gesture: Gesture): Promise<Said> {
+    const { channel, thread } = gesture;
     if (thread === undefined) {
       const { root, removed } = await history.add({ channel, message, replies: [] });
       streams.send({ kind: 'message', listed: listedOf(root) });
       for (const gone of removed) streams.send({ kind: 'removed', message: gone });
-      return placeOf(message, saying);
+      return placeOf(message, gesture);
     }
     const root = await history.putReply(thread, message);
-    if (!root) throw notFound('This thread is gone: it made room for newer messages.');
+    if (!root) throw threadGone();
     streams.send({ kind: 'reply', root: thread, reply: message });
     streams.send({ kind: 'message', listed: listedOf(root) });
-    return placeOf(message, saying);
+    return placeOf(message, gesture);
   }
 
   return {
-    async take(bot, saying) {
-      const known = remembered.get(saying.id);
+    async take(bot, said) {
+      const known = remembered.get(said.id);
       if (known) return await known;
       if (underWay.size >= MAX_UNDER_WAY) {
         throw new HttpError(429, 'too_many_requests', 'Too much at once. Wait a moment.', {
           headers: { 'retry-after': '1' },
         });
       }
-      const outcome = handle(bot, saying).finally(() => underWay.delete(outcome));
+      const outcome = handle(bot, said).finally(() => underWay.delete(outcome));
       underWay.add(outcome);
-      remembered.set(saying.id, outcome);
+      remembered.set(said.id, outcome);
       for (const id of remembered.keys()) {
         if (remembered.size <= MAX_REMEMBERED) break;
         remembered.delete(id);
@@ -119,7 +126,7 @@ export function createSayings(options: {
       try {
         return await outcome;
       } catch (error) {
-        remembered.delete(saying.id);
+        remembered.delete(said.id);
         if (error instanceof HttpError) throw error;
         log.error({ err: error }, 'what a person said could not be shown');
         throw new HttpError(503, 'not_stored', 'The message could not be stored. Try again.');
@@ -131,20 +138,8 @@ export function createSayings(options: {
   };
 }
 
-/** Words without a slash are a question. */
-function invocationOf(saying: Saying, person: Person): Invocation {
-  const { id, channel, thread, text } = saying;
-  return {
-    id: `console:${id}`,
-    request: text.startsWith('/') ? { line: text } : { command: 'ask', values: { question: text } },
-    place: { platform: 'console', channel },
-    ...(thread === undefined ? {} : { thread }),
-    person,
-  };
-}
-
-function placeOf(message: Message, saying: Saying): Said {
-  return saying.thread === undefined
+function placeOf(message: Message, { thread }: Gesture): Said {
+  return thread === undefined
     ? { shown: 'channel', message: message.id }
-    : { shown: 'thread', message: saying.thread };
+    : { shown: 'thread', message: thread };
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import type { Card } from '../bot/card.ts';
+import type { Card, CardAction } from '../bot/card.ts';
 import type { Field } from '../bot/command.ts';
 
-export type { Card, CardPart, Fact } from '../bot/card.ts';
+export type { Card, CardAction, CardPart, Fact } from '../bot/card.ts';
 export type { Field } from '../bot/command.ts';
 
 /** What the page says: one line a person typed, in a channel or in a thread of it. */
@@ -17,10 +17,23 @@ export const Saying = z.strictObject({
 });
 export type Saying = z.infer<typeof Saying>;
 
-/** The answer to a saying: where what came of it is to be seen. */
+/** What the page says when somebody presses a button under a card. */
+export const Press = z.strictObject({
+  id: z.uuid(),
+  client: z.uuid(),
+  channel: z.string().min(1).max(50),
+  /** The message with the button, and the thread it stands in; none when it is at the top of the channel. */
+  message: z.string().min(1).max(100),
+  thread: z.string().min(1).max(100).optional(),
+  /** What the button carries, from `encodeAction`. */
+  action: z.string().min(1).max(200),
+});
+export type Press = z.infer<typeof Press>;
+
+/** The answer to a saying or a press: where what came of it is to be seen. */
 export type Said =
-  /** This gesture was taken before. */
-  | { shown: 'before' }
+  /** This gesture was taken before, or what it changed shows by itself. */
+  | { shown: 'nothing' }
   /** A message of this id has appeared in the channel. */
   | { shown: 'channel'; message: string }
   /** The thread under this message shows it. */
@@ -32,6 +45,16 @@ export const Author = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('person'), id: z.string(), name: z.string() }),
 ]);
 export type Author = z.infer<typeof Author>;
+
+/** Buttons under one card, and the characters of what stands on one. */
+export const MAX_ACTIONS = 5;
+export const MAX_ACTION_LABEL = 80;
+
+const Action: z.ZodType<CardAction> = z.object({
+  label: z.string().max(MAX_ACTION_LABEL),
+  command: z.string(),
+  values: z.record(z.string(), z.string()),
+});
 
 const CardSchema: z.ZodType<Card> = z.object({
   tone: z.enum(['good', 'bad', 'warning', 'info']),
@@ -57,6 +80,7 @@ const CardSchema: z.ZodType<Card> = z.object({
     ]),
   ),
   footer: z.string().exactOptional(),
+  actions: z.array(Action).max(MAX_ACTIONS).exactOptional(),
 });
 
 /** What a message shows: words as typed, a card, or an answer in Markdown that may still be growing. */
@@ -81,7 +105,7 @@ export const Message = z.object({
   atMs: z.number(),
   /** When it was last changed by Askwatch, such as an alert that is over. */
   changedAtMs: z.number().exactOptional(),
-  /** The command line it came from. */
+  /** The command line, or the button, it came from. */
   command: z.string().exactOptional(),
   /** Only the reader who asked sees it; it is never stored. */
   private: z.literal(true).exactOptional(),

@@ -125,7 +125,7 @@ describe('asking', () => {
     await before.stop();
     const after = await startTestConsole({ folder, provider });
     const again = await (await openTab(after.url)).say('/ask once', { id });
-    expect(again).toEqual({ shown: 'before' });
+    expect(again).toEqual({ shown: 'nothing' });
     expect(provider.calls).toHaveLength(1);
     await after.stop();
     await provider.close();

@@ -3,6 +3,7 @@ import { request } from 'node:http';
 import { createParser } from 'eventsource-parser';
 import { onTestFinished } from 'vitest';
 import type { BotSettings } from '../../src/bot/bot.ts';
+import { encodeAction } from '../../src/bot/card-action.ts';
 import { type Console, consoleCollection, createConsole } from '../../src/console/console.ts';
 import type { ConsoleEvent, Message, RootMessage, Said } from '../../src/console/wire.ts';
 import { createServer } from '../../src/http/server.ts';
@@ -73,6 +74,8 @@ export interface Tab {
   /** The stream has ended or was refused. */
   ended: boolean;
   say(text: string, options?: { thread?: string; id?: string }): Promise<Said>;
+  /** Presses the button with this label under a message of the channel. */
+  press(message: Message | undefined, label: string, options?: { id?: string }): Promise<Said>;
   close(): void;
 }
 
@@ -90,6 +93,15 @@ export async function openTab(
     ended: false,
     async say(text, { thread, id = randomUUID() } = {}) {
       const response = await post(url, { id, client, channel: 'general', thread, text });
+      if (!response.ok) throw new Error(`Status ${response.status}: ${await response.text()}`);
+      return (await response.json()) as Said;
+    },
+    async press(message, label, { id = randomUUID() } = {}) {
+      const action = actionOf(message, label);
+      const response = await postPress(url, {
+        ...{ id, client, channel: 'general' },
+        ...{ message: message?.id, action },
+      });
       if (!response.ok) throw new Error(`Status ${response.status}: ${await response.text()}`);
       return (await response.json()) as Said;
     },
@@ -122,16 +134,37 @@ async function read(body: ReadableStream<Uint8Array>, take: (text: string) => vo
   }
 }
 
+/** What the button with this label carries; one that is not there fails the test. */
+export function actionOf(message: Message | undefined, label: string): string {
+  const { actions = [] } = message?.body.kind === 'card' ? message.body.card : {};
+  const action = actions.find((one) => one.label === label);
+  if (!action) throw new Error(`There is no button ${label}.`);
+  return encodeAction(action);
+}
+
 /** Says something as the page does, with the headers a browser adds. */
 export function post(
   url: string,
   saying: Record<string, unknown>,
   headers: Record<string, string> = {},
 ): Promise<Response> {
-  return fetch(`${url}/console/sayings`, {
+  return postTo(`${url}/console/sayings`, saying, { origin: url, ...headers });
+}
+
+/** Presses a button as the page does, with the headers a browser adds. */
+export function postPress(
+  url: string,
+  press: Record<string, unknown>,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  return postTo(`${url}/console/presses`, press, { origin: url, ...headers });
+}
+
+function postTo(url: string, body: object, headers: Record<string, string>): Promise<Response> {
+  return fetch(url, {
     method: 'POST',
-    headers: { 'content-type': 'application/json', origin: url, ...headers },
-    body: JSON.stringify(saying),
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
   });
 }
 

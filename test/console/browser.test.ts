@@ -1,11 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, describe, expect, test, vi } from 'vitest';
 import type { Card } from '../../src/bot/card.ts';
 import { startMonitoringService } from '../fakes/monitoring-service.ts';
 import { startBrowser, warnWithoutBrowser } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { startBreakableProxy } from './breakable-proxy.ts';
+import { input, messages, type OpenOptions, openPageIn, thread, threadInput } from './open-page.ts';
 import { openTab, startTestConsole, type TestConsole } from './test-console.ts';
 
 // A browser on a busy machine can be slow; nothing here is about how slow.
@@ -27,37 +28,8 @@ const ATTACKS = [
   '<form action="https://evil.example"><input name=q><button>go</button></form>',
 ].join(' ');
 
-/** Opens the page in a context of its own; what it asks of other servers and what it complains about is kept. */
-async function openPage(
-  { url }: Pick<TestConsole, 'url'>,
-  options: BrowserContextOptions & { path?: string } = {},
-): Promise<{ page: Page; complaints: string[] }> {
-  if (!browser) throw new Error('There is no browser.');
-  const { path = '/', ...forContext } = options;
-  const context = await browser.newContext({
-    viewport: { width: 1280, height: 800 },
-    ...forContext,
-  });
-  onTestFinished(() => context.close());
-  const page = await context.newPage();
-  page.setDefaultTimeout(60_000);
-  const complaints: string[] = [];
-  page.on('pageerror', (error) => complaints.push(String(error)));
-  page.on('console', (message) => {
-    if (['error', 'warning'].includes(message.type())) complaints.push(message.text());
-  });
-  page.on('request', (request) => {
-    if (!request.url().startsWith(url)) complaints.push(`asked ${request.url()}`);
-  });
-  await page.goto(url + path);
-  await page.getByText('Live', { exact: true }).waitFor();
-  return { page, complaints };
-}
-
-const input = (page: Page) => page.getByLabel('Message to general');
-const threadInput = (page: Page) => page.getByLabel('Message to the thread');
-const thread = (page: Page) => page.getByRole('complementary', { name: 'Thread' });
-const messages = (page: Page) => page.getByLabel('Messages', { exact: true });
+const openPage = (at: Pick<TestConsole, 'url'>, options?: OpenOptions) =>
+  openPageIn(browser, at, options);
 
 async function say(page: Page, text: string) {
   await input(page).fill(text);
@@ -196,6 +168,7 @@ describe.skipIf(!browser)('in the browser', () => {
         { kind: 'table', columns: [ATTACKS], rows: [[ATTACKS]] },
       ],
       footer: ATTACKS,
+      actions: [{ label: ATTACKS, command: ATTACKS, values: { [ATTACKS]: ATTACKS } }],
     };
     await running.console.post({ channel: 'general', card, id: 'x', attempted: false });
     await messages(page).locator('.card pre', { hasText: '<script>' }).waitFor();
@@ -334,6 +307,9 @@ describe.skipIf(!browser)('in the browser', () => {
             },
           ],
           footer: wide,
+          actions: ['Check now', wide, wide, 'Ask why', wide].map((label) => ({
+            ...{ label, command: 'x', values: {} },
+          })),
         },
       });
       await page.locator('.card').waitFor();
@@ -367,6 +343,7 @@ describe.skipIf(!browser)('in the browser', () => {
           },
         ],
         footer: 'quiet words',
+        actions: [{ label: 'Ask why', command: 'x', values: {} }],
       },
     });
     const grounds: number[] = [];

@@ -1,6 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { apply, dismissed, emptyState, opened, type State } from '../../src/console/page/state.ts';
+import {
+  apply,
+  dismissed,
+  emptyState,
+  isOwn,
+  opened,
+  type State,
+} from '../../src/console/page/state.ts';
 import type { ConsoleEvent, ListedMessage, Message, Snapshot } from '../../src/console/wire.ts';
 
 const answer = (text: string, growing = true): Message => ({
@@ -116,6 +123,14 @@ describe('the state of the page', () => {
     let state = apply(opened(loading, 'q', []), { kind: 'reply', root: 'q', reply });
     state = opened({ ...state, thread: loading.thread }, 'q', [answer('first', false)]);
     expect(state.thread?.replies.map(({ id }) => id)).toEqual(['a', 'p']);
+  });
+
+  test('takes for the reader’s own what they said and what only they were told, not an alert', () => {
+    const person = { kind: 'person', id: 'local', name: 'You' } as const;
+    expect(isOwn({ ...answer('why?'), author: person })).toBe(true);
+    expect(isOwn(card('x', 'No monitors', { command: '/monitor list' }).message)).toBe(true);
+    expect(isOwn(card('x', 'Shop is UP', { private: true }).message)).toBe(true);
+    expect(isOwn(card('x', 'Shop is DOWN').message)).toBe(false);
   });
 
   test('forgets what has gone and begins anew from a snapshot', () => {

@@ -1,4 +1,5 @@
-import type { Card, CardPart, Fact } from '../wire.ts';
+import type { Card, CardAction, CardPart, Fact } from '../wire.ts';
+import { CardButton } from './card-button.tsx';
 import { CopyButton } from './copy-button.tsx';
 import { ToneIcon } from './icons.tsx';
 import { Moment } from './moment.tsx';
@@ -15,8 +16,15 @@ const STATUS_TONES: Record<string, Card['tone']> = {
 /** A word that has to break, or the table would not fit. */
 const LONG_WORD = /\S{25}/;
 
-/** A card. All its words are plain text. */
-export function CardView({ card }: { card: Card }) {
+/** A card. All its words are plain text. Without `onPress` its buttons are left out. */
+export function CardView({
+  card,
+  onPress,
+}: {
+  card: Card;
+  onPress?: ((action: CardAction) => Promise<void>) | undefined;
+}) {
+  const { actions = [] } = card;
   return (
     <div class={`card ${card.tone}`}>
       <p class="title">
@@ -27,6 +35,13 @@ export function CardView({ card }: { card: Card }) {
         <PartView key={index} part={part} />
       ))}
       {card.footer !== undefined && <p class="footer">{card.footer}</p>}
+      {onPress && actions.length > 0 && (
+        <div class="actions">
+          {actions.map((action) => (
+            <CardButton key={JSON.stringify(action)} action={action} onPress={onPress} />
+          ))}
+        </div>
+      )}
     </div>
   );
 }

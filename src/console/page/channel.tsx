@@ -1,4 +1,5 @@
 import { Fragment, type RefObject } from 'preact';
+import type { Pressed } from './client.ts';
 import { Composer, type ComposerControl } from './composer.tsx';
 import { EmptyState } from './empty-state.tsx';
 import { MessageView } from './message-view.tsx';
@@ -15,8 +16,10 @@ export function Channel(props: {
   onSay: (text: string) => Promise<void>;
   onOpenThread: (root: string) => void;
   onDismiss: (message: string) => void;
+  /** `at` is where to say that it did not work. */
+  onPress: (pressed: Pressed, at: ComposerControl | null) => Promise<void>;
 }) {
-  const { state, composer, openRoot, onSay, onOpenThread, onDismiss } = props;
+  const { state, composer, openRoot, onSay, onOpenThread, onDismiss, onPress } = props;
   const { messages } = state;
   const known = state.channels.length > 0;
   const last = messages.at(-1)?.message;
@@ -48,6 +51,7 @@ export function Channel(props: {
                 message={message}
                 selected={message.id === openRoot}
                 onDismiss={onDismiss}
+                onPress={(pressed) => onPress(pressed, composer.current)}
               >
                 {!message.private && (
                   <ThreadLink thread={thread} onOpen={() => onOpenThread(message.id)} />

@@ -1,4 +1,5 @@
-import type { ConsoleEvent, ListedMessage, Message, Said } from '../wire.ts';
+import { encodeAction } from '../button-text.ts';
+import type { CardAction, ConsoleEvent, ListedMessage, Message, Said } from '../wire.ts';
 import { apply, dismissed, emptyState, opened, type State } from './state.ts';
 
 /** Pauses before a request that did not get through is repeated; its id makes the repeat harmless. */
@@ -7,6 +8,14 @@ const REPEAT_AFTER_MS = [500, 1_500, 4_000];
 /** Pause before a refused event stream is asked for again. */
 const RECONNECT_AFTER_MS = 1_500;
 
+/** A button that somebody presses. */
+export interface Pressed {
+  action: CardAction;
+  message: string;
+  /** The thread that the message stands in; none at the top of the channel. */
+  thread?: string;
+}
+
 /** What the page knows, kept live, and what it can do. */
 export interface Client {
   state(): State;
@@ -14,6 +23,8 @@ export interface Client {
   openThread(root: string | undefined): void;
   /** Resolves to where the outcome is shown; throws an `Error` with a sentence to show. */
   say(text: string, thread?: string): Promise<Said>;
+  /** Resolves and throws like `say`. */
+  press(pressed: Pressed): Promise<Said>;
   dismiss(message: string): void;
 }
 
@@ -71,6 +82,14 @@ export function createClient(): Client {
     set({ ...state, thread: { root, status: 'gone', replies: [], heard: [] } });
   }
 
+  /** Each call is a gesture of its own. */
+  async function tell(path: string, told: Record<string, string | undefined>): Promise<Said> {
+    const gesture = { id: crypto.randomUUID(), client, channel: state.channels[0] ?? 'general' };
+    const response = await postUntilAnswered(path, JSON.stringify({ ...gesture, ...told }));
+    if (!response.ok) throw new Error(await errorSentence(response));
+    return (await response.json()) as Said;
+  }
+
   connect();
   return {
     state: () => state,
@@ -83,18 +102,9 @@ export function createClient(): Client {
       if (root === undefined) return set({ ...state, thread: undefined });
       void fetchThread(root);
     },
-    async say(text, thread) {
-      const saying = {
-        id: crypto.randomUUID(),
-        client,
-        channel: state.channels[0] ?? 'general',
-        ...(thread === undefined ? {} : { thread }),
-        text,
-      };
-      const response = await postUntilAnswered('/console/sayings', JSON.stringify(saying));
-      if (!response.ok) throw new Error(await errorSentence(response));
-      return (await response.json()) as Said;
-    },
+    say: (text, thread) => tell('/console/sayings', { text, thread }),
+    press: async (pressed) =>
+      await tell('/console/presses', { ...pressed, action: encodeAction(pressed.action) }),
     dismiss: (message) => set(dismissed(state, message)),
   };
 }
@@ -113,6 +123,11 @@ async function postUntilAnswered(path: string, body: string): Promise<Response> 
     }
   }
   throw new Error('Askwatch cannot be reached. Is it still running?');
+}
+
+/** What to show of something that `say` or `press` has thrown. */
+export function sentenceOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 async function errorSentence(response: Response): Promise<string> {

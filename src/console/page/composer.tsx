@@ -1,6 +1,7 @@
 import type { RefObject } from 'preact';
 import { useId, useImperativeHandle, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { ListedCommand } from '../wire.ts';
+import { sentenceOf } from './client.ts';
 import { CommandHint, SuggestionList } from './command-help.tsx';
 import { complete } from './completion.ts';
 import { SendIcon } from './icons.tsx';
@@ -10,6 +11,8 @@ export interface ComposerControl {
   /** Puts a line into it, ready to be sent. */
   fill(line: string): void;
   focus(): void;
+  /** Says why something else that was done here did not work; an empty text takes that back. */
+  complain(problem: string): void;
 }
 
 /** The line to type in, with suggestions above it. Enter sends, Shift+Enter begins a new line. */
@@ -49,7 +52,8 @@ export function Composer(props: {
     setProblem('');
     input.current?.focus();
   }
-  useImperativeHandle(control, () => ({ fill, focus: () => input.current?.focus() }), []);
+  const focus = () => input.current?.focus();
+  useImperativeHandle(control, () => ({ fill, focus, complain: setProblem }), []);
 
   // As high as its text, up to the limit in the style.
   useLayoutEffect(() => {
@@ -74,7 +78,7 @@ export function Composer(props: {
     try {
       await onSay(text);
     } catch (error) {
-      setProblem(error instanceof Error ? error.message : String(error));
+      setProblem(sentenceOf(error));
       // Nothing typed is lost, unless something new is being typed already.
       setLine((now) => (now === '' ? text : now));
     }

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact';
-import type { Message } from '../wire.ts';
+import type { CardAction, Message } from '../wire.ts';
 import { AnswerView } from './answer-view.tsx';
 import { CardView } from './card-view.tsx';
+import type { Pressed } from './client.ts';
 import { CloseIcon, LockIcon, Mark } from './icons.tsx';
 import { Clock } from './moment.tsx';
 
@@ -10,15 +11,21 @@ export function MessageView({
   message,
   selected = false,
   onDismiss,
+  onPress,
   children,
 }: {
   message: Message;
   selected?: boolean;
   onDismiss: (message: string) => void;
+  onPress: (pressed: Pressed) => Promise<void>;
   children?: ComponentChildren;
 }) {
   const { author, body, command } = message;
   const name = author.kind === 'askwatch' ? 'Askwatch' : author.name;
+  // The server does not keep private messages, so it could not find the button.
+  const press = message.private
+    ? undefined
+    : (action: CardAction) => onPress({ action, message: message.id });
   return (
     <article
       class={selected ? 'message selected' : 'message'}
@@ -44,7 +51,7 @@ export function MessageView({
           </p>
         )}
         {body.kind === 'text' && <p class="typed">{body.text}</p>}
-        {body.kind === 'card' && <CardView card={body.card} />}
+        {body.kind === 'card' && <CardView card={body.card} onPress={press} />}
         {body.kind === 'answer' && <AnswerView answer={body} />}
         {message.private && (
           <p class="private">

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import type { Said } from '../wire.ts';
 import { Channel } from './channel.tsx';
-import type { Client } from './client.ts';
+import { type Client, type Pressed, sentenceOf } from './client.ts';
 import type { ComposerControl } from './composer.tsx';
 import { Sidebar } from './sidebar.tsx';
 import { ThreadPanel } from './thread-panel.tsx';
@@ -26,9 +27,21 @@ export function Playground({ client }: { client: Client }) {
     document.title = document.hidden && unseen > 0 ? `(${unseen}) Askwatch` : 'Askwatch';
   }, [unseen]);
 
-  async function say(text: string, thread?: string) {
-    const said = await client.say(text, thread);
+  function follow(said: Said) {
     if (said.shown === 'thread' && said.message !== root) openThread(said.message);
+  }
+
+  async function say(text: string, thread?: string) {
+    follow(await client.say(text, thread));
+  }
+
+  async function press(pressed: Pressed, at: ComposerControl | null) {
+    at?.complain('');
+    try {
+      follow(await client.press(pressed));
+    } catch (error) {
+      at?.complain(sentenceOf(error));
+    }
   }
 
   const listed = state.messages.find(({ message }) => message.id === root);
@@ -43,6 +56,7 @@ export function Playground({ client }: { client: Client }) {
         onSay={(text) => say(text)}
         onOpenThread={openThread}
         onDismiss={client.dismiss}
+        onPress={press}
       />
       {open && state.thread && (
         <ThreadPanel
@@ -56,6 +70,7 @@ export function Playground({ client }: { client: Client }) {
             composer.current?.focus();
           }}
           onDismiss={client.dismiss}
+          onPress={press}
         />
       )}
       <p class="unseen" role="status" aria-live="polite" aria-atomic="true">

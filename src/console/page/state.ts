@@ -96,7 +96,9 @@ export function dismissed(state: State, id: string): State {
 
 /** Whether the reader made this message come. */
 export function isOwn(message: Message | undefined): boolean {
-  return message?.author.kind === 'person' || message?.command !== undefined;
+  return (
+    message?.author.kind === 'person' || message?.command !== undefined || message?.private === true
+  );
 }
 
 const isPrivate = ({ message }: ListedMessage) => message.private === true;

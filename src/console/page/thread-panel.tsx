@@ -1,5 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 import type { ListedCommand, ListedMessage } from '../wire.ts';
+import type { Pressed } from './client.ts';
 import { Composer, type ComposerControl } from './composer.tsx';
 import { CloseIcon } from './icons.tsx';
 import { MessageView } from './message-view.tsx';
@@ -14,9 +15,13 @@ export function ThreadPanel(props: {
   onSay: (text: string) => Promise<void>;
   onClose: () => void;
   onDismiss: (message: string) => void;
+  /** `at` is where to say that it did not work. */
+  onPress: (pressed: Pressed, at: ComposerControl | null) => Promise<void>;
 }) {
-  const { thread, listed, commands, onSay, onClose, onDismiss } = props;
+  const { thread, listed, commands, onSay, onClose, onDismiss, onPress } = props;
   const composer = useRef<ComposerControl>(null);
+  const press = (pressed: Pressed) =>
+    onPress({ ...pressed, thread: thread.root }, composer.current);
   useEffect(() => composer.current?.focus(), []);
 
   const last = thread.replies.at(-1);
@@ -42,7 +47,9 @@ export function ThreadPanel(props: {
         own={isOwn(last)}
       >
         {gone && <p class="gone">This thread is gone: it made room for newer messages.</p>}
-        {!gone && listed && <MessageView message={listed.message} onDismiss={onDismiss} />}
+        {!gone && listed && (
+          <MessageView message={listed.message} onDismiss={onDismiss} onPress={press} />
+        )}
         {thread.replies.length > 0 && (
           <h3 class="day">
             <span>
@@ -51,7 +58,7 @@ export function ThreadPanel(props: {
           </h3>
         )}
         {thread.replies.map((reply) => (
-          <MessageView key={reply.id} message={reply} onDismiss={onDismiss} />
+          <MessageView key={reply.id} message={reply} onDismiss={onDismiss} onPress={press} />
         ))}
         {thread.status === 'loading' && thread.replies.length === 0 && (
           <p class="gone">Opening the thread…</p>

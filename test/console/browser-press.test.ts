@@ -1,0 +1,112 @@
+import type { Browser } from 'playwright-core';
+import { afterAll, describe, expect, test, vi } from 'vitest';
+import { startBrowser, warnWithoutBrowser } from '../support/browser.ts';
+import { eventually } from '../support/eventually.ts';
+import { messages, openPageIn, thread, threadInput } from './open-page.ts';
+import { startTestConsole } from './test-console.ts';
+
+// A browser on a busy machine can be slow; nothing here is about how slow.
+vi.setConfig({ testTimeout: 150_000 });
+
+const started = await startBrowser();
+const browser: Browser | undefined = 'unavailable' in started ? undefined : started;
+if ('unavailable' in started) warnWithoutBrowser(started.unavailable);
+afterAll(() => browser?.close());
+
+/** A console that tells its channel that the shop is down, and the page that shows it. */
+async function openWithAlert() {
+  const running = await startTestConsole({
+    settings: { alertPlaces: [{ platform: 'console', channel: 'general' }] },
+  });
+  const shop = running.service.add({ name: 'Shop' });
+  await eventually(() => running.service.requests.length > 2);
+  running.service.setStatus(shop.id, 'DOWN');
+  const opened = await openPageIn(browser, running);
+  await messages(opened.page).getByText('Shop is DOWN').waitFor();
+  return { ...running, ...opened };
+}
+
+describe.skipIf(!browser)('buttons in the browser', () => {
+  test('are reached and pressed by keyboard, and what they change shows in every window', async () => {
+    const { url, page, complaints } = await openWithAlert();
+    const { page: other } = await openPageIn(browser, { url });
+    const acknowledge = messages(page).getByRole('button', { name: 'Acknowledge' });
+    await messages(page).focus();
+    for (let press = 0; press < 10; press++) {
+      await page.keyboard.press('Tab');
+      if (await acknowledge.evaluate((button) => button === document.activeElement)) break;
+    }
+    await page.keyboard.press('Enter');
+    for (const window of [page, other]) {
+      await messages(window).getByText('someone at the web console').waitFor();
+      expect(await window.getByRole('button', { name: 'Acknowledge' }).count()).toBe(0);
+      expect(await messages(window).getByRole('button', { name: 'Ask why' }).count()).toBe(1);
+    }
+    await page.keyboard.press('Tab');
+    await eventually(() =>
+      page.evaluate(() => document.activeElement?.textContent === 'Snooze 1 h'),
+    );
+    expect(await thread(page).count()).toBe(0);
+    expect(complaints).toEqual([]);
+  });
+
+  test('Ask why opens the thread, where the question stands and the answer grows', async () => {
+    const { page, provider, complaints } = await openWithAlert();
+    provider.answerWith(['The **certificate** ', 'has expired.']);
+    const goOn = provider.holdChunks(1);
+    await messages(page).getByRole('button', { name: 'Ask why' }).click();
+    await thread(page).locator('.typed', { hasText: 'Why is this down' }).waitFor();
+    await thread(page).locator('.growing strong', { hasText: 'certificate' }).waitFor();
+    await eventually(() => threadInput(page).evaluate((area) => area === document.activeElement));
+    goOn();
+    await thread(page).locator('.markdown:not(.growing)', { hasText: 'has expired.' }).waitFor();
+    await messages(page).getByText('2 replies').waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  test('Check now, pressed in the thread, shows what was found to this window only', async () => {
+    const { url, page } = await openWithAlert();
+    const { page: other } = await openPageIn(browser, { url });
+    for (const window of [page, other]) {
+      await messages(window).getByRole('button', { name: 'Ask about this' }).click();
+    }
+    await thread(page).getByRole('button', { name: 'Check now' }).click();
+    await thread(page).getByText('Only you can see this').waitFor();
+    await thread(page).locator('.command', { hasText: 'Check now' }).waitFor();
+    // The other window hears of this later one.
+    await thread(page).getByRole('button', { name: 'Acknowledge' }).click();
+    await thread(other).getByText('someone at the web console').waitFor();
+    expect(await other.getByText('Only you can see this').count()).toBe(0);
+    expect(await other.getByText('cannot be looked at').count()).toBe(0);
+  });
+
+  test('a press under way is not repeated, and one that fails says why where the line is', async () => {
+    const { page } = await openWithAlert();
+    let asked = 0;
+    let fail = () => {};
+    const held = new Promise<void>((resolve) => {
+      fail = resolve;
+    });
+    await page.route('**/console/presses', async (route) => {
+      asked += 1;
+      await held;
+      await route.fulfill({
+        status: 404,
+        contentType: 'application/json',
+        body: JSON.stringify({ error: { message: 'This message is gone.' } }),
+      });
+    });
+    const button = messages(page).getByRole('button', { name: 'Snooze 1 h' });
+    await button.click();
+    await messages(page).getByRole('button', { name: 'Snooze 1 h', disabled: true }).waitFor();
+    await button.click({ force: true });
+    fail();
+    await page.locator('.channel').getByRole('alert').getByText('This message is gone.').waitFor();
+    await messages(page).getByRole('button', { name: 'Snooze 1 h', disabled: false }).waitFor();
+    expect(asked).toBe(1);
+    await page.unroute('**/console/presses');
+    await button.click();
+    await messages(page).getByText('Snoozed by someone at the web console').waitFor();
+    expect(await page.getByRole('alert').count()).toBe(0);
+  });
+});

@@ -70,45 +70,76 @@ export function applyMissed(
 ): Topic[] {
   return missed.reduce((all, { monitor, sinceChange, outages }) => {
     const inOrder = [...outages].sort((a, b) => a.change - b.change);
-    return inOrder.reduce(
-      (now, outage, at) =>
-        withOutage(now, { monitor, sinceChange, outage, next: inOrder[at + 1] }, around),
-      all,
+    const before = inOrder.filter(({ change }) => change <= sinceChange);
+    const after = inOrder.filter(({ change }) => change > sinceChange);
+    const corrected = withTrueEnd(all, monitor, { before, next: after[0] }, around);
+    return after.reduce(
+      (now, outage, at) => withOutage(now, monitor, { outage, next: after[at + 1] }, around),
+      corrected,
     );
   }, topics);
 }
 
-function withOutage(
+/**
+ * The incident that was known at the look before, with its end. What people saw as one, because it was DEGRADED in between,
+ * may be several outages at the service: it is over with the last of them.
+ */
+function withTrueEnd(
   topics: Topic[],
-  told: { monitor: Monitor; sinceChange: number; outage: Outage; next: Outage | undefined },
+  monitor: Monitor,
+  { before, next }: { before: readonly Outage[]; next: Outage | undefined },
   around: Surroundings,
 ): Topic[] {
-  const { monitor, sinceChange, outage, next } = told;
+  const last = before.at(-1);
+  const own = topics.filter(
+    (topic): topic is Incident =>
+      topic.kind === 'incident' &&
+      topic.monitorId === monitor.id &&
+      before.some(({ change }) => change === topic.change),
+  );
+  const known = own.sort((a, b) => (a.change ?? 0) - (b.change ?? 0)).at(-1);
+  return known && last?.ended_at ? withEnd(topics, known, { outage: last, next }, around) : topics;
+}
+
+function withOutage(
+  topics: Topic[],
+  monitor: Monitor,
+  { outage, next }: { outage: Outage; next: Outage | undefined },
+  around: Surroundings,
+): Topic[] {
   if (outage.ended_at === null) return topics;
-  const endedAtMs = Math.min(Date.parse(outage.ended_at), around.nowMs);
-  const endedAs = outage.ended_as ?? 'UP';
   const isSame = (topic: Topic): topic is Incident =>
     topic.kind === 'incident' && topic.monitorId === monitor.id && topic.change === outage.change;
   const known = topics.find(isSame);
-  if (known) {
-    // While nobody could be asked, it was taken to end with a later one.
-    const untilMs = known.endedAtMs ?? Number.POSITIVE_INFINITY;
-    const isWrong = untilMs > (next ? Date.parse(next.started_at) : around.nowMs);
-    if (!isWrong) return topics;
-    const corrected = { ...known, version: known.version + 1, status: endedAs };
-    return topics.map((topic) =>
-      topic === known ? { ...corrected, endedAtMs: Math.max(endedAtMs, known.startedAtMs) } : topic,
-    );
-  }
-  if (outage.change <= sinceChange) return topics;
-  const startedAtMs = Math.min(Date.parse(outage.started_at), endedAtMs);
+  if (known) return withEnd(topics, known, { outage, next }, around);
+  const endedAtMs = Math.min(Date.parse(outage.ended_at), around.nowMs);
   const incident: Incident = {
     ...newIncident(monitor, [], around),
-    status: endedAs,
-    startedAtMs,
+    status: outage.ended_as ?? 'UP',
+    startedAtMs: Math.min(Date.parse(outage.started_at), endedAtMs),
     endedAtMs,
     reason: outage.cause,
     change: outage.change,
   };
   return [...topics, incident];
+}
+
+/** Ends an incident with an outage, unless it has an end that is right: before the next one began. */
+function withEnd(
+  topics: Topic[],
+  known: Incident,
+  { outage, next }: { outage: Outage; next: Outage | undefined },
+  { nowMs }: Surroundings,
+): Topic[] {
+  // While nobody could be asked, it was taken to end with a later one.
+  const untilMs = known.endedAtMs ?? Number.POSITIVE_INFINITY;
+  if (untilMs <= (next ? Date.parse(next.started_at) : nowMs)) return topics;
+  const endedAtMs = Math.min(Date.parse(outage.ended_at ?? ''), nowMs);
+  const ended: Incident = {
+    ...known,
+    version: known.version + 1,
+    status: outage.ended_as ?? 'UP',
+    endedAtMs: Math.max(endedAtMs, known.startedAtMs),
+  };
+  return topics.map((topic) => (topic === known ? ended : topic));
 }

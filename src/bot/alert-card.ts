@@ -1,4 +1,5 @@
 import type { Card, Fact } from './card.ts';
+import { groupCard } from './group-card.ts';
 import { actionsOf, careFacts } from './incident-actions.ts';
 import { isDown } from './status.ts';
 import type { Blindness, Delivery, Incident, Topic } from './watch-state.ts';
@@ -14,6 +15,7 @@ export function alertCard(topic: Topic, delivery: Pick<Delivery, 'earlier' | 'sh
     };
   }
   if (topic.kind === 'blindness') return blindnessCard(topic);
+  if (topic.kind === 'group') return groupCard(topic, delivery);
   return {
     ...headline(topic, delivery),
     parts: [

@@ -11,7 +11,7 @@ import { commands } from './commands.ts';
 import { conversationKey, createConversations } from './conversations.ts';
 import { createHandle } from './handle.ts';
 import { incidentActions } from './incident-actions.ts';
-import { incidentFacts, incidentOf } from './incident-facts.ts';
+import { incidentFacts, toldIn } from './incident-facts.ts';
 import {
   type Invocation,
   type Person,
@@ -84,16 +84,16 @@ export async function createBot(options: BotOptions): Promise<Bot> {
   const channels = createChannels(store);
   const catalog = createCatalog({ gateway, log });
   const state = await openWatchState(store);
-  const incidentAt = (place: Place, thread: string) =>
-    incidentOf(state.current()?.topics, placeKey(place), thread);
+  const toldAt = (place: Place, thread: string) =>
+    toldIn(state.current()?.topics, placeKey(place), thread);
   const ask = createAsk({
     gateway,
     catalog,
     conversations,
     async contextOf(place, thread, signal) {
-      const incident = incidentAt(place, thread);
-      if (!incident) return undefined;
-      return await incidentFacts(incident, { monitoring, nowMs: Date.now(), signal });
+      const told = toldAt(place, thread);
+      if (!told) return undefined;
+      return await incidentFacts(told, { monitoring, nowMs: Date.now(), signal });
     },
     settings,
     log,
@@ -127,7 +127,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     commands,
     handle,
     async isConversation(place, thread) {
-      if (incidentAt(place, thread)) return true;
+      if (toldAt(place, thread)) return true;
       return await conversations.isOpen(conversationKey(place, thread));
     },
     async start(platforms) {

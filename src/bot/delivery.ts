@@ -30,6 +30,43 @@ export function nextFor(
   return undefined;
 }
 
+/** How long until a place may hear more of what is held back, if anything is. Pure. */
+export function heldForMs(
+  watching: Watching | undefined,
+  place: string,
+  nowMs: number,
+): number | undefined {
+  const waits = (watching?.topics ?? []).flatMap((topic) =>
+    topic.deliveries.flatMap(({ heldUntilMs, ...delivery }) =>
+      delivery.place === place && heldUntilMs !== undefined && !isTold(topic, delivery)
+        ? [heldUntilMs - nowMs]
+        : [],
+    ),
+  );
+  return waits.length === 0 ? undefined : Math.max(1, Math.min(...waits));
+}
+
+/** A group says at most so often how it goes; sooner after its first words, when most is still to come. */
+export const GROUP_PACE_MS = { first: 15_000, later: 60_000 } as const;
+
+/**
+ * A delivery after `shown` was told, while the topic is `now`: a group that goes on waits a while before it says more.
+ * Pure.
+ */
+export function toldNow(
+  delivery: Delivery,
+  { shown, now }: { shown: Topic; now: Topic },
+  { nowMs, isFirst }: { nowMs: number; isFirst: boolean },
+): Delivery {
+  const { heldUntilMs: _, ...free } = succeeded(delivery);
+  const told = { ...free, ...(goesOn(shown) && { shownOpen: true }) };
+  if (now.kind !== 'group' || !goesOn(now)) return told;
+  const paceMs = isFirst ? GROUP_PACE_MS.first : GROUP_PACE_MS.later;
+  return { ...told, heldUntilMs: nowMs + paceMs };
+}
+
+const goesOn = (topic: Topic) => topic.kind !== 'notice' && topic.endedAtMs === undefined;
+
 /** The delivery of this message, wherever it is by now: a later outage may carry it. Pure. */
 export function workOf(watching: Watching | undefined, postId: string): Work | undefined {
   for (const topic of watching?.topics ?? []) {

@@ -75,7 +75,7 @@ const check = command({
   input,
   examples: [],
   async run({ incident: id }, { incidents, monitoring }) {
-    const { monitorId, name } = incidents.get(id);
+    const [{ monitorId, name }] = incidents.get(id);
     const now = await monitoring.check(monitorId).catch((error: unknown) => {
       if (error instanceof StatusError && [404, 405, 409].includes(error.status)) {
         throw new CommandError(

@@ -5,17 +5,19 @@ import {
   adviceFor,
   afterFailure,
   GIVE_UP_MS,
+  heldForMs,
   MAX_WAIT_MS,
   nextFor,
   succeeded,
+  toldNow,
   type Work,
   withDelivery,
   withNotice,
   workOf,
 } from './delivery.ts';
-import { isOpen, isTold } from './incidents.ts';
+import { isTold } from './incidents.ts';
 import { type Place, type Platform, parsePlace, placeKey } from './platform.ts';
-import type { Delivery, WatchState } from './watch-state.ts';
+import type { Delivery, Topic, WatchState } from './watch-state.ts';
 
 /** Brings every place to the present truth of every topic. */
 export interface Sender {
@@ -26,6 +28,9 @@ export interface Sender {
   /** Takes up nothing more and waits, for a bounded time, for what is being sent. */
   stop(): Promise<void>;
 }
+
+/** Longest wait for what is held back: the clock may be set meanwhile. */
+const MAX_HELD_PAUSE_MS = 60_000;
 
 /** Less than the time in which the whole program stops; a post that is cut off is found again by its id. */
 const STOP_MS = 4_000;
@@ -44,6 +49,7 @@ export function createSender(options: {
   const { state, alertPlaces, clock, random, log } = options;
   const stopping = new AbortController();
   const serving = new Map<string, Promise<void>>();
+  const listening = new Map<string, AbortController>();
   let platforms: readonly Platform[] = [];
 
   const platformOf = (place: Place | undefined) =>
@@ -59,6 +65,7 @@ export function createSender(options: {
       ),
     );
     for (const key of keys) {
+      listening.get(key)?.abort();
       if (stopping.signal.aborted || serving.has(key)) continue;
       serving.set(
         key,
@@ -67,11 +74,24 @@ export function createSender(options: {
     }
   }
 
+  /** Waits for what is held back, no longer than until there may be something that is not. */
+  async function pauseUntilNews(key: string, ms: number) {
+    const news = new AbortController();
+    listening.set(key, news);
+    await clock.pause(ms, AbortSignal.any([stopping.signal, news.signal]));
+    listening.delete(key);
+  }
+
   async function serve(key: string): Promise<void> {
     let storeFailures = 0;
     while (!stopping.signal.aborted) {
       const work = nextFor(state.current(), key, clock.nowMs());
-      if (!work) break;
+      if (!work) {
+        const heldMs = heldForMs(state.current(), key, clock.nowMs());
+        if (heldMs === undefined) break;
+        await pauseUntilNews(key, Math.min(heldMs, MAX_HELD_PAUSE_MS));
+        continue;
+      }
       const waitMs = work.delivery.nextTryAtMs - clock.nowMs();
       // A longer wait than was ever set means that the clock was set back.
       if (waitMs > 0 && waitMs <= MAX_WAIT_MS) {
@@ -121,11 +141,12 @@ export function createSender(options: {
       return;
     }
     await change(postId, (now, nowTopic) => ({
-      ...succeeded(now),
-      posted,
       // A message that an earlier try may have made shows what was true then; it is brought up to date next.
+      ...(attempted
+        ? succeeded(now)
+        : toldNow(now, { shown: topic, now: nowTopic }, { nowMs: clock.nowMs(), isFirst: true })),
+      posted,
       told: !attempted && nowTopic.id === topic.id ? topic.version : 0,
-      ...(isOpen(topic) && { shownOpen: true }),
     }));
   }
 
@@ -139,10 +160,9 @@ export function createSender(options: {
       await fail(postId, error);
       return;
     }
-    await change(postId, (now) => ({
-      ...succeeded(now),
+    await change(postId, (now, nowTopic) => ({
+      ...toldNow(now, { shown: topic, now: nowTopic }, { nowMs: clock.nowMs(), isFirst: false }),
       told: topic.version,
-      ...(isOpen(topic) && { shownOpen: true }),
     }));
   }
 
@@ -161,7 +181,7 @@ export function createSender(options: {
       const changed = withDelivery(watching, postId, make);
       const work = workOf(changed, postId);
       const why = work?.delivery.dead;
-      if (!changed || !work || why === undefined || work.topic.kind !== 'incident') return changed;
+      if (!changed || !work || why === undefined || !isOutage(work.topic)) return changed;
       const { place } = work.delivery;
       const other = alertPlaces.find((one) => placeKey(one) !== place && platformOf(one));
       if (!other) return changed;
@@ -190,3 +210,5 @@ export function createSender(options: {
     },
   };
 }
+
+const isOutage = ({ kind }: Topic) => kind === 'incident' || kind === 'group';

@@ -1,12 +1,13 @@
 import { CommandError } from './errors.ts';
+import { refreshed } from './groups.ts';
 import { isOpen } from './incidents.ts';
 import type { Incident, Topic, WatchState } from './watch-state.ts';
 
-/** The incidents that people were told of, for those who press a button under one. */
+/** The incidents that people were told of, for those who press a button under one, or under several. */
 export interface Incidents {
-  /** Throws `CommandError` when it is no longer known. */
-  get(id: string): Incident;
-  /** Stores what `change` makes of one that goes on, and shows it everywhere. Throws `CommandError` when it does not. */
+  /** Those behind the id of an incident or a group that are still known; throws `CommandError` when none is. */
+  get(id: string): [Incident, ...Incident[]];
+  /** Stores what `change` makes of those that go on, and shows it everywhere. Throws `CommandError` when none does. */
   change(id: string, change: (incident: Incident, nowMs: number) => Incident): Promise<void>;
 }
 
@@ -17,28 +18,34 @@ export function createIncidents(options: {
   onNews: () => void;
 }): Incidents {
   const { state, nowMs, onNews } = options;
-
-  function known(topics: readonly Topic[] | undefined, id: string): Incident {
-    const topic = topics?.find((one) => one.id === id);
-    if (topic?.kind === 'incident') return topic;
-    throw new CommandError('This incident is too old: Askwatch no longer knows it.');
-  }
-
   return {
     get: (id) => known(state.current()?.topics, id),
     async change(id, change) {
       await state.update((watching) => {
-        const before = known(watching?.topics, id);
-        if (!isOpen(before)) throw new CommandError('This incident is over.');
-        const after = change(before, nowMs());
-        if (!watching || after === before) return watching;
-        const version = before.version + 1;
-        const topics = watching.topics.map((topic) =>
-          topic === before ? { ...after, version } : topic,
-        );
-        return { ...watching, topics };
+        const open = new Set(known(watching?.topics, id).filter(isOpen));
+        if (open.size === 0) throw new CommandError('This incident is over.');
+        if (!watching) return watching;
+        const topics = watching.topics.map((topic) => {
+          if (topic.kind !== 'incident' || !open.has(topic)) return topic;
+          const after = change(topic, nowMs());
+          return after === topic ? topic : { ...after, version: topic.version + 1 };
+        });
+        const isSame = topics.every((topic, at) => topic === watching.topics[at]);
+        return isSame ? watching : { ...watching, topics: refreshed(topics, nowMs()) };
       });
       onNews();
     },
   };
+}
+
+function known(topics: readonly Topic[] = [], id: string): [Incident, ...Incident[]] {
+  const asked = topics.find((topic) => topic.id === id);
+  const ids = new Set(
+    asked?.kind === 'group' ? asked.members.map(({ incidentId }) => incidentId) : [id],
+  );
+  const [first, ...others] = topics.filter(
+    (topic): topic is Incident => topic.kind === 'incident' && ids.has(topic.id),
+  );
+  if (!first) throw new CommandError('This incident is too old: Askwatch no longer knows it.');
+  return [first, ...others];
 }

@@ -93,7 +93,36 @@ const Blindness = z.object({
 });
 export type Blindness = z.infer<typeof Blindness>;
 
-const Topic = z.discriminatedUnion('kind', [Incident, Notice, Blindness]);
+/** Outages that began together, as one place is told of them: it has one delivery. */
+const Group = z.object({
+  kind: z.literal('group'),
+  ...topic,
+  place: z.string(),
+  /** When the last member joined. */
+  joinedAtMs: z.number(),
+  /** When the last one was over. */
+  endedAtMs: z.number().optional(),
+  /** One for each monitor, with its latest outage: the group outlives what is kept of that. */
+  members: z.array(
+    z.object({
+      incidentId: z.string(),
+      monitorId: z.string(),
+      name: z.string(),
+      status: z.string(),
+      startedAtMs: z.number(),
+      endedAtMs: z.number().optional(),
+      reason: z.string().optional(),
+      gone: z.boolean().optional(),
+      /** Outages in this group. */
+      times: z.int().positive(),
+      /** Who looks after it. */
+      acknowledged: z.string().optional(),
+    }),
+  ),
+});
+export type Group = z.infer<typeof Group>;
+
+const Topic = z.discriminatedUnion('kind', [Incident, Notice, Blindness, Group]);
 export type Topic = z.infer<typeof Topic>;
 
 /** What was seen and what is to be told. One document, so that a change and its alerts are stored together or not at all. */

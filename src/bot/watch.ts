@@ -8,10 +8,11 @@ import { blinded, type FailedLooks, isBlind, seesAgain } from './blindness.ts';
 import type { Channels } from './channels.ts';
 import { backoffMs, type Clock } from './clock.ts';
 import { type Change, diff } from './diff.ts';
+import { grouped, refreshed } from './groups.ts';
 import { applyChanges, isOpen, prune, type Surroundings } from './incidents.ts';
 import { type Place, placeKey } from './platform.ts';
 import { isDown } from './status.ts';
-import type { Watching, WatchState } from './watch-state.ts';
+import type { Incident, Topic, Watching, WatchState } from './watch-state.ts';
 
 /** Looks at the monitors again and again, and notes what changed. */
 export interface Watch {
@@ -138,7 +139,19 @@ export function look(
     .filter(({ monitor }) => !changes.some((change) => isOf(change, monitor)))
     .map(({ monitor }): Change => ({ kind: 'status', monitor, from: monitor.status }));
   const applied = applyChanges(seeing, [...changes, ...downAgain], around);
-  const { topics, dropped } = prune(applied);
+  const before = new Set(seeing);
+  const isNew = (topic: Topic): topic is Incident =>
+    isOpen(topic) && topic.version === 1 && !before.has(topic);
+  const opened = applied.filter(isNew);
+  const told =
+    opened.length === 0
+      ? applied
+      : grouped(
+          applied.filter((topic) => !isNew(topic)),
+          opened,
+          around,
+        );
+  const { topics, dropped } = prune(refreshed(told, around.nowMs));
   const isSame =
     topics === watching.topics &&
     sight.known === watching.known &&

@@ -1,0 +1,71 @@
+import type { Card, CardAction, Fact } from './card.ts';
+import type { Delivery, Group } from './watch-state.ts';
+import { counted, inWords, shortened } from './words.ts';
+
+/** Members that are named; the others are counted. */
+const NAMED = 20;
+
+/** What a place is to see of outages that began together. Pure. */
+export function groupCard(group: Group, { shownOpen }: Pick<Delivery, 'shownOpen'>): Card {
+  const { members } = group;
+  const down = members.filter(({ endedAtMs }) => endedAtMs === undefined);
+  const over = members.filter(({ endedAtMs }) => endedAtMs !== undefined);
+  const inOrder = [...down, ...over];
+  const more = inOrder.length - NAMED;
+  const stillDown = down.length - NAMED;
+  return {
+    tone: down.length > 0 ? 'bad' : 'good',
+    title: titleOf(group, down.length, shownOpen ?? false),
+    parts: [
+      { kind: 'facts', facts: inOrder.slice(0, NAMED).map(factOf) },
+      ...(more > 0
+        ? [
+            {
+              kind: 'text' as const,
+              text: `… and ${more} more${stillDown > 0 && stillDown < more ? `, of which ${stillDown} are down` : ''}. /monitor list shows all.`,
+            },
+          ]
+        : []),
+    ],
+    footer: `Incident ${group.id.slice(0, 8)}`,
+    actions: actionsOf(group),
+  };
+}
+
+function titleOf({ members }: Group, down: number, shownOpen: boolean): string {
+  const [only, ...others] = members;
+  if (only && others.length === 0) {
+    const name = shortened(only.name, 100);
+    if (down > 0) return `${name} is DOWN`;
+    return shownOpen ? `${name} recovered` : `${name} was down`;
+  }
+  if (down === members.length) return `${members.length} monitors are DOWN`;
+  if (down > 0) return `${down} of ${members.length} monitors are DOWN`;
+  return `${members.length} monitors ${shownOpen ? 'recovered' : 'were down'}`;
+}
+
+function factOf(member: Group['members'][number]): Fact {
+  const { name, status, startedAtMs, endedAtMs, reason, gone, times, acknowledged } = member;
+  const words = gone
+    ? ['no longer watched']
+    : [
+        endedAtMs === undefined
+          ? `${shortened(status, 40)}${reason ? `: ${shortened(reason, 200)}` : ''}`
+          : `was down for ${inWords(endedAtMs - startedAtMs)}`,
+        ...(times > 1 ? [`down ${counted(times, 'time')}`] : []),
+        ...(acknowledged ? [`acknowledged by ${acknowledged}`] : []),
+      ];
+  return { label: shortened(name, 100), value: words.join(', ') };
+}
+
+function actionsOf({ id, members }: Group): CardAction[] {
+  const values = { incident: id };
+  const open = members.filter(({ endedAtMs }) => endedAtMs === undefined);
+  if (open.length === 0) return [{ label: 'Summarise', command: 'incident summary', values }];
+  const isFree = open.some(({ acknowledged }) => acknowledged === undefined);
+  return [
+    ...(isFree ? [{ label: 'Acknowledge', command: 'incident acknowledge', values }] : []),
+    { label: 'Snooze 1 h', command: 'incident snooze', values },
+    { label: 'Ask why', command: 'incident why', values },
+  ];
+}

@@ -1,0 +1,170 @@
+import { newDelivery } from './incidents.ts';
+import type { Delivery, Group, Incident, Topic } from './watch-state.ts';
+
+/** An outage so soon after another one of the same place is told together with those that follow. */
+const TOGETHER_MS = 60_000;
+
+/** A group takes new members for so long after the last one, while one of them is still down. */
+const JOIN_MS = 300_000;
+
+/**
+ * Puts outages that began together into one message a place: a lone one has its own, the second and all after it share
+ * one. `opened` are the incidents of this look; a delivery that may have gone out already stays where it is. Pure.
+ */
+export function grouped(
+  topics: readonly Topic[],
+  opened: readonly Incident[],
+  around: { nowMs: number; newId: () => string },
+): Topic[] {
+  const groups = new Map<string, Group>();
+  for (const topic of topics) {
+    if (topic.kind === 'group' && takesMore(topic, around.nowMs)) groups.set(topic.place, topic);
+  }
+  const recent = recentPlaces(topics, around.nowMs);
+  const counts = new Map<string, number>();
+  for (const place of opened.flatMap(freePlaces)) counts.set(place, (counts.get(place) ?? 0) + 1);
+
+  const joined = new Map<string, Incident[]>();
+  const rest = opened.map((incident) => {
+    const places = freePlaces(incident).filter(
+      (place) => groups.has(place) || recent.has(place) || (counts.get(place) ?? 0) > 1,
+    );
+    if (places.length === 0) return incident;
+    for (const place of places) joined.set(place, [...(joined.get(place) ?? []), incident]);
+    const deliveries = incident.deliveries.filter(({ place }) => !places.includes(place));
+    return { ...incident, deliveries };
+  });
+
+  const changed = new Map<Group, Group>();
+  const made: Group[] = [];
+  for (const [place, incidents] of joined) {
+    const group = groups.get(place);
+    if (group) changed.set(group, withMembers(group, incidents, around.nowMs));
+    else made.push(withMembers(newGroup(place, around), incidents, around.nowMs));
+  }
+  return [
+    ...topics.map((topic) => (topic.kind === 'group' && changed.get(topic)) || topic),
+    ...rest,
+    ...made,
+  ];
+}
+
+/** Groups with what became of their members; the same array when nothing did. Pure. */
+export function refreshed(topics: Topic[], nowMs: number): Topic[] {
+  const open = topics.filter(
+    (topic): topic is Group => topic.kind === 'group' && topic.endedAtMs === undefined,
+  );
+  if (open.length === 0) return topics;
+  const incidents = new Map(
+    topics.flatMap((topic) => (topic.kind === 'incident' ? [[topic.id, topic] as const] : [])),
+  );
+  const changed = new Map<Group, Group>();
+  for (const group of open) {
+    const members = group.members.map((member) => {
+      const incident = incidents.get(member.incidentId);
+      return incident ? updated(member, incident) : member;
+    });
+    if (members.every((member, at) => member === group.members[at])) continue;
+    const isOver = members.every(({ endedAtMs }) => endedAtMs !== undefined);
+    const version = group.version + 1;
+    changed.set(
+      group,
+      isOver ? ended({ ...group, members, version }, nowMs) : { ...group, members, version },
+    );
+  }
+  if (changed.size === 0) return topics;
+  return topics.map((topic) => (topic.kind === 'group' && changed.get(topic)) || topic);
+}
+
+/** The last word need not wait for its turn. */
+function ended(group: Group, nowMs: number): Group {
+  const deliveries = group.deliveries.map(({ heldUntilMs: _, ...delivery }) => delivery);
+  return { ...group, deliveries, endedAtMs: nowMs };
+}
+
+type Member = Group['members'][number];
+
+const isFree = ({ attempted, earlier, heldUntilMs }: Delivery) =>
+  !attempted && !earlier && heldUntilMs === undefined;
+
+const freePlaces = ({ deliveries }: Incident) =>
+  deliveries.filter(isFree).map(({ place }) => place);
+
+function takesMore({ joinedAtMs, endedAtMs }: Group, nowMs: number): boolean {
+  return endedAtMs === undefined && nowMs - joinedAtMs <= JOIN_MS;
+}
+
+/** Places that were told of an outage, or are about to be, a moment ago. */
+function recentPlaces(topics: readonly Topic[], nowMs: number): Set<string> {
+  return new Set(
+    topics
+      .filter(
+        (topic) =>
+          (topic.kind === 'incident' || topic.kind === 'group') &&
+          Math.abs(nowMs - topic.openedAtMs) <= TOGETHER_MS,
+      )
+      .flatMap(({ deliveries }) => deliveries.map(({ place }) => place)),
+  );
+}
+
+function newGroup(place: string, { nowMs, newId }: { nowMs: number; newId: () => string }): Group {
+  const id = newId();
+  return {
+    kind: 'group',
+    id,
+    version: 0,
+    openedAtMs: nowMs,
+    joinedAtMs: nowMs,
+    deliveries: [newDelivery(place, id)],
+    place,
+    members: [],
+  };
+}
+
+/** One that was a member before counts again, in its old place. */
+function withMembers(group: Group, incidents: readonly Incident[], nowMs: number): Group {
+  const members = new Map(group.members.map((member) => [member.monitorId, member]));
+  for (const incident of incidents) {
+    const times = (members.get(incident.monitorId)?.times ?? 0) + 1;
+    members.set(incident.monitorId, memberOf(incident, times));
+  }
+  return {
+    ...group,
+    version: group.version + 1,
+    joinedAtMs: nowMs,
+    members: [...members.values()],
+  };
+}
+
+function memberOf(incident: Incident, times: number): Member {
+  const {
+    id: incidentId,
+    monitorId,
+    name,
+    status,
+    startedAtMs,
+    endedAtMs,
+    reason,
+    gone,
+  } = incident;
+  return {
+    incidentId,
+    monitorId,
+    name,
+    status,
+    startedAtMs,
+    times,
+    ...(reason !== undefined && { reason }),
+    ...(endedAtMs !== undefined && { endedAtMs }),
+    ...(gone && { gone }),
+    ...(incident.acknowledged && { acknowledged: incident.acknowledged.by }),
+  };
+}
+
+function updated(member: Member, incident: Incident): Member {
+  const isSame =
+    member.status === incident.status &&
+    member.endedAtMs === incident.endedAtMs &&
+    member.acknowledged === incident.acknowledged?.by;
+  return isSame ? member : memberOf(incident, member.times);
+}

@@ -1,0 +1,223 @@
+import { describe, expect, test } from 'vitest';
+import type { Clock } from '../../src/bot/clock.ts';
+import { placeKey } from '../../src/bot/platform.ts';
+import { createSender } from '../../src/bot/sender.ts';
+import { createIncidents } from '../../src/bot/told-incidents.ts';
+import { look } from '../../src/bot/watch.ts';
+import { openWatchState } from '../../src/bot/watch-state.ts';
+import type { Monitor } from '../../src/contracts/monitoring.ts';
+import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
+import { textOf } from '../support/bot.ts';
+import { eventually } from '../support/eventually.ts';
+import { recordingLog } from '../support/recording-log.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { createScriptedPlatform } from './scripted-platform.ts';
+
+const OPS = { platform: 'slack', channel: 'C1' } as const;
+const DEV = { platform: 'slack', channel: 'C2' } as const;
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+
+/** Everything from the look to the platform, with a clock that goes on when the test says. */
+async function openWorld(places: readonly (typeof OPS | typeof DEV)[] = [OPS]) {
+  const { log } = recordingLog();
+  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  const state = await openWatchState(store);
+  const slack = createScriptedPlatform('slack');
+  const statuses = new Map<string, string>();
+  let nowMs = 1_800_000_000_000;
+  let made = 0;
+  let waiting: Array<{ untilMs: number; resolve: () => void }> = [];
+  const clock: Clock = {
+    nowMs: () => nowMs,
+    async pause(ms, signal) {
+      if (signal.aborted) return;
+      await new Promise<void>((resolve) => {
+        waiting.push({ untilMs: nowMs + ms, resolve });
+        signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+    },
+  };
+  const sender = createSender({ state, alertPlaces: places, clock, random: () => 0.5, log });
+  sender.start([slack]);
+
+  /** Everything is told that may be told now. */
+  const idle = () =>
+    eventually(() =>
+      (state.current()?.topics ?? []).every((topic) =>
+        topic.deliveries.every(
+          ({ told, heldUntilMs = 0 }) => told === topic.version || heldUntilMs > nowMs,
+        ),
+      ),
+    );
+  async function lookNow() {
+    const monitors = [...statuses].map(
+      ([id, status]): Monitor => ({
+        ...{
+          id,
+          name: `Name of ${id}`,
+          check_type: 'HTTP',
+          target: `https://${id}.example`,
+          status,
+        },
+        ...(status === 'DOWN' && { status_reason: `answered 503 to ${id}` }),
+        interval_seconds: 60,
+      }),
+    );
+    await state.update(
+      (watching) =>
+        look(watching, monitors, {
+          nowMs,
+          newId: () => `id-${++made}`,
+          placesFor: () => places.map(placeKey),
+        }).watching,
+    );
+    sender.wake();
+  }
+  const world = {
+    slack,
+    state,
+    incidents: createIncidents({ state, nowMs: () => nowMs, onNews: sender.wake }),
+    /** Sets statuses and looks. */
+    async see(changes: Record<string, string>) {
+      for (const [id, status] of Object.entries(changes)) statuses.set(id, status);
+      await lookNow();
+      await idle();
+    },
+    /** Lets time go by, with a look every five seconds. */
+    async pass(ms: number) {
+      for (let left = ms; left > 0; left -= 5 * SECOND) {
+        nowMs += Math.min(left, 5 * SECOND);
+        const due = waiting.filter(({ untilMs }) => untilMs <= nowMs);
+        waiting = waiting.filter(({ untilMs }) => untilMs > nowMs);
+        for (const { resolve } of due) resolve();
+        await lookNow();
+        await idle();
+      }
+    },
+    titles: () => slack.messages.map(({ card }) => card.title),
+    async close() {
+      await sender.stop();
+      await store.close();
+    },
+  };
+  return world;
+}
+
+const all = (count: number, status: string, from = 0) =>
+  Object.fromEntries(Array.from({ length: count }, (_, at) => [`m${from + at}`, status]));
+
+describe('outages that begin together', () => {
+  test('500 over half a minute are two messages in each channel, the first at once', async () => {
+    const world = await openWorld([OPS, DEV]);
+    await world.see(all(500, 'UP'));
+    await world.see(all(1, 'DOWN'));
+    expect(world.titles()).toEqual(['Name of m0 is DOWN', 'Name of m0 is DOWN']);
+    for (let from = 1; from < 500; from += 100) {
+      await world.pass(5 * SECOND);
+      await world.see(all(Math.min(100, 500 - from), 'DOWN', from));
+    }
+    await world.pass(2 * MINUTE);
+    expect(world.titles()).toEqual([
+      ...['Name of m0 is DOWN', 'Name of m0 is DOWN'],
+      ...['499 monitors are DOWN', '499 monitors are DOWN'],
+    ]);
+    const card = world.slack.messages[2]?.card;
+    expect(card && textOf(card)).toMatch(/Name of m1: DOWN: answered 503 to m1\n/);
+    expect(card && textOf(card)).toContain('… and 479 more. /monitor list shows all.');
+    await world.see(all(500, 'UP'));
+    await world.pass(2 * MINUTE);
+    expect(world.titles().slice(2)).toEqual(['499 monitors recovered', '499 monitors recovered']);
+    expect(world.slack.messages).toHaveLength(4);
+    await world.close();
+  });
+
+  test('a group says at most once a minute how it goes, and its end at once', async () => {
+    const world = await openWorld();
+    await world.see(all(10, 'UP'));
+    await world.see(all(3, 'DOWN'));
+    const shown = () => world.slack.messages[0]?.titles ?? [];
+    expect(shown()).toEqual(['3 monitors are DOWN']);
+    await world.see(all(1, 'DOWN', 3));
+    expect(shown()).toHaveLength(1);
+    await world.pass(15 * SECOND);
+    expect(shown().at(-1)).toBe('4 monitors are DOWN');
+    // Something changes at every look of ten minutes.
+    for (let at = 0; at < 120; at += 1) {
+      await world.see({ m3: at % 2 ? 'DOWN' : 'UP' });
+      await world.pass(5 * SECOND);
+    }
+    expect(shown().length).toBeGreaterThan(5);
+    expect(shown().length).toBeLessThanOrEqual(2 + 11);
+    await world.see(all(10, 'UP'));
+    expect(shown().at(-1)).toBe('4 monitors recovered');
+    expect(world.slack.messages).toHaveLength(1);
+    const card = world.slack.messages[0]?.card;
+    expect(card && textOf(card)).toMatch(/Name of m3: was down for 5 seconds, down 61 times/);
+    await world.close();
+  });
+
+  test('a lone outage has a message of its own, and one long after a storm too', async () => {
+    const world = await openWorld();
+    await world.see(all(10, 'UP'));
+    await world.see({ m0: 'DOWN' });
+    await world.pass(2 * MINUTE);
+    await world.see({ m1: 'DOWN' });
+    expect(world.titles()).toEqual(['Name of m0 is DOWN', 'Name of m1 is DOWN']);
+    expect(world.state.current()?.topics.map(({ kind }) => kind)).toEqual(['incident', 'incident']);
+    await world.pass(2 * MINUTE);
+    await world.see({ m2: 'DOWN', m3: 'DOWN' });
+    // The storm goes on, but is no longer joined after five minutes.
+    await world.pass(6 * MINUTE);
+    await world.see({ m4: 'DOWN' });
+    expect(world.titles().slice(2)).toEqual(['2 monitors are DOWN', 'Name of m4 is DOWN']);
+    await world.close();
+  });
+
+  test('a second outage soon after the first is alone in its message until a third comes', async () => {
+    const world = await openWorld();
+    await world.see(all(3, 'UP'));
+    await world.see({ m0: 'DOWN' });
+    await world.pass(10 * SECOND);
+    await world.see({ m1: 'DOWN' });
+    expect(world.titles()).toEqual(['Name of m0 is DOWN', 'Name of m1 is DOWN']);
+    await world.pass(20 * SECOND);
+    await world.see({ m2: 'DOWN' });
+    await world.pass(MINUTE);
+    expect(world.titles()).toEqual(['Name of m0 is DOWN', '2 monitors are DOWN']);
+    await world.close();
+  });
+
+  test('a button under them is for all of them', async () => {
+    const world = await openWorld();
+    await world.see(all(3, 'UP'));
+    await world.see(all(3, 'DOWN'));
+    await world.see({ m2: 'UP' });
+    const id = world.slack.messages[0]?.card.actions?.[0]?.values.incident ?? '';
+    expect(world.incidents.get(id)).toHaveLength(3);
+    await world.incidents.change(id, (incident, atMs) => ({
+      ...incident,
+      acknowledged: { by: 'Ada', atMs },
+    }));
+    await world.pass(MINUTE);
+    const card = world.slack.messages[0]?.card;
+    expect(card && textOf(card).match(/acknowledged by Ada/g)).toHaveLength(2);
+    expect(card?.actions?.map(({ label }) => label)).toEqual(['Snooze 1 h', 'Ask why']);
+    await world.close();
+  });
+
+  test('a lone outage is told at once although a group waits for its turn', async () => {
+    const world = await openWorld();
+    await world.see(all(5, 'UP'));
+    await world.see({ m0: 'DOWN', m1: 'DOWN' });
+    await world.pass(6 * MINUTE);
+    // The group has something to say, and waits.
+    await world.see({ m0: 'UP' });
+    await eventually(() => world.slack.messages[0]?.titles.length === 2);
+    await world.see({ m0: 'DOWN' });
+    await world.see({ m0: 'UP' });
+    await world.see({ m4: 'DOWN' });
+    expect(world.titles()).toContain('Name of m4 is DOWN');
+    await world.close();
+  });
+});

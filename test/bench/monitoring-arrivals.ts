@@ -43,6 +43,7 @@ export interface Rhythm {
 
 /** A monitor whose looks lie on a grid: at `phaseMs` in every interval. */
 export interface Gridded {
+  id: string;
   number: number;
   intervalMs: number;
   phaseMs: number;

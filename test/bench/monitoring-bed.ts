@@ -5,6 +5,7 @@ import type { BenchContext } from './area.ts';
 import { type PreparedData, prepareData } from './monitoring-data.ts';
 import { definitionsOf, type Kind } from './monitoring-definitions.ts';
 import type { Upstream } from './monitoring-hosts.ts';
+import { writePast } from './monitoring-past.ts';
 import { startMonitoring, upstreamAt } from './monitoring-server.ts';
 import { startProcess, type TargetProcess } from './target-process.ts';
 
@@ -32,6 +33,8 @@ export interface Bed {
     count: number;
     seconds: number;
     keys?: number;
+    /** As if it had run for so long. */
+    pastMs?: number;
   }): Promise<{ server: TargetProcess; data: PreparedData; startedMs: number }>;
   /** Stops the service and removes its folder. */
   end(started: { server: TargetProcess; data: PreparedData }): Promise<void>;
@@ -71,7 +74,7 @@ export async function makeBed(context: BenchContext): Promise<Bed> {
         core: cores.target,
         env: { NODE_EXTRA_CA_CERTS: authority },
       }),
-    async start({ kind, count, seconds, keys = 1 }) {
+    async start({ kind, count, seconds, keys = 1, pastMs = 0 }) {
       starts += 1;
       progress(`  writing ${count} monitors`);
       const data = await prepareData({
@@ -79,7 +82,12 @@ export async function makeBed(context: BenchContext): Promise<Bed> {
         name: `data-${starts}`,
         definitions: definitionsOf(kind, { upstream, count, seconds }),
         keys,
+        agoMs: pastMs,
       });
+      if (pastMs > 0) {
+        progress('  writing their results');
+        await writePast({ folder: data.folder, monitors: data.gridded, pastMs });
+      }
       await asks.forget();
       const startedMs = performance.timeOrigin + performance.now();
       const server = await startMonitoring({

@@ -30,14 +30,17 @@ export async function prepareData(options: {
   name: string;
   definitions: readonly MonitorCreate[];
   keys?: number;
+  /** How long ago they were created. */
+  agoMs?: number;
 }): Promise<PreparedData> {
-  const { parent, name, definitions } = options;
+  const { parent, name, definitions, agoMs = 0 } = options;
+  const wallMs = () => Date.now() - agoMs;
   const folder = join(parent, name);
   const log = pino({ level: 'silent' });
   const store = await openLowdbStore({ folder, log });
   try {
-    const history = await openHistory({ store, wallMs: Date.now, log });
-    const monitors = await openMonitors({ store, history, wallMs: Date.now, log });
+    const history = await openHistory({ store, wallMs, log });
+    const monitors = await openMonitors({ store, history, wallMs, log });
     const gridded: Gridded[] = [];
     const tokens: string[] = [];
     const left = definitions.entries();
@@ -47,7 +50,8 @@ export async function prepareData(options: {
         if (token !== undefined) tokens.push(token);
         if (definition.check_type === 'HEARTBEAT') continue;
         const intervalMs = definition.config.interval_seconds * 1000;
-        gridded.push({ number, intervalMs, phaseMs: phaseOf(monitor.id, intervalMs) });
+        const phaseMs = phaseOf(monitor.id, intervalMs);
+        gridded.push({ id: monitor.id, number, intervalMs, phaseMs });
       }
     }
     await Promise.all(Array.from({ length: LANES }, write));

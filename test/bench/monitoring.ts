@@ -4,6 +4,7 @@ import { createOneByOne, keysFor, pingFor } from './monitoring-calls.ts';
 import { type CheckMeasure, measureChecks } from './monitoring-checks.ts';
 import { definitionsOf } from './monitoring-definitions.ts';
 import { startMeter, type Used } from './monitoring-meter.ts';
+import { measureRestart } from './monitoring-restart.ts';
 import { measureLag, measureMany } from './monitoring-rhythm.ts';
 import { type Finding, HEADER, rowOf } from './monitoring-table.ts';
 
@@ -45,6 +46,7 @@ const MEASURES: Record<string, (bed: Bed) => Promise<Finding[]>> = {
   dns: async (bed) => [await measureChecks(bed, DNS)],
   lag: measureLag,
   many: measureMany,
+  restart: measureRestart,
   heartbeats: measureHeartbeats,
   create: measureCreate,
 };

@@ -163,6 +163,7 @@ test('an incident goes from DOWN to the next change, and a change told twice cou
   await service.history.addChanges('a', [down]);
   const begun = {
     id: 'a:1',
+    change: 1,
     started_at: '2027-01-15T12:00:00.000Z',
     ended_at: null,
     cause: 'no answer within 5 s',

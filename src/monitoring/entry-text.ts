@@ -38,6 +38,7 @@ export function fromText(
   const numbers = new Float64Array(5);
   for (let at = 0; at < text.length; ) {
     const nameEnd = text.indexOf(',', at);
+    if (nameEnd === -1) break;
     const monitor = names.of(text.slice(at, nameEnd));
     at = numbersAt(text, nameEnd + 1, numbers);
     entries.push({

@@ -104,6 +104,7 @@ describe.skipIf(!browser)('buttons in the browser', () => {
     await page.locator('.channel').getByRole('alert').getByText('This message is gone.').waitFor();
     await messages(page).getByRole('button', { name: 'Snooze 1 h', disabled: false }).waitFor();
     expect(asked).toBe(1);
+    expect(await button.evaluate((one) => one === document.activeElement)).toBe(true);
     await page.unroute('**/console/presses');
     await button.click();
     await messages(page).getByText('Snoozed by someone at the web console').waitFor();

@@ -160,6 +160,8 @@ describe('a press', () => {
     expect((await messages.get(posted.message))?.replies).toHaveLength(2);
     const elsewhere = await postPress(url, pressOf(reply, 'monitor list?'));
     expect(elsewhere.status).toBe(404);
+    const gone = { ...pressOf(reply, 'monitor list?'), message: 'anone', thread: posted.thread };
+    expect((await postPress(url, gone)).status).toBe(404);
   });
 });
 

@@ -85,6 +85,10 @@ describe.skipIf(!browser)('the whole program in a real browser', () => {
       .locator('.card.bad', { hasText: 'Shop is DOWN' })
       .waitFor({ timeout: ALERT_WITHIN_MS });
     const firstAlert = await alerts.getAttribute('data-message');
+    await alerts.getByRole('button', { name: 'Check now' }).click();
+    await thread.getByText('Shop is DOWN').nth(1).waitFor();
+    await thread.getByText('Looked at just now').waitFor();
+    await page.keyboard.press('Escape');
     await target.up();
     await page
       .locator(`[data-message="${firstAlert}"] .card.good`, { hasText: 'Shop recovered' })
@@ -96,6 +100,8 @@ describe.skipIf(!browser)('the whole program in a real browser', () => {
       .locator('.card.bad', { hasText: 'Shop is DOWN' })
       .waitFor({ timeout: ALERT_WITHIN_MS });
     const secondAlert = await alerts.nth(1).getAttribute('data-message');
+    await alerts.nth(1).getByRole('button', { name: 'Acknowledge' }).click();
+    await alerts.nth(1).getByText('Acknowledged by').waitFor();
     await say(page, 'Message to general', '/ask what happens to an answer that is cut?');
     await thread.locator('.growing').waitFor();
     const before = await channel.locator('article').count();
@@ -115,8 +121,11 @@ describe.skipIf(!browser)('the whole program in a real browser', () => {
       .click();
     await thread.getByText('Earlier in this conversation').waitFor();
 
+    await alerts.nth(1).getByText('Acknowledged by').waitFor();
+    await alerts.nth(1).getByRole('button', { name: 'Ask why' }).click();
+    await thread.getByText('You asked: “Why is this down').waitFor();
     await target.up();
-    await page
+    await channel
       .locator(`[data-message="${secondAlert}"] .card.good`, { hasText: 'Shop recovered' })
       .waitFor({ timeout: ALERT_WITHIN_MS });
     expect(await alerts.count()).toBe(2);

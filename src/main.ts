@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
 import { type Banner, printBanner } from './banner.ts';
 import { createBot } from './bot/bot.ts';
@@ -23,6 +24,10 @@ const STOP_LIMIT_MS = 10_000;
 const { version } = JSON.parse(
   readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
 ) as { version: string };
+
+// The heap may grow by so much before what is dead in it is looked for. Left to itself, V8 lets it become more than twice what
+// lives: 340 MB after the start of a service that needs 55.
+setFlagsFromString('--heap-growing-percent=30');
 
 await run();
 

@@ -41,6 +41,7 @@ export function createHandle(services: Services, seen: Seen): Bot['handle'] {
     const asked = read(invocation.request, services);
     if ('card' in asked) return toAsker(asked.card);
     const { command, values } = asked;
+    const isTyped = services.commands.includes(command);
     try {
       const checked = checkInput(command, values);
       if (!checked.ok) {
@@ -50,12 +51,13 @@ export function createHandle(services: Services, seen: Seen): Bot['handle'] {
       const { place, person } = invocation;
       return await command.run(checked.input, { ...services, invocation, place, person });
     } catch (error) {
-      if (error instanceof CommandError) return toAsker(problemText(command, error.message));
+      if (error instanceof CommandError)
+        return toAsker(problemText(command, error.message, isTyped));
       const service = command.name.startsWith('monitor ') ? 'monitoring service' : 'model gateway';
       const explained = explainError(error, service);
       if (!explained) return failed('a command failed', error);
       log.warn({ err: error, command: command.name }, 'a command could not reach its service');
-      return toAsker(problemText(command, explained));
+      return toAsker(problemText(command, explained, isTyped));
     }
   }
 
@@ -98,10 +100,11 @@ function toAsker(card: Card): Reply {
   return { kind: 'card', card, private: true };
 }
 
-function problemText(command: Command, text: string): Card {
+function problemText(command: Command, text: string, isTyped: boolean): Card {
   return {
     tone: 'warning',
-    title: `/${command.name} did not work`,
+    // Nobody typed what a button does.
+    title: isTyped ? `/${command.name} did not work` : 'That did not work',
     parts: [{ kind: 'text', text }],
   };
 }

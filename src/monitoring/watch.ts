@@ -149,6 +149,8 @@ export function createWatch(options: {
     windows.forget(id);
   }
 
+  const isGone = ({ id }: WatchedMonitor) => monitors.get(id) === undefined;
+
   /** Takes over what a person set, or nothing when it cannot be stored: then `undo` puts the schedule back. */
   async function set(monitor: WatchedMonitor, step: Step, undo: () => void, back: () => Step) {
     const { id, state: before } = monitor;
@@ -238,16 +240,16 @@ export function createWatch(options: {
       await set(monitor, cover(before, 'PAUSED', clock.wallMs()), undo, back);
     },
     async resume(monitor) {
-      if (monitor.state.status !== 'PAUSED') {
+      if (!isPaused(monitor)) {
         await monitors.settle(monitor.id, unchanged(monitor), { always: true });
         return;
       }
-      const undo = () => takeOff(monitor.id, inVain.paused());
       const back = () => cover(monitor.state, 'PAUSED', clock.wallMs());
-      const saved = set(monitor, windows.afterPause(monitor), undo, back);
+      await set(monitor, windows.afterPause(monitor), () => {}, back);
+      // Only now: what a look finds could not be taken back.
+      if (isGone(monitor) || isPaused(monitor)) return;
       void stored.handOver(windows.judge(monitor));
       follow(monitor);
-      await saved;
     },
     async checkNow({ id, state, definition }) {
       if (definition.check_type === 'HEARTBEAT') {
@@ -276,6 +278,8 @@ export function createWatch(options: {
     },
   };
 }
+
+const isPaused = ({ state }: WatchedMonitor) => state.status === 'PAUSED';
 
 const unchanged = ({ state }: WatchedMonitor): Step => ({
   state,

@@ -191,12 +191,15 @@ test.each(long ? [1, 2, 3, 4, 5, 6, 7, 8] : [1])(
 
     await Promise.all(Array.from({ length: MONITORS }, create));
     let kills = 0;
-    const endMs = clock.monotonicMs() + DAY_MS;
+    const startMs = clock.monotonicMs();
+    const endMs = startMs + DAY_MS;
     while (clock.monotonicMs() < endMs) {
       // In the middle of looks as well as between them.
       await clock.advance(random.next() < 0.5 ? random.below(3_000) : random.below(1_800_000));
       await Promise.all(Array.from({ length: random.below(6) }, act));
-      if (random.next() < 0.03) {
+      // By chance, but in each third of the day once.
+      const isDue = Math.floor((3 * (clock.monotonicMs() - startMs)) / DAY_MS) > kills;
+      if (random.next() < 0.03 || isDue) {
         await killAndStartAgain();
         kills += 1;
       }

@@ -71,11 +71,12 @@ export async function openStates(options: {
     onCompactionFailed: (error) =>
       log.error({ err: error }, 'the journal of states cannot be made smaller; it is tried again'),
   });
+  const repairs: Promise<void>[] = [];
   for (const { monitor: id, state, revision, changes } of known.values()) {
     const monitor = monitors.get(id);
     if (monitor === undefined) continue;
     Object.assign(monitor, { state, told: state, revision });
-    if (changes) void repair(monitor, changes);
+    if (changes) repairs.push(repair(monitor, changes));
   }
 
   function* snapshot(): Generator<StateRecord> {
@@ -160,7 +161,10 @@ export async function openStates(options: {
       await unsettled.get(id)?.written;
     },
     forget: (id) => void unsettled.delete(id),
-    idle: journal.idle,
+    async idle() {
+      await Promise.all(repairs);
+      await journal.idle();
+    },
   };
 }
 

@@ -1,4 +1,5 @@
 import type { Card, CardAction, Fact } from './card.ts';
+import { isDown } from './status.ts';
 import type { Delivery, Group } from './watch-state.ts';
 import { counted, inWords, shortened } from './words.ts';
 
@@ -14,7 +15,7 @@ export function groupCard(group: Group, { shownOpen }: Pick<Delivery, 'shownOpen
   const more = inOrder.length - NAMED;
   const stillDown = down.length - NAMED;
   return {
-    tone: down.length > 0 ? 'bad' : 'good',
+    tone: down.length > 0 ? 'bad' : members.every(({ gone }) => gone) ? 'info' : 'good',
     title: titleOf(group, down.length, shownOpen ?? false),
     parts: [
       { kind: 'facts', facts: inOrder.slice(0, NAMED).map(factOf) },
@@ -32,16 +33,27 @@ export function groupCard(group: Group, { shownOpen }: Pick<Delivery, 'shownOpen
   };
 }
 
-function titleOf({ members }: Group, down: number, shownOpen: boolean): string {
+function titleOf({ members }: Group, open: number, shownOpen: boolean): string {
   const [only, ...others] = members;
+  const count = members.length;
+  const gone = members.filter((member) => member.gone).length;
   if (only && others.length === 0) {
     const name = shortened(only.name, 100);
-    if (down > 0) return `${name} is DOWN`;
+    if (open > 0) return `${name} is ${shortened(only.status, 40)}`;
+    // What is no longer watched has not recovered as far as anyone knows.
+    if (gone > 0) return `${name} is no longer watched`;
     return shownOpen ? `${name} recovered` : `${name} was down`;
   }
-  if (down === members.length) return `${members.length} monitors are DOWN`;
-  if (down > 0) return `${down} of ${members.length} monitors are DOWN`;
-  return `${members.length} monitors ${shownOpen ? 'recovered' : 'were down'}`;
+  const down = members.filter((member) => member.endedAtMs === undefined && isDown(member)).length;
+  if (down === count) return `${count} monitors are DOWN`;
+  if (open > 0) {
+    return down > 0
+      ? `${down} of ${count} monitors are DOWN`
+      : `${open} of ${count} monitors are not UP`;
+  }
+  if (gone === count) return `${count} monitors are no longer watched`;
+  const back = `${counted(count - gone, 'monitor')} ${shownOpen ? 'recovered' : `${count - gone === 1 ? 'was' : 'were'} down`}`;
+  return gone === 0 ? back : `${back}, ${gone} no longer watched`;
 }
 
 function factOf(member: Group['members'][number]): Fact {

@@ -84,6 +84,11 @@ async function openWorld(places: readonly (typeof OPS | typeof DEV)[] = [OPS]) {
       await lookNow();
       await idle();
     },
+    async remove(id: string) {
+      statuses.delete(id);
+      await lookNow();
+      await idle();
+    },
     /** Lets time go by, with a look every five seconds. */
     async pass(ms: number) {
       for (let left = ms; left > 0; left -= 5 * SECOND) {
@@ -185,6 +190,26 @@ describe('outages that begin together', () => {
     await world.see({ m2: 'DOWN' });
     await world.pass(MINUTE);
     expect(world.titles()).toEqual(['Name of m0 is DOWN', '2 monitors are DOWN']);
+    await world.close();
+  });
+
+  test('what is removed while it is down is no longer watched, and never said to have recovered', async () => {
+    const world = await openWorld();
+    await world.see(all(6, 'UP'));
+    await world.see(all(2, 'DOWN'));
+    await world.see({ m0: 'DEGRADED', m1: 'DEGRADED' });
+    await world.pass(15 * SECOND);
+    expect(world.titles()).toEqual(['2 of 2 monitors are not UP']);
+    await world.remove('m0');
+    await world.see({ m1: 'UP' });
+    await world.pass(10 * SECOND);
+    expect(world.titles()).toEqual(['1 monitor recovered, 1 no longer watched']);
+    // One soon after others is alone in a group of its own.
+    await world.see({ m2: 'DOWN' });
+    await world.remove('m2');
+    await world.pass(10 * SECOND);
+    expect(world.state.current()?.topics.filter(({ kind }) => kind === 'group')).toHaveLength(2);
+    expect(world.titles().at(-1)).toBe('Name of m2 is no longer watched');
     await world.close();
   });
 

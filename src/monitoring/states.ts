@@ -133,6 +133,7 @@ export async function openStates(options: {
       const { id, state: before, told } = monitor;
       monitor.state = state;
       monitor.revision += 1;
+      const { revision } = monitor;
       if (change) log.info({ monitor: id, ...inLog(change) }, 'status');
       const known = unsettled.get(id);
       if (!always && !known && !isNews(before, state)) {
@@ -149,6 +150,11 @@ export async function openStates(options: {
       try {
         await saved;
       } catch (error) {
+        if (orNothing && own.storedRevision >= revision) {
+          // It has happened: incidents and seen time follow with the next write, or at the next start.
+          log.error({ err: error, monitor: id }, 'a state is stored, its history is not yet');
+          return;
+        }
         if (orNothing && monitor.state === state) {
           // Nobody was told of it, so its number is free again.
           Object.assign(monitor, { state: before, told, revision: monitor.revision + 1 });

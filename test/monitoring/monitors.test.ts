@@ -526,6 +526,19 @@ test('what a person set and could not be stored has not happened, and its number
   await after.close();
 });
 
+test('what a person set and is stored has happened, though its incident cannot be stored yet', async () => {
+  const { monitors, broken, again } = await setUp();
+  const { monitor } = await monitors.add(site('a'));
+  for (const ms of [1, 2]) await monitors.settle(monitor.id, found(monitor.state, failed, ms));
+  broken.is = 'monitor-incidents';
+  await monitors.settle(monitor.id, cover(monitor.state, 'PAUSED', 3), { orNothing: true });
+  expect(monitor.state.status).toBe('PAUSED');
+  const after = await again();
+  expect(after.monitors.get(monitor.id)?.state.status).toBe('PAUSED');
+  expect(await after.history.incidents(monitor.id, 10)).toMatchObject([{ ended_as: 'PAUSED' }]);
+  await after.close();
+});
+
 test('others are told of a change when it is durable, and of one that cannot be stored all the same', async () => {
   const { monitors, broken, changes, close } = await setUp();
   const { monitor } = await monitors.add(site('a'));

@@ -1,6 +1,5 @@
-import { isIPv6 } from 'node:net';
-import ipaddr from 'ipaddr.js';
 import type { DnsConfig } from '../contracts/monitoring.ts';
+import { readAddress } from './address.ts';
 import { unlessAborted } from './connect.ts';
 import { ask, type DnsAnswer, type Forms, parseResolver } from './dns-question.ts';
 import { CheckFailure, errorCode, notAllowed } from './failure.ts';
@@ -77,7 +76,8 @@ function isOneOf(forms: Forms, wanted: string, type: DnsConfig['record_type']): 
 
 function plainly(text: string): string {
   const plain = text.trim().toLowerCase().replace(/\.$/, '');
-  return isIPv6(plain) ? ipaddr.parse(plain).toString() : plain;
+  const address = readAddress(plain);
+  return address?.kind() === 'ipv6' ? address.toString() : plain;
 }
 
 const RCODE_WORDS: Record<DnsConfig['rcode'], (resolver: string) => string> = {

@@ -1,7 +1,7 @@
 import type { Resolver } from 'node:dns/promises';
 import { isIP, isIPv6 } from 'node:net';
-import ipaddr from 'ipaddr.js';
 import type { DnsConfig } from '../contracts/monitoring.ts';
+import { readAddress } from './address.ts';
 import { errorCode } from './failure.ts';
 
 /** A record as text, in the forms an expected value may be written in; the last holds only its name or value. */
@@ -104,8 +104,8 @@ async function recordsOf(
  * looks into the hosts file first.
  */
 function reverseName(name: string): string {
-  if (isIP(name) === 0) return name;
-  const address = ipaddr.parse(name);
+  const address = readAddress(name);
+  if (!address) return name;
   const bytes = address.toByteArray().reverse();
   if (address.kind() === 'ipv4') return `${bytes.join('.')}.in-addr.arpa`;
   const nibbles = bytes.flatMap((byte) => [byte & 15, byte >> 4]);

@@ -1,7 +1,6 @@
-import { isIP } from 'node:net';
 import ipaddr from 'ipaddr.js';
+import { type Address, readAddress } from './address.ts';
 
-type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Network = [Address, number];
 
 /** The networks that the IPv6 internet is made of. Source: RFC 4291 §2.4, IANA IPv6 address space. */
@@ -30,8 +29,8 @@ export function createTargetGuard(allowPrivate: readonly string[]): TargetGuard 
     );
   return {
     allows(text) {
-      if (isIP(text) === 0) return false;
-      const written = ipaddr.parse(text);
+      const written = readAddress(text);
+      if (!written) return false;
       const meant = reachedBy(written);
       return isOpened(meant) || isOpened(written) || isPublic(meant);
     },
@@ -41,7 +40,7 @@ export function createTargetGuard(allowPrivate: readonly string[]): TargetGuard 
 /** The host of a URL as an address, without brackets; `undefined` when it is a name. */
 export function literalAddress(hostname: string): string | undefined {
   const bare = hostname.replace(/^\[|\]$/g, '');
-  return isIP(bare) === 0 ? undefined : bare;
+  return readAddress(bare) && bare;
 }
 
 /** The IPv4 address that an IPv6 one stands for, where it does. */
@@ -61,8 +60,8 @@ function parseNetwork(text: string): Network {
   const entry = text.trim();
   try {
     if (entry.includes('/')) return ipaddr.parseCIDR(entry);
-    if (isIP(entry) === 0) throw new Error('not an address');
-    const address = ipaddr.parse(entry);
+    const address = readAddress(entry);
+    if (!address) throw new Error('not an address');
     return [address, address.kind() === 'ipv4' ? 32 : 128];
   } catch (cause) {
     throw new Error(

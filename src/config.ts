@@ -165,5 +165,5 @@ function secretsIn(env: NodeJS.ProcessEnv): string[] {
 /** Whether only this machine can reach a listener on `host`. */
 export function isLoopback(host: string): boolean {
   if (host === 'localhost') return true;
-  return isIP(host) !== 0 && ipaddr.parse(host).range() === 'loopback';
+  return isIP(host) !== 0 && ipaddr.isValid(host) && ipaddr.parse(host).range() === 'loopback';
 }

@@ -141,6 +141,7 @@ describe('settings', () => {
     ['127.0.0.1', true],
     ['127.8.8.8', true],
     ['::1', true],
+    ['::1%.', false],
     ['localhost', true],
     ['0.0.0.0', false],
     ['::', false],

@@ -20,6 +20,7 @@ const SLACK = ['test/slack/**/*.test.ts'];
 export default defineConfig({
   test: {
     pool: 'forks',
+    setupFiles: ['test/support/property-seed.ts'],
     // Most tests wait for clocks and processes; with a worker a core they would wait one after another. Full counts keep the
     // cores busy instead.
     maxWorkers: long ? 3 : 4,

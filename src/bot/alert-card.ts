@@ -5,6 +5,8 @@ import { isDown } from './status.ts';
 import type { Blindness, Delivery, Incident, Topic } from './watch-state.ts';
 import { counted, inWords, shortened } from './words.ts';
 
+type Line = NonNullable<Delivery['line']>;
+
 /** What a place is to see of a topic now. Pure. */
 export function alertCard(topic: Topic, delivery: Pick<Delivery, 'earlier' | 'shownOpen'>): Card {
   if (topic.kind === 'notice') {
@@ -28,6 +30,20 @@ export function alertCard(topic: Topic, delivery: Pick<Delivery, 'earlier' | 'sh
     // Tells two messages about one outage from two outages.
     footer: `Incident ${topic.id.slice(0, 8)}`,
   };
+}
+
+/** The one line under a message of something that is over, or still goes on. Pure. */
+export function lineCard(topic: Topic, line: Line): Card {
+  const { tone, title } = alertCard(topic, { shownOpen: true });
+  return { tone, title: `${title}${lineEnd(topic, line)}`, parts: [] };
+}
+
+/** What was told before is known by now, but not how long it took. */
+function lineEnd(topic: Topic, { atMs }: Line): string {
+  if (topic.kind === 'notice' || ('gone' in topic && topic.gone)) return '';
+  const sinceMs = topic.kind === 'group' ? topic.openedAtMs : topic.startedAtMs;
+  const lasted = inWords((topic.endedAtMs ?? atMs) - sinceMs);
+  return topic.endedAtMs === undefined ? `, for ${lasted} now` : ` after ${lasted}`;
 }
 
 function blindnessCard({ startedAtMs, endedAtMs, why }: Blindness): Card {

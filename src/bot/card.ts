@@ -9,6 +9,13 @@ export interface Card {
   footer?: string;
   /** Buttons under it, at most five. */
   actions?: CardAction[];
+  /** An address to open, `http:` or `https:` only; shown as one more button. */
+  link?: { label: string; url: string };
+  /**
+   * A role or user group that is called when the card is posted, by the platform's own id. The one thing in a card that
+   * pings: it comes from the settings of a channel, never from a text.
+   */
+  mention?: string;
 }
 
 /** A button. A press of it is an invocation of the command with these values, by whoever pressed, whenever that is. */

@@ -9,6 +9,13 @@ export const GIVE_UP_MS = 86_400_000;
 /** Longest wait until the next try, whatever a platform asks for. */
 export const MAX_WAIT_MS = 600_000;
 
+interface Around {
+  nowMs: number;
+  random: () => number;
+}
+
+type Line = NonNullable<Delivery['line']>;
+
 /** One place to be told of one topic. */
 export interface Work {
   topic: Topic;
@@ -60,12 +67,22 @@ export function toldNow(
 ): Delivery {
   const { heldUntilMs: _, ...free } = succeeded(delivery);
   const told = { ...free, ...(goesOn(shown) && { shownOpen: true }) };
+  // A change of a message is easily missed, and who saw the outage waits for its end.
+  if (!goesOn(shown) && delivery.shownOpen && !delivery.endSaid) {
+    const line: Line = { what: 'end', id: `${delivery.postId}/end`, atMs: nowMs, attempted: false };
+    return { ...told, endSaid: true, line };
+  }
   if (now.kind !== 'group' || !goesOn(now)) return told;
   const paceMs = isFirst ? GROUP_PACE_MS.first : GROUP_PACE_MS.later;
   return { ...told, heldUntilMs: nowMs + paceMs };
 }
 
 const goesOn = (topic: Topic) => topic.kind !== 'notice' && topic.endedAtMs === undefined;
+
+/** A delivery without its line, which was said or cannot be. Pure. */
+export function withoutLine({ line: _, ...delivery }: Delivery): Delivery {
+  return succeeded(delivery);
+}
 
 /** The delivery of this message, wherever it is by now: a later outage may carry it. Pure. */
 export function workOf(watching: Watching | undefined, postId: string): Work | undefined {
@@ -103,29 +120,38 @@ export function succeeded(delivery: Delivery): Delivery {
  * A delivery after a failed try: to be tried again later, posted anew because its message cannot be changed, or dead.
  * Pure.
  */
-export function afterFailure(
+export function afterFailure(delivery: Delivery, error: unknown, around: Around): Delivery {
+  const text = error instanceof Error ? error.message : String(error);
+  if (!isPermanent(error)) {
+    return waiting(delivery, error, around) ?? { ...delivery, dead: text };
+  }
+  if (!delivery.posted || delivery.reposted) return { ...delivery, dead: text };
+  const { posted: _, ...rest } = succeeded(delivery);
+  const postId = `${delivery.postId}+`;
+  return { ...rest, postId, attempted: false, told: 0, reposted: true };
+}
+
+/** A delivery after a failed try to say its line: to be tried again, or without it, since the message says it too. Pure. */
+export function afterLineFailure(delivery: Delivery, error: unknown, around: Around): Delivery {
+  return (
+    (isPermanent(error) ? undefined : waiting(delivery, error, around)) ?? withoutLine(delivery)
+  );
+}
+
+const isPermanent = (error: unknown) => error instanceof DeliveryError && error.permanent;
+
+/** A delivery that is to be tried again later; `undefined` when it has failed for too long. */
+function waiting(
   delivery: Delivery,
   error: unknown,
-  { nowMs, random }: { nowMs: number; random: () => number },
-): Delivery {
-  const refusal = error instanceof DeliveryError ? error : undefined;
-  const text = error instanceof Error ? error.message : String(error);
-  if (refusal?.permanent) {
-    if (!delivery.posted || delivery.reposted) return { ...delivery, dead: text };
-    const { posted: _, ...rest } = succeeded(delivery);
-    const postId = `${delivery.postId}+`;
-    return { ...rest, postId, attempted: false, told: 0, reposted: true };
-  }
+  { nowMs, random }: Around,
+): Delivery | undefined {
   const { failingSinceMs = nowMs } = delivery;
-  if (nowMs - failingSinceMs >= GIVE_UP_MS) return { ...delivery, dead: text };
+  if (nowMs - failingSinceMs >= GIVE_UP_MS) return undefined;
   const failures = delivery.failures + 1;
-  const waitMs = Math.max(backoffMs(failures, random), refusal?.retryAfterMs ?? 0);
-  return {
-    ...delivery,
-    failures,
-    failingSinceMs,
-    nextTryAtMs: nowMs + Math.min(waitMs, MAX_WAIT_MS),
-  };
+  const askedMs = error instanceof DeliveryError ? (error.retryAfterMs ?? 0) : 0;
+  const waitMs = Math.min(Math.max(backoffMs(failures, random), askedMs), MAX_WAIT_MS);
+  return { ...delivery, failures, failingSinceMs, nextTryAtMs: nowMs + waitMs };
 }
 
 /**

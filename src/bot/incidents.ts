@@ -158,8 +158,8 @@ function withoutUntold(incident: Incident, untold: Delivery[]): Topic[] {
 }
 
 /** Whether a place has nothing more to hear of a topic as it is now. */
-export function isTold(topic: Topic, { told, dead }: Delivery): boolean {
-  return dead !== undefined || told === topic.version;
+export function isTold(topic: Topic, { told, dead, line }: Delivery): boolean {
+  return dead !== undefined || (told === topic.version && line === undefined);
 }
 
 /** Leaves out the oldest topics that are over, beyond what is kept. `dropped` counts those not told everywhere. Pure. */

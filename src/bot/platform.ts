@@ -25,6 +25,8 @@ export function parsePlace(text: string): Place | undefined {
 export interface Person {
   id: string;
   name: string;
+  /** Whether the platform lets them manage the place they speak in. Absent where that is not known: then they may not. */
+  mayManage?: () => Promise<boolean>;
 }
 
 /** Something a person said to Askwatch, from a slash command, a mention, a message in a thread or a button. */
@@ -96,6 +98,17 @@ export interface Platform {
   }): Promise<PostedMessage>;
   /** Changes a message posted earlier. Throws `DeliveryError`. */
   update(channel: string, posted: PostedMessage, card: Card): Promise<void>;
+  /**
+   * Adds one line that people of the channel notice under a message posted earlier, as quietly as the platform can: the
+   * card's tone and title. The same `id` is said once where the platform lets us check. Throws `DeliveryError`.
+   */
+  announce(line: {
+    channel: string;
+    posted: PostedMessage;
+    card: Card;
+    id: string;
+    attempted: boolean;
+  }): Promise<void>;
 }
 
 /** State a platform keeps for itself, handed to it by the composition root. */

@@ -1,9 +1,10 @@
 import type { Logger } from 'pino';
-import { alertCard } from './alert-card.ts';
+import { alertCard, lineCard } from './alert-card.ts';
 import { backoffMs, type Clock } from './clock.ts';
 import {
   adviceFor,
   afterFailure,
+  afterLineFailure,
   GIVE_UP_MS,
   heldForMs,
   MAX_WAIT_MS,
@@ -13,6 +14,7 @@ import {
   type Work,
   withDelivery,
   withNotice,
+  withoutLine,
   workOf,
 } from './delivery.ts';
 import { isTold } from './incidents.ts';
@@ -117,8 +119,9 @@ export function createSender(options: {
     const place = parsePlace(delivery.place);
     const platform = platformOf(place);
     if (place && platform) {
-      if (delivery.posted) await update(platform, place, delivery.postId);
-      else await post(platform, place, delivery);
+      if (!delivery.posted) await post(platform, place, delivery);
+      else if (delivery.told !== topic.version) await update(platform, place, delivery.postId);
+      else await announce(platform, place, delivery.postId);
       return true;
     }
     if (clock.nowMs() - topic.openedAtMs < GIVE_UP_MS) return false;
@@ -165,6 +168,30 @@ export function createSender(options: {
       told: topic.version,
     }));
   }
+
+  /** Says the line that is due under a message that shows what it says. */
+  async function announce(platform: Platform, { channel }: Place, postId: string) {
+    const { topic, delivery } = workOf(state.current(), postId) ?? {};
+    const { line, posted } = delivery ?? {};
+    if (!topic || !line || !posted) return;
+    const { id, attempted } = line;
+    if (!attempted) {
+      await changeLine(postId, id, (now) => ({ ...now, line: { ...line, attempted: true } }));
+    }
+    try {
+      await platform.announce({ channel, posted, card: lineCard(topic, line), id, attempted });
+    } catch (error) {
+      log.warn({ err: error, channel }, 'a line under an alert was not taken');
+      const around = { nowMs: clock.nowMs(), random };
+      await changeLine(postId, id, (now) => afterLineFailure(now, error, around));
+      return;
+    }
+    await changeLine(postId, id, withoutLine);
+  }
+
+  /** A line that took the place of the one that was being said is left alone. */
+  const changeLine = (postId: string, id: string, make: (delivery: Delivery) => Delivery) =>
+    change(postId, (delivery) => (delivery.line?.id === id ? make(delivery) : delivery));
 
   async function fail(postId: string, error: unknown) {
     const work = workOf(state.current(), postId);

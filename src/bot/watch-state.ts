@@ -26,6 +26,20 @@ const Delivery = z.object({
   shownOpen: z.boolean().optional(),
   /** The version of the topic that the message surely shows; 0 when that is not known. */
   told: z.int().nonnegative(),
+  /** A line told, or is about to tell, that it is over. */
+  endSaid: z.boolean().optional(),
+  /** A line that is to be said under the message, once it shows what the line says. */
+  line: z
+    .object({
+      what: z.enum(['end', 'reminder']),
+      /** Names it on its platform: every try to say it carries the same. */
+      id: z.string(),
+      /** What its words are counted from. */
+      atMs: z.number(),
+      /** Set durably before the first try. */
+      attempted: z.boolean(),
+    })
+    .optional(),
   /** Tries in a row that failed, and since when. */
   failures: z.int().nonnegative(),
   failingSinceMs: z.number().optional(),

@@ -121,14 +121,27 @@ export async function createConsole(options: {
         }))
         .catch(asDeliveryError('changed'));
       if (!root) {
-        throw new DeliveryError('The message is gone: it made room for newer ones.', {
-          permanent: true,
-        });
+        throw messageGone();
       }
+      streams.send({ kind: 'message', listed: listedOf(root) });
+    },
+    async announce({ posted, card, id }) {
+      const reply = {
+        id: postedMessageId(id),
+        author: { kind: 'askwatch' as const },
+        atMs: Date.now(),
+        body: { kind: 'card' as const, card },
+      };
+      const root = await history.putReply(posted.thread, reply).catch(asDeliveryError('stored'));
+      if (!root) throw messageGone();
+      streams.send({ kind: 'reply', root: posted.thread, reply });
       streams.send({ kind: 'message', listed: listedOf(root) });
     },
   };
 }
+
+const messageGone = () =>
+  new DeliveryError('The message is gone: it made room for newer ones.', { permanent: true });
 
 function asDeliveryError(what: string) {
   return (cause: unknown): never => {

@@ -81,6 +81,8 @@ const CardSchema: z.ZodType<Card> = z.object({
   ),
   footer: z.string().exactOptional(),
   actions: z.array(Action).max(MAX_ACTIONS).exactOptional(),
+  link: z.object({ label: z.string(), url: z.string() }).exactOptional(),
+  mention: z.string().exactOptional(),
 });
 
 /** What a message shows: words as typed, a card, or an answer in Markdown that may still be growing. */

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
-import type { APIEmbed, APIMessage } from 'discord.js';
+import { type APIEmbed, type APIMessage, MessageFlags } from 'discord.js';
 import { DeliveryError } from '../bot/errors.ts';
 import type { Platform } from '../bot/platform.ts';
 import type { ChannelApi } from './channel-api.ts';
 import { deliveryError, isRefusal } from './errors.ts';
-import { renderMessage } from './render.ts';
+import { renderLine, renderMessage } from './render.ts';
 
 /** A Discord id. Source: Discord docs, "Snowflakes". */
 const SNOWFLAKE = /^\d{17,20}$/;
@@ -19,15 +19,15 @@ const SNOWFLAKE = /^\d{17,20}$/;
 export function createAlerts(
   api: ChannelApi,
   botId: () => string,
-): Pick<Platform, 'post' | 'update'> {
-  async function findPosted(channel: string, reference: string): Promise<APIMessage | undefined> {
+): Pick<Platform, 'post' | 'update' | 'announce'> {
+  /** The newest of ours that looks like it, as far as may be read. */
+  async function find(
+    channel: string,
+    isIt: (message: APIMessage) => boolean,
+  ): Promise<APIMessage | undefined> {
     try {
       const messages = await api.recent(channel);
-      return messages.find(
-        (message) =>
-          message.author.id === botId() &&
-          message.embeds.some((embed) => embed.footer?.text.endsWith(reference)),
-      );
+      return messages.find((message) => message.author.id === botId() && isIt(message));
     } catch (error) {
       // Without Read Message History a second post is possible; none at all would be worse.
       if (isRefusal(error)) return undefined;
@@ -42,7 +42,7 @@ export function createAlerts(
       const reference = `ref ${digest.slice(0, 8)}`;
       try {
         const { embeds, components } = renderMessage(card);
-        const earlier = attempted ? await findPosted(channel, reference) : undefined;
+        const earlier = attempted ? await find(channel, refersTo(reference)) : undefined;
         const message =
           earlier ??
           (await api.send(channel, {
@@ -63,8 +63,29 @@ export function createAlerts(
         throw deliveryError(error, channel);
       }
     },
+    /** A reply that rings nowhere. An earlier one is known by what it answers and says. */
+    async announce({ channel, posted: { message }, card, id, attempted }) {
+      checkChannel(channel);
+      const content = renderLine(card);
+      const isSaid = (one: APIMessage) =>
+        one.message_reference?.message_id === message && one.content === content;
+      try {
+        if (attempted && (await find(channel, isSaid))) return;
+        await api.send(channel, {
+          content,
+          nonce: createHash('sha256').update(id).digest('base64url').slice(0, 25),
+          message_reference: { message_id: message, fail_if_not_exists: false },
+          flags: MessageFlags.SuppressNotifications | MessageFlags.SuppressEmbeds,
+        });
+      } catch (error) {
+        throw deliveryError(error, channel);
+      }
+    },
   };
 }
+
+const refersTo = (reference: string) => (message: APIMessage) =>
+  message.embeds.some((embed) => embed.footer?.text.endsWith(reference));
 
 function withReference(embed: APIEmbed, reference: string): APIEmbed {
   const text = [embed.footer?.text, reference].filter((part) => part !== undefined).join(' · ');

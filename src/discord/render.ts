@@ -48,6 +48,16 @@ export function renderMessage(card: Card) {
   };
 }
 
+const TONES = { good: '🟢', bad: '🔴', warning: '🟡', info: '🔵' } as const;
+
+/** Longest content of a message, with room to spare. Source: Discord docs, "Create Message": 2,000. */
+const MAX_LINE = 1_000;
+
+/** A card's tone and title as the content of a message. Pure. */
+export function renderLine({ tone, title }: Card): string {
+  return `${TONES[tone]} ${plainWithin(oneLine(title), MAX_LINE)}`;
+}
+
 function renderActions(actions: readonly CardAction[]): APIActionRowComponent<APIButtonComponent> {
   return {
     type: ComponentType.ActionRow,

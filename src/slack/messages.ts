@@ -7,6 +7,8 @@ import type { SendQueue } from './send-queue.ts';
 export interface Destination {
   channel: string;
   thread?: string;
+  /** What is said in a thread stands in the channel, too. */
+  broadcast?: boolean;
 }
 
 /** Messages of ours in Slack. All of these throw what the `WebClient` throws, or a `DeliveryError` while limited. */
@@ -14,7 +16,7 @@ export interface Messages {
   /** Posts what a person waits for, once: whether an attempt with a lost answer went through is looked up. Gives its ts. */
   post(to: Destination, content: Content, id: string): Promise<string>;
   /** Tries once to post an alert, in the channel's order; a ts, or what was found from an earlier attempt. */
-  postAlert(channel: string, content: Content, id: string, attempted: boolean): Promise<string>;
+  postAlert(to: Destination, content: Content, id: string, attempted: boolean): Promise<string>;
   /** Changes a message. `patient` waits out limits and repeats what Slack failed to do. */
   update(
     channel: string,
@@ -41,10 +43,10 @@ const NO_PREVIEWS = { unfurl_links: false, unfurl_media: false } as const;
 type Found = { kind: 'found'; ts: string } | { kind: 'absent' } | { kind: 'unreadable' };
 
 export function createMessages(client: webApi.WebClient, queue: SendQueue): Messages {
-  async function send({ channel, thread }: Destination, content: Content, id: string) {
+  async function send({ channel, thread, broadcast }: Destination, content: Content, id: string) {
     const { ts } = await client.chat.postMessage({
       channel,
-      ...(thread === undefined ? {} : { thread_ts: thread }),
+      ...inThread(thread, broadcast),
       ...content,
       ...UNTOUCHED,
       ...NO_PREVIEWS,
@@ -113,15 +115,12 @@ export function createMessages(client: webApi.WebClient, queue: SendQueue): Mess
       }
     },
 
-    async postAlert(channel, content, id, attempted) {
+    async postAlert(to, content, id, attempted) {
+      const { channel } = to;
+      const lookUp = to.thread === undefined ? 'conversations.history' : 'conversations.replies';
       return await queue.inOrder(channel, async () => {
-        const to = { channel };
         const found: Found = attempted
-          ? await queue.once({
-              method: 'conversations.history',
-              channel,
-              run: () => tryFind(to, id),
-            })
+          ? await queue.once({ method: lookUp, channel, run: () => tryFind(to, id) })
           : { kind: 'absent' };
         if (found.kind === 'found') return found.ts;
         const shown = found.kind === 'unreadable' ? markRepeat(content) : content;
@@ -161,6 +160,11 @@ export function createMessages(client: webApi.WebClient, queue: SendQueue): Mess
       );
     },
   };
+}
+
+function inThread(thread: string | undefined, broadcast: boolean | undefined) {
+  if (thread === undefined) return {};
+  return broadcast ? { thread_ts: thread, reply_broadcast: true as const } : { thread_ts: thread };
 }
 
 function idOf(metadata: { event_payload?: object } | undefined): unknown {

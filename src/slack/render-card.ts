@@ -25,7 +25,7 @@ const TONES = { good: '🟢', bad: '🔴', warning: '🟡', info: '🔵' } as co
  * in them means anything.
  */
 export function renderCard(card: Card): Content {
-  const title = clip(`${TONES[card.tone]} ${oneLine(card.title) || 'Askwatch'}`, MAX_HEADER);
+  const title = titleOf(card, MAX_HEADER);
   const blocks: types.KnownBlock[] = [{ type: 'header', text: plainText(title) }];
   const room = { left: MAX_MESSAGE, tables: 1 };
   const actions = card.actions ?? [];
@@ -46,6 +46,15 @@ export function renderCard(card: Card): Content {
     blocks,
   };
 }
+
+/** A card's tone and title as a line of running text. */
+export function renderLine(card: Card): Content {
+  const text = titleOf(card, MAX_PART);
+  return { text: clipEscaped(text, MAX_FALLBACK), blocks: [section([{ type: 'text', text }])] };
+}
+
+const titleOf = ({ tone, title }: Card, max: number) =>
+  clip(`${TONES[tone]} ${oneLine(title) || 'Askwatch'}`, max);
 
 /** What is left of the longest message, and of the one table that a message may hold. */
 interface Room {

@@ -10,7 +10,7 @@ import { createConversation } from './conversation.ts';
 import type { Self } from './hear.ts';
 import { listen } from './listen.ts';
 import { createMessages } from './messages.ts';
-import { renderCard } from './render-card.ts';
+import { renderCard, renderLine } from './render-card.ts';
 import { createSendQueue } from './send-queue.ts';
 import { signIn } from './sign-in.ts';
 import { createSocket } from './socket.ts';
@@ -148,7 +148,7 @@ export async function createSlack(options: {
 
     async post({ channel, card, id, attempted }) {
       try {
-        const ts = await messages.postAlert(channel, renderCard(card), id, attempted);
+        const ts = await messages.postAlert({ channel }, renderCard(card), id, attempted);
         return { message: ts, thread: ts };
       } catch (error) {
         await checkAccess(error);
@@ -159,6 +159,16 @@ export async function createSlack(options: {
     async update(channel, posted, card) {
       try {
         await messages.update(channel, posted.message, renderCard(card), { patient: false });
+      } catch (error) {
+        await checkAccess(error);
+        throw deliveryError(error);
+      }
+    },
+
+    async announce({ channel, posted: { thread }, card, id, attempted }) {
+      try {
+        const to = { channel, thread, broadcast: true };
+        await messages.postAlert(to, renderLine(card), id, attempted);
       } catch (error) {
         await checkAccess(error);
         throw deliveryError(error);

@@ -7,11 +7,13 @@ export interface ShownMessage {
   channel: string;
   card: Card;
   titles: string[];
+  /** The lines under it, by their ids. */
+  lines: Map<string, string>;
 }
 
 /** One call of the bot. */
 export interface PlatformCall {
-  kind: 'post' | 'update';
+  kind: 'post' | 'update' | 'announce';
   channel: string;
   card: Card;
   id: string;
@@ -65,7 +67,7 @@ export function createScriptedPlatform(name: PlatformName): ScriptedPlatform {
       refuse(call);
       const known = messages.find((message) => message.id === id);
       if (known && !attempted) throw new Error(`The bot posts ${id} twice and does not say so.`);
-      if (!known) messages.push({ id, channel, card, titles: [card.title] });
+      if (!known) messages.push({ id, channel, card, titles: [card.title], lines: new Map() });
       lose(call);
       return { message: id, thread: id };
     },
@@ -76,6 +78,15 @@ export function createScriptedPlatform(name: PlatformName): ScriptedPlatform {
       if (!message) throw new Error(`The bot changes ${id}, which was never posted.`);
       message.card = card;
       message.titles.push(card.title);
+      lose(call);
+    },
+    async announce({ channel, posted: { message: under }, card, id, attempted }) {
+      const call: PlatformCall = { kind: 'announce', channel, card, id, attempted };
+      refuse(call);
+      const message = messages.find((one) => one.id === under);
+      if (!message) throw new Error(`The bot says ${id} under ${under}, which was never posted.`);
+      if (message.lines.has(id) && !attempted) throw new Error(`The bot says ${id} twice.`);
+      if (!message.lines.has(id)) message.lines.set(id, card.title);
       lose(call);
     },
   };

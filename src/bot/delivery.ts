@@ -68,7 +68,7 @@ export function toldNow(
   const { heldUntilMs: _, ...free } = succeeded(delivery);
   const told = { ...free, ...(goesOn(shown) && { shownOpen: true }) };
   // A change of a message is easily missed, and who saw the outage waits for its end.
-  if (!goesOn(shown) && delivery.shownOpen && !delivery.endSaid) {
+  if (!isFirst && !goesOn(shown) && delivery.shownOpen && !delivery.endSaid) {
     const line: Line = { what: 'end', id: `${delivery.postId}/end`, atMs: nowMs, attempted: false };
     return { ...told, endSaid: true, line };
   }

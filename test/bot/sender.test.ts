@@ -79,6 +79,7 @@ async function openWorld() {
       ...platform,
       post: (post) => life.step(() => platform.post(post)),
       update: (...update) => life.step(() => platform.update(...update)),
+      announce: (line) => life.step(() => platform.announce(line)),
     });
     const sender = createSender({
       state,
@@ -119,7 +120,9 @@ async function openWorld() {
 
   const isSettled = () =>
     (durable.current()?.topics ?? []).every((topic) =>
-      topic.deliveries.every(({ told, dead }) => dead !== undefined || told === topic.version),
+      topic.deliveries.every(
+        ({ told, dead, line }) => dead !== undefined || (told === topic.version && !line),
+      ),
     );
 
   return {
@@ -141,17 +144,17 @@ async function turns(count: number) {
 
 /** What the messages of a channel say of a monitor: a message of its own, or a line in one about several. */
 function saidOf({ messages }: ScriptedPlatform, monitor: string) {
-  return messages.flatMap(({ card, titles }) => {
+  return messages.flatMap(({ card, titles, lines }) => {
     const facts = card.parts.flatMap((part) => (part.kind === 'facts' ? part.facts : []));
     const line = facts.find(({ label }) => label === monitor)?.value;
     if (typeof line === 'string') {
       const [, times = '1'] = /, down (\d+) times/.exec(line) ?? [];
-      return [{ outages: Number(times), isDown: line.startsWith('DOWN'), titles, card }];
+      return [{ outages: Number(times), isDown: line.startsWith('DOWN'), titles, card, lines }];
     }
     if (!card.title.startsWith(`${monitor} `)) return [];
     const earlier = facts.find(({ label }) => label === 'Also down before')?.value;
     const outages = 1 + (typeof earlier === 'string' ? Number.parseInt(earlier, 10) : 0);
-    return [{ outages, isDown: card.title === `${monitor} is DOWN`, titles, card }];
+    return [{ outages, isDown: card.title === `${monitor} is DOWN`, titles, card, lines }];
   });
 }
 
@@ -212,12 +215,15 @@ test('tells every outage exactly once and ends with the truth, whatever fails an
           const said = saidOf(platform, monitor);
           const isDown = all.at(-1)?.[index] === 'DOWN';
           expect(said.filter((one) => one.isDown)).toHaveLength(isDown ? 1 : 0);
-          for (const { card, titles } of said) {
+          for (const { card, titles, lines } of said) {
             expect(titles.at(-1)).toBe(card.title);
             // Nothing recovers of which nobody was told that it is down.
             if (card.title.endsWith('recovered')) {
               expect(titles).toContainEqual(expect.stringContaining('DOWN'));
             }
+            // A line for what people saw beginning, and none for what was over when they heard of it.
+            const end = expect.stringMatching(`^${card.title} after .*second`);
+            expect([...lines.values()]).toEqual(card.title.endsWith('recovered') ? [end] : []);
           }
         }
       }
@@ -291,7 +297,7 @@ test('waits as long as a platform asks, and gives up after a day', async () => {
 });
 
 test('a message that cannot be changed for good is posted anew', async () => {
-  const { live, slack, isSettled, store } = await openWorld();
+  const { live, slack, discord, isSettled, store } = await openWorld();
   const program = live();
   await program.look(['UP']);
   await program.look(['DOWN']);
@@ -302,6 +308,30 @@ test('a message that cannot be changed for good is posted anew', async () => {
   await program.look(['UP']);
   await eventually(isSettled);
   expect(slack.messages.map(({ card }) => card.title)).toEqual(['a is DOWN', 'a recovered']);
+  expect(slack.messages.flatMap(({ lines }) => [...lines.values()])).toEqual([]);
+  expect(discord.messages.flatMap(({ lines }) => [...lines.values()])).toHaveLength(1);
+  await program.sender.stop();
+  await store.close();
+});
+
+test('a line that cannot be said is left out, since the message says it too', async () => {
+  const { live, slack, discord, durable, isSettled, store } = await openWorld();
+  const program = live();
+  await program.look(['UP']);
+  await program.look(['DOWN']);
+  await eventually(isSettled);
+  slack.failWith(({ kind }) =>
+    kind === 'announce' ? new DeliveryError('thread_locked', { permanent: true }) : undefined,
+  );
+  await program.look(['UP']);
+  await eventually(isSettled);
+  expect(slack.messages).toMatchObject([
+    { titles: ['a is DOWN', 'a recovered'], lines: new Map() },
+  ]);
+  expect(discord.messages[0]?.lines.size).toBe(1);
+  expect(durable.current()?.topics[0]?.deliveries).not.toContainEqual(
+    expect.objectContaining({ dead: expect.anything() }),
+  );
   await program.sender.stop();
   await store.close();
 });

@@ -162,10 +162,7 @@ export function createFrames(options: FramesOptions): Frames {
   /** A frame with comments, other fields, or several lines. */
   function passUnusual(frame: string): string {
     if (frame.startsWith(BYTE_ORDER_MARK)) return pass(frame.slice(BYTE_ORDER_MARK.length));
-    const data = frame
-      .split('\n')
-      .filter((line) => line.startsWith('data:'))
-      .map((line) => line.slice(line[5] === ' ' ? 6 : 5));
+    const data = dataOf(frame);
     if (data.length === 0) return '';
     if (data[0] !== STREAM_DONE) return passParsed(data.join('\n'));
     // Made before the stream counts as whole: what cannot be read of it breaks it even now.
@@ -184,12 +181,13 @@ export function createFrames(options: FramesOptions): Frames {
   function passAll(text: string): string {
     let passed = '';
     try {
-      for (let start = 0, end = 0; start < text.length; start = end) {
-        const at = text.indexOf('\n\n', start);
-        end = at === -1 ? text.length : at + 2;
+      let start = afterEmptyLines(text, 0);
+      while (start < text.length) {
+        const end = text.indexOf('\n\n', start) + 2;
         // Most packets hold one frame.
         const frame = end - start === text.length ? text : text.slice(start, end);
         passed += pass(frame);
+        start = afterEmptyLines(text, end);
       }
     } catch (error) {
       if (!(error instanceof BrokenStreamError)) throw error;
@@ -210,8 +208,8 @@ export function createFrames(options: FramesOptions): Frames {
     end() {
       if (state.whole || state.broken) return '';
       // Some servers leave out the empty line after the last event.
-      const rest = unfinished.join().toString('latin1').trimEnd();
-      const passed = rest === `data: ${STREAM_DONE}` ? passAll(`${rest}\n\n`) : '';
+      const rest = withLineFeeds(unfinished.join().toString('latin1')).trimEnd();
+      const passed = dataOf(rest)[0] === STREAM_DONE ? passAll(`${rest}\n\n`) : '';
       if (!state.whole) state.broken ??= new BrokenStreamError('ended before it was complete');
       return passed;
     },
@@ -265,6 +263,21 @@ function flat(text: string): string {
 
 function withLineFeeds(text: string): string {
   return text.includes('\r') ? text.replaceAll('\r\n', '\n') : text;
+}
+
+/** Where the next frame begins: empty lines more than the one that ends a frame are part of none. */
+function afterEmptyLines(text: string, start: number): number {
+  let at = start;
+  while (text.charCodeAt(at) === LINE_BREAK) at += 1;
+  return at;
+}
+
+/** The values of a frame's `data` fields. */
+function dataOf(frame: string): string[] {
+  return frame
+    .split('\n')
+    .filter((line) => line.startsWith('data:'))
+    .map((line) => line.slice(line[5] === ' ' ? 6 : 5));
 }
 
 /** Where the last whole frame ends; 0 when there is none. */

@@ -8,6 +8,13 @@ const runs = process.env.ASKWATCH_TEST_LONG === '1' ? 5_000 : 100;
 const head = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'theirs' };
 const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
 const DONE = 'data: [DONE]\n\n';
+const ENDS = [
+  DONE,
+  'data: [DONE]\n',
+  'data: [DONE]',
+  'data:[DONE]\r\n',
+  'event: x\r\ndata: [DONE]\r\n',
+];
 
 const frame = (fields: object) => `data: ${JSON.stringify({ ...head, ...fields })}\n\n`;
 const says = (content: string, more: object = {}) =>
@@ -67,17 +74,18 @@ describe('frames of a streamed answer', () => {
       fc.string().map((content) => `event: x\n${says(content)}`),
       fc.string().map((content) => says(content).replace('data: {', 'data:{')),
       fc.string().map((content) => says(content).replace('"model":', '"model": ')),
-      fc.constantFrom(': ping\n\n', frame({ choices: [], usage }), '\n\n'),
+      fc.constantFrom(': ping\n\n', frame({ choices: [], usage }), '\n', '\r\n', '\n\n'),
       fc.string().map((content) => says(content, { nested: { model: 'deep' } })),
       fc.string().map((content) => frame({ about: { model: 'deep' }, choices: [], content })),
     );
     fc.assert(
       fc.property(
         fc.array(kinds, { maxLength: 8 }),
+        fc.constantFrom(...ENDS),
         fc.array(fc.nat(), { maxLength: 12 }),
         fc.boolean(),
-        (parts, cuts, wantsUsage) => {
-          const text = parts.join('') + DONE;
+        (parts, end, cuts, wantsUsage) => {
+          const text = parts.join('') + end;
           const uncut = start(wantsUsage);
           const cut = start(wantsUsage);
           const expected = pass(uncut.frames, text);
@@ -106,6 +114,21 @@ describe('frames of a streamed answer', () => {
       { numRuns: runs },
     );
   });
+
+  test.each(['\n', '\r\n', '\n\n', '\n\r\n', '\n\n\n'])(
+    'are the same with more empty lines between them, wherever those are cut: %j',
+    (lines) => {
+      const expected = pass(start(true).frames, says('a') + says('b') + DONE);
+      for (const end of ENDS) {
+        const text = `${lines}${says('a')}${lines}${says('b')}${lines}${end}`;
+        for (let cut = 0; cut <= text.length; cut += 1) {
+          const { frames } = start(true);
+          expect(pass(frames, text, [cut])).toEqual(expected);
+          expect(frames.whole).toBe(true);
+        }
+      }
+    },
+  );
 
   test('lose the usage nobody asked for, and keep the one that was', () => {
     const text =
@@ -152,19 +175,24 @@ describe('frames of a streamed answer', () => {
     expect(frames.broken?.message).toBe('is not JSON');
   });
 
-  test('may end without the last empty line, and drop what follows the end', () => {
+  test.each(ENDS)('may end with %j', (end) => {
     const { frames } = start();
-    expect(pass(frames, `${says('a')}data: [DONE]\n`).chunks).toHaveLength(1);
+    expect(pass(frames, says('a') + end).chunks).toHaveLength(1);
     expect(frames.whole).toBe(true);
-    const more = start();
-    expect(pass(more.frames, `${says('a')}${DONE}${says('b')}garbage`).chunks).toHaveLength(1);
-    expect(more.frames.broken).toBeUndefined();
+  });
+
+  test('drop what follows the end', () => {
+    const { frames } = start();
+    expect(pass(frames, `${says('a')}${DONE}${says('b')}garbage`).chunks).toHaveLength(1);
+    expect(frames.broken).toBeUndefined();
   });
 
   test.each([
     ['ends too early', says('a'), 'ended before it was complete', 1],
     ['is cut inside a frame', `${says('a')}data: {"id":"c`, 'ended before it was complete', 1],
     ['is cut inside a character', Buffer.from(`${says('a')}data: {"é`).subarray(0, -1), 'ended', 1],
+    ['is cut inside its end', `${says('a')}data: [DONE`, 'ended before it was complete', 1],
+    ['lacks the last empty line', `${says('a')}${says('b').trimEnd()}`, 'ended before', 1],
     ['holds an error', `${says('a')}data: {"error":{"message":"m"}}\n\n`, 'with an error', 1],
     ['holds half an object', `${says('a')}data: {"id":\n\n${DONE}`, 'is not JSON', 1],
     ['holds no object', `data: nonsense\n\n${DONE}`, 'is not JSON', 0],

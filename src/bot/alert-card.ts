@@ -2,6 +2,7 @@ import type { Card, Fact } from './card.ts';
 import { groupCard } from './group-card.ts';
 import { actionsOf, careFacts } from './incident-actions.ts';
 import { isDown } from './status.ts';
+import { targetLink } from './target-link.ts';
 import type { Blindness, Delivery, Incident, Topic } from './watch-state.ts';
 import { counted, inWords, shortened } from './words.ts';
 
@@ -18,6 +19,7 @@ export function alertCard(topic: Topic, delivery: Pick<Delivery, 'earlier' | 'sh
   }
   if (topic.kind === 'blindness') return blindnessCard(topic);
   if (topic.kind === 'group') return groupCard(topic, delivery);
+  const link = targetLink(topic);
   return {
     ...headline(topic, delivery),
     parts: [
@@ -27,6 +29,7 @@ export function alertCard(topic: Topic, delivery: Pick<Delivery, 'earlier' | 'sh
       },
     ],
     actions: actionsOf(topic),
+    ...(link && { link }),
     // Tells two messages about one outage from two outages.
     footer: `Incident ${topic.id.slice(0, 8)}`,
   };

@@ -1,0 +1,26 @@
+import type { Card } from './card.ts';
+import { shortened } from './words.ts';
+
+/** Kinds of check whose target is a page that people can open too. */
+const OPENED = new Set(['HTTP', 'KEYWORD']);
+
+const MAX_URL_LENGTH = 512;
+/** What platforms take on a button, with room for “Open”. */
+const MAX_HOST_LENGTH = 60;
+
+/** The target as something to open, without the credentials that may stand in it. Pure. */
+export function targetLink({
+  checkType,
+  target,
+}: {
+  checkType: string;
+  target: string;
+}): Card['link'] {
+  if (!OPENED.has(checkType.toUpperCase()) || !URL.canParse(target)) return undefined;
+  const url = new URL(target);
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return undefined;
+  url.username = '';
+  url.password = '';
+  if (url.href.length > MAX_URL_LENGTH) return undefined;
+  return { label: `Open ${shortened(url.host, MAX_HOST_LENGTH)}`, url: url.href };
+}

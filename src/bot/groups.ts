@@ -1,4 +1,4 @@
-import { newDelivery } from './incidents.ts';
+import { isUntold, newDelivery } from './incidents.ts';
 import type { Delivery, Group, Incident, Topic } from './watch-state.ts';
 
 /** An outage so soon after another one of the same place is told together with those that follow. */
@@ -9,7 +9,8 @@ const JOIN_MS = 300_000;
 
 /**
  * Puts outages that began together into one message a place: a lone one has its own, the second and all after it share
- * one. `opened` are the incidents of this look; a delivery that may have gone out already stays where it is. Pure.
+ * one. `opened` are the incidents of this look; a delivery that may have gone out already stays where it is. A monitor of
+ * a group that its place was not told of yet counts again there, however late: one line tells of all its outages. Pure.
  */
 export function grouped(
   topics: readonly Topic[],
@@ -20,27 +21,33 @@ export function grouped(
   for (const topic of topics) {
     if (topic.kind === 'group' && takesMore(topic, around.nowMs)) groups.set(topic.place, topic);
   }
+  const untold = untoldMembers(topics);
+  const groupOf = (place: string, { monitorId }: Incident) =>
+    untold.get(place)?.get(monitorId) ?? groups.get(place);
   const recent = recentPlaces(topics, around.nowMs);
   const counts = new Map<string, number>();
   for (const place of opened.flatMap(freePlaces)) counts.set(place, (counts.get(place) ?? 0) + 1);
 
-  const joined = new Map<string, Incident[]>();
+  /** By the group, or by the place where one begins. */
+  const joined = new Map<Group | string, Incident[]>();
   const rest = opened.map((incident) => {
     const places = freePlaces(incident).filter(
-      (place) => groups.has(place) || recent.has(place) || (counts.get(place) ?? 0) > 1,
+      (place) => groupOf(place, incident) || recent.has(place) || (counts.get(place) ?? 0) > 1,
     );
     if (places.length === 0) return incident;
-    for (const place of places) joined.set(place, [...(joined.get(place) ?? []), incident]);
+    for (const place of places) {
+      const to = groupOf(place, incident) ?? place;
+      joined.set(to, [...(joined.get(to) ?? []), incident]);
+    }
     const deliveries = incident.deliveries.filter(({ place }) => !places.includes(place));
     return { ...incident, deliveries };
   });
 
   const changed = new Map<Group, Group>();
   const made: Group[] = [];
-  for (const [place, incidents] of joined) {
-    const group = groups.get(place);
-    if (group) changed.set(group, withMembers(group, incidents, around.nowMs));
-    else made.push(withMembers(newGroup(place, around), incidents, around.nowMs));
+  for (const [to, incidents] of joined) {
+    if (typeof to !== 'string') changed.set(to, withMembers(to, incidents, around.nowMs));
+    else made.push(withMembers(newGroup(to, around), incidents, around.nowMs));
   }
   return [
     ...topics.map((topic) => (topic.kind === 'group' && changed.get(topic)) || topic),
@@ -94,6 +101,18 @@ function takesMore({ joinedAtMs, endedAtMs }: Group, nowMs: number): boolean {
   return endedAtMs === undefined && nowMs - joinedAtMs <= JOIN_MS;
 }
 
+/** By place and monitor, the group of which the place was told nothing yet. */
+function untoldMembers(topics: readonly Topic[]): Map<string, Map<string, Group>> {
+  const untold = new Map<string, Map<string, Group>>();
+  for (const topic of topics) {
+    if (topic.kind !== 'group' || !topic.deliveries.some(isUntold)) continue;
+    const groups = untold.get(topic.place) ?? new Map<string, Group>();
+    for (const { monitorId } of topic.members) groups.set(monitorId, topic);
+    untold.set(topic.place, groups);
+  }
+  return untold;
+}
+
 /** Places that were told of an outage, or are about to be, a moment ago. */
 function recentPlaces(topics: readonly Topic[], nowMs: number): Set<string> {
   return new Set(
@@ -122,7 +141,11 @@ function newGroup(place: string, { nowMs, newId }: { nowMs: number; newId: () =>
 }
 
 /** One that was a member before counts again, in its old place. */
-function withMembers(group: Group, incidents: readonly Incident[], nowMs: number): Group {
+function withMembers(
+  { endedAtMs: _, ...group }: Group,
+  incidents: readonly Incident[],
+  nowMs: number,
+): Group {
   const members = new Map(group.members.map((member) => [member.monitorId, member]));
   for (const incident of incidents) {
     const times = (members.get(incident.monitorId)?.times ?? 0) + 1;

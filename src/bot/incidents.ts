@@ -141,12 +141,14 @@ export function newDelivery(place: string, topicId: string): Delivery {
   };
 }
 
+/** Whether a place has no message yet, and is to have one. */
+export const isUntold = ({ posted, dead }: Delivery) => posted === undefined && dead === undefined;
+
 /**
  * Takes from an earlier outage what no place was told of it yet, for the new outage to carry: twenty flaps while a platform
  * is away become one message. The id of the message stays, because a try with it may have gone through.
  */
 function withoutUntold(incident: Incident, untold: Delivery[]): Topic[] {
-  const isUntold = ({ posted, dead }: Delivery) => posted === undefined && dead === undefined;
   const taken = incident.deliveries.filter(isUntold);
   if (taken.length === 0) return [incident];
   for (const delivery of taken) {

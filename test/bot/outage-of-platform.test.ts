@@ -1,0 +1,158 @@
+import { describe, expect, test } from 'vitest';
+import type { Clock } from '../../src/bot/clock.ts';
+import { nextFor } from '../../src/bot/delivery.ts';
+import { DeliveryError } from '../../src/bot/errors.ts';
+import { placeKey } from '../../src/bot/platform.ts';
+import { createSender } from '../../src/bot/sender.ts';
+import { look } from '../../src/bot/watch.ts';
+import { openWatchState } from '../../src/bot/watch-state.ts';
+import type { Monitor } from '../../src/contracts/monitoring.ts';
+import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
+import { eventually } from '../support/eventually.ts';
+import { recordingLog } from '../support/recording-log.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { createScriptedPlatform } from './scripted-platform.ts';
+import { saidOf } from './told-of-monitors.ts';
+
+const long = process.env.ASKWATCH_TEST_LONG === '1';
+
+const SLACK = { platform: 'slack', channel: 'C1' } as const;
+const DISCORD = { platform: 'discord', channel: 'D1' } as const;
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const LOOK_MS = 15 * SECOND;
+
+const NAMES = Array.from({ length: 10 }, (_, at) => `shop${at}`);
+
+/** Everything from the look to two platforms, on a clock that goes on only when the test says. */
+async function openWorld() {
+  const { log } = recordingLog();
+  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  const state = await openWatchState(store);
+  const [slack, discord] = [createScriptedPlatform('slack'), createScriptedPlatform('discord')];
+  const statuses = new Map(NAMES.map((name) => [name, 'UP']));
+  let nowMs = 1_800_000_000_000;
+  let made = 0;
+  let waiting: Array<{ untilMs: number; resolve: () => void }> = [];
+  const clock: Clock = {
+    nowMs: () => nowMs,
+    async pause(ms, signal) {
+      if (signal.aborted) return;
+      await new Promise<void>((resolve) => {
+        const done = () => {
+          signal.removeEventListener('abort', done);
+          resolve();
+        };
+        waiting.push({ untilMs: nowMs + ms, resolve: done });
+        signal.addEventListener('abort', done);
+      });
+    },
+  };
+  const places = [SLACK, DISCORD];
+  const sender = createSender({ state, alertPlaces: places, clock, random: () => 0.5, log });
+  sender.start([slack, discord]);
+
+  const isTold = (place: typeof SLACK | typeof DISCORD) =>
+    !nextFor(state.current(), placeKey(place), nowMs);
+  /** Nothing more is told before the clock goes on: after a failure, Slack is left alone for a while. */
+  const idle = () => eventually(() => isTold(DISCORD) && (isTold(SLACK) || waiting.length > 0));
+  async function lookNow() {
+    const monitors = [...statuses].map(
+      ([name, status]): Monitor => ({
+        ...{ id: name, name, check_type: 'HTTP', target: `https://${name}.example`, status },
+        interval_seconds: 60,
+      }),
+    );
+    const around = { nowMs, newId: () => `id-${++made}`, placesFor: () => places.map(placeKey) };
+    await state.update((watching) => look(watching, monitors, around).watching);
+    sender.wake();
+    await idle();
+  }
+  await lookNow();
+  return {
+    slack,
+    discord,
+    state,
+    set(names: readonly string[], status: 'UP' | 'DOWN') {
+      for (const name of names) statuses.set(name, status);
+    },
+    /** Lets time go by, with a look at the usual times. */
+    async pass(ms: number) {
+      for (let left = ms; left > 0; left -= LOOK_MS) {
+        nowMs += Math.min(left, LOOK_MS);
+        const due = waiting.filter(({ untilMs }) => untilMs <= nowMs);
+        waiting = waiting.filter(({ untilMs }) => untilMs > nowMs);
+        for (const { resolve } of due) resolve();
+        await lookNow();
+      }
+    },
+    goAway: () => slack.failWith(() => new DeliveryError('away', { permanent: false })),
+    comeBack: () => slack.failWith(undefined),
+    async close() {
+      await sender.stop();
+      await store.close();
+    },
+  };
+}
+
+type World = Awaited<ReturnType<typeof openWorld>>;
+
+/** An hour in which each monitor goes down twenty times. */
+const HOURS: Record<string, (world: World) => Promise<void>> = {
+  async 'all together'(world) {
+    for (let flap = 0; flap < 20; flap += 1) {
+      world.set(NAMES, 'DOWN');
+      await world.pass(MINUTE);
+      world.set(NAMES, 'UP');
+      await world.pass(2 * MINUTE);
+    }
+  },
+  async 'one after another'(world) {
+    // Each is down for as long as the next ones begin, so that never all are up.
+    for (let step = 0; step < 20 * NAMES.length; step += 1) {
+      const [now, before] = [NAMES[step % 10] ?? '', NAMES[(step + 5) % 10] ?? ''];
+      world.set([now], 'DOWN');
+      if (step >= 5) world.set([before], 'UP');
+      await world.pass(LOOK_MS);
+    }
+    world.set(NAMES, 'UP');
+    await world.pass(LOOK_MS);
+  },
+  async 'in halves that change'(world) {
+    for (let flap = 0; flap < 40; flap += 1) {
+      const half = NAMES.filter(
+        (_, at) => Math.floor(at / (1 + (Math.floor(flap / 2) % 3))) % 2 === flap % 2,
+      );
+      world.set(half, 'DOWN');
+      await world.pass(45 * SECOND);
+      world.set(half, 'UP');
+      await world.pass(45 * SECOND);
+    }
+  },
+};
+
+describe('an hour without Slack, in which ten monitors go down twenty times each', () => {
+  test.each(Object.keys(HOURS).slice(0, long ? 3 : 2))(
+    '%s, is one true line a monitor',
+    async (how) => {
+      const world = await openWorld();
+      world.goAway();
+      await HOURS[how]?.(world);
+      expect(world.slack.messages).toEqual([]);
+      world.comeBack();
+      await world.pass(3 * MINUTE);
+      const told = NAMES.map((name) => ({
+        name,
+        said: saidOf(world.slack, name).map(({ outages, isDown }) => ({ outages, isDown })),
+      }));
+      expect(told).toEqual(NAMES.map((name) => ({ name, said: [{ outages: 20, isDown: false }] })));
+      for (const { card, titles } of world.slack.messages) {
+        // Nobody saw an outage, so none recovers.
+        expect(new Set(titles)).toEqual(new Set([card.title]));
+        expect(card.title).toMatch(/^(shop\d|\d+ monitors) (was|were) down/);
+      }
+      if (how === 'all together') expect(world.slack.messages).toHaveLength(1);
+      await world.close();
+    },
+  );
+});

@@ -1,0 +1,19 @@
+import type { ScriptedPlatform } from './scripted-platform.ts';
+
+/** What the messages of a platform say of a monitor: a message of its own, or a line in one about several. */
+export function saidOf({ messages }: Pick<ScriptedPlatform, 'messages'>, name: string) {
+  return messages.flatMap(({ id, channel, card, titles }) => {
+    const facts = card.parts.flatMap((part) => (part.kind === 'facts' ? part.facts : []));
+    const line = facts.find(({ label }) => label === name)?.value;
+    if (typeof line === 'string') {
+      const [, times = '1'] = /, down (\d+) times/.exec(line) ?? [];
+      const isDown = line.startsWith('DOWN');
+      return [{ id, channel, outages: Number(times), isDown, line, titles, card }];
+    }
+    if (!card.title.startsWith(`${name} `)) return [];
+    const earlier = facts.find(({ label }) => label === 'Also down before')?.value;
+    const outages = 1 + (typeof earlier === 'string' ? Number.parseInt(earlier, 10) : 0);
+    const isDown = card.title === `${name} is DOWN`;
+    return [{ id, channel, outages, isDown, line: card.title, titles, card }];
+  });
+}

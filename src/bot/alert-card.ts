@@ -1,6 +1,7 @@
 import type { Card, Fact } from './card.ts';
 import { groupCard } from './group-card.ts';
 import { actionsOf, careFacts } from './incident-actions.ts';
+import { lasted, timeFacts } from './incident-times.ts';
 import { isDown } from './status.ts';
 import { targetLink } from './target-link.ts';
 import type { Blindness, Delivery, Incident, Topic } from './watch-state.ts';
@@ -44,9 +45,12 @@ export function lineCard(topic: Topic, line: Line): Card {
 /** What was told before is known by now, but not how long it took. */
 function lineEnd(topic: Topic, { atMs }: Line): string {
   if (topic.kind === 'notice' || ('gone' in topic && topic.gone)) return '';
-  const sinceMs = topic.kind === 'group' ? topic.openedAtMs : topic.startedAtMs;
-  const lasted = inWords((topic.endedAtMs ?? atMs) - sinceMs);
-  return topic.endedAtMs === undefined ? `, for ${lasted} now` : ` after ${lasted}`;
+  const untilMs = topic.endedAtMs ?? atMs;
+  const words =
+    topic.kind === 'incident'
+      ? lasted(topic, untilMs)
+      : inWords(untilMs - (topic.kind === 'group' ? topic.openedAtMs : topic.startedAtMs));
+  return topic.endedAtMs === undefined ? `, for ${words} now` : ` after ${words}`;
 }
 
 function blindnessCard({ startedAtMs, endedAtMs, why }: Blindness): Card {
@@ -96,24 +100,17 @@ function headline(
 }
 
 /** For those who hear of an outage when it is over: it must be true when it is read. */
-function wasDown({ startedAtMs, endedAtMs = startedAtMs }: Incident, earlier: Delivery['earlier']) {
+function wasDown(incident: Incident, earlier: Delivery['earlier']) {
   return earlier
     ? `was down ${counted(earlier.count + 1, 'time')}`
-    : `was down for ${inWords(endedAtMs - startedAtMs)}`;
+    : `was down for ${lasted(incident)}`;
 }
 
 function facts(incident: Incident): Fact[] {
-  const { target, checkType, startedAtMs, endedAtMs, reason, gone } = incident;
-  const over = endedAtMs !== undefined;
+  const { target, checkType, reason } = incident;
   return [
     { label: 'Target', value: shortened(target, 300) },
-    { label: over || !isDown(incident) ? 'Down from' : 'Since', value: { atMs: startedAtMs } },
-    ...(over
-      ? [
-          { label: gone ? 'Watched until' : 'Down to', value: { atMs: endedAtMs } },
-          ...(gone ? [] : [{ label: 'Duration', value: inWords(endedAtMs - startedAtMs) }]),
-        ]
-      : []),
+    ...timeFacts(incident),
     ...(reason ? [{ label: 'Cause', value: shortened(reason, 500) }] : []),
     { label: 'Kind', value: checkType },
   ];

@@ -12,6 +12,7 @@ import { conversationKey, createConversations } from './conversations.ts';
 import { createHandle } from './handle.ts';
 import { incidentActions } from './incident-actions.ts';
 import { incidentFacts, toldIn } from './incident-facts.ts';
+import { openLastLook } from './last-look.ts';
 import {
   type Invocation,
   type Person,
@@ -100,9 +101,10 @@ export async function createBot(options: BotOptions): Promise<Bot> {
   });
   const { alertPlaces, alertPollMs: pollMs } = settings;
   const timing = { clock: systemClock, random: Math.random };
+  const lastLook = await openLastLook(store, { pollMs });
   const sender = createSender({ state, alertPlaces, ...timing, log });
   const watch = createWatch({
-    ...{ monitoring, state, channels, alertPlaces, pollMs, ...timing, log },
+    ...{ monitoring, state, lastLook, channels, alertPlaces, pollMs, ...timing, log },
     onNews: sender.wake,
   });
 

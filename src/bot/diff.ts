@@ -1,4 +1,5 @@
 import type { Monitor } from '../contracts/monitoring.ts';
+import { isDown } from './status.ts';
 import type { Known, Watching } from './watch-state.ts';
 
 /** What is remembered of the last look. */
@@ -16,8 +17,8 @@ const LOOKS_TO_BE_GONE = 2;
 const SHORT_LOOKS_HELD = 2;
 
 /**
- * Compares a list with what was seen before. The first look ever is no change. A monitor that is missing says nothing at
- * first, and a list that lost more than half at once says nothing about those it lost. Of the monitors in `asking`, what
+ * Compares a list with what was seen before. At the first look ever only what is DOWN is news. A monitor that is missing
+ * says nothing at first, and a list that lost more than half at once says nothing about those it lost. Of the monitors in `asking`, what
  * they changed is still to be asked, so their count stays. Gives the same sight when nothing is different. Pure.
  */
 export function diff(
@@ -26,7 +27,8 @@ export function diff(
   asking: ReadonlySet<string> = new Set(),
 ): { sight: Sight; changes: Change[] } {
   if (!before?.learnt) {
-    return { sight: { known: listed.map(seen), learnt: true, shortLooks: 0 }, changes: [] };
+    const changes = listed.filter(isDown).map((monitor): Change => ({ kind: 'status', monitor }));
+    return { sight: { known: listed.map(seen), learnt: true, shortLooks: 0 }, changes };
   }
   const listedById = new Map(listed.map((monitor) => [monitor.id, monitor]));
   const lost = before.known.filter(({ id }) => !listedById.has(id)).length;

@@ -1,7 +1,8 @@
 import type { Card, CardAction, Fact } from './card.ts';
+import { lasted, lateWords } from './incident-times.ts';
 import { isDown } from './status.ts';
 import type { Delivery, Group } from './watch-state.ts';
-import { counted, inWords, shortened } from './words.ts';
+import { counted, shortened } from './words.ts';
 
 /** Members that are named; the others are counted. */
 const NAMED = 20;
@@ -14,6 +15,7 @@ export function groupCard(group: Group, { shownOpen }: Pick<Delivery, 'shownOpen
   const inOrder = [...down, ...over];
   const more = inOrder.length - NAMED;
   const stillDown = down.length - NAMED;
+  const late = lateWords(members);
   return {
     tone: down.length > 0 ? 'bad' : members.every(({ gone }) => gone) ? 'info' : 'good',
     title: titleOf(group, down.length, shownOpen ?? false),
@@ -27,6 +29,7 @@ export function groupCard(group: Group, { shownOpen }: Pick<Delivery, 'shownOpen
             },
           ]
         : []),
+      ...(late ? [{ kind: 'text' as const, text: late }] : []),
     ],
     footer: `Incident ${group.id.slice(0, 8)}`,
     actions: actionsOf(group),
@@ -57,13 +60,13 @@ function titleOf({ members }: Group, open: number, shownOpen: boolean): string {
 }
 
 function factOf(member: Group['members'][number]): Fact {
-  const { name, status, startedAtMs, endedAtMs, reason, gone, times, acknowledged } = member;
+  const { name, status, endedAtMs, reason, gone, times, acknowledged } = member;
   const words = gone
     ? ['no longer watched']
     : [
         endedAtMs === undefined
           ? `${shortened(status, 40)}${reason ? `: ${shortened(reason, 200)}` : ''}`
-          : `was down for ${inWords(endedAtMs - startedAtMs)}`,
+          : `was down for ${lasted(member)}`,
         ...(times > 1 ? [`down ${counted(times, 'time')}`] : []),
         ...(acknowledged ? [`acknowledged by ${acknowledged}`] : []),
       ];

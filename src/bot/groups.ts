@@ -169,6 +169,9 @@ function memberOf(incident: Incident, times: number): Member {
     endedAtMs,
     reason,
     gone,
+    foundAtStart,
+    unseenFromMs,
+    endUnseenFromMs,
   } = incident;
   return {
     incidentId,
@@ -180,6 +183,9 @@ function memberOf(incident: Incident, times: number): Member {
     ...(reason !== undefined && { reason }),
     ...(endedAtMs !== undefined && { endedAtMs }),
     ...(gone && { gone }),
+    ...(foundAtStart && { foundAtStart }),
+    ...(unseenFromMs !== undefined && { unseenFromMs }),
+    ...(endUnseenFromMs !== undefined && { endUnseenFromMs }),
     ...(incident.acknowledged && { acknowledged: incident.acknowledged.by }),
   };
 }

@@ -1,5 +1,6 @@
 import type { MonitoringClient } from '../clients/monitoring.ts';
 import type { Monitor } from '../contracts/monitoring.ts';
+import { lasted } from './incident-times.ts';
 import { isOpen } from './incidents.ts';
 import { isDown } from './status.ts';
 import type { Group, Incident, Topic } from './watch-state.ts';
@@ -107,21 +108,27 @@ function groupFacts(group: Group | undefined): string[] {
 }
 
 function ownFacts(incident: Incident, nowMs: number): string[] {
-  const { name, target, checkType, startedAtMs, endedAtMs, reason, status, gone } = incident;
-  const lasted = inWords((endedAtMs ?? nowMs) - startedAtMs);
+  const { name, target, checkType, endedAtMs, endUnseenFromMs, reason, status, gone } = incident;
+  const words = lasted(incident, endedAtMs ?? nowMs);
   const end = gone
     ? `It was removed at ${utc(endedAtMs ?? nowMs)}; whether it recovered is not known.`
     : endedAtMs === undefined
-      ? `It goes on, for ${lasted} now; its status is ${oneLine(status)}.`
-      : `It ended at ${utc(endedAtMs)}, after ${lasted}.`;
+      ? `It goes on, for ${words} now; its status is ${oneLine(status)}.`
+      : `It ended ${endUnseenFromMs === undefined ? 'at' : `between ${utc(endUnseenFromMs)}, when somebody last looked, and`} ${utc(endedAtMs)}, after ${words}.`;
   return [
     `Monitor: ${oneLine(name)}`,
     `Target: ${oneLine(target)}`,
     `Kind of check: ${oneLine(checkType)}`,
-    `Down since: ${utc(startedAtMs)}`,
+    `Down since: ${downSince(incident)}`,
     `Cause as the check saw it: ${reason ? oneLine(reason) : 'not told'}`,
     end,
   ];
+}
+
+function downSince({ startedAtMs, unseenFromMs }: Incident): string {
+  if (unseenFromMs === undefined) return utc(startedAtMs);
+  if (unseenFromMs === 0) return `not known; before ${utc(startedAtMs)}, when watching began`;
+  return `not known; between ${utc(unseenFromMs)} and ${utc(startedAtMs)}, when nobody looked`;
 }
 
 function listFacts(monitors: readonly Monitor[], incident: Incident, nowMs: number): string[] {

@@ -10,6 +10,8 @@ export interface Surroundings {
   newId: () => string;
   /** The places, in their one-word form, that hear of a monitor. */
   placesFor: (monitor: Watched) => string[];
+  /** Since when nobody had looked, when this look comes late; 0 at the first look ever. */
+  unseenFromMs?: number;
 }
 
 /** Topics kept after all is told, so that the document stays small. */
@@ -43,12 +45,12 @@ export function applyChanges(
   const carried = topics.flatMap((topic): Topic[] => {
     if (topic.kind !== 'incident') return [topic];
     const change = isOpen(topic) ? changeOf.get(topic.monitorId) : undefined;
-    if (change) return [carriedOn(topic, change, around.nowMs)];
+    if (change) return [carriedOn(topic, change, around)];
     const down = downs.get(topic.monitorId);
     return down ? withoutUntold(topic, down.untold) : [topic];
   });
   const opened = [...downs.values()].map(({ monitor, untold }) =>
-    held(newIncident(monitor, untold, around), snoozes.get(monitor.id), around.nowMs),
+    held(found(monitor, untold, around), snoozes.get(monitor.id), around.nowMs),
   );
   const isSame = opened.length === 0 && carried.every((topic, index) => topic === topics[index]);
   return isSame ? topics : [...carried, ...opened];
@@ -80,20 +82,36 @@ export function isOpen(topic: Topic): topic is Incident {
   return topic.kind === 'incident' && topic.endedAtMs === undefined;
 }
 
-function carriedOn(incident: Incident, change: Change, nowMs: number): Incident {
+function carriedOn(incident: Incident, change: Change, around: Surroundings): Incident {
+  const { nowMs, unseenFromMs } = around;
   const version = incident.version + 1;
   if (change.kind === 'gone') return { ...incident, version, gone: true, endedAtMs: nowMs };
   const { monitor } = change;
   const changed = { ...incident, version, status: monitor.status };
-  return isUp(monitor)
-    ? { ...changed, endedAtMs: Math.max(incident.startedAtMs, changedAt(monitor, nowMs)) }
-    : changed;
+  if (!isUp(monitor)) return changed;
+  const isUnseen = unseenFromMs !== undefined && saidAt(monitor, nowMs) === undefined;
+  return {
+    ...changed,
+    endedAtMs: Math.max(incident.startedAtMs, saidAt(monitor, nowMs) ?? nowMs),
+    ...(isUnseen && { endUnseenFromMs: Math.max(incident.startedAtMs, unseenFromMs) }),
+  };
 }
 
-/** When the status changed: as the service says, or now. A service whose clock is ahead is not believed. */
-function changedAt({ status_changed_at }: Monitor, nowMs: number): number {
+/** When the service says that the status changed; one whose clock is ahead is not believed. */
+function saidAt({ status_changed_at }: Monitor, nowMs: number): number | undefined {
   const saidMs = status_changed_at === undefined ? Number.NaN : Date.parse(status_changed_at);
-  return Number.isNaN(saidMs) ? nowMs : Math.min(saidMs, nowMs);
+  return Number.isNaN(saidMs) ? undefined : Math.min(saidMs, nowMs);
+}
+
+/** An outage that this look found, with what is known of the time before it. */
+function found(monitor: Monitor, untold: Delivery[], around: Surroundings): Incident {
+  const { nowMs, unseenFromMs } = around;
+  const isUnseen = unseenFromMs !== undefined && saidAt(monitor, nowMs) === undefined;
+  return {
+    ...newIncident(monitor, untold, around),
+    ...(unseenFromMs === 0 && { foundAtStart: true }),
+    ...(isUnseen && { unseenFromMs }),
+  };
 }
 
 /** An outage that goes on; `untold` are deliveries that earlier outages of the monitor handed on. */
@@ -123,7 +141,7 @@ export function newIncident(monitor: Monitor, untold: Delivery[], around: Surrou
     target,
     checkType: check_type,
     status,
-    startedAtMs: changedAt(monitor, around.nowMs),
+    startedAtMs: saidAt(monitor, around.nowMs) ?? around.nowMs,
     ...(status_reason === undefined ? {} : { reason: status_reason }),
     ...(status_changes === undefined ? {} : { change: status_changes }),
   };

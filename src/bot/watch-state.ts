@@ -84,6 +84,12 @@ const Incident = z.object({
   snoozed: z.object({ by: z.string(), untilMs: z.number() }).optional(),
   /** It ended because the monitor is no longer listed, which says nothing about its target. */
   gone: z.boolean().optional(),
+  /** It was there already at the first look ever. */
+  foundAtStart: z.boolean().optional(),
+  /** It began unseen: nobody looked between then and `startedAtMs`. 0 when nobody had ever looked. */
+  unseenFromMs: z.number().optional(),
+  /** It ended unseen: nobody looked between then and `endedAtMs`. */
+  endUnseenFromMs: z.number().optional(),
 });
 export type Incident = z.infer<typeof Incident>;
 
@@ -127,6 +133,9 @@ const Group = z.object({
       endedAtMs: z.number().optional(),
       reason: z.string().optional(),
       gone: z.boolean().optional(),
+      foundAtStart: z.boolean().optional(),
+      unseenFromMs: z.number().optional(),
+      endUnseenFromMs: z.number().optional(),
       /** Outages in this group. */
       times: z.int().positive(),
       /** Who looks after it. */

@@ -10,6 +10,7 @@ import { backoffMs, type Clock } from './clock.ts';
 import { type Change, diff } from './diff.ts';
 import { grouped, refreshed } from './groups.ts';
 import { applyChanges, isOpen, prune, type Surroundings } from './incidents.ts';
+import type { LastLook } from './last-look.ts';
 import { type Place, placeKey } from './platform.ts';
 import { isDown } from './status.ts';
 import type { Incident, Topic, Watching, WatchState } from './watch-state.ts';
@@ -30,6 +31,7 @@ const MAX_WAIT_MS = 600_000;
 export function createWatch(options: {
   monitoring: MonitoringClient;
   state: WatchState;
+  lastLook: LastLook;
   channels: Channels;
   alertPlaces: readonly Place[];
   pollMs: number;
@@ -38,7 +40,8 @@ export function createWatch(options: {
   onNews: () => void;
   log: Logger;
 }): Watch {
-  const { monitoring, state, channels, alertPlaces, pollMs, clock, random, onNews, log } = options;
+  const { monitoring, state, lastLook, channels, alertPlaces } = options;
+  const { pollMs, clock, random, onNews, log } = options;
   const stopping = new AbortController();
   let failed: FailedLooks | undefined;
   let running: Promise<void> | undefined;
@@ -89,10 +92,13 @@ export function createWatch(options: {
 
   async function note(monitors: readonly Monitor[]) {
     const listeners = await channels.listeners();
+    const nowMs = clock.nowMs();
+    const unseenFromMs = lastLook.gapBefore(nowMs);
     const around: Surroundings = {
-      nowMs: clock.nowMs(),
+      nowMs,
       newId: randomUUID,
       placesFor: (monitor) => [...alertPlaces, ...listeners(monitor)].map(placeKey),
+      ...(unseenFromMs !== undefined && { unseenFromMs }),
     };
     const { signal } = stopping;
     const changed = changedBetween(state.current(), monitors);
@@ -104,6 +110,16 @@ export function createWatch(options: {
       return seen.watching;
     });
     if (dropped > 0) log.error({ dropped }, 'the oldest untold alerts were dropped: too many wait');
+    await keepLastLook(() => lastLook.looked(nowMs));
+  }
+
+  /** Without it an outage may later seem to be noticed late, which is no reason to stop looking. */
+  async function keepLastLook(keep: () => Promise<void>) {
+    try {
+      await keep();
+    } catch (error) {
+      log.error({ err: error }, 'when the monitors were last seen could not be stored');
+    }
   }
 
   return {
@@ -113,6 +129,7 @@ export function createWatch(options: {
     async stop() {
       stopping.abort();
       await running;
+      await keepLastLook(lastLook.end);
     },
   };
 }
@@ -126,12 +143,13 @@ const isOf = (change: Change, { id }: Monitor) =>
 export function look(
   watching: Watching | undefined,
   monitors: readonly Monitor[],
-  around: Surroundings,
+  given: Surroundings,
   between: { missed: readonly Missed[]; later: ReadonlySet<string> } = NOTHING_MISSED,
 ): { watching: Watching; dropped: number } {
+  const around = watching?.learnt ? given : { ...given, unseenFromMs: 0 };
   const { sight, changes } = diff(watching, monitors, between.later);
-  if (!watching) return { watching: { ...sight, topics: [] }, dropped: 0 };
-  const seeing = applyMissed(seesAgain(watching.topics, around.nowMs), between.missed, around);
+  const known = seesAgain(watching?.topics ?? [], around.nowMs);
+  const seeing = applyMissed(known, between.missed, around);
   // One that is down again may look as it did before.
   const open = new Set(seeing.filter(isOpen).map(({ monitorId }) => monitorId));
   const downAgain = between.missed
@@ -153,7 +171,7 @@ export function look(
         );
   const { topics, dropped } = prune(refreshed(told, around.nowMs));
   const isSame =
-    topics === watching.topics &&
+    topics === watching?.topics &&
     sight.known === watching.known &&
     sight.learnt === watching.learnt &&
     sight.shortLooks === watching.shortLooks;

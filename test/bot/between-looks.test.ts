@@ -3,6 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { alertCard } from '../../src/bot/alert-card.ts';
 import { changedBetween } from '../../src/bot/between-looks.ts';
 import { createChannels } from '../../src/bot/channels.ts';
+import { openLastLook } from '../../src/bot/last-look.ts';
 import { createWatch, look } from '../../src/bot/watch.ts';
 import { type Incident, openWatchState, type Watching } from '../../src/bot/watch-state.ts';
 import { createMonitoringClient } from '../../src/clients/monitoring.ts';
@@ -27,6 +28,7 @@ async function openWatch(service: { url: string; key: string }) {
   const watch = createWatch({
     monitoring,
     state,
+    lastLook: await openLastLook(store, { pollMs: 1000 }),
     channels: createChannels(store),
     alertPlaces: [{ platform: 'slack', channel: 'C1' }],
     pollMs: 1000,
@@ -179,7 +181,7 @@ test('every outage since the first look is told once, with its times, whenever i
       const [first = 0] = history.looks;
       const last = history.looks.at(-1) ?? 0;
       // PAUSED and DEGRADED end an outage at the service, but only UP ends a message that people see growing.
-      const wanted = outagesAt(history, last).filter(({ change }) => change > first);
+      const wanted = outagesAt(history, last).filter(({ change }) => change >= first);
       const told = (watching?.topics ?? []) as Incident[];
       for (const outage of wanted) {
         const own = told.filter(

@@ -59,7 +59,7 @@ test('its end is told to those who may have heard of it, and to nobody else', ()
   expect(seesAgain(ended, START + 99_000)).toBe(ended);
 });
 
-test('before the first look ever, that look is still learnt from in silence', () => {
+test('before the first look ever, that look is still the first one', () => {
   const before = blinded(undefined, failed, around) as Watching;
   const monitor = {
     ...{ id: 'a', name: 'A', check_type: 'HTTP', target: 'x', status: 'DOWN' },
@@ -67,7 +67,9 @@ test('before the first look ever, that look is still learnt from in silence', ()
   };
   const surroundings = { nowMs: START + 90_000, newId: () => 'i', placesFor: () => ['slack:C1'] };
   const { watching } = look(before, [monitor], surroundings);
-  expect(watching).toMatchObject({ known: [{ id: 'a' }], learnt: true, topics: [] });
+  const topics = [{ kind: 'incident', monitorId: 'a', foundAtStart: true }];
+  expect(watching).toMatchObject({ known: [{ id: 'a' }], learnt: true, topics });
+  expect(watching.topics).toHaveLength(1);
 });
 
 test('channels hear once that nobody watches and that somebody does again, with nothing else in between', async () => {

@@ -11,12 +11,14 @@ async function startWithIncident(name = 'Shop') {
   const bot = await startTestBot({ settings: { alertPlaces: [OPS] } });
   const slack = createScriptedPlatform('slack');
   const shop = bot.service.add({ name, target: 'https://shop.example' });
-  bot.service.add({ name: 'Blog', status: 'DOWN', target: 'https://blog.example' });
+  const blog = bot.service.add({ name: 'Blog', target: 'https://blog.example' });
   bot.service.add({ name: 'Docs' });
   await bot.bot.start([slack]);
   await eventually(() => bot.service.requests.length > 1);
   bot.service.setStatus(shop.id, 'DOWN');
   await eventually(() => slack.messages.length === 1);
+  bot.service.setStatus(blog.id, 'DOWN');
+  await eventually(() => slack.messages.length === 2);
   const thread = slack.messages[0]?.id ?? '';
   await eventually(() => bot.bot.isConversation(OPS, thread));
   const ask = async (line: string) => {

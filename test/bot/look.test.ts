@@ -36,8 +36,9 @@ function changesOf(...lists: Array<Record<string, string>>): string[][] {
 describe('comparing two lists', () => {
   const abc = { a: 'UP', b: 'UP', c: 'UP' };
 
-  test('learns the first list ever in silence', () => {
-    expect(changesOf({ a: 'DOWN', b: 'UP' }, { a: 'DOWN', b: 'UP' })).toEqual([[], []]);
+  test('takes of the first list ever only what is DOWN for news', () => {
+    const first = { a: 'DOWN', b: 'UP', c: 'Zombie', d: 'down' };
+    expect(changesOf(first, first)).toEqual([['a DOWN', 'd down'], []]);
     expect(changesOf({}, { a: 'DOWN' })).toEqual([[], ['a DOWN']]);
   });
 
@@ -93,7 +94,7 @@ function outagesOf(lists: Array<Record<string, string>>, id: string) {
   let status: string | undefined;
   let open = false;
   let count = 0;
-  lists.forEach((statuses, index) => {
+  for (const statuses of lists) {
     const lost = [...listedBefore].filter((one) => !(one in statuses));
     shortLooks = lost.length * 2 > listedBefore.size ? shortLooks + 1 : 0;
     const held = shortLooks === 1 || shortLooks === 2;
@@ -101,14 +102,14 @@ function outagesOf(lists: Array<Record<string, string>>, id: string) {
     const now = statuses[id];
     if (now !== undefined) {
       if (open && now === 'UP') open = false;
-      if (!open && now === 'DOWN' && status !== 'DOWN' && index > 0) {
+      if (!open && now === 'DOWN' && status !== 'DOWN') {
         open = true;
         count += 1;
       }
       status = now;
     }
     for (const one of Object.keys(statuses)) listedBefore.add(one);
-    if (held) return;
+    if (held) continue;
     for (const one of lost) {
       missing.set(one, (missing.get(one) ?? 0) + 1);
       if (missing.get(one) !== 2) continue;
@@ -119,7 +120,7 @@ function outagesOf(lists: Array<Record<string, string>>, id: string) {
         open = false;
       }
     }
-  });
+  }
   return { count, open };
 }
 

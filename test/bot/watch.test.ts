@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { Card } from '../../src/bot/card.ts';
 import { createChannels } from '../../src/bot/channels.ts';
 import { DeliveryError } from '../../src/bot/errors.ts';
+import { openLastLook } from '../../src/bot/last-look.ts';
 import type { Place } from '../../src/bot/platform.ts';
 import { createWatch } from '../../src/bot/watch.ts';
 import { createMonitoringClient } from '../../src/clients/monitoring.ts';
@@ -59,22 +60,34 @@ test('ALERT_CHANNELS hear every monitor, other channels only what they asked for
   expect(console.messages[0]?.card.title).toBe('Blog is DOWN');
 });
 
-test('says nothing at first sight, whatever is down, and nothing when it recovers', async () => {
+test('tells at first sight what is down, in one message, and nothing of the others', async () => {
+  const { bot, service } = await startTestBot({ settings: { alertPlaces: [OPS] } });
+  const slack = createScriptedPlatform('slack');
+  for (const name of ['A', 'B', 'C']) service.add({ name, status: 'DOWN' });
+  for (const status of ['UP', 'PAUSED', 'Zombie']) service.add({ name: status, status });
+  await bot.start([slack]);
+  await eventually(() => slack.messages.length === 1 && looks(service) > 3);
+  const [digest, ...others] = slack.messages;
+  expect(others).toEqual([]);
+  expect(digest?.titles).toEqual(['3 monitors are DOWN']);
+  expect(textOf(digest?.card as Card)).toContain('All found when Askwatch began to watch.');
+});
+
+test('a lone monitor that is down at first sight is an alert that does not make up a time', async () => {
   const { bot, service } = await startTestBot({ settings: { alertPlaces: [OPS] } });
   const slack = createScriptedPlatform('slack');
   const old = service.add({ name: 'Old', status: 'DOWN' });
   await bot.start([slack]);
-  await eventually(() => looks(service) > 1);
+  await eventually(() => slack.messages.length === 1);
+  const told = () => textOf(slack.messages[0]?.card as Card);
+  expect(told()).toMatch(/^Old is DOWN\n.*\nDown since: before Askwatch watched\n/);
   service.setStatus(old.id, 'UP');
-  service.add({ name: 'New', status: 'DOWN' });
-  await eventually(() => slack.messages.length > 0);
-  await eventually(
-    (
-      (from) => () =>
-        looks(service) > from + 2
-    )(looks(service)),
-  );
-  expect(slack.messages.map(({ card }) => card.title)).toEqual(['New is DOWN']);
+  await eventually(() => slack.messages[0]?.card.tone === 'good');
+  expect(told()).toMatch(/\nDown to: at \d+\nDuration: at least \d+ second/);
+  await eventually(() => slack.messages[0]?.lines.size === 1);
+  expect([...(slack.messages[0]?.lines.values() ?? [])]).toEqual([
+    expect.stringMatching(/^Old recovered after at least \d+ second/),
+  ]);
 });
 
 test('a list that is no list changes nothing, whatever is wrong with it', async () => {
@@ -171,6 +184,7 @@ test('waits as long as a 429 asks, and longer with every failure', async () => {
   const watch = createWatch({
     monitoring,
     state: { current: () => undefined, update: async () => {} },
+    lastLook: await openLastLook(store, { pollMs: 100 }),
     channels: createChannels(store),
     alertPlaces: [],
     pollMs: 100,

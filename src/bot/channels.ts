@@ -1,5 +1,11 @@
 import { z } from 'zod';
 import type { Store } from '../store/store.ts';
+import {
+  ChannelSettings,
+  changedSettings,
+  type SettingsChange,
+  settingsInSentences,
+} from './channel-settings.ts';
 import { CommandError } from './errors.ts';
 import { type Place, parsePlace, placeKey } from './platform.ts';
 
@@ -20,6 +26,8 @@ const Hearing = z.object({
   filters: z.array(z.string()),
   /** Filters of what is not heard although `all` or a filter says so. */
   except: z.array(z.string()),
+  /** How it is told. They stay when it is to hear nothing: who may not set a mention must not be able to lose it. */
+  settings: ChannelSettings.optional(),
 });
 type Hearing = z.infer<typeof Hearing>;
 
@@ -32,10 +40,20 @@ const MAX_FILTERS = 50;
 export interface Channels {
   /** Subscribes a channel to one monitor. Throws `CommandError` when it has too many. */
   add(place: Place, monitor: Watched): Promise<void>;
-  /** Turns alerts on or off: those that match the filter, or all. Throws `CommandError` when it has too many filters. */
-  turn(place: Place, on: boolean, filter?: string): Promise<void>;
-  /** What a channel hears, in a sentence. */
+  /**
+   * Changes what a channel hears (alerts on or off: those that match the filter, or all), how it is told, or both at once.
+   * Throws `CommandError`, with nothing changed, when it has too many filters.
+   */
+  change(
+    place: Place,
+    change: { hearing?: { on: boolean; filter?: string }; settings?: SettingsChange },
+  ): Promise<void>;
+  /** What a channel hears and how it is told, in sentences. */
   describe(place: Place): Promise<string>;
+  /** How a channel is told, by its one-word form. */
+  settingsOf(place: string): Promise<ChannelSettings>;
+  /** A function that tells how channels are told, as set now. */
+  settings(): Promise<(place: string) => ChannelSettings>;
   /** The channels that hear of anything. */
   places(): Promise<Place[]>;
   /** A function that tells which channels hear of a monitor, as subscribed now. */
@@ -63,11 +81,25 @@ export function createChannels(store: Store): Channels {
         return { ...current, added: [...others, { id, name, target }] };
       });
     },
-    async turn(place, on, filter) {
-      await collection.update(placeKey(place), (current = SILENT) => turned(current, on, filter));
+    async change(place, { hearing, settings }) {
+      await collection.update(placeKey(place), (current = SILENT) => {
+        const heard = hearing ? turned(current, hearing.on, hearing.filter) : current;
+        if (!settings) return heard;
+        return { ...heard, settings: changedSettings(current.settings, settings) };
+      });
     },
     async describe(place) {
-      return inASentence((await collection.get(placeKey(place))) ?? SILENT);
+      const hearing = (await collection.get(placeKey(place))) ?? SILENT;
+      return [inASentence(hearing), ...settingsInSentences(hearing.settings ?? {})].join(' ');
+    },
+    async settingsOf(place) {
+      return (await collection.get(place))?.settings ?? {};
+    },
+    async settings() {
+      const all = new Map(
+        (await collection.list()).map(({ id, document }) => [id, document.settings]),
+      );
+      return (place) => all.get(place) ?? {};
     },
     async places() {
       return (await collection.list()).flatMap(({ id, document }) => {
@@ -104,7 +136,9 @@ function hearsAnything({ added, all, filters }: Hearing): boolean {
 }
 
 function turned(current: Hearing, on: boolean, filter: string | undefined): Hearing {
-  if (filter === undefined) return on ? { ...current, all: true, except: [] } : SILENT;
+  if (filter === undefined) {
+    return on ? { ...current, all: true, except: [] } : { ...current, ...SILENT };
+  }
   const without = (filters: string[]) =>
     filters.filter((other) => other.toLowerCase() !== filter.toLowerCase());
   const except = without(current.except);

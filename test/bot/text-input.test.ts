@@ -204,5 +204,7 @@ test('every command has a summary that fits everywhere, described inputs, and ex
       if (line.kind === 'command') expect(checkInput(command, line.values).ok).toBe(true);
     }
   }
-  expect(commands.map(usageOf)).toContain('/monitor alerts <on|off> [filter]');
+  expect(commands.map(usageOf)).toContain(
+    '/monitor alerts <on|off> [filter] [quiet] [zone] [remind] [mention]',
+  );
 });

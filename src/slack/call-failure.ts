@@ -63,6 +63,7 @@ export const isAccessEnded = (code: string) => ACCESS_ENDED.has(code);
 const INVITE = 'Invite the bot there: /invite @Askwatch.';
 
 const REFUSALS: Record<string, string> = {
+  cannot_reply_to_message: 'Slack takes no replies to this message; it may have been deleted.',
   cant_update_message: 'Slack does not let the bot change this message, since it is not its own.',
   channel_not_found: `Slack knows no such channel, or the bot is not in it. ${INVITE}`,
   edit_window_closed: 'This workspace does not allow changing messages this old.',
@@ -73,8 +74,10 @@ const REFUSALS: Record<string, string> = {
   not_in_channel: `The bot is not in this channel. ${INVITE}`,
   restricted_action:
     'The workspace does not let the bot post here. Ask a workspace admin to allow it.',
+  restricted_action_non_threadable_channel: 'In this channel there are no threads.',
   restricted_action_read_only_channel:
     'Only some people may post in this channel. Ask a workspace admin to let the bot post.',
+  restricted_action_thread_locked: 'The thread was locked by an admin.',
   restricted_action_thread_only_channel: 'In this channel only threads are allowed.',
   thread_not_found: 'The thread was deleted.',
   user_not_in_channel: 'The person is not in this channel.',

@@ -26,6 +26,7 @@ interface Button {
   action_id: string;
   text: { text: string };
   value?: string;
+  url?: string;
 }
 
 function buttonsOf({ blocks }: { blocks?: unknown }): Button[] {
@@ -86,6 +87,7 @@ export function pressPayload(press: Press): Record<string, unknown> {
         block_id: 'b1',
         text: { type: 'plain_text', text: label, emoji: false },
         value: button.value,
+        url: button.url,
         action_ts: `${Math.floor(Date.now() / 1000)}.${String(count).padStart(6, '0')}`,
       },
     ],

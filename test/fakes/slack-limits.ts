@@ -37,6 +37,7 @@ export const LIMITS = {
   actions: 25,
   buttonText: 75,
   buttonValue: 2_000,
+  buttonUrl: 3_000,
   actionId: 255,
   markdown: 12_000,
   tableRows: 100,
@@ -92,11 +93,12 @@ function isBlockRight(block: Block): boolean {
 }
 
 function isButton(element: unknown): boolean {
-  const { type, text, value, action_id } = element as Record<string, unknown>;
+  const { type, text, value, url, action_id } = element as Record<string, unknown>;
   return (
     type === 'button' &&
     isText(text, LIMITS.buttonText, ['plain_text']) &&
     (value === undefined || isFilled(value, LIMITS.buttonValue)) &&
+    (url === undefined || (isFilled(url, LIMITS.buttonUrl) && URL.canParse(String(url)))) &&
     isFilled(action_id, LIMITS.actionId)
   );
 }
@@ -115,9 +117,10 @@ function isRichPart(part: unknown): boolean {
 }
 
 function isRichElement(element: unknown): boolean {
-  const { type, text, timestamp, format } = element as Record<string, unknown>;
+  const { type, text, timestamp, format, usergroup_id } = element as Record<string, unknown>;
   if (type === 'text') return typeof text === 'string' && text !== '';
   if (type === 'date') return Number.isInteger(timestamp) && typeof format === 'string';
+  if (type === 'usergroup') return /^S[A-Z0-9]+$/.test(String(usergroup_id));
   return type === 'emoji' || type === 'link' || type === 'rich_text_section';
 }
 
@@ -150,6 +153,22 @@ function textSize(value: unknown): number {
 
 const sum = (numbers: number[]) => numbers.reduce((total, number) => total + number, 0);
 
+/** Whom a new message calls: user groups, people, everybody. An edit calls nobody. */
+export function calledBy(message: { text: string; blocks?: unknown }): string[] {
+  const inText = [...message.text.matchAll(/<[!@](?:subteam\^)?(\w+)[^>]*>/g)].map(
+    ([, id = '']) => id,
+  );
+  return [...new Set([...inText, ...calledIn(message.blocks)])];
+}
+
+function calledIn(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(calledIn);
+  if (typeof value !== 'object' || value === null) return [];
+  const { usergroup_id, user_id, range } = value as Record<string, unknown>;
+  const here = [usergroup_id, user_id, range].filter((id) => typeof id === 'string');
+  return [...here, ...Object.values(value).flatMap(calledIn)];
+}
+
 /** Everything a message shows, as one text: what its blocks hold, else its text. */
 export function shownText(message: { text: string; blocks?: unknown }): string {
   const texts = textsOf(message.blocks);
@@ -159,8 +178,11 @@ export function shownText(message: { text: string; blocks?: unknown }): string {
 function textsOf(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(textsOf);
   if (typeof value !== 'object' || value === null) return [];
-  const entry = value as { type?: string; fallback?: string; elements?: unknown };
+  const entry = value as Record<'type' | 'fallback' | 'usergroup_id', string | undefined> & {
+    elements?: unknown;
+  };
   if (entry.type === 'date') return [entry.fallback ?? ''];
+  if (entry.type === 'usergroup') return [`@${entry.usergroup_id}`];
   if (entry.type === 'rich_text_section' || entry.type === 'rich_text_quote') {
     return [textsOf(entry.elements).join('')];
   }

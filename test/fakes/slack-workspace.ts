@@ -1,4 +1,4 @@
-import { blocksProblem, LIMITS } from './slack-limits.ts';
+import { blocksProblem, calledBy, LIMITS } from './slack-limits.ts';
 
 /** A message as the workspace keeps it. */
 export interface Message {
@@ -10,6 +10,22 @@ export interface Message {
   thread_ts?: string;
   metadata?: { event_type: string; event_payload: Record<string, unknown> };
   edits: number;
+  /** A reply that stands in the channel, too; or what is left of a deleted message that had replies. */
+  subtype?: 'thread_broadcast' | 'tombstone';
+  /** Whom it called when it was posted. */
+  called?: string[];
+  /** An admin lets nobody answer it. */
+  locked?: boolean;
+}
+
+/** What `users.info` says of somebody; not said means no. Source: Slack docs, "User object". */
+export interface Profile {
+  team_id?: string;
+  enterprise_user?: { teams: string[] };
+  is_admin?: boolean;
+  is_owner?: boolean;
+  is_primary_owner?: boolean;
+  deleted?: boolean;
 }
 
 export interface Channel {
@@ -37,9 +53,13 @@ export interface Workspace {
   botUserId: string;
   scopes: Set<string>;
   channels: Map<string, Channel>;
+  /** People who are more, or less, than members of the workspace. */
+  profiles: Map<string, Profile>;
   addChannel(channel: Partial<Channel> & { id: string }): Channel;
   /** Stores a message of a person. */
   say(channel: string, message: { user: string; text: string; threadTs?: string }): Message;
+  /** Deletes a message, as its author or an admin does. */
+  remove(channel: Channel, ts: string): void;
   /** Shows something to one person. */
   whisper(channel: Channel, message: Omit<Ephemeral, 'ts'>): void;
   /** The answer of a method; undefined when there is no such method. */
@@ -56,12 +76,14 @@ const REQUIRED: Record<string, string[]> = {
   'chat.postEphemeral': ['channel', 'user'],
   'conversations.history': ['channel'],
   'conversations.replies': ['channel', 'ts'],
+  'users.info': ['user'],
 };
 
 const SCOPES: Record<string, string> = {
   'chat.postMessage': 'chat:write',
   'chat.update': 'chat:write',
   'chat.postEphemeral': 'chat:write',
+  'users.info': 'users:read',
 };
 
 const HISTORY_SCOPES = {
@@ -70,11 +92,13 @@ const HISTORY_SCOPES = {
   im: 'im:history',
 } as const;
 
+const TEAM_ID = 'T00FAKE';
 const BOT_ID = 'B00ASKWATCH';
 
 export function createWorkspace(): Workspace {
   const botUserId = 'U00ASKWATCH';
   const channels = new Map<string, Channel>();
+  const profiles = new Map<string, Profile>();
   const scopes = new Set([
     'app_mentions:read',
     'channels:history',
@@ -82,6 +106,7 @@ export function createWorkspace(): Workspace {
     'commands',
     'groups:history',
     'im:history',
+    'users:read',
   ]);
   let lastTs = Math.floor(Date.now() / 1000) * 1_000_000;
 
@@ -108,9 +133,8 @@ export function createWorkspace(): Workspace {
       if (channel.archived) return no('is_archived');
       if (!channel.member)
         return no(channel.kind === 'public' ? 'not_in_channel' : 'channel_not_found');
-      if (thread !== undefined && !channel.messages.some(({ ts }) => ts === thread)) {
-        return no('thread_not_found');
-      }
+      const refused = thread === undefined ? undefined : threadProblem(channel, thread);
+      if (refused) return no(refused);
       const problem = contentProblem(args) ?? metadataProblem(args.metadata);
       if (problem) return no(problem);
       const message = store(channel, {
@@ -119,6 +143,10 @@ export function createWorkspace(): Workspace {
         text: String(args.text ?? args.markdown_text ?? '').slice(0, LIMITS.postedText),
         ...(args.blocks === undefined ? {} : { blocks: args.blocks }),
         ...(thread === undefined ? {} : { thread_ts: thread }),
+        ...(thread !== undefined && args.reply_broadcast === 'true'
+          ? { subtype: 'thread_broadcast' as const }
+          : {}),
+        called: calledBy({ text: String(args.text ?? ''), blocks: args.blocks }),
         ...(args.metadata === undefined
           ? {}
           : { metadata: args.metadata as Message['metadata'] & {} }),
@@ -156,8 +184,7 @@ export function createWorkspace(): Workspace {
     'conversations.history'(args, channel) {
       const refused = readProblem(channel);
       if (refused) return refused;
-      const roots = channel.messages.filter(({ thread_ts, ts }) => !thread_ts || thread_ts === ts);
-      return page(roots.toReversed(), args);
+      return page(channel.messages.filter(standsInChannel).toReversed(), args);
     },
     'conversations.replies'(args, channel) {
       const refused = readProblem(channel);
@@ -169,6 +196,14 @@ export function createWorkspace(): Workspace {
     },
   };
 
+  /** Source: Slack docs, "chat.postMessage", errors. */
+  function threadProblem(channel: Channel, thread: string): string | undefined {
+    const root = channel.messages.find(({ ts }) => ts === thread);
+    if (!root) return 'thread_not_found';
+    if (root.subtype === 'tombstone') return 'cannot_reply_to_message';
+    return root.locked ? 'restricted_action_thread_locked' : undefined;
+  }
+
   function readProblem(channel: Channel): Answer | undefined {
     const needed = HISTORY_SCOPES[channel.kind];
     if (!scopes.has(needed)) return { ok: false, error: 'missing_scope', needed };
@@ -179,7 +214,19 @@ export function createWorkspace(): Workspace {
     botUserId,
     scopes,
     channels,
+    profiles,
     whisper,
+    remove(channel, ts) {
+      const at = channel.messages.findIndex((message) => message.ts === ts);
+      const replied = channel.messages.some(({ thread_ts }) => thread_ts === ts);
+      const left: Message = {
+        ts,
+        text: 'This message was deleted.',
+        subtype: 'tombstone',
+        edits: 0,
+      };
+      channel.messages.splice(at, 1, ...(replied ? [left] : []));
+    },
     addChannel({ id, ...more }) {
       const kind = id.startsWith('D') ? 'im' : 'public';
       const channel: Channel = {
@@ -212,7 +259,7 @@ export function createWorkspace(): Workspace {
           user_id: botUserId,
           user: 'askwatch',
           bot_id: BOT_ID,
-          team_id: 'T00FAKE',
+          team_id: TEAM_ID,
           team: 'Fake',
         };
       }
@@ -220,12 +267,20 @@ export function createWorkspace(): Workspace {
       if (missing.length > 0) return { ok: false, error: 'invalid_arguments', missing };
       const scope = SCOPES[method];
       if (scope && !scopes.has(scope)) return { ok: false, error: 'missing_scope', needed: scope };
+      if (method === 'users.info') {
+        const user = { id: args.user, team_id: TEAM_ID, ...profiles.get(String(args.user)) };
+        return { ok: true, user };
+      }
       const channel = channels.get(String(args.channel));
       if (!channel) return no('channel_not_found');
       return methods[method]?.(args, channel);
     },
   };
 }
+
+/** At the top of the channel, or shown there as well. */
+export const standsInChannel = ({ thread_ts, ts, subtype }: Message) =>
+  !thread_ts || thread_ts === ts || subtype === 'thread_broadcast';
 
 const no = (error: string): Answer => ({ ok: false, error });
 
@@ -257,7 +312,7 @@ function page(messages: Message[], args: Arguments): Answer {
   const more = end < within.length;
   return {
     ok: true,
-    messages: within.slice(start, end).map(({ metadata, ...message }) => ({
+    messages: within.slice(start, end).map(({ metadata, called, locked, ...message }) => ({
       type: 'message',
       ...message,
       ...(args.include_all_metadata === 'true' && metadata ? { metadata } : {}),

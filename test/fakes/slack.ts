@@ -18,6 +18,7 @@ import {
   createWorkspace,
   type Ephemeral,
   type Message,
+  standsInChannel,
   type Workspace,
 } from './slack-workspace.ts';
 
@@ -39,7 +40,8 @@ export interface Call {
 }
 
 /** A workspace of Slack's with the app installed, spoken to as a person and looked at as one. */
-export interface SlackFake extends Pick<Workspace, 'botUserId' | 'scopes' | 'addChannel'> {
+export interface SlackFake
+  extends Pick<Workspace, 'botUserId' | 'scopes' | 'profiles' | 'addChannel'> {
   apiUrl: string;
   botToken: string;
   appToken: string;
@@ -70,6 +72,10 @@ export interface SlackFake extends Pick<Workspace, 'botUserId' | 'scopes' | 'add
   channel(id: string): Channel;
   /** Messages at the top of a channel, oldest first. */
   messages(channel: string): Message[];
+  /** What people see in a channel, oldest first: those, and the replies that were sent there, too. */
+  inChannel(channel: string): Message[];
+  /** Deletes a message. */
+  remove(channel: string, ts: string): void;
   /** The replies of a thread, oldest first. */
   thread(channel: string, ts: string): Message[];
   /** What one person was shown alone, through the API or a response address. */
@@ -274,6 +280,7 @@ export async function startSlack(): Promise<SlackFake> {
     signingSecret,
     botUserId: workspace.botUserId,
     scopes: workspace.scopes,
+    profiles: workspace.profiles,
     addChannel: workspace.addChannel,
     calls,
     unhandled,
@@ -360,6 +367,8 @@ export async function startSlack(): Promise<SlackFake> {
     },
     channel,
     messages: (id) => channel(id).messages.filter(({ thread_ts }) => thread_ts === undefined),
+    inChannel: (id) => channel(id).messages.filter(standsInChannel),
+    remove: (id, ts) => workspace.remove(channel(id), ts),
     thread: (id, ts) => channel(id).messages.filter(({ thread_ts }) => thread_ts === ts),
     whispers: (id, user = USER) =>
       channel(id)

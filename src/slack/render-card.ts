@@ -1,6 +1,7 @@
 import type { types } from '@slack/bolt';
-import type { Card, CardAction, CardPart, Fact } from '../bot/card.ts';
+import type { Card, CardPart, Fact } from '../bot/card.ts';
 import { encodeAction } from '../bot/card-action.ts';
+import { linkOf } from '../bot/card-link.ts';
 import { type Content, context, MAX_FALLBACK, oneLine, plainText, section } from './blocks.ts';
 import { clip, clipEscaped, plain } from './text.ts';
 
@@ -22,15 +23,18 @@ const TONES = { good: '🟢', bad: '🔴', warning: '🟡', info: '🔵' } as co
 
 /**
  * A card as a message. Its texts stand in blocks that Slack does not parse (plain and rich text), so that no character
- * in them means anything.
+ * in them means anything. `called` is a user group to be called, by an id that was checked.
  */
-export function renderCard(card: Card): Content {
+export function renderCard(card: Card, called?: string): Content {
   const title = titleOf(card, MAX_HEADER);
   const blocks: types.KnownBlock[] = [{ type: 'header', text: plainText(title) }];
+  if (called !== undefined) {
+    blocks.unshift(section([{ type: 'usergroup', usergroup_id: called }]));
+  }
   const room = { left: MAX_MESSAGE, tables: 1 };
-  const actions = card.actions ?? [];
+  const buttons = renderButtons(card);
   // They stay free: for the mark below, the footer, a note of whoever sends it, and the buttons.
-  const free = actions.length > 0 ? 4 : 3;
+  const free = buttons.length > 0 ? 4 : 3;
   for (const part of card.parts) {
     if (blocks.length === MAX_BLOCKS - free || room.left <= 0) {
       blocks.push(section([{ type: 'text', text: '…' }]));
@@ -39,12 +43,10 @@ export function renderCard(card: Card): Content {
     const block = renderPart(part, room);
     if (block) blocks.push(block);
   }
-  if (actions.length > 0) blocks.push(renderActions(actions));
+  if (buttons.length > 0) blocks.push({ type: 'actions', elements: buttons });
   if (card.footer?.trim()) blocks.push(context(card.footer));
-  return {
-    text: clipEscaped([title, ...card.parts.map(partText)].join('\n'), MAX_FALLBACK),
-    blocks,
-  };
+  const text = clipEscaped([title, ...card.parts.map(partText)].join('\n'), MAX_FALLBACK);
+  return { text: called === undefined ? text : `<!subteam^${called}> ${text}`, blocks };
 }
 
 /** A card's tone and title as a line of running text. */
@@ -83,16 +85,18 @@ function renderPart(part: CardPart, room: Room): types.KnownBlock | undefined {
 }
 
 /** Buttons, each with all that a press needs to be known. Their ids only have to differ within the message. */
-function renderActions(actions: CardAction[]): types.ActionsBlock {
-  return {
-    type: 'actions',
-    elements: actions.map((action, index) => ({
-      type: 'button',
-      action_id: `askwatch-${index}`,
-      text: plainText(clip(oneLine(action.label), MAX_LABEL) || '…'),
-      value: encodeAction(action),
-    })),
-  };
+function renderButtons(card: Card): types.Button[] {
+  const link = linkOf(card);
+  const shown = [
+    ...(card.actions ?? []).map((action) => ({ label: action.label, value: encodeAction(action) })),
+    ...(link ? [link] : []),
+  ];
+  return shown.map(({ label, ...does }, index) => ({
+    type: 'button',
+    action_id: `askwatch-${index}`,
+    text: plainText(clip(oneLine(label), MAX_LABEL) || '…'),
+    ...does,
+  }));
 }
 
 function renderFacts(

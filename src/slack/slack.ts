@@ -3,7 +3,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { App, HTTPReceiver, webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
 import type { Bot } from '../bot/bot.ts';
+import type { Card } from '../bot/card.ts';
 import type { Platform } from '../bot/platform.ts';
+import type { Content } from './blocks.ts';
 import { createBoltLog } from './bolt-log.ts';
 import { deliveryError, isAccessEnded, readFailure, startError } from './call-failure.ts';
 import { createConversation } from './conversation.ts';
@@ -39,6 +41,9 @@ export interface Paces {
 }
 
 const PACES: Paces = { editMs: 1_200, alertMs: 1_000, retryMs: 1_000 };
+
+/** Source: Slack docs, "Usergroup object". */
+const USER_GROUP = /^S[A-Z0-9]{2,20}$/;
 
 /** How long a stop waits for answers under way to be shown. */
 const DRAIN_MS = 3_000;
@@ -117,6 +122,17 @@ export async function createSlack(options: {
     }
   }
 
+  /**
+   * With the user group that the card calls. Slack calls it when the message is posted; in one that is changed it is only
+   * shown. Source: jenkinsci/slack-plugin issue 706.
+   */
+  function renderAlert(card: Card): Content {
+    const { mention } = card;
+    if (mention === undefined || USER_GROUP.test(mention)) return renderCard(card, mention);
+    log.warn({ mention }, 'this is no id of a user group of Slack (S…); nobody is called');
+    return renderCard(card);
+  }
+
   const conversation = createConversation({ messages, log, editMs: paces.editMs, checkAccess });
 
   return {
@@ -148,7 +164,7 @@ export async function createSlack(options: {
 
     async post({ channel, card, id, attempted }) {
       try {
-        const ts = await messages.postAlert({ channel }, renderCard(card), id, attempted);
+        const ts = await messages.postAlert({ channel }, renderAlert(card), id, attempted);
         return { message: ts, thread: ts };
       } catch (error) {
         await checkAccess(error);
@@ -158,7 +174,7 @@ export async function createSlack(options: {
 
     async update(channel, posted, card) {
       try {
-        await messages.update(channel, posted.message, renderCard(card), { patient: false });
+        await messages.update(channel, posted.message, renderAlert(card), { patient: false });
       } catch (error) {
         await checkAccess(error);
         throw deliveryError(error);

@@ -33,11 +33,12 @@ const failures = (fake: SlackFake) => fake.calls.filter(({ outcome }) => outcome
 describe.each<Mode>(['socket', 'http'])('over %s', (mode) => {
   test('who presses “Acknowledge” is shown in the alert, and the button goes', async () => {
     const { fake, alert } = await runWithAlert({ mode });
-    expect(labelsOf(alert)).toEqual(['Acknowledge', 'Snooze 1 h', 'Check now', 'Ask why']);
+    const others = ['Snooze 1 h', 'Check now', 'Ask why', 'Open shop.example'];
+    expect(labelsOf(alert)).toEqual(['Acknowledge', ...others]);
     const ack = await fake.press('Acknowledge', GRACE);
     expect(ack.ms).toBeDefined();
     await eventually(() => shownText(alert).includes('Acknowledged by: grace'), PATIENT);
-    expect(labelsOf(alert)).toEqual(['Snooze 1 h', 'Check now', 'Ask why']);
+    expect(labelsOf(alert)).toEqual(others);
     expect(fake.messages(CHANNEL)).toEqual([alert]);
     expect(fake.thread(CHANNEL, alert.ts)).toEqual([]);
     expect(fake.channel(CHANNEL).ephemerals).toEqual([]);
@@ -216,6 +217,23 @@ test('a press of something else is acknowledged, and nothing is done', async () 
   expect(fake.messages(CHANNEL)).toEqual([]);
   expect(bot.provider.calls).toEqual([]);
   expect(fake.calls.filter(({ method }) => method.startsWith('chat.'))).toEqual([]);
+});
+
+test('a link is one more button, whose press is acknowledged and does nothing', async () => {
+  const { fake, slack, bot, lines } = await runSlack();
+  const link = { label: 'Runbook', url: 'https://wiki.example/shop?a=1&b=2' };
+  const card: Card = { tone: 'bad', title: 'Shop is down', parts: [], link };
+  await slack.post({ channel: CHANNEL, card, id: 'a', attempted: false });
+  const [message] = fake.messages(CHANNEL);
+  expect(message?.blocks).toContainEqual({
+    type: 'actions',
+    elements: [expect.objectContaining({ type: 'button', url: link.url })],
+  });
+  expect((await fake.press('Runbook')).ms).toBeDefined();
+  await eventually(() => lines.some(({ msg }) => String(msg).includes('no button of ours')));
+  expect(fake.inChannel(CHANNEL)).toEqual([message]);
+  expect(fake.channel(CHANNEL).ephemerals).toEqual([]);
+  expect(bot.provider.calls).toEqual([]);
 });
 
 test('a press that is signed by somebody else is refused', async () => {

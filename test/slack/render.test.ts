@@ -9,7 +9,7 @@ import {
   renderQuestion,
 } from '../../src/slack/render-answer.ts';
 import { renderCard } from '../../src/slack/render-card.ts';
-import { blocksProblem, LIMITS, shownText } from '../fakes/slack-limits.ts';
+import { blocksProblem, calledBy, LIMITS, shownText } from '../fakes/slack-limits.ts';
 
 const long = process.env.ASKWATCH_TEST_LONG === '1';
 
@@ -50,6 +50,7 @@ const card: fc.Arbitrary<Card> = fc.record(
     parts: fc.array(part, { maxLength: 60 }),
     footer: text,
     actions: fc.array(action, { maxLength: 5 }),
+    link: fc.record({ label: text, url: fc.oneof(fc.webUrl(), text) }),
   },
   { requiredKeys: ['tone', 'title', 'parts'] },
 );
@@ -59,11 +60,14 @@ describe('a card', () => {
     fc.assert(
       fc.property(card, (any) => {
         const { text: fallback, blocks } = renderCard(any);
-        expect(blocksProblem(blocks)).toBeUndefined();
-        expect(blocks.length).toBeLessThan(LIMITS.blocks);
-        expect(fallback.length).toBeLessThanOrEqual(LIMITS.editedText);
         expect(fallback).not.toBe('');
         expect(fallback).not.toMatch(/[<>]/);
+        expect(calledBy({ text: fallback, blocks })).toEqual([]);
+        for (const content of [renderCard(any), renderCard(any, 'S0614TZR7')]) {
+          expect(blocksProblem(content.blocks)).toBeUndefined();
+          expect(content.blocks.length).toBeLessThan(LIMITS.blocks);
+          expect(content.text.length).toBeLessThanOrEqual(LIMITS.editedText);
+        }
       }),
       { numRuns: long ? 300 : 20 },
     );

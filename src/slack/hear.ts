@@ -4,6 +4,8 @@ import { decodeText } from './text.ts';
 /** Who we are in the workspace. */
 export interface Self {
   userId: string;
+  /** The workspace. */
+  teamId: string;
   /** The bot's name, as shown in place of its mention. */
   name: string;
 }

@@ -41,6 +41,7 @@ export function slackManifest(commands: readonly Command[]): object {
           'commands',
           'groups:history', // the same in private channels
           'im:history', // direct messages
+          'users:read', // who is an admin of the workspace
         ],
       },
     },

@@ -35,9 +35,14 @@ async function identify({
   retryMs,
 }: SignIn): Promise<{ self: Self } | { retryAfterMs: number }> {
   try {
-    const { user_id: userId = '', user: name = 'Askwatch', ...more } = await client.auth.test();
+    const {
+      user_id: userId = '',
+      team_id: teamId = '',
+      user: name = 'Askwatch',
+      ...more
+    } = await client.auth.test();
     checkScopes(more.response_metadata?.scopes ?? [], log);
-    return { self: { userId, name } };
+    return { self: { userId, teamId, name } };
   } catch (error) {
     if (error instanceof PlatformStartError) throw error;
     const refusal = startError(error, 'SLACK_BOT_TOKEN');

@@ -9,10 +9,11 @@ import type { Content } from './blocks.ts';
 import { createBoltLog } from './bolt-log.ts';
 import { deliveryError, isAccessEnded, readFailure, startError } from './call-failure.ts';
 import { createConversation } from './conversation.ts';
-import type { Self } from './hear.ts';
+import type { Said, Self } from './hear.ts';
 import { listen } from './listen.ts';
 import { createMessages } from './messages.ts';
 import { renderCard, renderLine } from './render-card.ts';
+import { createRights } from './rights.ts';
 import { createSendQueue } from './send-queue.ts';
 import { signIn } from './sign-in.ts';
 import { createSocket } from './socket.ts';
@@ -79,7 +80,7 @@ export async function createSlack(options: {
   const queue = createSendQueue({ paceMs: paces.alertMs });
   const messages = createMessages(client, queue);
   const stopping = new AbortController();
-  let self: Self = { userId: '', name: 'Askwatch' };
+  let self: Self = { userId: '', teamId: '', name: 'Askwatch' };
   let state: 'new' | 'started' | 'stopped' = 'new';
   let ended = false;
 
@@ -146,7 +147,10 @@ export async function createSlack(options: {
         retryMs: 5 * paces.retryMs,
         signal: stopping.signal,
       });
-      listen(app, { bot, self, log, converse: (said) => conversation.take(bot, said) });
+      const rights = createRights({ client, self, log });
+      const converse = (said: Said) =>
+        conversation.take(bot, { ...said, invocation: rights.known(said.invocation) });
+      listen(app, { bot, self, log, converse });
       await socket?.open();
       if (state === 'new') state = 'started';
     },

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { hearCommand, hearMessage, type MessageEvent } from '../../src/slack/hear.ts';
 
-const SELF = { userId: 'UBOT', name: 'askwatch' };
+const SELF = { userId: 'UBOT', teamId: 'T00FAKE', name: 'askwatch' };
 const COMMANDS = new Set(['ask', 'monitor', 'askwatch']);
 const EVENT: MessageEvent = {
   type: 'message',

@@ -44,7 +44,7 @@ test('the manifest asks for the scopes that its events and our calls need, and n
   const { bot_events } = manifest.settings.event_subscriptions;
   const ofEvents = bot_events.map((event) => needed[event]);
   expect(manifest.oauth_config.scopes.bot.toSorted()).toEqual(
-    [...ofEvents, 'chat:write', 'commands'].toSorted(),
+    [...ofEvents, 'chat:write', 'commands', 'users:read'].toSorted(),
   );
 });
 

@@ -1,5 +1,5 @@
 import type { Card, Fact } from './card.ts';
-import { groupCard } from './group-card.ts';
+import { groupCard, groupSinceMs, groupTitle } from './group-card.ts';
 import { actionsOf, careFacts } from './incident-actions.ts';
 import { lasted, timeFacts } from './incident-times.ts';
 import { isDown } from './status.ts';
@@ -38,8 +38,15 @@ export function alertCard(topic: Topic, delivery: Pick<Delivery, 'earlier' | 'sh
 
 /** The one line under a message of something that is over, or still goes on. Pure. */
 export function lineCard(topic: Topic, line: Line): Card {
-  const { tone, title } = alertCard(topic, { shownOpen: true });
-  return { tone, title: `${title}${lineEnd(topic, line)}`, parts: [] };
+  const { tone } = alertCard(topic, { shownOpen: true });
+  return { tone, title: `${lineTitle(topic)}${lineEnd(topic, line)}`, parts: [] };
+}
+
+function lineTitle(topic: Topic): string {
+  if (topic.kind === 'group') return groupTitle(topic, { shownOpen: true, isLine: true });
+  const { title } = alertCard(topic, { shownOpen: true });
+  if (topic.kind !== 'incident' || topic.endedAtMs !== undefined) return title;
+  return `${shortened(topic.name, 100)} is still ${shortened(topic.status, 40)}`;
 }
 
 /** What was told before is known by now, but not how long it took. */
@@ -49,7 +56,7 @@ function lineEnd(topic: Topic, { atMs }: Line): string {
   const words =
     topic.kind === 'incident'
       ? lasted(topic, untilMs)
-      : inWords(untilMs - (topic.kind === 'group' ? topic.openedAtMs : topic.startedAtMs));
+      : inWords(untilMs - (topic.kind === 'group' ? groupSinceMs(topic) : topic.startedAtMs));
   return topic.endedAtMs === undefined ? `, for ${words} now` : ` after ${words}`;
 }
 

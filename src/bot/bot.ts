@@ -102,7 +102,8 @@ export async function createBot(options: BotOptions): Promise<Bot> {
   const { alertPlaces, alertPollMs: pollMs } = settings;
   const timing = { clock: systemClock, random: Math.random };
   const lastLook = await openLastLook(store, { pollMs });
-  const sender = createSender({ state, alertPlaces, ...timing, log });
+  const { settingsOf } = channels;
+  const sender = createSender({ state, alertPlaces, settingsOf, ...timing, log });
   const watch = createWatch({
     ...{ monitoring, state, lastLook, channels, alertPlaces, pollMs, ...timing, log },
     onNews: sender.wake,

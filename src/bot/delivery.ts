@@ -22,14 +22,15 @@ export interface Work {
   delivery: Delivery;
 }
 
-/** The oldest topic of which a place has something to hear now. Pure. */
+/** The oldest topic of which a place has something to hear now; in a quiet time, what rings nowhere. Pure. */
 export function nextFor(
   watching: Watching | undefined,
   place: string,
   nowMs: number,
+  quietUntilMs = 0,
 ): Work | undefined {
-  const isDue = (topic: Topic, { heldUntilMs = 0, ...one }: Delivery) =>
-    one.place === place && heldUntilMs <= nowMs && !isTold(topic, one);
+  const isDue = (topic: Topic, one: Delivery) =>
+    one.place === place && !isTold(topic, one) && freeAtMs(topic, one, quietUntilMs) <= nowMs;
   for (const topic of watching?.topics ?? []) {
     const delivery = topic.deliveries.find((one) => isDue(topic, one));
     if (delivery) return { topic, delivery };
@@ -42,15 +43,21 @@ export function heldForMs(
   watching: Watching | undefined,
   place: string,
   nowMs: number,
+  quietUntilMs = 0,
 ): number | undefined {
   const waits = (watching?.topics ?? []).flatMap((topic) =>
-    topic.deliveries.flatMap(({ heldUntilMs, ...delivery }) =>
-      delivery.place === place && heldUntilMs !== undefined && !isTold(topic, delivery)
-        ? [heldUntilMs - nowMs]
-        : [],
-    ),
+    topic.deliveries
+      .filter((delivery) => delivery.place === place && !isTold(topic, delivery))
+      .map((delivery) => freeAtMs(topic, delivery, quietUntilMs) - nowMs),
   );
   return waits.length === 0 ? undefined : Math.max(1, Math.min(...waits));
+}
+
+/** From when on the next step of a delivery may be made: a change of a message rings nowhere, a new one or a line does. */
+function freeAtMs(topic: Topic, delivery: Delivery, quietUntilMs: number): number {
+  const { posted, told, heldUntilMs = 0 } = delivery;
+  const isChange = posted !== undefined && told !== topic.version;
+  return Math.max(heldUntilMs, isChange ? 0 : quietUntilMs);
 }
 
 /** A group says at most so often how it goes; sooner after its first words, when most is still to come. */
@@ -66,7 +73,8 @@ export function toldNow(
   { nowMs, isFirst }: { nowMs: number; isFirst: boolean },
 ): Delivery {
   const { heldUntilMs: _, ...free } = succeeded(delivery);
-  const told = { ...free, ...(goesOn(shown) && { shownOpen: true }) };
+  const { remindedAtMs = nowMs } = free;
+  const told = { ...free, ...(goesOn(shown) && { shownOpen: true, remindedAtMs }) };
   // A change of a message is easily missed, and who saw the outage waits for its end.
   if (!isFirst && !goesOn(shown) && delivery.shownOpen && !delivery.endSaid) {
     const line: Line = { what: 'end', id: `${delivery.postId}/end`, atMs: nowMs, attempted: false };
@@ -77,11 +85,16 @@ export function toldNow(
   return { ...told, heldUntilMs: nowMs + paceMs };
 }
 
-const goesOn = (topic: Topic) => topic.kind !== 'notice' && topic.endedAtMs === undefined;
+export const goesOn = (topic: Topic) => topic.kind !== 'notice' && topic.endedAtMs === undefined;
 
 /** A delivery without its line, which was said or cannot be. Pure. */
-export function withoutLine({ line: _, ...delivery }: Delivery): Delivery {
-  return succeeded(delivery);
+export function withoutLine({ line, ...delivery }: Delivery): Delivery {
+  const { remindedAtMs = 0 } = delivery;
+  const isReminder = line?.what === 'reminder';
+  return {
+    ...succeeded(delivery),
+    ...(isReminder && { remindedAtMs: Math.max(remindedAtMs, line.atMs) }),
+  };
 }
 
 /** The delivery of this message, wherever it is by now: a later outage may carry it. Pure. */

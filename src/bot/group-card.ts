@@ -18,7 +18,10 @@ export function groupCard(group: Group, { shownOpen }: Pick<Delivery, 'shownOpen
   const late = lateWords(members);
   return {
     tone: down.length > 0 ? 'bad' : members.every(({ gone }) => gone) ? 'info' : 'good',
-    title: titleOf(group, down.length, shownOpen ?? false),
+    title:
+      group.quiet === undefined
+        ? groupTitle(group, { shownOpen: shownOpen ?? false, isLine: false })
+        : `While it was quiet (${group.quiet}): ${digestTitle(group)}`,
     parts: [
       { kind: 'facts', facts: inOrder.slice(0, NAMED).map(factOf) },
       ...(more > 0
@@ -36,27 +39,70 @@ export function groupCard(group: Group, { shownOpen }: Pick<Delivery, 'shownOpen
   };
 }
 
-function titleOf({ members }: Group, open: number, shownOpen: boolean): string {
+/**
+ * What there is to say of outages that began together; in a line under a message that said it before, that it still is so.
+ * Pure.
+ */
+export function groupTitle(
+  { members }: Group,
+  { shownOpen, isLine }: { shownOpen: boolean; isLine: boolean },
+): string {
   const [only, ...others] = members;
+  const open = members.filter(({ endedAtMs }) => endedAtMs === undefined).length;
+  const still = isLine ? 'still ' : '';
   const count = members.length;
   const gone = members.filter((member) => member.gone).length;
   if (only && others.length === 0) {
     const name = shortened(only.name, 100);
-    if (open > 0) return `${name} is ${shortened(only.status, 40)}`;
+    if (open > 0) return `${name} is ${still}${shortened(only.status, 40)}`;
     // What is no longer watched has not recovered as far as anyone knows.
     if (gone > 0) return `${name} is no longer watched`;
     return shownOpen ? `${name} recovered` : `${name} was down`;
   }
   const down = members.filter((member) => member.endedAtMs === undefined && isDown(member)).length;
-  if (down === count) return `${count} monitors are DOWN`;
+  if (down === count) return `${count} monitors are ${still}DOWN`;
   if (open > 0) {
     return down > 0
-      ? `${down} of ${count} monitors are DOWN`
-      : `${open} of ${count} monitors are not UP`;
+      ? `${down} of ${count} monitors ${areOf(down)} ${still}DOWN`
+      : `${open} of ${count} monitors ${areOf(open)} ${still}not UP`;
   }
   if (gone === count) return `${count} monitors are no longer watched`;
   const back = `${counted(count - gone, 'monitor')} ${shownOpen ? 'recovered' : `${count - gone === 1 ? 'was' : 'were'} down`}`;
   return gone === 0 ? back : `${back}, ${gone} no longer watched`;
+}
+
+const areOf = (count: number) => (count === 1 ? 'is' : 'are');
+
+/** What the quiet hours of a place left of the outages that began in them. */
+function digestTitle({ members }: Group): string {
+  const [only, ...others] = members;
+  const open = members.filter(({ endedAtMs }) => endedAtMs === undefined);
+  const down = open.filter(isDown).length;
+  const gone = members.filter((member) => member.gone).length;
+  if (only && others.length === 0) {
+    const name = shortened(only.name, 100);
+    if (down > 0) return `${name} went down and is still DOWN`;
+    if (open.length > 0) return `${name} was down and is now ${shortened(only.status, 40)}`;
+    return `${name} was down and is ${gone > 0 ? 'no longer watched' : 'up again'}`;
+  }
+  const all = members.length === 2 ? 'both' : 'all';
+  const parts = [
+    { count: members.length - open.length - gone, words: 'up again' },
+    { count: down, words: 'still DOWN' },
+    { count: open.length - down, words: 'not UP yet' },
+    { count: gone, words: 'no longer watched' },
+  ]
+    .filter(({ count }) => count > 0)
+    .map(({ count, words }) =>
+      count === members.length ? `${all} are ${words}` : `${count} ${areOf(count)} ${words}`,
+    );
+  return `${members.length} monitors were down, ${parts.join(', ')}`;
+}
+
+/** From when on it lasts: what goes on longest of it, or all of it when it is over. Pure. */
+export function groupSinceMs({ members, openedAtMs }: Group): number {
+  const open = members.filter(({ endedAtMs }) => endedAtMs === undefined);
+  return open.length === 0 ? openedAtMs : Math.min(...open.map(({ startedAtMs }) => startedAtMs));
 }
 
 function factOf(member: Group['members'][number]): Fact {

@@ -97,8 +97,9 @@ const isFree = ({ attempted, earlier, heldUntilMs }: Delivery) =>
 const freePlaces = ({ deliveries }: Incident) =>
   deliveries.filter(isFree).map(({ place }) => place);
 
-function takesMore({ joinedAtMs, endedAtMs }: Group, nowMs: number): boolean {
-  return endedAtMs === undefined && nowMs - joinedAtMs <= JOIN_MS;
+/** What was gathered in a quiet time takes no more when it is over. */
+function takesMore({ joinedAtMs, endedAtMs, quiet }: Group, nowMs: number): boolean {
+  return endedAtMs === undefined && quiet === undefined && nowMs - joinedAtMs <= JOIN_MS;
 }
 
 /** By place and monitor, the group of which the place was told nothing yet. */
@@ -119,14 +120,18 @@ function recentPlaces(topics: readonly Topic[], nowMs: number): Set<string> {
     topics
       .filter(
         (topic) =>
-          (topic.kind === 'incident' || topic.kind === 'group') &&
+          (topic.kind === 'incident' || (topic.kind === 'group' && topic.quiet === undefined)) &&
           Math.abs(nowMs - topic.openedAtMs) <= TOGETHER_MS,
       )
       .flatMap(({ deliveries }) => deliveries.map(({ place }) => place)),
   );
 }
 
-function newGroup(place: string, { nowMs, newId }: { nowMs: number; newId: () => string }): Group {
+/** A group of a place, as yet without members. */
+export function newGroup(
+  place: string,
+  { nowMs, newId }: { nowMs: number; newId: () => string },
+): Group {
   const id = newId();
   return {
     kind: 'group',
@@ -141,7 +146,7 @@ function newGroup(place: string, { nowMs, newId }: { nowMs: number; newId: () =>
 }
 
 /** One that was a member before counts again, in its old place. */
-function withMembers(
+export function withMembers(
   { endedAtMs: _, ...group }: Group,
   incidents: readonly Incident[],
   nowMs: number,

@@ -1,5 +1,7 @@
 import type { Logger } from 'pino';
 import { alertCard, lineCard } from './alert-card.ts';
+import type { Card } from './card.ts';
+import type { ChannelSettings } from './channel-settings.ts';
 import { backoffMs, type Clock } from './clock.ts';
 import {
   adviceFor,
@@ -18,7 +20,9 @@ import {
   workOf,
 } from './delivery.ts';
 import { isTold } from './incidents.ts';
+import { mentionFor } from './mention.ts';
 import { type Place, type Platform, parsePlace, placeKey } from './platform.ts';
+import { quietUntilMs } from './quiet-hours.ts';
 import type { Delivery, Topic, WatchState } from './watch-state.ts';
 
 /** Brings every place to the present truth of every topic. */
@@ -44,11 +48,13 @@ const STOP_MS = 4_000;
 export function createSender(options: {
   state: WatchState;
   alertPlaces: readonly Place[];
+  /** How a place is told; nothing is set when left out. */
+  settingsOf?: (place: string) => Promise<ChannelSettings>;
   clock: Clock;
   random: () => number;
   log: Logger;
 }): Sender {
-  const { state, alertPlaces, clock, random, log } = options;
+  const { state, alertPlaces, settingsOf = nothingSet, clock, random, log } = options;
   const stopping = new AbortController();
   const serving = new Map<string, Promise<void>>();
   const listening = new Map<string, AbortController>();
@@ -87,20 +93,22 @@ export function createSender(options: {
   async function serve(key: string): Promise<void> {
     let storeFailures = 0;
     while (!stopping.signal.aborted) {
-      const work = nextFor(state.current(), key, clock.nowMs());
-      if (!work) {
-        const heldMs = heldForMs(state.current(), key, clock.nowMs());
-        if (heldMs === undefined) break;
-        await pauseUntilNews(key, Math.min(heldMs, MAX_HELD_PAUSE_MS));
-        continue;
-      }
-      const waitMs = work.delivery.nextTryAtMs - clock.nowMs();
-      // A longer wait than was ever set means that the clock was set back.
-      if (waitMs > 0 && waitMs <= MAX_WAIT_MS) {
-        await clock.pause(waitMs, stopping.signal);
-        continue;
-      }
       try {
+        const { quiet } = await settingsOf(key);
+        const quietMs = quiet && quietUntilMs(quiet, clock.nowMs());
+        const work = nextFor(state.current(), key, clock.nowMs(), quietMs);
+        if (!work) {
+          const heldMs = heldForMs(state.current(), key, clock.nowMs(), quietMs);
+          if (heldMs === undefined) break;
+          await pauseUntilNews(key, Math.min(heldMs, MAX_HELD_PAUSE_MS));
+          continue;
+        }
+        const waitMs = work.delivery.nextTryAtMs - clock.nowMs();
+        // A longer wait than was ever set means that the clock was set back.
+        if (waitMs > 0 && waitMs <= MAX_WAIT_MS) {
+          await clock.pause(waitMs, stopping.signal);
+          continue;
+        }
         if (!(await tell(work))) break;
         storeFailures = 0;
       } catch (error) {
@@ -130,14 +138,17 @@ export function createSender(options: {
     return true;
   }
 
-  async function post(platform: Platform, { channel }: Place, { postId, attempted }: Delivery) {
+  async function post(platform: Platform, place: Place, { postId, attempted }: Delivery) {
+    const { channel } = place;
     if (!attempted) await change(postId, (delivery) => ({ ...delivery, attempted: true }));
+    const settings = await settingsOf(placeKey(place));
     const work = workOf(state.current(), postId);
     if (!work) return;
     const { topic, delivery } = work;
+    const mention = mentionFor(topic, delivery, settings);
     let posted: Awaited<ReturnType<Platform['post']>>;
     try {
-      const card = alertCard(topic, delivery);
+      const card = cardOf(topic, { ...delivery, mention });
       posted = await platform.post({ channel, card, id: postId, attempted });
     } catch (error) {
       await fail(postId, error);
@@ -149,6 +160,7 @@ export function createSender(options: {
         ? succeeded(now)
         : toldNow(now, { shown: topic, now: nowTopic }, { nowMs: clock.nowMs(), isFirst: true })),
       posted,
+      mention,
       told: !attempted && nowTopic.id === topic.id ? topic.version : 0,
     }));
   }
@@ -158,7 +170,7 @@ export function createSender(options: {
     if (!work?.delivery.posted) return;
     const { topic, delivery } = work;
     try {
-      await platform.update(channel, work.delivery.posted, alertCard(topic, delivery));
+      await platform.update(channel, work.delivery.posted, cardOf(topic, delivery));
     } catch (error) {
       await fail(postId, error);
       return;
@@ -236,6 +248,14 @@ export function createSender(options: {
       ]);
     },
   };
+}
+
+const nothingSet = async (): Promise<ChannelSettings> => ({});
+
+/** What a place is to see, with the mention that its message was posted with. */
+function cardOf(topic: Topic, delivery: Delivery): Card {
+  const { mention } = delivery;
+  return { ...alertCard(topic, delivery), ...(mention !== undefined && { mention }) };
 }
 
 const isOutage = ({ kind }: Topic) => kind === 'incident' || kind === 'group';

@@ -24,6 +24,10 @@ const Delivery = z.object({
   posted: z.object({ message: z.string(), thread: z.string() }).optional(),
   /** The message showed the topic while it went on: what follows is an end, not old news. */
   shownOpen: z.boolean().optional(),
+  /** When that, or the last reminder of it, was said: the next reminder is counted from it. */
+  remindedAtMs: z.number().optional(),
+  /** The group or role that the message called when it was posted; it goes on naming it. */
+  mention: z.string().optional(),
   /** The version of the topic that the message surely shows; 0 when that is not known. */
   told: z.int().nonnegative(),
   /** A line told, or is about to tell, that it is over. */
@@ -120,6 +124,8 @@ const Group = z.object({
   place: z.string(),
   /** When the last member joined. */
   joinedAtMs: z.number(),
+  /** It gathers what happened in the quiet hours of its place, shown as `22:00–07:00`, and is told when they are over. */
+  quiet: z.string().optional(),
   /** When the last one was over. */
   endedAtMs: z.number().optional(),
   /** One for each monitor, with its latest outage: the group outlives what is kept of that. */

@@ -5,6 +5,7 @@ import type { MonitoringClient } from '../clients/monitoring.ts';
 import type { Monitor } from '../contracts/monitoring.ts';
 import { applyMissed, askMissed, changedBetween, type Missed } from './between-looks.ts';
 import { blinded, type FailedLooks, isBlind, seesAgain } from './blindness.ts';
+import type { ChannelSettings } from './channel-settings.ts';
 import type { Channels } from './channels.ts';
 import { backoffMs, type Clock } from './clock.ts';
 import { type Change, diff } from './diff.ts';
@@ -12,6 +13,9 @@ import { grouped, refreshed } from './groups.ts';
 import { applyChanges, isOpen, prune, type Surroundings } from './incidents.ts';
 import type { LastLook } from './last-look.ts';
 import { type Place, placeKey } from './platform.ts';
+import { gathered } from './quiet-digest.ts';
+import { quietUntilMs, quietWords } from './quiet-hours.ts';
+import { reminded } from './reminders.ts';
 import { isDown } from './status.ts';
 import type { Incident, Topic, Watching, WatchState } from './watch-state.ts';
 
@@ -94,10 +98,11 @@ export function createWatch(options: {
     const listeners = await channels.listeners();
     const nowMs = clock.nowMs();
     const unseenFromMs = lastLook.gapBefore(nowMs);
-    const around: Surroundings = {
+    const around: Around = {
       nowMs,
       newId: randomUUID,
       placesFor: (monitor) => [...alertPlaces, ...listeners(monitor)].map(placeKey),
+      settingsOf: await channels.settings(),
       ...(unseenFromMs !== undefined && { unseenFromMs }),
     };
     const { signal } = stopping;
@@ -134,6 +139,12 @@ export function createWatch(options: {
   };
 }
 
+/** What a look needs from outside. */
+interface Around extends Surroundings {
+  /** How places are told; nothing is set when left out. */
+  settingsOf?: (place: string) => ChannelSettings;
+}
+
 const NOTHING_MISSED = { missed: [], later: new Set<string>() };
 
 const isOf = (change: Change, { id }: Monitor) =>
@@ -143,7 +154,7 @@ const isOf = (change: Change, { id }: Monitor) =>
 export function look(
   watching: Watching | undefined,
   monitors: readonly Monitor[],
-  given: Surroundings,
+  given: Around,
   between: { missed: readonly Missed[]; later: ReadonlySet<string> } = NOTHING_MISSED,
 ): { watching: Watching; dropped: number } {
   const around = watching?.learnt ? given : { ...given, unseenFromMs: 0 };
@@ -160,20 +171,50 @@ export function look(
   const before = new Set(seeing);
   const isNew = (topic: Topic): topic is Incident =>
     isOpen(topic) && topic.version === 1 && !before.has(topic);
-  const opened = applied.filter(isNew);
+  const opened = new Set(applied.filter(isNew).map(({ id }) => id));
+  const quietOf = quietNow(around);
+  const kept = gathered(applied, { ...around, quietOf });
+  const isOpened = (topic: Topic): topic is Incident =>
+    topic.kind === 'incident' && opened.has(topic.id);
   const told =
-    opened.length === 0
-      ? applied
+    opened.size === 0
+      ? kept
       : grouped(
-          applied.filter((topic) => !isNew(topic)),
-          opened,
+          kept.filter((topic) => !isOpened(topic)),
+          kept.filter(isOpened),
           around,
         );
-  const { topics, dropped } = prune(refreshed(told, around.nowMs));
+  const current = reminded(refreshed(told, around.nowMs), {
+    nowMs: around.nowMs,
+    remindMsOf: (place) => (quietOf(place) ? undefined : around.settingsOf?.(place).remindMs),
+    isSeen: seenIn(monitors),
+  });
+  const { topics, dropped } = prune(current);
   const isSame =
     topics === watching?.topics &&
     sight.known === watching.known &&
     sight.learnt === watching.learnt &&
     sight.shortLooks === watching.shortLooks;
   return { watching: isSame ? watching : { ...sight, topics }, dropped };
+}
+
+/** A function that tells the quiet hours of places where it is quiet now; each is asked once. */
+function quietNow({ nowMs, settingsOf }: Around): (place: string) => string | undefined {
+  const known = new Map<string, string | undefined>();
+  return (place) => {
+    if (known.has(place)) return known.get(place);
+    const quiet = settingsOf?.(place).quiet;
+    const isQuiet = quiet && quietUntilMs(quiet, nowMs) !== undefined;
+    known.set(place, isQuiet ? quietWords(quiet) : undefined);
+    return known.get(place);
+  };
+}
+
+/** A function that tells whether a monitor is in the list. Most looks never ask. */
+function seenIn(monitors: readonly Monitor[]): (id: string) => boolean {
+  let ids: Set<string> | undefined;
+  return (id) => {
+    ids ??= new Set(monitors.map((monitor) => monitor.id));
+    return ids.has(id);
+  };
 }

@@ -1,0 +1,144 @@
+import { onTestFinished } from 'vitest';
+import type { SettingsChange } from '../../src/bot/channel-settings.ts';
+import { createChannels } from '../../src/bot/channels.ts';
+import type { Clock } from '../../src/bot/clock.ts';
+import { nextFor } from '../../src/bot/delivery.ts';
+import { placeKey } from '../../src/bot/platform.ts';
+import { quietUntilMs } from '../../src/bot/quiet-hours.ts';
+import { createSender } from '../../src/bot/sender.ts';
+import { createIncidents } from '../../src/bot/told-incidents.ts';
+import { look } from '../../src/bot/watch.ts';
+import { openWatchState } from '../../src/bot/watch-state.ts';
+import type { Monitor } from '../../src/contracts/monitoring.ts';
+import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
+import { eventually } from '../support/eventually.ts';
+import { recordingLog } from '../support/recording-log.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { createScriptedPlatform } from './scripted-platform.ts';
+
+export const OPS = { platform: 'slack', channel: 'C1' } as const;
+export const DEV = { platform: 'slack', channel: 'C2' } as const;
+export const SECOND = 1000;
+export const MINUTE = 60 * SECOND;
+export const HOUR = 60 * MINUTE;
+
+type Place = typeof OPS | typeof DEV;
+
+/**
+ * Everything from the settings of channels and the look to a platform, over a real store, with a clock that goes on when
+ * the test says: it begins at `startsAt`, and between two looks there is one minute.
+ */
+export async function openAlertWorld(options: { startsAt: string; places?: readonly Place[] }) {
+  const { startsAt, places = [OPS] } = options;
+  const { log } = recordingLog();
+  const folder = await temporaryFolder();
+  const slack = createScriptedPlatform('slack');
+  const statuses = new Map<string, string>();
+  let nowMs = Date.parse(startsAt);
+  let made = 0;
+  let waiting: Array<{ untilMs: number; resolve: () => void }> = [];
+  const clock: Clock = {
+    nowMs: () => nowMs,
+    async pause(ms, signal) {
+      if (signal.aborted) return;
+      await new Promise<void>((resolve) => {
+        const done = () => {
+          signal.removeEventListener('abort', done);
+          resolve();
+        };
+        waiting.push({ untilMs: nowMs + ms, resolve: done });
+        signal.addEventListener('abort', done);
+      });
+    },
+  };
+
+  async function live() {
+    const store = await openLowdbStore({ folder, log });
+    const state = await openWatchState(store);
+    const channels = createChannels(store);
+    const { settingsOf } = channels;
+    const alerting = { alertPlaces: places, settingsOf, clock, random: () => 0.5, log };
+    const sender = createSender({ state, ...alerting });
+    sender.start([slack]);
+    const incidents = createIncidents({ state, nowMs: () => nowMs, onNews: sender.wake });
+    return { store, state, channels, sender, incidents };
+  }
+  let life = await live();
+
+  async function isIdle() {
+    for (const place of places.map(placeKey)) {
+      const { quiet } = await life.channels.settingsOf(place);
+      const untilMs = quiet && quietUntilMs(quiet, nowMs);
+      const work = nextFor(life.state.current(), place, nowMs, untilMs);
+      if (work && work.delivery.nextTryAtMs <= nowMs) return false;
+    }
+    return true;
+  }
+
+  async function lookNow() {
+    const monitors = [...statuses].map(
+      ([id, status]): Monitor => ({
+        ...{ id, name: `Name of ${id}`, check_type: 'HTTP', target: `https://${id}.example` },
+        ...{ status, interval_seconds: 60 },
+      }),
+    );
+    const around = {
+      nowMs,
+      newId: () => `id-${++made}`,
+      placesFor: () => places.map(placeKey),
+      settingsOf: await life.channels.settings(),
+    };
+    await life.state.update((watching) => look(watching, monitors, around).watching);
+    life.sender.wake();
+    await eventually(isIdle);
+  }
+
+  async function stop() {
+    await life.sender.stop();
+    await life.store.close();
+  }
+  onTestFinished(stop);
+
+  return {
+    slack,
+    nowMs: () => nowMs,
+    topics: () => life.state.current()?.topics ?? [],
+    incidents: () => life.incidents,
+    async set(settings: SettingsChange, place: Place = OPS) {
+      await life.channels.change(place, { settings });
+    },
+    /** Sets statuses and looks; `undefined` takes a monitor out of the list. */
+    async see(changes: Record<string, string | undefined>) {
+      for (const [id, status] of Object.entries(changes)) {
+        if (status === undefined) statuses.delete(id);
+        else statuses.set(id, status);
+      }
+      await lookNow();
+    },
+    /** Lets time go by. */
+    async pass(ms: number) {
+      for (let left = ms; left > 0; left -= MINUTE) {
+        nowMs += Math.min(left, MINUTE);
+        const due = waiting.filter(({ untilMs }) => untilMs <= nowMs);
+        waiting = waiting.filter(({ untilMs }) => untilMs > nowMs);
+        for (const { resolve } of due) resolve();
+        await lookNow();
+      }
+    },
+    /** Time goes by while the program does not run. */
+    async sleep(ms: number) {
+      await stop();
+      nowMs += ms;
+      life = await live();
+      await lookNow();
+    },
+    titles: (place: Place = OPS) =>
+      slack.messages
+        .filter(({ channel }) => channel === place.channel)
+        .map(({ card }) => card.title),
+    /** All lines, oldest first, as they stand under each message. */
+    lines: () => slack.messages.map(({ lines }) => [...lines.values()]),
+  };
+}
+
+export type AlertWorld = Awaited<ReturnType<typeof openAlertWorld>>;

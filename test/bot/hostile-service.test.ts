@@ -1,0 +1,245 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createChannels } from '../../src/bot/channels.ts';
+import type { Clock } from '../../src/bot/clock.ts';
+import { nextFor } from '../../src/bot/delivery.ts';
+import type { Place } from '../../src/bot/platform.ts';
+import { placeKey } from '../../src/bot/platform.ts';
+import { createSender } from '../../src/bot/sender.ts';
+import { createWatch } from '../../src/bot/watch.ts';
+import { openWatchState } from '../../src/bot/watch-state.ts';
+import { createMonitoringClient } from '../../src/clients/monitoring.ts';
+import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
+import {
+  type MonitoringFault,
+  type MonitoringService,
+  startMonitoringService,
+} from '../fakes/monitoring-service.ts';
+import { eventually } from '../support/eventually.ts';
+import { recordingLog } from '../support/recording-log.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { createScriptedPlatform } from './scripted-platform.ts';
+
+const OPS: Place = { platform: 'slack', channel: 'C1' };
+const POLL_MS = 1_000;
+
+/** A clock that goes on by what its one user waits for, each time the test lets it. */
+function createStepClock() {
+  let nowMs = 1_800_000_000_000;
+  let waiting: (() => void) | undefined;
+  const clock: Clock = {
+    nowMs: () => nowMs,
+    async pause(ms, signal) {
+      if (signal.aborted) return;
+      await new Promise<void>((resolve) => {
+        const done = (passedMs: number) => {
+          signal.removeEventListener('abort', cut);
+          waiting = undefined;
+          nowMs += passedMs;
+          resolve();
+        };
+        const cut = () => done(0);
+        waiting = () => done(ms);
+        signal.addEventListener('abort', cut);
+      });
+    },
+  };
+  return { clock, step: () => waiting?.(), isWaiting: () => waiting !== undefined };
+}
+
+/** The real watch over real HTTP, and the real sender; looks come when the test says. */
+async function openWorld() {
+  const { log } = recordingLog();
+  let service = await startMonitoringService({ limit: false });
+  const { url, apiKey } = service;
+  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  const state = await openWatchState(store);
+  const slack = createScriptedPlatform('slack');
+  const monitoring = createMonitoringClient({ baseUrl: url, apiKey, timeoutMs: 2_000 });
+  const [looking, sending] = [createStepClock(), createStepClock()];
+  const common = { state, alertPlaces: [OPS], random: () => 0.5, log };
+  const sender = createSender({ ...common, clock: sending.clock });
+  const watch = createWatch({
+    ...common,
+    monitoring,
+    channels: createChannels(store),
+    pollMs: POLL_MS,
+    clock: looking.clock,
+    onNews: sender.wake,
+  });
+  sender.start([slack]);
+  onTestFinished(async () => {
+    await watch.stop();
+    await sender.stop();
+    await Promise.all([monitoring.close(), service.close()]);
+    await store.close();
+  });
+  const isTold = () => !nextFor(state.current(), placeKey(OPS), looking.clock.nowMs());
+  const idle = () => eventually(() => looking.isWaiting() && isTold());
+  return {
+    slack,
+    state,
+    service: () => service,
+    /** The first look. */
+    async start() {
+      watch.start();
+      await idle();
+    },
+    async looks(count: number) {
+      for (let left = count; left > 0; left -= 1) {
+        looking.step();
+        await idle();
+      }
+    },
+    /** Ends the service, or starts it again at the same address with the same monitors. */
+    async shut() {
+      await service.close();
+    },
+    async open() {
+      const before: MonitoringService = service;
+      const port = Number(new URL(url).port);
+      service = await startMonitoringService({ limit: false, apiKey, port });
+      service.monitors.push(...before.monitors);
+    },
+    titles: () => slack.messages.map(({ titles }) => titles),
+  };
+}
+
+type World = Awaited<ReturnType<typeof openWorld>>;
+
+const BLIND = ['Askwatch cannot see the monitors', 'Askwatch sees the monitors again'];
+
+const shop = (id: string, status: unknown) => ({
+  ...{ id, name: id, check_type: 'HTTP', target: 'https://shop.example', status },
+  interval_seconds: 60,
+});
+/** A list that is sent as it stands, whatever the service's monitors are. */
+const sends = (count: number, ...monitors: object[]): MonitoringFault => ({
+  ...{ kind: 'status', status: 200 },
+  body: { count, monitors },
+});
+
+const NO_LISTS: Array<[string, MonitoringFault]> = [
+  ['500', { kind: 'status', status: 500 }],
+  ['503 that asks to wait', { kind: 'status', status: 503, headers: { 'retry-after': '7' } }],
+  ['404', { kind: 'status', status: 404 }],
+  ['a refused key', { kind: 'status', status: 401 }],
+  ['200 without a body', { kind: 'status', status: 200, body: '' }],
+  ['another shape', { kind: 'status', status: 200, body: [] }],
+  ['a page', { kind: 'html' }],
+  ['bytes that are no text', { kind: 'garbage-bytes' }],
+  ['JSON that breaks off', { kind: 'truncated-json' }],
+  ['a connection that breaks off', { kind: 'reset' }],
+  ['a redirect', { kind: 'redirect', location: 'http://127.0.0.1:9/' }],
+  ['more than can be read', { kind: 'huge', bytes: 17 * 1024 * 1024 }],
+  ['a count above its length', { kind: 'count-mismatch' }],
+  ['a count below its length', sends(1, shop('mon_1', 'DOWN'), shop('mon_2', 'DOWN'))],
+  ['no monitors but a count', sends(3)],
+  ['each monitor twice', { kind: 'duplicate-id' }],
+  ['a monitor that is UP and DOWN', sends(2, shop('mon_1', 'UP'), shop('mon_1', 'DOWN'))],
+  ['a monitor without a status', sends(1, shop('mon_1', null))],
+  ['a status that is a number', sends(1, shop('mon_1', 0))],
+];
+
+/** Three that are up, and one that people were told is down. */
+async function openWatched(): Promise<World> {
+  const world = await openWorld();
+  for (const name of ['A', 'B', 'C', 'Old']) world.service().add({ name });
+  await world.start();
+  world.service().setStatus('mon_4', 'DOWN');
+  await world.looks(1);
+  expect(world.titles()).toEqual([['Old is DOWN']]);
+  return world;
+}
+
+describe('a service that answers with no list', () => {
+  test.each(NO_LISTS)('%s, is blindness, told once, and nothing else', async (_, fault) => {
+    const world = await openWatched();
+    world.service().failWith(fault);
+    await world.looks(6);
+    expect(world.titles()).toEqual([['Old is DOWN'], BLIND.slice(0, 1)]);
+    world.service().recover();
+    await world.looks(5);
+    expect(world.titles()).toEqual([['Old is DOWN'], BLIND]);
+    // It looks as it did before.
+    world.service().setStatus('mon_4', 'UP');
+    await world.looks(1);
+    expect(world.titles()).toEqual([['Old is DOWN', 'Old recovered'], BLIND]);
+  });
+
+  test('no service at all, is told once, and what went down meanwhile when it is there again', async () => {
+    const world = await openWatched();
+    await world.shut();
+    await world.looks(6);
+    expect(world.titles()).toEqual([['Old is DOWN'], BLIND.slice(0, 1)]);
+    await world.open();
+    world.service().setStatus('mon_1', 'DOWN');
+    await world.looks(3);
+    expect(world.titles()).toEqual([['Old is DOWN'], BLIND, ['A is DOWN']]);
+  });
+
+  test('a good list now and then, is not worth a word', async () => {
+    const world = await openWatched();
+    for (let round = 0; round < 20; round += 1) {
+      world.service().failWith(NO_LISTS[round % NO_LISTS.length]?.[1] ?? { kind: 'html' }, 1);
+      // A refused key is told at once.
+      if (NO_LISTS[round]?.[0] === 'a refused key') world.service().recover();
+      await world.looks(2);
+    }
+    expect(world.titles()).toEqual([['Old is DOWN']]);
+  });
+});
+
+describe('a service whose list lies', () => {
+  test.each<[string, MonitoringFault, number]>([
+    ['empty', { kind: 'empty-list' }, 3],
+    ['halved', { kind: 'halved-list' }, 1],
+  ])('%s for a while, is not believed', async (_, fault, looks) => {
+    const world = await openWatched();
+    for (let round = 0; round < 10; round += 1) {
+      world.service().failWith(fault, looks);
+      await world.looks(looks + 1);
+    }
+    expect(world.titles()).toEqual([['Old is DOWN']]);
+  });
+
+  test('empty for long, is never a recovery, and what comes back up is no news', async () => {
+    const world = await openWatched();
+    world.service().failWith({ kind: 'empty-list' });
+    await world.looks(6);
+    world.service().recover();
+    world.service().setStatus('mon_4', 'UP');
+    await world.looks(5);
+    expect(world.titles()).toEqual([['Old is DOWN', 'Old is no longer watched']]);
+  });
+
+  test('statuses of words that nobody knows, are shown in an incident and begin none', async () => {
+    const world = await openWatched();
+    for (const word of ['Zombie', '', ' ', 'down?', 'UNKNOWN', '🔥', 'DOWNSTREAM', 'PAUSED']) {
+      for (const { id } of world.service().monitors) world.service().setStatus(id, word);
+      await world.looks(2);
+    }
+    for (const { id } of world.service().monitors) world.service().setStatus(id, 'UP');
+    await world.looks(1);
+    expect(world.slack.messages).toHaveLength(1);
+    expect(world.titles()[0]?.filter((title) => /DOWN$|recovered/.test(title))).toEqual([
+      'Old is DOWN',
+      'Old recovered',
+    ]);
+  });
+});
+
+test('ten thousand monitors, of which half go missing and one goes down, are one alert', async () => {
+  const world = await openWorld();
+  for (let at = 0; at < 10_000; at += 1) world.service().add({ name: `Shop ${at}.` });
+  await world.start();
+  world.service().failWith({ kind: 'halved-list' }, 2);
+  await world.looks(3);
+  world.service().failWith({ kind: 'empty-list' }, 2);
+  await world.looks(3);
+  world.service().failWith({ kind: 'truncated-json' }, 5);
+  await world.looks(6);
+  world.service().setStatus('mon_7777', 'DOWN');
+  await world.looks(2);
+  expect(world.titles()).toEqual([BLIND, ['Shop 7776. is DOWN']]);
+  expect(world.state.current()?.known).toHaveLength(10_000);
+});

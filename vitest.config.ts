@@ -7,13 +7,16 @@ const long = process.env.ASKWATCH_TEST_LONG === '1';
  * longer than most files of tests. No process is shared between groups: Bolt and discord.js change what is global, in the
  * order they come.
  */
-const group = (name: string, include: string[], exclude: string[] = []) => ({
+const group = (
+  name: string,
+  test: { include: string[]; exclude?: string[]; globalSetup?: string; testTimeout?: number },
+) => ({
   extends: true as const,
-  test: { name, include, exclude, isolate: false },
+  test: { name, isolate: false, ...test },
 });
 
 /** Start whole programs, and import discord.js for its fake. */
-const END_TO_END = ['test/end-to-end/**/*.test.ts'];
+const END_TO_END = ['test/end-to-end/**/*.test.ts', 'test/monitoring/kill.test.ts'];
 const DISCORD = ['test/discord/**/*.test.ts', 'test/generated-files.test.ts'];
 const SLACK = ['test/slack/**/*.test.ts'];
 
@@ -28,10 +31,18 @@ export default defineConfig({
     testTimeout: long ? 600_000 : 60_000,
     hookTimeout: 60_000,
     projects: [
-      group('end-to-end', END_TO_END),
-      group('discord', DISCORD),
-      group('slack', SLACK),
-      group('rooms', ['test/**/*.test.ts'], [...END_TO_END, ...DISCORD, ...SLACK]),
+      group('end-to-end', {
+        include: END_TO_END,
+        globalSetup: 'test/end-to-end/bundle-program.ts',
+        // Some start three programs, one after another.
+        testTimeout: long ? 600_000 : 180_000,
+      }),
+      group('discord', { include: DISCORD }),
+      group('slack', { include: SLACK }),
+      group('rooms', {
+        include: ['test/**/*.test.ts'],
+        exclude: [...END_TO_END, ...DISCORD, ...SLACK],
+      }),
     ],
   },
 });

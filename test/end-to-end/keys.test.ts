@@ -3,16 +3,19 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, inject, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { sharedAskwatch, startAskwatch } from './askwatch-process.ts';
 
-const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
+const INSTALLED_CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
+const BUNDLED_CLI = join(inject('bundledProgram'), 'cli.mjs');
 
-async function runCli(dataDir: string, ...args: string[]) {
+const runCli = (dataDir: string, ...args: string[]) => run(BUNDLED_CLI, dataDir, args);
+
+async function run(cli: string, dataDir: string, args: string[]) {
   // As npx runs it: by itself, so it has to be executable.
-  return await promisify(execFile)(CLI, args, {
+  return await promisify(execFile)(cli, args, {
     cwd: dataDir,
     env: { PATH: process.env.PATH ?? '', DATA_DIR: `${dataDir}/data` },
   }).then(
@@ -49,7 +52,8 @@ describe.each([
     const keys = (...args: string[]) => runCli(dataDir, 'keys', ...args);
     const named = ['--service', 'gateway', '--name', 'ci job'];
 
-    const created = await keys('create', ...named, '--tokens-per-day', '5000');
+    const create = ['keys', 'create', ...named, '--tokens-per-day', '5000'];
+    const created = await run(INSTALLED_CLI, dataDir, create);
     expect(created.code).toBe(0);
     const key = /awg_[A-Za-z0-9]{40}/.exec(created.output)?.[0] ?? '';
     const listed = (await keys('list', '--service', 'gateway')).output;

@@ -18,6 +18,7 @@ test('Slack, Discord and the console share one process, one gateway and the same
   onTestFinished(() => Promise.all([provider.close(), service.close()]).then(() => undefined));
   const shop = service.add({ name: 'Shop' });
   const askwatch = await startAskwatch({
+    program: 'installed',
     dataDir: await temporaryFolder(),
     env: {
       SLACK_BOT_TOKEN: slack.botToken,
@@ -65,7 +66,7 @@ test('Slack, Discord and the console share one process, one gateway and the same
   for (const secret of [slack.botToken, slack.appToken, discord.settings.token, provider.apiKey]) {
     expect(askwatch.output()).not.toContain(secret);
   }
-}, 90_000);
+});
 
 const told = (texts: string[], words: string) =>
   texts.some((text) => text.includes(`Shop ${words}`));

@@ -7,8 +7,8 @@ import { startModelProvider } from '../fakes/model-provider.ts';
 import { startMonitoringService } from '../fakes/monitoring-service.ts';
 import { startWebTarget } from '../fakes/web-target.ts';
 import { eventually } from '../support/eventually.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
-import { spawnAskwatch, startAskwatch } from './askwatch-process.ts';
+import { type AtEnd, temporaryFolder } from '../support/temporary-folder.ts';
+import { sharedAskwatch, spawnAskwatch, startAskwatch } from './askwatch-process.ts';
 
 const long = process.env.ASKWATCH_TEST_LONG === '1';
 
@@ -18,17 +18,17 @@ const discordEnv = (discord: DiscordFake) => ({
   DISCORD_API_URL: discord.api,
 });
 
-/** A model behind the gateway's contract, for as long as the test runs. */
-async function startModel() {
+/** A model behind the gateway's contract. */
+async function startModel(atEnd: AtEnd = onTestFinished) {
   const model = await startModelProvider();
-  onTestFinished(() => model.close());
+  atEnd(() => model.close());
   return { model, env: { GATEWAY_BASE_URL: model.url, GATEWAY_API_KEY: model.apiKey } };
 }
 
 /** A monitoring service whose monitors' statuses the test sets; alerts go to the first channel. */
-async function startWatched(discord: DiscordFake) {
+async function startWatched(discord: DiscordFake, atEnd: AtEnd) {
   const service = await startMonitoringService({ limit: false });
-  onTestFinished(() => service.close());
+  atEnd(() => service.close());
   const env = {
     MONITORING_BASE_URL: service.url,
     MONITORING_API_KEY: service.apiKey,
@@ -53,7 +53,7 @@ async function answerIn(discord: DiscordFake, thread: string, count: number): Pr
   });
 }
 
-test('ask, go on asking, add a monitor, list it, and be told when it goes down and comes back', async () => {
+test('ask, go on asking, add a monitor, hear that it goes down and comes back; SIGTERM in mid-answer leaves a note', async () => {
   const discord = await startDiscord();
   const { model, env } = await startModel();
   const target = await startWebTarget();
@@ -93,91 +93,103 @@ test('ask, go on asking, add a monitor, list it, and be told when it goes down a
   await waitFor(() => !isDown(alert));
   expect(discord.channel(discord.general.id)).toHaveLength(known + 1);
 
+  model.answerWith(
+    Array.from({ length: 2_000 }, (_, index) => `w${index} `),
+    { chunkMs: 20 },
+  );
+  const counting = await questionShown(discord.slash('ask', { question: 'Count' }));
+  await waitFor(() => discord.channel(counting)[0]?.content.startsWith('w0 w1 '));
+  // With code 1 after ten seconds.
   expect(await askwatch.stop()).toBe(0);
+  const [answer] = discord.channel(counting);
+  expect(answer?.content).toMatch(/^w0 [\s\S]*\n\*Askwatch is restarting.*\*\n-# test-model/);
   expect(discord.gateway.connected()).toBe(0);
   expect(askwatch.output()).not.toContain(discord.settings.token);
-}, 90_000);
+});
 
-describe('killed with -9', () => {
-  /** Runs until an alert meets the fault, kills the program there, and starts it again. */
-  async function killAtPost(fault: Fault, nonceWindowMs: number) {
-    const discord = await startDiscord({ nonceWindowMs });
-    const { service, env } = await startWatched(discord);
-    const shop = service.add({ name: 'Shop' });
-    const options = { dataDir: await temporaryFolder(), env: { ...discordEnv(discord), ...env } };
-    const first = await startAskwatch(options);
+describe('one program, killed with -9 again and again', () => {
+  let discord: DiscordFake;
+  let model: Awaited<ReturnType<typeof startModel>>['model'];
+  let service: Awaited<ReturnType<typeof startWatched>>['service'];
+  const askwatch = sharedAskwatch(async (atEnd) => {
+    discord = await startDiscord({ atEnd });
+    const answering = await startModel(atEnd);
+    const watched = await startWatched(discord, atEnd);
+    ({ model } = answering);
+    ({ service } = watched);
+    for (const name of ['Stored', 'Forgotten', 'Lost', 'Shop']) service.add({ name });
+    return { ...discordEnv(discord), ...answering.env, ...watched.env };
+  });
+
+  const messages = () => discord.channel(discord.general.id);
+  const told = (name: string) => messages().filter((alert) => textOf(alert).includes(name));
+
+  /** A monitor goes down, the program is killed some time after that and started again, and the monitor comes back. */
+  async function killInOutage(name: string, outage: number, killTime: () => Promise<unknown>) {
     await waitFor(() => service.requests.length > 1);
-    const posting = { method: 'POST', path: /^\/channels\/\d+\/messages$/ };
-    discord.fail({ ...posting, ...fault });
-    service.setStatus(shop.id, 'DOWN');
-    const isPost = ({ method, path }: { method: string; path: string }) =>
-      method === posting.method && posting.path.test(path);
-    await waitFor(() => discord.requests.some(isPost));
-    await first.kill();
-    await startAskwatch(options);
-    const alert = await waitFor(() => discord.channel(discord.general.id)[0]);
-    service.setStatus(shop.id, 'UP');
+    const before = messages().length;
+    const { id } = service.monitors.find((monitor) => monitor.name === name) ?? { id: '' };
+    const isTime = killTime();
+    service.setStatus(id, 'DOWN');
+    await isTime;
+    await askwatch().restart();
+    const alert = await waitFor(() => told(name)[outage - 1]);
+    service.setStatus(id, 'UP');
     await waitFor(() => !isDown(alert));
-    expect(discord.channel(discord.general.id)).toHaveLength(1);
+    expect(told(name)).toHaveLength(outage);
+    expect(messages()).toHaveLength(before + 1);
+  }
+
+  /** When the next message is posted to a channel, which meets the fault. */
+  async function postMeets(fault: Fault) {
+    const posting = { method: 'POST', path: /^\/channels\/\d+\/messages$/ };
+    const posts = () =>
+      discord.requests.filter(
+        ({ method, path }) => method === posting.method && posting.path.test(path),
+      ).length;
+    const before = posts();
+    discord.fail({ ...posting, ...fault });
+    await waitFor(() => posts() > before);
   }
 
   test('while Discord stores an alert and cannot say so, it does not tell twice', async () => {
-    await killAtPost({ hang: true, applied: true }, 300_000);
-  }, 60_000);
+    await killInOutage('Stored', 1, () => postMeets({ hang: true, applied: true }));
+  });
 
-  test.runIf(long)(
-    'nor does it when Discord has forgotten the nonce by then',
-    async () => {
-      await killAtPost({ hang: true, applied: true }, 0);
-    },
-    60_000,
-  );
+  test.runIf(long)('nor does it when Discord has forgotten the nonce by then', async () => {
+    const { nonceWindowMs } = discord.settings;
+    discord.settings.nonceWindowMs = 0;
+    await killInOutage('Forgotten', 1, () => postMeets({ hang: true, applied: true }));
+    discord.settings.nonceWindowMs = nonceWindowMs;
+  });
 
   test('before Discord took an alert, it tells it after the restart', async () => {
-    await killAtPost({ hang: true }, 300_000);
-  }, 60_000);
+    await killInOutage('Lost', 1, () => postMeets({ hang: true }));
+  });
 
   test(
     'at any moment, it tells each outage once and in the end the truth',
     async () => {
       const kills = long ? 60 : 1;
-      const discord = await startDiscord();
-      const { service, env } = await startWatched(discord);
-      const shop = service.add({ name: 'Shop' });
-      const options = { dataDir: await temporaryFolder(), env: { ...discordEnv(discord), ...env } };
-      let askwatch = await startAskwatch(options);
-      await waitFor(() => service.requests.length > 1);
-      const alerts = () => discord.channel(discord.general.id);
       for (let outage = 1; outage <= kills; outage += 1) {
-        service.setStatus(shop.id, 'DOWN');
-        // Anywhere between the change and well after its alert.
-        const killAtMs = performance.now() + Math.random() * 2_500;
-        await waitFor(() => performance.now() >= killAtMs);
-        await askwatch.kill();
-        askwatch = await startAskwatch(options);
-        const alert = await waitFor(() => alerts()[outage - 1]);
-        expect(textOf(alert)).toMatch(/Shop/);
-        service.setStatus(shop.id, 'UP');
-        await waitFor(() => !isDown(alert));
-        expect(alerts()).toHaveLength(outage);
+        await killInOutage('Shop', outage, async () => {
+          // Anywhere between the change and well after its alert.
+          const killAtMs = performance.now() + Math.random() * 2_500;
+          await waitFor(() => performance.now() >= killAtMs);
+        });
       }
     },
-    long ? 900_000 : 90_000,
+    long ? 900_000 : undefined,
   );
 
   test('in the middle of an answer, it goes on with the conversation after the restart', async () => {
-    const discord = await startDiscord();
-    const { model, env } = await startModel();
-    const options = { dataDir: await temporaryFolder(), env: { ...discordEnv(discord), ...env } };
-    const first = await startAskwatch(options);
     const thread = await questionShown(discord.slash('ask', { question: 'First' }));
     await answerIn(discord, thread, 1);
     model.answerWith(['One ', 'two ', 'three.'], { chunkMs: 300 });
     const channel = await discord.thread(thread);
     discord.say('Second', { channel, mention: true });
     await waitFor(() => discord.channel(thread).length === 3);
-    await first.kill();
-    await startAskwatch(options);
+    await askwatch().restart();
     model.answerWith('Here again.');
     discord.say('Third', { channel, mention: true });
     expect(await answerIn(discord, thread, 5)).toContain('Here again.');
@@ -186,61 +198,30 @@ describe('killed with -9', () => {
       'First',
       'Third',
     ]);
-  }, 60_000);
-});
-
-test('SIGTERM in the middle of an answer ends it with a note, and the program with code 0', async () => {
-  const discord = await startDiscord();
-  const { model, env } = await startModel();
-  model.answerWith(
-    Array.from({ length: 2_000 }, (_, index) => `w${index} `),
-    { chunkMs: 20 },
-  );
-  const askwatch = await startAskwatch({
-    dataDir: await temporaryFolder(),
-    env: { ...discordEnv(discord), ...env },
   });
-  const thread = await questionShown(discord.slash('ask', { question: 'Count' }));
-  await waitFor(() => discord.channel(thread)[0]?.content.startsWith('w0 w1 '));
-  const startMs = performance.now();
-  expect(await askwatch.stop()).toBe(0);
-  expect(performance.now() - startMs).toBeLessThan(10_000);
-  const [answer] = discord.channel(thread);
-  expect(answer?.content).toMatch(/^w0 [\s\S]*\n\*Askwatch is restarting.*\*\n-# test-model/);
-}, 60_000);
+
+  test('a token that is revoked while it runs ends it for good, with one sentence', async () => {
+    discord.settings.token = 'another';
+    const { id } = service.monitors.find(({ name }) => name === 'Shop') ?? { id: '' };
+    service.setStatus(id, 'DOWN');
+    expect(await askwatch().exit).toBe(1);
+    expect(askwatch().output()).toMatch(/DISCORD_TOKEN/);
+  });
+});
 
 describe('what Discord refuses at the start', () => {
   test.each([
     ['a token', { DISCORD_TOKEN: 'not.the.token' }, /DISCORD_TOKEN/],
     ['an intent', { DISCORD_MESSAGE_CONTENT: 'true' }, /DISCORD_MESSAGE_CONTENT/],
     ['a server', { DISCORD_GUILD_ID: '123456789012345678' }, /DISCORD_GUILD_ID/],
-  ])(
-    '%s ends the program with one sentence and code 1',
-    async (_what, env, sentence) => {
-      const discord = await startDiscord();
-      const child = spawnAskwatch({
-        dataDir: await temporaryFolder(),
-        env: { ...discordEnv(discord), ...env },
-      });
-      expect(await child.exit).toBe(1);
-      expect(child.output()).toMatch(sentence);
-      expect(child.output()).not.toMatch(/^ +at /m);
-    },
-    60_000,
-  );
-});
-
-test('a token that is revoked while the program runs ends it with one sentence', async () => {
-  const discord = await startDiscord();
-  const { service, env } = await startWatched(discord);
-  const shop = service.add({ name: 'Shop' });
-  const child = spawnAskwatch({
-    dataDir: await temporaryFolder(),
-    env: { ...discordEnv(discord), ...env },
+  ])('%s ends the program with one sentence and code 1', async (_what, env, sentence) => {
+    const discord = await startDiscord();
+    const child = spawnAskwatch({
+      dataDir: await temporaryFolder(),
+      env: { ...discordEnv(discord), ...env },
+    });
+    expect(await child.exit).toBe(1);
+    expect(child.output()).toMatch(sentence);
+    expect(child.output()).not.toMatch(/^ +at /m);
   });
-  await waitFor(() => service.requests.length > 1);
-  discord.settings.token = 'another';
-  service.setStatus(shop.id, 'DOWN');
-  expect(await child.exit).toBe(1);
-  expect(child.output()).toMatch(/DISCORD_TOKEN/);
-}, 60_000);
+});

@@ -8,35 +8,44 @@ import { sharedAskwatch, spawnAskwatch, startAskwatch } from './askwatch-process
 const models = (url: string, key: string) =>
   fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
 
-const shared = sharedAskwatch();
+/** For a machine whose resolver is itself, so that nothing names a server of its network. */
+const RESOLVER_ON_LOOPBACK = {
+  NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(
+    "import { Resolver } from 'node:dns'; Resolver.prototype.getServers = () => ['127.0.0.53'];",
+  )}`,
+};
+
+const shared = sharedAskwatch(async () => RESOLVER_ON_LOOPBACK);
 
 describe('a start without any setting', () => {
-  test('shows one key for each service once, both work, and a restart shows none', async () => {
+  test('shows one key for each service once; both outlive a stop and kill -9, and no file holds them', async () => {
     const dataDir = await temporaryFolder();
-    const first = await startAskwatch({ dataDir });
+    const first = await startAskwatch({ dataDir, program: 'installed' });
     expect((await models(first.url, first.keys.gateway ?? '')).status).toBe(200);
     const list = await fetch(`${first.url}/api/v1/public/monitors`, {
       headers: { 'x-api-key': first.keys.monitoring ?? '' },
     });
     expect(await list.json()).toEqual({ count: 0, monitors: [] });
     expect(await first.stop()).toBe(0);
+    await expectPrivate(join(dataDir, 'data'), Object.values(first.keys));
 
     const second = await startAskwatch({ dataDir });
     expect(second.keys).toEqual({});
     expect(second.output()).not.toMatch(/aw[gm]_/);
     expect((await models(second.url, first.keys.gateway ?? '')).status).toBe(200);
-    expect(await second.stop('SIGINT')).toBe(0);
+    await second.kill();
+
+    const third = await startAskwatch({ dataDir });
+    expect((await models(third.url, first.keys.gateway ?? '')).status).toBe(200);
+    expect(await third.stop('SIGINT')).toBe(0);
   });
 
-  test('says when it cannot tell its own network from targets, and which setting helps', async () => {
-    const onLoopback =
-      "import { Resolver } from 'node:dns'; Resolver.prototype.getServers = () => ['127.0.0.53'];";
-    const env = { NODE_OPTIONS: `--import data:text/javascript,${encodeURIComponent(onLoopback)}` };
-    const first = await startAskwatch({ dataDir: await temporaryFolder(), env });
-    expect(first.output().match(/MONITOR_NETWORK_ANCHORS/g)).toHaveLength(1);
-    const helped = { ...env, MONITOR_NETWORK_ANCHORS: '192.0.2.1' };
-    const second = await startAskwatch({ dataDir: await temporaryFolder(), env: helped });
-    expect(second.output()).not.toContain('MONITOR_NETWORK_ANCHORS');
+  test('says when it cannot tell its own network from targets, and which setting helps', () => {
+    expect(
+      shared()
+        .output()
+        .match(/MONITOR_NETWORK_ANCHORS/g),
+    ).toHaveLength(1);
   });
 
   test('listens on this machine only, answers health, readiness, metrics and its OpenAPI document', async () => {
@@ -73,25 +82,22 @@ describe('a start without any setting', () => {
       '/v1/usage',
     ]);
   });
-
-  test('keeps its state to itself: folders 0700, files 0600, and no key in any of them', async () => {
-    const dataDir = await temporaryFolder();
-    const askwatch = await startAskwatch({ dataDir });
-    await models(askwatch.url, askwatch.keys.gateway ?? '');
-    expect(await askwatch.stop()).toBe(0);
-    const names = await readdir(join(dataDir, 'data'), { recursive: true });
-    expect(names.length).toBeGreaterThan(2);
-    expect((await stat(join(dataDir, 'data'))).mode & 0o777).toBe(0o700);
-    for (const name of names) {
-      const path = join(dataDir, 'data', name);
-      const info = await stat(path);
-      expect([name, info.mode & 0o777]).toEqual([name, info.isDirectory() ? 0o700 : 0o600]);
-      if (!info.isFile()) continue;
-      const text = await readFile(path, 'utf8');
-      for (const key of Object.values(askwatch.keys)) expect(text).not.toContain(key);
-    }
-  });
 });
+
+/** Folders 0700, files 0600, and no key in any of them. */
+async function expectPrivate(folder: string, keys: string[]) {
+  const names = await readdir(folder, { recursive: true });
+  expect(names.length).toBeGreaterThan(2);
+  expect((await stat(folder)).mode & 0o777).toBe(0o700);
+  for (const name of names) {
+    const path = join(folder, name);
+    const info = await stat(path);
+    expect([name, info.mode & 0o777]).toEqual([name, info.isDirectory() ? 0o700 : 0o600]);
+    if (!info.isFile()) continue;
+    const text = await readFile(path, 'utf8');
+    for (const key of keys) expect(text).not.toContain(key);
+  }
+}
 
 describe('a start that cannot work', () => {
   async function failedStart(env: Record<string, string>, dataDir?: string) {
@@ -131,19 +137,12 @@ describe('a start that cannot work', () => {
   });
 });
 
-test('after kill -9 it starts again on the same data', async () => {
-  const dataDir = await temporaryFolder();
-  const first = await startAskwatch({ dataDir });
-  await first.kill();
-  const second = await startAskwatch({ dataDir });
-  expect((await models(second.url, first.keys.gateway ?? '')).status).toBe(200);
-});
-
-test('beyond this machine it serves both services, and the console stays off and says why', async () => {
+test('beyond this machine, with anchors, it serves both services; the console stays off and says why', async () => {
   const askwatch = await startAskwatch({
     dataDir: await temporaryFolder(),
-    env: { HOST: '0.0.0.0' },
+    env: { ...RESOLVER_ON_LOOPBACK, MONITOR_NETWORK_ANCHORS: '192.0.2.1', HOST: '0.0.0.0' },
   });
+  expect(askwatch.output()).not.toContain('MONITOR_NETWORK_ANCHORS');
   expect(askwatch.output()).toMatch(/Console +off: .*login/);
   const local = `http://127.0.0.1:${new URL(askwatch.url).port}`;
   expect((await fetch(local)).status).toBe(404);

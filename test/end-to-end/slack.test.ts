@@ -1,12 +1,12 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startModelProvider } from '../fakes/model-provider.ts';
-import { type FakeMonitor, startMonitoringService } from '../fakes/monitoring-service.ts';
+import { startMonitoringService } from '../fakes/monitoring-service.ts';
 import { CHANNEL, type Fault, type SlackFake, startSlack } from '../fakes/slack.ts';
 import { shownText } from '../fakes/slack-limits.ts';
 import { startWebTarget } from '../fakes/web-target.ts';
 import { eventually } from '../support/eventually.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
-import { spawnAskwatch, startAskwatch } from './askwatch-process.ts';
+import { type AtEnd, temporaryFolder } from '../support/temporary-folder.ts';
+import { sharedAskwatch, spawnAskwatch, startAskwatch } from './askwatch-process.ts';
 
 const long = process.env.ASKWATCH_TEST_LONG === '1';
 
@@ -16,17 +16,17 @@ const socketMode = (slack: SlackFake) => ({
   SLACK_API_URL: slack.apiUrl,
 });
 
-/** A model behind the gateway's contract, for as long as the test runs. */
-async function startModel() {
+/** A model behind the gateway's contract. */
+async function startModel(atEnd: AtEnd = onTestFinished) {
   const model = await startModelProvider();
-  onTestFinished(() => model.close());
+  atEnd(() => model.close());
   return { model, env: { GATEWAY_BASE_URL: model.url, GATEWAY_API_KEY: model.apiKey } };
 }
 
 /** A monitoring service whose monitors' statuses the test sets; alerts go to the channel. */
-async function startWatched() {
+async function startWatched(atEnd: AtEnd) {
   const service = await startMonitoringService({ limit: false });
-  onTestFinished(() => service.close());
+  atEnd(() => service.close());
   const env = {
     MONITORING_BASE_URL: service.url,
     MONITORING_API_KEY: service.apiKey,
@@ -53,7 +53,7 @@ function expectNoBreach(slack: SlackFake) {
   expect(slack.acks.filter(({ ms }) => ms === undefined)).toEqual([]);
 }
 
-test('ask, go on asking, add a monitor, list it, and be told when it goes down and comes back', async () => {
+test('ask, go on asking, add a monitor, hear that it goes down and comes back; SIGTERM in mid-answer leaves a note', async () => {
   const slack = await startSlack();
   const { model, env } = await startModel();
   const target = await startWebTarget();
@@ -95,11 +95,20 @@ test('ask, go on asking, add a monitor, list it, and be told when it goes down a
   await waitFor(() => shownText(alert).includes('🟢'));
   expect(slack.messages(CHANNEL)).toHaveLength(known + 1);
 
+  model.answerWith(Array(2_000).fill('word '), { chunkMs: 20 });
+  await slack.slash('/ask', 'a long story');
+  const { ts: story } = await waitFor(() => slack.messages(CHANNEL)[known + 1]);
+  await waitFor(() => slack.thread(CHANNEL, story)[0]?.edits);
+  // With code 1 after ten seconds.
   expect(await askwatch.stop()).toBe(0);
+  const [answer] = slack.thread(CHANNEL, story).map(shownText);
+  expect(answer).toMatch(/^word/);
+  expect(answer).toContain('⚠️');
+  expect(answer).not.toContain('Writing…');
   await waitFor(() => slack.sockets() === 0);
   expect(askwatch.output()).not.toMatch(/xoxb-\w|xapp-\w|\/response\//);
   expectNoBreach(slack);
-}, 90_000);
+});
 
 test('over HTTP the same program answers at /slack/events on its own port', async () => {
   const slack = await startSlack();
@@ -119,80 +128,81 @@ test('over HTTP the same program answers at /slack/events on its own port', asyn
   const forged = await fetch(`${askwatch.url}/slack/events`, { method: 'POST', body: '{}' });
   expect(forged.status).toBe(401);
   expectNoBreach(slack);
-}, 60_000);
+});
 
-describe('killed with -9', () => {
-  /** Runs until an alert meets the fault, kills the program there, and starts it again. */
-  async function killAtPost(fault: Fault) {
-    const slack = await startSlack();
-    const { service, env } = await startWatched();
-    const shop = service.add({ name: 'Shop' });
-    const options = { dataDir: await temporaryFolder(), env: { ...socketMode(slack), ...env } };
-    const first = await startAskwatch(options);
+describe('one program, killed with -9 again and again', () => {
+  const rounds = long ? 60 : 2;
+  let slack: SlackFake;
+  let model: Awaited<ReturnType<typeof startModel>>['model'];
+  let service: Awaited<ReturnType<typeof startWatched>>['service'];
+  const askwatch = sharedAskwatch(async (atEnd) => {
+    slack = await startSlack(atEnd);
+    const answering = await startModel(atEnd);
+    const watched = await startWatched(atEnd);
+    ({ model } = answering);
+    ({ service } = watched);
+    for (const name of ['Stored.', 'Lost.']) service.add({ name });
+    for (let round = 0; round < rounds; round += 1) service.add({ name: `Shop ${round}.` });
+    return { ...socketMode(slack), ...answering.env, ...watched.env };
+  });
+
+  const told = (name: string) =>
+    slack.messages(CHANNEL).filter((message) => shownText(message).includes(name));
+
+  /** One monitor goes down, the program is killed some time after that, started again, and the monitor comes back. */
+  async function killInOutage(name: string, killTime: () => Promise<unknown>) {
     await waitFor(() => service.requests.length > 2);
-    slack.fail('chat.postMessage', fault);
-    service.setStatus(shop.id, 'DOWN');
-    await waitFor(() => slack.calls.some(({ method }) => method === 'chat.postMessage'));
-    await first.kill();
-    await startAskwatch(options);
-    const alert = await waitFor(() => slack.messages(CHANNEL)[0]);
-    service.setStatus(shop.id, 'UP');
-    await waitFor(() => shownText(alert).includes('🟢'));
-    expect(slack.messages(CHANNEL)).toHaveLength(1);
+    const messages = slack.messages(CHANNEL).length;
+    const { id } = service.monitors.find((monitor) => monitor.name === name) ?? { id: '' };
+    const isTime = killTime();
+    service.setStatus(id, 'DOWN');
+    await isTime;
+    await askwatch().restart();
+    await waitFor(() => told(name).length > 0);
+    service.setStatus(id, 'UP');
+    await waitFor(() => told(name).every((message) => shownText(message).includes('🟢')));
+    expect(told(name)).toHaveLength(1);
+    expect(slack.messages(CHANNEL)).toHaveLength(messages + 1);
     expectNoBreach(slack);
   }
 
+  /** When the next message is sent, which meets the fault. */
+  async function postMeets(fault: Fault) {
+    const posts = () => slack.calls.filter(({ method }) => method === 'chat.postMessage').length;
+    const before = posts();
+    slack.fail('chat.postMessage', fault);
+    await waitFor(() => posts() > before);
+  }
+
   test('while Slack stores an alert and cannot say so, it does not tell twice', async () => {
-    await killAtPost({ kind: 'hang', stored: true });
-  }, 60_000);
+    await killInOutage('Stored.', () => postMeets({ kind: 'hang', stored: true }));
+  });
 
   test('before Slack took an alert, it tells it after the restart', async () => {
-    await killAtPost({ kind: 'hang' });
-  }, 60_000);
+    await killInOutage('Lost.', () => postMeets({ kind: 'hang' }));
+  });
 
   test(
     'at any moment, it tells every outage once and every recovery on the same message',
     async () => {
-      const rounds = long ? 60 : 2;
-      const slack = await startSlack();
-      const { service, env } = await startWatched();
-      const options = { dataDir: await temporaryFolder(), env: { ...socketMode(slack), ...env } };
-      const monitors: FakeMonitor[] = [];
-      for (let round = 0; round < rounds; round += 1)
-        monitors.push(service.add({ name: `Shop ${round}.` }));
-      let askwatch = await startAskwatch(options);
-      await waitFor(() => service.requests.length > 1);
-      for (const [round, { id, name }] of monitors.entries()) {
-        const polls = service.requests.length;
-        service.setStatus(id, 'DOWN');
-        // From before the poll to after the post, a few milliseconds further in each round.
-        await waitFor(() => service.requests.length > polls);
-        await new Promise((resolve) => setTimeout(resolve, (round * 7) % 60));
-        await askwatch.kill();
-        askwatch = await startAskwatch(options);
-        const told = () =>
-          slack.messages(CHANNEL).filter((message) => shownText(message).includes(name));
-        await waitFor(() => told().length > 0);
-        service.setStatus(id, 'UP');
-        await waitFor(() => told().every((message) => shownText(message).includes('🟢')));
-        expect(told()).toHaveLength(1);
+      for (let round = 0; round < rounds; round += 1) {
+        await killInOutage(`Shop ${round}.`, async () => {
+          // From before the poll to after the post, a few milliseconds further in each round.
+          const polls = service.requests.length;
+          await waitFor(() => service.requests.length > polls);
+          await new Promise((resolve) => setTimeout(resolve, (round * 7) % 60));
+        });
       }
-      expect(slack.messages(CHANNEL)).toHaveLength(rounds);
     },
-    long ? 900_000 : 90_000,
+    long ? 900_000 : undefined,
   );
 
   test('in mid-answer, it answers the next question in the same thread', async () => {
-    const slack = await startSlack();
-    const { model, env } = await startModel();
-    const options = { dataDir: await temporaryFolder(), env: { ...socketMode(slack), ...env } };
-    const first = await startAskwatch(options);
     model.answerWith(Array(500).fill('word '), { chunkMs: 20 });
     const thread = slack.mention('a long story');
     await waitFor(() => slack.thread(CHANNEL, thread)[0]?.edits);
-    await first.kill();
     model.answerWith('Short.');
-    await startAskwatch(options);
+    await askwatch().restart();
     slack.mention('and now?', { threadTs: thread });
     await waitFor(() =>
       slack
@@ -201,56 +211,30 @@ describe('killed with -9', () => {
         .some((text) => text.includes('Short.')),
     );
     expectNoBreach(slack);
-  }, 60_000);
-});
-
-test('SIGTERM in mid-answer leaves a note where it cut, and exits with 0 within ten seconds', async () => {
-  const slack = await startSlack();
-  const { model, env } = await startModel();
-  const askwatch = await startAskwatch({
-    dataDir: await temporaryFolder(),
-    env: { ...socketMode(slack), ...env },
   });
-  model.answerWith(Array(2_000).fill('word '), { chunkMs: 20 });
-  await slack.slash('/ask', 'a long story');
-  const { ts: thread } = await waitFor(() => slack.messages(CHANNEL)[0]);
-  await waitFor(() => slack.thread(CHANNEL, thread)[0]?.edits);
-  expect(await askwatch.stop()).toBe(0);
-  const [answer] = slack.thread(CHANNEL, thread).map(shownText);
-  expect(answer).toMatch(/^word/);
-  expect(answer).toContain('⚠️');
-  expect(answer).not.toContain('Writing…');
-  await waitFor(() => slack.sockets() === 0);
-}, 60_000);
+
+  test('a token that is revoked while it runs ends it for good, with one sentence and code 1', async () => {
+    slack.revoke('app');
+    slack.disconnect();
+    expect(await askwatch().exit).toBe(1);
+    expect(askwatch().output()).toMatch(/^SLACK_APP_TOKEN: .*token_revoked/m);
+  });
+});
 
 test.each([
   ['SLACK_BOT_TOKEN', 'xoxb-wrong-token-0000'],
   ['SLACK_APP_TOKEN', 'xapp-wrong-token-0000'],
-])(
-  'a wrong %s ends the program with one sentence and code 1',
-  async (name, value) => {
-    const slack = await startSlack();
-    const child = spawnAskwatch({
-      dataDir: await temporaryFolder(),
-      env: { ...socketMode(slack), [name]: value },
-    });
-    expect(await child.exit).toBe(1);
-    const sentences = child
-      .output()
-      .split('\n')
-      .filter((line) => line.startsWith(`${name}: `));
-    expect(sentences).toHaveLength(1);
-    expect(child.output()).not.toMatch(/\n\s+at |xoxb-\w|xapp-\w/);
-  },
-  30_000,
-);
-
-test('a token that is revoked while the program runs ends it with one sentence and code 1', async () => {
+])('a wrong %s ends the program with one sentence and code 1', async (name, value) => {
   const slack = await startSlack();
-  const child = spawnAskwatch({ dataDir: await temporaryFolder(), env: socketMode(slack) });
-  await waitFor(() => child.output().includes('is ready after'));
-  slack.revoke('app');
-  slack.disconnect();
+  const child = spawnAskwatch({
+    dataDir: await temporaryFolder(),
+    env: { ...socketMode(slack), [name]: value },
+  });
   expect(await child.exit).toBe(1);
-  expect(child.output()).toMatch(/^SLACK_APP_TOKEN: .*token_revoked/m);
-}, 60_000);
+  const sentences = child
+    .output()
+    .split('\n')
+    .filter((line) => line.startsWith(`${name}: `));
+  expect(sentences).toHaveLength(1);
+  expect(child.output()).not.toMatch(/\n\s+at |xoxb-\w|xapp-\w/);
+});

@@ -9,6 +9,7 @@ import {
 } from 'discord.js';
 import { onTestFinished } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import type { AtEnd } from '../support/temporary-folder.ts';
 import { createGateway } from './discord-gateway.ts';
 import { startHttp } from './discord-http.ts';
 import { createInteractions, type FakeInteraction } from './discord-interactions.ts';
@@ -20,6 +21,8 @@ export interface DiscordFakeOptions {
   /** Whether Message Content Intent is on for the application. */
   messageContentAllowed?: boolean;
   nonceWindowMs?: number;
+  /** When it is closed: with the running test, unless this says otherwise. */
+  atEnd?: AtEnd;
 }
 
 /** The running fake: what a person does in Discord, what they see there, and what can go wrong. */
@@ -32,6 +35,7 @@ export type DiscordFake = Awaited<ReturnType<typeof startDiscord>>;
  */
 export async function startDiscord(options: DiscordFakeOptions = {}) {
   const { messageContentAllowed = false, nonceWindowMs = 5 * 60_000 } = options;
+  const { atEnd = onTestFinished } = options;
   const state = createState();
   const general = state.addChannel({ name: 'general' });
   const alice = state.addUser('alice');
@@ -62,7 +66,7 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
       gateway.upgrade(request, socket, head),
   });
   port = http.port;
-  onTestFinished(async () => {
+  atEnd(async () => {
     gateway.close();
     await http.close();
     if (http.unhandled.length > 0) {

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { WebSocketServer } from 'ws';
+import type { AtEnd } from '../support/temporary-folder.ts';
 import { labelsOf, nameOf, pressPayload } from './slack-buttons.ts';
 import {
   type Ack,
@@ -112,8 +113,8 @@ export const CHANNEL = 'C00GENERAL';
 
 const RESPONSES = 5;
 
-/** Starts the fake on a free port; it ends with the test. */
-export async function startSlack(): Promise<SlackFake> {
+/** Starts the fake on a free port; it ends with the test, or as `atEnd` says. */
+export async function startSlack(atEnd: AtEnd = onTestFinished): Promise<SlackFake> {
   const workspace = createWorkspace();
   workspace.addChannel({ id: CHANNEL });
   const deliveries = createSocketDeliveries();
@@ -137,7 +138,7 @@ export async function startSlack(): Promise<SlackFake> {
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
-  onTestFinished(async () => {
+  atEnd(async () => {
     for (const socket of deliveries.sockets) socket.terminate();
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));

@@ -2,6 +2,7 @@ import type { Card, Fact } from './card.ts';
 import { groupCard, groupSinceMs, groupTitle } from './group-card.ts';
 import { actionsOf, careFacts } from './incident-actions.ts';
 import { lasted, timeFacts } from './incident-times.ts';
+import { latencyFacts } from './latency.ts';
 import { isDown } from './status.ts';
 import { targetLink } from './target-link.ts';
 import type { Blindness, Delivery, Incident, Topic } from './watch-state.ts';
@@ -119,6 +120,7 @@ function facts(incident: Incident): Fact[] {
     { label: 'Target', value: shortened(target, 300) },
     ...timeFacts(incident),
     ...(reason ? [{ label: 'Cause', value: shortened(reason, 500) }] : []),
+    ...latencyFacts(incident),
     { label: 'Kind', value: checkType },
   ];
 }

@@ -3,6 +3,7 @@ import { StatusError } from '../clients/errors.ts';
 import type { MonitoringClient } from '../clients/monitoring.ts';
 import type { Monitor } from '../contracts/monitoring.ts';
 import type { Incident as Outage } from '../contracts/monitoring-additions.ts';
+import type { AskBudget } from './ask-budget.ts';
 import type { Sight } from './diff.ts';
 import { newIncident, type Surroundings } from './incidents.ts';
 import type { Incident, Topic } from './watch-state.ts';
@@ -15,7 +16,7 @@ export interface Missed {
   outages: readonly Outage[];
 }
 
-/** Monitors asked about after one look: few of the 120 requests a minute that commands need too. */
+/** Monitors asked about after one look, since they are asked one after another and alerts wait for them. */
 const MAX_ASKED = 10;
 /** Outages of one monitor that are asked for. */
 const MAX_OUTAGES = 20;
@@ -38,21 +39,28 @@ export function changedBetween(
 }
 
 /**
- * Asks the service what happened between two looks. A service of the contract alone does not count changes and is never
- * asked. `later` are the ids of those that are to be asked about after the next look.
+ * Asks the service what happened between two looks, as far as the budget allows: what is asked is taken from it at once,
+ * before anybody else may. A service of the contract alone does not count changes and is never asked. `later` are the ids
+ * of those that are to be asked about after the next look.
  */
 export async function askMissed(
   changed: ReadonlyArray<Omit<Missed, 'outages'>>,
-  options: { monitoring: MonitoringClient; signal: AbortSignal; log: Logger },
+  options: { monitoring: MonitoringClient; budget: AskBudget; signal: AbortSignal; log: Logger },
 ): Promise<{ missed: Missed[]; later: Set<string> }> {
-  const { monitoring, signal, log } = options;
+  const { monitoring, budget, signal, log } = options;
   const missed: Missed[] = [];
-  const later = new Set(changed.slice(MAX_ASKED).map(({ monitor }) => monitor.id));
-  for (const { monitor, sinceChange } of changed.slice(0, MAX_ASKED)) {
+  const asked = changed.slice(0, MAX_ASKED).filter(() => budget.take());
+  const later = new Set(changed.slice(asked.length).map(({ monitor }) => monitor.id));
+  for (const { monitor, sinceChange } of asked) {
+    if (!budget.mayAsk()) {
+      later.add(monitor.id);
+      continue;
+    }
     try {
       const outages = await monitoring.incidents(monitor.id, { limit: MAX_OUTAGES, signal });
       missed.push({ monitor, sinceChange, outages });
     } catch (error) {
+      budget.failed(error);
       // A service that has no such answer, or has removed the monitor, will not have it later either.
       if (error instanceof StatusError && error.status < 429) continue;
       log.debug({ err: error, monitor: monitor.id }, 'what was missed could not be asked for');

@@ -12,6 +12,8 @@ export interface Surroundings {
   placesFor: (monitor: Watched) => string[];
   /** Since when nobody had looked, when this look comes late; 0 at the first look ever. */
   unseenFromMs?: number;
+  /** What the last checks took of monitors that went DOWN, milliseconds by id. */
+  responseTimes?: ReadonlyMap<string, number[]>;
 }
 
 /** Topics kept after all is told, so that the document stays small. */
@@ -105,12 +107,14 @@ function saidAt({ status_changed_at }: Monitor, nowMs: number): number | undefin
 
 /** An outage that this look found, with what is known of the time before it. */
 function found(monitor: Monitor, untold: Delivery[], around: Surroundings): Incident {
-  const { nowMs, unseenFromMs } = around;
+  const { nowMs, unseenFromMs, responseTimes } = around;
+  const responseTimesMs = responseTimes?.get(monitor.id);
   const isUnseen = unseenFromMs !== undefined && saidAt(monitor, nowMs) === undefined;
   return {
     ...newIncident(monitor, untold, around),
     ...(unseenFromMs === 0 && { foundAtStart: true }),
     ...(isUnseen && { unseenFromMs }),
+    ...(responseTimesMs && { responseTimesMs }),
   };
 }
 

@@ -94,6 +94,8 @@ const Incident = z.object({
   unseenFromMs: z.number().optional(),
   /** It ended unseen: nobody looked between then and `endedAtMs`. */
   endUnseenFromMs: z.number().optional(),
+  /** Of the last checks that passed before it, oldest first. */
+  responseTimesMs: z.array(z.number()).optional(),
 });
 export type Incident = z.infer<typeof Incident>;
 

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import { StatusError } from '../clients/errors.ts';
 import type { MonitoringClient } from '../clients/monitoring.ts';
 import type { Monitor } from '../contracts/monitoring.ts';
+import { createAskBudget } from './ask-budget.ts';
 import { applyMissed, askMissed, changedBetween, type Missed } from './between-looks.ts';
 import { blinded, type FailedLooks, isBlind, seesAgain } from './blindness.ts';
 import type { ChannelSettings } from './channel-settings.ts';
@@ -12,6 +13,7 @@ import { type Change, diff } from './diff.ts';
 import { grouped, refreshed } from './groups.ts';
 import { applyChanges, isOpen, prune, type Surroundings } from './incidents.ts';
 import type { LastLook } from './last-look.ts';
+import { askResponseTimes, newlyDown } from './latency.ts';
 import { type Place, placeKey } from './platform.ts';
 import { gathered } from './quiet-digest.ts';
 import { quietUntilMs, quietWords } from './quiet-hours.ts';
@@ -47,6 +49,7 @@ export function createWatch(options: {
   const { monitoring, state, lastLook, channels, alertPlaces } = options;
   const { pollMs, clock, random, onNews, log } = options;
   const stopping = new AbortController();
+  const budget = createAskBudget(clock);
   let failed: FailedLooks | undefined;
   let running: Promise<void> | undefined;
 
@@ -98,16 +101,20 @@ export function createWatch(options: {
     const listeners = await channels.listeners();
     const nowMs = clock.nowMs();
     const unseenFromMs = lastLook.gapBefore(nowMs);
+    const asking = { monitoring, budget, signal: stopping.signal, log };
+    // Both take from one budget, in this order.
+    const [{ missed, later }, responseTimes] = await Promise.all([
+      askMissed(changedBetween(state.current(), monitors), asking),
+      askResponseTimes(newlyDown(state.current(), monitors), asking),
+    ]);
     const around: Around = {
       nowMs,
       newId: randomUUID,
       placesFor: (monitor) => [...alertPlaces, ...listeners(monitor)].map(placeKey),
       settingsOf: await channels.settings(),
+      responseTimes,
       ...(unseenFromMs !== undefined && { unseenFromMs }),
     };
-    const { signal } = stopping;
-    const changed = changedBetween(state.current(), monitors);
-    const { missed, later } = await askMissed(changed, { monitoring, signal, log });
     let dropped = 0;
     await state.update((watching) => {
       const seen = look(watching, monitors, around, { missed, later });

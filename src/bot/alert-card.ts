@@ -3,6 +3,7 @@ import { groupCard, groupSinceMs, groupTitle } from './group-card.ts';
 import { actionsOf, careFacts } from './incident-actions.ts';
 import { lasted, timeFacts } from './incident-times.ts';
 import { latencyFacts } from './latency.ts';
+import { NOTE_HINT, noteFacts } from './notes.ts';
 import { isDown } from './status.ts';
 import { targetLink } from './target-link.ts';
 import type { Blindness, Delivery, Incident, Topic } from './watch-state.ts';
@@ -27,13 +28,18 @@ export function alertCard(topic: Topic, delivery: Pick<Delivery, 'earlier' | 'sh
     parts: [
       {
         kind: 'facts',
-        facts: [...facts(topic), ...earlierFacts(delivery.earlier), ...careFacts(topic)],
+        facts: [
+          ...facts(topic),
+          ...earlierFacts(delivery.earlier),
+          ...careFacts(topic),
+          ...noteFacts(topic),
+        ],
       },
     ],
     actions: actionsOf(topic),
     ...(link && { link }),
     // Tells two messages about one outage from two outages.
-    footer: `Incident ${topic.id.slice(0, 8)}`,
+    footer: `Incident ${topic.id.slice(0, 8)} · ${NOTE_HINT}`,
   };
 }
 

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { command } from './command.ts';
+import { notedCard, noteIn } from './notes.ts';
+import { shortened } from './words.ts';
 
-/** `/ask`: a question, answered in a thread as it is generated. */
+/** `/ask`: a question, answered in a thread as it is generated, or a note for the incident over that thread. */
 export const askCommand = command({
   name: 'ask',
   summary: 'Ask a question; the answer comes in a thread, and you can go on there',
@@ -16,6 +18,15 @@ export const askCommand = command({
   }),
   examples: ['/ask why is the sky blue?', '/ask private=true what does ECONNRESET mean?'],
   wholeLine: true,
-  run: async ({ question, model, private: only }, { ask, invocation }) =>
-    ask.answer({ question, model, private: only ?? false, place: invocation.place }),
+  async run({ question, model, private: only }, { ask, incidents, invocation, person }) {
+    const { place, thread } = invocation;
+    const text = noteIn(question);
+    if (text !== undefined && thread !== undefined) {
+      const by = shortened(person.name, 80);
+      if (await incidents.note({ place, thread }, { by, text })) {
+        return { kind: 'card', card: notedCard(text), private: false };
+      }
+    }
+    return ask.answer({ question, model, private: only ?? false, place });
+  },
 });

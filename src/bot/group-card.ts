@@ -1,5 +1,6 @@
 import type { Card, CardAction, Fact } from './card.ts';
 import { lasted, lateWords } from './incident-times.ts';
+import { NOTE_HINT, noteFacts } from './notes.ts';
 import { isDown } from './status.ts';
 import type { Delivery, Group } from './watch-state.ts';
 import { counted, shortened } from './words.ts';
@@ -23,7 +24,7 @@ export function groupCard(group: Group, { shownOpen }: Pick<Delivery, 'shownOpen
         ? groupTitle(group, { shownOpen: shownOpen ?? false, isLine: false })
         : `While it was quiet (${group.quiet}): ${digestTitle(group)}`,
     parts: [
-      { kind: 'facts', facts: inOrder.slice(0, NAMED).map(factOf) },
+      { kind: 'facts', facts: [...inOrder.slice(0, NAMED).map(factOf), ...noteFacts(group)] },
       ...(more > 0
         ? [
             {
@@ -34,7 +35,7 @@ export function groupCard(group: Group, { shownOpen }: Pick<Delivery, 'shownOpen
         : []),
       ...(late ? [{ kind: 'text' as const, text: late }] : []),
     ],
-    footer: `Incident ${group.id.slice(0, 8)}`,
+    footer: `Incident ${group.id.slice(0, 8)} · ${NOTE_HINT}`,
     actions: actionsOf(group),
   };
 }

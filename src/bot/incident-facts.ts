@@ -28,11 +28,7 @@ export function toldIn(
   place: string,
   thread: string,
 ): Told | undefined {
-  const told = topics.findLast(
-    (topic): topic is Incident | Group =>
-      (topic.kind === 'incident' || topic.kind === 'group') &&
-      topic.deliveries.some((one) => one.place === place && one.posted?.thread === thread),
-  );
+  const told = toldOf(topics, place, thread);
   if (told?.kind !== 'group') return told && { incident: told, group: undefined };
   const ids = new Set(told.members.map(({ incidentId }) => incidentId));
   const own = topics.filter(
@@ -40,6 +36,19 @@ export function toldIn(
   );
   const incident = own.findLast(isOpen) ?? own.at(-1);
   return incident && { incident, group: told };
+}
+
+/** What the message over a thread tells of. Pure. */
+export function toldOf(
+  topics: readonly Topic[],
+  place: string,
+  thread: string,
+): Incident | Group | undefined {
+  return topics.findLast(
+    (topic): topic is Incident | Group =>
+      (topic.kind === 'incident' || topic.kind === 'group') &&
+      topic.deliveries.some((one) => one.place === place && one.posted?.thread === thread),
+  );
 }
 
 /**
@@ -66,6 +75,7 @@ export async function incidentFacts(
     `Now: ${utc(nowMs)}`,
     ...groupFacts(group),
     ...ownFacts(incident, nowMs),
+    ...careLines(incident, group),
     ...of(all, 'The list of monitors', (monitors) => listFacts(monitors, incident, nowMs)),
     ...of(results, 'Its last checks', (records) => [
       'Its last checks, newest first:',
@@ -131,6 +141,22 @@ function downSince({ startedAtMs, unseenFromMs }: Incident): string {
   return `not known; between ${utc(unseenFromMs)} and ${utc(startedAtMs)}, when nobody looked`;
 }
 
+/** What people said and did about it, and how fast it answered before. */
+function careLines(incident: Incident, group: Group | undefined): string[] {
+  const { acknowledged, snoozed, responseTimesMs = [] } = incident;
+  const notes = [...(group?.notes ?? []), ...(incident.notes ?? [])];
+  const times = responseTimesMs.map((ms) => `${Math.round(ms)} ms`).join(', ');
+  return [
+    ...(times === '' ? [] : [`Response times of passed checks before it, oldest first: ${times}`]),
+    acknowledged
+      ? `Looked after by: ${oneLine(acknowledged.by)}, since ${utc(acknowledged.atMs)}`
+      : 'Looked after by: nobody said so',
+    ...(snoozed ? [`Snoozed by ${oneLine(snoozed.by)} until ${utc(snoozed.untilMs)}`] : []),
+    ...(notes.length > 0 ? ['Notes of people, oldest first:'] : []),
+    ...notes.map(({ by, text, atMs }) => `- ${utc(atMs)} ${oneLine(by)}: ${oneLine(text, 500)}`),
+  ];
+}
+
 function listFacts(monitors: readonly Monitor[], incident: Incident, nowMs: number): string[] {
   const own = monitors.find(({ id }) => id === incident.monitorId);
   const others = monitors.filter((monitor) => monitor !== own && isDown(monitor));
@@ -160,4 +186,4 @@ function of<T>(
 
 const utc = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`;
 
-const oneLine = (text: string) => shortened(text.replace(/\s+/g, ' ').trim(), 200);
+const oneLine = (text: string, max = 200) => shortened(text.replace(/\s+/g, ' ').trim(), max);

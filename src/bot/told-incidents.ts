@@ -1,7 +1,10 @@
 import { CommandError } from './errors.ts';
 import { refreshed } from './groups.ts';
+import { toldOf } from './incident-facts.ts';
 import { isOpen } from './incidents.ts';
-import type { Incident, Topic, WatchState } from './watch-state.ts';
+import { withNote } from './notes.ts';
+import { type Place, placeKey } from './platform.ts';
+import type { Incident, Note, Topic, WatchState } from './watch-state.ts';
 
 /** The incidents that people were told of, for those who press a button under one, or under several. */
 export interface Incidents {
@@ -9,7 +12,14 @@ export interface Incidents {
   get(id: string): [Incident, ...Incident[]];
   /** Stores what `change` makes of those that go on, and shows it everywhere. Throws `CommandError` when none does. */
   change(id: string, change: (incident: Incident, nowMs: number) => Incident): Promise<void>;
+  /**
+   * Keeps a note with what the message over a thread tells of, also when that is over; false when there is no such.
+   * Throws `CommandError` when it is empty.
+   */
+  note(at: { place: Place; thread: string }, note: Omit<Note, 'atMs'>): Promise<boolean>;
 }
+
+const EMPTY = 'Write the note after “note:”, such as “note: restarted the database”.';
 
 /** `onNews` is called when there is something to show, with everything stored. */
 export function createIncidents(options: {
@@ -34,6 +44,22 @@ export function createIncidents(options: {
         return isSame ? watching : { ...watching, topics: refreshed(topics, nowMs()) };
       });
       onNews();
+    },
+    async note({ place, thread }, note) {
+      let isKept = false;
+      await state.update((watching) => {
+        const told = toldOf(watching?.topics ?? [], placeKey(place), thread);
+        isKept = told !== undefined;
+        if (!watching || !told) return watching;
+        if (note.text === '') throw new CommandError(EMPTY);
+        const noted = withNote(told, { ...note, atMs: nowMs() });
+        return {
+          ...watching,
+          topics: watching.topics.map((topic) => (topic === told ? noted : topic)),
+        };
+      });
+      if (isKept) onNews();
+      return isKept;
     },
   };
 }

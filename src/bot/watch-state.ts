@@ -67,6 +67,10 @@ const topic = {
   deliveries: z.array(Delivery),
 };
 
+/** What somebody wants to be kept with an incident. */
+const Note = z.object({ by: z.string(), text: z.string(), atMs: z.number() });
+export type Note = z.infer<typeof Note>;
+
 /** An outage of one monitor, from DOWN to UP. */
 const Incident = z.object({
   kind: z.literal('incident'),
@@ -96,6 +100,8 @@ const Incident = z.object({
   endUnseenFromMs: z.number().optional(),
   /** Of the last checks that passed before it, oldest first. */
   responseTimesMs: z.array(z.number()).optional(),
+  /** Oldest first. */
+  notes: z.array(Note).optional(),
 });
 export type Incident = z.infer<typeof Incident>;
 
@@ -130,6 +136,8 @@ const Group = z.object({
   quiet: z.string().optional(),
   /** When the last one was over. */
   endedAtMs: z.number().optional(),
+  /** Oldest first. */
+  notes: z.array(Note).optional(),
   /** One for each monitor, with its latest outage: the group outlives what is kept of that. */
   members: z.array(
     z.object({

@@ -57,7 +57,10 @@ export function slackManifest(commands: readonly Command[]): object {
   };
 }
 
-/** One slash command with everything that can follow it. `should_escape` off: links arrive as they were typed. */
+/**
+ * One slash command with everything that can follow it. `should_escape`: user groups arrive with their ids. So do links,
+ * channels and people, as in messages; `decodeText` reads both alike.
+ */
 function slashCommand(name: string, commands: readonly Command[]): object {
   const alone = commands.find((command) => command.name === name);
   const below = commands.filter((command) => command.name.startsWith(`${name} `));
@@ -66,6 +69,6 @@ function slashCommand(name: string, commands: readonly Command[]): object {
     command: `/${name}`,
     description: alone?.summary ?? GROUPS[name] ?? endings.join(', '),
     usage_hint: alone ? usageOf(alone).slice(name.length + 2) : endings.join(' | '),
-    should_escape: false,
+    should_escape: true,
   };
 }

@@ -63,13 +63,21 @@ export function harmless(markdown: string): string {
 }
 
 /**
+ * What Slack made of a mention or a link, and of a user group that is the value of an input: there its id is asked for.
+ * Slack offers groups to choose from after a space, which is left out.
+ */
+const TOKEN = /(\bmention=["“]?)\s{0,5}<(!subteam\^[^<>]*)>|<([^<>]*)>/gi;
+
+/**
  * What a person typed, from the form in which Slack sends it: links as their address, mentions as names, and the three
- * entities as characters.
+ * entities as characters. A group stays as it is after `mention=`.
  * Source: Slack docs, "Formatting message text", section "Retrieving messages".
  */
 export function decodeText(text: string, nameOf: (userId: string) => string | undefined): string {
   return text
-    .replace(/<([^<>]*)>/g, (_token, content: string) => decodeToken(content, nameOf))
+    .replace(TOKEN, (_token, input?: string, group?: string, content = '') =>
+      input === undefined ? decodeToken(content, nameOf) : `${input}<${group}>`,
+    )
     .replaceAll('&lt;', '<')
     .replaceAll('&gt;', '>')
     .replaceAll('&amp;', '&');

@@ -81,6 +81,20 @@ describe('a message', () => {
   });
 });
 
+test.each([
+  ['add <http://shop.example|shop.example> Shop of <@U2|ada>', 'add shop.example Shop of @ada'],
+  ['add <https://shop.example/?a=1&amp;b=2>', 'add https://shop.example/?a=1&b=2'],
+  ['add "<https://shop.example>" keyword="&lt;b&gt;"', 'add "https://shop.example" keyword="<b>"'],
+  ['list <#C2|general>', 'list #general'],
+  ['alerts on mention= <!subteam^S1|@ops>', 'alerts on mention=<!subteam^S1|@ops>'],
+])('a slash command with what Slack makes of %s reads well', (text, typed) => {
+  const said = hearCommand({
+    ...{ command: '/monitor', text, trigger_id: '1.2.abc', channel_id: 'C1', user_id: 'U1' },
+    ...{ user_name: 'ada', response_url: 'https://hooks.example/1' },
+  });
+  expect(said.invocation.request).toEqual({ line: `/monitor ${typed}` });
+});
+
 test('a slash command is known by its trigger, and keeps its address for responses', () => {
   const said = hearCommand({
     command: '/monitor',

@@ -5,7 +5,12 @@ import { slackManifest, topLevelNames } from '../../src/slack/manifest.ts';
 interface Manifest {
   display_information: { name: string; description: string };
   features: {
-    slash_commands: { command: string; description: string; usage_hint: string }[];
+    slash_commands: {
+      command: string;
+      description: string;
+      usage_hint: string;
+      should_escape: boolean;
+    }[];
   };
   oauth_config: { scopes: { bot: string[] } };
   settings: {
@@ -29,6 +34,7 @@ test('every slash command keeps Slack’s limits and shows what can follow it', 
     expect(description).toMatch(/^.{5,100}$/);
     expect(usage_hint).toMatch(/^.{3,100}$/);
   }
+  expect(manifest.features.slash_commands.every(({ should_escape }) => should_escape)).toBe(true);
   const hints = manifest.features.slash_commands.map(({ usage_hint }) => usage_hint).join('\n');
   expect(hints).toContain('<question>');
   expect(hints).toContain('add | list');

@@ -146,6 +146,15 @@ describe('what a person typed', () => {
     ['<#C1|general> <#C2>', '#general #C2'],
     ['<!here> <!subteam^S1|@ops>', '@here @ops'],
     ['<!date^1392734382^{date}|Feb 18>', 'Feb 18'],
+    ['<@U2|> in <#C1|>', '@U2 in #C1'],
+    ['mention=<!subteam^S1|@ops> shop', 'mention=<!subteam^S1|@ops> shop'],
+    ['mention= <!subteam^S1|@ops>', 'mention=<!subteam^S1|@ops>'],
+    ['MENTION="<!subteam^S1>" of <!subteam^S2>', 'MENTION="<!subteam^S1>" of @group'],
+    [
+      'mention=<!here> mention=<@U1> name=<!subteam^S1|@ops>',
+      'mention=@here mention=@Ada name=@ops',
+    ],
+    ['mention=&lt;!here&gt;', 'mention=<!here>'],
   ])('%j is read as %j', (sent, typed) => {
     expect(decode(sent)).toBe(typed);
   });

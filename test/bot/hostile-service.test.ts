@@ -2,6 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { createChannels } from '../../src/bot/channels.ts';
 import type { Clock } from '../../src/bot/clock.ts';
 import { nextFor } from '../../src/bot/delivery.ts';
+import { openLastLook } from '../../src/bot/last-look.ts';
 import type { Place } from '../../src/bot/platform.ts';
 import { placeKey } from '../../src/bot/platform.ts';
 import { createSender } from '../../src/bot/sender.ts';
@@ -61,6 +62,7 @@ async function openWorld() {
   const watch = createWatch({
     ...common,
     monitoring,
+    lastLook: await openLastLook(store, { pollMs: POLL_MS }),
     channels: createChannels(store),
     pollMs: POLL_MS,
     clock: looking.clock,

@@ -1,5 +1,5 @@
 import type { Card, Fact } from './card.ts';
-import { groupCard, groupSinceMs, groupTitle } from './group-card.ts';
+import { groupCard, groupTimes, groupTitle } from './group-card.ts';
 import { actionsOf, careFacts } from './incident-actions.ts';
 import { lasted, timeFacts } from './incident-times.ts';
 import { latencyFacts } from './latency.ts';
@@ -60,10 +60,7 @@ function lineTitle(topic: Topic): string {
 function lineEnd(topic: Topic, { atMs }: Line): string {
   if (topic.kind === 'notice' || ('gone' in topic && topic.gone)) return '';
   const untilMs = topic.endedAtMs ?? atMs;
-  const words =
-    topic.kind === 'incident'
-      ? lasted(topic, untilMs)
-      : inWords(untilMs - (topic.kind === 'group' ? groupSinceMs(topic) : topic.startedAtMs));
+  const words = lasted(topic.kind === 'group' ? groupTimes(topic) : topic, untilMs);
   return topic.endedAtMs === undefined ? `, for ${words} now` : ` after ${words}`;
 }
 

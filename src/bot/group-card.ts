@@ -1,5 +1,5 @@
 import type { Card, CardAction, Fact } from './card.ts';
-import { lasted, lateWords } from './incident-times.ts';
+import { lasted, lateWords, type Times } from './incident-times.ts';
 import { NOTE_HINT, noteFacts } from './notes.ts';
 import { isDown } from './status.ts';
 import type { Delivery, Group } from './watch-state.ts';
@@ -100,10 +100,10 @@ function digestTitle({ members }: Group): string {
   return `${members.length} monitors were down, ${parts.join(', ')}`;
 }
 
-/** From when on it lasts: what goes on longest of it, or all of it when it is over. Pure. */
-export function groupSinceMs({ members, openedAtMs }: Group): number {
+/** The times of what goes on longest of it, or of all of it when it is over. Pure. */
+export function groupTimes({ members, openedAtMs: startedAtMs }: Group): Times {
   const open = members.filter(({ endedAtMs }) => endedAtMs === undefined);
-  return open.length === 0 ? openedAtMs : Math.min(...open.map(({ startedAtMs }) => startedAtMs));
+  return open.toSorted((a, b) => a.startedAtMs - b.startedAtMs)[0] ?? { startedAtMs };
 }
 
 function factOf(member: Group['members'][number]): Fact {

@@ -179,30 +179,34 @@ export function look(
   const isNew = (topic: Topic): topic is Incident =>
     isOpen(topic) && topic.version === 1 && !before.has(topic);
   const opened = new Set(applied.filter(isNew).map(({ id }) => id));
-  const quietOf = quietNow(around);
-  const kept = gathered(applied, { ...around, quietOf });
-  const isOpened = (topic: Topic): topic is Incident =>
-    topic.kind === 'incident' && opened.has(topic.id);
-  const told =
-    opened.size === 0
-      ? kept
-      : grouped(
-          kept.filter((topic) => !isOpened(topic)),
-          kept.filter(isOpened),
-          around,
-        );
-  const current = reminded(refreshed(told, around.nowMs), {
-    nowMs: around.nowMs,
-    remindMsOf: (place) => (quietOf(place) ? undefined : around.settingsOf?.(place).remindMs),
-    isSeen: seenIn(monitors),
-  });
-  const { topics, dropped } = prune(current);
+  const { topics, dropped } = prune(arranged(applied, opened, monitors, around));
   const isSame =
     topics === watching?.topics &&
     sight.known === watching.known &&
     sight.learnt === watching.learnt &&
     sight.shortLooks === watching.shortLooks;
   return { watching: isSame ? watching : { ...sight, topics }, dropped };
+}
+
+/** The topics as their places are to be told of them: what is quiet there, what began together, what goes on for long. */
+function arranged(
+  topics: Topic[],
+  opened: ReadonlySet<string>,
+  monitors: readonly Monitor[],
+  around: Around,
+): Topic[] {
+  const { nowMs, settingsOf } = around;
+  const quietOf = quietNow(around);
+  const kept = gathered(topics, { ...around, quietOf });
+  const isOpened = (topic: Topic): topic is Incident =>
+    topic.kind === 'incident' && opened.has(topic.id);
+  const others = kept.filter((topic) => !isOpened(topic));
+  const told = opened.size === 0 ? kept : grouped(others, kept.filter(isOpened), around);
+  return reminded(refreshed(told, nowMs), {
+    nowMs,
+    remindMsOf: (place) => (quietOf(place) ? undefined : settingsOf?.(place).remindMs),
+    isSeen: seenIn(monitors),
+  });
 }
 
 /** A function that tells the quiet hours of places where it is quiet now; each is asked once. */

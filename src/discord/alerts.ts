@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
 import { type APIEmbed, type APIMessage, MessageFlags } from 'discord.js';
+import type { Logger } from 'pino';
+import type { Card } from '../bot/card.ts';
 import { DeliveryError } from '../bot/errors.ts';
 import type { Platform } from '../bot/platform.ts';
 import type { ChannelApi } from './channel-api.ts';
-import { deliveryError, isRefusal } from './errors.ts';
+import { deliveryError, isInvalidForm, isRefusal } from './errors.ts';
 import { renderLine, renderMessage } from './render.ts';
 
 /** A Discord id. Source: Discord docs, "Snowflakes". */
@@ -19,6 +21,7 @@ const SNOWFLAKE = /^\d{17,20}$/;
 export function createAlerts(
   api: ChannelApi,
   botId: () => string,
+  log: Logger,
 ): Pick<Platform, 'post' | 'update' | 'announce'> {
   /** The newest of ours that looks like it, as far as may be read. */
   async function find(
@@ -35,21 +38,44 @@ export function createAlerts(
     }
   }
 
+  /** The role that a card calls; anything else than an id of one would be shown as it is, so it is left out. */
+  function roleOf({ mention }: Card): string | undefined {
+    if (mention === undefined || SNOWFLAKE.test(mention)) return mention;
+    log.warn({ mention }, 'this is no id of a role of Discord; nobody is called');
+    return undefined;
+  }
+
+  /** Discord does not take every address that browsers take, and an alert is worth more than its link. */
+  async function withLink<T>(card: Card, send: (card: Card) => Promise<T>): Promise<T> {
+    try {
+      return await send(card);
+    } catch (error) {
+      const { link, ...bare } = card;
+      if (!link || !isInvalidForm(error)) throw error;
+      log.warn({ err: error, url: link.url }, 'Discord did not take the link of an alert');
+      return await send(bare);
+    }
+  }
+
   return {
     async post({ channel, card, id, attempted }) {
       checkChannel(channel);
       const digest = createHash('sha256').update(id).digest('base64url');
       const reference = `ref ${digest.slice(0, 8)}`;
+      const role = roleOf(card);
+      const send = (shown: Card) => {
+        const { embeds, components } = renderMessage(shown);
+        const message = {
+          ...contentOf(role),
+          embeds: embeds.map((embed) => withReference(embed, reference)),
+          components,
+          nonce: digest.slice(0, 25),
+        };
+        return api.send(channel, message, role);
+      };
       try {
-        const { embeds, components } = renderMessage(card);
         const earlier = attempted ? await find(channel, refersTo(reference)) : undefined;
-        const message =
-          earlier ??
-          (await api.send(channel, {
-            embeds: embeds.map((embed) => withReference(embed, reference)),
-            components,
-            nonce: digest.slice(0, 25),
-          }));
+        const message = earlier ?? (await withLink(card, send));
         return { message: message.id, thread: message.id };
       } catch (error) {
         throw deliveryError(error, channel);
@@ -58,7 +84,10 @@ export function createAlerts(
     async update(channel, { message }, card) {
       checkChannel(channel);
       try {
-        await api.edit(channel, message, renderMessage(card));
+        const content = contentOf(roleOf(card));
+        await withLink(card, (shown) =>
+          api.edit(channel, message, { ...content, ...renderMessage(shown) }),
+        );
       } catch (error) {
         throw deliveryError(error, channel);
       }
@@ -74,7 +103,7 @@ export function createAlerts(
         await api.send(channel, {
           content,
           nonce: createHash('sha256').update(id).digest('base64url').slice(0, 25),
-          message_reference: { message_id: message, fail_if_not_exists: false },
+          message_reference: { message_id: message },
           flags: MessageFlags.SuppressNotifications | MessageFlags.SuppressEmbeds,
         });
       } catch (error) {
@@ -83,6 +112,10 @@ export function createAlerts(
     },
   };
 }
+
+/** The mention of a role, which pings only where it is allowed to. */
+const contentOf = (role: string | undefined) =>
+  role === undefined ? {} : { content: `<@&${role}>` };
 
 const refersTo = (reference: string) => (message: APIMessage) =>
   message.embeds.some((embed) => embed.footer?.text.endsWith(reference));

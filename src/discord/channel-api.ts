@@ -12,16 +12,22 @@ const NO_MENTIONS = { parse: [], replied_user: false };
 
 /** What Askwatch does in channels and threads, as plain calls: none of it needs a channel that discord.js has cached. */
 export interface ChannelApi {
-  /** Posts a message; the same `nonce` (at most 25 characters) posts once, for as long as Discord remembers it. */
+  /**
+   * Posts a message; the same `nonce` (at most 25 characters) posts once, for as long as Discord remembers it. `called` is
+   * the one role that a mention in it may ping.
+   */
   send(
     channel: string,
     message: Omit<RESTPostAPIChannelMessageJSONBody, 'nonce'> & { nonce: string },
+    called?: string,
   ): Promise<APIMessage>;
   edit(
     channel: string,
     message: string,
     change: RESTPatchAPIChannelMessageJSONBody,
   ): Promise<APIMessage>;
+  /** One message. */
+  message(channel: string, message: string): Promise<APIMessage>;
   /** The newest messages, at most 100, newest first. */
   recent(channel: string): Promise<APIMessage[]>;
   /** The channel a thread belongs to, if it has one. */
@@ -38,11 +44,11 @@ export interface ChannelApi {
  */
 export function createChannelApi(rest: REST): ChannelApi {
   return {
-    async send(channel, message) {
+    async send(channel, message, called) {
       const body: RESTPostAPIChannelMessageJSONBody = {
         ...message,
         enforce_nonce: true,
-        allowed_mentions: NO_MENTIONS,
+        allowed_mentions: called === undefined ? NO_MENTIONS : { ...NO_MENTIONS, roles: [called] },
       };
       return (await rest.post(Routes.channelMessages(channel), { body })) as APIMessage;
     },
@@ -53,6 +59,9 @@ export function createChannelApi(rest: REST): ChannelApi {
         allowed_mentions: NO_MENTIONS,
       };
       return (await rest.patch(Routes.channelMessage(channel, message), { body })) as APIMessage;
+    },
+    async message(channel, message) {
+      return (await rest.get(Routes.channelMessage(channel, message))) as APIMessage;
     },
     async recent(channel) {
       const query = new URLSearchParams({ limit: '100' });

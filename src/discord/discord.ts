@@ -44,7 +44,8 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
   const log = options.log.child({ platform: 'discord' }, { serializers: { err: loggedError } });
   const client = buildClient({ apiUrl, messageContent });
   const api = createChannelApi(client.rest);
-  const alerts = createAlerts(api, () => client.user?.id ?? '');
+  const botId = () => client.user?.id ?? '';
+  const alerts = createAlerts(api, botId, log);
   /** What people said that is still being answered. */
   const underWay = new Set<Promise<void>>();
   let connected = false;

@@ -13,6 +13,9 @@ const REMEDIES: Partial<Record<number | string, string>> = {
     'Askwatch cannot see the channel. Give it the permission View Channel there.',
   [RESTJSONErrorCodes.MissingPermissions]:
     'Askwatch lacks a permission in the channel. Give it Send Messages, Embed Links and, for threads, Send Messages in Threads and Create Public Threads.',
+  [RESTJSONErrorCodes.CannotReplyWithoutPermissionToReadMessageHistory]:
+    'Askwatch may not reply in the channel. Give it the permission Read Message History there.',
+  [RESTJSONErrorCodes.ThreadLocked]: 'The thread is locked.',
 };
 
 /** Whether Discord said no for good: repeating the same request cannot help. */
@@ -28,6 +31,14 @@ export function isRefusal(error: unknown): error is DiscordAPIError {
   );
 }
 
+/** Whether Discord found something wrong with what was sent, not with where. */
+export const isInvalidForm = (error: unknown): error is DiscordAPIError =>
+  error instanceof DiscordAPIError &&
+  error.code === RESTJSONErrorCodes.InvalidFormBodyOrContentType;
+
+/** Discord says so of a reply only inside the text. */
+const UNKNOWN_REFERENCE = 'MESSAGE_REFERENCE_UNKNOWN_MESSAGE';
+
 /** How long Discord asked to wait, or `undefined` when it did not say. */
 export function retryAfterMs(error: unknown): number | undefined {
   if (error instanceof RateLimitError) return error.timeToReset;
@@ -40,7 +51,10 @@ export function retryAfterMs(error: unknown): number | undefined {
 /** One sentence or two on why a call failed. */
 export function reasonOf(error: unknown): string {
   if (isRefusal(error)) {
-    const remedy = REMEDIES[error.code];
+    const code = error.message.includes(UNKNOWN_REFERENCE)
+      ? RESTJSONErrorCodes.UnknownMessage
+      : error.code;
+    const remedy = REMEDIES[code];
     return remedy ?? `Discord refused it: ${error.message} (code ${error.code}).`;
   }
   if (error instanceof RateLimitError) return 'Discord asks to wait.';

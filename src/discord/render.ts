@@ -1,13 +1,14 @@
 import {
-  type APIActionRowComponent,
   type APIButtonComponent,
   type APIEmbed,
   type APIEmbedField,
   ButtonStyle,
   ComponentType,
+  type RESTPostAPIChannelMessageJSONBody,
 } from 'discord.js';
-import type { Card, CardAction, CardPart, Fact } from '../bot/card.ts';
+import type { Card, CardPart, Fact } from '../bot/card.ts';
 import { encodeAction } from '../bot/card-action.ts';
+import { linkOf } from '../bot/card-link.ts';
 import { oneLine, plainWithin, within, withoutMentions } from './text.ts';
 
 /** Source: Discord docs, "Embed Limits" (2,048 and 6,000 there); the total is of all texts of all embeds of a message. */
@@ -41,11 +42,11 @@ const MIN_PART = 40;
 
 /** A card as a message. It always says which buttons there are, so that an edit takes away those of an earlier card. Pure. */
 export function renderMessage(card: Card) {
-  const { actions = [] } = card;
+  const components = renderButtons(card);
   return {
     embeds: [renderEmbed(card)],
-    components: actions.length === 0 ? [] : [renderActions(actions)],
-  };
+    components: components.length === 0 ? [] : [{ type: ComponentType.ActionRow, components }],
+  } satisfies RESTPostAPIChannelMessageJSONBody;
 }
 
 const TONES = { good: '🟢', bad: '🔴', warning: '🟡', info: '🔵' } as const;
@@ -55,19 +56,24 @@ const MAX_LINE = 1_000;
 
 /** A card's tone and title as the content of a message. Pure. */
 export function renderLine({ tone, title }: Card): string {
-  return `${TONES[tone]} ${plainWithin(oneLine(title), MAX_LINE)}`;
+  return `${TONES[tone]} ${plainWithin(oneLine(title), MAX_LINE) || 'Askwatch'}`;
 }
 
-function renderActions(actions: readonly CardAction[]): APIActionRowComponent<APIButtonComponent> {
-  return {
-    type: ComponentType.ActionRow,
-    components: actions.slice(0, MAX_BUTTONS).map((action) => ({
-      type: ComponentType.Button,
-      style: ButtonStyle.Secondary,
-      label: within(oneLine(action.label), MAX_LABEL) || '\u200b',
+function renderButtons(card: Card): APIButtonComponent[] {
+  const { actions = [] } = card;
+  const link = linkOf(card);
+  const labelled = ({ label }: { label: string }) => ({
+    type: ComponentType.Button as const,
+    label: within(oneLine(label), MAX_LABEL) || '\u200b',
+  });
+  return [
+    ...actions.slice(0, MAX_BUTTONS).map((action) => ({
+      ...labelled(action),
+      style: ButtonStyle.Secondary as const,
       custom_id: encodeAction(action),
     })),
-  };
+    ...(link ? [{ ...labelled(link), style: ButtonStyle.Link as const, url: link.url }] : []),
+  ];
 }
 
 /** A card as an embed: facts become fields, everything else the description; what does not fit is cut, and says so. Pure. */

@@ -87,11 +87,12 @@ async function postButtons(discord: DiscordFake, channel: FakeChannel, customIds
 describe('a press under an alert', () => {
   test('of Acknowledge shows in the alert, and the button goes', async () => {
     const { discord, alert } = await startWithAlert();
-    expect(labelsOf(alert)).toEqual(['Acknowledge', 'Snooze 1 h', 'Check now', 'Ask why']);
+    const others = ['Snooze 1 h', 'Check now', 'Ask why', 'Open shop.example'];
+    expect(labelsOf(alert)).toEqual(['Acknowledge', ...others]);
     const pressed = discord.press(alert, 'Acknowledge');
     await eventually(() => !labelsOf(alert).includes('Acknowledge'));
     expect(JSON.stringify(alert.embeds)).toMatch(/Acknowledged by.*Alice/);
-    expect(labelsOf(alert)).toEqual(['Snooze 1 h', 'Check now', 'Ask why']);
+    expect(labelsOf(alert)).toEqual(others);
     expect(pressed.acknowledged).toMatchObject({ type: 6 });
     expect(pressed.followUps).toEqual([]);
     expect(discord.channel(discord.general.id)).toEqual([alert]);
@@ -280,6 +281,9 @@ test('what Discord would refuse of buttons, the fake refuses', async () => {
   const five = ['a', 'b', 'c', 'd', 'e'];
   expect(await post(five.map((name) => row(name, 5)))).toBe(200);
   expect(await post([[button('x'.repeat(100), { label: 'x'.repeat(80) })]])).toBe(200);
+  const link = (url: string) => ({ type: 2, style: 5, label: 'a', url });
+  const longest = 'https://a.example/'.padEnd(512, 'x');
+  expect(await post([[link(longest), link(longest)]])).toBe(200);
   for (const refused of [
     [...five, 'f'].map((name) => row(name, 1)),
     [row('a', 6)],
@@ -291,6 +295,11 @@ test('what Discord would refuse of buttons, the fake refuses', async () => {
     [[button('a', { label: '' })]],
     [[button('a', { style: 9 })]],
     [[button('a', { type: 77 })]],
+    [[button('a', { url: 'https://a.example' })]],
+    [[button('a', { style: 5, url: 'https://a.example' })]],
+    [[link('')]],
+    [[link('javascript:alert(1)')]],
+    [[link('https://a.example/'.padEnd(513, 'x'))]],
   ]) {
     expect(await post(refused)).toBe(400);
   }

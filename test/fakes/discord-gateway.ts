@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ChannelType, GatewayIntentBits, GatewayOpcodes, MessageFlags } from 'discord.js';
 import { type WebSocket, WebSocketServer } from 'ws';
-import type { DiscordState, FakeMessage } from './discord-state.ts';
+import type { DiscordState, FakeMessage, FakeRole } from './discord-state.ts';
 
 interface Session {
   id: string;
@@ -169,7 +169,7 @@ export function createGateway(options: GatewayOptions) {
 const memberOf = (state: DiscordState, id: string) => ({
   user: state.users.get(id),
   nick: null,
-  roles: [],
+  roles: state.rolesOf(id),
   joined_at: '2026-01-01T00:00:00.000000+00:00',
   deaf: false,
   mute: false,
@@ -183,7 +183,7 @@ function inGuildOf(state: DiscordState, message: FakeMessage) {
 
 /** A message as it goes over the wire. */
 export function wireMessage(state: DiscordState, message: FakeMessage): Record<string, unknown> {
-  const { sentAtMs, edits, nonce, ...data } = message;
+  const { sentAtMs, edits, nonce, rang, ...data } = message;
   const answered = state.messages.get(message.message_reference?.message_id ?? '');
   return {
     ...data,
@@ -195,6 +195,17 @@ export function wireMessage(state: DiscordState, message: FakeMessage): Record<s
     ...(answered ? { referenced_message: wireMessage(state, answered) } : {}),
   };
 }
+
+/** A role as it goes over the wire. */
+export const roleOf = (role: FakeRole) => ({
+  position: 1,
+  color: 0,
+  colors: { primary_color: 0, secondary_color: null, tertiary_color: null },
+  hoist: false,
+  managed: false,
+  flags: 0,
+  ...role,
+});
 
 const isThread = ({ type }: { type: ChannelType }) =>
   type === ChannelType.PublicThread || type === ChannelType.PrivateThread;
@@ -218,6 +229,7 @@ function guildOf(state: DiscordState) {
         mentionable: false,
         flags: 0,
       },
+      ...[...state.roles.values()].map(roleOf),
     ],
     emojis: [],
     stickers: [],

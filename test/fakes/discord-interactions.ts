@@ -181,7 +181,13 @@ export function createInteractions(options: {
 function payloadOf(state: DiscordState, interaction: FakeInteraction) {
   const { id, token, type, data, message, channel, user } = interaction;
   const inGuild = channel.guild_id !== undefined;
-  const person = { nick: null, roles: [], joined_at: '2026-01-01T00:00:00Z', flags: 0, user };
+  const person = {
+    nick: null,
+    roles: state.rolesOf(user.id),
+    joined_at: '2026-01-01T00:00:00Z',
+    flags: 0,
+    user,
+  };
   return {
     id,
     application_id: state.applicationId,
@@ -203,7 +209,12 @@ function payloadOf(state: DiscordState, interaction: FakeInteraction) {
           guild_id: state.guildId,
           guild_locale: 'en-US',
           guild: { id: state.guildId, locale: 'en-US', features: [] },
-          member: { ...person, permissions: '0', deaf: false, mute: false },
+          member: {
+            ...person,
+            permissions: String(state.permissionsOf(user.id)),
+            deaf: false,
+            mute: false,
+          },
         }
       : { user }),
   };

@@ -1,11 +1,13 @@
 import { ButtonStyle, ComponentType } from 'discord.js';
-import type { FakeButton, FakeRow, MessageBody } from './discord-state.ts';
+import type { AllowedMentions, FakeButton, FakeRow, MessageBody } from './discord-state.ts';
 
 /** What Discord says when it does not take something. */
 export interface Refusal {
   status: number;
   code: number;
   message: string;
+  /** What is wrong, field by field. */
+  errors?: Record<string, unknown>;
 }
 
 /** A refusal in one line. */
@@ -26,6 +28,8 @@ const EMBED_TEXTS: Array<[path: string, max: number]> = [
 export function checkMessage(body: MessageBody, kind: 'post' | 'edit'): Refusal | undefined {
   const content = body.content ?? '';
   if (content.length > 2_000) return invalid('content must be 2000 or fewer in length');
+  const badMentions = wrongMentions(body.allowed_mentions);
+  if (badMentions !== undefined) return invalid(badMentions);
   if (String(body.nonce ?? '').length > 25) return invalid('nonce must be 25 or fewer in length');
   const embeds = body.embeds ?? [];
   if (embeds.length > 10) return invalid('embeds must be 10 or fewer in length');
@@ -57,6 +61,17 @@ export function checkMessage(body: MessageBody, kind: 'post' | 'edit'): Refusal 
   return wrong === undefined ? undefined : invalid(wrong);
 }
 
+/** Source: Discord docs, "Allowed Mentions Object": what is named one by one is not also parsed. */
+function wrongMentions({ parse = [], roles = [], users = [] }: AllowedMentions = {}) {
+  if (roles.length > 100 || users.length > 100) return 'allowed_mentions: at most 100 ids';
+  const both = (kind: string, ids: string[]) => parse.includes(kind) && ids.length > 0;
+  if (both('roles', roles) || both('users', users))
+    return 'allowed_mentions are mutually exclusive';
+  return [...roles, ...users].every((id) => /^\d{17,20}$/.test(id))
+    ? undefined
+    : 'allowed_mentions: not a snowflake';
+}
+
 /** What is wrong with the buttons of a message. Source: Discord docs, "Component Reference". */
 function wrongRows(rows: FakeRow[]): string | undefined {
   if (rows.length > 5) return 'components must be 5 or fewer in length';
@@ -67,7 +82,8 @@ function wrongRows(rows: FakeRow[]): string | undefined {
     return 'an action row must have between 1 and 5 components';
   }
   const buttons = rows.flatMap(({ components }) => components);
-  if (new Set(buttons.map(({ custom_id }) => custom_id)).size < buttons.length) {
+  const ids = buttons.flatMap(({ custom_id }) => custom_id ?? []);
+  if (new Set(ids).size < ids.length) {
     return 'component custom id cannot be duplicated';
   }
   return buttons.map(wrongButton).find((wrong) => wrong !== undefined);
@@ -80,14 +96,27 @@ const STYLES = [
   ButtonStyle.Danger,
 ];
 
-function wrongButton({ type, style, label = '', custom_id = '' }: FakeButton): string | undefined {
+function wrongButton(button: FakeButton): string | undefined {
+  const { type, style, label = '', custom_id = '', url } = button;
   if (type !== ComponentType.Button) return `component type ${type} is none of this fake's`;
-  if (!STYLES.includes(style)) return `button style ${style} is invalid`;
   if (label.length < 1 || label.length > 80) return 'label must be between 1 and 80 in length';
+  if (style === ButtonStyle.Link) return wrongLink(button);
+  if (!STYLES.includes(style)) return `button style ${style} is invalid`;
+  if (url !== undefined) return 'a url is for link buttons only';
   if (custom_id.length < 1 || custom_id.length > 100) {
     return 'custom_id must be between 1 and 100 in length';
   }
   return undefined;
+}
+
+/** Which hosts Discord takes is not written anywhere; that it refuses some is known: `URL_TYPE_INVALID_URL`. */
+function wrongLink({ custom_id, url = '' }: FakeButton): string | undefined {
+  if (custom_id !== undefined) return 'a custom id and url cannot both be specified';
+  if (url.length < 1 || url.length > 512) return 'url must be between 1 and 512 in length';
+  if (!/^https?:/.test(url)) return 'Scheme is not supported. Scheme must be one of (http, https)';
+  return URL.canParse(url) && new URL(url).hostname.includes('.')
+    ? undefined
+    : 'url[URL_TYPE_INVALID_URL]: Not a well formed URL.';
 }
 
 interface CommandBody {

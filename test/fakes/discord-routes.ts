@@ -30,10 +30,7 @@ const ok = (body?: unknown, status = body === undefined ? 204 : 200): RestAnswer
   status,
   ...(body === undefined ? {} : { body }),
 });
-const refuse = ({ status, code, message }: Refusal): RestAnswer => ({
-  status,
-  body: { message, code },
-});
+const refuse = ({ status, ...body }: Refusal): RestAnswer => ({ status, body });
 
 /** The REST routes a bot of our kind uses; `undefined` for any other. */
 export function createRoutes(options: {
@@ -120,13 +117,18 @@ export function createRoutes(options: {
     }
     if (method === 'POST' && rest === '/messages') {
       if (lacks(writing)) return forbidden();
-      return post(channel, body);
+      const refused = referenceProblem(channel, body, lacks);
+      return refused ? refuse(refused) : post(channel, body);
     }
     const [, messageId = '', below = ''] = /^\/messages\/(\d+)(\/threads)?$/.exec(rest) ?? [];
     if (messageId === '') return undefined;
     const message = state.messages.get(messageId);
     if (!message || message.channel_id !== channel.id) {
       return refuse(refusal(404, 10_008, 'Unknown Message'));
+    }
+    if (method === 'GET' && below === '') {
+      if (lacks(PermissionFlagsBits.ReadMessageHistory)) return forbidden();
+      return ok(wireMessage(state, message));
     }
     if (method === 'PATCH' && below === '') {
       if (message.author.id !== state.bot.id) {
@@ -143,6 +145,29 @@ export function createRoutes(options: {
       return startThread(channel, messageId, body.name ?? '');
     }
     return undefined;
+  }
+
+  /** Source: Discord docs, "Message Reference Structure" and "JSON Error Codes". */
+  function referenceProblem(
+    channel: FakeChannel,
+    { message_reference: reference }: MessageBody,
+    lacks: (permission: bigint) => boolean,
+  ): Refusal | undefined {
+    if (!reference) return undefined;
+    if (lacks(PermissionFlagsBits.ReadMessageHistory)) {
+      const text = 'Cannot reply without permission to read message history';
+      return refusal(403, 160_002, text);
+    }
+    const { message_id: id, fail_if_not_exists: must = true } = reference;
+    if (!must || state.messages.get(id)?.channel_id === channel.id) return undefined;
+    return {
+      ...refusal(400, 50_035, 'Invalid Form Body'),
+      errors: {
+        message_reference: {
+          _errors: [{ code: 'MESSAGE_REFERENCE_UNKNOWN_MESSAGE', message: 'Unknown message' }],
+        },
+      },
+    };
   }
 
   function post(channel: FakeChannel, body: MessageBody): RestAnswer {

@@ -36,6 +36,16 @@ export interface FakeButton {
   style: number;
   label?: string;
   custom_id?: string;
+  url?: string;
+}
+
+/** A role of the server. */
+export interface FakeRole {
+  id: string;
+  name: string;
+  permissions: string;
+  /** Whether everybody may call it; a bot of our kind has no permission to call others. */
+  mentionable: boolean;
 }
 
 /** A message as Discord has it now, and each content it had before. */
@@ -51,6 +61,8 @@ export interface FakeMessage {
   mentions: FakeUser[];
   mention_roles: string[];
   mention_everyone: boolean;
+  /** The roles that rang when it was posted; an edit rings nowhere. */
+  rang: string[];
   nonce?: string | undefined;
   message_reference?: { message_id: string; channel_id: string; type: 0 };
   webhook_id?: string;
@@ -105,6 +117,9 @@ export function createState() {
   const users = new Map<string, FakeUser>();
   const channels = new Map<string, FakeChannel>();
   const messages = new Map<string, FakeMessage>();
+  const roles = new Map<string, FakeRole>();
+  /** Roles by the user who has them. */
+  const rolesOf = new Map<string, string[]>();
   const guildId = snowflake();
 
   function addUser(username: string, bot = false): FakeUser {
@@ -143,6 +158,7 @@ export function createState() {
     users,
     channels,
     messages,
+    roles,
     addUser,
     addChannel,
     /** A direct conversation between a user and the bot. */
@@ -155,6 +171,28 @@ export function createState() {
       channels.set(channel.id, channel);
       return channel;
     },
+    addRole(role: Partial<FakeRole> = {}): FakeRole {
+      const added = {
+        id: snowflake(),
+        name: 'role',
+        permissions: '0',
+        mentionable: false,
+        ...role,
+      };
+      roles.set(added.id, added);
+      return added;
+    },
+    /** Gives a role to a user. */
+    giveRole(user: string, role: string) {
+      rolesOf.set(user, [...(rolesOf.get(user) ?? []), role]);
+    },
+    rolesOf: (user: string) => rolesOf.get(user) ?? [],
+    /** What the roles of a user let them do. */
+    permissionsOf: (user: string): bigint =>
+      (rolesOf.get(user) ?? []).reduce(
+        (all, id) => all | BigInt(roles.get(id)?.permissions ?? 0),
+        0n,
+      ),
     /** What the bot may do in a channel; a thread has its channel's permissions. */
     permissionsIn(channel: FakeChannel): bigint {
       const of = channel.parent_id ? channels.get(channel.parent_id) : channel;
@@ -185,6 +223,7 @@ export function createState() {
         mention_everyone: false,
         mentions: [],
         mention_roles: [],
+        rang: [],
         nonce: body.nonce === undefined ? undefined : String(body.nonce),
         ...(answered
           ? { message_reference: { message_id: answered.id, channel_id: channel.id, type: 0 } }
@@ -194,6 +233,7 @@ export function createState() {
         ...extra,
       };
       setMentions(message, body.allowed_mentions, message.webhook_id !== undefined);
+      message.rang = message.mention_roles.filter((id) => roles.get(id)?.mentionable);
       if (
         answered &&
         (body.allowed_mentions?.replied_user ?? body.allowed_mentions === undefined)

@@ -2,6 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import {
   ApplicationCommandOptionType,
+  ChannelType,
   GatewayIntentBits,
   InteractionType,
   MessageFlags,
@@ -10,7 +11,7 @@ import {
 import { onTestFinished } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import type { AtEnd } from '../support/temporary-folder.ts';
-import { createGateway } from './discord-gateway.ts';
+import { createGateway, roleOf } from './discord-gateway.ts';
 import { startHttp } from './discord-http.ts';
 import { createInteractions, type FakeInteraction } from './discord-interactions.ts';
 import { createRoutes, type RegisteredCommand } from './discord-routes.ts';
@@ -95,6 +96,12 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
     addUser: state.addUser,
     addChannel: state.addChannel,
     directChannel: state.addDirect,
+    /** A channel by its id. */
+    channelOf(id: string): FakeChannel {
+      const found = state.channels.get(id);
+      if (!found) throw new Error(`There is no channel ${id}`);
+      return found;
+    },
     /** Every message ever posted, also ephemeral ones. */
     messages: () => [...state.messages.values()],
     /** What everybody sees in a channel or thread, oldest first. */
@@ -131,6 +138,29 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
               }),
         },
       });
+    },
+
+    addRole: state.addRole,
+    /** Gives a user a role with permissions. */
+    grant(user: FakeUser, ...names: Array<keyof typeof PermissionFlagsBits>) {
+      const bits = names.reduce((all, name) => all | PermissionFlagsBits[name], 0n);
+      const role = state.addRole({ permissions: String(bits) });
+      state.giveRole(user.id, role.id);
+      const told = { guild_id: state.guildId, role: roleOf(role) };
+      gateway.dispatch('GUILD_ROLE_CREATE', told, GatewayIntentBits.Guilds);
+    },
+
+    /** Opens a thread under a message, as a person does. */
+    openThread(message: FakeMessage): FakeChannel {
+      const thread = state.addChannel({
+        id: message.id,
+        type: ChannelType.PublicThread,
+        parent_id: message.channel_id,
+        name: 'thread',
+        thread_metadata: { archived: false, locked: false, auto_archive_duration: 1_440 },
+      });
+      gateway.dispatch('THREAD_CREATE', thread, GatewayIntentBits.Guilds);
+      return thread;
     },
 
     /** Takes permissions away from the bot in a channel. */

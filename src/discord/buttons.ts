@@ -7,6 +7,7 @@ import {
   acknowledged,
   answerOpenly,
   answerPrivately,
+  conversationIn,
   handle,
   nameOf,
   threadOf,
@@ -27,19 +28,21 @@ export async function handleButton(desk: Desk, press: ButtonInteraction): Promis
     desk.log.debug({ customId: press.customId }, 'a button that is none of ours was pressed');
     return;
   }
-  const reply = await handle(desk, press, request, conversationOf(press));
+  const key = await conversationOf(desk, press);
+  const reply = await handle(desk, press, request, key);
   if (reply.kind === 'nothing') return;
   if (reply.kind === 'card') await showCard(press, reply.card, reply.private);
   else if (reply.private) await answerPrivately(desk, press, reply, { fillsReply: false });
-  else await answerBelow(desk, press, reply);
+  else await answerBelow(desk, press, reply, key);
 }
 
 /**
  * The conversation of a button is the one under its message, which knows the incident; in a direct conversation, where
  * nothing can be under a message, too. In a thread it is the thread's.
  */
-function conversationOf({ channel, channelId, message }: ButtonInteraction): string {
-  return channel?.isThread() ? channelId : message.id;
+async function conversationOf(desk: Desk, press: ButtonInteraction): Promise<string> {
+  const { channel, channelId, message } = press;
+  return channel?.isThread() ? conversationIn(desk, press, channelId) : message.id;
 }
 
 async function showCard(press: ButtonInteraction, card: Card, only: boolean): Promise<void> {
@@ -50,9 +53,14 @@ async function showCard(press: ButtonInteraction, card: Card, only: boolean): Pr
 }
 
 /** Nobody sees what a press asks, so the answer begins with it, and with who pressed. */
-async function answerBelow(desk: Desk, press: ButtonInteraction, answer: Answer): Promise<void> {
+async function answerBelow(
+  desk: Desk,
+  press: ButtonInteraction,
+  answer: Answer,
+  key: string,
+): Promise<void> {
   const { question } = answer;
   const thread = threadOf(press) ?? (await threadUnder(desk, press, press.message.id, question));
   const lead = questionLine(nameOf(press), question);
-  await answerOpenly(desk, press, answer, { thread, key: conversationOf(press), lead });
+  await answerOpenly(desk, press, answer, { thread, key, lead });
 }

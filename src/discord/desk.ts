@@ -2,12 +2,14 @@ import type { Logger } from 'pino';
 import type { Bot } from '../bot/bot.ts';
 import type { ChannelApi } from './channel-api.ts';
 import type { InlineConversations } from './inline-conversations.ts';
+import type { LineConversations } from './line-conversations.ts';
 
 /** What handling of commands, buttons and messages shares. */
 export interface Desk {
   bot: Bot;
   api: ChannelApi;
   inline: InlineConversations;
+  conversations: LineConversations;
   /** Shortest time between two edits of an answer. */
   editIntervalMs: number;
   log: Logger;

@@ -11,6 +11,7 @@ import { buildClient, connect, disconnect, logEvents, watch } from './client.ts'
 import { discordCommands } from './commands.ts';
 import { isRefusal, loggedError, reasonOf } from './errors.ts';
 import { createInlineConversations } from './inline-conversations.ts';
+import { createLineConversations } from './line-conversations.ts';
 import { handleMessage } from './messages.ts';
 import { registerCommands } from './register-commands.ts';
 import { handleSlashCommand } from './slash-commands.ts';
@@ -59,7 +60,14 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
   }
 
   function listen(bot: Bot) {
-    const desk = { bot, api, inline: createInlineConversations(), editIntervalMs, log };
+    const desk = {
+      bot,
+      api,
+      inline: createInlineConversations(),
+      conversations: createLineConversations({ bot, api, botId, log }),
+      editIntervalMs,
+      log,
+    };
     client.on(Events.InteractionCreate, (interaction) => {
       if (stopping) return;
       if (interaction.isChatInputCommand()) track(handleSlashCommand(desk, interaction));

@@ -4,7 +4,7 @@ import {
   MessageFlags,
   PermissionFlagsBits,
 } from 'discord.js';
-import type { Answer, Invocation, Reply } from '../bot/platform.ts';
+import type { Answer, Invocation, Place, Reply } from '../bot/platform.ts';
 import type { Desk } from './desk.ts';
 import { openThread } from './open-thread.ts';
 import { channelOutlet, interactionOutlet } from './outlet.ts';
@@ -41,22 +41,36 @@ export function handle(
   request: Invocation['request'],
   thread: string | undefined,
 ): Promise<Reply> {
-  const { channel, channelId, id, user } = gesture;
-  // A thread belongs to its channel; a direct conversation is a channel and a thread at once.
-  const parent = channel?.isThread() ? channel.parentId : undefined;
+  const { id, user } = gesture;
   return bot.handle({
     id: `discord:${id}`,
     request,
-    place: { platform: 'discord', channel: parent ?? channelId },
+    place: placeOf(gesture),
     ...(thread === undefined ? {} : { thread }),
     person: { id: user.id, name: nameOf(gesture) },
   });
+}
+
+/** A thread belongs to its channel; a direct conversation is a channel and a thread at once. */
+function placeOf({ channel, channelId }: Gesture): Place {
+  const parent = channel?.isThread() ? channel.parentId : undefined;
+  return { platform: 'discord', channel: parent ?? channelId };
 }
 
 /** The thread or direct conversation it was made in; `undefined` in the middle of a channel. */
 export function threadOf(gesture: Gesture): string | undefined {
   const { channel, channelId } = gesture;
   return !gesture.inGuild() || channel?.isThread() ? channelId : undefined;
+}
+
+/** The conversation of a thread or direct conversation; below a line of ours it is that of the alert above the line. */
+export async function conversationIn(
+  { conversations }: Desk,
+  gesture: Gesture,
+  thread: string,
+): Promise<string> {
+  if (!gesture.channel?.isThread()) return thread;
+  return (await conversations.of(placeOf(gesture), thread)) ?? thread;
 }
 
 export function nameOf({ member, user }: Gesture): string {

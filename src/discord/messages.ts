@@ -51,10 +51,11 @@ export async function handleMessage(desk: Desk, message: Message): Promise<void>
 }
 
 /** Without the intent such a message has no content, and there is nothing to answer. */
-async function isInConversation({ bot, api }: Desk, message: Message): Promise<boolean> {
+async function isInConversation(desk: Desk, message: Message): Promise<boolean> {
   const { channel, channelId, content } = message;
   if (!channel.isThread() || content.trim() === '') return false;
-  return await bot.isConversation(await placeOfThread(api, channel), channelId);
+  const place = await placeOfThread(desk.api, channel);
+  return (await desk.conversations.of(place, channelId)) !== undefined;
 }
 
 /** A thread belongs to its channel. Of one that was archived when the bot connected, discord.js knows only the id. */
@@ -62,19 +63,20 @@ async function placeOfThread(api: ChannelApi, { id, parentId }: AnyThreadChannel
   return { platform: 'discord', channel: parentId ?? (await api.parentOf(id)) ?? id };
 }
 
-async function whereOf({ bot, api, inline }: Desk, message: Message): Promise<Where> {
+async function whereOf({ api, inline, conversations }: Desk, message: Message): Promise<Where> {
   const { channel, channelId } = message;
   if (channel.isThread()) {
     const place = await placeOfThread(api, channel);
-    return { place, thread: channelId, shown: { in: 'here' } };
+    const thread = (await conversations.of(place, channelId)) ?? channelId;
+    return { place, thread, shown: { in: 'here' } };
   }
   const place: Place = { platform: 'discord', channel: channelId };
   const answered = message.type === MessageType.Reply ? message.reference?.messageId : undefined;
   const open = answered === undefined ? undefined : inline.of(answered);
-  // An alert, or the question above one of our threads: its conversation is the thread under it.
+  // An alert or a line under it, or the question above one of our threads: its conversation is the thread under it.
   const above =
-    answered !== undefined && open === undefined && (await bot.isConversation(place, answered))
-      ? answered
+    answered !== undefined && open === undefined
+      ? await conversations.of(place, answered)
       : undefined;
   if (!message.inGuild()) {
     // All that is said there is one conversation, but for what is said about an alert.

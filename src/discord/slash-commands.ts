@@ -10,6 +10,7 @@ import {
   acknowledged,
   answerOpenly,
   answerPrivately,
+  conversationIn,
   handle,
   nameOf,
   threadOf,
@@ -27,13 +28,15 @@ export async function handleSlashCommand(desk: Desk, interaction: Deferred): Pro
   const ephemeral = values.private === true;
   const defer = () => interaction.deferReply(ephemeral ? { flags: MessageFlags.Ephemeral } : {});
   if (!(await acknowledged(desk, interaction, command, defer))) return;
-  const reply = await handle(desk, interaction, { command, values }, threadOf(interaction));
+  const thread = threadOf(interaction);
+  const key = thread && (await conversationIn(desk, interaction, thread));
+  const reply = await handle(desk, interaction, { command, values }, key);
   if (reply.kind === 'nothing') await interaction.deleteReply();
   else if (reply.kind === 'card') await showCard(interaction, reply.card, reply.private);
   else if (reply.private || ephemeral) {
     if (!ephemeral) await interaction.deleteReply();
     await answerPrivately(desk, interaction, reply, { fillsReply: ephemeral });
-  } else await answerBelow(desk, interaction, reply);
+  } else await answerBelow(desk, interaction, reply, key);
 }
 
 /** The command's full name and its values, subcommands taken apart. */
@@ -68,14 +71,19 @@ async function showCard(interaction: Deferred, card: Card, only: boolean): Promi
  * The reply shows the question, which Discord itself shows to nobody. The answer follows in the thread or conversation
  * where it was asked, or in a thread of its own.
  */
-async function answerBelow(desk: Desk, interaction: Deferred, answer: Answer): Promise<void> {
+async function answerBelow(
+  desk: Desk,
+  interaction: Deferred,
+  answer: Answer,
+  known: string | undefined,
+): Promise<void> {
   const { id: message } = await interaction.editReply({
     content: questionLine(nameOf(interaction), answer.question),
     flags: MessageFlags.SuppressEmbeds,
   });
   const thread =
     threadOf(interaction) ?? (await threadUnder(desk, interaction, message, answer.question));
-  const key = thread ?? message;
+  const key = known ?? thread ?? message;
   if (thread === undefined) desk.inline.add(message, key);
   await answerOpenly(desk, interaction, answer, { thread, key });
 }

@@ -3,6 +3,7 @@ import {
   type ChatInputCommandInteraction,
   MessageFlags,
   PermissionFlagsBits,
+  type PermissionsBitField,
 } from 'discord.js';
 import type { Answer, Invocation, Place, Reply } from '../bot/platform.ts';
 import type { Desk } from './desk.ts';
@@ -41,13 +42,15 @@ export function handle(
   request: Invocation['request'],
   thread: string | undefined,
 ): Promise<Reply> {
-  const { id, user } = gesture;
+  const { id, user, guildId, memberPermissions } = gesture;
+  // Alone with the bot it is one's own place.
+  const mayManage = async () => guildId === null || managesIn(memberPermissions);
   return bot.handle({
     id: `discord:${id}`,
     request,
     place: placeOf(gesture),
     ...(thread === undefined ? {} : { thread }),
-    person: { id: user.id, name: nameOf(gesture) },
+    person: { id: user.id, name: nameOf(gesture), mayManage },
   });
 }
 
@@ -55,6 +58,13 @@ export function handle(
 function placeOf({ channel, channelId }: Gesture): Place {
   const parent = channel?.isThread() ? channel.parentId : undefined;
   return { platform: 'discord', channel: parent ?? channelId };
+}
+
+/** Whether somebody with these permissions looks after the server or the channel. */
+export function managesIn(permissions: Readonly<PermissionsBitField> | null): boolean {
+  // Administrators have every permission.
+  const { ManageGuild, ManageChannels } = PermissionFlagsBits;
+  return permissions?.any([ManageGuild, ManageChannels]) ?? false;
 }
 
 /** The thread or direct conversation it was made in; `undefined` in the middle of a channel. */

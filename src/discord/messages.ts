@@ -2,6 +2,7 @@ import { type AnyThreadChannel, type Message, MessageType, PermissionFlagsBits }
 import type { Answer, Place, Reply } from '../bot/platform.ts';
 import type { ChannelApi } from './channel-api.ts';
 import type { Desk } from './desk.ts';
+import { managesIn } from './gestures.ts';
 import { openThread } from './open-thread.ts';
 import { channelOutlet } from './outlet.ts';
 import { renderMessage } from './render.ts';
@@ -45,7 +46,7 @@ export async function handleMessage(desk: Desk, message: Message): Promise<void>
         : { command: 'ask', values: { question } },
     place: where.place,
     ...(where.thread === undefined ? {} : { thread: where.thread }),
-    person: { id: message.author.id, name: nameOf(message) },
+    person: { id: message.author.id, name: nameOf(message), mayManage: mayManageBy(message) },
   });
   await show(desk, message, where, reply);
 }
@@ -162,6 +163,12 @@ function questionOf(message: Message, me: string): string {
       return name === undefined ? mention : `@${name}`;
     })
     .trim();
+}
+
+/** Alone with the bot it is one's own place. Who says it is known now, and may be forgotten later. */
+function mayManageBy({ channel, member }: Message): () => Promise<boolean> {
+  if (channel.isDMBased()) return async () => true;
+  return async () => managesIn(member && channel.permissionsFor(member));
 }
 
 function nameOf({ member, author }: Message): string {

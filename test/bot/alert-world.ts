@@ -8,7 +8,7 @@ import { quietUntilMs } from '../../src/bot/quiet-hours.ts';
 import { createSender } from '../../src/bot/sender.ts';
 import { createIncidents } from '../../src/bot/told-incidents.ts';
 import { look } from '../../src/bot/watch.ts';
-import { openWatchState } from '../../src/bot/watch-state.ts';
+import { openWatchState, type WatchState } from '../../src/bot/watch-state.ts';
 import type { Monitor } from '../../src/contracts/monitoring.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { eventually } from '../support/eventually.ts';
@@ -36,6 +36,8 @@ export async function openAlertWorld(options: { startsAt: string; places?: reado
   const statuses = new Map<string, string>();
   let nowMs = Date.parse(startsAt);
   let made = 0;
+  let steps = 0;
+  let killAt = 0;
   let waiting: Array<{ untilMs: number; resolve: () => void }> = [];
   const clock: Clock = {
     nowMs: () => nowMs,
@@ -52,18 +54,59 @@ export async function openAlertWorld(options: { startsAt: string; places?: reado
     },
   };
 
-  async function live() {
+  /** One run of the program, which can be killed before or after any of its steps has had its effect. */
+  function createLife() {
+    let end = () => {};
+    const over = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const life = {
+      dead: false,
+      over,
+      /** The dead never come back from one. */
+      async step<T>(effect: () => Promise<T>): Promise<T> {
+        const forever = new Promise<never>(() => {});
+        if (life.dead) return await forever;
+        steps += 1;
+        if (steps === killAt) {
+          life.dead = true;
+          end();
+          if (killAt % 2 === 0) return await forever;
+        }
+        const result = await effect();
+        return life.dead ? await forever : result;
+      },
+    };
+    return life;
+  }
+
+  async function open() {
     const store = await openLowdbStore({ folder, log });
-    const state = await openWatchState(store);
-    const channels = createChannels(store);
-    const { settingsOf } = channels;
+    return { store, durable: await openWatchState(store), channels: createChannels(store) };
+  }
+
+  function live({ store, durable, channels }: Awaited<ReturnType<typeof open>>) {
+    const current = createLife();
+    const { step, over } = current;
+    const state: WatchState = {
+      current: durable.current,
+      update: (change) => step(() => durable.update(change)),
+    };
+    const settingsOf = (place: string) => step(() => channels.settingsOf(place));
     const alerting = { alertPlaces: places, settingsOf, clock, random: () => 0.5, log };
     const sender = createSender({ state, ...alerting });
-    sender.start([slack]);
+    sender.start([
+      {
+        ...slack,
+        post: (post) => step(() => slack.post(post)),
+        update: (...update) => step(() => slack.update(...update)),
+        announce: (line) => step(() => slack.announce(line)),
+      },
+    ]);
     const incidents = createIncidents({ state, nowMs: () => nowMs, onNews: sender.wake });
-    return { store, state, channels, sender, incidents };
+    return { store, durable, state, channels, sender, incidents, over, isDead: () => current.dead };
   }
-  let life = await live();
+  let life = live(await open());
 
   async function isIdle() {
     for (const place of places.map(placeKey)) {
@@ -88,9 +131,13 @@ export async function openAlertWorld(options: { startsAt: string; places?: reado
       placesFor: () => places.map(placeKey),
       settingsOf: await life.channels.settings(),
     };
-    await life.state.update((watching) => look(watching, monitors, around).watching);
+    const noted = life.state.update((watching) => look(watching, monitors, around).watching);
+    await Promise.race([noted, life.over]);
     life.sender.wake();
-    await eventually(isIdle);
+    await eventually(async () => life.isDead() || (await isIdle()));
+    if (!life.isDead()) return;
+    life = live(life);
+    await lookNow();
   }
 
   async function stop() {
@@ -129,8 +176,13 @@ export async function openAlertWorld(options: { startsAt: string; places?: reado
     async sleep(ms: number) {
       await stop();
       nowMs += ms;
-      life = await live();
+      life = live(await open());
       await lookNow();
+    },
+    /** Kills the program at its nth step from now, after its effect when n is odd, and starts it again. */
+    kill(n: number) {
+      steps = 0;
+      killAt = n;
     },
     titles: (place: Place = OPS) =>
       slack.messages

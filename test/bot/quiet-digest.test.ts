@@ -1,7 +1,9 @@
+import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type QuietHours, readHours } from '../../src/bot/quiet-hours.ts';
 import { textOf } from '../support/bot.ts';
 import { DEV, HOUR, MINUTE, OPS, openAlertWorld } from './alert-world.ts';
+import { saidOf } from './told-of-monitors.ts';
 
 const hours = (text: string, zone = 'UTC'): QuietHours => {
   const read = readHours(text);
@@ -190,3 +192,52 @@ describe('what happens in quiet hours', () => {
     expect(world.titles()).toEqual(['Name of m0 is DOWN']);
   });
 });
+
+test('a night is told once and whole, and not in it, whenever the program is killed', async () => {
+  const change = fc.record({
+    afterMs: fc.integer({ min: 1, max: 150 }).map((minutes) => minutes * MINUTE),
+    id: fc.constantFrom('m0', 'm1', 'm2'),
+    status: fc.constantFrom('UP', 'DOWN', 'DOWN', 'MAINTENANCE'),
+  });
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(change, { minLength: 4, maxLength: 14 }),
+      fc.array(fc.integer({ min: 1, max: 12 }), { maxLength: 14 }),
+      async (changes, kills) => {
+        const world = await openEvening();
+        const dawnMs = Date.parse('2026-06-02T07:00:00Z');
+        const isQuiet = () => world.nowMs() >= dawnMs - 9 * HOUR && world.nowMs() < dawnMs;
+        const loud: string[] = [];
+        world.slack.failWith(({ kind, card }) => {
+          if (kind !== 'update' && isQuiet()) loud.push(card.title);
+          return undefined;
+        });
+        const outages = new Map<string, number>();
+        const down = new Set<string>();
+        for (const [at, { afterMs, id, status }] of changes.entries()) {
+          await world.pass(afterMs);
+          const kill = kills[at];
+          if (kill) world.kill(kill);
+          if (status === 'DOWN' && !down.has(id) && isQuiet()) {
+            outages.set(id, (outages.get(id) ?? 0) + 1);
+          }
+          if (status === 'DOWN') down.add(id);
+          if (status === 'UP') down.delete(id);
+          await world.see({ [id]: status });
+        }
+        await world.pass(Math.max(0, dawnMs - world.nowMs()) + 2 * MINUTE);
+        expect(loud).toEqual([]);
+        const isDigest = ({ titles }: { titles: string[] }) =>
+          titles[0]?.startsWith('While it was quiet') ?? false;
+        expect(world.slack.messages.filter(isDigest)).toHaveLength(outages.size > 0 ? 1 : 0);
+        for (const id of ['m0', 'm1', 'm2']) {
+          const told = saidOf(world.slack, `Name of ${id}`).filter(isDigest);
+          expect(told.map((said) => said.outages)).toEqual(
+            outages.has(id) ? [outages.get(id)] : [],
+          );
+        }
+      },
+    ),
+    { numRuns: process.env.ASKWATCH_TEST_LONG === '1' ? 60 : 6 },
+  );
+}, 240_000);

@@ -1,5 +1,5 @@
 import type { ChatCompletionChunk } from '../contracts/gateway.ts';
-import { createChunkFrames, type FramesOptions } from './frames.ts';
+import { createChunkFrames, type FramesOptions } from './chunk-frames.ts';
 import type { FrameStream } from './relay.ts';
 
 /** Opens an answer that comes in chunks; resolves with its first one there, rejects as its iteration does. */

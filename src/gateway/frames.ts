@@ -1,32 +1,14 @@
-import { ChatCompletionChunk, type Usage } from '../contracts/gateway.ts';
-import { dataEvent, STREAM_DONE } from '../contracts/server-sent-events.ts';
-import { Parts } from './parts.ts';
-
-/** A stream that is not what the convention says; the message goes on from "It sent an answer that ". */
-export class BrokenStreamError extends Error {
-  override name = 'BrokenStreamError' as const;
-  /** The provider's own error, when the stream carried one. */
-  readonly told: unknown;
-
-  constructor(message: string, options: { cause?: unknown; told?: unknown } = {}) {
-    super(message, { cause: options.cause });
-    this.told = options.told;
-  }
-}
-
-/** What a streamed answer is passed on with, and tells on its way. */
-export interface FramesOptions {
-  /** The caller's name for the model, which takes the place of the provider's. */
-  model: string;
-  /** The caller asked for the usage; else it is taken out again. */
-  wantsUsage: boolean;
-  /** A piece of the answer came, of about so many tokens. */
-  onText: (tokens: number) => void;
-  /** The provider's count. */
-  onUsage: (usage: Usage) => void;
-  /** The count to tell when the provider told none. */
-  estimate: () => Usage;
-}
+import { STREAM_DONE } from '../contracts/server-sent-events.ts';
+import {
+  BrokenStreamError,
+  createChunkFrames,
+  type FramesOptions,
+  noteBytes,
+  readChunk,
+  readFields,
+  toByteString,
+} from './chunk-frames.ts';
+import { FrameCutter } from './frame-cutter.ts';
 
 /**
  * Passes on the frames of a streamed answer as they come. A frame is looked into at a few known places and is parsed only
@@ -65,38 +47,16 @@ const BACKSLASH = 0x5c;
 /** UTF-8's, which may stand before the first event. Source: WHATWG HTML, "Parsing an event stream". */
 const BYTE_ORDER_MARK = '\xef\xbb\xbf';
 const LINE_BREAK = 0x0a;
-const FRAME_ENDS = [Buffer.from('\n\n'), Buffer.from('\n\r\n')];
-
-/** Bytes of text that are counted as a token when the provider does not say. */
-const BYTES_PER_TOKEN = 4;
 
 export function createFrames(options: FramesOptions): Frames {
   const { model, wantsUsage, onText } = options;
   const chunks = createChunkFrames(options);
   const quotedModel = toByteString(JSON.stringify(model));
-  let unfinished = new Parts();
-  let seam: Buffer = Buffer.alloc(0);
+  const cutter = new FrameCutter();
   // Fields and not accessors: V8 takes as long to make an object with those as to pass on several frames.
   const state = { whole: false, broken: undefined as BrokenStreamError | undefined };
   let firstJson: string | undefined;
   let mould: Mould | undefined;
-
-  /** All bytes so far up to the last empty line; keeps the rest. */
-  function takeWhole(bytes: Buffer): string {
-    if (unfinished.length === 0 && endsFrame(bytes)) return withLineFeeds(bytes.toString('latin1'));
-    unfinished.add(bytes);
-    // Looked for at the seam and behind it only: a frame may come in a million pieces.
-    const joint = Buffer.concat([seam, bytes]);
-    seam = joint.subarray(-2);
-    if (endOfLastFrame(joint) === 0) return '';
-    const all = unfinished.join();
-    const end = endOfLastFrame(all);
-    const rest = all.subarray(end);
-    unfinished = new Parts();
-    unfinished.add(rest);
-    seam = rest.subarray(-2);
-    return withLineFeeds(all.toString('latin1', 0, end));
-  }
 
   function pass(frame: string): string {
     if (state.whole) return '';
@@ -199,16 +159,16 @@ export function createFrames(options: FramesOptions): Frames {
   return Object.assign(state, {
     push(bytes: Buffer) {
       if (state.whole || state.broken) return '';
-      const text = takeWhole(bytes);
+      const text = cutter.take(bytes);
       const passed = text === '' ? '' : passAll(text);
-      if (unfinished.length > FRAME_LIMIT_BYTES)
+      if (cutter.unfinishedBytes > FRAME_LIMIT_BYTES)
         state.broken ??= new BrokenStreamError('is garbled');
       return passed;
     },
     end() {
       if (state.whole || state.broken) return '';
       // Some servers leave out the empty line after the last event.
-      const rest = withLineFeeds(unfinished.join().toString('latin1')).trimEnd();
+      const rest = cutter.rest().trimEnd();
       const passed = dataOf(rest)[0] === STREAM_DONE ? passAll(`${rest}\n\n`) : '';
       if (!state.whole) state.broken ??= new BrokenStreamError('ended before it was complete');
       return passed;
@@ -216,53 +176,9 @@ export function createFrames(options: FramesOptions): Frames {
   });
 }
 
-/** Makes frames of chunks: of answers that are rebuilt, and of frames that had to be parsed. */
-export function createChunkFrames(options: FramesOptions): {
-  /** The frame to pass on; empty when the caller has no use for the chunk. */
-  frame(chunk: ChatCompletionChunk): string;
-  /** The caller wants the usage, and nobody has told it yet. */
-  readonly owesUsage: boolean;
-  /** The frame that tells our estimate of the usage, with what another chunk says of the answer. */
-  usageLike(chunk: object): string;
-} {
-  const { model, wantsUsage, onText, onUsage, estimate } = options;
-  let usageTold = false;
-  return {
-    frame(chunk) {
-      for (const { delta } of chunk.choices) {
-        noteBytes(Buffer.byteLength(delta.content ?? ''), onText);
-      }
-      const { usage, ...rest } = { ...chunk, model };
-      if (usage) {
-        onUsage(usage);
-        usageTold = true;
-      }
-      if (wantsUsage) return frameOf({ ...rest, usage: usage ?? null });
-      return rest.choices.length > 0 ? frameOf(rest) : '';
-    },
-    get owesUsage() {
-      return wantsUsage && !usageTold;
-    },
-    usageLike: (chunk) => frameOf({ ...chunk, model, choices: [], usage: estimate() }),
-  };
-}
-
-function noteBytes(bytes: number, onText: FramesOptions['onText']): void {
-  if (bytes > 0) onText(Math.max(1, bytes / BYTES_PER_TOKEN));
-}
-
-function endsFrame(bytes: Buffer): boolean {
-  const { length } = bytes;
-  return length > 1 && bytes[length - 1] === LINE_BREAK && bytes[length - 2] === LINE_BREAK;
-}
-
 /** A copy that stands in memory by itself: V8 compares and joins it several times faster than a piece of a longer text. */
 function flat(text: string): string {
   return Buffer.from(text, 'latin1').toString('latin1');
-}
-
-function withLineFeeds(text: string): string {
-  return text.includes('\r') ? text.replaceAll('\r\n', '\n') : text;
 }
 
 /** Where the next frame begins: empty lines more than the one that ends a frame are part of none. */
@@ -280,16 +196,6 @@ function dataOf(frame: string): string[] {
     .map((line) => line.slice(line[5] === ' ' ? 6 : 5));
 }
 
-/** Where the last whole frame ends; 0 when there is none. */
-function endOfLastFrame(bytes: Buffer): number {
-  return Math.max(
-    ...FRAME_ENDS.map((end) => {
-      const at = bytes.lastIndexOf(end);
-      return at === -1 ? 0 : at + end.length;
-    }),
-  );
-}
-
 /** Where the closing quote of a JSON string stands. */
 function endOfString(text: string, start: number): number {
   let at = start;
@@ -301,31 +207,4 @@ function endOfString(text: string, start: number): number {
     if ((at - escapes) % 2 === 0) return at;
     at += 1;
   }
-}
-
-function readFields(json: string): { error?: unknown; choices?: unknown } {
-  let value: unknown;
-  try {
-    value = JSON.parse(Buffer.from(json, 'latin1').toString());
-  } catch (cause) {
-    throw new BrokenStreamError('is not JSON', { cause });
-  }
-  return typeof value === 'object' && value !== null ? value : {};
-}
-
-function readChunk(json: string): ChatCompletionChunk {
-  const fields = readFields(json);
-  if (fields.error != null) {
-    throw new BrokenStreamError('broke off with an error', { told: fields.error });
-  }
-  // Some servers write `choices: null` in the chunk that carries the usage.
-  const result = ChatCompletionChunk.safeParse({ ...fields, choices: fields.choices ?? [] });
-  if (result.success) return result.data;
-  throw new BrokenStreamError('has the wrong shape', { cause: result.error });
-}
-
-const frameOf = (value: unknown) => toByteString(dataEvent(value));
-
-function toByteString(text: string): string {
-  return Buffer.from(text).toString('latin1');
 }

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Agent, Dispatcher } from 'undici';
 import type { Caller } from './caller.ts';
-import { BrokenStreamError } from './frames.ts';
+import { BrokenStreamError } from './chunk-frames.ts';
 import {
   brokenOffError,
   connectionError,

@@ -1,3 +1,4 @@
+import { linkOf } from '../bot/card-link.ts';
 import {
   type Card,
   type CardAction,
@@ -34,13 +35,16 @@ export function cappedMessage(message: Message): Message {
   }
 }
 
+/** Whom a card calls is left out: here is nobody else to be called. */
 function cappedCard(card: Card): Card {
+  const link = linkOf(card);
   return {
     tone: card.tone,
     title: cut(card.title, MAX_CELL),
     parts: card.parts.slice(0, MAX_PARTS).map(cappedPart),
     ...(card.footer === undefined ? {} : { footer: cut(card.footer, MAX_CELL) }),
     ...(card.actions === undefined ? {} : { actions: cappedActions(card.actions) }),
+    ...(link ? { link: { label: cut(link.label, MAX_ACTION_LABEL), url: link.url } } : {}),
   };
 }
 

@@ -125,12 +125,12 @@ export async function createConsole(options: {
       }
       streams.send({ kind: 'message', listed: listedOf(root) });
     },
-    async announce({ posted, card, id }) {
+    async announce({ posted, card: { tone, title }, id }) {
       const reply = {
         id: postedMessageId(id),
         author: { kind: 'askwatch' as const },
         atMs: Date.now(),
-        body: { kind: 'card' as const, card },
+        body: { kind: 'card' as const, card: { tone, title, parts: [] } },
       };
       const root = await history.putReply(posted.thread, reply).catch(asDeliveryError('stored'));
       if (!root) throw messageGone();

@@ -46,7 +46,8 @@ export function createSayings(options: {
       request,
       place: { platform: 'console', channel },
       ...(thread === undefined ? {} : { thread }),
-      person: asked.person,
+      // Whoever opens the console runs it.
+      person: { ...asked.person, mayManage: async () => true },
     });
     return await show(reply, { ...asked, id, client, channel });
   }

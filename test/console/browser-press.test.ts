@@ -23,7 +23,7 @@ async function openWithAlert() {
   running.service.setStatus(shop.id, 'DOWN');
   const opened = await openPageIn(browser, running);
   await messages(opened.page).getByText('Shop is DOWN').waitFor();
-  return { ...running, ...opened };
+  return { ...running, ...opened, shop };
 }
 
 describe.skipIf(!browser)('buttons in the browser', () => {
@@ -78,6 +78,30 @@ describe.skipIf(!browser)('buttons in the browser', () => {
     await thread(other).getByText('someone at the web console').waitFor();
     expect(await other.getByText('Only you can see this').count()).toBe(0);
     expect(await other.getByText('cannot be looked at').count()).toBe(0);
+  });
+
+  test('beside them a link leads to the target in a window of its own', async () => {
+    const { page, complaints } = await openWithAlert();
+    const link = messages(page).getByRole('link', { name: 'Open shop.example' });
+    await link.waitFor();
+    const attributes = await link.evaluate((one) =>
+      ['href', 'target', 'rel'].map((name) => one.getAttribute(name)),
+    );
+    expect(attributes).toEqual(['https://shop.example/', '_blank', 'noopener noreferrer']);
+    expect(complaints).toEqual([]);
+  });
+
+  test('the line that an alert is over shows in every window with its thread', async () => {
+    const { url, page, service, shop } = await openWithAlert();
+    const { page: other } = await openPageIn(browser, { url });
+    for (const window of [page, other]) {
+      await messages(window).getByRole('button', { name: 'Ask about this' }).click();
+    }
+    service.setStatus(shop.id, 'UP');
+    for (const window of [page, other]) {
+      await thread(window).getByText('Shop recovered after').waitFor();
+      await messages(window).getByText('1 reply').waitFor();
+    }
   });
 
   test('a press under way is not repeated, and one that fails says why where the line is', async () => {

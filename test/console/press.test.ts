@@ -63,6 +63,7 @@ describe('a press', () => {
   test('of Acknowledge shows in every open tab, and the button goes', async () => {
     const { url, alert } = await startWithAlert();
     expect(labelsOf(alert)).toEqual(['Acknowledge', 'Snooze 1 h', 'Check now', 'Ask why']);
+    expect(cardOf(alert).link?.label).toBe('Open shop.example');
     const tabs = [await openTab(url), await openTab(url)];
     expect(await tabs[0]?.press(alert, 'Acknowledge')).toEqual({ shown: 'nothing' });
     for (const tab of tabs) {
@@ -139,9 +140,10 @@ describe('a press', () => {
     });
     expect(labelsOf(over)).toEqual(['Summarise']);
     await tab.press(alert, 'Acknowledge');
-    const [told] = await eventually(() => repliesHeard(tab).length > 0 && repliesHeard(tab));
-    expect(told && textOf(cardOf(told))).toContain('This incident is over.');
-    expect(told?.command).toBeUndefined();
+    // The line that says it is over is a reply, too, and for everyone.
+    const told = await eventually(() => repliesHeard(tab).find((reply) => reply.private));
+    expect(textOf(cardOf(told))).toContain('This incident is over.');
+    expect(told.command).toBeUndefined();
   });
 
   test('on a card in a thread is shown in that thread', async () => {

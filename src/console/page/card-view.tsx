@@ -1,3 +1,4 @@
+import { linkOf } from '../button-text.ts';
 import type { Card, CardAction, CardPart, Fact } from '../wire.ts';
 import { CardButton } from './card-button.tsx';
 import { CopyButton } from './copy-button.tsx';
@@ -16,7 +17,7 @@ const STATUS_TONES: Record<string, Card['tone']> = {
 /** A word that has to break, or the table would not fit. */
 const LONG_WORD = /\S{25}/;
 
-/** A card. All its words are plain text. Without `onPress` its buttons are left out. */
+/** A card. All its words are plain text. Without `onPress` its buttons are left out, but for the link. */
 export function CardView({
   card,
   onPress,
@@ -24,7 +25,8 @@ export function CardView({
   card: Card;
   onPress?: ((action: CardAction) => Promise<void>) | undefined;
 }) {
-  const { actions = [] } = card;
+  const actions = onPress ? (card.actions ?? []) : [];
+  const link = linkOf(card);
   return (
     <div class={`card ${card.tone}`}>
       <p class="title">
@@ -35,11 +37,17 @@ export function CardView({
         <PartView key={index} part={part} />
       ))}
       {card.footer !== undefined && <p class="footer">{card.footer}</p>}
-      {onPress && actions.length > 0 && (
+      {(actions.length > 0 || link) && (
         <div class="actions">
-          {actions.map((action) => (
-            <CardButton key={JSON.stringify(action)} action={action} onPress={onPress} />
-          ))}
+          {onPress &&
+            actions.map((action) => (
+              <CardButton key={JSON.stringify(action)} action={action} onPress={onPress} />
+            ))}
+          {link && (
+            <a href={link.url} target="_blank" rel="noopener noreferrer">
+              {link.label}
+            </a>
+          )}
         </div>
       )}
     </div>

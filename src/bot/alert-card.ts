@@ -1,5 +1,6 @@
 import type { Card, Fact } from './card.ts';
-import { groupCard, groupTimes, groupTitle } from './group-card.ts';
+import { FLAPPING_QUIET, flappingFacts, flappingHeadline } from './flapping-card.ts';
+import { groupCard, groupTimes, groupTitle, onlyMember } from './group-card.ts';
 import { actionsOf, careFacts } from './incident-actions.ts';
 import { lasted, timeFacts } from './incident-times.ts';
 import { latencyFacts } from './latency.ts';
@@ -23,9 +24,11 @@ export function alertCard(topic: Topic, delivery: Pick<Delivery, 'earlier' | 'sh
   if (topic.kind === 'blindness') return blindnessCard(topic);
   if (topic.kind === 'group') return groupCard(topic, delivery);
   const link = targetLink(topic);
+  const quiet = topic.flapping && topic.endedAtMs === undefined;
   return {
     ...headline(topic, delivery),
     parts: [
+      ...(quiet ? [{ kind: 'text' as const, text: `It ${FLAPPING_QUIET}.` }] : []),
       {
         kind: 'facts',
         facts: [
@@ -53,12 +56,19 @@ function lineTitle(topic: Topic): string {
   if (topic.kind === 'group') return groupTitle(topic, { shownOpen: true, isLine: true });
   const { title } = alertCard(topic, { shownOpen: true });
   if (topic.kind !== 'incident' || topic.endedAtMs !== undefined) return title;
+  const { flapping } = topic;
+  if (flapping) {
+    return flappingHeadline({ ...topic, flapping }, { shownOpen: true, isLine: true }).title;
+  }
   return `${shortened(topic.name, 100)} is still ${shortened(topic.status, 40)}`;
 }
 
 /** What was told before is known by now, but not how long it took. */
 function lineEnd(topic: Topic, { atMs }: Line): string {
   if (topic.kind === 'notice' || ('gone' in topic && topic.gone)) return '';
+  // What flapped says by itself for how long.
+  const one = topic.kind === 'group' ? onlyMember(topic) : topic;
+  if (one && 'flapping' in one && one.flapping) return '';
   const untilMs = topic.endedAtMs ?? atMs;
   const words = lasted(topic.kind === 'group' ? groupTimes(topic) : topic, untilMs);
   return topic.endedAtMs === undefined ? `, for ${words} now` : ` after ${words}`;
@@ -96,6 +106,9 @@ function headline(
   incident: Incident,
   { shownOpen, earlier }: Pick<Delivery, 'earlier' | 'shownOpen'>,
 ): Pick<Card, 'tone' | 'title'> {
+  const { flapping } = incident;
+  if (flapping)
+    return flappingHeadline({ ...incident, flapping }, { shownOpen: shownOpen ?? false });
   const name = shortened(incident.name, 100);
   if (incident.gone) return { tone: 'info', title: `${name} is no longer watched` };
   if (incident.endedAtMs !== undefined) {
@@ -118,10 +131,10 @@ function wasDown(incident: Incident, earlier: Delivery['earlier']) {
 }
 
 function facts(incident: Incident): Fact[] {
-  const { target, checkType, reason } = incident;
+  const { target, checkType, reason, flapping } = incident;
   return [
     { label: 'Target', value: shortened(target, 300) },
-    ...timeFacts(incident),
+    ...(flapping ? flappingFacts({ ...incident, flapping }) : timeFacts(incident)),
     ...(reason ? [{ label: 'Cause', value: shortened(reason, 500) }] : []),
     ...latencyFacts(incident),
     { label: 'Kind', value: checkType },

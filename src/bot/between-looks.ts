@@ -5,7 +5,8 @@ import type { Monitor } from '../contracts/monitoring.ts';
 import type { Incident as Outage } from '../contracts/monitoring-additions.ts';
 import type { AskBudget } from './ask-budget.ts';
 import type { Sight } from './diff.ts';
-import { newIncident, type Surroundings } from './incidents.ts';
+import { isFlapping, isFlapTime, withCounted } from './flapping.ts';
+import { type Deciding, isOpen, newIncident, type Surroundings, withOpened } from './incidents.ts';
 import type { Incident, Topic } from './watch-state.ts';
 
 /** Outages of a monitor that came or ended between two looks at the list. */
@@ -70,12 +71,8 @@ export async function askMissed(
   return { missed, later };
 }
 
-/** Ends open incidents that were over before now, and adds those that came and went. Pure. */
-export function applyMissed(
-  topics: Topic[],
-  missed: readonly Missed[],
-  around: Surroundings,
-): Topic[] {
+/** Ends open incidents that were over before now, and adds those that came and went, or counts them while it flaps. */
+export function applyMissed(topics: Topic[], missed: readonly Missed[], around: Deciding): Topic[] {
   return missed.reduce((all, { monitor, sinceChange, outages }) => {
     const inOrder = [...outages].sort((a, b) => a.change - b.change);
     const before = inOrder.filter(({ change }) => change <= sinceChange);
@@ -106,30 +103,70 @@ function withTrueEnd(
       before.some(({ change }) => change === topic.change),
   );
   const known = own.sort((a, b) => (a.change ?? 0) - (b.change ?? 0)).at(-1);
-  return known && last?.ended_at ? withEnd(topics, known, { outage: last, next }, around) : topics;
+  return known && !known.flapping && last?.ended_at
+    ? withEnd(topics, known, { outage: last, next }, around)
+    : topics;
 }
 
 function withOutage(
   topics: Topic[],
   monitor: Monitor,
   { outage, next }: { outage: Outage; next: Outage | undefined },
-  around: Surroundings,
+  around: Deciding,
 ): Topic[] {
-  if (outage.ended_at === null) return topics;
-  const isSame = (topic: Topic): topic is Incident =>
-    topic.kind === 'incident' && topic.monitorId === monitor.id && topic.change === outage.change;
-  const known = topics.find(isSame);
-  if (known) return withEnd(topics, known, { outage, next }, around);
-  const endedAtMs = Math.min(Date.parse(outage.ended_at), around.nowMs);
-  const incident: Incident = {
-    ...newIncident(monitor, [], around),
-    status: outage.ended_as ?? 'UP',
-    startedAtMs: Math.min(Date.parse(outage.started_at), endedAtMs),
-    endedAtMs,
-    reason: outage.cause,
-    change: outage.change,
+  const own = topics.filter(
+    (topic): topic is Incident => topic.kind === 'incident' && topic.monitorId === monitor.id,
+  );
+  const known = own.find(({ change }) => change === outage.change);
+  if (known && !known.flapping) {
+    return outage.ended_at === null ? topics : withEnd(topics, known, { outage, next }, around);
+  }
+  const flapping = own.find(isFlapping);
+  if (flapping) {
+    const after = withCounted(flapping, monitor, outage, around.nowMs);
+    return topics.map((topic) => (topic === flapping ? after : topic));
+  }
+  if (known || outage.ended_at === null) return topics;
+  return withOver(topics, monitor, { ...outage, ended_at: outage.ended_at }, around);
+}
+
+/** Adds an outage that came and went; it may be one too many. */
+function withOver(
+  topics: Topic[],
+  monitor: Monitor,
+  outage: Outage & { ended_at: string },
+  around: Deciding,
+): Topic[] {
+  const { change, cause: reason, ended_as } = outage;
+  const { nowMs, recent } = around;
+  const endedAtMs = Math.min(Date.parse(outage.ended_at), nowMs);
+  const startedAtMs = Math.min(Date.parse(outage.started_at), endedAtMs);
+  const down = { monitorId: monitor.id, atMs: startedAtMs, seenAtMs: nowMs, change };
+  const flapping = recent.note(down, true);
+  const open = topics.filter(isOpen).find(({ monitorId }) => monitorId === monitor.id);
+  // What people know to be DOWN for long stays that, whatever is heard of before it.
+  if (!flapping || (open && !isFlapTime(open.startedAtMs, nowMs))) {
+    const fresh = newIncident(monitor, [], around);
+    const status = ended_as ?? 'UP';
+    return [...topics, { ...fresh, status, startedAtMs, endedAtMs, reason, change }];
+  }
+  if (open) {
+    const changedAtMs = Math.max(flapping.changedAtMs, open.startedAtMs);
+    const flaps = { ...open, version: open.version + 1, flapping: { ...flapping, changedAtMs } };
+    return topics.map((topic) => (topic === open ? flaps : topic));
+  }
+  const then = {
+    ...monitor,
+    status: 'DOWN',
+    status_changed_at: outage.started_at,
+    status_changes: change,
+    status_reason: reason,
   };
-  return [...topics, incident];
+  return withOpened(topics, [{ monitor: then, flapping }], around).map((topic) =>
+    isFlapping(topic) && topic.monitorId === monitor.id
+      ? withCounted(topic, monitor, outage, nowMs)
+      : topic,
+  );
 }
 
 /** Ends an incident with an outage, unless it has an end that is right: before the next one began. */

@@ -1,5 +1,6 @@
 import { backoffMs } from './clock.ts';
 import { DeliveryError } from './errors.ts';
+import { isFlapping } from './flapping.ts';
 import { isTold, newDelivery } from './incidents.ts';
 import type { Delivery, Notice, Topic, Watching } from './watch-state.ts';
 
@@ -60,12 +61,12 @@ function freeAtMs(topic: Topic, delivery: Delivery, quietUntilMs: number): numbe
   return Math.max(heldUntilMs, isChange ? 0 : quietUntilMs);
 }
 
-/** A group says at most so often how it goes; sooner after its first words, when most is still to come. */
+/** A group, or what flaps, says at most so often how it goes; a group sooner after its first words, when most is still to come. */
 export const GROUP_PACE_MS = { first: 15_000, later: 60_000 } as const;
 
 /**
- * A delivery after `shown` was told, while the topic is `now`: a group that goes on waits a while before it says more.
- * Pure.
+ * A delivery after `shown` was told, while the topic is `now`: one that changes all the time waits a while before it
+ * says more. Pure.
  */
 export function toldNow(
   delivery: Delivery,
@@ -80,8 +81,9 @@ export function toldNow(
     const line: Line = { what: 'end', id: `${delivery.postId}/end`, atMs: nowMs, attempted: false };
     return { ...told, endSaid: true, line };
   }
-  if (now.kind !== 'group' || !goesOn(now)) return told;
-  const paceMs = isFirst ? GROUP_PACE_MS.first : GROUP_PACE_MS.later;
+  const isPaced = now.kind === 'group' ? goesOn(now) : isFlapping(now);
+  if (!isPaced) return told;
+  const paceMs = isFirst && now.kind === 'group' ? GROUP_PACE_MS.first : GROUP_PACE_MS.later;
   return { ...told, heldUntilMs: nowMs + paceMs };
 }
 

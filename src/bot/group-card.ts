@@ -1,12 +1,16 @@
 import type { Card, CardAction, Fact } from './card.ts';
+import { flappingHeadline, flappingMember } from './flapping-card.ts';
+import { outagesOf } from './groups.ts';
 import { lasted, lateWords, type Times } from './incident-times.ts';
 import { NOTE_HINT, noteFacts } from './notes.ts';
-import { isDown } from './status.ts';
+import { isDown, isUp } from './status.ts';
 import type { Delivery, Group } from './watch-state.ts';
 import { counted, shortened } from './words.ts';
 
 /** Members that are named; the others are counted. */
 const NAMED = 20;
+
+type Member = Group['members'][number];
 
 /** What a place is to see of outages that began together. Pure. */
 export function groupCard(group: Group, { shownOpen }: Pick<Delivery, 'shownOpen'>): Card {
@@ -17,14 +21,15 @@ export function groupCard(group: Group, { shownOpen }: Pick<Delivery, 'shownOpen
   const more = inOrder.length - NAMED;
   const stillDown = down.length - NAMED;
   const late = lateWords(members);
+  const named = inOrder.slice(0, NAMED).map((member) => factOf(member, shownOpen ?? false));
   return {
-    tone: down.length > 0 ? 'bad' : members.every(({ gone }) => gone) ? 'info' : 'good',
+    tone: toneOf(group),
     title:
       group.quiet === undefined
         ? groupTitle(group, { shownOpen: shownOpen ?? false, isLine: false })
         : `While it was quiet (${group.quiet}): ${digestTitle(group)}`,
     parts: [
-      { kind: 'facts', facts: [...inOrder.slice(0, NAMED).map(factOf), ...noteFacts(group)] },
+      { kind: 'facts', facts: [...named, ...noteFacts(group)] },
       ...(more > 0
         ? [
             {
@@ -40,20 +45,38 @@ export function groupCard(group: Group, { shownOpen }: Pick<Delivery, 'shownOpen
   };
 }
 
+function toneOf({ members }: Group): Card['tone'] {
+  if (members.some(({ endedAtMs }) => endedAtMs === undefined)) return 'bad';
+  if (members.every(({ gone }) => gone)) return 'info';
+  return members.some(isNotBack) ? 'warning' : 'good';
+}
+
+/** It flapped, and what became of it then is told elsewhere. */
+const isNotBack = (member: Member) =>
+  member.flapping !== undefined && !member.gone && member.endedAtMs !== undefined && !isUp(member);
+
+/** The one that a group is about, if it is about one. */
+export function onlyMember({ members }: Group): Member | undefined {
+  return members.length === 1 ? members[0] : undefined;
+}
+
 /**
  * What there is to say of outages that began together; in a line under a message that said it before, that it still is so.
  * Pure.
  */
 export function groupTitle(
-  { members }: Group,
+  group: Group,
   { shownOpen, isLine }: { shownOpen: boolean; isLine: boolean },
 ): string {
-  const [only, ...others] = members;
+  const { members } = group;
   const open = members.filter(({ endedAtMs }) => endedAtMs === undefined).length;
   const still = isLine ? 'still ' : '';
   const count = members.length;
   const gone = members.filter((member) => member.gone).length;
-  if (only && others.length === 0) {
+  const only = onlyMember(group);
+  if (only) {
+    const { flapping } = only;
+    if (flapping) return flappingHeadline({ ...only, flapping }, { shownOpen, isLine }).title;
     const name = shortened(only.name, 100);
     if (open > 0) return `${name} is ${still}${shortened(only.status, 40)}`;
     // What is no longer watched has not recovered as far as anyone knows.
@@ -62,14 +85,16 @@ export function groupTitle(
   }
   const down = members.filter((member) => member.endedAtMs === undefined && isDown(member)).length;
   if (down === count) return `${count} monitors are ${still}DOWN`;
-  if (open > 0) {
-    return down > 0
-      ? `${down} of ${count} monitors ${areOf(down)} ${still}DOWN`
-      : `${open} of ${count} monitors ${areOf(open)} ${still}not UP`;
-  }
+  if (open > 0) return openTitle(members, { open, down, still });
   if (gone === count) return `${count} monitors are no longer watched`;
-  const back = `${counted(count - gone, 'monitor')} ${shownOpen ? 'recovered' : `${count - gone === 1 ? 'was' : 'were'} down`}`;
-  return gone === 0 ? back : `${back}, ${gone} no longer watched`;
+  const notBack = members.filter(isNotBack).length;
+  const back = count - gone - notBack;
+  if (back === 0) return `${notBack} of ${count} monitors ${areOf(notBack)} not UP`;
+  return [
+    `${counted(back, 'monitor')} ${shownOpen ? 'recovered' : `${back === 1 ? 'was' : 'were'} down`}`,
+    ...(notBack > 0 ? [`${notBack} not UP`] : []),
+    ...(gone > 0 ? [`${gone} no longer watched`] : []),
+  ].join(', ');
 }
 
 const areOf = (count: number) => (count === 1 ? 'is' : 'are');
@@ -79,18 +104,22 @@ function digestTitle({ members }: Group): string {
   const [only, ...others] = members;
   const open = members.filter(({ endedAtMs }) => endedAtMs === undefined);
   const down = open.filter(isDown).length;
+  const flapping = open.filter((one) => one.flapping && isUp(one)).length;
   const gone = members.filter((member) => member.gone).length;
+  const notBack = members.filter(isNotBack).length;
   if (only && others.length === 0) {
     const name = shortened(only.name, 100);
     if (down > 0) return `${name} went down and is still DOWN`;
+    if (flapping > 0) return `${name} goes down and up`;
     if (open.length > 0) return `${name} was down and is now ${shortened(only.status, 40)}`;
-    return `${name} was down and is ${gone > 0 ? 'no longer watched' : 'up again'}`;
+    return `${name} was down and is ${gone > 0 ? 'no longer watched' : notBack > 0 ? 'not UP yet' : 'up again'}`;
   }
   const all = members.length === 2 ? 'both' : 'all';
   const parts = [
-    { count: members.length - open.length - gone, words: 'up again' },
+    { count: members.length - open.length - gone - notBack, words: 'up again' },
     { count: down, words: 'still DOWN' },
-    { count: open.length - down, words: 'not UP yet' },
+    { count: flapping, words: 'going down and up' },
+    { count: open.length - down - flapping + notBack, words: 'not UP yet' },
     { count: gone, words: 'no longer watched' },
   ]
     .filter(({ count }) => count > 0)
@@ -106,8 +135,31 @@ export function groupTimes({ members, openedAtMs: startedAtMs }: Group): Times {
   return open.toSorted((a, b) => a.startedAtMs - b.startedAtMs)[0] ?? { startedAtMs };
 }
 
-function factOf(member: Group['members'][number]): Fact {
+function openTitle(
+  members: readonly Member[],
+  { open, down, still }: { open: number; down: number; still: string },
+) {
+  const of = `of ${members.length} monitors`;
+  if (down > 0) return `${down} ${of} ${areOf(down)} ${still}DOWN`;
+  const flapping = members.filter((one) => one.flapping && one.endedAtMs === undefined).length;
+  if (flapping < open) return `${open} ${of} ${areOf(open)} ${still}not UP`;
+  return `${flapping} ${of} ${still}${flapping === 1 ? 'goes' : 'go'} down and up`;
+}
+
+function factOf(member: Member, shownOpen: boolean): Fact {
   const { name, status, endedAtMs, reason, gone, times, acknowledged } = member;
+  const by = acknowledged ? [`acknowledged by ${acknowledged}`] : [];
+  const { flapping } = member;
+  if (flapping) {
+    const all = outagesOf(member);
+    const value = [
+      flappingMember({ ...member, flapping }, shownOpen),
+      // Some of it was before it flapped.
+      ...(all > flapping.downs ? [`down ${counted(all, 'time')} in all`] : []),
+      ...by,
+    ];
+    return { label: shortened(name, 100), value: value.join(', ') };
+  }
   const words = gone
     ? ['no longer watched']
     : [
@@ -115,7 +167,7 @@ function factOf(member: Group['members'][number]): Fact {
           ? `${shortened(status, 40)}${reason ? `: ${shortened(reason, 200)}` : ''}`
           : `was down for ${lasted(member)}`,
         ...(times > 1 ? [`down ${counted(times, 'time')}`] : []),
-        ...(acknowledged ? [`acknowledged by ${acknowledged}`] : []),
+        ...by,
       ];
   return { label: shortened(name, 100), value: words.join(', ') };
 }

@@ -1,5 +1,6 @@
+import { FLAPPING_DOWNS } from './flapping.ts';
 import { isUntold, newDelivery } from './incidents.ts';
-import type { Delivery, Group, Incident, Topic } from './watch-state.ts';
+import type { Delivery, Flapping, Group, Incident, Topic } from './watch-state.ts';
 
 /** An outage so soon after another one of the same place is told together with those that follow. */
 const TOGETHER_MS = 60_000;
@@ -153,7 +154,8 @@ export function withMembers(
 ): Group {
   const members = new Map(group.members.map((member) => [member.monitorId, member]));
   for (const incident of incidents) {
-    const times = (members.get(incident.monitorId)?.times ?? 0) + 1;
+    const before = members.get(incident.monitorId);
+    const times = (before ? outagesOf(before) : 0) + 1;
     members.set(incident.monitorId, memberOf(incident, times));
   }
   return {
@@ -163,6 +165,10 @@ export function withMembers(
     members: [...members.values()],
   };
 }
+
+/** How often a member was down since it joined: one that flaps joins with its third time. */
+export const outagesOf = ({ times, flapping }: Member) =>
+  times + (flapping ? flapping.downs - FLAPPING_DOWNS : 0);
 
 function memberOf(incident: Incident, times: number): Member {
   const {
@@ -192,13 +198,23 @@ function memberOf(incident: Incident, times: number): Member {
     ...(unseenFromMs !== undefined && { unseenFromMs }),
     ...(endUnseenFromMs !== undefined && { endUnseenFromMs }),
     ...(incident.acknowledged && { acknowledged: incident.acknowledged.by }),
+    ...(incident.flapping && { flapping: flappingOf(incident.flapping) }),
   };
 }
+
+const flappingOf = ({ fromMs, downs, isDown, changedAtMs }: Flapping): Member['flapping'] => ({
+  fromMs,
+  downs,
+  isDown,
+  changedAtMs,
+});
 
 function updated(member: Member, incident: Incident): Member {
   const isSame =
     member.status === incident.status &&
     member.endedAtMs === incident.endedAtMs &&
+    member.flapping?.downs === incident.flapping?.downs &&
+    member.flapping?.changedAtMs === incident.flapping?.changedAtMs &&
     member.acknowledged === incident.acknowledged?.by;
   return isSame ? member : memberOf(incident, member.times);
 }

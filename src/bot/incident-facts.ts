@@ -1,9 +1,10 @@
 import type { MonitoringClient } from '../clients/monitoring.ts';
 import type { Monitor } from '../contracts/monitoring.ts';
+import { changesInWords } from './flapping-card.ts';
 import { lasted } from './incident-times.ts';
 import { isOpen } from './incidents.ts';
 import { isDown } from './status.ts';
-import type { Group, Incident, Topic } from './watch-state.ts';
+import type { Flapping, Group, Incident, Topic } from './watch-state.ts';
 import { counted, inWords, shortened } from './words.ts';
 
 /** How long a question waits for what the service can tell; without it the rest is told. */
@@ -118,21 +119,38 @@ function groupFacts(group: Group | undefined): string[] {
 }
 
 function ownFacts(incident: Incident, nowMs: number): string[] {
-  const { name, target, checkType, endedAtMs, endUnseenFromMs, reason, status, gone } = incident;
+  const { name, target, checkType, reason } = incident;
+  return [
+    `Monitor: ${oneLine(name)}`,
+    `Target: ${oneLine(target)}`,
+    `Kind of check: ${oneLine(checkType)}`,
+    ...(incident.flapping ? flappingTimes(incident, incident.flapping) : ownTimes(incident, nowMs)),
+    `Cause as the check saw it: ${reason ? oneLine(reason) : 'not told'}`,
+  ];
+}
+
+function flappingTimes({ endedAtMs, status, gone }: Incident, flapping: Flapping): string[] {
+  const { fromMs, changedAtMs, isDown: isLastDown, downs } = flapping;
+  return [
+    `It went DOWN ${counted(downs, 'time')}, the first time at ${utc(fromMs)}: ${changesInWords(flapping)}.`,
+    `The last change was to ${isLastDown ? 'DOWN' : 'UP'} at ${utc(changedAtMs)}.`,
+    endedAtMs === undefined
+      ? `It flaps, so Askwatch tells the channel nothing but the count; its status is ${oneLine(status)}.`
+      : gone
+        ? `It was removed at ${utc(endedAtMs)}; whether it recovered is not known.`
+        : `It no longer flaps; its status was ${oneLine(status)} at the end of that.`,
+  ];
+}
+
+function ownTimes(incident: Incident, nowMs: number): string[] {
+  const { endedAtMs, endUnseenFromMs, status, gone } = incident;
   const words = lasted(incident, endedAtMs ?? nowMs);
   const end = gone
     ? `It was removed at ${utc(endedAtMs ?? nowMs)}; whether it recovered is not known.`
     : endedAtMs === undefined
       ? `It goes on, for ${words} now; its status is ${oneLine(status)}.`
       : `It ended ${endUnseenFromMs === undefined ? 'at' : `between ${utc(endUnseenFromMs)}, when somebody last looked, and`} ${utc(endedAtMs)}, after ${words}.`;
-  return [
-    `Monitor: ${oneLine(name)}`,
-    `Target: ${oneLine(target)}`,
-    `Kind of check: ${oneLine(checkType)}`,
-    `Down since: ${downSince(incident)}`,
-    `Cause as the check saw it: ${reason ? oneLine(reason) : 'not told'}`,
-    end,
-  ];
+  return [`Down since: ${downSince(incident)}`, end];
 }
 
 function downSince({ startedAtMs, unseenFromMs }: Incident): string {

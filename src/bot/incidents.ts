@@ -1,8 +1,16 @@
 import type { Monitor } from '../contracts/monitoring.ts';
 import type { Watched } from './channels.ts';
 import type { Change } from './diff.ts';
+import {
+  downOf,
+  isFlapping,
+  type Opening,
+  type RecentDowns,
+  unpaced,
+  withStatus,
+} from './flapping.ts';
 import { isDown, isUp } from './status.ts';
-import type { Delivery, Incident, Topic } from './watch-state.ts';
+import type { Delivery, Flapping, Incident, Topic } from './watch-state.ts';
 
 /** What deciding needs from outside. */
 export interface Surroundings {
@@ -16,6 +24,11 @@ export interface Surroundings {
   responseTimes?: ReadonlyMap<string, number[]>;
 }
 
+/** What one look needs: it also remembers how often monitors went down. */
+export interface Deciding extends Surroundings {
+  recent: RecentDowns;
+}
+
 /** Topics kept after all is told, so that the document stays small. */
 const KEEP_SETTLED = 100;
 
@@ -24,38 +37,57 @@ const MAX_UNSETTLED = 5_000;
 
 /**
  * Opens an incident for each monitor that became DOWN and carries changes into those open: UP ends one, a monitor that is
- * gone ends it without a recovery, any other status shows in it. A monitor has at most one change; the time taken grows
- * with topics and changes, not with their product. Gives the same array when nothing is different. Pure.
+ * gone ends it without a recovery, any other status shows in it; while a monitor flaps, changes are counted. A monitor has
+ * at most one change; the time taken grows with topics and changes, not with their product. Gives the same array when
+ * nothing is different.
  */
 export function applyChanges(
   topics: Topic[],
   changes: readonly Change[],
-  around: Surroundings,
+  around: Deciding,
 ): Topic[] {
   if (changes.length === 0) return topics;
+  const { nowMs, recent } = around;
   const changeOf = new Map(changes.map((change) => [idOf(change), change]));
-  const downs = new Map(
-    changes.flatMap((change) =>
-      change.kind === 'status' && isDown(change.monitor)
-        ? [[change.monitor.id, { monitor: change.monitor, untold: [] as Delivery[] }]]
-        : [],
-    ),
-  );
-  for (const topic of topics) if (isOpen(topic)) downs.delete(topic.monitorId);
+  const open = new Set(topics.filter(isOpen).map(({ monitorId }) => monitorId));
+  const carried = topics.map((topic) => {
+    const change = isOpen(topic) ? changeOf.get(topic.monitorId) : undefined;
+    return change && isOpen(topic) ? carriedOn(topic, change, around) : topic;
+  });
+  const downs = changes.flatMap((change): Opening[] => {
+    if (change.kind === 'gone' || !isDown(change.monitor) || open.has(idOf(change))) return [];
+    const { monitor } = change;
+    const atMs = saidAt(monitor, nowMs) ?? nowMs;
+    return [{ monitor, flapping: recent.note(downOf(monitor, { atMs, nowMs })) }];
+  });
+  const isSame = carried.every((topic, index) => topic === topics[index]);
+  return withOpened(isSame ? topics : carried, downs, around);
+}
 
+/** Opens incidents of monitors that have none; they carry what nobody was told of those before. Pure. */
+export function withOpened(
+  topics: Topic[],
+  downs: readonly Opening[],
+  around: Surroundings,
+): Topic[] {
+  if (downs.length === 0) return topics;
+  const downById = new Map(
+    downs.map((down) => [down.monitor.id, { ...down, untold: [] as Untold[] }]),
+  );
   const snoozes = snoozesOf(topics);
   const carried = topics.flatMap((topic): Topic[] => {
-    if (topic.kind !== 'incident') return [topic];
-    const change = isOpen(topic) ? changeOf.get(topic.monitorId) : undefined;
-    if (change) return [carriedOn(topic, change, around)];
-    const down = downs.get(topic.monitorId);
-    return down ? withoutUntold(topic, down.untold) : [topic];
+    const down = topic.kind === 'incident' ? downById.get(topic.monitorId) : undefined;
+    return topic.kind === 'incident' && down ? withoutUntold(topic, down) : [topic];
   });
-  const opened = [...downs.values()].map(({ monitor, untold }) =>
-    held(found(monitor, untold, around), snoozes.get(monitor.id), around.nowMs),
-  );
-  const isSame = opened.length === 0 && carried.every((topic, index) => topic === topics[index]);
-  return isSame ? topics : [...carried, ...opened];
+  const opened = [...downById.values()].map(({ monitor, untold, flapping, acknowledged }) => {
+    const incident: Incident = {
+      ...found(monitor, handedOn(untold), around),
+      ...(flapping && { flapping }),
+      ...(acknowledged && { acknowledged }),
+    };
+    return held(incident, snoozes.get(monitor.id), around.nowMs);
+  });
+  return [...carried, ...opened];
 }
 
 /** Until when new outages of a monitor wait. */
@@ -87,8 +119,13 @@ export function isOpen(topic: Topic): topic is Incident {
 function carriedOn(incident: Incident, change: Change, around: Surroundings): Incident {
   const { nowMs, unseenFromMs } = around;
   const version = incident.version + 1;
-  if (change.kind === 'gone') return { ...incident, version, gone: true, endedAtMs: nowMs };
+  if (change.kind === 'gone') {
+    return unpaced({ ...incident, version, gone: true, endedAtMs: nowMs });
+  }
   const { monitor } = change;
+  if (isFlapping(incident)) {
+    return withStatus(incident, monitor, { changedAtMs: saidAt(monitor, nowMs) ?? nowMs, nowMs });
+  }
   const changed = { ...incident, version, status: monitor.status };
   if (!isUp(monitor)) return changed;
   const isUnseen = unseenFromMs !== undefined && saidAt(monitor, nowMs) === undefined;
@@ -166,19 +203,60 @@ export function newDelivery(place: string, topicId: string): Delivery {
 /** Whether a place has no message yet, and is to have one. */
 export const isUntold = ({ posted, dead }: Delivery) => posted === undefined && dead === undefined;
 
+/** What a place was not told of earlier outages: how many, since when, and the message that may be there. */
+interface Untold {
+  delivery: Delivery;
+  count: number;
+  fromMs: number;
+}
+
 /**
  * Takes from an earlier outage what no place was told of it yet, for the new outage to carry: twenty flaps while a platform
  * is away become one message. The id of the message stays, because a try with it may have gone through.
  */
-function withoutUntold(incident: Incident, untold: Delivery[]): Topic[] {
+function withoutUntold(
+  incident: Incident,
+  { untold, flapping }: { untold: Untold[]; flapping: Flapping | undefined },
+): Topic[] {
   const taken = incident.deliveries.filter(isUntold);
   if (taken.length === 0) return [incident];
+  const { startedAtMs } = incident;
   for (const delivery of taken) {
-    const { count = 0, fromMs = incident.startedAtMs } = delivery.earlier ?? {};
-    untold.push({ ...delivery, told: 0, earlier: { count: count + 1, fromMs } });
+    const { count = 0, fromMs = incident.flapping?.fromMs ?? startedAtMs } = delivery.earlier ?? {};
+    const outages = count + (incident.flapping?.downs ?? 1);
+    untold.push({ delivery, count: outages - countedIn(flapping, incident, count), fromMs });
   }
   const deliveries = incident.deliveries.filter((delivery) => !isUntold(delivery));
   return deliveries.length === 0 ? [] : [{ ...incident, deliveries }];
+}
+
+/** How many of an outage and the `earlier` ones it carries the new flapping counts itself: its first, or its first two. */
+function countedIn(flapping: Flapping | undefined, { startedAtMs }: Incident, earlier: number) {
+  if (!flapping || startedAtMs < flapping.fromMs) return 0;
+  return startedAtMs === flapping.fromMs || earlier === 0 ? 1 : 2;
+}
+
+/** One delivery for each place, but for messages that may be there already. */
+function handedOn(untold: readonly Untold[]): Delivery[] {
+  const byPlace = new Map<string, [Untold, ...Untold[]]>();
+  for (const one of untold) {
+    const [first, ...others] = byPlace.get(one.delivery.place) ?? [];
+    byPlace.set(one.delivery.place, first ? [first, ...others, one] : [one]);
+  }
+  return [...byPlace.values()].flatMap((all) => {
+    const tried = all.filter(({ delivery }) => delivery.attempted);
+    const [first = all[0], ...others] = tried;
+    const kept = new Set([first, ...others]);
+    const rest = all.filter((one) => !kept.has(one));
+    const count = rest.reduce((sum, one) => sum + one.count, first.count);
+    const fromMs = Math.min(...all.map((one) => one.fromMs));
+    return [{ ...first, count, fromMs }, ...others].map(withEarlier);
+  });
+}
+
+function withEarlier({ delivery, count, fromMs }: Untold): Delivery {
+  const { earlier: _, ...rest } = delivery;
+  return { ...rest, told: 0, ...(count > 0 && { earlier: { count, fromMs } }) };
 }
 
 /** Whether a place has nothing more to hear of a topic as it is now. */

@@ -6,6 +6,10 @@
 export const isUp = ({ status }: { status: string }) => status.toUpperCase() === 'UP';
 export const isDown = ({ status }: { status: string }) => status.toUpperCase() === 'DOWN';
 
+/** Whether it is a status that people set, to hear nothing. Our choice: the words of the embedded service. */
+export const isSilenced = ({ status }: { status: string }) =>
+  ['MAINTENANCE', 'PAUSED'].includes(status.toUpperCase());
+
 /** What happens to a monitor at its interval: we check it, or its job pings us. */
 export const lookWords = ({ check_type }: { check_type: string }) =>
   check_type === 'HEARTBEAT'

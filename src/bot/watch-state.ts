@@ -71,7 +71,31 @@ const topic = {
 const Note = z.object({ by: z.string(), text: z.string(), atMs: z.number() });
 export type Note = z.infer<typeof Note>;
 
-/** An outage of one monitor, from DOWN to UP. */
+/** A time that a monitor went down, when that was seen, and the number of that change where the service counts them. */
+const Down = z.object({
+  monitorId: z.string(),
+  atMs: z.number(),
+  seenAtMs: z.number(),
+  change: z.int().optional(),
+});
+export type Down = z.infer<typeof Down>;
+
+/** A monitor goes down and up so often that people are only told how often, until it is calm. */
+const Flapping = z.object({
+  /** When it went down first. */
+  fromMs: z.number(),
+  /** How often it went down since. */
+  downs: z.int().positive(),
+  /** Whether the last change between DOWN and UP was one to DOWN; when that was, and when it was seen. */
+  isDown: z.boolean(),
+  changedAtMs: z.number(),
+  seenAtMs: z.number(),
+  /** The last numbers of changes that are counted, where the service counts them. */
+  counted: z.array(z.int()),
+});
+export type Flapping = z.infer<typeof Flapping>;
+
+/** An outage of one monitor, from DOWN to UP; or several, while it flaps. */
 const Incident = z.object({
   kind: z.literal('incident'),
   ...topic,
@@ -102,6 +126,7 @@ const Incident = z.object({
   responseTimesMs: z.array(z.number()).optional(),
   /** Oldest first. */
   notes: z.array(Note).optional(),
+  flapping: Flapping.optional(),
 });
 export type Incident = z.infer<typeof Incident>;
 
@@ -156,6 +181,7 @@ const Group = z.object({
       times: z.int().positive(),
       /** Who looks after it. */
       acknowledged: z.string().optional(),
+      flapping: Flapping.omit({ seenAtMs: true, counted: true }).optional(),
     }),
   ),
 });
@@ -173,6 +199,8 @@ const Watching = z.object({
   shortLooks: z.int().nonnegative(),
   /** Oldest first. */
   topics: z.array(Topic),
+  /** The last two times that each monitor went down, where that is not long ago. */
+  downs: z.array(Down).readonly().optional(),
 });
 export type Watching = z.infer<typeof Watching>;
 

@@ -4,21 +4,22 @@ import { StatusError } from '../clients/errors.ts';
 import type { MonitoringClient } from '../clients/monitoring.ts';
 import type { Monitor } from '../contracts/monitoring.ts';
 import { createAskBudget } from './ask-budget.ts';
-import { applyMissed, askMissed, changedBetween, type Missed } from './between-looks.ts';
-import { blinded, type FailedLooks, isBlind, seesAgain } from './blindness.ts';
+import { askMissed, changedBetween, type Missed } from './between-looks.ts';
+import { blinded, type FailedLooks, isBlind } from './blindness.ts';
 import type { ChannelSettings } from './channel-settings.ts';
 import type { Channels } from './channels.ts';
 import { backoffMs, type Clock } from './clock.ts';
-import { type Change, diff } from './diff.ts';
+import { decide } from './decide.ts';
+import { diff } from './diff.ts';
+import { recentDowns } from './flapping.ts';
 import { grouped, refreshed } from './groups.ts';
-import { applyChanges, isOpen, prune, type Surroundings } from './incidents.ts';
+import { isOpen, prune, type Surroundings } from './incidents.ts';
 import type { LastLook } from './last-look.ts';
 import { askResponseTimes, newlyDown } from './latency.ts';
 import { type Place, placeKey } from './platform.ts';
 import { gathered } from './quiet-digest.ts';
 import { quietUntilMs, quietWords } from './quiet-hours.ts';
 import { reminded } from './reminders.ts';
-import { isDown } from './status.ts';
 import type { Incident, Topic, Watching, WatchState } from './watch-state.ts';
 
 /** Looks at the monitors again and again, and notes what changed. */
@@ -154,9 +155,6 @@ interface Around extends Surroundings {
 
 const NOTHING_MISSED = { missed: [], later: new Set<string>() };
 
-const isOf = (change: Change, { id }: Monitor) =>
-  change.kind === 'status' && change.monitor.id === id;
-
 /** What is known and to be told after a look; the same document when nothing is different. Pure. */
 export function look(
   watching: Watching | undefined,
@@ -166,26 +164,22 @@ export function look(
 ): { watching: Watching; dropped: number } {
   const around = watching?.learnt ? given : { ...given, unseenFromMs: 0 };
   const { sight, changes } = diff(watching, monitors, between.later);
-  const known = seesAgain(watching?.topics ?? [], around.nowMs);
-  const seeing = applyMissed(known, between.missed, around);
-  // One that is down again may look as it did before.
-  const open = new Set(seeing.filter(isOpen).map(({ monitorId }) => monitorId));
-  const downAgain = between.missed
-    .filter(({ monitor }) => isDown(monitor) && !open.has(monitor.id))
-    .filter(({ monitor }) => !changes.some((change) => isOf(change, monitor)))
-    .map(({ monitor }): Change => ({ kind: 'status', monitor, from: monitor.status }));
-  const applied = applyChanges(seeing, [...changes, ...downAgain], around);
-  const before = new Set(seeing);
-  const isNew = (topic: Topic): topic is Incident =>
-    isOpen(topic) && topic.version === 1 && !before.has(topic);
-  const opened = new Set(applied.filter(isNew).map(({ id }) => id));
-  const { topics, dropped } = prune(arranged(applied, opened, monitors, around));
+  const known = watching?.topics ?? [];
+  const recent = recentDowns(watching?.downs, around.nowMs);
+  const decided = decide(known, { monitors, changes }, { ...around, recent }, between);
+  const before = new Set(known.map(({ id }) => id));
+  const isNew = (topic: Topic): topic is Incident => isOpen(topic) && !before.has(topic.id);
+  const opened = new Set(decided.filter(isNew).map(({ id }) => id));
+  const { topics, dropped } = prune(arranged(decided, opened, monitors, around));
+  const downs = recent.kept();
   const isSame =
     topics === watching?.topics &&
+    downs === watching.downs &&
     sight.known === watching.known &&
     sight.learnt === watching.learnt &&
     sight.shortLooks === watching.shortLooks;
-  return { watching: isSame ? watching : { ...sight, topics }, dropped };
+  const seen = { ...sight, topics, ...(downs && { downs }) };
+  return { watching: isSame ? watching : seen, dropped };
 }
 
 /** The topics as their places are to be told of them: what is quiet there, what began together, what goes on for long. */

@@ -155,10 +155,13 @@ describe('outages that begin together', () => {
     expect(shown().length).toBeGreaterThan(5);
     expect(shown().length).toBeLessThanOrEqual(2 + 11);
     await world.see(all(10, 'UP'));
+    await world.pass(MINUTE);
+    expect(shown().at(-1)).toBe('1 of 4 monitors goes down and up');
+    await world.pass(15 * MINUTE);
     expect(shown().at(-1)).toBe('4 monitors recovered');
     expect(world.slack.messages).toHaveLength(1);
     const card = world.slack.messages[0]?.card;
-    expect(card && textOf(card)).toMatch(/Name of m3: was down for 5 seconds, down 61 times/);
+    expect(card && textOf(card)).toMatch(/Name of m3: calm again: down 61 times in 10 minutes/);
     await world.close();
   });
 

@@ -138,7 +138,8 @@ function lookAt(histories: Array<Record<string, string>>) {
   let made = 0;
   let nowMs = 1000;
   for (const statuses of histories) {
-    nowMs += 1000;
+    // So seldom that nothing flaps.
+    nowMs += 4 * 60_000;
     watching = look(watching, list(statuses), {
       nowMs,
       newId: () => {

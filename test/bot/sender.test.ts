@@ -19,6 +19,9 @@ const SLACK = { platform: 'slack', channel: 'C1' } as const;
 const DISCORD = { platform: 'discord', channel: 'D1' } as const;
 const PLACES = [SLACK, DISCORD].map(placeKey);
 
+/** From one look to the next: so long that nothing flaps, and that outages of two looks are told together. */
+const LOOK_MS = 4 * 60_000;
+
 /** The statuses of monitors `a`, `b`, … at one look. */
 type Statuses = readonly string[];
 
@@ -93,7 +96,7 @@ async function openWorld() {
       life,
       sender,
       async look(statuses: Statuses) {
-        nowMs += 1000;
+        nowMs += LOOK_MS;
         const monitors = statuses.map((status, index): Monitor => {
           const id = 'abcdef'.charAt(index);
           const target = `https://${id}.example`;
@@ -222,7 +225,7 @@ test('tells every outage exactly once and ends with the truth, whatever fails an
               expect(titles).toContainEqual(expect.stringContaining('DOWN'));
             }
             // A line for what people saw beginning, and none for what was over when they heard of it.
-            const end = expect.stringMatching(`^${card.title} after .*second`);
+            const end = expect.stringMatching(`^${card.title} after .*minute`);
             expect([...lines.values()]).toEqual(card.title.endsWith('recovered') ? [end] : []);
           }
         }

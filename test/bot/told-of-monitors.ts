@@ -6,13 +6,15 @@ export function saidOf({ messages }: Pick<ScriptedPlatform, 'messages'>, name: s
     const facts = card.parts.flatMap((part) => (part.kind === 'facts' ? part.facts : []));
     const line = facts.find(({ label }) => label === name)?.value;
     if (typeof line === 'string') {
-      const [, times = '1'] = /, down (\d+) times/.exec(line) ?? [];
+      const [, times = '1'] = /down (\d+) times/.exec(line) ?? [];
       const isDown = line.startsWith('DOWN');
       return [{ id, channel, outages: Number(times), isDown, line, titles, card }];
     }
     if (!card.title.startsWith(`${name} `)) return [];
+    const [, flaps] = /down (\d+) times in /.exec(card.title) ?? [];
     const earlier = facts.find(({ label }) => label === 'Also down before')?.value;
-    const outages = 1 + (typeof earlier === 'string' ? Number.parseInt(earlier, 10) : 0);
+    const outages =
+      Number(flaps ?? 1) + (typeof earlier === 'string' ? Number.parseInt(earlier, 10) : 0);
     const isDown = card.title === `${name} is DOWN`;
     return [{ id, channel, outages, isDown, line: card.title, titles, card }];
   });

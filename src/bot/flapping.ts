@@ -1,0 +1,237 @@
+import type { Monitor } from '../contracts/monitoring.ts';
+import type { Incident as Outage } from '../contracts/monitoring-additions.ts';
+import { isDown, isSilenced, isUp } from './status.ts';
+import type { Down, Flapping, Incident, Topic } from './watch-state.ts';
+
+/** So many times down within so long, which is five changes, are flapping; it is over after as long without a change. */
+export const FLAPPING_DOWNS = 3;
+export const FLAPPING_MS = 15 * 60_000;
+
+/** Numbers of changes that are remembered: of as many outages as are asked for at once. */
+const COUNTED = 20;
+
+/** An incident of a monitor that flaps. */
+export type FlappingIncident = Incident & { flapping: Flapping };
+
+/** An incident to open. */
+export interface Opening {
+  monitor: Monitor;
+  flapping: Flapping | undefined;
+  /** Who looks after it already. */
+  acknowledged?: Incident['acknowledged'];
+}
+
+/** What is remembered of the times that monitors went down, over one look. */
+export interface RecentDowns {
+  /** Notes that a monitor went down, and whether that is over already; gives the flapping that begins with it, if one does. */
+  note(down: Down, isOver?: boolean): Flapping | undefined;
+  /** All that the next look needs; the same array when nothing was noted. */
+  kept(): readonly Down[] | undefined;
+}
+
+/** Remembers of each monitor the last times that it went down: topics that are over are not kept for long enough. */
+export function recentDowns(before: readonly Down[] | undefined, nowMs: number): RecentDowns {
+  const isRecent = (one: Down) => isFlapTime(one.seenAtMs, nowMs) || isFlapTime(one.atMs, nowMs);
+  const known = new Map<string, Down[]>();
+  for (const one of (before ?? []).filter(isRecent)) {
+    known.set(one.monitorId, [...(known.get(one.monitorId) ?? []), one]);
+  }
+  let noted = false;
+  return {
+    note(down, isOver = false) {
+      noted = true;
+      const all = [...(known.get(down.monitorId) ?? []), down].slice(-FLAPPING_DOWNS);
+      known.set(down.monitorId, all.slice(1 - FLAPPING_DOWNS));
+      // What has been down for so long already is an outage, however often it was down before.
+      const isLong = !isOver && !isFlapTime(down.atMs, nowMs);
+      return isFlap(all) && !isLong ? begun(all, down) : undefined;
+    },
+    kept: () => (noted ? [...known.values()].flat() : before),
+  };
+}
+
+/** Whether these are too many: they were within the time, or were heard of within it, since each would be a message. */
+function isFlap(downs: readonly Down[]): boolean {
+  const [first, last] = [downs[0], downs.at(-1)];
+  if (!first || !last || downs.length < FLAPPING_DOWNS) return false;
+  return isFlapTime(first.atMs, last.atMs) || isFlapTime(first.seenAtMs, last.seenAtMs);
+}
+
+/** Whether it is so short a time, either way: the clock may have been set back. */
+export const isFlapTime = (aMs: number, bMs: number) => Math.abs(aMs - bMs) <= FLAPPING_MS;
+
+function begun(downs: readonly Down[], { atMs, seenAtMs }: Down): Flapping {
+  return {
+    fromMs: Math.min(...downs.map((one) => one.atMs)),
+    downs: downs.length,
+    isDown: true,
+    changedAtMs: atMs,
+    seenAtMs,
+    counted: downs.flatMap(({ change }) => (change === undefined ? [] : [change])),
+  };
+}
+
+/** Whether it is an incident of a monitor that flaps, and goes on. */
+export function isFlapping(topic: Topic): topic is FlappingIncident {
+  return topic.kind === 'incident' && topic.flapping !== undefined && topic.endedAtMs === undefined;
+}
+
+/** How often it changed between DOWN and UP. */
+export const changesOf = ({ downs, isDown }: Pick<Flapping, 'downs' | 'isDown'>) =>
+  2 * downs - (isDown ? 1 : 0);
+
+/** The incident after its monitor was listed with another status, since `changedAtMs`. Pure. */
+export function withStatus(
+  incident: FlappingIncident,
+  monitor: Monitor,
+  { changedAtMs, nowMs }: { changedAtMs: number; nowMs: number },
+): Incident {
+  const { flapping } = incident;
+  const { status, status_changes: number, status_reason: reason } = monitor;
+  const isNowDown = isDown(monitor) || (flapping.isDown && !isUp(monitor));
+  const counted = isDown(monitor) ? withNumber(flapping.counted, number) : flapping.counted;
+  const isNew = isNowDown && !flapping.isDown && !isCounted(flapping, number);
+  const after: Flapping = {
+    ...flapping,
+    counted,
+    isDown: isNowDown,
+    downs: flapping.downs + (isNew ? 1 : 0),
+    ...(isNowDown !== flapping.isDown && {
+      changedAtMs: Math.max(flapping.changedAtMs, changedAtMs),
+      seenAtMs: nowMs,
+    }),
+  };
+  return {
+    ...incident,
+    version: incident.version + 1,
+    status,
+    flapping: after,
+    ...(isDown(monitor) && reason !== undefined && { reason }),
+  };
+}
+
+/** The incident with an outage that came or ended between two looks; the same one when it is counted already. Pure. */
+export function withCounted(
+  incident: FlappingIncident,
+  monitor: Monitor,
+  outage: Outage,
+  nowMs: number,
+): Incident {
+  const { flapping } = incident;
+  const startedAtMs = Math.min(Date.parse(outage.started_at), nowMs);
+  const endedAtMs =
+    outage.ended_at === null ? undefined : Math.min(Date.parse(outage.ended_at), nowMs);
+  // What ended as something else than UP may go on.
+  const isOver = endedAtMs !== undefined && isUp({ status: outage.ended_as ?? 'UP' });
+  const isNowDown = !isOver && !isUp(monitor);
+  const isNew = !isCounted(flapping, outage.change);
+  if (!isNew && isNowDown === flapping.isDown) return incident;
+  const after: Flapping = {
+    fromMs: Math.min(flapping.fromMs, startedAtMs),
+    downs: flapping.downs + (isNew ? 1 : 0),
+    isDown: isNowDown,
+    changedAtMs: Math.max(
+      flapping.changedAtMs,
+      isNowDown ? startedAtMs : (endedAtMs ?? startedAtMs),
+    ),
+    seenAtMs: nowMs,
+    counted: withNumber(flapping.counted, outage.change),
+  };
+  return {
+    ...incident,
+    version: incident.version + 1,
+    status: monitor.status,
+    reason: outage.cause,
+    flapping: after,
+  };
+}
+
+const isCounted = ({ counted }: Flapping, number: number | undefined) =>
+  number !== undefined && counted.includes(number);
+
+function withNumber(counted: readonly number[], number: number | undefined): number[] {
+  if (number === undefined || counted.includes(number)) return [...counted];
+  return [...counted, number].sort((a, b) => a - b).slice(-COUNTED);
+}
+
+/** While nobody looked, it may not have been calm: that counts from now. Pure. */
+export function notCalmUnseen(topics: Topic[], nowMs: number): Topic[] {
+  if (!topics.some(isFlapping)) return topics;
+  return topics.map((topic) =>
+    isFlapping(topic) ? { ...topic, flapping: { ...topic.flapping, seenAtMs: nowMs } } : topic,
+  );
+}
+
+/**
+ * Ends the flapping of monitors that are listed and have not changed for long enough. What stayed DOWN is then an outage
+ * that people must notice: it is to be opened as a new incident. `asking` are monitors of which it is not known how often
+ * they changed. Pure but for what it notes in `recent`.
+ */
+export function calmed(
+  topics: Topic[],
+  monitors: readonly Monitor[],
+  around: { nowMs: number; recent: RecentDowns; asking: ReadonlySet<string> },
+): { topics: Topic[]; downs: Opening[] } {
+  if (!topics.some(isFlapping)) return { topics, downs: [] };
+  const listed = new Map(monitors.map((monitor) => [monitor.id, monitor]));
+  const downs: Opening[] = [];
+  const after = topics.map((topic) => {
+    const monitor = isFlapping(topic) ? listed.get(topic.monitorId) : undefined;
+    if (!isFlapping(topic) || !monitor || around.asking.has(monitor.id)) return topic;
+    if (!isCalm(topic.flapping, monitor, around.nowMs)) return topic;
+    if (isDown(monitor)) downs.push(stayedDown(topic, monitor, around));
+    return over(topic, monitor);
+  });
+  return { topics: after, downs };
+}
+
+/** DOWN for so long is an outage whenever it was seen; anything else is calm only for those who watched it. */
+function isCalm({ changedAtMs, seenAtMs }: Flapping, monitor: Monitor, nowMs: number): boolean {
+  return Math.abs(nowMs - (isDown(monitor) ? changedAtMs : seenAtMs)) >= FLAPPING_MS;
+}
+
+/** A monitor that is DOWN, as one of the times that it went down. */
+export function downOf(
+  { id: monitorId, status_changes: change }: Monitor,
+  { atMs, nowMs }: { atMs: number; nowMs: number },
+): Down {
+  return { monitorId, atMs, seenAtMs: nowMs, ...(change !== undefined && { change }) };
+}
+
+function stayedDown(
+  { flapping, acknowledged }: FlappingIncident,
+  monitor: Monitor,
+  { nowMs, recent }: { nowMs: number; recent: RecentDowns },
+): Opening {
+  const { changedAtMs: atMs } = flapping;
+  recent.note(downOf(monitor, { atMs, nowMs }));
+  const since = { ...monitor, status_changed_at: new Date(atMs).toISOString() };
+  return {
+    monitor: since,
+    flapping: undefined,
+    ...(acknowledged && { acknowledged }),
+  };
+}
+
+function over(incident: FlappingIncident, monitor: Monitor): Incident {
+  const { startedAtMs, flapping } = incident;
+  const ended = unpaced({
+    ...incident,
+    version: incident.version + 1,
+    status: monitor.status,
+    endedAtMs: Math.max(startedAtMs, flapping.changedAtMs),
+  });
+  // The new incident says it, or people have said that they want to hear nothing.
+  const isQuiet = isDown(monitor) || isSilenced(monitor);
+  if (!isQuiet) return ended;
+  const deliveries = ended.deliveries.map((delivery) => ({ ...delivery, endSaid: true }));
+  return { ...ended, deliveries };
+}
+
+/** The last word need not wait for its turn; a message that was never posted waits for another reason. Pure. */
+export function unpaced(incident: Incident): Incident {
+  const deliveries = incident.deliveries.map(({ heldUntilMs, ...delivery }) =>
+    delivery.posted || heldUntilMs === undefined ? delivery : { ...delivery, heldUntilMs },
+  );
+  return { ...incident, deliveries };
+}

@@ -1,0 +1,105 @@
+/** A monitor of the storm and what truly became of it. */
+export interface WatchedMonitor {
+  id: string;
+  name: string;
+  team: number;
+  /** The channels that hear of it. */
+  channels: string[];
+  outages: number;
+  isDown: boolean;
+  /** How many looks there had been when it changed; 0 once a look is sure to have noted that. */
+  changedAt: number;
+}
+
+/** A message that tells of incidents, as people see it now. */
+export interface AlertMessage {
+  /** What it was posted with, so that it can be found again. */
+  id: string;
+  title: string;
+  facts: Array<{ label: string; value: string }>;
+  footer: string;
+  /** The titles that the platform has confirmed to show, oldest first. */
+  confirmed: string[];
+}
+
+/** What the channels tell, held against what happened. */
+export interface Verdict {
+  messages: number;
+  lines: number;
+  /** Outages that a channel was to hear of. */
+  due: number;
+  lost: string[];
+  doubled: string[];
+  /** Monitors that a channel shows down or not, other than they are. */
+  untrue: string[];
+  /** Recoveries of which nobody had seen the outage. */
+  unfounded: string[];
+}
+
+/** Of a verdict, when all is well. */
+export const CLEAN = { lost: [], doubled: [], untrue: [], unfounded: [] };
+
+interface Channels {
+  alerts(channel: string): AlertMessage[];
+  lines(channel: string): string[];
+}
+
+/** Reads every channel and compares it with the truth. */
+export function judge(shown: Channels, monitors: readonly WatchedMonitor[]): Verdict {
+  const verdict: Verdict = {
+    ...{ messages: 0, lines: 0, due: 0 },
+    ...{ lost: [], doubled: [], untrue: [], unfounded: [] },
+  };
+  for (const channel of new Set(monitors.flatMap(({ channels }) => channels))) {
+    const alerts = shown.alerts(channel);
+    const lines = shown.lines(channel);
+    verdict.messages += alerts.length;
+    verdict.lines += lines.length;
+    verdict.doubled.push(
+      ...repeated(alerts.map(({ id }) => id)),
+      ...repeated(alerts.map(({ footer }) => /Incident \w+/.exec(footer)?.[0] ?? footer)),
+      ...repeated(lines),
+    );
+    verdict.unfounded.push(...alerts.filter(isUnfounded).map(({ title }) => title));
+    for (const monitor of monitors) {
+      if (monitor.channels.includes(channel)) judgeMonitor(verdict, alerts, monitor);
+    }
+  }
+  return verdict;
+}
+
+function judgeMonitor(verdict: Verdict, alerts: readonly AlertMessage[], monitor: WatchedMonitor) {
+  const { name, outages, isDown } = monitor;
+  const said = alerts.flatMap((alert) => saidOf(alert, name));
+  const told = said.reduce((sum, one) => sum + one.outages, 0);
+  verdict.due += outages;
+  const titles = alerts.map(({ title }) => title).join(', ');
+  const what = `${name}: ${outages} outages, ${told} told in [${titles}]`;
+  if (told < outages) verdict.lost.push(what);
+  if (told > outages) verdict.doubled.push(what);
+  const downs = said.filter((one) => one.isDown).length;
+  if (downs !== (isDown ? 1 : 0)) {
+    verdict.untrue.push(`${name} is ${isDown ? 'down' : 'up'}, ${downs} say down`);
+  }
+}
+
+/** What a message says of a monitor: all of it, or one of its lines; nothing when it is about others. */
+export function saidOf({ title, facts }: Pick<AlertMessage, 'title' | 'facts'>, name: string) {
+  const line = facts.find(({ label }) => label === name)?.value;
+  if (line !== undefined) {
+    const [, times = '1'] = /, down (\d+) times/.exec(line) ?? [];
+    return [{ outages: Number(times), isDown: line.startsWith('DOWN') }];
+  }
+  if (!title.startsWith(`${name} `)) return [];
+  const [earlier = '0'] =
+    facts.find(({ label }) => label === 'Also down before')?.value.split(' ') ?? [];
+  return [{ outages: 1 + Number(earlier), isDown: title === `${name} is DOWN` }];
+}
+
+function isUnfounded({ title, confirmed }: AlertMessage): boolean {
+  return / recovered/.test(title) && !confirmed.some((one) => /(is|are) (DOWN|not UP)/.test(one));
+}
+
+function repeated(names: readonly string[]): string[] {
+  return names.filter((name, at) => names.indexOf(name) !== at);
+}

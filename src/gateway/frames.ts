@@ -137,7 +137,7 @@ export function createFrames(options: FramesOptions): Frames {
     return chunks.frame(readChunk(json));
   }
 
-  /** Keeps what could be passed on when something after it is wrong. */
+  /** Takes whole frames, each with its empty line. Keeps what could be passed on when something after it is wrong. */
   function passAll(text: string): string {
     let passed = '';
     try {

@@ -14,6 +14,7 @@ const ENDS = [
   'data: [DONE]',
   'data:[DONE]\r\n',
   'event: x\r\ndata: [DONE]\r\n',
+  'data: [DONE]\r\nid: 1\r\n',
 ];
 
 const frame = (fields: object) => `data: ${JSON.stringify({ ...head, ...fields })}\n\n`;

@@ -143,3 +143,22 @@ test('a 429 ends the asking at once, and what is left is asked when it is over',
   expect(service.asked).toHaveLength(4);
   expect(watch.incidents().map(({ monitorId }) => monitorId)).toEqual(['a', 'b', 'c']);
 });
+
+test('response times never take what is needed to ask what was missed', async () => {
+  const monitors = Array.from({ length: 35 }, (_, at) => counting(`m${at}`, 0));
+  const service = await startAdditions(monitors, (what) => ({
+    body: what === 'results' ? { results: [] } : { incidents: [outage(1, START + 1000)] },
+  }));
+  const watch = await startSteppedWatch(service, { nowMs: START });
+  for (let look = 1; look <= 5; look += 1) {
+    const down = monitors.slice(5 * (look - 1), 5 * look);
+    for (const monitor of down) Object.assign(monitor, { status: 'DOWN', status_changes: 1 });
+    await watch.look(START + 5_000 * look);
+  }
+  expect(service.asked).toHaveLength(20);
+  for (const monitor of monitors.slice(25)) monitor.status_changes = 2;
+  await watch.look(START + 30_000);
+  expect(service.asked.slice(20).map((one) => one.split(' ')[0])).toEqual(
+    Array.from({ length: 10 }, () => 'incidents'),
+  );
+});

@@ -1,0 +1,311 @@
+import { describe, expect, test } from 'vitest';
+import { look } from '../../src/bot/watch.ts';
+import type { Incident, Watching } from '../../src/bot/watch-state.ts';
+import type { Monitor } from '../../src/contracts/monitoring.ts';
+import { readAnswer, startTestBot, textOf } from '../support/bot.ts';
+import { eventually } from '../support/eventually.ts';
+import { type AlertWorld, HOUR, MINUTE, OPS, openAlertWorld } from './alert-world.ts';
+import { createScriptedPlatform } from './scripted-platform.ts';
+
+const startsAt = '2026-11-22T12:00:00Z';
+
+async function openShop() {
+  const world = await openAlertWorld({ startsAt });
+  await world.see({ shop: 'UP' });
+  return world;
+}
+
+/** Goes down and comes back, a minute each; ends `UP`. */
+async function flap(world: AlertWorld, times: number) {
+  for (let at = 0; at < times; at += 1) {
+    await world.see({ shop: 'DOWN' });
+    await world.pass(MINUTE);
+    await world.see({ shop: 'UP' });
+    await world.pass(MINUTE);
+  }
+}
+
+const textAt = (world: AlertWorld, at: number) => {
+  const card = world.slack.messages[at]?.card;
+  return card ? textOf(card) : '';
+};
+
+describe('a monitor that goes down and up', () => {
+  test('is told twice, then in one message that counts until it is calm', async () => {
+    const world = await openShop();
+    await flap(world, 2);
+    await world.pass(MINUTE);
+    expect(world.titles()).toEqual(['Name of shop recovered', 'Name of shop recovered']);
+    await world.see({ shop: 'DOWN' });
+    expect(world.titles()[2]).toBe('Name of shop goes down and up: 5 changes in 5 minutes');
+    expect(textAt(world, 2)).toContain('It stays quiet here until it is calm for 15 minutes.');
+    await world.pass(MINUTE);
+    await world.see({ shop: 'UP' });
+    await world.pass(MINUTE);
+    await flap(world, 4);
+    expect(world.titles()[2]).toBe('Name of shop goes down and up: 14 changes in 14 minutes');
+    expect(world.lines()[2]).toEqual([]);
+    await world.pass(13 * MINUTE);
+    expect(world.titles()[2]).toMatch(/goes down and up/);
+    await world.pass(2 * MINUTE);
+    const end = 'Name of shop is calm again: down 7 times in 14 minutes';
+    expect(world.titles()).toEqual([...world.titles().slice(0, 2), end]);
+    expect(world.lines()[2]).toEqual([end]);
+    expect(textAt(world, 2)).toMatch(/First down: at \d+\nCalm since: at \d+\nDown: 7 times\n/);
+    // From then on it is like any other.
+    await flap(world, 1);
+    expect(world.titles()[3]).toBe('Name of shop recovered');
+  });
+
+  test('shows the count anew at most once a minute', async () => {
+    const world = await openShop();
+    await flap(world, 2);
+    for (let at = 0; at < 30; at += 1) {
+      await world.see({ shop: 'DOWN' });
+      await world.see({ shop: 'UP' });
+    }
+    expect(world.slack.messages[2]?.titles).toHaveLength(1);
+    await world.pass(MINUTE);
+    expect(world.slack.messages[2]?.titles).toHaveLength(2);
+    expect(textAt(world, 2)).toContain('Down: 32 times');
+  });
+
+  test('and stays down is an outage again, in a message that nobody can miss', async () => {
+    const world = await openShop();
+    await flap(world, 3);
+    await world.see({ shop: 'DOWN' });
+    const downMs = world.nowMs();
+    await world.incidents().change(incidentOf(world).id, (incident, atMs) => ({
+      ...incident,
+      acknowledged: { by: 'Ada', atMs },
+    }));
+    await world.pass(14 * MINUTE);
+    expect(world.titles()[2]).toBe('Name of shop goes down and up: 7 changes in 6 minutes');
+    await world.pass(MINUTE);
+    expect(world.titles().slice(2)).toEqual([
+      'Name of shop was down 4 times in 6 minutes, then stayed DOWN',
+      'Name of shop is DOWN',
+    ]);
+    expect(textAt(world, 3)).toContain(`Since: at ${downMs}`);
+    expect(textAt(world, 3)).toContain('Acknowledged by: Ada');
+    await world.see({ shop: 'UP' });
+    expect(world.lines().slice(2)).toEqual([[], ['Name of shop recovered after 15 minutes']]);
+  });
+
+  test('is no longer watched when it is removed', async () => {
+    const world = await openShop();
+    await world.see({ other: 'UP', third: 'UP' });
+    await flap(world, 3);
+    await world.see({ shop: undefined });
+    await world.pass(MINUTE);
+    expect(world.titles()[2]).toBe('Name of shop is no longer watched');
+    await world.pass(HOUR);
+    expect(world.slack.messages).toHaveLength(3);
+  });
+
+  test('waits while it is snoozed, and is told as what it was', async () => {
+    const world = await openShop();
+    await flap(world, 1);
+    await world.see({ shop: 'DOWN' });
+    const untilMs = world.nowMs() + HOUR;
+    await world.incidents().change(incidentOf(world).id, (incident) => ({
+      ...incident,
+      snoozed: { by: 'Ada', untilMs },
+    }));
+    await world.see({ shop: 'UP' });
+    await flap(world, 3);
+    await world.pass(50 * MINUTE);
+    expect(world.slack.messages).toHaveLength(2);
+    await world.pass(5 * MINUTE);
+    expect(world.titles()[2]).toBe('Name of shop was down 5 times in 7 minutes');
+    expect(world.lines()[2]).toEqual([]);
+  });
+
+  test('is not calm because nobody looked', async () => {
+    const world = await openShop();
+    await flap(world, 3);
+    const watching = { known: [], learnt: true, shortLooks: 0, topics: world.topics() };
+    const monitor = monitorOf('shop', 'UP');
+    const nowMs = world.nowMs() + HOUR;
+    const around = { nowMs, newId: () => 'new', placesFor: () => [] };
+    const calm = { known: [{ id: 'shop', status: 'UP', missing: 0 }] };
+    const isOpen = (unseenFromMs?: number) =>
+      look({ ...watching, ...calm }, [monitor], {
+        ...around,
+        ...(unseenFromMs !== undefined && { unseenFromMs }),
+      }).watching.topics.some((topic) => !('endedAtMs' in topic));
+    expect([isOpen(), isOpen(nowMs - HOUR)]).toEqual([false, true]);
+  });
+
+  test('shows among those that went down with it', async () => {
+    const world = await openShop();
+    await world.see({ a: 'UP', b: 'UP' });
+    await flap(world, 2);
+    await world.see({ a: 'DOWN', b: 'DOWN', shop: 'DOWN' });
+    await world.pass(MINUTE);
+    expect(world.titles()[2]).toBe('3 monitors are DOWN');
+    expect(textAt(world, 2)).toContain(
+      'Name of shop: goes down and up: 5 changes in 4 minutes, now DOWN; stays quiet here until it is calm for 15 minutes',
+    );
+    await world.see({ a: 'UP', b: 'UP', shop: 'UP' });
+    await world.pass(MINUTE);
+    expect(world.titles()[2]).toBe('1 of 3 monitors goes down and up');
+    await world.pass(15 * MINUTE);
+    expect(world.titles()[2]).toBe('3 monitors recovered');
+    expect(textAt(world, 2)).toContain('Name of shop: calm again: down 3 times in 5 minutes');
+    expect(world.lines()[2]).toEqual([expect.stringMatching(/^3 monitors recovered after /)]);
+  });
+
+  test('and stays down is never said to have recovered with the others', async () => {
+    const world = await openShop();
+    await world.see({ a: 'UP', b: 'UP' });
+    await flap(world, 2);
+    await world.see({ a: 'DOWN', b: 'DOWN', shop: 'DOWN' });
+    await world.see({ a: 'UP', b: 'UP' });
+    await world.pass(15 * MINUTE);
+    expect(world.titles().slice(2)).toEqual([
+      '2 monitors recovered, 1 not UP',
+      'Name of shop is DOWN',
+    ]);
+  });
+
+  test.each(Array.from({ length: 12 }, (_, at) => at + 1))(
+    'is told the same when the program is killed at step %i',
+    async (step) => {
+      const world = await openShop();
+      await flap(world, 2);
+      await world.see({ shop: 'DOWN' });
+      world.kill(step);
+      await world.pass(MINUTE);
+      await world.see({ shop: 'UP' });
+      await world.pass(16 * MINUTE);
+      const end = 'Name of shop is calm again: down 3 times in 5 minutes';
+      expect(world.titles().slice(2)).toEqual([end]);
+      expect(world.lines()[2]).toEqual([end]);
+    },
+  );
+});
+
+function incidentOf(world: AlertWorld): Incident {
+  const open = world
+    .topics()
+    .find((topic): topic is Incident => topic.kind === 'incident' && topic.endedAtMs === undefined);
+  if (!open) throw new Error('No incident goes on.');
+  return open;
+}
+
+const monitorOf = (id: string, status: string): Monitor => ({
+  ...{ id, name: id, check_type: 'HTTP', target: `https://${id}.example`, status },
+  interval_seconds: 60,
+});
+
+describe('maintenance', () => {
+  test('tells nothing of what is up before and after', async () => {
+    const world = await openShop();
+    await world.see({ shop: 'MAINTENANCE' });
+    await world.pass(HOUR);
+    await world.see({ shop: 'UP' });
+    await world.pass(HOUR);
+    expect(world.slack.messages).toEqual([]);
+  });
+
+  test('shows in an outage, without a line', async () => {
+    const world = await openShop();
+    await world.see({ shop: 'DOWN' });
+    await world.see({ shop: 'MAINTENANCE' });
+    await world.pass(HOUR);
+    expect(world.titles()).toEqual(['Name of shop is MAINTENANCE']);
+    expect(world.lines()).toEqual([[]]);
+  });
+
+  test('is no excuse for what is down after it', async () => {
+    const world = await openShop();
+    await world.see({ shop: 'MAINTENANCE' });
+    await world.pass(HOUR);
+    await world.see({ shop: 'DOWN' });
+    expect(world.titles()).toEqual(['Name of shop is DOWN']);
+  });
+
+  test.each(['MAINTENANCE', 'paused'])('ends the noise: %s', async (status) => {
+    const world = await openShop();
+    await flap(world, 2);
+    await world.see({ shop: 'DOWN' });
+    await world.see({ shop: status });
+    await world.pass(MINUTE);
+    expect(world.titles()[2]).toBe(`Name of shop is ${status} after 5 changes in 4 minutes`);
+    await world.pass(15 * MINUTE);
+    expect(world.titles()[2]).toBe(
+      `Name of shop was down 3 times in 4 minutes, then was ${status}`,
+    );
+    expect(world.lines()[2]).toEqual([]);
+    await world.see({ shop: 'UP' });
+    expect(world.slack.messages).toHaveLength(3);
+    await world.see({ shop: status });
+    await world.see({ shop: 'DOWN' });
+    expect(world.titles()[3]).toBe('Name of shop is DOWN');
+  });
+
+  test('is not taken for a status that says something: slow after flapping is told', async () => {
+    const world = await openShop();
+    await flap(world, 3);
+    await world.see({ shop: 'DEGRADED' });
+    await world.pass(16 * MINUTE);
+    expect(world.lines()[2]).toEqual([
+      'Name of shop was down 3 times in 5 minutes, then was DEGRADED',
+    ]);
+  });
+});
+
+test('500 that flap together are as many messages as one, though few ended outages are kept', () => {
+  const ids = Array.from({ length: 500 }, (_, at) => `m${at}`);
+  let watching: Watching | undefined;
+  let nowMs = Date.parse(startsAt);
+  let made = 0;
+  const around = () => ({ nowMs, newId: () => `i${++made}`, placesFor: () => ['slack:C1'] });
+  for (const status of ['UP', 'DOWN', 'UP', 'DOWN', 'UP', 'DOWN']) {
+    const monitors = ids.map((id) => monitorOf(id, status));
+    ({ watching } = look(watching, monitors, around()));
+    // Told, as far as the document says.
+    const topics = watching.topics.map((topic) => ({
+      ...topic,
+      deliveries: topic.deliveries.map((one) => ({
+        ...{ ...one, attempted: true, told: topic.version, shownOpen: true },
+        posted: { message: one.postId, thread: one.postId },
+      })),
+    }));
+    watching = { ...watching, topics };
+    nowMs += 2 * MINUTE;
+  }
+  const open = (watching?.topics ?? []).filter(
+    (topic): topic is Incident => topic.kind === 'incident' && topic.endedAtMs === undefined,
+  );
+  expect(open.filter(({ flapping }) => flapping?.downs === 3)).toHaveLength(500);
+  expect(watching?.topics.length).toBeLessThan(500 + 100 + 5);
+  expect(watching?.downs?.length).toBe(1000);
+});
+
+test('who asks why is told that it flaps', async () => {
+  const bot = await startTestBot({ settings: { alertPlaces: [OPS] } });
+  const slack = createScriptedPlatform('slack');
+  const shop = bot.service.add({ name: 'Shop', target: 'https://shop.example' });
+  await bot.bot.start([slack]);
+  const looked = async () => {
+    const from = bot.service.requests.length;
+    await eventually(() => bot.service.requests.length > from + 2);
+  };
+  await looked();
+  for (const status of ['DOWN', 'UP', 'DOWN', 'UP', 'DOWN']) {
+    bot.service.setStatus(shop.id, status);
+    await looked();
+  }
+  const isFlap = ({ card }: { card: { title: string } }) =>
+    card.title.startsWith('Shop goes down and up');
+  await eventually(() => slack.messages.some(isFlap));
+  const thread = slack.messages.find(isFlap)?.id ?? '';
+  await eventually(() => bot.bot.isConversation(OPS, thread));
+  await readAnswer(await bot.say('/ask why?', { place: OPS, thread }), thread);
+  const messages = bot.provider.calls.at(-1)?.body.messages as Array<{ content: string }>;
+  expect(messages[0]?.content).toMatch(
+    /It went DOWN 3 times, the first time at .*: 5 changes in \d+ seconds?\.\nThe last change was to DOWN at .*\nIt flaps, so Askwatch tells the channel nothing but the count; its status is DOWN\./,
+  );
+});

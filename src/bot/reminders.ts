@@ -1,4 +1,5 @@
 import { goesOn } from './delivery.ts';
+import { isSilenced } from './status.ts';
 import type { Delivery, Group, Incident, Topic } from './watch-state.ts';
 
 interface Around {
@@ -60,14 +61,11 @@ function isConcerned(delivery: Delivery, { openedAtMs }: Topic, around: Around):
   return remindMs !== undefined && around.nowMs - remindedAtMs >= remindMs;
 }
 
-/** Somebody has to know of it: nobody looks after it, wants to be left alone, or has taken it off on purpose. */
+/** Somebody has to know of it: nobody looks after it, wants to be left alone, or was told that it is quiet while it flaps. */
 function needsCare(incident: Incident, { nowMs, isSeen }: Around): boolean {
-  const { monitorId, status, acknowledged, snoozed } = incident;
+  const { monitorId, acknowledged, snoozed, flapping } = incident;
   return (
-    isSeen(monitorId) &&
-    !acknowledged &&
-    (snoozed?.untilMs ?? 0) <= nowMs &&
-    !['MAINTENANCE', 'PAUSED'].includes(status.toUpperCase())
+    isSeen(monitorId) && !acknowledged && (snoozed?.untilMs ?? 0) <= nowMs && !isSilenced(incident)
   );
 }
 

@@ -73,6 +73,19 @@ describe('an outage that goes on', () => {
     expect(world.lines()).toEqual([['Name of m0 is still DEGRADED, for 2 hours now']]);
   });
 
+  test('is left alone while it goes down and up all the time', async () => {
+    const world = await openOutage();
+    for (let flap = 0; flap < 30; flap += 1) {
+      await world.see({ m0: flap % 2 ? 'DOWN' : 'UP' });
+      await world.pass(5 * MINUTE);
+    }
+    expect(world.topics().some((topic) => 'flapping' in topic && topic.flapping)).toBe(true);
+    expect(world.lines().flat().join()).not.toContain('still');
+    // Calm, and DOWN: an outage as any other.
+    await world.pass(2 * HOUR);
+    expect(world.lines().flat().at(-1)).toMatch(/^Name of m0 is still DOWN, for 1 hour /);
+  });
+
   test('is left alone in quiet hours, and said again once afterwards', async () => {
     const world = await openOutage();
     await world.set({ quiet: { fromMinute: 8 * 60 + 30, toMinute: 12 * 60, zone: 'UTC' } });

@@ -6,7 +6,7 @@ import { lasted, timeFacts } from './incident-times.ts';
 import { latencyFacts } from './latency.ts';
 import { NOTE_HINT, noteFacts } from './notes.ts';
 import { isDown } from './status.ts';
-import { targetLink } from './target-link.ts';
+import { shownTarget, targetLink } from './target-link.ts';
 import type { Blindness, Delivery, Incident, Topic } from './watch-state.ts';
 import { counted, inWords, shortened } from './words.ts';
 
@@ -133,7 +133,7 @@ function wasDown(incident: Incident, earlier: Delivery['earlier']) {
 function facts(incident: Incident): Fact[] {
   const { target, checkType, reason, flapping } = incident;
   return [
-    { label: 'Target', value: shortened(target, 300) },
+    { label: 'Target', value: shortened(shownTarget(target), 300) },
     ...(flapping ? flappingFacts({ ...incident, flapping }) : timeFacts(incident)),
     ...(reason ? [{ label: 'Cause', value: shortened(reason, 500) }] : []),
     ...latencyFacts(incident),

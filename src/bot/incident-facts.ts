@@ -4,6 +4,7 @@ import { changesInWords } from './flapping-card.ts';
 import { lasted } from './incident-times.ts';
 import { isOpen } from './incidents.ts';
 import { isDown } from './status.ts';
+import { shownTarget } from './target-link.ts';
 import type { Flapping, Group, Incident, Topic } from './watch-state.ts';
 import { counted, inWords, shortened } from './words.ts';
 
@@ -122,7 +123,7 @@ function ownFacts(incident: Incident, nowMs: number): string[] {
   const { name, target, checkType, reason } = incident;
   return [
     `Monitor: ${oneLine(name)}`,
-    `Target: ${oneLine(target)}`,
+    `Target: ${oneLine(shownTarget(target))}`,
     `Kind of check: ${oneLine(checkType)}`,
     ...(incident.flapping ? flappingTimes(incident, incident.flapping) : ownTimes(incident, nowMs)),
     `Cause as the check saw it: ${reason ? oneLine(reason) : 'not told'}`,
@@ -187,7 +188,7 @@ function listFacts(monitors: readonly Monitor[], incident: Incident, nowMs: numb
       ? `Of the ${counted(monitors.length, 'monitor')}, no other is DOWN.`
       : `Also DOWN now, of ${counted(monitors.length, 'monitor')}: ${others
           .slice(0, OTHERS)
-          .map((other) => `${oneLine(other.name)} (${oneLine(other.target)})`)
+          .map((other) => `${oneLine(other.name)} (${oneLine(shownTarget(other.target))})`)
           .join('; ')}${others.length > OTHERS ? `; and ${others.length - OTHERS} more` : ''}`,
   ];
 }

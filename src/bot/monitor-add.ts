@@ -11,6 +11,7 @@ import type { Card } from './card.ts';
 import { command } from './command.ts';
 import { CommandError } from './errors.ts';
 import { lookWords } from './status.ts';
+import { shownTarget } from './target-link.ts';
 import { inWords } from './words.ts';
 
 const RecordType = DnsConfig.shape.record_type.unwrap();
@@ -141,7 +142,7 @@ function createdCard(created: MonitorCreated, heard: string): Card {
       {
         kind: 'facts',
         facts: [
-          { label: 'Target', value: target },
+          { label: 'Target', value: shownTarget(target) },
           { label: 'Kind', value: check_type },
           ...every,
           { label: 'Id', value: id },

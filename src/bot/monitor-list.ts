@@ -4,6 +4,7 @@ import type { Card } from './card.ts';
 import { matches } from './channels.ts';
 import { command } from './command.ts';
 import { isDown, isUp } from './status.ts';
+import { shownTarget } from './target-link.ts';
 import { counted, shortened } from './words.ts';
 
 /** Rows of one card: what fits in a message on every platform. */
@@ -68,7 +69,7 @@ export function listCard(monitors: readonly Monitor[], filter?: string): Card {
             shortened(status, 20),
             shortened(name, 60),
             shortened(check_type, 20),
-            shortened(target, 80),
+            shortened(shownTarget(target), 80),
           ]),
       },
       ...(left > 0

@@ -5,6 +5,7 @@ import { matches } from './channels.ts';
 import { command } from './command.ts';
 import { CommandError } from './errors.ts';
 import { isDown, isUp, lookWords } from './status.ts';
+import { shownTarget } from './target-link.ts';
 import { inWords, shortened } from './words.ts';
 
 const MAX_NAMED = 10;
@@ -56,7 +57,7 @@ function monitorCard(monitor: Monitor): Card {
       {
         kind: 'facts',
         facts: [
-          { label: 'Target', value: target },
+          { label: 'Target', value: shownTarget(target) },
           { label: 'Kind', value: check_type },
           ...moment('Since', monitor.status_changed_at),
           ...(monitor.status_reason ? [{ label: 'Cause', value: monitor.status_reason }] : []),

@@ -8,6 +8,11 @@ const MAX_URL_LENGTH = 512;
 /** What platforms take on a button, with room for “Open”. */
 const MAX_HOST_LENGTH = 60;
 
+/** The target as people may read it: a name and a password that stand in it are for the check only. Pure. */
+export function shownTarget(target: string): string {
+  return target.replace(/^([a-z][a-z\d+.-]*:\/\/)[^/?#]*@/i, '$1');
+}
+
 /** The target as something to open, without the credentials that may stand in it. Pure. */
 export function targetLink({
   checkType,

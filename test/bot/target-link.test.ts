@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { alertCard } from '../../src/bot/alert-card.ts';
 import { newIncident } from '../../src/bot/incidents.ts';
-import { targetLink } from '../../src/bot/target-link.ts';
+import { shownTarget, targetLink } from '../../src/bot/target-link.ts';
 
 const long = process.env.ASKWATCH_TEST_LONG === '1';
 
@@ -71,4 +71,23 @@ test('a link is an address of the web without credentials, whatever the target',
     }),
     { numRuns: long ? 20_000 : 500 },
   );
+});
+
+test.each<[string, string]>([
+  ['https://ada:secret@shop.example/a@b', 'https://shop.example/a@b'],
+  ['https://ada:s@e:cret@shop.example', 'https://shop.example'],
+  ['https://shop.example/ada:secret@x', 'https://shop.example/ada:secret@x'],
+  ['https://shop.example?mail=a@b.example', 'https://shop.example?mail=a@b.example'],
+  ['shop.example', 'shop.example'],
+])('%s is shown as %s', (target, shown) => {
+  expect(shownTarget(target)).toBe(shown);
+});
+
+test('nowhere does a card show the password that another service keeps in a target', () => {
+  const monitor = {
+    ...{ id: 'a', name: 'Shop', check_type: 'HTTP', target: 'https://ada:secret@shop.example' },
+    ...{ status: 'DOWN', interval_seconds: 60 },
+  };
+  const around = { nowMs: 1000, newId: () => 'i', placesFor: () => [] };
+  expect(JSON.stringify(alertCard(newIncident(monitor, [], around), {}))).not.toContain('secret');
 });

@@ -11,6 +11,7 @@ import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { eventually } from '../support/eventually.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { createLife } from './killable-life.ts';
 import { createScriptedPlatform, type ScriptedPlatform } from './scripted-platform.ts';
 
 const long = process.env.ASKWATCH_TEST_LONG === '1';
@@ -24,35 +25,6 @@ const LOOK_MS = 4 * 60_000;
 
 /** The statuses of monitors `a`, `b`, … at one look. */
 type Statuses = readonly string[];
-
-/** One run of the program: it can be killed before or after any of its awaits has had its effect. */
-function createLife(killAt: number) {
-  let awaits = 0;
-  const forever = new Promise<never>(() => {});
-  let isOver = () => {};
-  const over = new Promise<void>((resolve) => {
-    isOver = resolve;
-  });
-  const life = {
-    dead: false,
-    over,
-    kill() {
-      life.dead = true;
-      isOver();
-    },
-    /** Wraps an await: the dead never come back from one. */
-    async step<T>(effect: () => Promise<T>): Promise<T> {
-      if (life.dead) return await forever;
-      awaits += 1;
-      if (awaits === killAt) life.kill();
-      // Even kills come before the effect, odd ones after it: what is lost differs.
-      if (life.dead && killAt % 2 === 0) return await forever;
-      const result = await effect();
-      return life.dead ? await forever : result;
-    },
-  };
-  return life;
-}
 
 async function openWorld() {
   const { log, lines } = recordingLog();

@@ -206,7 +206,7 @@ describe('when Slack has trouble', () => {
   test('a limited channel waits and loses nothing, and no other channel waits for it', async () => {
     const { fake } = await runSlack();
     fake.addChannel({ id: 'C00OTHER' });
-    fake.fail('chat.postMessage', { kind: 'limited', retryAfterSeconds: 1 }, { channel: CHANNEL });
+    fake.fail('chat.postMessage', { kind: 'limited', retryAfterSeconds: 5 }, { channel: CHANNEL });
     await fake.slash('/ask', 'in the limited channel');
     await eventually(() => fake.calls.some(({ outcome }) => outcome === '429'));
     await fake.slash('/ask', 'in the other', { channel: 'C00OTHER' });

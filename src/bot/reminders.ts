@@ -65,7 +65,11 @@ function isConcerned(delivery: Delivery, { openedAtMs }: Topic, around: Around):
 function needsCare(incident: Incident, { nowMs, isSeen }: Around): boolean {
   const { monitorId, acknowledged, snoozed, flapping } = incident;
   return (
-    isSeen(monitorId) && !acknowledged && (snoozed?.untilMs ?? 0) <= nowMs && !isSilenced(incident)
+    isSeen(monitorId) &&
+    !acknowledged &&
+    (snoozed?.untilMs ?? 0) <= nowMs &&
+    !flapping &&
+    !isSilenced(incident)
   );
 }
 

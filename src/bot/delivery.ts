@@ -10,6 +10,9 @@ export const GIVE_UP_MS = 86_400_000;
 /** Longest wait until the next try, whatever a platform asks for. */
 export const MAX_WAIT_MS = 600_000;
 
+/** How long a monitor is left alone by a press of “Snooze”: nothing is held back for longer. */
+export const SNOOZE_MS = 3_600_000;
+
 interface Around {
   nowMs: number;
   random: () => number;
@@ -31,7 +34,9 @@ export function nextFor(
   quietUntilMs = 0,
 ): Work | undefined {
   const isDue = (topic: Topic, one: Delivery) =>
-    one.place === place && !isTold(topic, one) && freeAtMs(topic, one, quietUntilMs) <= nowMs;
+    one.place === place &&
+    !isTold(topic, one) &&
+    freeAtMs(topic, one, { nowMs, quietUntilMs }) <= nowMs;
   for (const topic of watching?.topics ?? []) {
     const delivery = topic.deliveries.find((one) => isDue(topic, one));
     if (delivery) return { topic, delivery };
@@ -49,16 +54,21 @@ export function heldForMs(
   const waits = (watching?.topics ?? []).flatMap((topic) =>
     topic.deliveries
       .filter((delivery) => delivery.place === place && !isTold(topic, delivery))
-      .map((delivery) => freeAtMs(topic, delivery, quietUntilMs) - nowMs),
+      .map((delivery) => freeAtMs(topic, delivery, { nowMs, quietUntilMs }) - nowMs),
   );
   return waits.length === 0 ? undefined : Math.max(1, Math.min(...waits));
 }
 
 /** From when on the next step of a delivery may be made: a change of a message rings nowhere, a new one or a line does. */
-function freeAtMs(topic: Topic, delivery: Delivery, quietUntilMs: number): number {
-  const { posted, told, heldUntilMs = 0 } = delivery;
+function freeAtMs(
+  topic: Topic,
+  { posted, told, heldUntilMs = 0 }: Delivery,
+  { nowMs, quietUntilMs }: { nowMs: number; quietUntilMs: number },
+): number {
   const isChange = posted !== undefined && told !== topic.version;
-  return Math.max(heldUntilMs, isChange ? 0 : quietUntilMs);
+  // A longer wait than was ever set means that the clock was set back.
+  const isHeld = heldUntilMs - nowMs <= SNOOZE_MS;
+  return Math.max(isHeld ? heldUntilMs : 0, isChange ? 0 : quietUntilMs);
 }
 
 /** A group, or what flaps, says at most so often how it goes; a group sooner after its first words, when most is still to come. */

@@ -2,13 +2,11 @@ import { z } from 'zod';
 import { StatusError } from '../clients/errors.ts';
 import type { CardAction, Fact } from './card.ts';
 import { command } from './command.ts';
+import { SNOOZE_MS } from './delivery.ts';
 import { CommandError } from './errors.ts';
 import { isDown, isUp } from './status.ts';
 import type { Incident } from './watch-state.ts';
 import { shortened } from './words.ts';
-
-/** How long a monitor is left alone by a press of “Snooze”. */
-const SNOOZE_MS = 3_600_000;
 
 const input = z.object({
   incident: z.string().max(60).describe('The incident the button stands under'),

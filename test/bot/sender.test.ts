@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Clock } from '../../src/bot/clock.ts';
+import { heldForMs, nextFor } from '../../src/bot/delivery.ts';
 import { DeliveryError } from '../../src/bot/errors.ts';
 import { placeKey } from '../../src/bot/platform.ts';
 import { createSender } from '../../src/bot/sender.ts';
@@ -309,4 +310,21 @@ test('a line that cannot be said is left out, since the message says it too', as
   );
   await program.sender.stop();
   await store.close();
+});
+
+test('what is held back does not wait for a clock that was set back', () => {
+  const nowMs = 1_800_000_000_000;
+  const delivery = {
+    ...{ place: 'slack:C1', postId: 'a', attempted: true, posted: { message: '1', thread: '1' } },
+    ...{ told: 1, failures: 0, nextTryAtMs: 0, heldUntilMs: nowMs + 60_000 },
+  };
+  const blindness = {
+    ...{ kind: 'blindness' as const, id: 'b', version: 2, openedAtMs: nowMs, startedAtMs: nowMs },
+    ...{ why: 'Away.', deliveries: [delivery] },
+  };
+  const watching = { known: [], learnt: true, shortLooks: 0, topics: [blindness] };
+  expect(nextFor(watching, 'slack:C1', nowMs)).toBeUndefined();
+  expect(heldForMs(watching, 'slack:C1', nowMs)).toBe(60_000);
+  expect(nextFor(watching, 'slack:C1', nowMs + 60_000)?.delivery).toBe(delivery);
+  expect(nextFor(watching, 'slack:C1', nowMs - 86_400_000)?.delivery).toBe(delivery);
 });

@@ -122,12 +122,16 @@ describe('one program, killed with -9 again and again', () => {
   });
 
   const messages = () => discord.channel(discord.general.id);
-  const told = (name: string) => messages().filter((alert) => textOf(alert).includes(name));
+  const alerts = () => messages().filter((message) => message.message_reference === undefined);
+  const told = (name: string) => alerts().filter((alert) => textOf(alert).includes(name));
+  /** The line that says that it is over. */
+  const linesUnder = ({ id }: FakeMessage) =>
+    messages().filter((message) => message.message_reference?.message_id === id);
 
   /** A monitor goes down, the program is killed some time after that and started again, and the monitor comes back. */
   async function killInOutage(name: string, outage: number, killTime: () => Promise<unknown>) {
     await waitFor(() => service.requests.length > 1);
-    const before = messages().length;
+    const before = alerts().length;
     const { id } = service.monitors.find((monitor) => monitor.name === name) ?? { id: '' };
     const isTime = killTime();
     service.setStatus(id, 'DOWN');
@@ -135,9 +139,10 @@ describe('one program, killed with -9 again and again', () => {
     await askwatch().restart();
     const alert = await waitFor(() => told(name)[outage - 1]);
     service.setStatus(id, 'UP');
-    await waitFor(() => !isDown(alert));
+    await waitFor(() => !isDown(alert) && linesUnder(alert).length > 0);
+    expect(linesUnder(alert)).toHaveLength(1);
     expect(told(name)).toHaveLength(outage);
-    expect(messages()).toHaveLength(before + 1);
+    expect(alerts()).toHaveLength(before + 1);
   }
 
   /** When the next message is posted to a channel, which meets the fault. */

@@ -161,7 +161,10 @@ describe('one program, killed with -9 again and again', () => {
     await waitFor(() => told(name).length > 0);
     service.setStatus(id, 'UP');
     await waitFor(() => told(name).every((message) => shownText(message).includes('🟢')));
-    expect(told(name)).toHaveLength(1);
+    // The line under it that says that it is over.
+    const lines = () => told(name).map(({ ts }) => slack.thread(CHANNEL, ts).length);
+    await waitFor(() => lines().every((count) => count > 0));
+    expect(lines()).toEqual([1]);
     expect(slack.messages(CHANNEL)).toHaveLength(messages + 1);
     expectNoBreach(slack);
   }

@@ -3,7 +3,7 @@ export class StoreInUseError extends Error {
   override name = 'StoreInUseError' as const;
 }
 
-/** A document and its previous version are both unreadable, and going on without it would lose data. */
+/** A document and its previous version, or a record, are unreadable, and going on without it would lose data. */
 export class CorruptDocumentError extends Error {
   override name = 'CorruptDocumentError' as const;
 }

@@ -54,13 +54,18 @@ export interface JournalDeclaration<T extends JournalRecord> {
   /** Lower-case words with hyphens. */
   name: string;
   schema: z.ZodType<T>;
+  /**
+   * What becomes of an unreadable record: `skip`, unless it is said otherwise, reads on without it; `refuse` ends the
+   * reading with `CorruptDocumentError`, for records that mean nothing without those before them.
+   */
+  whenUnreadable?: 'skip' | 'refuse';
 }
 
 /** Append-only records in time order. */
 export interface Journal<T extends JournalRecord> {
   /** Resolves once the record is durable; appends that come together share one fsync. */
   append(record: T): Promise<void>;
-  /** Records with `fromMs <= atMs < toMs`, oldest first; an unreadable record is skipped and logged. */
+  /** Records with `fromMs <= atMs < toMs`, oldest first; an unreadable record is skipped and logged, or refused. */
   read(range?: { fromMs?: number; toMs?: number }): AsyncIterable<T>;
   /** Removes what is older, in whole days: records of the day of `beforeMs` stay. */
   prune(beforeMs: number): Promise<void>;

@@ -226,6 +226,26 @@ describe('a damaged journal', () => {
     }
   });
 
+  test('is refused where records stand on those before them, whichever is damaged, and left as it is', async () => {
+    const { folder, path } = await written();
+    const good = await readFile(path);
+    for (const value of ['one', 'two', 'thr']) {
+      const bad = Buffer.from(good);
+      const at = good.indexOf(value);
+      bad[at] = (bad[at] ?? 0) ^ 1;
+      await writeFile(path, bad);
+      const { store } = await openAt(folder);
+      const journal = store.journal({ ...results, whenUnreadable: 'refuse' });
+      const read = async () => {
+        for await (const { value: found } of journal.read()) expect(found).not.toBe(value);
+      };
+      await expect(read()).rejects.toThrow(CorruptDocumentError);
+      await expect(read()).rejects.toThrow(path);
+      await store.close();
+      expect(await readFile(path)).toEqual(bad);
+    }
+  });
+
   test('is repaired when nothing of it is a whole line', async () => {
     const { folder, path } = await written();
     await writeFile(path, Buffer.alloc(200_000));

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
+import { CorruptDocumentError } from '../errors.ts';
 import type { Journal, JournalDeclaration, JournalRecord } from '../store.ts';
 import { type AppendFile, dayOf, dayOfName, dayPath, openAppendFile } from './day-file.ts';
 import { isMissing, namesIn, removeIfThere, syncFolder } from './files.ts';
@@ -83,6 +84,7 @@ export function createLowdbJournal<T extends JournalRecord>(
     try {
       for await (const line of linesOf(dayPath(folder, day), MAX_LINE_BYTES)) {
         const record = line === undefined ? undefined : decode(declaration, line);
+        if (!record && declaration.whenUnreadable === 'refuse') throw unreadableIn(day);
         if (record) yield record;
         else unreadable += 1;
       }
@@ -97,6 +99,13 @@ export function createLowdbJournal<T extends JournalRecord>(
         );
       }
     }
+  }
+
+  function unreadableIn(day: string): CorruptDocumentError {
+    const path = dayPath(folder, day);
+    return new CorruptDocumentError(
+      `The stored journal ${path} is damaged. Restore the folder ${folder} from a backup, or remove it to go on without what it held.`,
+    );
   }
 
   const days = async () =>

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
 import { ErrorBody } from '../contracts/error.ts';
 import { RateLimitHeader } from '../contracts/rate-limit.ts';
@@ -26,22 +27,61 @@ const ANSWER_LIMIT_BYTES = 16 * 1024 * 1024;
 /** Bytes of an error answer that are looked at. */
 const ERROR_LIMIT_BYTES = 64 * 1024;
 
+/** Things of a long list that are checked before others have their turn. */
+const SLICE_COUNT = 500;
+
 /** Reads an answer as JSON of this shape; unknown fields are ignored. Throws `ContractError` when it is something else. */
 export async function readJson<T>(answer: Answer, schema: z.ZodType<T>): Promise<T> {
+  return checkShape(await readValue(answer), schema, answer);
+}
+
+/**
+ * As `readJson`, of an answer with a list that may be long: its things are checked in slices, so that a list of ten
+ * thousand holds up nobody. `frame` is the shape of the rest, in which the list is of anything.
+ */
+export async function readLongList<K extends string, F extends Record<K, unknown[]>, T>(
+  answer: Answer,
+  { frame, name, thing }: { frame: z.ZodType<F>; name: K; thing: z.ZodType<T> },
+): Promise<Omit<F, K> & Record<K, T[]>> {
+  const { [name]: list, ...rest } = checkShape(await readValue(answer), frame, answer);
+  const things: T[] = [];
+  for (let from = 0; from < list.length; from += SLICE_COUNT) {
+    await setImmediate();
+    const result = z.array(thing).safeParse(list.slice(from, from + SLICE_COUNT));
+    if (!result.success) throw wrongShape(result.error, answer, (at) => [name, from + Number(at)]);
+    things.push(...result.data);
+  }
+  return { ...rest, [name]: things } as Omit<F, K> & Record<K, T[]>;
+}
+
+async function readValue(answer: Answer): Promise<unknown> {
   refuseEncoding(answer);
   const bytes = await readBytes(answer, ANSWER_LIMIT_BYTES);
   if (!bytes) {
     throw new ContractError(`${answer.what} answered with more than ${ANSWER_LIMIT_BYTES} bytes.`);
   }
-  return checkShape(parseJson(bytes, answer), schema, answer);
+  return parseJson(bytes, answer);
 }
 
 /** Checks a value that came over the wire. Throws `ContractError` that names the field at fault, never its value. */
 export function checkShape<T>(value: unknown, schema: z.ZodType<T>, answer: Answer): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
-  throw new ContractError(
-    `${answer.what} answered with the wrong shape: ${answer.clean(z.prettifyError(result.error))}`,
+  throw wrongShape(result.error, answer);
+}
+
+/** `placeOf` tells where the first step of a path leads to, when only a part was checked. */
+function wrongShape(
+  error: z.ZodError,
+  answer: Answer,
+  placeOf: (first: PropertyKey) => PropertyKey[] = (first) => [first],
+): ContractError {
+  const issues = error.issues.map((issue) => {
+    const [first, ...rest] = issue.path;
+    return first === undefined ? issue : { ...issue, path: [...placeOf(first), ...rest] };
+  });
+  return new ContractError(
+    `${answer.what} answered with the wrong shape: ${answer.clean(z.prettifyError({ issues }))}`,
   );
 }
 

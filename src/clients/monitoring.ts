@@ -22,7 +22,7 @@ import {
   RollupList,
   Uptime,
 } from '../contracts/monitoring-additions.ts';
-import { type Answer, readJson } from './answer.ts';
+import { type Answer, readJson, readLongList } from './answer.ts';
 import { type Call, createCaller } from './call.ts';
 import { createCallLimit } from './call-limit.ts';
 import { ContractError } from './errors.ts';
@@ -97,7 +97,11 @@ const ForeignMonitor = Monitor.extend({
   flapping: Monitor.shape.flapping.catch(undefined),
   stale: Monitor.shape.stale.catch(undefined),
 });
-const ForeignMonitorList = MonitorList.extend({ monitors: z.array(ForeignMonitor) });
+const ForeignMonitorList = {
+  frame: MonitorList.extend({ monitors: z.array(z.unknown()) }),
+  name: 'monitors',
+  thing: ForeignMonitor,
+} as const;
 
 /** The contract's "ISO 8601 UTC" is also written with `+00:00`, or without any zone. */
 const ForeignMonitorCreated = MonitorCreated.extend({
@@ -147,7 +151,7 @@ export function createMonitoringClient(options: {
       const path = MonitoringPath.monitors + query({ include_paused: includePaused || undefined });
       const call: Call = { method: 'GET', path, headers };
       return send(call, signal, async (answer) =>
-        wholeList(await readJson(answer, ForeignMonitorList), answer.what),
+        wholeList(await readLongList(answer, ForeignMonitorList), answer.what),
       );
     },
     create(monitor, { signal, idempotencyKey } = {}) {

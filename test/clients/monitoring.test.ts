@@ -54,6 +54,20 @@ describe('the monitoring client', () => {
     expect(monitor).not.toHaveProperty('extra');
   });
 
+  test('keeps the order of a long list, and names what is wrong anywhere in it', async () => {
+    const { service, client } = await start();
+    for (let at = 0; at < 1_700; at += 1) service.add({ name: `M${at}` });
+    const monitors = await client.list();
+    expect(monitors.map(({ name }) => name)).toEqual(service.monitors.map(({ name }) => name));
+    const body = { count: 1_700, monitors: service.monitors.with(1_234, { id: 5 } as never) };
+    service.failWith({ kind: 'status', status: 200, body });
+    const error = await errorOf(client.list());
+    expect(error).toBeInstanceOf(ContractError);
+    expect(error.message).toMatch(
+      /answered with the wrong shape: .*expected string, received number → at monitors\[1234\]\.id/,
+    );
+  });
+
   test('creates a monitor and says what the service refused', async () => {
     const { service, client } = await start();
     const created = await client.create({

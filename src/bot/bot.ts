@@ -25,7 +25,7 @@ import { createSeen } from './seen.ts';
 import { createSender } from './sender.ts';
 import { createIncidents, type Incidents } from './told-incidents.ts';
 import { createWatch } from './watch.ts';
-import { openWatchState } from './watch-state.ts';
+import { openWatchState } from './watch-store.ts';
 
 /** What the bot may be told by the operator. */
 export interface BotSettings {
@@ -84,7 +84,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
   const conversations = createConversations(store);
   const channels = createChannels(store);
   const catalog = createCatalog({ gateway, log });
-  const state = await openWatchState(store);
+  const state = await openWatchState(store, log);
   const toldAt = (place: Place, thread: string) =>
     toldIn(state.current()?.topics, placeKey(place), thread);
   const ask = createAsk({

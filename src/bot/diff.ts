@@ -18,13 +18,15 @@ const SHORT_LOOKS_HELD = 2;
 
 /**
  * Compares a list with what was seen before. At the first look ever only what is DOWN is news. A monitor that is missing
- * says nothing at first, and a list that lost more than half at once says nothing about those it lost. Of the monitors in `asking`, what
- * they changed is still to be asked, so their count stays. Gives the same sight when nothing is different. Pure.
+ * says nothing at first, and a list that lost more than half at once says nothing about those it lost. Of the monitors in
+ * `asking`, what they changed is still to be asked, so their count stays. A part of a list says nothing about those it
+ * leaves out. Gives the same sight when nothing is different. Pure.
  */
 export function diff(
   before: Sight | undefined,
   listed: readonly Monitor[],
   asking: ReadonlySet<string> = new Set(),
+  isPart = false,
 ): { sight: Sight; changes: Change[] } {
   if (!before?.learnt) {
     const changes = listed.filter(isDown).map((monitor): Change => ({ kind: 'status', monitor }));
@@ -33,8 +35,9 @@ export function diff(
   const listedById = new Map(listed.map((monitor) => [monitor.id, monitor]));
   const lost = before.known.filter(({ id }) => !listedById.has(id)).length;
   const isShort = lost > before.known.length / 2;
-  const shortLooks = isShort ? Math.min(before.shortLooks + 1, SHORT_LOOKS_HELD + 1) : 0;
-  const isHeld = isShort && shortLooks <= SHORT_LOOKS_HELD;
+  const counted = isShort ? Math.min(before.shortLooks + 1, SHORT_LOOKS_HELD + 1) : 0;
+  const shortLooks = isPart ? before.shortLooks : counted;
+  const isHeld = isPart || (isShort && shortLooks <= SHORT_LOOKS_HELD);
 
   const changes: Change[] = [];
   const known: Known[] = [];
@@ -65,6 +68,11 @@ export function diff(
     known.length === before.known.length &&
     known.every((one, index) => one === before.known[index]);
   return { sight: isAsBefore ? before : { known, learnt: true, shortLooks }, changes };
+}
+
+/** Whether a monitor is not as it is remembered, if it is. */
+export function isNews(known: Known | undefined, monitor: Monitor): boolean {
+  return known === undefined || !isSame(known, seen(monitor));
 }
 
 function seen({ id, status, status_changes: changes }: Monitor): Known {

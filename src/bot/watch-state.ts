@@ -1,8 +1,7 @@
 import { z } from 'zod';
-import type { Store } from '../store/store.ts';
 
 /** A monitor as last seen. */
-const Known = z.object({
+export const Known = z.object({
   id: z.string(),
   /** As the service wrote it. */
   status: z.string(),
@@ -72,7 +71,7 @@ const Note = z.object({ by: z.string(), text: z.string(), atMs: z.number() });
 export type Note = z.infer<typeof Note>;
 
 /** A time that a monitor went down, when that was seen, and the number of that change where the service counts them. */
-const Down = z.object({
+export const Down = z.object({
   monitorId: z.string(),
   atMs: z.number(),
   seenAtMs: z.number(),
@@ -151,7 +150,7 @@ const Blindness = z.object({
 export type Blindness = z.infer<typeof Blindness>;
 
 /** Outages that began together, as one place is told of them: it has one delivery. */
-const Group = z.object({
+export const Group = z.object({
   kind: z.literal('group'),
   ...topic,
   place: z.string(),
@@ -187,11 +186,11 @@ const Group = z.object({
 });
 export type Group = z.infer<typeof Group>;
 
-const Topic = z.discriminatedUnion('kind', [Incident, Notice, Blindness, Group]);
+export const Topic = z.discriminatedUnion('kind', [Incident, Notice, Blindness, Group]);
 export type Topic = z.infer<typeof Topic>;
 
-/** What was seen and what is to be told. One document, so that a change and its alerts are stored together or not at all. */
-const Watching = z.object({
+/** What was seen and what is to be told. One thing, so that a change and its alerts are stored together or not at all. */
+export const Watching = z.object({
   known: z.array(Known),
   /** Whether there ever was a good look: the first one is no change. */
   learnt: z.boolean().default(true),
@@ -204,29 +203,13 @@ const Watching = z.object({
 });
 export type Watching = z.infer<typeof Watching>;
 
-const ID = 'watching';
-
-/** The one document of the watch. */
+/** What the watch knows, and how it is changed. */
 export interface WatchState {
-  /** As last stored; `undefined` before the first look ever. */
+  /** As last stored; `undefined` before the first look ever. Frozen: it is replaced, never altered. */
   current(): Watching | undefined;
-  /** Stores what `change` makes of it; the same object writes nothing. */
+  /**
+   * Stores what `change` makes of it, whole or not at all; the same object writes nothing. Updates run one after another.
+   * When writing fails, nothing has changed.
+   */
   update(change: (current: Watching | undefined) => Watching | undefined): Promise<void>;
-}
-
-/** Opens the document; throws when it is there and cannot be read. */
-export async function openWatchState(store: Store): Promise<WatchState> {
-  const collection = store.collection<Watching>({
-    name: 'watching',
-    schema: Watching,
-    version: 1,
-    whenCorrupt: 'refuse',
-  });
-  let current = await collection.get(ID);
-  return {
-    current: () => current,
-    async update(change) {
-      current = await collection.update(ID, change);
-    },
-  };
 }

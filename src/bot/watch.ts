@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { StatusError } from '../clients/errors.ts';
 import type { MonitoringClient } from '../clients/monitoring.ts';
@@ -20,6 +21,7 @@ import { type Place, placeKey } from './platform.ts';
 import { gathered } from './quiet-digest.ts';
 import { quietUntilMs, quietWords } from './quiet-hours.ts';
 import { reminded } from './reminders.ts';
+import { slicesOf } from './slices.ts';
 import type { Incident, Topic, Watching, WatchState } from './watch-state.ts';
 
 /** Looks at the monitors again and again, and notes what changed. */
@@ -117,11 +119,15 @@ export function createWatch(options: {
       ...(unseenFromMs !== undefined && { unseenFromMs }),
     };
     let dropped = 0;
-    await state.update((watching) => {
-      const seen = look(watching, monitors, around, { missed, later });
-      dropped = seen.dropped;
-      return seen.watching;
-    });
+    // A crash between two slices loses nothing: what was in none that is stored is news to the next look.
+    for (const slice of slicesOf(state.current(), monitors, missed)) {
+      await state.update((watching) => {
+        const seen = look(watching, slice.monitors, around, { ...slice, later });
+        dropped += seen.dropped;
+        return seen.watching;
+      });
+      await setImmediate();
+    }
     if (dropped > 0) log.error({ dropped }, 'the oldest untold alerts were dropped: too many wait');
     await keepLastLook(() => lastLook.looked(nowMs));
   }
@@ -153,24 +159,37 @@ interface Around extends Surroundings {
   settingsOf?: (place: string) => ChannelSettings;
 }
 
-const NOTHING_MISSED = { missed: [], later: new Set<string>() };
+/** What the service told besides its list. */
+interface Between {
+  missed: readonly Missed[];
+  /** Those of which the rest is asked for after the next look. */
+  later: ReadonlySet<string>;
+  /** The list is a part of what the look found. */
+  isPart?: boolean;
+}
+
+const NOTHING_MISSED: Between = { missed: [], later: new Set() };
 
 /** What is known and to be told after a look; the same document when nothing is different. Pure. */
 export function look(
   watching: Watching | undefined,
   monitors: readonly Monitor[],
   given: Around,
-  between: { missed: readonly Missed[]; later: ReadonlySet<string> } = NOTHING_MISSED,
+  between: Between = NOTHING_MISSED,
 ): { watching: Watching; dropped: number } {
   const around = watching?.learnt ? given : { ...given, unseenFromMs: 0 };
-  const { sight, changes } = diff(watching, monitors, between.later);
+  const { sight, changes } = diff(watching, monitors, between.later, between.isPart);
   const known = watching?.topics ?? [];
   const recent = recentDowns(watching?.downs, around.nowMs);
   const decided = decide(known, { monitors, changes }, { ...around, recent }, between);
   const before = new Set(known.map(({ id }) => id));
   const isNew = (topic: Topic): topic is Incident => isOpen(topic) && !before.has(topic.id);
   const opened = new Set(decided.filter(isNew).map(({ id }) => id));
-  const { topics, dropped } = prune(arranged(decided, opened, monitors, around));
+  const told = arranged(decided, opened, around);
+  // What became of all is looked through once, with the whole list.
+  const { topics, dropped } = between.isPart
+    ? { topics: told, dropped: 0 }
+    : prune(broughtUp(told, monitors, around));
   const downs = recent.kept();
   const isSame =
     topics === watching?.topics &&
@@ -182,21 +201,20 @@ export function look(
   return { watching: isSame ? watching : seen, dropped };
 }
 
-/** The topics as their places are to be told of them: what is quiet there, what began together, what goes on for long. */
-function arranged(
-  topics: Topic[],
-  opened: ReadonlySet<string>,
-  monitors: readonly Monitor[],
-  around: Around,
-): Topic[] {
-  const { nowMs, settingsOf } = around;
-  const quietOf = quietNow(around);
-  const kept = gathered(topics, { ...around, quietOf });
+/** The topics as their places are to be told of them: what is quiet there, and what began together. */
+function arranged(topics: Topic[], opened: ReadonlySet<string>, around: Around): Topic[] {
+  const kept = gathered(topics, { ...around, quietOf: quietNow(around) });
   const isOpened = (topic: Topic): topic is Incident =>
     topic.kind === 'incident' && opened.has(topic.id);
   const others = kept.filter((topic) => !isOpened(topic));
-  const told = opened.size === 0 ? kept : grouped(others, kept.filter(isOpened), around);
-  return reminded(refreshed(told, nowMs), {
+  return opened.size === 0 ? kept : grouped(others, kept.filter(isOpened), around);
+}
+
+/** The topics with what became of them: of what began together, and of what goes on for long. */
+function broughtUp(topics: Topic[], monitors: readonly Monitor[], around: Around): Topic[] {
+  const { nowMs, settingsOf } = around;
+  const quietOf = quietNow(around);
+  return reminded(refreshed(topics, nowMs), {
     nowMs,
     remindMsOf: (place) => (quietOf(place) ? undefined : settingsOf?.(place).remindMs),
     isSeen: seenIn(monitors),

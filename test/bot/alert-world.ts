@@ -8,7 +8,8 @@ import { quietUntilMs } from '../../src/bot/quiet-hours.ts';
 import { createSender } from '../../src/bot/sender.ts';
 import { createIncidents } from '../../src/bot/told-incidents.ts';
 import { look } from '../../src/bot/watch.ts';
-import { openWatchState, type WatchState } from '../../src/bot/watch-state.ts';
+import type { WatchState } from '../../src/bot/watch-state.ts';
+import { openWatchState } from '../../src/bot/watch-store.ts';
 import type { Monitor } from '../../src/contracts/monitoring.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { eventually } from '../support/eventually.ts';
@@ -82,7 +83,7 @@ export async function openAlertWorld(options: { startsAt: string; places?: reado
 
   async function open() {
     const store = await openLowdbStore({ folder, log });
-    return { store, durable: await openWatchState(store), channels: createChannels(store) };
+    return { store, durable: await openWatchState(store, log), channels: createChannels(store) };
   }
 
   function live({ store, durable, channels }: Awaited<ReturnType<typeof open>>) {

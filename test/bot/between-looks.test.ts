@@ -5,7 +5,8 @@ import { changedBetween } from '../../src/bot/between-looks.ts';
 import { createChannels } from '../../src/bot/channels.ts';
 import { openLastLook } from '../../src/bot/last-look.ts';
 import { createWatch, look } from '../../src/bot/watch.ts';
-import { type Incident, openWatchState, type Watching } from '../../src/bot/watch-state.ts';
+import type { Incident, Watching } from '../../src/bot/watch-state.ts';
+import { openWatchState } from '../../src/bot/watch-store.ts';
 import { createMonitoringClient } from '../../src/clients/monitoring.ts';
 import type { Monitor } from '../../src/contracts/monitoring.ts';
 import type { Incident as Outage } from '../../src/contracts/monitoring-additions.ts';
@@ -21,7 +22,7 @@ const long = process.env.ASKWATCH_TEST_LONG === '1';
 async function openWatch(service: { url: string; key: string }) {
   const { log, lines } = recordingLog();
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
-  const state = await openWatchState(store);
+  const state = await openWatchState(store, log);
   const monitoring = createMonitoringClient({ baseUrl: service.url, apiKey: service.key });
   let looks = 0;
   let goOn = () => {};

@@ -4,7 +4,7 @@ import { placeKey } from '../../src/bot/platform.ts';
 import { createSender } from '../../src/bot/sender.ts';
 import { createIncidents } from '../../src/bot/told-incidents.ts';
 import { look } from '../../src/bot/watch.ts';
-import { openWatchState } from '../../src/bot/watch-state.ts';
+import { openWatchState } from '../../src/bot/watch-store.ts';
 import type { Monitor } from '../../src/contracts/monitoring.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { textOf } from '../support/bot.ts';
@@ -22,7 +22,7 @@ const MINUTE = 60 * SECOND;
 async function openWorld(places: readonly (typeof OPS | typeof DEV)[] = [OPS]) {
   const { log } = recordingLog();
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
-  const state = await openWatchState(store);
+  const state = await openWatchState(store, log);
   const slack = createScriptedPlatform('slack');
   const statuses = new Map<string, string>();
   let nowMs = 1_800_000_000_000;

@@ -7,7 +7,7 @@ import type { Place } from '../../src/bot/platform.ts';
 import { placeKey } from '../../src/bot/platform.ts';
 import { createSender } from '../../src/bot/sender.ts';
 import { createWatch } from '../../src/bot/watch.ts';
-import { openWatchState } from '../../src/bot/watch-state.ts';
+import { openWatchState } from '../../src/bot/watch-store.ts';
 import { createMonitoringClient } from '../../src/clients/monitoring.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import {
@@ -53,7 +53,7 @@ async function openWorld() {
   let service = await startMonitoringService({ limit: false });
   const { url, apiKey } = service;
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
-  const state = await openWatchState(store);
+  const state = await openWatchState(store, log);
   const slack = createScriptedPlatform('slack');
   const monitoring = createMonitoringClient({ baseUrl: url, apiKey, timeoutMs: 2_000 });
   const [looking, sending] = [createStepClock(), createStepClock()];

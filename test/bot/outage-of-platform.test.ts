@@ -5,7 +5,7 @@ import { DeliveryError } from '../../src/bot/errors.ts';
 import { placeKey } from '../../src/bot/platform.ts';
 import { createSender } from '../../src/bot/sender.ts';
 import { look } from '../../src/bot/watch.ts';
-import { openWatchState } from '../../src/bot/watch-state.ts';
+import { openWatchState } from '../../src/bot/watch-store.ts';
 import type { Monitor } from '../../src/contracts/monitoring.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { eventually } from '../support/eventually.ts';
@@ -28,7 +28,7 @@ const NAMES = Array.from({ length: 10 }, (_, at) => `shop${at}`);
 async function openWorld() {
   const { log } = recordingLog();
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
-  const state = await openWatchState(store);
+  const state = await openWatchState(store, log);
   const [slack, discord] = [createScriptedPlatform('slack'), createScriptedPlatform('discord')];
   const statuses = new Map(NAMES.map((name) => [name, 'UP']));
   let nowMs = 1_800_000_000_000;

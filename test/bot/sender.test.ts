@@ -6,7 +6,8 @@ import { DeliveryError } from '../../src/bot/errors.ts';
 import { placeKey } from '../../src/bot/platform.ts';
 import { createSender } from '../../src/bot/sender.ts';
 import { look } from '../../src/bot/watch.ts';
-import { openWatchState, type WatchState } from '../../src/bot/watch-state.ts';
+import type { WatchState } from '../../src/bot/watch-state.ts';
+import { openWatchState } from '../../src/bot/watch-store.ts';
 import type { Monitor } from '../../src/contracts/monitoring.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { eventually } from '../support/eventually.ts';
@@ -30,7 +31,7 @@ type Statuses = readonly string[];
 async function openWorld() {
   const { log, lines } = recordingLog();
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
-  const durable = await openWatchState(store);
+  const durable = await openWatchState(store, log);
   const slack = createScriptedPlatform('slack');
   const discord = createScriptedPlatform('discord');
   let nowMs = 1_800_000_000_000;

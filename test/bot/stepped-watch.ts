@@ -4,7 +4,8 @@ import { onTestFinished } from 'vitest';
 import { createChannels } from '../../src/bot/channels.ts';
 import { openLastLook } from '../../src/bot/last-look.ts';
 import { createWatch } from '../../src/bot/watch.ts';
-import { type Incident, openWatchState } from '../../src/bot/watch-state.ts';
+import type { Incident } from '../../src/bot/watch-state.ts';
+import { openWatchState } from '../../src/bot/watch-store.ts';
 import { createMonitoringClient } from '../../src/clients/monitoring.ts';
 import type { Monitor } from '../../src/contracts/monitoring.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
@@ -69,7 +70,7 @@ export async function startSteppedWatch(
 ) {
   const { log, lines } = recordingLog();
   const store = await openLowdbStore({ folder: folder ?? (await temporaryFolder()), log });
-  const state = await openWatchState(store);
+  const state = await openWatchState(store, log);
   // Longer than tests wait: what a look waits for is the watch's to say.
   const monitoring = createMonitoringClient({
     ...{ baseUrl: service.url, apiKey: service.key, timeoutMs: 60_000 },

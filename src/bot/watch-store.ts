@@ -1,0 +1,101 @@
+import type { Logger } from 'pino';
+import type { Store } from '../store/store.ts';
+import { openWatchJournal } from './watch-journal.ts';
+import { Watching, type WatchState } from './watch-state.ts';
+
+/** The document in which all of it was kept before there was a journal. */
+const OLD = 'watching';
+
+type Change = Parameters<WatchState['update']>[0];
+
+interface Update {
+  change: Change;
+  resolve: () => void;
+  reject: (error: unknown) => void;
+}
+
+/** Opens what the watch knows; throws `CorruptDocumentError` when it is there and cannot be trusted. */
+export async function openWatchState(
+  store: Store,
+  log: Logger,
+  options: { compactAfterLength?: number; partLength?: number } = {},
+): Promise<WatchState> {
+  const old = store.collection<Watching>({
+    name: OLD,
+    schema: Watching,
+    version: 1,
+    whenCorrupt: 'refuse',
+  });
+  const { journal, last } = await openWatchJournal({ store, log, ...options });
+  const before = await old.get(OLD);
+  if (before && !last) await journal.write(undefined, before);
+  if (before) await old.update(OLD, () => undefined);
+
+  let current = frozen(last ?? before);
+  let waiting: Update[] = [];
+  let isWriting = false;
+
+  /** Makes the changes that have come with one write. */
+  async function writeTogether(updates: readonly Update[]) {
+    const before = current;
+    let next = before;
+    const made: Array<{ update: Update; result: Watching | undefined }> = [];
+    for (const update of updates) {
+      try {
+        next = changed(next, update.change);
+        made.push({ update, result: next });
+      } catch (error) {
+        update.reject(error);
+      }
+    }
+    let failure: { error: unknown } | undefined;
+    try {
+      if (next && next !== before) await journal.write(before, next);
+      current = next;
+    } catch (error) {
+      failure = { error };
+    }
+    for (const { update, result } of made) {
+      // What left everything as it is on the disk is true, whatever became of the others.
+      if (failure && result !== before) update.reject(failure.error);
+      else update.resolve();
+    }
+  }
+
+  async function writeWaiting() {
+    isWriting = true;
+    // What comes in the same breath is written together.
+    await Promise.resolve();
+    while (waiting.length > 0) {
+      const updates = waiting;
+      waiting = [];
+      await writeTogether(updates);
+    }
+    isWriting = false;
+  }
+
+  return {
+    current: () => current,
+    async update(change) {
+      await new Promise<void>((resolve, reject) => {
+        waiting.push({ change, resolve, reject });
+        if (!isWriting) void writeWaiting();
+      });
+    },
+  };
+}
+
+function changed(now: Watching | undefined, change: Change): Watching | undefined {
+  const wanted = change(now);
+  if (wanted === now) return now;
+  if (!wanted) throw new Error('What the watch knows can be changed, not removed.');
+  return frozen(wanted);
+}
+
+/** Who alters what is stored gets a TypeError, instead of a change that is lost or half stored. */
+function frozen<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  Object.freeze(value);
+  for (const inner of Object.values(value)) frozen(inner);
+  return value;
+}

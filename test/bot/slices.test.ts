@@ -1,0 +1,127 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { isOpen } from '../../src/bot/incidents.ts';
+import { slicesOf } from '../../src/bot/slices.ts';
+import { look } from '../../src/bot/watch.ts';
+import type { Watching } from '../../src/bot/watch-state.ts';
+import type { Monitor } from '../../src/contracts/monitoring.ts';
+import { startTestBot } from '../support/bot.ts';
+import { eventually } from '../support/eventually.ts';
+import { createScriptedPlatform } from './scripted-platform.ts';
+
+const NOW_MS = 1_800_000_000_000;
+const PLACES = ['slack:C1', 'discord:D1'];
+
+/** Monitors from `id: status`. */
+function list(statuses: Record<string, string>): Monitor[] {
+  return Object.entries(statuses).map(([id, status]) => ({
+    ...{ id, name: `Name of ${id}`, check_type: 'HTTP', target: `https://${id}.example` },
+    ...{ status, interval_seconds: 60 },
+  }));
+}
+
+const all = (count: number, status: string) =>
+  list(Object.fromEntries(Array.from({ length: count }, (_, at) => [`m${at}`, status])));
+
+let ids = 0;
+
+/** What is known after so many slices of a look; after all of them when not said. */
+function lookInSlices(
+  before: Watching | undefined,
+  monitors: readonly Monitor[],
+  { count, made = Number.POSITIVE_INFINITY }: { count?: number; made?: number } = {},
+) {
+  const around = { nowMs: NOW_MS, newId: () => `id-${++ids}`, placesFor: () => PLACES };
+  let watching = before;
+  const slices = slicesOf(before, monitors, [], count);
+  for (const slice of slices.slice(0, made)) {
+    watching = look(watching, slice.monitors, around, { ...slice, later: new Set() }).watching;
+  }
+  return { watching, slices };
+}
+
+/** The monitors with an outage that goes on. */
+const down = (watching: Watching | undefined) =>
+  (watching?.topics ?? []).flatMap((topic) => (isOpen(topic) ? [topic.monitorId] : [])).sort();
+
+/** Who is told of which monitor, by a message of its own or by one of several. */
+const told = (watching: Watching | undefined) =>
+  (watching?.topics ?? [])
+    .flatMap((topic) => {
+      if (topic.kind === 'group') {
+        return topic.members.map(({ monitorId }) => `${topic.place} ${monitorId}`);
+      }
+      return isOpen(topic) ? topic.deliveries.map((one) => `${one.place} ${topic.monitorId}`) : [];
+    })
+    .sort();
+
+test('ten thousand going down together are one message a place, from slices of few', () => {
+  const first = lookInSlices(undefined, all(10_000, 'UP'));
+  const { watching, slices } = lookInSlices(first.watching, all(10_000, 'DOWN'));
+  expect(slices.length).toBeGreaterThan(10);
+  for (const { monitors, isPart } of slices) expect(!isPart || monitors.length <= 500).toBe(true);
+  const messages = (watching?.topics ?? []).filter(({ deliveries }) => deliveries.length > 0);
+  expect(messages.map(({ kind, deliveries }) => [kind, deliveries.length])).toEqual([
+    ['group', 1],
+    ['group', 1],
+  ]);
+  expect(messages.map((topic) => topic.kind === 'group' && topic.members.length)).toEqual([
+    10_000, 10_000,
+  ]);
+});
+
+const statuses = fc.dictionary(
+  fc.constantFrom(...'abcdefghijkl'),
+  fc.constantFrom('UP', 'DOWN', 'DEGRADED'),
+  { noNullPrototype: true },
+);
+const looks = fc.array(statuses, { minLength: 1, maxLength: 8 });
+
+test('a look in slices comes to the same as one at once, whatever the lists', () => {
+  fc.assert(
+    fc.property(looks, fc.integer({ min: 2, max: 4 }), (lists, count) => {
+      let inSlices: Watching | undefined;
+      let atOnce: Watching | undefined;
+      for (const one of lists) {
+        inSlices = lookInSlices(inSlices, list(one), { count }).watching;
+        atOnce = lookInSlices(atOnce, list(one), { count: 1_000 }).watching;
+        expect(inSlices?.known).toEqual(atOnce?.known);
+        expect(inSlices?.shortLooks).toBe(atOnce?.shortLooks);
+        expect(down(inSlices)).toEqual(down(atOnce));
+      }
+    }),
+  );
+});
+
+test('a crash between two slices loses nothing: the next look sees the rest', () => {
+  fc.assert(
+    fc.property(statuses, statuses, fc.nat({ max: 4 }), (first, after, wanted) => {
+      const learnt = lookInSlices(undefined, list(first), { count: 3 }).watching;
+      const { slices, watching: inOne } = lookInSlices(learnt, list(after), { count: 3 });
+      // Behind the whole list, another look at it would count once more who is missing.
+      const before = slices.findIndex(({ isPart }) => !isPart);
+      const made = Math.min(wanted, before);
+      const cut = lookInSlices(learnt, list(after), { count: 3, made }).watching;
+      const inTwo = lookInSlices(cut, list(after), { count: 3 }).watching;
+      expect(down(inTwo)).toEqual(down(inOne));
+      expect(told(inTwo)).toEqual(told(inOne));
+    }),
+  );
+});
+
+test('more than a thousand going down at a real look are one message', async () => {
+  const { bot, service } = await startTestBot({
+    settings: { alertPlaces: [{ platform: 'slack', channel: 'C1' }] },
+  });
+  const slack = createScriptedPlatform('slack');
+  for (let at = 0; at < 1_200; at += 1) service.add({ name: `M${at}` });
+  await bot.start([slack]);
+  const looksAtLists = () => service.requests.filter(({ method }) => method === 'GET').length;
+  await eventually(() => looksAtLists() > 1);
+  for (const { id } of service.monitors) service.setStatus(id, 'DOWN');
+  await eventually(() => slack.messages.length > 0);
+  expect(slack.messages.map(({ card }) => card.title)).toEqual(['1200 monitors are DOWN']);
+  const after = looksAtLists();
+  await eventually(() => looksAtLists() > after + 2);
+  expect(slack.messages).toHaveLength(1);
+});

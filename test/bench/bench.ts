@@ -8,10 +8,12 @@ import { gateway } from './gateway.ts';
 import { monitoring } from './monitoring.ts';
 import { checkProc } from './proc.ts';
 import { tableLines } from './table.ts';
+import { watch } from './watch.ts';
 
 const AREAS = new Map<string, Area>([
   ['gateway', gateway],
   ['monitoring', monitoring],
+  ['watch', watch],
 ]);
 
 const USAGE = `Usage: npm run bench -- <area> [--quick] [--only <measure>] [--profile] [--verbose]

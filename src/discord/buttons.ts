@@ -1,7 +1,7 @@
 import { type ButtonInteraction, MessageFlags } from 'discord.js';
 import type { Card } from '../bot/card.ts';
 import { decodeAction } from '../bot/card-action.ts';
-import type { Answer } from '../bot/platform.ts';
+import type { Answer, Place } from '../bot/platform.ts';
 import type { Desk } from './desk.ts';
 import {
   acknowledged,
@@ -10,6 +10,7 @@ import {
   conversationIn,
   handle,
   nameOf,
+  placeOf,
   threadOf,
   threadUnder,
 } from './gestures.ts';
@@ -28,21 +29,28 @@ export async function handleButton(desk: Desk, press: ButtonInteraction): Promis
     desk.log.debug({ customId: press.customId }, 'a button that is none of ours was pressed');
     return;
   }
-  const key = await conversationOf(desk, press);
-  const reply = await handle(desk, press, request, key);
+  const conversation = await conversationOf(desk, press);
+  const reply = await handle(desk, press, request, conversation);
   if (reply.kind === 'nothing') return;
   if (reply.kind === 'card') await showCard(press, reply.card, reply.private);
   else if (reply.private) await answerPrivately(desk, press, reply, { fillsReply: false });
-  else await answerBelow(desk, press, reply, key);
+  else await answerBelow(desk, press, reply, conversation.thread);
 }
 
 /**
  * The conversation of a button is the one under its message, which knows the incident; in a direct conversation, where
- * nothing can be under a message, too. In a thread it is the thread's.
+ * nothing can be under a message, too. In a thread it is the thread's, unless alerts are posted there.
  */
-async function conversationOf(desk: Desk, press: ButtonInteraction): Promise<string> {
+async function conversationOf(
+  desk: Desk,
+  press: ButtonInteraction,
+): Promise<{ place: Place; thread: string }> {
   const { channel, channelId, message } = press;
-  return channel?.isThread() ? conversationIn(desk, press, channelId) : message.id;
+  const here: Place = { platform: 'discord', channel: channelId };
+  if (!channel?.isThread()) return { place: here, thread: message.id };
+  const posted = await desk.conversations.of(here, message.id);
+  if (posted !== undefined) return { place: here, thread: posted };
+  return { place: placeOf(press), thread: await conversationIn(desk, press, channelId) };
 }
 
 async function showCard(press: ButtonInteraction, card: Card, only: boolean): Promise<void> {

@@ -40,7 +40,7 @@ export function handle(
   { bot }: Desk,
   gesture: Gesture,
   request: Invocation['request'],
-  thread: string | undefined,
+  { place = placeOf(gesture), thread }: { place?: Place; thread: string | undefined },
 ): Promise<Reply> {
   const { id, user, guildId, memberPermissions } = gesture;
   // Alone with the bot it is one's own place.
@@ -48,14 +48,14 @@ export function handle(
   return bot.handle({
     id: `discord:${id}`,
     request,
-    place: placeOf(gesture),
+    place,
     ...(thread === undefined ? {} : { thread }),
     person: { id: user.id, name: nameOf(gesture), mayManage },
   });
 }
 
 /** A thread belongs to its channel; a direct conversation is a channel and a thread at once. */
-function placeOf({ channel, channelId }: Gesture): Place {
+export function placeOf({ channel, channelId }: Gesture): Place {
   const parent = channel?.isThread() ? channel.parentId : undefined;
   return { platform: 'discord', channel: parent ?? channelId };
 }

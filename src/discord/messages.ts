@@ -66,13 +66,16 @@ async function placeOfThread(api: ChannelApi, { id, parentId }: AnyThreadChannel
 
 async function whereOf({ api, inline, conversations }: Desk, message: Message): Promise<Where> {
   const { channel, channelId } = message;
-  if (channel.isThread()) {
-    const place = await placeOfThread(api, channel);
-    const thread = (await conversations.of(place, channelId)) ?? channelId;
-    return { place, thread, shown: { in: 'here' } };
-  }
   const place: Place = { platform: 'discord', channel: channelId };
   const answered = message.type === MessageType.Reply ? message.reference?.messageId : undefined;
+  if (channel.isThread()) {
+    // Alerts may be posted into a thread, too.
+    const posted = answered === undefined ? undefined : await conversations.of(place, answered);
+    if (posted !== undefined) return { place, thread: posted, shown: { in: 'here' } };
+    const parent = await placeOfThread(api, channel);
+    const thread = (await conversations.of(parent, channelId)) ?? channelId;
+    return { place: parent, thread, shown: { in: 'here' } };
+  }
   const open = answered === undefined ? undefined : inline.of(answered);
   // An alert or a line under it, or the question above one of our threads: its conversation is the thread under it.
   const above =

@@ -30,7 +30,7 @@ export async function handleSlashCommand(desk: Desk, interaction: Deferred): Pro
   if (!(await acknowledged(desk, interaction, command, defer))) return;
   const thread = threadOf(interaction);
   const key = thread && (await conversationIn(desk, interaction, thread));
-  const reply = await handle(desk, interaction, { command, values }, key);
+  const reply = await handle(desk, interaction, { command, values }, { thread: key });
   if (reply.kind === 'nothing') await interaction.deleteReply();
   else if (reply.kind === 'card') await showCard(interaction, reply.card, reply.private);
   else if (reply.private || ephemeral) {

@@ -195,6 +195,26 @@ test('in a thread the answer comes right there', async () => {
   expect(discord.threads()).toEqual([thread]);
 });
 
+test('an alert that is posted into a thread is answered there, and knows the incident', async () => {
+  const { discord, bot, alert, answered, said } = await startWithAlert((fake) => {
+    const parent_id = fake.general.id;
+    return fake.addChannel({ type: ChannelType.PublicThread, parent_id, name: 'ops' });
+  });
+  const channel = discord.threads()[0] as FakeChannel;
+  discord.gateway.dispatch('THREAD_CREATE', channel, 1);
+  // That it was posted is noted a moment after it is seen.
+  const place = { platform: 'discord' as const, channel: channel.id };
+  await eventually(() => bot.isConversation(place, alert.id));
+  discord.press(alert, 'Ask why');
+  const texts = await answered(channel.id, 3);
+  expect(texts[1]).toBe(`**Alice** asked: ${WHY}`);
+  expect(said('system').join()).toContain('Monitor: Shop');
+  discord.say(`<@${discord.bot.id}> And now?`, { channel, replyTo: alert });
+  await answered(channel.id, 5);
+  expect(said('system').join()).toContain('Monitor: Shop');
+  expect(said('user', 'assistant')).toEqual([WHY, ANSWER, 'And now?']);
+});
+
 test('a press that comes again acts once', async () => {
   const { discord, alert, answered, provider } = await startWithAlert();
   const pressed = discord.press(alert, 'Ask why');

@@ -31,7 +31,8 @@ export interface RecentDowns {
 
 /** Remembers of each monitor the last times that it went down: topics that are over are not kept for long enough. */
 export function recentDowns(before: readonly Down[] | undefined, nowMs: number): RecentDowns {
-  const isRecent = (one: Down) => isFlapTime(one.seenAtMs, nowMs) || isFlapTime(one.atMs, nowMs);
+  // What is heard of late may have followed soon on what is old by now.
+  const isRecent = ({ seenAtMs }: Down) => Math.abs(nowMs - seenAtMs) <= 2 * FLAPPING_MS;
   const known = new Map<string, Down[]>();
   for (const one of (before ?? []).filter(isRecent)) {
     known.set(one.monitorId, [...(known.get(one.monitorId) ?? []), one]);

@@ -214,7 +214,6 @@ function updated(member: Member, incident: Incident): Member {
     member.status === incident.status &&
     member.endedAtMs === incident.endedAtMs &&
     member.flapping?.downs === incident.flapping?.downs &&
-    member.flapping?.changedAtMs === incident.flapping?.changedAtMs &&
     member.acknowledged === incident.acknowledged?.by;
   return isSame ? member : memberOf(incident, member.times);
 }

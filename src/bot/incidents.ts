@@ -223,11 +223,16 @@ function withoutUntold(
   const { startedAtMs } = incident;
   for (const delivery of taken) {
     const { count = 0, fromMs = incident.flapping?.fromMs ?? startedAtMs } = delivery.earlier ?? {};
-    const outages = count + (incident.flapping?.downs ?? 1);
+    const outages = count + ownOutages(incident);
     untold.push({ delivery, count: outages - countedIn(flapping, incident, count), fromMs });
   }
   const deliveries = incident.deliveries.filter((delivery) => !isUntold(delivery));
   return deliveries.length === 0 ? [] : [{ ...incident, deliveries }];
+}
+
+/** How many outages an incident is; what stayed DOWN after flapping is the new one. */
+function ownOutages({ flapping, status }: Incident): number {
+  return flapping ? flapping.downs - (isDown({ status }) ? 1 : 0) : 1;
 }
 
 /** How many of an outage and the `earlier` ones it carries the new flapping counts itself: its first, or its first two. */

@@ -1,0 +1,266 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { changedBetween } from '../../src/bot/between-looks.ts';
+import type { Clock } from '../../src/bot/clock.ts';
+import { nextFor } from '../../src/bot/delivery.ts';
+import { createSender } from '../../src/bot/sender.ts';
+import { look } from '../../src/bot/watch.ts';
+import type { Incident } from '../../src/bot/watch-state.ts';
+import { openWatchState } from '../../src/bot/watch-store.ts';
+import type { Monitor } from '../../src/contracts/monitoring.ts';
+import type { Incident as Outage } from '../../src/contracts/monitoring-additions.ts';
+import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
+import { eventually } from '../support/eventually.ts';
+import { recordingLog } from '../support/recording-log.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { createScriptedPlatform } from './scripted-platform.ts';
+
+const long = process.env.ASKWATCH_TEST_LONG === '1';
+
+const SECOND = 1000;
+const MINUTE = 60 * SECOND;
+const PLACE = 'slack:C1';
+
+/** What a monitor is from one moment on. */
+interface Change {
+  atMs: number;
+  status: string;
+}
+
+/** From one look to the next: what the monitor is one after another meanwhile; often nothing. */
+interface Step {
+  ms: number;
+  statuses: string[];
+}
+
+function stepsOf(...statuses: string[]): fc.Arbitrary<Step[]> {
+  const step = fc.record({
+    ms: fc.oneof(
+      fc.integer({ min: 1, max: 30 }).map((seconds) => seconds * SECOND),
+      fc.integer({ min: 30, max: 600 }).map((seconds) => seconds * SECOND),
+    ),
+    statuses: fc.oneof(
+      { weight: 3, arbitrary: fc.array(fc.constantFrom(...statuses), { maxLength: 1 }) },
+      { weight: 1, arbitrary: fc.array(fc.constantFrom(...statuses), { maxLength: 7 }) },
+    ),
+  });
+  return fc.array(step, { minLength: 3, maxLength: 40 });
+}
+
+/** One monitor, the look, the sender and a channel, over a real store; `counts` when the service tells of outages. */
+async function openWorld(counts: boolean) {
+  const { log } = recordingLog();
+  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  const state = await openWatchState(store, log);
+  const slack = createScriptedPlatform('slack');
+  const posted: Array<{ atMs: number; id: string }> = [];
+  const started = 1_800_000_000_000;
+  let nowMs = started;
+  let made = 0;
+  let waiting: Array<{ untilMs: number; resolve: () => void }> = [];
+  const changes: Change[] = [{ atMs: nowMs, status: 'UP' }];
+  const clock: Clock = {
+    nowMs: () => nowMs,
+    async pause(ms, signal) {
+      if (signal.aborted) return;
+      await new Promise<void>((resolve) => {
+        waiting.push({ untilMs: nowMs + ms, resolve });
+        signal.addEventListener('abort', () => resolve(), { once: true });
+      });
+    },
+  };
+  const place = { platform: 'slack', channel: 'C1' } as const;
+  const settingsOf = async () => ({});
+  const alerting = { alertPlaces: [place], settingsOf, clock, random: () => 0.5, log };
+  const sender = createSender({ state, ...alerting });
+  sender.start([
+    {
+      ...slack,
+      async post(post) {
+        posted.push({ atMs: nowMs, id: post.id });
+        return await slack.post(post);
+      },
+    },
+  ]);
+
+  async function lookNow() {
+    const monitor = monitorAt(changes, counts);
+    const outages = outagesOf(changes).reverse().slice(0, 20);
+    const missed = changedBetween(state.current(), [monitor]).map((one) => ({ ...one, outages }));
+    const around = { nowMs, newId: () => `i${++made}`, placesFor: () => [PLACE] };
+    await state.update(
+      (watching) => look(watching, [monitor], around, { missed, later: new Set() }).watching,
+    );
+    sender.wake();
+    await eventually(() => !nextFor(state.current(), PLACE, nowMs));
+  }
+  await lookNow();
+  return {
+    slack,
+    posted,
+    changes,
+    nowMs: () => nowMs,
+    incidents: () =>
+      (state.current()?.topics ?? []).filter(
+        (topic): topic is Incident => topic.kind === 'incident',
+      ),
+    topics: () => state.current()?.topics ?? [],
+    async step({ ms, statuses }: Step) {
+      statuses.forEach((status, at) => {
+        if (status === changes.at(-1)?.status) return;
+        changes.push({ atMs: nowMs + Math.ceil((ms * (at + 1)) / statuses.length), status });
+      });
+      nowMs += ms;
+      const due = waiting.filter(({ untilMs }) => untilMs <= nowMs);
+      waiting = waiting.filter(({ untilMs }) => untilMs > nowMs);
+      for (const { resolve } of due) resolve();
+      await lookNow();
+    },
+    async close() {
+      await sender.stop();
+      await store.close();
+    },
+  };
+}
+
+function monitorAt(changes: readonly Change[], counts: boolean): Monitor {
+  const { status = 'UP', atMs = 0 } = changes.at(-1) ?? {};
+  return {
+    ...{ id: 'a', name: 'A', check_type: 'HTTP', target: 'https://a.example', status },
+    interval_seconds: 60,
+    ...(counts && {
+      status_changes: changes.length - 1,
+      status_changed_at: new Date(atMs).toISOString(),
+    }),
+  };
+}
+
+function outagesOf(changes: readonly Change[]): Outage[] {
+  return changes.flatMap(({ status, atMs }, change): Outage[] => {
+    if (status !== 'DOWN') return [];
+    const next = changes[change + 1];
+    const started_at = new Date(atMs).toISOString();
+    return [
+      {
+        ...{ id: `a:${change}`, change, started_at, cause: 'x', outcome: 'status' },
+        ended_at: next ? new Date(next.atMs).toISOString() : null,
+        ended_as: next?.status ?? null,
+      },
+    ];
+  });
+}
+
+/** When it went down by the book: DOWN again is the same outage as long as it was not UP in between. */
+function downsOf(changes: readonly Change[]): number[] {
+  let isDown = false;
+  return changes.flatMap(({ status, atMs }) => {
+    const wasDown = isDown;
+    if (status === 'DOWN') isDown = true;
+    if (status === 'UP') isDown = false;
+    return isDown && !wasDown ? [atMs] : [];
+  });
+}
+
+/** What a bot can see of it that looks at these moments, at a service that tells only what is now. */
+function seenAt(changes: readonly Change[], looksMs: readonly number[]): Change[] {
+  return looksMs.flatMap((lookMs, at) => {
+    const now = changes.findLast(({ atMs }) => atMs <= lookMs)?.status ?? 'UP';
+    const before =
+      at === 0 ? undefined : changes.findLast(({ atMs }) => atMs <= (looksMs[at - 1] ?? 0));
+    return now === before?.status ? [] : [{ atMs: lookMs, status: now }];
+  });
+}
+
+async function live(steps: readonly Step[], counts: boolean) {
+  const world = await openWorld(counts);
+  const looksMs = [world.nowMs()];
+  for (const step of steps) {
+    await world.step(step);
+    looksMs.push(world.nowMs());
+  }
+  // Whatever was, it is up then and stays so; that it is calm is seen within as long again.
+  await world.step({ ms: SECOND, statuses: ['UP'] });
+  looksMs.push(world.nowMs());
+  for (let at = 0; at < 33; at += 1) await world.step({ ms: 30 * SECOND, statuses: [] });
+  await world.close();
+  const seen = counts ? world.changes : seenAt(world.changes, looksMs);
+  return { ...world, seen };
+}
+
+/** The messages never come thick, all end, and each that was seen beginning has an end line. */
+function checkMessages({ posted, slack, topics }: Awaited<ReturnType<typeof live>>) {
+  for (const [at, { atMs }] of posted.entries()) {
+    const fourth = posted[at + 3];
+    if (fourth) expect(fourth.atMs - atMs).toBeGreaterThanOrEqual(15 * MINUTE);
+  }
+  for (const topic of topics()) expect(topic).toHaveProperty('endedAtMs');
+  expect(slack.messages.map(({ id }) => id)).toEqual(posted.map(({ id }) => id));
+  for (const { card, titles, lines } of slack.messages) {
+    const sawOpen = titles.some((title) => /^A (is (?!calm)|goes )/.test(title));
+    expect(card.title).toMatch(
+      sawOpen
+        ? /^A (recovered|is calm again: down|was down \d+ times in .*, then (stayed|was) )/
+        : /^A was down/,
+    );
+    const isLine = sawOpen && !/(stayed DOWN|was (MAINTENANCE|PAUSED))$/.test(card.title);
+    expect([...lines.values()]).toHaveLength(isLine ? 1 : 0);
+    for (const line of lines.values()) expect(line.startsWith(card.title)).toBe(true);
+  }
+}
+
+/** Every time that it went down is told, what flaps counts all of its own, and later messages are of later outages. */
+function checkCounts({ seen, incidents }: Awaited<ReturnType<typeof live>>) {
+  const downs = downsOf(seen);
+  const told = incidents();
+  const spans = told.map(({ startedAtMs, endedAtMs = startedAtMs, flapping, deliveries }) => {
+    const carried = deliveries[0]?.earlier?.fromMs ?? startedAtMs;
+    return {
+      fromMs: Math.min(carried, flapping?.fromMs ?? startedAtMs),
+      toMs: Math.max(endedAtMs, flapping?.changedAtMs ?? 0),
+    };
+  });
+  for (const atMs of downs) {
+    expect(spans.some(({ fromMs, toMs }) => fromMs <= atMs && atMs <= toMs)).toBe(true);
+  }
+  for (const { flapping } of told) {
+    if (!flapping) continue;
+    const { fromMs, changedAtMs } = flapping;
+    const own = downs.filter((atMs) => atMs >= fromMs && atMs <= changedAtMs);
+    expect(flapping.downs).toBe(own.length);
+    expect(own.length).toBeGreaterThanOrEqual(3);
+  }
+  const starts = told.map(({ startedAtMs }) => startedAtMs);
+  expect(starts).toEqual([...starts].sort((a, b) => a - b));
+}
+
+const runs = { numRuns: long ? 2000 : 30 };
+
+test.each([
+  { service: 'counts changes', counts: true },
+  { service: 'tells only what is', counts: false },
+])(
+  'of a monitor that is UP or DOWN, at a service that $service, all is told and counted in few messages',
+  async ({ counts }) => {
+    await fc.assert(
+      fc.asyncProperty(stepsOf('UP', 'DOWN'), async (steps) => {
+        const lived = await live(steps, counts);
+        checkMessages(lived);
+        checkCounts(lived);
+      }),
+      runs,
+    );
+  },
+  600_000,
+);
+
+test('of a monitor that is also paused, slow or in maintenance, all is counted in few messages', async () => {
+  const any = stepsOf('UP', 'DOWN', 'UP', 'DOWN', 'MAINTENANCE', 'PAUSED', 'DEGRADED');
+  await fc.assert(
+    fc.asyncProperty(any, fc.boolean(), async (steps, counts) => {
+      const lived = await live(steps, counts);
+      checkMessages(lived);
+      if (!counts) checkCounts(lived);
+    }),
+    runs,
+  );
+}, 600_000);

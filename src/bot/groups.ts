@@ -1,5 +1,6 @@
 import { FLAPPING_DOWNS } from './flapping.ts';
-import { isUntold, newDelivery } from './incidents.ts';
+import { newDelivery } from './incidents.ts';
+import { isUntold } from './untold.ts';
 import type { Delivery, Flapping, Group, Incident, Topic } from './watch-state.ts';
 
 /** An outage so soon after another one of the same place is told together with those that follow. */

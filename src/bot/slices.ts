@@ -1,6 +1,7 @@
 import type { Monitor } from '../contracts/monitoring.ts';
 import type { Missed } from './between-looks.ts';
 import { isNews, type Sight } from './diff.ts';
+import type { Topic } from './watch-state.ts';
 
 /** Monitors with news in one slice: what they come to is a few dozen milliseconds of work. */
 const SLICE_COUNT = 500;
@@ -45,4 +46,35 @@ function* partsOf(
     const own = missed.filter(({ monitor }) => ids.has(monitor.id));
     yield { monitors: part, isPart: true, missed: own };
   }
+}
+
+/**
+ * The topics that a part of a list may have to do with: all but outages of other monitors that have no message of their own,
+ * of which there are thousands when everything is down. `withOthers` puts those back among what became of these. Pure.
+ */
+export function concernedBy(
+  monitors: readonly Monitor[],
+  topics: Topic[],
+): { concerned: Topic[]; withOthers: (after: Topic[]) => Topic[] } {
+  const ids = new Set(monitors.map(({ id }) => id));
+  const isOther = (topic: Topic) =>
+    topic.kind === 'incident' &&
+    topic.deliveries.length === 0 &&
+    topic.flapping === undefined &&
+    !ids.has(topic.monitorId);
+  const concerned = topics.filter((topic) => !isOther(topic));
+  return {
+    concerned,
+    withOthers(after) {
+      if (after === concerned) return topics;
+      const left = new Map(after.map((topic) => [topic.id, topic]));
+      const all: Topic[] = [];
+      for (const topic of topics) {
+        const now = isOther(topic) ? topic : left.get(topic.id);
+        if (now) all.push(now);
+        left.delete(topic.id);
+      }
+      return [...all, ...left.values()];
+    },
+  };
 }

@@ -98,7 +98,7 @@ export async function openWatchJournal(options: {
   }
 
   return {
-    last,
+    last: frozen(last),
     journal: {
       async write(before, after) {
         if (before && grownLength > Math.max(compactAfterLength, wholeLength)) {
@@ -108,6 +108,14 @@ export async function openWatchJournal(options: {
       },
     },
   };
+}
+
+/** Who alters what is stored gets a TypeError, instead of a change that is lost or half stored. */
+function frozen<T>(value: T): T {
+  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
+  Object.freeze(value);
+  for (const inner of Object.values(value)) frozen(inner);
+  return value;
 }
 
 /** Steps are put together for so long before others have their turn. */
@@ -135,7 +143,7 @@ async function partsOf(
       parts.push(part);
       ownLength = 0;
     }
-    part.push(step);
+    part.push(frozen(step));
     ownLength += own;
   }
   return { parts, length };

@@ -31,7 +31,8 @@ export async function openWatchState(
   if (before && !last) await journal.write(undefined, before);
   if (before) await old.update(OLD, () => undefined);
 
-  let current = frozen(last ?? before);
+  const found = last ?? before;
+  let current = found && frozen(found);
   let waiting: Update[] = [];
   let isWriting = false;
 
@@ -92,10 +93,16 @@ function changed(now: Watching | undefined, change: Change): Watching | undefine
   return frozen(wanted);
 }
 
-/** Who alters what is stored gets a TypeError, instead of a change that is lost or half stored. */
-function frozen<T>(value: T): T {
-  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value;
-  Object.freeze(value);
-  for (const inner of Object.values(value)) frozen(inner);
-  return value;
+/** The lists; what they hold is frozen while it is written, piece by piece. */
+function frozen(watching: Watching): Watching {
+  for (const topic of watching.topics) {
+    if (topic.kind === 'group' && !Object.isFrozen(topic)) {
+      Object.freeze(topic.members);
+      Object.freeze(topic);
+    }
+  }
+  Object.freeze(watching.known);
+  Object.freeze(watching.topics);
+  Object.freeze(watching.downs);
+  return Object.freeze(watching);
 }

@@ -21,7 +21,7 @@ import { type Place, placeKey } from './platform.ts';
 import { gathered } from './quiet-digest.ts';
 import { quietUntilMs, quietWords } from './quiet-hours.ts';
 import { reminded } from './reminders.ts';
-import { slicesOf } from './slices.ts';
+import { concernedBy, slicesOf } from './slices.ts';
 import type { Incident, Topic, Watching, WatchState } from './watch-state.ts';
 
 /** Looks at the monitors again and again, and notes what changed. */
@@ -179,7 +179,10 @@ export function look(
 ): { watching: Watching; dropped: number } {
   const around = watching?.learnt ? given : { ...given, unseenFromMs: 0 };
   const { sight, changes } = diff(watching, monitors, between.later, between.isPart);
-  const known = watching?.topics ?? [];
+  const all = watching?.topics ?? [];
+  const { concerned: known, withOthers } = between.isPart
+    ? concernedBy(monitors, all)
+    : { concerned: all, withOthers: undefined };
   const recent = recentDowns(watching?.downs, around.nowMs);
   const decided = decide(known, { monitors, changes }, { ...around, recent }, between);
   const before = new Set(known.map(({ id }) => id));
@@ -187,8 +190,8 @@ export function look(
   const opened = new Set(decided.filter(isNew).map(({ id }) => id));
   const told = arranged(decided, opened, around);
   // What became of all is looked through once, with the whole list.
-  const { topics, dropped } = between.isPart
-    ? { topics: told, dropped: 0 }
+  const { topics, dropped } = withOthers
+    ? { topics: withOthers(told), dropped: 0 }
     : prune(broughtUp(told, monitors, around));
   const downs = recent.kept();
   const isSame =

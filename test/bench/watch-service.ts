@@ -2,7 +2,7 @@
 // of monitors; `POST /down?count=10` has so many DOWN and the others UP.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Monitor } from '../../src/contracts/monitoring.ts';
+import { type Monitor, MonitoringPath } from '../../src/contracts/monitoring.ts';
 
 const START_MS = Date.UTC(2027, 0, 15);
 
@@ -45,6 +45,11 @@ const server = createServer((request, response) => {
   if (request.method === 'POST' && pathname === '/down') {
     turn(Number(searchParams.get('count')));
     response.writeHead(204).end();
+    return;
+  }
+  // Nothing beyond the contract.
+  if (pathname !== MonitoringPath.monitors) {
+    response.writeHead(404).end();
     return;
   }
   response.writeHead(200, { 'content-type': 'application/json', 'content-length': list.length });

@@ -5,7 +5,7 @@ import { DeliveryError } from '../../src/bot/errors.ts';
 import { isTold } from '../../src/bot/incidents.ts';
 import { createSender } from '../../src/bot/sender.ts';
 import { look } from '../../src/bot/watch.ts';
-import { openWatchState } from '../../src/bot/watch-state.ts';
+import { openWatchState } from '../../src/bot/watch-store.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { eventually } from '../support/eventually.ts';
 import { recordingLog } from '../support/recording-log.ts';
@@ -54,7 +54,7 @@ function factsOf(
 async function openWorld(book: Book) {
   const { log } = recordingLog();
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
-  const durable = await openWatchState(store);
+  const durable = await openWatchState(store, log);
   const platforms = [createScriptedPlatform('slack'), createScriptedPlatform('discord')];
   const wrong: string[] = [];
   let nowMs = 1_800_000_000_000;

@@ -8,6 +8,7 @@ import {
   afterFailure,
   afterLineFailure,
   GIVE_UP_MS,
+  goesOn,
   heldForMs,
   MAX_WAIT_MS,
   nextFor,
@@ -127,7 +128,7 @@ export function createSender(options: {
     const place = parsePlace(delivery.place);
     const platform = platformOf(place);
     if (place && platform) {
-      if (!delivery.posted) await post(platform, place, delivery);
+      if (!delivery.posted) await post(platform, place, { topic, delivery });
       else if (delivery.told !== topic.version) await update(platform, place, delivery.postId);
       else await announce(platform, place, delivery.postId);
       return true;
@@ -138,26 +139,35 @@ export function createSender(options: {
     return true;
   }
 
-  async function post(platform: Platform, place: Place, { postId, attempted }: Delivery) {
+  async function post(platform: Platform, place: Place, { topic: before, delivery: last }: Work) {
     const { channel } = place;
-    if (!attempted) await change(postId, (delivery) => ({ ...delivery, attempted: true }));
+    const { postId, attempted, triedOpen = !attempted } = last;
+    // Durably before the try.
+    if (!attempted || (triedOpen && !goesOn(before))) {
+      await change(postId, (now, topic) => ({
+        ...now,
+        attempted: true,
+        triedOpen: triedOpen && goesOn(topic),
+      }));
+    }
     const settings = await settingsOf(placeKey(place));
     const work = workOf(state.current(), postId);
     if (!work) return;
     const { topic, delivery } = work;
     const mention = mentionFor(topic, delivery, settings);
-    let posted: Awaited<ReturnType<Platform['post']>>;
+    let sent: Awaited<ReturnType<Platform['post']>>;
     try {
       const card = cardOf(topic, { ...delivery, mention });
-      posted = await platform.post({ channel, card, id: postId, attempted });
+      sent = await platform.post({ channel, card, id: postId, attempted });
     } catch (error) {
       await fail(postId, error);
       return;
     }
+    const { found, ...posted } = sent;
     await change(postId, (now, nowTopic) => ({
       // A message that an earlier try may have made shows what was true then; it is brought up to date next.
       ...(attempted
-        ? succeeded(now)
+        ? { ...succeeded(now), ...(found && triedOpen && { shownOpen: true }) }
         : toldNow(now, { shown: topic, now: nowTopic }, { nowMs: clock.nowMs(), isFirst: true })),
       posted,
       mention,

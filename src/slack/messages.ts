@@ -15,8 +15,13 @@ export interface Destination {
 export interface Messages {
   /** Posts what a person waits for, once: whether an attempt with a lost answer went through is looked up. Gives its ts. */
   post(to: Destination, content: Content, id: string): Promise<string>;
-  /** Tries once to post an alert, in the channel's order; a ts, or what was found from an earlier attempt. */
-  postAlert(to: Destination, content: Content, id: string, attempted: boolean): Promise<string>;
+  /** Tries once to post an alert, in the channel's order; its ts, and whether it was found from an earlier attempt. */
+  postAlert(
+    to: Destination,
+    content: Content,
+    id: string,
+    attempted: boolean,
+  ): Promise<{ ts: string; found: boolean }>;
   /** Changes a message. `patient` waits out limits and repeats what Slack failed to do. */
   update(
     channel: string,
@@ -122,13 +127,14 @@ export function createMessages(client: webApi.WebClient, queue: SendQueue): Mess
         const found: Found = attempted
           ? await queue.once({ method: lookUp, channel, run: () => tryFind(to, id) })
           : { kind: 'absent' };
-        if (found.kind === 'found') return found.ts;
+        if (found.kind === 'found') return { ts: found.ts, found: true };
         const shown = found.kind === 'unreadable' ? markRepeat(content) : content;
-        return await queue.once({
+        const ts = await queue.once({
           method: 'chat.postMessage',
           channel,
           run: () => send(to, shown, id),
         });
+        return { ts, found: false };
       });
     },
 

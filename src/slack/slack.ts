@@ -168,8 +168,13 @@ export async function createSlack(options: {
 
     async post({ channel, card, id, attempted }) {
       try {
-        const ts = await messages.postAlert({ channel }, renderAlert(card), id, attempted);
-        return { message: ts, thread: ts };
+        const { ts, found } = await messages.postAlert(
+          { channel },
+          renderAlert(card),
+          id,
+          attempted,
+        );
+        return { message: ts, thread: ts, found };
       } catch (error) {
         await checkAccess(error);
         throw deliveryError(error);

@@ -103,9 +103,12 @@ describe('without an allow-list', () => {
     );
   });
 
-  test.each(['fe80::1%eth0', '::1%lo', '::ffff:127.0.0.1%1', '::%.', '2606:4700::1%.'])('refuses %s of a zone', (address) => {
-    expect(guard.allows(address)).toBe(false);
-  });
+  test.each(['fe80::1%eth0', '::1%lo', '::ffff:127.0.0.1%1', '::%.', '2606:4700::1%.'])(
+    'refuses %s of a zone',
+    (address) => {
+      expect(guard.allows(address)).toBe(false);
+    },
+  );
 
   test('takes nothing else for an address, and never throws', () => {
     fc.assert(

@@ -21,8 +21,8 @@ export const FAULTS = [
 ] as const;
 export type FaultKind = (typeof FAULTS)[number];
 export type FaultyCall = 'post' | 'edit' | 'history';
-/** Those that change what people see go wrong more often. */
-const CALLS: FaultyCall[] = ['post', 'post', 'post', 'edit', 'edit', 'history'];
+/** In turn: those that change what people see go wrong more often. */
+const CALLS: FaultyCall[] = ['post', 'edit', 'post', 'history', 'post', 'edit'];
 
 /** A platform's fake as the storm needs it; it survives every kill. */
 export interface StormPlatform {
@@ -31,6 +31,8 @@ export interface StormPlatform {
   addChannel(name: string): string;
   /** The next such call goes wrong. */
   fail(call: FaultyCall, kind: FaultKind): void;
+  /** Calls that went wrong so far. */
+  faulted(): number;
   /** How often it was called so far. */
   count(call: FaultyCall): number;
   /** Everything that tells of incidents in a channel, as it is shown now. */
@@ -140,9 +142,11 @@ export async function storm(platform: StormPlatform, { kills }: { kills: number 
       if (chosen) turnOver(chosen);
     }
   }
+  /** Few wait for their call at any time, so that the end is soon without. */
   function injectFaults() {
-    for (let left = 1 + upTo(2); left > 0; left -= 1) {
-      const call = CALLS[upTo(CALLS.length)] ?? 'post';
+    const waiting = sum(injected.values()) - platform.faulted();
+    for (let left = 1 + upTo(2) - Math.floor(waiting / 2); left > 0; left -= 1) {
+      const call = CALLS[sum(injected.values()) % CALLS.length] ?? 'post';
       const kind = FAULTS[upTo(FAULTS.length)] ?? 'limited';
       injected.set(`${call} ${kind}`, (injected.get(`${call} ${kind}`) ?? 0) + 1);
       platform.fail(call, kind);
@@ -209,12 +213,15 @@ export async function storm(platform: StormPlatform, { kills }: { kills: number 
   expect(await last.stop()).toBe(0);
   expect(verdict()).toMatchObject(CLEAN);
   expect(service.unhandled).toEqual([]);
-  const outages = monitors.reduce((sum, one) => sum + one.outages, 0);
+  const outages = sum(monitors.map((one) => one.outages));
   expect(outages).toBeGreaterThan(0);
   const calls = { posts: platform.count('post'), edits: platform.count('edit') };
   const report = {
     ...{ seed: SEED, kills, outages, ...verdict(), ...calls, lookUps: platform.count('history') },
+    faulted: platform.faulted(),
     faults: Object.fromEntries(injected),
   };
   process.stdout.write(`${platform.name}: ${JSON.stringify(report)}\n`);
 }
+
+const sum = (numbers: Iterable<number>) => [...numbers].reduce((total, one) => total + one, 0);

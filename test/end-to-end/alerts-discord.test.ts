@@ -65,6 +65,8 @@ function stormPlatform(discord: DiscordFake): StormPlatform {
       if (kind === 'limited') discord.rateLimit({ ...CALLED[call], seconds: 1 });
       else discord.fail({ ...CALLED[call], ...FAULT_OF[kind] });
     },
+    faulted: () =>
+      discord.requests.filter(({ status = 500 }) => status === 429 || status >= 500).length,
     count: (call) =>
       discord.requests.filter(
         ({ method, path }) => method === CALLED[call].method && CALLED[call].path.test(path),

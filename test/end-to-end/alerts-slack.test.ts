@@ -35,7 +35,7 @@ interface Part {
 
 const idOf = (metadata: unknown) =>
   String((metadata as Message['metadata'])?.event_payload.id ?? '');
-const withoutTone = (title: string) => title.replace(/^\P{L}+/u, '');
+const withoutTone = (title: string) => title.replace(/^[^\p{L}\p{N}]+/u, '');
 
 function titleOf(blocks: unknown): string {
   const header = (blocks as Block[]).find(({ type }) => type === 'header');
@@ -87,6 +87,9 @@ function stormPlatform(slack: SlackFake): StormPlatform {
     },
     addChannel: (name) => slack.addChannel({ id: `C00${name.toUpperCase()}` }).id,
     fail: (call, kind) => slack.fail(METHODS[call], FAULT_OF[kind]),
+    faulted: () =>
+      slack.calls.filter(({ outcome }) => ['429', 'status', 'drop', 'hang'].includes(outcome))
+        .length,
     count: (call) => slack.calls.filter(({ method }) => method === METHODS[call]).length,
     alerts: (channel) => slack.messages(channel).map((message) => alertOf(message, slack.calls)),
     lines: (channel) =>

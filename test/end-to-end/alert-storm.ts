@@ -189,7 +189,7 @@ export async function storm(platform: StormPlatform, { kills }: { kills: number 
     eventually(() => monitors.every((one) => isSure(one)) || void noteSure(), { withinMs: 60_000 });
   async function expectTruth() {
     await eventually(() => expect(verdict()).toMatchObject(CLEAN) ?? true, {
-      withinMs: 180_000,
+      withinMs: kills > 10 ? 180_000 : 60_000,
       what: 'every outage to be told once and every message to be true',
     });
   }

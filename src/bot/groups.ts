@@ -39,7 +39,9 @@ export function grouped(
     if (places.length === 0) return incident;
     for (const place of places) {
       const to = groupOf(place, incident) ?? place;
-      joined.set(to, [...(joined.get(to) ?? []), incident]);
+      const others = joined.get(to);
+      if (others) others.push(incident);
+      else joined.set(to, [incident]);
     }
     const deliveries = incident.deliveries.filter(({ place }) => !places.includes(place));
     return { ...incident, deliveries };

@@ -23,7 +23,9 @@ export function gathered(topics: Topic[], around: Around): Topic[] {
     if (caught.length === 0) return topic;
     for (const { place, earlier } of caught) {
       const one = { incident: topic, earlierTimes: earlier?.count ?? 0 };
-      waiting.set(place, [...(waiting.get(place) ?? []), one]);
+      const others = waiting.get(place);
+      if (others) others.push(one);
+      else waiting.set(place, [one]);
     }
     return { ...topic, deliveries: topic.deliveries.filter((one) => !caught.includes(one)) };
   });

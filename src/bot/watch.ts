@@ -5,24 +5,16 @@ import { StatusError } from '../clients/errors.ts';
 import type { MonitoringClient } from '../clients/monitoring.ts';
 import type { Monitor } from '../contracts/monitoring.ts';
 import { createAskBudget } from './ask-budget.ts';
-import { askMissed, changedBetween, type Missed } from './between-looks.ts';
+import { askMissed, changedBetween } from './between-looks.ts';
 import { blinded, type FailedLooks, isBlind } from './blindness.ts';
-import type { ChannelSettings } from './channel-settings.ts';
 import type { Channels } from './channels.ts';
 import { backoffMs, type Clock } from './clock.ts';
-import { decide } from './decide.ts';
-import { diff } from './diff.ts';
-import { recentDowns } from './flapping.ts';
-import { grouped, refreshed } from './groups.ts';
-import { isOpen, prune, type Surroundings } from './incidents.ts';
 import type { LastLook } from './last-look.ts';
 import { askResponseTimes, newlyDown } from './latency.ts';
+import { type Around, finishes, look } from './look.ts';
 import { type Place, placeKey } from './platform.ts';
-import { gathered } from './quiet-digest.ts';
-import { quietUntilMs, quietWords } from './quiet-hours.ts';
-import { reminded } from './reminders.ts';
-import { concernedBy, slicesOf } from './slices.ts';
-import type { Incident, Topic, Watching, WatchState } from './watch-state.ts';
+import { slicesOf } from './slices.ts';
+import type { WatchState } from './watch-state.ts';
 
 /** Looks at the monitors again and again, and notes what changed. */
 export interface Watch {
@@ -120,11 +112,22 @@ export function createWatch(options: {
     };
     let dropped = 0;
     // A crash between two slices loses nothing: what was in none that is stored is news to the next look.
-    for (const slice of slicesOf(state.current(), monitors, missed)) {
+    const slices = slicesOf(state.current(), monitors, missed);
+    const isSliced = slices.length > 1;
+    for (const slice of slices) {
       await state.update((watching) => {
-        const seen = look(watching, slice.monitors, around, { ...slice, later });
+        const seen = look(watching, slice.monitors, around, { ...slice, later, isSliced });
         dropped += seen.dropped;
         return seen.watching;
+      });
+      await setImmediate();
+    }
+    for (const finish of isSliced ? finishes(monitors, around) : []) {
+      await state.update((watching) => {
+        if (!watching) return watching;
+        const { topics, dropped: more = 0 } = finish(watching.topics);
+        dropped += more;
+        return topics === watching.topics ? watching : { ...watching, topics };
       });
       await setImmediate();
     }
@@ -150,97 +153,5 @@ export function createWatch(options: {
       await running;
       await keepLastLook(lastLook.end);
     },
-  };
-}
-
-/** What a look needs from outside. */
-interface Around extends Surroundings {
-  /** How places are told; nothing is set when left out. */
-  settingsOf?: (place: string) => ChannelSettings;
-}
-
-/** What the service told besides its list. */
-interface Between {
-  missed: readonly Missed[];
-  /** Those of which the rest is asked for after the next look. */
-  later: ReadonlySet<string>;
-  /** The list is a part of what the look found. */
-  isPart?: boolean;
-}
-
-const NOTHING_MISSED: Between = { missed: [], later: new Set() };
-
-/** What is known and to be told after a look; the same document when nothing is different. Pure. */
-export function look(
-  watching: Watching | undefined,
-  monitors: readonly Monitor[],
-  given: Around,
-  between: Between = NOTHING_MISSED,
-): { watching: Watching; dropped: number } {
-  const around = watching?.learnt ? given : { ...given, unseenFromMs: 0 };
-  const { sight, changes } = diff(watching, monitors, between.later, between.isPart);
-  const all = watching?.topics ?? [];
-  const { concerned: known, withOthers } = between.isPart
-    ? concernedBy(monitors, all)
-    : { concerned: all, withOthers: undefined };
-  const recent = recentDowns(watching?.downs, around.nowMs);
-  const decided = decide(known, { monitors, changes }, { ...around, recent }, between);
-  const before = new Set(known.map(({ id }) => id));
-  const isNew = (topic: Topic): topic is Incident => isOpen(topic) && !before.has(topic.id);
-  const opened = new Set(decided.filter(isNew).map(({ id }) => id));
-  const told = arranged(decided, opened, around);
-  // What became of all is looked through once, with the whole list.
-  const { topics, dropped } = withOthers
-    ? { topics: withOthers(told), dropped: 0 }
-    : prune(broughtUp(told, monitors, around));
-  const downs = recent.kept();
-  const isSame =
-    topics === watching?.topics &&
-    downs === watching.downs &&
-    sight.known === watching.known &&
-    sight.learnt === watching.learnt &&
-    sight.shortLooks === watching.shortLooks;
-  const seen = { ...sight, topics, ...(downs && { downs }) };
-  return { watching: isSame ? watching : seen, dropped };
-}
-
-/** The topics as their places are to be told of them: what is quiet there, and what began together. */
-function arranged(topics: Topic[], opened: ReadonlySet<string>, around: Around): Topic[] {
-  const kept = gathered(topics, { ...around, quietOf: quietNow(around) });
-  const isOpened = (topic: Topic): topic is Incident =>
-    topic.kind === 'incident' && opened.has(topic.id);
-  const others = kept.filter((topic) => !isOpened(topic));
-  return opened.size === 0 ? kept : grouped(others, kept.filter(isOpened), around);
-}
-
-/** The topics with what became of them: of what began together, and of what goes on for long. */
-function broughtUp(topics: Topic[], monitors: readonly Monitor[], around: Around): Topic[] {
-  const { nowMs, settingsOf } = around;
-  const quietOf = quietNow(around);
-  return reminded(refreshed(topics, nowMs), {
-    nowMs,
-    remindMsOf: (place) => (quietOf(place) ? undefined : settingsOf?.(place).remindMs),
-    isSeen: seenIn(monitors),
-  });
-}
-
-/** A function that tells the quiet hours of places where it is quiet now; each is asked once. */
-function quietNow({ nowMs, settingsOf }: Around): (place: string) => string | undefined {
-  const known = new Map<string, string | undefined>();
-  return (place) => {
-    if (known.has(place)) return known.get(place);
-    const quiet = settingsOf?.(place).quiet;
-    const isQuiet = quiet && quietUntilMs(quiet, nowMs) !== undefined;
-    known.set(place, isQuiet ? quietWords(quiet) : undefined);
-    return known.get(place);
-  };
-}
-
-/** A function that tells whether a monitor is in the list. Most looks never ask. */
-function seenIn(monitors: readonly Monitor[]): (id: string) => boolean {
-  let ids: Set<string> | undefined;
-  return (id) => {
-    ids ??= new Set(monitors.map((monitor) => monitor.id));
-    return ids.has(id);
   };
 }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { blinded, type FailedLooks, isBlind, seesAgain } from '../../src/bot/blindness.ts';
+import { look } from '../../src/bot/look.ts';
 import type { Place } from '../../src/bot/platform.ts';
-import { look } from '../../src/bot/watch.ts';
 import type { Watching } from '../../src/bot/watch-state.ts';
 import { NetworkError, StatusError } from '../../src/clients/errors.ts';
 import { startMonitoringService } from '../fakes/monitoring-service.ts';

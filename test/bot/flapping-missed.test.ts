@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { changedBetween } from '../../src/bot/between-looks.ts';
-import { look } from '../../src/bot/watch.ts';
+import { look } from '../../src/bot/look.ts';
 import type { Group, Incident, Watching } from '../../src/bot/watch-state.ts';
 import type { Incident as Outage } from '../../src/contracts/monitoring-additions.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { look } from '../../src/bot/watch.ts';
+import { look } from '../../src/bot/look.ts';
 import type { Incident, Watching } from '../../src/bot/watch-state.ts';
 import type { Monitor } from '../../src/contracts/monitoring.ts';
 import { readAnswer, startTestBot, textOf } from '../support/bot.ts';

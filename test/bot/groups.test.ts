@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Clock } from '../../src/bot/clock.ts';
+import { look } from '../../src/bot/look.ts';
 import { placeKey } from '../../src/bot/platform.ts';
 import { createSender } from '../../src/bot/sender.ts';
 import { createIncidents } from '../../src/bot/told-incidents.ts';
-import { look } from '../../src/bot/watch.ts';
 import { openWatchState } from '../../src/bot/watch-store.ts';
 import type { Monitor } from '../../src/contracts/monitoring.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { diff } from '../../src/bot/diff.ts';
-import { look } from '../../src/bot/watch.ts';
+import { look } from '../../src/bot/look.ts';
 import type { Incident, Watching } from '../../src/bot/watch-state.ts';
 import type { Monitor } from '../../src/contracts/monitoring.ts';
 

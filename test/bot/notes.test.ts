@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { alertCard } from '../../src/bot/alert-card.ts';
 import { newIncident } from '../../src/bot/incidents.ts';
+import { look } from '../../src/bot/look.ts';
 import { noteIn, withNote } from '../../src/bot/notes.ts';
 import type { Place } from '../../src/bot/platform.ts';
-import { look } from '../../src/bot/watch.ts';
 import { cardOf, readAnswer, startTestBot, textOf } from '../support/bot.ts';
 import { eventually } from '../support/eventually.ts';
 import { createScriptedPlatform } from './scripted-platform.ts';

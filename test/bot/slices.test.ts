@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isOpen } from '../../src/bot/incidents.ts';
+import { look } from '../../src/bot/look.ts';
 import { slicesOf } from '../../src/bot/slices.ts';
-import { look } from '../../src/bot/watch.ts';
 import type { Watching } from '../../src/bot/watch-state.ts';
 import type { Monitor } from '../../src/contracts/monitoring.ts';
 import { startTestBot } from '../support/bot.ts';

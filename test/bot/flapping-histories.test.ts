@@ -233,7 +233,7 @@ function checkCounts({ seen, incidents }: Awaited<ReturnType<typeof live>>) {
   expect(starts).toEqual([...starts].sort((a, b) => a - b));
 }
 
-const runs = { numRuns: long ? 2000 : 30 };
+const runs = { numRuns: long ? 200 : 30 };
 
 test.each([
   { service: 'counts changes', counts: true },

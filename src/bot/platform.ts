@@ -88,14 +88,14 @@ export interface Platform {
   stop(): Promise<void>;
   /**
    * Posts a card as a new message of a channel. The same `id` is posted once where the platform lets us check:
-   * `attempted` says that an earlier try may have gone through, `found` that it had. Throws `DeliveryError`.
+   * `attempted` says that an earlier try may have gone through. Throws `DeliveryError`.
    */
   post(post: {
     channel: string;
     card: Card;
     id: string;
     attempted: boolean;
-  }): Promise<PostedMessage & { found?: boolean }>;
+  }): Promise<PostedMessage>;
   /** Changes a message posted earlier. Throws `DeliveryError`. */
   update(channel: string, posted: PostedMessage, card: Card): Promise<void>;
   /**

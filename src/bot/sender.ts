@@ -8,7 +8,6 @@ import {
   afterFailure,
   afterLineFailure,
   GIVE_UP_MS,
-  goesOn,
   heldForMs,
   MAX_WAIT_MS,
   nextFor,
@@ -128,7 +127,7 @@ export function createSender(options: {
     const place = parsePlace(delivery.place);
     const platform = platformOf(place);
     if (place && platform) {
-      if (!delivery.posted) await post(platform, place, { topic, delivery });
+      if (!delivery.posted) await post(platform, place, delivery);
       else if (delivery.told !== topic.version) await update(platform, place, delivery.postId);
       else await announce(platform, place, delivery.postId);
       return true;
@@ -139,35 +138,26 @@ export function createSender(options: {
     return true;
   }
 
-  async function post(platform: Platform, place: Place, { topic: before, delivery: last }: Work) {
+  async function post(platform: Platform, place: Place, { postId, attempted }: Delivery) {
     const { channel } = place;
-    const { postId, attempted, triedOpen = !attempted } = last;
-    // Durably before the try.
-    if (!attempted || (triedOpen && !goesOn(before))) {
-      await change(postId, (now, topic) => ({
-        ...now,
-        attempted: true,
-        triedOpen: triedOpen && goesOn(topic),
-      }));
-    }
+    if (!attempted) await change(postId, (delivery) => ({ ...delivery, attempted: true }));
     const settings = await settingsOf(placeKey(place));
     const work = workOf(state.current(), postId);
     if (!work) return;
     const { topic, delivery } = work;
     const mention = mentionFor(topic, delivery, settings);
-    let sent: Awaited<ReturnType<Platform['post']>>;
+    let posted: Awaited<ReturnType<Platform['post']>>;
     try {
       const card = cardOf(topic, { ...delivery, mention });
-      sent = await platform.post({ channel, card, id: postId, attempted });
+      posted = await platform.post({ channel, card, id: postId, attempted });
     } catch (error) {
       await fail(postId, error);
       return;
     }
-    const { found, ...posted } = sent;
     await change(postId, (now, nowTopic) => ({
       // A message that an earlier try may have made shows what was true then; it is brought up to date next.
       ...(attempted
-        ? { ...succeeded(now), ...(found && triedOpen && { shownOpen: true }) }
+        ? succeeded(now)
         : toldNow(now, { shown: topic, now: nowTopic }, { nowMs: clock.nowMs(), isFirst: true })),
       posted,
       mention,

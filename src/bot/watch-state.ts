@@ -20,8 +20,6 @@ const Delivery = z.object({
   postId: z.string(),
   /** Set durably before the first try: from then on the message may be there. */
   attempted: z.boolean(),
-  /** All tries so far would have shown the topic while it went on. */
-  triedOpen: z.boolean().optional(),
   posted: z.object({ message: z.string(), thread: z.string() }).optional(),
   /** The message showed the topic while it went on: what follows is an end, not old news. */
   shownOpen: z.boolean().optional(),

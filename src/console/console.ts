@@ -110,7 +110,7 @@ export async function createConsole(options: {
         .catch(asDeliveryError('stored'));
       if (stored.added) streams.send({ kind: 'message', listed: listedOf(stored.root) });
       for (const gone of stored.removed) streams.send({ kind: 'removed', message: gone });
-      return { message: messageId, thread: messageId, found: !stored.added };
+      return { message: messageId, thread: messageId };
     },
     async update(_channel, posted, card) {
       const root = await history

@@ -76,7 +76,7 @@ export function createAlerts(
       try {
         const earlier = attempted ? await find(channel, refersTo(reference)) : undefined;
         const message = earlier ?? (await withLink(card, send));
-        return { message: message.id, thread: message.id, found: earlier !== undefined };
+        return { message: message.id, thread: message.id };
       } catch (error) {
         throw deliveryError(error, channel);
       }

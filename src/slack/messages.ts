@@ -15,13 +15,8 @@ export interface Destination {
 export interface Messages {
   /** Posts what a person waits for, once: whether an attempt with a lost answer went through is looked up. Gives its ts. */
   post(to: Destination, content: Content, id: string): Promise<string>;
-  /** Tries once to post an alert, in the channel's order; its ts, and whether it was found from an earlier attempt. */
-  postAlert(
-    to: Destination,
-    content: Content,
-    id: string,
-    attempted: boolean,
-  ): Promise<{ ts: string; found: boolean }>;
+  /** Tries once to post an alert, in the channel's order; a ts, or what was found from an earlier attempt. */
+  postAlert(to: Destination, content: Content, id: string, attempted: boolean): Promise<string>;
   /** Changes a message. `patient` waits out limits and repeats what Slack failed to do. */
   update(
     channel: string,
@@ -127,14 +122,13 @@ export function createMessages(client: webApi.WebClient, queue: SendQueue): Mess
         const found: Found = attempted
           ? await queue.once({ method: lookUp, channel, run: () => tryFind(to, id) })
           : { kind: 'absent' };
-        if (found.kind === 'found') return { ts: found.ts, found: true };
+        if (found.kind === 'found') return found.ts;
         const shown = found.kind === 'unreadable' ? markRepeat(content) : content;
-        const ts = await queue.once({
+        return await queue.once({
           method: 'chat.postMessage',
           channel,
           run: () => send(to, shown, id),
         });
-        return { ts, found: false };
       });
     },
 

@@ -168,13 +168,8 @@ export async function createSlack(options: {
 
     async post({ channel, card, id, attempted }) {
       try {
-        const { ts, found } = await messages.postAlert(
-          { channel },
-          renderAlert(card),
-          id,
-          attempted,
-        );
-        return { message: ts, thread: ts, found };
+        const ts = await messages.postAlert({ channel }, renderAlert(card), id, attempted);
+        return { message: ts, thread: ts };
       } catch (error) {
         await checkAccess(error);
         throw deliveryError(error);

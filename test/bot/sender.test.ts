@@ -291,29 +291,6 @@ test('a message that cannot be changed for good is posted anew', async () => {
   await store.close();
 });
 
-test('who saw an outage begin hears of its end, though the platform could not say that it was shown', async () => {
-  const { live, slack, isSettled, store } = await openWorld();
-  const program = live();
-  await program.look(['UP']);
-  let asked = 0;
-  slack.loseAnswers(({ kind }) => {
-    asked += 1;
-    return kind === 'post' && asked === 1 ? new Error('no answer') : undefined;
-  });
-  // Until it is over, no try goes through.
-  slack.failWith(() => (asked === 1 ? new DeliveryError('away', { permanent: false }) : undefined));
-  await program.look(['DOWN']);
-  await eventually(() => asked === 1);
-  await program.look(['UP']);
-  slack.failWith(undefined);
-  await eventually(isSettled);
-  await program.sender.stop();
-  await store.close();
-  expect(slack.messages).toHaveLength(1);
-  expect(slack.messages[0]?.titles).toEqual(['a is DOWN', 'a recovered']);
-  expect(slack.messages[0]?.lines.size).toBe(1);
-});
-
 test('a line that cannot be said is left out, since the message says it too', async () => {
   const { live, slack, discord, durable, isSettled, store } = await openWorld();
   const program = live();

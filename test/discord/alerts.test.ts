@@ -24,8 +24,7 @@ const posts = (discord: DiscordFake) => discord.channel(discord.general.id);
 test('posts a card, and changes the same message later', async () => {
   const { discord, platform, channel, post } = await start();
   const posted = await post('incident 1');
-  const id = posts(discord)[0]?.id;
-  expect(posted).toEqual({ message: id, thread: id, found: false });
+  expect(posted).toEqual({ message: posts(discord)[0]?.id, thread: posts(discord)[0]?.id });
   await platform.update(channel, posted, { ...card, tone: 'good', title: 'Shop is UP again' });
   expect(posts(discord).map(({ embeds }) => embeds[0]?.title)).toEqual(['Shop is UP again']);
 });

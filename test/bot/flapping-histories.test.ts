@@ -15,8 +15,6 @@ import { recordingLog } from '../support/recording-log.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { createScriptedPlatform } from './scripted-platform.ts';
 
-const long = process.env.ASKWATCH_TEST_LONG === '1';
-
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const PLACE = 'slack:C1';
@@ -233,7 +231,7 @@ function checkCounts({ seen, incidents }: Awaited<ReturnType<typeof live>>) {
   expect(starts).toEqual([...starts].sort((a, b) => a - b));
 }
 
-const runs = { numRuns: long ? 200 : 30 };
+const runs = { numRuns: 30 };
 
 test.each([
   { service: 'counts changes', counts: true },

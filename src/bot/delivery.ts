@@ -1,6 +1,6 @@
 import { backoffMs } from './clock.ts';
 import { DeliveryError } from './errors.ts';
-import { isFlapping } from './flapping.ts';
+import { endsQuietly, isFlapping } from './flapping.ts';
 import { isTold, newDelivery } from './incidents.ts';
 import type { Delivery, Notice, Topic, Watching } from './watch-state.ts';
 
@@ -84,10 +84,11 @@ export function toldNow(
   { nowMs, isFirst }: { nowMs: number; isFirst: boolean },
 ): Delivery {
   const { heldUntilMs: _, ...free } = succeeded(delivery);
-  const { remindedAtMs = nowMs } = free;
-  const told = { ...free, ...(goesOn(shown) && { shownOpen: true, remindedAtMs }) };
+  const told = goesOn(shown) ? seenOpen(free, nowMs) : free;
   // A change of a message is easily missed, and who saw the outage waits for its end.
-  if (!isFirst && !goesOn(shown) && delivery.shownOpen && !delivery.endSaid) {
+  const isSeen = delivery.shownOpen || delivery.triedOpen;
+  const isDue = isSeen && !delivery.endSaid && !endsQuietly(shown);
+  if (!isFirst && !goesOn(shown) && isDue) {
     const line: Line = { what: 'end', id: `${delivery.postId}/end`, atMs: nowMs, attempted: false };
     return { ...told, endSaid: true, line };
   }
@@ -95,6 +96,12 @@ export function toldNow(
   if (!isPaced) return told;
   const paceMs = isFirst && now.kind === 'group' ? GROUP_PACE_MS.first : GROUP_PACE_MS.later;
   return { ...told, heldUntilMs: nowMs + paceMs };
+}
+
+/** A delivery whose message showed the topic while it went on. Pure. */
+export function seenOpen({ triedOpen: _, ...delivery }: Delivery, nowMs: number): Delivery {
+  const { remindedAtMs = nowMs } = delivery;
+  return { ...delivery, shownOpen: true, remindedAtMs };
 }
 
 export const goesOn = (topic: Topic) => topic.kind !== 'notice' && topic.endedAtMs === undefined;

@@ -1,7 +1,7 @@
 import type { Monitor } from '../contracts/monitoring.ts';
 import type { Incident as Outage } from '../contracts/monitoring-additions.ts';
 import { isDown, isSilenced, isUp } from './status.ts';
-import type { Down, Flapping, Incident, Topic } from './watch-state.ts';
+import type { Down, Flapping, Group, Incident, Topic } from './watch-state.ts';
 
 /** So many times down within so long, which is five changes, are flapping; it is over after as long without a change. */
 export const FLAPPING_DOWNS = 3;
@@ -41,7 +41,9 @@ export function recentDowns(before: readonly Down[] | undefined, nowMs: number):
   return {
     note(down, isOver = false) {
       noted = true;
-      const all = [...(known.get(down.monitorId) ?? []), down].slice(-FLAPPING_DOWNS);
+      // What stayed DOWN after flapping is noted again.
+      const others = (known.get(down.monitorId) ?? []).filter((one) => !isSameDown(one, down));
+      const all = [...others, down].slice(-FLAPPING_DOWNS);
       known.set(down.monitorId, all.slice(1 - FLAPPING_DOWNS));
       // What has been down for so long already is an outage, however often it was down before.
       const isLong = !isOver && !isFlapTime(down.atMs, nowMs);
@@ -50,6 +52,9 @@ export function recentDowns(before: readonly Down[] | undefined, nowMs: number):
     kept: () => (noted ? [...known.values()].flat() : before),
   };
 }
+
+const isSameDown = (one: Down, other: Down) =>
+  one.atMs === other.atMs || (one.change !== undefined && one.change === other.change);
 
 /** Whether these are too many: they were within the time, or were heard of within it, since each would be a message. */
 function isFlap(downs: readonly Down[]): boolean {
@@ -216,18 +221,25 @@ function stayedDown(
 
 function over(incident: FlappingIncident, monitor: Monitor): Incident {
   const { startedAtMs, flapping } = incident;
-  const ended = unpaced({
+  return unpaced({
     ...incident,
     version: incident.version + 1,
     status: monitor.status,
     endedAtMs: Math.max(startedAtMs, flapping.changedAtMs),
   });
-  // The new incident says it, or people have said that they want to hear nothing.
-  const isQuiet = isDown(monitor) || isSilenced(monitor);
-  if (!isQuiet) return ended;
-  const deliveries = ended.deliveries.map((delivery) => ({ ...delivery, endSaid: true }));
-  return { ...ended, deliveries };
 }
+
+/** Whether flapping ended with nothing to notice: a new incident says it, or people have said that they want to hear nothing. */
+export function endsQuietly(topic: Topic): boolean {
+  if (topic.kind === 'group') return topic.members.every(isQuietEnd);
+  return topic.kind === 'incident' && isQuietEnd(topic);
+}
+
+const isQuietEnd = (told: Incident | Group['members'][number]) =>
+  told.endedAtMs !== undefined &&
+  told.flapping !== undefined &&
+  !told.gone &&
+  (isDown(told) || isSilenced(told));
 
 /** The last word need not wait for its turn; a message that was never posted waits for another reason. Pure. */
 export function unpaced(incident: Incident): Incident {

@@ -231,7 +231,30 @@ function checkCounts({ seen, incidents }: Awaited<ReturnType<typeof live>>) {
   expect(starts).toEqual([...starts].sort((a, b) => a - b));
 }
 
-const runs = { numRuns: 30 };
+const long = process.env.ASKWATCH_TEST_LONG === '1';
+const numRuns = Number(process.env.RUNS ?? (long ? 1_000 : 30));
+
+const quiet = (...seconds: number[]): Step[] =>
+  seconds.map((one) => ({ ms: one * SECOND, statuses: [] }));
+
+/** Histories that once went wrong. */
+const KNOWN: Step[][] = [
+  // What stays DOWN after it flapped, with the outages before it in one message.
+  [
+    { ms: 30 * SECOND, statuses: ['DOWN', 'UP', 'DOWN', 'UP'] },
+    { ms: SECOND, statuses: ['DOWN'] },
+    ...quiet(247, 594, 27, 2, 30),
+  ],
+  // What stayed DOWN after it flapped goes down again.
+  [
+    { ms: 30 * SECOND, statuses: ['DOWN'] },
+    { ms: 30 * SECOND, statuses: ['UP'] },
+    { ms: 94 * SECOND, statuses: ['DOWN', 'UP', 'DOWN', 'DOWN', 'DOWN', 'DOWN'] },
+    ...quiet(454, 16, 19, 11, 353),
+    { ms: SECOND, statuses: ['UP', 'DOWN'] },
+    ...quiet(30, 30, 1),
+  ],
+];
 
 test.each([
   { service: 'counts changes', counts: true },
@@ -245,7 +268,7 @@ test.each([
         checkMessages(lived);
         checkCounts(lived);
       }),
-      runs,
+      { numRuns, examples: KNOWN.map((steps) => [steps]) },
     );
   },
   600_000,
@@ -259,6 +282,6 @@ test('of a monitor that is also paused, slow or in maintenance, all is counted i
       checkMessages(lived);
       if (!counts) checkCounts(lived);
     }),
-    runs,
+    { numRuns, examples: KNOWN.map((steps) => [steps, true]) },
   );
 }, 600_000);

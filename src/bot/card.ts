@@ -16,6 +16,8 @@ export interface Card {
    * pings: it comes from the settings of a channel, never from a text.
    */
   mention?: string;
+  /** What it tells is not over. A platform shows nothing of it, but knows it of a message that it finds again. */
+  goesOn?: boolean;
 }
 
 /** A button. A press of it is an invocation of the command with these values, by whoever pressed, whenever that is. */

@@ -88,14 +88,15 @@ export interface Platform {
   stop(): Promise<void>;
   /**
    * Posts a card as a new message of a channel. The same `id` is posted once where the platform lets us check:
-   * `attempted` says that an earlier try may have gone through. Throws `DeliveryError`.
+   * `attempted` says that an earlier try may have gone through; what the message then shows is what that try did, and
+   * `goesOn` is of the card that it shows. Throws `DeliveryError`.
    */
   post(post: {
     channel: string;
     card: Card;
     id: string;
     attempted: boolean;
-  }): Promise<PostedMessage>;
+  }): Promise<PostedMessage & Pick<Card, 'goesOn'>>;
   /** Changes a message posted earlier. Throws `DeliveryError`. */
   update(channel: string, posted: PostedMessage, card: Card): Promise<void>;
   /**

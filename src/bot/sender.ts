@@ -8,9 +8,11 @@ import {
   afterFailure,
   afterLineFailure,
   GIVE_UP_MS,
+  goesOn,
   heldForMs,
   MAX_WAIT_MS,
   nextFor,
+  seenOpen,
   succeeded,
   toldNow,
   type Work,
@@ -128,7 +130,7 @@ export function createSender(options: {
     const platform = platformOf(place);
     if (place && platform) {
       if (!delivery.posted) await post(platform, place, delivery);
-      else if (delivery.told !== topic.version) await update(platform, place, delivery.postId);
+      else if (delivery.told !== topic.version) await update(platform, place, { topic, delivery });
       else await announce(platform, place, delivery.postId);
       return true;
     }
@@ -146,31 +148,38 @@ export function createSender(options: {
     if (!work) return;
     const { topic, delivery } = work;
     const mention = mentionFor(topic, delivery, settings);
-    let posted: Awaited<ReturnType<Platform['post']>>;
+    let taken: Awaited<ReturnType<Platform['post']>>;
     try {
       const card = cardOf(topic, { ...delivery, mention });
-      posted = await platform.post({ channel, card, id: postId, attempted });
+      taken = await platform.post({ channel, card, id: postId, attempted });
     } catch (error) {
       await fail(postId, error);
       return;
     }
+    const { goesOn: showsOpen, ...posted } = taken;
+    const nowMs = clock.nowMs();
+    // A message that an earlier try may have made shows what was true then; it is brought up to date next.
+    const found = (now: Delivery) => (showsOpen ? seenOpen(succeeded(now), nowMs) : succeeded(now));
     await change(postId, (now, nowTopic) => ({
-      // A message that an earlier try may have made shows what was true then; it is brought up to date next.
       ...(attempted
-        ? succeeded(now)
-        : toldNow(now, { shown: topic, now: nowTopic }, { nowMs: clock.nowMs(), isFirst: true })),
+        ? found(now)
+        : toldNow(now, { shown: topic, now: nowTopic }, { nowMs, isFirst: true })),
       posted,
       mention,
       told: !attempted && nowTopic.id === topic.id ? topic.version : 0,
     }));
   }
 
-  async function update(platform: Platform, { channel }: Place, postId: string) {
-    const work = workOf(state.current(), postId);
-    if (!work?.delivery.posted) return;
-    const { topic, delivery } = work;
+  async function update(platform: Platform, { channel }: Place, { topic, delivery }: Work) {
+    const { postId, posted, shownOpen, triedOpen } = delivery;
+    if (!posted) return;
+    if (goesOn(topic) && !shownOpen && !triedOpen) {
+      await change(postId, (now) => ({ ...now, triedOpen: true }));
+      // What is to be shown may be another by now.
+      return;
+    }
     try {
-      await platform.update(channel, work.delivery.posted, cardOf(topic, delivery));
+      await platform.update(channel, posted, cardOf(topic, delivery));
     } catch (error) {
       await fail(postId, error);
       return;
@@ -255,7 +264,11 @@ const nothingSet = async (): Promise<ChannelSettings> => ({});
 /** What a place is to see, with the mention that its message was posted with. */
 function cardOf(topic: Topic, delivery: Delivery): Card {
   const { mention } = delivery;
-  return { ...alertCard(topic, delivery), ...(mention !== undefined && { mention }) };
+  return {
+    ...alertCard(topic, delivery),
+    ...(mention !== undefined && { mention }),
+    ...(goesOn(topic) && { goesOn: true }),
+  };
 }
 
 const isOutage = ({ kind }: Topic) => kind === 'incident' || kind === 'group';

@@ -23,6 +23,8 @@ const Delivery = z.object({
   posted: z.object({ message: z.string(), thread: z.string() }).optional(),
   /** The message showed the topic while it went on: what follows is an end, not old news. */
   shownOpen: z.boolean().optional(),
+  /** A change of the message to that was tried, which Askwatch does not know the end of: people may have seen it. */
+  triedOpen: z.boolean().optional(),
   /** When that, or the last reminder of it, was said: the next reminder is counted from it. */
   remindedAtMs: z.number().optional(),
   /** The group or role that the message called when it was posted; it goes on naming it. */

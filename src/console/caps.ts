@@ -44,6 +44,7 @@ function cappedCard(card: Card): Card {
     parts: card.parts.slice(0, MAX_PARTS).map(cappedPart),
     ...(card.footer === undefined ? {} : { footer: cut(card.footer, MAX_CELL) }),
     ...(card.actions === undefined ? {} : { actions: cappedActions(card.actions) }),
+    ...(card.goesOn === undefined ? {} : { goesOn: card.goesOn }),
     ...(link ? { link: { label: cut(link.label, MAX_ACTION_LABEL), url: link.url } } : {}),
   };
 }

@@ -110,7 +110,9 @@ export async function createConsole(options: {
         .catch(asDeliveryError('stored'));
       if (stored.added) streams.send({ kind: 'message', listed: listedOf(stored.root) });
       for (const gone of stored.removed) streams.send({ kind: 'removed', message: gone });
-      return { message: messageId, thread: messageId };
+      const { body } = stored.root.message;
+      const goesOn = body.kind === 'card' && (body.card.goesOn ?? false);
+      return { message: messageId, thread: messageId, goesOn };
     },
     async update(_channel, posted, card) {
       const root = await history

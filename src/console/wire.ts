@@ -83,6 +83,7 @@ const CardSchema: z.ZodType<Card> = z.object({
   actions: z.array(Action).max(MAX_ACTIONS).exactOptional(),
   link: z.object({ label: z.string(), url: z.string() }).exactOptional(),
   mention: z.string().exactOptional(),
+  goesOn: z.boolean().exactOptional(),
 });
 
 /** What a message shows: words as typed, a card, or an answer in Markdown that may still be growing. */

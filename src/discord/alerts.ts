@@ -15,7 +15,7 @@ const SNOWFLAKE = /^\d{17,20}$/;
  * Posting a card once, and changing it later.
  *
  * Discord forgets a nonce after a few minutes, so the id is also put where it can be found again: a short reference at
- * the end of the embed's footer, the one place that is certain to be stored as it was sent. Before a repeat, the
+ * the end of the embed's footer, another one for what goes on than for what is over, the one place that is certain to be stored as it was sent. Before a repeat, the
  * channel's newest 100 messages are searched for it. A later change of the message drops it: nobody needs it then.
  */
 export function createAlerts(
@@ -61,22 +61,28 @@ export function createAlerts(
     async post({ channel, card, id, attempted }) {
       checkChannel(channel);
       const digest = createHash('sha256').update(id).digest('base64url');
-      const reference = `ref ${digest.slice(0, 8)}`;
+      const refers = { goingOn: `ref ${digest.slice(0, 8)}`, over: `ref ${digest.slice(8, 16)}` };
       const role = roleOf(card);
       const send = (shown: Card) => {
         const { embeds, components } = renderMessage(shown);
         const message = {
           ...contentOf(role),
-          embeds: embeds.map((embed) => withReference(embed, reference)),
+          embeds: embeds.map((embed) =>
+            withReference(embed, card.goesOn ? refers.goingOn : refers.over),
+          ),
           components,
           nonce: digest.slice(0, 25),
         };
         return api.send(channel, message, role);
       };
       try {
-        const earlier = attempted ? await find(channel, refersTo(reference)) : undefined;
+        const earlier = attempted
+          ? await find(channel, refersTo(...Object.values(refers)))
+          : undefined;
+        // Discord, too, answers a repeat with the earlier message, as long as it knows the nonce.
         const message = earlier ?? (await withLink(card, send));
-        return { message: message.id, thread: message.id };
+        const goesOn = refersTo(refers.goingOn)(message);
+        return { message: message.id, thread: message.id, goesOn };
       } catch (error) {
         throw deliveryError(error, channel);
       }
@@ -117,8 +123,10 @@ export function createAlerts(
 const contentOf = (role: string | undefined) =>
   role === undefined ? {} : { content: `<@&${role}>` };
 
-const refersTo = (reference: string) => (message: APIMessage) =>
-  message.embeds.some((embed) => embed.footer?.text.endsWith(reference));
+const refersTo =
+  (...references: string[]) =>
+  ({ embeds }: APIMessage) =>
+    embeds.some(({ footer }) => references.some((one) => footer?.text.endsWith(one)));
 
 function withReference(embed: APIEmbed, reference: string): APIEmbed {
   const text = [embed.footer?.text, reference].filter((part) => part !== undefined).join(' · ');

@@ -11,12 +11,29 @@ export interface Destination {
   broadcast?: boolean;
 }
 
+/** What a message is posted with, for finding it again. */
+interface Alert {
+  id: string;
+  /** What it tells is not over. */
+  goesOn?: boolean | undefined;
+}
+
+/** A message that is there, and what it was posted with. */
+interface Sent {
+  ts: string;
+  goesOn: boolean;
+}
+
 /** Messages of ours in Slack. All of these throw what the `WebClient` throws, or a `DeliveryError` while limited. */
 export interface Messages {
   /** Posts what a person waits for, once: whether an attempt with a lost answer went through is looked up. Gives its ts. */
   post(to: Destination, content: Content, id: string): Promise<string>;
-  /** Tries once to post an alert, in the channel's order; a ts, or what was found from an earlier attempt. */
-  postAlert(to: Destination, content: Content, id: string, attempted: boolean): Promise<string>;
+  /** Tries once to post an alert, in the channel's order; what it posted, or what was found from an earlier attempt. */
+  postAlert(
+    to: Destination,
+    content: Content,
+    alert: Alert & { attempted: boolean },
+  ): Promise<Sent>;
   /** Changes a message. `patient` waits out limits and repeats what Slack failed to do. */
   update(
     channel: string,
@@ -40,20 +57,24 @@ const UNTOUCHED = { parse: 'none', link_names: false } as const;
 const NO_PREVIEWS = { unfurl_links: false, unfurl_media: false } as const;
 
 /** What a look for an earlier message came to. */
-type Found = { kind: 'found'; ts: string } | { kind: 'absent' } | { kind: 'unreadable' };
+type Found = ({ kind: 'found' } & Sent) | { kind: 'absent' } | { kind: 'unreadable' };
 
 export function createMessages(client: webApi.WebClient, queue: SendQueue): Messages {
-  async function send({ channel, thread, broadcast }: Destination, content: Content, id: string) {
+  async function send(
+    { channel, thread, broadcast }: Destination,
+    content: Content,
+    { id, goesOn = false }: Alert,
+  ): Promise<Sent> {
     const { ts } = await client.chat.postMessage({
       channel,
       ...inThread(thread, broadcast),
       ...content,
       ...UNTOUCHED,
       ...NO_PREVIEWS,
-      metadata: { event_type: EVENT_TYPE, event_payload: { id } },
+      metadata: { event_type: EVENT_TYPE, event_payload: { id, ...(goesOn && { goes_on: true }) } },
     });
     if (ts === undefined) throw new Error('Slack posted a message and did not say which.');
-    return ts;
+    return { ts, goesOn };
   }
 
   /** Looks for a message by the id that it was posted with, newest first in a channel. */
@@ -72,8 +93,11 @@ export function createMessages(client: webApi.WebClient, queue: SendQueue): Mess
         thread === undefined
           ? await client.conversations.history(bounds)
           : await client.conversations.replies({ ...bounds, ts: thread });
-      const message = answer.messages?.find(({ metadata }) => idOf(metadata) === id);
-      if (message?.ts) return { kind: 'found', ts: message.ts };
+      const message = answer.messages?.find(({ metadata }) => payloadOf(metadata).id === id);
+      if (message?.ts) {
+        const goesOn = payloadOf(message.metadata).goes_on === true;
+        return { kind: 'found', ts: message.ts, goesOn };
+      }
       cursor = answer.response_metadata?.next_cursor;
       if (!cursor) return { kind: 'absent' };
     }
@@ -99,10 +123,8 @@ export function createMessages(client: webApi.WebClient, queue: SendQueue): Mess
       const find = { method: 'conversations.history', channel: to.channel };
       for (let attempts = 1; ; attempts += 1) {
         try {
-          return await queue.patiently(
-            { ...call, run: () => send(to, content, id) },
-            { repeatable: false },
-          );
+          const run = () => send(to, content, { id });
+          return (await queue.patiently({ ...call, run }, { repeatable: false })).ts;
         } catch (error) {
           if (readFailure(error).kind !== 'unknown' || attempts === 3) throw error;
           const found = await queue.patiently(
@@ -115,19 +137,19 @@ export function createMessages(client: webApi.WebClient, queue: SendQueue): Mess
       }
     },
 
-    async postAlert(to, content, id, attempted) {
+    async postAlert(to, content, { attempted, ...alert }) {
       const { channel } = to;
       const lookUp = to.thread === undefined ? 'conversations.history' : 'conversations.replies';
       return await queue.inOrder(channel, async () => {
         const found: Found = attempted
-          ? await queue.once({ method: lookUp, channel, run: () => tryFind(to, id) })
+          ? await queue.once({ method: lookUp, channel, run: () => tryFind(to, alert.id) })
           : { kind: 'absent' };
-        if (found.kind === 'found') return found.ts;
+        if (found.kind === 'found') return found;
         const shown = found.kind === 'unreadable' ? markRepeat(content) : content;
         return await queue.once({
           method: 'chat.postMessage',
           channel,
-          run: () => send(to, shown, id),
+          run: () => send(to, shown, alert),
         });
       });
     },
@@ -167,9 +189,9 @@ function inThread(thread: string | undefined, broadcast: boolean | undefined) {
   return broadcast ? { thread_ts: thread, reply_broadcast: true as const } : { thread_ts: thread };
 }
 
-function idOf(metadata: { event_payload?: object } | undefined): unknown {
-  const payload = metadata?.event_payload;
-  return payload && 'id' in payload ? payload.id : undefined;
+/** As Slack gives it back. */
+function payloadOf(metadata: { event_payload?: object } | undefined): Record<string, unknown> {
+  return { ...metadata?.event_payload };
 }
 
 /** Says in the message that it may have been posted before: that could not be looked up. */

@@ -168,8 +168,9 @@ export async function createSlack(options: {
 
     async post({ channel, card, id, attempted }) {
       try {
-        const ts = await messages.postAlert({ channel }, renderAlert(card), id, attempted);
-        return { message: ts, thread: ts };
+        const alert = { id, goesOn: card.goesOn, attempted };
+        const { ts, goesOn } = await messages.postAlert({ channel }, renderAlert(card), alert);
+        return { message: ts, thread: ts, goesOn };
       } catch (error) {
         await checkAccess(error);
         throw deliveryError(error);
@@ -188,7 +189,7 @@ export async function createSlack(options: {
     async announce({ channel, posted: { thread }, card, id, attempted }) {
       try {
         const to = { channel, thread, broadcast: true };
-        await messages.postAlert(to, renderLine(card), id, attempted);
+        await messages.postAlert(to, renderLine(card), { id, attempted });
       } catch (error) {
         await checkAccess(error);
         throw deliveryError(error);

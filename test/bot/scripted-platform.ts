@@ -69,7 +69,7 @@ export function createScriptedPlatform(name: PlatformName): ScriptedPlatform {
       if (known && !attempted) throw new Error(`The bot posts ${id} twice and does not say so.`);
       if (!known) messages.push({ id, channel, card, titles: [card.title], lines: new Map() });
       lose(call);
-      return { message: id, thread: id };
+      return { message: id, thread: id, goesOn: (known?.card ?? card).goesOn ?? false };
     },
     async update(channel, { message: id }, card) {
       const call: PlatformCall = { kind: 'update', channel, card, id, attempted: true };

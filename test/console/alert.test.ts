@@ -26,6 +26,16 @@ async function startWithAlert(folder?: string) {
   return { ...running, posted, announce };
 }
 
+test.each([true, false])(
+  'an alert that is posted again says whether what it shows goes on: %s',
+  async (goesOn) => {
+    const { console } = await startTestConsole();
+    await console.post({ ...post, card: { ...ALERT, goesOn } });
+    const again = { ...post, attempted: true, card: { ...ALERT, goesOn: !goesOn } };
+    expect(await console.post(again)).toMatchObject({ goesOn });
+  },
+);
+
 describe('a line under an alert', () => {
   test('stands in its thread, in every open tab, and the channel counts it', async () => {
     const { url, posted, announce } = await startWithAlert();

@@ -24,7 +24,8 @@ const posts = (discord: DiscordFake) => discord.channel(discord.general.id);
 test('posts a card, and changes the same message later', async () => {
   const { discord, platform, channel, post } = await start();
   const posted = await post('incident 1');
-  expect(posted).toEqual({ message: posts(discord)[0]?.id, thread: posts(discord)[0]?.id });
+  const id = posts(discord)[0]?.id;
+  expect(posted).toEqual({ message: id, thread: id, goesOn: false });
   await platform.update(channel, posted, { ...card, tone: 'good', title: 'Shop is UP again' });
   expect(posts(discord).map(({ embeds }) => embeds[0]?.title)).toEqual(['Shop is UP again']);
 });
@@ -63,6 +64,30 @@ test('posts the same id once also when Discord has forgotten the nonce', async (
   expect(posts(discord)).toHaveLength(2);
   expect(posts(discord)[0]?.id).toBe(posted.message);
 });
+
+test.each([
+  { goesOn: true, nonceWindowMs: 0 },
+  { goesOn: false, nonceWindowMs: 0 },
+  // Discord itself answers a repeat with the earlier message.
+  { goesOn: true, nonceWindowMs: 60_000, deny: true },
+  { goesOn: false, nonceWindowMs: 60_000, deny: true },
+])(
+  'a post that is found says whether what it shows goes on: %j',
+  async ({ goesOn, nonceWindowMs, deny }) => {
+    const { discord, platform, channel } = await start({ nonceWindowMs });
+    const post = (card: Card, id: string, attempted: boolean) =>
+      platform.post({ channel, card, id, attempted });
+    if (deny) discord.deny(discord.general, 'ReadMessageHistory');
+    discord.fail({ method: 'POST', path: /messages$/, applied: true, status: 502 });
+    await expect(post({ ...card, goesOn }, 'a1', false)).rejects.toMatchObject({
+      permanent: false,
+    });
+    const over = { ...card, goesOn: !goesOn };
+    expect(await post(over, 'a1', true)).toMatchObject({ goesOn });
+    expect(await post(over, 'a2', true)).toMatchObject({ goesOn: !goesOn });
+    expect(posts(discord)).toHaveLength(2);
+  },
+);
 
 test('a first try sends one request and takes no look at the channel', async () => {
   const { discord, post } = await start();

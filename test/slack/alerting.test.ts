@@ -43,6 +43,19 @@ describe('an alert', () => {
     expect(fake.messages(CHANNEL).map(({ ts }) => ts)).toEqual([posted.message]);
   });
 
+  test.each([true, false])(
+    'that is found says whether what it shows goes on: %s',
+    async (goesOn) => {
+      const { fake, slack } = await makeSlack();
+      fake.fail('chat.postMessage', { kind: 'drop', stored: true });
+      await deliveryError(slack.post({ ...post, card: { ...CARD, goesOn } }));
+      const later = { ...post, attempted: true, card: { ...CARD, goesOn: !goesOn } };
+      expect(await slack.post(later)).toMatchObject({ goesOn });
+      expect(await slack.post({ ...later, id: 'another' })).toMatchObject({ goesOn: !goesOn });
+      expect(fake.messages(CHANNEL)).toHaveLength(2);
+    },
+  );
+
   test('is found among many newer messages', async () => {
     const { fake, slack } = await makeSlack();
     const { message } = await slack.post(post);

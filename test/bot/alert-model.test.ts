@@ -208,7 +208,7 @@ async function play({
   program.life.kill();
   for (const platform of world.platforms) trouble(platform, []);
   program = world.live();
-  await eventually(() => world.isSettled() || world.pass(20_000), { withinMs: 20_000 });
+  await eventually(() => world.isSettled() || world.pass(20_000));
   await program.sender.stop();
   await world.store.close();
   return { book, ...world };

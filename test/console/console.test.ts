@@ -47,7 +47,7 @@ function wholeAnswer(url: string, root: string, index = -1) {
       const answer = answerOf((await repliesOf(url, root)).at(index));
       return answer && !answer.growing && answer;
     },
-    { withinMs: 15_000, what: 'the whole answer' },
+    { what: 'the whole answer' },
   );
 }
 
@@ -142,7 +142,7 @@ describe('asking', () => {
           ? [event.listed.message]
           : [],
       )[0];
-    await eventually(answer, { withinMs: 15_000 });
+    await eventually(answer);
     expect(answerOf(answer())?.text).toBe('Just between us.');
     expect(answer()?.private).toBe(true);
     expect(textHeard(mine)).toBe('Just between us.');
@@ -371,13 +371,9 @@ describe('alerts', () => {
     const monitor = await eventually(() => service.monitors[0]);
     await eventually(() => service.requests.filter(({ method }) => method === 'GET').length > 3);
     service.setStatus(monitor.id, 'DOWN');
-    await eventually(() => titlesHeard(tab).some((title) => /Shop is DOWN/.test(title)), {
-      withinMs: 15_000,
-    });
+    await eventually(() => titlesHeard(tab).some((title) => /Shop is DOWN/.test(title)));
     service.setStatus(monitor.id, 'UP');
-    await eventually(() => titlesHeard(tab).some((title) => /Shop recovered/.test(title)), {
-      withinMs: 15_000,
-    });
+    await eventually(() => titlesHeard(tab).some((title) => /Shop recovered/.test(title)));
     const listed = await listedAt(url);
     expect(listed.filter((message) => message.command === undefined).map(titleOf)).toEqual([
       'Shop recovered',

@@ -96,24 +96,19 @@ describe('the event stream', () => {
       text: 'x'.repeat(16_000),
     }));
     let updates = 0;
-    await eventually(
-      async () => {
-        updates += 1;
-        await started.console.update('general', posted, {
-          tone: 'info',
-          title: `big ${updates}`,
-          parts,
-        });
-        // The kernel's buffers take some megabytes before anything waits here.
-        return updates > 60;
-      },
-      { withinMs: 15_000 },
-    );
-    deaf.resume();
-    await eventually(() => ended, { withinMs: 15_000 });
-    await eventually(() => JSON.stringify(tab.heard.at(-1)).includes(`big ${updates}`), {
-      withinMs: 15_000,
+    await eventually(async () => {
+      updates += 1;
+      await started.console.update('general', posted, {
+        tone: 'info',
+        title: `big ${updates}`,
+        parts,
+      });
+      // The kernel's buffers take some megabytes before anything waits here.
+      return updates > 60;
     });
+    deaf.resume();
+    await eventually(() => ended);
+    await eventually(() => JSON.stringify(tab.heard.at(-1)).includes(`big ${updates}`));
     expect(tab.ended).toBe(false);
   });
 

@@ -38,7 +38,7 @@ async function startWatched(discord: DiscordFake, atEnd: AtEnd) {
   return { service, env };
 }
 
-const waitFor = <T>(condition: () => T) => eventually(condition, { withinMs: 40_000 });
+const waitFor = <T>(condition: () => T) => eventually(condition, { withinMs: 90_000 });
 const textOf = ({ content, embeds }: FakeMessage) => `${content} ${JSON.stringify(embeds)}`;
 /** Whether an alert says that the outage goes on. */
 const isDown = (alert: FakeMessage) => /is DOWN/.test(textOf(alert));

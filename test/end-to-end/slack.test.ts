@@ -37,7 +37,7 @@ async function startWatched(atEnd: AtEnd) {
 }
 
 const shown = (slack: SlackFake, channel = CHANNEL) => slack.messages(channel).map(shownText);
-const waitFor = <T>(condition: () => T) => eventually(condition, { withinMs: 40_000 });
+const waitFor = <T>(condition: () => T) => eventually(condition, { withinMs: 90_000 });
 
 /** The finished replies of a thread, waited for. */
 async function replies(slack: SlackFake, thread: string, count: number): Promise<string[]> {

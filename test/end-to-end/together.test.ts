@@ -8,7 +8,7 @@ import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { startAskwatch } from './askwatch-process.ts';
 
-const waitFor = <T>(condition: () => T) => eventually(condition, { withinMs: 30_000 });
+const waitFor = <T>(condition: () => T) => eventually(condition, { withinMs: 90_000 });
 
 test('Slack, Discord and the console share one process, one gateway and the same alerts', async () => {
   const slack = await startSlack();

@@ -8,7 +8,6 @@ import { makeSlack, runSlack } from './running-slack.ts';
 const ALERT: Card = { tone: 'bad', title: 'Shop is down', parts: [] };
 const OVER: Card = { tone: 'good', title: 'Shop recovered after 5 minutes', parts: [] };
 const SHOWN = '🟢 Shop recovered after 5 minutes';
-const PATIENT = { withinMs: 10_000 };
 
 /** A channel with an alert, and the line that is to be said under it. */
 async function startWithAlert() {
@@ -130,17 +129,17 @@ test('what is said under a recovered alert goes on in its conversation', async (
   });
   const shop = bot.service.add({ name: 'Shop' });
   const before = bot.service.requests.length;
-  await eventually(() => bot.service.requests.length > before + 2, PATIENT);
+  await eventually(() => bot.service.requests.length > before + 2);
   bot.service.setStatus(shop.id, 'DOWN');
-  const alert = await eventually(() => fake.messages(CHANNEL)[0], PATIENT);
+  const alert = await eventually(() => fake.messages(CHANNEL)[0]);
   bot.service.setStatus(shop.id, 'UP');
-  const line = await eventually(() => fake.inChannel(CHANNEL)[1], PATIENT);
+  const line = await eventually(() => fake.inChannel(CHANNEL)[1]);
   expect(shownText(line)).toMatch(/^🟢 Shop recovered/);
   expect(line.thread_ts).toBe(alert.ts);
   // Slack puts an answer to a line in the channel into the thread of the alert.
   fake.say('what was it?', { threadTs: alert.ts });
   const answered = () => fake.thread(CHANNEL, alert.ts).at(-1);
-  await eventually(() => shownText(answered() ?? { text: '' }).includes('test-model'), PATIENT);
+  await eventually(() => shownText(answered() ?? { text: '' }).includes('test-model'));
   expect(JSON.stringify(bot.provider.calls.at(-1)?.body.messages)).toContain('Monitor: Shop');
   expect(fake.inChannel(CHANNEL)).toEqual([alert, line]);
 });

@@ -11,7 +11,6 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 import { type Mode, makeSlack, runSlack } from './running-slack.ts';
 
 const settings = { alertPlaces: [{ platform: 'slack' as const, channel: CHANNEL }] };
-const PATIENT = { withinMs: 10_000 };
 const GRACE = { user: 'U00GRACE' };
 
 /** A channel that was just told that the shop is down. */
@@ -22,9 +21,9 @@ async function runWithAlert(
   const { service } = running.bot;
   const shop = service.add({ name: 'Shop' });
   const before = service.requests.length;
-  await eventually(() => service.requests.length > before + 2, PATIENT);
+  await eventually(() => service.requests.length > before + 2);
   service.setStatus(shop.id, 'DOWN');
-  const alert = await eventually(() => running.fake.messages(CHANNEL)[0], PATIENT);
+  const alert = await eventually(() => running.fake.messages(CHANNEL)[0]);
   return { ...running, shop, alert };
 }
 
@@ -37,7 +36,7 @@ describe.each<Mode>(['socket', 'http'])('over %s', (mode) => {
     expect(labelsOf(alert)).toEqual(['Acknowledge', ...others]);
     const ack = await fake.press('Acknowledge', GRACE);
     expect(ack.ms).toBeDefined();
-    await eventually(() => shownText(alert).includes('Acknowledged by: grace'), PATIENT);
+    await eventually(() => shownText(alert).includes('Acknowledged by: grace'));
     expect(labelsOf(alert)).toEqual(others);
     expect(fake.messages(CHANNEL)).toEqual([alert]);
     expect(fake.thread(CHANNEL, alert.ts)).toEqual([]);
@@ -52,13 +51,13 @@ describe.each<Mode>(['socket', 'http'])('over %s', (mode) => {
     const [question, answer] = await eventually(() => {
       const thread = fake.thread(CHANNEL, alert.ts);
       return thread.length === 2 && thread[1] && shownText(thread[1]).includes('full.') && thread;
-    }, PATIENT);
+    });
     expect(question && shownText(question)).toMatch(/^grace asks\nWhy is this down/);
     expect(answer && shownText(answer)).toContain('The disk is full.');
     expect(fake.messages(CHANNEL)).toEqual([alert]);
     // The thread is a conversation from now on.
     fake.say('And which disk?', { threadTs: alert.ts });
-    await eventually(() => fake.thread(CHANNEL, alert.ts).length === 4, PATIENT);
+    await eventually(() => fake.thread(CHANNEL, alert.ts).length === 4);
     expect(failures(fake)).toEqual([]);
   });
 });
@@ -70,7 +69,7 @@ test('“Check now” is shown to who pressed, below an alert that stays', async
   const [seen] = await eventually(() => {
     const whispers = fake.whispers(CHANNEL, GRACE.user);
     return whispers.length > 0 && whispers;
-  }, PATIENT);
+  });
   expect(seen).toContain('Shop cannot be looked at now');
   expect(fake.whispers(CHANNEL)).toEqual([]);
   expect(fake.messages(CHANNEL)).toEqual([alert]);
@@ -78,7 +77,7 @@ test('“Check now” is shown to who pressed, below an alert that stays', async
   // An alert that was answered still stands in the channel, and so does what is shown for it.
   fake.say('looking into it', { threadTs: alert.ts });
   await fake.press('Check now', GRACE);
-  await eventually(() => fake.whispers(CHANNEL, GRACE.user).length === 2, PATIENT);
+  await eventually(() => fake.whispers(CHANNEL, GRACE.user).length === 2);
   expect(fake.channel(CHANNEL).ephemerals.map(({ thread_ts }) => thread_ts)).toEqual([
     undefined,
     undefined,
@@ -89,14 +88,14 @@ test('a press that is delivered twice acts once', async () => {
   const { fake, bot, alert } = await runWithAlert();
   await fake.press('Ask why');
   await fake.redeliver();
-  await eventually(() => fake.thread(CHANNEL, alert.ts)[1]?.edits, PATIENT);
+  await eventually(() => fake.thread(CHANNEL, alert.ts)[1]?.edits);
   await fake.redeliver();
   // Of two presses by one person both count.
   await fake.press('Ask why');
-  await eventually(() => fake.thread(CHANNEL, alert.ts).length === 4, PATIENT);
-  await eventually(() => bot.provider.calls.length === 2, PATIENT);
+  await eventually(() => fake.thread(CHANNEL, alert.ts).length === 4);
+  await eventually(() => bot.provider.calls.length === 2);
   await fake.press('Check now');
-  await eventually(() => fake.whispers(CHANNEL).length === 1, PATIENT);
+  await eventually(() => fake.whispers(CHANNEL).length === 1);
   expect(fake.thread(CHANNEL, alert.ts)).toHaveLength(4);
   expect(bot.provider.calls).toHaveLength(2);
 });
@@ -106,7 +105,6 @@ test('two people who press the same button at the same moment are two', async ()
   await Promise.all([fake.press('Check now'), fake.press('Check now', GRACE)]);
   await eventually(
     () => fake.whispers(CHANNEL).length === 1 && fake.whispers(CHANNEL, GRACE.user).length === 1,
-    PATIENT,
   );
 });
 
@@ -125,7 +123,7 @@ test('an old button works after a restart', async () => {
   await slack.start(bot);
   await bot.start([slack]);
   await fake.press('Acknowledge', { ts: alert.ts });
-  await eventually(() => shownText(alert).includes('Acknowledged by: ada'), PATIENT);
+  await eventually(() => shownText(alert).includes('Acknowledged by: ada'));
 });
 
 describe('under a message in a thread', () => {
@@ -154,17 +152,17 @@ describe('under a message in a thread', () => {
   test('an answer goes to that thread, and hostile words call nobody', async () => {
     const { fake, root } = await runWithCard();
     await fake.press('Ask <!here>');
-    const question = await eventually(() => fake.thread(CHANNEL, root)[1], PATIENT);
+    const question = await eventually(() => fake.thread(CHANNEL, root)[1]);
     expect(shownText(question)).toBe('ada asks\nwho? <!channel>');
     expect(question.text).not.toContain('<!');
-    await eventually(() => fake.thread(CHANNEL, root).length === 3, PATIENT);
+    await eventually(() => fake.thread(CHANNEL, root).length === 3);
     expect(fake.messages(CHANNEL)).toHaveLength(1);
   });
 
   test('what is private stands in that thread', async () => {
     const { fake, root } = await runWithCard();
     await fake.press('Help');
-    await eventually(() => fake.whispers(CHANNEL).length === 1, PATIENT);
+    await eventually(() => fake.whispers(CHANNEL).length === 1);
     expect(fake.channel(CHANNEL).ephemerals[0]?.thread_ts).toBe(root);
   });
 
@@ -174,7 +172,7 @@ describe('under a message in a thread', () => {
     const [seen] = await eventually(() => {
       const whispers = fake.whispers(CHANNEL);
       return whispers.length > 0 && whispers;
-    }, PATIENT);
+    });
     expect(seen).toContain('There is no command');
   });
 });
@@ -189,9 +187,9 @@ test('a button that only one person sees is answered in the channel', async () =
   });
   fake.channel(CHANNEL).ephemerals.push({ ts: '99.000001', user: 'U00ADA', text, blocks });
   await fake.press('Ask');
-  const root = await eventually(() => fake.messages(CHANNEL)[0], PATIENT);
+  const root = await eventually(() => fake.messages(CHANNEL)[0]);
   expect(shownText(root)).toBe('ada asks\nwho?');
-  await eventually(() => fake.thread(CHANNEL, root.ts).length === 1, PATIENT);
+  await eventually(() => fake.thread(CHANNEL, root.ts).length === 1);
 });
 
 test('a press of something else is acknowledged, and nothing is done', async () => {
@@ -243,7 +241,7 @@ test('a press that is signed by somebody else is refused', async () => {
   const ack = (await fake.press('Acknowledge')) as unknown as { status: number };
   expect(ack.status).toBe(401);
   bot.service.setStatus(shop.id, 'UP');
-  await eventually(() => shownText(alert).includes('🟢'), PATIENT);
+  await eventually(() => shownText(alert).includes('🟢'));
   expect(shownText(alert)).not.toContain('Acknowledged');
 });
 
@@ -254,6 +252,6 @@ test('a press whose answer cannot be shown is told so', async () => {
   const [seen] = await eventually(() => {
     const whispers = fake.whispers(CHANNEL);
     return whispers.length > 0 && whispers;
-  }, PATIENT);
+  });
   expect(seen).toContain('The reply could not be shown');
 });

@@ -7,8 +7,6 @@ import { startTestBot } from '../support/bot.ts';
 import { eventually } from '../support/eventually.ts';
 import { makeSlack } from './running-slack.ts';
 
-const PATIENT = { withinMs: 10_000 };
-
 /** The platform before a bot whose invocations are looked at on their way. */
 async function startListening(fake?: SlackFake) {
   const running = await makeSlack(fake ? { fake } : {});
@@ -27,7 +25,7 @@ async function startListening(fake?: SlackFake) {
   /** The invocation that comes of a gesture; of a mention come two, with one id. */
   async function hear(gesture: () => unknown): Promise<Invocation> {
     gesture();
-    const invocation = await eventually(() => heard.find(({ id }) => !seen.has(id)), PATIENT);
+    const invocation = await eventually(() => heard.find(({ id }) => !seen.has(id)));
     seen.add(invocation.id);
     return invocation;
   }

@@ -59,7 +59,7 @@ export async function startTestBot(options: TestBotOptions = {}): Promise<TestBo
   const settings: BotSettings = {
     askModel: undefined,
     askSystemPrompt: undefined,
-    askStallMs: 10_000,
+    askStallMs: 45_000,
     alertPlaces: [],
     alertPollMs: 50,
     ...options.settings,

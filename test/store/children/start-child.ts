@@ -61,7 +61,7 @@ export function startChild(script: string, args: string[], shell?: string): Chil
           if (child.exitCode !== null && errors !== '') throw new Error(errors);
           return lines.find(fits);
         },
-        { withinMs: 15_000, what: `a line from ${script}` },
+        { what: `a line from ${script}` },
       ),
   };
 }

@@ -18,9 +18,7 @@ async function start(options: { bot?: TestBotOptions; platform?: StartOptions } 
     textsIn,
     /** The texts of a thread once its last message is whole. */
     answered: (channel: string) =>
-      eventually(() => textsIn(channel).at(-1)?.includes('-# test-model') && textsIn(channel), {
-        withinMs: 10_000,
-      }),
+      eventually(() => textsIn(channel).at(-1)?.includes('-# test-model') && textsIn(channel)),
     /** What the model was given last, without the system prompt. */
     lastAsked() {
       const messages: Array<{ role: string; content: string }> =
@@ -84,9 +82,9 @@ describe('/ask in a channel', () => {
     expect(discord.channel(discord.general.id)).toHaveLength(2);
   });
 
-  test('a command whose three seconds are over is dropped', async () => {
+  test('a command whose time is over is dropped', async () => {
     const { discord, provider, lines } = await start();
-    const late = discord.slash('ask', { question: 'Late' }, { createdAtMs: Date.now() - 4_000 });
+    const late = discord.slash('ask', { question: 'Late' }, { createdAtMs: Date.now() - 31_000 });
     await eventually(() =>
       lines.some(({ msg }) => msg === 'a gesture could not be acknowledged; dropped'),
     );
@@ -308,7 +306,6 @@ describe('a private question', () => {
     const asked = discord.slash('ask', { question: 'Psst', private: true });
     const last = await eventually(
       () => asked.followUps.at(-1)?.content.includes('-# test-model') && asked.followUps.at(-1),
-      { withinMs: 10_000 },
     );
     expect(asked.acknowledged?.ephemeral).toBe(true);
     expect(asked.followUps).toHaveLength(2);
@@ -369,14 +366,14 @@ describe('when Discord is in trouble', () => {
   test('an answer whose thread is gone ends, and the asker is told', async () => {
     const { discord, provider } = await start();
     provider.answerWith(
-      Array.from({ length: 400 }, (_, index) => `w${index} `),
+      Array.from({ length: 4_000 }, (_, index) => `w${index} `),
       { chunkMs: 20 },
     );
     const asked = discord.slash('ask', { question: 'Count' });
     const id = await eventually(() => asked.reply?.content && asked.reply.id);
     await eventually(() => discord.channel(id).length === 1);
     discord.remove(id);
-    const told = await eventually(() => asked.followUps[0], { withinMs: 10_000 });
+    const told = await eventually(() => asked.followUps[0]);
     expect(told.content).toMatch(/could not be shown/);
     expect(told.flags & MessageFlags.Ephemeral).toBe(MessageFlags.Ephemeral);
     expect(provider.calls[0]?.finished).toBe(false);
@@ -388,7 +385,7 @@ test('stopping shows the end of answers under way', async () => {
     platform: { editIntervalMs: 600 },
   });
   provider.answerWith(
-    Array.from({ length: 1_000 }, (_, index) => `w${index} `),
+    Array.from({ length: 10_000 }, (_, index) => `w${index} `),
     { chunkMs: 10 },
   );
   const asked = discord.slash('ask', { question: 'Count' });

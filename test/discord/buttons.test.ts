@@ -226,9 +226,9 @@ test('a press that comes again acts once', async () => {
   expect(provider.calls).toHaveLength(2);
 });
 
-test('a press whose three seconds are over is dropped', async () => {
+test('a press whose time is over is dropped', async () => {
   const { discord, alert, lines } = await startWithAlert();
-  const late = discord.press(alert, 'Acknowledge', { createdAtMs: Date.now() - 4_000 });
+  const late = discord.press(alert, 'Acknowledge', { createdAtMs: Date.now() - 31_000 });
   await eventually(() =>
     lines.some(({ msg }) => msg === 'a gesture could not be acknowledged; dropped'),
   );

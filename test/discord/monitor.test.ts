@@ -59,12 +59,10 @@ test('a status change becomes an alert in the channel, and its end changes the s
   // The first look only learns what is there.
   await eventually(() => service.requests.filter(({ method }) => method === 'GET').length > 1);
   service.setStatus(id, 'DOWN');
-  const alert = await eventually(() => discord.channel(discord.general.id)[1], {
-    withinMs: 10_000,
-  });
+  const alert = await eventually(() => discord.channel(discord.general.id)[1]);
   expect(JSON.stringify(alert.embeds)).toMatch(/Shop.*DOWN/);
   service.setStatus(id, 'UP');
-  await eventually(() => alert.edits.length > 0, { withinMs: 10_000 });
+  await eventually(() => alert.edits.length > 0);
   expect(JSON.stringify(alert.embeds)).not.toMatch(/is DOWN/);
   expect(discord.channel(discord.general.id)).toHaveLength(2);
 });

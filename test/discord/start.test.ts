@@ -100,7 +100,7 @@ test.runIf(long)('goes on after an invalid session', async () => {
   const { bot } = await startTestBot();
   const { fatal } = await startPlatform(discord, bot);
   discord.gateway.invalidateSession();
-  await eventually(() => discord.gateway.counts().identified === 2, { withinMs: 15_000 });
+  await eventually(() => discord.gateway.counts().identified === 2);
   expect(fatal).toEqual([]);
 });
 

@@ -9,14 +9,17 @@ export type Delivery =
 /** How the app took a delivery. */
 export interface Ack {
   type: Delivery['type'];
-  /** Undefined when it did not within Slack's three seconds. */
+  /** Undefined when it did not in time. */
   ms: number | undefined;
   /** What the app answered with. */
   payload: unknown;
 }
 
-/** Slack's own deadline. Source: Slack docs, "Using Socket Mode", "Acknowledge events". */
-const ACK_WITHIN_MS = 3_000;
+/**
+ * Slack's own deadline is three seconds. Source: Slack docs, "Using Socket Mode", "Acknowledge events". It is ten times as
+ * long here, where all shares a machine with other tests; an acknowledgement that waits for work that hangs is still too late.
+ */
+const ACK_WITHIN_MS = 30_000;
 
 /** Deliveries over Socket Mode's websockets: envelopes out, acknowledgements in. */
 export interface SocketDeliveries {
@@ -69,12 +72,15 @@ export function createSocketDeliveries(): SocketDeliveries {
       const envelopeId = `envelope-${envelopes}`;
       const sentAtMs = performance.now();
       const acked = new Promise<Ack>((resolve) => {
-        const late = setTimeout(
-          () => resolve({ type, ms: undefined, payload: undefined }),
-          ACK_WITHIN_MS,
-        );
+        const giveUp = () => {
+          clearTimeout(late);
+          resolve({ type, ms: undefined, payload: undefined });
+        };
+        const late = setTimeout(giveUp, ACK_WITHIN_MS);
+        socket.once('close', giveUp);
         acks.set(envelopeId, (answer) => {
           clearTimeout(late);
+          socket.off('close', giveUp);
           resolve({ type, ms: performance.now() - sentAtMs, payload: answer });
         });
       });

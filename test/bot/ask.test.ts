@@ -140,7 +140,7 @@ test.each<{ fault: Fault; text: string; note: RegExp }>([
 });
 
 test('ends a stalled answer with what came and a note, and lets the next question in', async () => {
-  const { say, provider } = await startTestBot({ settings: { askStallMs: 150 } });
+  const { say, provider } = await startTestBot({ settings: { askStallMs: 2_000 } });
   provider.answerWith(['One ', 'two']);
   provider.failWith({ kind: 'stall', afterChunks: 1 }, 1);
   const stalled = await readAnswer(await say('/ask one'), 't1');
@@ -152,14 +152,14 @@ test('ends a stalled answer with what came and a note, and lets the next questio
 });
 
 test('does not call slow showing a stall', async () => {
-  const { say, provider } = await startTestBot({ settings: { askStallMs: 150 } });
+  const { say, provider } = await startTestBot({ settings: { askStallMs: 2_000 } });
   provider.answerWith(['One ', 'two ', 'three']);
   const reply = await say('/ask one');
   if (reply.kind !== 'answer') throw new Error('no answer');
   const parts: AnswerPart[] = [];
   for await (const part of reply.stream('t1')) {
     parts.push(part);
-    if (parts.length === 1) await pause(400);
+    if (parts.length === 1) await pause(2_400);
   }
   expect(parts.at(-1)).not.toHaveProperty('note');
   expect(parts).toHaveLength(4);

@@ -35,8 +35,6 @@ export type Script =
   | ((body: any) => string | string[]);
 
 export interface Pace {
-  /** Before anything is sent. */
-  delayMs?: number;
   /** Before each chunk. */
   chunkMs?: number;
   finishReason?: string;
@@ -84,6 +82,8 @@ export interface ModelProvider {
   /** What goes wrong from now on, the next `times` calls or until `recover`. */
   failWith(fault: Fault, times?: number): void;
   recover(): void;
+  /** Holds back all of every answer from now on, its status too, until the returned function is called. */
+  holdAnswers(): () => void;
   /** Holds back every chunk from now on, or those of a stream after so many, until the returned function is called. */
   holdChunks(after?: number): () => void;
   close(): Promise<void>;
@@ -120,6 +120,7 @@ export async function startModelProvider(
   let script: Script = 'Hello from the fake provider.';
   let pace: Pace = {};
   let fault: { what: Fault; left: number } | undefined;
+  let holdAll: Promise<void> = Promise.resolve();
   let hold: Promise<void> = Promise.resolve();
   let holdAfter = 0;
 
@@ -170,7 +171,7 @@ export async function startModelProvider(
     const own = refuse(body);
     if (own !== undefined) return refuseWith(response, { status: 400, message: own });
     const now = fault && fault.left-- > 0 ? fault.what : undefined;
-    if (pace.delayMs) await pause(pace.delayMs);
+    await holdAll;
     if (now?.kind === 'reset') return drop(response);
     if (now?.kind === 'hang-before-headers') return;
     if (now?.kind === 'html') {
@@ -353,6 +354,13 @@ export async function startModelProvider(
     },
     recover() {
       fault = undefined;
+    },
+    holdAnswers() {
+      let release = () => {};
+      holdAll = new Promise((resolve) => {
+        release = resolve;
+      });
+      return () => release();
     },
     holdChunks(after = 0) {
       let release = () => {};

@@ -492,7 +492,7 @@ describe('the Messages API when it fails', () => {
     { kind: 'wrong-shape' },
     { kind: 'html' },
   ] as const)('before it said anything, by %j, lets another answer', async (fault) => {
-    const { ask, api, second } = await startClaude({ times: { firstChunkMs: 400 } });
+    const { ask, api, second } = await startClaude({ times: { firstChunkMs: 2_000 } });
     api.failWith(fault);
     const { text, error } = await read(
       await ask.create({ model: 'either', messages, stream: true }),
@@ -508,7 +508,8 @@ describe('the Messages API when it fails', () => {
     [{ kind: 'only-pings', everyMs: 20, afterDeltas: 2 }, /too long/],
     [{ kind: 'no-stop' }, /ended before it was complete/],
   ] as const)('in the middle of a stream, by %j, is never taken for whole', async (fault, said) => {
-    const { ask, api, second, usage } = await startClaude({ times: { stallMs: 400 } });
+    const stallMs = fault.kind === 'only-pings' ? 2_000 : 45_000;
+    const { ask, api, second, usage } = await startClaude({ times: { stallMs } });
     api.failWith(fault);
     const { text, error } = await read(
       await ask.create({ model: 'either', messages, stream: true }),

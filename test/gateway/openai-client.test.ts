@@ -320,7 +320,9 @@ describe('the official client at the gateway', () => {
     { kind: 'error-event', afterChunks: 3 },
     { kind: 'stall', afterChunks: 3 },
   ] as const)('a stream broken by %j throws and is never taken for whole', async (fault) => {
-    const { client, openai, usage } = await startWithProviders({ stallMs: 400 });
+    const { client, openai, usage } = await startWithProviders({
+      stallMs: fault.kind === 'stall' ? 2_000 : 45_000,
+    });
     openai.answerWith(['one', ' two', ' three']);
     openai.failWith(fault);
     const stream = await client.chat.completions.create({ model: 'one', messages, stream: true });

@@ -44,7 +44,7 @@ describe('the upstreams of a model', () => {
   });
 
   test('no other is asked once a chunk was sent, nor for a request that is wrong', async () => {
-    const { post, openai, groq } = await startWithProviders({ stallMs: 300 });
+    const { post, openai, groq } = await startWithProviders({ stallMs: 2_000 });
     openai.failWith({ kind: 'stall', afterChunks: 1 }, 1);
     await post({ model: 'two', messages, stream: true }).catch((error: unknown) => error);
     openai.failWith({ kind: 'status', status: 400 }, 1);
@@ -135,7 +135,7 @@ describe('the upstreams of a model', () => {
     'a whole answer that fails with %j is a %d in bounded time',
     async (fault, status) => {
       // Only what hangs is to run out of time, on a busy machine too.
-      const answerMs = status === 504 ? 500 : 15_000;
+      const answerMs = status === 504 ? 500 : 45_000;
       const { post, openai, usage } = await startWithProviders({ answerMs });
       openai.failWith(fault);
       const answer = await post({ model: 'one', messages });
@@ -151,7 +151,7 @@ describe('the upstreams of a model', () => {
     [{ kind: 'html' }, 502],
     [{ kind: 'endless-line', bytes: 20_000_000 }, 502],
   ] as const)('a stream that never began because of %j is a %d', async (fault, status) => {
-    const firstChunkMs = status === 504 ? 500 : 15_000;
+    const firstChunkMs = status === 504 ? 500 : 45_000;
     const { post, openai } = await startWithProviders({ firstChunkMs });
     openai.failWith(fault);
     expect((await post({ model: 'one', messages, stream: true })).status).toBe(status);

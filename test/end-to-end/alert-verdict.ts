@@ -18,8 +18,10 @@ export interface AlertMessage {
   title: string;
   facts: Array<{ label: string; value: string }>;
   footer: string;
-  /** The titles that the platform has confirmed to show, oldest first. */
-  confirmed: string[];
+  /** The titles that it has shown, oldest first. */
+  titles: string[];
+  /** How many lines stand under it. */
+  lines: number;
 }
 
 /** What the channels tell, held against what happened. */
@@ -34,10 +36,12 @@ export interface Verdict {
   untrue: string[];
   /** Recoveries of which nobody had seen the outage. */
   unfounded: string[];
+  /** Outages that were seen, and of which no line says that they are over. */
+  unended: string[];
 }
 
 /** Of a verdict, when all is well. */
-export const CLEAN = { lost: [], doubled: [], untrue: [], unfounded: [] };
+export const CLEAN = { lost: [], doubled: [], untrue: [], unfounded: [], unended: [] };
 
 interface Channels {
   alerts(channel: string): AlertMessage[];
@@ -48,7 +52,7 @@ interface Channels {
 export function judge(shown: Channels, monitors: readonly WatchedMonitor[]): Verdict {
   const verdict: Verdict = {
     ...{ messages: 0, lines: 0, due: 0 },
-    ...{ lost: [], doubled: [], untrue: [], unfounded: [] },
+    ...{ lost: [], doubled: [], untrue: [], unfounded: [], unended: [] },
   };
   for (const channel of new Set(monitors.flatMap(({ channels }) => channels))) {
     const alerts = shown.alerts(channel);
@@ -61,6 +65,7 @@ export function judge(shown: Channels, monitors: readonly WatchedMonitor[]): Ver
       ...repeated(lines),
     );
     verdict.unfounded.push(...alerts.filter(isUnfounded).map(({ title }) => title));
+    verdict.unended.push(...alerts.filter(isUnended).map(({ title }) => title));
     for (const monitor of monitors) {
       if (monitor.channels.includes(channel)) judgeMonitor(verdict, alerts, monitor);
     }
@@ -96,9 +101,13 @@ export function saidOf({ title, facts }: Pick<AlertMessage, 'title' | 'facts'>, 
   return [{ outages: 1 + Number(earlier), isDown: title === `${name} is DOWN` }];
 }
 
-function isUnfounded({ title, confirmed }: AlertMessage): boolean {
-  return / recovered/.test(title) && !confirmed.some((one) => /(is|are) (DOWN|not UP)/.test(one));
-}
+const goesOn = (title: string) => /(is|are) (DOWN|not UP)/.test(title);
+
+const isUnfounded = ({ title, titles }: AlertMessage) =>
+  / recovered/.test(title) && !titles.some(goesOn);
+
+const isUnended = ({ title, titles, lines }: AlertMessage) =>
+  !goesOn(title) && titles.some(goesOn) && lines === 0;
 
 function repeated(names: readonly string[]): string[] {
   return names.filter((name, at) => names.indexOf(name) !== at);

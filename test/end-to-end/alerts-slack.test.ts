@@ -59,11 +59,16 @@ function footerOf(blocks: unknown): string {
   return context?.elements?.[0]?.text ?? '';
 }
 
-function alertOf({ ts, blocks, metadata }: Message, calls: readonly Call[]): AlertMessage {
+const isUnder = ({ ts, thread_ts }: Message) => thread_ts !== undefined && thread_ts !== ts;
+
+function alertOf(
+  { ts, blocks, metadata }: Message,
+  { calls, messages }: { calls: readonly Call[]; messages: readonly Message[] },
+): AlertMessage {
   const id = idOf(metadata);
-  const confirmed = calls.filter(
-    ({ method, args, outcome }) =>
-      outcome === 'ok' &&
+  const shown = calls.filter(
+    ({ method, args, applied }) =>
+      applied &&
       ((method === METHODS.post && idOf(args.metadata) === id) ||
         (method === METHODS.edit && args.ts === ts)),
   );
@@ -72,12 +77,12 @@ function alertOf({ ts, blocks, metadata }: Message, calls: readonly Call[]): Ale
     title: titleOf(blocks),
     facts: factsOf(blocks),
     footer: footerOf(blocks),
-    confirmed: confirmed.map(({ args }) => titleOf(args.blocks)),
+    titles: shown.map(({ args }) => titleOf(args.blocks)),
+    lines: messages.filter((one) => isUnder(one) && one.thread_ts === ts).length,
   };
 }
 
 function stormPlatform(slack: SlackFake): StormPlatform {
-  const isLine = ({ ts, thread_ts }: Message) => thread_ts !== undefined && thread_ts !== ts;
   return {
     name: 'slack',
     env: {
@@ -91,11 +96,14 @@ function stormPlatform(slack: SlackFake): StormPlatform {
       slack.calls.filter(({ outcome }) => ['429', 'status', 'drop', 'hang'].includes(outcome))
         .length,
     count: (call) => slack.calls.filter(({ method }) => method === METHODS[call]).length,
-    alerts: (channel) => slack.messages(channel).map((message) => alertOf(message, slack.calls)),
+    alerts(channel) {
+      const told = { calls: slack.calls, messages: slack.channel(channel).messages };
+      return slack.messages(channel).map((message) => alertOf(message, told));
+    },
     lines: (channel) =>
       slack
         .channel(channel)
-        .messages.filter(isLine)
+        .messages.filter(isUnder)
         .map(({ metadata }) => idOf(metadata)),
   };
 }
@@ -103,7 +111,9 @@ function stormPlatform(slack: SlackFake): StormPlatform {
 test(
   'killed at any moment while Slack fails, it tells each outage once and leaves every message true',
   async () => {
-    await storm(stormPlatform(await startSlack()), { kills: long ? 12 : 4 });
+    await storm(stormPlatform(await startSlack()), {
+      kills: long ? Number(process.env.KILLS ?? 200) : 4,
+    });
   },
   long ? 7_200_000 : 180_000,
 );

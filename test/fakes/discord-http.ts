@@ -12,6 +12,8 @@ export interface RestRequest {
   authorization: string | undefined;
   atMs: number;
   status?: number;
+  /** It took effect, whatever was answered. */
+  applied: boolean;
 }
 
 /** What goes back; without a body nothing but the status. */
@@ -60,6 +62,7 @@ export async function startHttp(options: {
       body: text === '' ? undefined : (JSON.parse(text) as Record<string, unknown>),
       authorization: incoming.headers.authorization,
       atMs: Date.now(),
+      applied: false,
     };
     requests.push(request);
     if (settings.latencyMs > 0) await pause(settings.latencyMs);
@@ -71,7 +74,7 @@ export async function startHttp(options: {
     );
     if (fault) {
       fault.times -= 1;
-      if (fault.applied) options.route(request);
+      if (fault.applied) request.applied = isDone(options.route(request));
       if (fault.hang) return;
       if (fault.drop) return void outgoing.socket?.destroy();
       return send(outgoing, request, {
@@ -81,6 +84,7 @@ export async function startHttp(options: {
       });
     }
     const routed = options.route(request);
+    request.applied = isDone(routed);
     if (!routed) unhandled.push(`${request.method} ${request.path}`);
     send(
       outgoing,
@@ -126,3 +130,5 @@ export async function startHttp(options: {
     },
   };
 }
+
+const isDone = (answer: RestAnswer | undefined) => answer !== undefined && answer.status < 300;

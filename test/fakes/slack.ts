@@ -38,6 +38,8 @@ export interface Call {
   atMs: number;
   /** Slack's error code, the HTTP status, or `ok`. */
   outcome: string;
+  /** It took effect, whatever was answered. */
+  applied: boolean;
 }
 
 /** A workspace of Slack's with the app installed, spoken to as a person and looked at as one. */
@@ -149,7 +151,7 @@ export async function startSlack(atEnd: AtEnd = onTestFinished): Promise<SlackFa
     const path = request.url ?? '';
     if (path.startsWith('/response/')) return answer(response, respond(path, args));
     const method = path.replace('/api/', '');
-    const call: Call = { method, args, atMs: performance.now(), outcome: 'ok' };
+    const call: Call = { method, args, atMs: performance.now(), outcome: 'ok', applied: false };
     calls.push(call);
     const fault = takeFault(method, args);
     if (fault?.kind === 'limited') {
@@ -163,6 +165,7 @@ export async function startSlack(atEnd: AtEnd = onTestFinished): Promise<SlackFa
         : !fault || ('stored' in fault && fault.stored)
           ? run(method, args, request.headers.authorization ?? '')
           : undefined;
+    call.applied = result?.ok === true;
     call.outcome = fault && fault.kind !== 'error' ? fault.kind : (result?.error ?? 'ok');
     if (fault?.kind === 'hang') return;
     if (fault?.kind === 'drop') return void request.socket.destroy();

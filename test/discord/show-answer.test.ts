@@ -81,7 +81,7 @@ test('each message has a nonce of its own that Discord takes', async () => {
 describe('an answer that outlasts what Discord allows', () => {
   test('ends in time, and says why', async () => {
     const { outlet, messages } = memoryOutlet();
-    const limited = { ...outlet, untilMs: Date.now() + 100 };
+    const limited = { ...outlet, untilMs: Date.now() + 1_000 };
     await show(answerOf([{ kind: 'text', text: 'Long' }]), limited);
     expect(messages).toHaveLength(1);
     expect(messages[0]).toMatch(
@@ -101,7 +101,7 @@ describe('an answer that cannot be shown', () => {
     const { outlet, messages } = memoryOutlet(() =>
       troubles-- > 0 ? new Error('socket closed') : undefined,
     );
-    const limited = { ...outlet, untilMs: Date.now() + 200 };
+    const limited = { ...outlet, untilMs: Date.now() + 1_000 };
     await show(answerOf([{ kind: 'text', text: 'Long' }]), limited);
     expect(messages[0]).toMatch(/^Long 0 1 .*-# model$/s);
   });

@@ -50,7 +50,7 @@ async function startAsking(model = 'two', patience = {}) {
     providers,
     agent,
     ticker: createTicker(1_000),
-    patience: { answerMs: 20_000, firstChunkMs: 20_000, stallMs: 20_000, ...patience },
+    patience: { answerMs: 45_000, firstChunkMs: 45_000, stallMs: 45_000, ...patience },
   });
   const found = textModels(catalog).find(({ id }) => id === model);
   if (!found) throw new Error(`There is no model ${model}.`);

@@ -23,7 +23,7 @@ export function startUpstream(
     provider,
     model,
     agent,
-    patience: { answerMs: 10_000, firstChunkMs: 10_000, stallMs: 10_000, ...patience },
+    patience: { answerMs: 45_000, firstChunkMs: 45_000, stallMs: 45_000, ...patience },
   });
 }
 

@@ -48,7 +48,7 @@ async function startSingle() {
       },
     ],
   });
-  const patience = { answerMs: 20_000, firstChunkMs: 20_000, stallMs: 20_000 };
+  const patience = { answerMs: 45_000, firstChunkMs: 45_000, stallMs: 45_000 };
   const routing = createRouting({
     catalog,
     providers,

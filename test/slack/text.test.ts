@@ -96,10 +96,11 @@ describe('a model’s text', () => {
   });
 
   test('is cleaned in linear time', () => {
-    const startMs = performance.now();
+    // Not the time that passes: others may have the machine.
+    const before = process.cpuUsage();
     harmless('<\u200b'.repeat(100_000));
     harmless(`<${'\u200b'.repeat(100_000)}`);
-    expect(performance.now() - startMs).toBeLessThan(5_000);
+    expect(process.cpuUsage(before).user).toBeLessThan(5_000_000);
   });
 });
 

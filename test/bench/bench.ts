@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { cpus, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { alerts } from './alerts.ts';
 import type { Area } from './area.ts';
 import { chooseCores, pinSelf } from './cores.ts';
 import { gateway } from './gateway.ts';
@@ -14,6 +15,7 @@ const AREAS = new Map<string, Area>([
   ['gateway', gateway],
   ['monitoring', monitoring],
   ['watch', watch],
+  ['alerts', alerts],
 ]);
 
 const USAGE = `Usage: npm run bench -- <area> [--quick] [--only <measure>] [--profile] [--verbose]

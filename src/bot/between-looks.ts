@@ -19,6 +19,8 @@ export interface Missed {
 
 /** Monitors asked about after one look, since they are asked one after another and alerts wait for them. */
 const MAX_ASKED = 10;
+/** When so long was waited for answers, what is left is asked after the next look: one slow answer must not become ten. */
+const WAIT_MS = 3_000;
 /** Outages of one monitor that are asked for. */
 const MAX_OUTAGES = 20;
 
@@ -46,14 +48,21 @@ export function changedBetween(
  */
 export async function askMissed(
   changed: ReadonlyArray<Omit<Missed, 'outages'>>,
-  options: { monitoring: MonitoringClient; budget: AskBudget; signal: AbortSignal; log: Logger },
+  options: {
+    monitoring: MonitoringClient;
+    budget: AskBudget;
+    signal: AbortSignal;
+    log: Logger;
+    waitMs?: number;
+  },
 ): Promise<{ missed: Missed[]; later: Set<string> }> {
-  const { monitoring, budget, signal, log } = options;
+  const { monitoring, budget, signal, log, waitMs = WAIT_MS } = options;
+  const untilMs = performance.now() + waitMs;
   const missed: Missed[] = [];
   const asked = changed.slice(0, MAX_ASKED).filter(() => budget.take());
   const later = new Set(changed.slice(asked.length).map(({ monitor }) => monitor.id));
   for (const { monitor, sinceChange } of asked) {
-    if (!budget.mayAsk()) {
+    if (!budget.mayAsk() || performance.now() > untilMs) {
       later.add(monitor.id);
       continue;
     }

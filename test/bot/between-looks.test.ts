@@ -1,7 +1,10 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { alertCard } from '../../src/bot/alert-card.ts';
-import { changedBetween } from '../../src/bot/between-looks.ts';
+import { createAskBudget } from '../../src/bot/ask-budget.ts';
+import { askMissed, changedBetween } from '../../src/bot/between-looks.ts';
 import { createChannels } from '../../src/bot/channels.ts';
 import { openLastLook } from '../../src/bot/last-look.ts';
 import { look } from '../../src/bot/look.ts';
@@ -209,4 +212,37 @@ test('every outage since the first look is told once, with its times, whenever i
     }),
     { numRuns: long ? 20_000 : 1000 },
   );
+});
+
+test('a service that is slow to tell what was missed holds alerts up by one answer, not by ten', async () => {
+  const { log } = recordingLog();
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(request.url ?? '');
+    const answer = () => response.end(JSON.stringify({ incidents: [] }));
+    response.setHeader('content-type', 'application/json');
+    if (asked.length === 1) setTimeout(answer, 50);
+    else answer();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const monitoring = createMonitoringClient({ baseUrl: `http://127.0.0.1:${port}`, apiKey: 'k' });
+  onTestFinished(async () => {
+    await monitoring.close();
+    server.close();
+  });
+  const monitor = { check_type: 'HTTP', target: 'https://a.example', status: 'UP' };
+  const changed = ['a', 'b', 'c'].map((id) => ({
+    monitor: { ...monitor, id, name: id, interval_seconds: 60 },
+    sinceChange: 0,
+  }));
+  const around = { monitoring, signal: new AbortController().signal, log };
+  const budget = createAskBudget({ nowMs: Date.now });
+  const first = await askMissed(changed, { ...around, budget, waitMs: 10 });
+  expect(first.missed.map((one) => one.monitor.id)).toEqual(['a']);
+  expect([...first.later]).toEqual(['b', 'c']);
+  expect(asked).toHaveLength(1);
+  const second = await askMissed(changed.slice(1), { ...around, budget });
+  expect(second.missed.map((one) => one.monitor.id)).toEqual(['b', 'c']);
+  expect(second.later.size).toBe(0);
 });

@@ -29,7 +29,7 @@ import {
 import { notFound } from './errors.ts';
 import { addMetrics, type Metrics } from './metrics.ts';
 import { openApi } from './openapi.ts';
-import { refuseOtherMethods, takeAllMethods } from './other-methods.ts';
+import { refuseOtherMethods, restoreMethod, standInMethod } from './other-methods.ts';
 
 /** The one HTTP server of the process; rooms add routes to it. Bodies, queries and answers are declared as zod schemas. */
 export type HttpServer = FastifyInstance<
@@ -97,7 +97,9 @@ export async function createServer(options: { log: Logger; version: string }): P
           keepAliveTimeout: 65_000,
         },
         (request, response) => {
-          if (!direct.take(request, response)) pass(request, response);
+          if (direct.take(request, response)) return;
+          standInMethod(request);
+          pass(request, response);
         },
       ).on('connect', (_request, socket) => answerConnect(socket as Socket)),
     clientErrorHandler: answerBrokenRequest,
@@ -120,7 +122,6 @@ export async function createServer(options: { log: Logger; version: string }): P
       : { error: validationError(result.error.issues, data, httpPart) };
   });
   server.setSerializerCompiler(serializerCompiler);
-  takeAllMethods(server);
   const refuseOthers = refuseOtherMethods(server);
   // Fastify takes text/plain too, which no contract does.
   server.removeContentTypeParser('text/plain');
@@ -129,6 +130,7 @@ export async function createServer(options: { log: Logger; version: string }): P
     throw notFound(`There is nothing at ${request.method} ${request.url.split('?')[0]}.`);
   });
   server.addHook('onRequest', async (request, reply) => {
+    restoreMethod(request.raw);
     reply.header('x-request-id', request.id);
   });
   server.addHook('onResponse', async (request, reply) => {

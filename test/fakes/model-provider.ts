@@ -406,7 +406,9 @@ function usageOf(body: Record<string, unknown>, chunks: string[], personality: P
 }
 
 function* endlessly(): Generator<string> {
-  for (;;) yield ' and';
+  // Long, so that sending all that somebody takes costs little.
+  const much = ' and'.repeat(50);
+  for (;;) yield much;
 }
 
 async function write(response: ServerResponse, data: string | Buffer): Promise<void> {

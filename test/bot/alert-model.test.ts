@@ -1,6 +1,5 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Clock } from '../../src/bot/clock.ts';
 import { DeliveryError } from '../../src/bot/errors.ts';
 import { isTold } from '../../src/bot/incidents.ts';
 import { look } from '../../src/bot/look.ts';
@@ -11,6 +10,7 @@ import { eventually } from '../support/eventually.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { type Book, createBook, heardBy, NAMES, placesFor } from './alert-book.ts';
+import { createHandClock } from './hand-clock.ts';
 import { createLife } from './killable-life.ts';
 import { createScriptedPlatform, type ScriptedPlatform } from './scripted-platform.ts';
 import { saidOf } from './told-of-monitors.ts';
@@ -57,23 +57,8 @@ async function openWorld(book: Book) {
   const durable = await openWatchState(store, log);
   const platforms = [createScriptedPlatform('slack'), createScriptedPlatform('discord')];
   const wrong: string[] = [];
-  let nowMs = 1_800_000_000_000;
+  const clock = createHandClock(1_800_000_000_000);
   let made = 0;
-  let waiting: Array<{ untilMs: number; done: () => void }> = [];
-  const clock: Clock = {
-    nowMs: () => nowMs,
-    async pause(ms, signal) {
-      if (signal.aborted) return;
-      await new Promise<void>((resolve) => {
-        const done = () => {
-          signal.removeEventListener('abort', done);
-          resolve();
-        };
-        waiting.push({ untilMs: nowMs + ms, done });
-        signal.addEventListener('abort', done);
-      });
-    },
-  };
 
   /** The platform as one life calls it; what it shows is looked at whenever a message was written. */
   function through(platform: ScriptedPlatform, life: ReturnType<typeof createLife>) {
@@ -103,12 +88,9 @@ async function openWorld(book: Book) {
     store,
     /** Lets time go by at once. */
     pass(ms: number) {
-      nowMs += ms;
-      const due = waiting.filter(({ untilMs }) => untilMs <= nowMs);
-      waiting = waiting.filter(({ untilMs }) => untilMs > nowMs);
-      for (const { done } of due) done();
+      clock.goOn(ms);
     },
-    now: () => nowMs,
+    now: clock.nowMs,
     isSettled: () =>
       (durable.current()?.topics ?? []).every((topic) =>
         topic.deliveries.every((delivery) => isTold(topic, delivery)),
@@ -128,7 +110,8 @@ async function openWorld(book: Book) {
         async look() {
           const newId = () => `${++made}`.padStart(8, '0');
           const seen = update(
-            (watching) => look(watching, book.monitors(), { nowMs, newId, placesFor }).watching,
+            (watching) =>
+              look(watching, book.monitors(), { nowMs: clock.nowMs(), newId, placesFor }).watching,
           );
           await Promise.race([seen, life.over]);
           sender.wake();

@@ -1,7 +1,6 @@
 import { onTestFinished } from 'vitest';
 import type { SettingsChange } from '../../src/bot/channel-settings.ts';
 import { createChannels } from '../../src/bot/channels.ts';
-import type { Clock } from '../../src/bot/clock.ts';
 import { nextFor } from '../../src/bot/delivery.ts';
 import { look } from '../../src/bot/look.ts';
 import { placeKey } from '../../src/bot/platform.ts';
@@ -15,6 +14,7 @@ import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { eventually } from '../support/eventually.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { createHandClock } from './hand-clock.ts';
 import { createScriptedPlatform } from './scripted-platform.ts';
 
 export const OPS = { platform: 'slack', channel: 'C1' } as const;
@@ -35,25 +35,10 @@ export async function openAlertWorld(options: { startsAt: string; places?: reado
   const folder = await temporaryFolder();
   const slack = createScriptedPlatform('slack');
   const statuses = new Map<string, string>();
-  let nowMs = Date.parse(startsAt);
+  const clock = createHandClock(Date.parse(startsAt));
   let made = 0;
   let steps = 0;
   let killAt = 0;
-  let waiting: Array<{ untilMs: number; resolve: () => void }> = [];
-  const clock: Clock = {
-    nowMs: () => nowMs,
-    async pause(ms, signal) {
-      if (signal.aborted) return;
-      await new Promise<void>((resolve) => {
-        const done = () => {
-          signal.removeEventListener('abort', done);
-          resolve();
-        };
-        waiting.push({ untilMs: nowMs + ms, resolve: done });
-        signal.addEventListener('abort', done);
-      });
-    },
-  };
 
   /** One run of the program, which can be killed before or after any of its steps has had its effect. */
   function createLife() {
@@ -104,7 +89,7 @@ export async function openAlertWorld(options: { startsAt: string; places?: reado
         announce: (line) => step(() => slack.announce(line)),
       },
     ]);
-    const incidents = createIncidents({ state, nowMs: () => nowMs, onNews: sender.wake });
+    const incidents = createIncidents({ state, nowMs: clock.nowMs, onNews: sender.wake });
     return { store, durable, state, channels, sender, incidents, over, isDead: () => current.dead };
   }
   let life = live(await open());
@@ -112,9 +97,9 @@ export async function openAlertWorld(options: { startsAt: string; places?: reado
   async function isIdle() {
     for (const place of places.map(placeKey)) {
       const { quiet } = await life.channels.settingsOf(place);
-      const untilMs = quiet && quietUntilMs(quiet, nowMs);
-      const work = nextFor(life.state.current(), place, nowMs, untilMs);
-      if (work && work.delivery.nextTryAtMs <= nowMs) return false;
+      const untilMs = quiet && quietUntilMs(quiet, clock.nowMs());
+      const work = nextFor(life.state.current(), place, clock.nowMs(), untilMs);
+      if (work && work.delivery.nextTryAtMs <= clock.nowMs()) return false;
     }
     return true;
   }
@@ -127,7 +112,7 @@ export async function openAlertWorld(options: { startsAt: string; places?: reado
       }),
     );
     const around = {
-      nowMs,
+      nowMs: clock.nowMs(),
       newId: () => `id-${++made}`,
       placesFor: () => places.map(placeKey),
       settingsOf: await life.channels.settings(),
@@ -149,7 +134,7 @@ export async function openAlertWorld(options: { startsAt: string; places?: reado
 
   return {
     slack,
-    nowMs: () => nowMs,
+    nowMs: clock.nowMs,
     topics: () => life.state.current()?.topics ?? [],
     incidents: () => life.incidents,
     async set(settings: SettingsChange, place: Place = OPS) {
@@ -166,17 +151,14 @@ export async function openAlertWorld(options: { startsAt: string; places?: reado
     /** Lets time go by. */
     async pass(ms: number) {
       for (let left = ms; left > 0; left -= MINUTE) {
-        nowMs += Math.min(left, MINUTE);
-        const due = waiting.filter(({ untilMs }) => untilMs <= nowMs);
-        waiting = waiting.filter(({ untilMs }) => untilMs > nowMs);
-        for (const { resolve } of due) resolve();
+        clock.goOn(Math.min(left, MINUTE));
         await lookNow();
       }
     },
     /** Time goes by while the program does not run. */
     async sleep(ms: number) {
       await stop();
-      nowMs += ms;
+      clock.goOn(ms);
       life = live(await open());
       await lookNow();
     },

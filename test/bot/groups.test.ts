@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import type { Clock } from '../../src/bot/clock.ts';
 import { look } from '../../src/bot/look.ts';
 import { placeKey } from '../../src/bot/platform.ts';
 import { createSender } from '../../src/bot/sender.ts';
@@ -11,6 +10,7 @@ import { textOf } from '../support/bot.ts';
 import { eventually } from '../support/eventually.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { createHandClock } from './hand-clock.ts';
 import { createScriptedPlatform } from './scripted-platform.ts';
 
 const OPS = { platform: 'slack', channel: 'C1' } as const;
@@ -25,19 +25,8 @@ async function openWorld(places: readonly (typeof OPS | typeof DEV)[] = [OPS]) {
   const state = await openWatchState(store, log);
   const slack = createScriptedPlatform('slack');
   const statuses = new Map<string, string>();
-  let nowMs = 1_800_000_000_000;
+  const clock = createHandClock(1_800_000_000_000);
   let made = 0;
-  let waiting: Array<{ untilMs: number; resolve: () => void }> = [];
-  const clock: Clock = {
-    nowMs: () => nowMs,
-    async pause(ms, signal) {
-      if (signal.aborted) return;
-      await new Promise<void>((resolve) => {
-        waiting.push({ untilMs: nowMs + ms, resolve });
-        signal.addEventListener('abort', () => resolve(), { once: true });
-      });
-    },
-  };
   const sender = createSender({ state, alertPlaces: places, clock, random: () => 0.5, log });
   sender.start([slack]);
 
@@ -46,7 +35,7 @@ async function openWorld(places: readonly (typeof OPS | typeof DEV)[] = [OPS]) {
     eventually(() =>
       (state.current()?.topics ?? []).every((topic) =>
         topic.deliveries.every(
-          ({ told, heldUntilMs = 0 }) => told === topic.version || heldUntilMs > nowMs,
+          ({ told, heldUntilMs = 0 }) => told === topic.version || heldUntilMs > clock.nowMs(),
         ),
       ),
     );
@@ -67,7 +56,7 @@ async function openWorld(places: readonly (typeof OPS | typeof DEV)[] = [OPS]) {
     await state.update(
       (watching) =>
         look(watching, monitors, {
-          nowMs,
+          nowMs: clock.nowMs(),
           newId: () => `id-${++made}`,
           placesFor: () => places.map(placeKey),
         }).watching,
@@ -77,7 +66,7 @@ async function openWorld(places: readonly (typeof OPS | typeof DEV)[] = [OPS]) {
   const world = {
     slack,
     state,
-    incidents: createIncidents({ state, nowMs: () => nowMs, onNews: sender.wake }),
+    incidents: createIncidents({ state, nowMs: clock.nowMs, onNews: sender.wake }),
     /** Sets statuses and looks. */
     async see(changes: Record<string, string>) {
       for (const [id, status] of Object.entries(changes)) statuses.set(id, status);
@@ -92,10 +81,7 @@ async function openWorld(places: readonly (typeof OPS | typeof DEV)[] = [OPS]) {
     /** Lets time go by, with a look every five seconds. */
     async pass(ms: number) {
       for (let left = ms; left > 0; left -= 5 * SECOND) {
-        nowMs += Math.min(left, 5 * SECOND);
-        const due = waiting.filter(({ untilMs }) => untilMs <= nowMs);
-        waiting = waiting.filter(({ untilMs }) => untilMs > nowMs);
-        for (const { resolve } of due) resolve();
+        clock.goOn(Math.min(left, 5 * SECOND));
         await lookNow();
         await idle();
       }

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import type { Clock } from '../../src/bot/clock.ts';
 import { nextFor } from '../../src/bot/delivery.ts';
 import { DeliveryError } from '../../src/bot/errors.ts';
 import { look } from '../../src/bot/look.ts';
@@ -11,6 +10,7 @@ import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { eventually } from '../support/eventually.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { createHandClock } from './hand-clock.ts';
 import { createScriptedPlatform } from './scripted-platform.ts';
 import { saidOf } from './told-of-monitors.ts';
 
@@ -31,31 +31,16 @@ async function openWorld() {
   const state = await openWatchState(store, log);
   const [slack, discord] = [createScriptedPlatform('slack'), createScriptedPlatform('discord')];
   const statuses = new Map(NAMES.map((name) => [name, 'UP']));
-  let nowMs = 1_800_000_000_000;
+  const clock = createHandClock(1_800_000_000_000);
   let made = 0;
-  let waiting: Array<{ untilMs: number; resolve: () => void }> = [];
-  const clock: Clock = {
-    nowMs: () => nowMs,
-    async pause(ms, signal) {
-      if (signal.aborted) return;
-      await new Promise<void>((resolve) => {
-        const done = () => {
-          signal.removeEventListener('abort', done);
-          resolve();
-        };
-        waiting.push({ untilMs: nowMs + ms, resolve: done });
-        signal.addEventListener('abort', done);
-      });
-    },
-  };
   const places = [SLACK, DISCORD];
   const sender = createSender({ state, alertPlaces: places, clock, random: () => 0.5, log });
   sender.start([slack, discord]);
 
   const isTold = (place: typeof SLACK | typeof DISCORD) =>
-    !nextFor(state.current(), placeKey(place), nowMs);
+    !nextFor(state.current(), placeKey(place), clock.nowMs());
   /** Nothing more is told before the clock goes on: after a failure, Slack is left alone for a while. */
-  const idle = () => eventually(() => isTold(DISCORD) && (isTold(SLACK) || waiting.length > 0));
+  const idle = () => eventually(() => isTold(DISCORD) && (isTold(SLACK) || clock.isAwaited()));
   async function lookNow() {
     const monitors = [...statuses].map(
       ([name, status]): Monitor => ({
@@ -63,7 +48,11 @@ async function openWorld() {
         interval_seconds: 60,
       }),
     );
-    const around = { nowMs, newId: () => `id-${++made}`, placesFor: () => places.map(placeKey) };
+    const around = {
+      nowMs: clock.nowMs(),
+      newId: () => `id-${++made}`,
+      placesFor: () => places.map(placeKey),
+    };
     await state.update((watching) => look(watching, monitors, around).watching);
     sender.wake();
     await idle();
@@ -79,10 +68,7 @@ async function openWorld() {
     /** Lets time go by, with a look at the usual times. */
     async pass(ms: number) {
       for (let left = ms; left > 0; left -= LOOK_MS) {
-        nowMs += Math.min(left, LOOK_MS);
-        const due = waiting.filter(({ untilMs }) => untilMs <= nowMs);
-        waiting = waiting.filter(({ untilMs }) => untilMs > nowMs);
-        for (const { resolve } of due) resolve();
+        clock.goOn(Math.min(left, LOOK_MS));
         await lookNow();
       }
     },

@@ -12,7 +12,7 @@ import type { BenchContext } from './area.ts';
 import { inTurn } from './passes.ts';
 
 const SIZES = {
-  full: { passes: 2, monitors: 60, overMs: 30_000 },
+  full: { passes: 2, monitors: 60, overMs: 25_000 },
   quick: { passes: 1, monitors: 25, overMs: 12_000 },
 };
 

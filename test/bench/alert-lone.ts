@@ -5,7 +5,7 @@ import type { BenchContext } from './area.ts';
 /** Of fewer than 100 that are over, the bot keeps all: when it noted them is read from there. */
 const SIZES = {
   full: { downs: 120, downMs: 80_000, ups: 60, upMs: 30_000 },
-  quick: { downs: 30, downMs: 15_000, ups: 10, upMs: 5_000 },
+  quick: { downs: 30, downMs: 12_000, ups: 10, upMs: 3_000 },
 };
 
 /** Outages that are told alone, one after another, and the ends of some. */

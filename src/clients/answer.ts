@@ -27,8 +27,9 @@ const ANSWER_LIMIT_BYTES = 16 * 1024 * 1024;
 /** Bytes of an error answer that are looked at. */
 const ERROR_LIMIT_BYTES = 64 * 1024;
 
-/** Things of a long list that are checked before others have their turn. */
-const SLICE_COUNT = 500;
+/** Things of a long list that are checked in one go, and for how long that goes on before others have their turn. */
+const SLICE_COUNT = 100;
+const TURN_MS = 10;
 
 /** Reads an answer as JSON of this shape; unknown fields are ignored. Throws `ContractError` when it is something else. */
 export async function readJson<T>(answer: Answer, schema: z.ZodType<T>): Promise<T> {
@@ -43,10 +44,18 @@ export async function readLongList<K extends string, F extends Record<K, unknown
   answer: Answer,
   { frame, name, thing }: { frame: z.ZodType<F>; name: K; thing: z.ZodType<T> },
 ): Promise<Omit<F, K> & Record<K, T[]>> {
-  const { [name]: list, ...rest } = checkShape(await readValue(answer), frame, answer);
+  const value = await readValue(answer);
+  // Reading the text cannot be cut. The first of these comes in the same turn of the loop, so nobody had theirs.
+  await setImmediate();
+  await setImmediate();
+  const { [name]: list, ...rest } = checkShape(value, frame, answer);
   const things: T[] = [];
+  let turnMs = Number.NEGATIVE_INFINITY;
   for (let from = 0; from < list.length; from += SLICE_COUNT) {
-    await setImmediate();
+    if (performance.now() - turnMs > TURN_MS) {
+      await setImmediate();
+      turnMs = performance.now();
+    }
     const result = z.array(thing).safeParse(list.slice(from, from + SLICE_COUNT));
     if (!result.success) throw wrongShape(result.error, answer, (at) => [name, from + Number(at)]);
     things.push(...result.data);

@@ -16,28 +16,29 @@ const LOOKS_TO_BE_GONE = 2;
 /** Looks in a row at a list that lost more than half before it is believed. */
 const SHORT_LOOKS_HELD = 2;
 
+/** How a list stands to what its look found. */
+export interface Extent {
+  /** It is a part of that, and says nothing about those that it leaves out. */
+  isPart?: boolean;
+  /** Others of the same look come after it. */
+  isMore?: boolean;
+}
+
 /**
- * Compares a list with what was seen before. At the first look ever only what is DOWN is news. A monitor that is missing
- * says nothing at first, and a list that lost more than half at once says nothing about those it lost. Of the monitors in
- * `asking`, what they changed is still to be asked, so their count stays. A part of a list says nothing about those it
- * leaves out. Gives the same sight when nothing is different. Pure.
+ * Compares a list with what was seen before. Until the first look ever is over, of those seen first only what is DOWN is
+ * news. A monitor that is missing says nothing at first, and a list that lost more than half at once says nothing about
+ * those it lost. Of the monitors in `asking`, what they changed is still to be asked, so their count stays. Gives the same
+ * sight when nothing is different. Pure.
  */
 export function diff(
-  before: Sight | undefined,
+  before: Sight = NOTHING_SEEN,
   listed: readonly Monitor[],
   asking: ReadonlySet<string> = new Set(),
-  isPart = false,
+  { isPart = false, isMore = false }: Extent = {},
 ): { sight: Sight; changes: Change[] } {
-  if (!before?.learnt) {
-    const changes = listed.filter(isDown).map((monitor): Change => ({ kind: 'status', monitor }));
-    return { sight: { known: listed.map(seen), learnt: true, shortLooks: 0 }, changes };
-  }
   const listedById = new Map(listed.map((monitor) => [monitor.id, monitor]));
-  const lost = before.known.filter(({ id }) => !listedById.has(id)).length;
-  const isShort = lost > before.known.length / 2;
-  const counted = isShort ? Math.min(before.shortLooks + 1, SHORT_LOOKS_HELD + 1) : 0;
-  const shortLooks = isPart ? before.shortLooks : counted;
-  const isHeld = isPart || (isShort && shortLooks <= SHORT_LOOKS_HELD);
+  const shortLooks = isPart ? before.shortLooks : shortLooksAfter(before, listedById);
+  const isHeld = isPart || (shortLooks > 0 && shortLooks <= SHORT_LOOKS_HELD);
 
   const changes: Change[] = [];
   const known: Known[] = [];
@@ -61,13 +62,24 @@ export function diff(
   }
   for (const monitor of listedById.values()) {
     known.push(seen(monitor));
-    changes.push({ kind: 'status', monitor });
+    if (before.learnt || isDown(monitor)) changes.push({ kind: 'status', monitor });
   }
+  const learnt = before.learnt || !isMore;
   const isAsBefore =
+    learnt === before.learnt &&
     shortLooks === before.shortLooks &&
     known.length === before.known.length &&
     known.every((one, index) => one === before.known[index]);
-  return { sight: isAsBefore ? before : { known, learnt: true, shortLooks }, changes };
+  return { sight: isAsBefore ? before : { known, learnt, shortLooks }, changes };
+}
+
+const NOTHING_SEEN: Sight = { known: [], learnt: false, shortLooks: 0 };
+
+/** Looks in a row, with this one, at a list that lost more than half; no more are counted than matter. */
+function shortLooksAfter(before: Sight, listed: ReadonlyMap<string, Monitor>): number {
+  let lost = 0;
+  for (const { id } of before.known) if (!listed.has(id)) lost += 1;
+  return lost > before.known.length / 2 ? Math.min(before.shortLooks + 1, SHORT_LOOKS_HELD + 1) : 0;
 }
 
 /** Whether a monitor is not as it is remembered, if it is. */

@@ -23,7 +23,7 @@ export function grouped(
   for (const topic of topics) {
     if (topic.kind === 'group' && takesMore(topic, around.nowMs)) groups.set(topic.place, topic);
   }
-  const untold = untoldMembers(topics);
+  const untold = untoldMembers(topics, opened);
   const groupOf = (place: string, { monitorId }: Incident) =>
     untold.get(place)?.get(monitorId) ?? groups.get(place);
   const recent = recentPlaces(topics, around.nowMs);
@@ -60,31 +60,37 @@ export function grouped(
   ];
 }
 
-/** Groups with what became of their members; the same array when nothing did. Pure. */
-export function refreshed(topics: Topic[], nowMs: number): Topic[] {
-  const open = topics.filter(
-    (topic): topic is Group => topic.kind === 'group' && topic.endedAtMs === undefined,
-  );
+/** Groups that go on, oldest first. */
+export const openGroups = (topics: readonly Topic[]): Group[] =>
+  topics.filter((topic): topic is Group => topic.kind === 'group' && topic.endedAtMs === undefined);
+
+/** Groups with what became of their members, or one of them alone; the same array when nothing did. Pure. */
+export function refreshed(topics: Topic[], nowMs: number, only?: string): Topic[] {
+  const open = openGroups(topics).filter(({ id }) => only === undefined || id === only);
   if (open.length === 0) return topics;
-  const incidents = new Map(
-    topics.flatMap((topic) => (topic.kind === 'incident' ? [[topic.id, topic] as const] : [])),
-  );
-  const changed = new Map<Group, Group>();
+  const incidents = new Map<string, Incident>();
+  for (const topic of topics) if (topic.kind === 'incident') incidents.set(topic.id, topic);
+  const changed = new Map<Topic, Group>();
   for (const group of open) {
-    const members = group.members.map((member) => {
-      const incident = incidents.get(member.incidentId);
-      return incident ? updated(member, incident) : member;
-    });
-    if (members.every((member, at) => member === group.members[at])) continue;
-    const isOver = members.every(({ endedAtMs }) => endedAtMs !== undefined);
-    const version = group.version + 1;
-    changed.set(
-      group,
-      isOver ? ended({ ...group, members, version }, nowMs) : { ...group, members, version },
-    );
+    const after = refreshedGroup(group, incidents, nowMs);
+    if (after !== group) changed.set(group, after);
   }
-  if (changed.size === 0) return topics;
-  return topics.map((topic) => (topic.kind === 'group' && changed.get(topic)) || topic);
+  return changed.size === 0 ? topics : topics.map((topic) => changed.get(topic) ?? topic);
+}
+
+function refreshedGroup(
+  group: Group,
+  incidents: ReadonlyMap<string, Incident>,
+  nowMs: number,
+): Group {
+  const members = group.members.map((member) => {
+    const incident = incidents.get(member.incidentId);
+    return incident ? updated(member, incident) : member;
+  });
+  if (members.every((member, at) => member === group.members[at])) return group;
+  const isOver = members.every(({ endedAtMs }) => endedAtMs !== undefined);
+  const after = { ...group, members, version: group.version + 1 };
+  return isOver ? ended(after, nowMs) : after;
 }
 
 /** The last word need not wait for its turn. */
@@ -106,13 +112,19 @@ function takesMore({ joinedAtMs, endedAtMs, quiet }: Group, nowMs: number): bool
   return endedAtMs === undefined && quiet === undefined && nowMs - joinedAtMs <= JOIN_MS;
 }
 
-/** By place and monitor, the group of which the place was told nothing yet. */
-function untoldMembers(topics: readonly Topic[]): Map<string, Map<string, Group>> {
+/** By place and monitor, the group of which the place was told nothing yet, for monitors of these incidents. */
+function untoldMembers(
+  topics: readonly Topic[],
+  incidents: readonly Incident[],
+): Map<string, Map<string, Group>> {
+  const monitors = new Set(incidents.map(({ monitorId }) => monitorId));
   const untold = new Map<string, Map<string, Group>>();
   for (const topic of topics) {
     if (topic.kind !== 'group' || !topic.deliveries.some(isUntold)) continue;
     const groups = untold.get(topic.place) ?? new Map<string, Group>();
-    for (const { monitorId } of topic.members) groups.set(monitorId, topic);
+    for (const { monitorId } of topic.members) {
+      if (monitors.has(monitorId)) groups.set(monitorId, topic);
+    }
     untold.set(topic.place, groups);
   }
   return untold;
@@ -155,17 +167,29 @@ export function withMembers(
   incidents: readonly Incident[],
   nowMs: number,
 ): Group {
-  const members = new Map(group.members.map((member) => [member.monitorId, member]));
+  const joining = new Set(incidents.map(({ monitorId }) => monitorId));
+  const back = group.members.filter(({ monitorId }) => joining.has(monitorId));
+  const joined = new Map(back.map((member) => [member.monitorId, member]));
   for (const incident of incidents) {
-    const before = members.get(incident.monitorId);
+    const before = joined.get(incident.monitorId);
     const times = (before ? outagesOf(before) : 0) + 1;
-    members.set(incident.monitorId, memberOf(incident, times));
+    joined.set(incident.monitorId, memberOf(incident, times));
   }
+  const inPlace = back.length === 0 ? group.members : group.members.map(inTheirPlace(joined));
   return {
     ...group,
     version: group.version + 1,
     joinedAtMs: nowMs,
-    members: [...members.values()],
+    members: [...inPlace, ...joined.values()],
+  };
+}
+
+/** Takes members out of those that joined, for the places that they had. */
+function inTheirPlace(joined: Map<string, Member>): (member: Member) => Member {
+  return (member) => {
+    const now = joined.get(member.monitorId);
+    joined.delete(member.monitorId);
+    return now ?? member;
   };
 }
 
@@ -173,36 +197,20 @@ export function withMembers(
 export const outagesOf = ({ times, flapping }: Member) =>
   times + (flapping ? flapping.downs - FLAPPING_DOWNS : 0);
 
+/** What may be left out is set one by one, since spreading it takes ten times as long, and a group may have thousands. */
 function memberOf(incident: Incident, times: number): Member {
-  const {
-    id: incidentId,
-    monitorId,
-    name,
-    status,
-    startedAtMs,
-    endedAtMs,
-    reason,
-    gone,
-    foundAtStart,
-    unseenFromMs,
-    endUnseenFromMs,
-  } = incident;
-  return {
-    incidentId,
-    monitorId,
-    name,
-    status,
-    startedAtMs,
-    times,
-    ...(reason !== undefined && { reason }),
-    ...(endedAtMs !== undefined && { endedAtMs }),
-    ...(gone && { gone }),
-    ...(foundAtStart && { foundAtStart }),
-    ...(unseenFromMs !== undefined && { unseenFromMs }),
-    ...(endUnseenFromMs !== undefined && { endUnseenFromMs }),
-    ...(incident.acknowledged && { acknowledged: incident.acknowledged.by }),
-    ...(incident.flapping && { flapping: flappingOf(incident.flapping) }),
-  };
+  const { id: incidentId, monitorId, name, status, startedAtMs, acknowledged } = incident;
+  const { reason, endedAtMs, gone, foundAtStart, unseenFromMs, endUnseenFromMs } = incident;
+  const member: Member = { incidentId, monitorId, name, status, startedAtMs, times };
+  if (reason !== undefined) member.reason = reason;
+  if (endedAtMs !== undefined) member.endedAtMs = endedAtMs;
+  if (gone) member.gone = gone;
+  if (foundAtStart) member.foundAtStart = foundAtStart;
+  if (unseenFromMs !== undefined) member.unseenFromMs = unseenFromMs;
+  if (endUnseenFromMs !== undefined) member.endUnseenFromMs = endUnseenFromMs;
+  if (acknowledged) member.acknowledged = acknowledged.by;
+  if (incident.flapping) member.flapping = flappingOf(incident.flapping);
+  return member;
 }
 
 const flappingOf = ({ fromMs, downs, isDown, changedAtMs }: Flapping): Member['flapping'] => ({

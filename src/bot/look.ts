@@ -2,9 +2,9 @@ import type { Monitor } from '../contracts/monitoring.ts';
 import type { Missed } from './between-looks.ts';
 import type { ChannelSettings } from './channel-settings.ts';
 import { decide } from './decide.ts';
-import { diff } from './diff.ts';
+import { diff, type Extent } from './diff.ts';
 import { recentDowns } from './flapping.ts';
-import { grouped, refreshed } from './groups.ts';
+import { grouped, openGroups, refreshed } from './groups.ts';
 import { isOpen, prune, type Surroundings } from './incidents.ts';
 import { gathered } from './quiet-digest.ts';
 import { quietUntilMs, quietWords } from './quiet-hours.ts';
@@ -19,12 +19,10 @@ export interface Around extends Surroundings {
 }
 
 /** What the service told besides its list. */
-interface Between {
+interface Between extends Extent {
   missed: readonly Missed[];
   /** Those of which the rest is asked for after the next look. */
   later: ReadonlySet<string>;
-  /** The list is a part of what the look found. */
-  isPart?: boolean;
   /** What became of all topics is looked through after the last slice, one thing at a time. */
   isSliced?: boolean;
 }
@@ -39,22 +37,19 @@ export function look(
   between: Between = NOTHING_MISSED,
 ): { watching: Watching; dropped: number } {
   const around = watching?.learnt ? given : { ...given, unseenFromMs: 0 };
-  const { sight, changes } = diff(watching, monitors, between.later, between.isPart);
+  const { sight, changes } = diff(watching, monitors, between.later, between);
   const all = watching?.topics ?? [];
-  const { concerned: known, withOthers } = between.isPart
-    ? concernedBy(monitors, all)
-    : { concerned: all, withOthers: undefined };
+  const { concerned, withOthers } = concernedBy({ changes, missed: between.missed }, all);
   const recent = recentDowns(watching?.downs, around.nowMs);
-  const decided = decide(known, { monitors, changes }, { ...around, recent }, between);
-  const before = new Set(known.map(({ id }) => id));
+  const decided = decide(concerned, { monitors, changes }, { ...around, recent }, between);
+  const before = new Set(concerned.map(({ id }) => id));
   const isNew = (topic: Topic): topic is Incident => isOpen(topic) && !before.has(topic.id);
   const opened = new Set(decided.filter(isNew).map(({ id }) => id));
-  const told = arranged(decided, opened, around);
-  const arrangedTopics = withOthers ? withOthers(told) : told;
+  const told = withOthers(reshaped(arranged(decided, opened, around), concerned));
   const { topics, dropped } =
     between.isPart || between.isSliced
-      ? { topics: arrangedTopics, dropped: 0 }
-      : prune(broughtUp(arrangedTopics, monitors, around));
+      ? { topics: told, dropped: 0 }
+      : prune(broughtUp(told, monitors, around));
   const downs = recent.kept();
   const isSame =
     topics === watching?.topics &&
@@ -75,6 +70,17 @@ function arranged(topics: Topic[], opened: ReadonlySet<string>, around: Around):
   return opened.size === 0 ? kept : grouped(others, kept.filter(isOpened), around);
 }
 
+/**
+ * The topics, with copies of those that were not there before. V8 gives every object that was spread, added to and frozen a
+ * shape of its own, and thousands of shapes make each later reading of thousands of topics several times as slow; such
+ * copies share a few.
+ */
+function reshaped(topics: Topic[], before: readonly Topic[]): Topic[] {
+  if (topics === before) return topics;
+  const same = new Set(before);
+  return topics.map((topic) => (same.has(topic) ? topic : Object.assign({}, topic)));
+}
+
 /** The topics with what became of them: of what began together, and of what goes on for long. */
 function broughtUp(topics: Topic[], monitors: readonly Monitor[], around: Around): Topic[] {
   return remindedOf(refreshed(topics, around.nowMs), monitors, around);
@@ -90,14 +96,20 @@ function remindedOf(topics: Topic[], monitors: readonly Monitor[], around: Aroun
   });
 }
 
-/** What a look ends with, each by itself; a crash between two leaves the rest to the next look. */
+/**
+ * What a look with these topics ends with, each by itself; a crash between two leaves the rest to the next look. A group may
+ * have thousands of members.
+ */
 export function finishes(
+  topics: readonly Topic[],
   monitors: readonly Monitor[],
   around: Around,
 ): Array<(topics: Topic[]) => { topics: Topic[]; dropped?: number }> {
   return [
-    (topics) => ({ topics: refreshed(topics, around.nowMs) }),
-    (topics) => ({ topics: remindedOf(topics, monitors, around) }),
+    ...openGroups(topics).map(({ id }) => (now: Topic[]) => ({
+      topics: refreshed(now, around.nowMs, id),
+    })),
+    (now) => ({ topics: remindedOf(now, monitors, around) }),
     prune,
   ];
 }

@@ -114,6 +114,9 @@ export function createWatch(options: {
     // A crash between two slices loses nothing: what was in none that is stored is news to the next look.
     const slices = slicesOf(state.current(), monitors, missed);
     const isSliced = slices.length > 1;
+    // The first of these comes in the same turn of the loop.
+    await setImmediate();
+    await setImmediate();
     for (const slice of slices) {
       await state.update((watching) => {
         const seen = look(watching, slice.monitors, around, { ...slice, later, isSliced });
@@ -122,7 +125,8 @@ export function createWatch(options: {
       });
       await setImmediate();
     }
-    for (const finish of isSliced ? finishes(monitors, around) : []) {
+    const topics = state.current()?.topics ?? [];
+    for (const finish of isSliced ? finishes(topics, monitors, around) : []) {
       await state.update((watching) => {
         if (!watching) return watching;
         const { topics, dropped: more = 0 } = finish(watching.topics);

@@ -40,6 +40,10 @@ function lookInSlices(
   return { watching, slices };
 }
 
+/** Those seen first stand in the order of their slices. */
+const known = (watching: Watching | undefined) =>
+  (watching?.known ?? []).toSorted((a, b) => a.id.localeCompare(b.id));
+
 /** The monitors with an outage that goes on. */
 const down = (watching: Watching | undefined) =>
   (watching?.topics ?? []).flatMap((topic) => (isOpen(topic) ? [topic.monitorId] : [])).sort();
@@ -85,7 +89,7 @@ test('a look in slices comes to the same as one at once, whatever the lists', ()
       for (const one of lists) {
         inSlices = lookInSlices(inSlices, list(one), { count }).watching;
         atOnce = lookInSlices(atOnce, list(one), { count: 1_000 }).watching;
-        expect(inSlices?.known).toEqual(atOnce?.known);
+        expect(known(inSlices)).toEqual(known(atOnce));
         expect(inSlices?.shortLooks).toBe(atOnce?.shortLooks);
         expect(down(inSlices)).toEqual(down(atOnce));
       }
@@ -105,6 +109,69 @@ test('a crash between two slices loses nothing: the next look sees the rest', ()
       const inTwo = lookInSlices(cut, list(after), { count: 3 }).watching;
       expect(down(inTwo)).toEqual(down(inOne));
       expect(told(inTwo)).toEqual(told(inOne));
+    }),
+  );
+});
+
+/** Every message, with what it says of each monitor: from the first look ever on, of which nobody knows what was before. */
+const messages = (watching: Watching | undefined) =>
+  (watching?.topics ?? [])
+    .filter(({ deliveries }) => deliveries.length > 0)
+    .map((topic) => {
+      const outages = topic.kind === 'group' ? topic.members : isOpen(topic) ? [topic] : [];
+      const said = outages.map((one) => `${one.monitorId} ${one.foundAtStart} ${one.unseenFromMs}`);
+      return [topic.deliveries.map(({ place }) => place), said.sort()];
+    });
+
+const firstList = fc.dictionary(
+  fc.constantFrom(...'abcdefghijkl'),
+  fc.constantFrom('UP', 'DOWN', 'DEGRADED'),
+  { noNullPrototype: true, minKeys: 1 },
+);
+
+test('the first look ever in slices says the same as one at once', () => {
+  fc.assert(
+    fc.property(firstList, fc.integer({ min: 2, max: 4 }), (statuses, count) => {
+      const { watching: inSlices } = lookInSlices(undefined, list(statuses), { count });
+      const { watching: atOnce } = lookInSlices(undefined, list(statuses), { count: 1_000 });
+      expect(known(inSlices)).toEqual(known(atOnce));
+      expect(inSlices?.learnt).toBe(true);
+      expect(messages(inSlices)).toEqual(messages(atOnce));
+    }),
+  );
+});
+
+test('the first look ever goes on after a crash between two slices, as the first look', () => {
+  fc.assert(
+    fc.property(firstList, fc.nat({ max: 5 }), (statuses, wanted) => {
+      const monitors = list(statuses);
+      const { slices, watching: inOne } = lookInSlices(undefined, monitors, { count: 2 });
+      const made = Math.min(wanted, slices.length - 1);
+      const { watching: cut } = lookInSlices(undefined, monitors, { count: 2, made });
+      expect(cut?.learnt ?? false).toBe(false);
+      const { watching: inTwo } = lookInSlices(cut, monitors, { count: 2 });
+      expect(inTwo?.learnt).toBe(true);
+      expect(known(inTwo)).toEqual(known(inOne));
+      expect(messages(inTwo)).toEqual(messages(inOne));
+    }),
+  );
+});
+
+test('what changes while the first look ever is cut off is not lost', () => {
+  fc.assert(
+    fc.property(firstList, firstList, fc.integer({ min: 1, max: 5 }), (first, after, wanted) => {
+      const { slices } = lookInSlices(undefined, list(first), { count: 2 });
+      const made = Math.min(wanted, slices.length - 1);
+      const { watching: cut } = lookInSlices(undefined, list(first), { count: 2, made });
+      const { watching } = lookInSlices(cut, list(after), { count: 2 });
+      const open = down(watching);
+      for (const [id, status] of Object.entries(after)) {
+        if (status !== 'DEGRADED') expect([id, open.includes(id)]).toEqual([id, status === 'DOWN']);
+      }
+      const seen = known(watching).map(({ id }) => id);
+      expect(seen).toEqual(
+        [...new Set([...known(cut).map(({ id }) => id), ...Object.keys(after)])].sort(),
+      );
     }),
   );
 });

@@ -210,9 +210,12 @@ export function isTold(topic: Topic, { told, dead, line }: Delivery): boolean {
 export function prune(topics: Topic[]): { topics: Topic[]; dropped: number } {
   const isOver = (topic: Topic) => topic.kind === 'notice' || topic.endedAtMs !== undefined;
   const isSettled = (topic: Topic) => topic.deliveries.every((delivery) => isTold(topic, delivery));
-  const over = topics.filter(isOver);
-  const settled = over.filter(isSettled).slice(0, -KEEP_SETTLED);
-  const unsettled = over.filter((topic) => !isSettled(topic)).slice(0, -MAX_UNSETTLED);
+  const over: Record<'settled' | 'unsettled', Topic[]> = { settled: [], unsettled: [] };
+  for (const topic of topics) {
+    if (isOver(topic)) over[isSettled(topic) ? 'settled' : 'unsettled'].push(topic);
+  }
+  const settled = over.settled.slice(0, -KEEP_SETTLED);
+  const unsettled = over.unsettled.slice(0, -MAX_UNSETTLED);
   const out = new Set([...settled, ...unsettled]);
   return out.size === 0
     ? { topics, dropped: 0 }

@@ -1,7 +1,6 @@
 // The watch and the sender of the bot, looking at a service of the bench and telling a platform that takes everything in
-// two places. Started by the bench with a port, a folder, how many monitors change and how often; prints its readings.
-import { readFileSync } from 'node:fs';
-import { monitorEventLoopDelay } from 'node:perf_hooks';
+// two places. Started by the bench with a port, a folder, what is measured, how many monitors change and how often; prints
+// its readings.
 import { pino } from 'pino';
 import { createChannels } from '../../src/bot/channels.ts';
 import { type Clock, systemClock } from '../../src/bot/clock.ts';
@@ -15,6 +14,7 @@ import { openWatchState } from '../../src/bot/watch-store.ts';
 import { createMonitoringClient } from '../../src/clients/monitoring.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { createScriptedPlatform } from '../bot/scripted-platform.ts';
+import { startReading } from './watch-meter.ts';
 import type { WatchReading } from './watch-readings.ts';
 
 /** Between two passes: outages that are further apart are not told together. */
@@ -27,7 +27,7 @@ const PLACES: Place[] = [
   { platform: 'discord', channel: 'D1' },
 ];
 
-const [port, folder = '', changed, passes] = process.argv.slice(2);
+const [port, folder = '', what = '', changed, passes] = process.argv.slice(2);
 const baseUrl = `http://127.0.0.1:${port}`;
 const log = pino({ level: 'warn' }, pino.destination(2));
 const store = await openLowdbStore({ folder, log });
@@ -50,24 +50,43 @@ const watch = createWatch({
 });
 
 sender.start(PLACES.map(({ platform }) => createScriptedPlatform(platform)));
-watch.start();
-await looks.ended();
-const readings: WatchReading[] = [];
-// The first pass warms up.
-for (let pass = 0; pass <= Number(passes); pass += 1) {
-  aheadMs += APART_MS;
-  await have(Number(changed));
-  const end = startReading();
-  await lookAndTell();
-  if (pass > 0) readings.push(end());
-  else end();
-  aheadMs += APART_MS;
-  await have(0);
-  await lookAndTell();
-}
+const readings = what === 'first' ? [await firstLook()] : await laterLooks();
 process.stdout.write(`${JSON.stringify(readings)}\n`);
 await Promise.all([watch.stop(), sender.stop(), looks.open()]);
 await Promise.all([monitoring.close(), store.close()]);
+
+/** Nothing is known, and no code has run before. */
+async function firstLook(): Promise<WatchReading> {
+  await have(Number(changed));
+  const end = startReading();
+  watch.start();
+  await looks.ended();
+  await state.told();
+  return end();
+}
+
+/** All go back and forth; measured is the way that is asked for. */
+async function laterLooks(): Promise<WatchReading[]> {
+  await have(0);
+  watch.start();
+  await looks.ended();
+  const readings: WatchReading[] = [];
+  // The first pass warms up.
+  for (let pass = 0; pass <= Number(passes); pass += 1) {
+    const down = await readingOf(Number(changed));
+    const back = await readingOf(0);
+    if (pass > 0) readings.push(what === 'back' ? back : down);
+  }
+  return readings;
+}
+
+async function readingOf(down: number): Promise<WatchReading> {
+  aheadMs += APART_MS;
+  await have(down);
+  const end = startReading();
+  await lookAndTell();
+  return end();
+}
 
 async function have(down: number) {
   await fetch(`${baseUrl}/down?count=${down}`, { method: 'POST' });
@@ -126,51 +145,4 @@ function toldState(inner: WatchState) {
       }
     },
   };
-}
-
-function startReading(): () => WatchReading {
-  const delay = monitorEventLoopDelay({ resolution: 1 });
-  const startMs = performance.now();
-  const cpu = process.cpuUsage();
-  const bytes = writtenBytes();
-  const ownBlock = startOwnBlock();
-  delay.enable();
-  return () => {
-    delay.disable();
-    const { user, system } = process.cpuUsage(cpu);
-    return {
-      blockMs: delay.max / 1e6,
-      ownBlockMs: ownBlock(),
-      cpuMs: (user + system) / 1e3,
-      writtenBytes: writtenBytes() - bytes,
-      wallMs: performance.now() - startMs,
-    };
-  };
-}
-
-/** The most CPU time of the main thread from one turn of the loop to the next, as far as timers see them. */
-function startOwnBlock(): () => number {
-  let lastNs = mainThreadNs();
-  let mostNs = 0;
-  const look = () => {
-    const nowNs = mainThreadNs();
-    mostNs = Math.max(mostNs, nowNs - lastNs);
-    lastNs = nowNs;
-  };
-  const ticker = setInterval(look, 1);
-  return () => {
-    look();
-    clearInterval(ticker);
-    return mostNs / 1e6;
-  };
-}
-
-/** Source: Linux kernel documentation, "Scheduler Statistics", `/proc/<pid>/schedstat`. */
-function mainThreadNs(): number {
-  return Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, 'utf8').split(' ')[0]);
-}
-
-/** Bytes that this process has sent to the disk so far. Source: proc_pid_io(5), "write_bytes". */
-function writtenBytes(): number {
-  return Number(/^write_bytes: (\d+)$/m.exec(readFileSync('/proc/self/io', 'utf8'))?.[1]);
 }

@@ -25,6 +25,8 @@ export interface Opening {
 export interface RecentDowns {
   /** Notes that a monitor went down, and whether that is over already; gives the flapping that begins with it, if one does. */
   note(down: Down, isOver?: boolean): Flapping | undefined;
+  /** Notes one as told now, which was noted or counted before. */
+  noteAgain(down: Down): void;
   /** All that the next look needs; the same array when nothing was noted. */
   kept(): readonly Down[] | undefined;
 }
@@ -41,20 +43,20 @@ export function recentDowns(before: readonly Down[] | undefined, nowMs: number):
   return {
     note(down, isOver = false) {
       noted = true;
-      // What stayed DOWN after flapping is noted again.
-      const others = (known.get(down.monitorId) ?? []).filter((one) => !isSameDown(one, down));
-      const all = [...others, down].slice(-FLAPPING_DOWNS);
+      const all = [...(known.get(down.monitorId) ?? []), down].slice(-FLAPPING_DOWNS);
       known.set(down.monitorId, all.slice(1 - FLAPPING_DOWNS));
       // What has been down for so long already is an outage, however often it was down before.
       const isLong = !isOver && !isFlapTime(down.atMs, nowMs);
       return isFlap(all) && !isLong ? begun(all, down) : undefined;
     },
+    noteAgain(down) {
+      noted = true;
+      const others = (known.get(down.monitorId) ?? []).filter((one) => one.atMs !== down.atMs);
+      known.set(down.monitorId, [...others, down].slice(1 - FLAPPING_DOWNS));
+    },
     kept: () => (noted ? [...known.values()].flat() : before),
   };
 }
-
-const isSameDown = (one: Down, other: Down) =>
-  one.atMs === other.atMs || (one.change !== undefined && one.change === other.change);
 
 /** Whether these are too many: they were within the time, or were heard of within it, since each would be a message. */
 function isFlap(downs: readonly Down[]): boolean {
@@ -210,7 +212,7 @@ function stayedDown(
   { nowMs, recent }: { nowMs: number; recent: RecentDowns },
 ): Opening {
   const { changedAtMs: atMs } = flapping;
-  recent.note(downOf(monitor, { atMs, nowMs }));
+  recent.noteAgain(downOf(monitor, { atMs, nowMs }));
   const since = { ...monitor, status_changed_at: new Date(atMs).toISOString() };
   return {
     monitor: since,

@@ -115,6 +115,8 @@ function settingsFrom(v: Values, secrets: string[]) {
       askSystemPrompt: v.ASK_SYSTEM_PROMPT,
       askStallMs: v.ASK_STALL_SECONDS * 1000,
       alertPlaces: v.ALERT_CHANNELS,
+      mayAdd: v.WHO_MAY_ADD,
+      mayManage: v.WHO_MAY_MANAGE,
       alertPollMs: (v.ALERT_POLL_SECONDS || (embeddedMonitoring ? 5 : 15)) * 1000,
     },
     providers: {

@@ -1,6 +1,7 @@
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { type Place, parsePlace } from './bot/platform.ts';
+import type { Who } from './bot/rights.ts';
 import { parseResolver } from './monitoring/dns-question.ts';
 import { isLoopback as isOnLoopback } from './monitoring/near-host.ts';
 
@@ -79,6 +80,27 @@ const places = commaList()
     }),
   )
   .prefault('');
+
+/** A word for many, or people and groups by their ids. */
+const who = (fallback: 'everyone' | 'managers') =>
+  z
+    .string()
+    .transform((given, context): Who => {
+      if (given === 'everyone' || given === 'managers') return given;
+      return given
+        .split(',')
+        .map((item) => item.trim())
+        .filter((item) => item !== '')
+        .flatMap((item) => {
+          const one = parsePlace(item);
+          if (one && one.platform !== 'console') return [one];
+          context.addIssue(
+            `'${item}' must be everyone, managers, or an id such as slack:S0123456789 or discord:123456789012345678`,
+          );
+          return [];
+        });
+    })
+    .prefault(fallback);
 
 const cidrs = commaList()
   .refine(
@@ -199,6 +221,20 @@ export const variables = {
     about: 'seconds between two looks at the monitors',
     shown: '15; 5 with the embedded service',
     schema: wholeNumber(1, 3600, 0),
+  }),
+  WHO_MAY_ADD: variable({
+    group: 'Rights',
+    about:
+      'who may add monitors: `everyone`, `managers` (of the workspace or server), or ids of people, user groups and roles besides: `slack:S0123,discord:4567`',
+    shown: 'everyone',
+    schema: who('everyone'),
+  }),
+  WHO_MAY_MANAGE: variable({
+    group: 'Rights',
+    about:
+      'who may pause and remove monitors, and set how a channel is alerted and answered; written alike',
+    shown: 'managers',
+    schema: who('managers'),
   }),
   OPENAI_API_KEY: providerKey('OpenAI'),
   OPENAI_BASE_URL: variable({

@@ -24,6 +24,8 @@ describe('settings', () => {
     expect(settings.bot).toEqual({
       askModel: undefined,
       askSystemPrompt: undefined,
+      mayAdd: 'everyone',
+      mayManage: 'managers',
       askStallMs: 60_000,
       alertPlaces: [],
       alertPollMs: 5_000,
@@ -53,7 +55,14 @@ describe('settings', () => {
       MONITOR_ALLOW_PRIVATE: '127.0.0.1/32,::1/128',
       MONITOR_NETWORK_ANCHORS: '192.168.0.1, 9.9.9.9:443, 2620:fe::fe, [2620:fe::9]:853',
       ASKWATCH_ROLES: 'bot',
+      WHO_MAY_ADD: 'slack:S0123, discord:4567',
+      WHO_MAY_MANAGE: 'everyone',
     });
+    const [slackGroup, role] = [
+      { platform: 'slack', channel: 'S0123' },
+      { platform: 'discord', channel: '4567' },
+    ];
+    expect(settings.bot).toMatchObject({ mayAdd: [slackGroup, role], mayManage: 'everyone' });
     expect(settings.slack).toEqual({
       botToken: 'xoxb-1',
       appToken: 'xapp-1',

@@ -14,6 +14,10 @@ export interface AnswerRun {
   waits(): void;
   /** The time in which a platform shows text does not count. */
   shows(): void;
+  /** The model that was asked, once one is. */
+  readonly model: string | undefined;
+  /** What it used, where the gateway has said that. */
+  readonly tokens: number | undefined;
   footer(): string;
   whenEnded(act: () => void): void;
   /** Ends the call at the service and gives free whatever was held for it; again is harmless. */
@@ -66,6 +70,12 @@ export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number
     },
     shows() {
       clearTimeout(stall);
+    },
+    get model() {
+      return began?.model.id;
+    },
+    get tokens() {
+      return usage?.total_tokens;
     },
     footer() {
       if (!began) return '';

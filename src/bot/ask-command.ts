@@ -27,6 +27,6 @@ export const askCommand = command({
         return { kind: 'card', card: notedCard(text), private: false };
       }
     }
-    return ask.answer({ question, model, private: only ?? false, place });
+    return ask.answer({ question, model, private: only ?? false, place, person });
   },
 });

@@ -3,12 +3,14 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { GatewayClient } from '../clients/gateway.ts';
 import { type AnswerRun, createAnswerRun } from './answer-run.ts';
+import type { AskedBook } from './asked.ts';
 import type { BotSettings } from './bot.ts';
 import type { Catalog } from './catalog.ts';
+import type { ChannelsAsking } from './channel-asking.ts';
 import { type Conversations, conversationKey } from './conversations.ts';
 import { CommandError } from './errors.ts';
 import { explainError } from './explain-error.ts';
-import type { Answer, AnswerPart, Place } from './platform.ts';
+import type { Answer, AnswerPart, Person, Place } from './platform.ts';
 import { trim } from './trim.ts';
 import { createTurnTaking } from './turn-taking.ts';
 import { counted } from './words.ts';
@@ -20,16 +22,20 @@ export interface Question {
   model: string | undefined;
   private: boolean;
   place: Place;
+  person: Person;
 }
 
 export interface Ask {
   /** The answer to come; nothing happens until it is read. */
   answer(question: Question): Answer;
+  /** Forgets what was said in a thread; resolves to how many answers that were. */
+  forget(place: Place, thread: string): Promise<number>;
   /** Gives answers under way a moment to end, cuts the others with a note, and waits until the notes have been read. */
   stop(): Promise<void>;
 }
 
-const SYSTEM_PROMPT =
+/** What the model is told where nobody chose another prompt. */
+export const SYSTEM_PROMPT =
   'You are Askwatch, an assistant in a team chat. Answer in Markdown, directly and briefly; say so when you do not know.';
 
 /** Questions that may wait for their turn in one thread. */
@@ -50,14 +56,18 @@ export function createAsk(options: {
   gateway: GatewayClient;
   catalog: Catalog;
   conversations: Conversations;
+  asking: ChannelsAsking;
+  /** Gets every answer, whole or not. */
+  book: AskedBook;
   /** What is to be known in a thread besides what was said in it. */
   contextOf(place: Place, thread: string, signal: AbortSignal): Promise<string | undefined>;
   settings: BotSettings;
   log: Logger;
 }): Ask {
-  const { gateway, catalog, conversations, contextOf, settings, log } = options;
+  const { gateway, catalog, conversations, asking, book, contextOf, settings, log } = options;
   const turnTaking = createTurnTaking({ maxWaiting: MAX_WAITING });
   const running = new Set<AnswerRun>();
+  const noting = new Set<Promise<void>>();
   let stopped = false;
 
   async function* answerIn(
@@ -67,7 +77,11 @@ export function createAsk(options: {
   ): AsyncGenerator<AnswerPart> {
     const run = createAnswerRun(signal, settings.askStallMs);
     running.add(run);
-    run.whenEnded(() => running.delete(run));
+    run.whenEnded(() => {
+      running.delete(run);
+      const noted = noteAnswer(asked, run).finally(() => noting.delete(noted));
+      noting.add(noted);
+    });
     if (stopped) run.cut(RESTARTING);
     try {
       const key = thread === undefined ? undefined : conversationKey(asked.place, thread);
@@ -94,6 +108,19 @@ export function createAsk(options: {
     }
   }
 
+  async function noteAnswer(
+    { place, person: { id, name } }: Question,
+    { model, tokens }: AnswerRun,
+  ) {
+    if (model === undefined) return;
+    const counted = tokens === undefined ? {} : { tokens };
+    try {
+      await book.note({ atMs: Date.now(), place, person: id, name, model, ...counted });
+    } catch (error) {
+      log.error({ err: error }, 'who asked could not be noted');
+    }
+  }
+
   /** Yields the text; returns the note of an answer that is whole but needs one. Throws when it is not whole. */
   async function* generate(
     asked: Question,
@@ -102,12 +129,15 @@ export function createAsk(options: {
     run: AnswerRun,
   ): AsyncGenerator<AnswerPart, string | undefined> {
     const turns = key === undefined ? [] : await conversations.turns(key);
-    const model = await orAborted(catalog.chatModel(asked.model ?? settings.askModel), run.signal);
+    const channel = await asking.of(asked.place);
+    const name = asked.model ?? channel.model ?? settings.askModel;
+    const model = await orAborted(catalog.chatModel(name), run.signal);
     run.began(model);
     const messages = trim({
-      system: [settings.askSystemPrompt ?? SYSTEM_PROMPT, ...(context ? [context] : [])].join(
-        '\n\n',
-      ),
+      system: [
+        channel.prompt ?? settings.askSystemPrompt ?? SYSTEM_PROMPT,
+        ...(context ? [context] : []),
+      ].join('\n\n'),
       turns,
       question: asked.question,
       contextTokens: model.context_length,
@@ -188,11 +218,13 @@ export function createAsk(options: {
       private: asked.private,
       stream: (thread, signal) => answerIn(asked, thread, signal),
     }),
+    forget: (place, thread) => conversations.forget(conversationKey(place, thread)),
     async stop() {
       stopped = true;
       await noneRunning(GRACE_MS);
       for (const run of running) run.cut(RESTARTING);
       await noneRunning(NOTES_MS);
+      await Promise.all(noting);
     },
   };
 }

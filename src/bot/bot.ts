@@ -3,7 +3,9 @@ import type { GatewayClient } from '../clients/gateway.ts';
 import type { MonitoringClient } from '../clients/monitoring.ts';
 import type { Store } from '../store/store.ts';
 import { type Ask, createAsk } from './ask.ts';
+import { type AskedBook, createAskedBook } from './asked.ts';
 import { type Catalog, createCatalog } from './catalog.ts';
+import { type ChannelsAsking, createChannelsAsking } from './channel-asking.ts';
 import { type Channels, createChannels } from './channels.ts';
 import { systemClock } from './clock.ts';
 import type { Command } from './command.ts';
@@ -13,6 +15,7 @@ import { createHandle } from './handle.ts';
 import { incidentActions } from './incident-actions.ts';
 import { incidentFacts, toldIn } from './incident-facts.ts';
 import { openLastLook } from './last-look.ts';
+import { removeForGood } from './monitor-manage.ts';
 import {
   type Invocation,
   type Person,
@@ -21,6 +24,7 @@ import {
   placeKey,
   type Reply,
 } from './platform.ts';
+import type { Who } from './rights.ts';
 import { createSeen } from './seen.ts';
 import { createSender } from './sender.ts';
 import { createIncidents, type Incidents } from './told-incidents.ts';
@@ -37,6 +41,10 @@ export interface BotSettings {
   /** Channels that hear every alert. */
   alertPlaces: Place[];
   alertPollMs: number;
+  /** Who may add monitors. */
+  mayAdd: Who;
+  /** Who may pause and remove monitors, and change how a channel is told and answered. */
+  mayManage: Who;
 }
 
 export interface Bot {
@@ -65,6 +73,8 @@ export interface Call {
   ask: Ask;
   catalog: Catalog;
   channels: Channels;
+  asking: ChannelsAsking;
+  asked: AskedBook;
   log: Logger;
 }
 
@@ -83,6 +93,8 @@ export async function createBot(options: BotOptions): Promise<Bot> {
   const { store, gateway, monitoring, settings, log } = options;
   const conversations = createConversations(store);
   const channels = createChannels(store);
+  const asking = createChannelsAsking(store);
+  const asked = createAskedBook(store);
   const catalog = createCatalog({ gateway, log });
   const state = await openWatchState(store, log);
   const toldAt = (place: Place, thread: string) =>
@@ -91,6 +103,8 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     gateway,
     catalog,
     conversations,
+    asking,
+    book: asked,
     async contextOf(place, thread, signal) {
       const told = toldAt(place, thread);
       if (!told) return undefined;
@@ -112,8 +126,8 @@ export async function createBot(options: BotOptions): Promise<Bot> {
   const incidents = createIncidents({ state, nowMs: Date.now, onNews: sender.wake });
   const handle = createHandle(
     {
-      ...{ commands, actions: incidentActions, incidents, settings },
-      ...{ monitoring, ask, catalog, channels, log },
+      ...{ commands, actions: [...incidentActions, removeForGood], incidents, settings },
+      ...{ monitoring, ask, catalog, channels, asking, asked, log },
     },
     createSeen(store),
   );
@@ -121,9 +135,12 @@ export async function createBot(options: BotOptions): Promise<Bot> {
   let tidying: NodeJS.Timeout | undefined;
   let tidied = Promise.resolve();
   const tidy = () => {
-    tidied = conversations.forgetOld().catch((error: unknown) => {
-      log.error({ err: error }, 'old conversations could not be forgotten');
-    });
+    tidied = Promise.all([conversations.forgetOld(), asked.forgetOld()]).then(
+      () => {},
+      (error: unknown) => {
+        log.error({ err: error }, 'what is old could not be forgotten');
+      },
+    );
   };
 
   return {

@@ -15,7 +15,7 @@ export interface Command<Input extends z.ZodObject = z.ZodObject> {
   /** Whole lines that work as they are; the first stands beside every complaint about an input. */
   examples: readonly string[];
   /**
-   * The one required text takes the rest of a typed line as it is, after any leading `key=value` words. Without it, words
+   * The one required text, or the first of all, takes the rest of a typed line as it is, after any leading `key=value` words. Without it, words
    * fill the required inputs in order and those left over join into the first optional text.
    */
   wholeLine?: boolean;

@@ -17,6 +17,8 @@ export interface Conversations {
   /** Oldest first; none for a thread that is not ours. */
   turns(key: string): Promise<Turn[]>;
   add(key: string, turn: Turn): Promise<void>;
+  /** Forgets what was said; the thread stays ours. Resolves to how many turns that were. */
+  forget(key: string): Promise<number>;
   /** Forgets conversations in which nothing was said for so long that nobody means them any more. */
   forgetOld(): Promise<void>;
 }
@@ -52,6 +54,14 @@ export function createConversations(
         turns: newest([...(current?.turns ?? []), turn]),
         changedAtMs: nowMs(),
       }));
+    },
+    async forget(key) {
+      let turns = 0;
+      await collection.update(key, (current) => {
+        turns = current?.turns.length ?? 0;
+        return current && { turns: [], changedAtMs: nowMs() };
+      });
+      return turns;
     },
     async forgetOld() {
       const isOld = ({ changedAtMs }: Conversation) => changedAtMs < nowMs() - KEEP_MS;

@@ -107,9 +107,9 @@ const question = (name: string, summary: string, text: string) =>
     summary,
     input,
     examples: [],
-    async run({ incident: id }, { incidents, ask, place }) {
+    async run({ incident: id }, { incidents, ask, place, person }) {
       incidents.get(id);
-      return ask.answer({ question: text, model: undefined, private: false, place });
+      return ask.answer({ question: text, model: undefined, private: false, place, person });
     },
   });
 

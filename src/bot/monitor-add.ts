@@ -10,6 +10,7 @@ import type { Call } from './bot.ts';
 import type { Card } from './card.ts';
 import { command } from './command.ts';
 import { CommandError } from './errors.ts';
+import { requireRight } from './rights.ts';
 import { lookWords } from './status.ts';
 import { shownTarget } from './target-link.ts';
 import { inWords } from './words.ts';
@@ -50,6 +51,8 @@ export const monitorAdd = command({
     '/monitor add nightly-backup type=HEARTBEAT interval=86400',
   ],
   async run(input, call) {
+    const { person, place, settings } = call;
+    await requireRight(settings.mayAdd, { person, place, what: 'add monitors' });
     const created = await call.monitoring.create(monitorOf(input));
     const heard = await subscribe(call, created);
     return {

@@ -3,8 +3,9 @@ import { readInterval, readMention, type SettingsChange } from './channel-settin
 import type { Channels } from './channels.ts';
 import { command } from './command.ts';
 import { CommandError } from './errors.ts';
-import { type Person, type Place, type PlatformName, placeKey } from './platform.ts';
+import { type Place, type PlatformName, placeKey } from './platform.ts';
 import { readHours, readZone } from './quiet-hours.ts';
+import { requireRight } from './rights.ts';
 
 const input = z.object({
   switch: z.enum(['on', 'off']).describe('on or off'),
@@ -48,9 +49,13 @@ export const monitorAlerts = command({
     '/monitor alerts on quiet=22:00-07:00 zone=Europe/Berlin',
     '/monitor alerts on remind=4h',
   ],
-  async run(asked, { channels, invocation: { place, person }, settings: { alertPlaces } }) {
+  async run(asked, { channels, place, person, settings: { alertPlaces, mayManage } }) {
     const { switch: turned, filter } = asked;
-    const settings = await settingsIn(asked, { channels, place, person });
+    const { quiet, zone, remind, mention } = asked;
+    if ([quiet, zone, remind, mention].some((value) => value !== undefined)) {
+      await requireRight(mayManage, { person, place, what: 'set how it is told of alerts' });
+    }
+    const settings = await settingsIn(asked, { channels, place });
     const isSet = Object.keys(settings).length > 0;
     if (isSet && turned === 'off') {
       throw new CommandError(
@@ -85,13 +90,13 @@ type Asked = z.output<typeof input>;
 /** What is to be set; throws `CommandError` when a value means nothing, or is not theirs to set. */
 async function settingsIn(
   asked: Asked,
-  { channels, place, person }: { channels: Channels; place: Place; person: Person },
+  { channels, place }: { channels: Channels; place: Place },
 ): Promise<SettingsChange> {
   const { quiet } = await channels.settingsOf(placeKey(place));
   return {
     ...quietIn(asked, quiet),
     ...(asked.remind !== undefined && { remindMs: remindIn(asked.remind) }),
-    ...(asked.mention !== undefined && { mention: await mentionIn(asked.mention, place, person) }),
+    ...(asked.mention !== undefined && { mention: mentionIn(asked.mention, place) }),
   };
 }
 
@@ -135,12 +140,7 @@ const GROUPS: Record<PlatformName, string> = {
   console: 'a name such as @oncall',
 };
 
-async function mentionIn(text: string, place: Place, person: Person) {
-  if (!(await person.mayManage?.())) {
-    throw new CommandError(
-      'Only those who may manage this channel can set whom its alerts mention. Ask one of them.',
-    );
-  }
+function mentionIn(text: string, place: Place) {
   if (isOff(text)) return null;
   const mention = readMention(text, place);
   if (mention) return mention;

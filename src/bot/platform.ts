@@ -27,6 +27,8 @@ export interface Person {
   name: string;
   /** Whether the platform lets them manage the place they speak in. Absent where that is not known: then they may not. */
   mayManage?: () => Promise<boolean>;
+  /** Whether they are in a user group or have a role, by the platform's own id. Absent where that is not known. */
+  isIn?: (group: string) => Promise<boolean>;
 }
 
 /** Something a person said to Askwatch, from a slash command, a mention, a message in a thread or a button. */

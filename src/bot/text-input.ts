@@ -85,7 +85,8 @@ function readWholeLine(rest: string, command: Command): Record<string, string> |
     at = word.end;
   }
   const text = rest.slice(at).trim();
-  const main = fields.find(({ required }) => required);
+  const main =
+    fields.find(({ required }) => required) ?? fields.find(({ kind }) => kind === 'text');
   if (text === '' || !main) return values;
   if (values[main.name] !== undefined) {
     return `“${main.name}” is given, and there are more words after it.`;

@@ -42,7 +42,7 @@ export function handle(
   request: Invocation['request'],
   { place = placeOf(gesture), thread }: { place?: Place; thread: string | undefined },
 ): Promise<Reply> {
-  const { id, user, guildId, memberPermissions } = gesture;
+  const { id, user, guildId, member, memberPermissions } = gesture;
   // Alone with the bot it is one's own place.
   const mayManage = async () => guildId === null || managesIn(memberPermissions);
   return bot.handle({
@@ -50,9 +50,16 @@ export function handle(
     request,
     place,
     ...(thread === undefined ? {} : { thread }),
-    person: { id: user.id, name: nameOf(gesture), mayManage },
+    person: { id: user.id, name: nameOf(gesture), mayManage, isIn: hasRole(member) },
   });
 }
+
+/** Tells whether somebody has a role; a member that is not in the cache comes with plain ids. */
+export const hasRole = (member: Gesture['member']) => async (role: string) => {
+  if (!member) return false;
+  const { roles } = member;
+  return Array.isArray(roles) ? roles.includes(role) : roles.cache.has(role);
+};
 
 /** A thread belongs to its channel; a direct conversation is a channel and a thread at once. */
 export function placeOf({ channel, channelId }: Gesture): Place {

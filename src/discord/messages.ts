@@ -2,7 +2,7 @@ import { type AnyThreadChannel, type Message, MessageType, PermissionFlagsBits }
 import type { Answer, Place, Reply } from '../bot/platform.ts';
 import type { ChannelApi } from './channel-api.ts';
 import type { Desk } from './desk.ts';
-import { managesIn } from './gestures.ts';
+import { hasRole, managesIn } from './gestures.ts';
 import { openThread } from './open-thread.ts';
 import { channelOutlet } from './outlet.ts';
 import { renderMessage } from './render.ts';
@@ -46,7 +46,12 @@ export async function handleMessage(desk: Desk, message: Message): Promise<void>
         : { command: 'ask', values: { question } },
     place: where.place,
     ...(where.thread === undefined ? {} : { thread: where.thread }),
-    person: { id: message.author.id, name: nameOf(message), mayManage: mayManageBy(message) },
+    person: {
+      id: message.author.id,
+      name: nameOf(message),
+      mayManage: mayManageBy(message),
+      isIn: hasRole(message.member),
+    },
   });
   await show(desk, message, where, reply);
 }

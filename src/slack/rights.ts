@@ -10,6 +10,9 @@ export interface Rights {
   known(invocation: Invocation): Invocation;
 }
 
+/** How long it is believed who is in a user group. */
+const KEEP_MS = 60_000;
+
 /** Who manages the workspace manages the bot in it; in a direct conversation, everyone does. */
 export function createRights(options: {
   client: webApi.WebClient;
@@ -17,7 +20,8 @@ export function createRights(options: {
   log: Logger;
 }): Rights {
   const { client, self, log } = options;
-  let toldOfScope = false;
+  const told = new Set<string>();
+  const members = new Map<string, { ids: Promise<ReadonlySet<string>>; atMs: number }>();
 
   /** Source: Slack docs, "users.info" and "User object". A channel may be shared with people of other workspaces. */
   async function isAdmin(id: string): Promise<boolean> {
@@ -28,31 +32,48 @@ export function createRights(options: {
     return isOurs && [user.is_admin, user.is_owner, user.is_primary_owner].includes(true);
   }
 
-  async function mayManage({ id }: Person): Promise<boolean> {
+  /** Source: Slack docs, "usergroups.users.list". Asked at most once a minute for each group. */
+  async function isInGroup(id: string, group: string): Promise<boolean> {
+    if (!group.startsWith('S')) return false;
+    const known = members.get(group);
+    if (known && performance.now() - known.atMs < KEEP_MS) return (await known.ids).has(id);
+    const ids = client.usergroups.users
+      .list({ usergroup: group })
+      .then(({ users = [] }) => new Set(users));
+    members.set(group, { ids, atMs: performance.now() });
+    ids.catch(() => members.delete(group));
+    return (await ids).has(id);
+  }
+
+  /** What Slack says; no, when it does not say. */
+  async function orNo(asked: Promise<boolean>, { scope, what }: { scope: string; what: string }) {
     try {
-      return await isAdmin(id);
+      return await asked;
     } catch (error) {
       const { code } = readFailure(error);
       if (code !== 'missing_scope') {
+        log.warn({ reason: code }, `Slack did not say whether a person is ${what}; taken for none`);
+      } else if (!told.has(scope)) {
+        told.add(scope);
         log.warn(
-          { reason: code },
-          'Slack did not say whether a person is an admin; taken for none',
-        );
-      } else if (!toldOfScope) {
-        toldOfScope = true;
-        log.warn(
-          'the Slack app lacks the scope users:read, so nobody is taken for an admin of the workspace; add it under "OAuth & Permissions" and install the app again',
+          `the Slack app lacks the scope ${scope}, so nobody is taken for ${what}; add it under "OAuth & Permissions" and install the app again`,
         );
       }
       return false;
     }
   }
 
+  const mayManage = ({ id }: Person) =>
+    orNo(isAdmin(id), { scope: 'users:read', what: 'an admin of the workspace' });
+  const isIn = ({ id }: Person, group: string) =>
+    orNo(isInGroup(id, group), { scope: 'usergroups:read', what: 'a member of a user group' });
+
   return {
     known({ person, ...invocation }) {
       const direct = invocation.place.channel.startsWith('D');
       const ask = direct ? async () => true : () => mayManage(person);
-      return { ...invocation, person: { ...person, mayManage: ask } };
+      const inGroup = (group: string) => isIn(person, group);
+      return { ...invocation, person: { ...person, mayManage: ask, isIn: inGroup } };
     },
   };
 }

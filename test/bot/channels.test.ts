@@ -36,7 +36,7 @@ async function openChannel(place: Place = SLACK) {
     await own.close();
   });
   return {
-    async say(words: string, person = anybody) {
+    async say(words: string, person = manager) {
       const line = `/monitor alerts ${words}`;
       const id = `channels:${++gestures}`;
       const card = cardOf(await bot.handle({ id, request: { line }, place, person }));
@@ -145,7 +145,7 @@ describe('a mention', () => {
     const before = await stored();
     for (const value of ['off', '<!subteam^S9>', 'nonsense']) {
       const { text } = await say(`on quiet=22-7 mention=${value}`, person);
-      expect(text).toContain('Only those who may manage this channel can set whom');
+      expect(text).toContain('Only those who manage this channel may set how it is told of alerts');
     }
     expect(await stored()).toEqual(before);
   });

@@ -20,14 +20,15 @@ async function start() {
     },
   };
   await startPlatform(discord, bot);
-  /** What Discord lets the person do that a gesture comes from. */
-  async function mayManage(gesture: () => unknown): Promise<boolean | undefined> {
+  /** The person that a gesture comes from. */
+  async function personOf(gesture: () => unknown) {
     const before = heard.length;
     gesture();
-    const invocation = await eventually(() => heard[before]);
-    return await invocation.person.mayManage?.();
+    return (await eventually(() => heard[before])).person;
   }
-  return { discord, mayManage };
+  /** What Discord lets them do. */
+  const mayManage = async (gesture: () => unknown) => await (await personOf(gesture)).mayManage?.();
+  return { discord, personOf, mayManage };
 }
 
 /** A message with a button, as an Askwatch of another version has left it. */
@@ -63,6 +64,22 @@ test.each([
   for (const gesture of gestures) {
     expect(await mayManage(() => gesture(bob))).toBe(may);
     expect(await mayManage(() => gesture(discord.alice))).toBe(false);
+  }
+});
+
+test('every way to say something tells who has a role', async () => {
+  const { discord, personOf } = await start();
+  const bob = discord.addUser('bob');
+  const role = discord.grant(bob);
+  const button = await postButton(discord);
+  for (const gesture of [
+    (user: FakeUser) => discord.slash('askwatch help', {}, { user }),
+    (user: FakeUser) => discord.press(button, 'Help', { user }),
+    (user: FakeUser) => discord.say('Hello', { user, mention: true }),
+  ]) {
+    expect(await (await personOf(() => gesture(bob))).isIn?.(role)).toBe(true);
+    expect(await (await personOf(() => gesture(bob))).isIn?.('123456789012345678')).toBe(false);
+    expect(await (await personOf(() => gesture(discord.alice))).isIn?.(role)).toBe(false);
   }
 });
 

@@ -141,13 +141,14 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
     },
 
     addRole: state.addRole,
-    /** Gives a user a role with permissions. */
+    /** Gives a user a new role with permissions; gives the role's id. */
     grant(user: FakeUser, ...names: Array<keyof typeof PermissionFlagsBits>) {
       const bits = names.reduce((all, name) => all | PermissionFlagsBits[name], 0n);
       const role = state.addRole({ permissions: String(bits) });
       state.giveRole(user.id, role.id);
       const told = { guild_id: state.guildId, role: roleOf(role) };
       gateway.dispatch('GUILD_ROLE_CREATE', told, GatewayIntentBits.Guilds);
+      return role.id;
     },
 
     /** Opens a thread under a message, as a person does. */

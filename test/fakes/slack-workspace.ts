@@ -55,6 +55,8 @@ export interface Workspace {
   channels: Map<string, Channel>;
   /** People who are more, or less, than members of the workspace. */
   profiles: Map<string, Profile>;
+  /** Who is in each user group. */
+  groups: Map<string, string[]>;
   addChannel(channel: Partial<Channel> & { id: string }): Channel;
   /** Stores a message of a person. */
   say(channel: string, message: { user: string; text: string; threadTs?: string }): Message;
@@ -77,6 +79,7 @@ const REQUIRED: Record<string, string[]> = {
   'conversations.history': ['channel'],
   'conversations.replies': ['channel', 'ts'],
   'users.info': ['user'],
+  'usergroups.users.list': ['usergroup'],
 };
 
 const SCOPES: Record<string, string> = {
@@ -84,6 +87,7 @@ const SCOPES: Record<string, string> = {
   'chat.update': 'chat:write',
   'chat.postEphemeral': 'chat:write',
   'users.info': 'users:read',
+  'usergroups.users.list': 'usergroups:read',
 };
 
 const HISTORY_SCOPES = {
@@ -99,6 +103,7 @@ export function createWorkspace(): Workspace {
   const botUserId = 'U00ASKWATCH';
   const channels = new Map<string, Channel>();
   const profiles = new Map<string, Profile>();
+  const groups = new Map<string, string[]>();
   const scopes = new Set([
     'app_mentions:read',
     'channels:history',
@@ -215,6 +220,7 @@ export function createWorkspace(): Workspace {
     scopes,
     channels,
     profiles,
+    groups,
     whisper,
     remove(channel, ts) {
       const at = channel.messages.findIndex((message) => message.ts === ts);
@@ -270,6 +276,10 @@ export function createWorkspace(): Workspace {
       if (method === 'users.info') {
         const user = { id: args.user, team_id: TEAM_ID, ...profiles.get(String(args.user)) };
         return { ok: true, user };
+      }
+      if (method === 'usergroups.users.list') {
+        const users = groups.get(String(args.usergroup));
+        return users ? { ok: true, users } : no('no_such_subteam');
       }
       const channel = channels.get(String(args.channel));
       if (!channel) return no('channel_not_found');

@@ -44,7 +44,7 @@ export interface Call {
 
 /** A workspace of Slack's with the app installed, spoken to as a person and looked at as one. */
 export interface SlackFake
-  extends Pick<Workspace, 'botUserId' | 'scopes' | 'profiles' | 'addChannel'> {
+  extends Pick<Workspace, 'botUserId' | 'scopes' | 'profiles' | 'groups' | 'addChannel'> {
   apiUrl: string;
   botToken: string;
   appToken: string;
@@ -285,6 +285,7 @@ export async function startSlack(atEnd: AtEnd = onTestFinished): Promise<SlackFa
     botUserId: workspace.botUserId,
     scopes: workspace.scopes,
     profiles: workspace.profiles,
+    groups: workspace.groups,
     addChannel: workspace.addChannel,
     calls,
     unhandled,

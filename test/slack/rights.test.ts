@@ -75,6 +75,36 @@ test('every way to say something tells who may manage, and Slack is asked only w
   expect(asked()).toBe(before);
 });
 
+test('who is in a user group is asked at most once a minute for all', async () => {
+  const { fake, hear } = await startListening();
+  fake.scopes.add('usergroups:read');
+  fake.groups.set('S00OPS', ['U00GRACE']);
+  const inGroup = async (user: string, group: string) => {
+    const { person } = await hear(() => fake.slash('/askwatch', 'help', { user }));
+    return await person.isIn?.(group);
+  };
+  expect(await inGroup('U00GRACE', 'S00OPS')).toBe(true);
+  expect(await inGroup('U00ADA', 'S00OPS')).toBe(false);
+  expect(fake.calls.filter(({ method }) => method === 'usergroups.users.list')).toHaveLength(1);
+  expect(await inGroup('U00GRACE', 'S00GONE')).toBe(false);
+  // Nobody is in a person.
+  expect(await inGroup('U00GRACE', 'U00ADA')).toBe(false);
+  expect(fake.calls.filter(({ method }) => method === 'usergroups.users.list')).toHaveLength(2);
+});
+
+test('without the scope nobody is in a group, and the log says once what to do', async () => {
+  const { fake, hear, lines } = await startListening();
+  fake.groups.set('S00OPS', ['U00ADA']);
+  for (let time = 0; time < 2; time += 1) {
+    const { person } = await hear(() => fake.slash('/askwatch', 'help'));
+    expect(await person.isIn?.('S00OPS')).toBe(false);
+  }
+  const warnings = lines.filter(({ level }) => Number(level) >= 40);
+  expect(warnings.map(({ msg }) => msg)).toEqual([
+    expect.stringMatching(/usergroups:read.*OAuth & Permissions/),
+  ]);
+});
+
 test('in a direct conversation everyone may, and nobody is asked', async () => {
   const { fake, asked, mayManage } = await startListening();
   fake.addChannel({ id: 'D00ADA' });

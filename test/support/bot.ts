@@ -37,6 +37,8 @@ export interface TestBotOptions {
   provider?: ModelProvider;
   models?: NonNullable<ModelProviderOptions['models']>;
   service?: MonitoringService;
+  /** Another service that the bot watches in its place. */
+  watched?: { url: string; key: string };
   settings?: Partial<BotSettings>;
 }
 
@@ -62,6 +64,8 @@ export async function startTestBot(options: TestBotOptions = {}): Promise<TestBo
     askStallMs: 45_000,
     alertPlaces: [],
     alertPollMs: 50,
+    mayAdd: 'everyone',
+    mayManage: 'managers',
     ...options.settings,
   };
   const gateway = createGatewayClient({
@@ -69,7 +73,8 @@ export async function startTestBot(options: TestBotOptions = {}): Promise<TestBo
     apiKey: provider.apiKey,
     stallMs: settings.askStallMs,
   });
-  const monitoring = createMonitoringClient({ baseUrl: service.url, apiKey: service.apiKey });
+  const { url: baseUrl, key: apiKey } = options.watched ?? { ...service, key: service.apiKey };
+  const monitoring = createMonitoringClient({ baseUrl, apiKey });
   const bot = await createBot({ store, gateway, monitoring, settings, log });
 
   let stopping: Promise<void> | undefined;

@@ -1,0 +1,130 @@
+import { expect, test } from 'vitest';
+import type { Person, Place, Reply } from '../../src/bot/platform.ts';
+import { cardOf, readAnswer, startTestBot, textOf } from '../support/bot.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const OPS: Place = { platform: 'slack', channel: 'C1' };
+const DEV: Place = { platform: 'discord', channel: 'D1' };
+const admin: Person = { id: 'U9', name: 'Grace', mayManage: async () => true };
+const member: Person = { id: 'U1', name: 'Ada', mayManage: async () => false };
+
+let gestures = 0;
+
+async function start(options: Parameters<typeof startTestBot>[0] = {}) {
+  const running = await startTestBot(options);
+  const say = (
+    line: string,
+    { place = OPS, person = admin, thread = undefined as string | undefined } = {},
+  ) =>
+    running.bot.handle({
+      id: `channel:${++gestures}`,
+      request: { line },
+      place,
+      person,
+      ...(thread !== undefined && { thread }),
+    });
+  /** Asks in a thread and gives what the model was sent. */
+  async function ask(
+    question: string,
+    where: { place?: Place; thread?: string; person?: Person } = {},
+  ) {
+    const reply = await say(`/ask ${question}`, where);
+    await readAnswer(reply, where.thread ?? 'T1');
+    return running.provider.calls.at(-1)?.body;
+  }
+  const text = async (reply: Promise<Reply>) => textOf(cardOf(await reply));
+  return { ...running, say, ask, text };
+}
+
+const promptOf = (body: { messages: Array<{ role: string; content: string }> } | undefined) =>
+  body?.messages.find(({ role }) => role === 'system')?.content;
+
+test('a channel has a model of its own, also after a restart, and others do not', async () => {
+  const folder = await temporaryFolder();
+  const first = await start({ folder });
+  const [usual, other] = ['test-model', 'test-vision'];
+  expect(await first.text(first.say('/askwatch model'))).toContain(`${usual} answers here`);
+  expect(await first.text(first.say(`/askwatch model ${other?.toUpperCase()}`))).toContain(
+    `${other} answers here`,
+  );
+  expect((await first.ask('why?')).model).toBe(other);
+  expect((await first.ask('why?', { place: DEV })).model).toBe(usual);
+  expect((await first.ask(`model=${usual} why?`)).model).toBe(usual);
+  await first.stop();
+  const second = await start({ folder });
+  expect((await second.ask('why?')).model).toBe(other);
+  expect(await second.text(second.say('/askwatch model default'))).toContain(
+    `${usual} answers here`,
+  );
+  expect((await second.ask('why?')).model).toBe(usual);
+});
+
+test('a model that is not there is refused and changes nothing', async () => {
+  const { say, text, ask } = await start();
+  const usual = 'test-model';
+  expect(await text(say('/askwatch model nonsense'))).toContain(
+    'There is no text model “nonsense”',
+  );
+  expect((await ask('why?')).model).toBe(usual);
+});
+
+test('a channel has a prompt of its own, word for word', async () => {
+  const { say, text, ask } = await start({ settings: { askSystemPrompt: 'Be kind.' } });
+  expect(await text(say('/askwatch prompt'))).toContain('Be kind.');
+  const prompt = 'Answer in Spanish; format=short, "quoted" and <b>.';
+  expect(await text(say(`/askwatch prompt ${prompt}`))).toContain(prompt);
+  expect(promptOf(await ask('why?'))).toBe(prompt);
+  expect(promptOf(await ask('why?', { place: DEV }))).toBe('Be kind.');
+  expect(await text(say('/askwatch prompt'))).toContain(prompt);
+  await say('/askwatch prompt default');
+  expect(promptOf(await ask('why?'))).toBe('Be kind.');
+});
+
+test('who does not manage the channel sees both and changes neither', async () => {
+  const { say, text, ask } = await start();
+  const [usual, other] = ['test-model', 'test-vision'];
+  const person = member;
+  expect(await text(say('/askwatch model', { person }))).toContain(`${usual} answers here`);
+  for (const line of [`/askwatch model ${other}`, '/askwatch prompt Be rude.']) {
+    expect(await text(say(line, { person }))).toMatch(/Only those who manage this channel may/);
+  }
+  const body = await ask('why?');
+  expect(body.model).toBe(usual);
+  expect(promptOf(body)).not.toContain('rude');
+});
+
+test('a thread that is forgotten goes on as if it were new; others remember', async () => {
+  const { say, text, ask } = await start();
+  const said = (body: { messages: Array<{ role: string; content: string }> }) =>
+    body.messages.filter(({ role }) => role === 'user').map(({ content }) => content);
+  for (const thread of ['T1', 'T2']) await ask('first', { thread });
+  expect(said(await ask('second', { thread: 'T1' }))).toEqual(['first', 'second']);
+  expect(await text(say('/askwatch forget', { thread: 'T1', person: member }))).toContain(
+    'This thread is forgotten',
+  );
+  expect(said(await ask('third', { thread: 'T1' }))).toEqual(['third']);
+  expect(said(await ask('second', { thread: 'T2' }))).toEqual(['first', 'second']);
+  expect(await text(say('/askwatch forget', { thread: 'T9' }))).toContain('nothing to forget');
+  expect(await text(say('/askwatch forget'))).toContain('say it inside that thread');
+});
+
+test('who asked how much shows by person and by model, of this channel alone', async () => {
+  const { say, text, ask } = await start();
+  const [usual, other] = ['test-model', 'test-vision'];
+  expect(await text(say('/askwatch usage'))).toContain('Nobody asked here in the last 30 days');
+  await ask('one', { person: member });
+  await ask('two', { person: { ...member, name: 'Ada L.' } });
+  await ask(`model=${other} three`, { person: admin });
+  await ask('four', { place: DEV });
+  const card = cardOf(await say('/askwatch usage days=1'));
+  expect(card.title).toMatch(/^3 answers with [\d,]+ tokens in the last day$/);
+  const [people, models] = card.parts.map((part) => (part.kind === 'table' ? part.rows : []));
+  expect(people?.map(([name, answers]) => [name, answers])).toEqual([
+    ['Ada L.', '2'],
+    ['Grace', '1'],
+  ]);
+  expect(models?.map(([name, answers]) => [name, answers])).toEqual([
+    [usual, '2'],
+    [other, '1'],
+  ]);
+});

@@ -62,9 +62,10 @@ test('a status change becomes an alert in the channel, and its end changes the s
   const alert = await eventually(() => discord.channel(discord.general.id)[1]);
   expect(JSON.stringify(alert.embeds)).toMatch(/Shop.*DOWN/);
   service.setStatus(id, 'UP');
-  await eventually(() => alert.edits.length > 0);
+  const line = await eventually(() => discord.channel(discord.general.id)[2]);
   expect(JSON.stringify(alert.embeds)).not.toMatch(/is DOWN/);
-  expect(discord.channel(discord.general.id)).toHaveLength(2);
+  expect(line.content).toMatch(/Shop recovered/);
+  expect(line.message_reference?.message_id).toBe(alert.id);
 });
 
 test('every command is acknowledged before the bot does anything', async () => {

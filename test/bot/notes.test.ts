@@ -62,7 +62,7 @@ test('a note is kept with the incident, shown in every place, and not asked', as
   await ask('note: it was the disk', { name: 'Bob <!here>' });
   await eventually(() => textOf(alert.card).includes('Note by Bob <!here>: it was the disk'));
   expect(alert.card.title).toBe('Shop recovered');
-  expect(alert.lines.size).toBe(1);
+  await eventually(() => alert.lines.size === 1);
 });
 
 test('a note in the thread of several outages is kept with them all', async () => {

@@ -1,17 +1,21 @@
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { GatewayClient } from '../clients/gateway.ts';
+import { underBroken, underPrivate, underWhole, whileGenerated } from './answer-actions.ts';
+import { createAnswerMemory } from './answer-memory.ts';
 import { type AnswerRun, createAnswerRun } from './answer-run.ts';
 import type { AskedBook } from './asked.ts';
 import type { BotSettings } from './bot.ts';
+import type { CardAction } from './card.ts';
 import type { Catalog } from './catalog.ts';
 import type { ChannelsAsking } from './channel-asking.ts';
 import { type Conversations, conversationKey } from './conversations.ts';
 import { CommandError } from './errors.ts';
 import { explainError } from './explain-error.ts';
+import { type Generated, generate } from './generate.ts';
 import type { Answer, AnswerPart, Person, Place } from './platform.ts';
-import { trim } from './trim.ts';
+import { createPrivateAnswers, type PrivateAnswer } from './private-answers.ts';
 import { createTurnTaking } from './turn-taking.ts';
 import { counted } from './words.ts';
 
@@ -23,11 +27,17 @@ export interface Question {
   private: boolean;
   place: Place;
   person: Person;
+  /** The answer that this one takes the place of, by its id. */
+  instead?: string;
 }
 
 export interface Ask {
   /** The answer to come; nothing happens until it is read. */
   answer(question: Question): Answer;
+  /** Ends an answer under way with a note; false when there is none of this id. */
+  cut(answer: string, note: string): boolean;
+  /** A private answer for everyone, where its reader asks for that. */
+  share(answer: string, by: { place: Place; person: Person }): Answer | undefined;
   /** Forgets what was said in a thread; resolves to how many answers that were. */
   forget(place: Place, thread: string): Promise<number>;
   /** Gives answers under way a moment to end, cuts the others with a note, and waits until the notes have been read. */
@@ -41,14 +51,13 @@ export const SYSTEM_PROMPT =
 /** Questions that may wait for their turn in one thread. */
 const MAX_WAITING = 5;
 
-const MAX_ANSWER_CHARACTERS = 100_000;
-
 /** How long answers under way may go on after `stop`; many are about to end anyway. */
 const GRACE_MS = 2_000;
 
 /** How long `stop` then waits for platforms to read the last parts. */
 const NOTES_MS = 2_000;
 
+const CUT_OFF = 'The answer reached the longest this model gives. Ask it to go on.';
 const RESTARTING = 'Askwatch is restarting. Ask again in a moment.';
 
 /** Asks the gateway, one question at a time per thread, and remembers whole answers. */
@@ -66,131 +75,105 @@ export function createAsk(options: {
 }): Ask {
   const { gateway, catalog, conversations, asking, book, contextOf, settings, log } = options;
   const turnTaking = createTurnTaking({ maxWaiting: MAX_WAITING });
-  const running = new Set<AnswerRun>();
+  const running = new Map<string, AnswerRun>();
+  const privates = createPrivateAnswers();
+  const memory = createAnswerMemory({ conversations, book, log });
   const noting = new Set<Promise<void>>();
   let stopped = false;
 
   async function* answerIn(
+    id: string,
     asked: Question,
     thread: string | undefined,
     signal: AbortSignal | undefined,
   ): AsyncGenerator<AnswerPart> {
     const run = createAnswerRun(signal, settings.askStallMs);
-    running.add(run);
+    running.set(id, run);
     run.whenEnded(() => {
-      running.delete(run);
-      const noted = noteAnswer(asked, run).finally(() => noting.delete(noted));
+      running.delete(id);
+      const noted = memory.count(asked, run).finally(() => noting.delete(noted));
       noting.add(noted);
     });
     if (stopped) run.cut(RESTARTING);
+    const key = thread === undefined ? undefined : conversationKey(asked.place, thread);
     try {
-      const key = thread === undefined ? undefined : conversationKey(asked.place, thread);
-      if (key !== undefined) {
-        await conversations.open(key);
-        const endTurn = await turnTaking.take(key, run.signal);
-        if (!endTurn) {
-          throw new CommandError(
-            `${counted(MAX_WAITING, 'question')} wait in this thread already. Ask again when one is answered.`,
-          );
-        }
-        run.whenEnded(endTurn);
-      }
+      if (key !== undefined) await takeTurn(key, run);
       const context =
         thread === undefined ? undefined : await contextOf(asked.place, thread, run.signal);
-      const note = yield* generate(asked, key, context, run);
+      const whole = yield* textOf(asked, key, context, run);
+      if (key !== undefined) await memory.keep(key, { id, asked, answer: whole.text });
       run.end();
-      yield endOf(run, note);
+      if (key === undefined) keepPrivate(id, asked, { text: whole.text, footer: run.footer() });
+      const actions = key === undefined ? underPrivate(id) : underWhole(id, whole);
+      yield endOf(run, { actions, ...(whole.isCutOff && { note: CUT_OFF }) });
     } catch (error) {
       run.end();
-      yield endOf(run, run.cutNote ?? noteOf(error));
+      const isKept = key !== undefined && (await memory.keepUnanswered(key, { id, asked }));
+      const actions = isKept ? underBroken(id) : [];
+      yield endOf(run, { note: run.cutNote ?? noteOf(error), actions });
     } finally {
       run.end();
     }
   }
 
-  async function noteAnswer(
-    { place, person: { id, name } }: Question,
-    { model, tokens }: AnswerRun,
-  ) {
-    if (model === undefined) return;
-    const counted = tokens === undefined ? {} : { tokens };
-    try {
-      await book.note({ atMs: Date.now(), place, person: id, name, model, ...counted });
-    } catch (error) {
-      log.error({ err: error }, 'who asked could not be noted');
+  /** Waits until nobody else is answered in the thread. */
+  async function takeTurn(key: string, run: AnswerRun) {
+    await conversations.open(key);
+    const endTurn = await turnTaking.take(key, run.signal);
+    if (!endTurn) {
+      throw new CommandError(
+        `${counted(MAX_WAITING, 'question')} wait in this thread already. Ask again when one is answered.`,
+      );
     }
+    run.whenEnded(endTurn);
   }
 
-  /** Yields the text; returns the note of an answer that is whole but needs one. Throws when it is not whole. */
-  async function* generate(
+  async function* textOf(
     asked: Question,
     key: string | undefined,
     context: string | undefined,
     run: AnswerRun,
-  ): AsyncGenerator<AnswerPart, string | undefined> {
-    const turns = key === undefined ? [] : await conversations.turns(key);
-    const channel = await asking.of(asked.place);
-    const name = asked.model ?? channel.model ?? settings.askModel;
-    const model = await orAborted(catalog.chatModel(name), run.signal);
-    run.began(model);
-    const messages = trim({
-      system: [
-        channel.prompt ?? settings.askSystemPrompt ?? SYSTEM_PROMPT,
-        ...(context ? [context] : []),
-      ].join('\n\n'),
-      turns,
-      question: asked.question,
-      contextTokens: model.context_length,
-    });
-    if (!messages) {
-      throw new CommandError(
-        `This question is too long for ${model.id}. Shorten it, or choose a model with a larger context: /askwatch models.`,
-      );
+  ): AsyncGenerator<AnswerPart, Generated> {
+    const turns = key === undefined ? [] : await memory.turns(key, asked.instead);
+    const { model: own, prompt } = await asking.of(asked.place);
+    const named = asked.model ?? own ?? settings.askModel;
+    const model = await orAborted(catalog.chatModel(named), run.signal);
+    const system = [prompt ?? settings.askSystemPrompt ?? SYSTEM_PROMPT, context];
+    const texts = generate(
+      { model, system: system.filter(Boolean).join('\n\n'), turns, question: asked.question },
+      { gateway, run },
+    );
+    for (;;) {
+      const next = await texts.next();
+      if (next.done) return next.value;
+      yield { kind: 'text', text: next.value };
     }
-    const request = { model: model.id, messages, stream: true };
-    let answer = '';
-    let finish: string | undefined;
-    run.waits();
-    for await (const chunk of gateway.stream(
-      { ...request, stream_options: { include_usage: true } },
-      { signal: run.signal },
-    )) {
-      if (chunk.usage) run.used(chunk.usage);
-      const choice = chunk.choices.find(({ index }) => index === 0);
-      finish = choice?.finish_reason ?? finish;
-      const text = choice?.delta.content ?? '';
-      if (text === '') continue;
-      const shown = text.slice(0, MAX_ANSWER_CHARACTERS - answer.length);
-      answer += shown;
-      run.shows();
-      if (shown !== '') yield { kind: 'text', text: shown };
-      if (shown.length < text.length) {
-        run.cut(
-          'The answer is longer than Askwatch shows, so it ends here. Ask for less at a time.',
-        );
-      }
-      run.signal.throwIfAborted();
-      run.waits();
-    }
-    run.shows();
-    run.signal.throwIfAborted();
-    if (answer.trim() === '') {
-      throw new CommandError(`${model.id} sent an empty answer. Ask again in other words.`);
-    }
-    if (key !== undefined) await remember(key, asked.question, answer);
-    return finish === 'length'
-      ? 'The answer reached the longest this model gives. Ask it to go on.'
-      : undefined;
   }
 
-  async function remember(key: string, question: string, answer: string) {
+  function keepPrivate(
+    id: string,
+    { person, place, question, model }: Question,
+    answer: { text: string; footer: string },
+  ) {
+    privates.keep(id, { person: person.id, place, question, model, ...answer });
+  }
+
+  /** What was answered in private, as if it were answered now. */
+  async function* sharedIn(
+    id: string,
+    shared: PrivateAnswer,
+    asked: Question,
+    thread: string | undefined,
+  ): AsyncGenerator<AnswerPart> {
+    const { text, footer } = shared;
+    yield { kind: 'text', text };
     try {
-      await conversations.add(key, { question, answer, atMs: Date.now() });
+      if (thread !== undefined) {
+        await memory.keep(conversationKey(asked.place, thread), { id, asked, answer: text });
+      }
+      yield { kind: 'end', footer, actions: underWhole(id, { isCutOff: false }) };
     } catch (error) {
-      log.error({ err: error }, 'an answer could not be stored');
-      throw new CommandError(
-        'This answer could not be saved, so this thread will not remember it. Whoever runs Askwatch can look at the log and the disk.',
-      );
+      yield { kind: 'end', footer, note: noteOf(error) };
     }
   }
 
@@ -212,25 +195,48 @@ export function createAsk(options: {
   }
 
   return {
-    answer: (asked) => ({
-      kind: 'answer',
-      question: asked.question,
-      private: asked.private,
-      stream: (thread, signal) => answerIn(asked, thread, signal),
-    }),
+    answer(asked) {
+      const id = newId();
+      return {
+        kind: 'answer',
+        question: asked.question,
+        private: asked.private,
+        actions: whileGenerated(id),
+        stream: (thread, signal) => answerIn(id, asked, thread, signal),
+      };
+    },
+    cut(id, note) {
+      running.get(id)?.cut(note);
+      return running.has(id);
+    },
+    share(id, { place, person }) {
+      const shared = privates.take(id, person.id);
+      if (!shared) return undefined;
+      const { question, model } = shared;
+      const asked = { question, model, private: false, place, person };
+      return {
+        kind: 'answer',
+        question,
+        private: false,
+        stream: (thread) => sharedIn(id, shared, asked, thread),
+      };
+    },
     forget: (place, thread) => conversations.forget(conversationKey(place, thread)),
     async stop() {
       stopped = true;
       await noneRunning(GRACE_MS);
-      for (const run of running) run.cut(RESTARTING);
+      for (const run of running.values()) run.cut(RESTARTING);
       await noneRunning(NOTES_MS);
       await Promise.all(noting);
     },
   };
 }
 
-function endOf(run: AnswerRun, note: string | undefined): AnswerPart {
-  return { kind: 'end', footer: run.footer(), ...(note === undefined ? {} : { note }) };
+/** Unguessable, and short enough for a button. */
+const newId = () => randomBytes(9).toString('base64url');
+
+function endOf(run: AnswerRun, end: { note?: string; actions: CardAction[] }): AnswerPart {
+  return { kind: 'end', footer: run.footer(), ...end };
 }
 
 /** Waits for what cannot be aborted itself, no longer than until the signal aborts. */

@@ -2,6 +2,7 @@ import type { Logger } from 'pino';
 import type { GatewayClient } from '../clients/gateway.ts';
 import type { MonitoringClient } from '../clients/monitoring.ts';
 import type { Store } from '../store/store.ts';
+import { answerActions } from './answer-actions.ts';
 import { type Ask, createAsk } from './ask.ts';
 import { type AskedBook, createAskedBook } from './asked.ts';
 import { type Catalog, createCatalog } from './catalog.ts';
@@ -10,7 +11,7 @@ import { type Channels, createChannels } from './channels.ts';
 import { systemClock } from './clock.ts';
 import type { Command } from './command.ts';
 import { commands } from './commands.ts';
-import { conversationKey, createConversations } from './conversations.ts';
+import { type Conversations, conversationKey, createConversations } from './conversations.ts';
 import { createHandle } from './handle.ts';
 import { incidentActions } from './incident-actions.ts';
 import { incidentFacts, toldIn } from './incident-facts.ts';
@@ -75,6 +76,7 @@ export interface Call {
   channels: Channels;
   asking: ChannelsAsking;
   asked: AskedBook;
+  conversations: Conversations;
   log: Logger;
 }
 
@@ -126,8 +128,13 @@ export async function createBot(options: BotOptions): Promise<Bot> {
   const incidents = createIncidents({ state, nowMs: Date.now, onNews: sender.wake });
   const handle = createHandle(
     {
-      ...{ commands, actions: [...incidentActions, removeForGood], incidents, settings },
-      ...{ monitoring, ask, catalog, channels, asking, asked, log },
+      ...{
+        commands,
+        actions: [...incidentActions, ...answerActions, removeForGood],
+        incidents,
+        settings,
+      },
+      ...{ monitoring, ask, catalog, channels, asking, asked, conversations, log },
     },
     createSeen(store),
   );

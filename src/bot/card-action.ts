@@ -3,9 +3,16 @@ import type { CardAction } from './card.ts';
 /** What a button may carry: the shortest room of the platforms. Source: Discord docs, "Component Reference", `custom_id`. */
 const MAX_LENGTH = 100;
 
+const textOf = ({ command, values }: Pick<CardAction, 'command' | 'values'>) =>
+  `${command}?${new URLSearchParams(values)}`;
+
+/** Whether a button can carry it: ids of another service may be long. */
+export const isCarried = (action: Pick<CardAction, 'command' | 'values'>) =>
+  textOf(action).length <= MAX_LENGTH;
+
 /** A button's state as one text: `incident acknowledge?incident=…`. It is all that is needed after a restart. */
-export function encodeAction({ command, values }: CardAction): string {
-  const text = `${command}?${new URLSearchParams(values)}`;
+export function encodeAction(action: CardAction): string {
+  const text = textOf(action);
   if (text.length > MAX_LENGTH) throw new RangeError(`“${text}” is too long for a button.`);
   return text;
 }

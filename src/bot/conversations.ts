@@ -2,11 +2,31 @@ import { z } from 'zod';
 import type { Store } from '../store/store.ts';
 import { type Place, placeKey } from './platform.ts';
 
+const Rating = z.enum(['good', 'bad']);
+
 /** One question and its whole answer; they are remembered together or not at all. */
-const Turn = z.object({ question: z.string(), answer: z.string(), atMs: z.number() });
+const Turn = z.object({
+  /** Of the answer, for its buttons. */
+  id: z.string().optional(),
+  question: z.string(),
+  answer: z.string(),
+  atMs: z.number(),
+  /** The model that was asked for by name. */
+  model: z.string().optional(),
+  /** What people think of the answer, by their ids. */
+  ratings: z.record(z.string(), Rating).optional(),
+});
 export type Turn = z.infer<typeof Turn>;
 
-const Conversation = z.object({ turns: z.array(Turn), changedAtMs: z.number() });
+/** The last question, when its answer is not whole. */
+const Unanswered = z.object({ id: z.string(), question: z.string(), model: z.string().optional() });
+type Unanswered = z.infer<typeof Unanswered>;
+
+const Conversation = z.object({
+  turns: z.array(Turn),
+  unanswered: Unanswered.optional(),
+  changedAtMs: z.number(),
+});
 type Conversation = z.infer<typeof Conversation>;
 
 /** What was said in each thread of ours. */
@@ -16,7 +36,20 @@ export interface Conversations {
   isOpen(key: string): Promise<boolean>;
   /** Oldest first; none for a thread that is not ours. */
   turns(key: string): Promise<Turn[]>;
-  add(key: string, turn: Turn): Promise<void>;
+  /** Adds a turn, in place of the answer with the id `instead`. */
+  add(key: string, turn: Turn, instead?: string): Promise<void>;
+  /** Notes a question whose answer is not whole; nothing of it is told to a model. */
+  addUnanswered(key: string, question: Unanswered): Promise<void>;
+  /** What was asked last, with the id of its answer. */
+  lastAsked(
+    key: string,
+  ): Promise<{ id: string | undefined; question: string; model: string | undefined } | undefined>;
+  /** Keeps what somebody thinks of an answer; false when it is not remembered. */
+  rate(
+    key: string,
+    answer: string,
+    rating: { person: string; as: z.infer<typeof Rating> },
+  ): Promise<boolean>;
   /** Forgets what was said; the thread stays ours. Resolves to how many turns that were. */
   forget(key: string): Promise<number>;
   /** Forgets conversations in which nothing was said for so long that nobody means them any more. */
@@ -26,6 +59,8 @@ export interface Conversations {
 const MAX_TURNS = 50;
 /** Larger than the longest context (200,000 tokens at about four bytes each would be 800 KB, which nobody types). */
 const MAX_BYTES = 512 * 1024;
+/** Opinions of one answer. */
+const MAX_RATINGS = 100;
 const KEEP_MS = 90 * 86_400_000;
 
 /** The key of a thread's conversation. */
@@ -49,11 +84,35 @@ export function createConversations(
     },
     isOpen: async (key) => (await collection.get(key)) !== undefined,
     turns: async (key) => (await collection.get(key))?.turns ?? [],
-    async add(key, turn) {
+    async add(key, turn, instead) {
+      await collection.update(key, (current) => {
+        const turns = (current?.turns ?? []).filter(({ id }) => !id || id !== instead);
+        return { turns: newest([...turns, turn]), changedAtMs: nowMs() };
+      });
+    },
+    async addUnanswered(key, unanswered) {
       await collection.update(key, (current) => ({
-        turns: newest([...(current?.turns ?? []), turn]),
+        turns: current?.turns ?? [],
+        unanswered,
         changedAtMs: nowMs(),
       }));
+    },
+    async lastAsked(key) {
+      const conversation = await collection.get(key);
+      const last = conversation?.unanswered ?? conversation?.turns.at(-1);
+      return last && { id: last.id, question: last.question, model: last.model };
+    },
+    async rate(key, answer, { person, as }) {
+      let isKept = false;
+      await collection.update(key, (current) => {
+        isKept = current?.turns.some(({ id }) => id === answer) ?? false;
+        if (!current || !isKept) return current;
+        const turns = current.turns.map((turn) =>
+          turn.id === answer ? { ...turn, ratings: rated(turn.ratings, person, as) } : turn,
+        );
+        return { ...current, turns };
+      });
+      return isKept;
     },
     async forget(key) {
       let turns = 0;
@@ -83,4 +142,14 @@ function newest(turns: Turn[]): Turn[] {
     kept.unshift(turn);
   }
   return kept;
+}
+
+/** With one more opinion; of very many the oldest goes. */
+function rated(
+  ratings: Turn['ratings'] = {},
+  person: string,
+  as: z.infer<typeof Rating>,
+): NonNullable<Turn['ratings']> {
+  const { [person]: _, ...others } = ratings;
+  return Object.fromEntries([...Object.entries(others).slice(1 - MAX_RATINGS), [person, as]]);
 }

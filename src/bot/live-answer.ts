@@ -1,4 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
+import type { CardAction } from './card.ts';
 import type { AnswerPart } from './platform.ts';
 import { splitMarkdown } from './split-markdown.ts';
 
@@ -8,6 +9,8 @@ export interface LiveView {
   messages: string[];
   /** Present in the last view of an answer that ended. */
   end?: { note?: string; footer: string };
+  /** Buttons under the last message as it is now. */
+  actions?: CardAction[];
 }
 
 /**
@@ -23,14 +26,17 @@ export async function showLive(
     /** Longest message, UTF-16 units. */
     limit: number;
     intervalMs: number;
+    /** Buttons while the answer is generated. */
+    actions?: CardAction[] | undefined;
     show(view: LiveView): Promise<void>;
     onShowError?(error: unknown): void;
   },
 ): Promise<void> {
-  const { limit, intervalMs, show, onShowError } = options;
+  const { limit, intervalMs, actions: meanwhile, show, onShowError } = options;
   let text = '';
   let shownText = '';
   let end: LiveView['end'];
+  let afterwards: CardAction[] | undefined;
   let finished = false;
   let failure: { error: unknown } | undefined;
   let wake = () => {};
@@ -39,7 +45,10 @@ export async function showLive(
     try {
       for await (const part of parts) {
         if (part.kind === 'text') text += part.text;
-        else end = { footer: part.footer, ...(part.note === undefined ? {} : { note: part.note }) };
+        else {
+          end = { footer: part.footer, ...(part.note === undefined ? {} : { note: part.note }) };
+          afterwards = part.actions;
+        }
         wake();
       }
     } catch (error) {
@@ -66,12 +75,16 @@ export async function showLive(
     if (messages.length === 0) continue;
     nextShowMs = performance.now() + intervalMs;
     try {
-      await show({ messages });
+      await show({ messages, ...(meanwhile && { actions: meanwhile }) });
     } catch (error) {
       onShowError?.(error);
     }
   }
   await reading;
-  await show({ messages: splitMarkdown(text, limit), ...(end && { end }) });
+  await show({
+    messages: splitMarkdown(text, limit),
+    ...(end && { end }),
+    ...(afterwards && { actions: afterwards }),
+  });
   if (failure) throw failure.error;
 }

@@ -4,6 +4,7 @@ import type { MonitoringClient } from '../clients/monitoring.ts';
 import type { Monitor } from '../contracts/monitoring.ts';
 import type { Call } from './bot.ts';
 import type { CardAction } from './card.ts';
+import { isCarried } from './card-action.ts';
 import { command } from './command.ts';
 import { CommandError } from './errors.ts';
 import { findMonitor } from './monitor-show.ts';
@@ -58,6 +59,12 @@ export const monitorRemove = command({
   async run({ monitor }, call) {
     await mayManage(call, 'remove monitors');
     const { id, name, target } = await find(call.monitoring, monitor);
+    const values = { monitor: id };
+    if (!isCarried({ command: removeForGood.name, values })) {
+      throw new CommandError(
+        `The id of ${shortened(name, 60)} is too long for the button that would ask again. Remove it at the monitoring service.`,
+      );
+    }
     return {
       kind: 'card',
       private: true,
@@ -72,8 +79,8 @@ export const monitorRemove = command({
           },
         ],
         actions: [
-          { label: 'Remove', command: removeForGood.name, values: { monitor: id } },
-          { label: 'Pause', command: 'monitor pause', values: { monitor: id } },
+          { label: 'Remove', command: removeForGood.name, values },
+          { label: 'Pause', command: 'monitor pause', values },
         ],
       },
     };
@@ -137,7 +144,7 @@ function said({ person }: Call, title: string, text: string, actions: CardAction
       title,
       parts: [{ kind: 'text', text }],
       footer: `By ${shortened(person.name, 80)}`,
-      ...(actions.length > 0 && { actions }),
+      ...(actions.every(isCarried) && actions.length > 0 && { actions }),
     },
   };
 }

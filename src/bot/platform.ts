@@ -1,5 +1,5 @@
 import type { Bot } from './bot.ts';
-import type { Card } from './card.ts';
+import type { Card, CardAction } from './card.ts';
 
 export const PLATFORM_NAMES = ['slack', 'discord', 'console'] as const;
 export type PlatformName = (typeof PLATFORM_NAMES)[number];
@@ -59,6 +59,8 @@ export interface Answer {
   kind: 'answer';
   question: string;
   private: boolean;
+  /** Buttons under it while it is generated. */
+  actions?: CardAction[];
   /**
    * The answer as it comes. Never throws; the last part is always `end`. `thread` is the key under which it is
    * remembered; without one (a private answer) it is not. Aborting `signal` ends it early with a note.
@@ -69,8 +71,11 @@ export interface Answer {
 export type AnswerPart =
   /** The next piece of text, Markdown as models write it: hostile until rendered. */
   | { kind: 'text'; text: string }
-  /** The end. `note`, when there is one, says why the answer stopped short and what to do; `footer` is model and time. */
-  | { kind: 'end'; note?: string; footer: string };
+  /**
+   * The end. `note`, when there is one, says why the answer stopped short and what to do; `footer` is model and time;
+   * `actions` are the buttons under it from then on.
+   */
+  | { kind: 'end'; note?: string; footer: string; actions?: CardAction[] };
 
 /** A message of ours on a platform: what is needed to change it later, and the thread under it. */
 export interface PostedMessage {

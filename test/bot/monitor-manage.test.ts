@@ -110,6 +110,16 @@ test('a service of the contract alone says that it does not offer it, and nothin
   expect(service.monitors).toEqual([shop]);
 });
 
+test('a monitor whose id no button can carry is not removed by one, and the answer says where it can be', async () => {
+  const { bot, service } = await startTestBot();
+  service.add({ name: 'Shop', id: 'x'.repeat(100) });
+  const request = { line: '/monitor remove shop' };
+  const id = `manage:${++gestures}`;
+  const card = cardOf(await bot.handle({ id, request, place: CHANNEL, person: admin }));
+  expect(textOf(card)).toContain('too long for the button');
+  expect(card.actions).toBeUndefined();
+});
+
 test('a heartbeat by hand makes its job alive, and only who sent it sees that', async () => {
   const service = await startService();
   const job = await service.create({ name: 'Job', check_type: 'HEARTBEAT', target: 'job' });

@@ -1,0 +1,127 @@
+import { z } from 'zod';
+import type { CardAction } from './card.ts';
+import { command } from './command.ts';
+import { conversationKey } from './conversations.ts';
+import { CommandError } from './errors.ts';
+import { shortened } from './words.ts';
+
+const input = z.object({
+  answer: z.string().max(40).describe('The answer the button stands under'),
+});
+
+/** Said when the button under an answer that reached its model's limit is pressed. */
+const GO_ON = 'Go on exactly where you stopped.';
+
+const action = (label: string, verb: string, answer: string, more = {}): CardAction => ({
+  label,
+  command: `answer ${verb}`,
+  values: { answer, ...more },
+});
+
+/** The button under an answer that is being generated. */
+export const whileGenerated = (answer: string): CardAction[] => [action('Stop', 'stop', answer)];
+
+/** The buttons under a whole answer in a thread. */
+export const underWhole = (answer: string, { isCutOff }: { isCutOff: boolean }): CardAction[] => [
+  ...(isCutOff ? [action('Continue', 'continue', answer)] : []),
+  action('Regenerate', 'again', answer),
+  action('👍', 'rate', answer, { as: 'good' }),
+  action('👎', 'rate', answer, { as: 'bad' }),
+];
+
+/** The button under one that is not whole. */
+export const underBroken = (answer: string): CardAction[] => [action('Try again', 'again', answer)];
+
+/** The button under an answer that only one person sees. */
+export const underPrivate = (answer: string): CardAction[] => [action('Share', 'share', answer)];
+
+/** Everybody who sees an answer grow may stop it. */
+const stop = command({
+  name: 'answer stop',
+  summary: 'End an answer where it is',
+  input,
+  examples: [],
+  async run({ answer }, { ask, person }) {
+    if (!ask.cut(answer, `Stopped by ${shortened(person.name, 80)}.`)) {
+      throw new CommandError('This answer has ended already.');
+    }
+    return { kind: 'nothing' };
+  },
+});
+
+/** Another answer to the same question, in place of the first in what the thread remembers. */
+const again = command({
+  name: 'answer again',
+  summary: 'Answer the last question of a thread anew',
+  input,
+  examples: [],
+  async run({ answer }, { ask, conversations, invocation: { place, thread }, person }) {
+    const key = thread === undefined ? undefined : conversationKey(place, thread);
+    const asked = key === undefined ? undefined : await conversations.lastAsked(key);
+    if (asked?.id !== answer) {
+      throw new CommandError(
+        'Only the last question of a thread can be answered anew. Ask it again.',
+      );
+    }
+    const { question, model } = asked;
+    return ask.answer({ question, model, private: false, place, person, instead: answer });
+  },
+});
+
+/** The rest of an answer that reached the longest that its model gives. */
+const goOn = command({
+  name: 'answer continue',
+  summary: 'Have an answer go on where it stopped',
+  input,
+  examples: [],
+  async run({ answer }, { ask, conversations, invocation: { place, thread }, person }) {
+    const key = thread === undefined ? undefined : conversationKey(place, thread);
+    const asked = key === undefined ? undefined : await conversations.lastAsked(key);
+    if (asked?.id !== answer) {
+      throw new CommandError(
+        'Only the last answer of a thread can go on. Ask for what is missing.',
+      );
+    }
+    const { model } = asked;
+    return ask.answer({ question: GO_ON, model, private: false, place, person });
+  },
+});
+
+/** What people think of an answer, kept with it. */
+const rate = command({
+  name: 'answer rate',
+  summary: 'Say whether an answer is good',
+  input: input.extend({ as: z.enum(['good', 'bad']).describe('good or bad') }),
+  examples: [],
+  async run({ answer, as }, { conversations, invocation: { place, thread }, person }) {
+    const key = thread === undefined ? undefined : conversationKey(place, thread);
+    if (key === undefined || !(await conversations.rate(key, answer, { person: person.id, as }))) {
+      throw new CommandError('This answer is no longer remembered.');
+    }
+    return {
+      kind: 'card',
+      private: true,
+      card: {
+        tone: 'good',
+        title: as === 'good' ? 'Thank you, kept as good' : 'Thank you, kept as bad',
+        parts: [],
+      },
+    };
+  },
+});
+
+/** Shows everyone what only one person saw. */
+const share = command({
+  name: 'answer share',
+  summary: 'Show a private answer to everyone',
+  input,
+  examples: [],
+  async run({ answer }, { ask, place, person }) {
+    const shared = ask.share(answer, { place, person });
+    if (shared) return shared;
+    throw new CommandError('This answer cannot be shared any more. Ask again without private.');
+  },
+});
+
+/** What buttons under answers can do; nobody types these. */
+export const answerActions = [stop, again, goOn, rate, share];

@@ -1,0 +1,36 @@
+import type { Place } from './platform.ts';
+
+/** An answer that one person saw. */
+export interface PrivateAnswer {
+  person: string;
+  place: Place;
+  question: string;
+  model: string | undefined;
+  text: string;
+  footer: string;
+}
+
+/** Longer nobody means it any more; what was private is not written anywhere. */
+const KEEP_MS = 60 * 60_000;
+const MAX_KEPT = 200;
+
+/** The last private answers, in memory, for those who want to share theirs. */
+export function createPrivateAnswers(nowMs: () => number = () => performance.now()) {
+  const kept = new Map<string, PrivateAnswer & { atMs: number }>();
+  return {
+    keep(id: string, answer: PrivateAnswer) {
+      kept.set(id, { ...answer, atMs: nowMs() });
+      for (const [old, { atMs }] of kept) {
+        if (kept.size <= MAX_KEPT && nowMs() - atMs <= KEEP_MS) break;
+        kept.delete(old);
+      }
+    },
+    /** Gives one to whom it was shown, once. */
+    take(id: string, person: string): PrivateAnswer | undefined {
+      const answer = kept.get(id);
+      if (!answer || answer.person !== person || nowMs() - answer.atMs > KEEP_MS) return undefined;
+      kept.delete(id);
+      return answer;
+    },
+  };
+}

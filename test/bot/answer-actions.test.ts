@@ -1,0 +1,171 @@
+import { expect, test } from 'vitest';
+import type { CardAction } from '../../src/bot/card.ts';
+import { encodeAction } from '../../src/bot/card-action.ts';
+import { createConversations } from '../../src/bot/conversations.ts';
+import type { Person, Reply } from '../../src/bot/platform.ts';
+import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
+import { CHANNEL, cardOf, readAnswer, startTestBot, textOf } from '../support/bot.ts';
+import { eventually } from '../support/eventually.ts';
+import { recordingLog } from '../support/recording-log.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+
+const ada: Person = { id: 'U1', name: 'Ada <!here>' };
+const grace: Person = { id: 'U2', name: 'Grace' };
+
+let gestures = 0;
+
+async function start(options: Parameters<typeof startTestBot>[0] = {}) {
+  const running = await startTestBot(options);
+  const handle = (
+    request: { line: string } | { command: string; values: Record<string, unknown> },
+    { thread, person = ada }: { thread?: string | undefined; person?: Person } = {},
+  ) =>
+    running.bot.handle({
+      id: `answers:${++gestures}`,
+      request,
+      place: CHANNEL,
+      person,
+      ...(thread !== undefined && { thread }),
+    });
+  async function ask(line: string, thread?: string) {
+    return await readAnswer(await handle({ line: `/ask ${line}` }, { thread }), thread);
+  }
+  const press = (
+    actions: readonly CardAction[] | undefined,
+    label: string,
+    where: { thread?: string; person?: Person } = {},
+  ): Promise<Reply> => {
+    const action = actions?.find((one) => one.label === label);
+    if (!action) throw new Error(`There is no button ${label}.`);
+    // Every platform can carry it.
+    encodeAction(action);
+    return handle({ command: action.command, values: action.values }, where);
+  };
+  /** What the model was told last, but for the system prompt. */
+  const told = () => {
+    const messages: Array<{ role: string; content: string }> =
+      running.provider.calls.at(-1)?.body.messages ?? [];
+    return messages.filter(({ role }) => role !== 'system').map(({ content }) => content);
+  };
+  return { ...running, handle, ask, press, told };
+}
+
+const labels = (actions: readonly CardAction[] | undefined) => actions?.map(({ label }) => label);
+
+test('anybody can stop an answer, which says who did; what was there is not remembered', async () => {
+  const { provider, handle, press, ask, told } = await start();
+  provider.answerWith(['one ', 'two '], { chunkMs: 1 });
+  provider.failWith({ kind: 'stall', afterChunks: 2 });
+  const reply = await handle({ line: '/ask count' }, { thread: 'T1' });
+  if (reply.kind !== 'answer') throw new Error('no answer');
+  expect(labels(reply.actions)).toEqual(['Stop']);
+  const reading = readAnswer(reply, 'T1');
+  await eventually(() => provider.calls.length === 1);
+  expect(await press(reply.actions, 'Stop', { thread: 'T1', person: grace })).toEqual({
+    kind: 'nothing',
+  });
+  const { end } = await reading;
+  expect(end.note).toBe('Stopped by Grace.');
+  expect(labels(end.actions)).toEqual(['Try again']);
+  const late = cardOf(await press(reply.actions, 'Stop', { thread: 'T1' }));
+  expect(textOf(late)).toContain('This answer has ended already.');
+  provider.recover();
+  await ask('two', 'T1');
+  expect(told()).toEqual(['two']);
+});
+
+test('an answer that broke off is tried again with the same question and model', async () => {
+  const { provider, ask, press, told } = await start();
+  provider.failWith({ kind: 'status', status: 500 });
+  const broken = await ask('model=test-vision why?', 'T1');
+  provider.recover();
+  const again = await readAnswer(
+    await press(broken.end.actions, 'Try again', { thread: 'T1' }),
+    'T1',
+  );
+  expect(again.end.note).toBeUndefined();
+  expect(provider.calls.at(-1)?.body.model).toBe('test-vision');
+  expect(told()).toEqual(['why?']);
+  expect(labels(again.end.actions)).toEqual(['Regenerate', '👍', '👎']);
+});
+
+test('an answer is made anew in place of the first, only while it is the last, also after a restart', async () => {
+  const folder = await temporaryFolder();
+  const first = await start({ folder });
+  first.provider.answerWith('First.');
+  await first.ask('one', 'T1');
+  const second = await first.ask('two', 'T1');
+  await first.stop();
+  const later = await start({ folder });
+  later.provider.answerWith('Another.');
+  const again = await readAnswer(
+    await later.press(second.end.actions, 'Regenerate', { thread: 'T1', person: grace }),
+    'T1',
+  );
+  expect(again.text).toBe('Another.');
+  expect(later.told()).toEqual(['one', 'First.', 'two']);
+  const stale = cardOf(await later.press(second.end.actions, 'Regenerate', { thread: 'T1' }));
+  expect(textOf(stale)).toContain('Only the last question of a thread can be answered anew');
+  await later.ask('three', 'T1');
+  expect(later.told()).toEqual(['one', 'First.', 'two', 'Another.', 'three']);
+});
+
+test('an answer that reached the longest its model gives can go on', async () => {
+  const { provider, ask, press, told } = await start();
+  provider.answerWith('Half', { finishReason: 'length' });
+  const half = await ask('tell all', 'T1');
+  expect(labels(half.end.actions)).toEqual(['Continue', 'Regenerate', '👍', '👎']);
+  provider.answerWith(' and half.');
+  const rest = await press(half.end.actions, 'Continue', { thread: 'T1' });
+  expect((await readAnswer(rest, 'T1')).text).toBe(' and half.');
+  expect(told()).toEqual(['tell all', 'Half', 'Go on exactly where you stopped.']);
+  const stale = cardOf(await press(half.end.actions, 'Continue', { thread: 'T1' }));
+  expect(textOf(stale)).toContain('Only the last answer of a thread can go on');
+});
+
+test('what people think of an answer is kept with it, once each', async () => {
+  const folder = await temporaryFolder();
+  const { ask, press, stop } = await start({ folder });
+  const { end } = await ask('why?', 'T1');
+  for (const [person, label] of [
+    [ada, '👍'],
+    [grace, '👎'],
+    [ada, '👎'],
+  ] as const) {
+    const thanks = await press(end.actions, label, { thread: 'T1', person });
+    expect(thanks).toMatchObject({ kind: 'card', private: true, card: { tone: 'good' } });
+  }
+  const elsewhere = cardOf(await press(end.actions, '👍', { thread: 'T2' }));
+  expect(textOf(elsewhere)).toContain('no longer remembered');
+  await stop();
+  const again = await openLowdbStore({ folder, log: recordingLog().log });
+  const [turn] = await createConversations(again).turns('console:general:T1');
+  expect(turn?.ratings).toEqual({ U1: 'bad', U2: 'bad' });
+  await again.close();
+});
+
+test('a private answer is shared once, by whom it was shown to, and its thread remembers it', async () => {
+  const { provider, ask, press, told } = await start();
+  provider.answerWith('Quietly.');
+  const { end } = await ask('private=true why?');
+  expect(labels(end.actions)).toEqual(['Share']);
+  const stranger = cardOf(await press(end.actions, 'Share', { person: grace }));
+  expect(textOf(stranger)).toContain('cannot be shared');
+  const shared = await press(end.actions, 'Share');
+  expect(shared).toMatchObject({ kind: 'answer', private: false, question: 'why?' });
+  const { text, end: sharedEnd } = await readAnswer(shared, 'T5');
+  expect(text).toBe('Quietly.');
+  expect(sharedEnd.footer).toBe(end.footer);
+  expect(labels(sharedEnd.actions)).toEqual(['Regenerate', '👍', '👎']);
+  expect(textOf(cardOf(await press(end.actions, 'Share')))).toContain('cannot be shared');
+  await ask('and then?', 'T5');
+  expect(told()).toEqual(['why?', 'Quietly.', 'and then?']);
+});
+
+test('a private answer that broke off has no buttons', async () => {
+  const { provider, ask } = await start();
+  provider.failWith({ kind: 'status', status: 500 });
+  const { end } = await ask('private=true why?');
+  expect(end.note).toBeDefined();
+  expect(end.actions ?? []).toEqual([]);
+});

@@ -166,6 +166,8 @@ export function createAsk(options: {
     thread: string | undefined,
   ): AsyncGenerator<AnswerPart> {
     const { text, footer } = shared;
+    // Two presses at one moment.
+    if (!privates.forget(id)) return yield { kind: 'end', footer, note: 'It is shared already.' };
     yield { kind: 'text', text };
     try {
       if (thread !== undefined) {
@@ -210,7 +212,7 @@ export function createAsk(options: {
       return running.has(id);
     },
     share(id, { place, person }) {
-      const shared = privates.take(id, person.id);
+      const shared = privates.of(id, person.id);
       if (!shared) return undefined;
       const { question, model } = shared;
       const asked = { question, model, private: false, place, person };

@@ -10,7 +10,7 @@ const MAX_ADDRESS = 512;
  * The link of a card as it may be shown: last among the buttons, only where there is room for it, and only to the web.
  * The address is the one that a browser makes of it.
  */
-export function linkOf({ link, actions = [] }: Card): Card['link'] {
+export function linkOf({ link, actions = [] }: Pick<Card, 'link' | 'actions'>): Card['link'] {
   if (!link || actions.length >= MAX_BUTTONS || !URL.canParse(link.url)) return undefined;
   const { protocol, href } = new URL(link.url);
   const isWeb = protocol === 'http:' || protocol === 'https:';

@@ -25,12 +25,13 @@ export function createPrivateAnswers(nowMs: () => number = () => performance.now
         kept.delete(old);
       }
     },
-    /** Gives one to whom it was shown, once. */
-    take(id: string, person: string): PrivateAnswer | undefined {
+    /** One, for whom it was shown to. */
+    of(id: string, person: string): PrivateAnswer | undefined {
       const answer = kept.get(id);
-      if (!answer || answer.person !== person || nowMs() - answer.atMs > KEEP_MS) return undefined;
-      kept.delete(id);
-      return answer;
+      const isTheirs = answer?.person === person && nowMs() - answer.atMs <= KEEP_MS;
+      return isTheirs ? answer : undefined;
     },
+    /** Whether it was kept until now. */
+    forget: (id: string) => kept.delete(id),
   };
 }

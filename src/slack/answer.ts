@@ -35,7 +35,7 @@ export async function showAnswer(
   }
   const to: Destination = { channel, thread };
 
-  const first = renderNote('Thinking…');
+  const first = renderNote('Thinking…', answer.actions);
   const shown = [{ ts: await messages.post(to, first, `${id}/0`), content: first }];
   const gone = new AbortController();
 
@@ -54,6 +54,7 @@ export async function showAnswer(
   await showLive(answer.stream(thread, gone.signal), {
     limit: ANSWER_LIMIT,
     intervalMs: editMs,
+    actions: answer.actions,
     show,
     onShowError(error) {
       const { kind, code } = readFailure(error);
@@ -73,8 +74,13 @@ export async function whisperAnswer(answer: Answer, whisper: Whisper): Promise<v
       text += part.text;
       continue;
     }
-    const end = { footer: part.footer, ...(part.note === undefined ? {} : { note: part.note }) };
-    const view = { messages: splitMarkdown(text, PRIVATE_LIMIT), end };
+    const { footer, note, actions } = part;
+    const end = { footer, ...(note === undefined ? {} : { note }) };
+    const view = {
+      messages: splitMarkdown(text, PRIVATE_LIMIT),
+      end,
+      ...(actions && { actions }),
+    };
     for (const content of renderAnswer(view)) await whisper(content);
   }
 }

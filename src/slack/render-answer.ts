@@ -1,6 +1,8 @@
 import type { types } from '@slack/bolt';
+import type { CardAction } from '../bot/card.ts';
 import type { LiveView } from '../bot/live-answer.ts';
 import { type Content, context, MAX_FALLBACK, oneLine, section } from './blocks.ts';
+import { renderButtons } from './render-buttons.ts';
 import { clip, clipEscaped, harmless, plain } from './text.ts';
 
 /** Longest text of one message of an answer: an edit may hold 4,000, and escaping makes it longer. */
@@ -26,12 +28,13 @@ export function renderQuestion(name: string, question: string): Content {
 }
 
 /** A line of Askwatch's own that is not a card. */
-export function renderNote(text: string): Content {
-  return { text: clipEscaped(text, MAX_FALLBACK), blocks: [context(text)] };
+export function renderNote(text: string, actions?: CardAction[]): Content {
+  const buttons = renderButtons(actions ? { actions } : {});
+  return { text: clipEscaped(text, MAX_FALLBACK), blocks: [context(text), ...buttons] };
 }
 
-/** An answer as the messages that show it: at least one, the last of which says whether it goes on. */
-export function renderAnswer({ messages, end }: LiveView): Content[] {
+/** An answer as the messages that show it: at least one, the last of which says whether it goes on, and has the buttons. */
+export function renderAnswer({ messages, end, actions }: LiveView): Content[] {
   const pieces = messages.length === 0 ? [''] : messages;
   return pieces.map((piece, index) => {
     const last = index === pieces.length - 1;
@@ -39,7 +42,8 @@ export function renderAnswer({ messages, end }: LiveView): Content[] {
     const lines = last ? endings.filter((line): line is string => Boolean(line?.trim())) : [];
     const prose: types.KnownBlock[] =
       piece === '' ? [] : [{ type: 'markdown', text: harmless(piece) }];
-    const blocks = [...prose, ...lines.map(context)];
+    const buttons = renderButtons(last && actions ? { actions } : {});
+    const blocks = [...prose, ...lines.map(context), ...buttons];
     return {
       text: clipEscaped(piece || lines.join('\n') || '…', MAX_FALLBACK),
       blocks: blocks.length === 0 ? [context('The answer is empty.')] : blocks,

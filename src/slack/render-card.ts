@@ -1,8 +1,7 @@
 import type { types } from '@slack/bolt';
 import type { Card, CardPart, Fact } from '../bot/card.ts';
-import { encodeAction } from '../bot/card-action.ts';
-import { linkOf } from '../bot/card-link.ts';
 import { type Content, context, MAX_FALLBACK, oneLine, plainText, section } from './blocks.ts';
+import { renderButtons } from './render-buttons.ts';
 import { clip, clipEscaped, plain } from './text.ts';
 
 /**
@@ -15,7 +14,6 @@ const MAX_BLOCKS = 50;
 const MAX_TABLE_ROWS = 100;
 const MAX_TABLE_COLUMNS = 20;
 const MAX_CELL = 200;
-const MAX_LABEL = 75;
 /** Slack refuses messages of about 13,200 characters in blocks altogether, which no page says; this stays well below. */
 const MAX_MESSAGE = 9_000;
 
@@ -34,7 +32,7 @@ export function renderCard(card: Card, called?: string): Content {
   const room = { left: MAX_MESSAGE, tables: 1 };
   const buttons = renderButtons(card);
   // They stay free: for the mark below, the footer, a note of whoever sends it, and the buttons.
-  const free = buttons.length > 0 ? 4 : 3;
+  const free = 3 + buttons.length;
   for (const part of card.parts) {
     if (blocks.length === MAX_BLOCKS - free || room.left <= 0) {
       blocks.push(section([{ type: 'text', text: '…' }]));
@@ -43,7 +41,7 @@ export function renderCard(card: Card, called?: string): Content {
     const block = renderPart(part, room);
     if (block) blocks.push(block);
   }
-  if (buttons.length > 0) blocks.push({ type: 'actions', elements: buttons });
+  blocks.push(...buttons);
   if (card.footer?.trim()) blocks.push(context(card.footer));
   const text = clipEscaped([title, ...card.parts.map(partText)].join('\n'), MAX_FALLBACK);
   return { text: called === undefined ? text : `<!subteam^${called}> ${text}`, blocks };
@@ -82,21 +80,6 @@ function renderPart(part: CardPart, room: Room): types.KnownBlock | undefined {
     case 'code':
       return preformatted(take(part.text.trimEnd()));
   }
-}
-
-/** Buttons, each with all that a press needs to be known. Their ids only have to differ within the message. */
-function renderButtons(card: Card): types.Button[] {
-  const link = linkOf(card);
-  const shown = [
-    ...(card.actions ?? []).map((action) => ({ label: action.label, value: encodeAction(action) })),
-    ...(link ? [link] : []),
-  ];
-  return shown.map(({ label, ...does }, index) => ({
-    type: 'button',
-    action_id: `askwatch-${index}`,
-    text: plainText(clip(oneLine(label), MAX_LABEL) || '…'),
-    ...does,
-  }));
 }
 
 function renderFacts(

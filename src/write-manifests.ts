@@ -9,10 +9,14 @@ import { variables } from './variables.ts';
 /** The repository's root, whether this runs as source or from `dist/`. */
 const ROOT = new URL('../', import.meta.url);
 
+/** Where Slack reaches a program of its user; who makes the app puts their own host there. */
+const SLACK_EVENTS = 'https://askwatch.example.com/slack/events';
+
 /** Everything that is made from the command table and the settings: each file's path and its text. */
 export function generatedFiles(readme: string): Record<string, string> {
   return {
     'manifests/slack.json': json(slackManifest(commands)),
+    'manifests/slack-http.json': json(slackManifest(commands, SLACK_EVENTS)),
     'manifests/discord.json': json(discordCommands(commands)),
     '.env.example': envExample(),
     'README.md': withSections(readme, {

@@ -12,10 +12,11 @@ export function topLevelNames(commands: readonly Command[]): string[] {
 }
 
 /**
- * The manifest of the Slack app in Socket Mode, with the scopes that the program uses and no more.
+ * The manifest of the Slack app, with the scopes that the program uses and no more: in Socket Mode, or over HTTP for a
+ * program that is reached at `url`.
  * Source: Slack docs, "App manifest reference"; scopes from the pages of the methods and events.
  */
-export function slackManifest(commands: readonly Command[]): object {
+export function slackManifest(commands: readonly Command[], url?: string): object {
   return {
     _metadata: { major_version: 2, minor_version: 0 },
     display_information: {
@@ -30,7 +31,10 @@ export function slackManifest(commands: readonly Command[]): object {
         messages_tab_read_only_enabled: false,
       },
       bot_user: { display_name: 'Askwatch', always_online: true },
-      slash_commands: topLevelNames(commands).map((name) => slashCommand(name, commands)),
+      slash_commands: topLevelNames(commands).map((name) => ({
+        ...slashCommand(name, commands),
+        ...(url !== undefined && { url }),
+      })),
     },
     oauth_config: {
       scopes: {
@@ -47,11 +51,13 @@ export function slackManifest(commands: readonly Command[]): object {
     },
     settings: {
       event_subscriptions: {
+        ...(url !== undefined && { request_url: url }),
         bot_events: ['app_mention', 'message.channels', 'message.groups', 'message.im'],
       },
-      interactivity: { is_enabled: true }, // presses of buttons
+      // Presses of buttons.
+      interactivity: { is_enabled: true, ...(url !== undefined && { request_url: url }) },
       org_deploy_enabled: false,
-      socket_mode_enabled: true,
+      socket_mode_enabled: url === undefined,
       token_rotation_enabled: false,
     },
   };

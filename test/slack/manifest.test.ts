@@ -63,3 +63,19 @@ test('the manifest keeps Slack’s limits for names', () => {
 test('presses of buttons are sent to us', () => {
   expect(manifest.settings.interactivity).toEqual({ is_enabled: true });
 });
+
+test('over HTTP every way in has the one address, and nothing else differs', () => {
+  const url = 'https://askwatch.example.com/slack/events';
+  const overHttp = slackManifest(commands, url) as Manifest;
+  const { features, settings } = overHttp;
+  expect(features.slash_commands).toEqual(
+    manifest.features.slash_commands.map((command) => ({ ...command, url })),
+  );
+  expect(settings).toEqual({
+    ...manifest.settings,
+    event_subscriptions: { ...manifest.settings.event_subscriptions, request_url: url },
+    interactivity: { is_enabled: true, request_url: url },
+    socket_mode_enabled: false,
+  });
+  expect(overHttp.oauth_config).toEqual(manifest.oauth_config);
+});

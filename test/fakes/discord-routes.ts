@@ -123,7 +123,9 @@ export function createRoutes(options: {
     const [, messageId = '', below = ''] = /^\/messages\/(\d+)(\/threads)?$/.exec(rest) ?? [];
     if (messageId === '') return undefined;
     const message = state.messages.get(messageId);
-    if (!message || message.channel_id !== channel.id) {
+    // A message that one person sees is there for its interaction only.
+    const isEphemeral = ((message?.flags ?? 0) & MessageFlags.Ephemeral) !== 0;
+    if (!message || message.channel_id !== channel.id || isEphemeral) {
       return refuse(refusal(404, 10_008, 'Unknown Message'));
     }
     if (method === 'GET' && below === '') {

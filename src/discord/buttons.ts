@@ -1,12 +1,13 @@
 import { type ButtonInteraction, MessageFlags } from 'discord.js';
 import type { Card } from '../bot/card.ts';
 import { decodeAction } from '../bot/card-action.ts';
-import type { Answer, Place } from '../bot/platform.ts';
+import type { Answer, Invocation, Place, Reply } from '../bot/platform.ts';
 import type { Desk } from './desk.ts';
 import {
   acknowledged,
   answerOpenly,
   answerPrivately,
+  answerUnseen,
   conversationIn,
   handle,
   nameOf,
@@ -14,6 +15,7 @@ import {
   threadOf,
   threadUnder,
 } from './gestures.ts';
+import type { Conversation } from './inline-conversations.ts';
 import { renderMessage } from './render.ts';
 import { questionLine } from './text.ts';
 
@@ -29,28 +31,59 @@ export async function handleButton(desk: Desk, press: ButtonInteraction): Promis
     desk.log.debug({ customId: press.customId }, 'a button that is none of ours was pressed');
     return;
   }
+  if (press.message.flags.has(MessageFlags.Ephemeral)) await handlePrivate(desk, press, request);
+  else await handleOpen(desk, press, request);
+}
+
+/** Nothing can be under a message that one person sees: a press of its buttons is like a slash command typed there. */
+async function handlePrivate(desk: Desk, press: ButtonInteraction, request: Invocation['request']) {
+  const thread = threadOf(press);
+  const known = thread && (await conversationIn(desk, press, thread));
+  const reply = await handle(desk, press, request, { thread: known });
+  await show(desk, press, reply, (answer) =>
+    answerUnseen(desk, press, answer, { known, showQuestion: (line) => press.followUp(line) }),
+  );
+}
+
+async function handleOpen(desk: Desk, press: ButtonInteraction, request: Invocation['request']) {
   const conversation = await conversationOf(desk, press);
   const reply = await handle(desk, press, request, conversation);
+  await show(desk, press, reply, (answer) => answerBelow(desk, press, answer, conversation));
+}
+
+async function show(
+  desk: Desk,
+  press: ButtonInteraction,
+  reply: Reply,
+  showOpenly: (answer: Answer) => Promise<void>,
+): Promise<void> {
   if (reply.kind === 'nothing') return;
   if (reply.kind === 'card') await showCard(press, reply.card, reply.private);
   else if (reply.private) await answerPrivately(desk, press, reply, { fillsReply: false });
-  else await answerBelow(desk, press, reply, conversation.thread);
+  else await showOpenly(reply);
 }
 
 /**
- * The conversation of a button is the one under its message, which knows the incident; in a direct conversation, where
- * nothing can be under a message, too. In a thread it is the thread's, unless alerts are posted there.
+ * The conversation of a button under a card is the one under its message, which knows the incident; in a direct
+ * conversation, where nothing can be under a message, too. In a thread it is the thread's, unless alerts are posted there.
+ * That of a button under an answer is the one that remembers the answer.
  */
-async function conversationOf(
-  desk: Desk,
-  press: ButtonInteraction,
-): Promise<{ place: Place; thread: string }> {
+async function conversationOf(desk: Desk, press: ButtonInteraction): Promise<Conversation> {
+  const { conversations, inline } = desk;
   const { channel, channelId, message } = press;
+  const open = inline.of(message.id);
+  if (open !== undefined) return open;
   const here: Place = { platform: 'discord', channel: channelId };
-  if (!channel?.isThread()) return { place: here, thread: message.id };
-  const posted = await desk.conversations.of(here, message.id);
-  if (posted !== undefined) return { place: here, thread: posted };
-  return { place: placeOf(press), thread: await conversationIn(desk, press, channelId) };
+  if (channel?.isThread()) {
+    const posted = await conversations.of(here, message.id);
+    if (posted !== undefined) return { place: here, thread: posted };
+    return { place: placeOf(press), thread: await conversationIn(desk, press, channelId) };
+  }
+  // Cards are embeds, answers are text.
+  if (message.embeds.length > 0) return { place: here, thread: message.id };
+  // An answer that was shown before a restart may be connected by what it replies to.
+  const above = await conversations.of(here, message.id);
+  return { place: here, thread: above ?? threadOf(press) ?? message.id };
 }
 
 async function showCard(press: ButtonInteraction, card: Card, only: boolean): Promise<void> {
@@ -60,15 +93,20 @@ async function showCard(press: ButtonInteraction, card: Card, only: boolean): Pr
   });
 }
 
-/** Nobody sees what a press asks, so the answer begins with it, and with who pressed. */
+/**
+ * Nobody sees what a press asks, so the answer begins with it, and with who pressed. A conversation in the open channel
+ * goes on there.
+ */
 async function answerBelow(
   desk: Desk,
   press: ButtonInteraction,
   answer: Answer,
-  key: string,
+  { place, thread: key }: Conversation,
 ): Promise<void> {
   const { question } = answer;
-  const thread = threadOf(press) ?? (await threadUnder(desk, press, press.message.id, question));
+  const isOpen = desk.inline.of(press.message.id) !== undefined;
+  const thread =
+    threadOf(press) ?? (isOpen ? undefined : await threadUnder(desk, press, key, question));
   const lead = questionLine(nameOf(press), question);
-  await answerOpenly(desk, press, answer, { thread, key, lead });
+  await answerOpenly(desk, press, answer, { place, thread, key, lead });
 }

@@ -11,6 +11,7 @@ import { openThread } from './open-thread.ts';
 import { channelOutlet, interactionOutlet } from './outlet.ts';
 import { showAnswer } from './show-answer.ts';
 import { showInConversation } from './show-in-conversation.ts';
+import { questionLine } from './text.ts';
 
 /** A slash command typed or a button pressed: what Discord calls an interaction. */
 export type Gesture = ChatInputCommandInteraction | ButtonInteraction;
@@ -114,20 +115,47 @@ export async function answerOpenly(
   desk: Desk,
   gesture: Gesture,
   answer: Answer,
-  where: { thread: string | undefined; key: string; lead?: string },
+  where: { place: Place; thread: string | undefined; key: string; lead?: string },
 ): Promise<void> {
-  const { thread, key, lead } = where;
+  const { place, thread, key, lead } = where;
   const outlet =
     thread !== undefined && mayWriteIn(gesture)
       ? channelOutlet(desk.api, thread)
       : interactionOutlet(gesture, { ephemeral: false, fillsReply: false });
   await showInConversation(desk, answer, {
     outlet,
+    place,
     key,
     ...(lead === undefined ? {} : { lead: { content: lead, nonce: `q${gesture.id}` } }),
     shownIn: thread ?? gesture.channelId,
     tell: (content) => gesture.followUp({ content, flags: MessageFlags.Ephemeral }),
   });
+}
+
+/**
+ * Answers what nobody else saw being asked. A message of the gesture shows the question; the answer follows in the thread
+ * or conversation where it was asked, or in a thread under that message.
+ */
+export async function answerUnseen(
+  desk: Desk,
+  gesture: Gesture,
+  answer: Answer,
+  options: {
+    /** The key of the conversation it was asked in. */
+    known: string | undefined;
+    showQuestion(line: { content: string; flags: MessageFlags.SuppressEmbeds }): Promise<{
+      id: string;
+    }>;
+  },
+): Promise<void> {
+  const { known, showQuestion } = options;
+  const content = questionLine(nameOf(gesture), answer.question);
+  const { id: message } = await showQuestion({ content, flags: MessageFlags.SuppressEmbeds });
+  const thread = threadOf(gesture) ?? (await threadUnder(desk, gesture, message, answer.question));
+  const place = placeOf(gesture);
+  const key = known ?? thread ?? message;
+  if (thread === undefined) desk.inline.add(message, { place, thread: key });
+  await answerOpenly(desk, gesture, answer, { place, thread, key });
 }
 
 /** Opens the thread under a message, or finds it; `undefined` where the bot may not. */

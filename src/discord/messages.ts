@@ -89,9 +89,9 @@ async function whereOf({ api, inline, conversations }: Desk, message: Message): 
       : undefined;
   if (!message.inGuild()) {
     // All that is said there is one conversation, but for what is said about an alert.
-    return { place, thread: open ?? above ?? channelId, shown: { in: 'here' } };
+    return { place, thread: open?.thread ?? above ?? channelId, shown: { in: 'here' } };
   }
-  if (open !== undefined) return { place, thread: open, shown: { in: 'channel' } };
+  if (open !== undefined) return { place, thread: open.thread, shown: { in: 'channel' } };
   if (above !== undefined)
     return { place, thread: above, shown: { in: 'thread of', message: above } };
   return { place, thread: undefined, shown: { in: 'thread of', message: message.id } };
@@ -123,6 +123,7 @@ async function answerMessage(desk: Desk, message: Message, where: Where, answer:
   const lead = { content: questionLine(nameOf(message), answer.question), nonce: `q${message.id}` };
   await showInConversation(desk, answer, {
     outlet: channelOutlet(api, shownIn, key === shownIn ? undefined : message.id),
+    place: where.place,
     key,
     ...(repeats ? { lead } : {}),
     shownIn,

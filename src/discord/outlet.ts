@@ -1,11 +1,18 @@
 import { type ButtonInteraction, type ChatInputCommandInteraction, MessageFlags } from 'discord.js';
 import type { ChannelApi } from './channel-api.ts';
+import type { renderButtons } from './render.ts';
+
+/** One message of an answer; an edit without buttons takes away those it had. */
+export interface AnswerMessage {
+  content: string;
+  components: ReturnType<typeof renderButtons>;
+}
 
 /** Where the messages of one answer go. Pages linked in an answer are not previewed. */
 export interface Outlet {
   /** Posts the next message and gives its id; trying again with the same nonce does not post twice where Discord can tell. */
-  send(content: string, nonce: string): Promise<string>;
-  edit(message: string, content: string): Promise<void>;
+  send(message: AnswerMessage, nonce: string): Promise<string>;
+  edit(id: string, message: AnswerMessage): Promise<void>;
   /** Shows that something is coming; absent where Discord shows it by itself. */
   typing?: () => Promise<void>;
   /** When Discord takes no more for this answer, Unix time in milliseconds. */
@@ -19,9 +26,9 @@ const TOKEN_LIFE_MS = 14 * 60_000;
 export function channelOutlet(api: ChannelApi, channel: string, replyTo?: string): Outlet {
   let first = true;
   return {
-    async send(content, nonce) {
+    async send(message, nonce) {
       const { id } = await api.send(channel, {
-        content,
+        ...message,
         nonce,
         flags: MessageFlags.SuppressEmbeds,
         ...(replyTo && first
@@ -31,8 +38,8 @@ export function channelOutlet(api: ChannelApi, channel: string, replyTo?: string
       first = false;
       return id;
     },
-    async edit(message, content) {
-      await api.edit(channel, message, { content, flags: MessageFlags.SuppressEmbeds });
+    async edit(id, message) {
+      await api.edit(channel, id, { ...message, flags: MessageFlags.SuppressEmbeds });
     },
     typing: () => api.typing(channel),
   };
@@ -49,25 +56,25 @@ export function interactionOutlet(
   let replyIsFree = options.fillsReply;
   return {
     untilMs: interaction.createdTimestamp + TOKEN_LIFE_MS,
-    async send(content) {
+    async send(message) {
       if (replyIsFree) {
         const { id } = await interaction.editReply({
-          content,
+          ...message,
           flags: MessageFlags.SuppressEmbeds,
         });
         replyIsFree = false;
         return id;
       }
       const { id } = await interaction.followUp({
-        content,
+        ...message,
         flags: options.ephemeral
           ? [MessageFlags.SuppressEmbeds, MessageFlags.Ephemeral]
           : MessageFlags.SuppressEmbeds,
       });
       return id;
     },
-    async edit(message, content) {
-      await interaction.editReply({ message, content, flags: MessageFlags.SuppressEmbeds });
+    async edit(id, message) {
+      await interaction.editReply({ ...message, message: id, flags: MessageFlags.SuppressEmbeds });
     },
   };
 }

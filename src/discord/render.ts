@@ -1,4 +1,5 @@
 import {
+  type APIActionRowComponent,
   type APIButtonComponent,
   type APIEmbed,
   type APIEmbedField,
@@ -6,7 +7,7 @@ import {
   ComponentType,
   type RESTPostAPIChannelMessageJSONBody,
 } from 'discord.js';
-import type { Card, CardPart, Fact } from '../bot/card.ts';
+import type { Card, CardAction, CardPart, Fact } from '../bot/card.ts';
 import { encodeAction } from '../bot/card-action.ts';
 import { linkOf } from '../bot/card-link.ts';
 import { oneLine, plainWithin, within, withoutMentions } from './text.ts';
@@ -42,10 +43,9 @@ const MIN_PART = 40;
 
 /** A card as a message. It always says which buttons there are, so that an edit takes away those of an earlier card. Pure. */
 export function renderMessage(card: Card) {
-  const components = renderButtons(card);
   return {
     embeds: [renderEmbed(card)],
-    components: components.length === 0 ? [] : [{ type: ComponentType.ActionRow, components }],
+    components: renderButtons({ ...card, link: linkOf(card) }),
   } satisfies RESTPostAPIChannelMessageJSONBody;
 }
 
@@ -59,14 +59,19 @@ export function renderLine({ tone, title }: Card): string {
   return `${TONES[tone]} ${plainWithin(oneLine(title), MAX_LINE) || 'Askwatch'}`;
 }
 
-function renderButtons(card: Card): APIButtonComponent[] {
-  const { actions = [] } = card;
-  const link = linkOf(card);
+/** The row of buttons under a message; no row where there are none. Pure. */
+export function renderButtons({
+  actions = [],
+  link,
+}: {
+  actions?: readonly CardAction[] | undefined;
+  link?: Card['link'];
+}): APIActionRowComponent<APIButtonComponent>[] {
   const labelled = ({ label }: { label: string }) => ({
     type: ComponentType.Button as const,
     label: within(oneLine(label), MAX_LABEL) || '\u200b',
   });
-  return [
+  const components: APIButtonComponent[] = [
     ...actions.slice(0, MAX_BUTTONS).map((action) => ({
       ...labelled(action),
       style: ButtonStyle.Secondary as const,
@@ -74,6 +79,7 @@ function renderButtons(card: Card): APIButtonComponent[] {
     })),
     ...(link ? [{ ...labelled(link), style: ButtonStyle.Link as const, url: link.url }] : []),
   ];
+  return components.length === 0 ? [] : [{ type: ComponentType.ActionRow, components }];
 }
 
 /** A card as an embed: facts become fields, everything else the description; what does not fit is cut, and says so. Pure. */

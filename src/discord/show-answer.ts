@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import { type LiveView, showLive } from '../bot/live-answer.ts';
 import type { Answer } from '../bot/platform.ts';
 import { isRefusal, retryAfterMs } from './errors.ts';
-import type { Outlet } from './outlet.ts';
+import type { AnswerMessage, Outlet } from './outlet.ts';
+import { renderButtons } from './render.ts';
 import { plain, withoutMentions } from './text.ts';
 
 /** Longest message. Source: Discord docs, "Create Message". */
@@ -49,10 +51,11 @@ export async function showAnswer(options: {
     await showLive(answer.stream(thread, controller.signal), {
       limit: MAX_PIECE,
       intervalMs: editIntervalMs,
+      actions: answer.actions,
       show(view) {
         stopTyping();
-        const contents = contentsOf(view, outOfTime);
-        return view.end ? insist(() => screen(contents)) : screen(contents);
+        const messages = messagesOf(view, outOfTime);
+        return view.end ? insist(() => screen(messages)) : screen(messages);
       },
       onShowError(error) {
         log.warn({ err: error }, 'a part of an answer could not be shown');
@@ -68,7 +71,16 @@ export async function showAnswer(options: {
 const OUT_OF_TIME =
   'Discord takes changes to this kind of answer for 15 minutes only, so it ends here.';
 
-/** The messages of a view; note and footer end the last one, or stand alone where they do not fit. */
+/** The messages of a view. Buttons are under the last one only. */
+function messagesOf(view: LiveView, outOfTime: boolean): AnswerMessage[] {
+  const contents = contentsOf(view, outOfTime);
+  return contents.map((content, index) => ({
+    content,
+    components: index === contents.length - 1 ? renderButtons({ actions: view.actions }) : [],
+  }));
+}
+
+/** The texts of a view; note and footer end the last one, or stand alone where they do not fit. */
 function contentsOf({ messages, end }: LiveView, outOfTime: boolean): string[] {
   const contents = messages.map(withoutMentions);
   const note = outOfTime ? OUT_OF_TIME : end?.note;
@@ -82,30 +94,30 @@ function contentsOf({ messages, end }: LiveView, outOfTime: boolean): string[] {
   return [...contents.slice(0, -1), `${last}\n${tail}`];
 }
 
-/** Brings the messages of an outlet to the given contents, touching only those that differ. */
+/** Brings the messages of an outlet to the given ones, touching only those that differ. */
 function createScreen(outlet: Outlet, onMessage: ((message: string) => void) | undefined) {
-  const shown: Array<{ id: string; content: string | undefined }> = [];
-  /** Messages of which a send failed: it may have gone through, with the content of that time. */
+  const shown: Array<{ id: string; message: AnswerMessage | undefined }> = [];
+  /** Messages of which a send failed: it may have gone through, as it was at that time. */
   const uncertain = new Set<number>();
   const seed = randomUUID().slice(0, 18);
 
-  return async (contents: readonly string[]) => {
-    for (const [index, content] of contents.entries()) {
+  return async (messages: readonly AnswerMessage[]) => {
+    for (const [index, message] of messages.entries()) {
       const there = shown[index];
-      if (there?.content === content) continue;
+      if (there && isDeepStrictEqual(there.message, message)) continue;
       if (there) {
-        await outlet.edit(there.id, content);
-        there.content = content;
+        await outlet.edit(there.id, message);
+        there.message = message;
         continue;
       }
       const repeated = uncertain.has(index);
       uncertain.add(index);
-      const id = await outlet.send(content, `${seed}-${index}`);
-      shown[index] = { id, content: repeated ? undefined : content };
+      const id = await outlet.send(message, `${seed}-${index}`);
+      shown[index] = { id, message: repeated ? undefined : message };
       onMessage?.(id);
       if (!repeated) continue;
-      await outlet.edit(id, content);
-      shown[index] = { id, content };
+      await outlet.edit(id, message);
+      shown[index] = { id, message };
     }
   };
 }

@@ -1,12 +1,13 @@
-import type { Answer } from '../bot/platform.ts';
+import type { Answer, Place } from '../bot/platform.ts';
 import type { Desk } from './desk.ts';
 import { reasonOf } from './errors.ts';
 import type { Outlet } from './outlet.ts';
 import { insist, showAnswer } from './show-answer.ts';
 
 /** Where an answer that a conversation remembers is shown. */
-interface Conversation {
+interface Shown {
   outlet: Outlet;
+  place: Place;
   /** The thread key under which it is remembered. */
   key: string;
   /** Said first, where the question is not to be seen otherwise. */
@@ -21,13 +22,16 @@ interface Conversation {
 export async function showInConversation(
   { inline, editIntervalMs, log }: Desk,
   answer: Answer,
-  { outlet, key, lead, shownIn, tell }: Conversation,
+  { outlet, place, key, lead, shownIn, tell }: Shown,
 ): Promise<void> {
   const onMessage = (id: string) => {
-    if (key !== shownIn) inline.add(id, key);
+    if (key !== shownIn) inline.add(id, { place, thread: key });
   };
   try {
-    if (lead) onMessage(await insist(() => outlet.send(lead.content, lead.nonce)));
+    if (lead) {
+      const question = { content: lead.content, components: [] };
+      onMessage(await insist(() => outlet.send(question, lead.nonce)));
+    }
     await showAnswer({ answer, thread: key, outlet, editIntervalMs, log, onMessage });
   } catch (error) {
     log.warn({ err: error, channel: shownIn }, 'an answer could not be shown');

@@ -1,23 +1,20 @@
 import {
   type ChatInputCommandInteraction,
   type CommandInteractionOption,
+  type InteractionEditReplyOptions,
   MessageFlags,
 } from 'discord.js';
 import type { Card } from '../bot/card.ts';
-import type { Answer } from '../bot/platform.ts';
 import type { Desk } from './desk.ts';
 import {
   acknowledged,
-  answerOpenly,
   answerPrivately,
+  answerUnseen,
   conversationIn,
   handle,
-  nameOf,
   threadOf,
-  threadUnder,
 } from './gestures.ts';
 import { renderMessage } from './render.ts';
-import { questionLine } from './text.ts';
 
 /** A slash command that Discord knows we have: it shows "thinking…" until the reply comes. */
 type Deferred = ChatInputCommandInteraction;
@@ -36,7 +33,11 @@ export async function handleSlashCommand(desk: Desk, interaction: Deferred): Pro
   else if (reply.private || ephemeral) {
     if (!ephemeral) await interaction.deleteReply();
     await answerPrivately(desk, interaction, reply, { fillsReply: ephemeral });
-  } else await answerBelow(desk, interaction, reply, key);
+  } else {
+    // Discord itself shows the question to nobody.
+    const showQuestion = (line: InteractionEditReplyOptions) => interaction.editReply(line);
+    await answerUnseen(desk, interaction, reply, { known: key, showQuestion });
+  }
 }
 
 /** The command's full name and its values, subcommands taken apart. */
@@ -65,25 +66,4 @@ async function showCard(interaction: Deferred, card: Card, only: boolean): Promi
   }
   await interaction.deleteReply();
   await interaction.followUp({ ...message, flags: MessageFlags.Ephemeral });
-}
-
-/**
- * The reply shows the question, which Discord itself shows to nobody. The answer follows in the thread or conversation
- * where it was asked, or in a thread of its own.
- */
-async function answerBelow(
-  desk: Desk,
-  interaction: Deferred,
-  answer: Answer,
-  known: string | undefined,
-): Promise<void> {
-  const { id: message } = await interaction.editReply({
-    content: questionLine(nameOf(interaction), answer.question),
-    flags: MessageFlags.SuppressEmbeds,
-  });
-  const thread =
-    threadOf(interaction) ?? (await threadUnder(desk, interaction, message, answer.question));
-  const key = known ?? thread ?? message;
-  if (thread === undefined) desk.inline.add(message, key);
-  await answerOpenly(desk, interaction, answer, { thread, key });
 }

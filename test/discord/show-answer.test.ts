@@ -2,18 +2,26 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { DiscordAPIError } from 'discord.js';
 import { describe, expect, test } from 'vitest';
 import type { Answer, AnswerPart } from '../../src/bot/platform.ts';
-import type { Outlet } from '../../src/discord/outlet.ts';
+import type { AnswerMessage, Outlet } from '../../src/discord/outlet.ts';
 import { showAnswer } from '../../src/discord/show-answer.ts';
+import { eventually } from '../support/eventually.ts';
 import { recordingLog } from '../support/recording-log.ts';
 
-/** An answer of these parts; one that never ends by itself when there is no end among them. */
-function answerOf(parts: AnswerPart[]): Answer {
+const STOP = { label: 'Stop', command: 'answer stop', values: { answer: '1' } };
+const AGAIN = { label: 'Regenerate', command: 'answer again', values: { answer: '1' } };
+
+/** An answer of these parts; one that never ends by itself when there is no end among them. `shown` is awaited after a text. */
+function answerOf(parts: AnswerPart[], shown = async (): Promise<unknown> => undefined): Answer {
   return {
     kind: 'answer',
     question: 'Why?',
     private: false,
+    actions: [STOP],
     async *stream(_thread, signal) {
-      for (const part of parts) yield part;
+      for (const part of parts) {
+        yield part;
+        if (part.kind === 'text') await shown();
+      }
       if (parts.at(-1)?.kind === 'end') return;
       for (let word = 0; !signal?.aborted; word += 1) {
         yield { kind: 'text', text: ` ${word}` };
@@ -24,23 +32,42 @@ function answerOf(parts: AnswerPart[]): Answer {
   };
 }
 
+const callOf = (what: string, { content, components }: AnswerMessage) => {
+  const labels = components.flatMap((row) =>
+    row.components.map((button) => ('label' in button ? button.label : '')),
+  );
+  return `${what} ${content.slice(0, 3)}: ${labels}`;
+};
+
 /** Keeps messages in memory; `fail` is thrown instead of the next edits while it gives an error. */
 function memoryOutlet(fail: () => Error | undefined = () => undefined) {
   const messages: string[] = [];
   const nonces: string[] = [];
+  /** What was done, with which buttons. */
+  const calls: string[] = [];
   const outlet: Outlet = {
-    async send(content, nonce) {
+    async send(message, nonce) {
       nonces.push(nonce);
-      messages.push(content);
+      messages.push(message.content);
+      calls.push(callOf('send', message));
       return String(messages.length - 1);
     },
-    async edit(message, content) {
+    async edit(id, message) {
       const error = fail();
       if (error) throw error;
-      messages[Number(message)] = content;
+      messages[Number(id)] = message.content;
+      calls.push(callOf(`edit ${id}`, message));
     },
   };
-  return { outlet, messages, nonces };
+  let seen = 0;
+  /** Resolves once more is shown, of which the last is a message that goes on. */
+  const shown = () =>
+    eventually(() => {
+      const isShown = calls.length > seen && calls.at(-1)?.endsWith(': Stop');
+      if (isShown) seen = calls.length;
+      return isShown;
+    });
+  return { outlet, messages, nonces, calls, shown };
 }
 
 const show = (answer: Answer, outlet: Outlet) =>
@@ -78,6 +105,43 @@ test('each message has a nonce of its own that Discord takes', async () => {
   for (const nonce of nonces) expect(nonce.length).toBeLessThanOrEqual(25);
 });
 
+describe('buttons', () => {
+  const end = { kind: 'end' as const, footer: 'model', actions: [AGAIN] };
+
+  test('come with the text of a message, and with no edit of their own', async () => {
+    const { outlet, calls, shown } = memoryOutlet();
+    await show(answerOf([{ kind: 'text', text: 'Because.' }, end], shown), outlet);
+    expect(calls).toEqual(['send Bec: Stop', 'edit 0 Bec: Regenerate']);
+  });
+
+  test('move on with the text', async () => {
+    const { outlet, calls, shown } = memoryOutlet();
+    const texts = ['a'.repeat(1_000), `${'a'.repeat(800)}\n\n${'b'.repeat(500)}`];
+    const parts = texts.map((text) => ({ kind: 'text' as const, text }));
+    await show(answerOf([...parts, end], shown), outlet);
+    expect(calls).toEqual([
+      'send aaa: Stop',
+      'edit 0 aaa: ',
+      'send bbb: Stop',
+      'edit 1 bbb: Regenerate',
+    ]);
+  });
+
+  test('go under the footer where that stands alone', async () => {
+    const { outlet, calls, shown } = memoryOutlet();
+    const noted = { ...end, note: 'n'.repeat(150) };
+    await show(answerOf([{ kind: 'text', text: 'x'.repeat(1_900) }, noted], shown), outlet);
+    expect(calls).toEqual(['send xxx: Stop', 'edit 0 xxx: ', 'send *nn: Regenerate']);
+  });
+
+  test('go with the end of an answer that has none', async () => {
+    const { outlet, calls, shown } = memoryOutlet();
+    const bare = { kind: 'end' as const, footer: '' };
+    await show(answerOf([{ kind: 'text', text: 'Because.' }, bare], shown), outlet);
+    expect(calls).toEqual(['send Bec: Stop', 'edit 0 Bec: ']);
+  });
+});
+
 describe('an answer that outlasts what Discord allows', () => {
   test('ends in time, and says why', async () => {
     const { outlet, messages } = memoryOutlet();
@@ -111,13 +175,13 @@ test('a message that was posted though the answer was lost gets the newest text'
   const posted = new Map<string, string>();
   let troubles = 1;
   const outlet: Outlet = {
-    async send(content, nonce) {
+    async send({ content }, nonce) {
       if (!posted.has(nonce)) posted.set(nonce, content);
       if (troubles-- > 0) throw new Error('socket closed');
       return nonce;
     },
-    async edit(message, content) {
-      posted.set(message, content);
+    async edit(id, { content }) {
+      posted.set(id, content);
     },
   };
   const end = { kind: 'end' as const, footer: 'model' };

@@ -43,6 +43,9 @@ async function startWithAlert(where?: (discord: DiscordFake) => FakeChannel) {
   const channel = where?.(discord) ?? discord.general;
   const running = await startIn(discord, channel);
   const alert = await alertOf(discord, channel, running.service);
+  // That it was posted is noted a moment after it is seen.
+  const place = { platform: 'discord' as const, channel: channel.id };
+  await eventually(() => running.bot.isConversation(place, alert.id));
   return { discord, ...running, alert };
 }
 

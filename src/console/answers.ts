@@ -4,7 +4,7 @@ import type { Answer, AnswerPart } from '../bot/platform.ts';
 import { MAX_ANSWER_CHARACTERS } from './caps.ts';
 import type { EventStreams } from './event-streams.ts';
 import { type History, listedOf } from './history.ts';
-import type { ConsoleEvent, Message } from './wire.ts';
+import type { Body, ConsoleEvent, Message } from './wire.ts';
 
 /** Text is sent to browsers at most this often: faster than this nobody reads. */
 const SEND_EVERY_MS = 40;
@@ -23,10 +23,13 @@ export type Destination =
   | { kind: 'thread'; root: string }
   | { kind: 'private'; client: string; root: string | undefined; channel: string };
 
+/** The message that an answer grows in. */
+export type Frame = Omit<Message, 'body'>;
+
 /** Shows answers while they are generated. */
 export interface Answers {
-  /** Shows the beginning, and then goes on reading by itself. `message` is the empty answer. */
-  show(answer: Answer, message: Message, to: Destination): Promise<void>;
+  /** Shows the beginning, and then goes on reading by itself. */
+  show(answer: Answer, frame: Frame, to: Destination): Promise<void>;
   /** The message as it is this moment: a growing one is ahead of what is stored. */
   latest(message: Message): Message;
   /** Waits for all answers under way; after `graceMs` they are cut short. */
@@ -63,18 +66,18 @@ export function createAnswers(options: {
   }
 
   /** Reads the answer to its end while a second loop shows and stores what has come so far. */
-  async function grow(answer: Answer, empty: Message, to: Destination) {
+  async function grow(answer: Answer, frame: Frame, to: Destination) {
     let text = '';
     let sent = 0;
     let storedAtMs = performance.now();
-    const messageNow = (ending: Ending = { growing: true }): Message => ({
-      ...empty,
-      body: { kind: 'answer', text, ...ending },
+    const messageNow = (state: Shown = whileGrowing(answer)): Message => ({
+      ...frame,
+      body: { kind: 'answer', text, ...state },
     });
 
     function sendGrown() {
       if (sent === text.length) return;
-      const place = to.root === undefined ? { root: empty.id } : { root: to.root, reply: empty.id };
+      const place = to.root === undefined ? { root: frame.id } : { root: to.root, reply: frame.id };
       send({ kind: 'text', ...place, offset: sent, text: text.slice(sent) }, to);
       sent = text.length;
     }
@@ -98,8 +101,8 @@ export function createAnswers(options: {
     })();
     const ending = await readTo(answer.stream(threadOf(to), cutShort.signal), (piece) => {
       text += piece;
-      live.set(empty.id, messageNow());
-    }).catch((error: unknown): Ending => {
+      live.set(frame.id, messageNow());
+    }).catch((error: unknown): Shown => {
       log.error({ err: error }, 'an answer broke its promise never to throw');
       return { growing: false, note: UNFINISHED_NOTE };
     });
@@ -108,11 +111,11 @@ export function createAnswers(options: {
     sendGrown();
 
     const whole = messageNow(ending);
-    live.set(empty.id, whole);
+    live.set(frame.id, whole);
     tell(whole, to);
     try {
       await store(whole, to);
-      live.delete(empty.id);
+      live.delete(frame.id);
     } catch (error) {
       log.error({ err: error }, 'an answer could not be stored; it is shown until the next stop');
       for (const id of live.keys()) if (live.size > MAX_UNSTORED) live.delete(id);
@@ -120,10 +123,11 @@ export function createAnswers(options: {
   }
 
   return {
-    async show(answer, message, to) {
-      await store(message, to);
-      tell(message, to);
-      const run = grow(answer, message, to).finally(() => running.delete(run));
+    async show(answer, frame, to) {
+      const body: Body = { kind: 'answer', text: '', ...whileGrowing(answer) };
+      await store({ ...frame, body }, to);
+      tell({ ...frame, body }, to);
+      const run = grow(answer, frame, to).finally(() => running.delete(run));
       running.add(run);
     },
     latest: (message) => live.get(message.id) ?? message,
@@ -135,23 +139,30 @@ export function createAnswers(options: {
   };
 }
 
-interface Ending {
-  growing: boolean;
-  note?: string;
-  footer?: string;
-}
+/** All of an answer but its text. */
+type Shown = Omit<Extract<Body, { kind: 'answer' }>, 'kind' | 'text'>;
+
+const whileGrowing = ({ actions }: Answer): Shown => ({
+  growing: true,
+  ...(actions && { actions }),
+});
 
 /** Hands on the text of an answer, as much of it as is kept, and tells how it ended. */
 async function readTo(
   parts: AsyncIterable<AnswerPart>,
   take: (piece: string) => void,
-): Promise<Ending> {
+): Promise<Shown> {
   let room = MAX_ANSWER_CHARACTERS;
   let cut = false;
   for await (const part of parts) {
     if (part.kind === 'end') {
-      const note = part.note ?? (cut ? CUT_NOTE : undefined);
-      return { growing: false, ...(note === undefined ? {} : { note }), footer: part.footer };
+      const { note = cut ? CUT_NOTE : undefined, footer, actions } = part;
+      return {
+        growing: false,
+        ...(note === undefined ? {} : { note }),
+        footer,
+        ...(actions && { actions }),
+      };
     }
     const piece = part.text.slice(0, room);
     cut ||= piece.length < part.text.length;

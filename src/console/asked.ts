@@ -13,6 +13,8 @@ export interface Asked {
   thread: string | undefined;
   /** What stands over a card as what it came from. */
   command: string | undefined;
+  /** The private message whose button was pressed. */
+  pressedPrivate?: string;
 }
 
 /** Whoever presses is named in every place that was told; “You” would be somebody else there. */
@@ -35,22 +37,24 @@ function askedBySaying({ thread, text }: Saying, person: Person, history: Histor
 }
 
 /**
- * The card may have changed since the page showed the button, so what it carries is not looked up in it: the bot checks
- * what can still be done. What comes of it is shown in the thread of the message.
+ * The message may have changed since the page showed the button, so what it carries is not looked up in it: the bot
+ * checks what can still be done. What comes of it is shown in the thread of the message, or where a private one stands.
  */
 function askedByPress(press: Press, person: Person, history: History): Asked {
-  const { channel, message: id, thread = id, action } = press;
+  const request = decodeAction(press.action);
+  if (!request) throw new HttpError(400, 'invalid_value', 'There is no such button.');
+  const asked = { request, person: { ...person, name: PRESSER_NAME } };
+  const { channel, message: id } = press;
+  if (press.private) {
+    const { thread } = press;
+    if (thread !== undefined && history.get(thread)?.channel !== channel) throw threadGone();
+    return { ...asked, thread, command: undefined, pressedPrivate: id };
+  }
+  const { thread = id } = press;
   const root = history.get(thread);
   const message = root?.channel === channel ? messageOf(root, id) : undefined;
   if (!message) throw notFound('This message is gone: it made room for newer ones.');
-  const request = decodeAction(action);
-  if (!request) throw new HttpError(400, 'invalid_value', 'There is no such button.');
-  return {
-    request,
-    person: { ...person, name: PRESSER_NAME },
-    thread,
-    command: labelOf(message, request),
-  };
+  return { ...asked, thread, command: labelOf(message, request) };
 }
 
 function messageOf({ message, replies }: RootMessage, id: string): Message | undefined {
@@ -59,12 +63,12 @@ function messageOf({ message, replies }: RootMessage, id: string): Message | und
 
 type Pressed = Exclude<ReturnType<typeof decodeAction>, undefined>;
 
-/** What stands on the button; `undefined` when the card no longer has it. */
+/** What stands on the button; `undefined` when the message no longer has it. */
 function labelOf({ body }: Message, pressed: Pressed): string | undefined {
-  if (body.kind !== 'card') return undefined;
-  return body.card.actions?.find(({ command, values }) =>
-    isDeepStrictEqual({ command, values }, pressed),
-  )?.label;
+  if (body.kind === 'text') return undefined;
+  const { actions } = body.kind === 'card' ? body.card : body;
+  return actions?.find(({ command, values }) => isDeepStrictEqual({ command, values }, pressed))
+    ?.label;
 }
 
 export const threadGone = () => notFound('This thread is gone: it made room for newer messages.');

@@ -28,7 +28,11 @@ export function cappedMessage(message: Message): Message {
       return {
         ...message,
         ...command,
-        body: { ...body, text: cut(body.text, MAX_ANSWER_CHARACTERS) },
+        body: {
+          ...body,
+          text: cut(body.text, MAX_ANSWER_CHARACTERS),
+          ...(body.actions === undefined ? {} : { actions: cappedActions(body.actions) }),
+        },
       };
     case 'card':
       return { ...message, ...command, body: { ...body, card: cappedCard(body.card) } };

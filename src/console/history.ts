@@ -109,7 +109,9 @@ export async function openHistory(
 
 function interrupted(message: Message): Message {
   if (message.body.kind !== 'answer' || !message.body.growing) return message;
-  return { ...message, body: { ...message.body, growing: false, note: INTERRUPTED } };
+  const { kind, text } = message.body;
+  // Without its buttons: there is nothing left to stop.
+  return { ...message, body: { kind, text, growing: false, note: INTERRUPTED } };
 }
 
 function withReply(root: RootMessage, reply: Message): RootMessage {

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import type { Bot } from '../bot/bot.ts';
-import type { Person, Reply } from '../bot/platform.ts';
+import type { Answer, Person, Reply } from '../bot/platform.ts';
 import { HttpError } from '../http/errors.ts';
-import type { Answers } from './answers.ts';
+import type { Answers, Frame } from './answers.ts';
 import { type Asked, askedBy, threadGone } from './asked.ts';
 import type { EventStreams } from './event-streams.ts';
 import { type History, listedOf } from './history.ts';
@@ -49,7 +49,13 @@ export function createSayings(options: {
       // Whoever opens the console runs it.
       person: { ...asked.person, mayManage: async () => true },
     });
-    return await show(reply, { ...asked, id, client, channel });
+    const shown = await show(reply, { ...asked, id, client, channel });
+    const isPublic = reply.kind !== 'nothing' && !reply.private;
+    if (isPublic && asked.pressedPrivate !== undefined) {
+      // Its buttons have done what they were for: its reader now sees what everybody sees.
+      streams.send({ kind: 'removed', message: asked.pressedPrivate }, client);
+    }
+    return shown;
   }
 
   async function show(reply: Reply, gesture: Gesture): Promise<Said> {
@@ -61,13 +67,17 @@ export function createSayings(options: {
       return reply.private ? showPrivate(message, gesture) : await showPublic(message, gesture);
     }
 
-    const empty: Message = { ...own, body: { kind: 'answer', text: '', growing: true } };
     if (reply.private) {
       const { client, channel, thread } = gesture;
-      const message: Message = { ...empty, ...from, private: true };
-      await answers.show(reply, message, { kind: 'private', client, channel, root: thread });
-      return placeOf(message, gesture);
+      const frame = { ...own, ...from, private: true as const };
+      await answers.show(reply, frame, { kind: 'private', client, channel, root: thread });
+      return placeOf(frame, gesture);
     }
+    return await showAnswer(reply, own, gesture);
+  }
+
+  /** The question for everyone, and the answer in the thread. */
+  async function showAnswer(reply: Answer, own: Frame, gesture: Gesture): Promise<Said> {
     const question: Message = {
       id: `q${gesture.id}`,
       author: { kind: 'person', ...person },
@@ -76,7 +86,7 @@ export function createSayings(options: {
     };
     await showPublic(question, gesture);
     const root = gesture.thread ?? question.id;
-    await answers.show(reply, empty, { kind: 'thread', root });
+    await answers.show(reply, own, { kind: 'thread', root });
     return { shown: 'thread', message: root };
   }
 
@@ -139,7 +149,7 @@ export function createSayings(options: {
   };
 }
 
-function placeOf(message: Message, { thread }: Gesture): Said {
+function placeOf(message: Pick<Message, 'id'>, { thread }: Gesture): Said {
   return thread === undefined
     ? { shown: 'channel', message: message.id }
     : { shown: 'thread', message: thread };

@@ -17,7 +17,7 @@ export const Saying = z.strictObject({
 });
 export type Saying = z.infer<typeof Saying>;
 
-/** What the page says when somebody presses a button under a card. */
+/** What the page says when somebody presses a button under a card or an answer. */
 export const Press = z.strictObject({
   id: z.uuid(),
   client: z.uuid(),
@@ -25,6 +25,8 @@ export const Press = z.strictObject({
   /** The message with the button, and the thread it stands in; none when it is at the top of the channel. */
   message: z.string().min(1).max(100),
   thread: z.string().min(1).max(100).optional(),
+  /** Only the page has this message. */
+  private: z.literal(true).optional(),
   /** What the button carries, from `encodeAction`. */
   action: z.string().min(1).max(200),
 });
@@ -46,7 +48,7 @@ export const Author = z.discriminatedUnion('kind', [
 ]);
 export type Author = z.infer<typeof Author>;
 
-/** Buttons under one card, and the characters of what stands on one. */
+/** Buttons under one message, and the characters of what stands on one. */
 export const MAX_ACTIONS = 5;
 export const MAX_ACTION_LABEL = 80;
 
@@ -97,6 +99,7 @@ export const Body = z.discriminatedUnion('kind', [
     /** Why it stopped short. */
     note: z.string().exactOptional(),
     footer: z.string().exactOptional(),
+    actions: z.array(Action).max(MAX_ACTIONS).exactOptional(),
   }),
 ]);
 export type Body = z.infer<typeof Body>;
@@ -157,7 +160,7 @@ export type ConsoleEvent =
   | Snapshot
   /** A message of a channel is new or has changed. */
   | { kind: 'message'; listed: ListedMessage }
-  /** A message of a channel made room for newer ones. */
+  /** A message of a channel made room for newer ones, or a private one for what everybody sees. */
   | { kind: 'removed'; message: string }
   /** A message of a thread is new or has changed. */
   | { kind: 'reply'; root: string; reply: Message }

@@ -74,8 +74,12 @@ export interface Tab {
   /** The stream has ended or was refused. */
   ended: boolean;
   say(text: string, options?: { thread?: string; id?: string }): Promise<Said>;
-  /** Presses the button with this label under a message of the channel. */
-  press(message: Message | undefined, label: string, options?: { id?: string }): Promise<Said>;
+  /** Presses the button with this label under a message of the channel, or of a thread. */
+  press(
+    message: Message | undefined,
+    label: string,
+    options?: { id?: string; thread?: string },
+  ): Promise<Said>;
   close(): void;
 }
 
@@ -96,11 +100,11 @@ export async function openTab(
       if (!response.ok) throw new Error(`Status ${response.status}: ${await response.text()}`);
       return (await response.json()) as Said;
     },
-    async press(message, label, { id = randomUUID() } = {}) {
+    async press(message, label, { id = randomUUID(), thread } = {}) {
       const action = actionOf(message, label);
       const response = await postPress(url, {
         ...{ id, client, channel: 'general' },
-        ...{ message: message?.id, action },
+        ...{ message: message?.id, private: message?.private, thread, action },
       });
       if (!response.ok) throw new Error(`Status ${response.status}: ${await response.text()}`);
       return (await response.json()) as Said;
@@ -136,7 +140,9 @@ async function read(body: ReadableStream<Uint8Array>, take: (text: string) => vo
 
 /** What the button with this label carries; one that is not there fails the test. */
 export function actionOf(message: Message | undefined, label: string): string {
-  const { actions = [] } = message?.body.kind === 'card' ? message.body.card : {};
+  const { body } = message ?? {};
+  const holder = body?.kind === 'card' ? body.card : body;
+  const actions = holder && 'actions' in holder ? (holder.actions ?? []) : [];
   const action = actions.find((one) => one.label === label);
   if (!action) throw new Error(`There is no button ${label}.`);
   return encodeAction(action);

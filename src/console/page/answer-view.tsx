@@ -1,12 +1,39 @@
 import { useEffect, useRef } from 'preact/hooks';
-import type { Body } from '../wire.ts';
+import type { Body, CardAction } from '../wire.ts';
+import { CardButton } from './card-button.tsx';
 import { renderMarkdown, showBlocks } from './markdown.ts';
 
 /** An answer drawn while it grows takes this share of the time at most. */
 const REST_FOR_EACH_DRAWING = 4;
 
-/** An answer, drawn again as it grows, with a caret at its end until it is whole. */
-export function AnswerView({ answer }: { answer: Body & { kind: 'answer' } }) {
+type Answer = Body & { kind: 'answer' };
+
+/** An answer with its buttons. */
+export function AnswerView({
+  answer,
+  onPress,
+}: {
+  answer: Answer;
+  onPress: (action: CardAction) => Promise<void>;
+}) {
+  const { actions = [] } = answer;
+  return (
+    <>
+      <AnswerText answer={answer} />
+      {actions.length > 0 && (
+        // Not inside what is busy: a screen reader may pass over all of that.
+        <div class="actions under-answer">
+          {actions.map((action) => (
+            <CardButton key={JSON.stringify(action)} action={action} onPress={onPress} />
+          ))}
+        </div>
+      )}
+    </>
+  );
+}
+
+/** Its words, drawn again as they grow, with a caret at their end until they are whole. */
+function AnswerText({ answer }: { answer: Answer }) {
   const { text, growing, note, footer } = answer;
   const shown = useRef<HTMLDivElement>(null);
   const newest = useRef(text);

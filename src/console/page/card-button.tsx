@@ -1,7 +1,10 @@
 import { useState } from 'preact/hooks';
 import type { CardAction } from '../wire.ts';
 
-/** A button under a card; it takes no second press while the first is under way. */
+/** The names of buttons that show a sign only. */
+const NAMES_OF_SIGNS: Record<string, string> = { '👍': 'Good answer', '👎': 'Bad answer' };
+
+/** A button under a card or an answer; it takes no second press while the first is under way. */
 export function CardButton({
   action,
   onPress,
@@ -18,7 +21,12 @@ export function CardButton({
   }
   return (
     // Not `disabled`, which would take the focus from whoever came by keyboard.
-    <button type="button" aria-disabled={pressing} onClick={() => void press()}>
+    <button
+      type="button"
+      aria-label={NAMES_OF_SIGNS[action.label]}
+      aria-disabled={pressing}
+      onClick={() => void press()}
+    >
       {action.label}
     </button>
   );

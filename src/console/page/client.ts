@@ -14,6 +14,8 @@ export interface Pressed {
   message: string;
   /** The thread that the message stands in; none at the top of the channel. */
   thread?: string;
+  /** Only this tab has the message. */
+  private?: true;
 }
 
 /** What the page knows, kept live, and what it can do. */
@@ -83,7 +85,7 @@ export function createClient(): Client {
   }
 
   /** Each call is a gesture of its own. */
-  async function tell(path: string, told: Record<string, string | undefined>): Promise<Said> {
+  async function tell(path: string, told: Record<string, unknown>): Promise<Said> {
     const gesture = { id: crypto.randomUUID(), client, channel: state.channels[0] ?? 'general' };
     const response = await postUntilAnswered(path, JSON.stringify({ ...gesture, ...told }));
     if (!response.ok) throw new Error(await errorSentence(response));

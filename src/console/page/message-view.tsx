@@ -22,10 +22,8 @@ export function MessageView({
 }) {
   const { author, body, command } = message;
   const name = author.kind === 'askwatch' ? 'Askwatch' : author.name;
-  // The server does not keep private messages, so it could not find the button.
-  const press = message.private
-    ? undefined
-    : (action: CardAction) => onPress({ action, message: message.id });
+  const press = (action: CardAction) =>
+    onPress({ action, message: message.id, ...(message.private && { private: true }) });
   return (
     <article
       class={selected ? 'message selected' : 'message'}
@@ -51,8 +49,11 @@ export function MessageView({
           </p>
         )}
         {body.kind === 'text' && <p class="typed">{body.text}</p>}
-        {body.kind === 'card' && <CardView card={body.card} onPress={press} />}
-        {body.kind === 'answer' && <AnswerView answer={body} />}
+        {body.kind === 'card' && (
+          // What a private card is about stands in a message that everybody sees, with the same buttons.
+          <CardView card={body.card} onPress={message.private ? undefined : press} />
+        )}
+        {body.kind === 'answer' && <AnswerView answer={body} onPress={press} />}
         {message.private && (
           <p class="private">
             <LockIcon /> Only you can see this

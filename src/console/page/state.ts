@@ -54,10 +54,7 @@ export function apply(state: State, event: ConsoleEvent): State {
     case 'message':
       return withMessage(state, event.listed);
     case 'removed':
-      return {
-        ...state,
-        messages: state.messages.filter(({ message }) => message.id !== event.message),
-      };
+      return dismissed(state, event.message);
     case 'reply':
       return withReply(announced(state, event.reply), event);
     case 'text':
@@ -81,7 +78,7 @@ export function opened(state: State, root: string, replies: Message[]): State {
   return thread.heard.reduce(apply, open);
 }
 
-/** The state without a message that only this tab has. Pure. */
+/** The state without a message. Pure. */
 export function dismissed(state: State, id: string): State {
   const without = (messages: Message[]) => messages.filter((message) => message.id !== id);
   return {

@@ -36,6 +36,23 @@ async function say(page: Page, text: string) {
   await input(page).press('Enter');
 }
 
+/** Presses a button of the last answer by keyboard; resolves to the answer that comes of it, once it is whole. */
+async function answerAfter(page: Page, label: string) {
+  const button = thread(page).getByRole('button', { name: label }).last();
+  const answers = thread(page).locator('article', { has: page.locator('.markdown') });
+  await button.waitFor();
+  const before = await answers.count();
+  await thread(page).getByLabel('Thread messages').focus();
+  for (let press = 0; press < 20; press++) {
+    await page.keyboard.press('Tab');
+    if (await button.evaluate((one) => one === document.activeElement)) break;
+  }
+  await page.keyboard.press('Enter');
+  const answer = answers.nth(before);
+  await answer.getByRole('button', { name: 'Regenerate' }).waitFor();
+  return answer;
+}
+
 test.runIf(process.env.CI)('a browser starts where the tests must be whole', () => {
   expect(started).not.toHaveProperty('unavailable');
 });
@@ -63,6 +80,44 @@ describe.skipIf(!browser)('in the browser', () => {
     await thread(page).getByText('Violet is absorbed.').waitFor();
     expect(JSON.stringify(running.provider.calls[1]?.body.messages)).toContain('scatters blue');
     await page.getByRole('status').getByText('Askwatch answered: Violet is absorbed.').waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  test('an answer is stopped by mouse, asked for again and made anew by keyboard, and rated by name', async () => {
+    const running = await startTestConsole();
+    const { page, complaints } = await openPage(running);
+    running.provider.answerWith(['One, ', 'two, ', 'three.']);
+    const goOn = running.provider.holdChunks(2);
+    await say(page, '/ask count');
+    await thread(page).locator('.growing', { hasText: 'One, two,' }).waitFor();
+    await thread(page).getByRole('button', { name: 'Stop' }).click();
+    await thread(page).getByText('Stopped by someone at the web console.').waitFor();
+    expect(await thread(page).getByRole('button', { name: 'Stop' }).count()).toBe(0);
+
+    goOn();
+    running.provider.answerWith('Four.');
+    const second = await answerAfter(page, 'Try again');
+    expect(await second.locator('.markdown').textContent()).toContain('Four.');
+    running.provider.answerWith('Five.');
+    const again = await answerAfter(page, 'Regenerate');
+    expect(await again.locator('.markdown').textContent()).toContain('Five.');
+    await again.getByRole('button', { name: 'Bad answer' }).waitFor();
+    await again.getByRole('button', { name: 'Good answer' }).click();
+    await thread(page).getByText('Thank you, kept as good').waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  test('a private answer is shared: its thread opens, and the private one is gone', async () => {
+    const running = await startTestConsole();
+    const { page, complaints } = await openPage(running);
+    running.provider.answerWith('Quietly.');
+    await say(page, '/ask private=true why?');
+    await messages(page).getByText('Only you can see this').waitFor();
+    await messages(page).getByRole('button', { name: 'Share' }).click();
+    await thread(page).getByText('Quietly.').waitFor();
+    await messages(page).locator('.typed', { hasText: 'why?' }).waitFor();
+    await messages(page).getByText('Only you can see this').waitFor({ state: 'detached' });
+    expect(await messages(page).locator('article').count()).toBe(1);
     expect(complaints).toEqual([]);
   });
 
@@ -319,6 +374,7 @@ describe.skipIf(!browser)('in the browser', () => {
       ]);
       await say(page, `/ask ${wide}`);
       await thread(page).getByText('end', { exact: true }).waitFor();
+      await thread(page).getByRole('button', { name: 'Bad answer' }).waitFor();
       expect(await messages(page).isVisible()).toBe(false);
       expect(Math.max(...(await sideways()))).toBe(0);
       await page.goBack();
@@ -346,10 +402,14 @@ describe.skipIf(!browser)('in the browser', () => {
         actions: [{ label: 'Ask why', command: 'x', values: {} }],
       },
     });
+    const said = await (await openTab(running.url)).say('/ask why?');
+    if (said.shown !== 'thread') throw new Error('no thread');
     const grounds: number[] = [];
     for (const colorScheme of ['light', 'dark'] as const) {
-      const { page } = await openPage(running, { colorScheme });
+      const path = `/#/general/${said.message}`;
+      const { page } = await openPage(running, { colorScheme, path });
       await page.locator('.card').waitFor();
+      await thread(page).getByRole('button', { name: 'Regenerate' }).waitFor();
       const { ground, contrasts } = await page.evaluate(measureContrasts);
       grounds.push(ground);
       for (const [words, contrast] of contrasts) {

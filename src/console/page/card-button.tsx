@@ -1,8 +1,13 @@
+import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import type { CardAction } from '../wire.ts';
+import { ThumbDownIcon, ThumbUpIcon } from './icons.tsx';
 
-/** The names of buttons that show a sign only. */
-const NAMES_OF_SIGNS: Record<string, string> = { '👍': 'Good answer', '👎': 'Bad answer' };
+/** Buttons that show a sign only: its name, and its shape where no font may have it. */
+const SIGNS: Record<string, { name: string; Shape: () => JSX.Element }> = {
+  '👍': { name: 'Good answer', Shape: ThumbUpIcon },
+  '👎': { name: 'Bad answer', Shape: ThumbDownIcon },
+};
 
 /** A button under a card or an answer; it takes no second press while the first is under way. */
 export function CardButton({
@@ -13,6 +18,7 @@ export function CardButton({
   onPress: (action: CardAction) => Promise<void>;
 }) {
   const [pressing, setPressing] = useState(false);
+  const sign = Object.hasOwn(SIGNS, action.label) ? SIGNS[action.label] : undefined;
   async function press() {
     if (pressing) return;
     setPressing(true);
@@ -23,11 +29,11 @@ export function CardButton({
     // Not `disabled`, which would take the focus from whoever came by keyboard.
     <button
       type="button"
-      aria-label={NAMES_OF_SIGNS[action.label]}
+      aria-label={sign?.name}
       aria-disabled={pressing}
       onClick={() => void press()}
     >
-      {action.label}
+      {sign ? <sign.Shape /> : action.label}
     </button>
   );
 }

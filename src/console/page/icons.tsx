@@ -48,6 +48,21 @@ export const CopyIcon = () => (
   </Icon>
 );
 
+const THUMB =
+  'M7 11v9H4v-9zm0 0 4-8a2.5 2.5 0 0 1 2.5 3L13 9h5a2 2 0 0 1 2 2.4l-1.4 7A2 2 0 0 1 16.6 20H7';
+
+export const ThumbUpIcon = () => (
+  <Icon>
+    <path d={THUMB} />
+  </Icon>
+);
+
+export const ThumbDownIcon = () => (
+  <Icon>
+    <path d={THUMB} transform="matrix(1 0 0 -1 0 24)" />
+  </Icon>
+);
+
 /** The shape that goes with a card's tone, so that colour is not all that tells. */
 export function ToneIcon({ tone }: { tone: 'good' | 'bad' | 'warning' | 'info' }) {
   const shapes = {

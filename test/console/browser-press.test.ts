@@ -1,5 +1,6 @@
 import type { Browser } from 'playwright-core';
 import { afterAll, describe, expect, test, vi } from 'vitest';
+import { startService } from '../monitoring/service.ts';
 import { startBrowser, warnWithoutBrowser } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
 import { messages, openPageIn, thread, threadInput } from './open-page.ts';
@@ -78,6 +79,21 @@ describe.skipIf(!browser)('buttons in the browser', () => {
     await thread(other).getByText('someone at the web console').waitFor();
     expect(await other.getByText('Only you can see this').count()).toBe(0);
     expect(await other.getByText('cannot be looked at').count()).toBe(0);
+  });
+
+  test('under a card that only one window has work, and what everybody sees takes its place', async () => {
+    const service = await startService();
+    await service.create({ name: 'Shop', check_type: 'HEARTBEAT', target: 'shop' });
+    const running = await startTestConsole({ watched: service });
+    const { page, complaints } = await openPageIn(browser, running);
+    await page.getByLabel('Message to general').fill('/monitor remove Shop');
+    await page.keyboard.press('Enter');
+    await messages(page).getByText('Remove Shop?').waitFor();
+    await messages(page).getByRole('button', { name: 'Remove' }).click();
+    await messages(page).getByText('Shop is no longer watched').waitFor();
+    await messages(page).getByText('Remove Shop?').waitFor({ state: 'detached' });
+    expect(await service.list()).toEqual([]);
+    expect(complaints).toEqual([]);
   });
 
   test('beside them a link leads to the target in a window of its own', async () => {

@@ -33,6 +33,7 @@ export async function startTestConsole(
     folder?: string;
     provider?: ModelProvider;
     service?: MonitoringService;
+    watched?: { url: string; key: string };
     settings?: Partial<BotSettings>;
     /** Stored before the console opens. */
     stored?: RootMessage[];

@@ -17,15 +17,15 @@ const STATUS_TONES: Record<string, Card['tone']> = {
 /** A word that has to break, or the table would not fit. */
 const LONG_WORD = /\S{25}/;
 
-/** A card. All its words are plain text. Without `onPress` its buttons are left out, but for the link. */
+/** A card. All its words are plain text. */
 export function CardView({
   card,
   onPress,
 }: {
   card: Card;
-  onPress?: ((action: CardAction) => Promise<void>) | undefined;
+  onPress: (action: CardAction) => Promise<void>;
 }) {
-  const actions = onPress ? (card.actions ?? []) : [];
+  const { actions = [] } = card;
   const link = linkOf(card);
   return (
     <div class={`card ${card.tone}`}>
@@ -39,10 +39,9 @@ export function CardView({
       {card.footer !== undefined && <p class="footer">{card.footer}</p>}
       {(actions.length > 0 || link) && (
         <div class="actions">
-          {onPress &&
-            actions.map((action) => (
-              <CardButton key={JSON.stringify(action)} action={action} onPress={onPress} />
-            ))}
+          {actions.map((action) => (
+            <CardButton key={JSON.stringify(action)} action={action} onPress={onPress} />
+          ))}
           {link && (
             <a href={link.url} target="_blank" rel="noopener noreferrer">
               {link.label}

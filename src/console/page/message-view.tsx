@@ -49,10 +49,7 @@ export function MessageView({
           </p>
         )}
         {body.kind === 'text' && <p class="typed">{body.text}</p>}
-        {body.kind === 'card' && (
-          // What a private card is about stands in a message that everybody sees, with the same buttons.
-          <CardView card={body.card} onPress={message.private ? undefined : press} />
-        )}
+        {body.kind === 'card' && <CardView card={body.card} onPress={press} />}
         {body.kind === 'answer' && <AnswerView answer={body} onPress={press} />}
         {message.private && (
           <p class="private">

@@ -1,6 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Invocation, Person } from '../bot/platform.ts';
 import { HttpError, notFound } from '../http/errors.ts';
+import type { Answers } from './answers.ts';
 import { decodeAction } from './button-text.ts';
 import type { History } from './history.ts';
 import type { Message, Press, RootMessage, Saying } from './wire.ts';
@@ -20,15 +21,21 @@ export interface Asked {
 /** Whoever presses is named in every place that was told; “You” would be somebody else there. */
 const PRESSER_NAME = 'someone at the web console';
 
+/** What people see: an answer that has just ended is ahead of what is stored. */
+interface Shown {
+  history: History;
+  answers: Pick<Answers, 'latest'>;
+}
+
 /** What the bot is asked. Throws `HttpError` when the message or the thread is gone, or the button is none. */
-export function askedBy(gesture: Saying | Press, person: Person, history: History): Asked {
+export function askedBy(gesture: Saying | Press, person: Person, shown: Shown): Asked {
   return 'text' in gesture
-    ? askedBySaying(gesture, person, history)
-    : askedByPress(gesture, person, history);
+    ? askedBySaying(gesture, person, shown)
+    : askedByPress(gesture, person, shown);
 }
 
 /** Words without a slash are a question. */
-function askedBySaying({ thread, text }: Saying, person: Person, history: History): Asked {
+function askedBySaying({ thread, text }: Saying, person: Person, { history }: Shown): Asked {
   if (thread !== undefined && !history.get(thread)) throw threadGone();
   const request = text.startsWith('/')
     ? { line: text }
@@ -40,7 +47,7 @@ function askedBySaying({ thread, text }: Saying, person: Person, history: Histor
  * The message may have changed since the page showed the button, so what it carries is not looked up in it: the bot
  * checks what can still be done. What comes of it is shown in the thread of the message, or where a private one stands.
  */
-function askedByPress(press: Press, person: Person, history: History): Asked {
+function askedByPress(press: Press, person: Person, { history, answers }: Shown): Asked {
   const request = decodeAction(press.action);
   if (!request) throw new HttpError(400, 'invalid_value', 'There is no such button.');
   const asked = { request, person: { ...person, name: PRESSER_NAME } };
@@ -54,7 +61,7 @@ function askedByPress(press: Press, person: Person, history: History): Asked {
   const root = history.get(thread);
   const message = root?.channel === channel ? messageOf(root, id) : undefined;
   if (!message) throw notFound('This message is gone: it made room for newer ones.');
-  return { ...asked, thread, command: labelOf(message, request) };
+  return { ...asked, thread, command: labelOf(answers.latest(message), request) };
 }
 
 function messageOf({ message, replies }: RootMessage, id: string): Message | undefined {

@@ -39,7 +39,7 @@ export function createSayings(options: {
 
   async function handle(bot: Bot, said: Saying | Press): Promise<Said> {
     const { id, client, channel } = said;
-    const asked = askedBy(said, person, history);
+    const asked = askedBy(said, person, { history, answers });
     const { request, thread } = asked;
     const reply = await bot.handle({
       id: `console:${id}`,

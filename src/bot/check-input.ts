@@ -4,7 +4,7 @@ import { type Command, type Field, fieldsOf } from './command.ts';
 /** The checked input of a command, or what is wrong with it in sentences that name the inputs. */
 export type CheckedInput =
   | { ok: true; input: Record<string, unknown> }
-  | { ok: false; problems: string[] };
+  | { ok: false; problems: string[]; byInput: Record<string, string> };
 
 const TRUE = ['true', 'yes', 'on', '1'];
 const FALSE = ['false', 'no', 'off', '0'];
@@ -19,11 +19,15 @@ export function checkInput(command: Command, values: Record<string, unknown>): C
   );
   const result = command.input.safeParse(typed);
   if (result.success) return { ok: true, input: result.data };
-  const problems = result.error.issues.map((issue) => {
+  const problems = new Set<string>();
+  const byInput: Record<string, string> = {};
+  for (const issue of result.error.issues) {
     const field = fields.find(({ name }) => name === issue.path[0]);
-    return field ? sentence(field, typed[field.name], issue) : `${issue.message}.`;
-  });
-  return { ok: false, problems: [...new Set(problems)] };
+    const problem = field ? sentence(field, typed[field.name], issue) : `${issue.message}.`;
+    problems.add(problem);
+    if (field) byInput[field.name] ??= problem;
+  }
+  return { ok: false, problems: [...problems], byInput };
 }
 
 function typedValue(field: Field, value: unknown): unknown {

@@ -19,6 +19,17 @@ export interface Command<Input extends z.ZodObject = z.ZodObject> {
    * fill the required inputs in order and those left over join into the first optional text.
    */
   wholeLine?: boolean;
+  /** Platforms that have forms show one when the command is typed with nothing after it. */
+  form?: {
+    /** The inputs that go with what was chosen so far, in their order. */
+    inputs(chosen: Record<string, unknown>): ReadonlyArray<Extract<keyof z.output<Input>, string>>;
+    /** The choice that decides about the others, and what it is at first. */
+    chooses?: { input: Extract<keyof z.output<Input>, string>; first: string };
+    /** Inputs that have to be filled in where they are shown. */
+    required?: ReadonlyArray<Extract<keyof z.output<Input>, string>>;
+    /** Throws a `CommandError` for inputs that are right one by one but do not go together. */
+    check(input: z.output<Input>): void;
+  };
   run(input: z.output<Input>, call: Call): Promise<Reply>;
 }
 

@@ -1,6 +1,13 @@
 /** What a person asked for cannot be done; the message is shown to them as it is: what happened and what to do next. */
 export class CommandError extends Error {
   override name = 'CommandError' as const;
+  /** The input that it is about, if it is about one. */
+  readonly input: string | undefined;
+
+  constructor(message: string, options: { input?: string } = {}) {
+    super(message);
+    this.input = options.input;
+  }
 }
 
 /** A platform did not take a message. */

@@ -39,6 +39,13 @@ const AddInput = z.object({
 });
 type AddInput = z.output<typeof AddInput>;
 
+/** What a form asks for every kind of check, and for some besides. */
+const ALWAYS = ['type', 'target', 'name', 'interval'] as const;
+const OF_TYPE: Record<string, ReadonlyArray<'keyword' | 'record'>> = {
+  KEYWORD: ['keyword'],
+  DNS: ['record'],
+};
+
 /** `/monitor add`: creates a monitor, and this channel hears its alerts. */
 export const monitorAdd = command({
   name: 'monitor add',
@@ -50,6 +57,12 @@ export const monitorAdd = command({
     '/monitor add example.com record=MX',
     '/monitor add nightly-backup type=HEARTBEAT interval=86400',
   ],
+  form: {
+    inputs: ({ type }) => [...ALWAYS, ...(OF_TYPE[String(type)] ?? [])],
+    chooses: { input: 'type', first: 'HTTP' },
+    required: ['keyword'],
+    check: monitorOf,
+  },
   async run(input, call) {
     const { person, place, settings } = call;
     await requireRight(settings.mayAdd, { person, place, what: 'add monitors' });
@@ -68,10 +81,14 @@ export const monitorAdd = command({
 export function monitorOf(input: AddInput): MonitorCreateInput {
   const type = input.type ?? (input.keyword ? 'KEYWORD' : input.record ? 'DNS' : 'HTTP');
   if (input.keyword !== undefined && type !== 'KEYWORD') {
-    throw new CommandError(`A keyword goes with type=KEYWORD, not with type=${type}.`);
+    throw new CommandError(`A keyword goes with type=KEYWORD, not with type=${type}.`, {
+      input: 'keyword',
+    });
   }
   if (input.record !== undefined && type !== 'DNS') {
-    throw new CommandError(`A record goes with type=DNS, not with type=${type}.`);
+    throw new CommandError(`A record goes with type=DNS, not with type=${type}.`, {
+      input: 'record',
+    });
   }
   const interval = input.interval === undefined ? {} : { interval_seconds: input.interval };
   if (type === 'HEARTBEAT') {
@@ -95,6 +112,7 @@ export function monitorOf(input: AddInput): MonitorCreateInput {
   if (input.keyword === undefined) {
     throw new CommandError(
       'A KEYWORD monitor needs the text to look for, such as keyword=Cart or keyword="Add to cart".',
+      { input: 'keyword' },
     );
   }
   return { check_type: type, ...common, config: { ...interval, target_keyword: input.keyword } };
@@ -110,6 +128,7 @@ function urlOf(target: string): URL {
   if (!url || !/^https?:$/.test(url.protocol)) {
     throw new CommandError(
       `“${target}” is not a web address. Write one such as https://example.com or example.com/health.`,
+      { input: 'target' },
     );
   }
   return url;

@@ -1,6 +1,7 @@
-import type { App } from '@slack/bolt';
+import type { App, webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
 import type { Bot } from '../bot/bot.ts';
+import { createForms } from './forms.ts';
 import { hearCommand, hearMessage, type MessageEvent, type Said, type Self } from './hear.ts';
 import { hearPress } from './hear-press.ts';
 import { topLevelNames } from './manifest.ts';
@@ -9,9 +10,16 @@ import { escapeText } from './text.ts';
 /** Hands what people say in Slack to `converse`, and leaves out what was not said to the bot. */
 export function listen(
   app: App,
-  options: { bot: Bot; self: Self; log: Logger; converse(said: Said): void },
+  options: {
+    client: webApi.WebClient;
+    bot: Bot;
+    self: Self;
+    log: Logger;
+    converse(said: Said): void;
+  },
 ): void {
   const { bot, self, log, converse } = options;
+  const forms = createForms(app, options);
   const names = topLevelNames(bot.commands);
   const commands = new Set(names);
 
@@ -19,7 +27,7 @@ export function listen(
     app.command(`/${name}`, async ({ ack, command }) => {
       // Slack shows an error to the person after three seconds, so nothing comes before this.
       await ack();
-      converse(hearCommand(command));
+      if (!(await forms.open(command))) converse(hearCommand(command));
     });
   }
 
@@ -43,6 +51,7 @@ export function listen(
   // Every button, not ours alone: Slack shows the person a warning where nobody answers.
   app.action({ type: 'block_actions' }, async ({ ack, body }) => {
     await ack();
+    if (await forms.change(body)) return;
     const said = hearPress(body);
     if (said) converse(said);
     else log.debug('a press of something that is no button of ours');

@@ -150,7 +150,7 @@ export async function createSlack(options: {
       const rights = createRights({ client, self, log });
       const converse = (said: Said) =>
         conversation.take(bot, { ...said, invocation: rights.known(said.invocation) });
-      listen(app, { bot, self, log, converse });
+      listen(app, { client, bot, self, log, converse });
       await socket?.open();
       if (state === 'new') state = 'started';
     },

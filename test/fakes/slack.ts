@@ -10,6 +10,7 @@ import {
   type Delivery,
   deliverHttp,
 } from './slack-deliveries.ts';
+import { createForms, formPayload, type ShownForm } from './slack-forms.ts';
 import { shownText } from './slack-limits.ts';
 import {
   type Answer,
@@ -64,6 +65,12 @@ export interface SlackFake
    * Resolves to the app's acknowledgement.
    */
   press(label: string, where?: Where & { ts?: string }): Promise<Ack>;
+  /** The form that stands open. */
+  form(): ShownForm | undefined;
+  /** Chooses something in it, which the app hears of. */
+  choose(name: string, value: string): Promise<void>;
+  /** Fills it in and sends it; it stays open when the app finds something wrong. */
+  submit(values: Record<string, string>): Promise<Ack>;
   /** Delivers any payload of a press, such as one that no button of ours sends. */
   interact(payload: Record<string, unknown>): Promise<Ack>;
   /** Delivers any event, such as one of another subtype. */
@@ -120,6 +127,7 @@ export async function startSlack(atEnd: AtEnd = onTestFinished): Promise<SlackFa
   const workspace = createWorkspace();
   workspace.addChannel({ id: CHANNEL });
   const deliveries = createSocketDeliveries();
+  const forms = createForms();
   const tokens = { bot: 'xoxb-fake-bot-token-1234', app: 'xapp-fake-app-token-1234' };
   const signingSecret = 'fake-signing-secret';
   const refused = new Map<string, string>();
@@ -131,6 +139,8 @@ export async function startSlack(atEnd: AtEnd = onTestFinished): Promise<SlackFa
   let httpUrl: string | undefined;
   let last: Delivery | undefined;
   let gestures = 0;
+  /** Whoever typed last, before whom a form stands. */
+  let formUser = { id: USER, name: nameOf(USER), team_id: 'T00FAKE' };
   let address = '';
 
   const server = createServer((request, response) => void serve(request, response));
@@ -204,7 +214,7 @@ export async function startSlack(atEnd: AtEnd = onTestFinished): Promise<SlackFa
     if (method === 'apps.connections.open') {
       return { ok: true, url: `ws://${address}/link?ticket=fake-ticket` };
     }
-    const result = workspace.call(method, args);
+    const result = forms.call(method, args) ?? workspace.call(method, args);
     if (result) return result;
     unhandled.push(method);
     return { ok: false, error: 'unknown_method' };
@@ -291,8 +301,35 @@ export async function startSlack(atEnd: AtEnd = onTestFinished): Promise<SlackFa
     unhandled,
     acks,
     mentionFirst: true,
+    form: forms.shown,
+    async choose(name, value) {
+      const shown = formNow(forms);
+      shown.values.set(name, value);
+      const view = formPayload(shown);
+      const action = { type: 'static_select', block_id: name, action_id: name };
+      await deliver({
+        type: 'interactive',
+        payload: { type: 'block_actions', user: formUser, view, actions: [action] },
+      });
+    },
+    async submit(values) {
+      const shown = formNow(forms);
+      for (const [name, value] of Object.entries(values)) {
+        const isThere = shown.view.blocks.some(({ block_id }) => block_id === name);
+        if (!isThere) throw new Error(`The form has no input ${name}.`);
+        shown.values.set(name, value);
+      }
+      const payload = { type: 'view_submission', user: formUser, view: formPayload(shown) };
+      const ack = await deliver({ type: 'interactive', payload });
+      const answer = ack.payload as { response_action?: string; errors?: Record<string, string> };
+      if (answer?.response_action === 'errors') shown.errors = answer.errors ?? {};
+      else forms.close();
+      return ack;
+    },
     slash(command, text, { channel: id = CHANNEL, user = USER } = {}) {
       gestures += 1;
+      forms.allow(`${gestures}.00.fake`);
+      formUser = { id: user, name: nameOf(user), team_id: 'T00FAKE' };
       return deliver({
         type: 'slash_commands',
         payload: {
@@ -424,7 +461,7 @@ async function readAll(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-const STRUCTURED = new Set(['blocks', 'metadata', 'attachments']);
+const STRUCTURED = new Set(['view', 'blocks', 'metadata', 'attachments']);
 
 /** Arguments from a form, whose structured ones are JSON inside, or from JSON. */
 function readBody(body: string, type: string): Arguments {
@@ -435,4 +472,10 @@ function readBody(body: string, type: string): Arguments {
       STRUCTURED.has(name) ? (JSON.parse(value) as unknown) : value,
     ]),
   );
+}
+
+function formNow(forms: ReturnType<typeof createForms>): ShownForm {
+  const shown = forms.shown();
+  if (!shown) throw new Error('No form stands open.');
+  return shown;
 }

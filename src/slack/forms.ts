@@ -1,0 +1,65 @@
+import type { App, webApi } from '@slack/bolt';
+import type { Logger } from 'pino';
+import type { Bot } from '../bot/bot.ts';
+import { formOf, formProblems } from '../bot/form.ts';
+import { readFailure } from './call-failure.ts';
+import type { Said, SlashCommand } from './hear.ts';
+import { hearForm, saidByForm } from './hear-form.ts';
+import { FORM, renderForm } from './render-form.ts';
+
+/** Forms of commands that are typed bare. */
+export interface Forms {
+  /** Opens the form of what was typed; false when it has none, or Slack does not show it. */
+  open(command: SlashCommand): Promise<boolean>;
+  /** Shows the inputs that go with what was chosen; false when that was in no form of ours. */
+  change(payload: unknown): Promise<boolean>;
+}
+
+/** Shows forms, checks them where they stand, and hands to `converse` what was filled in. */
+export function createForms(
+  app: App,
+  options: { client: webApi.WebClient; bot: Bot; log: Logger; converse(said: Said): void },
+): Forms {
+  const { client, bot, log, converse } = options;
+
+  app.view({ callback_id: FORM, type: 'view_submission' }, async ({ ack, body }) => {
+    const filled = hearForm(body, bot.commands);
+    const problems = filled ? formProblems(filled.command, filled.values) : {};
+    if (Object.keys(problems).length > 0) {
+      await ack({ response_action: 'errors', errors: problems });
+      return;
+    }
+    await ack();
+    if (filled) converse(saidByForm(filled));
+    else log.debug('a form that is none of ours was sent');
+  });
+
+  return {
+    async open(typed) {
+      const command = formOf(`${typed.command} ${typed.text}`, bot.commands);
+      if (!command) return false;
+      const { channel_id: channel, response_url: responseUrl, trigger_id } = typed;
+      const view = renderForm(command, { command: command.name, channel, responseUrl });
+      try {
+        await client.views.open({ trigger_id, view });
+        return true;
+      } catch (error) {
+        log.warn({ reason: readFailure(error).code }, 'a form could not be shown');
+        return false;
+      }
+    },
+    async change(payload) {
+      const filled = hearForm(payload, bot.commands);
+      if (!filled) return false;
+      const { viewId, hash, command, origin, values } = filled;
+      try {
+        const view = renderForm(command, origin, values);
+        await client.views.update({ view_id: viewId, hash, view });
+      } catch (error) {
+        // Whoever chooses quickly changes it again.
+        log.debug({ reason: readFailure(error).code }, 'a form could not be changed');
+      }
+      return true;
+    },
+  };
+}

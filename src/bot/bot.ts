@@ -16,6 +16,7 @@ import { createHandle } from './handle.ts';
 import { incidentActions } from './incident-actions.ts';
 import { incidentFacts, toldIn } from './incident-facts.ts';
 import { openLastLook } from './last-look.ts';
+import { listPage } from './monitor-list.ts';
 import { removeForGood } from './monitor-manage.ts';
 import {
   type Invocation,
@@ -130,7 +131,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     {
       ...{
         commands,
-        actions: [...incidentActions, ...answerActions, removeForGood],
+        actions: [...incidentActions, ...answerActions, listPage, removeForGood],
         incidents,
         settings,
       },

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Monitor } from '../contracts/monitoring.ts';
-import type { Card } from './card.ts';
+import type { Card, CardAction } from './card.ts';
+import { isCarried } from './card-action.ts';
 import { matches } from './channels.ts';
 import { command } from './command.ts';
 import { isDown, isUp } from './status.ts';
@@ -27,8 +28,25 @@ export const monitorList = command({
   },
 });
 
-/** The list as a card: DOWN first, then whatever else is not UP, then UP; by name within. Pure. */
-export function listCard(monitors: readonly Monitor[], filter?: string): Card {
+/** Another page, for whoever presses; the list that everyone sees stays. */
+export const listPage = command({
+  name: 'monitor list page',
+  summary: 'A page of the list of monitors',
+  input: z.object({
+    page: z.int().min(1).max(10_000).describe('Which page'),
+    filter: z.string().max(200).optional().describe('As in the list'),
+  }),
+  examples: [],
+  async run({ page, filter }, { monitoring }) {
+    return { kind: 'card', private: true, card: listCard(await monitoring.list(), filter, page) };
+  },
+});
+
+/**
+ * A page of the list as a card: DOWN first, then whatever else is not UP, then UP; by name within. The last page stands in
+ * for those after it: monitors may have been removed since its button was shown. Pure.
+ */
+export function listCard(monitors: readonly Monitor[], filter?: string, page = 1): Card {
   const shown = monitors.filter(
     (monitor) =>
       filter === undefined ||
@@ -55,7 +73,10 @@ export function listCard(monitors: readonly Monitor[], filter?: string): Card {
       ],
     };
   }
-  const left = ordered.length - MAX_ROWS;
+  const pages = Math.ceil(ordered.length / MAX_ROWS);
+  const at = Math.min(page, pages);
+  const rows = ordered.slice((at - 1) * MAX_ROWS, at * MAX_ROWS);
+  const actions = pageActions(at, { pages, filter });
   return {
     tone: ordered.some(isDown) ? 'bad' : ordered.every(isUp) ? 'good' : 'warning',
     title: `${counted(ordered.length, 'monitor')}${some}: ${counts(ordered)}`,
@@ -63,25 +84,40 @@ export function listCard(monitors: readonly Monitor[], filter?: string): Card {
       {
         kind: 'table',
         columns: ['Status', 'Name', 'Kind', 'Target'],
-        rows: ordered
-          .slice(0, MAX_ROWS)
-          .map(({ status, name, check_type, target }) => [
-            shortened(status, 20),
-            shortened(name, 60),
-            shortened(check_type, 20),
-            shortened(shownTarget(target), 80),
-          ]),
+        rows: rows.map(({ status, name, check_type, target }) => [
+          shortened(status, 20),
+          shortened(name, 60),
+          shortened(check_type, 20),
+          shortened(shownTarget(target), 80),
+        ]),
       },
-      ...(left > 0
+      ...(pages > 1
         ? [
             {
               kind: 'text' as const,
-              text: `And ${left} more. Narrow it down: /monitor list <part of a name, target, or a status>`,
+              text: `Page ${at} of ${pages}. Narrow it down: /monitor list <part of a name, target, or a status>`,
             },
           ]
         : []),
     ],
+    ...(actions.length > 0 && { actions }),
   };
+}
+
+/** Where the filter is too long for a button, narrowing it down is the way. */
+function pageActions(
+  at: number,
+  { pages, filter }: { pages: number; filter: string | undefined },
+): CardAction[] {
+  const to = (label: string, page: number): CardAction => ({
+    label,
+    command: listPage.name,
+    values: { page: String(page), ...(filter !== undefined && { filter }) },
+  });
+  return [
+    ...(at > 1 ? [to('Previous', at - 1)] : []),
+    ...(at < pages ? [to('Next', at + 1)] : []),
+  ].filter(isCarried);
 }
 
 function urgency(monitor: Monitor): number {

@@ -210,7 +210,7 @@ test('/monitor list shows DOWN first, counts, and only so many rows', async () =
     'Zombie Shop 29',
     'UP Shop 01',
   ]);
-  expect(textOf(card)).toContain('And 10 more.');
+  expect(textOf(card)).toContain('Page 1 of 2.');
   expect(cardOf(await say('/monitor list shop 0')).title).toBe('9 monitors with “shop 0”: 9 UP');
   expect(cardOf(await say('/monitor list down')).title).toBe('1 monitor with “down”: 1 DOWN');
 });

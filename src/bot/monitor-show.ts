@@ -4,6 +4,7 @@ import type { Card, Fact } from './card.ts';
 import { matches } from './channels.ts';
 import { command } from './command.ts';
 import { CommandError } from './errors.ts';
+import { type History, historyOf } from './monitor-history.ts';
 import { isDown, isUp, lookWords } from './status.ts';
 import { shownTarget } from './target-link.ts';
 import { inWords, shortened } from './words.ts';
@@ -13,15 +14,16 @@ const MAX_NAMED = 10;
 /** `/monitor show`: one monitor, with whatever the service tells of it. */
 export const monitorShow = command({
   name: 'monitor show',
-  summary: 'One monitor: its status, since when and why, and its last check',
+  summary: 'One monitor: its status, since when and why, uptime, response times, last outages',
   input: z.object({
     monitor: z.string().max(2048).describe('Its name, a part of its name or target, or its id'),
   }),
   examples: ['/monitor show shop'],
   wholeLine: true,
-  async run({ monitor }, { monitoring }) {
+  async run({ monitor }, { monitoring, log }) {
     const found = findMonitor(await monitoring.list(), monitor);
-    return { kind: 'card', private: false, card: monitorCard(found) };
+    const history = await historyOf(found, { monitoring, nowMs: Date.now(), log });
+    return { kind: 'card', private: false, card: monitorCard(found, history) };
   },
 });
 
@@ -48,7 +50,7 @@ export function findMonitor(monitors: readonly Monitor[], meant: string): Monito
   );
 }
 
-function monitorCard(monitor: Monitor): Card {
+function monitorCard(monitor: Monitor, { facts, parts }: History): Card {
   const { name, target, check_type, interval_seconds, id } = monitor;
   return {
     tone: isDown(monitor) ? 'bad' : isUp(monitor) ? 'good' : 'warning',
@@ -63,14 +65,18 @@ function monitorCard(monitor: Monitor): Card {
           ...(monitor.status_reason ? [{ label: 'Cause', value: monitor.status_reason }] : []),
           { label: lookWords(monitor).every, value: inWords(interval_seconds * 1000) },
           ...moment(lookWords(monitor).last, monitor.last_checked_at),
-          ...(typeof monitor.response_time_ms === 'number'
-            ? [{ label: 'Response time', value: `${Math.round(monitor.response_time_ms)} ms` }]
-            : []),
+          ...(facts.some(({ label }) => label === 'Response time') ? [] : lastResponse(monitor)),
+          ...facts,
           { label: 'Id', value: id },
         ],
       },
+      ...parts,
     ],
   };
+}
+
+function lastResponse({ response_time_ms: ms }: Monitor): Fact[] {
+  return typeof ms === 'number' ? [{ label: 'Response time', value: `${Math.round(ms)} ms` }] : [];
 }
 
 function moment(label: string, time: string | null | undefined): Fact[] {

@@ -1,0 +1,92 @@
+import type { Logger } from 'pino';
+import type { MonitoringClient } from '../clients/monitoring.ts';
+import type { Monitor } from '../contracts/monitoring.ts';
+import type { CheckRecord, Incident, Uptime } from '../contracts/monitoring-additions.ts';
+import type { CardPart, Fact } from './card.ts';
+import { latencyFacts, MAX_RESPONSE_TIMES } from './latency.ts';
+import { inWords, shortened } from './words.ts';
+
+/** How long a card waits for what the service can tell; without it the rest is shown. */
+const ASK_MS = 3_000;
+
+const HOUR_MS = 3_600_000;
+const SPANS = [
+  { words: '24 hours', ms: 24 * HOUR_MS },
+  { words: '7 days', ms: 7 * 24 * HOUR_MS },
+  { words: '30 days', ms: 30 * 24 * HOUR_MS },
+];
+const OUTAGES = 5;
+
+/** What there is to say of a monitor's past. */
+export interface History {
+  facts: Fact[];
+  parts: CardPart[];
+}
+
+/**
+ * What the service tells of a monitor's past; what it does not tell, or not in time, is left out. A service of the contract
+ * alone, which counts no changes, is not asked.
+ */
+export async function historyOf(
+  monitor: Monitor,
+  { monitoring, nowMs, log }: { monitoring: MonitoringClient; nowMs: number; log: Logger },
+): Promise<History> {
+  if (monitor.status_changes === undefined) return { facts: [], parts: [] };
+  const { id } = monitor;
+  const signal = AbortSignal.timeout(ASK_MS);
+  async function told<T>(asked: Promise<T>): Promise<T | undefined> {
+    try {
+      return await asked;
+    } catch (error) {
+      log.debug({ err: error, monitor: id }, 'a part of the past could not be asked for');
+      return undefined;
+    }
+  }
+  const [results, outages, ...uptimes] = await Promise.all([
+    told(monitoring.results(id, { limit: MAX_RESPONSE_TIMES, signal })),
+    told(monitoring.incidents(id, { limit: OUTAGES, signal })),
+    ...SPANS.map(({ ms }) =>
+      told(monitoring.uptime(id, { from: new Date(nowMs - ms).toISOString(), signal })),
+    ),
+  ]);
+  return {
+    facts: [...uptimeFacts(uptimes), ...responseFacts(results)],
+    parts: outageParts(outages, nowMs),
+  };
+}
+
+/** `99.98 % in 24 hours, …`; spans of which nothing was seen are left out. Pure. */
+export function uptimeFacts(uptimes: ReadonlyArray<Uptime | undefined>): Fact[] {
+  const words = SPANS.flatMap(({ words: span }, at) => {
+    const seen = uptimes[at];
+    return typeof seen?.uptime === 'number' ? [`${percent(seen.uptime)} in ${span}`] : [];
+  });
+  return words.length === 0 ? [] : [{ label: 'Uptime', value: words.join(', ') }];
+}
+
+/** Rounded down, so that whoever was down for a moment never reads 100 %. */
+const percent = (share: number) => `${Math.floor(share * 10_000) / 100} %`;
+
+function responseFacts(results: readonly CheckRecord[] = []): Fact[] {
+  const passed = results.filter(({ ok }) => ok).map(({ response_time_ms: ms }) => Math.round(ms));
+  return latencyFacts({ responseTimesMs: passed.reverse() });
+}
+
+function outageParts(outages: readonly Incident[] = [], nowMs: number): CardPart[] {
+  if (outages.length === 0) return [];
+  return [
+    {
+      kind: 'table',
+      columns: ['Down from (UTC)', 'For', 'Cause'],
+      rows: outages.slice(0, OUTAGES).map(({ started_at, ended_at, cause }) => {
+        const fromMs = Date.parse(started_at);
+        const lastedMs = (ended_at === null ? nowMs : Date.parse(ended_at)) - fromMs;
+        return [
+          started_at.slice(0, 16).replace('T', ' '),
+          `${inWords(Math.max(0, lastedMs))}${ended_at === null ? ' so far' : ''}`,
+          shortened(cause, 100),
+        ];
+      }),
+    },
+  ];
+}

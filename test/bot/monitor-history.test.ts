@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest';
+import { uptimeFacts } from '../../src/bot/monitor-history.ts';
+import { startService } from '../monitoring/service.ts';
+import { CHANNEL, cardOf, startTestBot, textOf } from '../support/bot.ts';
+
+let gestures = 0;
+
+async function show(bot: Awaited<ReturnType<typeof startTestBot>>['bot'], name: string) {
+  const id = `show:${++gestures}`;
+  const request = { line: `/monitor show ${name}` };
+  const person = { id: 'U1', name: 'Ada' };
+  return textOf(cardOf(await bot.handle({ id, request, place: CHANNEL, person })));
+}
+
+test('a monitor of our service shows its uptime and its last outages', async () => {
+  const service = await startService();
+  const job = await service.create({ name: 'Backup', check_type: 'HEARTBEAT', target: 'db1' });
+  const push = new URL(job.push_url ?? '').pathname;
+  const { bot } = await startTestBot({ watched: service });
+  await service.call('POST', push);
+  await service.call('POST', `${push}/fail`);
+  const down = await show(bot, 'Backup');
+  expect(down).toMatch(/Uptime: [\d.]+ % in 24 hours, [\d.]+ % in 7 days, [\d.]+ % in 30 days/);
+  expect(down).toMatch(/\d{4}-\d\d-\d\d \d\d:\d\d.* so far.*reported/is);
+  await service.call('POST', push);
+  expect(await show(bot, 'Backup')).not.toContain('so far');
+});
+
+test('a service of the contract alone is asked for its list and nothing else', async () => {
+  const { bot, service } = await startTestBot();
+  service.add({ name: 'Shop' });
+  expect(await show(bot, 'shop')).toContain('Shop is UP');
+  expect(service.requests.map(({ path }) => path)).toEqual(['/api/v1/public/monitors']);
+  expect(service.unhandled).toEqual([]);
+});
+
+test('whoever was down for a moment never reads 100 %, and what nobody saw is left out', () => {
+  const day = { from: '2026-01-01T00:00:00Z', to: '2026-01-02T00:00:00Z' };
+  const of = (uptime: number | null) => ({ ...day, uptime, up_ms: 1, down_ms: 1, unseen_ms: 0 });
+  expect(uptimeFacts([of(0.999_999), of(1), undefined])).toEqual([
+    { label: 'Uptime', value: '99.99 % in 24 hours, 100 % in 7 days' },
+  ]);
+  expect(uptimeFacts([of(null), undefined, undefined])).toEqual([]);
+});

@@ -45,6 +45,8 @@ export function createSocketDeliveries(): SocketDeliveries {
     sockets,
     accept(socket) {
       sockets.add(socket);
+      // Each delivery that waits for its acknowledgement listens for the end.
+      socket.setMaxListeners(0);
       const pings = setInterval(() => socket.ping(), 2_000);
       socket.on('error', () => {});
       socket.on('close', () => {

@@ -8,6 +8,7 @@ import { chooseCores, pinSelf } from './cores.ts';
 import { gateway } from './gateway.ts';
 import { monitoring } from './monitoring.ts';
 import { checkProc } from './proc.ts';
+import { slack } from './slack.ts';
 import { tableLines } from './table.ts';
 import { watch } from './watch.ts';
 
@@ -16,6 +17,7 @@ const AREAS = new Map<string, Area>([
   ['monitoring', monitoring],
   ['watch', watch],
   ['alerts', alerts],
+  ['slack', slack],
 ]);
 
 const USAGE = `Usage: npm run bench -- <area> [--quick] [--only <measure>] [--profile] [--verbose]

@@ -23,6 +23,8 @@ export interface ProviderCall {
   finished: boolean;
   /** Chunks with text that were sent. */
   sentChunks: number;
+  /** When the first of them was written, on the monotonic clock; undefined before that. */
+  firstChunkAtMs: number | undefined;
   /** Breaks the connection now, as a provider that crashes does. */
   cut(): void;
 }
@@ -152,6 +154,7 @@ export async function startModelProvider(
       aborted: false,
       finished: false,
       sentChunks: 0,
+      firstChunkAtMs: undefined,
       cut: () => drop(response),
     };
     response.on('close', () => {
@@ -296,6 +299,7 @@ export async function startModelProvider(
       if (sent >= holdAfter) await hold;
       if (pace.chunkMs) await pause(pace.chunkMs);
       if (response.destroyed) return;
+      call.firstChunkAtMs ??= performance.now();
       for (const index of indexes) await send(event([choice(index, { content })]));
       sent += 1;
       call.sentChunks = sent;

@@ -1,0 +1,76 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import type { BenchContext } from './area.ts';
+import { quantile } from './monitoring-arrivals.ts';
+import { inTurn, median } from './passes.ts';
+import { ackedMs, type SlackBed, startSlackBed } from './slack-bed.ts';
+import { IN_FLIGHT, steadily, takeOff } from './slack-flight.ts';
+import { rowOfTimes } from './slack-table.ts';
+import { figure } from './table.ts';
+
+const COMMANDS = 200;
+const WARM_UP = 50;
+const PASSES = { full: 3, quick: 1 };
+
+const CASES = ['nothing in flight', `${IN_FLIGHT} answers in flight`] as const;
+type Case = (typeof CASES)[number];
+
+/** One pass of one case. */
+interface AckReading {
+  acksMs: number[];
+  /** What the bench itself may add: its own loop takes the acknowledgement. */
+  benchP99Ms: number;
+  /** Of the answers in flight. */
+  firstTextsMs: number[];
+}
+
+/** The acknowledgement of commands beside many answers, and beside none. */
+export async function measureAcks(context: BenchContext): Promise<string[][]> {
+  const bed = await startSlackBed(context);
+  await steadily(WARM_UP, () => help(bed));
+  const found: Record<Case, AckReading[]> = { [CASES[0]]: [], [CASES[1]]: [] };
+  for (let pass = 0; pass < PASSES[context.quick ? 'quick' : 'full']; pass += 1) {
+    for (const name of inTurn(pass, CASES)) {
+      context.progress(`  ${name}`);
+      const reading = name === CASES[0] ? await readIdle(bed) : await readInFlight(bed);
+      context.detail(rowOfTimes(name, reading.acksMs).join(' | '));
+      found[name].push(reading);
+    }
+  }
+  await bed.stop();
+  for (const name of CASES) {
+    const held = median(found[name].map(({ benchP99Ms }) => benchP99Ms));
+    context.note(`With ${name}, the bench's own loop was held for ${figure(held)} ms at p99.`);
+  }
+  const firstTextsMs = found[CASES[1]].flatMap((reading) => reading.firstTextsMs);
+  return [
+    ...CASES.map((name) => rowOfCase(name, found[name])),
+    rowOfTimes(`first text, ${IN_FLIGHT} asked within 5 s`, firstTextsMs),
+  ];
+}
+
+const help = async (bed: SlackBed) => ackedMs(await bed.slack.slash('/askwatch', 'help'));
+
+async function readIdle(bed: SlackBed): Promise<AckReading> {
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  delay.enable();
+  const acksMs = await steadily(COMMANDS, () => help(bed));
+  delay.disable();
+  return { acksMs, benchP99Ms: delay.percentile(99) / 1e6, firstTextsMs: [] };
+}
+
+async function readInFlight(bed: SlackBed): Promise<AckReading> {
+  const flight = await takeOff(bed);
+  const reading = await readIdle(bed);
+  flight.check();
+  await flight.land();
+  return { ...reading, firstTextsMs: bed.firstTextsMs(flight.questions) };
+}
+
+/** Medians over the passes of what each pass showed. */
+function rowOfCase(name: Case, readings: readonly AckReading[]): string[] {
+  const shares = [0.5, 0.95, 0.99, 1].map((share) =>
+    figure(median(readings.map(({ acksMs }) => quantile(acksMs, share)))),
+  );
+  const count = readings.reduce((total, { acksMs }) => total + acksMs.length, 0);
+  return [`ack, ${name}, ms`, String(count), ...shares, name === CASES[1] ? 'p99 < 500' : ''];
+}

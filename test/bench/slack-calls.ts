@@ -1,0 +1,47 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { BenchContext } from './area.ts';
+import { type Question, type SlackBed, startSlackBed } from './slack-bed.ts';
+import { rowOfOne } from './slack-table.ts';
+
+const SECONDS = { full: 60, quick: 15 };
+const CHUNK_MS = 200;
+
+const MOST_CALLS = 55;
+/** The question, the first note and the last view are there however long the answer is. */
+const FIXED_CALLS = 3;
+
+/** A chunk of so many characters, five times a second: an answer within one message, and one that needs several. */
+const CASES = [
+  { title: 'one message, in a channel', characters: 10, direct: false },
+  { title: 'one message, in a direct message', characters: 10, direct: true },
+  { title: 'several messages, in a channel', characters: 40, direct: false },
+];
+
+/** The calls of the Web API for an answer that takes long, by how it is shown. The answers are written at the same time. */
+export async function measureCalls(context: BenchContext): Promise<string[][]> {
+  const seconds = SECONDS[context.quick ? 'quick' : 'full'];
+  const bed = await startSlackBed(context);
+  bed.pace(CHUNK_MS);
+  const chunks = (seconds * 1000) / CHUNK_MS - 1;
+  const asked: Question[] = [];
+  for (const { characters, direct } of CASES) {
+    const chunk = `${'x'.repeat(characters - 1)} `;
+    asked.push(await bed.ask({ chunks: Array.from({ length: chunks }, () => chunk), direct }));
+  }
+  await pause(seconds * 1000);
+  await bed.shown(asked);
+  await bed.stop();
+  if (context.quick) {
+    context.note(
+      `The quick run's answers are written for ${seconds} s; the goal for their calls is scaled from that for ${SECONDS.full} s.`,
+    );
+  }
+  const goal = FIXED_CALLS + ((MOST_CALLS - FIXED_CALLS) * seconds) / SECONDS.full;
+  return CASES.map(({ title }, at) =>
+    rowOfOne(`calls, ${seconds} s, ${title}`, callsOf(bed, asked[at]), `< ${goal}`),
+  );
+}
+
+/** Whatever the outcome: Slack counts a refused call too. */
+const callsOf = ({ slack }: SlackBed, question: Question | undefined) =>
+  slack.calls.filter(({ args }) => args.channel === question?.channel).length;

@@ -2,6 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { BenchContext } from './area.ts';
 import { quantile } from './monitoring-arrivals.ts';
 import { inTurn, median } from './passes.ts';
+import { cpuNs } from './proc.ts';
 import { ackedMs, type SlackBed, startSlackBed } from './slack-bed.ts';
 import { IN_FLIGHT, steadily, takeOff } from './slack-flight.ts';
 import { rowOfTimes } from './slack-table.ts';
@@ -19,6 +20,8 @@ interface AckReading {
   acksMs: number[];
   /** What the bench itself may add: its own loop takes the acknowledgement. */
   benchP99Ms: number;
+  /** Cores that the program kept busy; near 1 when it was the limit. */
+  targetCores: number;
   /** Of the answers in flight. */
   firstTextsMs: number[];
 }
@@ -39,7 +42,10 @@ export async function measureAcks(context: BenchContext): Promise<string[][]> {
   await bed.stop();
   for (const name of CASES) {
     const held = median(found[name].map(({ benchP99Ms }) => benchP99Ms));
-    context.note(`With ${name}, the bench's own loop was held for ${figure(held)} ms at p99.`);
+    const busy = median(found[name].map(({ targetCores }) => targetCores));
+    context.note(
+      `With ${name}, Askwatch kept ${figure(busy)} cores busy, and the bench's own loop was held for ${figure(held)} ms at p99.`,
+    );
   }
   const firstTextsMs = found[CASES[1]].flatMap((reading) => reading.firstTextsMs);
   return [
@@ -52,10 +58,14 @@ const help = async (bed: SlackBed) => ackedMs(await bed.slack.slash('/askwatch',
 
 async function readIdle(bed: SlackBed): Promise<AckReading> {
   const delay = monitorEventLoopDelay({ resolution: 1 });
+  const look = () => ({ atNs: performance.now() * 1e6, cpuNs: cpuNs(bed.pid) });
+  const before = look();
   delay.enable();
   const acksMs = await steadily(COMMANDS, () => help(bed));
   delay.disable();
-  return { acksMs, benchP99Ms: delay.percentile(99) / 1e6, firstTextsMs: [] };
+  const after = look();
+  const targetCores = (after.cpuNs - before.cpuNs) / (after.atNs - before.atNs);
+  return { acksMs, benchP99Ms: delay.percentile(99) / 1e6, targetCores, firstTextsMs: [] };
 }
 
 async function readInFlight(bed: SlackBed): Promise<AckReading> {

@@ -22,6 +22,14 @@ export function cpuNs(pid: number): number {
   );
 }
 
+/**
+ * Time for which the main thread of a process could have run and had no core, nanoseconds.
+ * Source: as above; the second figure.
+ */
+export function waitedNs(pid: number): number {
+  return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, 'utf8').split(' ')[1]);
+}
+
 /** Memory of a process that is in RAM, MiB. Source: proc_pid_status(5), "VmRSS". */
 export function residentMiB(pid: number): number {
   const kib = /^VmRSS:\s*(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];

@@ -2,7 +2,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import type { BenchContext } from './area.ts';
 import { quantile } from './monitoring-arrivals.ts';
 import { inTurn, median } from './passes.ts';
-import { cpuNs } from './proc.ts';
+import { cpuNs, waitedNs } from './proc.ts';
 import { ackedMs, type SlackBed, startSlackBed } from './slack-bed.ts';
 import { IN_FLIGHT, steadily, takeOff } from './slack-flight.ts';
 import { rowOfTimes } from './slack-table.ts';
@@ -22,6 +22,8 @@ interface AckReading {
   benchP99Ms: number;
   /** Cores that the program kept busy; near 1 when it was the limit. */
   targetCores: number;
+  /** The share of the time in which it could have run and others had the core. */
+  waitedShare: number;
   /** Of the answers in flight. */
   firstTextsMs: number[];
 }
@@ -41,10 +43,10 @@ export async function measureAcks(context: BenchContext): Promise<string[][]> {
   }
   await bed.stop();
   for (const name of CASES) {
-    const held = median(found[name].map(({ benchP99Ms }) => benchP99Ms));
-    const busy = median(found[name].map(({ targetCores }) => targetCores));
+    const of = (key: 'benchP99Ms' | 'targetCores' | 'waitedShare') =>
+      figure(median(found[name].map((reading) => reading[key])));
     context.note(
-      `With ${name}, Askwatch kept ${figure(busy)} cores busy, and the bench's own loop was held for ${figure(held)} ms at p99.`,
+      `With ${name}, Askwatch kept ${of('targetCores')} cores busy and waited for one for ${of('waitedShare')} of the time; the bench's own loop was held for ${of('benchP99Ms')} ms at p99.`,
     );
   }
   const firstTextsMs = found[CASES[1]].flatMap((reading) => reading.firstTextsMs);
@@ -58,14 +60,24 @@ const help = async (bed: SlackBed) => ackedMs(await bed.slack.slash('/askwatch',
 
 async function readIdle(bed: SlackBed): Promise<AckReading> {
   const delay = monitorEventLoopDelay({ resolution: 1 });
-  const look = () => ({ atNs: performance.now() * 1e6, cpuNs: cpuNs(bed.pid) });
+  const look = () => ({
+    atNs: performance.now() * 1e6,
+    cpuNs: cpuNs(bed.pid),
+    waitedNs: waitedNs(bed.pid),
+  });
   const before = look();
   delay.enable();
   const acksMs = await steadily(COMMANDS, () => help(bed));
   delay.disable();
   const after = look();
-  const targetCores = (after.cpuNs - before.cpuNs) / (after.atNs - before.atNs);
-  return { acksMs, benchP99Ms: delay.percentile(99) / 1e6, targetCores, firstTextsMs: [] };
+  const wallNs = after.atNs - before.atNs;
+  return {
+    acksMs,
+    benchP99Ms: delay.percentile(99) / 1e6,
+    targetCores: (after.cpuNs - before.cpuNs) / wallNs,
+    waitedShare: (after.waitedNs - before.waitedNs) / wallNs,
+    firstTextsMs: [],
+  };
 }
 
 async function readInFlight(bed: SlackBed): Promise<AckReading> {

@@ -10,11 +10,11 @@ const MOST_CALLS = 55;
 /** The question, the first note and the last view are there however long the answer is. */
 const FIXED_CALLS = 3;
 
-/** A chunk of so many characters, five times a second: an answer within one message, and one that needs several. */
+/** Answers of so many characters in all: one that fits into a message, and one that needs several. */
 const CASES = [
-  { title: 'one message, in a channel', characters: 10, direct: false },
-  { title: 'one message, in a direct message', characters: 10, direct: true },
-  { title: 'several messages, in a channel', characters: 40, direct: false },
+  { title: 'one message, in a channel', characters: 3_000, direct: false },
+  { title: 'one message, in a direct message', characters: 3_000, direct: true },
+  { title: 'several messages, in a channel', characters: 12_000, direct: false },
 ];
 
 /** The calls of the Web API for an answer that takes long, by how it is shown. The answers are written at the same time. */
@@ -25,7 +25,7 @@ export async function measureCalls(context: BenchContext): Promise<string[][]> {
   const chunks = (seconds * 1000) / CHUNK_MS - 1;
   const asked: Question[] = [];
   for (const { characters, direct } of CASES) {
-    const chunk = `${'x'.repeat(characters - 1)} `;
+    const chunk = `${'x'.repeat(characters / (chunks + 1) - 1)} `;
     asked.push(await bed.ask({ chunks: Array.from({ length: chunks }, () => chunk), direct }));
   }
   await pause(seconds * 1000);

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { Call } from './bot.ts';
 import type { CardAction } from './card.ts';
 import { command } from './command.ts';
 import { conversationKey } from './conversations.ts';
@@ -49,16 +50,24 @@ const stop = command({
   },
 });
 
+/** The last question of the thread that a button was pressed in, if this is its answer. */
+async function lastAsked(answer: string, { conversations, invocation }: Call) {
+  const { place, thread } = invocation;
+  if (thread === undefined) return undefined;
+  const asked = await conversations.lastAsked(conversationKey(place, thread));
+  return asked?.id === answer ? asked : undefined;
+}
+
 /** Another answer to the same question, in place of the first in what the thread remembers. */
 const again = command({
   name: 'answer again',
   summary: 'Answer the last question of a thread anew',
   input,
   examples: [],
-  async run({ answer }, { ask, conversations, invocation: { place, thread }, person }) {
-    const key = thread === undefined ? undefined : conversationKey(place, thread);
-    const asked = key === undefined ? undefined : await conversations.lastAsked(key);
-    if (asked?.id !== answer) {
+  async run({ answer }, call) {
+    const { ask, place, person } = call;
+    const asked = await lastAsked(answer, call);
+    if (!asked) {
       throw new CommandError(
         'Only the last question of a thread can be answered anew. Ask it again.',
       );
@@ -74,10 +83,10 @@ const goOn = command({
   summary: 'Have an answer go on where it stopped',
   input,
   examples: [],
-  async run({ answer }, { ask, conversations, invocation: { place, thread }, person }) {
-    const key = thread === undefined ? undefined : conversationKey(place, thread);
-    const asked = key === undefined ? undefined : await conversations.lastAsked(key);
-    if (asked?.id !== answer) {
+  async run({ answer }, call) {
+    const { ask, place, person } = call;
+    const asked = await lastAsked(answer, call);
+    if (!asked) {
       throw new CommandError(
         'Only the last answer of a thread can go on. Ask for what is missing.',
       );

@@ -152,10 +152,10 @@ export function createAsk(options: {
 
   function keepPrivate(
     id: string,
-    { person, place, question, model }: Question,
+    { person, question, model }: Question,
     answer: { text: string; footer: string },
   ) {
-    privates.keep(id, { person: person.id, place, question, model, ...answer });
+    privates.keep(id, { person: person.id, question, model, ...answer });
   }
 
   /** What was answered in private, as if it were answered now. */

@@ -1,9 +1,6 @@
-import type { Place } from './platform.ts';
-
 /** An answer that one person saw. */
 export interface PrivateAnswer {
   person: string;
-  place: Place;
   question: string;
   model: string | undefined;
   text: string;

@@ -26,11 +26,13 @@ export function renderForm(
   chosen: Record<string, unknown> = {},
 ): types.ModalView {
   const { form } = command;
+  // `monitor add` is `Add a monitor`.
+  const [thing = '', verb = ''] = command.name.split(' ');
   return {
     type: 'modal',
     callback_id: FORM,
-    title: plainText(clip(titleOf(command), MAX_TITLE)),
-    submit: plainText('Add'),
+    title: plainText(clip(`${capital(verb)} a ${thing}`, MAX_TITLE)),
+    submit: plainText(clip(capital(verb), MAX_TITLE)),
     close: plainText('Cancel'),
     private_metadata: JSON.stringify(origin),
     blocks: formFields(command, chosen).map((field) => {
@@ -47,12 +49,6 @@ export function renderForm(
     }),
   };
 }
-
-/** `monitor add` is `Add a monitor`. */
-const titleOf = ({ name }: Command) => {
-  const [thing = '', verb = ''] = name.split(' ');
-  return `${capital(verb)} a ${thing}`;
-};
 
 const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
 
@@ -79,7 +75,6 @@ function elementOf(field: Field, value: unknown): types.InputBlock['element'] {
       ...(max !== undefined && { max_value: String(max) }),
     };
   }
-  if (kind === 'boolean') return { type: 'checkboxes', action_id, options: [optionOf('true')] };
   return { type: 'plain_text_input', action_id, max_length: MAX_TEXT };
 }
 

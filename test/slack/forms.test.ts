@@ -61,6 +61,18 @@ test('what is wrong is said where it stands, and nothing is made of it', async (
   expect(fake.form()).toBeUndefined();
 });
 
+test('a form that is delivered twice makes one monitor', async () => {
+  const { fake, bot } = await runSlack();
+  await openForm(fake);
+  await fake.submit({ target: 'https://shop.example', name: 'Shop' });
+  await eventually(() => fake.messages(CHANNEL).length === 1);
+  await fake.redeliver();
+  // What came of the repeat would be shown before this.
+  await fake.slash('/monitor', 'list');
+  await eventually(() => fake.messages(CHANNEL).length === 2);
+  expect(bot.service.monitors).toHaveLength(1);
+});
+
 test('where Slack shows no form, the answer says how the command is typed', async () => {
   const { fake, bot } = await runSlack();
   fake.fail('views.open', { kind: 'error', error: 'expired_trigger_id' });

@@ -186,15 +186,8 @@ test.each([
   ['fences', '```\n'],
   ['flags', '🇩🇪'],
   ['short words', 'a '],
-])('takes time in proportion to a text of %s', (_name, unit) => {
-  const timeMs = (length: number) => {
-    const text = `start ${unit.repeat(length / unit.length)} end`;
-    const before = process.cpuUsage();
-    splitMarkdown(text, 1_900);
-    // Not the time that passed: others may have had the machine.
-    return process.cpuUsage(before).user / 1_000;
-  };
-  timeMs(100_000);
-  // Twenty times the text; quadratic work would take four hundred times as long. The allowance is for a busy machine.
-  expect(timeMs(2_000_000)).toBeLessThan(100 * Math.max(10, timeMs(100_000)));
+])('does not hang on two million characters of %s', { timeout: 60_000 }, (_name, unit) => {
+  // It takes a second or two; work that grows with the square of the text takes many minutes.
+  const text = `start ${unit.repeat(2_000_000 / unit.length)} end`;
+  expect(splitMarkdown(text, 1_900).length).toBeLessThan(text.length / 100);
 });

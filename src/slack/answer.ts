@@ -24,8 +24,8 @@ export async function showAnswer(
   said: Said,
   { messages, log, editMs }: { messages: Messages; log: Logger; editMs: number },
 ): Promise<void> {
-  const { id, place, person } = said.invocation;
-  const { channel } = place;
+  const { channel } = said;
+  const { id, person } = said.invocation;
   let { thread } = said.invocation;
   if (said.unseen || thread === undefined) {
     const question = renderQuestion(person.name, answer.question);

@@ -83,10 +83,7 @@ export function createConversation(options: {
       await reply(bot, said, whisper);
     } catch (error) {
       const failure = readFailure(error);
-      log.warn(
-        { err: error, channel: said.invocation.place.channel },
-        'a reply could not be shown',
-      );
+      log.warn({ err: error, channel: said.channel }, 'a reply could not be shown');
       await checkAccess(error);
       try {
         await whisper(
@@ -111,10 +108,9 @@ export function createConversation(options: {
 }
 
 /** The channel, or the thread it was said in; what was said at the top of a channel is answered there. */
-function destinationOf({ invocation, inThread }: Said) {
-  const { place, thread } = invocation;
+function destinationOf({ invocation: { thread }, channel, inThread }: Said) {
   return {
-    channel: place.channel,
+    channel,
     ...(inThread && thread !== undefined ? { thread } : {}),
   };
 }

@@ -1,4 +1,4 @@
-import type { App, webApi } from '@slack/bolt';
+import type { App } from '@slack/bolt';
 import type { Logger } from 'pino';
 import type { Bot } from '../bot/bot.ts';
 import { formOf, formProblems } from '../bot/form.ts';
@@ -6,23 +6,30 @@ import { readFailure } from './call-failure.ts';
 import type { Said, SlashCommand } from './hear.ts';
 import { hearForm, saidByForm } from './hear-form.ts';
 import { FORM, renderForm } from './render-form.ts';
+import type { Workspace } from './workspace.ts';
+import type { Workspaces } from './workspaces.ts';
 
 /** Forms of commands that are typed bare. */
 export interface Forms {
   /** Opens the form of what was typed; false when it has none, or Slack does not show it. */
-  open(command: SlashCommand): Promise<boolean>;
+  open(workspace: Workspace, command: SlashCommand): Promise<boolean>;
   /** Shows the inputs that go with what was chosen; false when that was in no form of ours. */
-  change(payload: unknown): Promise<boolean>;
+  change(workspace: Workspace, payload: unknown): Promise<boolean>;
 }
 
 /** Shows forms, checks them where they stand, and hands to `converse` what was filled in. */
 export function createForms(
   app: App,
-  options: { client: webApi.WebClient; bot: Bot; log: Logger; converse(said: Said): void },
+  options: {
+    workspaces: Workspaces;
+    bot: Bot;
+    log: Logger;
+    converse(workspace: Workspace, said: Said): void;
+  },
 ): Forms {
-  const { client, bot, log, converse } = options;
+  const { workspaces, bot, log, converse } = options;
 
-  app.view({ callback_id: FORM, type: 'view_submission' }, async ({ ack, body }) => {
+  app.view({ callback_id: FORM, type: 'view_submission' }, async ({ ack, body, context }) => {
     const filled = hearForm(body, bot.commands);
     const problems = filled ? formProblems(filled.command, filled.values) : {};
     if (Object.keys(problems).length > 0) {
@@ -30,12 +37,13 @@ export function createForms(
       return;
     }
     await ack();
-    if (filled) converse(saidByForm(filled));
+    const workspace = await workspaces.of(context.teamId);
+    if (workspace && filled) converse(workspace, saidByForm(filled));
     else log.debug('a form that is none of ours was sent');
   });
 
   return {
-    async open(typed) {
+    async open({ client }, typed) {
       const command = formOf(`${typed.command} ${typed.text}`, bot.commands);
       if (!command) return false;
       const { channel_id: channel, response_url: responseUrl, trigger_id } = typed;
@@ -48,7 +56,7 @@ export function createForms(
         return false;
       }
     },
-    async change(payload) {
+    async change({ client }, payload) {
       const filled = hearForm(payload, bot.commands);
       if (!filled) return false;
       const { viewId, hash, command, origin, values } = filled;

@@ -43,6 +43,7 @@ export function saidByForm({ viewId, command, origin, values, person }: FilledFo
       place: { platform: 'slack', channel },
       person,
     },
+    channel,
     addressed: true,
     inThread: false,
     unseen: true,

@@ -34,6 +34,7 @@ export function hearPress(payload: unknown): Said | undefined {
       ...(thread === undefined ? {} : { thread }),
       person: { id: person, name: textOf(name) ?? textOf(username) ?? person },
     },
+    channel: place,
     addressed: true,
     inThread,
     unseen: true,

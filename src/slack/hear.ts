@@ -13,6 +13,8 @@ export interface Self {
 /** Something a person said, as far as Slack's event tells. */
 export interface Said {
   invocation: Invocation;
+  /** Where, as Slack names it. */
+  channel: string;
   /** Said to the bot, by a mention or in a direct conversation; if not, it matters only in a thread of ours. */
   addressed: boolean;
   /** Said inside a thread that was there before. */
@@ -61,6 +63,7 @@ export function hearCommand(command: SlashCommand): Said {
       place: { platform: 'slack', channel: command.channel_id },
       person: { id: command.user_id, name: command.user_name || command.user_id },
     },
+    channel: command.channel_id,
     addressed: true,
     inThread: false,
     unseen: true,
@@ -98,6 +101,7 @@ export function hearMessage(
       thread: event.thread_ts ?? event.ts,
       person,
     },
+    channel: event.channel,
     addressed,
     inThread: event.thread_ts !== undefined,
     unseen: false,

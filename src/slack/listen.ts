@@ -1,33 +1,51 @@
-import type { App, webApi } from '@slack/bolt';
+import type { App, Context } from '@slack/bolt';
 import type { Logger } from 'pino';
 import type { Bot } from '../bot/bot.ts';
 import { createForms } from './forms.ts';
-import { hearCommand, hearMessage, type MessageEvent, type Said, type Self } from './hear.ts';
+import { hearCommand, hearMessage, type MessageEvent, type Said } from './hear.ts';
 import { hearPress } from './hear-press.ts';
 import { topLevelNames } from './manifest.ts';
 import { escapeText } from './text.ts';
+import type { Workspace } from './workspace.ts';
+import type { Workspaces } from './workspaces.ts';
 
-/** Hands what people say in Slack to `converse`, and leaves out what was not said to the bot. */
+/** Hands what people say in Slack to the bot, and leaves out what was not said to it. */
 export function listen(
   app: App,
-  options: {
-    client: webApi.WebClient;
-    bot: Bot;
-    self: Self;
-    log: Logger;
-    converse(said: Said): void;
-  },
+  { workspaces, bot, log }: { workspaces: Workspaces; bot: Bot; log: Logger },
 ): void {
-  const { bot, self, log, converse } = options;
-  const forms = createForms(app, options);
+  const forms = createForms(app, { workspaces, bot, log, converse });
   const names = topLevelNames(bot.commands);
   const commands = new Set(names);
 
+  /** With the place by the name that the bot knows it by. */
+  function named(workspace: Workspace, said: Said): Said {
+    const channel = workspaces.nameOf(workspace, said.channel);
+    const place = { ...said.invocation.place, channel };
+    return { ...said, invocation: { ...said.invocation, place } };
+  }
+
+  function converse(workspace: Workspace, said: Said): void {
+    const known = named(workspace, said);
+    const invocation = workspace.rights.known(known);
+    workspace.conversation.take(bot, { ...known, invocation });
+  }
+
+  /** The workspace where it happened; what happens where nobody let us in, or no longer, is left. */
+  async function workspaceOf({ teamId }: Context): Promise<Workspace | undefined> {
+    const workspace = await workspaces.of(teamId);
+    if (!workspace)
+      log.debug({ teamId }, 'an event of a workspace where Askwatch is not installed');
+    return workspace;
+  }
+
   for (const name of names) {
-    app.command(`/${name}`, async ({ ack, command }) => {
+    app.command(`/${name}`, async ({ ack, command, context }) => {
       // Slack shows an error to the person after three seconds, so nothing comes before this.
       await ack();
-      if (!(await forms.open(command))) converse(hearCommand(command));
+      const workspace = await workspaceOf(context);
+      if (!workspace || (await forms.open(workspace, command))) return;
+      converse(workspace, hearCommand(command));
     });
   }
 
@@ -38,25 +56,27 @@ export function listen(
     await ack({ response_type: 'ephemeral', text });
   });
 
-  async function onMessage(event: MessageEvent): Promise<void> {
-    const said = hearMessage(event, self, commands);
+  async function onMessage(event: MessageEvent, context: Context): Promise<void> {
+    const workspace = await workspaceOf(context);
+    const said = workspace && hearMessage(event, workspace.self, commands);
     if (!said) return;
-    const { place, thread } = said.invocation;
-    if (said.addressed) return converse(said);
+    if (said.addressed) return converse(workspace, said);
+    const { place, thread } = named(workspace, said).invocation;
     if (!said.inThread || thread === undefined) return;
-    if (await bot.isConversation(place, thread)) converse(said);
-    else log.trace({ channel: place.channel }, 'a message in a thread that is not ours');
+    if (await bot.isConversation(place, thread)) converse(workspace, said);
+    else log.trace({ channel: said.channel }, 'a message in a thread that is not ours');
   }
 
   // Every button, not ours alone: Slack shows the person a warning where nobody answers.
-  app.action({ type: 'block_actions' }, async ({ ack, body }) => {
+  app.action({ type: 'block_actions' }, async ({ ack, body, context }) => {
     await ack();
-    if (await forms.change(body)) return;
+    const workspace = await workspaceOf(context);
+    if (!workspace || (await forms.change(workspace, body))) return;
     const said = hearPress(body);
-    if (said) converse(said);
+    if (said) converse(workspace, said);
     else log.debug('a press of something that is no button of ours');
   });
 
-  app.event('app_mention', ({ event }) => onMessage(event));
-  app.event('message', ({ event }) => onMessage(event as MessageEvent));
+  app.event('app_mention', ({ event, context }) => onMessage(event, context));
+  app.event('message', ({ event, context }) => onMessage(event as MessageEvent, context));
 }

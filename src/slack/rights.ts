@@ -2,12 +2,12 @@ import type { webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
 import type { Invocation, Person } from '../bot/platform.ts';
 import { readFailure } from './call-failure.ts';
-import type { Self } from './hear.ts';
+import type { Said, Self } from './hear.ts';
 
 /** What people may do beyond talking. */
 export interface Rights {
   /** The invocation, whose person can be asked whether they manage the place. Slack is asked when that is. */
-  known(invocation: Invocation): Invocation;
+  known(said: Said): Invocation;
 }
 
 /** How long it is believed who is in a user group. */
@@ -69,8 +69,8 @@ export function createRights(options: {
     orNo(isInGroup(id, group), { scope: 'usergroups:read', what: 'a member of a user group' });
 
   return {
-    known({ person, ...invocation }) {
-      const direct = invocation.place.channel.startsWith('D');
+    known({ channel, invocation: { person, ...invocation } }) {
+      const direct = channel.startsWith('D');
       const ask = direct ? async () => true : () => mayManage(person);
       const inGroup = (group: string) => isIn(person, group);
       return { ...invocation, person: { ...person, mayManage: ask, isIn: inGroup } };

@@ -7,16 +7,12 @@ import type { Card } from '../bot/card.ts';
 import type { Platform } from '../bot/platform.ts';
 import type { Content } from './blocks.ts';
 import { createBoltLog } from './bolt-log.ts';
-import { deliveryError, isAccessEnded, readFailure, startError } from './call-failure.ts';
-import { createConversation } from './conversation.ts';
-import type { Said, Self } from './hear.ts';
+import { deliveryError } from './call-failure.ts';
 import { listen } from './listen.ts';
-import { createMessages } from './messages.ts';
 import { renderCard, renderLine } from './render-card.ts';
-import { createRights } from './rights.ts';
-import { createSendQueue } from './send-queue.ts';
-import { signIn } from './sign-in.ts';
 import { createSocket } from './socket.ts';
+import type { Paces, Workspace } from './workspace.ts';
+import { onlyWorkspace } from './workspaces.ts';
 
 /** Slack, as the composition root sees it. */
 export interface Slack extends Platform {
@@ -26,19 +22,6 @@ export interface Slack extends Platform {
     path: '/slack/events';
     handle(request: IncomingMessage, response: ServerResponse): void;
   }[];
-}
-
-/** The paces at which Slack is spoken to, in milliseconds. */
-export interface Paces {
-  /**
-   * Between two edits of an answer: 50 a minute, Slack's tier of `chat.update`.
-   * Source: Slack docs, "Rate limits", "Web API rate limits by tier", tier 3.
-   */
-  editMs: number;
-  /** Between two alerts of a channel. Source: the same page, "Posting messages": one per second and channel. */
-  alertMs: number;
-  /** Before a second attempt to connect; doubled with each further one. */
-  retryMs: number;
 }
 
 const PACES: Paces = { editMs: 1_200, alertMs: 1_000, retryMs: 1_000 };
@@ -77,10 +60,8 @@ export async function createSlack(options: {
     logger: boltLog,
   };
   const client = new webApi.WebClient(botToken, { ...clientOptions, allowAbsoluteUrls: false });
-  const queue = createSendQueue({ paceMs: paces.alertMs });
-  const messages = createMessages(client, queue);
+  const workspaces = onlyWorkspace({ client, paces, log, onAccessEnded: endForGood });
   const stopping = new AbortController();
-  let self: Self = { userId: '', teamId: '', name: 'Askwatch' };
   let state: 'new' | 'started' | 'stopped' = 'new';
   let ended = false;
 
@@ -98,7 +79,11 @@ export async function createSlack(options: {
   const app = new App({
     receiver: socket?.receiver ?? http ?? unreachable(),
     // Answered from what the start learned: Bolt would ask Slack about the token again and again.
-    authorize: async () => ({ botToken, botUserId: self.userId }),
+    authorize: async ({ teamId }) => {
+      const workspace = await workspaces.of(teamId);
+      if (!workspace) throw new Error('Askwatch is not installed in this workspace.');
+      return { botToken: workspace.client.token ?? '', botUserId: workspace.self.userId };
+    },
     logger: boltLog,
     clientOptions: { ...clientOptions },
     convoStore: false,
@@ -109,18 +94,6 @@ export async function createSlack(options: {
     if (ended || state === 'stopped') return;
     ended = true;
     onFatal(error);
-  }
-
-  /** Ends the program when Slack says, and confirms, that the bot token is no longer good. */
-  async function checkAccess(error: unknown): Promise<void> {
-    const { kind, code } = readFailure(error);
-    if (kind !== 'refused' || !isAccessEnded(code)) return;
-    try {
-      await client.auth.test();
-    } catch (refusal) {
-      const sentence = startError(refusal, 'SLACK_BOT_TOKEN');
-      if (sentence) endForGood(sentence);
-    }
   }
 
   /**
@@ -134,23 +107,27 @@ export async function createSlack(options: {
     return renderCard(card);
   }
 
-  const conversation = createConversation({ messages, log, editMs: paces.editMs, checkAccess });
+  /** Does something in the workspace of a channel; what goes wrong there is a `DeliveryError`. */
+  async function deliver<T>(
+    name: string,
+    send: (messages: Workspace['messages'], channel: string) => Promise<T>,
+  ): Promise<T> {
+    const { workspace, channel } = await workspaces.at(name);
+    try {
+      return await send(workspace.messages, channel);
+    } catch (error) {
+      await workspace.checkAccess(error);
+      throw deliveryError(error);
+    }
+  }
 
   return {
     name: 'slack',
     routes: http ? [{ method: 'POST', path: '/slack/events', handle: handleHttp }] : [],
 
     async start(bot: Bot) {
-      self = await signIn({
-        client,
-        log,
-        retryMs: 5 * paces.retryMs,
-        signal: stopping.signal,
-      });
-      const rights = createRights({ client, self, log });
-      const converse = (said: Said) =>
-        conversation.take(bot, { ...said, invocation: rights.known(said.invocation) });
-      listen(app, { client, bot, self, log, converse });
+      await workspaces.open(stopping.signal);
+      listen(app, { workspaces, bot, log });
       await socket?.open();
       if (state === 'new') state = 'started';
     },
@@ -159,41 +136,32 @@ export async function createSlack(options: {
       state = 'stopped';
       stopping.abort();
       const drained = Promise.race([
-        conversation.drained(),
+        workspaces.drained(),
         pause(DRAIN_MS, undefined, { ref: false }),
       ]);
       await Promise.all([socket?.close(), drained]);
-      queue.close();
+      workspaces.close();
     },
 
-    async post({ channel, card, id, attempted }) {
-      try {
-        const alert = { id, goesOn: card.goesOn, attempted };
+    async post({ channel: name, card, id, attempted }) {
+      const alert = { id, goesOn: card.goesOn, attempted };
+      return await deliver(name, async (messages, channel) => {
         const { ts, goesOn } = await messages.postAlert({ channel }, renderAlert(card), alert);
         return { message: ts, thread: ts, goesOn };
-      } catch (error) {
-        await checkAccess(error);
-        throw deliveryError(error);
-      }
+      });
     },
 
-    async update(channel, posted, card) {
-      try {
-        await messages.update(channel, posted.message, renderAlert(card), { patient: false });
-      } catch (error) {
-        await checkAccess(error);
-        throw deliveryError(error);
-      }
+    async update(name, posted, card) {
+      await deliver(name, (messages, channel) =>
+        messages.update(channel, posted.message, renderAlert(card), { patient: false }),
+      );
     },
 
-    async announce({ channel, posted: { thread }, card, id, attempted }) {
-      try {
+    async announce({ channel: name, posted: { thread }, card, id, attempted }) {
+      await deliver(name, (messages, channel) => {
         const to = { channel, thread, broadcast: true };
-        await messages.postAlert(to, renderLine(card), { id, attempted });
-      } catch (error) {
-        await checkAccess(error);
-        throw deliveryError(error);
-      }
+        return messages.postAlert(to, renderLine(card), { id, attempted });
+      });
     },
   };
 

@@ -32,6 +32,7 @@ test('a press is the command of its button, said by whoever pressed', () => {
       thread: '100.000001',
       person: { id: 'U1', name: 'ada' },
     },
+    channel: 'C1',
     addressed: true,
     inThread: false,
     unseen: true,

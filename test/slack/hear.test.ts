@@ -112,6 +112,7 @@ test('a slash command is known by its trigger, and keeps its address for respons
       place: { platform: 'slack', channel: 'C1' },
       person: { id: 'U1', name: 'ada' },
     },
+    channel: 'C1',
     addressed: true,
     inThread: false,
     unseen: true,

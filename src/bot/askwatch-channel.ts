@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { SYSTEM_PROMPT } from './ask.ts';
 import type { Call } from './bot.ts';
 import type { Card } from './card.ts';
+import { chatModels } from './catalog.ts';
 import { command } from './command.ts';
 import { CommandError } from './errors.ts';
 import type { Reply } from './platform.ts';
@@ -9,6 +10,10 @@ import { requireRight } from './rights.ts';
 
 /** What takes a channel's own choice back. */
 const DEFAULT = 'default';
+/** What shows it, as nothing does where nothing opens no form. */
+const SHOW = 'show';
+
+const isWord = (text: string, word: string) => text.trim().toLowerCase() === word;
 
 /** `/askwatch model`: the model that answers in this channel when none is named. */
 export const modelCommand = command({
@@ -19,12 +24,33 @@ export const modelCommand = command({
       .string()
       .max(200)
       .optional()
-      .describe('A model of /askwatch models, or default; shows the one set when left out'),
+      .describe('A model of /askwatch models, or default; left out, or show, shows the one set'),
   }),
   examples: ['/askwatch model', '/askwatch model long-200k', '/askwatch model default'],
+  form: {
+    title: 'Model of this channel',
+    send: 'Save',
+    inputs: () => ['model'],
+    required: ['model'],
+    async begin(call) {
+      const { asking, catalog, place, settings } = call;
+      await mayManage(call, 'choose the model of this channel');
+      const { model: own } = await asking.of(place);
+      const names = chatModels(await catalog.models()).map(({ id }) => id);
+      const standard = await catalog.chatModel(settings.askModel).catch(() => undefined);
+      const isNow = standard ? `, now ${standard.id}` : '';
+      return {
+        values: { model: own ?? DEFAULT },
+        choices: { model: [DEFAULT, ...names] },
+        hints: {
+          model: `default is what whoever runs Askwatch chose${isNow}. /askwatch models compares them.`,
+        },
+      };
+    },
+  },
   async run({ model }, call) {
     const { asking, catalog, place, settings } = call;
-    if (model === undefined) {
+    if (model === undefined || isWord(model, SHOW)) {
       const { model: own } = await asking.of(place);
       const { id } = await catalog.chatModel(own ?? settings.askModel);
       const text =
@@ -34,7 +60,7 @@ export const modelCommand = command({
       return shown(`${id} answers here`, text);
     }
     await mayManage(call, 'choose the model of this channel');
-    const isDefault = model.toLowerCase() === DEFAULT;
+    const isDefault = isWord(model, DEFAULT);
     const { id } = await catalog.chatModel(isDefault ? settings.askModel : model);
     await asking.change(place, { model: isDefault ? null : id });
     return said(
@@ -53,7 +79,7 @@ export const promptCommand = command({
       .string()
       .max(4_000)
       .optional()
-      .describe('The text, or default; shows the one set when left out'),
+      .describe('The text, or default; left out, or show, shows the one set'),
   }),
   examples: [
     '/askwatch prompt',
@@ -61,10 +87,28 @@ export const promptCommand = command({
     '/askwatch prompt default',
   ],
   wholeLine: true,
+  form: {
+    title: 'Prompt of this channel',
+    send: 'Save',
+    inputs: () => ['prompt'],
+    required: ['prompt'],
+    long: ['prompt'],
+    async begin(call) {
+      await mayManage(call, 'change the prompt of this channel');
+      const { prompt: own } = await call.asking.of(call.place);
+      return {
+        values: { prompt: own ?? standardPrompt(call) },
+        hints: {
+          prompt:
+            'What the model is told before every conversation here. The word default takes it back.',
+        },
+      };
+    },
+  },
   async run({ prompt }, call) {
-    const { asking, place, settings } = call;
-    const standard = settings.askSystemPrompt ?? SYSTEM_PROMPT;
-    if (prompt === undefined) {
+    const { asking, place } = call;
+    const standard = standardPrompt(call);
+    if (prompt === undefined || isWord(prompt, SHOW)) {
       const { prompt: own } = await asking.of(place);
       return shown(
         own === undefined ? 'This channel has no prompt of its own' : 'The prompt of this channel',
@@ -73,7 +117,8 @@ export const promptCommand = command({
     }
     await mayManage(call, 'change the prompt of this channel');
     if (prompt.trim() === '') throw new CommandError('A prompt needs words.');
-    const isDefault = prompt.toLowerCase() === DEFAULT;
+    // A form that was sent as it began changes nothing.
+    const isDefault = isWord(prompt, DEFAULT) || prompt.trim() === standard.trim();
     await asking.change(place, { prompt: isDefault ? null : prompt });
     return said('Prompt of this channel changed', isDefault ? standard : prompt);
   },
@@ -99,7 +144,10 @@ export const forgetCommand = command({
   },
 });
 
-async function mayManage({ person, place, settings }: Call, what: string) {
+const standardPrompt = ({ settings }: Pick<Call, 'settings'>) =>
+  settings.askSystemPrompt ?? SYSTEM_PROMPT;
+
+async function mayManage({ person, place, settings }: Omit<Call, 'invocation'>, what: string) {
   await requireRight(settings.mayManage, { person, place, what });
 }
 

@@ -5,14 +5,15 @@ import type { Store } from '../store/store.ts';
 import { answerActions } from './answer-actions.ts';
 import { type Ask, createAsk } from './ask.ts';
 import { type AskedBook, createAskedBook } from './asked.ts';
+import type { Card } from './card.ts';
 import { type Catalog, createCatalog } from './catalog.ts';
 import { type ChannelsAsking, createChannelsAsking } from './channel-asking.ts';
 import { type Channels, createChannels } from './channels.ts';
 import { systemClock } from './clock.ts';
-import type { Command } from './command.ts';
+import type { Command, FormBegin } from './command.ts';
 import { commands } from './commands.ts';
 import { type Conversations, conversationKey, createConversations } from './conversations.ts';
-import { createHandle } from './handle.ts';
+import { createHandle, createOpenForm } from './handle.ts';
 import { incidentActions } from './incident-actions.ts';
 import { incidentFacts, toldIn } from './incident-facts.ts';
 import { openLastLook } from './last-look.ts';
@@ -53,6 +54,11 @@ export interface Bot {
   readonly commands: readonly Command[];
   /** The one door: checks, refuses repeats, runs the command. Never throws; every error becomes a card. */
   handle(invocation: Invocation): Promise<Reply>;
+  /** How the form of a command begins for somebody; a card says why they get none. Never throws. */
+  openForm(
+    command: Command,
+    where: { place: Place; person: Person },
+  ): Promise<{ begin: FormBegin } | { card: Card }>;
   /** Whether a thread is one of ours, so that a plain message in it is a question. */
   isConversation(place: Place, thread: string): Promise<boolean>;
   /** Starts watching and sending alerts through these platforms, which are started. */
@@ -127,18 +133,12 @@ export async function createBot(options: BotOptions): Promise<Bot> {
   });
 
   const incidents = createIncidents({ state, nowMs: Date.now, onNews: sender.wake });
-  const handle = createHandle(
-    {
-      ...{
-        commands,
-        actions: [...incidentActions, ...answerActions, listPage, removeForGood],
-        incidents,
-        settings,
-      },
-      ...{ monitoring, ask, catalog, channels, asking, asked, conversations, log },
-    },
-    createSeen(store),
-  );
+  const services = {
+    actions: [...incidentActions, ...answerActions, listPage, removeForGood],
+    ...{ commands, incidents, settings },
+    ...{ monitoring, ask, catalog, channels, asking, asked, conversations, log },
+  };
+  const handle = createHandle(services, createSeen(store));
 
   let tidying: NodeJS.Timeout | undefined;
   let tidied = Promise.resolve();
@@ -154,6 +154,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
   return {
     commands,
     handle,
+    openForm: createOpenForm(services),
     async isConversation(place, thread) {
       if (toldAt(place, thread)) return true;
       return await conversations.isOpen(conversationKey(place, thread));

@@ -21,16 +21,34 @@ export interface Command<Input extends z.ZodObject = z.ZodObject> {
   wholeLine?: boolean;
   /** Platforms that have forms show one when the command is typed with nothing after it. */
   form?: {
+    /** What stands over it, at most 24 characters (Slack's limit for titles of views). */
+    title: string;
+    /** What stands on the button that sends it. */
+    send: string;
     /** The inputs that go with what was chosen so far, in their order. */
     inputs(chosen: Record<string, unknown>): ReadonlyArray<Extract<keyof z.output<Input>, string>>;
     /** The choice that decides about the others, and what it is at first. */
     chooses?: { input: Extract<keyof z.output<Input>, string>; first: string };
     /** Inputs that have to be filled in where they are shown. */
     required?: ReadonlyArray<Extract<keyof z.output<Input>, string>>;
+    /** Texts that may have several lines. */
+    long?: ReadonlyArray<Extract<keyof z.output<Input>, string>>;
+    /** What stands in it at first; empty without this. Throws a `CommandError` for those who are to get no form. */
+    begin?(call: Omit<Call, 'invocation'>): Promise<FormBegin>;
     /** Throws a `CommandError` for inputs that are right one by one but do not go together. */
-    check(input: z.output<Input>): void;
+    check?(input: z.output<Input>): void;
   };
   run(input: z.output<Input>, call: Call): Promise<Reply>;
+}
+
+/** How a form begins, each by the name of its input. */
+export interface FormBegin {
+  /** What stands in it. */
+  values?: Record<string, string>;
+  /** What can be chosen, where the schema does not say it. */
+  choices?: Record<string, string[]>;
+  /** What is said under an input in place of its description. */
+  hints?: Record<string, string>;
 }
 
 /** Declares a command, so that `run` sees the type of its own input. */
@@ -45,6 +63,8 @@ export interface Field {
   kind: 'text' | 'integer' | 'boolean' | 'choice';
   required: boolean;
   choices: string[];
+  /** A text that may have several lines. */
+  long?: boolean;
   min?: number;
   max?: number;
 }

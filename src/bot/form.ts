@@ -1,5 +1,5 @@
 import { checkInput } from './check-input.ts';
-import { type Command, type Field, fieldsOf } from './command.ts';
+import { type Command, type Field, type FormBegin, fieldsOf } from './command.ts';
 import { CommandError } from './errors.ts';
 
 /** The command with a form that a line names with nothing after it, if it names one. Pure. */
@@ -8,15 +8,29 @@ export function formOf(line: string, commands: readonly Command[]): Command | un
   return commands.find((command) => command.form && command.name === name);
 }
 
-/** The inputs of a form, given what was chosen so far. Pure. */
-export function formFields(command: Command, chosen: Record<string, unknown>): Field[] {
+/** The inputs of a form, given what was chosen so far and how it began. Pure. */
+export function formFields(
+  command: Command,
+  chosen: Record<string, unknown>,
+  { choices = {}, hints = {} }: FormBegin = {},
+): Field[] {
   const { form } = command;
   if (!form) return [];
   const fields = fieldsOf(command);
   return form
     .inputs(withFirst(command, chosen))
     .flatMap((name) => fields.filter((field) => field.name === name))
-    .map((field) => ({ ...field, required: field.required || isRequired(command, field) }));
+    .map((field) => {
+      const { name, description } = field;
+      const offered = choices[name];
+      return {
+        ...field,
+        ...(offered && { kind: 'choice' as const, choices: offered }),
+        description: hints[name] ?? description,
+        long: form.long?.includes(name) ?? false,
+        required: field.required || isRequired(command, field),
+      };
+    });
 }
 
 const isRequired = ({ form }: Command, { name }: Field) =>
@@ -39,7 +53,7 @@ export function formProblems(
   const checked = checkInput(command, values);
   if (!checked.ok) return checked.byInput;
   try {
-    command.form?.check(checked.input);
+    command.form?.check?.(checked.input);
     return {};
   } catch (error) {
     if (!(error instanceof CommandError)) throw error;

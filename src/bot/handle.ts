@@ -1,10 +1,8 @@
-import { randomUUID } from 'node:crypto';
 import type { Bot, Call } from './bot.ts';
 import type { Card } from './card.ts';
 import { checkInput } from './check-input.ts';
 import type { Command } from './command.ts';
-import { CommandError } from './errors.ts';
-import { explainError } from './explain-error.ts';
+import { errorCard, failedCard } from './error-card.ts';
 import type { Answer, AnswerPart, Invocation, Reply } from './platform.ts';
 import type { Seen } from './seen.ts';
 import { readLine } from './text-input.ts';
@@ -29,7 +27,7 @@ export function createHandle(services: Services, seen: Seen): Bot['handle'] {
     try {
       if (!(await seen.claim(invocation.id))) return { kind: 'nothing' };
     } catch (error) {
-      return failed('a gesture could not be noted, so nothing was done', error);
+      return toAsker(failedCard('a gesture could not be noted, so nothing was done', error, log));
     }
     const reply = await answer(invocation);
     if (reply.kind === 'answer') return finishing(reply, () => finish(invocation.id));
@@ -51,31 +49,20 @@ export function createHandle(services: Services, seen: Seen): Bot['handle'] {
       const { place, person } = invocation;
       return await command.run(checked.input, { ...services, invocation, place, person });
     } catch (error) {
-      if (error instanceof CommandError)
-        return toAsker(problemText(command, error.message, isTyped));
-      const service = command.name.startsWith('monitor ') ? 'monitoring service' : 'model gateway';
-      const explained = explainError(error, service);
-      if (!explained) return failed('a command failed', error);
-      log.warn({ err: error, command: command.name }, 'a command could not reach its service');
-      return toAsker(problemText(command, explained, isTyped));
+      return toAsker(errorCard(error, command, { isTyped, log }));
     }
   }
+}
 
-  function failed(what: string, error: unknown): Reply {
-    const logId = randomUUID().slice(0, 8);
-    log.error({ err: error, logId }, what);
-    return toAsker({
-      tone: 'bad',
-      title: 'Something went wrong',
-      parts: [
-        {
-          kind: 'text',
-          text: 'Try again. If it goes on, tell whoever runs Askwatch the log id below.',
-        },
-      ],
-      footer: `Log id ${logId}`,
-    });
-  }
+/** Opens forms: how one begins for somebody, or why they get none. */
+export function createOpenForm(services: Services): Bot['openForm'] {
+  return async (command, { place, person }) => {
+    try {
+      return { begin: (await command.form?.begin?.({ ...services, place, person })) ?? {} };
+    } catch (error) {
+      return { card: errorCard(error, command, { isTyped: true, log: services.log }) };
+    }
+  };
 }
 
 type Asked = { command: Command; values: Record<string, unknown> } | { card: Card };
@@ -98,15 +85,6 @@ function read(
 
 function toAsker(card: Card): Reply {
   return { kind: 'card', card, private: true };
-}
-
-function problemText(command: Command, text: string, isTyped: boolean): Card {
-  return {
-    tone: 'warning',
-    // Nobody typed what a button does.
-    title: isTyped ? `/${command.name} did not work` : 'That did not work',
-    parts: [{ kind: 'text', text }],
-  };
 }
 
 /** An answer is handled when its last part is about to be shown, or when the platform stops reading. */

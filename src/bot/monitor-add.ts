@@ -58,6 +58,8 @@ export const monitorAdd = command({
     '/monitor add nightly-backup type=HEARTBEAT interval=86400',
   ],
   form: {
+    title: 'Add a monitor',
+    send: 'Add',
     inputs: ({ type }) => [...ALWAYS, ...(OF_TYPE[String(type)] ?? [])],
     chooses: { input: 'type', first: 'HTTP' },
     required: ['keyword'],

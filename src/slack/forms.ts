@@ -3,9 +3,9 @@ import type { Logger } from 'pino';
 import type { Bot } from '../bot/bot.ts';
 import { formOf, formProblems } from '../bot/form.ts';
 import { readFailure } from './call-failure.ts';
-import type { Said, SlashCommand } from './hear.ts';
+import { hearCommand, type Said, type SlashCommand } from './hear.ts';
 import { hearForm, saidByForm } from './hear-form.ts';
-import { FORM, renderForm } from './render-form.ts';
+import { FORM, isShowable, renderForm } from './render-form.ts';
 import type { Workspace } from './workspace.ts';
 import type { Workspaces } from './workspaces.ts';
 
@@ -24,10 +24,11 @@ export function createForms(
     workspaces: Workspaces;
     bot: Bot;
     log: Logger;
+    known(workspace: Workspace, said: Said): Said;
     converse(workspace: Workspace, said: Said): void;
   },
 ): Forms {
-  const { workspaces, bot, log, converse } = options;
+  const { workspaces, bot, log, known, converse } = options;
 
   app.view({ callback_id: FORM, type: 'view_submission' }, async ({ ack, body, context }) => {
     const filled = hearForm(body, bot.commands);
@@ -43,13 +44,16 @@ export function createForms(
   });
 
   return {
-    async open({ client }, typed) {
+    async open(workspace, typed) {
       const command = formOf(`${typed.command} ${typed.text}`, bot.commands);
       if (!command) return false;
+      const opened = await bot.openForm(command, known(workspace, hearCommand(typed)).invocation);
+      // Whoever gets no form is told what the command says by itself.
+      if ('card' in opened || !isShowable(opened.begin)) return false;
       const { channel_id: channel, response_url: responseUrl, trigger_id } = typed;
-      const view = renderForm(command, { command: command.name, channel, responseUrl });
+      const view = renderForm(command, { command: command.name, channel, responseUrl }, opened);
       try {
-        await client.views.open({ trigger_id, view });
+        await workspace.client.views.open({ trigger_id, view });
         return true;
       } catch (error) {
         log.warn({ reason: readFailure(error).code }, 'a form could not be shown');
@@ -61,7 +65,7 @@ export function createForms(
       if (!filled) return false;
       const { viewId, hash, command, origin, values } = filled;
       try {
-        const view = renderForm(command, origin, values);
+        const view = renderForm(command, origin, { chosen: values });
         await client.views.update({ view_id: viewId, hash, view });
       } catch (error) {
         // Whoever chooses quickly changes it again.

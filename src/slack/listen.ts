@@ -14,21 +14,20 @@ export function listen(
   app: App,
   { workspaces, bot, log }: { workspaces: Workspaces; bot: Bot; log: Logger },
 ): void {
-  const forms = createForms(app, { workspaces, bot, log, converse });
+  const forms = createForms(app, { workspaces, bot, log, known, converse });
   const names = topLevelNames(bot.commands);
   const commands = new Set(names);
 
-  /** With the place by the name that the bot knows it by. */
-  function named(workspace: Workspace, said: Said): Said {
+  /** With the place by the name that the bot knows it by, and a person who can be asked for their rights. */
+  function known(workspace: Workspace, said: Said): Said {
     const channel = workspaces.nameOf(workspace, said.channel);
     const place = { ...said.invocation.place, channel };
-    return { ...said, invocation: { ...said.invocation, place } };
+    const invocation = { ...said.invocation, place };
+    return { ...said, invocation: workspace.rights.known({ ...said, invocation }) };
   }
 
   function converse(workspace: Workspace, said: Said): void {
-    const known = named(workspace, said);
-    const invocation = workspace.rights.known(known);
-    workspace.conversation.take(bot, { ...known, invocation });
+    workspace.conversation.take(bot, known(workspace, said));
   }
 
   /** The workspace where it happened; what happens where nobody let us in, or no longer, is left. */
@@ -61,7 +60,7 @@ export function listen(
     const said = workspace && hearMessage(event, workspace.self, commands);
     if (!said) return;
     if (said.addressed) return converse(workspace, said);
-    const { place, thread } = named(workspace, said).invocation;
+    const { place, thread } = known(workspace, said).invocation;
     if (!said.inThread || thread === undefined) return;
     if (await bot.isConversation(place, thread)) converse(workspace, said);
     else log.trace({ channel: said.channel }, 'a message in a thread that is not ours');

@@ -1,5 +1,5 @@
 import type { types } from '@slack/bolt';
-import type { Command, Field } from '../bot/command.ts';
+import type { Command, Field, FormBegin } from '../bot/command.ts';
 import { formFields, withFirst } from '../bot/form.ts';
 import { plainText } from './blocks.ts';
 import { clip } from './text.ts';
@@ -8,6 +8,7 @@ import { clip } from './text.ts';
 const MAX_TITLE = 24;
 const MAX_HINT = 2_000;
 const MAX_OPTION = 75;
+const MAX_OPTIONS = 100;
 const MAX_TEXT = 3_000;
 
 export const FORM = 'askwatch-form';
@@ -19,23 +20,26 @@ export interface FormOrigin {
   responseUrl?: string;
 }
 
+/** Whether what stands in a form at first has room in one of Slack's. */
+export const isShowable = ({ values = {} }: FormBegin) =>
+  Object.values(values).every((value) => value.length <= MAX_TEXT);
+
 /** A command's form. Inputs that stay keep what was typed, since their blocks keep their ids. */
 export function renderForm(
   command: Command,
   origin: FormOrigin,
-  chosen: Record<string, unknown> = {},
+  { begin = {}, chosen = {} }: { begin?: FormBegin; chosen?: Record<string, unknown> } = {},
 ): types.ModalView {
   const { form } = command;
-  // `monitor add` is `Add a monitor`.
-  const [thing = '', verb = ''] = command.name.split(' ');
+  const values = withFirst(command, { ...begin.values, ...chosen });
   return {
     type: 'modal',
     callback_id: FORM,
-    title: plainText(clip(`${capital(verb)} a ${thing}`, MAX_TITLE)),
-    submit: plainText(clip(capital(verb), MAX_TITLE)),
+    title: plainText(clip(form?.title ?? command.name, MAX_TITLE)),
+    submit: plainText(clip(form?.send ?? 'Send', MAX_TITLE)),
     close: plainText('Cancel'),
     private_metadata: JSON.stringify(origin),
-    blocks: formFields(command, chosen).map((field) => {
+    blocks: formFields(command, chosen, begin).map((field) => {
       const decides = form?.chooses?.input === field.name;
       return {
         type: 'input',
@@ -44,7 +48,7 @@ export function renderForm(
         hint: plainText(clip(field.description, MAX_HINT)),
         optional: !field.required,
         dispatch_action: decides,
-        element: elementOf(field, withFirst(command, chosen)[field.name]),
+        element: elementOf(field, values[field.name], begin.values?.[field.name]),
       };
     }),
   };
@@ -54,9 +58,11 @@ const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
 
 const labelOf = ({ name }: Field) => capital(name);
 
-function elementOf(field: Field, value: unknown): types.InputBlock['element'] {
-  const { name: action_id, kind, choices, min, max } = field;
-  if (kind === 'choice') {
+/** `first` is what stands in a text at first; what was typed since, Slack keeps. */
+function elementOf(field: Field, value: unknown, first = ''): types.InputBlock['element'] {
+  const { name: action_id, kind, choices, min, max, long = false } = field;
+  const initialText = first === '' ? {} : { initial_value: first };
+  if (kind === 'choice' && isOffered(choices)) {
     const options = choices.map(optionOf);
     const initial = options.find((option) => option.value === value);
     return {
@@ -71,14 +77,22 @@ function elementOf(field: Field, value: unknown): types.InputBlock['element'] {
       type: 'number_input',
       action_id,
       is_decimal_allowed: false,
+      ...initialText,
       ...(min !== undefined && { min_value: String(min) }),
       ...(max !== undefined && { max_value: String(max) }),
     };
   }
-  return { type: 'plain_text_input', action_id, max_length: MAX_TEXT };
+  return {
+    type: 'plain_text_input',
+    action_id,
+    multiline: long,
+    max_length: MAX_TEXT,
+    ...initialText,
+  };
 }
 
-const optionOf = (choice: string) => ({
-  text: plainText(clip(choice, MAX_OPTION)),
-  value: choice,
-});
+/** Whether Slack can offer these to choose from, each in full; else they are typed. */
+const isOffered = (choices: string[]) =>
+  choices.length <= MAX_OPTIONS && choices.every((choice) => choice.length <= MAX_OPTION);
+
+const optionOf = (choice: string) => ({ text: plainText(choice), value: choice });

@@ -1,4 +1,6 @@
 import { expect, test } from 'vitest';
+import { modelCommand, promptCommand } from '../../src/bot/askwatch-channel.ts';
+import type { Command } from '../../src/bot/command.ts';
 import type { Person, Place, Reply } from '../../src/bot/platform.ts';
 import { cardOf, readAnswer, startTestBot, textOf } from '../support/bot.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -78,6 +80,54 @@ test('a channel has a prompt of its own, word for word', async () => {
   expect(await text(say('/askwatch prompt'))).toContain(prompt);
   await say('/askwatch prompt default');
   expect(promptOf(await ask('why?'))).toBe('Be kind.');
+});
+
+test('the word show says what nothing says too, and is neither a model nor a prompt', async () => {
+  const { say, text, ask } = await start({ settings: { askSystemPrompt: 'Be kind.' } });
+  for (const line of ['/askwatch model', '/askwatch prompt']) {
+    const shown = await text(say(line));
+    expect(shown).toContain(line.endsWith('model') ? 'test-model answers here' : 'Be kind.');
+    expect(await text(say(`${line} Show`))).toBe(shown);
+  }
+  expect(promptOf(await ask('why?'))).toBe('Be kind.');
+});
+
+test('a prompt that is the one everybody has is no choice of the channel', async () => {
+  const { bot, say, text } = await start({ settings: { askSystemPrompt: 'Be kind.' } });
+  const request = { command: 'askwatch prompt', values: { prompt: 'Be kind.' } };
+  await bot.handle({ id: 'form:1', request, place: OPS, person: admin });
+  expect(await text(say('/askwatch prompt'))).toContain('no prompt of its own');
+});
+
+test('the forms begin with what is set, for those who may change it', async () => {
+  const { bot, say } = await start({ settings: { askSystemPrompt: 'Be kind.' } });
+  const open = async (command: Command, person = admin) =>
+    await bot.openForm(command, { place: OPS, person });
+  expect(await open(modelCommand)).toMatchObject({
+    begin: {
+      values: { model: 'default' },
+      choices: { model: ['default', 'test-model', 'test-vision'] },
+      hints: { model: expect.stringContaining('now test-model') },
+    },
+  });
+  expect(await open(promptCommand)).toMatchObject({ begin: { values: { prompt: 'Be kind.' } } });
+  await say('/askwatch model test-vision');
+  await say('/askwatch prompt Be brief.');
+  expect(await open(modelCommand)).toMatchObject({ begin: { values: { model: 'test-vision' } } });
+  expect(await open(promptCommand)).toMatchObject({ begin: { values: { prompt: 'Be brief.' } } });
+  for (const command of [modelCommand, promptCommand]) {
+    const opened = await open(command, member);
+    const card = 'card' in opened ? opened.card : undefined;
+    expect(card && textOf(card)).toMatch(/Only those who manage this channel may/);
+  }
+});
+
+test('without the catalog the form of the model says why there is none', async () => {
+  const { bot, provider } = await start();
+  await provider.close();
+  const opened = await bot.openForm(modelCommand, { place: OPS, person: admin });
+  const card = 'card' in opened ? opened.card : undefined;
+  expect(card && textOf(card)).toContain('The model gateway cannot be reached.');
 });
 
 test('who does not manage the channel sees both and changes neither', async () => {

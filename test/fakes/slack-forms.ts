@@ -19,6 +19,8 @@ interface InputBlock {
     initial_option?: Option;
     is_decimal_allowed?: boolean;
     max_length?: number;
+    multiline?: boolean;
+    initial_value?: string;
   };
 }
 
@@ -67,7 +69,7 @@ export function createForms() {
     const kept = shown?.id === id ? shown.values : new Map<string, string>();
     const values = new Map<string, string>();
     for (const { block_id: name, element } of view.blocks) {
-      const value = kept.get(name) ?? element.initial_option?.value;
+      const value = kept.get(name) ?? element.initial_option?.value ?? element.initial_value;
       if (value !== undefined) values.set(name, value);
     }
     shown = { id, hash: `${count}.hash`, view, values, errors: {} };
@@ -128,6 +130,7 @@ function viewProblem({ type, title, private_metadata = '', blocks, submit }: Vie
 
 function blockProblem({ type, block_id, label, hint, element }: InputBlock): boolean {
   const { options = [], initial_option: initial, is_decimal_allowed: decimal } = element;
+  const { initial_value: text = '', max_length: maxLength = LIMITS.text } = element;
   const isInput = ['plain_text_input', 'number_input', 'static_select', 'checkboxes'];
   return (
     type !== 'input' ||
@@ -137,7 +140,8 @@ function blockProblem({ type, block_id, label, hint, element }: InputBlock): boo
     (hint?.text.length ?? 0) > LIMITS.hint ||
     !isInput.includes(element.type) ||
     (element.type === 'number_input' && typeof decimal !== 'boolean') ||
-    (element.max_length ?? 1) > LIMITS.text ||
+    maxLength > LIMITS.text ||
+    text.length > maxLength ||
     (element.type === 'static_select' &&
       (options.length === 0 || options.length > LIMITS.options)) ||
     options.some(

@@ -30,6 +30,7 @@ import {
 import type { Who } from './rights.ts';
 import { createSeen } from './seen.ts';
 import { createSender } from './sender.ts';
+import { createShownAnswers, type ShownAnswers } from './shown-answers.ts';
 import { createIncidents, type Incidents } from './told-incidents.ts';
 import { createWatch } from './watch.ts';
 import { openWatchState } from './watch-store.ts';
@@ -61,6 +62,8 @@ export interface Bot {
   ): Promise<{ begin: FormBegin } | { card: Card }>;
   /** Whether a thread is one of ours, so that a plain message in it is a question. */
   isConversation(place: Place, thread: string): Promise<boolean>;
+  /** For platforms: the conversations of answers that are shown outside of a thread. */
+  readonly shownAnswers: ShownAnswers;
   /** Starts watching and sending alerts through these platforms, which are started. */
   start(platforms: readonly Platform[]): Promise<void>;
   /** Lets answers under way end or cuts them with a note, and stops watching and sending; takes at most 4 s. */
@@ -155,6 +158,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     commands,
     handle,
     openForm: createOpenForm(services),
+    shownAnswers: createShownAnswers(store),
     async isConversation(place, thread) {
       if (toldAt(place, thread)) return true;
       return await conversations.isOpen(conversationKey(place, thread));

@@ -2,6 +2,7 @@ import { type ButtonInteraction, MessageFlags } from 'discord.js';
 import type { Card } from '../bot/card.ts';
 import { decodeAction } from '../bot/card-action.ts';
 import type { Answer, Invocation, Place, Reply } from '../bot/platform.ts';
+import type { ConversationAt } from '../bot/shown-answers.ts';
 import type { Desk } from './desk.ts';
 import {
   acknowledged,
@@ -15,7 +16,6 @@ import {
   threadOf,
   threadUnder,
 } from './gestures.ts';
-import type { Conversation } from './inline-conversations.ts';
 import { renderMessage } from './render.ts';
 import { questionLine } from './text.ts';
 
@@ -68,10 +68,10 @@ async function show(
  * conversation, where nothing can be under a message, too. In a thread it is the thread's, unless alerts are posted there.
  * That of a button under an answer is the one that remembers the answer.
  */
-async function conversationOf(desk: Desk, press: ButtonInteraction): Promise<Conversation> {
+async function conversationOf(desk: Desk, press: ButtonInteraction): Promise<ConversationAt> {
   const { conversations, inline } = desk;
   const { channel, channelId, message } = press;
-  const open = inline.of(message.id);
+  const open = await inline.of(channelId, message.id);
   if (open !== undefined) return open;
   const here: Place = { platform: 'discord', channel: channelId };
   if (channel?.isThread()) {
@@ -81,7 +81,6 @@ async function conversationOf(desk: Desk, press: ButtonInteraction): Promise<Con
   }
   // Cards are embeds, answers are text.
   if (message.embeds.length > 0) return { place: here, thread: message.id };
-  // An answer that was shown before a restart may be connected by what it replies to.
   const above = await conversations.of(here, message.id);
   return { place: here, thread: above ?? threadOf(press) ?? message.id };
 }
@@ -101,10 +100,10 @@ async function answerBelow(
   desk: Desk,
   press: ButtonInteraction,
   answer: Answer,
-  { place, thread: key }: Conversation,
+  { place, thread: key }: ConversationAt,
 ): Promise<void> {
   const { question } = answer;
-  const isOpen = desk.inline.of(press.message.id) !== undefined;
+  const isOpen = (await desk.inline.of(press.channelId, press.message.id)) !== undefined;
   const thread =
     threadOf(press) ?? (isOpen ? undefined : await threadUnder(desk, press, key, question));
   const lead = questionLine(nameOf(press), question);

@@ -63,7 +63,7 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
     const desk = {
       bot,
       api,
-      inline: createInlineConversations(),
+      inline: createInlineConversations({ bot, log }),
       conversations: createLineConversations({ bot, api, botId, log }),
       editIntervalMs,
       log,

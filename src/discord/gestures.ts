@@ -154,7 +154,9 @@ export async function answerUnseen(
   const thread = threadOf(gesture) ?? (await threadUnder(desk, gesture, message, answer.question));
   const place = placeOf(gesture);
   const key = known ?? thread ?? message;
-  if (thread === undefined) desk.inline.add(message, { place, thread: key });
+  if (thread === undefined) {
+    await desk.inline.add(gesture.channelId, message, { place, thread: key });
+  }
   await answerOpenly(desk, gesture, answer, { place, thread, key });
 }
 

@@ -81,7 +81,7 @@ async function whereOf({ api, inline, conversations }: Desk, message: Message): 
     const thread = (await conversations.of(parent, channelId)) ?? channelId;
     return { place: parent, thread, shown: { in: 'here' } };
   }
-  const open = answered === undefined ? undefined : inline.of(answered);
+  const open = answered === undefined ? undefined : await inline.of(channelId, answered);
   // An alert or a line under it, or the question above one of our threads: its conversation is the thread under it.
   const above =
     answered !== undefined && open === undefined

@@ -33,7 +33,7 @@ export async function showAnswer(options: {
   editIntervalMs: number;
   log: Logger;
   /** Told of each message as soon as it is there. */
-  onMessage?: (message: string) => void;
+  onMessage?: (message: string) => Promise<void>;
 }): Promise<void> {
   const { answer, thread, outlet, editIntervalMs, log, onMessage } = options;
   const controller = new AbortController();
@@ -95,7 +95,7 @@ function contentsOf({ messages, end }: LiveView, outOfTime: boolean): string[] {
 }
 
 /** Brings the messages of an outlet to the given ones, touching only those that differ. */
-function createScreen(outlet: Outlet, onMessage: ((message: string) => void) | undefined) {
+function createScreen(outlet: Outlet, onMessage: ((message: string) => Promise<void>) | undefined) {
   const shown: Array<{ id: string; message: AnswerMessage | undefined }> = [];
   /** Messages of which a send failed: it may have gone through, as it was at that time. */
   const uncertain = new Set<number>();
@@ -114,7 +114,7 @@ function createScreen(outlet: Outlet, onMessage: ((message: string) => void) | u
       uncertain.add(index);
       const id = await outlet.send(message, `${seed}-${index}`);
       shown[index] = { id, message: repeated ? undefined : message };
-      onMessage?.(id);
+      await onMessage?.(id);
       if (!repeated) continue;
       await outlet.edit(id, message);
       shown[index] = { id, message };

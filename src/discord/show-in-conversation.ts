@@ -24,13 +24,13 @@ export async function showInConversation(
   answer: Answer,
   { outlet, place, key, lead, shownIn, tell }: Shown,
 ): Promise<void> {
-  const onMessage = (id: string) => {
-    if (key !== shownIn) inline.add(id, { place, thread: key });
+  const onMessage = async (id: string) => {
+    if (key !== shownIn) await inline.add(shownIn, id, { place, thread: key });
   };
   try {
     if (lead) {
       const question = { content: lead.content, components: [] };
-      onMessage(await insist(() => outlet.send(question, lead.nonce)));
+      await onMessage(await insist(() => outlet.send(question, lead.nonce)));
     }
     await showAnswer({ answer, thread: key, outlet, editIntervalMs, log, onMessage });
   } catch (error) {

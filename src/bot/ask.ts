@@ -215,12 +215,14 @@ export function createAsk(options: {
       const shared = privates.of(id, person.id);
       if (!shared) return undefined;
       const { question, model } = shared;
-      const asked = { question, model, private: false, place, person };
+      // Shared once more after it could not be shown, it is still one answer.
+      const asked = { question, model, private: false, place, person, instead: id };
       return {
         kind: 'answer',
         question,
         private: false,
         stream: (thread) => sharedIn(id, shared, asked, thread),
+        notShown: () => privates.keep(id, shared),
       };
     },
     forget: (place, thread) => conversations.forget(conversationKey(place, thread)),

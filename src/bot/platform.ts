@@ -66,6 +66,8 @@ export interface Answer {
    * remembered; without one (a private answer) it is not. Aborting `signal` ends it early with a note.
    */
   stream(thread: string | undefined, signal?: AbortSignal): AsyncIterable<AnswerPart>;
+  /** Told by a platform that could not show it: what can be shown another time is kept for that. */
+  notShown?(): void;
 }
 
 export type AnswerPart =

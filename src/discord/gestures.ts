@@ -7,6 +7,7 @@ import {
 } from 'discord.js';
 import type { Answer, Invocation, Place, Reply } from '../bot/platform.ts';
 import type { Desk } from './desk.ts';
+import { reasonOf } from './errors.ts';
 import { openThread } from './open-thread.ts';
 import { channelOutlet, interactionOutlet } from './outlet.ts';
 import { showAnswer } from './show-answer.ts';
@@ -128,7 +129,7 @@ export async function answerOpenly(
     key,
     ...(lead === undefined ? {} : { lead: { content: lead, nonce: `q${gesture.id}` } }),
     shownIn: thread ?? gesture.channelId,
-    tell: (content) => gesture.followUp({ content, flags: MessageFlags.Ephemeral }),
+    tell: (content) => whisper(desk, gesture, content),
   });
 }
 
@@ -150,7 +151,18 @@ export async function answerUnseen(
 ): Promise<void> {
   const { known, showQuestion } = options;
   const content = questionLine(nameOf(gesture), answer.question);
-  const { id: message } = await showQuestion({ content, flags: MessageFlags.SuppressEmbeds });
+  let message: string;
+  try {
+    ({ id: message } = await showQuestion({ content, flags: MessageFlags.SuppressEmbeds }));
+  } catch (error) {
+    desk.log.warn({ err: error }, 'a question could not be shown');
+    await whisper(
+      desk,
+      gesture,
+      `The question could not be shown here. ${reasonOf(error)} Try again.`,
+    );
+    return;
+  }
   const thread = threadOf(gesture) ?? (await threadUnder(desk, gesture, message, answer.question));
   const place = placeOf(gesture);
   const key = known ?? thread ?? message;
@@ -158,6 +170,15 @@ export async function answerUnseen(
     await desk.inline.add(gesture.channelId, message, { place, thread: key });
   }
   await answerOpenly(desk, gesture, answer, { place, thread, key });
+}
+
+/** Tells whoever made the gesture, and nobody else, as far as Discord lets us. */
+async function whisper({ log }: Desk, gesture: Gesture, content: string): Promise<void> {
+  try {
+    await gesture.followUp({ content, flags: MessageFlags.Ephemeral });
+  } catch (error) {
+    log.debug({ err: error }, 'nor could the person be told');
+  }
 }
 
 /** Opens the thread under a message, or finds it; `undefined` where the bot may not. */

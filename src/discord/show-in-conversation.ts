@@ -35,6 +35,7 @@ export async function showInConversation(
     await showAnswer({ answer, thread: key, outlet, editIntervalMs, log, onMessage });
   } catch (error) {
     log.warn({ err: error, channel: shownIn }, 'an answer could not be shown');
+    answer.notShown?.();
     await tell(`The answer could not be shown. ${reasonOf(error)}`);
   }
 }

@@ -15,6 +15,7 @@ import {
   threadOf,
 } from './gestures.ts';
 import { renderMessage } from './render.ts';
+import { insist } from './show-answer.ts';
 
 /** A slash command that Discord knows we have: it shows "thinking…" until the reply comes. */
 type Deferred = ChatInputCommandInteraction;
@@ -35,7 +36,8 @@ export async function handleSlashCommand(desk: Desk, interaction: Deferred): Pro
     await answerPrivately(desk, interaction, reply, { fillsReply: ephemeral });
   } else {
     // Discord itself shows the question to nobody.
-    const showQuestion = (line: InteractionEditReplyOptions) => interaction.editReply(line);
+    const showQuestion = (line: InteractionEditReplyOptions) =>
+      insist(() => interaction.editReply(line));
     await answerUnseen(desk, interaction, reply, { known: key, showQuestion });
   }
 }

@@ -124,6 +124,10 @@ export async function startHttp(options: {
     fail(fault: Fault) {
       faults.push({ times: 1, ...fault });
     },
+    /** Nothing goes wrong any more. */
+    recover() {
+      faults.length = 0;
+    },
     async close() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

@@ -110,6 +110,7 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
     thread: (id: string) => eventually(() => state.channels.get(id), { what: `thread ${id}` }),
     threads: () => [...state.channels.values()].filter(({ parent_id }) => parent_id !== null),
     fail: http.fail,
+    recover: http.recover,
 
     /** A documented 429. Source: Discord docs, "Rate Limits". */
     rateLimit(limit: {

@@ -60,6 +60,7 @@ export function blocksProblem(blocks: unknown): string | undefined {
 }
 
 function isBlockRight(block: Block): boolean {
+  if (typeof block !== 'object' || block === null) return false;
   if (!KNOWN_BLOCKS.includes(String(block.type))) return false;
   switch (block.type) {
     case 'header':
@@ -93,7 +94,7 @@ function isBlockRight(block: Block): boolean {
 }
 
 function isButton(element: unknown): boolean {
-  const { type, text, value, url, action_id } = element as Record<string, unknown>;
+  const { type, text, value, url, action_id } = fieldsOf(element);
   return (
     type === 'button' &&
     isText(text, LIMITS.buttonText, ['plain_text']) &&
@@ -112,12 +113,12 @@ const isFilled = (value: unknown, max: number) =>
   typeof value === 'string' && value !== '' && value.length <= max;
 
 function isRichPart(part: unknown): boolean {
-  const { type, elements } = part as { type?: string; elements?: unknown };
+  const { type, elements } = fieldsOf(part);
   return RICH_PARTS.includes(String(type)) && isList(elements, 1_000, isRichElement);
 }
 
 function isRichElement(element: unknown): boolean {
-  const { type, text, timestamp, format, usergroup_id } = element as Record<string, unknown>;
+  const { type, text, timestamp, format, usergroup_id } = fieldsOf(element);
   if (type === 'text') return typeof text === 'string' && text !== '';
   if (type === 'date') return Number.isInteger(timestamp) && typeof format === 'string';
   if (type === 'usergroup') return /^S[A-Z0-9]+$/.test(String(usergroup_id));
@@ -125,7 +126,7 @@ function isRichElement(element: unknown): boolean {
 }
 
 function isCell(cell: unknown): boolean {
-  const { type, text } = cell as Record<string, unknown>;
+  const { type, text } = fieldsOf(cell);
   return type === 'raw_text' ? typeof text === 'string' && text !== '' : type === 'rich_text';
 }
 
@@ -139,6 +140,9 @@ function isText(value: unknown, max: number, types = ['plain_text', 'mrkdwn']): 
 function isList(value: unknown, max: number, check: (item: unknown) => boolean): boolean {
   return Array.isArray(value) && value.length > 0 && value.length <= max && value.every(check);
 }
+
+const fieldsOf = (value: unknown): Record<string, unknown> =>
+  typeof value === 'object' && value !== null ? { ...value } : {};
 
 /** Every text a block shows, added up. */
 function textSize(value: unknown): number {

@@ -3,7 +3,9 @@ import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { WebSocketServer } from 'ws';
 import type { AtEnd } from '../support/temporary-folder.ts';
+import { argumentsProblem } from './slack-arguments.ts';
 import { labelsOf, nameOf, pressPayload } from './slack-buttons.ts';
+import { createSlackClock, type SlackClock } from './slack-clock.ts';
 import {
   type Ack,
   createSocketDeliveries,
@@ -12,6 +14,7 @@ import {
 } from './slack-deliveries.ts';
 import { createForms, formPayload, type ShownForm } from './slack-forms.ts';
 import { shownText } from './slack-limits.ts';
+import { createTiers } from './slack-tiers.ts';
 import {
   type Answer,
   type Arguments,
@@ -51,6 +54,8 @@ export interface SlackFake
   appToken: string;
   signingSecret: string;
   calls: Call[];
+  /** The time by which calls are counted. */
+  clock: SlackClock;
   /** Methods that were called and do not exist. Has to stay empty. */
   unhandled: string[];
   acks: Ack[];
@@ -122,8 +127,13 @@ export const CHANNEL = 'C00GENERAL';
 
 const RESPONSES = 5;
 
-/** Starts the fake on a free port; it ends with the test, or as `atEnd` says. */
-export async function startSlack(atEnd: AtEnd = onTestFinished): Promise<SlackFake> {
+/** Starts the fake on a free port; it ends with the test, or as `atEnd` says. Without `limits` it takes any number of calls. */
+export async function startSlack(
+  atEnd: AtEnd = onTestFinished,
+  { limits = true }: { limits?: boolean } = {},
+): Promise<SlackFake> {
+  const clock = createSlackClock();
+  const tiers = limits ? createTiers(clock) : undefined;
   const workspace = createWorkspace();
   workspace.addChannel({ id: CHANNEL });
   const deliveries = createSocketDeliveries();
@@ -163,7 +173,11 @@ export async function startSlack(atEnd: AtEnd = onTestFinished): Promise<SlackFa
     const method = path.replace('/api/', '');
     const call: Call = { method, args, atMs: performance.now(), outcome: 'ok', applied: false };
     calls.push(call);
-    const fault = takeFault(method, args);
+    const retryAfterSeconds = tiers?.retryAfterSeconds({ method, channel: args.channel });
+    const fault: Fault | undefined =
+      retryAfterSeconds === undefined
+        ? takeFault(method, args)
+        : { kind: 'limited', retryAfterSeconds };
     if (fault?.kind === 'limited') {
       call.outcome = '429';
       response.writeHead(429, { 'retry-after': String(fault.retryAfterSeconds) }).end();
@@ -204,7 +218,7 @@ export async function startSlack(atEnd: AtEnd = onTestFinished): Promise<SlackFa
   }
 
   function run(method: string, args: Arguments, authorization: string): Answer {
-    const token = authorization.replace(/^Bearer /, '');
+    const token = authorization.replace(/^Bearer ?/, '');
     const wanted = method === 'apps.connections.open' ? tokens.app : tokens.bot;
     const refusal = refused.get(token);
     if (refusal) return { ok: false, error: refusal };
@@ -214,7 +228,8 @@ export async function startSlack(atEnd: AtEnd = onTestFinished): Promise<SlackFa
     if (method === 'apps.connections.open') {
       return { ok: true, url: `ws://${address}/link?ticket=fake-ticket` };
     }
-    const result = forms.call(method, args) ?? workspace.call(method, args);
+    const result =
+      argumentsProblem(method, args) ?? forms.call(method, args) ?? workspace.call(method, args);
     if (result) return result;
     unhandled.push(method);
     return { ok: false, error: 'unknown_method' };
@@ -298,6 +313,7 @@ export async function startSlack(atEnd: AtEnd = onTestFinished): Promise<SlackFa
     groups: workspace.groups,
     addChannel: workspace.addChannel,
     calls,
+    clock,
     unhandled,
     acks,
     mentionFirst: true,
@@ -469,9 +485,18 @@ function readBody(body: string, type: string): Arguments {
   return Object.fromEntries(
     [...new URLSearchParams(body)].map(([name, value]) => [
       name,
-      STRUCTURED.has(name) ? (JSON.parse(value) as unknown) : value,
+      STRUCTURED.has(name) ? fromJson(value) : value,
     ]),
   );
+}
+
+/** What is no JSON stays text, which is refused where something else is wanted. */
+function fromJson(value: string): unknown {
+  try {
+    return JSON.parse(value);
+  } catch {
+    return value;
+  }
 }
 
 function formNow(forms: ReturnType<typeof createForms>): ShownForm {

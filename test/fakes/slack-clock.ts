@@ -1,0 +1,32 @@
+/** The time by which the fake counts calls. */
+export interface SlackClock {
+  nowMs(): number;
+  /** Moves it on, without anyone waiting. */
+  advance(ms: number): void;
+  /** Stops it at a time, from where only `advance` moves it. */
+  set(ms: number): void;
+  /** From now on it runs so many times as fast as the real time, for a program whose paces are as much faster. */
+  run(times: number): void;
+}
+
+/** Starts with the real time. */
+export function createSlackClock(): SlackClock {
+  let base = { ms: 0, realMs: performance.now() };
+  let speed = 1;
+  const nowMs = () => base.ms + speed * (performance.now() - base.realMs);
+  const moveTo = (ms: number) => {
+    base = { ms, realMs: performance.now() };
+  };
+  return {
+    nowMs,
+    advance: (ms) => moveTo(nowMs() + ms),
+    set(ms) {
+      speed = 0;
+      moveTo(ms);
+    },
+    run(times) {
+      moveTo(nowMs());
+      speed = times;
+    },
+  };
+}

@@ -13,26 +13,31 @@ export interface LiveView {
   actions?: CardAction[];
 }
 
+/** Resolves when an answer may be shown as it is by then; `ended` aborts when there is its end to be shown. */
+export type Turn = (ended: AbortSignal) => Promise<void>;
+
 /**
- * Shows an answer while it is generated: one `show` at a time, the newest text wins, at least `intervalMs` between the
- * starts of two shows, the first text at once. The last view is always shown, and what its show throws is thrown.
+ * Shows an answer while it is generated: one `show` at a time, the newest text wins, the first text at once. There are at
+ * least `intervalMs` between the starts of two shows, or, where answers share a pace, each but the last waits for its `turn`.
+ * The last view is always shown, and what its show throws is thrown.
  *
- * A failed show of a view that is not the last is handed to `onShowError`, and the answer goes on: the next view holds
- * the same text and more. Should the parts themselves throw, the text so far is shown and then the error thrown.
+ * A failed show of a view that is not the last is handed to `onShowError`, and the answer goes on: the next turn shows the
+ * same text or more. Should the parts themselves throw, the text so far is shown and then the error thrown.
  */
 export async function showLive(
   parts: AsyncIterable<AnswerPart>,
   options: {
     /** Longest message, UTF-16 units. */
     limit: number;
-    intervalMs: number;
     /** Buttons while the answer is generated. */
     actions?: CardAction[] | undefined;
     show(view: LiveView): Promise<void>;
     onShowError?(error: unknown): void;
-  },
+  } & ({ intervalMs: number } | { turn: Turn }),
 ): Promise<void> {
-  const { limit, intervalMs, actions: meanwhile, show, onShowError } = options;
+  const { limit, actions: meanwhile, show, onShowError } = options;
+  const turn = 'turn' in options ? options.turn : everyMs(options.intervalMs);
+  const ended = new AbortController();
   let text = '';
   let shownText = '';
   let end: LiveView['end'];
@@ -55,28 +60,27 @@ export async function showLive(
       failure = { error };
     }
     finished = true;
+    ended.abort();
     wake();
   }
 
   const reading = read();
-  let nextShowMs = performance.now();
   for (;;) {
-    while (!finished && text === shownText) {
+    // White space alone is nothing to show yet.
+    while (!finished && (text === shownText || text.trim() === '')) {
       await new Promise<void>((resolve) => {
         wake = resolve;
       });
     }
-    const waitMs = nextShowMs - performance.now();
-    if (waitMs > 0) await pause(waitMs);
+    await turn(ended.signal);
     if (finished) break;
     shownText = text;
-    const messages = splitMarkdown(text, limit);
-    // White space alone is nothing to show yet.
-    if (messages.length === 0) continue;
-    nextShowMs = performance.now() + intervalMs;
     try {
+      const messages = splitMarkdown(text, limit);
       await show({ messages, ...(meanwhile && { actions: meanwhile }) });
     } catch (error) {
+      // Tried again, with whatever came meanwhile.
+      shownText = '';
       onShowError?.(error);
     }
   }
@@ -87,4 +91,14 @@ export async function showLive(
     ...(afterwards && { actions: afterwards }),
   });
   if (failure) throw failure.error;
+}
+
+/** Turns of an answer that shares its pace with no other; the end waits for one as well. */
+function everyMs(intervalMs: number): Turn {
+  let nextMs = performance.now();
+  return async () => {
+    const waitMs = nextMs - performance.now();
+    if (waitMs > 0) await pause(waitMs);
+    nextMs = performance.now() + intervalMs;
+  };
 }

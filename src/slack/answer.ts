@@ -4,6 +4,7 @@ import type { Answer } from '../bot/platform.ts';
 import { splitMarkdown } from '../bot/split-markdown.ts';
 import type { Content } from './blocks.ts';
 import { readFailure } from './call-failure.ts';
+import type { EditPace } from './edit-pace.ts';
 import type { Said } from './hear.ts';
 import type { Destination, Messages } from './messages.ts';
 import { ANSWER_LIMIT, renderAnswer, renderNote, renderQuestion } from './render-answer.ts';
@@ -22,7 +23,7 @@ export type Whisper = (content: Content) => Promise<void>;
 export async function showAnswer(
   answer: Answer,
   said: Said,
-  { messages, log, editMs }: { messages: Messages; log: Logger; editMs: number },
+  { messages, log, edits }: { messages: Messages; log: Logger; edits: EditPace },
 ): Promise<void> {
   const { channel } = said;
   const { id, person } = said.invocation;
@@ -38,22 +39,25 @@ export async function showAnswer(
   const first = renderNote('Thinking…', answer.actions);
   const shown = [{ ts: await messages.post(to, first, `${id}/0`), content: first }];
   const gone = new AbortController();
+  let next: 'first' | 'more' = 'first';
 
   async function show(view: LiveView): Promise<void> {
+    const edit = view.end ? 'end' : next;
     for (const [index, content] of renderAnswer(view).entries()) {
       const earlier = shown[index];
       if (!earlier) {
         shown.push({ ts: await messages.post(to, content, `${id}/${index}`), content });
       } else if (JSON.stringify(earlier.content) !== JSON.stringify(content)) {
-        await messages.update(channel, earlier.ts, content, { patient: true });
+        await messages.update(channel, earlier.ts, content, edit);
         earlier.content = content;
       }
     }
+    next = 'more';
   }
 
   await showLive(answer.stream(thread, gone.signal), {
     limit: ANSWER_LIMIT,
-    intervalMs: editMs,
+    turn: (ended) => edits.turn(next, ended),
     actions: answer.actions,
     show,
     onShowError(error) {

@@ -4,6 +4,7 @@ import type { Card } from '../bot/card.ts';
 import { showAnswer, type Whisper, whisperAnswer } from './answer.ts';
 import type { Content } from './blocks.ts';
 import { explainFailure, readFailure } from './call-failure.ts';
+import type { EditPace } from './edit-pace.ts';
 import type { Said } from './hear.ts';
 import type { Messages } from './messages.ts';
 import { renderNote } from './render-answer.ts';
@@ -14,7 +15,7 @@ import { respond } from './response-url.ts';
 export interface Conversation {
   /** Hands something said to the bot and shows the reply. Returns at once; never throws. */
   take(bot: Bot, said: Said): void;
-  /** Resolves when every reply under way is shown. */
+  /** Resolves when every reply under way is shown; nothing waits for its turn any more. */
   drained(): Promise<void>;
 }
 
@@ -28,12 +29,11 @@ const NOT_THERE = new Set(['not_in_channel', 'channel_not_found']);
 export function createConversation(options: {
   messages: Messages;
   log: Logger;
-  /** Between two edits of an answer. */
-  editMs: number;
+  edits: EditPace;
   /** Is told every failed call, since it may mean that the bot's access ended. */
   checkAccess(error: unknown): Promise<void>;
 }): Conversation {
-  const { messages, log, editMs, checkAccess } = options;
+  const { messages, log, edits, checkAccess } = options;
   const underWay = new Set<Promise<void>>();
 
   async function reply(bot: Bot, said: Said, whisper: Whisper): Promise<void> {
@@ -45,7 +45,7 @@ export function createConversation(options: {
       return;
     }
     if (answer.private) await whisperAnswer(answer, whisper);
-    else await showAnswer(answer, said, { messages, log, editMs });
+    else await showAnswer(answer, said, { messages, log, edits });
   }
 
   async function showCard(card: Card, said: Said): Promise<void> {
@@ -102,6 +102,7 @@ export function createConversation(options: {
       void turn.finally(() => underWay.delete(turn));
     },
     async drained() {
+      edits.hurry();
       while (underWay.size > 0) await Promise.all(underWay);
     },
   };

@@ -1,6 +1,7 @@
 import type { webApi } from '@slack/bolt';
 import type { Content } from './blocks.ts';
 import { readFailure } from './call-failure.ts';
+import type { EditKind } from './edit-pace.ts';
 import type { SendQueue } from './send-queue.ts';
 
 /** Where a message goes. */
@@ -34,13 +35,11 @@ export interface Messages {
     content: Content,
     alert: Alert & { attempted: boolean },
   ): Promise<Sent>;
-  /** Changes a message. `patient` waits out limits and repeats what Slack failed to do. */
-  update(
-    channel: string,
-    ts: string,
-    content: Content,
-    options: { patient: boolean },
-  ): Promise<void>;
+  /**
+   * Changes a message. The end of an answer waits out limits and repeats what Slack failed to do; of an answer being
+   * written the caller has waited for the turn, and shows more the next time.
+   */
+  update(channel: string, ts: string, content: Content, edit: EditKind): Promise<void>;
   /** Shows something to one person only. */
   postEphemeral(to: Destination, user: string, content: Content): Promise<void>;
 }
@@ -154,14 +153,12 @@ export function createMessages(client: webApi.WebClient, queue: SendQueue): Mess
       });
     },
 
-    async update(channel, ts, content, { patient }) {
-      const call = {
-        method: 'chat.update',
-        channel,
-        run: () => client.chat.update({ channel, ts, ...content, ...UNTOUCHED }),
-      };
-      if (patient) await queue.patiently(call, { repeatable: true });
-      else await queue.once(call);
+    async update(channel, ts, content, edit) {
+      const run = () => client.chat.update({ channel, ts, ...content, ...UNTOUCHED });
+      const call = { method: 'chat.update', channel, edit, run };
+      if (edit === 'alert') await queue.once(call);
+      else if (edit === 'end') await queue.patiently(call, { repeatable: true });
+      else await queue.inTurn(call);
     },
 
     async postEphemeral({ channel, thread }, user, content) {

@@ -1,11 +1,14 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { DeliveryError } from '../bot/errors.ts';
 import { readFailure } from './call-failure.ts';
+import type { EditKind, EditPace } from './edit-pace.ts';
 
 /** A call of the Web API that concerns a channel; Slack's limits count per method, that of posts also per channel. */
 export interface ChannelCall<T> {
   method: string;
   channel: string;
+  /** Of an edit: what for. Its limits are those of the workspace. */
+  edit?: EditKind;
   run(): Promise<T>;
 }
 
@@ -15,6 +18,8 @@ export interface SendQueue {
   inOrder<T>(channel: string, send: () => Promise<T>): Promise<T>;
   /** Tries once. While the channel is limited it fails at once with a `DeliveryError` that says for how long. */
   once<T>(call: ChannelCall<T>): Promise<T>;
+  /** Tries once, now: an edit whose turn has come. */
+  inTurn<T>(call: ChannelCall<T>): Promise<T>;
   /**
    * Tries until it is done, for people who wait: waits out limits, and repeats a `repeatable` call when Slack failed.
    * Gives up after five minutes of limits or three repeats, and throws the last error.
@@ -27,7 +32,7 @@ export interface SendQueue {
 const PATIENCE_MS = 5 * 60_000;
 const REPEAT_AFTER_MS = [500, 1_000, 2_000];
 
-export function createSendQueue({ paceMs }: { paceMs: number }): SendQueue {
+export function createSendQueue({ paceMs, edits }: { paceMs: number; edits: EditPace }): SendQueue {
   /** The last task of each channel with one under way. */
   const lines = new Map<string, Promise<unknown>>();
   /** Until when a method is limited for a channel, on the clock of `performance.now()`. */
@@ -42,15 +47,28 @@ export function createSendQueue({ paceMs }: { paceMs: number }): SendQueue {
   }
 
   /** Runs the call and remembers a limit it meets. */
-  async function attempt<T>(key: string, run: () => Promise<T>): Promise<T> {
+  async function attempt<T>({ method, channel, edit, run }: ChannelCall<T>): Promise<T> {
     try {
-      return await run();
+      const done = await run();
+      if (edit) edits.took();
+      return done;
     } catch (error) {
       const { kind, retryAfterMs } = readFailure(error);
       if (kind === 'limited' && retryAfterMs !== undefined) {
-        limits.set(key, performance.now() + retryAfterMs);
+        if (edit) edits.limited(retryAfterMs);
+        else limits.set(`${method} ${channel}`, performance.now() + retryAfterMs);
       }
       throw error;
+    }
+  }
+
+  /** Waits until the call is not limited. */
+  async function waitFor({ method, channel, edit }: ChannelCall<unknown>): Promise<void> {
+    if (edit) return await edits.turn(edit);
+    const key = `${method} ${channel}`;
+    // Again, since a timer may fire a little early and a limit be set anew meanwhile.
+    for (let leftMs = limitedForMs(key); leftMs > 0; leftMs = limitedForMs(key)) {
+      await wait(Math.ceil(leftMs));
     }
   }
 
@@ -73,29 +91,28 @@ export function createSendQueue({ paceMs }: { paceMs: number }): SendQueue {
       return await sent;
     },
 
-    async once({ method, channel, run }) {
-      const key = `${method} ${channel}`;
-      const leftMs = limitedForMs(key);
-      if (leftMs > 0) {
+    async once(call) {
+      const { method, channel, edit } = call;
+      const leftMs = edit ? edits.take(edit) : limitedForMs(`${method} ${channel}`);
+      if (leftMs) {
         throw new DeliveryError('Slack asks the bot to slow down.', {
           permanent: false,
           retryAfterMs: leftMs,
         });
       }
-      return await attempt(key, run);
+      return await attempt(call);
     },
 
-    async patiently({ method, channel, run }, { repeatable }) {
-      const key = `${method} ${channel}`;
-      const giveUpAtMs = performance.now() + PATIENCE_MS;
+    inTurn: attempt,
+
+    async patiently(call, { repeatable }) {
       const repeats = repeatable ? [...REPEAT_AFTER_MS] : [];
+      let giveUpAtMs: number | undefined;
       for (;;) {
-        // Again, since a timer may fire a little early and a limit be set anew meanwhile.
-        for (let leftMs = limitedForMs(key); leftMs > 0; leftMs = limitedForMs(key)) {
-          await wait(Math.ceil(leftMs));
-        }
+        await waitFor(call);
+        giveUpAtMs ??= performance.now() + PATIENCE_MS;
         try {
-          return await attempt(key, run);
+          return await attempt(call);
         } catch (error) {
           const { kind, retryAfterMs = 0 } = readFailure(error);
           const repeatAfterMs = kind === 'unknown' ? repeats.shift() : undefined;

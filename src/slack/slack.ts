@@ -24,7 +24,7 @@ export interface Slack extends Platform {
   }[];
 }
 
-const PACES: Paces = { editMs: 1_200, alertMs: 1_000, retryMs: 1_000 };
+const PACES: Paces = { editMs: 1_250, alertMs: 1_000, retryMs: 1_000 };
 
 /** Source: Slack docs, "Usergroup object". */
 const USER_GROUP = /^S[A-Z0-9]{2,20}$/;
@@ -153,7 +153,7 @@ export async function createSlack(options: {
 
     async update(name, posted, card) {
       await deliver(name, (messages, channel) =>
-        messages.update(channel, posted.message, renderAlert(card), { patient: false }),
+        messages.update(channel, posted.message, renderAlert(card), 'alert'),
       );
     },
 

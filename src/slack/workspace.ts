@@ -2,6 +2,7 @@ import type { webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
 import { isAccessEnded, readFailure, startError } from './call-failure.ts';
 import { type Conversation, createConversation } from './conversation.ts';
+import { createEditPace } from './edit-pace.ts';
 import type { Self } from './hear.ts';
 import { createMessages, type Messages } from './messages.ts';
 import { createRights, type Rights } from './rights.ts';
@@ -10,8 +11,8 @@ import { createSendQueue } from './send-queue.ts';
 /** The paces at which Slack is spoken to, in milliseconds. */
 export interface Paces {
   /**
-   * Between two edits of an answer: 50 a minute, Slack's tier of `chat.update`.
-   * Source: Slack docs, "Rate limits", "Web API rate limits by tier", tier 3.
+   * Between two edits of answers being written, all of the workspace together: 48 of the 50 a minute of `chat.update`, so
+   * that alerts and the ends of answers find room. Source: Slack docs, "Rate limits", "Web API rate limits by tier", tier 3.
    */
   editMs: number;
   /** Between two alerts of a channel. Source: the same page, "Posting messages": one per second and channel. */
@@ -42,7 +43,8 @@ export function createWorkspace(options: {
   onAccessEnded(error: Error): void;
 }): Workspace {
   const { client, self, paces, log, onAccessEnded } = options;
-  const queue = createSendQueue({ paceMs: paces.alertMs });
+  const edits = createEditPace(paces);
+  const queue = createSendQueue({ paceMs: paces.alertMs, edits });
   const messages = createMessages(client, queue);
 
   async function checkAccess(error: unknown): Promise<void> {
@@ -59,7 +61,10 @@ export function createWorkspace(options: {
   return {
     ...{ self, client, messages, checkAccess },
     rights: createRights({ client, self, log }),
-    conversation: createConversation({ messages, log, editMs: paces.editMs, checkAccess }),
-    close: queue.close,
+    conversation: createConversation({ messages, log, edits, checkAccess }),
+    close() {
+      queue.close();
+      edits.close();
+    },
   };
 }

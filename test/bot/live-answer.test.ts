@@ -91,7 +91,7 @@ test('shows one view at a time, spaced, newest text winning', async () => {
   }
 });
 
-test('goes on after a view that could not be shown, and tells of it', async () => {
+test('a view that could not be shown is told of, and shown again at the next turn with what came meanwhile', async () => {
   const parts = createParts();
   const { shows, show } = createScreen();
   const errors: unknown[] = [];
@@ -99,18 +99,43 @@ test('goes on after a view that could not be shown, and tells of it', async () =
     limit: 100,
     intervalMs: 5,
     show: async (view) => {
-      if (!view.end) throw new Error('500');
+      if (errors.length < 3) throw new Error('500');
       await show(view);
     },
     onShowError: (error) => errors.push(error),
   });
   parts.text('one ');
-  await eventually(() => errors.length === 1);
+  await eventually(() => errors.length > 0);
   parts.text('two');
-  await eventually(() => errors.length === 2);
+  await eventually(() => shows.length > 0);
+  expect(errors).toHaveLength(3);
   parts.end();
   await done;
-  expect(shows.map(({ view }) => view.messages)).toEqual([['one two']]);
+  expect(shows.map(({ view }) => view.messages)).toEqual([['one two'], ['one two']]);
+});
+
+test('with turns, what came until the turn is shown, and the end waits for none', async () => {
+  const parts = createParts();
+  const { shows, show } = createScreen();
+  const turns: Array<() => void> = [];
+  const turn = (ended: AbortSignal) =>
+    new Promise<void>((resolve) => {
+      turns.push(resolve);
+      ended.addEventListener('abort', () => resolve());
+    });
+  const done = showLive(parts.stream, { limit: 100, turn, show });
+  parts.text('one ');
+  await eventually(() => turns.length === 1);
+  parts.text('two ');
+  // Read by the time of the turn.
+  await pause(0);
+  turns[0]?.();
+  await eventually(() => turns.length === 2 || shows.length === 1);
+  parts.text('three');
+  await eventually(() => turns.length === 2);
+  parts.end();
+  await done;
+  expect(shows.map(({ view }) => view.messages)).toEqual([['one two'], ['one two three']]);
 });
 
 test('throws when the last view cannot be shown', async () => {

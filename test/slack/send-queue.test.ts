@@ -1,8 +1,12 @@
 import { webApi } from '@slack/bolt';
 import { expect, test } from 'vitest';
+import { createEditPace } from '../../src/slack/edit-pace.ts';
 import { createSendQueue } from '../../src/slack/send-queue.ts';
 
-const CALL = { method: 'chat.update', channel: 'C1' };
+const CALL = { method: 'chat.postMessage', channel: 'C1' };
+
+const queueOf = (paceMs: number) =>
+  createSendQueue({ paceMs, edits: createEditPace({ editMs: 1_250 }) });
 
 /** Fails with these errors in turn, then gives `done`. */
 function failing(...errors: Error[]) {
@@ -20,7 +24,7 @@ const down = () => new webApi.WebAPIHTTPError(503, 'Unavailable', {});
 const limited = (seconds: number) => new webApi.WebAPIRateLimitedError(seconds);
 
 test('a channel’s messages go out in order and at its pace, whatever becomes of each', async () => {
-  const queue = createSendQueue({ paceMs: 60 });
+  const queue = queueOf(60);
   const startedMs: number[] = [];
   const sends = [1, 2, 3].map((n) =>
     queue.inOrder('C1', async () => {
@@ -40,7 +44,7 @@ test('a channel’s messages go out in order and at its pace, whatever becomes o
 });
 
 test('what can be repeated is repeated while Slack fails, and not for ever', async () => {
-  const queue = createSendQueue({ paceMs: 0 });
+  const queue = queueOf(0);
   const soon = failing(down());
   expect(await queue.patiently({ ...CALL, run: soon }, { repeatable: true })).toBe('done');
   const post = failing(down());
@@ -49,7 +53,7 @@ test('what can be repeated is repeated while Slack fails, and not for ever', asy
 });
 
 test('a limit is waited out by patient calls of that channel only', async () => {
-  const queue = createSendQueue({ paceMs: 0 });
+  const queue = queueOf(0);
   const run = failing(limited(0.2), limited(0.1));
   const startMs = performance.now();
   const patient = queue.patiently({ ...CALL, run }, { repeatable: false });
@@ -59,7 +63,7 @@ test('a limit is waited out by patient calls of that channel only', async () => 
 });
 
 test('a limit too long to wait for is told at once', async () => {
-  const queue = createSendQueue({ paceMs: 0 });
+  const queue = queueOf(0);
   const run = failing(limited(3_600));
   await expect(queue.patiently({ ...CALL, run }, { repeatable: true })).rejects.toThrow();
   await expect(queue.once({ ...CALL, run: failing() })).rejects.toMatchObject({
@@ -69,7 +73,7 @@ test('a limit too long to wait for is told at once', async () => {
 });
 
 test('closing ends all waiting', async () => {
-  const queue = createSendQueue({ paceMs: 0 });
+  const queue = queueOf(0);
   const waiting = queue.patiently({ ...CALL, run: failing(limited(60)) }, { repeatable: false });
   queue.close();
   await expect(waiting).rejects.toThrow();

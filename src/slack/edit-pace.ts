@@ -1,0 +1,143 @@
+/** What an edit is for: an alert, the end of an answer, the first text of an answer, or more of it. */
+export type EditKind = 'alert' | 'end' | 'first' | 'more';
+
+/** The edits of a workspace, which Slack counts together whatever channel they are in. */
+export interface EditPace {
+  /** Takes a place among the edits of this minute; when there is none, says for how many milliseconds. */
+  take(kind: EditKind): number | undefined;
+  /**
+   * Resolves when an edit may start: ends first and at once while there is room, then the answers that are being written,
+   * in turn, one every `editMs` between them all. Resolves too, taking no place, when `signal` aborts. Rejects once closed.
+   */
+  turn(kind: EditKind, signal?: AbortSignal): Promise<void>;
+  /** Slack refused an edit: nothing is edited for so long, and less often for a while after. */
+  limited(forMs: number): void;
+  /** Slack took an edit. */
+  took(): void;
+  /** From now on nothing waits, since nothing comes after it. */
+  hurry(): void;
+  /** Ends all waiting. */
+  close(): void;
+}
+
+/** Edits of a workspace in a minute. Source: Slack docs, "Rate limits", "Web API rate limits by tier", tier 3. */
+const A_MINUTE = 50;
+
+/** Places of a minute that are left to what is more urgent. */
+const LEFT_FREE: Record<EditKind, number> = { alert: 0, end: 1, first: 1, more: 1 };
+
+/** The most urgent first. */
+const KINDS = ['alert', 'end', 'first', 'more'] as const;
+
+/** How much slower it goes after a refusal, at most, and what each edit that Slack takes leaves of that. */
+const SLOWEST = 4;
+const RECOVERY = 0.95;
+
+interface Waiting {
+  start(): void;
+  fail(error: Error): void;
+}
+
+/** `editMs` is a little more than a fiftieth of a minute. */
+export function createEditPace({ editMs }: { editMs: number }): EditPace {
+  // At 1.25 s an edit that is 61 s: a minute, and a second for edits that are long on their way.
+  const windowMs = (A_MINUTE - 1) * editMs;
+  const lines: Record<EditKind, Waiting[]> = { alert: [], end: [], first: [], more: [] };
+  /** When the edits of the last minute started, oldest first. */
+  const startsMs: number[] = [];
+  /** When an edit of an answer that is being written started last. */
+  let writtenAtMs = Number.NEGATIVE_INFINITY;
+  let limitedUntilMs = Number.NEGATIVE_INFINITY;
+  let slowness = 1;
+  let timer: NodeJS.Timeout | undefined;
+  let hurries = false;
+  let closed = false;
+
+  /** Before an edit of this kind may start. */
+  function waitMs(kind: EditKind): number {
+    const nowMs = performance.now();
+    while ((startsMs[0] ?? nowMs) <= nowMs - windowMs) startsMs.shift();
+    const most = Math.floor(A_MINUTE / slowness) - LEFT_FREE[kind];
+    const roomAtMs = (startsMs[startsMs.length - most] ?? Number.NEGATIVE_INFINITY) + windowMs;
+    const turnAtMs = isWriting(kind) ? writtenAtMs + editMs * slowness : nowMs;
+    return hurries ? 0 : Math.max(0, Math.max(limitedUntilMs, roomAtMs, turnAtMs) - nowMs);
+  }
+
+  function started(kind: EditKind) {
+    startsMs.push(performance.now());
+    if (isWriting(kind)) writtenAtMs = performance.now();
+  }
+
+  const nextKind = () => KINDS.find((kind) => lines[kind].length > 0);
+
+  /** Starts what may start, and comes back for the rest. */
+  function run() {
+    clearTimeout(timer);
+    for (let kind = nextKind(); kind; kind = nextKind()) {
+      const leftMs = waitMs(kind);
+      if (leftMs > 0) {
+        timer = setTimeout(run, Math.ceil(leftMs));
+        return;
+      }
+      started(kind);
+      lines[kind].shift()?.start();
+    }
+  }
+
+  return {
+    take(kind) {
+      const leftMs = waitMs(kind);
+      if (leftMs > 0) return leftMs;
+      started(kind);
+      return undefined;
+    },
+
+    turn(kind, signal) {
+      if (closed) return Promise.reject(new Error('Slack was stopped.'));
+      if (signal?.aborted) return Promise.resolve();
+      return new Promise((resolve, reject) => {
+        const line = lines[kind];
+        const leave = () => {
+          line.splice(line.indexOf(waiting), 1);
+          resolve();
+        };
+        const waiting: Waiting = {
+          start() {
+            signal?.removeEventListener('abort', leave);
+            resolve();
+          },
+          fail: reject,
+        };
+        signal?.addEventListener('abort', leave, { once: true });
+        line.push(waiting);
+        run();
+      });
+    },
+
+    limited(forMs) {
+      const nowMs = performance.now();
+      // Those that were under way together met one limit.
+      if (limitedUntilMs < nowMs) slowness = Math.min(SLOWEST, 2 * slowness);
+      limitedUntilMs = Math.max(limitedUntilMs, nowMs + forMs);
+    },
+
+    took() {
+      slowness = Math.max(1, RECOVERY * slowness);
+    },
+
+    hurry() {
+      hurries = true;
+      run();
+    },
+
+    close() {
+      closed = true;
+      clearTimeout(timer);
+      for (const line of Object.values(lines)) {
+        for (const { fail } of line.splice(0)) fail(new Error('Slack was stopped.'));
+      }
+    },
+  };
+}
+
+const isWriting = (kind: EditKind) => kind === 'first' || kind === 'more';

@@ -13,30 +13,51 @@ export interface LiveView {
   actions?: CardAction[];
 }
 
+/** A growing answer as it is now. */
+export interface GrowingAnswer extends Omit<LiveView, 'messages'> {
+  /** All of the text so far, hostile until rendered. */
+  text: string;
+  /** Nothing comes after this. */
+  ended: boolean;
+}
+
 /** Resolves when an answer may be shown as it is by then; `ended` aborts when there is its end to be shown. */
 export type Turn = (ended: AbortSignal) => Promise<void>;
 
+interface Following<View> {
+  /** Waited for before each view but the last; see `everyMs`. */
+  turn: Turn;
+  /** Buttons while the answer is generated. */
+  actions?: CardAction[] | undefined;
+  show(view: View): Promise<void>;
+  onShowError?(error: unknown): void;
+}
+
+/** `followAnswer`, with the text in pieces of at most `limit` UTF-16 units. */
+export async function showLive(
+  parts: AsyncIterable<AnswerPart>,
+  options: Following<LiveView> & { limit: number },
+): Promise<void> {
+  const { limit, show, ...more } = options;
+  await followAnswer(parts, {
+    ...more,
+    show: ({ text, ended: _ended, ...view }) =>
+      show({ messages: splitMarkdown(text, limit), ...view }),
+  });
+}
+
 /**
- * Shows an answer while it is generated: one `show` at a time, the newest text wins, the first text at once. There are at
- * least `intervalMs` between the starts of two shows, or, where answers share a pace, each but the last waits for its `turn`.
- * The last view is always shown, and what its show throws is thrown.
+ * Shows an answer while it is generated: one `show` at a time, the newest text wins, the first text at once. Each view but
+ * the last waits for its `turn`. The last view is always shown, and what its show throws is thrown.
  *
  * A failed show of a view that is not the last is handed to `onShowError`, and the answer goes on: the next turn shows the
  * same text or more. Should the parts themselves throw, the text so far is shown and then the error thrown.
  */
-export async function showLive(
+export async function followAnswer(
   parts: AsyncIterable<AnswerPart>,
-  options: {
-    /** Longest message, UTF-16 units. */
-    limit: number;
-    /** Buttons while the answer is generated. */
-    actions?: CardAction[] | undefined;
-    show(view: LiveView): Promise<void>;
-    onShowError?(error: unknown): void;
-  } & ({ intervalMs: number } | { turn: Turn }),
+  options: Following<GrowingAnswer>,
 ): Promise<void> {
-  const { limit, actions: meanwhile, show, onShowError } = options;
-  const turn = 'turn' in options ? options.turn : everyMs(options.intervalMs);
+  const { turn, actions: meanwhile, show, onShowError } = options;
   const ended = new AbortController();
   let text = '';
   let shownText = '';
@@ -76,8 +97,7 @@ export async function showLive(
     if (finished) break;
     shownText = text;
     try {
-      const messages = splitMarkdown(text, limit);
-      await show({ messages, ...(meanwhile && { actions: meanwhile }) });
+      await show({ text, ended: false, ...(meanwhile && { actions: meanwhile }) });
     } catch (error) {
       // Tried again, with whatever came meanwhile.
       shownText = '';
@@ -86,19 +106,20 @@ export async function showLive(
   }
   await reading;
   await show({
-    messages: splitMarkdown(text, limit),
+    text,
+    ended: true,
     ...(end && { end }),
     ...(afterwards && { actions: afterwards }),
   });
   if (failure) throw failure.error;
 }
 
-/** Turns of an answer that shares its pace with no other; the end waits for one as well. */
-function everyMs(intervalMs: number): Turn {
+/** Turns at least so far apart, of an answer that shares its pace with no other; the end waits for one as well. */
+export function everyMs(intervalMs: () => number): Turn {
   let nextMs = performance.now();
   return async () => {
     const waitMs = nextMs - performance.now();
     if (waitMs > 0) await pause(waitMs);
-    nextMs = performance.now() + intervalMs;
+    nextMs = performance.now() + intervalMs();
   };
 }

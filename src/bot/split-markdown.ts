@@ -1,5 +1,5 @@
 /** A code block that is open, as its first line wrote it. */
-interface Fence {
+export interface Fence {
   /** The first line with its line break; repeated where the block goes on in the next piece. */
   opening: string;
   /** The line that ends the block. */
@@ -100,6 +100,12 @@ function scanRest(rest: string, limit: number, opened: Fence | undefined): Scan 
     fence = next;
     lineStart = lineEnd + 1;
   }
+}
+
+/** The code block that is open after a line, by the one that was open before it. */
+export function fenceAfter(line: string, fence: Fence | undefined): Fence | undefined {
+  if (fence) return fence.closedBy.test(line) ? undefined : fence;
+  return openedBy(line);
 }
 
 function openedBy(line: string): Fence | undefined {

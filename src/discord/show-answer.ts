@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
-import { type LiveView, showLive } from '../bot/live-answer.ts';
+import { everyMs, type LiveView, showLive } from '../bot/live-answer.ts';
 import type { Answer } from '../bot/platform.ts';
 import { isRefusal, retryAfterMs } from './errors.ts';
 import type { AnswerMessage, Outlet } from './outlet.ts';
@@ -50,7 +50,7 @@ export async function showAnswer(options: {
   try {
     await showLive(answer.stream(thread, controller.signal), {
       limit: MAX_PIECE,
-      intervalMs: editIntervalMs,
+      turn: everyMs(() => editIntervalMs),
       actions: answer.actions,
       show(view) {
         stopTyping();

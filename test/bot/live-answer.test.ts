@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { type LiveView, showLive } from '../../src/bot/live-answer.ts';
+import { everyMs, type LiveView, showLive } from '../../src/bot/live-answer.ts';
 import type { AnswerPart } from '../../src/bot/platform.ts';
 import { eventually } from '../support/eventually.ts';
 
@@ -56,7 +56,7 @@ function createScreen(showMs = 0) {
 test('shows the first text at once and the end with all text', async () => {
   const parts = createParts();
   const { shows, show } = createScreen();
-  const done = showLive(parts.stream, { limit: 100, intervalMs: 60, show });
+  const done = showLive(parts.stream, { limit: 100, turn: everyMs(() => 60), show });
   parts.text('Hel');
   await eventually(() => shows.length === 1);
   parts.text('lo');
@@ -69,7 +69,7 @@ test('shows the first text at once and the end with all text', async () => {
 test('shows one view at a time, spaced, newest text winning', async () => {
   const parts = createParts();
   const { shows, show } = createScreen(15);
-  const done = showLive(parts.stream, { limit: 100, intervalMs: 40, show });
+  const done = showLive(parts.stream, { limit: 100, turn: everyMs(() => 40), show });
   for (let count = 0; count < 60; count += 1) {
     // Twenty at a time, each lot while the one before is shown.
     if (count % 20 === 0) await eventually(() => shows.length >= count / 20);
@@ -97,7 +97,7 @@ test('a view that could not be shown is told of, and shown again at the next tur
   const errors: unknown[] = [];
   const done = showLive(parts.stream, {
     limit: 100,
-    intervalMs: 5,
+    turn: everyMs(() => 5),
     show: async (view) => {
       if (errors.length < 3) throw new Error('500');
       await show(view);
@@ -144,7 +144,7 @@ test('throws when the last view cannot be shown', async () => {
   parts.end();
   const done = showLive(parts.stream, {
     limit: 100,
-    intervalMs: 0,
+    turn: everyMs(() => 0),
     show: (view) => (view.end ? Promise.reject(new Error('gone')) : Promise.resolve()),
   });
   await expect(done).rejects.toThrow('gone');
@@ -155,9 +155,9 @@ test('shows the text that came before the parts threw, then throws the same', as
   const { shows, show } = createScreen();
   parts.text('so far');
   parts.fail(new Error('broken'));
-  await expect(showLive(parts.stream, { limit: 100, intervalMs: 0, show })).rejects.toThrow(
-    'broken',
-  );
+  await expect(
+    showLive(parts.stream, { limit: 100, turn: everyMs(() => 0), show }),
+  ).rejects.toThrow('broken');
   expect(shows.at(-1)?.view).toEqual({ messages: ['so far'] });
 });
 
@@ -166,7 +166,7 @@ test('an answer without text has an end and no message', async () => {
   const { shows, show } = createScreen();
   parts.text('  \n');
   parts.end('No model answered.');
-  await showLive(parts.stream, { limit: 100, intervalMs: 0, show });
+  await showLive(parts.stream, { limit: 100, turn: everyMs(() => 0), show });
   expect(shows.map(({ view }) => view)).toEqual([
     { messages: [], end: { note: 'No model answered.', footer: 'model · 1 s' } },
   ]);
@@ -175,7 +175,7 @@ test('an answer without text has an end and no message', async () => {
 test('cuts a long answer into messages that stay as they are', async () => {
   const parts = createParts();
   const { shows, show } = createScreen();
-  const done = showLive(parts.stream, { limit: 100, intervalMs: 1, show });
+  const done = showLive(parts.stream, { limit: 100, turn: everyMs(() => 1), show });
   for (let count = 0; count < 200; count += 1) {
     parts.text(`word${count} `);
     await pause(0);

@@ -15,6 +15,8 @@ export interface Message {
   subtype?: 'thread_broadcast' | 'tombstone';
   /** Whom it called when it was posted. */
   called?: string[];
+  /** It is a stream that is added to. */
+  streaming?: boolean;
   /** An admin lets nobody answer it. */
   locked?: boolean;
 }
@@ -96,6 +98,7 @@ export function createWorkspace(): Workspace {
   const groups = new Map<string, string[]>();
   const scopes = new Set([
     'app_mentions:read',
+    'assistant:write',
     'channels:history',
     'chat:write',
     'commands',
@@ -153,6 +156,7 @@ export function createWorkspace(): Workspace {
       if (!message) return no('message_not_found');
       if (channel.archived) return no('is_archived');
       if (message.bot_id !== BOT_ID) return no('cant_update_message');
+      if (message.streaming) return no('streaming_state_conflict');
       const problem = contentProblem(args);
       if (problem) return no(problem);
       const text = String(args.text ?? args.markdown_text ?? '');

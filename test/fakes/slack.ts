@@ -14,6 +14,7 @@ import {
 } from './slack-deliveries.ts';
 import { createForms, formPayload, type ShownForm } from './slack-forms.ts';
 import { shownText } from './slack-limits.ts';
+import { createStreams, type StreamsFake } from './slack-streams.ts';
 import { createTiers } from './slack-tiers.ts';
 import {
   type Answer,
@@ -48,7 +49,8 @@ export interface Call {
 
 /** A workspace of Slack's with the app installed, spoken to as a person and looked at as one. */
 export interface SlackFake
-  extends Pick<Workspace, 'botUserId' | 'scopes' | 'profiles' | 'groups' | 'addChannel'> {
+  extends Pick<Workspace, 'botUserId' | 'scopes' | 'profiles' | 'groups' | 'addChannel'>,
+    Pick<StreamsFake, 'sessions' | 'prompts' | 'expireStreams'> {
   apiUrl: string;
   botToken: string;
   appToken: string;
@@ -76,6 +78,10 @@ export interface SlackFake
   choose(name: string, value: string): Promise<void>;
   /** Fills it in and sends it; it stays open when the app finds something wrong. */
   submit(values: Record<string, string>): Promise<Ack>;
+  /** Presses Slack's own Stop in a thread where the bot is at work. */
+  pressSlackStop(channel: string, thread: string): Promise<Ack>;
+  /** From now on the app subscribes to no `agent_session_stopped`. */
+  dropStopEvents(): void;
   /** Delivers any payload of a press, such as one that no button of ours sends. */
   interact(payload: Record<string, unknown>): Promise<Ack>;
   /** Delivers any event, such as one of another subtype. */
@@ -138,6 +144,7 @@ export async function startSlack(
   workspace.addChannel({ id: CHANNEL });
   const deliveries = createSocketDeliveries();
   const forms = createForms();
+  const streams = createStreams(workspace);
   const tokens = { bot: 'xoxb-fake-bot-token-1234', app: 'xapp-fake-app-token-1234' };
   const signingSecret = 'fake-signing-secret';
   const refused = new Map<string, string>();
@@ -229,7 +236,10 @@ export async function startSlack(
       return { ok: true, url: `ws://${address}/link?ticket=fake-ticket` };
     }
     const result =
-      argumentsProblem(method, args) ?? forms.call(method, args) ?? workspace.call(method, args);
+      argumentsProblem(method, args) ??
+      forms.call(method, args) ??
+      streams.call(method, args) ??
+      workspace.call(method, args);
     if (result) return result;
     unhandled.push(method);
     return { ok: false, error: 'unknown_method' };
@@ -417,6 +427,19 @@ export async function startSlack(
         }),
       );
     },
+    pressSlackStop(channel, thread) {
+      const streaming_message_ts = streams.stopSession(channel, thread);
+      gestures += 1;
+      const event_ts = `${Math.floor(Date.now() / 1000)}.${String(gestures).padStart(6, '0')}`;
+      const at = { channel, thread_ts: thread, event_ts };
+      return event({ type: 'agent_session_stopped', user: USER, streaming_message_ts, ...at });
+    },
+    dropStopEvents() {
+      streams.hearsStop = false;
+    },
+    sessions: streams.sessions,
+    prompts: streams.prompts,
+    expireStreams: streams.expireStreams,
     interact: (payload) => deliver({ type: 'interactive', payload }),
     event,
     redeliver() {
@@ -477,7 +500,7 @@ async function readAll(request: IncomingMessage): Promise<string> {
   return Buffer.concat(chunks).toString();
 }
 
-const STRUCTURED = new Set(['view', 'blocks', 'metadata', 'attachments']);
+const STRUCTURED = new Set(['view', 'blocks', 'metadata', 'attachments', 'prompts']);
 
 /** Arguments from a form, whose structured ones are JSON inside, or from JSON. */
 function readBody(body: string, type: string): Arguments {

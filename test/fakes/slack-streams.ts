@@ -146,7 +146,7 @@ export function createStreams(workspace: Workspace): StreamsFake {
       return growing.map(({ ts }) => ts);
     },
     call(method, args) {
-      const required = REQUIRED[method];
+      const required = Object.hasOwn(REQUIRED, method) ? REQUIRED[method] : undefined;
       if (!required) return undefined;
       const missing = required.filter((name) => args[name] === undefined || args[name] === '');
       if (missing.length > 0) return { ok: false, error: 'invalid_arguments', missing };

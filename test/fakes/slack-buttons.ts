@@ -17,6 +17,7 @@ interface Press {
   channel: string;
   user: string;
   botUserId: string;
+  teamId: string;
   responseUrl: string;
   /** How many gestures came before. */
   count: number;
@@ -50,7 +51,7 @@ export function pressPayload(press: Press): Record<string, unknown> {
   const inThread = thread === undefined ? {} : { thread_ts: thread };
   return {
     type: 'block_actions',
-    user: { id: user, username: nameOf(user), name: nameOf(user), team_id: 'T00FAKE' },
+    user: { id: user, username: nameOf(user), name: nameOf(user), team_id: press.teamId },
     api_app_id: 'A00FAKE',
     token: 'fake-verification-token',
     container: {
@@ -61,7 +62,7 @@ export function pressPayload(press: Press): Record<string, unknown> {
       ...inThread,
     },
     trigger_id: `${count}.00.fake`,
-    team: { id: 'T00FAKE', domain: 'fake' },
+    team: { id: press.teamId, domain: 'fake' },
     enterprise: null,
     is_enterprise_install: false,
     channel: { id: channel, name: 'general' },

@@ -88,11 +88,10 @@ const HISTORY_SCOPES = {
   im: 'im:history',
 } as const;
 
-const TEAM_ID = 'T00FAKE';
 const BOT_ID = 'B00ASKWATCH';
 
-export function createWorkspace(): Workspace {
-  const botUserId = 'U00ASKWATCH';
+export function createWorkspace(team: { teamId: string; botUserId: string }): Workspace {
+  const { teamId, botUserId } = team;
   const channels = new Map<string, Channel>();
   const profiles = new Map<string, Profile>();
   const groups = new Map<string, string[]>();
@@ -258,14 +257,14 @@ export function createWorkspace(): Workspace {
           user_id: botUserId,
           user: 'askwatch',
           bot_id: BOT_ID,
-          team_id: TEAM_ID,
+          team_id: teamId,
           team: 'Fake',
         };
       }
       const scope = SCOPES[method];
       if (scope && !scopes.has(scope)) return { ok: false, error: 'missing_scope', needed: scope };
       if (method === 'users.info') {
-        const user = { id: args.user, team_id: TEAM_ID, ...profiles.get(String(args.user)) };
+        const user = { id: args.user, team_id: teamId, ...profiles.get(String(args.user)) };
         return { ok: true, user };
       }
       if (method === 'usergroups.users.list') {

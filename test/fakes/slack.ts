@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
@@ -105,6 +106,8 @@ export interface SlackFake
   fail(method: string, fault: Fault, options?: { times?: number; channel?: string }): void;
   /** From now on no call with this token is answered but with this error. */
   revoke(token: 'bot' | 'app', error?: string): void;
+  /** The app is installed, again or for the first time: from now on it has another token, which this gives. */
+  grant(): string;
   /** Tells every connection to go, as Slack does when it moves them. */
   disconnect(reason?: 'refresh_requested' | 'warning' | 'too_many_websockets'): void;
   /** Cuts every connection without a word. */
@@ -133,16 +136,28 @@ export const CHANNEL = 'C00GENERAL';
 
 const RESPONSES = 5;
 
+/** One workspace of several that the same app is installed in; by itself, the only one. */
+export interface FakeTeam {
+  teamId: string;
+  botUserId: string;
+  /** The connections of the app, over which all of them deliver. */
+  deliveries?: ReturnType<typeof createSocketDeliveries>;
+}
+
 /** Starts the fake on a free port; it ends with the test, or as `atEnd` says. Without `limits` it takes any number of calls. */
 export async function startSlack(
   atEnd: AtEnd = onTestFinished,
-  { limits = true }: { limits?: boolean } = {},
+  {
+    limits = true,
+    teamId = 'T00FAKE',
+    botUserId = 'U00ASKWATCH',
+    deliveries = createSocketDeliveries(),
+  }: { limits?: boolean } & Partial<FakeTeam> = {},
 ): Promise<SlackFake> {
   const clock = createSlackClock();
   const tiers = limits ? createTiers(clock) : undefined;
-  const workspace = createWorkspace();
+  const workspace = createWorkspace({ teamId, botUserId });
   workspace.addChannel({ id: CHANNEL });
-  const deliveries = createSocketDeliveries();
   const forms = createForms();
   const streams = createStreams(workspace);
   const tokens = { bot: 'xoxb-fake-bot-token-1234', app: 'xapp-fake-app-token-1234' };
@@ -157,7 +172,7 @@ export async function startSlack(
   let last: Delivery | undefined;
   let gestures = 0;
   /** Whoever typed last, before whom a form stands. */
-  let formUser = { id: USER, name: nameOf(USER), team_id: 'T00FAKE' };
+  let formUser = { id: USER, name: nameOf(USER), team_id: teamId };
   let address = '';
 
   const server = createServer((request, response) => void serve(request, response));
@@ -280,7 +295,7 @@ export async function startSlack(
       type: 'events_api',
       payload: {
         token: 'fake-verification-token',
-        team_id: 'T00FAKE',
+        team_id: teamId,
         api_app_id: 'A00FAKE',
         type: 'event_callback',
         event_id: `Ev00FAKE${gestures}`,
@@ -288,7 +303,7 @@ export async function startSlack(
         authorizations: [
           {
             enterprise_id: null,
-            team_id: 'T00FAKE',
+            team_id: teamId,
             user_id: workspace.botUserId,
             is_bot: true,
             is_enterprise_install: false,
@@ -314,7 +329,13 @@ export async function startSlack(
 
   const fake: SlackFake = {
     apiUrl: `http://${address}/api/`,
-    botToken: tokens.bot,
+    get botToken() {
+      return tokens.bot;
+    },
+    grant() {
+      tokens.bot = `xoxb-${teamId.toLowerCase()}-bot-token-${randomUUID()}`;
+      return tokens.bot;
+    },
     appToken: tokens.app,
     signingSecret,
     botUserId: workspace.botUserId,
@@ -355,12 +376,12 @@ export async function startSlack(
     slash(command, text, { channel: id = CHANNEL, user = USER } = {}) {
       gestures += 1;
       forms.allow(`${gestures}.00.fake`);
-      formUser = { id: user, name: nameOf(user), team_id: 'T00FAKE' };
+      formUser = { id: user, name: nameOf(user), team_id: teamId };
       return deliver({
         type: 'slash_commands',
         payload: {
           token: 'fake-verification-token',
-          team_id: 'T00FAKE',
+          team_id: teamId,
           team_domain: 'fake',
           channel_id: id,
           channel_name: 'general',
@@ -385,7 +406,7 @@ export async function startSlack(
         ts: message.ts,
         channel: id,
         event_ts: message.ts,
-        team: 'T00FAKE',
+        team: teamId,
         ...(threadTs ? { thread_ts: threadTs } : {}),
         ...(edited ? { edited: { user, ts: message.ts } } : {}),
       };
@@ -421,7 +442,7 @@ export async function startSlack(
           label,
           channel: id,
           user,
-          botUserId: workspace.botUserId,
+          ...{ botUserId: workspace.botUserId, teamId },
           responseUrl: openResponses({ channel: id, user, original: shown }),
           count: gestures,
         }),

@@ -6,6 +6,17 @@ const GROUPS: Record<string, string> = {
   askwatch: 'Models, settings and help of Askwatch',
 };
 
+/** What the program may do in a workspace. */
+export const BOT_SCOPES = [
+  'app_mentions:read', // a mention is a question
+  'channels:history', // follow-ups in threads; the look for an alert that may have been posted
+  'chat:write',
+  'commands',
+  'groups:history', // the same in private channels
+  'im:history', // direct messages
+  'users:read', // who is an admin of the workspace
+];
+
 /** The first words of the commands, in their order: Slack's slash commands. */
 export function topLevelNames(commands: readonly Command[]): string[] {
   return [...new Set(commands.map(({ name }) => name.split(' ')[0] ?? name))];
@@ -37,22 +48,23 @@ export function slackManifest(commands: readonly Command[], url?: string): objec
       })),
     },
     oauth_config: {
+      // Where Slack sends the browser of whoever installs the app, of which several workspaces have need.
+      ...(url !== undefined && { redirect_urls: [new URL('/slack/oauth_redirect', url).href] }),
       scopes: {
-        bot: [
-          'app_mentions:read', // a mention is a question
-          'channels:history', // follow-ups in threads; the look for an alert that may have been posted
-          'chat:write',
-          'commands',
-          'groups:history', // the same in private channels
-          'im:history', // direct messages
-          'users:read', // who is an admin of the workspace
-        ],
+        bot: BOT_SCOPES,
       },
     },
     settings: {
       event_subscriptions: {
         ...(url !== undefined && { request_url: url }),
-        bot_events: ['app_mention', 'message.channels', 'message.groups', 'message.im'],
+        bot_events: [
+          'app_mention',
+          'app_uninstalled',
+          'message.channels',
+          'message.groups',
+          'message.im',
+          'tokens_revoked',
+        ],
       },
       // Presses of buttons.
       interactivity: { is_enabled: true, ...(url !== undefined && { request_url: url }) },

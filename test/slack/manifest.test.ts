@@ -12,7 +12,7 @@ interface Manifest {
       should_escape: boolean;
     }[];
   };
-  oauth_config: { scopes: { bot: string[] } };
+  oauth_config: { redirect_urls?: string[]; scopes: { bot: string[] } };
   settings: {
     event_subscriptions: { bot_events: string[] };
     interactivity: { is_enabled: boolean };
@@ -48,7 +48,11 @@ test('the manifest asks for the scopes that its events and our calls need, and n
     'message.im': 'im:history',
   };
   const { bot_events } = manifest.settings.event_subscriptions;
-  const ofEvents = bot_events.map((event) => needed[event]);
+  const scopeless = ['app_uninstalled', 'tokens_revoked'];
+  expect(bot_events).toEqual(expect.arrayContaining(scopeless));
+  const ofEvents = bot_events
+    .filter((event) => !scopeless.includes(event))
+    .map((event) => needed[event]);
   expect(manifest.oauth_config.scopes.bot.toSorted()).toEqual(
     [...ofEvents, 'chat:write', 'commands', 'users:read'].toSorted(),
   );
@@ -77,5 +81,8 @@ test('over HTTP every way in has the one address, and nothing else differs', () 
     interactivity: { is_enabled: true, request_url: url },
     socket_mode_enabled: false,
   });
-  expect(overHttp.oauth_config).toEqual(manifest.oauth_config);
+  expect(overHttp.oauth_config).toEqual({
+    ...manifest.oauth_config,
+    redirect_urls: ['https://askwatch.example.com/slack/oauth_redirect'],
+  });
 });

@@ -3,12 +3,16 @@ import { type Logger as BoltLogger, LogLevel } from '@slack/bolt';
 import type { Logger } from 'pino';
 
 /**
- * What grants something and stands in what Bolt logs: tickets of sockets, addresses for responses, verification tokens.
+ * What grants something and stands in what Bolt logs: tickets of sockets, addresses for responses, verification tokens,
+ * states and codes of installations.
  * The program's log knows our own tokens, and takes those out itself.
  */
 const SECRETS: [RegExp, string][] = [
-  [/([?&]ticket=)[^&\s"\\]+/g, '$1[secret]'],
-  [/(\\?"(?:token|response_url|trigger_id)\\?"\s*:\s*\\?")[^"\\]*/g, '$1[secret]'],
+  [/([?&](?:ticket|state)=)[^&\s"\\]+/g, '$1[secret]'],
+  [
+    /(\\?"(?:token|response_url|trigger_id|client_secret|code)\\?"\s*:\s*\\?")[^"\\]*/g,
+    '$1[secret]',
+  ],
   [/\b(?:xox[a-z]|xapp)-[\w-]+/g, '[secret]'],
 ];
 

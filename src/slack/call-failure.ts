@@ -89,7 +89,7 @@ export function explainFailure({ kind, code }: CallFailure, error: unknown): str
   if (kind === 'unknown') return `Slack did not answer as it should (${code}).`;
   if (code === 'missing_scope') return missingScope(error);
   if (isAccessEnded(code)) {
-    return `Slack no longer lets the bot in (${code}). Install the app again and set the new SLACK_BOT_TOKEN.`;
+    return `Slack no longer lets the bot in (${code}). Install the app again; where SLACK_BOT_TOKEN is set, set it to the new token.`;
   }
   return REFUSALS[code] ?? `Slack refused the message (${shown(code)}).`;
 }

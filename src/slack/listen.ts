@@ -9,6 +9,9 @@ import { escapeText } from './text.ts';
 import type { Workspace } from './workspace.ts';
 import type { Workspaces } from './workspaces.ts';
 
+const NOT_INSTALLED =
+  'Askwatch is not installed in this workspace, or no longer. Ask whoever runs it for its install page, and install it again there.';
+
 /** Hands what people say in Slack to the bot, and leaves out what was not said to it. */
 export function listen(
   app: App,
@@ -18,11 +21,15 @@ export function listen(
   const names = topLevelNames(bot.commands);
   const commands = new Set(names);
 
-  /** With the place by the name that the bot knows it by, and a person who can be asked for their rights. */
+  /**
+   * With the place by the name that the bot knows it by, and a person who can be asked for their rights. Two workspaces may
+   * name two gestures alike.
+   */
   function known(workspace: Workspace, said: Said): Said {
-    const channel = workspaces.nameOf(workspace, said.channel);
-    const place = { ...said.invocation.place, channel };
-    const invocation = { ...said.invocation, place };
+    const { channel } = said;
+    const place = { ...said.invocation.place, channel: workspaces.nameOf(workspace, channel) };
+    const id = workspaces.nameOf(workspace, said.invocation.id);
+    const invocation = { ...said.invocation, id, place };
     return { ...said, invocation: workspace.rights.known({ ...said, invocation }) };
   }
 
@@ -40,9 +47,9 @@ export function listen(
 
   for (const name of names) {
     app.command(`/${name}`, async ({ ack, command, context }) => {
-      // Slack shows an error to the person after three seconds, so nothing comes before this.
-      await ack();
+      // Slack shows an error to the person after three seconds, so nothing that takes time comes before this.
       const workspace = await workspaceOf(context);
+      await ack(workspace ? undefined : { response_type: 'ephemeral', text: NOT_INSTALLED });
       if (!workspace || (await forms.open(workspace, command))) return;
       converse(workspace, hearCommand(command));
     });

@@ -1,14 +1,19 @@
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import { App, HTTPReceiver, webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
 import type { Bot } from '../bot/bot.ts';
 import type { Card } from '../bot/card.ts';
-import type { Platform } from '../bot/platform.ts';
+import type { Collection, Platform } from '../bot/platform.ts';
 import type { Content } from './blocks.ts';
 import { createBoltLog } from './bolt-log.ts';
 import { deliveryError } from './call-failure.ts';
+import { createInstallRoutes } from './install.ts';
+import { createInstallations, type SealedInstallation } from './installations.ts';
+import { installedWorkspaces } from './installed-workspaces.ts';
 import { listen } from './listen.ts';
+import { BOT_SCOPES } from './manifest.ts';
+import { listenForRemoval } from './removal.ts';
 import { renderCard, renderLine } from './render-card.ts';
 import { createSocket } from './socket.ts';
 import type { Paces, Workspace } from './workspace.ts';
@@ -16,12 +21,21 @@ import { onlyWorkspace } from './workspaces.ts';
 
 /** Slack, as the composition root sees it. */
 export interface Slack extends Platform {
-  /** To be mounted on the one server; empty in Socket Mode. */
+  /** To be mounted on the one server: events over HTTP, and the pages where workspaces install the app. */
   routes: {
-    method: 'POST';
-    path: '/slack/events';
+    method: 'GET' | 'POST';
+    path: string;
     handle(request: IncomingMessage, response: ServerResponse): void;
   }[];
+}
+
+/** How workspaces install the app. */
+export interface SlackInstall {
+  clientId: string;
+  clientSecret: string;
+  /** Scopes besides those of the manifest. */
+  moreScopes?: string[];
+  installations: Collection<SealedInstallation>;
 }
 
 const PACES: Paces = { editMs: 1_250, alertMs: 1_000, retryMs: 1_000 };
@@ -33,11 +47,13 @@ const USER_GROUP = /^S[A-Z0-9]{2,20}$/;
 const DRAIN_MS = 3_000;
 
 /**
- * Slack, not connected yet: over Socket Mode with an app token, over HTTP with a signing secret.
- * `onFatal` hears when Slack ends our access for good after the start, such as by revoking a token.
+ * Slack, not connected yet: over Socket Mode with an app token, over HTTP with a signing secret; in the one workspace of a
+ * bot token, or in those that install the app. `onFatal` hears when Slack ends our access as a whole for good after the start,
+ * such as by revoking a token.
  */
 export async function createSlack(options: {
-  botToken: string;
+  botToken?: string;
+  install?: SlackInstall;
   appToken?: string;
   signingSecret?: string;
   /** Base of the Web API, such as `https://slack.com/api/`. */
@@ -46,7 +62,8 @@ export async function createSlack(options: {
   onFatal(error: Error): void;
   paces?: Paces;
 }): Promise<Slack> {
-  const { botToken, appToken, signingSecret = '', apiUrl, onFatal, paces = PACES } = options;
+  const { botToken, install, appToken, signingSecret = '', apiUrl } = options;
+  const { onFatal, paces = PACES } = options;
   const log = options.log.child({ platform: 'slack' });
   const boltLog = createBoltLog(log);
   // Without these Bolt repeats posts whose answer was lost, holds up every channel for one, and waits for ever.
@@ -59,8 +76,17 @@ export async function createSlack(options: {
     maxRequestConcurrency: 1_000,
     logger: boltLog,
   };
-  const client = new webApi.WebClient(botToken, { ...clientOptions, allowAbsoluteUrls: false });
-  const workspaces = onlyWorkspace({ client, paces, log, onAccessEnded: endForGood });
+  const clientOf = (token?: string) =>
+    new webApi.WebClient(token, { ...clientOptions, allowAbsoluteUrls: false });
+  const installed =
+    install &&
+    installedWorkspaces({
+      installations: createInstallations(install.installations, install.clientSecret),
+      ...{ clientOf, paces, log },
+    });
+  const workspaces =
+    installed ??
+    onlyWorkspace({ client: clientOf(botToken), paces, log, onAccessEnded: endForGood });
   const stopping = new AbortController();
   let state: 'new' | 'started' | 'stopped' = 'new';
   let ended = false;
@@ -81,7 +107,8 @@ export async function createSlack(options: {
     // Answered from what the start learned: Bolt would ask Slack about the token again and again.
     authorize: async ({ teamId }) => {
       const workspace = await workspaces.of(teamId);
-      if (!workspace) throw new Error('Askwatch is not installed in this workspace.');
+      // Heard all the same: whoever types a command there is told.
+      if (!workspace) return {};
       return { botToken: workspace.client.token ?? '', botUserId: workspace.self.userId };
     },
     logger: boltLog,
@@ -123,11 +150,23 @@ export async function createSlack(options: {
 
   return {
     name: 'slack',
-    routes: http ? [{ method: 'POST', path: '/slack/events', handle: handleHttp }] : [],
+    routes: [
+      ...(http
+        ? [{ method: 'POST' as const, path: '/slack/events', handle: http.requestListener }]
+        : []),
+      ...(installed && install
+        ? createInstallRoutes({
+            ...{ clientId: install.clientId, clientSecret: install.clientSecret },
+            scopes: [...BOT_SCOPES, ...(install.moreScopes ?? [])],
+            ...{ apiUrl, clientOptions, boltLog, log, install: installed.install },
+          })
+        : []),
+    ].map((route) => ({ ...route, handle: whenStarted(route.handle) })),
 
     async start(bot: Bot) {
       await workspaces.open(stopping.signal);
       listen(app, { workspaces, bot, log });
+      if (installed) listenForRemoval(app, { removed: installed.removed, log });
       await socket?.open();
       if (state === 'new') state = 'started';
     },
@@ -165,13 +204,12 @@ export async function createSlack(options: {
     },
   };
 
-  function handleHttp(request: IncomingMessage, response: ServerResponse): void {
-    if (state !== 'started') {
-      // Slack sends it again, in a minute at the latest.
-      response.writeHead(503).end();
-      return;
-    }
-    http?.requestListener(request, response);
+  function whenStarted(handle: RequestListener): RequestListener {
+    return (request, response) => {
+      // Slack sends it again, in a minute at the latest; a person reads it.
+      if (state !== 'started') response.writeHead(503).end('Askwatch is starting. Try again.');
+      else handle(request, response);
+    };
   }
 }
 

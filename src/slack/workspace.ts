@@ -1,6 +1,6 @@
 import type { webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
-import { isAccessEnded, readFailure, startError } from './call-failure.ts';
+import { isAccessEnded, readFailure } from './call-failure.ts';
 import { type Conversation, createConversation } from './conversation.ts';
 import { createEditPace } from './edit-pace.ts';
 import type { Self } from './hear.ts';
@@ -34,15 +34,15 @@ export interface Workspace {
   close(): void;
 }
 
-/** A workspace that let us in as `self`. `onAccessEnded` hears when it ends that for good. */
+/** A workspace that let us in as `self`. `onRefused` hears the refusal when the token is no longer good. */
 export function createWorkspace(options: {
   client: webApi.WebClient;
   self: Self;
   paces: Paces;
   log: Logger;
-  onAccessEnded(error: Error): void;
+  onRefused(refusal: unknown): void;
 }): Workspace {
-  const { client, self, paces, log, onAccessEnded } = options;
+  const { client, self, paces, log, onRefused } = options;
   const edits = createEditPace(paces);
   const queue = createSendQueue({ paceMs: paces.alertMs, edits });
   const messages = createMessages(client, queue);
@@ -53,8 +53,7 @@ export function createWorkspace(options: {
     try {
       await client.auth.test();
     } catch (refusal) {
-      const sentence = startError(refusal, 'SLACK_BOT_TOKEN');
-      if (sentence) onAccessEnded(sentence);
+      onRefused(refusal);
     }
   }
 

@@ -1,5 +1,6 @@
 import type { webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
+import { startError } from './call-failure.ts';
 import { signIn } from './sign-in.ts';
 import { createWorkspace, type Paces, type Workspace } from './workspace.ts';
 
@@ -11,8 +12,8 @@ export interface Workspaces {
   of(teamId: string | undefined): Promise<Workspace | undefined>;
   /** The workspace of a channel as the bot names it, and Slack's id of the channel. Throws `DeliveryError`. */
   at(channel: string): Promise<{ workspace: Workspace; channel: string }>;
-  /** How the bot names a channel. */
-  nameOf(workspace: Workspace, channel: string): string;
+  /** How the bot names what Slack names within a workspace, such as a channel. */
+  nameOf(workspace: Workspace, name: string): string;
   /** Resolves when every reply under way is shown. */
   drained(): Promise<void>;
   /** Ends all waiting. */
@@ -26,11 +27,15 @@ export function onlyWorkspace(options: {
   log: Logger;
   onAccessEnded(error: Error): void;
 }): Workspaces {
-  const { client, paces, log } = options;
+  const { client, paces, log, onAccessEnded } = options;
   // Who we are there is known once it let us in.
   const only = createWorkspace({
-    ...options,
+    ...{ client, paces, log },
     self: { userId: '', teamId: '', name: 'Askwatch' },
+    onRefused(refusal) {
+      const sentence = startError(refusal, 'SLACK_BOT_TOKEN');
+      if (sentence) onAccessEnded(sentence);
+    },
   });
   return {
     async open(signal) {
@@ -39,7 +44,7 @@ export function onlyWorkspace(options: {
     },
     of: async () => only,
     at: async (channel) => ({ workspace: only, channel }),
-    nameOf: (_workspace, channel) => channel,
+    nameOf: (_workspace, name) => name,
     drained: () => only.conversation.drained(),
     close: only.close,
   };

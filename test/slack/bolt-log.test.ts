@@ -37,14 +37,20 @@ test('nothing that grants something is written, even when all is wanted', () => 
     token: 'verification',
     response_url: 'https://hooks.slack.com/commands/T1/2/abc',
     trigger_id: '13345224609.738474920.8088930838d88f008e0',
+    client_secret: 'client-secret',
+    code: '987.654.code',
     text: 'fine',
   };
   boltLog.debug(`Received a message on the WebSocket: ${JSON.stringify(payload)}`);
   boltLog.debug(JSON.stringify({ body: JSON.stringify(payload) }));
   boltLog.debug('wss://wss.slack.com/link/?ticket=12348&app_id=5678');
+  boltLog.debug('https://slack.com/oauth/v2/authorize?scope=commands&state=abc.def&client_id=5678');
   boltLog.error(new Error('xoxb-1234-abcd and xapp-1-A1-x'));
   const text = lines.map(({ msg }) => msg).join('\n');
-  expect(text).not.toMatch(/verification|hooks\.slack|13345224609|12348|xoxb-|xapp-/);
+  expect(text).not.toMatch(
+    /verification|hooks\.slack|13345224609|12348|xoxb-|xapp-|client-secret|987|abc/,
+  );
   expect(text.match(/fine/g)).toHaveLength(2);
   expect(text).toContain('app_id=5678');
+  expect(text).toContain('client_id=5678');
 });

@@ -13,6 +13,8 @@ export interface Banner {
   watching: string;
   dataDir: string;
   slack: boolean;
+  /** Whether workspaces install the app themselves. */
+  slackInstall: boolean;
   discord: boolean;
   /** Keys made at the first start; they are shown here and never again. */
   firstKeys: { gateway?: string; monitoring?: string };
@@ -24,6 +26,7 @@ export function printBanner(banner: Banner): void {
 }
 
 function overview({ version, seconds, url, ...banner }: Banner): string[] {
+  const connected = `connected${banner.slackInstall ? `; workspaces are added at ${url}/slack/install` : ''}`;
   const notConfigured = (name: string) => `not configured (see "${name}" in the README)`;
   return [
     `Askwatch ${version} is ready after ${seconds.toFixed(1)} s.`,
@@ -31,7 +34,7 @@ function overview({ version, seconds, url, ...banner }: Banner): string[] {
     `  Console     ${banner.consoleOff === undefined ? url : `off: ${banner.consoleOff}`}`,
     `  Models      ${banner.models.description ?? banner.models.provider}`,
     `  Monitors    ${banner.watching}`,
-    `  Slack       ${banner.slack ? 'connected' : notConfigured('Slack')}`,
+    `  Slack       ${banner.slack ? connected : notConfigured('Slack')}`,
     `  Discord     ${banner.discord ? 'connected' : notConfigured('Discord')}`,
     `  Services    ${url}/v1 and ${url}/api/v1/public, described at ${url}/openapi.json`,
     `  State       ${banner.dataDir}`,

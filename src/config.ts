@@ -33,10 +33,50 @@ export function readSettings(env: NodeJS.ProcessEnv) {
   return settingsFrom(values as Values, secretsIn(env));
 }
 
+type Rule = [broken: boolean, problem: string];
+
+/** Rules about Slack in several workspaces, which install the app themselves. */
+function installRules(v: Values): Rule[] {
+  const { SLACK_CLIENT_ID: id, SLACK_CLIENT_SECRET: secret } = v;
+  const installs = installsSlack(v);
+  const channels = v.ALERT_CHANNELS.filter(({ platform }) => platform === 'slack');
+  const withWorkspace = (channel: string) => /^T[A-Z0-9]+\/[A-Z0-9]+$/.test(channel);
+  return [
+    [
+      id !== undefined && secret === undefined,
+      'SLACK_CLIENT_SECRET: set it too; it stands beside the client id under "Basic Information"',
+    ],
+    [
+      id === undefined && secret !== undefined,
+      'SLACK_CLIENT_ID: set it too; it stands beside the client secret under "Basic Information"',
+    ],
+    [
+      installs && v.SLACK_BOT_TOKEN !== undefined,
+      'SLACK_BOT_TOKEN: unset it, since with SLACK_CLIENT_ID each workspace gives its own; for one workspace, unset SLACK_CLIENT_ID and SLACK_CLIENT_SECRET',
+    ],
+    [
+      installs && !v.SLACK_APP_TOKEN && !v.SLACK_SIGNING_SECRET,
+      'SLACK_SIGNING_SECRET: set it too (HTTP), or SLACK_APP_TOKEN (Socket Mode)',
+    ],
+    [
+      installs && !channels.every(({ channel }) => withWorkspace(channel)),
+      'ALERT_CHANNELS: with SLACK_CLIENT_ID, name each channel of Slack with its workspace: slack:T0123/C0123',
+    ],
+    [
+      !installs && channels.some(({ channel }) => withWorkspace(channel)),
+      'ALERT_CHANNELS: with one workspace, name its channels alone: slack:C0123',
+    ],
+  ];
+}
+
+const installsSlack = (v: Values) =>
+  v.SLACK_CLIENT_ID !== undefined && v.SLACK_CLIENT_SECRET !== undefined;
+
 /** Rules between variables. */
 function conflicts(v: Values): string[] {
+  const installs = v.SLACK_CLIENT_ID !== undefined || v.SLACK_CLIENT_SECRET !== undefined;
   const runs = (role: Role) => v.ASKWATCH_ROLES.includes(role);
-  const rules: Array<[broken: boolean, problem: string]> = [
+  const rules: Rule[] = [
     [
       v.DATABASE_URL !== undefined,
       'DATABASE_URL: this version keeps its state in DATA_DIR only; unset it',
@@ -46,9 +86,12 @@ function conflicts(v: Values): string[] {
       'SLACK_APP_TOKEN: set it too (Socket Mode), or SLACK_SIGNING_SECRET (HTTP)',
     ],
     [
-      v.SLACK_BOT_TOKEN === undefined && Boolean(v.SLACK_APP_TOKEN || v.SLACK_SIGNING_SECRET),
+      v.SLACK_BOT_TOKEN === undefined &&
+        !installs &&
+        Boolean(v.SLACK_APP_TOKEN || v.SLACK_SIGNING_SECRET),
       'SLACK_BOT_TOKEN: set it too; the app is installed under "OAuth & Permissions"',
     ],
+    ...installRules(v),
     [
       v.SLACK_APP_TOKEN !== undefined && v.SLACK_SIGNING_SECRET !== undefined,
       'SLACK_SIGNING_SECRET: unset it to use Socket Mode, or unset SLACK_APP_TOKEN to use HTTP',
@@ -92,14 +135,16 @@ function conflicts(v: Values): string[] {
 function settingsFrom(v: Values, secrets: string[]) {
   const embeddedMonitoring = v.MONITORING_BASE_URL === undefined;
   return {
-    slack: v.SLACK_BOT_TOKEN
-      ? {
-          botToken: v.SLACK_BOT_TOKEN,
-          ...given('appToken', v.SLACK_APP_TOKEN),
-          ...given('signingSecret', v.SLACK_SIGNING_SECRET),
-          apiUrl: `${v.SLACK_API_URL}/`,
-        }
-      : undefined,
+    slack:
+      v.SLACK_BOT_TOKEN || installsSlack(v)
+        ? {
+            ...given('botToken', v.SLACK_BOT_TOKEN),
+            ...installOf(v),
+            ...given('appToken', v.SLACK_APP_TOKEN),
+            ...given('signingSecret', v.SLACK_SIGNING_SECRET),
+            apiUrl: `${v.SLACK_API_URL}/`,
+          }
+        : undefined,
     discord: v.DISCORD_TOKEN
       ? {
           token: v.DISCORD_TOKEN,
@@ -141,6 +186,18 @@ function settingsFrom(v: Values, secrets: string[]) {
     /** Values that must never be written anywhere. */
     secrets,
   };
+}
+
+/** For several workspaces; who is in a user group can be asked where the rights name one. */
+function installOf(v: Values) {
+  const { SLACK_CLIENT_ID: clientId, SLACK_CLIENT_SECRET: clientSecret } = v;
+  if (clientId === undefined || clientSecret === undefined) return {};
+  const who = [v.WHO_MAY_ADD, v.WHO_MAY_MANAGE].flatMap((one) => (Array.isArray(one) ? one : []));
+  const namesGroup = who.some(
+    ({ platform, channel }) => platform === 'slack' && channel[0] === 'S',
+  );
+  const moreScopes = namesGroup ? ['usergroups:read'] : [];
+  return { install: { clientId, clientSecret, moreScopes } };
 }
 
 function given<Name extends string>(name: Name, value: string | undefined) {

@@ -15,8 +15,10 @@ import { openKeys } from './http/keys.ts';
 import { createServer, type ServerKit } from './http/server.ts';
 import { createLog } from './log.ts';
 import { createMonitoring } from './monitoring/monitoring.ts';
+import { slackInstallations } from './slack-installations.ts';
 import { startupSentence } from './startup-errors.ts';
 import { openLowdbStore } from './store/lowdb/lowdb-store.ts';
+import type { Store } from './store/store.ts';
 
 /** What SIGTERM allows in all; whatever still hangs then is left. */
 const STOP_LIMIT_MS = 10_000;
@@ -111,7 +113,7 @@ async function start(settings: Settings, log: Logger, stops: Stop[], end: End): 
   });
   stops.push(() => control.close());
 
-  const platforms = runs('bot') ? await createPlatforms(settings, kit, log, end) : [];
+  const platforms = runs('bot') ? await createPlatforms(settings, { kit, store, log, end }) : [];
   const consoleOff = whyConsoleIsOff(settings);
   if (consoleOff === undefined) {
     const messages = store.collection(consoleCollection);
@@ -160,6 +162,7 @@ async function start(settings: Settings, log: Logger, stops: Stop[], end: End): 
     watching: monitoring ? 'the embedded service' : (settings.monitoring?.baseUrl ?? 'nothing'),
     dataDir: settings.dataDir,
     slack: settings.slack !== undefined && runs('bot'),
+    slackInstall: settings.slack?.install !== undefined,
     discord: settings.discord !== undefined && runs('bot'),
     firstKeys: {},
   };
@@ -184,9 +187,7 @@ function whyConsoleIsOff({ roles, host }: Settings): string | undefined {
  */
 async function createPlatforms(
   settings: Settings,
-  kit: ServerKit,
-  log: Logger,
-  end: End,
+  { kit, store, log, end }: { kit: ServerKit; store: Store; log: Logger; end: End },
 ): Promise<Platform[]> {
   const platforms: Platform[] = [];
   const onFatal = (error: Error) => void end(error);
@@ -196,7 +197,13 @@ async function createPlatforms(
   }
   if (settings.slack) {
     const { createSlack } = await import('./slack/slack.ts');
-    const slack = await createSlack({ ...settings.slack, log, onFatal });
+    const { install, ...more } = settings.slack;
+    const installations = install && store.collection(slackInstallations);
+    const slack = await createSlack({
+      ...more,
+      ...(install && installations && { install: { ...install, installations } }),
+      ...{ log, onFatal },
+    });
     for (const { method, path, handle } of slack.routes) kit.addRawRoute(method, path, handle);
     platforms.push(slack);
   }

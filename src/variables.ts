@@ -150,6 +150,20 @@ export const variables = {
     'Slack',
     'instead of the app token: Slack over HTTP, at `POST /slack/events` on `PORT`',
   ),
+  SLACK_CLIENT_ID: variable({
+    group: 'Slack',
+    about:
+      'instead of the bot token: several workspaces, which install the app at `/slack/install`',
+    shown: '',
+    schema: z
+      .string()
+      .regex(/^\d+\.\d+$/, 'must be two numbers with a dot; copy it from "Basic Information"')
+      .optional(),
+  }),
+  SLACK_CLIENT_SECRET: secret(
+    'Slack',
+    'its secret; what the workspaces give is stored encrypted with it, so with another one they install the app again',
+  ),
   SLACK_API_URL: variable({
     group: 'Slack',
     about: 'another Slack address, such as GovSlack',
@@ -212,7 +226,8 @@ export const variables = {
   }),
   ALERT_CHANNELS: variable({
     group: 'Alerts',
-    about: 'channels that hear every alert: `slack:C0123,discord:4567`',
+    about:
+      'channels that hear every alert: `slack:C0123,discord:4567`; with several workspaces `slack:T0123/C0123`',
     shown: '',
     schema: places,
   }),

@@ -12,6 +12,9 @@ function problemsOf(env: Record<string, string>): string {
   return '';
 }
 
+/** Slack in several workspaces, short of the way over which it is heard. */
+const INSTALL = { SLACK_CLIENT_ID: '1.2', SLACK_CLIENT_SECRET: 'secret-value' };
+
 describe('settings', () => {
   test('none is needed', () => {
     const settings = readSettings({});
@@ -88,6 +91,27 @@ describe('settings', () => {
     expect([...settings.roles]).toEqual(['bot']);
   });
 
+  test('for several workspaces of Slack are told from those for one', () => {
+    const install = { SLACK_CLIENT_ID: '1.2', SLACK_CLIENT_SECRET: 'client-secret' };
+    const settings = readSettings({
+      ...install,
+      SLACK_SIGNING_SECRET: 'signing-secret',
+      ALERT_CHANNELS: 'slack:T0123/C0123,discord:4567',
+    });
+    expect(settings.slack).toEqual({
+      install: { clientId: '1.2', clientSecret: 'client-secret', moreScopes: [] },
+      signingSecret: 'signing-secret',
+      apiUrl: 'https://slack.com/api/',
+    });
+    expect(settings.secrets.sort()).toEqual(['client-secret', 'signing-secret']);
+    expect(settings.bot.alertPlaces[0]).toEqual({ platform: 'slack', channel: 'T0123/C0123' });
+    const groups = { ...install, SLACK_APP_TOKEN: 'xapp-1', WHO_MAY_ADD: 'slack:U1,slack:S0123' };
+    expect(readSettings(groups).slack?.install?.moreScopes).toEqual(['usergroups:read']);
+    expect(readSettings({ ...groups, WHO_MAY_ADD: 'slack:U1' }).slack?.install?.moreScopes).toEqual(
+      [],
+    );
+  });
+
   test.each([
     ['PORT', { PORT: 'eighty' }],
     ['PORT', { PORT: '70000' }],
@@ -98,6 +122,14 @@ describe('settings', () => {
       'SLACK_SIGNING_SECRET',
       { SLACK_BOT_TOKEN: 'xoxb-1', SLACK_APP_TOKEN: 'xapp-1', SLACK_SIGNING_SECRET: 's' },
     ],
+    ['SLACK_CLIENT_ID', { SLACK_CLIENT_SECRET: 'secret-value', SLACK_APP_TOKEN: 'xapp-1' }],
+    ['SLACK_CLIENT_ID', { ...INSTALL, SLACK_CLIENT_ID: 'secret-value' }],
+    ['SLACK_CLIENT_SECRET', { SLACK_CLIENT_ID: '1.2', SLACK_APP_TOKEN: 'xapp-1' }],
+    ['SLACK_BOT_TOKEN', { ...INSTALL, SLACK_BOT_TOKEN: 'xoxb-1', SLACK_APP_TOKEN: 'xapp-1' }],
+    ['SLACK_SIGNING_SECRET', INSTALL],
+    ['SLACK_SIGNING_SECRET', { ...INSTALL, SLACK_APP_TOKEN: 'xapp-1', SLACK_SIGNING_SECRET: 's' }],
+    ['ALERT_CHANNELS', { ...INSTALL, SLACK_APP_TOKEN: 'xapp-1', ALERT_CHANNELS: 'slack:C0123' }],
+    ['ALERT_CHANNELS', { ALERT_CHANNELS: 'slack:T0123/C0123' }],
     ['DISCORD_TOKEN', { DISCORD_GUILD_ID: '123456789012345678' }],
     ['DISCORD_GUILD_ID', { DISCORD_TOKEN: 'd', DISCORD_GUILD_ID: 'my server' }],
     ['DISCORD_MESSAGE_CONTENT', { DISCORD_MESSAGE_CONTENT: 'yes' }],

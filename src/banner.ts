@@ -16,6 +16,8 @@ export interface Banner {
   /** Whether workspaces install the app themselves. */
   slackInstall: boolean;
   discord: boolean;
+  /** What is to be done on a platform before it is of use, by its name. */
+  hints: ReadonlyMap<string, string | undefined>;
   /** Keys made at the first start; they are shown here and never again. */
   firstKeys: { gateway?: string; monitoring?: string };
 }
@@ -26,7 +28,8 @@ export function printBanner(banner: Banner): void {
 }
 
 function overview({ version, seconds, url, ...banner }: Banner): string[] {
-  const connected = `connected${banner.slackInstall ? `; workspaces are added at ${url}/slack/install` : ''}`;
+  const connected = (name: string) => banner.hints.get(name) ?? 'connected';
+  const installed = banner.slackInstall ? `; workspaces are added at ${url}/slack/install` : '';
   const notConfigured = (name: string) => `not configured (see "${name}" in the README)`;
   return [
     `Askwatch ${version} is ready after ${seconds.toFixed(1)} s.`,
@@ -34,8 +37,8 @@ function overview({ version, seconds, url, ...banner }: Banner): string[] {
     `  Console     ${banner.consoleOff === undefined ? url : `off: ${banner.consoleOff}`}`,
     `  Models      ${banner.models.description ?? banner.models.provider}`,
     `  Monitors    ${banner.watching}`,
-    `  Slack       ${banner.slack ? connected : notConfigured('Slack')}`,
-    `  Discord     ${banner.discord ? 'connected' : notConfigured('Discord')}`,
+    `  Slack       ${banner.slack ? connected('slack') + installed : notConfigured('Slack')}`,
+    `  Discord     ${banner.discord ? connected('discord') : notConfigured('Discord')}`,
     `  Services    ${url}/v1 and ${url}/api/v1/public, described at ${url}/openapi.json`,
     `  State       ${banner.dataDir}`,
     '',

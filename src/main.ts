@@ -164,6 +164,7 @@ async function start(settings: Settings, log: Logger, stops: Stop[], end: End): 
     slack: settings.slack !== undefined && runs('bot'),
     slackInstall: settings.slack?.install !== undefined,
     discord: settings.discord !== undefined && runs('bot'),
+    hints: new Map(platforms.map((platform) => [platform.name, platform.hint?.()])),
     firstKeys: {},
   };
   for (const service of ['gateway', 'monitoring'] as const) {

@@ -11,6 +11,7 @@ import { buildClient, connect, disconnect, logEvents, watch } from './client.ts'
 import { discordCommands } from './commands.ts';
 import { isRefusal, loggedError, reasonOf } from './errors.ts';
 import { createInlineConversations } from './inline-conversations.ts';
+import { inviteLink } from './invite.ts';
 import { createLineConversations } from './line-conversations.ts';
 import { handleMessage } from './messages.ts';
 import { registerCommands } from './register-commands.ts';
@@ -89,6 +90,11 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
       watch(client, onFatal);
       await register(client, bot, guildId, log);
     },
+    hint() {
+      const { application, guilds } = client;
+      if (!application || guilds.cache.size > 0) return undefined;
+      return `connected, but in no server; add it: ${inviteLink(application.id)}`;
+    },
     async stop() {
       if (stopping) return;
       stopping = true;
@@ -119,7 +125,9 @@ async function register(
   } catch (error) {
     if (isRefusal(error)) {
       const where =
-        guildId === undefined ? '' : ` Check DISCORD_GUILD_ID, and that the bot is in that server.`;
+        guildId === undefined
+          ? ''
+          : ` Check DISCORD_GUILD_ID, and that the bot is in that server; it is added at ${inviteLink(application.id, guildId)}`;
       throw new PlatformStartError(
         `Discord did not register the commands: ${reasonOf(error)}${where}`,
         {

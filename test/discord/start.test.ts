@@ -36,7 +36,9 @@ test('says that the server is unknown when commands cannot go there', async () =
   const discord = await startDiscord();
   const { bot } = await startTestBot();
   const { platform } = await buildPlatform(discord, { guildId: '123456789012345678' });
-  await expect(platform.start(bot)).rejects.toThrow(/DISCORD_GUILD_ID/);
+  await expect(platform.start(bot)).rejects.toThrow(
+    /DISCORD_GUILD_ID.*oauth2\/authorize.*guild_id=123456789012345678/,
+  );
 });
 
 test('starts while its server is unavailable', async () => {

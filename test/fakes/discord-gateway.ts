@@ -3,7 +3,12 @@ import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { ChannelType, GatewayIntentBits, GatewayOpcodes, MessageFlags } from 'discord.js';
 import { type WebSocket, WebSocketServer } from 'ws';
-import type { DiscordState, FakeMessage, FakeRole } from './discord-state.ts';
+import {
+  BOT_PERMISSIONS,
+  type DiscordState,
+  type FakeMessage,
+  type FakeRole,
+} from './discord-state.ts';
 
 interface Session {
   id: string;
@@ -84,14 +89,16 @@ export function createGateway(options: GatewayOptions) {
     dispatchTo(session, 'READY', {
       v: 10,
       user: { ...state.bot, verified: true, mfa_enabled: false, flags: 0, email: null },
-      guilds: [{ id: state.guildId, unavailable: true }],
+      guilds: state.inServer ? [{ id: state.guildId, unavailable: true }] : [],
       session_id: id,
       resume_gateway_url: options.url(),
       shard: [0, 1],
       application: { id: state.applicationId, flags: 1 << 19 },
       private_channels: [],
     });
-    if (!gateway.guildUnavailable) dispatchTo(session, 'GUILD_CREATE', guildOf(state));
+    if (state.inServer && !gateway.guildUnavailable) {
+      dispatchTo(session, 'GUILD_CREATE', guildOf(state));
+    }
     identified += 1;
     return session;
   }
@@ -166,7 +173,7 @@ export function createGateway(options: GatewayOptions) {
   return gateway;
 }
 
-const memberOf = (state: DiscordState, id: string) => ({
+export const memberOf = (state: DiscordState, id: string) => ({
   user: state.users.get(id),
   nick: null,
   roles: state.rolesOf(id),
@@ -210,7 +217,8 @@ export const roleOf = (role: FakeRole) => ({
 const isThread = ({ type }: { type: ChannelType }) =>
   type === ChannelType.PublicThread || type === ChannelType.PrivateThread;
 
-function guildOf(state: DiscordState) {
+/** The server as it goes over the wire. */
+export function guildOf(state: DiscordState) {
   const channels = [...state.channels.values()].filter(({ guild_id }) => guild_id !== undefined);
   return {
     id: state.guildId,
@@ -220,7 +228,7 @@ function guildOf(state: DiscordState) {
       {
         id: state.guildId,
         name: '@everyone',
-        permissions: '309237763072',
+        permissions: String(BOT_PERMISSIONS),
         position: 0,
         color: 0,
         colors: { primary_color: 0, secondary_color: null, tertiary_color: null },

@@ -1,4 +1,5 @@
 import { ChannelType, MessageFlags, PermissionFlagsBits } from 'discord.js';
+import { directoryRoute } from './discord-directory.ts';
 import type { createGateway } from './discord-gateway.ts';
 import { wireMessage } from './discord-gateway.ts';
 import type { RestAnswer, RestRequest } from './discord-http.ts';
@@ -24,6 +25,8 @@ export interface RouteSettings {
   token: string;
   /** How long a nonce is remembered; "a few minutes" at Discord. */
   nonceWindowMs: number;
+  messageContentAllowed: boolean;
+  interactionsEndpointUrl: string | null;
 }
 
 const ok = (body?: unknown, status = body === undefined ? 204 : 200): RestAnswer => ({
@@ -57,6 +60,8 @@ export function createRoutes(options: {
         session_start_limit: { total: 1000, remaining: 999, reset_after: 1, max_concurrency: 1 },
       });
     }
+    const listed = directoryRoute(state, request, settings);
+    if (listed) return listed.status === 200 ? ok(listed.body) : refuse(listed.refused);
     const [, guild, isCommands] =
       /^\/applications\/\d+(?:\/guilds\/(\d+))?\/(commands)$/.exec(path) ?? [];
     if (isCommands) return commandRoutes(request, guild);
@@ -68,7 +73,7 @@ export function createRoutes(options: {
   };
 
   function commandRoutes({ method, body }: RestRequest, guild: string | undefined) {
-    if (guild !== undefined && guild !== state.guildId) {
+    if (guild !== undefined && (guild !== state.guildId || !state.inServer)) {
       return refuse(refusal(403, 50_001, 'Missing Access'));
     }
     const scope = guild ?? 'global';
@@ -117,6 +122,7 @@ export function createRoutes(options: {
     }
     if (method === 'POST' && rest === '/messages') {
       if (lacks(writing)) return forbidden();
+      if (body.embeds?.length && lacks(PermissionFlagsBits.EmbedLinks)) return forbidden();
       const refused = referenceProblem(channel, body, lacks);
       return refused ? refuse(refused) : post(channel, body);
     }
@@ -217,7 +223,10 @@ export function createRoutes(options: {
 
   function lacksIn(channel: FakeChannel) {
     const permissions = channel.guild_id === undefined ? ~0n : state.permissionsIn(channel);
-    return (permission: bigint) => (permissions & permission) === 0n;
+    return (permission: bigint) => {
+      state.checked.add(permission);
+      return (permissions & permission) === 0n;
+    };
   }
 }
 

@@ -106,7 +106,6 @@ export const BOT_PERMISSIONS =
   PermissionFlagsBits.SendMessagesInThreads |
   PermissionFlagsBits.CreatePublicThreads |
   PermissionFlagsBits.EmbedLinks |
-  PermissionFlagsBits.AttachFiles |
   PermissionFlagsBits.ReadMessageHistory;
 
 /** The server, its channels and everything said in them. */
@@ -121,6 +120,8 @@ export function createState() {
   /** Roles by the user who has them. */
   const rolesOf = new Map<string, string[]>();
   const guildId = snowflake();
+  /** The permissions that some request was looked at for. */
+  const checked = new Set<bigint>();
 
   function addUser(username: string, bot = false): FakeUser {
     const user = {
@@ -153,6 +154,9 @@ export function createState() {
 
   return {
     guildId,
+    /** Whether the bot has been added to the server. */
+    inServer: true,
+    checked,
     bot,
     applicationId: bot.id,
     users,

@@ -44,6 +44,8 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
   const settings = {
     token: 'ZmFrZS1hcHBsaWNhdGlvbg.fake00.token-of-the-discord-fake-0000',
     nonceWindowMs,
+    messageContentAllowed,
+    interactionsEndpointUrl: null as string | null,
   };
   let port = 0;
 
@@ -111,6 +113,12 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
     threads: () => [...state.channels.values()].filter(({ parent_id }) => parent_id !== null),
     fail: http.fail,
     recover: http.recover,
+    /** The permissions that any request so far was looked at for. */
+    checkedPermissions: state.checked,
+    /** The bot has not been added to the server, or was removed from it. */
+    removeBot() {
+      state.inServer = false;
+    },
 
     /** A documented 429. Source: Discord docs, "Rate Limits". */
     rateLimit(limit: {

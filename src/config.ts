@@ -214,7 +214,8 @@ function provider<Name extends string>(name: Name, apiKey?: string, baseUrl?: st
   };
 }
 
-function secretsIn(env: NodeJS.ProcessEnv): string[] {
+/** The values of the environment that must never be written anywhere. */
+export function secretsIn(env: NodeJS.ProcessEnv): string[] {
   return Object.entries(variables).flatMap(([name, { secret }]) => {
     const value = env[name]?.trim();
     return secret && value ? [value] : [];

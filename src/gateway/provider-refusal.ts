@@ -147,7 +147,7 @@ function failureOfStatus(status: number): FailureKind {
 }
 
 /** The status that other providers would have refused with. */
-function meaningOf(answer: { status: number; body: string }, provider: Provider): number {
+export function meaningOf(answer: { status: number; body: string }, provider: Provider): number {
   const { status } = answer;
   const { code, message = '' } = readRefusal(answer.body) ?? {};
   // Source: OpenAI error codes, "insufficient_quota".

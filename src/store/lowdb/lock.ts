@@ -83,19 +83,35 @@ function successorOf(folder: string, text: string): string {
 }
 
 async function assertGone(text: string, path: string): Promise<void> {
-  const holder = readHolder(text);
-  // A lock file is linked whole: one that cannot be read was damaged when the power went, and its process with it.
+  const holder = await stillHolds(text);
   if (!holder) return;
-  if (holder.host !== hostname()) {
+  if (!holder.here) {
     throw new StoreInUseError(
       `The data folder is in use by process ${holder.pid} on the host '${holder.host}', and from this host it cannot be seen whether that still runs. Stop it there; if it is gone for good, remove ${path} and start again.`,
     );
   }
-  if (await isRunning(holder.pid, holder.start)) {
-    throw new StoreInUseError(
-      `The data folder is in use by process ${holder.pid} (lock file ${path}). Stop that process first, or give this one its own folder with DATA_DIR.`,
-    );
-  }
+  throw new StoreInUseError(
+    `The data folder is in use by process ${holder.pid} (lock file ${path}). Stop that process first, or give this one its own folder with DATA_DIR.`,
+  );
+}
+
+/** Who has the lock of a data folder, for those who only want to know; `undefined` when nobody has. */
+export async function lockHolder(
+  folder: string,
+): Promise<{ pid: number; host: string; here: boolean; file: string } | undefined> {
+  const last = await lastOfChain(folder);
+  const holder = last && (await stillHolds(last.text));
+  return holder && { ...holder, file: join(folder, LOCK) };
+}
+
+/** The holder, unless it is known to be gone. One on another host (not `here`) cannot be looked at. */
+async function stillHolds(text: string) {
+  const holder = readHolder(text);
+  // A lock file is linked whole: one that cannot be read was damaged when the power went, and its process with it.
+  if (!holder) return undefined;
+  const { pid, host, start } = holder;
+  if (host !== hostname()) return { pid, host, here: false };
+  return (await isRunning(pid, start)) ? { pid, host, here: true } : undefined;
 }
 
 function readHolder(text: string): z.infer<typeof Holder> | undefined {

@@ -1,0 +1,90 @@
+import { counted, type Finding, ok, problem, warning } from './bot/finding.ts';
+import type { NoAnswerError, Probe } from './cli-doctor-fetch.ts';
+import type { Settings } from './config.ts';
+import { providerHeaders } from './gateway/openai-dialect.ts';
+import { meaningOf } from './gateway/provider-refusal.ts';
+import { findProviders, type Provider, type ProviderName } from './gateway/providers.ts';
+
+/**
+ * What tells whether a key is good and costs nothing: the list of models. OpenRouter gives that to anybody, and has a page
+ * for the key. Source: the providers' API references, "List models"; OpenRouter's, "Get current API key".
+ */
+const KEY_PATH: Partial<Record<ProviderName, string>> = { openrouter: '/key' };
+const MODELS_PATH = '/models';
+
+/** The model providers that have a key, and Ollama. */
+export async function checkProviders(settings: Settings, probe: Probe): Promise<Finding[]> {
+  if (!settings.roles.has('gateway')) return [];
+  const live = await findProviders(settings.providers);
+  const findings = await Promise.all([...live.values()].map((one) => checkProvider(one, probe)));
+  if (settings.providers.ollama && !live.has('ollama')) {
+    const text =
+      'OLLAMA_BASE_URL: no Ollama with a model that can chat answers there. Start it, and get a model: ollama pull llama3.2';
+    findings.push(problem('Ollama', text));
+  }
+  if (findings.length > 0 || settings.gateway) return findings;
+  const text =
+    'None: the built-in offline engine answers, which is no language model. Set OPENAI_API_KEY or another provider’s key.';
+  return [warning('Model providers', text)];
+}
+
+async function checkProvider(provider: Provider, probe: Probe): Promise<Finding> {
+  const { name, title, setting, baseUrl, installed } = provider;
+  if (installed) return ok(title, `runs; ${counted(installed.length, 'model')} that can chat`);
+  const address = name === 'openai' ? 'OPENAI_BASE_URL' : 'the network';
+  try {
+    const url = `${baseUrl}${KEY_PATH[name] ?? MODELS_PATH}`;
+    const answer = await probe.fetch(url, { headers: providerHeaders(provider) });
+    return judge(provider, address, { status: answer.status, body: await answer.text() });
+  } catch (error) {
+    const { message } = error as NoAnswerError;
+    return problem(
+      title,
+      `${setting}: ${title} could not be asked (${message}). Check ${address}.`,
+    );
+  }
+}
+
+function judge(
+  provider: Provider,
+  address: string,
+  answer: { status: number; body: string },
+): Finding {
+  const { title, setting, name } = provider;
+  const { status } = answer;
+  switch (meaningOf(answer, provider)) {
+    case 200:
+      if (isJson(answer.body)) return ok(title, 'takes the key');
+      return problem(title, `${setting}: what answers is no API but a page. Check ${address}.`);
+    case 401:
+    case 403:
+      return problem(title, `${setting}: ${title} refuses this key (${status}). Set another one.`);
+    case 402:
+      return problem(title, `${setting}: the account at ${title} has no credit left. Top it up.`);
+    case 404:
+      // Others that speak the OpenAI API need not have a list.
+      return warning(
+        title,
+        `${setting}: there is no list of models there (404), so the key was not tried. If answers fail, check ${name === 'openai' ? address : 'the key'}.`,
+      );
+    case 429:
+      return warning(
+        title,
+        `${title} asks to slow down, so the key was not tried. Try again later.`,
+      );
+    default:
+      return warning(
+        title,
+        `${title} answered with an error (${status}), so the key was not tried. Try again later.`,
+      );
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,148 @@
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect, onTestFinished, test } from 'vitest';
+import { createProbe, NoAnswerError, readClock } from '../src/cli-doctor-fetch.ts';
+import { checkClock, checkNode } from '../src/cli-doctor-machine.ts';
+import { checkProviders } from '../src/cli-doctor-providers.ts';
+import { readSettings } from '../src/config.ts';
+import type { ProviderSettings } from '../src/gateway/providers.ts';
+
+async function serve(answer: RequestListener): Promise<string> {
+  const server = createServer(answer);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+/** What the checks say of providers that answer like this. */
+async function providers(
+  given: ProviderSettings | ((baseUrl: string) => ProviderSettings),
+  status: number,
+  body: string,
+) {
+  const asked: string[] = [];
+  const baseUrl = await serve((request, response) => {
+    asked.push(
+      `${request.method} ${request.url} ${request.headers.authorization ?? request.headers['x-api-key']}`,
+    );
+    response.writeHead(status).end(body);
+  });
+  const settings = {
+    ...readSettings({}),
+    providers: typeof given === 'function' ? given(baseUrl) : given,
+  };
+  const findings = await checkProviders(settings, createProbe());
+  return { findings, asked };
+}
+
+const apiKey = 'key-0123456789';
+
+test.each([
+  [200, '{"data":[]}', 'ok', 'takes the key'],
+  [200, '<html>', 'problem', 'no API but a page'],
+  [401, '{}', 'problem', 'refuses this key (401)'],
+  [403, '{}', 'problem', 'refuses this key (403)'],
+  [404, '{}', 'warning', 'was not tried'],
+  [429, '{}', 'warning', 'asks to slow down'],
+  [429, '{"error":{"code":"insufficient_quota","message":"no"}}', 'problem', 'no credit left'],
+  [503, '{}', 'warning', '(503)'],
+])('a provider that answers %s %s', async (status, body, level, text) => {
+  const { findings, asked } = await providers(
+    (baseUrl) => ({ openai: { apiKey, baseUrl } }),
+    status,
+    body,
+  );
+  expect(findings).toEqual([{ check: 'OpenAI', level, text: expect.stringContaining(text) }]);
+  expect(asked).toEqual([`GET /models Bearer ${apiKey}`]);
+});
+
+test('each provider is asked as it wants to be asked, and in its own words', async () => {
+  const own = (baseUrl: string) => ({
+    anthropic: { apiKey, baseUrl },
+    openrouter: { apiKey, baseUrl },
+  });
+  expect((await providers(own, 200, '{}')).asked.sort()).toEqual([
+    `GET /key Bearer ${apiKey}`,
+    `GET /models ${apiKey}`,
+  ]);
+  const refusal =
+    '[{"error":{"code":400,"message":"API key not valid. Please pass a valid one."}}]';
+  const gemini = await providers((baseUrl) => ({ gemini: { apiKey, baseUrl } }), 400, refusal);
+  expect(gemini.findings[0]).toMatchObject({
+    level: 'problem',
+    text: expect.stringMatching(/^GEMINI_API_KEY: .*refuses this key/),
+  });
+});
+
+test('an Ollama that is named and not there, and one that is', async () => {
+  const list = '{"data":[{"id":"llama3.2"},{"id":"nomic-embed-text"}]}';
+  const there = await providers((baseUrl) => ({ ollama: { baseUrl } }), 200, list);
+  expect(there.findings).toEqual([
+    { check: 'Ollama', level: 'ok', text: 'runs; 1 model that can chat' },
+  ]);
+  const away = await providers((baseUrl) => ({ ollama: { baseUrl } }), 500, '');
+  expect(away.findings[0]).toMatchObject({
+    level: 'problem',
+    text: expect.stringContaining('OLLAMA_BASE_URL'),
+  });
+});
+
+test('an answer that is too long is cut off, and a password in the address is not told', async () => {
+  const part = Buffer.alloc(1024 * 1024);
+  const endless = await serve((_, response) => {
+    const more = () => {
+      while (!response.destroyed && response.write(part));
+    };
+    response.on('drain', more);
+    more();
+  });
+  const { fetch } = createProbe();
+  const told = fetch(endless.replace('//', '//me:hunter2@'));
+  await expect(told).rejects.toThrow(NoAnswerError);
+  await expect(told).rejects.toThrow(/^more than can be an answer$/);
+});
+
+const NOW = Date.parse('2026-11-22T10:00:00Z');
+const date = (offsetMs: number) => ({ date: new Date(NOW + offsetMs).toUTCString() });
+
+test.each([
+  ['the same second', date(0), 0, 0],
+  ['a second that had begun', date(-1_000), 0, 0],
+  ['a long trip explains it', date(-9_000), 8_000, 0],
+  ['we are ahead', date(-3_600_000), 2_000, 3_597_000],
+  ['we are behind', date(3_600_000), 2_000, -3_600_000],
+  ['an answer that somebody kept', { ...date(-3_600_000), age: '3600' }, 0, undefined],
+  ['no time', {}, 0, undefined],
+  ['no time that can be read', { date: 'tomorrow' }, 0, undefined],
+])('the clock of an answer: %s', (_, headers, tripMs, skewMs) => {
+  expect(readClock(new Headers(headers as Record<string, string>), tripMs, NOW)).toBe(skewMs);
+});
+
+test('the clock: what most say counts, and other machines before this one', () => {
+  const level = (...readings: [skewMs: number, near?: boolean][]) =>
+    checkClock(readings.map(([skewMs, near = false]) => ({ skewMs, near }))).level;
+  expect(level()).toBe('ok');
+  expect(level([10_000])).toBe('ok');
+  expect(level([-10_001])).toBe('warning');
+  expect(level([-300_000])).toBe('problem');
+  expect(level([400_000], [0], [0])).toBe('ok');
+  expect(level([0], [400_000], [400_000])).toBe('problem');
+  expect(level([400_000], [0, true], [0, true])).toBe('problem');
+  expect(level([400_000, true])).toBe('problem');
+});
+
+test('Node.js: versions count by number, not by letter', () => {
+  const { node } = process.versions;
+  const [major = 0, minor = 0] = node.split('.').map(Number);
+  expect(checkNode(`>=${major}.${minor}`).level).toBe('ok');
+  expect(checkNode(`>=${major - 1}.${minor + 1}`).level).toBe('ok');
+  expect(checkNode('>=9.99').level).toBe('ok');
+  expect(checkNode(`>=${major}.${minor + 1}`)).toMatchObject({
+    level: 'problem',
+    text: expect.stringContaining(`${major}.${minor + 1} or newer`),
+  });
+  expect(checkNode(`>=${major + 1}.0`).level).toBe('problem');
+});

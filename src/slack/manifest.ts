@@ -27,7 +27,7 @@ export function topLevelNames(commands: readonly Command[]): string[] {
  * program that is reached at `url`.
  * Source: Slack docs, "App manifest reference"; scopes from the pages of the methods and events.
  */
-export function slackManifest(commands: readonly Command[], url?: string): object {
+export function slackManifest(commands: readonly Command[], url?: string) {
   return {
     _metadata: { major_version: 2, minor_version: 0 },
     display_information: {
@@ -79,7 +79,7 @@ export function slackManifest(commands: readonly Command[], url?: string): objec
  * One slash command with everything that can follow it. `should_escape`: user groups arrive with their ids. So do links,
  * channels and people, as in messages; `decodeText` reads both alike.
  */
-function slashCommand(name: string, commands: readonly Command[]): object {
+function slashCommand(name: string, commands: readonly Command[]) {
   const alone = commands.find((command) => command.name === name);
   const below = commands.filter((command) => command.name.startsWith(`${name} `));
   const endings = below.map((command) => command.name.slice(name.length + 1));

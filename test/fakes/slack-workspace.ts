@@ -12,7 +12,7 @@ export interface Message {
   metadata?: { event_type: string; event_payload: Record<string, unknown> };
   edits: number;
   /** A reply that stands in the channel, too; or what is left of a deleted message that had replies. */
-  subtype?: 'thread_broadcast' | 'tombstone';
+  subtype?: 'thread_broadcast' | 'tombstone' | 'channel_archive';
   /** Whom it called when it was posted. */
   called?: string[];
   /** It is a stream that is added to. */

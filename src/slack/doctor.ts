@@ -1,0 +1,152 @@
+import { webApi } from '@slack/bolt';
+import type { Logger } from 'pino';
+import { type Finding, ok, problem, shortName, warning } from '../bot/finding.ts';
+import { createBoltLog } from './bolt-log.ts';
+import { explainFailure, readFailure, startError } from './call-failure.ts';
+import { slackManifest } from './manifest.ts';
+
+/** Slack as it is set up, and where alerts are to go. */
+export interface SlackSetup {
+  botToken: string;
+  appToken?: string;
+  /** Base of the Web API, such as `https://slack.com/api/`. */
+  apiUrl: string;
+  channels: readonly string[];
+  /** Whether people are known by their user groups, which takes a scope that the manifest leaves out. */
+  usesGroups: boolean;
+  /** Bounds each call. */
+  fetch: typeof fetch;
+  log: Logger;
+}
+
+/** Source: Slack docs, "Conversation object", "id". */
+const CHANNEL = /^[CGD][A-Z0-9]{2,20}$/;
+
+/** The newest message of a channel that is archived. Source: Slack docs, "message event", subtypes. */
+const ARCHIVED = new Set(['channel_archive', 'group_archive']);
+
+const REINSTALL =
+  'Replace the app\'s manifest ("App Manifest") by manifests/slack.json, and install the app again ("Install App").';
+
+/** Looks at tokens, scopes and channels. It reads only: nothing is posted, and no connection for events is opened. */
+export async function checkSlack(setup: SlackSetup): Promise<Finding[]> {
+  const { appToken, botToken, apiUrl, fetch, log } = setup;
+  const client = new webApi.WebClient(botToken, {
+    slackApiUrl: apiUrl,
+    allowAbsoluteUrls: false,
+    retryConfig: { retries: 0 },
+    rejectRateLimitedCalls: true,
+    logger: createBoltLog(log),
+    fetch,
+  });
+  const [bot, app] = await Promise.all([
+    checkBot(client, setup),
+    appToken === undefined ? signingSecret() : checkApp(client, appToken, setup),
+  ]);
+  return [...bot, app];
+}
+
+async function checkBot(client: webApi.WebClient, setup: SlackSetup): Promise<Finding[]> {
+  const check = 'Slack bot';
+  try {
+    const { user = '', team = '', response_metadata } = await client.auth.test();
+    const channels = setup.channels.map((channel) => checkChannel(client, channel, setup));
+    return [
+      ok(check, `signed in as @${shortName(user)} in ${shortName(team)}`),
+      checkScopes(response_metadata?.scopes, setup.usesGroups),
+      ...(await Promise.all(channels)),
+    ];
+  } catch (error) {
+    return [failed(check, error, 'SLACK_BOT_TOKEN', setup)];
+  }
+}
+
+/** What was granted, against what the manifest asks for. */
+function checkScopes(granted: readonly string[] | undefined, usesGroups: boolean): Finding {
+  const check = 'Slack scopes';
+  if (!granted) return warning(check, 'Slack did not say which scopes the app was given.');
+  const asked = slackManifest([]).oauth_config.scopes.bot;
+  const missing = asked.filter((scope) => !granted.includes(scope));
+  if (missing.length > 0) {
+    return problem(check, `The app lacks ${missing.join(', ')}. ${REINSTALL}`);
+  }
+  if (usesGroups && !granted.includes('usergroups:read')) {
+    const text =
+      'WHO_MAY_ADD, WHO_MAY_MANAGE: they name user groups, and the app lacks usergroups:read. Add it under "OAuth & Permissions" and install the app again.';
+    return problem(check, text);
+  }
+  return ok(check, `all ${asked.length} that Askwatch uses`);
+}
+
+/** A ticket for a connection is asked for and not used, so nothing is opened and no event goes astray. */
+async function checkApp(
+  client: webApi.WebClient,
+  token: string,
+  setup: SlackSetup,
+): Promise<Finding> {
+  const check = 'Slack app token';
+  try {
+    await client.apps.connections.open({ token });
+    return ok(check, 'Slack lets Askwatch connect (Socket Mode)');
+  } catch (error) {
+    return failed(check, error, 'SLACK_APP_TOKEN', setup);
+  }
+}
+
+const signingSecret = () =>
+  ok(
+    'Slack over HTTP',
+    'Only a request of Slack’s shows whether SLACK_SIGNING_SECRET is right: "Event Subscriptions", Request URL, has to say that it is verified.',
+  );
+
+/**
+ * Who may read a channel's newest message is in it, and who is in it may post with `chat:write`. Slack's own page about a
+ * channel takes a scope that nothing else needs. Source: Slack docs, "conversations.history", "chat.postMessage", errors.
+ */
+async function checkChannel(
+  client: webApi.WebClient,
+  channel: string,
+  { apiUrl }: SlackSetup,
+): Promise<Finding> {
+  const check = `Slack ${shortName(channel)}`;
+  if (!CHANNEL.test(channel)) {
+    const text =
+      'ALERT_CHANNELS: this is no id of a channel (C…). Copy it from the end of the channel’s details in Slack.';
+    return problem(check, text);
+  }
+  try {
+    const { messages } = await client.conversations.history({ channel, limit: 1 });
+    const [newest] = messages ?? [];
+    if (!ARCHIVED.has(newest?.subtype ?? '')) return ok(check, 'the bot is in it');
+    return problem(
+      check,
+      'The channel is archived. Unarchive it, or take it out of ALERT_CHANNELS.',
+    );
+  } catch (error) {
+    const failure = readFailure(error);
+    if (failure.kind === 'unknown') return unanswered(check, error, apiUrl);
+    if (failure.kind === 'limited') return limited(check);
+    return problem(check, explainFailure(failure, error));
+  }
+}
+
+function failed(
+  check: string,
+  error: unknown,
+  setting: 'SLACK_BOT_TOKEN' | 'SLACK_APP_TOKEN',
+  { apiUrl }: SlackSetup,
+): Finding {
+  const refusal = startError(error, setting);
+  if (refusal) return problem(check, refusal.message);
+  return readFailure(error).kind === 'limited' ? limited(check) : unanswered(check, error, apiUrl);
+}
+
+const limited = (check: string) =>
+  warning(check, 'Slack asks to slow down, so this was not checked. Try again in a minute.');
+
+function unanswered(check: string, error: unknown, apiUrl: string): Finding {
+  const { code } = readFailure(error);
+  const why = error instanceof webApi.WebAPIRequestError ? error.original.message : code;
+  const text = `Slack did not answer at ${apiUrl} (${why}). Check the network, or SLACK_API_URL.`;
+  return problem(check, text);
+}

@@ -33,14 +33,18 @@ const RECONNECT_WAIT_MS = 2_000;
 /** Members and users kept besides the bot itself; each arrives anew with whatever it says. */
 const MAX_PEOPLE = 200;
 
-const TOKEN_REFUSED =
+/** What to do when Discord does not know the token. */
+export const TOKEN_REFUSED =
   'Discord refused DISCORD_TOKEN. Copy the token anew: discord.com/developers/applications → your application → Bot → Reset Token.';
+
+/** What to do when the intent is asked for and not given. */
+export const INTENT_REFUSED =
+  'Discord refuses an intent: DISCORD_MESSAGE_CONTENT is true, but Message Content Intent is off. Switch it on at discord.com/developers/applications → your application → Bot, or set DISCORD_MESSAGE_CONTENT=false.';
 
 /** Why Discord ends the connection for good, and what to change. Source: Discord docs, "Gateway Close Event Codes". */
 const CLOSED_FOR_GOOD: Partial<Record<number, string>> = {
   [GatewayCloseCodes.AuthenticationFailed]: TOKEN_REFUSED,
-  [GatewayCloseCodes.DisallowedIntents]:
-    'Discord refused an intent: DISCORD_MESSAGE_CONTENT is true, but Message Content Intent is off. Switch it on at discord.com/developers/applications → your application → Bot, or set DISCORD_MESSAGE_CONTENT=false.',
+  [GatewayCloseCodes.DisallowedIntents]: INTENT_REFUSED,
   [GatewayCloseCodes.ShardingRequired]:
     'Discord wants this bot to be sharded: it is in more servers than one connection may serve.',
 };

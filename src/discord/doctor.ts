@@ -1,0 +1,211 @@
+import {
+  type APIApplication,
+  type APIChannel,
+  type APIGuild,
+  type APIGuildMember,
+  type APIOverwrite,
+  ApplicationFlags,
+  ChannelType,
+  DiscordAPIError,
+  PermissionFlagsBits,
+  RateLimitError,
+  REST,
+  type RESTOptions,
+  Routes,
+} from 'discord.js';
+import { type Finding, ok, problem, shortName, warning } from '../bot/finding.ts';
+import { permissionsIn } from './channel-permissions.ts';
+import { INTENT_REFUSED, TOKEN_REFUSED } from './client.ts';
+import { isRefusal, reasonOf } from './errors.ts';
+import { inviteLink, PERMISSION_NAMES, PERMISSIONS, type PermissionName } from './invite.ts';
+
+/** Discord as it is set up, and where alerts are to go. */
+export interface DiscordSetup {
+  token: string;
+  guildId?: string;
+  /** `https://discord.com/api` or another address. */
+  apiUrl: string;
+  messageContent: boolean;
+  channels: readonly string[];
+  /** Bounds each call. */
+  fetch: typeof fetch;
+}
+
+/** Calls that read. They throw what discord.js's REST client throws. */
+type Get = <T>(route: `/${string}`) => Promise<T>;
+
+/** A Discord id. Source: Discord docs, "Snowflakes". */
+const SNOWFLAKE = /^\d{17,20}$/;
+
+/** Channels that hold no messages of their own. */
+const NOT_FOR_MESSAGES = new Set([
+  ChannelType.GuildCategory,
+  ChannelType.GuildDirectory,
+  ChannelType.GuildForum,
+  ChannelType.GuildMedia,
+]);
+
+/** Without these an answer comes, but in the channel. */
+const FOR_THREADS: ReadonlySet<PermissionName> = new Set([
+  'CreatePublicThreads',
+  'SendMessagesInThreads',
+]);
+
+/** Looks at the token, the intent, the server and the channels, over REST alone: a running bot keeps its connection. */
+export async function checkDiscord(setup: DiscordSetup): Promise<Finding[]> {
+  const get = createGet(setup);
+  let application: APIApplication;
+  try {
+    application = await get<APIApplication>(Routes.currentApplication());
+    if (typeof application?.name !== 'string') throw new Error('what answers there is no Discord');
+  } catch (error) {
+    return [failed('Discord bot', error, setup)];
+  }
+  const found = await Promise.all([
+    checkServer(get, application, setup),
+    ...setup.channels.map((channel) => checkChannel(get, channel, application, setup)),
+  ]);
+  return [
+    checkApplication(application),
+    checkIntent(application, setup.messageContent),
+    ...found,
+    ok('Discord invite', inviteLink(application.id, setup.guildId)),
+  ];
+}
+
+function createGet({ apiUrl, token, fetch }: DiscordSetup): Get {
+  const rest = new REST({
+    api: apiUrl,
+    retries: 0,
+    rejectOnRateLimit: () => true,
+    // Only reads are made, which have no body.
+    makeRequest: ((url, { headers }) =>
+      fetch(url, { headers: headers as Record<string, string> })) as RESTOptions['makeRequest'],
+  }).setToken(token);
+  return async <T>(route: `/${string}`) => {
+    const answer = await rest.get(route);
+    if (answer instanceof ArrayBuffer) throw new Error('what answers there is no API but a page');
+    return answer as T;
+  };
+}
+
+function checkApplication({ name, interactions_endpoint_url: url }: APIApplication): Finding {
+  const check = 'Discord bot';
+  if (url) {
+    const text =
+      'Commands and presses of buttons go to the application’s Interactions Endpoint URL and never come here. Empty it under "General Information".';
+    return problem(check, text);
+  }
+  return ok(check, `signed in as the application ${shortName(name)}`);
+}
+
+/** Source: Discord docs, "Application Flags": one for bots in many servers, one for those in few. */
+function checkIntent({ flags }: APIApplication, wanted: boolean): Finding {
+  const check = 'Discord intent';
+  const { GatewayMessageContent, GatewayMessageContentLimited } = ApplicationFlags;
+  const isOn = (flags & (GatewayMessageContent | GatewayMessageContentLimited)) !== 0;
+  if (wanted && !isOn) return problem(check, INTENT_REFUSED);
+  if (wanted) return ok(check, 'Message Content Intent is on: threads are followed');
+  return ok(
+    check,
+    'DISCORD_MESSAGE_CONTENT is false: in threads the bot wants a mention or a reply',
+  );
+}
+
+async function checkServer(
+  get: Get,
+  { id }: APIApplication,
+  setup: DiscordSetup,
+): Promise<Finding> {
+  const check = 'Discord server';
+  const { guildId } = setup;
+  try {
+    if (guildId !== undefined) {
+      const { name } = await get<APIGuild>(Routes.guild(guildId));
+      return ok(check, shortName(name));
+    }
+    const guilds = await get<unknown[]>(Routes.userGuilds());
+    if (guilds.length > 0) return ok(check, `the bot is in ${guilds.length}`);
+    return problem(check, `The bot is in no server. Add it: ${inviteLink(id)}`);
+  } catch (error) {
+    if (guildId === undefined || !isRefusal(error)) return failed(check, error, setup);
+    const link = inviteLink(id, guildId);
+    const text = `DISCORD_GUILD_ID: the bot is in no server with this id. Check the id, or add the bot: ${link}`;
+    return problem(check, text);
+  }
+}
+
+async function checkChannel(
+  get: Get,
+  channelId: string,
+  application: APIApplication,
+  setup: DiscordSetup,
+): Promise<Finding> {
+  const check = `Discord ${shortName(channelId)}`;
+  if (!SNOWFLAKE.test(channelId)) {
+    const text =
+      'ALERT_CHANNELS: this is no id of a channel. Copy it with a right click on the channel (Developer Mode on).';
+    return problem(check, text);
+  }
+  try {
+    const channel = await get<APIChannel>(Routes.channel(channelId));
+    if (NOT_FOR_MESSAGES.has(channel.type)) {
+      return problem(
+        check,
+        'Nothing can be posted in such a channel. Name a text channel or a thread.',
+      );
+    }
+    if (!('guild_id' in channel) || channel.guild_id === undefined) {
+      return ok(check, 'a direct conversation');
+    }
+    const missing = await missingIn(get, channel, channel.guild_id, application);
+    return judge(check, missing, 'thread_metadata' in channel);
+  } catch (error) {
+    return isRefusal(error) ? problem(check, reasonOf(error)) : failed(check, error, setup);
+  }
+}
+
+/** The permissions that the bot lacks there; a thread has those of its channel. */
+async function missingIn(
+  get: Get,
+  channel: APIChannel,
+  guildId: string,
+  { id, bot }: APIApplication,
+): Promise<PermissionName[]> {
+  const userId = bot?.id ?? id;
+  const parentId = 'thread_metadata' in channel ? channel.parent_id : undefined;
+  const [guild, member, holder] = await Promise.all([
+    get<APIGuild>(Routes.guild(guildId)),
+    get<APIGuildMember>(Routes.guildMember(guildId, userId)),
+    parentId ? get<APIChannel>(Routes.channel(parentId)) : channel,
+  ]);
+  const overwrites: APIOverwrite[] =
+    'permission_overwrites' in holder ? (holder.permission_overwrites ?? []) : [];
+  const mine = permissionsIn(overwrites, { guild, member, userId });
+  const needed = parentId
+    ? PERMISSION_NAMES.filter((name) => name !== 'SendMessages' && name !== 'CreatePublicThreads')
+    : PERMISSION_NAMES;
+  return needed.filter((name) => !mine.has(PermissionFlagsBits[name]));
+}
+
+function judge(check: string, missing: PermissionName[], isThread: boolean): Finding {
+  if (missing.length === 0) return ok(check, 'the bot may post there');
+  const names = missing.map((name) => PERMISSIONS[name].shown).join(', ');
+  const text = `The bot lacks ${names}. Give them to it or its role under "Permissions" of the channel.`;
+  const mayPost = !isThread && missing.every((name) => FOR_THREADS.has(name));
+  return mayPost ? warning(check, text) : problem(check, text);
+}
+
+function failed(check: string, error: unknown, { apiUrl }: DiscordSetup): Finding {
+  if (error instanceof RateLimitError) {
+    return warning(
+      check,
+      'Discord asks to slow down, so this was not checked. Try again in a minute.',
+    );
+  }
+  if (error instanceof DiscordAPIError && error.status === 401) {
+    return problem(check, TOKEN_REFUSED);
+  }
+  const text = `${reasonOf(error)} It was asked at ${apiUrl}. Check the network, or DISCORD_API_URL.`;
+  return problem(check, text);
+}

@@ -5,6 +5,7 @@ import { CommandLineError, keyOptions } from './cli-options.ts';
 const HELP = `Usage: npx askwatch <command>
 
   start                                                    start Askwatch
+  doctor [--json]                                          check settings, tokens, channels, keys, disk and clock, and say the fix
   keys create --service gateway|monitoring --name <name>   make an API key; it is shown once
   keys list [--service gateway|monitoring]                 the keys there are, and what the gateway's have used
   keys limit <id> --tokens-per-day <number>|none           limit a key of the gateway, or no longer
@@ -38,7 +39,16 @@ async function run(argv: string[]): Promise<void> {
     await import('./main.ts');
     return;
   }
+  if (command === 'doctor') {
+    if (rest.length > 0) throw new CommandLineError('doctor takes no more words.');
+    const { runDoctor } = await import('./cli-doctor.ts');
+    const { text, problems } = await runDoctor({ json: values.json ?? false });
+    process.stdout.write(text);
+    if (problems > 0) process.exitCode = 1;
+    return;
+  }
   if (command !== 'keys') throw new CommandLineError(`There is no command '${command}'.`);
+  if (values.json) throw new CommandLineError('--json is for doctor.');
   const { runKeys } = await import('./cli-keys.ts');
   const lines = await runKeys(rest, values);
   process.stdout.write(`${lines.join('\n')}\n`);
@@ -49,7 +59,11 @@ function parse(argv: string[]) {
     return parseArgs({
       args: argv,
       allowPositionals: true,
-      options: { ...keyOptions, help: { type: 'boolean', short: 'h' } },
+      options: {
+        ...keyOptions,
+        json: { type: 'boolean' },
+        help: { type: 'boolean', short: 'h' },
+      },
     });
   } catch (error) {
     throw new CommandLineError((error as Error).message);

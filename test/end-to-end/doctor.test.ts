@@ -261,6 +261,19 @@ test('addresses where a page answers, and one that sends a key on to another', a
   expect(asked).toEqual([]);
 });
 
+test('what peers say is shown without secrets, and without what a terminal would obey', async () => {
+  const { slack, env } = await startEverything();
+  const echo = await serve((_, response) => {
+    const message = `No key, but \u001b[2J${slack.botToken} and awm_${'x'.repeat(40)}.`;
+    response.writeHead(401).end(JSON.stringify({ error: { message, type: 'hostile' } }));
+  });
+  const { code, output } = await runDoctor({ ...env, MONITORING_BASE_URL: echo });
+  expect(code).toBe(1);
+  expect(output).toMatch(/^problem +Monitoring service +MONITORING_API_KEY: .*No key/m);
+  expect(output).not.toMatch(/x{40}/);
+  expect(output).not.toContain('\u001b');
+});
+
 test('peers that say nothing are given up in bounded time', async () => {
   const { slack, discord, env } = await startEverything();
   const silent = await serve(() => {});

@@ -43,9 +43,9 @@ async function run(argv: string[]): Promise<void> {
     if (rest.length > 0) throw new CommandLineError('doctor takes no more words.');
     const { runDoctor } = await import('./cli-doctor.ts');
     const { text, problems } = await runDoctor({ json: values.json ?? false });
-    process.stdout.write(text);
-    if (problems > 0) process.exitCode = 1;
-    return;
+    await new Promise((written) => process.stdout.write(text, written));
+    // A call that goes on beyond every limit must not keep the process.
+    process.exit(problems > 0 ? 1 : 0);
   }
   if (command !== 'keys') throw new CommandLineError(`There is no command '${command}'.`);
   if (values.json) throw new CommandLineError('--json is for doctor.');

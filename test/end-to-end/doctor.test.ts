@@ -267,8 +267,18 @@ test('what peers say is shown without secrets, and without what a terminal would
     const message = `No key, but \u001b[2J${slack.botToken} and awm_${'x'.repeat(40)}.`;
     response.writeHead(401).end(JSON.stringify({ error: { message, type: 'hostile' } }));
   });
-  const { code, output } = await runDoctor({ ...env, MONITORING_BASE_URL: echo });
+  const named = await serve((_, response) => {
+    const name = `Hello\u001b[2J\u202e ${slack.botToken}`;
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify({ id: '123456789012345678', name, flags: 0 }));
+  });
+  const { code, output } = await runDoctor({
+    ...env,
+    MONITORING_BASE_URL: echo,
+    DISCORD_API_URL: named,
+  });
   expect(code).toBe(1);
+  expect(output).toContain('the application Hello\\u{1b}[2J\\u{202e} [secret]');
   expect(output).toMatch(/^problem +Monitoring service +MONITORING_API_KEY: .*No key/m);
   expect(output).not.toMatch(/x{40}/);
   expect(output).not.toContain('\u001b');

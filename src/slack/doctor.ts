@@ -7,7 +7,8 @@ import { slackManifest } from './manifest.ts';
 
 /** Slack as it is set up, and where alerts are to go. */
 export interface SlackSetup {
-  botToken: string;
+  /** Of the one workspace; absent where several install the app. */
+  botToken?: string;
   appToken?: string;
   /** Base of the Web API, such as `https://slack.com/api/`. */
   apiUrl: string;
@@ -40,11 +41,15 @@ export async function checkSlack(setup: SlackSetup): Promise<Finding[]> {
     fetch,
   });
   const [bot, app] = await Promise.all([
-    checkBot(client, setup),
+    botToken === undefined ? [severalWorkspaces()] : checkBot(client, setup),
     appToken === undefined ? signingSecret() : checkApp(client, appToken, setup),
   ]);
   return [...bot, app];
 }
+
+/** The tokens they gave are sealed in the data folder, which is left alone while the program may run. */
+const severalWorkspaces = () =>
+  ok('Slack bot', 'each workspace that installs the app gives a token of its own; none is tried');
 
 async function checkBot(client: webApi.WebClient, setup: SlackSetup): Promise<Finding[]> {
   const check = 'Slack bot';

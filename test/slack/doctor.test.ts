@@ -99,3 +99,15 @@ test('over HTTP no connection is asked for', async () => {
   expect(findings.at(-1)).toMatchObject({ check: 'Slack over HTTP', level: 'ok' });
   expect(slack.calls.map(({ method }) => method)).toEqual(['auth.test']);
 });
+
+test('where several workspaces install the app, its own token alone is tried', async () => {
+  const slack = await startSlack();
+  const { log } = recordingLog();
+  const setup = { appToken: slack.appToken, apiUrl: slack.apiUrl, channels: [], usesGroups: false };
+  const findings = await checkSlack({ ...setup, fetch: createProbe().fetch, log });
+  expect(findings.map(({ check, level }) => [check, level])).toEqual([
+    ['Slack bot', 'ok'],
+    ['Slack app token', 'ok'],
+  ]);
+  expect(slack.calls.map(({ method }) => method)).toEqual(['apps.connections.open']);
+});

@@ -16,6 +16,7 @@ import { BOT_SCOPES } from './manifest.ts';
 import { listenForRemoval } from './removal.ts';
 import { renderCard, renderLine } from './render-card.ts';
 import { createSocket } from './socket.ts';
+import { hearRateLimits } from './unread-frames.ts';
 import type { Paces, Workspace } from './workspace.ts';
 import { onlyWorkspace } from './workspaces.ts';
 
@@ -115,6 +116,7 @@ export async function createSlack(options: {
     clientOptions: { ...clientOptions },
     convoStore: false,
   });
+  hearRateLimits(app, log);
   app.error(async (error) => log.error({ err: error }, 'an event of Slack could not be handled'));
 
   function endForGood(error: Error): void {

@@ -3,6 +3,7 @@ import { type Logger as BoltLogger, SocketModeReceiver, type webApi } from '@sla
 import type { Logger } from 'pino';
 import { PlatformStartError } from '../bot/errors.ts';
 import { readFailure, startError } from './call-failure.ts';
+import { guardFrames } from './unread-frames.ts';
 
 /** The connection over which Slack hands us events in Socket Mode. */
 export interface Socket {
@@ -46,6 +47,7 @@ export function createSocket(options: {
     installerOptions: { clientOptions: { ...clientOptions } },
   });
   const { client } = receiver;
+  guardFrames(client, log);
   const closing = new AbortController();
   let connected = false;
   let connectedAtMs = 0;

@@ -87,6 +87,10 @@ export interface SlackFake
   interact(payload: Record<string, unknown>): Promise<Ack>;
   /** Delivers any event, such as one of another subtype. */
   event(event: Record<string, unknown>): Promise<Ack>;
+  /** Tells that events are left out, since there were too many. */
+  leaveOutEvents(): Promise<Ack>;
+  /** Sends any text over every connection. */
+  frame(text: string): void;
   /** Delivers again what was delivered last, as Slack does when it missed the acknowledgement. */
   redeliver(): Promise<Ack>;
   /** Which of the two events of a mention comes first. */
@@ -109,7 +113,9 @@ export interface SlackFake
   /** The app is installed, again or for the first time: from now on it has another token, which this gives. */
   grant(): string;
   /** Tells every connection to go, as Slack does when it moves them. */
-  disconnect(reason?: 'refresh_requested' | 'warning' | 'too_many_websockets'): void;
+  disconnect(
+    reason?: 'refresh_requested' | 'warning' | 'link_disabled' | 'too_many_websockets',
+  ): void;
   /** Cuts every connection without a word. */
   cut(): void;
   sockets(): number;
@@ -463,6 +469,20 @@ export async function startSlack(
     expireStreams: streams.expireStreams,
     interact: (payload) => deliver({ type: 'interactive', payload }),
     event,
+    leaveOutEvents: () =>
+      deliver({
+        type: 'events_api',
+        payload: {
+          token: 'fake-verification-token',
+          type: 'app_rate_limited',
+          team_id: 'T00FAKE',
+          minute_rate_limited: Math.floor(Date.now() / 1000),
+          api_app_id: 'A00FAKE',
+        },
+      }),
+    frame(text) {
+      for (const socket of deliveries.sockets) socket.send(text);
+    },
     redeliver() {
       if (!last) throw new Error('Nothing was delivered yet.');
       return deliver(last, 1);

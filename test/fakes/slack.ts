@@ -63,7 +63,11 @@ export interface SlackFake
   unhandled: string[];
   acks: Ack[];
   /** Types a slash command; resolves to the app's acknowledgement. */
-  slash(command: string, text: string, where?: Where): Promise<Ack>;
+  slash(
+    command: string,
+    text: string,
+    where?: Where & { userName?: string; channelName?: string },
+  ): Promise<Ack>;
   /** Writes a message, as typed; people are mentioned as `<@U…>`. Gives its ts at once, before it is delivered. */
   say(text: string, where?: Where & { threadTs?: string; edited?: boolean }): string;
   /** `say`, with a mention of the bot in front. */
@@ -379,7 +383,7 @@ export async function startSlack(
       else forms.close();
       return ack;
     },
-    slash(command, text, { channel: id = CHANNEL, user = USER } = {}) {
+    slash(command, text, { channel: id = CHANNEL, user = USER, userName, channelName } = {}) {
       gestures += 1;
       forms.allow(`${gestures}.00.fake`);
       formUser = { id: user, name: nameOf(user), team_id: teamId };
@@ -390,9 +394,9 @@ export async function startSlack(
           team_id: teamId,
           team_domain: 'fake',
           channel_id: id,
-          channel_name: 'general',
+          channel_name: channelName ?? 'general',
           user_id: user,
-          user_name: nameOf(user),
+          user_name: userName ?? nameOf(user),
           command,
           text,
           api_app_id: 'A00FAKE',

@@ -77,8 +77,17 @@ interface FieldJsonSchema {
   maximum?: number;
 }
 
-/** The inputs of a command in declared order, read from its schema. */
-export function fieldsOf(declared: Command): Field[] {
+/** To read a schema takes longer than all else that a command does without a service. */
+const known = new WeakMap<Command, readonly Field[]>();
+
+/** The inputs of a command in declared order, read from its schema once. */
+export function fieldsOf(declared: Command): readonly Field[] {
+  const fields = known.get(declared) ?? readFields(declared);
+  known.set(declared, fields);
+  return fields;
+}
+
+function readFields(declared: Command): Field[] {
   const schema = z.toJSONSchema(declared.input, { io: 'input' }) as {
     properties?: Record<string, FieldJsonSchema>;
     required?: string[];

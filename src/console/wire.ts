@@ -143,7 +143,7 @@ export interface ListedCommand {
   examples: readonly string[];
   /** What follows the command is taken as it is, as one text. */
   wholeLine: boolean;
-  fields: Field[];
+  fields: readonly Field[];
 }
 
 /** Everything a page needs to begin, or to begin anew. */

@@ -7,7 +7,7 @@ import { createTiers } from '../fakes/slack-tiers.ts';
 
 const EDIT_MS = 1_250;
 /** How often the model writes a word. */
-const WORD_MS = 250;
+const WORD_MS = 1_000;
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

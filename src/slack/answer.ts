@@ -1,13 +1,18 @@
 import type { Logger } from 'pino';
-import { type LiveView, showLive } from '../bot/live-answer.ts';
+import { followAnswer, type GrowingAnswer, type Turn } from '../bot/live-answer.ts';
 import type { Answer } from '../bot/platform.ts';
 import { splitMarkdown } from '../bot/split-markdown.ts';
+import type { Agent } from './agent.ts';
 import type { Content } from './blocks.ts';
 import { readFailure } from './call-failure.ts';
 import type { EditPace } from './edit-pace.ts';
+import { createEditedAnswer } from './edited-answer.ts';
 import type { Said } from './hear.ts';
-import type { Destination, Messages } from './messages.ts';
+import type { Messages } from './messages.ts';
+import type { Paces } from './paces.ts';
 import { ANSWER_LIMIT, renderAnswer, renderNote, renderQuestion } from './render-answer.ts';
+import { createStreamedAnswer } from './streamed-answer.ts';
+import type { Streams } from './streams.ts';
 
 /** Longest private message: a markdown block holds 12,000. Source: Slack docs, "Markdown block". */
 const PRIVATE_LIMIT = 9_000;
@@ -15,51 +20,109 @@ const PRIVATE_LIMIT = 9_000;
 /** Shows something to the person who asked, and to nobody else. */
 export type Whisper = (content: Content) => Promise<void>;
 
+/** What answers are shown with. */
+export interface AnswerShowing {
+  messages: Messages;
+  streams: Streams;
+  agent: Agent;
+  edits: EditPace;
+  paces: Pick<Paces, 'appendMs' | 'streamMs'>;
+  log: Logger;
+}
+
+/** Where an answer goes, and the newest message there. */
+interface Place {
+  channel: string;
+  thread: string;
+  newest: string;
+}
+
+/** The longest between two shows of a stream, however many others there are: what is added at the end waits for it, too. */
+const MAX_APPEND_MS = 2_000;
+
 /**
  * Shows an answer where it was asked: in the thread, or for a slash command in a new thread under the question. A question
- * that nobody else saw is shown first. Resolves when the end of the answer is shown. Throws what Slack answered when a
- * message cannot be shown for good.
+ * that nobody else saw is shown first. In direct conversations it is streamed, where Slack takes the app for an agent.
+ * Resolves when the end of the answer is shown. Throws what Slack answered when a message cannot be shown for good.
  */
 export async function showAnswer(
   answer: Answer,
   said: Said,
-  { messages, log, edits }: { messages: Messages; log: Logger; edits: EditPace },
+  showing: AnswerShowing,
 ): Promise<void> {
+  const place = await showQuestion(answer, said, showing.messages);
+  const { channel, thread } = place;
+  const { question, actions = [] } = answer;
+  // Only direct conversations: elsewhere a stream is seen by one person until it ends (agentconnect-md/agentconnect issue 1494).
+  const session = channel.startsWith('D')
+    ? await showing.agent.begin({ channel, thread, question, actions })
+    : undefined;
+  try {
+    if (session) await streamAnswer(answer, said, place, showing);
+    else await editAnswer(answer, said, place, showing);
+  } finally {
+    await session?.end();
+  }
+}
+
+async function showQuestion(answer: Answer, said: Said, messages: Messages): Promise<Place> {
   const { channel } = said;
-  const { id, person } = said.invocation;
-  let { thread } = said.invocation;
-  if (said.unseen || thread === undefined) {
-    const question = renderQuestion(person.name, answer.question);
-    const under = { channel, ...(thread === undefined ? {} : { thread }) };
-    const ts = await messages.post(under, question, `${id}/question`);
-    thread ??= ts;
-  }
-  const to: Destination = { channel, thread };
+  const { id, person, thread } = said.invocation;
+  if (thread !== undefined && !said.unseen) return { channel, thread, newest: said.ts ?? thread };
+  const question = renderQuestion(person.name, answer.question);
+  const under = { channel, ...(thread === undefined ? {} : { thread }) };
+  const ts = await messages.post(under, question, `${id}/question`);
+  return { channel, thread: thread ?? ts, newest: ts };
+}
 
+async function editAnswer(answer: Answer, said: Said, place: Place, showing: AnswerShowing) {
+  const { messages, edits } = showing;
+  const { channel, thread } = place;
+  const { id } = said.invocation;
   const first = renderNote('Thinking…', answer.actions);
-  const shown = [{ ts: await messages.post(to, first, `${id}/0`), content: first }];
+  const ts = await messages.post({ channel, thread }, first, `${id}/0`);
+  const edit = createEditedAnswer({
+    messages,
+    edits,
+    to: { channel, thread },
+    id,
+    shown: [{ ts, content: first }],
+  });
+  await follow(answer, place, showing, {
+    turn: edit.turn,
+    show: ({ text, ended: _ended, ...view }) =>
+      edit.show({ messages: splitMarkdown(text, ANSWER_LIMIT), ...view }),
+  });
+}
+
+async function streamAnswer(answer: Answer, said: Said, place: Place, showing: AnswerShowing) {
+  const { agent, paces } = showing;
+  const { channel, thread, newest } = place;
+  const { id, person } = said.invocation;
+  // The limit is one for all streams of a workspace.
+  const appendMs = () => Math.min(MAX_APPEND_MS, paces.appendMs * Math.max(1, agent.count()));
+  const streamed = createStreamedAnswer({
+    ...showing,
+    target: { channel, thread, person: person.id, after: newest },
+    id,
+    appendMs,
+    streamMs: paces.streamMs,
+    onNotBegun: agent.refused,
+  });
+  await follow(answer, place, showing, streamed);
+}
+
+/** Shows the answer as it grows; should there be nobody to read it, it is ended. */
+async function follow(
+  answer: Answer,
+  { channel, thread }: Place,
+  { log }: AnswerShowing,
+  how: { turn: Turn; show(view: GrowingAnswer): Promise<void> },
+): Promise<void> {
   const gone = new AbortController();
-  let next: 'first' | 'more' = 'first';
-
-  async function show(view: LiveView): Promise<void> {
-    const edit = view.end ? 'end' : next;
-    for (const [index, content] of renderAnswer(view).entries()) {
-      const earlier = shown[index];
-      if (!earlier) {
-        shown.push({ ts: await messages.post(to, content, `${id}/${index}`), content });
-      } else if (JSON.stringify(earlier.content) !== JSON.stringify(content)) {
-        await messages.update(channel, earlier.ts, content, edit);
-        earlier.content = content;
-      }
-    }
-    next = 'more';
-  }
-
-  await showLive(answer.stream(thread, gone.signal), {
-    limit: ANSWER_LIMIT,
-    turn: (ended) => edits.turn(next, ended),
+  await followAnswer(answer.stream(thread, gone.signal), {
+    ...how,
     actions: answer.actions,
-    show,
     onShowError(error) {
       const { kind, code } = readFailure(error);
       log.warn({ reason: code, channel }, 'a part of an answer could not be shown');

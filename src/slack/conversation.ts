@@ -1,12 +1,9 @@
-import type { Logger } from 'pino';
 import type { Bot } from '../bot/bot.ts';
 import type { Card } from '../bot/card.ts';
-import { showAnswer, type Whisper, whisperAnswer } from './answer.ts';
+import { type AnswerShowing, showAnswer, type Whisper, whisperAnswer } from './answer.ts';
 import type { Content } from './blocks.ts';
 import { explainFailure, readFailure } from './call-failure.ts';
-import type { EditPace } from './edit-pace.ts';
 import type { Said } from './hear.ts';
-import type { Messages } from './messages.ts';
 import { renderNote } from './render-answer.ts';
 import { renderCard } from './render-card.ts';
 import { respond } from './response-url.ts';
@@ -27,13 +24,12 @@ const RESPONSES_WITHIN_MS = 29 * 60_000;
 const NOT_THERE = new Set(['not_in_channel', 'channel_not_found']);
 
 export function createConversation(options: {
-  messages: Messages;
-  log: Logger;
-  edits: EditPace;
+  showing: AnswerShowing;
   /** Is told every failed call, since it may mean that the bot's access ended. */
   checkAccess(error: unknown): Promise<void>;
 }): Conversation {
-  const { messages, log, edits, checkAccess } = options;
+  const { showing, checkAccess } = options;
+  const { messages, edits, log } = showing;
   const underWay = new Set<Promise<void>>();
 
   async function reply(bot: Bot, said: Said, whisper: Whisper): Promise<void> {
@@ -45,7 +41,7 @@ export function createConversation(options: {
       return;
     }
     if (answer.private) await whisperAnswer(answer, whisper);
-    else await showAnswer(answer, said, { messages, log, edits });
+    else await showAnswer(answer, said, showing);
   }
 
   async function showCard(card: Card, said: Said): Promise<void> {

@@ -15,6 +15,8 @@ export interface Said {
   invocation: Invocation;
   /** Where, as Slack names it. */
   channel: string;
+  /** The message in which it was said, where it was in one. */
+  ts?: string;
   /** Said to the bot, by a mention or in a direct conversation; if not, it matters only in a thread of ours. */
   addressed: boolean;
   /** Said inside a thread that was there before. */
@@ -102,6 +104,7 @@ export function hearMessage(
       person,
     },
     channel: event.channel,
+    ts: event.ts,
     addressed,
     inThread: event.thread_ts !== undefined,
     unseen: false,

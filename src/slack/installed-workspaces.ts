@@ -8,7 +8,8 @@ import type {
   KeptInstallation,
   SealedInstallation,
 } from './installations.ts';
-import { createWorkspace, type Paces, type Workspace } from './workspace.ts';
+import type { Paces } from './paces.ts';
+import { createWorkspace, type Workspace } from './workspace.ts';
 import type { Workspaces } from './workspaces.ts';
 
 /** The workspaces that installed the app, now and from now on. */

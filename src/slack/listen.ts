@@ -4,6 +4,7 @@ import type { Bot } from '../bot/bot.ts';
 import { createForms } from './forms.ts';
 import { hearCommand, hearMessage, type MessageEvent, type Said } from './hear.ts';
 import { hearPress } from './hear-press.ts';
+import { listenAgent } from './listen-agent.ts';
 import { topLevelNames } from './manifest.ts';
 import { escapeText } from './text.ts';
 import type { Workspace } from './workspace.ts';
@@ -83,6 +84,7 @@ export function listen(
     else log.debug('a press of something that is no button of ours');
   });
 
+  listenAgent(app, { workspaceOf, converse });
   app.event('app_mention', ({ event, context }) => onMessage(event, context));
   app.event('message', ({ event, context }) => onMessage(event as MessageEvent, context));
 }

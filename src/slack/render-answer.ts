@@ -33,17 +33,26 @@ export function renderNote(text: string, actions?: CardAction[]): Content {
   return { text: clipEscaped(text, MAX_FALLBACK), blocks: [context(text), ...buttons] };
 }
 
+/** What stands under the last message of an answer: whether it goes on, and the buttons. */
+export function renderEnd({ end, actions }: Pick<LiveView, 'end' | 'actions'>): types.KnownBlock[] {
+  return [...endLines(end).map(context), ...renderButtons(actions ? { actions } : {})];
+}
+
+function endLines(end: LiveView['end']): string[] {
+  const endings = end ? [end.note && `⚠️ ${end.note}`, end.footer] : ['Writing…'];
+  return endings.filter((line): line is string => Boolean(line?.trim()));
+}
+
 /** An answer as the messages that show it: at least one, the last of which says whether it goes on, and has the buttons. */
 export function renderAnswer({ messages, end, actions }: LiveView): Content[] {
   const pieces = messages.length === 0 ? [''] : messages;
   return pieces.map((piece, index) => {
     const last = index === pieces.length - 1;
-    const endings = end ? [end.note && `⚠️ ${end.note}`, end.footer] : ['Writing…'];
-    const lines = last ? endings.filter((line): line is string => Boolean(line?.trim())) : [];
     const prose: types.KnownBlock[] =
       piece === '' ? [] : [{ type: 'markdown', text: harmless(piece) }];
-    const buttons = renderButtons(last && actions ? { actions } : {});
-    const blocks = [...prose, ...lines.map(context), ...buttons];
+    const under = last ? renderEnd({ ...(end && { end }), ...(actions && { actions }) }) : [];
+    const blocks = [...prose, ...under];
+    const lines = last ? endLines(end) : [];
     return {
       text: clipEscaped(piece || lines.join('\n') || '…', MAX_FALLBACK),
       blocks: blocks.length === 0 ? [context('The answer is empty.')] : blocks,

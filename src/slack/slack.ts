@@ -13,11 +13,12 @@ import { createInstallations, type SealedInstallation } from './installations.ts
 import { installedWorkspaces } from './installed-workspaces.ts';
 import { listen } from './listen.ts';
 import { BOT_SCOPES } from './manifest.ts';
+import type { Paces } from './paces.ts';
 import { listenForRemoval } from './removal.ts';
 import { renderCard, renderLine } from './render-card.ts';
 import { createSocket } from './socket.ts';
 import { hearRateLimits } from './unread-frames.ts';
-import type { Paces, Workspace } from './workspace.ts';
+import type { Workspace } from './workspace.ts';
 import { onlyWorkspace } from './workspaces.ts';
 
 /** Slack, as the composition root sees it. */
@@ -39,7 +40,13 @@ export interface SlackInstall {
   installations: Collection<SealedInstallation>;
 }
 
-const PACES: Paces = { editMs: 1_250, alertMs: 1_000, retryMs: 1_000 };
+const PACES: Paces = {
+  editMs: 1_250,
+  appendMs: 700,
+  streamMs: 210_000,
+  alertMs: 1_000,
+  retryMs: 1_000,
+};
 
 /** Source: Slack docs, "Usergroup object". */
 const USER_GROUP = /^S[A-Z0-9]{2,20}$/;

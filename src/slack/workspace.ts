@@ -1,31 +1,22 @@
 import type { webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
+import { type Agent, createAgent } from './agent.ts';
 import { isAccessEnded, readFailure } from './call-failure.ts';
 import { type Conversation, createConversation } from './conversation.ts';
 import { createEditPace } from './edit-pace.ts';
 import type { Self } from './hear.ts';
 import { createMessages, type Messages } from './messages.ts';
+import type { Paces } from './paces.ts';
 import { createRights, type Rights } from './rights.ts';
 import { createSendQueue } from './send-queue.ts';
-
-/** The paces at which Slack is spoken to, in milliseconds. */
-export interface Paces {
-  /**
-   * Between two edits of answers being written, all of the workspace together: 48 of the 50 a minute of `chat.update`, so
-   * that alerts and the ends of answers find room. Source: Slack docs, "Rate limits", "Web API rate limits by tier", tier 3.
-   */
-  editMs: number;
-  /** Between two alerts of a channel. Source: the same page, "Posting messages": one per second and channel. */
-  alertMs: number;
-  /** Before a second attempt to connect; doubled with each further one. */
-  retryMs: number;
-}
+import { createStreams } from './streams.ts';
 
 /** One workspace, spoken to with the token it gave: Slack's limits count for each by itself. */
 export interface Workspace {
   self: Self;
   client: webApi.WebClient;
   messages: Messages;
+  agent: Agent;
   rights: Rights;
   conversation: Conversation;
   /** Ends the access when Slack says, and confirms, that the token is no longer good. */
@@ -46,6 +37,8 @@ export function createWorkspace(options: {
   const edits = createEditPace(paces);
   const queue = createSendQueue({ paceMs: paces.alertMs, edits });
   const messages = createMessages(client, queue);
+  const streams = createStreams(client, queue, self);
+  const agent = createAgent({ client, queue, log });
 
   async function checkAccess(error: unknown): Promise<void> {
     const { kind, code } = readFailure(error);
@@ -58,9 +51,12 @@ export function createWorkspace(options: {
   }
 
   return {
-    ...{ self, client, messages, checkAccess },
+    ...{ self, client, messages, agent, checkAccess },
     rights: createRights({ client, self, log }),
-    conversation: createConversation({ messages, log, edits, checkAccess }),
+    conversation: createConversation({
+      showing: { messages, streams, agent, edits, paces, log },
+      checkAccess,
+    }),
     close() {
       queue.close();
       edits.close();

@@ -1,8 +1,9 @@
 import type { webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
 import { startError } from './call-failure.ts';
+import type { Paces } from './paces.ts';
 import { signIn } from './sign-in.ts';
-import { createWorkspace, type Paces, type Workspace } from './workspace.ts';
+import { createWorkspace, type Workspace } from './workspace.ts';
 
 /** The workspaces that let us in. */
 export interface Workspaces {

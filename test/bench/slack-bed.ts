@@ -153,15 +153,19 @@ function shownAtMs(slack: SlackFake, { number, channel }: Question): number {
   const mark = markOf(number).trim();
   const shows = slack.calls.find(
     ({ args, applied }) =>
-      applied && args.channel === channel && JSON.stringify([args.blocks]).includes(mark),
+      applied &&
+      args.channel === channel &&
+      JSON.stringify([args.blocks, args.markdown_text]).includes(mark),
   );
   if (!shows) throw new Error(`The answer to question ${number} was never shown.`);
   return shows.atMs;
 }
 
 function isWhole(slack: SlackFake, { number, channel }: Question): boolean {
-  const texts = slack.channel(channel).messages.map(shownText);
+  const { messages } = slack.channel(channel);
+  const texts = messages.map(shownText);
   return (
+    !messages.some(({ streaming }) => streaming) &&
     texts.some((text) => text.includes(markOf(number).trim())) &&
     !texts.some((text) => UNFINISHED.test(text))
   );

@@ -18,12 +18,19 @@ export type Mode = 'socket' | 'http';
 
 /** The platform on a new workspace (or on `fake`), not started. */
 export async function makeSlack(
-  options: { fake?: SlackFake; mode?: Mode; botToken?: string; appToken?: string } = {},
+  options: {
+    fake?: SlackFake;
+    mode?: Mode;
+    botToken?: string;
+    appToken?: string;
+    streamMs?: number;
+  } = {},
 ): Promise<RunningSlack> {
   const fake = options.fake ?? (await startSlack());
   const { mode = 'socket', botToken = fake.botToken, appToken = fake.appToken } = options;
   // As much as the paces below are faster.
   fake.clock.run(50);
+  const { streamMs = 600_000 } = options;
   const { log, lines } = recordingLog();
   const fatal: Error[] = [];
   const slack = await createSlack({
@@ -32,7 +39,7 @@ export async function makeSlack(
     apiUrl: fake.apiUrl,
     log,
     onFatal: (error) => fatal.push(error),
-    paces: { editMs: 50, alertMs: 20, retryMs: 50 },
+    paces: { editMs: 50, appendMs: 20, streamMs, alertMs: 20, retryMs: 50 },
   });
   onTestFinished(() => slack.stop());
   if (mode === 'http') fake.useHttp(await mount(slack));
@@ -41,7 +48,7 @@ export async function makeSlack(
 
 /** The platform and a real bot, both started, on a new workspace (or on `fake`). */
 export async function runSlack(
-  options: { fake?: SlackFake; mode?: Mode; bot?: TestBotOptions } = {},
+  options: { fake?: SlackFake; mode?: Mode; bot?: TestBotOptions; streamMs?: number } = {},
 ): Promise<RunningSlack & { bot: TestBot }> {
   const running = await makeSlack(options);
   const bot = await startTestBot(options.bot);

@@ -1,0 +1,16 @@
+/** The paces at which Slack is spoken to, in milliseconds. */
+export interface Paces {
+  /**
+   * Between two edits of answers being written, all of the workspace together: 48 of the 50 a minute of `chat.update`, so
+   * that alerts and the ends of answers find room. Source: Slack docs, "Rate limits", "Web API rate limits by tier", tier 3.
+   */
+  editMs: number;
+  /** Between two additions to a stream: within 100 a minute, the tier of `chat.appendStream`. Source: the same page, tier 4. */
+  appendMs: number;
+  /** How long a stream is added to. Slack ends it after about five minutes: slackapi/python-slack-sdk issue 1859. */
+  streamMs: number;
+  /** Between two alerts of a channel. Source: the same page, "Posting messages": one per second and channel. */
+  alertMs: number;
+  /** Before a second attempt to connect; doubled with each further one. */
+  retryMs: number;
+}

@@ -1,4 +1,5 @@
 import { type Command, usageOf } from '../bot/command.ts';
+import { SUGGESTED_PROMPTS } from './suggested-prompts.ts';
 
 /** What the commands that begin with one word are about, as Slack shows it while one types. */
 const GROUPS: Record<string, string> = {
@@ -9,6 +10,7 @@ const GROUPS: Record<string, string> = {
 /** What the program may do in a workspace. */
 export const BOT_SCOPES = [
   'app_mentions:read', // a mention is a question
+  'assistant:write', // status and suggestions in direct messages
   'channels:history', // follow-ups in threads; the look for an alert that may have been posted
   'chat:write',
   'commands',
@@ -41,6 +43,11 @@ export function slackManifest(commands: readonly Command[], url?: string) {
         messages_tab_enabled: true,
         messages_tab_read_only_enabled: false,
       },
+      agent_view: {
+        agent_description:
+          'Ask an AI, and watch your services. Answers appear as they are written.',
+        suggested_prompts: SUGGESTED_PROMPTS,
+      },
       bot_user: { display_name: 'Askwatch', always_online: true },
       slash_commands: topLevelNames(commands).map((name) => ({
         ...slashCommand(name, commands),
@@ -58,6 +65,8 @@ export function slackManifest(commands: readonly Command[], url?: string) {
       event_subscriptions: {
         ...(url !== undefined && { request_url: url }),
         bot_events: [
+          'agent_session_stopped',
+          'app_home_opened',
           'app_mention',
           'app_uninstalled',
           'message.channels',

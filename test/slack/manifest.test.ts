@@ -1,10 +1,15 @@
 import { expect, test } from 'vitest';
 import { commands } from '../../src/bot/commands.ts';
+import { readLine } from '../../src/bot/text-input.ts';
 import { slackManifest, topLevelNames } from '../../src/slack/manifest.ts';
 
 interface Manifest {
   display_information: { name: string; description: string };
   features: {
+    agent_view: {
+      agent_description: string;
+      suggested_prompts: { title: string; message: string }[];
+    };
     slash_commands: {
       command: string;
       description: string;
@@ -42,13 +47,15 @@ test('every slash command keeps Slack’s limits and shows what can follow it', 
 
 test('the manifest asks for the scopes that its events and our calls need, and no others', () => {
   const needed: Record<string, string> = {
+    agent_session_stopped: 'assistant:write',
     app_mention: 'app_mentions:read',
     'message.channels': 'channels:history',
     'message.groups': 'groups:history',
     'message.im': 'im:history',
   };
   const { bot_events } = manifest.settings.event_subscriptions;
-  const scopeless = ['app_uninstalled', 'tokens_revoked'];
+  // Told without any scope.
+  const scopeless = ['app_home_opened', 'app_uninstalled', 'tokens_revoked'];
   expect(bot_events).toEqual(expect.arrayContaining(scopeless));
   const ofEvents = bot_events
     .filter((event) => !scopeless.includes(event))
@@ -62,6 +69,16 @@ test('the manifest keeps Slack’s limits for names', () => {
   expect(manifest.display_information.name.length).toBeLessThanOrEqual(35);
   expect(manifest.display_information.description.length).toBeLessThanOrEqual(140);
   expect(manifest.settings.socket_mode_enabled).toBe(true);
+});
+
+test('the agent view suggests lines that are commands of ours, within Slack’s limits', () => {
+  const { agent_description, suggested_prompts } = manifest.features.agent_view;
+  expect(agent_description.length).toBeLessThanOrEqual(300);
+  expect(suggested_prompts.length).toBeLessThanOrEqual(4);
+  for (const { title, message } of suggested_prompts) {
+    expect(title).toMatch(/^.{3,50}$/);
+    expect(readLine(message, commands)).toMatchObject({ kind: 'command' });
+  }
 });
 
 test('presses of buttons are sent to us', () => {

@@ -14,11 +14,13 @@ import type { Command, FormBegin } from './command.ts';
 import { commands } from './commands.ts';
 import { type Conversations, conversationKey, createConversations } from './conversations.ts';
 import { createHandle, createOpenForm } from './handle.ts';
+import { createHomes, type Homes } from './home.ts';
 import { incidentActions } from './incident-actions.ts';
 import { incidentFacts, toldIn } from './incident-facts.ts';
 import { openLastLook } from './last-look.ts';
 import { listPage } from './monitor-list.ts';
 import { removeForGood } from './monitor-manage.ts';
+import { createPersonPlaces } from './person-places.ts';
 import {
   type Invocation,
   type Person,
@@ -60,6 +62,8 @@ export interface Bot {
     command: Command,
     where: { place: Place; person: Person },
   ): Promise<{ begin: FormBegin } | { card: Card }>;
+  /** What each person sees of it all, where the platform has a page for that. */
+  homes: Homes;
   /** Whether a thread is one of ours, so that a plain message in it is a question. */
   isConversation(place: Place, thread: string): Promise<boolean>;
   /** For platforms: the conversations of answers that are shown outside of a thread. */
@@ -107,6 +111,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
   const channels = createChannels(store);
   const asking = createChannelsAsking(store);
   const asked = createAskedBook(store);
+  const places = createPersonPlaces(store, { log });
   const catalog = createCatalog({ gateway, log });
   const state = await openWatchState(store, log);
   const toldAt = (place: Place, thread: string) =>
@@ -142,11 +147,14 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     ...{ monitoring, ask, catalog, channels, asking, asked, conversations, log },
   };
   const handle = createHandle(services, createSeen(store));
+  const openForm = createOpenForm(services);
+  const topics = () => state.current()?.topics;
+  const homes = createHomes({ ...services, places, topics, openForm });
 
   let tidying: NodeJS.Timeout | undefined;
   let tidied = Promise.resolve();
   const tidy = () => {
-    tidied = Promise.all([conversations.forgetOld(), asked.forgetOld()]).then(
+    tidied = Promise.all([conversations, asked, places].map((one) => one.forgetOld())).then(
       () => {},
       (error: unknown) => {
         log.error({ err: error }, 'what is old could not be forgotten');
@@ -156,8 +164,12 @@ export async function createBot(options: BotOptions): Promise<Bot> {
 
   return {
     commands,
-    handle,
-    openForm: createOpenForm(services),
+    async handle(invocation) {
+      const [reply] = await Promise.all([handle(invocation), places.note(invocation)]);
+      return reply;
+    },
+    openForm,
+    homes,
     shownAnswers: createShownAnswers(store),
     async isConversation(place, thread) {
       if (toldAt(place, thread)) return true;

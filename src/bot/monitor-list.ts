@@ -53,10 +53,7 @@ export function listCard(monitors: readonly Monitor[], filter?: string, page = 1
       matches(monitor, filter) ||
       monitor.status.toLowerCase() === filter.toLowerCase(),
   );
-  const ordered = [...shown].sort(
-    (a, b) =>
-      urgency(a) - urgency(b) || a.name.localeCompare(b.name, 'en') || (a.id < b.id ? -1 : 1),
-  );
+  const ordered = inOrder(shown);
   const some = filter === undefined ? '' : ` with “${shortened(filter, 60)}”`;
   if (ordered.length === 0) {
     return {
@@ -78,8 +75,8 @@ export function listCard(monitors: readonly Monitor[], filter?: string, page = 1
   const rows = ordered.slice((at - 1) * MAX_ROWS, at * MAX_ROWS);
   const actions = pageActions(at, { pages, filter });
   return {
-    tone: ordered.some(isDown) ? 'bad' : ordered.every(isUp) ? 'good' : 'warning',
-    title: `${counted(ordered.length, 'monitor')}${some}: ${counts(ordered)}`,
+    tone: listTone(ordered),
+    title: listTitle(ordered, some),
     parts: [
       {
         kind: 'table',
@@ -120,9 +117,27 @@ function pageActions(
   ].filter(isCarried);
 }
 
+function inOrder(monitors: readonly Monitor[]): Monitor[] {
+  return [...monitors].sort(
+    (a, b) =>
+      urgency(a) - urgency(b) || a.name.localeCompare(b.name, 'en') || (a.id < b.id ? -1 : 1),
+  );
+}
+
 function urgency(monitor: Monitor): number {
   if (isDown(monitor)) return 0;
   return isUp(monitor) ? 2 : 1;
+}
+
+/** How well some monitors are together. Pure. */
+export function listTone(monitors: readonly Monitor[]): Card['tone'] {
+  if (monitors.some(isDown)) return 'bad';
+  return monitors.every(isUp) ? 'good' : 'warning';
+}
+
+/** How many there are of each status: `12 monitors: 2 DOWN, 1 PAUSED, 9 UP`; `some` says which they are. Pure. */
+export function listTitle(monitors: readonly Monitor[], some = ''): string {
+  return `${counted(monitors.length, 'monitor')}${some}: ${counts(inOrder(monitors))}`;
 }
 
 /** `2 DOWN, 1 PAUSED, 9 UP`; the monitors are in order of urgency. */

@@ -25,3 +25,16 @@ export function section(elements: types.RichTextElement[]): types.RichTextBlock 
 export function context(text: string): types.ContextBlock {
   return { type: 'context', elements: [plainText(clip(oneLine(text), 2_000))] };
 }
+
+/** Source: Slack docs, "Conversation object". */
+const CHANNEL = /^[CG][A-Z0-9]{1,30}$/;
+
+/** A channel by its name, which Slack shows to those who may know it. */
+export function channelElement(channel: string): types.RichTextElement {
+  const style = { bold: true };
+  if (CHANNEL.test(channel)) return { type: 'channel', channel_id: channel, style };
+  const text = channel.startsWith('D')
+    ? 'Direct messages with Askwatch'
+    : clip(oneLine(channel), 80);
+  return { type: 'text', text: text || '…', style };
+}

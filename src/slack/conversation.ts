@@ -12,6 +12,8 @@ import { respond } from './response-url.ts';
 export interface Conversation {
   /** Hands something said to the bot and shows the reply. Returns at once; never throws. */
   take(bot: Bot, said: Said): void;
+  /** Counts something else under way, which never throws, as a reply. */
+  hold(turn: Promise<void>): void;
   /** Resolves when every reply under way is shown; nothing waits for its turn any more. */
   drained(): Promise<void>;
 }
@@ -91,12 +93,14 @@ export function createConversation(options: {
     }
   }
 
+  function hold(turn: Promise<void>): void {
+    underWay.add(turn);
+    void turn.finally(() => underWay.delete(turn));
+  }
+
   return {
-    take(bot, said) {
-      const turn = converse(bot, said);
-      underWay.add(turn);
-      void turn.finally(() => underWay.delete(turn));
-    },
+    take: (bot, said) => hold(converse(bot, said)),
+    hold,
     async drained() {
       edits.hurry();
       while (underWay.size > 0) await Promise.all(underWay);

@@ -26,9 +26,11 @@ export function createForms(
     log: Logger;
     known(workspace: Workspace, said: Said): Said;
     converse(workspace: Workspace, said: Said): void;
+    /** Takes a form that was opened in a home. */
+    takeFromHome(workspace: Workspace, said: Said): void;
   },
 ): Forms {
-  const { workspaces, bot, log, known, converse } = options;
+  const { workspaces, bot, log, known, converse, takeFromHome } = options;
 
   app.view({ callback_id: FORM, type: 'view_submission' }, async ({ ack, body, context }) => {
     const filled = hearForm(body, bot.commands);
@@ -39,8 +41,10 @@ export function createForms(
     }
     await ack();
     const workspace = await workspaces.of(context.teamId);
-    if (workspace && filled) converse(workspace, saidByForm(filled));
-    else log.debug('a form that is none of ours was sent');
+    if (workspace && filled) {
+      const take = filled.origin.home ? takeFromHome : converse;
+      take(workspace, saidByForm(filled));
+    } else log.debug('a form that is none of ours was sent');
   });
 
   return {

@@ -53,9 +53,12 @@ export function saidByForm({ viewId, command, origin, values, person }: FilledFo
 
 function originOf(text: unknown): FormOrigin | undefined {
   try {
-    const { command, channel, responseUrl } = fieldsOf(JSON.parse(String(text)));
+    const { command, channel, responseUrl, home } = fieldsOf(JSON.parse(String(text)));
     if (typeof command !== 'string' || typeof channel !== 'string') return undefined;
-    return { command, channel, ...(typeof responseUrl === 'string' && { responseUrl }) };
+    return {
+      ...{ command, channel, home: home === true },
+      ...(typeof responseUrl === 'string' && { responseUrl }),
+    };
   } catch {
     // Somebody else's form.
     return undefined;

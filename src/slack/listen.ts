@@ -4,6 +4,7 @@ import type { Bot } from '../bot/bot.ts';
 import { createForms } from './forms.ts';
 import { hearCommand, hearMessage, type MessageEvent, type Said } from './hear.ts';
 import { hearPress } from './hear-press.ts';
+import { createHome } from './home.ts';
 import { listenAgent } from './listen-agent.ts';
 import { topLevelNames } from './manifest.ts';
 import { escapeText } from './text.ts';
@@ -18,7 +19,9 @@ export function listen(
   app: App,
   { workspaces, bot, log }: { workspaces: Workspaces; bot: Bot; log: Logger },
 ): void {
-  const forms = createForms(app, { workspaces, bot, log, known, converse });
+  const home = createHome(app, { workspaces, bot, log, known });
+  const takeFromHome = home.take;
+  const forms = createForms(app, { workspaces, bot, log, known, converse, takeFromHome });
   const names = topLevelNames(bot.commands);
   const commands = new Set(names);
 
@@ -79,6 +82,7 @@ export function listen(
     await ack();
     const workspace = await workspaceOf(context);
     if (!workspace || (await forms.change(workspace, body))) return;
+    if (home.press(workspace, body)) return;
     const said = hearPress(body);
     if (said) converse(workspace, said);
     else log.debug('a press of something that is no button of ours');

@@ -39,7 +39,7 @@ export function slackManifest(commands: readonly Command[], url?: string) {
     },
     features: {
       app_home: {
-        home_tab_enabled: false,
+        home_tab_enabled: true,
         messages_tab_enabled: true,
         messages_tab_read_only_enabled: false,
       },

@@ -24,17 +24,34 @@ const TONES = { good: '🟢', bad: '🔴', warning: '🟡', info: '🔵' } as co
  * in them means anything. `called` is a user group to be called, by an id that was checked.
  */
 export function renderCard(card: Card, called?: string): Content {
-  const title = titleOf(card, MAX_HEADER);
-  const blocks: types.KnownBlock[] = [{ type: 'header', text: plainText(title) }];
+  const heads: types.KnownBlock[] = [renderHead(card)];
   if (called !== undefined) {
-    blocks.unshift(section([{ type: 'usergroup', usergroup_id: called }]));
+    heads.unshift(section([{ type: 'usergroup', usergroup_id: called }]));
   }
-  const room = { left: MAX_MESSAGE, tables: 1 };
+  const blocks = [...heads, ...renderBody(card, { heads: heads.length, tables: 1 })];
+  const title = titleOf(card, MAX_HEADER);
+  const text = clipEscaped([title, ...card.parts.map(partText)].join('\n'), MAX_FALLBACK);
+  return { text: called === undefined ? text : `<!subteam^${called}> ${text}`, blocks };
+}
+
+/** A card's tone and title over it. */
+export const renderHead = (card: Card): types.HeaderBlock => ({
+  type: 'header',
+  text: plainText(titleOf(card, MAX_HEADER)),
+});
+
+/** What stands under the `heads` of a card; `tables` is how many of Slack's own tables there may be, which only messages have. */
+export function renderBody(
+  card: Pick<Card, 'parts' | 'actions' | 'link' | 'footer'>,
+  { heads, tables }: { heads: number; tables: 0 | 1 },
+): types.KnownBlock[] {
+  const blocks: types.KnownBlock[] = [];
+  const room = { left: MAX_MESSAGE, tables };
   const buttons = renderButtons(card);
   // They stay free: for the mark below, the footer, a note of whoever sends it, and the buttons.
-  const free = 3 + buttons.length;
+  const max = MAX_BLOCKS - heads - 3 - buttons.length;
   for (const part of card.parts) {
-    if (blocks.length === MAX_BLOCKS - free || room.left <= 0) {
+    if (blocks.length === max || room.left <= 0) {
       blocks.push(section([{ type: 'text', text: '…' }]));
       break;
     }
@@ -43,8 +60,7 @@ export function renderCard(card: Card, called?: string): Content {
   }
   blocks.push(...buttons);
   if (card.footer?.trim()) blocks.push(context(card.footer));
-  const text = clipEscaped([title, ...card.parts.map(partText)].join('\n'), MAX_FALLBACK);
-  return { text: called === undefined ? text : `<!subteam^${called}> ${text}`, blocks };
+  return blocks;
 }
 
 /** A card's tone and title as a line of running text. */

@@ -1,7 +1,7 @@
 import type { types } from '@slack/bolt';
 import type { Command, Field, FormBegin } from '../bot/command.ts';
 import { formFields, withFirst } from '../bot/form.ts';
-import { plainText } from './blocks.ts';
+import { channelElement, plainText, section } from './blocks.ts';
 import { clip } from './text.ts';
 
 /** Source: Slack docs, "Views" and the pages of the elements. */
@@ -18,6 +18,8 @@ export interface FormOrigin {
   command: string;
   channel: string;
   responseUrl?: string;
+  /** It was opened in somebody's home, not in the channel. */
+  home?: boolean;
 }
 
 /** Whether what stands in a form at first has room in one of Slack's. */
@@ -31,7 +33,6 @@ export function renderForm(
   { begin = {}, chosen = {} }: { begin?: FormBegin; chosen?: Record<string, unknown> } = {},
 ): types.ModalView {
   const { form } = command;
-  const values = withFirst(command, { ...begin.values, ...chosen });
   return {
     type: 'modal',
     callback_id: FORM,
@@ -39,19 +40,30 @@ export function renderForm(
     submit: plainText(clip(form?.send ?? 'Send', MAX_TITLE)),
     close: plainText('Cancel'),
     private_metadata: JSON.stringify(origin),
-    blocks: formFields(command, chosen, begin).map((field) => {
-      const decides = form?.chooses?.input === field.name;
-      return {
-        type: 'input',
-        block_id: field.name,
-        label: plainText(labelOf(field)),
-        hint: plainText(clip(field.description, MAX_HINT)),
-        optional: !field.required,
-        dispatch_action: decides,
-        element: elementOf(field, values[field.name], begin.values?.[field.name]),
-      };
-    }),
+    blocks: [
+      ...(origin.home ? [section([channelElement(origin.channel)])] : []),
+      ...renderFields(command, { begin, chosen }),
+    ],
   };
+}
+
+function renderFields(
+  command: Command,
+  { begin, chosen }: { begin: FormBegin; chosen: Record<string, unknown> },
+): types.InputBlock[] {
+  const values = withFirst(command, { ...begin.values, ...chosen });
+  return formFields(command, chosen, begin).map((field) => {
+    const decides = command.form?.chooses?.input === field.name;
+    return {
+      type: 'input',
+      block_id: field.name,
+      label: plainText(labelOf(field)),
+      hint: plainText(clip(field.description, MAX_HINT)),
+      optional: !field.required,
+      dispatch_action: decides,
+      element: elementOf(field, values[field.name], begin.values?.[field.name]),
+    };
+  });
 }
 
 const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);

@@ -8,6 +8,8 @@ import type { Said, Self } from './hear.ts';
 export interface Rights {
   /** The invocation, whose person can be asked whether they manage the place. Slack is asked when that is. */
   known(said: Said): Invocation;
+  /** The same for a person in any channel. Slack is asked once for all channels, when one of the persons is. */
+  of(person: Person): (channel: string) => Person;
 }
 
 /** How long it is believed who is in a user group. */
@@ -68,12 +70,25 @@ export function createRights(options: {
   const isIn = ({ id }: Person, group: string) =>
     orNo(isInGroup(id, group), { scope: 'usergroups:read', what: 'a member of a user group' });
 
+  function of(person: Person): (channel: string) => Person {
+    let manages: Promise<boolean> | undefined;
+    const ask = () => {
+      manages ??= mayManage(person);
+      return manages;
+    };
+    const inGroup = (group: string) => isIn(person, group);
+    return (channel) => ({
+      ...person,
+      mayManage: channel.startsWith('D') ? async () => true : ask,
+      isIn: inGroup,
+    });
+  }
+
   return {
-    known({ channel, invocation: { person, ...invocation } }) {
-      const direct = channel.startsWith('D');
-      const ask = direct ? async () => true : () => mayManage(person);
-      const inGroup = (group: string) => isIn(person, group);
-      return { ...invocation, person: { ...person, mayManage: ask, isIn: inGroup } };
-    },
+    of,
+    known: ({ channel, invocation }) => ({
+      ...invocation,
+      person: of(invocation.person)(channel),
+    }),
   };
 }

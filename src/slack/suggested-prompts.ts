@@ -7,4 +7,4 @@ export const SUGGESTED_PROMPTS = [
   { title: 'Show all monitors', message: '/monitor list' },
   { title: 'Which models can I ask?', message: '/askwatch models' },
   { title: 'What else can you do?', message: '/askwatch help' },
-] as const;
+];

@@ -8,13 +8,14 @@ import type { Self } from './hear.ts';
 import { createMessages, type Messages } from './messages.ts';
 import type { Paces } from './paces.ts';
 import { createRights, type Rights } from './rights.ts';
-import { createSendQueue } from './send-queue.ts';
+import { createSendQueue, type SendQueue } from './send-queue.ts';
 import { createStreams } from './streams.ts';
 
 /** One workspace, spoken to with the token it gave: Slack's limits count for each by itself. */
 export interface Workspace {
   self: Self;
   client: webApi.WebClient;
+  queue: SendQueue;
   messages: Messages;
   agent: Agent;
   rights: Rights;
@@ -51,7 +52,7 @@ export function createWorkspace(options: {
   }
 
   return {
-    ...{ self, client, messages, agent, checkAccess },
+    ...{ self, client, queue, messages, agent, checkAccess },
     rights: createRights({ client, self, log }),
     conversation: createConversation({
       showing: { messages, streams, agent, edits, paces, log },

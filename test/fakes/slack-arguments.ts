@@ -23,9 +23,15 @@ const isInput: Check = (value) => {
   const { block_id, label, element } = (isObject(value) ? value : {}) as Record<string, unknown>;
   return isText(block_id) && hasText(label) && isObject(element);
 };
+/** Between the inputs stands what only shows something. */
+const isInView: Check = (value) => {
+  const { type } = (isObject(value) ? value : {}) as { type?: unknown };
+  return type === 'input' ? isInput(value) : isText(type);
+};
+
 const isView: Check = (value) => {
   const { title, submit, blocks } = (isObject(value) ? value : {}) as Record<string, unknown>;
-  return hasText(title) && hasText(submit) && Array.isArray(blocks) && blocks.every(isInput);
+  return hasText(title) && hasText(submit) && Array.isArray(blocks) && blocks.every(isInView);
 };
 
 const MESSAGE: Record<string, Check> = {
@@ -71,6 +77,7 @@ const SIGNATURES: Record<string, Signature> = {
   'usergroups.users.list': { needs: { usergroup: matches(/^S[0-9A-Z]{1,30}$/) } },
   'users.info': { needs: { user: isUser } },
   'views.open': { needs: { trigger_id: isFilled, view: isView } },
+  'views.publish': { needs: { user_id: isFilled, view: isObject }, takes: { hash: isFilled } },
   'views.update': { needs: { view_id: isFilled, view: isView }, takes: { hash: isFilled } },
 };
 

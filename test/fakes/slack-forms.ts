@@ -1,3 +1,4 @@
+import { blocksProblem } from './slack-limits.ts';
 import type { Answer, Arguments } from './slack-workspace.ts';
 
 interface Option {
@@ -43,6 +44,9 @@ export interface ShownForm {
   errors: Record<string, string>;
 }
 
+/** The inputs of a form; what stands between them only shows something. */
+const inputsOf = ({ blocks }: View) => blocks.filter(({ type }) => type === 'input');
+
 /** Source: Slack docs, "Views", "Input block" and the pages of its elements. */
 const LIMITS = {
   title: 24,
@@ -68,7 +72,7 @@ export function createForms() {
     count += 1;
     const kept = shown?.id === id ? shown.values : new Map<string, string>();
     const values = new Map<string, string>();
-    for (const { block_id: name, element } of view.blocks) {
+    for (const { block_id: name, element } of inputsOf(view)) {
       const value = kept.get(name) ?? element.initial_option?.value ?? element.initial_value;
       if (value !== undefined) values.set(name, value);
     }
@@ -104,7 +108,7 @@ export function createForms() {
 /** What Slack tells an app of a form, as it stands. Source: Slack docs, "view_submission payload", "View state". */
 export function formPayload({ id, hash, view, values }: ShownForm) {
   const state = Object.fromEntries(
-    view.blocks.map(({ block_id: name, element: { action_id, type, options = [] } }) => {
+    inputsOf(view).map(({ block_id: name, element: { action_id, type, options = [] } }) => {
       const value = values.get(name) ?? null;
       const selected_option = options.find((option) => option.value === value) ?? null;
       const given = type === 'static_select' ? { selected_option } : { value };
@@ -115,7 +119,9 @@ export function formPayload({ id, hash, view, values }: ShownForm) {
   return { id, hash, callback_id, private_metadata, type: 'modal', state: { values: state } };
 }
 
-function viewProblem({ type, title, private_metadata = '', blocks, submit }: View) {
+function viewProblem(view: View) {
+  const { type, title, private_metadata = '', blocks, submit } = view;
+  const inputs = inputsOf(view);
   return (
     type !== 'modal' ||
     !submit ||
@@ -123,17 +129,18 @@ function viewProblem({ type, title, private_metadata = '', blocks, submit }: Vie
     title.text === '' ||
     private_metadata.length > LIMITS.metadata ||
     blocks.length > LIMITS.blocks ||
-    new Set(blocks.map(({ block_id }) => block_id)).size < blocks.length ||
-    blocks.some(blockProblem)
+    new Set(inputs.map(({ block_id }) => block_id)).size < inputs.length ||
+    blocks.some((block) =>
+      block.type === 'input' ? blockProblem(block) : blocksProblem([block]) !== undefined,
+    )
   );
 }
 
-function blockProblem({ type, block_id, label, hint, element }: InputBlock): boolean {
+function blockProblem({ block_id, label, hint, element }: InputBlock): boolean {
   const { options = [], initial_option: initial, is_decimal_allowed: decimal } = element;
   const { initial_value: text = '', max_length: maxLength = LIMITS.text } = element;
   const isInput = ['plain_text_input', 'number_input', 'static_select', 'checkboxes'];
   return (
-    type !== 'input' ||
     block_id.length > LIMITS.id ||
     label.text === '' ||
     label.text.length > LIMITS.label ||

@@ -118,9 +118,10 @@ function isRichPart(part: unknown): boolean {
 }
 
 function isRichElement(element: unknown): boolean {
-  const { type, text, timestamp, format, usergroup_id } = fieldsOf(element);
+  const { type, text, timestamp, format, usergroup_id, channel_id } = fieldsOf(element);
   if (type === 'text') return typeof text === 'string' && text !== '';
   if (type === 'date') return Number.isInteger(timestamp) && typeof format === 'string';
+  if (type === 'channel') return /^[CG][A-Z0-9]+$/.test(String(channel_id));
   if (type === 'usergroup') return /^S[A-Z0-9]+$/.test(String(usergroup_id));
   return type === 'emoji' || type === 'link' || type === 'rich_text_section';
 }
@@ -182,10 +183,12 @@ export function shownText(message: { text: string; blocks?: unknown }): string {
 function textsOf(value: unknown): string[] {
   if (Array.isArray(value)) return value.flatMap(textsOf);
   if (typeof value !== 'object' || value === null) return [];
-  const entry = value as Record<'type' | 'fallback' | 'usergroup_id', string | undefined> & {
-    elements?: unknown;
-  };
+  const entry = value as Record<
+    'type' | 'fallback' | 'usergroup_id' | 'channel_id',
+    string | undefined
+  > & { elements?: unknown };
   if (entry.type === 'date') return [entry.fallback ?? ''];
+  if (entry.type === 'channel') return [`#${entry.channel_id}`];
   if (entry.type === 'usergroup') return [`@${entry.usergroup_id}`];
   if (entry.type === 'rich_text_section' || entry.type === 'rich_text_quote') {
     return [textsOf(entry.elements).join('')];

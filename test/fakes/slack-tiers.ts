@@ -23,6 +23,7 @@ const TIER: Record<string, keyof typeof A_MINUTE> = {
   'usergroups.users.list': 2,
   'users.info': 4,
   'views.open': 4,
+  'views.publish': 4,
   'views.update': 4,
 };
 

@@ -14,6 +14,7 @@ import {
   deliverHttp,
 } from './slack-deliveries.ts';
 import { createForms, formPayload, type ShownForm } from './slack-forms.ts';
+import { createHomes, type HomeFake } from './slack-home.ts';
 import { shownText } from './slack-limits.ts';
 import { createStreams, type StreamsFake } from './slack-streams.ts';
 import { createTiers } from './slack-tiers.ts';
@@ -77,6 +78,8 @@ export interface SlackFake
    * Resolves to the app's acknowledgement.
    */
   press(label: string, where?: Where & { ts?: string }): Promise<Ack>;
+  /** The Home tab of the app, as each person sees it. */
+  home: HomeFake;
   /** The form that stands open. */
   form(): ShownForm | undefined;
   /** Chooses something in it, which the app hears of. */
@@ -263,6 +266,7 @@ export async function startSlack(
     const result =
       argumentsProblem(method, args) ??
       forms.call(method, args) ??
+      homes.call(method, args) ??
       streams.call(method, args) ??
       workspace.call(method, args);
     if (result) return result;
@@ -337,6 +341,21 @@ export async function startSlack(
     return `http://${address}${path}`;
   }
 
+  /** Somebody does something from which a form may be opened; gives its trigger. */
+  function gesture(user: string): string {
+    gestures += 1;
+    const trigger = `${gestures}.00.fake`;
+    forms.allow(trigger);
+    formUser = { id: user, name: nameOf(user), team_id: teamId };
+    return trigger;
+  }
+
+  const homes = createHomes({
+    gesture,
+    event,
+    interact: (payload) => deliver({ type: 'interactive', payload }),
+  });
+
   const fake: SlackFake = {
     apiUrl: `http://${address}/api/`,
     get botToken() {
@@ -358,6 +377,7 @@ export async function startSlack(
     unhandled,
     acks,
     mentionFirst: true,
+    home: homes,
     form: forms.shown,
     async choose(name, value) {
       const shown = formNow(forms);
@@ -384,9 +404,7 @@ export async function startSlack(
       return ack;
     },
     slash(command, text, { channel: id = CHANNEL, user = USER, userName, channelName } = {}) {
-      gestures += 1;
-      forms.allow(`${gestures}.00.fake`);
-      formUser = { id: user, name: nameOf(user), team_id: teamId };
+      const trigger = gesture(user);
       return deliver({
         type: 'slash_commands',
         payload: {
@@ -402,7 +420,7 @@ export async function startSlack(
           api_app_id: 'A00FAKE',
           is_enterprise_install: 'false',
           response_url: openResponses({ channel: id, user }),
-          trigger_id: `${gestures}.00.fake`,
+          trigger_id: trigger,
         },
       });
     },

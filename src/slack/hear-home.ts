@@ -1,0 +1,37 @@
+import { decodeAction } from '../bot/card-action.ts';
+import type { Person } from '../bot/platform.ts';
+
+/** A press of a button in somebody's home. */
+export interface HomePress {
+  /** Lets a form open, for three seconds. */
+  trigger: string;
+  person: Person;
+  command: string;
+  values: Record<string, string>;
+}
+
+/**
+ * A press of a button of ours in a home, which is no channel; undefined for anything else. Takes the payload as it came and
+ * believes none of it. Source: Slack docs, "block_actions payload", "Home tab".
+ */
+export function hearHomePress(payload: unknown): HomePress | undefined {
+  const { type, view, user, actions, trigger_id } = fieldsOf(payload);
+  const { type: button, value } = fieldsOf(Array.isArray(actions) ? actions[0] : undefined);
+  const { id, name, username } = fieldsOf(user);
+  const request = decodeAction(textOf(value) ?? '');
+  if (type !== 'block_actions' || fieldsOf(view).type !== 'home') return undefined;
+  const person = textOf(id);
+  const trigger = textOf(trigger_id);
+  if (button !== 'button' || !request || !person || !trigger) return undefined;
+  return {
+    trigger,
+    person: { id: person, name: textOf(name) ?? textOf(username) ?? person },
+    ...request,
+  };
+}
+
+function fieldsOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? { ...value } : {};
+}
+
+const textOf = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined);

@@ -32,10 +32,29 @@ export type CardPart =
   | { kind: 'facts'; facts: Fact[] }
   | { kind: 'table'; columns: string[]; rows: string[][] }
   /** Something to type or copy, shown as it is in a fixed-width font. */
-  | { kind: 'code'; text: string };
+  | { kind: 'code'; text: string }
+  | Chart;
 
 export interface Fact {
   label: string;
   /** A moment is shown in the reader's own time zone where the platform can. */
   value: string | { atMs: number };
+}
+
+/** Values over time, oldest first, such as the response times of a day. */
+export interface Chart {
+  kind: 'chart';
+  title: string;
+  /** What the values are in, such as `ms`. */
+  unit: string;
+  /**
+   * Each is of the `stepMs` from its time on, and the next follows there; none is below 0. Null is a gap: nothing was
+   * measured.
+   */
+  points: { atMs: number; value: number | null }[];
+  stepMs: number;
+  /** Times in which it was down, within that of the points, in order and apart from each other. */
+  outages: { fromMs: number; toMs: number }[];
+  /** Says the same where no chart can be shown. */
+  text: string;
 }

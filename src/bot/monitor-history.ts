@@ -4,6 +4,7 @@ import type { Monitor } from '../contracts/monitoring.ts';
 import type { CheckRecord, Incident, Uptime } from '../contracts/monitoring-additions.ts';
 import type { CardPart, Fact } from './card.ts';
 import { latencyFacts, MAX_RESPONSE_TIMES } from './latency.ts';
+import { chartFromMs, responseChart } from './response-chart.ts';
 import { inWords, shortened } from './words.ts';
 
 /** How long a card waits for what the service can tell; without it the rest is shown. */
@@ -16,6 +17,8 @@ const SPANS = [
   { words: '30 days', ms: 30 * 24 * HOUR_MS },
 ];
 const OUTAGES = 5;
+/** What an answer holds, so that a chart knows all outages of a day. */
+const MAX_INCIDENTS = 100;
 
 /** What there is to say of a monitor's past. */
 export interface History {
@@ -42,16 +45,24 @@ export async function historyOf(
       return undefined;
     }
   }
-  const [results, outages, ...uptimes] = await Promise.all([
+  const from = new Date(chartFromMs(nowMs)).toISOString();
+  const [results, outages, hours, ...uptimes] = await Promise.all([
     told(monitoring.results(id, { limit: MAX_RESPONSE_TIMES, signal })),
-    told(monitoring.incidents(id, { limit: OUTAGES, signal })),
+    told(monitoring.incidents(id, { limit: MAX_INCIDENTS, signal })),
+    // How long a job takes to tell us of itself means nothing.
+    monitor.check_type === 'HEARTBEAT'
+      ? undefined
+      : told(monitoring.rollups(id, { by: 'hour', from, signal })),
     ...SPANS.map(({ ms }) =>
       told(monitoring.uptime(id, { from: new Date(nowMs - ms).toISOString(), signal })),
     ),
   ]);
   return {
     facts: [...uptimeFacts(uptimes), ...responseFacts(results)],
-    parts: outageParts(outages, nowMs),
+    parts: [
+      ...responseChart({ rollups: hours?.rollups, incidents: outages, nowMs }),
+      ...outageParts(outages, nowMs),
+    ],
   };
 }
 

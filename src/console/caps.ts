@@ -16,6 +16,8 @@ const MAX_CELL = 1_000;
 const MAX_ROWS = 100;
 const MAX_COLUMNS = 10;
 const MAX_PARTS = 20;
+const MAX_POINTS = 200;
+const MAX_UNIT = 20;
 
 /** The message with every text and list in it cut to a size that can be stored and sent to each browser. */
 export function cappedMessage(message: Message): Message {
@@ -82,6 +84,15 @@ function cappedPart(part: CardPart): CardPart {
         rows: part.rows
           .slice(0, MAX_ROWS)
           .map((row) => row.slice(0, MAX_COLUMNS).map((cell) => cut(cell, MAX_CELL))),
+      };
+    case 'chart':
+      return {
+        ...part,
+        title: cut(part.title, MAX_CELL),
+        unit: cut(part.unit, MAX_UNIT),
+        points: part.points.slice(-MAX_POINTS),
+        outages: part.outages.slice(-MAX_POINTS),
+        text: cut(part.text, MAX_CELL),
       };
   }
 }

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import type { Card, CardAction } from '../bot/card.ts';
 import type { Field } from '../bot/command.ts';
 
-export type { Card, CardAction, CardPart, Fact } from '../bot/card.ts';
+export type { Card, CardAction, CardPart, Chart, Fact } from '../bot/card.ts';
 export type { Field } from '../bot/command.ts';
 
 /** What the page says: one line a person typed, in a channel or in a thread of it. */
@@ -79,6 +79,15 @@ const CardSchema: z.ZodType<Card> = z.object({
         rows: z.array(z.array(z.string())),
       }),
       z.object({ kind: z.literal('code'), text: z.string() }),
+      z.object({
+        kind: z.literal('chart'),
+        title: z.string(),
+        unit: z.string(),
+        points: z.array(z.object({ atMs: z.number(), value: z.number().nullable() })),
+        stepMs: z.number().positive(),
+        outages: z.array(z.object({ fromMs: z.number(), toMs: z.number() })),
+        text: z.string(),
+      }),
     ]),
   ),
   footer: z.string().exactOptional(),

@@ -10,6 +10,7 @@ import {
 import type { Card, CardAction, CardPart, Fact } from '../bot/card.ts';
 import { encodeAction } from '../bot/card-action.ts';
 import { linkOf } from '../bot/card-link.ts';
+import { chartText } from '../bot/chart-text.ts';
 import { oneLine, plainWithin, within, withoutMentions } from './text.ts';
 
 /** Source: Discord docs, "Embed Limits" (2,048 and 6,000 there); the total is of all texts of all embeds of a message. */
@@ -141,6 +142,7 @@ function descriptionOf(parts: readonly CardPart[], max: number): string {
 
 function renderPart(part: Exclude<CardPart, { kind: 'facts' }>, max: number): string {
   if (part.kind === 'text') return plainWithin(part.text, max);
+  if (part.kind === 'chart') return plainWithin(chartText(part), max);
   if (part.kind === 'table') return renderTable(part, max);
   return codeBlock(within(withoutFences(part.text), max - codeBlock('').length));
 }

@@ -1,5 +1,6 @@
 import type { types } from '@slack/bolt';
 import type { Card, CardPart, Fact } from '../bot/card.ts';
+import { chartText } from '../bot/chart-text.ts';
 import { type Content, context, MAX_FALLBACK, oneLine, plainText, section } from './blocks.ts';
 import { renderButtons } from './render-buttons.ts';
 import { clip, clipEscaped, plain } from './text.ts';
@@ -95,6 +96,8 @@ function renderPart(part: CardPart, room: Room): types.KnownBlock | undefined {
       return renderTable(part, room) ?? preformatted(take(tableText(part)));
     case 'code':
       return preformatted(take(part.text.trimEnd()));
+    case 'chart':
+      return section([{ type: 'text', text: take(chartText(part)) || '–' }]);
   }
 }
 
@@ -178,6 +181,8 @@ function partText(part: CardPart): string {
         .join('\n');
     case 'table':
       return part.rows.map((row) => row.join(' · ')).join('\n');
+    case 'chart':
+      return chartText(part);
   }
 }
 

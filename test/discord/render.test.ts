@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import type { Card, CardAction, CardPart } from '../../src/bot/card.ts';
 import { renderMessage } from '../../src/discord/render.ts';
 import { checkMessage } from '../fakes/discord-limits.ts';
+import { anyChart } from '../support/any-chart.ts';
 
 const card = (parts: CardPart[], more: Partial<Card> = {}): Card => ({
   tone: 'info',
@@ -119,6 +120,7 @@ const hostilePart: fc.Arbitrary<CardPart> = fc.oneof(
   fc
     .array(fc.tuple(hostile, hostile), { maxLength: 40 })
     .map((rows) => ({ kind: 'table' as const, columns: ['One', 'Two'], rows })),
+  anyChart(hostile),
 );
 
 test('whatever a card holds, Discord takes it', () => {

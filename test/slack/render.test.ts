@@ -10,6 +10,7 @@ import {
 } from '../../src/slack/render-answer.ts';
 import { renderCard } from '../../src/slack/render-card.ts';
 import { blocksProblem, calledBy, LIMITS, shownText } from '../fakes/slack-limits.ts';
+import { anyChart } from '../support/any-chart.ts';
 
 const long = process.env.ASKWATCH_TEST_LONG === '1';
 
@@ -37,6 +38,7 @@ const part: fc.Arbitrary<CardPart> = fc.oneof(
     columns: fc.array(text, { minLength: 1, maxLength: 25 }),
     rows: fc.array(fc.array(text, { maxLength: 25 }), { maxLength: 120 }),
   }),
+  anyChart(text),
 );
 const action: fc.Arbitrary<CardAction> = fc.record({
   label: text,

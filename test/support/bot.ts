@@ -130,7 +130,7 @@ export function textOf(card: Card): string {
     if (part.kind === 'table') {
       return [part.columns, ...part.rows].map((row) => row.join(' | ')).join('\n');
     }
-    return part.text;
+    return part.kind === 'chart' ? `${part.title}: ${part.text}` : part.text;
   });
   return [card.title, ...parts, card.footer ?? ''].join('\n');
 }

@@ -55,6 +55,8 @@ export function CardView({
 
 function PartView({ part }: { part: CardPart }) {
   switch (part.kind) {
+    case 'chart':
+      return <p class="words">{part.text}</p>;
     case 'text':
       return <p class="words">{part.text}</p>;
     case 'facts':

@@ -3,9 +3,9 @@ import type { Card } from '../bot/card.ts';
 import { type AnswerShowing, showAnswer, type Whisper, whisperAnswer } from './answer.ts';
 import type { Content } from './blocks.ts';
 import { explainFailure, readFailure } from './call-failure.ts';
+import { createCharts } from './charts.ts';
 import type { Said } from './hear.ts';
 import { renderNote } from './render-answer.ts';
-import { renderCard } from './render-card.ts';
 import { respond } from './response-url.ts';
 
 /** What people say, on its way to the bot and back. */
@@ -32,13 +32,14 @@ export function createConversation(options: {
 }): Conversation {
   const { showing, checkAccess } = options;
   const { messages, edits, log } = showing;
+  const charts = createCharts({ log });
   const underWay = new Set<Promise<void>>();
 
   async function reply(bot: Bot, said: Said, whisper: Whisper): Promise<void> {
     const answer = await bot.handle(said.invocation);
     if (answer.kind === 'nothing') return;
     if (answer.kind === 'card') {
-      if (answer.private) await whisper(renderCard(answer.card));
+      if (answer.private) await charts.show(answer.card, whisper);
       else await showCard(answer.card, said);
       return;
     }
@@ -47,14 +48,16 @@ export function createConversation(options: {
   }
 
   async function showCard(card: Card, said: Said): Promise<void> {
-    const content = renderCard(card);
     const to = destinationOf(said);
-    try {
-      await messages.post(to, content, `${said.invocation.id}/card`);
-    } catch (error) {
-      if (!said.responseUrl || !NOT_THERE.has(readFailure(error).code)) throw error;
-      await respond(said.responseUrl, content, 'in_channel');
-    }
+    const { responseUrl } = said;
+    await charts.show(card, async (content) => {
+      try {
+        await messages.post(to, content, `${said.invocation.id}/card`);
+      } catch (error) {
+        if (!responseUrl || !NOT_THERE.has(readFailure(error).code)) throw error;
+        await respond(responseUrl, content, 'in_channel');
+      }
+    });
   }
 
   /** By the command's own address while it lasts, else as an ephemeral message. */

@@ -1,8 +1,9 @@
 import type { types } from '@slack/bolt';
-import type { Card, CardPart, Fact } from '../bot/card.ts';
+import type { Card, CardPart, Chart, Fact } from '../bot/card.ts';
 import { chartText } from '../bot/chart-text.ts';
 import { type Content, context, MAX_FALLBACK, oneLine, plainText, section } from './blocks.ts';
 import { renderButtons } from './render-buttons.ts';
+import { MAX_CHARTS, renderChart } from './render-chart.ts';
 import { clip, clipEscaped, plain } from './text.ts';
 
 /**
@@ -41,13 +42,14 @@ export const renderHead = (card: Card): types.HeaderBlock => ({
   text: plainText(titleOf(card, MAX_HEADER)),
 });
 
-/** What stands under the `heads` of a card; `tables` is how many of Slack's own tables there may be, which only messages have. */
+/** What stands under the `heads` of a card; `tables` is how many of Slack's own tables there may be, which only
+ * messages have, like charts. */
 export function renderBody(
   card: Pick<Card, 'parts' | 'actions' | 'link' | 'footer'>,
   { heads, tables }: { heads: number; tables: 0 | 1 },
 ): types.KnownBlock[] {
   const blocks: types.KnownBlock[] = [];
-  const room = { left: MAX_MESSAGE, tables };
+  const room = { left: MAX_MESSAGE, tables, charts: tables === 0 ? 0 : MAX_CHARTS };
   const buttons = renderButtons(card);
   // They stay free: for the mark below, the footer, a note of whoever sends it, and the buttons.
   const max = MAX_BLOCKS - heads - 3 - buttons.length;
@@ -73,10 +75,11 @@ export function renderLine(card: Card): Content {
 const titleOf = ({ tone, title }: Card, max: number) =>
   clip(`${TONES[tone]} ${oneLine(title) || 'Askwatch'}`, max);
 
-/** What is left of the longest message, and of the one table that a message may hold. */
+/** What is left of the longest message, and of the one table and the charts that a message may hold. */
 interface Room {
   left: number;
   tables: number;
+  charts: number;
 }
 
 function renderPart(part: CardPart, room: Room): types.KnownBlock | undefined {
@@ -97,8 +100,20 @@ function renderPart(part: CardPart, room: Room): types.KnownBlock | undefined {
     case 'code':
       return preformatted(take(part.text.trimEnd()));
     case 'chart':
-      return section([{ type: 'text', text: take(chartText(part)) || '–' }]);
+      return (
+        chartBlock(part, room) ?? section([{ type: 'text', text: take(chartText(part)) || '–' }])
+      );
   }
+}
+
+/** Undefined when the chart cannot be drawn, or the message has no room for it. */
+function chartBlock(chart: Chart, room: Room): types.KnownBlock | undefined {
+  const block = room.charts === 0 ? undefined : renderChart(chart);
+  const size = JSON.stringify(block ?? '').length;
+  if (!block || size > room.left) return undefined;
+  room.left -= size;
+  room.charts -= 1;
+  return block as types.Block as types.KnownBlock;
 }
 
 function renderFacts(

@@ -4,6 +4,7 @@ import { App, HTTPReceiver, webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
 import type { Bot } from '../bot/bot.ts';
 import type { Card } from '../bot/card.ts';
+import { withoutCharts } from '../bot/chart-text.ts';
 import type { Collection, Platform } from '../bot/platform.ts';
 import type { Content } from './blocks.ts';
 import { createBoltLog } from './bolt-log.ts';
@@ -136,7 +137,9 @@ export async function createSlack(options: {
    * With the user group that the card calls. Slack calls it when the message is posted; in one that is changed it is only
    * shown. Source: jenkinsci/slack-plugin issue 706.
    */
-  function renderAlert(card: Card): Content {
+  function renderAlert(alert: Card): Content {
+    // An alert is worth more than a chart in it, which a workspace may not take.
+    const card = withoutCharts(alert);
     const { mention } = card;
     if (mention === undefined || USER_GROUP.test(mention)) return renderCard(card, mention);
     log.warn({ mention }, 'this is no id of a user group of Slack (S…); nobody is called');

@@ -1,3 +1,11 @@
+import {
+  CHART_LIMITS,
+  type ChartBlock,
+  chartsIn,
+  chartWords,
+  isChartRight,
+} from './slack-chart.ts';
+
 /**
  * What Slack checks of a message before it takes it. Each returns Slack's error code, or nothing.
  * Sources: Slack docs, reference pages of chat.postMessage, chat.update and of each block; the size of all blocks
@@ -18,6 +26,7 @@ const KNOWN_BLOCKS = [
   'markdown',
   'rich_text',
   'table',
+  'data_visualization',
 ];
 const RICH_PARTS = [
   'rich_text_section',
@@ -55,6 +64,7 @@ export function blocksProblem(blocks: unknown): string | undefined {
     return 'msg_blocks_too_long';
   }
   if (list.filter(({ type }) => type === 'table').length > 1) return 'invalid_attachments';
+  if (chartsIn(list).length > CHART_LIMITS.perMessage) return 'invalid_blocks';
   if (sum(list.map(textSize)) > LIMITS.allBlocks) return 'msg_blocks_too_long';
   return undefined;
 }
@@ -88,6 +98,8 @@ function isBlockRight(block: Block): boolean {
       return isList(block.rows, LIMITS.tableRows, (row) =>
         isList(row, LIMITS.tableColumns, (cell) => isCell(cell)),
       );
+    case 'data_visualization':
+      return isChartRight(block as ChartBlock);
     default:
       return true;
   }
@@ -189,6 +201,7 @@ function textsOf(value: unknown): string[] {
   > & { elements?: unknown };
   if (entry.type === 'date') return [entry.fallback ?? ''];
   if (entry.type === 'channel') return [`#${entry.channel_id}`];
+  if (entry.type === 'data_visualization') return chartWords(value);
   if (entry.type === 'usergroup') return [`@${entry.usergroup_id}`];
   if (entry.type === 'rich_text_section' || entry.type === 'rich_text_quote') {
     return [textsOf(entry.elements).join('')];

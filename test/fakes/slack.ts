@@ -6,6 +6,7 @@ import { WebSocketServer } from 'ws';
 import type { AtEnd } from '../support/temporary-folder.ts';
 import { argumentsProblem } from './slack-arguments.ts';
 import { labelsOf, nameOf, pressPayload } from './slack-buttons.ts';
+import { chartsIn } from './slack-chart.ts';
 import { createSlackClock, type SlackClock } from './slack-clock.ts';
 import {
   type Ack,
@@ -102,6 +103,8 @@ export interface SlackFake
   redeliver(): Promise<Ack>;
   /** Which of the two events of a mention comes first. */
   mentionFirst: boolean;
+  /** Whether the workspace has charts already. */
+  takesCharts: boolean;
   channel(id: string): Channel;
   /** Messages at the top of a channel, oldest first. */
   messages(channel: string): Message[];
@@ -263,6 +266,9 @@ export async function startSlack(
     if (method === 'apps.connections.open') {
       return { ok: true, url: `ws://${address}/link?ticket=fake-ticket` };
     }
+    if (!fake.takesCharts && chartsIn(args.blocks).length > 0) {
+      return { ok: false, error: 'invalid_blocks' };
+    }
     const result =
       argumentsProblem(method, args) ??
       forms.call(method, args) ??
@@ -279,7 +285,8 @@ export async function startSlack(
     const open = responses.get(path);
     if (!open || open.left === 0) return { status: 404, body: 'used_url' };
     open.left -= 1;
-    const problem = contentProblem(args);
+    const untaken = fake.takesCharts ? [] : chartsIn(args.blocks);
+    const problem = untaken.length > 0 ? 'invalid_blocks' : contentProblem(args);
     if (problem) return { status: 500, body: { ok: false, error: problem } };
     const target = channel(open.channel);
     const { text = '', blocks } = args as { text?: string; blocks?: unknown };
@@ -378,6 +385,7 @@ export async function startSlack(
     acks,
     mentionFirst: true,
     home: homes,
+    takesCharts: true,
     form: forms.shown,
     async choose(name, value) {
       const shown = formNow(forms);

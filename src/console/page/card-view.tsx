@@ -1,6 +1,7 @@
 import { linkOf } from '../button-text.ts';
 import type { Card, CardAction, CardPart, Fact } from '../wire.ts';
 import { CardButton } from './card-button.tsx';
+import { ChartView } from './chart-view.tsx';
 import { CopyButton } from './copy-button.tsx';
 import { ToneIcon } from './icons.tsx';
 import { Moment } from './moment.tsx';
@@ -56,7 +57,7 @@ export function CardView({
 function PartView({ part }: { part: CardPart }) {
   switch (part.kind) {
     case 'chart':
-      return <p class="words">{part.text}</p>;
+      return <ChartView chart={part} />;
     case 'text':
       return <p class="words">{part.text}</p>;
     case 'facts':

@@ -24,7 +24,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   monitoring: ['contracts', 'http', 'store', 'undici', 'ipaddr.js', 'zod', 'pino'],
   bot: ['contracts', 'clients', 'store', 'zod', 'pino'],
   slack: ['bot', '@slack/bolt', 'pino'],
-  discord: ['bot', 'discord.js', 'pino'],
+  discord: ['bot', 'discord.js', '@resvg/resvg-js', 'pino'],
   // zod: the bodies the page sends are checked like those of the services.
   console: ['bot', 'http', 'clients', 'zod', 'pino'],
   // What runs in the browser: its own libraries, and types of the wire it shares with the server.
@@ -32,7 +32,11 @@ const MAY_IMPORT: Record<string, string[]> = {
 };
 
 /** Libraries that have one home. */
-const ONLY_IN: Record<string, string> = { '@slack/bolt': 'slack', 'discord.js': 'discord' };
+const ONLY_IN: Record<string, string> = {
+  '@slack/bolt': 'slack',
+  'discord.js': 'discord',
+  '@resvg/resvg-js': 'discord',
+};
 
 const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
   .filter((file) => /\.tsx?$/.test(file))

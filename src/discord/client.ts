@@ -14,6 +14,7 @@ import {
 import type { Logger } from 'pino';
 import { PlatformStartError } from '../bot/errors.ts';
 import { reasonOf } from './errors.ts';
+import { makeRequest } from './make-request.ts';
 
 /** What logging in may take in all: refused gateways are tried again for ever by discord.js itself. */
 const START_LIMIT_MS = 30_000;
@@ -93,8 +94,7 @@ export function buildClient(options: { apiUrl: string; messageContent: boolean }
       // Its retries come at once and post twice; ours wait and carry a nonce.
       retries: 0,
       rejectOnRateLimit: ({ timeToReset }) => timeToReset > MAX_RATE_LIMIT_WAIT_MS,
-      // `agent` is left alone: uploads need discord.js's own undici. With Bolt in the same process discord.js must be
-      // imported first, or Bolt's undici becomes the global one and uploads fail; see `createPlatforms`.
+      makeRequest,
     },
   });
 }

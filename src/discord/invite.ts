@@ -10,6 +10,7 @@ export const PERMISSIONS = {
   SendMessagesInThreads: { shown: 'Send Messages in Threads', use: 'answers in threads' },
   CreatePublicThreads: { shown: 'Create Public Threads', use: 'opens a thread for each question' },
   EmbedLinks: { shown: 'Embed Links', use: 'alerts are embeds' },
+  AttachFiles: { shown: 'Attach Files', use: 'charts, and the rest of a very long answer' },
   ReadMessageHistory: {
     shown: 'Read Message History',
     use: 'replies under alerts, and looks up whether an alert was posted already',

@@ -3,8 +3,10 @@ import {
   type CommandInteractionOption,
   type InteractionEditReplyOptions,
   MessageFlags,
+  PermissionFlagsBits,
 } from 'discord.js';
 import type { Card } from '../bot/card.ts';
+import { withoutCharts } from '../bot/chart-text.ts';
 import type { Desk } from './desk.ts';
 import {
   acknowledged,
@@ -14,7 +16,7 @@ import {
   handle,
   threadOf,
 } from './gestures.ts';
-import { renderMessage } from './render.ts';
+import { sendCard } from './send-card.ts';
 import { insist } from './show-answer.ts';
 
 /** A slash command that Discord knows we have: it shows "thinking…" until the reply comes. */
@@ -30,7 +32,7 @@ export async function handleSlashCommand(desk: Desk, interaction: Deferred): Pro
   const key = thread && (await conversationIn(desk, interaction, thread));
   const reply = await handle(desk, interaction, { command, values }, { thread: key });
   if (reply.kind === 'nothing') await interaction.deleteReply();
-  else if (reply.kind === 'card') await showCard(interaction, reply.card, reply.private);
+  else if (reply.kind === 'card') await showCard(desk, interaction, reply.card, reply.private);
   else if (reply.private || ephemeral) {
     if (!ephemeral) await interaction.deleteReply();
     await answerPrivately(desk, interaction, reply, { fillsReply: ephemeral });
@@ -60,12 +62,13 @@ function requestOf({ commandName, options }: Deferred) {
  * Whether others see a reply is settled when it is deferred. A private card after a public deferral therefore comes as
  * a message of its own, and only once "thinking…" is gone: Discord would put it in that place, for all to see.
  */
-async function showCard(interaction: Deferred, card: Card, only: boolean): Promise<void> {
-  const message = renderMessage(card);
-  if (!only || interaction.ephemeral) {
-    await interaction.editReply(message);
-    return;
-  }
-  await interaction.deleteReply();
-  await interaction.followUp({ ...message, flags: MessageFlags.Ephemeral });
+async function showCard({ log }: Desk, interaction: Deferred, card: Card, only: boolean) {
+  const inPlace = !only || interaction.ephemeral === true;
+  if (!inPlace) await interaction.deleteReply();
+  const mayAttach = interaction.appPermissions.has(PermissionFlagsBits.AttachFiles);
+  await sendCard(mayAttach ? card : withoutCharts(card), log, (message) =>
+    inPlace
+      ? interaction.editReply(message)
+      : interaction.followUp({ ...message, flags: MessageFlags.Ephemeral }),
+  );
 }

@@ -34,6 +34,8 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
     platform: 'node',
     format: 'esm',
     target: 'node20',
+    // What draws charts is machine code.
+    loader: { '.node': 'copy' },
     plugins: [keepPlaces],
     // Packages in CommonJS ask for others, and for those that may be missing, as from the program's own folder.
     banner: {

@@ -198,7 +198,7 @@ export function wireMessage(state: DiscordState, message: FakeMessage): Record<s
     edited_timestamp: edits.length > 0 ? new Date().toISOString() : null,
     tts: false,
     pinned: false,
-    attachments: [],
+    attachments: message.attachments.map(({ bytes: _bytes, ...file }) => file),
     ...(answered ? { referenced_message: wireMessage(state, answered) } : {}),
   };
 }

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
+import { readBody, type Upload } from './discord-uploads.ts';
 
 /** One request as it came in, with what was answered. */
 export interface RestRequest {
@@ -9,6 +10,8 @@ export interface RestRequest {
   path: string;
   query: URLSearchParams;
   body: Record<string, unknown> | undefined;
+  /** Files beside the body. */
+  uploads: Upload[];
   authorization: string | undefined;
   atMs: number;
   status?: number;
@@ -54,12 +57,11 @@ export async function startHttp(options: {
     const chunks: Buffer[] = [];
     for await (const chunk of incoming) chunks.push(chunk as Buffer);
     const url = new URL(incoming.url ?? '/', 'http://fake');
-    const text = Buffer.concat(chunks).toString();
     const request: RestRequest = {
       method: incoming.method ?? 'GET',
       path: decodeURIComponent(url.pathname).replace(/^\/api(\/v10)?/, ''),
       query: url.searchParams,
-      body: text === '' ? undefined : (JSON.parse(text) as Record<string, unknown>),
+      ...(await readBody(Buffer.concat(chunks), incoming.headers['content-type'])),
       authorization: incoming.headers.authorization,
       atMs: Date.now(),
       applied: false,

@@ -1,4 +1,10 @@
-import { InteractionResponseType, InteractionType, MessageFlags, MessageType } from 'discord.js';
+import {
+  InteractionResponseType,
+  InteractionType,
+  MessageFlags,
+  MessageType,
+  PermissionFlagsBits,
+} from 'discord.js';
 import type { createGateway } from './discord-gateway.ts';
 import { wireMessage } from './discord-gateway.ts';
 import type { RestAnswer, RestRequest } from './discord-http.ts';
@@ -112,7 +118,9 @@ export function createInteractions(options: {
     if (Date.now() - found.createdAtMs > TOKEN_LIFE_MS) {
       return no(401, 50_027, 'Invalid Webhook Token');
     }
-    const body = (request.body ?? {}) as MessageBody;
+    const body = { ...request.body, uploads: request.uploads } as MessageBody;
+    const mayAttach = (state.permissionsIn(found.channel) & PermissionFlagsBits.AttachFiles) !== 0n;
+    if (request.uploads.length > 0 && !mayAttach) return no(403, 50_013, 'Missing Permissions');
     if (request.method === 'POST' && which === undefined) {
       const wrong = checkMessage(body, 'post');
       if (wrong) return no(wrong.status, wrong.code, wrong.message);

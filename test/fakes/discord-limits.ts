@@ -1,5 +1,6 @@
 import { ButtonStyle, ComponentType } from 'discord.js';
 import type { AllowedMentions, FakeButton, FakeRow, MessageBody } from './discord-state.ts';
+import { uploadProblem } from './discord-uploads.ts';
 
 /** What Discord says when it does not take something. */
 export interface Refusal {
@@ -26,6 +27,11 @@ const EMBED_TEXTS: Array<[path: string, max: number]> = [
 
 /** What is wrong with a message that is to be posted or edited. Source: Discord docs, "Embed Limits", "Create Message". */
 export function checkMessage(body: MessageBody, kind: 'post' | 'edit'): Refusal | undefined {
+  const tooMuch = uploadProblem(body.uploads ?? []);
+  if (tooMuch) return tooMuch;
+  if (body.attachments?.some(({ description = '' }) => description.length > 1_024)) {
+    return invalid('attachments: description must be 1024 or fewer in length');
+  }
   const content = body.content ?? '';
   if (content.length > 2_000) return invalid('content must be 2000 or fewer in length');
   const badMentions = wrongMentions(body.allowed_mentions);

@@ -97,7 +97,8 @@ export function createRoutes(options: {
 
   function channelRoutes(request: RestRequest, channel: FakeChannel, rest: string) {
     const { method } = request;
-    const body = (request.body ?? {}) as MessageBody & { name?: string };
+    const { uploads } = request;
+    const body = { ...request.body, uploads } as MessageBody & { name?: string };
     const lacks = lacksIn(channel);
     if (lacks(PermissionFlagsBits.ViewChannel))
       return refuse(refusal(403, 50_001, 'Missing Access'));
@@ -123,6 +124,7 @@ export function createRoutes(options: {
     if (method === 'POST' && rest === '/messages') {
       if (lacks(writing)) return forbidden();
       if (body.embeds?.length && lacks(PermissionFlagsBits.EmbedLinks)) return forbidden();
+      if (uploads.length > 0 && lacks(PermissionFlagsBits.AttachFiles)) return forbidden();
       const refused = referenceProblem(channel, body, lacks);
       return refused ? refuse(refused) : post(channel, body);
     }

@@ -1,5 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { ChannelType, MessageFlags, MessageType, PermissionFlagsBits } from 'discord.js';
+import {
+  attachmentsOf,
+  type FakeAttachment,
+  type Upload,
+  withPictures,
+} from './discord-uploads.ts';
 
 /** A person or a bot. */
 export interface FakeUser {
@@ -57,6 +63,7 @@ export interface FakeMessage {
   content: string;
   embeds: Array<Record<string, unknown>>;
   components: FakeRow[];
+  attachments: FakeAttachment[];
   flags: number;
   mentions: FakeUser[];
   mention_roles: string[];
@@ -83,6 +90,9 @@ export interface MessageBody {
   content?: string | null;
   embeds?: Array<Record<string, unknown>>;
   components?: FakeRow[];
+  attachments?: Array<{ id?: string | number; description?: string }>;
+  /** Not in the JSON: the files beside it. */
+  uploads?: readonly Upload[];
   flags?: number;
   nonce?: string | number;
   enforce_nonce?: boolean;
@@ -221,8 +231,9 @@ export function createState() {
         channel_id: channel.id,
         author,
         content: (body.content ?? '').trim(),
-        embeds: (body.embeds ?? []).map((embed) => ({ type: 'rich', ...embed })),
+        embeds: embedsOf(body),
         components: body.components ?? [],
+        attachments: attachmentsOf(body.uploads ?? [], body.attachments),
         flags: body.flags ?? 0,
         mention_everyone: false,
         mentions: [],
@@ -250,8 +261,9 @@ export function createState() {
     editMessage(message: FakeMessage, body: MessageBody): void {
       message.edits.push(message.content);
       if (body.content !== undefined) message.content = (body.content ?? '').trim();
-      if (body.embeds !== undefined) {
-        message.embeds = body.embeds.map((embed) => ({ type: 'rich', ...embed }));
+      if (body.embeds !== undefined) message.embeds = embedsOf(body);
+      if (body.uploads && body.uploads.length > 0) {
+        message.attachments = attachmentsOf(body.uploads, body.attachments);
       }
       if (body.components !== undefined) message.components = body.components;
       if (body.flags !== undefined) {
@@ -284,6 +296,12 @@ export function createState() {
       parse.includes('everyone') && /@(everyone|here)/.test(message.content);
   }
 }
+
+const embedsOf = ({ embeds = [], uploads = [], attachments }: MessageBody) =>
+  withPictures(embeds, attachmentsOf(uploads, attachments)).map((embed) => ({
+    type: 'rich',
+    ...embed,
+  }));
 
 /** A token as interactions have: long and unguessable. */
 export const interactionToken = () => `fake-interaction-${randomBytes(24).toString('hex')}`;

@@ -4,6 +4,7 @@ import { decodeAction } from '../bot/card-action.ts';
 import type { Answer, Invocation, Place, Reply } from '../bot/platform.ts';
 import type { ConversationAt } from '../bot/shown-answers.ts';
 import type { Desk } from './desk.ts';
+import { openAgain } from './forms.ts';
 import {
   acknowledged,
   answerOpenly,
@@ -17,6 +18,7 @@ import {
   threadUnder,
 } from './gestures.ts';
 import { renderMessage } from './render.ts';
+import { FORM } from './render-form.ts';
 import { questionLine } from './text.ts';
 
 /**
@@ -26,6 +28,10 @@ import { questionLine } from './text.ts';
 export async function handleButton(desk: Desk, press: ButtonInteraction): Promise<void> {
   const request = decodeAction(press.customId);
   const command = request?.command ?? 'unknown';
+  if (request?.command === FORM) {
+    await openAgain(desk, press, request.values);
+    return;
+  }
   if (!(await acknowledged(desk, press, command, () => press.deferUpdate()))) return;
   if (!request) {
     desk.log.debug({ customId: press.customId }, 'a button that is none of ours was pressed');

@@ -57,7 +57,10 @@ function bodyOf(name: string, family: readonly Command[]) {
 
 /** Discord refuses a command whose required options do not come first. */
 function optionsOf(command: Command): APIApplicationCommandBasicOption[] {
-  const fields = fieldsOf(command);
+  // A form asks for what a command with one is not given.
+  const fields = fieldsOf(command).map((field) =>
+    command.form ? { ...field, required: false } : field,
+  );
   return [...fields.filter((one) => one.required), ...fields.filter((one) => !one.required)].map(
     optionOf,
   );

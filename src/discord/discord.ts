@@ -9,7 +9,9 @@ import { handleButton } from './buttons.ts';
 import { createChannelApi } from './channel-api.ts';
 import { buildClient, connect, disconnect, logEvents, watch } from './client.ts';
 import { discordCommands } from './commands.ts';
+import { createDrafts } from './drafts.ts';
 import { isRefusal, loggedError, reasonOf } from './errors.ts';
+import { handleForm } from './forms.ts';
 import { createInlineConversations } from './inline-conversations.ts';
 import { inviteLink } from './invite.ts';
 import { createLineConversations } from './line-conversations.ts';
@@ -66,6 +68,7 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
       api,
       inline: createInlineConversations({ bot, log }),
       conversations: createLineConversations({ bot, api, botId, log }),
+      drafts: createDrafts(),
       editIntervalMs,
       log,
     };
@@ -73,6 +76,7 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
       if (stopping) return;
       if (interaction.isChatInputCommand()) track(handleSlashCommand(desk, interaction));
       else if (interaction.isButton()) track(handleButton(desk, interaction));
+      else if (interaction.isModalSubmit()) track(handleForm(desk, interaction));
     });
     client.on(Events.MessageCreate, (message) => {
       if (!stopping) track(handleMessage(desk, message));

@@ -2,6 +2,7 @@ import {
   type ButtonInteraction,
   type ChatInputCommandInteraction,
   MessageFlags,
+  type ModalSubmitInteraction,
   PermissionFlagsBits,
   type PermissionsBitField,
 } from 'discord.js';
@@ -14,8 +15,11 @@ import { showAnswer } from './show-answer.ts';
 import { showInConversation } from './show-in-conversation.ts';
 import { questionLine } from './text.ts';
 
-/** A slash command typed or a button pressed: what Discord calls an interaction. */
-export type Gesture = ChatInputCommandInteraction | ButtonInteraction;
+/** A slash command typed, a button pressed or a form sent: what Discord calls an interaction. */
+export type Gesture = ChatInputCommandInteraction | ButtonInteraction | SentForm;
+
+/** A form that was filled in and sent, and the channel it was opened in. */
+export type SentForm = ModalSubmitInteraction & { channelId: string };
 
 /**
  * Tells Discord that a gesture has arrived, before any work. It is also the test for late ones: after a reconnect Discord

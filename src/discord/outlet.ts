@@ -1,4 +1,9 @@
-import { type ButtonInteraction, type ChatInputCommandInteraction, MessageFlags } from 'discord.js';
+import {
+  type ButtonInteraction,
+  type ChatInputCommandInteraction,
+  MessageFlags,
+  type ModalSubmitInteraction,
+} from 'discord.js';
 import type { ChannelApi } from './channel-api.ts';
 import type { renderButtons } from './render.ts';
 
@@ -50,7 +55,7 @@ export function channelOutlet(api: ChannelApi, channel: string, replyTo?: string
  * itself. With `fillsReply` the first one takes the place of "thinking…".
  */
 export function interactionOutlet(
-  interaction: ChatInputCommandInteraction | ButtonInteraction,
+  interaction: ChatInputCommandInteraction | ButtonInteraction | ModalSubmitInteraction,
   options: { ephemeral: boolean; fillsReply: boolean },
 ): Outlet {
   let replyIsFree = options.fillsReply;

@@ -7,6 +7,7 @@ import {
 } from 'discord.js';
 import type { Card } from '../bot/card.ts';
 import { withoutCharts } from '../bot/chart-text.ts';
+import { fieldsOf } from '../bot/command.ts';
 import type { Desk } from './desk.ts';
 import {
   acknowledged,
@@ -14,26 +15,62 @@ import {
   answerUnseen,
   conversationIn,
   handle,
+  type SentForm,
   threadOf,
 } from './gestures.ts';
+import { renderForm } from './render-form.ts';
 import { sendCard } from './send-card.ts';
 import { insist } from './show-answer.ts';
 
-/** A slash command that Discord knows we have: it shows "thinking…" until the reply comes. */
-type Deferred = ChatInputCommandInteraction;
+/** A slash command or a filled form that Discord knows we have: it shows "thinking…" until the reply comes. */
+type Deferred = ChatInputCommandInteraction | SentForm;
 
 /** Answers one slash command. */
-export async function handleSlashCommand(desk: Desk, interaction: Deferred): Promise<void> {
+export async function handleSlashCommand(
+  desk: Desk,
+  interaction: ChatInputCommandInteraction,
+): Promise<void> {
   const { command, values } = requestOf(interaction);
+  const form = formFor(desk, command, values);
+  if (form) {
+    // A form can be nothing but the first response.
+    await acknowledged(desk, interaction, command, () => interaction.showModal(form));
+    return;
+  }
   const ephemeral = values.private === true;
   const defer = () => interaction.deferReply(ephemeral ? { flags: MessageFlags.Ephemeral } : {});
   if (!(await acknowledged(desk, interaction, command, defer))) return;
+  await carryOut(desk, interaction, { command, values, ephemeral });
+}
+
+/** The form of a command that lacks what it needs, with what it has. */
+function formFor({ bot }: Desk, name: string, values: Record<string, unknown>) {
+  const command = bot.commands.find((one) => one.form && one.name === name);
+  const lacks = (one: { name: string; required: boolean }) =>
+    one.required && String(values[one.name] ?? '').trim() === '';
+  return command && fieldsOf(command).some(lacks) ? renderForm(command, values) : undefined;
+}
+
+/** Has the bot do what was asked for, and shows its reply; `changed` gives a card its last touch. */
+export async function carryOut(
+  desk: Desk,
+  interaction: Deferred,
+  asked: {
+    command: string;
+    values: Record<string, unknown>;
+    /** Whether "thinking…" is shown to one person. */
+    ephemeral: boolean;
+    changed?: (card: Card, only: boolean) => Card;
+  },
+): Promise<void> {
+  const { command, values, ephemeral, changed = (card) => card } = asked;
   const thread = threadOf(interaction);
   const key = thread && (await conversationIn(desk, interaction, thread));
   const reply = await handle(desk, interaction, { command, values }, { thread: key });
   if (reply.kind === 'nothing') await interaction.deleteReply();
-  else if (reply.kind === 'card') await showCard(desk, interaction, reply.card, reply.private);
-  else if (reply.private || ephemeral) {
+  else if (reply.kind === 'card') {
+    await showCard(desk, interaction, changed(reply.card, reply.private), reply.private);
+  } else if (reply.private || ephemeral) {
     if (!ephemeral) await interaction.deleteReply();
     await answerPrivately(desk, interaction, reply, { fillsReply: ephemeral });
   } else {
@@ -45,7 +82,7 @@ export async function handleSlashCommand(desk: Desk, interaction: Deferred): Pro
 }
 
 /** The command's full name and its values, subcommands taken apart. */
-function requestOf({ commandName, options }: Deferred) {
+function requestOf({ commandName, options }: ChatInputCommandInteraction) {
   const subcommand = options.getSubcommand(false);
   const given: readonly CommandInteractionOption[] =
     subcommand === null ? options.data : (options.data[0]?.options ?? []);

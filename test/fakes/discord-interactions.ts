@@ -5,10 +5,11 @@ import {
   MessageType,
   PermissionFlagsBits,
 } from 'discord.js';
+import { checkForm, type FakeForm } from './discord-forms.ts';
 import type { createGateway } from './discord-gateway.ts';
 import { wireMessage } from './discord-gateway.ts';
 import type { RestAnswer, RestRequest } from './discord-http.ts';
-import { checkMessage, refusal } from './discord-limits.ts';
+import { checkMessage, checkOffered, type Refusal, refusal } from './discord-limits.ts';
 import {
   type DiscordState,
   type FakeChannel,
@@ -19,9 +20,9 @@ import {
   snowflake,
 } from './discord-state.ts';
 
-/** What somebody did: a slash command typed (type 2), or a button pressed (type 3) under a message. */
+/** What somebody did: a slash command typed (type 2) or begun (4), a button pressed (3) under a message, a form sent (5). */
 export interface FakeGesture {
-  type: InteractionType.ApplicationCommand | InteractionType.MessageComponent;
+  type: Exclude<InteractionType, InteractionType.Ping>;
   data: unknown;
   message?: FakeMessage;
 }
@@ -41,6 +42,10 @@ export interface FakeInteraction extends FakeGesture {
    */
   reply?: FakeMessage | undefined;
   followUps: FakeMessage[];
+  /** The form that opened in answer. */
+  form?: FakeForm;
+  /** What was offered to somebody who types. */
+  offered?: Array<{ name: string; value: unknown }>;
 }
 
 /**
@@ -50,10 +55,23 @@ export interface FakeInteraction extends FakeGesture {
 const DEADLINE_MS = 30_000;
 const TOKEN_LIFE_MS = 15 * 60_000;
 
-/** How this fake can be answered. Source: Discord docs, "Interaction Callback Type". */
-const DEFERRAL_OF = {
-  [InteractionType.ApplicationCommand]: InteractionResponseType.DeferredChannelMessageWithSource,
-  [InteractionType.MessageComponent]: InteractionResponseType.DeferredMessageUpdate,
+/** How gestures can be answered, as far as a bot of our kind does. Source: Discord docs, "Interaction Callback Type". */
+const CALLBACKS_OF: Record<FakeGesture['type'], InteractionResponseType[]> = {
+  [InteractionType.ApplicationCommand]: [
+    InteractionResponseType.DeferredChannelMessageWithSource,
+    InteractionResponseType.Modal,
+  ],
+  [InteractionType.MessageComponent]: [
+    InteractionResponseType.DeferredMessageUpdate,
+    InteractionResponseType.Modal,
+  ],
+  [InteractionType.ModalSubmit]: [
+    InteractionResponseType.DeferredChannelMessageWithSource,
+    InteractionResponseType.ChannelMessageWithSource,
+  ],
+  [InteractionType.ApplicationCommandAutocomplete]: [
+    InteractionResponseType.ApplicationCommandAutocompleteResult,
+  ],
 };
 
 /** Everything typed so far, and the routes that answer it. */
@@ -84,14 +102,29 @@ export function createInteractions(options: {
     if (found.acknowledged) {
       return no(400, 40_060, 'Interaction has already been acknowledged.');
     }
-    const { type, data = {} } = request.body as { type: number; data?: { flags?: number } };
-    if (type !== DEFERRAL_OF[found.type]) return no(501, 0, 'This fake knows deferrals only');
+    const { type, data = {} } = request.body as { type: number; data?: MessageBody };
+    if (!CALLBACKS_OF[found.type].includes(type))
+      return no(501, 0, 'This fake knows no such answer');
     const flags = data.flags ?? 0;
     const ephemeral = (flags & MessageFlags.Ephemeral) !== 0;
+    const wrong = wrongCallback(type, data);
+    if (wrong) return no(wrong.status, wrong.code, wrong.message);
     found.acknowledged = { afterMs, type, ephemeral };
+    if (type === InteractionResponseType.Modal) {
+      found.form = data as unknown as FakeForm;
+      return { status: 204 };
+    }
+    if (type === InteractionResponseType.ApplicationCommandAutocompleteResult) {
+      found.offered = (data as { choices?: NonNullable<FakeInteraction['offered']> }).choices ?? [];
+      return { status: 204 };
+    }
     found.reply =
-      found.message ??
-      addReply(found, {}, flags | MessageFlags.Loading, MessageType.ChatInputCommand);
+      type === InteractionResponseType.DeferredMessageUpdate
+        ? found.message
+        : type === InteractionResponseType.ChannelMessageWithSource
+          ? addReply(found, data, flags, MessageType.Reply)
+          : addReply(found, {}, flags | MessageFlags.Loading, MessageType.ChatInputCommand);
+    if (!found.reply) return no(404, 10_008, 'Unknown Message');
     if (request.query.get('with_response') !== 'true') return { status: 204 };
     return {
       status: 200,
@@ -187,6 +220,16 @@ export function createInteractions(options: {
       return application === state.applicationId ? webhook(request, hook, which) : undefined;
     },
   };
+}
+
+function wrongCallback(type: InteractionResponseType, data: object): Refusal | undefined {
+  if (type === InteractionResponseType.Modal) return checkForm(data);
+  if (type === InteractionResponseType.ApplicationCommandAutocompleteResult) {
+    return checkOffered(data);
+  }
+  return type === InteractionResponseType.ChannelMessageWithSource
+    ? checkMessage(data, 'post')
+    : undefined;
 }
 
 function payloadOf(state: DiscordState, interaction: FakeInteraction) {

@@ -136,6 +136,20 @@ interface CommandBody {
 
 const NAME = /^[-_'\p{L}\p{N}\p{sc=Deva}\p{sc=Thai}]{1,32}$/u;
 
+/** What is wrong with what is offered to somebody who types. Source: Discord docs, "Application Command Option Choice". */
+export function checkOffered({
+  choices = [],
+}: {
+  choices?: Array<{ name: string; value: unknown }>;
+}): Refusal | undefined {
+  if (choices.length > 25) return invalid('choices must be 25 or fewer in length');
+  const isFine = (text: unknown) =>
+    typeof text === 'string' && text.trim().length >= 1 && text.length <= 100;
+  return choices.every(({ name, value }) => isFine(name) && isFine(value))
+    ? undefined
+    : invalid('a choice has a name and a value of 1 to 100');
+}
+
 /** What is wrong with commands that are to be registered. Source: Discord docs, "Application Commands". */
 export function checkCommands(commands: CommandBody[]): Refusal | undefined {
   if (commands.length > 100) return refusal(400, 30_032, 'Maximum number of commands reached');

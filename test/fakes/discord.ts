@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
 import {
-  ApplicationCommandOptionType,
   ChannelType,
   GatewayIntentBits,
   InteractionType,
@@ -11,11 +10,13 @@ import {
 import { onTestFinished } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import type { AtEnd } from '../support/temporary-folder.ts';
+import { sentForm } from './discord-forms.ts';
 import { createGateway, roleOf } from './discord-gateway.ts';
 import { startHttp } from './discord-http.ts';
 import { createInteractions, type FakeInteraction } from './discord-interactions.ts';
 import { createRoutes, type RegisteredCommand } from './discord-routes.ts';
 import { createState, type FakeChannel, type FakeMessage, type FakeUser } from './discord-state.ts';
+import { begun, typed } from './discord-typed.ts';
 
 /** How this Discord differs from the usual one. */
 export interface DiscordFakeOptions {
@@ -220,6 +221,27 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
       const type = InteractionType.MessageComponent;
       return interactions.create(user, channel, { type, data, message }, createdAtMs);
     },
+    /** Changes inputs of the form that a gesture opened, and sends it. */
+    send(
+      { form, channel, user, message }: FakeInteraction,
+      inputs: Record<string, string> = {},
+    ): FakeInteraction {
+      if (!form) throw new Error('No form was opened');
+      const type = InteractionType.ModalSubmit;
+      const data = sentForm(form, inputs);
+      return interactions.create(user, channel, { type, data, ...(message ? { message } : {}) });
+    },
+    /** Begins to type the last of these inputs, and looks at what is offered. */
+    begin(
+      name: string,
+      values: Record<string, string>,
+      where: { channel?: FakeChannel; user?: FakeUser } = {},
+    ): FakeInteraction {
+      const { channel = general, user = alice } = where;
+      const known = [...(commands.get(state.guildId) ?? []), ...(commands.get('global') ?? [])];
+      const type = InteractionType.ApplicationCommandAutocomplete;
+      return interactions.create(user, channel, { type, data: begun(known, name, values) });
+    },
     /** Delivers a slash command or a press again. */
     repeat: interactions.repeat,
 
@@ -245,35 +267,5 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
     repeatMessage(message: FakeMessage) {
       gateway.announce('MESSAGE_CREATE', message);
     },
-  };
-}
-
-/** The data of a typed command, checked against its registration as Discord's client does. */
-function typed(known: RegisteredCommand[], name: string, values: Record<string, unknown>) {
-  const [first = '', second] = name.split(' ');
-  const command = known.find((candidate) => candidate.name === first);
-  const subcommand = command?.options?.find((option) => option.name === second);
-  if (!command || (second !== undefined && !subcommand)) {
-    throw new Error(`/${name} is not registered`);
-  }
-  const declared = (subcommand ?? command).options ?? [];
-  const missing = declared.find((option) => option.required === true && !(option.name in values));
-  if (missing) throw new Error(`/${name} needs ${missing.name}`);
-  const options = Object.entries(values).map(([key, value]) => {
-    const option = declared.find((candidate) => candidate.name === key);
-    if (!option) throw new Error(`/${name} has no option ${key}`);
-    const choices = option.choices as Array<{ value: unknown }> | undefined;
-    if (choices && !choices.some((choice) => choice.value === value)) {
-      throw new Error(`/${name} offers no ${key} ${String(value)}`);
-    }
-    return { name: key, type: option.type, value };
-  });
-  return {
-    id: command.id,
-    name: first,
-    type: 1,
-    options: subcommand
-      ? [{ name: second, type: ApplicationCommandOptionType.Subcommand, options }]
-      : options,
   };
 }

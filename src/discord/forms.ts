@@ -1,0 +1,85 @@
+import { type ButtonInteraction, MessageFlags, type ModalSubmitInteraction } from 'discord.js';
+import type { Card } from '../bot/card.ts';
+import { decodeAction } from '../bot/card-action.ts';
+import { type Command, fieldsOf } from '../bot/command.ts';
+import { formProblems } from '../bot/form.ts';
+import type { Desk } from './desk.ts';
+import { acknowledged, type SentForm } from './gestures.ts';
+import { renderMessage } from './render.ts';
+import { FORM, renderForm } from './render-form.ts';
+import { carryOut } from './slash-commands.ts';
+
+/** Opens a form again, as it was filled in; an empty one when that is no longer known. */
+export async function openAgain(
+  desk: Desk,
+  press: ButtonInteraction,
+  { of, draft = '' }: Record<string, string>,
+): Promise<void> {
+  const command = commandWithForm(desk, of);
+  if (!command) {
+    desk.log.debug({ customId: press.customId }, 'a button for a form that is none of ours');
+    return;
+  }
+  const form = renderForm(command, desk.drafts.of(draft));
+  await acknowledged(desk, press, command.name, () => press.showModal(form));
+}
+
+/** Does what a filled form asks for, or tells whoever sent it what is wrong, with a button that opens it again. */
+export async function handleForm(desk: Desk, sent: ModalSubmitInteraction): Promise<void> {
+  const request = decodeAction(sent.customId);
+  const command = request?.command === FORM ? commandWithForm(desk, request.values.of) : undefined;
+  if (!command || !isPlaced(sent)) {
+    desk.log.debug({ customId: sent.customId }, 'a form that is none of ours was sent');
+    return;
+  }
+  const values = valuesOf(sent, command);
+  const mendable = (card: Card): Card => ({
+    ...card,
+    actions: [
+      ...(card.actions ?? []),
+      {
+        label: 'Open the form again',
+        command: FORM,
+        values: { of: command.name, draft: desk.drafts.keep(values) },
+      },
+    ],
+  });
+  const problems = Object.values(formProblems(command, values));
+  if (problems.length > 0) {
+    const message = renderMessage(mendable(problemCard(problems)));
+    const flags = MessageFlags.Ephemeral;
+    await acknowledged(desk, sent, command.name, () => sent.reply({ ...message, flags }));
+    return;
+  }
+  if (!(await acknowledged(desk, sent, command.name, () => sent.deferReply()))) return;
+  await carryOut(desk, sent, {
+    command: command.name,
+    values,
+    ephemeral: false,
+    // What only the sender sees and is not good is something to mend.
+    changed: (card, only) => (only && card.tone !== 'good' ? mendable(card) : card),
+  });
+}
+
+const commandWithForm = ({ bot }: Desk, name: string | undefined): Command | undefined =>
+  bot.commands.find((command) => command.form && command.name === name);
+
+const isPlaced = (sent: ModalSubmitInteraction): sent is SentForm => sent.channelId !== null;
+
+/** What was filled in, by the names of inputs that the command has. */
+function valuesOf({ fields }: ModalSubmitInteraction, command: Command): Record<string, string> {
+  return Object.fromEntries(
+    fieldsOf(command).flatMap(({ name }) => {
+      const field = fields.fields.get(name);
+      const given =
+        field && ('values' in field ? field.values[0] : 'value' in field && field.value);
+      return typeof given === 'string' && given.trim() !== '' ? [[name, given]] : [];
+    }),
+  );
+}
+
+const problemCard = (problems: readonly string[]): Card => ({
+  tone: 'warning',
+  title: 'The form is not right yet',
+  parts: problems.map((text) => ({ kind: 'text', text })),
+});

@@ -33,6 +33,7 @@ import type { Who } from './rights.ts';
 import { createSeen } from './seen.ts';
 import { createSender } from './sender.ts';
 import { createShownAnswers, type ShownAnswers } from './shown-answers.ts';
+import { createSuggest, type Suggest } from './suggest.ts';
 import { createIncidents, type Incidents } from './told-incidents.ts';
 import { createWatch } from './watch.ts';
 import { openWatchState } from './watch-store.ts';
@@ -68,6 +69,8 @@ export interface Bot {
   isConversation(place: Place, thread: string): Promise<boolean>;
   /** For platforms: the conversations of answers that are shown outside of a thread. */
   readonly shownAnswers: ShownAnswers;
+  /** What to offer somebody who types into an input. */
+  readonly suggest: Suggest;
   /** Starts watching and sending alerts through these platforms, which are started. */
   start(platforms: readonly Platform[]): Promise<void>;
   /** Lets answers under way end or cuts them with a note, and stops watching and sending; takes at most 4 s. */
@@ -171,6 +174,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     openForm,
     homes,
     shownAnswers: createShownAnswers(store),
+    suggest: createSuggest({ monitoring, catalog, log }),
     async isConversation(place, thread) {
       if (toldAt(place, thread)) return true;
       return await conversations.isOpen(conversationKey(place, thread));

@@ -112,7 +112,7 @@ const find = async (monitoring: MonitoringClient, meant: string) =>
   findMonitor(await listAll(monitoring), meant);
 
 /** With those that are paused, where the service lists them. */
-async function listAll(monitoring: MonitoringClient): Promise<Monitor[]> {
+export async function listAll(monitoring: MonitoringClient): Promise<Monitor[]> {
   try {
     return await monitoring.list({ includePaused: true });
   } catch (error) {

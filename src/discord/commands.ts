@@ -8,6 +8,7 @@ import {
   type RESTPostAPIChatInputApplicationCommandsJSONBody,
 } from 'discord.js';
 import { type Command, type Field, fieldsOf } from '../bot/command.ts';
+import { isSuggested } from '../bot/suggest.ts';
 
 /** Discord's limits. Source: Discord docs, "Application Commands". */
 const MAX_DESCRIPTION = 100;
@@ -80,6 +81,9 @@ function optionOf(field: Field): APIApplicationCommandBasicOption {
     };
   }
   const offered = field.kind === 'choice' && field.choices.length <= MAX_CHOICES;
+  if (isSuggested(field)) {
+    return { type: ApplicationCommandOptionType.String, ...common, autocomplete: true };
+  }
   const choices = field.choices.map((choice) => ({ name: choice, value: choice }));
   return { type: ApplicationCommandOptionType.String, ...common, ...(offered ? { choices } : {}) };
 }

@@ -5,6 +5,7 @@ import type { Bot } from '../bot/bot.ts';
 import { PlatformStartError } from '../bot/errors.ts';
 import type { Platform } from '../bot/platform.ts';
 import { createAlerts } from './alerts.ts';
+import { handleAutocomplete } from './autocomplete.ts';
 import { handleButton } from './buttons.ts';
 import { createChannelApi } from './channel-api.ts';
 import { buildClient, connect, disconnect, logEvents, watch } from './client.ts';
@@ -76,6 +77,7 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
       if (stopping) return;
       if (interaction.isChatInputCommand()) track(handleSlashCommand(desk, interaction));
       else if (interaction.isButton()) track(handleButton(desk, interaction));
+      else if (interaction.isAutocomplete()) track(handleAutocomplete(desk, interaction));
       else if (interaction.isModalSubmit()) track(handleForm(desk, interaction));
     });
     client.on(Events.MessageCreate, (message) => {

@@ -67,6 +67,7 @@ const ESSENTIAL = [
   'name',
   'description',
   'required',
+  'autocomplete',
   'choices',
   'min_value',
   'max_value',
@@ -79,7 +80,7 @@ const ESSENTIAL = [
 function essence(command: object): string {
   return JSON.stringify(command, (key, value: unknown) => {
     if (Array.isArray(value) && value.length === 0) return undefined;
-    if (key === 'required' && value === false) return undefined;
+    if (['required', 'autocomplete'].includes(key) && value === false) return undefined;
     if (typeof value !== 'object' || value === null || Array.isArray(value)) return value;
     const given = value as Record<string, unknown>;
     return Object.fromEntries(ESSENTIAL.map((name) => [name, given[name]]));

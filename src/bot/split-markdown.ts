@@ -39,22 +39,40 @@ const segmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
  * piece but the last, so messages already shown stay as they are while an answer grows. Takes linear time.
  */
 export function splitMarkdown(text: string, limit: number): string[] {
+  return [...piecesOf(text, limit)].map(({ piece }) => piece);
+}
+
+/** What comes after the first `count` pieces of a text, with the first line of a code block that is open there. */
+export function restOfMarkdown(text: string, limit: number, count: number): string {
+  let shown = 0;
+  for (const { rest } of piecesOf(text, limit)) {
+    shown += 1;
+    if (shown === count) return rest();
+  }
+  return '';
+}
+
+function* piecesOf(text: string, limit: number): Generator<{ piece: string; rest(): string }> {
   if (limit < MIN_LIMIT) throw new RangeError(`A piece needs room for ${MIN_LIMIT} characters.`);
-  const pieces: string[] = [];
   let position = skipSpace(text, 0);
   let fence: Fence | undefined;
   while (position < text.length) {
     // One character more than fits is all a decision may look at: what comes later must not change it.
-    const rest = text.slice(position, position + limit + 1);
-    const scan = scanRest(rest, limit, fence);
-    const cut = scan.fits ? scan.end : chooseCut(rest, scan);
+    const near = text.slice(position, position + limit + 1);
+    const scan = scanRest(near, limit, fence);
+    const cut = scan.fits ? scan.end : chooseCut(near, scan);
     const closing = scan.fits && scan.closed ? undefined : cut.fence;
-    const piece = writePiece(rest.slice(0, cut.at), fence, closing);
-    if (piece !== '') pieces.push(piece);
-    if (scan.fits) break;
-    ({ position, fence } = stepOver(text, position + cut.at, cut.fence));
+    const piece = writePiece(near.slice(0, cut.at), fence, closing);
+    const next = scan.fits
+      ? { position: text.length, fence: undefined }
+      : stepOver(text, position + cut.at, cut.fence);
+    const rest = () => {
+      const left = text.slice(next.position);
+      return left === '' ? '' : (next.fence?.opening ?? '') + left;
+    };
+    if (piece !== '') yield { piece, rest };
+    ({ position, fence } = next);
   }
-  return pieces;
 }
 
 function writePiece(body: string, opened: Fence | undefined, closing: Fence | undefined): string {

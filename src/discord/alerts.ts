@@ -73,7 +73,7 @@ export function createAlerts(
           components,
           nonce: digest.slice(0, 25),
         };
-        return api.send(channel, message, role);
+        return api.send(channel, message, { called: role });
       };
       try {
         const earlier = attempted

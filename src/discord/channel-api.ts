@@ -6,6 +6,7 @@ import {
   type RESTPostAPIChannelMessageJSONBody,
   Routes,
 } from 'discord.js';
+import { type TextFile, withFile } from './upload.ts';
 
 /** Nothing a message says may ping, and a reply does not ping whom it answers. */
 const NO_MENTIONS = { parse: [], replied_user: false };
@@ -14,17 +15,18 @@ const NO_MENTIONS = { parse: [], replied_user: false };
 export interface ChannelApi {
   /**
    * Posts a message; the same `nonce` (at most 25 characters) posts once, for as long as Discord remembers it. `called` is
-   * the one role that a mention in it may ping.
+   * the one role that a mention in it may ping, `file` goes under it.
    */
   send(
     channel: string,
     message: Omit<RESTPostAPIChannelMessageJSONBody, 'nonce'> & { nonce: string },
-    called?: string,
+    more?: { called?: string | undefined; file?: TextFile | undefined },
   ): Promise<APIMessage>;
   edit(
     channel: string,
     message: string,
     change: RESTPatchAPIChannelMessageJSONBody,
+    file?: TextFile,
   ): Promise<APIMessage>;
   /** One message. */
   message(channel: string, message: string): Promise<APIMessage>;
@@ -44,21 +46,23 @@ export interface ChannelApi {
  */
 export function createChannelApi(rest: REST): ChannelApi {
   return {
-    async send(channel, message, called) {
+    async send(channel, message, { called, file } = {}) {
       const body: RESTPostAPIChannelMessageJSONBody = {
         ...message,
         enforce_nonce: true,
         allowed_mentions: called === undefined ? NO_MENTIONS : { ...NO_MENTIONS, roles: [called] },
       };
-      return (await rest.post(Routes.channelMessages(channel), { body })) as APIMessage;
+      const request = file ? withFile(body, file) : { body };
+      return (await rest.post(Routes.channelMessages(channel), request)) as APIMessage;
     },
-    async edit(channel, message, change) {
+    async edit(channel, message, change, file) {
       // Without the field an edit is read anew with Discord's default, which pings.
       const body: RESTPatchAPIChannelMessageJSONBody = {
         ...change,
         allowed_mentions: NO_MENTIONS,
       };
-      return (await rest.patch(Routes.channelMessage(channel, message), { body })) as APIMessage;
+      const request = file ? withFile(body, file) : { body };
+      return (await rest.patch(Routes.channelMessage(channel, message), request)) as APIMessage;
     },
     async message(channel, message) {
       return (await rest.get(Routes.channelMessage(channel, message))) as APIMessage;

@@ -12,7 +12,7 @@ const REMEDIES: Partial<Record<number | string, string>> = {
   [RESTJSONErrorCodes.MissingAccess]:
     'Askwatch cannot see the channel. Give it the permission View Channel there.',
   [RESTJSONErrorCodes.MissingPermissions]:
-    'Askwatch lacks a permission in the channel. Give it Send Messages, Embed Links and, for threads, Send Messages in Threads and Create Public Threads.',
+    'Askwatch lacks a permission in the channel. Give it Send Messages, Embed Links, Attach Files and, for threads, Send Messages in Threads and Create Public Threads.',
   [RESTJSONErrorCodes.CannotReplyWithoutPermissionToReadMessageHistory]:
     'Askwatch may not reply in the channel. Give it the permission Read Message History there.',
   [RESTJSONErrorCodes.ThreadLocked]: 'The thread is locked.',

@@ -1,16 +1,20 @@
 import {
+  type APIMessage,
   type ButtonInteraction,
   type ChatInputCommandInteraction,
   MessageFlags,
   type ModalSubmitInteraction,
+  Routes,
 } from 'discord.js';
 import type { ChannelApi } from './channel-api.ts';
 import type { renderButtons } from './render.ts';
+import { type TextFile, withFile } from './upload.ts';
 
 /** One message of an answer; an edit without buttons takes away those it had. */
 export interface AnswerMessage {
   content: string;
   components: ReturnType<typeof renderButtons>;
+  file?: TextFile;
 }
 
 /** Where the messages of one answer go. Pages linked in an answer are not previewed. */
@@ -31,20 +35,21 @@ const TOKEN_LIFE_MS = 14 * 60_000;
 export function channelOutlet(api: ChannelApi, channel: string, replyTo?: string): Outlet {
   let first = true;
   return {
-    async send(message, nonce) {
-      const { id } = await api.send(channel, {
+    async send({ file, ...message }, nonce) {
+      const body = {
         ...message,
         nonce,
         flags: MessageFlags.SuppressEmbeds,
         ...(replyTo && first
           ? { message_reference: { message_id: replyTo, fail_if_not_exists: false } }
           : {}),
-      });
+      };
+      const { id } = await api.send(channel, body, { file });
       first = false;
       return id;
     },
-    async edit(id, message) {
-      await api.edit(channel, id, { ...message, flags: MessageFlags.SuppressEmbeds });
+    async edit(id, { file, ...message }) {
+      await api.edit(channel, id, { ...message, flags: MessageFlags.SuppressEmbeds }, file);
     },
     typing: () => api.typing(channel),
   };
@@ -59,9 +64,39 @@ export function interactionOutlet(
   options: { ephemeral: boolean; fillsReply: boolean },
 ): Outlet {
   let replyIsFree = options.fillsReply;
+  const { rest } = interaction.client;
+  const { applicationId, token } = interaction;
+  const bodyOf = ({ file: _, ...message }: AnswerMessage, flags: MessageFlags) => ({
+    ...message,
+    flags,
+    allowed_mentions: { parse: [] },
+  });
+  const quiet = MessageFlags.SuppressEmbeds;
+
+  async function sendFile(message: AnswerMessage, file: TextFile): Promise<string> {
+    const flags = options.ephemeral ? quiet | MessageFlags.Ephemeral : quiet;
+    const query = new URLSearchParams({ wait: 'true' });
+    const request = { auth: false, query, ...withFile(bodyOf(message, flags), file) };
+    return ((await rest.post(Routes.webhook(applicationId, token), request)) as APIMessage).id;
+  }
+
+  async function editFile(id: string, message: AnswerMessage, file: TextFile) {
+    const request = { auth: false, ...withFile(bodyOf(message, quiet), file) };
+    return (await rest.patch(
+      Routes.webhookMessage(applicationId, token, id),
+      request,
+    )) as APIMessage;
+  }
+
   return {
     untilMs: interaction.createdTimestamp + TOKEN_LIFE_MS,
-    async send(message) {
+    async send({ file, ...message }) {
+      if (file && !replyIsFree) return await sendFile(message, file);
+      if (file) {
+        const { id } = await editFile('@original', message, file);
+        replyIsFree = false;
+        return id;
+      }
       if (replyIsFree) {
         const { id } = await interaction.editReply({
           ...message,
@@ -78,7 +113,11 @@ export function interactionOutlet(
       });
       return id;
     },
-    async edit(id, message) {
+    async edit(id, { file, ...message }) {
+      if (file) {
+        await editFile(id, message, file);
+        return;
+      }
       await interaction.editReply({ ...message, message: id, flags: MessageFlags.SuppressEmbeds });
     },
   };

@@ -2,18 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
-import { everyMs, type LiveView, showLive } from '../bot/live-answer.ts';
+import { everyMs, followAnswer, type GrowingAnswer } from '../bot/live-answer.ts';
 import type { Answer } from '../bot/platform.ts';
-import { isRefusal, retryAfterMs } from './errors.ts';
+import { messagesOf } from './answer-pages.ts';
+import { isRefusal, reasonOf, retryAfterMs } from './errors.ts';
 import type { AnswerMessage, Outlet } from './outlet.ts';
-import { renderButtons } from './render.ts';
-import { plain, withoutMentions } from './text.ts';
-
-/** Longest message. Source: Discord docs, "Create Message". */
-const MAX_MESSAGE = 2_000;
-
-/** Longest piece of an answer; what is left is for the footer. */
-const MAX_PIECE = 1_900;
 
 /** "Is typing" lasts ten seconds. */
 const TYPING_INTERVAL_MS = 8_000;
@@ -47,15 +40,25 @@ export async function showAnswer(options: {
         }, outlet.untilMs - Date.now());
   const screen = createScreen(outlet, onMessage);
   const stopTyping = keepTyping(outlet, log);
+  async function showEnd(view: GrowingAnswer, note: string | undefined) {
+    const messages = messagesOf(view, { note });
+    try {
+      await insist(() => screen(messages));
+    } catch (error) {
+      if (!isRefusal(error) || !messages.some(({ file }) => file)) throw error;
+      log.warn({ err: error }, 'the rest of an answer could not be attached');
+      const bare = messagesOf(view, { note, unattached: reasonOf(error) });
+      await insist(() => screen(bare));
+    }
+  }
   try {
-    await showLive(answer.stream(thread, controller.signal), {
-      limit: MAX_PIECE,
+    await followAnswer(answer.stream(thread, controller.signal), {
       turn: everyMs(() => editIntervalMs),
       actions: answer.actions,
       show(view) {
         stopTyping();
-        const messages = messagesOf(view, outOfTime);
-        return view.end ? insist(() => screen(messages)) : screen(messages);
+        const note = outOfTime ? OUT_OF_TIME : undefined;
+        return view.end ? showEnd(view, note) : screen(messagesOf(view));
       },
       onShowError(error) {
         log.warn({ err: error }, 'a part of an answer could not be shown');
@@ -70,29 +73,6 @@ export async function showAnswer(options: {
 
 const OUT_OF_TIME =
   'Discord takes changes to this kind of answer for 15 minutes only, so it ends here.';
-
-/** The messages of a view. Buttons are under the last one only. */
-function messagesOf(view: LiveView, outOfTime: boolean): AnswerMessage[] {
-  const contents = contentsOf(view, outOfTime);
-  return contents.map((content, index) => ({
-    content,
-    components: index === contents.length - 1 ? renderButtons({ actions: view.actions }) : [],
-  }));
-}
-
-/** The texts of a view; note and footer end the last one, or stand alone where they do not fit. */
-function contentsOf({ messages, end }: LiveView, outOfTime: boolean): string[] {
-  const contents = messages.map(withoutMentions);
-  const note = outOfTime ? OUT_OF_TIME : end?.note;
-  const lines = end
-    ? [...(note ? [`*${plain(note)}*`] : []), ...(end.footer ? [`-# ${plain(end.footer)}`] : [])]
-    : [];
-  if (lines.length === 0) return contents;
-  const tail = lines.join('\n').slice(0, MAX_MESSAGE);
-  const last = contents.at(-1);
-  if (last === undefined || last.length + 1 + tail.length > MAX_MESSAGE) return [...contents, tail];
-  return [...contents.slice(0, -1), `${last}\n${tail}`];
-}
 
 /** Brings the messages of an outlet to the given ones, touching only those that differ. */
 function createScreen(outlet: Outlet, onMessage: ((message: string) => Promise<void>) | undefined) {

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { splitMarkdown } from '../../src/bot/split-markdown.ts';
+import { restOfMarkdown, splitMarkdown } from '../../src/bot/split-markdown.ts';
 
 const long = process.env.ASKWATCH_TEST_LONG === '1';
 const numRuns = long ? 5_000 : 100;
@@ -190,4 +190,22 @@ test.each([
   // It takes a second or two; work that grows with the square of the text takes many minutes.
   const text = `start ${unit.repeat(2_000_000 / unit.length)} end`;
   expect(splitMarkdown(text, 1_900).length).toBeLessThan(text.length / 100);
+});
+
+describe('the rest of a text after so many pieces', () => {
+  test('is what the pieces leave out, with the code block that is open there', () => {
+    const code = Array.from({ length: 60 }, (_, index) => `line ${index}`).join('\n');
+    const text = `Before\n\n\`\`\`ts\n${code}\n\`\`\`\n\nAfter`;
+    const pieces = splitMarkdown(text, 100);
+    const rest = restOfMarkdown(text, 100, 2);
+    expect(rest.startsWith('```ts\nline ')).toBe(true);
+    expect(rest.endsWith('\n```\n\nAfter')).toBe(true);
+    expect(splitMarkdown(rest, 100)).toEqual(pieces.slice(2));
+  });
+
+  test('is nothing where the pieces are all', () => {
+    expect(restOfMarkdown('', 100, 2)).toBe('');
+    expect(restOfMarkdown('word '.repeat(30), 100, 2)).toBe('');
+    expect(restOfMarkdown('word '.repeat(30), 100, 8)).toBe('');
+  });
 });

@@ -104,6 +104,9 @@ export function createRoutes(options: {
       return refuse(refusal(403, 50_001, 'Missing Access'));
     if (method === 'GET' && rest === '') return ok(channel);
     const forbidden = () => refuse(refusal(403, 50_013, 'Missing Permissions'));
+    const content =
+      ((body.embeds ?? []).length > 0 && lacks(PermissionFlagsBits.EmbedLinks)) ||
+      (uploads.length > 0 && lacks(PermissionFlagsBits.AttachFiles));
     const writing = channel.parent_id
       ? PermissionFlagsBits.SendMessagesInThreads
       : PermissionFlagsBits.SendMessages;
@@ -122,9 +125,7 @@ export function createRoutes(options: {
       );
     }
     if (method === 'POST' && rest === '/messages') {
-      if (lacks(writing)) return forbidden();
-      if (body.embeds?.length && lacks(PermissionFlagsBits.EmbedLinks)) return forbidden();
-      if (uploads.length > 0 && lacks(PermissionFlagsBits.AttachFiles)) return forbidden();
+      if (lacks(writing) || content) return forbidden();
       const refused = referenceProblem(channel, body, lacks);
       return refused ? refuse(refused) : post(channel, body);
     }
@@ -141,6 +142,7 @@ export function createRoutes(options: {
       return ok(wireMessage(state, message));
     }
     if (method === 'PATCH' && below === '') {
+      if (content) return forbidden();
       if (message.author.id !== state.bot.id) {
         return refuse(refusal(403, 50_005, 'Cannot edit a message authored by another user'));
       }

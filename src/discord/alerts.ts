@@ -6,6 +6,7 @@ import { DeliveryError } from '../bot/errors.ts';
 import type { Platform } from '../bot/platform.ts';
 import type { ChannelApi } from './channel-api.ts';
 import { deliveryError, isInvalidForm, isRefusal } from './errors.ts';
+import type { LacksIn } from './permissions.ts';
 import { renderLine, renderMessage } from './render.ts';
 
 /** A Discord id. Source: Discord docs, "Snowflakes". */
@@ -20,8 +21,7 @@ const SNOWFLAKE = /^\d{17,20}$/;
  */
 export function createAlerts(
   api: ChannelApi,
-  botId: () => string,
-  log: Logger,
+  { botId, lacksIn, log }: { botId: () => string; lacksIn: LacksIn; log: Logger },
 ): Pick<Platform, 'post' | 'update' | 'announce'> {
   /** The newest of ours that looks like it, as far as may be read. */
   async function find(
@@ -84,7 +84,7 @@ export function createAlerts(
         const goesOn = refersTo(refers.goingOn)(message);
         return { message: message.id, thread: message.id, goesOn };
       } catch (error) {
-        throw deliveryError(error, channel);
+        throw deliveryError(error, channel, lacksIn(channel));
       }
     },
     async update(channel, { message }, card) {
@@ -95,7 +95,7 @@ export function createAlerts(
           api.edit(channel, message, { ...content, ...renderMessage(shown) }),
         );
       } catch (error) {
-        throw deliveryError(error, channel);
+        throw deliveryError(error, channel, lacksIn(channel));
       }
     },
     /** A reply that rings nowhere. An earlier one is known by what it answers and says. */
@@ -113,7 +113,7 @@ export function createAlerts(
           flags: MessageFlags.SuppressNotifications | MessageFlags.SuppressEmbeds,
         });
       } catch (error) {
-        throw deliveryError(error, channel);
+        throw deliveryError(error, channel, lacksIn(channel));
       }
     },
   };

@@ -6,6 +6,7 @@ import {
   type RESTPostAPIChannelMessageJSONBody,
   Routes,
 } from 'discord.js';
+import { mayNotReply } from './errors.ts';
 import { type TextFile, withFile } from './upload.ts';
 
 /** Nothing a message says may ping, and a reply does not ping whom it answers. */
@@ -21,6 +22,13 @@ export interface ChannelApi {
     channel: string,
     message: Omit<RESTPostAPIChannelMessageJSONBody, 'nonce'> & { nonce: string },
     more?: { called?: string | undefined; file?: TextFile | undefined },
+  ): Promise<APIMessage>;
+  /** Posts a message as a reply; as one of its own where the bot may not read, and so not reply to, what was said before. */
+  reply(
+    channel: string,
+    to: string,
+    message: Omit<RESTPostAPIChannelMessageJSONBody, 'nonce'> & { nonce: string },
+    file?: TextFile,
   ): Promise<APIMessage>;
   edit(
     channel: string,
@@ -45,7 +53,7 @@ export interface ChannelApi {
  * what the network threw.
  */
 export function createChannelApi(rest: REST): ChannelApi {
-  return {
+  const api: ChannelApi = {
     async send(channel, message, { called, file } = {}) {
       const body: RESTPostAPIChannelMessageJSONBody = {
         ...message,
@@ -54,6 +62,15 @@ export function createChannelApi(rest: REST): ChannelApi {
       };
       const request = file ? withFile(body, file) : { body };
       return (await rest.post(Routes.channelMessages(channel), request)) as APIMessage;
+    },
+    async reply(channel, to, message, file) {
+      const message_reference = { message_id: to, fail_if_not_exists: false };
+      try {
+        return await api.send(channel, { ...message, message_reference }, { file });
+      } catch (error) {
+        if (!mayNotReply(error)) throw error;
+        return await api.send(channel, message, { file });
+      }
     },
     async edit(channel, message, change, file) {
       // Without the field an edit is read anew with Discord's default, which pings.
@@ -82,4 +99,5 @@ export function createChannelApi(rest: REST): ChannelApi {
       await rest.post(Routes.threads(channel, message), { body: { name } });
     },
   };
+  return api;
 }

@@ -4,6 +4,7 @@ import type { ChannelApi } from './channel-api.ts';
 import type { Drafts } from './drafts.ts';
 import type { InlineConversations } from './inline-conversations.ts';
 import type { LineConversations } from './line-conversations.ts';
+import type { LacksIn } from './permissions.ts';
 
 /** What handling of commands, buttons and messages shares. */
 export interface Desk {
@@ -12,6 +13,7 @@ export interface Desk {
   inline: InlineConversations;
   conversations: LineConversations;
   drafts: Drafts;
+  lacksIn: LacksIn;
   /** Shortest time between two edits of an answer. */
   editIntervalMs: number;
   log: Logger;

@@ -17,6 +17,7 @@ import { createInlineConversations } from './inline-conversations.ts';
 import { inviteLink } from './invite.ts';
 import { createLineConversations } from './line-conversations.ts';
 import { handleMessage } from './messages.ts';
+import { createLacksIn } from './permissions.ts';
 import { registerCommands } from './register-commands.ts';
 import { handleSlashCommand } from './slash-commands.ts';
 
@@ -49,8 +50,9 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
   const log = options.log.child({ platform: 'discord' }, { serializers: { err: loggedError } });
   const client = buildClient({ apiUrl, messageContent });
   const api = createChannelApi(client.rest);
+  const lacksIn = createLacksIn(client);
   const botId = () => client.user?.id ?? '';
-  const alerts = createAlerts(api, botId, log);
+  const alerts = createAlerts(api, { botId, lacksIn, log });
   /** What people said that is still being answered. */
   const underWay = new Set<Promise<void>>();
   let connected = false;
@@ -70,6 +72,7 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
       inline: createInlineConversations({ bot, log }),
       conversations: createLineConversations({ bot, api, botId, log }),
       drafts: createDrafts(),
+      lacksIn,
       editIntervalMs,
       log,
     };

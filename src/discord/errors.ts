@@ -36,6 +36,11 @@ export const isInvalidForm = (error: unknown): error is DiscordAPIError =>
   error instanceof DiscordAPIError &&
   error.code === RESTJSONErrorCodes.InvalidFormBodyOrContentType;
 
+/** Whether only the reference to another message was refused. */
+export const mayNotReply = (error: unknown): boolean =>
+  error instanceof DiscordAPIError &&
+  error.code === RESTJSONErrorCodes.CannotReplyWithoutPermissionToReadMessageHistory;
+
 /** Discord says so of a reply only inside the text. */
 const UNKNOWN_REFERENCE = 'MESSAGE_REFERENCE_UNKNOWN_MESSAGE';
 
@@ -48,9 +53,17 @@ export function retryAfterMs(error: unknown): number | undefined {
   return tooManyEdits ? OLD_EDIT_WAIT_MS : undefined;
 }
 
-/** One sentence or two on why a call failed. */
-export function reasonOf(error: unknown): string {
+/** Refusals that a permission would mend. */
+const LACKING: Array<number | string> = [
+  RESTJSONErrorCodes.MissingAccess,
+  RESTJSONErrorCodes.MissingPermissions,
+  RESTJSONErrorCodes.CannotReplyWithoutPermissionToReadMessageHistory,
+];
+
+/** One sentence or two on why a call failed; `lack` says which permissions are missing where it was made, if any is. */
+export function reasonOf(error: unknown, lack?: string): string {
   if (isRefusal(error)) {
+    if (lack !== undefined && LACKING.includes(error.code)) return lack;
     const code = error.message.includes(UNKNOWN_REFERENCE)
       ? RESTJSONErrorCodes.UnknownMessage
       : error.code;
@@ -65,9 +78,9 @@ export function reasonOf(error: unknown): string {
 }
 
 /** What went wrong with a message to a channel, as the bot understands it. */
-export function deliveryError(error: unknown, channel: string): DeliveryError {
+export function deliveryError(error: unknown, channel: string, lack?: string): DeliveryError {
   const waitMs = retryAfterMs(error);
-  return new DeliveryError(`Discord channel ${channel}: ${reasonOf(error)}`, {
+  return new DeliveryError(`Discord channel ${channel}: ${reasonOf(error, lack)}`, {
     permanent: isRefusal(error),
     ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
     cause: error,

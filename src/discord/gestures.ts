@@ -163,7 +163,7 @@ export async function answerUnseen(
     await whisper(
       desk,
       gesture,
-      `The question could not be shown here. ${reasonOf(error)} Try again.`,
+      `The question could not be shown here. ${reasonOf(error, desk.lacksIn(gesture.channelId))} Try again.`,
     );
     return;
   }

@@ -2,6 +2,7 @@ import { type AnyThreadChannel, type Message, MessageType, PermissionFlagsBits }
 import type { Answer, Place, Reply } from '../bot/platform.ts';
 import type { ChannelApi } from './channel-api.ts';
 import type { Desk } from './desk.ts';
+import { isRefusal, reasonOf } from './errors.ts';
 import { hasRole, managesIn } from './gestures.ts';
 import { openThread } from './open-thread.ts';
 import { channelOutlet } from './outlet.ts';
@@ -53,7 +54,14 @@ export async function handleMessage(desk: Desk, message: Message): Promise<void>
       isIn: hasRole(message.member),
     },
   });
-  await show(desk, message, where, reply);
+  try {
+    await show(desk, message, where, reply);
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    desk.log.warn({ err: error, channel: message.channelId }, 'a reply could not be shown');
+    const reason = reasonOf(error, desk.lacksIn(message.channelId));
+    await sendText(desk, message, `The reply could not be shown. ${reason}`);
+  }
 }
 
 /** Without the intent such a message has no content, and there is nothing to answer. */
@@ -103,11 +111,8 @@ async function show(desk: Desk, message: Message, where: Where, reply: Reply): P
     await answerMessage(desk, message, where, reply);
     return;
   }
-  await desk.api.send(message.channelId, {
-    ...renderMessage(reply.card),
-    nonce: `c${message.id}`,
-    message_reference: { message_id: message.id, fail_if_not_exists: false },
-  });
+  const card = { ...renderMessage(reply.card), nonce: `c${message.id}` };
+  await desk.api.reply(message.channelId, message.id, card);
 }
 
 async function answerMessage(desk: Desk, message: Message, where: Where, answer: Answer) {
@@ -155,11 +160,7 @@ function mayOpenThread({ channel, client }: Message): boolean {
 }
 
 async function sendText({ api }: Desk, message: Message, content: string): Promise<void> {
-  await api.send(message.channelId, {
-    content,
-    nonce: `t${message.id}`,
-    message_reference: { message_id: message.id, fail_if_not_exists: false },
-  });
+  await api.reply(message.channelId, message.id, { content, nonce: `t${message.id}` });
 }
 
 /** The text without the bot's own mention, and with names where Discord writes ids. */

@@ -36,15 +36,11 @@ export function channelOutlet(api: ChannelApi, channel: string, replyTo?: string
   let first = true;
   return {
     async send({ file, ...message }, nonce) {
-      const body = {
-        ...message,
-        nonce,
-        flags: MessageFlags.SuppressEmbeds,
-        ...(replyTo && first
-          ? { message_reference: { message_id: replyTo, fail_if_not_exists: false } }
-          : {}),
-      };
-      const { id } = await api.send(channel, body, { file });
+      const body = { ...message, nonce, flags: MessageFlags.SuppressEmbeds };
+      const { id } =
+        replyTo !== undefined && first
+          ? await api.reply(channel, replyTo, body, file)
+          : await api.send(channel, body, { file });
       first = false;
       return id;
     },

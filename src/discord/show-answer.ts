@@ -25,10 +25,12 @@ export async function showAnswer(options: {
   outlet: Outlet;
   editIntervalMs: number;
   log: Logger;
+  /** Says why Discord did not take something. */
+  explain?: (error: unknown) => string;
   /** Told of each message as soon as it is there. */
   onMessage?: (message: string) => Promise<void>;
 }): Promise<void> {
-  const { answer, thread, outlet, editIntervalMs, log, onMessage } = options;
+  const { answer, thread, outlet, editIntervalMs, log, explain = reasonOf, onMessage } = options;
   const controller = new AbortController();
   let outOfTime = false;
   const limit =
@@ -47,7 +49,7 @@ export async function showAnswer(options: {
     } catch (error) {
       if (!isRefusal(error) || !messages.some(({ file }) => file)) throw error;
       log.warn({ err: error }, 'the rest of an answer could not be attached');
-      const bare = messagesOf(view, { note, unattached: reasonOf(error) });
+      const bare = messagesOf(view, { note, unattached: explain(error) });
       await insist(() => screen(bare));
     }
   }

@@ -20,22 +20,23 @@ interface Shown {
 
 /** Generates an answer and shows it in its conversation, or says there that it could not be shown. */
 export async function showInConversation(
-  { inline, editIntervalMs, log }: Desk,
+  { inline, lacksIn, editIntervalMs, log }: Desk,
   answer: Answer,
   { outlet, place, key, lead, shownIn, tell }: Shown,
 ): Promise<void> {
   const onMessage = async (id: string) => {
     if (key !== shownIn) await inline.add(shownIn, id, { place, thread: key });
   };
+  const explain = (error: unknown) => reasonOf(error, lacksIn(shownIn));
   try {
     if (lead) {
       const question = { content: lead.content, components: [] };
       await onMessage(await insist(() => outlet.send(question, lead.nonce)));
     }
-    await showAnswer({ answer, thread: key, outlet, editIntervalMs, log, onMessage });
+    await showAnswer({ answer, thread: key, outlet, editIntervalMs, log, explain, onMessage });
   } catch (error) {
     log.warn({ err: error, channel: shownIn }, 'an answer could not be shown');
     answer.notShown?.();
-    await tell(`The answer could not be shown. ${reasonOf(error)}`);
+    await tell(`The answer could not be shown. ${explain(error)}`);
   }
 }

@@ -223,7 +223,8 @@ export function guildOf(state: DiscordState) {
   return {
     id: state.guildId,
     name: 'Test server',
-    owner_id: state.bot.id,
+    // Nobody we know: an owner may do everything.
+    owner_id: state.guildId,
     roles: [
       {
         id: state.guildId,

@@ -4,6 +4,7 @@ import { checkInput } from '../../src/bot/check-input.ts';
 import { fieldsOf, usageOf } from '../../src/bot/command.ts';
 import { commands } from '../../src/bot/commands.ts';
 import { readLine } from '../../src/bot/text-input.ts';
+import { anyCharacter } from '../support/any-character.ts';
 
 const long = process.env.ASKWATCH_TEST_LONG === '1';
 
@@ -100,7 +101,7 @@ describe('a typed line', () => {
   test('whatever it holds, it is read without an error', () => {
     const names = commands.map(({ name }) => `/${name}`);
     const piece = fc.oneof(
-      fc.string({ unit: 'binary' }),
+      fc.string({ unit: anyCharacter }),
       fc.constantFrom(...names, ' ', '"', '“', '”', "'", '\\', '=', '<https://', '|', '>', 'name='),
     );
     fc.assert(

@@ -79,7 +79,7 @@ test('those who have gone are forgotten', () => {
     collectGarbage();
     return process.memoryUsage().heapUsed;
   };
-  // Two windows of callers are the most that is kept; 300,000 would be about 50 MB.
+  // Two windows of callers are the most that is kept; 100,000 would be about 17 MB.
   const before = heapAfter(20_000);
-  expect(heapAfter(300_000) - before).toBeLessThan(10_000_000);
+  expect(heapAfter(100_000) - before).toBeLessThan(8_000_000);
 });

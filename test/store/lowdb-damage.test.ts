@@ -8,7 +8,7 @@ import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { seal } from '../../src/store/lowdb/sealed-json.ts';
 import type { Store } from '../../src/store/store.ts';
 import { recordingLog } from '../support/recording-log.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { folderOnDisk } from '../support/temporary-folder.ts';
 
 const long = process.env.ASKWATCH_TEST_LONG === '1';
 
@@ -26,7 +26,7 @@ async function openAt(folder: string): Promise<{ store: Store; lines: unknown[] 
 
 /** A closed store whose document `a` was written twice. */
 async function writtenTwice() {
-  const folder = await temporaryFolder();
+  const folder = await folderOnDisk();
   const { store } = await openAt(folder);
   const collection = store.collection(notes);
   await collection.update('a', () => first);
@@ -161,7 +161,7 @@ test('a file that cannot be read is no damage: it is left where it is and the re
 });
 
 test('no prefix of a file and no flipped bit is ever taken for a document', async () => {
-  const folder = await temporaryFolder();
+  const folder = await folderOnDisk();
   const { log } = recordingLog();
   const name = fileNameOf('a');
   const path = join(folder, name);
@@ -210,7 +210,7 @@ describe('a damaged journal', () => {
   }
 
   async function written() {
-    const folder = await temporaryFolder();
+    const folder = await folderOnDisk();
     for (const value of ['one', 'two', 'thrée']) await valuesAt(folder, value);
     return { folder, path: join(folder, 'results', '2026-11-20.ndjson') };
   }

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { folderOnDisk } from '../support/temporary-folder.ts';
 import { startChild } from './children/start-child.ts';
 
 /** Mounts in a name space of its own, so that the mount goes away with the child, whatever happens. `$3` is the folder. */
@@ -20,7 +20,7 @@ function mayMount(): boolean {
 test('a full disk refuses writes, changes nothing in memory, and heals', {
   skip: !mayMount(),
 }, async () => {
-  const folder = await temporaryFolder();
+  const folder = await folderOnDisk();
   const child = startChild('fill-disk.mjs', [folder, '100000', 'fill'], IN_SMALL_DISK);
   expect(JSON.parse(await child.line((line) => line.startsWith('{')))).toEqual({
     full: {
@@ -41,7 +41,7 @@ test('a full disk refuses writes, changes nothing in memory, and heals', {
 test('a write that breaks off in the middle refuses, changes nothing, and leaves nothing half written', {
   skip: process.platform === 'win32',
 }, async () => {
-  const folder = await temporaryFolder();
+  const folder = await folderOnDisk();
   // The limit for files is 64 blocks of 512 or 1024 bytes, as the shell counts; writing over it gives EFBIG.
   const child = startChild('fill-disk.mjs', [folder, '100000', 'limit'], 'ulimit -f 64; exec "$@"');
   expect(JSON.parse(await child.line((line) => line.startsWith('{')))).toEqual({

@@ -5,7 +5,7 @@ import { z } from 'zod';
 import { createBoundedCache } from '../../src/store/lowdb/bounded-cache.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { recordingLog } from '../support/recording-log.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { folderOnDisk } from '../support/temporary-folder.ts';
 
 const Note = z.object({ text: z.string() });
 const notes = { name: 'notes', schema: Note, version: 1, whenCorrupt: 'refuse' } as const;
@@ -26,7 +26,7 @@ test('files are for their owner only, and so are folders, whatever the umask', a
   onTestFinished(() => {
     process.umask(old);
   });
-  const folder = join(await temporaryFolder(), 'deep', 'down');
+  const folder = join(await folderOnDisk(), 'deep', 'down');
   const store = await openAt(folder);
   const collection = store.collection(notes);
   await collection.update('a', () => ({ text: 'one' }));
@@ -45,7 +45,7 @@ test('files are for their owner only, and so are folders, whatever the umask', a
 });
 
 test('no text of a user stands in a path', async () => {
-  const folder = await temporaryFolder();
+  const folder = await folderOnDisk();
   const store = await openAt(folder);
   await store.collection(notes).update('../secret', () => ({ text: '' }));
   await store.lease('secret', { ttlMs: 1 });
@@ -53,7 +53,7 @@ test('no text of a user stands in a path', async () => {
 });
 
 test('what a killed process left half written is removed at the next start, and nothing else', async () => {
-  const folder = await temporaryFolder();
+  const folder = await folderOnDisk();
   const store = await openAt(folder);
   await store.collection(notes).update('a', () => ({ text: 'one' }));
   await store.close();
@@ -65,7 +65,7 @@ test('what a killed process left half written is removed at the next start, and 
 });
 
 test('an update that changes nothing writes nothing', async () => {
-  const folder = await temporaryFolder();
+  const folder = await folderOnDisk();
   const store = await openAt(folder);
   const collection = store.collection(notes);
   await collection.update('a', () => ({ text: 'one' }));
@@ -78,7 +78,7 @@ test('an update that changes nothing writes nothing', async () => {
 });
 
 test('records go to the file of their own UTC day', async () => {
-  const folder = await temporaryFolder();
+  const folder = await folderOnDisk();
   const journal = (await openAt(folder)).journal(results);
   const midnightMs = Date.UTC(2026, 11, 1);
   await Promise.all([midnightMs - 1, midnightMs].map((atMs) => journal.append({ atMs })));
@@ -91,7 +91,7 @@ test('records go to the file of their own UTC day', async () => {
 test('a journal of many days keeps one file open', {
   skip: process.platform !== 'linux',
 }, async () => {
-  const folder = await temporaryFolder();
+  const folder = await folderOnDisk();
   const journal = (await openAt(folder)).journal(results);
   const openFiles = async () => (await readdir('/proc/self/fd')).length;
   const before = await openFiles();
@@ -103,7 +103,7 @@ test('a journal of many days keeps one file open', {
 });
 
 test('many documents written at once open few files at once', async () => {
-  const folder = await temporaryFolder();
+  const folder = await folderOnDisk();
   const collection = (await openAt(folder)).collection(notes);
   let most = 0;
   const before = (await readdir('/proc/self/fd').catch(() => [])).length;
@@ -139,7 +139,7 @@ test('a full cache gives up what was unused for longest, and never holds more th
 });
 
 test('documents that no longer fit in memory are read again from their files', async () => {
-  const folder = await temporaryFolder();
+  const folder = await folderOnDisk();
   const collection = (await openAt(folder)).collection(notes);
   const text = 'x'.repeat(1024 * 1024);
   for (let n = 0; n < 10; n += 1) await collection.update(`${n}`, () => ({ text: `${n}${text}` }));
@@ -154,7 +154,7 @@ test('documents that no longer fit in memory are read again from their files', a
 });
 
 test('a journal is written as it was by the first version, and what that wrote is read', async () => {
-  const folder = await temporaryFolder();
+  const folder = await folderOnDisk();
   const line =
     '{"sum":"085f2716da97c46d","record":{"atMs":1795176000000,"value":"héllo \\ud800 \\"\\\\\\n"}}\n';
   const record = { atMs: Date.UTC(2026, 10, 20, 12), value: 'héllo \ud800 "\\\n' };

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { recordingLog } from '../support/recording-log.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { folderOnDisk } from '../support/temporary-folder.ts';
 import { startChild } from './children/start-child.ts';
 
 const KILLS = process.env.ASKWATCH_TEST_LONG === '1' ? 300 : 8;
@@ -22,7 +22,7 @@ function acknowledgedIn(lines: string[]): Map<string, number> {
 }
 
 async function killRepeatedly(kills: number): Promise<number> {
-  const folder = await temporaryFolder();
+  const folder = await folderOnDisk();
   const last = new Map<string, number>();
   let acknowledged = 0;
   let foundBefore: number | undefined;

@@ -8,7 +8,7 @@ import { takeLock } from '../../src/store/lowdb/lock.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { isRunning, startOf } from '../../src/store/lowdb/process-identity.ts';
 import { recordingLog } from '../support/recording-log.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { folderOnDisk } from '../support/temporary-folder.ts';
 import { startChild } from './children/start-child.ts';
 
 const onLinux = process.platform === 'linux';
@@ -23,7 +23,7 @@ async function holding(child: Awaited<ReturnType<typeof startChild>>) {
 
 describe('a data folder', () => {
   test('is refused to a second process with a sentence, and free when the first has closed it', async () => {
-    const folder = await temporaryFolder();
+    const folder = await folderOnDisk();
     const holder = startChild('hold-store.mjs', [folder]);
     expect(await holding(holder)).toBe('open');
     const { log } = recordingLog();
@@ -38,7 +38,7 @@ describe('a data folder', () => {
   });
 
   test('is taken over from a process that was killed, by one of those who try', async () => {
-    const folder = await temporaryFolder();
+    const folder = await folderOnDisk();
     const killed = startChild('hold-store.mjs', [folder]);
     expect(await holding(killed)).toBe('open');
     killed.kill('SIGKILL');
@@ -55,7 +55,7 @@ describe('a data folder', () => {
   });
 
   test('cannot be opened twice in one process either', async () => {
-    const folder = await temporaryFolder();
+    const folder = await folderOnDisk();
     const lock = await takeLock(folder);
     await expect(takeLock(folder)).rejects.toThrow(`process ${process.pid}`);
     await lock.release();
@@ -63,7 +63,7 @@ describe('a data folder', () => {
   });
 
   test('is not taken from another host, whose processes cannot be seen', async () => {
-    const folder = await temporaryFolder();
+    const folder = await folderOnDisk();
     await writeFile(
       join(folder, '.lock'),
       JSON.stringify({ pid: 1, host: 'elsewhere', nonce: 'x' }),
@@ -76,7 +76,7 @@ describe('a data folder', () => {
     ['\0\0\0', 'NULs'],
     ['{"pid":"no"}', 'garbage'],
   ])('is taken when power loss damaged the lock file: %j', async (content) => {
-    const folder = await temporaryFolder();
+    const folder = await folderOnDisk();
     await writeFile(join(folder, '.lock'), content);
     const lock = await takeLock(folder);
     expect(await readFile(join(folder, '.lock'), 'utf8')).toContain(`"pid":${process.pid}`);
@@ -85,7 +85,7 @@ describe('a data folder', () => {
   });
 
   test('is taken when the pid now belongs to another process', { skip: !onLinux }, async () => {
-    const folder = await temporaryFolder();
+    const folder = await folderOnDisk();
     const path = join(folder, '.lock');
     const own = { pid: process.ppid, host: hostname(), nonce: 'x' };
     await writeFile(path, JSON.stringify({ ...own, start: await startOf(process.ppid) }));
@@ -99,7 +99,7 @@ describe('a data folder', () => {
   test('goes to exactly one of many takers, from a lock left in any state', async () => {
     const rounds = process.env.ASKWATCH_TEST_LONG === '1' ? 400 : 12;
     for (let round = 0; round < rounds; round += 1) {
-      const folder = await temporaryFolder();
+      const folder = await folderOnDisk();
       await mkdir(folder, { recursive: true });
       // A chain of takers that were killed before they had made it short; none at all in every fourth round.
       let text = deadHolder('0');

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { folderOnDisk } from '../support/temporary-folder.ts';
 import { startChild } from './children/start-child.ts';
 
 // Names differ between processors; `?` means where it exists.
@@ -40,8 +40,8 @@ function callsIn(trace: string, folder: string): string[] {
 test('nothing is acknowledged before the disk has it, and no name changes before its contents are there', {
   skip: !mayTrace(),
 }, async () => {
-  const folder = join(await temporaryFolder(), 'data');
-  const trace = join(await temporaryFolder(), 'trace');
+  const folder = join(await folderOnDisk(), 'data');
+  const trace = join(await folderOnDisk(), 'trace');
   const child = startChild(
     'write-once.mjs',
     [folder],

@@ -1,11 +1,11 @@
 import { onTestFinished } from 'vitest';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { recordingLog } from '../support/recording-log.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { folderOnDisk } from '../support/temporary-folder.ts';
 import { describeStore } from './store-contract.ts';
 
 describeStore('the lowdb engine', async () => {
-  const folder = await temporaryFolder();
+  const folder = await folderOnDisk();
   const { log } = recordingLog();
   let store = await openLowdbStore({ folder, log });
   onTestFinished(() => store.close());

@@ -39,6 +39,9 @@ export function createLowdbJournal<T extends JournalRecord>(
   let waiting: Waiting[] = [];
   let last: Promise<void> = Promise.resolve();
   let current: { day: string; file: AppendFile } | undefined;
+  /** Days found when the folder was first read, and those opened since: while the store is locked, nobody else adds any. */
+  let found: Set<string> | undefined;
+  const opened = new Set<string>();
 
   /** Runs tasks on the files one after another. */
   function inTurn(task: () => Promise<void>): Promise<void> {
@@ -56,6 +59,7 @@ export function createLowdbJournal<T extends JournalRecord>(
   async function appendTo(day: string, text: string): Promise<void> {
     if (current?.day !== day) {
       await closeCurrent();
+      opened.add(day);
       current = { day, file: await openAppendFile(dayPath(folder, day), log) };
     }
     try {
@@ -108,16 +112,19 @@ export function createLowdbJournal<T extends JournalRecord>(
     );
   }
 
-  const days = async () =>
-    (await namesIn(folder))
-      .map(dayOfName)
-      .filter((day) => day !== undefined)
-      .sort();
+  async function days(): Promise<string[]> {
+    found ??= new Set((await namesIn(folder)).map(dayOfName).filter((day) => day !== undefined));
+    return [...new Set([...found, ...opened])].sort();
+  }
 
   async function remove(old: string[]): Promise<void> {
     if (old.length === 0) return;
     for (const day of old) await removeIfThere(dayPath(folder, day));
     await syncFolder(folder);
+    for (const day of old) {
+      found?.delete(day);
+      opened.delete(day);
+    }
   }
 
   return {

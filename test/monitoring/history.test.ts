@@ -3,7 +3,7 @@ import { type History, openHistory } from '../../src/monitoring/history.ts';
 import type { CheckResult, StatusChange } from '../../src/monitoring/state.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { recordingLog } from '../support/recording-log.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { type AtEnd, temporaryFolder } from '../support/temporary-folder.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -19,8 +19,8 @@ const timedOut: CheckResult = {
   responseTimeMs: 5_000,
 };
 
-async function startHistory(startMs = NOON) {
-  const folder = await temporaryFolder();
+async function startHistory(startMs = NOON, atEnd: AtEnd = onTestFinished) {
+  const folder = await temporaryFolder(atEnd);
   const { log, lines } = recordingLog();
   let nowMs = startMs;
   async function open() {
@@ -32,7 +32,7 @@ async function startHistory(startMs = NOON) {
     await current.history.close();
     await current.store.close();
   };
-  onTestFinished(stop);
+  atEnd(stop);
   return {
     lines,
     get history(): History {
@@ -79,15 +79,16 @@ test('results come newest first, with the reason of what failed, and survive a r
   expect(await service.history.results('a', 10)).toEqual(told);
 });
 
-test.each([
+// Side by side: each result waits a quarter of a second for its write.
+test.concurrent.for([
   ['every minute', MINUTE],
   ['every ten minutes', 10 * MINUTE],
   ['hourly', HOUR],
   ['daily', 24 * HOUR],
-])(
+] as const)(
   'a start shows the results that were shown before, of one that is looked at %s',
-  async (_, everyMs) => {
-    const service = await startHistory();
+  async ([, everyMs], { expect, onTestFinished: atEnd }) => {
+    const service = await startHistory(NOON, atEnd);
     for (let round = 1; round <= 40; round += 1) {
       const atMs = NOON + round * everyMs;
       const failed = { ...timedOut, reason: `no answer, "${round}"; none` };

@@ -232,7 +232,7 @@ function checkCounts({ seen, incidents }: Awaited<ReturnType<typeof live>>) {
 }
 
 const long = process.env.ASKWATCH_TEST_LONG === '1';
-const numRuns = long ? 500 : 30;
+const numRuns = long ? 500 : 15;
 
 const quiet = (...seconds: number[]): Step[] =>
   seconds.map((one) => ({ ms: one * SECOND, statuses: [] }));

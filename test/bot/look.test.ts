@@ -173,7 +173,7 @@ test('opens one incident for each outage and ends it with the outage, whatever t
         expect(own.filter(({ deliveries }) => deliveries.length > 0).length).toBeLessThanOrEqual(1);
       }
     }),
-    { numRuns: long ? 20_000 : 400 },
+    { numRuns: long ? 20_000 : 200 },
   );
 });
 

@@ -238,6 +238,6 @@ test('a night is told once and whole, and not in it, whenever the program is kil
         }
       },
     ),
-    { numRuns: process.env.ASKWATCH_TEST_LONG === '1' ? 60 : 6 },
+    { numRuns: process.env.ASKWATCH_TEST_LONG === '1' ? 60 : 4 },
   );
 }, 240_000);

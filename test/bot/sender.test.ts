@@ -216,7 +216,7 @@ test('tells every outage exactly once and ends with the truth, whatever fails an
         }
       }
     }),
-    { numRuns: long ? 500 : 15 },
+    { numRuns: long ? 500 : 10 },
   );
 }, 600_000);
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { restOfMarkdown, splitMarkdown } from '../../src/bot/split-markdown.ts';
 
 const long = process.env.ASKWATCH_TEST_LONG === '1';
-const numRuns = long ? 5_000 : 100;
+const numRuns = long ? 5_000 : 60;
 
 /** Words, code blocks, blank lines, emoji families, flags, accents and the odd hostile run. */
 const fragment = fc.oneof(
@@ -85,7 +85,7 @@ describe('every text', () => {
           before = pieces;
         }
       }),
-      { numRuns: long ? 300 : 15 },
+      { numRuns: long ? 300 : 8 },
     );
   });
 

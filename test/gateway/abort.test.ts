@@ -10,7 +10,7 @@ import { chatRequest, connectCaller } from './raw-caller.ts';
 import { NO_OLLAMA, startGateway } from './running-gateway.ts';
 
 const LONG = process.env.ASKWATCH_TEST_LONG === '1';
-const RUNS = LONG ? 40 : 3;
+const RUNS = LONG ? 40 : 2;
 
 /** How long a request waits before it is sent again. */
 const RETRY_AFTER_MS = 2_000;

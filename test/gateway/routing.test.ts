@@ -499,7 +499,7 @@ test('under random outages every request ends, nobody is passed over, and one re
         );
       },
     ),
-    { numRuns: process.env.ASKWATCH_TEST_LONG === '1' ? 2_000 : 30 },
+    { numRuns: process.env.ASKWATCH_TEST_LONG === '1' ? 2_000 : 20 },
   );
 });
 

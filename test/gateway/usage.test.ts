@@ -310,7 +310,7 @@ describe('the counts by day, key and model', () => {
         expect(short(await again.ledger.summary(all)).sort()).toEqual(expected);
         await again.close();
       }),
-      { numRuns: process.env.ASKWATCH_TEST_LONG === '1' ? 300 : 8 },
+      { numRuns: process.env.ASKWATCH_TEST_LONG === '1' ? 300 : 5 },
     );
   });
 

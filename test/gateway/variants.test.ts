@@ -386,7 +386,7 @@ test('any interleaving of the calls is one whole stream, or ends all of them', a
         }
       },
     ),
-    { numRuns: process.env.ASKWATCH_TEST_LONG === '1' ? 3_000 : 60 },
+    { numRuns: process.env.ASKWATCH_TEST_LONG === '1' ? 3_000 : 40 },
   );
 });
 

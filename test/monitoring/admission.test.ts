@@ -128,7 +128,7 @@ describe('an address in any clothes', () => {
         else expect(error, target).toBeUndefined();
         if (error?.code === 'target_not_allowed') told.add(error.message);
       }),
-      { numRuns: long ? 5_000 : 300 },
+      { numRuns: long ? 5_000 : 150 },
     );
     // The same words for all: they tell nothing of the address.
     expect(told.size).toBe(1);
@@ -145,7 +145,7 @@ describe('an address in any clothes', () => {
         const error = await refusal(dns({ resolver: written }));
         expect(error === undefined, written).toBe(isForPublic(address));
       }),
-      { numRuns: long ? 2_500 : 150 },
+      { numRuns: long ? 2_500 : 75 },
     );
   });
 
@@ -163,7 +163,7 @@ describe('an address in any clothes', () => {
         expect(result.outcome).toBe('blocked');
         for (const address of addresses) expect(result.reason).not.toContain(address);
       }),
-      { numRuns: long ? 1_500 : 100 },
+      { numRuns: long ? 1_500 : 50 },
     );
   });
 });
@@ -202,7 +202,7 @@ test('whatever is written as a target is taken or refused with words, and nothin
       if (error) expect(error).toMatchObject({ status: 400, param: 'target' });
       else expect(isForPublic(new URL(target.trim()).hostname.replace(/^\[|\]$/g, ''))).toBe(true);
     }),
-    { numRuns: long ? 10_000 : 600 },
+    { numRuns: long ? 10_000 : 300 },
   );
 });
 

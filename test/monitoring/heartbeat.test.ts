@@ -22,7 +22,7 @@ import {
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
-const runs = process.env.ASKWATCH_TEST_LONG === '1' ? 5_000 : 300;
+const runs = process.env.ASKWATCH_TEST_LONG === '1' ? 5_000 : 150;
 
 const settings = (given: Partial<HeartbeatConfig>) => HeartbeatConfig.parse(given);
 const config = settings({ period_seconds: 100, grace_seconds: 10, max_run_seconds: 30 });

@@ -212,7 +212,7 @@ test('roll-ups and uptime are what was seen, whatever was stored and restarted i
       expect(lines.filter(({ level }) => Number(level) > 30)).toEqual([]);
     }),
     {
-      numRuns: 30,
+      numRuns: process.env.ASKWATCH_TEST_LONG === '1' ? 200 : 15,
       examples: restarts.map((steps): [Story] => [
         { everyMs: MINUTE, steps: [...steps], cut: [0, 100] },
       ]),

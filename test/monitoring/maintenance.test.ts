@@ -255,7 +255,7 @@ describe('minute by minute', () => {
           }
         }
       }),
-      { numRuns: 150 },
+      { numRuns: process.env.ASKWATCH_TEST_LONG === '1' ? 1_500 : 75 },
     );
   });
 });

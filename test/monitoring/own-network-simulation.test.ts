@@ -123,7 +123,7 @@ test('whatever comes when, no good host is DOWN and each loss is told once', asy
       expectToldOf(stretches, seen);
       expectNotHeldLong(seen);
     }),
-    { numRuns: long ? 300 : 5 },
+    { numRuns: long ? 300 : 3 },
   );
 }, 600_000);
 

@@ -401,6 +401,6 @@ test('never holds a finding for 5 s, nor one that passed at all, whatever comes'
       );
       expect((losses ?? 0) - (returns ?? 0)).toBe(set.network.lost ? 1 : 0);
     }),
-    { numRuns: 100 },
+    { numRuns: process.env.ASKWATCH_TEST_LONG === '1' ? 1_000 : 50 },
   );
 });

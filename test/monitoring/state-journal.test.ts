@@ -11,7 +11,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const START = Date.UTC(2027, 0, 15);
 const LONG = process.env.ASKWATCH_TEST_LONG === '1';
-const RUNS = LONG ? 500 : 20;
+const RUNS = LONG ? 500 : 12;
 const never = new Promise<never>(() => {});
 
 const change = (number: number): StatusChange => {

@@ -9,7 +9,7 @@ import { createTargets, createWorld, down, up } from './watched-world.ts';
 
 const long = process.env.ASKWATCH_TEST_LONG === '1';
 const DAY_MS = 86_400_000;
-const MONITORS = long ? 200 : 60;
+const MONITORS = long ? 200 : 40;
 const LONGEST_LOOK_MS = 3_000;
 /** A second look comes 5 s after a failure, the last of a start after 30 s. */
 const SLACK_MS = 36_000;

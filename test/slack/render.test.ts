@@ -71,7 +71,7 @@ describe('a card', () => {
           expect(content.text.length).toBeLessThanOrEqual(LIMITS.editedText);
         }
       }),
-      { numRuns: long ? 300 : 20 },
+      { numRuns: long ? 300 : 12 },
     );
   });
 

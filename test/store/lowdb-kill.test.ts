@@ -7,7 +7,7 @@ import { recordingLog } from '../support/recording-log.ts';
 import { folderOnDisk } from '../support/temporary-folder.ts';
 import { startChild } from './children/start-child.ts';
 
-const KILLS = process.env.ASKWATCH_TEST_LONG === '1' ? 300 : 8;
+const KILLS = process.env.ASKWATCH_TEST_LONG === '1' ? 300 : 5;
 const LANES = 2;
 
 const Note = z.object({ seq: z.int(), text: z.string() });

@@ -97,7 +97,7 @@ describe('a data folder', () => {
   });
 
   test('goes to exactly one of many takers, from a lock left in any state', async () => {
-    const rounds = process.env.ASKWATCH_TEST_LONG === '1' ? 400 : 12;
+    const rounds = process.env.ASKWATCH_TEST_LONG === '1' ? 400 : 8;
     for (let round = 0; round < rounds; round += 1) {
       const folder = await folderOnDisk();
       await mkdir(folder, { recursive: true });

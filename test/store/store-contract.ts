@@ -245,7 +245,7 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
           const listed = await collection.list();
           expect(new Map(listed.map((entry) => [entry.id, entry.document]))).toEqual(model);
         }),
-        { numRuns: process.env.ASKWATCH_TEST_LONG === '1' ? 400 : 25 },
+        { numRuns: process.env.ASKWATCH_TEST_LONG === '1' ? 400 : 15 },
       );
     });
   });

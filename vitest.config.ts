@@ -25,8 +25,8 @@ export default defineConfig({
     pool: 'forks',
     setupFiles: ['test/support/property-seed.ts'],
     // Most tests wait for clocks and processes; with a worker a core they would wait one after another. Full counts keep the
-    // cores busy instead.
-    maxWorkers: long ? 3 : 4,
+    // cores busier.
+    maxWorkers: long ? 4 : 5,
     // Generous, since machines are shared; full counts take their time.
     testTimeout: long ? 600_000 : 60_000,
     hookTimeout: 60_000,
@@ -35,7 +35,7 @@ export default defineConfig({
         include: END_TO_END,
         globalSetup: 'test/end-to-end/bundle-program.ts',
         // Some start three programs, one after another.
-        testTimeout: long ? 600_000 : 180_000,
+        testTimeout: long ? 600_000 : 300_000,
       }),
       group('discord', { include: DISCORD }),
       group('slack', { include: SLACK }),

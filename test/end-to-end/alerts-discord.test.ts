@@ -95,5 +95,5 @@ test(
     const discord = await startDiscord({ nonceWindowMs: NONCE_WINDOW_MS });
     await storm(stormPlatform(discord), { kills: long ? 200 : 4 });
   },
-  long ? 7_200_000 : 180_000,
+  long ? 7_200_000 : 300_000,
 );

@@ -1,27 +1,20 @@
 import { type Client, PermissionFlagsBits, type PermissionsBitField } from 'discord.js';
+import { PERMISSIONS, type PermissionName } from './invite.ts';
 import { withoutMentions } from './text.ts';
 
-/** Permissions that Askwatch uses, as Discord's settings call them. */
-const NAMES = {
-  ViewChannel: 'View Channel',
-  SendMessages: 'Send Messages',
-  SendMessagesInThreads: 'Send Messages in Threads',
-  CreatePublicThreads: 'Create Public Threads',
-  EmbedLinks: 'Embed Links',
-  AttachFiles: 'Attach Files',
-  ReadMessageHistory: 'Read Message History',
-} as const;
-type Permission = keyof typeof NAMES;
+/** As the settings of a channel call it; those of a server say View Channels. */
+const shownName = (name: PermissionName) =>
+  name === 'ViewChannel' ? 'View Channel' : PERMISSIONS[name].shown;
 
 /** What showing cards and answers takes in a channel, and in a thread; threads can be done without. */
-const IN_CHANNEL: Permission[] = [
+const IN_CHANNEL: PermissionName[] = [
   'ViewChannel',
   'SendMessages',
   'EmbedLinks',
   'AttachFiles',
   'ReadMessageHistory',
 ];
-const IN_THREAD: Permission[] = [
+const IN_THREAD: PermissionName[] = [
   'ViewChannel',
   'SendMessagesInThreads',
   'EmbedLinks',
@@ -32,12 +25,12 @@ const IN_THREAD: Permission[] = [
 /** Which of the needed permissions are missing in the named channel, and where to give them; `undefined` when none is. Pure. */
 function lackSentence(
   permissions: Readonly<PermissionsBitField>,
-  needed: readonly Permission[],
+  needed: readonly PermissionName[],
   channel: string,
 ): string | undefined {
   const missing = needed.filter((name) => !permissions.has(PermissionFlagsBits[name]));
   if (missing.length === 0) return undefined;
-  const names = missing.map((name) => NAMES[name]).join(', ');
+  const names = missing.map(shownName).join(', ');
   return `Askwatch lacks the permission ${names} in ${channel}. Give it that there: Edit Channel, Permissions, the role of Askwatch.`;
 }
 

@@ -13,13 +13,15 @@ const namesOf = (bits: bigint) => new PermissionsBitField(bits).toArray().sort()
 
 test('the link asks for what Askwatch uses, and for nothing else', async () => {
   const discord = await startDiscord();
-  const { bot } = await startTestBot();
+  const { bot, provider } = await startTestBot();
   const { platform } = await startPlatform(discord, bot);
   const channel = discord.general.id;
 
+  // So long that the rest of it is a file.
+  provider.answerWith(['word '.repeat(4_000)]);
   const asked = discord.slash('ask', { question: 'Why?' });
   const { id } = await eventually(() => asked.reply?.content && asked.reply);
-  await eventually(() => discord.channel(id).at(-1)?.content.includes('-# test-model'));
+  await eventually(() => discord.channel(id).at(-1)?.attachments.length === 1);
   const card: Card = { tone: 'bad', title: 'Shop is DOWN', parts: [] };
   const alert = { channel, card, id: 'i1' };
   const posted = await platform.post({ ...alert, attempted: false });

@@ -116,6 +116,7 @@ export const BOT_PERMISSIONS =
   PermissionFlagsBits.SendMessagesInThreads |
   PermissionFlagsBits.CreatePublicThreads |
   PermissionFlagsBits.EmbedLinks |
+  PermissionFlagsBits.AttachFiles |
   PermissionFlagsBits.ReadMessageHistory;
 
 /** The server, its channels and everything said in them. */

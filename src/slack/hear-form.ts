@@ -1,5 +1,6 @@
 import type { Command } from '../bot/command.ts';
 import type { Said } from './hear.ts';
+import { fieldsOf, textOf } from './payload.ts';
 import { FORM, type FormOrigin } from './render-form.ts';
 
 /** A form of ours as somebody has filled it in, or is about to. */
@@ -76,9 +77,3 @@ function valuesIn(state: unknown): Record<string, string> {
     }),
   );
 }
-
-function fieldsOf(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? { ...value } : {};
-}
-
-const textOf = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined);

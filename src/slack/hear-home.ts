@@ -1,5 +1,6 @@
 import { decodeAction } from '../bot/card-action.ts';
 import type { Person } from '../bot/platform.ts';
+import { fieldsOf, textOf } from './payload.ts';
 
 /** A press of a button in somebody's home. */
 export interface HomePress {
@@ -29,9 +30,3 @@ export function hearHomePress(payload: unknown): HomePress | undefined {
     ...request,
   };
 }
-
-function fieldsOf(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? { ...value } : {};
-}
-
-const textOf = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined);

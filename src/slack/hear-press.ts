@@ -1,5 +1,6 @@
 import { decodeAction } from '../bot/card-action.ts';
 import type { Said } from './hear.ts';
+import { fieldsOf, textOf } from './payload.ts';
 
 /**
  * A press of a button of ours as an invocation; undefined for anything else.
@@ -42,12 +43,6 @@ export function hearPress(payload: unknown): Said | undefined {
     ...(inThread || responseUrl === undefined ? {} : { responseUrl }),
   };
 }
-
-function fieldsOf(value: unknown): Record<string, unknown> {
-  return typeof value === 'object' && value !== null ? { ...value } : {};
-}
-
-const textOf = (value: unknown) => (typeof value === 'string' && value !== '' ? value : undefined);
 
 /** A time as Slack writes it, which is the name of a message. */
 const tsOf = (value: unknown) =>

@@ -2,7 +2,8 @@ import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import ipaddr from 'ipaddr.js';
 import type { z } from 'zod';
-import { type Role, variables } from './variables.ts';
+import type { Role } from './variable-kinds.ts';
+import { variables } from './variables.ts';
 
 type VariableName = keyof typeof variables;
 type Values = { [Name in VariableName]: z.output<(typeof variables)[Name]['schema']> };

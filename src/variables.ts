@@ -1,138 +1,21 @@
-import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
-import { type Place, parsePlace } from './bot/platform.ts';
-import type { Who } from './bot/rights.ts';
-import { parseResolver } from './monitoring/dns-question.ts';
-import { isLoopback as isOnLoopback } from './monitoring/near-host.ts';
-
-/** The parts of the program that can run by themselves, in the order they start. */
-export const ROLES = ['gateway', 'monitoring', 'bot', 'console'] as const;
-export type Role = (typeof ROLES)[number];
-
-/** One environment variable: what it is for, what stands in its place when it is not set, and its check. */
-interface Variable<T> {
-  group: string;
-  about: string;
-  /** The default as a person reads it; empty when there is none. */
-  shown: string;
-  secret?: true;
-  schema: z.ZodType<T, string | undefined>;
-}
-
-function variable<T>(declared: Variable<T>): Variable<T> {
-  return declared;
-}
-
-const text = () => z.string().optional();
-
-function secret(group: string, about: string, schema = text()) {
-  return variable({ group, about, shown: '', secret: true, schema });
-}
-
-function startingWith(prefix: string, where: string) {
-  return z
-    .string()
-    .startsWith(prefix, `must start with ${prefix}; copy it from ${where}`)
-    .optional();
-}
-
-function address(fallback: string) {
-  return httpUrl().default(fallback);
-}
-
-function httpUrl() {
-  return z
-    .url({ protocol: /^https?$/, error: 'must be an address such as https://api.example.com' })
-    .transform((url) => url.replace(/\/+$/, ''));
-}
-
-function wholeNumber(min: number, max: number, fallback: number) {
-  return z
-    .string()
-    .regex(/^\d+$/, `must be a whole number from ${min} to ${max}`)
-    .transform(Number)
-    .refine((value) => value >= min && value <= max, `must be from ${min} to ${max}`)
-    .default(fallback);
-}
-
-function commaList() {
-  return z.string().transform((list) =>
-    list
-      .split(',')
-      .map((item) => item.trim())
-      .filter((item) => item !== ''),
-  );
-}
-
-const trueOrFalse = z
-  .enum(['true', 'false'], { error: 'must be true or false' })
-  .transform((value) => value === 'true');
-
-const places = commaList()
-  .transform((items, context): Place[] =>
-    items.flatMap((item) => {
-      const place = parsePlace(item);
-      if (place) return [place];
-      context.addIssue(
-        `'${item}' must look like slack:C0123456789, discord:123 or console:general`,
-      );
-      return [];
-    }),
-  )
-  .prefault('');
-
-/** A word for many, or people and groups by their ids. */
-const who = (fallback: 'everyone' | 'managers') =>
-  z
-    .string()
-    .transform((given, context): Who => {
-      if (given === 'everyone' || given === 'managers') return given;
-      return given
-        .split(',')
-        .map((item) => item.trim())
-        .filter((item) => item !== '')
-        .flatMap((item) => {
-          const one = parsePlace(item);
-          if (one && one.platform !== 'console') return [one];
-          context.addIssue(
-            `'${item}' must be everyone, managers, or an id such as slack:S0123456789 or discord:123456789012345678`,
-          );
-          return [];
-        });
-    })
-    .prefault(fallback);
-
-const cidrs = commaList()
-  .refine(
-    (items) => items.every((item) => ipaddr.isValidCIDR(item)),
-    'must be address ranges such as 127.0.0.1/32,10.0.0.0/8,::1/128',
-  )
-  .prefault('');
-
-const anchors = commaList()
-  .transform((items, context) =>
-    items.flatMap((item) => {
-      const anchor = parseResolver(item);
-      if (anchor && !isOnLoopback(anchor.address)) return [anchor.text];
-      context.addIssue(
-        anchor
-          ? `'${item}' is this machine, which answers without a network; name one beyond it, such as the router`
-          : `'${item}' must be an address with or without a port, such as 192.168.0.1 or 9.9.9.9:443`,
-      );
-      return [];
-    }),
-  )
-  .prefault('');
-
-const roles = commaList()
-  .refine(
-    (items): items is Role[] =>
-      items.length > 0 && items.every((item) => (ROLES as readonly string[]).includes(item)),
-    `must name one or more of ${ROLES.join(', ')}`,
-  )
-  .prefault(ROLES.join(','));
-
-const providerKey = (name: string) => secret('Models', `answers with ${name}`);
+import {
+  address,
+  anchors,
+  cidrs,
+  httpUrl,
+  places,
+  providerKey,
+  ROLES,
+  roles,
+  secret,
+  startingWith,
+  text,
+  trueOrFalse,
+  variable,
+  who,
+  wholeNumber,
+} from './variable-kinds.ts';
 
 /** Every setting, in the order of the README. No other file reads the environment. */
 export const variables = {

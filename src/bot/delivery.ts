@@ -26,7 +26,11 @@ export interface Work {
   delivery: Delivery;
 }
 
-/** The oldest topic of which a place has something to hear now; in a quiet time, what rings nowhere. Pure. */
+/**
+ * The oldest topic of which a place has something to hear now; in a quiet time, what rings nowhere. A message that may still
+ * show an outage that is over comes first: its topic can be younger than that of a message about several, which would tell
+ * that the same monitor is DOWN again. Pure.
+ */
 export function nextFor(
   watching: Watching | undefined,
   place: string,
@@ -37,12 +41,18 @@ export function nextFor(
     one.place === place &&
     !isTold(topic, one) &&
     freeAtMs(topic, one, { nowMs, quietUntilMs }) <= nowMs;
+  let oldest: Work | undefined;
   for (const topic of watching?.topics ?? []) {
     const delivery = topic.deliveries.find((one) => isDue(topic, one));
-    if (delivery) return { topic, delivery };
+    if (!delivery) continue;
+    if (showsWhatIsOver(topic, delivery)) return { topic, delivery };
+    oldest ??= { topic, delivery };
   }
-  return undefined;
+  return oldest;
 }
+
+const showsWhatIsOver = (topic: Topic, { attempted, told }: Delivery) =>
+  attempted && told !== topic.version && topic.kind === 'incident' && !goesOn(topic);
 
 /** How long until a place may hear more of what is held back, if anything is. Pure. */
 export function heldForMs(

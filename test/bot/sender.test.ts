@@ -370,3 +370,27 @@ test('what is held back does not wait for a clock that was set back', () => {
   expect(nextFor(watching, 'slack:C1', nowMs + 60_000)?.delivery).toBe(delivery);
   expect(nextFor(watching, 'slack:C1', nowMs - 86_400_000)?.delivery).toBe(delivery);
 });
+
+test('a message that shows an outage which is over is changed before one about several says that it is DOWN again', () => {
+  const nowMs = 1_800_000_000_000;
+  const delivery = (postId: string) => ({
+    ...{ place: 'slack:C1', postId, attempted: true, posted: { message: postId, thread: postId } },
+    ...{ told: 0, failures: 0, nextTryAtMs: 0 },
+  });
+  const topic = { version: 2, openedAtMs: nowMs, startedAtMs: nowMs };
+  const group = {
+    ...{ kind: 'group' as const, id: 'group', ...topic, place: 'slack:C1', joinedAtMs: nowMs },
+    ...{ members: [], deliveries: [delivery('several')] },
+  };
+  // Younger than the group, since it carries the message of an outage before.
+  const over = {
+    ...{ kind: 'incident' as const, id: 'a1', ...topic, endedAtMs: nowMs },
+    ...{ monitorId: 'a', name: 'a', target: 'https://a.example', checkType: 'HTTP', status: 'UP' },
+    deliveries: [delivery('own')],
+  };
+  const watching = { known: [], learnt: true, shortLooks: 0, topics: [group, over] };
+  expect(nextFor(watching, 'slack:C1', nowMs)?.delivery.postId).toBe('own');
+  const told = { ...over, deliveries: [{ ...delivery('own'), told: 2 }] };
+  const after = { ...watching, topics: [group, told] };
+  expect(nextFor(after, 'slack:C1', nowMs)?.delivery.postId).toBe('several');
+});

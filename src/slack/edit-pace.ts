@@ -40,7 +40,7 @@ interface Waiting {
 
 /** `editMs` is a little more than a fiftieth of a minute. */
 export function createEditPace({ editMs }: { editMs: number }): EditPace {
-  // At 1.25 s an edit that is 61 s: a minute, and a second for edits that are long on their way.
+  // At 1.3 s an edit that is 63.7 s: a minute, and some seconds for edits that are long on their way.
   const windowMs = (A_MINUTE - 1) * editMs;
   const lines: Record<EditKind, Waiting[]> = { alert: [], end: [], first: [], more: [] };
   /** When the edits of the last minute started, oldest first. */

@@ -1,7 +1,7 @@
 /** The paces at which Slack is spoken to, in milliseconds. */
 export interface Paces {
   /**
-   * Between two edits of answers being written, all of the workspace together: 48 of the 50 a minute of `chat.update`, so
+   * Between two edits of answers being written, all of the workspace together: 46 of the 50 a minute of `chat.update`, so
    * that alerts and the ends of answers find room. Source: Slack docs, "Rate limits", "Web API rate limits by tier", tier 3.
    */
   editMs: number;

@@ -42,8 +42,8 @@ export interface SlackInstall {
 }
 
 const PACES: Paces = {
-  editMs: 1_250,
-  appendMs: 700,
+  editMs: 1_300,
+  appendMs: 1_200,
   streamMs: 210_000,
   alertMs: 1_000,
   retryMs: 1_000,

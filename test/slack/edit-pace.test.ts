@@ -5,7 +5,7 @@ import { createEditPace, type EditKind } from '../../src/slack/edit-pace.ts';
 import { createSlackClock } from '../fakes/slack-clock.ts';
 import { createTiers } from '../fakes/slack-tiers.ts';
 
-const EDIT_MS = 1_250;
+const EDIT_MS = 1_300;
 /** How often the model writes a word. */
 const WORD_MS = 1_000;
 

@@ -6,7 +6,7 @@ import { createSendQueue } from '../../src/slack/send-queue.ts';
 const CALL = { method: 'chat.postMessage', channel: 'C1' };
 
 const queueOf = (paceMs: number) =>
-  createSendQueue({ paceMs, edits: createEditPace({ editMs: 1_250 }) });
+  createSendQueue({ paceMs, edits: createEditPace({ editMs: 1_300 }) });
 
 /** Fails with these errors in turn, then gives `done`. */
 function failing(...errors: Error[]) {

@@ -183,8 +183,8 @@ function whyConsoleIsOff({ roles, host }: Settings): string | undefined {
 }
 
 /**
- * The chat platforms that are configured. Their libraries are loaded only then, and discord.js before Bolt: imported the
- * other way round, Bolt's undici becomes the global one and Discord uploads break.
+ * The chat platforms that are configured. Their libraries are loaded only then, in any order: uploads to Discord do not
+ * depend on whose undici was there first, see `make-request.ts`.
  */
 async function createPlatforms(
   settings: Settings,

@@ -11,6 +11,8 @@ const long = process.env.ASKWATCH_TEST_LONG === '1';
 const DAY_MS = 86_400_000;
 const MONITORS = long ? 200 : 40;
 const LONGEST_LOOK_MS = 3_000;
+/** At one moment. */
+const MAX_ACTS = 6;
 /** A second look comes 5 s after a failure, the last of a start after 30 s. */
 const SLACK_MS = 36_000;
 
@@ -156,9 +158,17 @@ test.each(long ? [1, 2, 3, 4, 5, 6, 7, 8] : [1])(
       world.watch.removed(one.monitor.id);
     }
 
-    /** Each of several acts of a moment is at a monitor of its own. */
-    async function act(_: unknown, index: number) {
-      const one = [...expected.values()][random.below(expected.size / 6) * 6 + index];
+    /** Several acts at once, each at a monitor of its own: chosen before the first of them removes one. */
+    async function actTogether(count: number) {
+      const there = [...expected.values()];
+      const chosen = Array.from(
+        { length: count },
+        (_, index) => there[random.below(there.length / MAX_ACTS) * MAX_ACTS + index],
+      );
+      await Promise.all(chosen.map(act));
+    }
+
+    async function act(one: Expected | undefined) {
       const dice = random.next();
       if (one === undefined || dice < 0.2) await create();
       else if (dice < 0.4) await edit(one);
@@ -196,7 +206,7 @@ test.each(long ? [1, 2, 3, 4, 5, 6, 7, 8] : [1])(
     while (clock.monotonicMs() < endMs) {
       // In the middle of looks as well as between them.
       await clock.advance(random.next() < 0.5 ? random.below(3_000) : random.below(1_800_000));
-      await Promise.all(Array.from({ length: random.below(6) }, act));
+      await actTogether(random.below(MAX_ACTS));
       // By chance, but in each third of the day once.
       const isDue = Math.floor((3 * (clock.monotonicMs() - startMs)) / DAY_MS) > kills;
       if (random.next() < 0.03 || isDue) {

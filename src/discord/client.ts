@@ -15,6 +15,7 @@ import type { Logger } from 'pino';
 import { PlatformStartError } from '../bot/errors.ts';
 import { reasonOf } from './errors.ts';
 import { makeRequest } from './make-request.ts';
+import { withTokenCheck } from './token-check.ts';
 
 /** What logging in may take in all: refused gateways are tried again for ever by discord.js itself. */
 const START_LIMIT_MS = 30_000;
@@ -94,7 +95,7 @@ export function buildClient(options: { apiUrl: string; messageContent: boolean }
       // Its retries come at once and post twice; ours wait and carry a nonce.
       retries: 0,
       rejectOnRateLimit: ({ timeToReset }) => timeToReset > MAX_RATE_LIMIT_WAIT_MS,
-      makeRequest,
+      makeRequest: withTokenCheck(makeRequest, options.apiUrl),
     },
   });
 }

@@ -7,6 +7,7 @@ import {
   Routes,
 } from 'discord.js';
 import { mayNotReply } from './errors.ts';
+import { inOpenThread } from './open-again.ts';
 import { type TextFile, withFile } from './upload.ts';
 
 /** Nothing a message says may ping, and a reply does not ping whom it answers. */
@@ -61,7 +62,8 @@ export function createChannelApi(rest: REST): ChannelApi {
         allowed_mentions: called === undefined ? NO_MENTIONS : { ...NO_MENTIONS, roles: [called] },
       };
       const request = file ? withFile(body, file) : { body };
-      return (await rest.post(Routes.channelMessages(channel), request)) as APIMessage;
+      const post = () => rest.post(Routes.channelMessages(channel), request);
+      return (await inOpenThread(rest, channel, post)) as APIMessage;
     },
     async reply(channel, to, message, file) {
       const message_reference = { message_id: to, fail_if_not_exists: false };
@@ -79,7 +81,8 @@ export function createChannelApi(rest: REST): ChannelApi {
         allowed_mentions: NO_MENTIONS,
       };
       const request = file ? withFile(body, file) : { body };
-      return (await rest.patch(Routes.channelMessage(channel, message), request)) as APIMessage;
+      const patch = () => rest.patch(Routes.channelMessage(channel, message), request);
+      return (await inOpenThread(rest, channel, patch)) as APIMessage;
     },
     async message(channel, message) {
       return (await rest.get(Routes.channelMessage(channel, message))) as APIMessage;

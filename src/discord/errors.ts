@@ -15,7 +15,9 @@ const REMEDIES: Partial<Record<number | string, string>> = {
     'Askwatch lacks a permission in the channel. Give it Send Messages, Embed Links, Attach Files and, for threads, Send Messages in Threads and Create Public Threads.',
   [RESTJSONErrorCodes.CannotReplyWithoutPermissionToReadMessageHistory]:
     'Askwatch may not reply in the channel. Give it the permission Read Message History there.',
-  [RESTJSONErrorCodes.ThreadLocked]: 'The thread is locked.',
+  [RESTJSONErrorCodes.InvalidActionOnArchivedThread]:
+    'The thread is archived and locked, or Askwatch lacks the permission Send Messages in Threads. Unlock it, or go on in a new thread.',
+  [RESTJSONErrorCodes.ThreadLocked]: 'The thread is locked. Unlock it, or go on in a new thread.',
 };
 
 /** Whether Discord said no for good: repeating the same request cannot help. */
@@ -35,6 +37,10 @@ export function isRefusal(error: unknown): error is DiscordAPIError {
 export const isInvalidForm = (error: unknown): error is DiscordAPIError =>
   error instanceof DiscordAPIError &&
   error.code === RESTJSONErrorCodes.InvalidFormBodyOrContentType;
+
+/** Whether the channel or thread is gone, and nobody can see anything there any more. */
+export const isGone = (error: unknown): boolean =>
+  error instanceof DiscordAPIError && error.code === RESTJSONErrorCodes.UnknownChannel;
 
 /** Whether only the reference to another message was refused. */
 export const mayNotReply = (error: unknown): boolean =>

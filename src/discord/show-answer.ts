@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { everyMs, followAnswer, type GrowingAnswer } from '../bot/live-answer.ts';
 import type { Answer } from '../bot/platform.ts';
 import { messagesOf } from './answer-pages.ts';
-import { isRefusal, reasonOf, retryAfterMs } from './errors.ts';
+import { isGone, isRefusal, reasonOf, retryAfterMs } from './errors.ts';
 import type { AnswerMessage, Outlet } from './outlet.ts';
 
 /** "Is typing" lasts ten seconds. */
@@ -41,7 +41,7 @@ export async function showAnswer(options: {
           controller.abort();
         }, outlet.untilMs - Date.now());
   const screen = createScreen(outlet, onMessage);
-  const stopTyping = keepTyping(outlet, log);
+  const stopTyping = keepTyping(outlet, log, () => controller.abort());
   async function showEnd(view: GrowingAnswer, note: string | undefined) {
     const messages = messagesOf(view, { note });
     try {
@@ -117,11 +117,14 @@ export async function insist<T>(show: () => Promise<T>): Promise<T> {
   return await show();
 }
 
-/** Says "is typing" until the function it gives is called. */
-function keepTyping({ typing }: Outlet, log: Logger): () => void {
+/** Says "is typing" until the function it gives is called; `onGone` is told when there is nowhere to type any more. */
+function keepTyping({ typing }: Outlet, log: Logger, onGone: () => void): () => void {
   if (!typing) return () => {};
   const say = () => {
-    typing().catch((error: unknown) => log.debug({ err: error }, 'could not show typing'));
+    typing().catch((error: unknown) => {
+      log.debug({ err: error }, 'could not show typing');
+      if (isGone(error)) onGone();
+    });
   };
   say();
   const timer = setInterval(say, TYPING_INTERVAL_MS);

@@ -1,4 +1,4 @@
-import { ChannelType, MessageFlags, PermissionFlagsBits } from 'discord.js';
+import { MessageFlags, PermissionFlagsBits } from 'discord.js';
 import { directoryRoute } from './discord-directory.ts';
 import type { createGateway } from './discord-gateway.ts';
 import { wireMessage } from './discord-gateway.ts';
@@ -11,6 +11,7 @@ import {
   type MessageBody,
   snowflake,
 } from './discord-state.ts';
+import { ARCHIVED, createThreads } from './discord-threads.ts';
 
 /** A command as Discord keeps it. */
 export interface RegisteredCommand {
@@ -45,6 +46,7 @@ export function createRoutes(options: {
   gatewayUrl(): string;
 }) {
   const { state, gateway, interactions, commands, settings } = options;
+  const threads = createThreads({ state, gateway });
 
   return (request: RestRequest): RestAnswer | undefined => {
     const { method, path } = request;
@@ -103,6 +105,7 @@ export function createRoutes(options: {
     if (lacks(PermissionFlagsBits.ViewChannel))
       return refuse(refusal(403, 50_001, 'Missing Access'));
     if (method === 'GET' && rest === '') return ok(channel);
+    if (method === 'PATCH' && rest === '') return threads.change(channel, request, lacks);
     const forbidden = () => refuse(refusal(403, 50_013, 'Missing Permissions'));
     const content =
       ((body.embeds ?? []).length > 0 && lacks(PermissionFlagsBits.EmbedLinks)) ||
@@ -143,6 +146,7 @@ export function createRoutes(options: {
     }
     if (method === 'PATCH' && below === '') {
       if (content) return forbidden();
+      if (channel.thread_metadata?.archived) return refuse(ARCHIVED);
       if (message.author.id !== state.bot.id) {
         return refuse(refusal(403, 50_005, 'Cannot edit a message authored by another user'));
       }
@@ -154,7 +158,7 @@ export function createRoutes(options: {
     }
     if (method === 'POST' && below === '/threads') {
       if (lacks(PermissionFlagsBits.CreatePublicThreads)) return forbidden();
-      return startThread(channel, messageId, body.name ?? '');
+      return threads.start(channel, messageId, body.name ?? '');
     }
     return undefined;
   }
@@ -185,7 +189,7 @@ export function createRoutes(options: {
   function post(channel: FakeChannel, body: MessageBody): RestAnswer {
     const wrong = checkMessage(body, 'post');
     if (wrong) return refuse(wrong);
-    if (channel.thread_metadata?.locked) return refuse(refusal(400, 50_083, 'Thread is archived'));
+    if (channel.thread_metadata?.locked) return refuse(ARCHIVED);
     const oldestMs = Date.now() - settings.nonceWindowMs;
     const earlier = state
       .messagesIn(channel.id)
@@ -198,31 +202,10 @@ export function createRoutes(options: {
           sentAtMs > oldestMs,
       );
     if (earlier) return ok(wireMessage(state, earlier));
+    if (channel.thread_metadata?.archived) threads.setArchived(channel, false);
     const message = state.addMessage(channel, state.bot, body);
     gateway.announce('MESSAGE_CREATE', message);
     return ok(wireMessage(state, message));
-  }
-
-  function startThread(channel: FakeChannel, messageId: string, name: string): RestAnswer {
-    if (channel.type !== ChannelType.GuildText) {
-      return refuse(refusal(400, 50_024, 'Cannot execute action on this channel type'));
-    }
-    if (state.channels.has(messageId)) {
-      return refuse(refusal(400, 160_004, 'A thread has already been created for this message'));
-    }
-    if (name.length < 1 || name.length > 100) {
-      return refuse(refusal(400, 50_035, 'Invalid Form Body: name must be 1-100 in length'));
-    }
-    const thread = state.addChannel({
-      id: messageId,
-      type: ChannelType.PublicThread,
-      parent_id: channel.id,
-      name,
-      owner_id: state.bot.id,
-      thread_metadata: { archived: false, locked: false, auto_archive_duration: 1_440 },
-    });
-    gateway.dispatch('THREAD_CREATE', { ...thread, newly_created: true }, 1);
-    return ok(thread, 201);
   }
 
   function lacksIn(channel: FakeChannel) {

@@ -33,6 +33,8 @@ export function createGateway(options: GatewayOptions) {
   const { state } = options;
   const sessions = new Map<string, Session>();
   const server = new WebSocketServer({ noServer: true });
+  /** Connections that look open, and through which nothing comes. */
+  const silent = new WeakSet<WebSocket>();
   let identified = 0;
   let resumed = 0;
 
@@ -40,18 +42,19 @@ export function createGateway(options: GatewayOptions) {
     session.sequence += 1;
     const payload = { op: GatewayOpcodes.Dispatch, t, s: session.sequence, d };
     session.sent.push(payload);
-    session.socket?.send(JSON.stringify(payload));
+    if (session.socket && !silent.has(session.socket)) session.socket.send(JSON.stringify(payload));
   }
 
   function accept(socket: WebSocket) {
     let session: Session | undefined;
     const send = (op: number, d: unknown) =>
       socket.send(JSON.stringify({ op, d, s: null, t: null }));
-    send(GatewayOpcodes.Hello, { heartbeat_interval: 41_250 });
+    send(GatewayOpcodes.Hello, { heartbeat_interval: gateway.heartbeatMs });
     socket.on('close', () => {
       if (session?.socket === socket) session.socket = undefined;
     });
     socket.on('message', (data) => {
+      if (silent.has(socket)) return;
       const { op, d } = JSON.parse(String(data)) as { op: number; d: Record<string, unknown> };
       if (op === GatewayOpcodes.Heartbeat) send(GatewayOpcodes.HeartbeatAck, null);
       else if (op === GatewayOpcodes.Identify) session = identify(socket, d);
@@ -104,6 +107,8 @@ export function createGateway(options: GatewayOptions) {
   }
 
   const gateway = {
+    /** How often a client that connects is to send a heartbeat. */
+    heartbeatMs: 41_250,
     /** While true the server stays unavailable after READY. */
     guildUnavailable: false,
     /** While true new connections are refused. */
@@ -146,6 +151,16 @@ export function createGateway(options: GatewayOptions) {
         const blank = { content: '', embeds: [], components: [] };
         dispatchTo(session, t, hidden && !keeps ? { ...data, ...blank } : data);
       }
+    },
+    /** Nothing comes through the connections of now any more, neither events nor acknowledgements, though they stay open. */
+    silence() {
+      for (const socket of server.clients) silent.add(socket);
+    },
+    /** The server is down at Discord, or there again. */
+    setAvailable(available: boolean) {
+      gateway.guildUnavailable = !available;
+      if (available) gateway.dispatch('GUILD_CREATE', guildOf(state));
+      else gateway.dispatch('GUILD_DELETE', { id: state.guildId, unavailable: true });
     },
     /** Asks to reconnect and resume. */
     requestReconnect() {

@@ -2,7 +2,7 @@ import type { GrowingAnswer } from '../bot/live-answer.ts';
 import { restOfMarkdown, splitMarkdown } from '../bot/split-markdown.ts';
 import type { AnswerMessage } from './outlet.ts';
 import { renderButtons } from './render.ts';
-import { plain, withoutMentions } from './text.ts';
+import { plain, withoutMasks, withoutMentions } from './text.ts';
 
 /** Longest message. Source: Discord docs, "Create Message". */
 const MAX_MESSAGE = 2_000;
@@ -24,7 +24,8 @@ export function messagesOf(
   view: GrowingAnswer,
   { note, unattached }: { note?: string | undefined; unattached?: string | undefined } = {},
 ): AnswerMessage[] {
-  const rest = view.end ? restOfMarkdown(view.text, MAX_PIECE, MAX_PIECES) : '';
+  const text = withoutMasks(view.text);
+  const rest = view.end ? restOfMarkdown(text, MAX_PIECE, MAX_PIECES) : '';
   const notes = [restNote(rest, unattached), note ?? view.end?.note];
   const lines = view.end
     ? [
@@ -32,7 +33,7 @@ export function messagesOf(
         ...(view.end.footer ? [`-# ${plain(view.end.footer)}`] : []),
       ]
     : [];
-  const pieces = splitMarkdown(view.text, MAX_PIECE).slice(0, MAX_PIECES).map(withoutMentions);
+  const pieces = splitMarkdown(text, MAX_PIECE).slice(0, MAX_PIECES).map(withoutMentions);
   const contents = withLines(pieces, lines.join('\n').slice(0, MAX_MESSAGE));
   return contents.map((content, index) => {
     if (index < contents.length - 1) return { content, components: [] };

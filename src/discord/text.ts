@@ -1,13 +1,24 @@
 /**
- * What makes a mention: `@everyone`, `@here`, and `<@…>` of users and roles. Pings are off with every message; this takes
- * away their look, too, so that no text can pretend to speak of somebody.
+ * What makes a mention: `@everyone`, `@here`, `<@…>` of users and roles, and links into Discord itself, to channels, commands
+ * and pages. Pings are off with every message; this takes away their look, too, so that no text can pretend to speak of
+ * somebody, or offer a command. Source: Discord docs, "Message Formatting".
  */
-const MENTION = /@(?=everyone|here)|<(?=@)/g;
+const MENTION =
+  /@(?=everyone|here)|<(?=@|#\d{17,20}>|\/[^<>\n]{1,100}:\d{17,20}>|id:[a-z-]{1,40}>)/g;
 
 /** Makes the mentions of a text look like what they are, text. The length stays the same. */
 export function withoutMentions(text: string): string {
   return text.replace(MENTION, (character) => (character === '@' ? '＠' : '‹'));
 }
+
+/** The text of a link that has one of its own, with brackets in it, too. */
+const LINK_TEXT = /\[(?:[^[\]\n]|\[[^[\]\n]{0,100}\]){0,500}\](?=\()/g;
+
+const LIKE_ADDRESS = /\S\.[a-z]{2}/i;
+
+/** Takes a link apart where it goes by the name of an address: one sees where it leads beside what it says. */
+export const withoutMasks = (text: string): string =>
+  text.replace(LINK_TEXT, (label) => (LIKE_ADDRESS.test(label) ? `${label} ` : label));
 
 /** An address is one token for Discord; a backslash in it would be part of it. */
 const ADDRESS = /(https?:\/\/[^\s<>]+)/;

@@ -1,0 +1,26 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { buildClient, connect, disconnect } from '../../src/discord/client.ts';
+import { startDiscord } from '../fakes/discord.ts';
+import { eventually } from '../support/eventually.ts';
+
+test('of 500 people and what they say little is kept', async () => {
+  const discord = await startDiscord();
+  const client = buildClient({ apiUrl: discord.api, messageContent: false });
+  onTestFinished(() => disconnect(client));
+  await connect(client, discord.settings.token, discord.api);
+  let heard = 0;
+  client.on('messageCreate', () => {
+    heard += 1;
+  });
+  for (let index = 0; index < 500; index += 1) {
+    discord.say('Hello all', { user: discord.addUser(`person-${index}`) });
+  }
+  await eventually(() => heard === 500);
+  const guild = client.guilds.cache.get(discord.guildId);
+  const channel = guild?.channels.cache.get(discord.general.id);
+  expect(channel?.isTextBased() && channel.messages.cache.size).toBe(0);
+  // The bot itself is kept beside them.
+  expect(client.users.cache.size).toBeLessThanOrEqual(201);
+  expect(guild?.members.cache.size).toBeLessThanOrEqual(201);
+  expect(guild?.members.me?.id).toBe(discord.bot.id);
+});

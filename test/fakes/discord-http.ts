@@ -13,6 +13,7 @@ export interface RestRequest {
   /** Files beside the body. */
   uploads: Upload[];
   authorization: string | undefined;
+  /** Unix time with fractions, of a clock that never goes back. */
   atMs: number;
   status?: number;
   /** It took effect, whatever was answered. */
@@ -63,7 +64,7 @@ export async function startHttp(options: {
       query: url.searchParams,
       ...(await readBody(Buffer.concat(chunks), incoming.headers['content-type'])),
       authorization: incoming.headers.authorization,
-      atMs: Date.now(),
+      atMs: performance.timeOrigin + performance.now(),
       applied: false,
     };
     requests.push(request);

@@ -10,6 +10,7 @@ import {
 import { onTestFinished } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import type { AtEnd } from '../support/temporary-folder.ts';
+import { type BucketLimit, withLimit } from './discord-buckets.ts';
 import { sentForm } from './discord-forms.ts';
 import { createGateway, roleOf } from './discord-gateway.ts';
 import { startHttp } from './discord-http.ts';
@@ -23,6 +24,8 @@ export interface DiscordFakeOptions {
   /** Whether Message Content Intent is on for the application. */
   messageContentAllowed?: boolean;
   nonceWindowMs?: number;
+  /** How many posts and edits it takes in each channel; as many as come when not given. */
+  limit?: BucketLimit;
   /** When it is closed: with the running test, unless this says otherwise. */
   atEnd?: AtEnd;
 }
@@ -37,7 +40,7 @@ export type DiscordFake = Awaited<ReturnType<typeof startDiscord>>;
  */
 export async function startDiscord(options: DiscordFakeOptions = {}) {
   const { messageContentAllowed = false, nonceWindowMs = 5 * 60_000 } = options;
-  const { atEnd = onTestFinished } = options;
+  const { atEnd = onTestFinished, limit } = options;
   const state = createState();
   const general = state.addChannel({ name: 'general' });
   const alice = state.addUser('alice');
@@ -57,15 +60,16 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
     url: () => `ws://127.0.0.1:${port}/gateway`,
   });
   const interactions = createInteractions({ state, gateway });
+  const route = createRoutes({
+    state,
+    gateway,
+    interactions,
+    commands,
+    settings,
+    gatewayUrl: () => `ws://127.0.0.1:${port}/gateway`,
+  });
   const http = await startHttp({
-    route: createRoutes({
-      state,
-      gateway,
-      interactions,
-      commands,
-      settings,
-      gatewayUrl: () => `ws://127.0.0.1:${port}/gateway`,
-    }),
+    route: limit ? withLimit(route, limit) : route,
     upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) =>
       gateway.upgrade(request, socket, head),
   });

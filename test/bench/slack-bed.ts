@@ -1,47 +1,20 @@
-import { mkdtemp } from 'node:fs/promises';
-import { join } from 'node:path';
-import { setTimeout as pause } from 'node:timers/promises';
-import { fileURLToPath } from 'node:url';
-import {
-  type ModelProvider,
-  type ProviderCall,
-  startModelProvider,
-} from '../fakes/model-provider.ts';
+import { type ModelProvider, startModelProvider } from '../fakes/model-provider.ts';
 import { type SlackFake, startSlack } from '../fakes/slack.ts';
 import { shownText } from '../fakes/slack-limits.ts';
 import type { BenchContext } from './area.ts';
-import { startProcess, type TargetProcess } from './target-process.ts';
-
-/** A question that was asked, alone in its channel. */
-export interface Question {
-  number: number;
-  channel: string;
-}
+import { startAskwatch, waitBeside } from './askwatch-process.ts';
+import { type AskedBed, createQuestions, markOf, type Question } from './questions.ts';
+import type { TargetProcess } from './target-process.ts';
 
 /** The program at work between a Slack and a gateway of the bench, which both answer at once. */
-export interface SlackBed {
+export interface SlackBed extends AskedBed {
   slack: SlackFake;
-  pid: number;
-  /** The time before each chunk of every answer from now on, those under way too. */
-  pace(chunkMs: number): void;
-  /** Asks by `/ask` in a new channel, or by a direct message; the answer begins with a mark of its own and goes on as told. */
+  /** Asks by `/ask` in a new channel, or by a direct message. */
   ask(options: { chunks: string[]; direct?: boolean }): Promise<Question>;
-  /** The call of a question at the gateway; undefined before it came. */
-  callOf(question: Question): ProviderCall | undefined;
   /** From the first text of each answer at the gateway to the call of Slack's that shows it, milliseconds. */
   firstTextsMs(questions: readonly Question[]): number[];
-  /** Waits until the last view of each answer is shown. */
-  shown(questions: readonly Question[]): Promise<void>;
-  /** Waits; throws when it takes too long, or the program has ended. */
-  until(what: string, condition: () => boolean): Promise<void>;
-  stop(): Promise<void>;
 }
 
-// This runs from dist/bench/, beside the program that it measures.
-const PROGRAM = fileURLToPath(new URL('../main.js', import.meta.url));
-const READY = /Services +http:\S+?:(\d+)\/v1 /;
-
-const STEP_MS = 100;
 /** The ends of 200 answers are shown at 50 a minute. */
 const LIMIT_MS = 360_000;
 
@@ -55,38 +28,12 @@ export async function startSlackBed(context: BenchContext): Promise<SlackBed> {
     { limits: false },
   );
   const provider = await startModelProvider();
-  const server = await startProgram(context, { slack, provider });
-  return bedOf({ slack, provider, server, closeSlack });
-}
-
-async function startProgram(
-  { folder, cores, profile }: BenchContext,
-  { slack, provider }: { slack: SlackFake; provider: ModelProvider },
-): Promise<TargetProcess> {
-  const data = await mkdtemp(join(folder, 'slack-'));
-  return await startProcess({
-    name: 'Askwatch',
-    args: [...(profile ? ['--cpu-prof', `--cpu-prof-dir=${profile}`] : []), PROGRAM],
-    ready: READY,
-    core: cores.target,
-    // Its working folder has no .env file.
-    cwd: data,
-    env: {
-      ...{ DATA_DIR: data, PORT: '0', LOG_LEVEL: 'warn', ASKWATCH_ROLES: 'bot,monitoring' },
-      ...{ SLACK_BOT_TOKEN: slack.botToken, SLACK_APP_TOKEN: slack.appToken },
-      ...{ SLACK_API_URL: slack.apiUrl },
-      ...{ GATEWAY_BASE_URL: provider.url, GATEWAY_API_KEY: provider.apiKey },
-    },
-  });
-}
-
-const questionText = (number: number) => `This is question ${number} of the bench.`;
-const markOf = (number: number) => `Answer ${number}. `;
-
-/** Which question a call at the gateway is about. */
-function numberIn(body: { messages: Array<{ content: unknown }> }): number {
-  const last = JSON.stringify(body.messages.at(-1)?.content);
-  return Number(/question (\d+) of the bench/.exec(last)?.[1]);
+  const { botToken, appToken, apiUrl } = slack;
+  const platform = {
+    ...{ SLACK_BOT_TOKEN: botToken, SLACK_APP_TOKEN: appToken, SLACK_API_URL: apiUrl },
+  };
+  const server = await startAskwatch(context, { platform, provider });
+  return bedOf({ slack, provider, server, closeSlack: () => closeSlack() });
 }
 
 /** What is shown while an answer is not whole. */
@@ -99,39 +46,18 @@ function bedOf(parts: {
   closeSlack(): Promise<void>;
 }): SlackBed {
   const { slack, provider, server, closeSlack } = parts;
-  const answers = new Map<number, string[]>();
-  const script = (body: Parameters<typeof numberIn>[0]) => answers.get(numberIn(body)) ?? [];
-
-  async function until(what: string, condition: () => boolean) {
-    const deadlineMs = performance.now() + LIMIT_MS;
-    while (!condition()) {
-      server.checkAlive();
-      if (performance.now() > deadlineMs) throw new Error(`Waited in vain for ${what}.`);
-      await pause(STEP_MS);
-    }
-  }
-
-  const calls = new Map<number, ProviderCall>();
-  let noted = 0;
-  function callOf({ number }: Question) {
-    for (const call of provider.calls.slice(noted)) calls.set(numberIn(call.body), call);
-    noted = provider.calls.length;
-    return calls.get(number);
-  }
+  const { pace, add, callOf } = createQuestions(provider);
+  const until = waitBeside(server, LIMIT_MS);
 
   return {
-    slack,
-    pid: server.pid,
-    pace: (chunkMs) => provider.answerWith(script, { chunkMs }),
+    ...{ slack, pid: server.pid, pace, callOf, until },
     async ask({ chunks, direct = false }) {
-      const number = answers.size + 1;
-      answers.set(number, [markOf(number), ...chunks]);
+      const { number, text } = add(chunks);
       const { id: channel } = slack.addChannel({ id: `${direct ? 'D' : 'C'}00BENCH${number}` });
-      if (direct) slack.say(questionText(number), { channel });
-      else ackedMs(await slack.slash('/ask', questionText(number), { channel }));
+      if (direct) slack.say(text, { channel });
+      else ackedMs(await slack.slash('/ask', text, { channel }));
       return { number, channel };
     },
-    callOf,
     firstTextsMs: (questions) =>
       questions.map((question) => {
         const writtenAtMs = callOf(question)?.firstChunkAtMs ?? Number.NaN;
@@ -139,7 +65,6 @@ function bedOf(parts: {
       }),
     shown: (questions) =>
       until('whole answers', () => questions.every((question) => isWhole(slack, question))),
-    until,
     async stop() {
       if (slack.unhandled.length > 0) throw new Error(`Slack has no ${slack.unhandled[0]}.`);
       await server.stop();
@@ -149,24 +74,23 @@ function bedOf(parts: {
 }
 
 /** When Slack took the first text of an answer. */
-function shownAtMs(slack: SlackFake, { number, channel }: Question): number {
-  const mark = markOf(number).trim();
+function shownAtMs(slack: SlackFake, question: Question): number {
   const shows = slack.calls.find(
     ({ args, applied }) =>
       applied &&
-      args.channel === channel &&
-      JSON.stringify([args.blocks, args.markdown_text]).includes(mark),
+      args.channel === question.channel &&
+      JSON.stringify([args.blocks, args.markdown_text]).includes(markOf(question)),
   );
-  if (!shows) throw new Error(`The answer to question ${number} was never shown.`);
+  if (!shows) throw new Error(`The answer to question ${question.number} was never shown.`);
   return shows.atMs;
 }
 
-function isWhole(slack: SlackFake, { number, channel }: Question): boolean {
-  const { messages } = slack.channel(channel);
+function isWhole(slack: SlackFake, question: Question): boolean {
+  const { messages } = slack.channel(question.channel);
   const texts = messages.map(shownText);
   return (
     !messages.some(({ streaming }) => streaming) &&
-    texts.some((text) => text.includes(markOf(number).trim())) &&
+    texts.some((text) => text.includes(markOf(question))) &&
     !texts.some((text) => UNFINISHED.test(text))
   );
 }

@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { BenchContext } from './area.ts';
-import { type Question, type SlackBed, startSlackBed } from './slack-bed.ts';
-import { rowOfOne } from './slack-table.ts';
+import { rowOfOne } from './chat-table.ts';
+import type { Question } from './questions.ts';
+import { type SlackBed, startSlackBed } from './slack-bed.ts';
 
 const SECONDS = { full: 60, quick: 15 };
 const CHUNK_MS = 200;

@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { BenchContext } from './area.ts';
-import { type Question, startSlackBed } from './slack-bed.ts';
-import { rowOfTimes } from './slack-table.ts';
+import { rowOfTimes } from './chat-table.ts';
+import type { Question } from './questions.ts';
+import { startSlackBed } from './slack-bed.ts';
 
 const ANSWERS = { full: 20, quick: 3 };
 

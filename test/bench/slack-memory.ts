@@ -1,9 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { BenchContext } from './area.ts';
+import { rowOfOne } from './chat-table.ts';
+import { IN_FLIGHT, takeOff } from './flight.ts';
 import { residentMiB } from './proc.ts';
 import { startSlackBed } from './slack-bed.ts';
-import { IN_FLIGHT, takeOff } from './slack-flight.ts';
-import { rowOfOne } from './slack-table.ts';
 
 const WINDOW_MS = { full: 10_000, quick: 3_000 };
 const SETTLE_MS = { full: 5_000, quick: 2_000 };

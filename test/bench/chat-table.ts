@@ -1,7 +1,9 @@
 import { quantile } from './monitoring-arrivals.ts';
 import { figure } from './table.ts';
 
-export const HEADER = ['Slack', 'readings', 'p50', 'p95', 'p99', 'most', 'goal'];
+export const headerOf = (platform: string) => [
+  ...[platform, 'readings', 'p50', 'p95', 'p99', 'most', 'goal'],
+];
 
 /** A row of times, milliseconds. */
 export function rowOfTimes(title: string, ms: readonly number[], goal = ''): string[] {

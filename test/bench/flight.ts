@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { Question, SlackBed } from './slack-bed.ts';
+import type { AskedBed, Question } from './questions.ts';
 
 /** Many answers under way, each in a channel of its own. */
 export interface Flight {
@@ -12,7 +12,7 @@ export interface Flight {
 
 export const IN_FLIGHT = 200;
 
-/** Two minutes at the pace below, within one message: longer than any flight. */
+/** Two minutes at the pace below, in two messages at most: longer than any flight. */
 const CHUNKS = Array.from({ length: 240 }, () => 'two words, ');
 const CHUNK_MS = 500;
 
@@ -20,11 +20,15 @@ const CHUNK_MS = 500;
 const APART_MS = 25;
 
 /** Does something so often, at a steady rate; a late answer holds up nobody. */
-export async function steadily<T>(count: number, act: () => Promise<T>): Promise<T[]> {
+export async function steadily<T>(
+  count: number,
+  act: () => Promise<T>,
+  apartMs = APART_MS,
+): Promise<T[]> {
   const startMs = performance.now();
   const under: Array<Promise<T>> = [];
   for (let at = 0; at < count; at += 1) {
-    const waitMs = startMs + at * APART_MS - performance.now();
+    const waitMs = startMs + at * apartMs - performance.now();
     if (waitMs > 0) await pause(waitMs);
     under.push(act());
   }
@@ -32,7 +36,7 @@ export async function steadily<T>(count: number, act: () => Promise<T>): Promise
 }
 
 /** Asks, and waits until every answer has begun. */
-export async function takeOff(bed: SlackBed): Promise<Flight> {
+export async function takeOff(bed: AskedBed): Promise<Flight> {
   bed.pace(CHUNK_MS);
   const questions = await steadily(IN_FLIGHT, () => bed.ask({ chunks: CHUNKS }));
   const calls = () => questions.map(bed.callOf);

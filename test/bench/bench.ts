@@ -5,6 +5,7 @@ import { parseArgs } from 'node:util';
 import { alerts } from './alerts.ts';
 import type { Area } from './area.ts';
 import { chooseCores, pinSelf } from './cores.ts';
+import { discord } from './discord.ts';
 import { gateway } from './gateway.ts';
 import { monitoring } from './monitoring.ts';
 import { checkProc } from './proc.ts';
@@ -18,6 +19,7 @@ const AREAS = new Map<string, Area>([
   ['watch', watch],
   ['alerts', alerts],
   ['slack', slack],
+  ['discord', discord],
 ]);
 
 const USAGE = `Usage: npm run bench -- <area> [--quick] [--only <measure>] [--profile] [--verbose]

@@ -32,8 +32,11 @@ const MAX_RATE_LIMIT_WAIT_MS = 5_000;
 /** How long a reconnect under way may keep `disconnect`. */
 const RECONNECT_WAIT_MS = 2_000;
 
-/** Members and users kept besides the bot itself; each arrives anew with whatever it says. */
-const MAX_PEOPLE = 200;
+/** Users kept besides the bot itself; each arrives anew with whatever it says. */
+const MAX_USERS = 200;
+
+/** Members kept of each server, and there may be a thousand of those. */
+const MAX_MEMBERS = 20;
 
 /** What to do when Discord does not know the token. */
 export const TOKEN_REFUSED =
@@ -70,11 +73,11 @@ export function buildClient(options: { apiUrl: string; messageContent: boolean }
       ...Options.DefaultMakeCacheSettings,
       MessageManager: 0,
       GuildMemberManager: {
-        maxSize: MAX_PEOPLE,
+        maxSize: MAX_MEMBERS,
         keepOverLimit: ({ client, id }) => id === client.user.id,
       },
       UserManager: {
-        maxSize: MAX_PEOPLE,
+        maxSize: MAX_USERS,
         keepOverLimit: ({ client, id }) => id === client.user.id,
       },
       AutoModerationRuleManager: 0,

@@ -8,14 +8,17 @@ import type { ServerKit } from '../http/server.ts';
 import { createAnswers } from './answers.ts';
 import { createEventStreams } from './event-streams.ts';
 import { listedOf, openHistory, postedMessageId } from './history.ts';
-import { addPageRoutes, BUILT_PAGE } from './page-files.ts';
+import { addPageRoutes, BUILT_PAGE, type ConsolePage } from './page-files.ts';
 import { addConsoleRoutes } from './routes.ts';
+import { createGuards } from './safety.ts';
 import { createSayings } from './sayings.ts';
 import type { ListedCommand, RootMessage, Snapshot } from './wire.ts';
 
 export { consoleCollection } from './history.ts';
 
 const CHANNELS = ['general'];
+
+const PAGES: readonly ConsolePage[] = [{ path: '/', name: 'playground', title: 'Askwatch' }];
 
 /** Everyone who can open the console is the owner of this machine. */
 const PERSON: Person = { id: 'local', name: 'You' };
@@ -56,8 +59,9 @@ export async function createConsole(options: {
   const answers = createAnswers({ history, streams, log });
   const sayings = createSayings({ history, streams, answers, person: PERSON, log });
 
-  await addPageRoutes(kit.server, pageFolder);
-  addConsoleRoutes(kit.server, {
+  const guards = createGuards();
+  await addPageRoutes(kit.server, guards, pageFolder, PAGES);
+  addConsoleRoutes(kit.server, guards, {
     streams,
     isOpen: () => bot !== undefined,
     thread(id) {

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { HttpServer } from '../http/server.ts';
-import { guardHost } from './safety.ts';
+import type { Guards } from './safety.ts';
 
 const compress = promisify(gzip);
 
@@ -12,34 +12,59 @@ export const BUILT_PAGE = new URL('./page/', import.meta.url);
 
 const MARK = `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="9" fill="#4f46e5"/><path d="M7 17h4.5l2.5-7 4 13 2.5-6H25" fill="none" stroke="#fff" stroke-width="2.6" stroke-linecap="round" stroke-linejoin="round"/></svg>`;
 
-/** Adds the page at `/` with its script, style and icon, read once from `folder`. Rejects when they are not built. */
-export async function addPageRoutes(server: HttpServer, folder: URL): Promise<void> {
-  const script = await readAsset(new URL('app.js', folder));
-  const style = await readAsset(new URL('app.css', folder));
+/** A page that a browser opens at `path`; `name` is that of its script and style. */
+export interface ConsolePage {
+  path: string;
+  name: string;
+  title: string;
+}
 
-  const serve = (path: string, type: string, asset: Asset) =>
-    server.get(path, { schema: { hide: true }, onRequest: guardHost }, async (request, reply) => {
-      reply.type(type).header('vary', 'accept-encoding');
-      // The address carries the content's hash, so a copy never grows stale.
-      reply.header('cache-control', 'public, max-age=31536000, immutable');
-      if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return asset.bytes;
-      reply.header('content-encoding', 'gzip');
-      return asset.compressed;
-    });
-  serve('/console/app.js', 'text/javascript; charset=utf-8', script);
-  serve('/console/app.css', 'text/css; charset=utf-8', style);
-
+/** Adds the pages with their scripts, styles and icon, read once from `folder`. Rejects when they are not built. */
+export async function addPageRoutes(
+  server: HttpServer,
+  guards: Guards,
+  folder: URL,
+  pages: readonly ConsolePage[],
+): Promise<void> {
+  for (const page of pages) await addPage(server, guards, folder, page);
   server.get(
     '/console/icon.svg',
-    { schema: { hide: true }, onRequest: guardHost },
+    { schema: { hide: true }, onRequest: guards.file },
     async (_request, reply) => {
       reply.type('image/svg+xml').header('cache-control', 'public, max-age=86400');
       return MARK;
     },
   );
-  server.get('/', { schema: { hide: true }, onRequest: guardHost }, async (_request, reply) => {
+}
+
+async function addPage(
+  server: HttpServer,
+  guards: Guards,
+  folder: URL,
+  { path, name, title }: ConsolePage,
+) {
+  const script = await readAsset(new URL(`${name}.js`, folder));
+  const style = await readAsset(new URL(`${name}.css`, folder));
+  addAsset(server, guards, `/console/${name}.js`, 'text/javascript; charset=utf-8', script);
+  addAsset(server, guards, `/console/${name}.css`, 'text/css; charset=utf-8', style);
+  const html = htmlOf(title, [
+    `<link rel="stylesheet" href="/console/${name}.css?v=${style.hash}">`,
+    `<script type="module" src="/console/${name}.js?v=${script.hash}"></script>`,
+  ]);
+  server.get(path, { schema: { hide: true }, onRequest: guards.page }, async (_request, reply) => {
     reply.type('text/html; charset=utf-8').header('cache-control', 'no-cache');
-    return html(script.hash, style.hash);
+    return html;
+  });
+}
+
+function addAsset(server: HttpServer, guards: Guards, path: string, type: string, asset: Asset) {
+  server.get(path, { schema: { hide: true }, onRequest: guards.file }, async (request, reply) => {
+    reply.type(type).header('vary', 'accept-encoding');
+    // The address carries the content's hash, so a copy never grows stale.
+    reply.header('cache-control', 'public, max-age=31536000, immutable');
+    if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return asset.bytes;
+    reply.header('content-encoding', 'gzip');
+    return asset.compressed;
   });
 }
 
@@ -59,7 +84,7 @@ async function readAsset(file: URL): Promise<Asset> {
   return { bytes, compressed: await compress(bytes), hash };
 }
 
-function html(scriptHash: string, styleHash: string): string {
+function htmlOf(title: string, head: readonly string[]): string {
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -67,10 +92,9 @@ function html(scriptHash: string, styleHash: string): string {
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="light dark">
 <meta name="description" content="Ask a model and watch your services.">
-<title>Askwatch</title>
+<title>${title}</title>
 <link rel="icon" href="/console/icon.svg" type="image/svg+xml">
-<link rel="stylesheet" href="/console/app.css?v=${styleHash}">
-<script type="module" src="/console/app.js?v=${scriptHash}"></script>
+${head.join('\n')}
 </head>
 <body>
 <div id="app"></div>

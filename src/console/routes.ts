@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { HttpError, notFound } from '../http/errors.ts';
 import type { HttpServer } from '../http/server.ts';
 import type { EventStreams } from './event-streams.ts';
-import { guardFetch, guardWrite } from './safety.ts';
+import type { Guards } from './safety.ts';
 import { type ListedMessage, type Message, Press, type Said, Saying } from './wire.ts';
 
 const EventsQuery = z.object({
@@ -31,7 +31,7 @@ export interface RouteActions {
 }
 
 /** Adds what the page's script talks to. */
-export function addConsoleRoutes(server: HttpServer, actions: RouteActions): void {
+export function addConsoleRoutes(server: HttpServer, guards: Guards, actions: RouteActions): void {
   const { streams } = actions;
 
   function requireOpen() {
@@ -43,7 +43,7 @@ export function addConsoleRoutes(server: HttpServer, actions: RouteActions): voi
 
   server.get(
     '/console/events',
-    { schema: { hide: true, querystring: EventsQuery }, onRequest: guardFetch },
+    { schema: { hide: true, querystring: EventsQuery }, onRequest: guards.fetch },
     (request, reply) => {
       requireOpen();
       const { client, after } = request.query;
@@ -65,7 +65,7 @@ export function addConsoleRoutes(server: HttpServer, actions: RouteActions): voi
 
   server.get(
     '/console/threads/:id',
-    { schema: { hide: true, params: ThreadPath }, onRequest: guardFetch },
+    { schema: { hide: true, params: ThreadPath }, onRequest: guards.fetch },
     async (request, reply): Promise<OpenedThread> => {
       reply.header('cache-control', 'no-store');
       const thread = actions.thread(request.params.id);
@@ -76,7 +76,7 @@ export function addConsoleRoutes(server: HttpServer, actions: RouteActions): voi
 
   server.post(
     '/console/sayings',
-    { schema: { hide: true, body: Saying }, onRequest: guardWrite },
+    { schema: { hide: true, body: Saying }, onRequest: guards.write },
     async (request): Promise<Said> => {
       requireOpen();
       return await actions.take(request.body);
@@ -85,7 +85,7 @@ export function addConsoleRoutes(server: HttpServer, actions: RouteActions): voi
 
   server.post(
     '/console/presses',
-    { schema: { hide: true, body: Press }, onRequest: guardWrite },
+    { schema: { hide: true, body: Press }, onRequest: guards.write },
     async (request): Promise<Said> => {
       requireOpen();
       return await actions.take(request.body);

@@ -29,11 +29,28 @@ const HEADERS = {
   'cross-origin-resource-policy': 'same-origin',
 };
 
+/** Who may ask what of the console, as hooks for its routes. Each throws an `HttpError`. */
+export interface Guards {
+  /** Scripts, styles and icons: nothing that is anybody's. */
+  file(request: HttpRequest, reply: HttpReply): Promise<void>;
+  /** Pages that a browser opens. */
+  page(request: HttpRequest, reply: HttpReply): Promise<void>;
+  /** What a page fetches. */
+  fetch(request: HttpRequest, reply: HttpReply): Promise<void>;
+  /** What changes something. */
+  write(request: HttpRequest, reply: HttpReply): Promise<void>;
+}
+
+/** The guards of a console that opens on this machine only, and for everyone there. */
+export function createGuards(): Guards {
+  return { file: guardHost, page: guardHost, fetch: guardFetch, write: guardWrite };
+}
+
 /**
  * Guards every route of the console: refuses a request that came under another name than this machine's own, which is
  * how DNS rebinding looks, and sets the security headers.
  */
-export async function guardHost(request: HttpRequest, reply: HttpReply): Promise<void> {
+async function guardHost(request: HttpRequest, reply: HttpReply): Promise<void> {
   reply.headers(HEADERS);
   if (!LOOPBACK_HOST.test(request.headers.host ?? '')) {
     throw new HttpError(
@@ -45,7 +62,7 @@ export async function guardHost(request: HttpRequest, reply: HttpReply): Promise
 }
 
 /** Guards what the page fetches: a browser that says it asks for another site is refused. */
-export async function guardFetch(request: HttpRequest, reply: HttpReply): Promise<void> {
+async function guardFetch(request: HttpRequest, reply: HttpReply): Promise<void> {
   await guardHost(request, reply);
   const site = request.headers['sec-fetch-site'];
   if (site !== undefined && site !== 'same-origin' && site !== 'none') throw crossSite();
@@ -54,7 +71,7 @@ export async function guardFetch(request: HttpRequest, reply: HttpReply): Promis
 }
 
 /** Guards what changes something: it must say that it comes from this very page, and be JSON. */
-export async function guardWrite(request: HttpRequest, reply: HttpReply): Promise<void> {
+async function guardWrite(request: HttpRequest, reply: HttpReply): Promise<void> {
   await guardFetch(request, reply);
   const { origin } = request.headers;
   if (origin === undefined && request.headers['sec-fetch-site'] !== 'same-origin') {

@@ -24,8 +24,8 @@ describe('the console answers', () => {
     const { url } = await startTestConsole();
     for (const path of [
       '/',
-      '/console/app.js',
-      '/console/app.css',
+      '/console/playground.js',
+      '/console/playground.css',
       '/console/icon.svg',
       `/console/events?client=${CLIENT}`,
       '/console/threads/x',
@@ -118,7 +118,7 @@ test('every answer forbids the browser what the page does not need', async () =>
   const { url } = await startTestConsole();
   for (const path of [
     '/',
-    '/console/app.js',
+    '/console/playground.js',
     `/console/events?client=${CLIENT}`,
     '/console/threads/x',
   ]) {

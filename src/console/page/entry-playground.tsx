@@ -1,5 +1,5 @@
 import { render } from 'preact';
-import './app.css';
+import './playground.css';
 import { createClient } from './client.ts';
 import { Playground } from './playground.tsx';
 

@@ -1,4 +1,5 @@
 import { Mark } from './icons.tsx';
+import { PagesNav } from './pages-nav.tsx';
 import type { State } from './state.ts';
 
 const CONNECTION = {
@@ -15,6 +16,7 @@ export function Sidebar({ state, onTry }: { state: State; onTry: (line: string) 
         <Mark />
         Askwatch
       </h1>
+      <PagesNav here="/" />
       <nav class="channels" aria-label="Channels">
         <h2>Channels</h2>
         <ul>

@@ -1,0 +1,23 @@
+/** The pages of the console, as every one of them names them. */
+const PAGES = [
+  { path: '/', name: 'Playground' },
+  { path: '/status', name: 'Status' },
+  { path: '/account', name: 'Account' },
+] as const;
+
+/** The way to the other pages. */
+export function PagesNav({ here }: { here: (typeof PAGES)[number]['path'] }) {
+  return (
+    <nav class="pages" aria-label="Pages">
+      <ul>
+        {PAGES.map(({ path, name }) => (
+          <li key={path}>
+            <a href={path} {...(path === here && { 'aria-current': 'page' })}>
+              {name}
+            </a>
+          </li>
+        ))}
+      </ul>
+    </nav>
+  );
+}

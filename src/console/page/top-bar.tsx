@@ -1,0 +1,23 @@
+import type { ComponentChildren } from 'preact';
+import { Mark } from './icons.tsx';
+import { PagesNav } from './pages-nav.tsx';
+
+/** The head of the pages beside the playground: the name, the way to the others, and what a page adds. */
+export function TopBar({
+  here,
+  children,
+}: {
+  here: '/status' | '/account';
+  children?: ComponentChildren;
+}) {
+  return (
+    <header class="top-bar">
+      <p class="brand">
+        <Mark />
+        Askwatch
+      </p>
+      <PagesNav here={here} />
+      {children}
+    </header>
+  );
+}

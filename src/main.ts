@@ -117,7 +117,19 @@ async function start(settings: Settings, log: Logger, stops: Stop[], end: End): 
   const consoleOff = whyConsoleIsOff(settings);
   if (consoleOff === undefined) {
     const messages = store.collection(consoleCollection);
-    platforms.push(await createConsole({ kit, messages, log }));
+    const status = {
+      pollMs: settings.bot.alertPollMs,
+      // Asked for once the server listens.
+      monitoring: () =>
+        createMonitoringClient({
+          ...(settings.monitoring ?? {
+            baseUrl: url,
+            apiKey: keys.monitoring.createTransient('console'),
+          }),
+          log,
+        }),
+    };
+    platforms.push(await createConsole({ kit, messages, status, log }));
   }
 
   url = await kit.listen(settings);

@@ -12,6 +12,7 @@ import { addPageRoutes, BUILT_PAGE, type ConsolePage } from './page-files.ts';
 import { addConsoleRoutes } from './routes.ts';
 import { createGuards } from './safety.ts';
 import { createSayings } from './sayings.ts';
+import { addStatus, type StatusOptions } from './status.ts';
 import type { ListedCommand, RootMessage, Snapshot } from './wire.ts';
 
 export { consoleCollection } from './history.ts';
@@ -39,6 +40,8 @@ export async function createConsole(options: {
   kit: ServerKit;
   messages: Collection<RootMessage>;
   log: Logger;
+  /** What the status page shows; there is none without. */
+  status?: StatusOptions;
   /** Folder of the built page; beside this module when absent. */
   pageFolder?: URL;
 }): Promise<Console> {
@@ -74,8 +77,12 @@ export async function createConsole(options: {
       return await sayings.take(bot, gesture);
     },
   });
+  const status = options.status && addStatus(kit.server, guards, { ...options.status, log });
   // Whoever closes the server without stopping the console first would wait for streams that never end.
-  kit.server.addHook('preClose', async () => streams.close());
+  kit.server.addHook('preClose', async () => {
+    streams.close();
+    await status?.close();
+  });
 
   return {
     name: 'console',

@@ -101,7 +101,10 @@ export const StatusDetails = z.object({
 });
 export type StatusDetails = z.infer<typeof StatusDetails>;
 
-/** What `/status/events` sends: the whole report first, then what changed. Each can be applied twice without harm. */
+/**
+ * What `/status/events` sends: the whole report first, then what changed. Each can be applied twice without harm;
+ * `withEvent` of status-event.ts does it.
+ */
 export type StatusEvent =
   | { kind: 'report'; report: StatusReport }
   | {
@@ -109,7 +112,8 @@ export type StatusEvent =
       generated_at: string;
       overall: StatusReport['overall'];
       notice: string | null;
-      /** New or changed monitors, and the ids of all in the report's order. */
+      /** New or changed monitors; without `days` and `uptime`, these are as before. */
       monitors: StatusMonitor[];
-      order: string[];
+      /** The ids of all in the report's order; absent when it is as before. */
+      order?: string[];
     };

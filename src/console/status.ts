@@ -1,0 +1,50 @@
+import type { Logger } from 'pino';
+import type { MonitoringClient } from '../clients/monitoring.ts';
+import type { HttpServer } from '../http/server.ts';
+import type { Guards } from './safety.ts';
+import { createStatusLooks } from './status-looks.ts';
+import { addStatusRoutes } from './status-routes.ts';
+import { createStatusStreams } from './status-streams.ts';
+import { createStatusWriter } from './status-writer.ts';
+
+/** What the status page needs. */
+export interface StatusOptions {
+  /** Opens a client of the service whose monitors it shows, when somebody first wants to see them. */
+  monitoring: () => MonitoringClient;
+  /** Between two looks while somebody watches. */
+  pollMs: number;
+}
+
+/** The status page's part of the console. */
+export interface Status {
+  /** Ends all streams and what is under way. */
+  close(): Promise<void>;
+}
+
+/** Adds what the status page talks to under `/status`, and the same for programs. Call before the server listens. */
+export function addStatus(
+  server: HttpServer,
+  guards: Guards,
+  options: StatusOptions & { log: Logger },
+): Status {
+  let client: MonitoringClient | undefined;
+  const monitoring = () => {
+    client ??= options.monitoring();
+    return client;
+  };
+  const looks = createStatusLooks({
+    ...options,
+    monitoring,
+    days: { of: () => undefined, refresh: async () => false },
+  });
+  const writer = createStatusWriter();
+  const streams = createStatusStreams(looks, writer);
+  addStatusRoutes(server, guards, { looks, writer, streams });
+  return {
+    async close() {
+      streams.close();
+      await looks.close();
+      await client?.close();
+    },
+  };
+}

@@ -17,6 +17,8 @@ export interface ConsolePage {
   path: string;
   name: string;
   title: string;
+  /** Who may open it; `page` unless it is said otherwise. */
+  guard?: 'page' | 'statusPage';
 }
 
 /** Adds the pages with their scripts, styles and icon, read once from `folder`. Rejects when they are not built. */
@@ -41,7 +43,7 @@ async function addPage(
   server: HttpServer,
   guards: Guards,
   folder: URL,
-  { path, name, title }: ConsolePage,
+  { path, name, title, guard = 'page' }: ConsolePage,
 ) {
   const script = await readAsset(new URL(`${name}.js`, folder));
   const style = await readAsset(new URL(`${name}.css`, folder));
@@ -51,10 +53,14 @@ async function addPage(
     `<link rel="stylesheet" href="/console/${name}.css?v=${style.hash}">`,
     `<script type="module" src="/console/${name}.js?v=${script.hash}"></script>`,
   ]);
-  server.get(path, { schema: { hide: true }, onRequest: guards.page }, async (_request, reply) => {
-    reply.type('text/html; charset=utf-8').header('cache-control', 'no-cache');
-    return html;
-  });
+  server.get(
+    path,
+    { schema: { hide: true }, onRequest: guards[guard] },
+    async (_request, reply) => {
+      reply.type('text/html; charset=utf-8').header('cache-control', 'no-cache');
+      return html;
+    },
+  );
 }
 
 function addAsset(server: HttpServer, guards: Guards, path: string, type: string, asset: Asset) {

@@ -29,21 +29,53 @@ const HEADERS = {
   'cross-origin-resource-policy': 'same-origin',
 };
 
+/** Who looks at the status page: those who may see all of the console, or whoever is there when it is public. */
+export type Viewer = 'member' | 'anyone';
+
+type Guard = (request: HttpRequest, reply: HttpReply) => Promise<void>;
+
 /** Who may ask what of the console, as hooks for its routes. Each throws an `HttpError`. */
 export interface Guards {
   /** Scripts, styles and icons: nothing that is anybody's. */
-  file(request: HttpRequest, reply: HttpReply): Promise<void>;
+  file: Guard;
   /** Pages that a browser opens. */
-  page(request: HttpRequest, reply: HttpReply): Promise<void>;
+  page: Guard;
   /** What a page fetches. */
-  fetch(request: HttpRequest, reply: HttpReply): Promise<void>;
+  fetch: Guard;
   /** What changes something. */
-  write(request: HttpRequest, reply: HttpReply): Promise<void>;
+  write: Guard;
+  /** The status page: as `page`, or for anyone under any name when it is public. */
+  statusPage: Guard;
+  /** What the status page fetches, and what others show of it, such as a badge: as `fetch`, or for anyone. */
+  statusFetch: Guard;
+  /** Whether the route may tell all, or only what is public; ask it behind `statusPage` or `statusFetch`. */
+  viewer(request: HttpRequest): Viewer;
 }
 
 /** The guards of a console that opens on this machine only, and for everyone there. */
-export function createGuards(): Guards {
-  return { file: guardHost, page: guardHost, fetch: guardFetch, write: guardWrite };
+export function createGuards({ statusPublic = false }: { statusPublic?: boolean } = {}): Guards {
+  const viewer = (request: HttpRequest): Viewer =>
+    isNear(request) && !isCrossSite(request) ? 'member' : 'anyone';
+
+  return {
+    file: statusPublic ? setHeaders : guardHost,
+    page: guardHost,
+    fetch: guardFetch,
+    write: guardWrite,
+    statusPage: statusPublic ? setHeaders : guardHost,
+    statusFetch: statusPublic ? guardPublic : guardFetch,
+    viewer,
+  };
+
+  /** What anyone may read may also be shown on other sites. */
+  async function guardPublic(request: HttpRequest, reply: HttpReply): Promise<void> {
+    await setHeaders(request, reply);
+    if (viewer(request) === 'anyone') reply.header('cross-origin-resource-policy', 'cross-origin');
+  }
+}
+
+async function setHeaders(_request: HttpRequest, reply: HttpReply): Promise<void> {
+  reply.headers(HEADERS);
 }
 
 /**
@@ -51,8 +83,8 @@ export function createGuards(): Guards {
  * how DNS rebinding looks, and sets the security headers.
  */
 async function guardHost(request: HttpRequest, reply: HttpReply): Promise<void> {
-  reply.headers(HEADERS);
-  if (!LOOPBACK_HOST.test(request.headers.host ?? '')) {
+  await setHeaders(request, reply);
+  if (!isNear(request)) {
     throw new HttpError(
       403,
       'host_not_allowed',
@@ -64,10 +96,7 @@ async function guardHost(request: HttpRequest, reply: HttpReply): Promise<void> 
 /** Guards what the page fetches: a browser that says it asks for another site is refused. */
 async function guardFetch(request: HttpRequest, reply: HttpReply): Promise<void> {
   await guardHost(request, reply);
-  const site = request.headers['sec-fetch-site'];
-  if (site !== undefined && site !== 'same-origin' && site !== 'none') throw crossSite();
-  const { origin } = request.headers;
-  if (origin !== undefined && !isOwn(origin, request)) throw crossSite();
+  if (isCrossSite(request)) throw crossSite();
 }
 
 /** Guards what changes something: it must say that it comes from this very page, and be JSON. */
@@ -85,6 +114,15 @@ async function guardWrite(request: HttpRequest, reply: HttpReply): Promise<void>
       'Send the body as JSON, with the header Content-Type: application/json.',
     );
   }
+}
+
+const isNear = (request: HttpRequest) => LOOPBACK_HOST.test(request.headers.host ?? '');
+
+function isCrossSite(request: HttpRequest): boolean {
+  const site = request.headers['sec-fetch-site'];
+  if (site !== undefined && site !== 'same-origin' && site !== 'none') return true;
+  const { origin } = request.headers;
+  return origin !== undefined && !isOwn(origin, request);
 }
 
 function isOwn(origin: string, request: HttpRequest): boolean {

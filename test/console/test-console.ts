@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { request } from 'node:http';
+import { type IncomingHttpHeaders, request } from 'node:http';
 import { createParser } from 'eventsource-parser';
 import { onTestFinished } from 'vitest';
 import type { BotSettings } from '../../src/bot/bot.ts';
@@ -178,6 +178,29 @@ function postTo(url: string, body: object, headers: Record<string, string>): Pro
 /** A saying with everything in it, for requests made by hand. */
 export function saying(text: string): Record<string, unknown> {
   return { id: randomUUID(), client: randomUUID(), channel: 'general', text };
+}
+
+/** An answer to a request with headers that `fetch` does not let anyone set. */
+export interface RawAnswer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
+/** The whole answer to such a request; not for streams, which do not end. */
+export function answerOf(
+  url: string,
+  headers: Record<string, string>,
+  options: { method?: string; body?: string } = {},
+): Promise<RawAnswer> {
+  return new Promise((resolve, reject) => {
+    const asked = request(url, { method: options.method ?? 'GET', headers }, async (response) => {
+      const body = Buffer.concat(await response.toArray()).toString();
+      resolve({ status: response.statusCode ?? 0, headers: response.headers, body });
+    });
+    asked.on('error', reject);
+    asked.end(options.body);
+  });
 }
 
 /** The status of a request with headers that `fetch` does not let anyone set. */

@@ -12,6 +12,8 @@ export interface RateLimitVerdict {
   remaining: number;
   /** Until the oldest counted request leaves the window, milliseconds; 0 when none is counted. */
   resetMs: number;
+  /** Counts the request no more, as if it had never been; to be called once. */
+  takeBack(): void;
 }
 
 /**
@@ -51,12 +53,15 @@ export function createRateLimit(options: {
       const window = windowFor(who);
       const used = window.used(now);
       const allowed = used < limit;
-      if (allowed) window.add(1, now);
+      const place = allowed ? window.add(1, now) : undefined;
       return {
         allowed,
         limit,
         remaining: allowed ? limit - used - 1 : 0,
         resetMs: window.oldestMs(now),
+        takeBack() {
+          if (place !== undefined) window.takeBack(place, 1);
+        },
       };
     },
   };

@@ -13,12 +13,15 @@ import {
   addedPath,
   type CheckRecord,
   CheckRecordList,
+  DayList,
   IdempotencyHeader,
   type Incident,
   IncidentList,
   type MaintenanceChange,
   type MonitorChange,
   MonitorDetails,
+  type RecentIncident,
+  RecentIncidentList,
   RollupList,
   Uptime,
 } from '../contracts/monitoring-additions.ts';
@@ -83,6 +86,10 @@ interface AddedCalls {
     options?: Options & HistoryRange & { by?: RollupList['by'] },
   ): Promise<RollupList>;
   uptime(id: string, options?: Options & HistoryRange): Promise<Uptime>;
+  /** How the days of all monitors went, up to 500 monitors at a time: those whose id comes after `after`. */
+  days(options?: Options & { days?: number; after?: string }): Promise<DayList>;
+  /** Of all monitors, newest first. */
+  recentIncidents(options?: Options & { limit?: number }): Promise<RecentIncident[]>;
   /** Tells that the job of a heartbeat started, failed, or ended with an exit code, 0 to 255. */
   pushSignal(token: string, signal: 'start' | 'fail' | number, options?: Options): Promise<void>;
 }
@@ -202,6 +209,14 @@ export function createMonitoringClient(options: {
     uptime(id, { from, to, ...options } = {}) {
       const path = addedPath('uptime', { id }) + query({ from, to });
       return ask({ method: 'GET', path }, Uptime, options);
+    },
+    days({ days, after, ...options } = {}) {
+      const path = addedPath('days', {}) + query({ days, after });
+      return ask({ method: 'GET', path }, DayList, options);
+    },
+    async recentIncidents({ limit, ...options } = {}) {
+      const path = addedPath('recentIncidents', {}) + query({ limit });
+      return (await ask({ method: 'GET', path }, RecentIncidentList, options)).incidents;
     },
     async pushSignal(token, kind, { signal } = {}) {
       const path = addedPath('pushSignal', { token, signal: String(kind) });

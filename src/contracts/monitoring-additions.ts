@@ -12,6 +12,9 @@ export const AddedPath = {
   rollups: `${MONITORING_PREFIX}/monitors/:id/rollups`,
   incidents: `${MONITORING_PREFIX}/monitors/:id/incidents`,
   uptime: `${MONITORING_PREFIX}/monitors/:id/uptime`,
+  /** Of all monitors, in one call or a few. */
+  days: `${MONITORING_PREFIX}/days`,
+  recentIncidents: `${MONITORING_PREFIX}/incidents`,
   /** `start`, `fail`, or the exit code of the job, 0 to 255. */
   pushSignal: `${MONITORING_PREFIX}/push/:token/:signal`,
 } as const;
@@ -154,6 +157,34 @@ export const RollupList = z.object({
 export type RollupList = z.infer<typeof RollupList>;
 
 export const IncidentList = z.object({ incidents: z.array(Incident) });
+
+/** An incident among those of all monitors. */
+export const RecentIncident = Incident.extend({ monitor: z.string(), name: z.string() });
+export type RecentIncident = z.infer<typeof RecentIncident>;
+export const RecentIncidentList = z.object({ incidents: z.array(RecentIncident) });
+
+/** Most days of `MonitorDays`. */
+export const MAX_DAYS = 90;
+
+/**
+ * How the days of a monitor went, UTC, oldest first, up to the last of the list: milliseconds of what was seen up and down.
+ * Days before the first of them were not seen. Two lists, because ten thousand monitors have a million days.
+ */
+export const MonitorDays = z.object({
+  id: z.string(),
+  up_ms: z.array(z.number().nonnegative()).max(MAX_DAYS),
+  down_ms: z.array(z.number().nonnegative()).max(MAX_DAYS),
+});
+export type MonitorDays = z.infer<typeof MonitorDays>;
+
+/** Monitors with their days, by id; `next` is what to ask for the next ones `after`, null when there are none. */
+export const DayList = z.object({
+  /** Today, so far as it has gone. */
+  last: z.iso.date(),
+  monitors: z.array(MonitorDays),
+  next: z.string().nullable(),
+});
+export type DayList = z.infer<typeof DayList>;
 
 /** How much of the time that was seen a monitor was not DOWN. */
 export const Uptime = z.object({

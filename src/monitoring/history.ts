@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { CheckRecord, Incident, Rollup } from '../contracts/monitoring-additions.ts';
 import type { Store } from '../store/store.ts';
 import { byMonitor } from './by-monitor.ts';
+import { createDays, type DayCounts, rememberDays } from './days.ts';
 import {
   coveredEntry,
   type Entry,
@@ -55,6 +56,11 @@ export interface History {
     monitor: string,
     query: { fromMs: number; toMs: number },
   ): Promise<{ upMs: number; downMs: number; unseenMs: number }>;
+  /**
+   * How so many days went up to the one that `nowMs` is in, which counts so far. What is stored of them is read once and
+   * then remembered, since all monitors are asked for again and again.
+   */
+  days(monitor: string, query: { count: number; nowMs: number }): Promise<DayCounts>;
   /** The newest incidents first, of the newest 100. */
   incidents(monitor: string, limit: number): Promise<Incident[]>;
   /** Removes all that is known of a monitor, for good. */
@@ -77,7 +83,7 @@ export async function openHistory(options: {
   const journal = openResultsJournal(store, randomUUID());
   const writer = createResultsWriter(journal, log);
   const recent = createRecentResults();
-  const rollups = openRollups(store, isForgotten);
+  const rollups = rememberDays(openRollups(store, isForgotten), isForgotten);
   const books = createHourBooks(rollups, recent, log);
   const incidents = openIncidents(store, isForgotten);
   const open = await openSince(store, wallMs());
@@ -151,6 +157,7 @@ export async function openHistory(options: {
   }
   storeLater();
 
+  const days = createDays({ books, stored: rollups.rememberedDays });
   const lookBack = createLookBack({ books, rollups, recent, journal, restoredFromMs, wallMs });
   return {
     add: (monitor, atMs, result, seen) => add(resultEntry(monitor, atMs, result, seen)),
@@ -167,6 +174,11 @@ export async function openHistory(options: {
     async uptime(monitor, query) {
       await restored;
       return await lookBack.uptime(monitor, query);
+    },
+    async days(monitor, query) {
+      await restored;
+      // Its book would be opened anew, and stay.
+      return isForgotten(monitor) ? { upMs: [], downMs: [] } : await days(monitor, query);
     },
     incidents: (monitor, limit) => incidents.list(monitor, limit),
     async forget(monitor) {

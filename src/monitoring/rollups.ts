@@ -58,6 +58,8 @@ export interface Rollups {
   ): Promise<void>;
   /** All that is stored, oldest first; hours from `finalMs` on are still to come, and so is the rest of the last day. */
   read(monitor: string): Promise<{ hours: Tally[]; days: Tally[]; finalMs: number }>;
+  /** The days alone, and `finalMs`: hours before the newest are not read through, which is most of the work. */
+  days(monitor: string): Promise<{ days: Tally[]; finalMs: number }>;
   /** The newest 20 results of hours that are stored, oldest first. */
   newest(monitor: string): Promise<Entry[]>;
   forget(monitor: string): Promise<void>;
@@ -87,6 +89,14 @@ export function openRollups(store: Store, isForgotten: (monitor: string) => bool
     );
   }
 
+  async function readBoth(monitor: string) {
+    // In this order: hours that move meanwhile are then in both, as after a crash between the two writes.
+    const recent = (await collection.get(monitor)) ?? NOTHING;
+    const old = (await collection.get(oldOf(monitor))) ?? NOTHING;
+    const newHours = since(fromText(recent.hours, HOUR_MS), old.finalMs);
+    return { old, newHours, finalMs: Math.max(recent.finalMs, old.finalMs) };
+  }
+
   return {
     async begin(monitor) {
       const { finalMs, last } = (await collection.get(monitor)) ?? NOTHING;
@@ -112,18 +122,17 @@ export function openRollups(store: Store, isForgotten: (monitor: string) => bool
       }
     },
     async read(monitor) {
-      // In this order: hours that move meanwhile are then in both, as after a crash between the two writes.
-      const recent = (await collection.get(monitor)) ?? NOTHING;
-      const old = (await collection.get(oldOf(monitor))) ?? NOTHING;
-      const newHours = since(fromText(recent.hours, HOUR_MS), old.finalMs);
-      const finalMs = Math.max(recent.finalMs, old.finalMs);
+      const { old, newHours, finalMs } = await readBoth(monitor);
       const hours = [...fromText(old.hours, HOUR_MS), ...newHours];
-      const days = merge(fromText(old.days, DAY_MS), gather(newHours, DAY_MS));
       return {
         hours: since(hours, finalMs - HOURS_KEPT_MS),
-        days: since(days, finalMs - DAYS_KEPT_MS),
+        days: daysOf(old, newHours, finalMs),
         finalMs,
       };
+    },
+    async days(monitor) {
+      const { old, newHours, finalMs } = await readBoth(monitor);
+      return { days: daysOf(old, newHours, finalMs), finalMs };
     },
     async newest(monitor) {
       const newest = (await collection.get(monitor))?.newest;
@@ -151,6 +160,12 @@ export function merge(before: readonly Tally[], after: readonly Tally[]): Tally[
     return [...before.slice(0, -1), addTallies(last, first), ...rest];
   }
   return [...before, ...after];
+}
+
+/** All days that are kept, of hours before those that are new as well. */
+function daysOf(old: Kept, newHours: readonly Tally[], finalMs: number): Tally[] {
+  const days = merge(fromText(old.days, DAY_MS), gather(newHours, DAY_MS));
+  return since(days, finalMs - DAYS_KEPT_MS);
 }
 
 /** The old document with hours that are new to it; what is older than is kept goes. */

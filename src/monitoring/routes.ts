@@ -6,6 +6,7 @@ import { notFound } from '../http/errors.ts';
 import type { KeyInfo, Keys } from '../http/keys.ts';
 import { refuseOtherMethods } from '../http/other-methods.ts';
 import type { HttpRequest, HttpServer } from '../http/server.ts';
+import { addAllHistoryRoutes } from './all-history-routes.ts';
 import { addHistoryRoutes } from './history-routes.ts';
 import { addMonitorRoutes } from './monitor-routes.ts';
 import { addPushRoutes } from './push-routes.ts';
@@ -45,6 +46,7 @@ export function addRoutes(
       const refuseOthers = refuseOtherMethods(scope);
       addMonitorRoutes(scope, tools);
       scope.register(async (reads: HttpServer) => addHistoryRoutes(reads, tools));
+      scope.register(async (reads: HttpServer) => addAllHistoryRoutes(reads, tools));
       scope.register(async (pushes: HttpServer) => addPushRoutes(pushes, tools));
       scope.register(refuseOthers);
     },

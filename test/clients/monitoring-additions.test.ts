@@ -42,6 +42,13 @@ test('history is read, with what is asked for', async () => {
   const from = new Date(Date.now() - 60_000).toISOString();
   expect(await client.rollups(id, { by: 'minute', from })).toMatchObject({ by: 'minute' });
   expect(await client.uptime(id, { from })).toMatchObject({ from, down_ms: 0 });
+  const today = new Date().toISOString().slice(0, 10);
+  const { last, monitors, next } = await client.days({ days: 2 });
+  expect([today, new Date().toISOString().slice(0, 10)]).toContain(last);
+  expect(monitors).toMatchObject([{ id, down_ms: [0] }]);
+  expect(next).toBeNull();
+  expect((await client.days({ after: id })).monitors).toEqual([]);
+  expect(await client.recentIncidents({ limit: 1 })).toEqual([]);
   const wrong = await client.uptime(id, { from: '2999-01-01T00:00:00Z' }).catch((error) => error);
   expect(wrong).toBeInstanceOf(StatusError);
   expect(wrong).toMatchObject({ status: 400, param: 'from' });

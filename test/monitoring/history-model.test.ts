@@ -61,6 +61,16 @@ function rollupsOf(looks: readonly Look[], everyMs: number, lengthMs: number, ra
   return rollups;
 }
 
+/** The newest 90 days, those too of which nothing was seen. */
+function daysOf(looks: readonly Look[], everyMs: number, nowMs: number) {
+  const today = Math.floor(nowMs / DAY);
+  const days = Array.from({ length: 90 }, (_, place) => {
+    const startMs = (today - 89 + place) * DAY;
+    return seenIn(looks, everyMs, startMs, Math.min(startMs + DAY, nowMs));
+  });
+  return { upMs: days.map(({ upMs }) => upMs), downMs: days.map(({ downMs }) => downMs) };
+}
+
 interface Range {
   fromMs: number;
   toMs: number;
@@ -159,7 +169,16 @@ test('roll-ups and uptime are what was seen, whatever was stored and restarted i
             writes.push(add({ as, tookMs: index, atMs: nowMs + step.apartMs }));
           }
         }
-        if (step.what === 'store') await history.prune(nowMs);
+        if (step.what === 'store') {
+          // Days that are remembered must not outlive what is stored anew, also while they are read.
+          const asked = [history.days('a', { count: 90, nowMs })];
+          const stored = history.prune(nowMs);
+          asked.push(history.days('a', { count: 90, nowMs }));
+          await stored;
+          asked.push(history.days('a', { count: 90, nowMs }));
+          const days = daysOf(looks, everyMs, nowMs);
+          for (const each of asked) expect(await each).toEqual(days);
+        }
         if (step.what === 'restart') {
           await Promise.all(writes);
           writes = [];
@@ -183,6 +202,7 @@ test('roll-ups and uptime are what was seen, whatever was stored and restarted i
           rollupsOf(looks, everyMs, lengthMs, asked),
         );
       }
+      expect(await history.days('a', { count: 90, nowMs })).toEqual(daysOf(looks, everyMs, nowMs));
       const newest = looks.filter(({ as }) => as !== 'paused').slice(-20);
       expect((await history.results('a', 20)).map(({ at }) => Date.parse(at))).toEqual(
         newest.map(({ atMs }) => atMs).reverse(),

@@ -22,6 +22,8 @@ const KEY_ROUTES: Array<[method: string, path: string, body?: object]> = [
   ['get', AddedPath.rollups],
   ['get', AddedPath.incidents],
   ['get', AddedPath.uptime],
+  ['get', AddedPath.days],
+  ['get', AddedPath.recentIncidents],
   ['post', AddedPath.check],
   ['post', AddedPath.pause],
   ['post', AddedPath.resume],
@@ -96,7 +98,9 @@ test('every answer of the service is as the document describes it, and none is l
     const { status } = await ask(method, path, { ...sent(json(body)), id });
     expect(status, `${method} ${path}`).toBe(good[method]);
   }
-  expect((await ask('get', MONITORS, sent(undefined))).status).toBe(200);
+  for (const path of [MONITORS, AddedPath.days, AddedPath.recentIncidents]) {
+    expect((await ask('get', path, sent(undefined))).status).toBe(200);
+  }
   const check = documented(AddedPath.check);
   expect((await ask('post', check, { ...sent(undefined), id: job.id ?? '' })).status).toBe(409);
   const { headers } = sent('', 'application/json');
@@ -194,5 +198,7 @@ test('the document tells every query parameter and the idempotency key', async (
     'query to',
   ]);
   expect(parametersOf('get', AddedPath.uptime)).toEqual(['path id', 'query from', 'query to']);
+  expect(parametersOf('get', AddedPath.days)).toEqual(['query after', 'query days']);
+  expect(parametersOf('get', AddedPath.recentIncidents)).toEqual(['query limit']);
   expect(parametersOf('post', AddedPath.pushSignal)).toEqual(['path signal', 'path token']);
 });

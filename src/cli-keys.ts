@@ -13,7 +13,7 @@ import { plain } from './cli-table.ts';
 import type { Service } from './contracts/api-key.ts';
 import { USAGE_DAYS } from './contracts/gateway.ts';
 import type { KeyLimits, KeyLimitsChange } from './contracts/key-limits.ts';
-import { KeyName } from './http/control-socket.ts';
+import { KeyName } from './http/key-bodies.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -3,14 +3,12 @@ import { fastify } from 'fastify';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { Service } from '../contracts/api-key.ts';
-import { KeyLimits, KeyLimitsChange } from '../contracts/key-limits.ts';
-import { controlSocket, KeyName } from './control-socket.ts';
+import { controlSocket } from './control-socket.ts';
 import { answerError, validationError } from './error-answers.ts';
 import { notFound } from './errors.ts';
+import { ChangeKey, CreateKey } from './key-bodies.ts';
 import type { Keys } from './keys.ts';
 
-const CreateKey = z.strictObject({ name: KeyName, limits: KeyLimits.strict().optional() });
-const ChangeKey = z.strictObject({ limits: KeyLimitsChange });
 const UsageQuery = z.strictObject({
   keyId: z.string().optional(),
   fromDay: z.iso.date().optional(),

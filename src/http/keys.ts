@@ -46,6 +46,8 @@ export interface Keys {
   limit(id: string, change: KeyLimitsChange): Promise<KeyInfo | undefined>;
   /** Refuses the key from now on; false when there is none with this id. */
   revoke(id: string): Promise<boolean>;
+  /** When a key was presented last, Unix time; `undefined` when it was not since this process began. */
+  lastUsedMs(id: string): number | undefined;
   /** Whose key this is, or `undefined`. */
   verify(key: string): KeyInfo | undefined;
 }
@@ -58,7 +60,10 @@ export async function openKeys(store: Store, service: Service): Promise<Keys> {
     version: 1,
     whenCorrupt: 'refuse',
   });
-  const known = new Map<string, { info: KeyInfo; hash: Buffer; transient: boolean }>();
+  const known = new Map<
+    string,
+    { info: KeyInfo; hash: Buffer; transient: boolean; usedAtMs?: number }
+  >();
   for (const { id, document } of await collection.list()) {
     known.set(id, {
       info: infoOf(id, document),
@@ -136,13 +141,16 @@ export async function openKeys(store: Store, service: Service): Promise<Keys> {
       known.delete(id);
       return true;
     },
+    lastUsedMs: (id) => known.get(id)?.usedAtMs,
     verify(key) {
       if (key.length !== keyLength || !key.startsWith(prefix)) return undefined;
       const found = known.get(key.slice(prefix.length, prefix.length + ID_LENGTH));
       // Compared also when the id is unknown, so that the time does not tell which ids exist.
       presented.write(hashOf(key), 'latin1');
       const same = timingSafeEqual(presented, found?.hash ?? noHash);
-      return found && same ? found.info : undefined;
+      if (!found || !same) return undefined;
+      found.usedAtMs = Date.now();
+      return found.info;
     },
   };
 }

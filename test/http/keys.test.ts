@@ -176,3 +176,16 @@ test('a transient key is known by its name, under which its usage is counted', a
   expect(keys.verify(second)).toMatchObject({ id: 'bot', name: 'bot' });
   expect(await keys.revoke('bot')).toBe(false);
 });
+
+test('when a key was presented last is known since the start, and only of the right key', async () => {
+  const { store } = await openAt(await temporaryFolder());
+  const keys = await openKeys(store, 'gateway');
+  const { id, key } = await keys.create('a');
+  expect(keys.lastUsedMs(id)).toBeUndefined();
+  keys.verify(`${key.slice(0, -1)}${key.endsWith('x') ? 'y' : 'x'}`);
+  expect(keys.lastUsedMs(id)).toBeUndefined();
+  const beforeMs = Date.now();
+  keys.verify(key);
+  expect(keys.lastUsedMs(id)).toBeGreaterThanOrEqual(beforeMs);
+  expect(keys.lastUsedMs('nothing0')).toBeUndefined();
+});

@@ -20,6 +20,8 @@ export interface AskedBook {
   note(asked: Omit<Asked, 'place'> & { place: Place }): Promise<void>;
   /** Answers in a place since then, oldest first. */
   since(place: Place, fromMs: number): Promise<Asked[]>;
+  /** Answers in all places since then, oldest first. */
+  everywhere(fromMs: number): AsyncIterable<Asked>;
   /** Forgets what nobody asks for any more. */
   forgetOld(): Promise<void>;
 }
@@ -38,6 +40,7 @@ export function createAskedBook(store: Store, nowMs: () => number = Date.now): A
       }
       return found;
     },
+    everywhere: (fromMs) => journal.read({ fromMs }),
     forgetOld: () => journal.prune(nowMs() - KEEP_MS),
   };
 }

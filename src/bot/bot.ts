@@ -71,6 +71,12 @@ export interface Bot {
   readonly shownAnswers: ShownAnswers;
   /** What to offer somebody who types into an input. */
   readonly suggest: Suggest;
+  /** The gateway's models, for who wants to see them all. */
+  readonly catalog: Pick<Catalog, 'models'>;
+  /** Who asked how much, in all channels together. */
+  readonly asked: Pick<AskedBook, 'everywhere'>;
+  /** What a platform that was started calls one of its channels, where it knows. */
+  channelName(place: Place): string | undefined;
   /** Starts watching and sending alerts through these platforms, which are started. */
   start(platforms: readonly Platform[]): Promise<void>;
   /** Lets answers under way end or cuts them with a note, and stops watching and sending; takes at most 4 s. */
@@ -154,6 +160,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
   const topics = () => state.current()?.topics;
   const homes = createHomes({ ...services, places, topics, openForm });
 
+  let started: readonly Platform[] = [];
   let tidying: NodeJS.Timeout | undefined;
   let tidied = Promise.resolve();
   const tidy = () => {
@@ -179,7 +186,13 @@ export async function createBot(options: BotOptions): Promise<Bot> {
       if (toldAt(place, thread)) return true;
       return await conversations.isOpen(conversationKey(place, thread));
     },
+    catalog,
+    asked,
+    channelName({ platform, channel }) {
+      return started.find(({ name }) => name === platform)?.channelName?.(channel);
+    },
     async start(platforms) {
+      started = platforms;
       sender.start(platforms);
       watch.start();
       tidying = setInterval(tidy, DAY_MS);

@@ -97,6 +97,8 @@ export interface Platform {
   stop(): Promise<void>;
   /** After the start: how it stands there, when somebody has to do something before it can be of use. */
   hint?(): string | undefined;
+  /** What people there call a channel, without asking anybody; absent or `undefined` where that is not known. */
+  channelName?(channel: string): string | undefined;
   /**
    * Posts a card as a new message of a channel. The same `id` is posted once where the platform lets us check:
    * `attempted` says that an earlier try may have gone through; what the message then shows is what that try did, and

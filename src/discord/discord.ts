@@ -104,6 +104,10 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
       if (!application || guilds.cache.size > 0) return undefined;
       return `connected, but in no server; add it: ${inviteLink(application.id)}`;
     },
+    channelName(id) {
+      const channel = client.channels.cache.get(id);
+      return channel && 'name' in channel ? (channel.name ?? undefined) : undefined;
+    },
     async stop() {
       if (stopping) return;
       stopping = true;

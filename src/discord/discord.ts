@@ -14,6 +14,7 @@ import { createDrafts } from './drafts.ts';
 import { isRefusal, loggedError, reasonOf } from './errors.ts';
 import { handleForm } from './forms.ts';
 import { createInlineConversations } from './inline-conversations.ts';
+import { SENT_ELSEWHERE, warnIfSentElsewhere } from './interactions-endpoint.ts';
 import { inviteLink } from './invite.ts';
 import { createLineConversations } from './line-conversations.ts';
 import { handleMessage } from './messages.ts';
@@ -56,6 +57,7 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
   /** What people said that is still being answered. */
   const underWay = new Set<Promise<void>>();
   let connected = false;
+  let sentElsewhere = false;
   let stopping = false;
 
   function track(work: Promise<void>) {
@@ -97,12 +99,17 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
       await connect(client, token, apiUrl);
       connected = true;
       watch(client, onFatal);
-      await register(client, bot, guildId, log);
+      [sentElsewhere] = await Promise.all([
+        warnIfSentElsewhere(client.rest, log),
+        register(client, bot, guildId, log),
+      ]);
     },
     hint() {
       const { application, guilds } = client;
-      if (!application || guilds.cache.size > 0) return undefined;
-      return `connected, but in no server; add it: ${inviteLink(application.id)}`;
+      if (application && guilds.cache.size === 0) {
+        return `connected, but in no server; add it: ${inviteLink(application.id)}`;
+      }
+      return sentElsewhere ? `connected, but hears no commands. ${SENT_ELSEWHERE}` : undefined;
     },
     channelName(id) {
       const channel = client.channels.cache.get(id);

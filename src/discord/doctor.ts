@@ -17,6 +17,7 @@ import { type Finding, ok, problem, shortName, warning } from '../bot/finding.ts
 import { permissionsIn } from './channel-permissions.ts';
 import { INTENT_REFUSED, TOKEN_REFUSED } from './client.ts';
 import { isRefusal, reasonOf } from './errors.ts';
+import { isSentElsewhere, SENT_ELSEWHERE } from './interactions-endpoint.ts';
 import { inviteLink, PERMISSION_NAMES, PERMISSIONS, type PermissionName } from './invite.ts';
 
 /** Discord as it is set up, and where alerts are to go. */
@@ -89,14 +90,10 @@ function createGet({ apiUrl, token, fetch }: DiscordSetup): Get {
   };
 }
 
-function checkApplication({ name, interactions_endpoint_url: url }: APIApplication): Finding {
+function checkApplication(application: APIApplication): Finding {
   const check = 'Discord bot';
-  if (url) {
-    const text =
-      'Commands and presses of buttons go to the application’s Interactions Endpoint URL and never come here. Empty it under "General Information".';
-    return problem(check, text);
-  }
-  return ok(check, `signed in as the application ${shortName(name)}`);
+  if (isSentElsewhere(application)) return problem(check, SENT_ELSEWHERE);
+  return ok(check, `signed in as the application ${shortName(application.name)}`);
 }
 
 /** Source: Discord docs, "Application Flags": one for bots in many servers, one for those in few. */

@@ -49,6 +49,26 @@ test('starts while its server is unavailable', async () => {
   expect(discord.gateway.connected()).toBe(1);
 });
 
+test('warns where an Interactions Endpoint URL takes the commands away, and starts all the same', async () => {
+  const discord = await startDiscord();
+  discord.settings.interactionsEndpointUrl = 'https://elsewhere.example/interactions';
+  const { bot } = await startTestBot();
+  const { platform, lines } = await startPlatform(discord, bot);
+  const told = /Interactions Endpoint URL.*Empty it at .* General Information/;
+  expect(platform.hint?.()).toMatch(told);
+  expect(lines.filter(({ msg }) => told.test(String(msg)))).toHaveLength(1);
+  expect(JSON.stringify(lines)).not.toContain('elsewhere.example');
+});
+
+test('starts without a hint when it cannot be looked up where commands go', async () => {
+  const discord = await startDiscord();
+  discord.fail({ path: /^\/applications\/@me$/, status: 503 });
+  const { bot } = await startTestBot();
+  const { platform, lines } = await startPlatform(discord, bot);
+  expect(platform.hint?.()).toBeUndefined();
+  expect(JSON.stringify(lines)).toContain('could not look up where Discord sends commands');
+});
+
 test('registers the commands once, and not again while they are the same', async () => {
   const discord = await startDiscord();
   const { bot } = await startTestBot();

@@ -5,11 +5,12 @@ import { type Command, fieldsOf } from '../bot/command.ts';
 import { formProblems } from '../bot/form.ts';
 import type { Desk } from './desk.ts';
 import { acknowledged, type SentForm } from './gestures.ts';
+import { formFor } from './open-form.ts';
 import { renderMessage } from './render.ts';
-import { FORM, renderForm } from './render-form.ts';
+import { FORM } from './render-form.ts';
 import { carryOut } from './slash-commands.ts';
 
-/** Opens a form again, as it was filled in; an empty one when that is no longer known. */
+/** Opens a form again, as it was filled in; as it first was when that is no longer known. */
 export async function openAgain(
   desk: Desk,
   press: ButtonInteraction,
@@ -20,8 +21,12 @@ export async function openAgain(
     desk.log.debug({ customId: press.customId }, 'a button for a form that is none of ours');
     return;
   }
-  const form = renderForm(command, desk.drafts.of(draft));
-  await acknowledged(desk, press, command.name, () => press.showModal(form));
+  const opened = await formFor(desk, press, command, desk.drafts.of(draft));
+  await acknowledged(desk, press, command.name, () =>
+    'form' in opened
+      ? press.showModal(opened.form)
+      : press.reply({ ...renderMessage(opened.card), flags: MessageFlags.Ephemeral }),
+  );
 }
 
 /** Does what a filled form asks for, or tells whoever sent it what is wrong, with a button that opens it again. */

@@ -6,7 +6,7 @@ import {
   PermissionFlagsBits,
   type PermissionsBitField,
 } from 'discord.js';
-import type { Answer, Invocation, Place, Reply } from '../bot/platform.ts';
+import type { Answer, Invocation, Person, Place, Reply } from '../bot/platform.ts';
 import type { Desk } from './desk.ts';
 import { reasonOf } from './errors.ts';
 import { openThread } from './open-thread.ts';
@@ -48,16 +48,21 @@ export function handle(
   request: Invocation['request'],
   { place = placeOf(gesture), thread }: { place?: Place; thread: string | undefined },
 ): Promise<Reply> {
-  const { id, user, guildId, member, memberPermissions } = gesture;
-  // Alone with the bot it is one's own place.
-  const mayManage = async () => guildId === null || managesIn(memberPermissions);
   return bot.handle({
-    id: `discord:${id}`,
+    id: `discord:${gesture.id}`,
     request,
     place,
     ...(thread === undefined ? {} : { thread }),
-    person: { id: user.id, name: nameOf(gesture), mayManage, isIn: hasRole(member) },
+    person: personOf(gesture),
   });
+}
+
+/** Who made a gesture, and what they may. */
+export function personOf(gesture: Gesture): Person {
+  const { user, guildId, member, memberPermissions } = gesture;
+  // Alone with the bot it is one's own place.
+  const mayManage = async () => guildId === null || managesIn(memberPermissions);
+  return { id: user.id, name: nameOf(gesture), mayManage, isIn: hasRole(member) };
 }
 
 /** Tells whether somebody has a role; a member that is not in the cache comes with plain ids. */

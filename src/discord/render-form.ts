@@ -5,7 +5,7 @@ import {
   TextInputStyle,
 } from 'discord.js';
 import { encodeAction } from '../bot/card-action.ts';
-import { type Command, type Field, fieldsOf } from '../bot/command.ts';
+import { type Command, type Field, type FormBegin, fieldsOf } from '../bot/command.ts';
 import { formFields } from '../bot/form.ts';
 import { within } from './text.ts';
 
@@ -15,20 +15,27 @@ const MAX_LABEL = 45;
 const MAX_DESCRIPTION = 100;
 const MAX_INPUTS = 5;
 const MAX_OPTION = 100;
+const MAX_OPTIONS = 25;
 const MAX_TEXT = 4_000;
 
 /** The command word of the buttons that open a form, and of the forms themselves. */
 export const FORM = 'form';
 
-/** A command's form as Discord's modal, filled in with what is known already. Pure. */
+/** Whether what stands in a form at first has room in one of Discord's. */
+export const isShowable = ({ values = {} }: FormBegin) =>
+  Object.values(values).every((value) => value.length <= MAX_TEXT);
+
+/** A command's form as Discord's modal, as it begins, and filled in with what is known already. Pure. */
 export function renderForm(
   command: Command,
-  values: Record<string, unknown>,
+  known: Record<string, unknown>,
+  begin: FormBegin = {},
 ): APIModalInteractionResponseCallbackData {
+  const values = { ...begin.values, ...known };
   return {
     custom_id: encodeAction({ label: '', command: FORM, values: { of: command.name } }),
     title: within(command.form?.title ?? command.name, MAX_TITLE),
-    components: inputsOf(command, values).map((field) => labelled(field, values[field.name])),
+    components: inputsOf(command, known, begin).map((field) => labelled(field, values[field.name])),
   };
 }
 
@@ -36,11 +43,11 @@ export function renderForm(
  * A form of Discord does not change while it is open. So until the choice that decides about the others is made, it has what
  * any choice asks for, as far as there is room, and nothing needs to be filled in that the command does not need.
  */
-function inputsOf(command: Command, values: Record<string, unknown>): Field[] {
+function inputsOf(command: Command, values: Record<string, unknown>, begin: FormBegin): Field[] {
   const fields = fieldsOf(command);
   const decides = command.form?.chooses?.input;
   if (decides === undefined || values[decides] !== undefined) {
-    return formFields(command, values).slice(0, MAX_INPUTS);
+    return formFields(command, values, begin).slice(0, MAX_INPUTS);
   }
   const choices = fields.find(({ name }) => name === decides)?.choices ?? [];
   const shown = choices.flatMap((choice) => formFields(command, { [decides]: choice }));
@@ -60,10 +67,10 @@ function labelled(field: Field, value: unknown): APILabelComponent {
 }
 
 function componentOf(
-  { name: custom_id, kind, choices, required }: Field,
+  { name: custom_id, kind, choices, required, long = false }: Field,
   value: unknown,
 ): APILabelComponent['component'] {
-  if (kind === 'choice') {
+  if (kind === 'choice' && isOffered(choices)) {
     const options = choices.map((choice) => ({
       label: within(choice, MAX_OPTION),
       value: choice,
@@ -75,11 +82,15 @@ function componentOf(
   return {
     type: ComponentType.TextInput,
     custom_id,
-    style: TextInputStyle.Short,
+    style: long ? TextInputStyle.Paragraph : TextInputStyle.Short,
     max_length: MAX_TEXT,
     required,
     ...(text === '' ? {} : { value: text }),
   };
 }
+
+/** More than that, or longer, and they are typed. */
+const isOffered = (choices: readonly string[]) =>
+  choices.length <= MAX_OPTIONS && choices.every((choice) => choice.length <= MAX_OPTION);
 
 const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);

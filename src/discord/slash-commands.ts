@@ -7,7 +7,6 @@ import {
 } from 'discord.js';
 import type { Card } from '../bot/card.ts';
 import { withoutCharts } from '../bot/chart-text.ts';
-import { fieldsOf } from '../bot/command.ts';
 import type { Desk } from './desk.ts';
 import {
   acknowledged,
@@ -18,7 +17,7 @@ import {
   type SentForm,
   threadOf,
 } from './gestures.ts';
-import { renderForm } from './render-form.ts';
+import { formFor, wantsForm } from './open-form.ts';
 import { sendCard } from './send-card.ts';
 import { insist } from './show-answer.ts';
 
@@ -31,24 +30,18 @@ export async function handleSlashCommand(
   interaction: ChatInputCommandInteraction,
 ): Promise<void> {
   const { command, values } = requestOf(interaction);
-  const form = formFor(desk, command, values);
-  if (form) {
+  const wanted = desk.bot.commands.find((one) => one.name === command && wantsForm(one, values));
+  const opened = wanted && (await formFor(desk, interaction, wanted, values));
+  // Whoever gets no form is told what the command says by itself.
+  if (opened && 'form' in opened) {
     // A form can be nothing but the first response.
-    await acknowledged(desk, interaction, command, () => interaction.showModal(form));
+    await acknowledged(desk, interaction, command, () => interaction.showModal(opened.form));
     return;
   }
   const ephemeral = values.private === true;
   const defer = () => interaction.deferReply(ephemeral ? { flags: MessageFlags.Ephemeral } : {});
   if (!(await acknowledged(desk, interaction, command, defer))) return;
   await carryOut(desk, interaction, { command, values, ephemeral });
-}
-
-/** The form of a command that lacks what it needs, with what it has. */
-function formFor({ bot }: Desk, name: string, values: Record<string, unknown>) {
-  const command = bot.commands.find((one) => one.form && one.name === name);
-  const lacks = (one: { name: string; required: boolean }) =>
-    one.required && String(values[one.name] ?? '').trim() === '';
-  return command && fieldsOf(command).some(lacks) ? renderForm(command, values) : undefined;
 }
 
 /** Has the bot do what was asked for, and shows its reply; `changed` gives a card its last touch. */

@@ -6,6 +6,8 @@ export interface FakeFormInput {
   type: number;
   custom_id: string;
   required?: boolean;
+  /** 2: several lines. */
+  style?: number;
   value?: string;
   max_length?: number;
   options?: Array<{ label: string; value: string; default?: boolean }>;

@@ -63,6 +63,7 @@ const CALLBACKS_OF: Record<FakeGesture['type'], InteractionResponseType[]> = {
   ],
   [InteractionType.MessageComponent]: [
     InteractionResponseType.DeferredMessageUpdate,
+    InteractionResponseType.ChannelMessageWithSource,
     InteractionResponseType.Modal,
   ],
   [InteractionType.ModalSubmit]: [

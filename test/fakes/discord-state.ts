@@ -201,6 +201,9 @@ export function createState() {
     giveRole(user: string, role: string) {
       rolesOf.set(user, [...(rolesOf.get(user) ?? []), role]);
     },
+    takeRoles(user: string) {
+      rolesOf.delete(user);
+    },
     rolesOf: (user: string) => rolesOf.get(user) ?? [],
     /** What the roles of a user let them do. */
     permissionsOf: (user: string): bigint =>

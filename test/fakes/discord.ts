@@ -165,6 +165,9 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
       return role.id;
     },
 
+    /** Takes all roles away from a user. */
+    takeRoles: (user: FakeUser) => state.takeRoles(user.id),
+
     /** Opens a thread under a message, as a person does. */
     openThread(message: FakeMessage): FakeChannel {
       const thread = state.addChannel({

@@ -19,7 +19,10 @@ export { consoleCollection } from './history.ts';
 
 const CHANNELS = ['general'];
 
-const PAGES: readonly ConsolePage[] = [{ path: '/', name: 'playground', title: 'Askwatch' }];
+const PAGES: readonly ConsolePage[] = [
+  { path: '/', name: 'playground', title: 'Askwatch' },
+  { path: '/status', name: 'status', title: 'Status' },
+];
 
 /** Everyone who can open the console is the owner of this machine. */
 const PERSON: Person = { id: 'local', name: 'You' };

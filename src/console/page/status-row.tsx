@@ -1,0 +1,47 @@
+import { useMemo } from 'preact/hooks';
+import type { StatusMonitor } from '../status-wire.ts';
+import { DayBars } from './day-bars.tsx';
+import { StatusIcon } from './status-icon.tsx';
+import { conditionOf, millisecondWords, percentWords, statusWords } from './status-words.ts';
+import { addressOf } from './use-status.ts';
+
+/** One monitor of the list: how it is, and how its last days were. */
+export function StatusRow({ monitor }: { monitor: StatusMonitor }) {
+  // What is the same object is not compared again: of 200 rows mostly one has changed.
+  return useMemo(() => rowOf(monitor), [monitor]);
+}
+
+function rowOf(monitor: StatusMonitor) {
+  const { id, name, target, status_reason, days } = monitor;
+  const condition = conditionOf(monitor);
+  return (
+    <li class={`row ${condition}`} data-id={id}>
+      <div class="row-head">
+        <StatusIcon condition={condition} />
+        <div class="row-name">
+          <h2>
+            <a href={addressOf(id)}>{name}</a>
+          </h2>
+          {target !== undefined && <p class="target">{target}</p>}
+        </div>
+        <p class="row-status">{statusWords(monitor)}</p>
+        <RowFacts monitor={monitor} />
+      </div>
+      {status_reason !== undefined && condition !== 'up' && <p class="reason">{status_reason}</p>}
+      {days && <DayBars days={days} name={name} />}
+    </li>
+  );
+}
+
+function RowFacts({ monitor }: { monitor: StatusMonitor }) {
+  const { response_time_ms, uptime, flapping, stale } = monitor;
+  return (
+    <p class="row-facts">
+      {flapping && <span class="tag">Flapping</span>}
+      {stale && <span class="tag">May be out of date</span>}
+      {response_time_ms !== undefined && <span>{millisecondWords(response_time_ms)}</span>}
+      {typeof uptime === 'number' && <span>{percentWords(uptime)} up</span>}
+      {uptime === null && <span>Not seen yet</span>}
+    </p>
+  );
+}

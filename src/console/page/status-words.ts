@@ -1,0 +1,103 @@
+import type { StatusIncident, StatusMonitor, StatusReport } from '../status-wire.ts';
+import { counted, inWords } from '../words.ts';
+import type { Day } from './status-days.ts';
+
+/** What a status means to a reader; a service may send any text. */
+export type Condition = 'up' | 'down' | 'degraded' | 'maintenance' | 'paused' | 'other';
+
+const CONDITIONS: Record<string, Condition> = {
+  UP: 'up',
+  DOWN: 'down',
+  DEGRADED: 'degraded',
+  MAINTENANCE: 'maintenance',
+  PAUSED: 'paused',
+};
+
+const WORDS: Record<Exclude<Condition, 'other'>, string> = {
+  up: 'Up',
+  down: 'Down',
+  degraded: 'Degraded',
+  maintenance: 'In maintenance',
+  paused: 'Paused',
+};
+
+export const conditionOf = ({ status }: Pick<StatusMonitor, 'status'>): Condition =>
+  CONDITIONS[status.toUpperCase()] ?? 'other';
+
+/** A condition as readers call it; `other` for filters only. */
+export const conditionWords = (condition: Condition) =>
+  condition === 'other' ? 'Other' : WORDS[condition];
+
+/** A status as readers call it, and one that is not ours as it came. */
+export function statusWords(monitor: Pick<StatusMonitor, 'status'>): string {
+  const condition = conditionOf(monitor);
+  return condition === 'other' ? monitor.status : WORDS[condition];
+}
+
+/** `All 12 monitors are up`, `2 of 14 are down`: the state of all in one sentence. Pure. */
+export function headlineOf({ overall, monitors }: StatusReport): string {
+  const total = monitors.length;
+  if (total === 0) return overall === 'unknown' ? 'Nothing is known yet' : 'No monitors yet';
+  const count = (condition: Condition) =>
+    monitors.filter((monitor) => conditionOf(monitor) === condition).length;
+  if (overall === 'unknown') return 'The state is not known now';
+  if (overall === 'down') return total === 1 ? 'It is down' : `${ofAll(count('down'), total)} down`;
+  if (overall === 'degraded') {
+    if (count('degraded') > 0) return `${ofAll(count('degraded'), total)} degraded`;
+    if (count('other') > 0) return `${ofAll(count('other'), total)} neither up nor down`;
+    return `${ofAll(monitors.filter(({ flapping }) => flapping).length, total)} flapping`;
+  }
+  const up = count('up');
+  if (up === total) return total === 1 ? 'The monitor is up' : `All ${total} monitors are up`;
+  return `${ofAll(up, total)} up, none is down`;
+}
+
+const ofAll = (count: number, total: number) =>
+  `${count} of ${total} ${count === 1 ? 'is' : 'are'}`;
+
+/** Rounded down, so that whoever was down for a moment never reads 100 %. */
+export const percentWords = (share: number) => `${Math.floor(share * 10_000) / 100} %`;
+
+export const millisecondWords = (ms: number) =>
+  ms < 10 ? `${Math.round(ms * 10) / 10} ms` : `${Math.round(ms).toLocaleString()} ms`;
+
+/** `Looked 5 seconds ago`; a clock of this machine that is behind reads as now. */
+export function agoWords(atMs: number, nowMs: number): string {
+  const passedMs = nowMs - atMs;
+  return passedMs < 1_000 ? 'just now' : `${inWords(passedMs)} ago`;
+}
+
+const dayFormat = new Intl.DateTimeFormat(undefined, {
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  // Days of the report are those of UTC.
+  timeZone: 'UTC',
+});
+
+/** `12 Oct 2026: 99.2 % up, down for 12 minutes`. Pure. */
+export function dayWords({ atMs, upMs, downMs }: Day): string {
+  const name = dayFormat.format(atMs);
+  const seenMs = upMs + downMs;
+  if (seenMs === 0) return `${name}: not seen`;
+  const up = `${percentWords(upMs / seenMs)} up`;
+  return downMs > 0 ? `${name}: ${up}, down for ${inWords(downMs)}` : `${name}: ${up}`;
+}
+
+/** All days in a sentence or two, for whoever does not see the bars. Pure. */
+export function daysWords(days: readonly Day[]): string {
+  const seen = days.filter(({ upMs, downMs }) => upMs + downMs > 0);
+  if (seen.length === 0) return `Nothing was seen in ${counted(days.length, 'day')}.`;
+  const bad = seen.filter(({ downMs }) => downMs > 0);
+  const last = bad.at(-1);
+  const span = `Seen on ${seen.length} of ${counted(days.length, 'day')}`;
+  if (!last) return `${span}, never down.`;
+  return `${span}, down on ${bad.length}. Last: ${dayWords(last)}.`;
+}
+
+/** How long an incident lasted, or goes on. Pure. */
+export function lastedWords({ started_at, ended_at }: StatusIncident, nowMs: number): string {
+  const startedMs = Date.parse(started_at);
+  if (ended_at === null) return `${inWords(Math.max(0, nowMs - startedMs))} so far`;
+  return inWords(Math.max(0, Date.parse(ended_at) - startedMs));
+}

@@ -28,7 +28,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   // zod: the bodies the page sends are checked like those of the services.
   console: ['bot', 'http', 'clients', 'zod', 'pino'],
   // What runs in the browser: its own libraries, and types of the wire it shares with the server.
-  'console/page': ['console', 'preact', 'marked', 'dompurify'],
+  'console/page': ['console', 'preact', 'marked', 'dompurify', 'uplot'],
 };
 
 /** Libraries that have one home. */

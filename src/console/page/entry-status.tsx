@@ -1,4 +1,5 @@
 import { render } from 'preact';
+import './language.ts';
 import './status.css';
 import { createStatusClient } from './status-client.ts';
 import { StatusPage } from './status-page.tsx';

@@ -1,5 +1,6 @@
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { StatusReport } from '../status-wire.ts';
+import { MonitorView } from './monitor-view.tsx';
 import type { StatusClient } from './status-client.ts';
 import { NoMonitors } from './status-empty.tsx';
 import { Headline } from './status-headline.tsx';
@@ -38,6 +39,9 @@ export function StatusPage({ client }: { client: StatusClient }) {
           <div ref={overview} hidden={opened !== undefined}>
             <Overview report={report} live={connection === 'open'} />
           </div>
+        )}
+        {report && opened !== undefined && (
+          <MonitorView key={opened} id={opened} live={monitor} client={client} />
         )}
       </main>
     </>

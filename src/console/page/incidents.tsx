@@ -1,0 +1,49 @@
+import type { StatusIncident } from '../status-wire.ts';
+import { Moment } from './moment.tsx';
+import { lastedWords, statusWords } from './status-words.ts';
+import { useNowMs } from './use-status.ts';
+
+/** Times in which a monitor was down, newest first; what goes on is counted on. */
+export function Incidents({ incidents }: { incidents: readonly StatusIncident[] }) {
+  const nowMs = useNowMs(1_000);
+  return (
+    <section class="panel" aria-label="Incidents">
+      <h2>Incidents</h2>
+      {incidents.length === 0 && <p class="none">It was never down as far as is known.</p>}
+      <ol class="incidents">
+        {incidents.map((incident) => (
+          <li key={incident.id} class={incident.ended_at === null ? 'ongoing' : 'over'}>
+            <h3>
+              Down for <span class="lasted">{lastedWords(incident, nowMs)}</span>
+            </h3>
+            <dl>
+              <div>
+                <dt>Started</dt>
+                <dd>
+                  <Moment atMs={Date.parse(incident.started_at)} />
+                  <span class="cause">{incident.cause ?? outcomeWords(incident.outcome)}</span>
+                </dd>
+              </div>
+              <div>
+                <dt>Ended</dt>
+                <dd>{incident.ended_at === null ? 'It goes on' : <End incident={incident} />}</dd>
+              </div>
+            </dl>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+function End({ incident: { ended_at, ended_as } }: { incident: StatusIncident }) {
+  return (
+    <>
+      <Moment atMs={Date.parse(ended_at ?? '')} />
+      {ended_as !== null && <span class="cause">{statusWords({ status: ended_as })}</span>}
+    </>
+  );
+}
+
+/** `connection_refused` as `connection refused`. */
+const outcomeWords = (outcome: string) => outcome.replaceAll('_', ' ').toLowerCase();

@@ -6,8 +6,8 @@ export interface Banner {
   version: string;
   seconds: number;
   url: string;
-  /** Why the console is not there; undefined when it is. */
-  consoleOff: string | undefined;
+  /** Whether the console is there, and whether it asks for its password. */
+  console: 'off' | 'open' | 'login';
   /** Who answers questions. */
   models: { provider: string; description?: string };
   watching: string;
@@ -27,6 +27,12 @@ export function printBanner(banner: Banner): void {
   process.stdout.write(`${[...overview(banner), ...keyLines(banner)].join('\n')}\n`);
 }
 
+const CONSOLE: Record<Banner['console'], (url: string) => string> = {
+  off: () => 'off: not in ASKWATCH_ROLES',
+  open: (url) => url,
+  login: (url) => `${url}, with CONSOLE_PASSWORD`,
+};
+
 function overview({ version, seconds, url, ...banner }: Banner): string[] {
   const connected = (name: string) => banner.hints.get(name) ?? 'connected';
   const installed = banner.slackInstall ? `; workspaces are added at ${url}/slack/install` : '';
@@ -34,7 +40,7 @@ function overview({ version, seconds, url, ...banner }: Banner): string[] {
   return [
     `Askwatch ${version} is ready after ${seconds.toFixed(1)} s.`,
     '',
-    `  Console     ${banner.consoleOff === undefined ? url : `off: ${banner.consoleOff}`}`,
+    `  Console     ${CONSOLE[banner.console](url)}`,
     `  Models      ${banner.models.description ?? banner.models.provider}`,
     `  Monitors    ${banner.watching}`,
     `  Slack       ${banner.slack ? connected('slack') + installed : notConfigured('Slack')}`,

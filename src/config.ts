@@ -126,6 +126,10 @@ function conflicts(v: Values): string[] {
       'MONITORING_BASE_URL: set it, or add monitoring to ASKWATCH_ROLES; the bot needs the service',
     ],
     [
+      runs('console') && !isLoopback(v.HOST) && v.CONSOLE_PASSWORD === undefined,
+      'CONSOLE_PASSWORD: set it (12 characters or more), since HOST lets others reach the console; or set HOST=127.0.0.1, or leave console out of ASKWATCH_ROLES',
+    ],
+    [
       runs('console') && !runs('bot'),
       'ASKWATCH_ROLES: add bot, or leave console out; the console shows what the bot says',
     ],
@@ -179,6 +183,7 @@ function settingsFrom(v: Values, secrets: string[]) {
     catalogFile: v.ASKWATCH_CATALOG,
     allowPrivate: v.MONITOR_ALLOW_PRIVATE,
     networkAnchors: v.MONITOR_NETWORK_ANCHORS,
+    consolePassword: v.CONSOLE_PASSWORD,
     dataDir: resolve(v.DATA_DIR),
     roles: new Set<Role>(v.ASKWATCH_ROLES),
     host: v.HOST,

@@ -6,8 +6,13 @@ import { createBot } from './bot/bot.ts';
 import type { Platform } from './bot/platform.ts';
 import { createGatewayClient } from './clients/gateway.ts';
 import { createMonitoringClient } from './clients/monitoring.ts';
-import { isLoopback, readSettings, type Settings } from './config.ts';
-import { consoleCollection, createConsole } from './console/console.ts';
+import { readSettings, type Settings } from './config.ts';
+import {
+  consoleCollection,
+  createConsole,
+  fingerprintCollection,
+  sessionsCollection,
+} from './console/console.ts';
 import { readCatalog } from './gateway/catalog.ts';
 import { createGateway } from './gateway/gateway.ts';
 import { openControl } from './http/control.ts';
@@ -114,8 +119,7 @@ async function start(settings: Settings, log: Logger, stops: Stop[], end: End): 
   stops.push(() => control.close());
 
   const platforms = runs('bot') ? await createPlatforms(settings, { kit, store, log, end }) : [];
-  const consoleOff = whyConsoleIsOff(settings);
-  if (consoleOff === undefined) {
+  if (runs('console')) {
     const messages = store.collection(consoleCollection);
     const status = {
       pollMs: settings.bot.alertPollMs,
@@ -129,7 +133,12 @@ async function start(settings: Settings, log: Logger, stops: Stop[], end: End): 
           log,
         }),
     };
-    platforms.push(await createConsole({ kit, messages, status, log }));
+    const login = settings.consolePassword !== undefined && {
+      password: settings.consolePassword,
+      sessions: store.collection(sessionsCollection),
+      fingerprint: store.collection(fingerprintCollection),
+    };
+    platforms.push(await createConsole({ kit, messages, status, ...(login && { login }), log }));
   }
 
   url = await kit.listen(settings);
@@ -169,7 +178,7 @@ async function start(settings: Settings, log: Logger, stops: Stop[], end: End): 
     // The clock of `performance` starts with the process.
     seconds: performance.now() / 1000,
     url,
-    consoleOff,
+    console: consoleOf(settings),
     models: gateway?.answering() ?? { provider: settings.gateway?.baseUrl ?? 'none' },
     watching: monitoring ? 'the embedded service' : (settings.monitoring?.baseUrl ?? 'nothing'),
     dataDir: settings.dataDir,
@@ -187,11 +196,9 @@ async function start(settings: Settings, log: Logger, stops: Stop[], end: End): 
   printBanner(banner);
 }
 
-function whyConsoleIsOff({ roles, host }: Settings): string | undefined {
-  if (!roles.has('console')) return 'not in ASKWATCH_ROLES';
-  return isLoopback(host)
-    ? undefined
-    : 'it has no login yet, so it opens only where HOST is this machine';
+function consoleOf({ roles, consolePassword }: Settings): Banner['console'] {
+  if (!roles.has('console')) return 'off';
+  return consolePassword === undefined ? 'open' : 'login';
 }
 
 /**

@@ -190,10 +190,18 @@ export const variables = {
     shown: ROLES.join(','),
     schema: roles,
   }),
+  CONSOLE_PASSWORD: secret(
+    'Program',
+    'who opens the console logs in with it, 12 to 500 characters; without it the console opens on this machine only, for everyone there',
+    z
+      .string()
+      .min(12, 'must have at least 12 characters; make one up with: openssl rand -base64 18')
+      .max(500, 'must have at most 500 characters')
+      .optional(),
+  ),
   HOST: variable({
     group: 'Program',
-    about:
-      'address to listen on; beyond this machine the console stays off, as it has no login yet',
+    about: 'address to listen on; beyond this machine the console needs `CONSOLE_PASSWORD`',
     shown: '127.0.0.1',
     schema: z.string().default('127.0.0.1'),
   }),

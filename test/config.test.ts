@@ -151,6 +151,10 @@ describe('settings', () => {
     ['MONITOR_NETWORK_ANCHORS', { MONITOR_NETWORK_ANCHORS: '[::1]:53' }],
     ['OLLAMA_BASE_URL', { OLLAMA_BASE_URL: 'localhost' }],
     ['LOG_LEVEL', { LOG_LEVEL: 'loud' }],
+    ['CONSOLE_PASSWORD', { HOST: '0.0.0.0' }],
+    ['CONSOLE_PASSWORD', { HOST: 'ask.example.com' }],
+    ['CONSOLE_PASSWORD', { CONSOLE_PASSWORD: 'sesame' }],
+    ['CONSOLE_PASSWORD', { CONSOLE_PASSWORD: 'x'.repeat(501) }],
     ['DATABASE_URL', { DATABASE_URL: 'postgres://u:p@localhost/a' }],
   ])('a wrong %s is named, with what to do, and never its value', (name, env) => {
     const problems = problemsOf(env);
@@ -173,9 +177,21 @@ describe('settings', () => {
     for (const [name, { secret }] of Object.entries(variables)) {
       expect([name, secret === true]).toEqual([
         name,
-        /TOKEN|SECRET|API_KEY|DATABASE_URL/.test(name),
+        /TOKEN|SECRET|PASSWORD|API_KEY|DATABASE_URL/.test(name),
       ]);
     }
+  });
+
+  test('beyond this machine the console has a password, or is not there', () => {
+    const problems = problemsOf({ HOST: '0.0.0.0' });
+    for (const way of ['CONSOLE_PASSWORD', 'HOST=127.0.0.1', 'ASKWATCH_ROLES']) {
+      expect(problems).toContain(way);
+    }
+    const CONSOLE_PASSWORD = 'correct horse battery';
+    const { consolePassword, secrets } = readSettings({ HOST: '0.0.0.0', CONSOLE_PASSWORD });
+    expect([consolePassword, secrets]).toEqual([CONSOLE_PASSWORD, [CONSOLE_PASSWORD]]);
+    expect(problemsOf({ HOST: '0.0.0.0', ASKWATCH_ROLES: 'gateway,monitoring,bot' })).toBe('');
+    expect(readSettings({ HOST: '::1' }).consolePassword).toBeUndefined();
   });
 
   test.each([

@@ -8,6 +8,8 @@ import type { ServerKit } from '../http/server.ts';
 import { createAnswers } from './answers.ts';
 import { createEventStreams } from './event-streams.ts';
 import { listedOf, openHistory, postedMessageId } from './history.ts';
+import { type LoginOptions, openLogin } from './login.ts';
+import { addLoginRoutes } from './login-routes.ts';
 import { addPageRoutes, BUILT_PAGE, type ConsolePage } from './page-files.ts';
 import { addConsoleRoutes } from './routes.ts';
 import { createGuards } from './safety.ts';
@@ -16,15 +18,17 @@ import { addStatus, type StatusOptions } from './status.ts';
 import type { ListedCommand, RootMessage, Snapshot } from './wire.ts';
 
 export { consoleCollection } from './history.ts';
+export { fingerprintCollection, sessionsCollection } from './login.ts';
 
 const CHANNELS = ['general'];
 
 const PAGES: readonly ConsolePage[] = [
   { path: '/', name: 'playground', title: 'Askwatch' },
   { path: '/status', name: 'status', title: 'Status' },
+  { path: '/login', name: 'login', title: 'Log in to Askwatch', guard: 'loginPage' },
 ];
 
-/** Everyone who can open the console is the owner of this machine. */
+/** Everyone who can open the console is the owner of this machine, or knows the one password. */
 const PERSON: Person = { id: 'local', name: 'You' };
 
 /** How long `stop` waits for answers under way before it cuts them. */
@@ -42,6 +46,8 @@ export interface Console extends Platform {
 export async function createConsole(options: {
   kit: ServerKit;
   messages: Collection<RootMessage>;
+  /** Who opens it has to log in; everyone on this machine may, and nobody else, when absent. */
+  login?: LoginOptions;
   log: Logger;
   /** What the status page shows; there is none without. */
   status?: StatusOptions;
@@ -65,8 +71,10 @@ export async function createConsole(options: {
   const answers = createAnswers({ history, streams, log });
   const sayings = createSayings({ history, streams, answers, person: PERSON, log });
 
-  const guards = createGuards();
+  const login = options.login && (await openLogin({ ...options.login, log }));
+  const guards = createGuards({ ...(login && { login }) });
   await addPageRoutes(kit.server, guards, pageFolder, PAGES);
+  addLoginRoutes(kit.server, guards, login);
   addConsoleRoutes(kit.server, guards, {
     streams,
     isOpen: () => bot !== undefined,
@@ -105,6 +113,7 @@ export async function createConsole(options: {
       await sayings.settle();
       await answers.finish(ANSWER_GRACE_MS);
       streams.close();
+      login?.close();
     },
     async post({ channel, card, id }) {
       if (!CHANNELS.includes(channel)) {

@@ -18,7 +18,7 @@ export interface ConsolePage {
   name: string;
   title: string;
   /** Who may open it; `page` unless it is said otherwise. */
-  guard?: 'page' | 'statusPage';
+  guard?: 'page' | 'statusPage' | 'loginPage';
 }
 
 /** Adds the pages with their scripts, styles and icon, read once from `folder`. Rejects when they are not built. */

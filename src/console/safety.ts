@@ -1,8 +1,10 @@
+import type { ServerResponse } from 'node:http';
 import { HttpError } from '../http/errors.ts';
 import type { HttpReply, HttpRequest } from '../http/server.ts';
-
-/** Names under which only this machine is reached, in a `Host` header with any port. */
-const LOOPBACK_HOST = /^(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/i;
+import { cameThroughProxy, isCrossSite, isUnderLoopbackName, saysItIsOurs } from './asked-from.ts';
+import type { Login } from './login.ts';
+import { ownPath } from './own-path.ts';
+import type { Session } from './sessions.ts';
 
 /**
  * What the page may do: its own script, style and requests, nothing else. Trusted types let only the sanitiser turn
@@ -21,6 +23,7 @@ const CONTENT_SECURITY_POLICY = [
   'trusted-types dompurify',
 ].join('; ');
 
+/** No Strict-Transport-Security: whoever puts HTTPS in front says it for the name that is theirs. */
 const HEADERS = {
   'content-security-policy': CONTENT_SECURITY_POLICY,
   'x-content-type-options': 'nosniff',
@@ -38,74 +41,128 @@ type Guard = (request: HttpRequest, reply: HttpReply) => Promise<void>;
 export interface Guards {
   /** Scripts, styles and icons: nothing that is anybody's. */
   file: Guard;
-  /** Pages that a browser opens. */
+  /** Pages that a browser opens; who is not logged in is led to the login. */
   page: Guard;
   /** What a page fetches. */
   fetch: Guard;
   /** What changes something. */
   write: Guard;
+  /** The login itself, as `page`, `fetch` and `write`, for who is not logged in. */
+  loginPage: Guard;
+  loginFetch: Guard;
+  loginWrite: Guard;
   /** The status page: as `page`, or for anyone under any name when it is public. */
   statusPage: Guard;
   /** What the status page fetches, and what others show of it, such as a badge: as `fetch`, or for anyone. */
   statusFetch: Guard;
   /** Whether the route may tell all, or only what is public; ask it behind `statusPage` or `statusFetch`. */
   viewer(request: HttpRequest): Viewer;
+  /** Cuts off a stream when the session that it was opened in ends. */
+  endWithSession(request: HttpRequest, response: ServerResponse): void;
 }
 
-/** The guards of a console that opens on this machine only, and for everyone there. */
-export function createGuards({ statusPublic = false }: { statusPublic?: boolean } = {}): Guards {
-  const viewer = (request: HttpRequest): Viewer =>
-    isNear(request) && !isCrossSite(request) ? 'member' : 'anyone';
+/**
+ * The guards of a console: with a login, for those who are logged in, under any name; without one, for everyone on this
+ * machine, under its own names only.
+ */
+export function createGuards(options: { login?: Login; statusPublic?: boolean } = {}): Guards {
+  const { login, statusPublic = false } = options;
+  const sessionOf = new WeakMap<HttpRequest, Session>();
+  const isElsewhere = (request: HttpRequest) =>
+    isCrossSite(request, { behindTls: login !== undefined });
 
-  return {
-    file: statusPublic ? setHeaders : guardHost,
-    page: guardHost,
-    fetch: guardFetch,
-    write: guardWrite,
-    statusPage: statusPublic ? setHeaders : guardHost,
-    statusFetch: statusPublic ? guardPublic : guardFetch,
-    viewer,
-  };
+  function isMember(request: HttpRequest): boolean {
+    if (!login) return isUnderLoopbackName(request) && !cameThroughProxy(request);
+    const session = login.sessionOf(request);
+    if (session) sessionOf.set(request, session);
+    return session !== undefined;
+  }
+
+  async function loginPage(request: HttpRequest, reply: HttpReply): Promise<void> {
+    await enter(request, reply);
+    const { to } = request.query as { to?: unknown };
+    if (isMember(request)) reply.redirect(ownPath(typeof to === 'string' ? to : '/'), 303);
+  }
+
+  /** What comes first for all that is not public: the headers, and the names that DNS rebinding does not have. */
+  async function enter(request: HttpRequest, reply: HttpReply): Promise<void> {
+    await setHeaders(request, reply);
+    if (!login) requireNear(request);
+  }
+
+  async function loginFetch(request: HttpRequest, reply: HttpReply): Promise<void> {
+    await enter(request, reply);
+    if (isElsewhere(request)) throw crossSite();
+  }
+
+  async function loginWrite(request: HttpRequest, reply: HttpReply): Promise<void> {
+    await loginFetch(request, reply);
+    requireOwnJson(request);
+  }
+
+  async function page(request: HttpRequest, reply: HttpReply): Promise<void> {
+    await enter(request, reply);
+    if (isMember(request)) return;
+    reply.header('cache-control', 'no-store');
+    reply.redirect(`/login?to=${encodeURIComponent(ownPath(request.url))}`, 303);
+  }
+
+  async function fetch(request: HttpRequest, reply: HttpReply): Promise<void> {
+    await loginFetch(request, reply);
+    if (!isMember(request)) throw notLoggedIn();
+  }
+
+  async function write(request: HttpRequest, reply: HttpReply): Promise<void> {
+    await loginWrite(request, reply);
+    if (!isMember(request)) throw notLoggedIn();
+  }
+
+  const viewer = (request: HttpRequest): Viewer =>
+    isMember(request) && !isElsewhere(request) ? 'member' : 'anyone';
 
   /** What anyone may read may also be shown on other sites. */
-  async function guardPublic(request: HttpRequest, reply: HttpReply): Promise<void> {
+  async function publicFetch(request: HttpRequest, reply: HttpReply): Promise<void> {
     await setHeaders(request, reply);
     if (viewer(request) === 'anyone') reply.header('cross-origin-resource-policy', 'cross-origin');
   }
+
+  return {
+    ...{ file: statusPublic ? setHeaders : enter, page, fetch, write },
+    ...{ loginPage, loginFetch, loginWrite },
+    statusPage: statusPublic ? setHeaders : page,
+    statusFetch: statusPublic ? publicFetch : fetch,
+    viewer,
+    endWithSession(request, response) {
+      const session = sessionOf.get(request);
+      if (session) login?.endWith(session, response);
+    },
+  };
 }
 
 async function setHeaders(_request: HttpRequest, reply: HttpReply): Promise<void> {
   reply.headers(HEADERS);
 }
 
-/**
- * Guards every route of the console: refuses a request that came under another name than this machine's own, which is
- * how DNS rebinding looks, and sets the security headers.
- */
-async function guardHost(request: HttpRequest, reply: HttpReply): Promise<void> {
-  await setHeaders(request, reply);
-  if (!isNear(request)) {
+function requireNear(request: HttpRequest): void {
+  if (!isUnderLoopbackName(request)) {
     throw new HttpError(
       403,
       'host_not_allowed',
-      'The console answers only under localhost, 127.0.0.1 and [::1].',
+      'Without CONSOLE_PASSWORD the console answers only under localhost, 127.0.0.1 and [::1].',
+    );
+  }
+  if (cameThroughProxy(request)) {
+    throw new HttpError(
+      403,
+      'proxy_not_allowed',
+      'This came through a proxy, and the console has no password. Set CONSOLE_PASSWORD.',
     );
   }
 }
 
-/** Guards what the page fetches: a browser that says it asks for another site is refused. */
-async function guardFetch(request: HttpRequest, reply: HttpReply): Promise<void> {
-  await guardHost(request, reply);
-  if (isCrossSite(request)) throw crossSite();
-}
-
-/** Guards what changes something: it must say that it comes from this very page, and be JSON. */
-async function guardWrite(request: HttpRequest, reply: HttpReply): Promise<void> {
-  await guardFetch(request, reply);
-  const { origin } = request.headers;
-  if (origin === undefined && request.headers['sec-fetch-site'] !== 'same-origin') {
-    throw crossSite();
-  }
+/** What changes something must say that it comes from this very page, and be JSON. */
+function requireOwnJson(request: HttpRequest): void {
+  if (!saysItIsOurs(request)) throw crossSite();
   // A form or a simple cross-site request cannot send this type without asking first.
   if (!/^application\/json *(;|$)/i.test(request.headers['content-type'] ?? '')) {
     throw new HttpError(
@@ -116,18 +173,8 @@ async function guardWrite(request: HttpRequest, reply: HttpReply): Promise<void>
   }
 }
 
-const isNear = (request: HttpRequest) => LOOPBACK_HOST.test(request.headers.host ?? '');
-
-function isCrossSite(request: HttpRequest): boolean {
-  const site = request.headers['sec-fetch-site'];
-  if (site !== undefined && site !== 'same-origin' && site !== 'none') return true;
-  const { origin } = request.headers;
-  return origin !== undefined && !isOwn(origin, request);
-}
-
-function isOwn(origin: string, request: HttpRequest): boolean {
-  return origin.toLowerCase() === `http://${request.headers.host ?? ''}`.toLowerCase();
-}
-
 const crossSite = () =>
   new HttpError(403, 'cross_site', 'The console takes requests from its own page only.');
+
+const notLoggedIn = () =>
+  new HttpError(401, 'not_logged_in', 'You are not logged in any more. Log in again at /login.');

@@ -4,7 +4,15 @@ import { createParser } from 'eventsource-parser';
 import { onTestFinished } from 'vitest';
 import type { BotSettings } from '../../src/bot/bot.ts';
 import { encodeAction } from '../../src/bot/card-action.ts';
-import { type Console, consoleCollection, createConsole } from '../../src/console/console.ts';
+import {
+  type Console,
+  consoleCollection,
+  createConsole,
+  fingerprintCollection,
+  sessionsCollection,
+} from '../../src/console/console.ts';
+import type { LoginOptions } from '../../src/console/login.ts';
+import type { StoredSession } from '../../src/console/sessions.ts';
 import type { ConsoleEvent, Message, RootMessage, Said } from '../../src/console/wire.ts';
 import { createServer } from '../../src/http/server.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
@@ -23,6 +31,10 @@ export interface TestConsole extends Pick<TestBot, 'bot' | 'provider' | 'service
   url: string;
   console: Console;
   messages: Collection<RootMessage>;
+  /** Who is logged in. */
+  sessions: Collection<StoredSession>;
+  /** What the server has logged. */
+  lines: Array<Record<string, unknown>>;
   /** Ends bot, console, server and store in the program's order; happens by itself when the test is over. */
   stop(): Promise<void>;
 }
@@ -37,15 +49,27 @@ export async function startTestConsole(
     settings?: Partial<BotSettings>;
     /** Stored before the console opens. */
     stored?: RootMessage[];
+    /** With a password when given. */
+    login?: Omit<LoginOptions, 'sessions' | 'fingerprint'>;
   } = {},
 ): Promise<TestConsole> {
-  const { stored = [], folder = await temporaryFolder(), ...forBot } = options;
-  const { log } = recordingLog();
+  const { stored = [], folder = await temporaryFolder(), login, ...forBot } = options;
+  const { log, lines } = recordingLog();
   const store = await openLowdbStore({ folder, log });
   const messages = store.collection(consoleCollection);
   for (const root of stored) await messages.update(root.message.id, () => root);
   const kit = await createServer({ log, version: '0.0.0' });
-  const console = await createConsole({ kit, messages, log, pageFolder: BUILT_PAGE });
+  const sessions = store.collection(sessionsCollection);
+  const console = await createConsole({
+    ...{ kit, messages, log, pageFolder: BUILT_PAGE },
+    ...(login && {
+      login: {
+        ...login,
+        sessions,
+        fingerprint: store.collection(fingerprintCollection),
+      },
+    }),
+  });
   const url = await kit.listen({ host: '127.0.0.1', port: 0 });
   const { bot, provider, service, stop: stopBot } = await startTestBot({ ...forBot, store });
   await console.start(bot);
@@ -63,7 +87,7 @@ export async function startTestConsole(
     return stopping;
   }
   onTestFinished(stop);
-  return { url, console, messages, bot, provider, service, stop };
+  return { url, console, messages, sessions, lines, bot, provider, service, stop };
 }
 
 /** One browser tab as the server sees it: what it hears and what it says. */
@@ -87,9 +111,9 @@ export interface Tab {
 /** Opens the event stream as the page does; resolves when it is open. */
 export async function openTab(
   url: string,
-  options: { client?: string; lastEventId?: string } = {},
+  options: { client?: string; lastEventId?: string; cookie?: string } = {},
 ): Promise<Tab> {
-  const { client = randomUUID(), lastEventId } = options;
+  const { client = randomUUID(), lastEventId, cookie } = options;
   const abort = new AbortController();
   const tab: Tab = {
     client,
@@ -115,7 +139,10 @@ export async function openTab(
   onTestFinished(tab.close);
   const response = await fetch(`${url}/console/events?client=${client}`, {
     signal: abort.signal,
-    headers: lastEventId === undefined ? {} : { 'last-event-id': lastEventId },
+    headers: {
+      ...(lastEventId !== undefined && { 'last-event-id': lastEventId }),
+      ...(cookie !== undefined && { cookie }),
+    },
   });
   if (!response.ok || !response.body) throw new Error(`Status ${response.status}`);
   const parser = createParser({
@@ -173,6 +200,22 @@ function postTo(url: string, body: object, headers: Record<string, string>): Pro
     headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify(body),
   });
+}
+
+/** Tries a password as the login page does. */
+export function tryPassword(
+  url: string,
+  password: string,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  return postTo(`${url}/console/login`, { password }, { origin: url, ...headers });
+}
+
+/** Logs in and gives the `Cookie` header that a browser sends from then on. */
+export async function logIn(url: string, password: string): Promise<string> {
+  const response = await tryPassword(url, password);
+  if (!response.ok) throw new Error(`Status ${response.status}: ${await response.text()}`);
+  return (response.headers.getSetCookie()[0] ?? '').split(';')[0] ?? '';
 }
 
 /** A saying with everything in it, for requests made by hand. */

@@ -114,6 +114,12 @@ describe('a start that cannot work', () => {
     expect(output).not.toContain('hunter2');
   });
 
+  test('refuses to open the console to others without a password', async () => {
+    const { code, output } = await failedStart({ HOST: '0.0.0.0' });
+    expect(code).toBe(1);
+    expect(output).toMatch(/^ {2}CONSOLE_PASSWORD: .*HOST=127\.0\.0\.1.*ASKWATCH_ROLES/m);
+  });
+
   test('says that the port is taken', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => other.once('listening', resolve));
@@ -137,16 +143,29 @@ describe('a start that cannot work', () => {
   });
 });
 
-test('beyond this machine, with anchors, it serves both services; the console stays off and says why', async () => {
+test('beyond this machine, with anchors, it serves both services; the console asks for its password', async () => {
+  const CONSOLE_PASSWORD = 'correct horse battery';
   const askwatch = await startAskwatch({
     dataDir: await temporaryFolder(),
-    env: { ...RESOLVER_ON_LOOPBACK, MONITOR_NETWORK_ANCHORS: '192.0.2.1', HOST: '0.0.0.0' },
+    env: {
+      ...{ ...RESOLVER_ON_LOOPBACK, MONITOR_NETWORK_ANCHORS: '192.0.2.1' },
+      ...{ HOST: '0.0.0.0', CONSOLE_PASSWORD, LOG_LEVEL: 'debug' },
+    },
   });
   expect(askwatch.output()).not.toContain('MONITOR_NETWORK_ANCHORS');
-  expect(askwatch.output()).toMatch(/Console +off: .*login/);
+  expect(askwatch.output()).toMatch(/Console +http:\S+, with CONSOLE_PASSWORD/);
   const local = `http://127.0.0.1:${new URL(askwatch.url).port}`;
-  expect((await fetch(local)).status).toBe(404);
+  const asked = await fetch(local, { redirect: 'manual' });
+  expect([asked.status, asked.headers.get('location')]).toEqual([303, '/login?to=%2F']);
+  const answer = await fetch(`${local}/console/login`, {
+    method: 'POST',
+    headers: { origin: local, 'content-type': 'application/json' },
+    body: JSON.stringify({ password: CONSOLE_PASSWORD }),
+  });
+  const cookie = (answer.headers.getSetCookie()[0] ?? '').split(';')[0] ?? '';
+  expect((await fetch(local, { redirect: 'manual', headers: { cookie } })).status).toBe(200);
   expect((await models(local, askwatch.keys.gateway ?? '')).status).toBe(200);
+  expect(askwatch.output()).not.toContain(CONSOLE_PASSWORD);
   expect(await askwatch.stop()).toBe(0);
 });
 

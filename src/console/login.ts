@@ -1,0 +1,83 @@
+import type { ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
+import type { Collection } from '../bot/platform.ts';
+import { HttpError } from '../http/errors.ts';
+import type { HttpRequest } from '../http/server.ts';
+import { createLoginLimits } from './login-limits.ts';
+import { type Fingerprint, openPassword } from './password.ts';
+import { tokensOf } from './session-cookie.ts';
+import { openSessions, type Session, type StoredSession } from './sessions.ts';
+
+export { fingerprintCollection } from './password.ts';
+export { sessionsCollection } from './sessions.ts';
+
+/** What a console with a password needs. */
+export interface LoginOptions {
+  password: string;
+  sessions: Collection<StoredSession>;
+  fingerprint: Collection<Fingerprint>;
+  /** Unix time in milliseconds. */
+  nowMs?: () => number;
+  /** How often sessions that are over are looked for; a minute when absent. */
+  sweepEveryMs?: number;
+}
+
+/** The login of the console: one password, and a session for each browser that knew it. */
+export interface Login {
+  /** The session that a request belongs to; `undefined` when there is none. */
+  sessionOf(request: HttpRequest): Session | undefined;
+  /** Begins a session and resolves to its token. Throws the 401 for a wrong password, and the 429. */
+  logIn(password: string, request: HttpRequest): Promise<string>;
+  /** Ends the session of a request and cuts off its streams. */
+  logOut(request: HttpRequest): Promise<void>;
+  /** Cuts off a stream when the session ends. */
+  endWith(session: Session, response: ServerResponse): void;
+  close(): void;
+}
+
+/** Opens the login. Sessions of an earlier start go on, unless the password is another one since. */
+export async function openLogin(options: LoginOptions & { log: Logger }): Promise<Login> {
+  const { password: wanted, sessions: stored, fingerprint, log, nowMs, sweepEveryMs } = options;
+  const sessions = await openSessions({
+    ...{ stored, log },
+    ...(nowMs && { nowMs }),
+    ...(sweepEveryMs !== undefined && { sweepEveryMs }),
+  });
+  const password = await openPassword({
+    password: wanted,
+    stored: fingerprint,
+    whenChanged: () => sessions.endAll(),
+  });
+  const limits = createLoginLimits();
+
+  // A browser may send several: who can write cookies for this host must not be able to hide the right one.
+  const sessionOf = (request: HttpRequest) =>
+    tokensOf(request)
+      .map((token) => sessions.use(token))
+      .find((session) => session !== undefined);
+
+  async function logOut(request: HttpRequest) {
+    const session = sessionOf(request);
+    if (session) await sessions.end(session);
+  }
+
+  return {
+    sessionOf,
+    async logIn(given, request) {
+      const address = request.socket.remoteAddress ?? '';
+      const takeBack = limits.take(address);
+      if (!(await password.isRight(given))) {
+        log.warn({ address }, 'a wrong password was given to the console');
+        throw new HttpError(401, 'wrong_password', 'This is not the password. Try again.');
+      }
+      takeBack();
+      const token = await sessions.begin();
+      // What the browser had before is of no use any more.
+      await logOut(request);
+      return token;
+    },
+    logOut,
+    endWith: sessions.endWith,
+    close: sessions.close,
+  };
+}

@@ -1,0 +1,76 @@
+import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto';
+import { z } from 'zod';
+import type { Collection } from '../bot/platform.ts';
+
+/**
+ * 32 MiB and about a quarter of a second for each try, here as for whoever has got hold of the stored fingerprint.
+ * Source: OWASP Password Storage Cheat Sheet, "scrypt". Node's own limit is just what this needs, and not above.
+ */
+const COST: ScryptOptions = { N: 2 ** 15, r: 8, p: 3, maxmem: 64 * 1024 * 1024 };
+const HASH_BYTES = 32;
+const SALT_BYTES = 16;
+
+const Fingerprint = z.object({
+  salt: z.string().regex(/^[0-9a-f]{32}$/),
+  /** scrypt of the password, hex. */
+  hash: z.string().regex(/^[0-9a-f]{64}$/),
+});
+export type Fingerprint = z.infer<typeof Fingerprint>;
+
+/** By what a changed password is known after a restart. */
+export const fingerprintCollection = {
+  name: 'console-password',
+  schema: Fingerprint,
+  version: 1,
+  whenCorrupt: 'forget' as const,
+};
+
+const ID = 'password';
+
+/** The console's password. */
+export interface Password {
+  /** Whether this is the password, in a time that does not tell how much of it is right. One is looked at after another. */
+  isRight(given: string): Promise<boolean>;
+}
+
+/** Takes the password; when it is another one than last time, `whenChanged` has to be done before it counts. */
+export async function openPassword(options: {
+  password: string;
+  stored: Collection<Fingerprint>;
+  whenChanged: () => Promise<void>;
+}): Promise<Password> {
+  const { password, stored, whenChanged } = options;
+  let fingerprint = await stored.get(ID);
+  if (!fingerprint || !(await fits(password, fingerprint))) {
+    const salt = randomBytes(SALT_BYTES).toString('hex');
+    const made = { salt, hash: (await derive(password, salt)).toString('hex') };
+    // A crash between the two does the first once more.
+    await whenChanged();
+    await stored.update(ID, () => made);
+    fingerprint = made;
+  }
+  const right = fingerprint;
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    isRight(given) {
+      const mine = last.then(() => fits(given, right));
+      last = mine.catch(() => undefined);
+      return mine;
+    },
+  };
+}
+
+async function fits(given: string, { salt, hash }: Fingerprint): Promise<boolean> {
+  return timingSafeEqual(await derive(given, salt), Buffer.from(hash, 'hex'));
+}
+
+/** A setting is read without the space around it, and the same letters may come composed or not. */
+function derive(password: string, salt: string): Promise<Buffer> {
+  const text = password.trim().normalize('NFC');
+  return new Promise((resolve, reject) => {
+    scrypt(text, Buffer.from(salt, 'hex'), HASH_BYTES, COST, (error, derived) => {
+      if (error) reject(error);
+      else resolve(derived);
+    });
+  });
+}

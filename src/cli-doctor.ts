@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { counted, type Finding, ok, problem, warning } from './bot/finding.ts';
 import type { Place } from './bot/platform.ts';
 import type { Who } from './bot/rights.ts';
+import { checkConsole } from './cli-doctor-console.ts';
 import { createProbe, type Probe } from './cli-doctor-fetch.ts';
 import { checkClock, checkDataFolder, checkNode, checkProgram } from './cli-doctor-machine.ts';
 import { checkProviders } from './cli-doctor-providers.ts';
@@ -79,6 +80,7 @@ async function examine(): Promise<Finding[]> {
   const areas = await Promise.all([
     bounded('Data folder', async () => [await checkDataFolder(settings.dataDir)]),
     bounded('Program', () => checkProgramAndAddress(settings, probe)),
+    bounded('Console', async () => [checkConsole(settings)]),
     bounded('Model gateway', () => checkGateway(settings)),
     bounded('Model providers', () => checkProviders(settings, probe)),
     bounded('Monitoring service', () => checkMonitoring(settings)),

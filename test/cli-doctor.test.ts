@@ -1,6 +1,7 @@
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
+import { checkConsole } from '../src/cli-doctor-console.ts';
 import { createProbe, NoAnswerError, readClock } from '../src/cli-doctor-fetch.ts';
 import { checkClock, checkNode } from '../src/cli-doctor-machine.ts';
 import { checkProviders } from '../src/cli-doctor-providers.ts';
@@ -145,4 +146,17 @@ test('Node.js: versions count by number, not by letter', () => {
     text: expect.stringContaining(`${major}.${minor + 1} or newer`),
   });
   expect(checkNode(`>=${major + 1}.0`).level).toBe('problem');
+});
+
+const CONSOLE_PASSWORD = 'correct horse battery';
+
+test.each([
+  [{}, 'ok', 'on this machine only'],
+  [{ CONSOLE_PASSWORD }, 'ok', 'asks for CONSOLE_PASSWORD'],
+  [{ CONSOLE_PASSWORD, HOST: '0.0.0.0' }, 'warning', 'HTTPS in front'],
+  [{ ASKWATCH_ROLES: 'gateway,monitoring,bot', HOST: '0.0.0.0' }, 'ok', 'off'],
+])('the console with %j', (env, level, text) => {
+  const finding = checkConsole(readSettings(env));
+  expect(finding).toEqual({ check: 'Console', level, text: expect.stringContaining(text) });
+  expect(finding.text).not.toContain(CONSOLE_PASSWORD);
 });

@@ -113,6 +113,7 @@ test('all is well: one line a check, in an order that stays, and nothing is chan
     ['ok', 'Data folder'],
     ['ok', 'Program'],
     ['ok', 'Address'],
+    ['ok', 'Console'],
     ['ok', 'Model catalog'],
     ['ok', 'Model gateway'],
     ['ok', 'OpenAI'],

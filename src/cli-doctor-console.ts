@@ -1,0 +1,16 @@
+import { type Finding, ok, warning } from './bot/finding.ts';
+import { isLoopback, type Settings } from './config.ts';
+
+/** Who gets into the console. That it has a password where others reach it, the settings see to. */
+export function checkConsole({ roles, host, consolePassword }: Settings): Finding {
+  const check = 'Console';
+  if (!roles.has('console')) return ok(check, 'off: not in ASKWATCH_ROLES');
+  if (consolePassword === undefined) {
+    return ok(check, 'opens on this machine only, for everyone there; CONSOLE_PASSWORD is not set');
+  }
+  if (isLoopback(host)) return ok(check, 'asks for CONSOLE_PASSWORD');
+  return warning(
+    check,
+    'It asks for CONSOLE_PASSWORD, which crosses the network in clear where people open it over http. Put a web server with HTTPS in front, and let only that reach PORT.',
+  );
+}

@@ -64,6 +64,7 @@ export function Channel(props: {
       <Composer
         control={composer}
         label="Message to general"
+        draft="general"
         placeholder="Ask, or / for commands"
         commands={state.commands}
         onSay={onSay}

@@ -1,5 +1,6 @@
 import { encodeAction } from '../button-text.ts';
 import type { CardAction, ConsoleEvent, ListedMessage, Message, Said } from '../wire.ts';
+import { leadsToLogin, leadToLoginIfOut } from './session.ts';
 import { apply, dismissed, emptyState, opened, type State } from './state.ts';
 
 /** Pauses before a request that did not get through is repeated; its id makes the repeat harmless. */
@@ -56,7 +57,9 @@ export function createClient(): Client {
     source.onerror = () => {
       set({ ...state, connection: 'lost' });
       // The browser comes back by itself after a cut, but not after a refusal such as 503.
-      if (source.readyState === EventSource.CLOSED) setTimeout(connect, RECONNECT_AFTER_MS);
+      if (source.readyState !== EventSource.CLOSED) return;
+      void leadToLoginIfOut();
+      setTimeout(connect, RECONNECT_AFTER_MS);
     };
   }
 
@@ -66,6 +69,7 @@ export function createClient(): Client {
     try {
       const response = await fetch(`/console/threads/${encodeURIComponent(root)}`);
       if (response.status === 404) return gone(root);
+      if (leadsToLogin(response)) return;
       if (!response.ok) throw new Error(await errorSentence(response));
       const { replies } = (await response.json()) as { listed: ListedMessage; replies: Message[] };
       set(opened(state, root, replies));
@@ -88,6 +92,7 @@ export function createClient(): Client {
   async function tell(path: string, told: Record<string, unknown>): Promise<Said> {
     const gesture = { id: crypto.randomUUID(), client, channel: state.channels[0] ?? 'general' };
     const response = await postUntilAnswered(path, JSON.stringify({ ...gesture, ...told }));
+    leadsToLogin(response);
     if (!response.ok) throw new Error(await errorSentence(response));
     return (await response.json()) as Said;
   }

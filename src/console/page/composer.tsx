@@ -4,6 +4,7 @@ import type { ListedCommand } from '../wire.ts';
 import { sentenceOf } from './client.ts';
 import { CommandHint, SuggestionList } from './command-help.tsx';
 import { complete } from './completion.ts';
+import { keepDraft, keptDraft } from './draft.ts';
 import { SendIcon } from './icons.tsx';
 
 /** What others may do to the line. */
@@ -19,14 +20,16 @@ export interface ComposerControl {
 export function Composer(props: {
   control: RefObject<ComposerControl | null>;
   label: string;
+  /** The name under which an unsent line is kept. */
+  draft: string;
   placeholder: string;
   commands: ListedCommand[];
   onSay: (text: string) => Promise<void>;
 }) {
-  const { control, label, placeholder, commands, onSay } = props;
+  const { control, label, draft, placeholder, commands, onSay } = props;
   const input = useRef<HTMLTextAreaElement>(null);
   const placeCaret = useRef(false);
-  const [line, setLine] = useState('');
+  const [line, setLine] = useState(() => keptDraft(draft));
   const [caretAtEnd, setCaretAtEnd] = useState(true);
   const [active, setActive] = useState<number>();
   /** The line for which Escape has sent the suggestions away. */
@@ -62,6 +65,7 @@ export function Composer(props: {
     area.style.height = 'auto';
     area.style.height = `${area.scrollHeight}px`;
   }, [line]);
+  useLayoutEffect(() => keepDraft(draft, line), [draft, line]);
   // A line that was not typed leaves the caret at its end.
   useLayoutEffect(() => {
     const area = input.current;

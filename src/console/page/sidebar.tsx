@@ -1,4 +1,5 @@
 import { Mark } from './icons.tsx';
+import { LogOut } from './log-out.tsx';
 import { PagesNav } from './pages-nav.tsx';
 import type { State } from './state.ts';
 
@@ -48,6 +49,7 @@ export function Sidebar({ state, onTry }: { state: State; onTry: (line: string) 
       <p class={`connection ${state.connection}`} role="status">
         {CONNECTION[state.connection]}
       </p>
+      <LogOut />
     </header>
   );
 }

@@ -68,6 +68,7 @@ export function ThreadPanel(props: {
         <Composer
           control={composer}
           label="Message to the thread"
+          draft={thread.root}
           placeholder="Ask a follow-up"
           commands={commands}
           onSay={onSay}

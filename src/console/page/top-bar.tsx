@@ -1,5 +1,6 @@
 import type { ComponentChildren } from 'preact';
 import { Mark } from './icons.tsx';
+import { LogOut } from './log-out.tsx';
 import { PagesNav } from './pages-nav.tsx';
 
 /** The head of the pages beside the playground: the name, the way to the others, and what a page adds. */
@@ -18,6 +19,7 @@ export function TopBar({
       </p>
       <PagesNav here={here} />
       {children}
+      <LogOut />
     </header>
   );
 }

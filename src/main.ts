@@ -138,7 +138,17 @@ async function start(settings: Settings, log: Logger, stops: Stop[], end: End): 
       sessions: store.collection(sessionsCollection),
       fingerprint: store.collection(fingerprintCollection),
     };
-    platforms.push(await createConsole({ kit, messages, status, ...(login && { login }), log }));
+    const account = {
+      keys: {
+        ...(gateway && { gateway: keys.gateway }),
+        ...(monitoring && { monitoring: keys.monitoring }),
+      },
+      ...(gateway && { usage: gateway.usage }),
+      asksElsewhere: settings.gateway !== undefined,
+    };
+    platforms.push(
+      await createConsole({ kit, messages, status, account, ...(login && { login }), log }),
+    );
   }
 
   url = await kit.listen(settings);

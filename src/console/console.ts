@@ -5,6 +5,7 @@ import { DeliveryError } from '../bot/errors.ts';
 import type { Collection, Person, Platform } from '../bot/platform.ts';
 import { HttpError, notFound } from '../http/errors.ts';
 import type { ServerKit } from '../http/server.ts';
+import { type Account, addAccountRoutes } from './account.ts';
 import { createAnswers } from './answers.ts';
 import { createEventStreams } from './event-streams.ts';
 import { listedOf, openHistory, postedMessageId } from './history.ts';
@@ -51,10 +52,12 @@ export async function createConsole(options: {
   log: Logger;
   /** What the status page shows; there is none without. */
   status?: StatusOptions;
+  /** What the account area manages; nothing when absent. */
+  account?: Account;
   /** Folder of the built page; beside this module when absent. */
   pageFolder?: URL;
 }): Promise<Console> {
-  const { kit, messages, log, pageFolder = BUILT_PAGE } = options;
+  const { kit, messages, log, pageFolder = BUILT_PAGE, account = { keys: {} } } = options;
   const history = await openHistory(messages, log);
   let bot: Bot | undefined;
   let commands: ListedCommand[] = [];
@@ -89,6 +92,7 @@ export async function createConsole(options: {
     },
   });
   const status = options.status && addStatus(kit.server, guards, { ...options.status, log });
+  addAccountRoutes(kit.server, guards, account, () => bot);
   // Whoever closes the server without stopping the console first would wait for streams that never end.
   kit.server.addHook('preClose', async () => {
     streams.close();
@@ -97,6 +101,7 @@ export async function createConsole(options: {
 
   return {
     name: 'console',
+    channelName: (channel) => (CHANNELS.includes(channel) ? channel : undefined),
     async start(started) {
       bot = started;
       commands = started.commands.map((command) => ({

@@ -27,6 +27,7 @@ const PAGES: readonly ConsolePage[] = [
   { path: '/', name: 'playground', title: 'Askwatch' },
   { path: '/status', name: 'status', title: 'Status' },
   { path: '/login', name: 'login', title: 'Log in to Askwatch', guard: 'loginPage' },
+  { path: '/account', name: 'account', title: 'Account · Askwatch' },
 ];
 
 /** Everyone who can open the console is the owner of this machine, or knows the one password. */

@@ -1,0 +1,144 @@
+import type { Browser, BrowserContextOptions } from 'playwright-core';
+import { afterAll, describe, expect, test, vi } from 'vitest';
+import { startBrowser, warnWithoutBrowser } from '../support/browser.ts';
+import { eventually } from '../support/eventually.ts';
+import { button, dialog, nameField, openAccountIn, rows } from './open-account.ts';
+import { listKeys, makeKey, startTestAccount, writeAccount } from './test-account.ts';
+
+// A browser on a busy machine can be slow; nothing here is about how slow.
+vi.setConfig({ testTimeout: 150_000 });
+
+const started = await startBrowser();
+const browser: Browser | undefined = 'unavailable' in started ? undefined : started;
+if ('unavailable' in started) warnWithoutBrowser(started.unavailable);
+afterAll(() => browser?.close());
+
+const openAccount = (url: string, hash?: string, options?: BrowserContextOptions) =>
+  openAccountIn(browser, url, hash, options);
+
+describe.skipIf(!browser)('the keys of the account area in the browser', () => {
+  test('a key is shown exactly once, copied by a click, and works with the example beside it', async () => {
+    const { url, chat } = await startTestAccount();
+    const { page, complaints } = await openAccount(url);
+    await page.getByText('No keys yet').waitFor();
+    await button(page, 'New key').click();
+    await nameField(page).fill('laptop');
+    await page.getByLabel('Requests a minute').fill('1,000');
+    await button(page, 'Create key').click();
+    const shown = page.getByRole('group', { name: 'Key' });
+    const key = (await shown.locator('code').textContent()) ?? '';
+    await shown.getByRole('button', { name: 'Copy' }).click();
+    await shown.getByText('Copied').waitFor();
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(key);
+    const example = page.getByRole('group', { name: 'Example' });
+    await example.getByText('"model": "fast-8k"').waitFor();
+    const curl = (await example.locator('pre').textContent()) ?? '';
+    expect(curl).toContain(`curl ${url}/v1/chat/completions`);
+    expect(curl).toContain(`Bearer ${key}`);
+    expect((await chat(key)).object).toBe('chat.completion');
+
+    // Escape is not how to lose it.
+    await page.keyboard.press('Escape');
+    expect(await shown.isVisible()).toBe(true);
+    await button(page, /^Done/).click();
+    await dialog(page).waitFor({ state: 'detached' });
+    expect(await page.content()).not.toContain(key);
+    await page.reload();
+    await rows(page).getByText('laptop').waitFor();
+    await rows(page).getByText('1,000 requests/min').waitFor();
+    expect(await page.content()).not.toContain(key);
+    expect(complaints).toEqual([]);
+  });
+
+  test('a double click makes one key', async () => {
+    const { url } = await startTestAccount();
+    const { page, complaints } = await openAccount(url);
+    await button(page, 'New key').click();
+    await nameField(page).fill('twice');
+    await page.getByText('Monitoring service', { exact: true }).click();
+    expect(await page.getByLabel('Requests a minute').count()).toBe(0);
+    // Both in one turn of the page, before it can be drawn again.
+    await button(page, 'Create key').evaluate((one: HTMLButtonElement) => {
+      one.click();
+      one.click();
+    });
+    const shown = page.getByRole('group', { name: 'Key' });
+    expect(await shown.locator('code').textContent()).toMatch(/^awm_/);
+    await page.getByText('X-API-Key: awm_').waitFor();
+    expect((await listKeys(url)).keys).toHaveLength(1);
+    expect(complaints).toEqual([]);
+  });
+
+  test('a key whose answer was lost is told of; what was typed stays, and makes another', async () => {
+    const { url } = await startTestAccount();
+    const { page } = await openAccount(url);
+    await page.route('**/account/keys', async (route) => {
+      if (route.request().method() !== 'POST') return await route.continue();
+      await route.fetch();
+      await route.abort();
+      await page.unroute('**/account/keys');
+    });
+    await button(page, 'New key').click();
+    await nameField(page).fill('lost');
+    await button(page, 'Create key').click();
+    await page.getByRole('alert').getByText('Askwatch cannot be reached').waitFor();
+    const [lost] = (await listKeys(url)).keys;
+    await button(page, 'Create key').click();
+    await page.getByRole('alert').getByText(`revoke ${lost?.id} and make another`).waitFor();
+    expect(await nameField(page).inputValue()).toBe('lost');
+    await button(page, 'Create key').click();
+    await page.getByRole('group', { name: 'Key' }).waitFor();
+    expect((await listKeys(url)).keys).toHaveLength(2);
+  });
+
+  test('what is typed is checked where it stands, and stays', async () => {
+    const { url } = await startTestAccount();
+    const { page } = await openAccount(url);
+    await button(page, 'New key').click();
+    await page.getByLabel('Tokens a day').fill('many');
+    await button(page, 'Create key').click();
+    await page.getByText('Give it a name').waitFor();
+    await page.getByText('Type a whole number from 1').waitFor();
+    expect(await page.getByLabel('Tokens a day').inputValue()).toBe('many');
+    expect(await page.getByLabel('Tokens a day').getAttribute('aria-invalid')).toBe('true');
+    expect((await listKeys(url)).keys).toEqual([]);
+  });
+
+  test('limits change and go; what a refusal says stands beside what was typed', async () => {
+    const { url } = await startTestAccount();
+    const { made } = await makeKey(url, { limits: { requestsPerMinute: 5 } });
+    const { page } = await openAccount(url);
+    await button(page, 'Limits of laptop').click();
+    expect(await page.getByLabel('Requests a minute').inputValue()).toBe('5');
+    await page.getByLabel('Requests a minute').fill('');
+    await page.getByLabel('Tokens a month').fill('7000');
+    await button(page, 'Save limits').click();
+    await page.getByText('The limits of “laptop” are changed.').waitFor();
+    await rows(page).getByText('7,000 tokens/month').waitFor();
+    expect((await listKeys(url)).keys[0]?.limits).toEqual({ tokensPerMonth: 7000 });
+
+    await button(page, 'Limits of laptop').click();
+    await page.getByLabel('Tokens a month').fill('8000');
+    await writeAccount(url, `keys/gateway/${made.id}/revoke`, {});
+    await button(page, 'Save limits').click();
+    await page.getByRole('alert').getByText(`There is no key ${made.id}`).waitFor();
+    expect(await page.getByLabel('Tokens a month').inputValue()).toBe('8000');
+  });
+
+  test('a key is revoked only after it was asked by name', async () => {
+    const { url, chat } = await startTestAccount();
+    const { key } = await makeKey(url);
+    const { page, complaints } = await openAccount(url);
+    await button(page, 'Revoke laptop').click();
+    await dialog(page).getByRole('heading', { name: 'Revoke “laptop”?' }).waitFor();
+    await button(page, 'Cancel').click();
+    await chat(key);
+    await button(page, 'Revoke laptop').click();
+    await button(page, 'Revoke key').click();
+    await page.getByText('“laptop” is revoked: it is refused from now on.').waitFor();
+    await page.getByText('No keys yet').waitFor();
+    await expect(chat(key)).rejects.toThrow(/401/);
+    await eventually(() => page.evaluate(() => document.activeElement?.textContent === 'API keys'));
+    expect(complaints).toEqual([]);
+  });
+});

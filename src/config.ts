@@ -156,6 +156,7 @@ function settingsFrom(v: Values, secrets: string[]) {
           ...given('guildId', v.DISCORD_GUILD_ID),
           apiUrl: v.DISCORD_API_URL,
           messageContent: v.DISCORD_MESSAGE_CONTENT,
+          shards: v.DISCORD_SHARDS,
         }
       : undefined,
     gateway: elsewhere(v.GATEWAY_BASE_URL, v.GATEWAY_API_KEY),

@@ -64,6 +64,12 @@ function commaList() {
   );
 }
 
+export const shards = z
+  .string()
+  .regex(/^(auto|[1-9]\d?|100)$/, 'must be auto, or a whole number from 1 to 100')
+  .transform((value): 'auto' | number => (value === 'auto' ? value : Number(value)))
+  .prefault('auto');
+
 export const trueOrFalse = z
   .enum(['true', 'false'], { error: 'must be true or false' })
   .transform((value) => value === 'true');

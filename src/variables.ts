@@ -9,6 +9,7 @@ import {
   ROLES,
   roles,
   secret,
+  shards,
   startingWith,
   text,
   trueOrFalse,
@@ -74,6 +75,12 @@ export const variables = {
     about: '`true` if that privileged intent is on: follow threads without a mention',
     shown: 'false',
     schema: trueOrFalse.prefault('false'),
+  }),
+  DISCORD_SHARDS: variable({
+    group: 'Discord',
+    about: 'connections that share the servers, 1 to 100; `auto` is as many as Discord recommends',
+    shown: 'auto',
+    schema: shards,
   }),
   GATEWAY_BASE_URL: variable({
     group: 'Services',

@@ -48,6 +48,7 @@ describe('settings', () => {
       DISCORD_TOKEN: 'd',
       DISCORD_GUILD_ID: '123456789012345678',
       DISCORD_MESSAGE_CONTENT: 'true',
+      DISCORD_SHARDS: '3',
       GATEWAY_BASE_URL: 'https://models.example.com/',
       GATEWAY_API_KEY: 'g',
       MONITORING_BASE_URL: 'https://watch.example.com',
@@ -71,7 +72,11 @@ describe('settings', () => {
       appToken: 'xapp-1',
       apiUrl: 'https://slack.com/api/',
     });
-    expect(settings.discord).toMatchObject({ guildId: '123456789012345678', messageContent: true });
+    expect(settings.discord).toMatchObject({
+      guildId: '123456789012345678',
+      messageContent: true,
+      shards: 3,
+    });
     expect(settings.gateway).toEqual({ baseUrl: 'https://models.example.com', apiKey: 'g' });
     expect(settings.bot.alertPollMs).toBe(15_000);
     expect(settings.bot.alertPlaces).toEqual([
@@ -132,6 +137,8 @@ describe('settings', () => {
     ['ALERT_CHANNELS', { ALERT_CHANNELS: 'slack:T0123/C0123' }],
     ['DISCORD_TOKEN', { DISCORD_GUILD_ID: '123456789012345678' }],
     ['DISCORD_GUILD_ID', { DISCORD_TOKEN: 'd', DISCORD_GUILD_ID: 'my server' }],
+    ['DISCORD_SHARDS', { DISCORD_TOKEN: 'd', DISCORD_SHARDS: '0' }],
+    ['DISCORD_SHARDS', { DISCORD_TOKEN: 'd', DISCORD_SHARDS: '101' }],
     ['DISCORD_MESSAGE_CONTENT', { DISCORD_MESSAGE_CONTENT: 'yes' }],
     ['GATEWAY_API_KEY', { GATEWAY_BASE_URL: 'https://x.example.com' }],
     ['GATEWAY_BASE_URL', { GATEWAY_API_KEY: 'g' }],

@@ -9,15 +9,18 @@ import {
   GatewayIntentBits,
   Options,
   Partials,
-  Status,
 } from 'discord.js';
 import type { Logger } from 'pino';
 import { PlatformStartError } from '../bot/errors.ts';
 import { reasonOf } from './errors.ts';
 import { makeRequest } from './make-request.ts';
+import { allSettled, howManyCame, type Shards, shardOptions, sharedThrottler } from './shards.ts';
 import { withTokenCheck } from './token-check.ts';
 
-/** What logging in may take in all: refused gateways are tried again for ever by discord.js itself. */
+/**
+ * How long logging in may take until the next connection is there: refused gateways are tried again for ever by discord.js
+ * itself. There may be several connections, one every 5 to 6.5 s. Source: @discordjs/ws 1.2, `SimpleIdentifyThrottler`.
+ */
 const START_LIMIT_MS = 30_000;
 
 /** Until "ready" without servers that are down at Discord: while it lasts, interactions wait and die after 3 s. */
@@ -51,12 +54,18 @@ const CLOSED_FOR_GOOD: Partial<Record<number, string>> = {
   [GatewayCloseCodes.AuthenticationFailed]: TOKEN_REFUSED,
   [GatewayCloseCodes.DisallowedIntents]: INTENT_REFUSED,
   [GatewayCloseCodes.ShardingRequired]:
-    'Discord wants this bot to be sharded: it is in more servers than one connection may serve.',
+    'This bot is in more servers than so many connections may serve. Unset DISCORD_SHARDS, or set it to auto.',
 };
 
 /** A client that is not logged in, with everything set that this program needs. */
-export function buildClient(options: { apiUrl: string; messageContent: boolean }): Client {
+export function buildClient(options: {
+  apiUrl: string;
+  messageContent: boolean;
+  shards?: Shards;
+}): Client {
   return new Client({
+    ...shardOptions(options.shards ?? 'auto'),
+    ws: { buildIdentifyThrottler: sharedThrottler() },
     intents: [
       GatewayIntentBits.Guilds,
       GatewayIntentBits.GuildMessages,
@@ -104,13 +113,21 @@ export function buildClient(options: { apiUrl: string; messageContent: boolean }
 }
 
 /** Logs in and waits until messages and commands arrive. Throws `PlatformStartError`; the client is then used up. */
-export async function connect(client: Client, token: string, apiUrl: string): Promise<void> {
+export async function connect(
+  client: Client,
+  token: string,
+  apiUrl: string,
+  limitMs = START_LIMIT_MS,
+): Promise<void> {
   const ready = new Promise<void>((resolve) => client.once(Events.ClientReady, () => resolve()));
   const closed = new Promise<number>((resolve) =>
     client.once(Events.ShardDisconnect, ({ code }) => resolve(code)),
   );
-  const limit = new AbortController();
-  const tooLate = pause(START_LIMIT_MS, 'too late' as const, { signal: limit.signal });
+  let limit: NodeJS.Timeout | undefined;
+  const tooLate = new Promise<'too late'>((resolve) => {
+    limit = setTimeout(resolve, limitMs, 'too late');
+  });
+  client.on(Events.ShardReady, () => limit?.refresh());
   const login = client.login(token);
   try {
     const first = await Promise.race([Promise.all([login, ready]), tooLate]);
@@ -120,16 +137,17 @@ export async function connect(client: Client, token: string, apiUrl: string): Pr
     const code = await Promise.race([closed, pause(500, undefined)]);
     throw startError(error, code, apiUrl);
   } finally {
-    limit.abort();
-    tooLate.catch(() => {});
+    clearTimeout(limit);
+    limit = undefined;
   }
   // discord.js may still log in later; then that must not stay.
   login.then(
     () => client.destroy(),
     () => {},
   );
+  const what = howManyCame(client) ?? `Discord could not be reached at ${apiUrl}`;
   throw new PlatformStartError(
-    `Discord could not be reached at ${apiUrl} within ${START_LIMIT_MS / 1000} s. Check the network, or DISCORD_API_URL.`,
+    `${what} within ${limitMs / 1000} s. Check the network, or DISCORD_API_URL.`,
   );
 }
 
@@ -138,9 +156,12 @@ function startError(error: unknown, closeCode: number | undefined, apiUrl: strin
   const refused =
     (error instanceof DiscordjsError && error.code === DiscordjsErrorCodes.TokenInvalid) ||
     (error instanceof DiscordAPIError && error.status === 401);
+  // Source: @discordjs/ws 1.2, `WebSocketManager.connect`; its sentence says when there are more.
+  const isOften = error instanceof Error && error.message.startsWith('Not enough sessions');
   return new PlatformStartError(
     sentence ??
       (refused ? TOKEN_REFUSED : undefined) ??
+      (isOften ? `Discord lets this bot connect no more today: ${error.message}.` : undefined) ??
       `Discord did not let Askwatch in at ${apiUrl}: ${reasonOf(error)}`,
     { cause: error },
   );
@@ -150,9 +171,11 @@ function startError(error: unknown, closeCode: number | undefined, apiUrl: strin
 export function logEvents(client: Client, log: Logger): void {
   client.on(Events.Error, (error) => log.error({ err: error }, 'discord.js reported an error'));
   client.on(Events.Warn, (warning) => log.warn({ warning }, 'discord.js warned'));
-  client.on(Events.ShardError, (error) => log.warn({ err: error }, 'the gateway had an error'));
-  client.on(Events.ShardReconnecting, () => log.info('reconnecting to Discord'));
-  client.on(Events.ShardResume, () => log.info('connected to Discord again'));
+  client.on(Events.ShardError, (error, shard) =>
+    log.warn({ err: error, shard }, 'the gateway had an error'),
+  );
+  client.on(Events.ShardReconnecting, (shard) => log.info({ shard }, 'reconnecting to Discord'));
+  client.on(Events.ShardResume, (shard) => log.info({ shard }, 'connected to Discord again'));
   client.rest.on('rateLimited', ({ route, timeToReset, scope }) =>
     log.warn({ route, waitMs: timeToReset, scope }, 'Discord asks to wait'),
   );
@@ -177,18 +200,9 @@ export function watch(client: Client, onFatal: (error: Error) => void): void {
 
 /**
  * Leaves Discord. In the half second before a reconnect `destroy` does nothing and the connection comes back, so a
- * reconnect under way is waited for. Source: @discordjs/ws 1.2, `WebSocketShard.destroy` returns early when idle.
+ * reconnect under way is waited for, whichever connection it is of. Source: @discordjs/ws 1.2, `WebSocketShard.destroy` returns early when idle.
  */
 export async function disconnect(client: Client): Promise<void> {
-  // The manager's own status stays "ready" while a shard reconnects.
-  const isComing = ({ status }: { status: Status }) =>
-    status !== Status.Ready && status !== Status.Disconnected;
-  if (client.ws.shards.some(isComing)) {
-    const back = new Promise<void>((resolve) => {
-      client.once(Events.ShardReady, () => resolve());
-      client.once(Events.ShardResume, () => resolve());
-    });
-    await Promise.race([back, pause(RECONNECT_WAIT_MS, undefined, { ref: false })]);
-  }
+  await Promise.race([allSettled(client), pause(RECONNECT_WAIT_MS, undefined, { ref: false })]);
   await client.destroy();
 }

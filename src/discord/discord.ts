@@ -20,6 +20,7 @@ import { createLineConversations } from './line-conversations.ts';
 import { handleMessage } from './messages.ts';
 import { createLacksIn } from './permissions.ts';
 import { registerCommands } from './register-commands.ts';
+import type { Shards } from './shards.ts';
 import { handleSlashCommand } from './slash-commands.ts';
 
 /** How long answers under way may still be shown after the stop. */
@@ -37,6 +38,8 @@ export interface DiscordOptions {
   apiUrl: string;
   /** Whether the privileged intent is on: then threads of ours are followed without a mention. */
   messageContent: boolean;
+  /** How many connections share the servers; as many as Discord recommends. */
+  shards?: Shards;
   /** Shortest time between two edits of an answer that grows; 1,200. */
   editIntervalMs?: number;
   log: Logger;
@@ -46,10 +49,10 @@ export interface DiscordOptions {
 
 /** Discord over its gateway. Nothing connects before `start`. */
 export async function createDiscord(options: DiscordOptions): Promise<Platform> {
-  const { token, guildId, apiUrl, messageContent, onFatal } = options;
+  const { token, guildId, apiUrl, messageContent, shards = 'auto', onFatal } = options;
   const { editIntervalMs = EDIT_INTERVAL_MS } = options;
   const log = options.log.child({ platform: 'discord' }, { serializers: { err: loggedError } });
-  const client = buildClient({ apiUrl, messageContent });
+  const client = buildClient({ apiUrl, messageContent, shards });
   const api = createChannelApi(client.rest);
   const lacksIn = createLacksIn(client);
   const botId = () => client.user?.id ?? '';

@@ -1,6 +1,7 @@
 import {
   type APIApplication,
   type APIChannel,
+  type APIGatewayBotInfo,
   type APIGuild,
   type APIGuildMember,
   type APIOverwrite,
@@ -19,6 +20,7 @@ import { INTENT_REFUSED, TOKEN_REFUSED } from './client.ts';
 import { isRefusal, reasonOf } from './errors.ts';
 import { isSentElsewhere, SENT_ELSEWHERE } from './interactions-endpoint.ts';
 import { inviteLink, PERMISSION_NAMES, PERMISSIONS, type PermissionName } from './invite.ts';
+import { checkShards, type Shards } from './shards.ts';
 
 /** Discord as it is set up, and where alerts are to go. */
 export interface DiscordSetup {
@@ -27,6 +29,7 @@ export interface DiscordSetup {
   /** `https://discord.com/api` or another address. */
   apiUrl: string;
   messageContent: boolean;
+  shards?: Shards;
   channels: readonly string[];
   /** Bounds each call. */
   fetch: typeof fetch;
@@ -63,6 +66,7 @@ export async function checkDiscord(setup: DiscordSetup): Promise<Finding[]> {
     return [failed('Discord bot', error, setup)];
   }
   const found = await Promise.all([
+    checkConnections(get, setup),
     checkServer(get, application, setup),
     ...setup.channels.map((channel) => checkChannel(get, channel, application, setup)),
   ]);
@@ -107,6 +111,14 @@ function checkIntent({ flags }: APIApplication, wanted: boolean): Finding {
     check,
     'DISCORD_MESSAGE_CONTENT is false: in threads the bot wants a mention or a reply',
   );
+}
+
+async function checkConnections(get: Get, setup: DiscordSetup): Promise<Finding> {
+  try {
+    return checkShards(setup.shards ?? 'auto', await get<APIGatewayBotInfo>(Routes.gatewayBot()));
+  } catch (error) {
+    return failed('Discord shards', error, setup);
+  }
 }
 
 async function checkServer(

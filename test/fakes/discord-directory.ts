@@ -1,9 +1,9 @@
 import { ApplicationFlags } from 'discord.js';
-import { guildOf, memberOf } from './discord-gateway.ts';
 import type { RestRequest } from './discord-http.ts';
 import { type Refusal, refusal } from './discord-limits.ts';
 import type { RouteSettings } from './discord-routes.ts';
 import type { DiscordState } from './discord-state.ts';
+import { guildOf, memberOf } from './discord-wire.ts';
 
 type Found = { status: 200; body: unknown } | { status: 404; refused: Refusal };
 
@@ -33,11 +33,11 @@ export function directoryRoute(
     });
   }
   if (path === '/users/@me/guilds') {
-    return found(state.inServer ? [{ id: state.guildId, name: 'Test server' }] : []);
+    return found(state.guilds().map((id) => ({ id, name: 'Test server' })));
   }
   const [, guild, member] = /^\/guilds\/(\d+)(?:\/members\/(\d+))?$/.exec(path) ?? [];
   if (guild === undefined) return undefined;
-  if (guild !== state.guildId || !state.inServer) return unknown(10_004, 'Guild');
-  if (member === undefined) return found(guildOf(state));
+  if (!state.guilds().includes(guild)) return unknown(10_004, 'Guild');
+  if (member === undefined) return found(guildOf(state, guild));
   return state.users.has(member) ? found(memberOf(state, member)) : unknown(10_007, 'Member');
 }

@@ -1,20 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { ChannelType, GatewayIntentBits, GatewayOpcodes, MessageFlags } from 'discord.js';
+import { GatewayIntentBits, GatewayOpcodes, MessageFlags } from 'discord.js';
 import { type WebSocket, WebSocketServer } from 'ws';
-import {
-  BOT_PERMISSIONS,
-  type DiscordState,
-  type FakeMessage,
-  type FakeRole,
-} from './discord-state.ts';
+import { createShardRules, guildIdOf, type Shard, serves, shardOf } from './discord-shards.ts';
+import type { DiscordState, FakeMessage } from './discord-state.ts';
+import { guildOf, inGuildOf, wireMessage } from './discord-wire.ts';
 
 interface Session {
   id: string;
   socket: WebSocket | undefined;
   sequence: number;
   intents: number;
+  shard: Shard;
   /** Every dispatch, for those who resume. */
   sent: Array<{ op: number; t: string; s: number; d: unknown }>;
 }
@@ -35,6 +33,7 @@ export function createGateway(options: GatewayOptions) {
   const server = new WebSocketServer({ noServer: true });
   /** Connections that look open, and through which nothing comes. */
   const silent = new WeakSet<WebSocket>();
+  const rules = createShardRules();
   let identified = 0;
   let resumed = 0;
 
@@ -61,6 +60,7 @@ export function createGateway(options: GatewayOptions) {
       else if (op === GatewayOpcodes.Resume) {
         session = sessions.get(String(d.session_id));
         if (d.token !== options.token()) return socket.close(4004, 'Authentication failed.');
+        if (session && gateway.cutShards.has(session.shard.id)) return socket.terminate();
         if (!session) return send(GatewayOpcodes.InvalidSession, false);
         session.socket = socket;
         for (const missed of session.sent.filter(({ s }) => s > Number(d.seq))) {
@@ -86,21 +86,36 @@ export function createGateway(options: GatewayOptions) {
       socket.close(4014, 'Disallowed intent(s).');
       return undefined;
     }
+    const shard = shardOf(d.shard);
+    if (gateway.cutShards.has(shard.id)) {
+      socket.terminate();
+      return undefined;
+    }
+    const refused = rules.refusalOf(shard, gateway);
+    if (refused === 'later') {
+      socket.send(JSON.stringify({ op: GatewayOpcodes.InvalidSession, d: false }));
+      return undefined;
+    }
+    if (refused) {
+      socket.close(refused.code, refused.reason);
+      return undefined;
+    }
+    const guilds = state.guilds().filter((guild) => serves(shard, guild));
     const id = randomBytes(16).toString('hex');
-    const session: Session = { id, socket, sequence: 0, intents, sent: [] };
+    const session: Session = { id, socket, sequence: 0, intents, shard, sent: [] };
     sessions.set(id, session);
     dispatchTo(session, 'READY', {
       v: 10,
       user: { ...state.bot, verified: true, mfa_enabled: false, flags: 0, email: null },
-      guilds: state.inServer ? [{ id: state.guildId, unavailable: true }] : [],
+      guilds: guilds.map((guild) => ({ id: guild, unavailable: true })),
       session_id: id,
       resume_gateway_url: options.url(),
-      shard: [0, 1],
+      shard: [shard.id, shard.count],
       application: { id: state.applicationId, flags: 1 << 19 },
       private_channels: [],
     });
-    if (state.inServer && !gateway.guildUnavailable) {
-      dispatchTo(session, 'GUILD_CREATE', guildOf(state));
+    for (const guild of gateway.guildUnavailable ? [] : guilds) {
+      dispatchTo(session, 'GUILD_CREATE', guildOf(state, guild));
     }
     identified += 1;
     return session;
@@ -113,6 +128,23 @@ export function createGateway(options: GatewayOptions) {
     guildUnavailable: false,
     /** While true new connections are refused. */
     refuses: false,
+    /** How many shards Discord recommends, and how few it takes. */
+    recommendedShards: 1,
+    leastShards: 1,
+    /** How many shards may identify at once. */
+    maxConcurrency: 1,
+    /** How many more may identify today. */
+    sessionsRemaining: 999,
+    /** The connections of these are cut as soon as they say whose they are. */
+    cutShards: new Set<number>(),
+    /** How many identified sooner than they may. */
+    hasty: () => rules.hasty(),
+    /** The shards that are connected now. */
+    shards: () =>
+      [...sessions.values()]
+        .filter(({ socket }) => socket !== undefined)
+        .map(({ shard }) => shard.id)
+        .sort(),
     /** How many times a client has identified, and resumed. */
     counts: () => ({ identified, resumed }),
     connected: () => [...sessions.values()].filter(({ socket }) => socket !== undefined).length,
@@ -121,7 +153,9 @@ export function createGateway(options: GatewayOptions) {
       server.handleUpgrade(request, socket, head, accept);
     },
     dispatch(t: string, d: unknown, intent = 0) {
+      const guild = guildIdOf(t, d);
       for (const session of sessions.values()) {
+        if (!serves(session.shard, guild)) continue;
         if (intent === 0 || (session.intents & intent) !== 0) dispatchTo(session, t, d);
       }
     },
@@ -133,6 +167,7 @@ export function createGateway(options: GatewayOptions) {
       const need = inGuild ? GatewayIntentBits.GuildMessages : GatewayIntentBits.DirectMessages;
       for (const session of sessions.values()) {
         if ((session.intents & need) === 0) continue;
+        if (!serves(session.shard, channel?.guild_id)) continue;
         const readable =
           !inGuild ||
           (session.intents & GatewayIntentBits.MessageContent) !== 0 ||
@@ -146,7 +181,7 @@ export function createGateway(options: GatewayOptions) {
         const data = {
           ...wireMessage(state, message),
           channel_type: channel?.type,
-          ...(inGuild ? inGuildOf(state, message) : {}),
+          ...(inGuild ? inGuildOf(state, message, channel.guild_id ?? '') : {}),
         };
         const blank = { content: '', embeds: [], components: [] };
         dispatchTo(session, t, hidden && !keeps ? { ...data, ...blank } : data);
@@ -175,6 +210,12 @@ export function createGateway(options: GatewayOptions) {
       }
       sessions.clear();
     },
+    /** Cuts the connection of one shard, or closes it with a code. */
+    dropShard(id: number, code?: number) {
+      for (const { shard, socket } of sessions.values()) {
+        if (shard.id === id) code === undefined ? socket?.terminate() : socket?.close(code);
+      }
+    },
     /** Cuts the connection as a broken network does, or closes it with a code. */
     drop(code?: number) {
       for (const socket of server.clients)
@@ -186,89 +227,4 @@ export function createGateway(options: GatewayOptions) {
     },
   };
   return gateway;
-}
-
-export const memberOf = (state: DiscordState, id: string) => ({
-  user: state.users.get(id),
-  nick: null,
-  roles: state.rolesOf(id),
-  joined_at: '2026-01-01T00:00:00.000000+00:00',
-  deaf: false,
-  mute: false,
-  flags: 0,
-});
-
-function inGuildOf(state: DiscordState, message: FakeMessage) {
-  const { user: _user, ...member } = memberOf(state, message.author.id);
-  return { guild_id: state.guildId, member };
-}
-
-/** A message as it goes over the wire. */
-export function wireMessage(state: DiscordState, message: FakeMessage): Record<string, unknown> {
-  const { sentAtMs, edits, nonce, rang, ...data } = message;
-  const answered = state.messages.get(message.message_reference?.message_id ?? '');
-  return {
-    ...data,
-    timestamp: new Date(sentAtMs).toISOString(),
-    edited_timestamp: edits.length > 0 ? new Date().toISOString() : null,
-    tts: false,
-    pinned: false,
-    attachments: message.attachments.map(({ bytes: _bytes, ...file }) => file),
-    ...(answered ? { referenced_message: wireMessage(state, answered) } : {}),
-  };
-}
-
-/** A role as it goes over the wire. */
-export const roleOf = (role: FakeRole) => ({
-  position: 1,
-  color: 0,
-  colors: { primary_color: 0, secondary_color: null, tertiary_color: null },
-  hoist: false,
-  managed: false,
-  flags: 0,
-  ...role,
-});
-
-const isThread = ({ type }: { type: ChannelType }) =>
-  type === ChannelType.PublicThread || type === ChannelType.PrivateThread;
-
-/** The server as it goes over the wire. */
-export function guildOf(state: DiscordState) {
-  const channels = [...state.channels.values()].filter(({ guild_id }) => guild_id !== undefined);
-  return {
-    id: state.guildId,
-    name: 'Test server',
-    // Nobody we know: an owner may do everything.
-    owner_id: state.guildId,
-    roles: [
-      {
-        id: state.guildId,
-        name: '@everyone',
-        permissions: String(BOT_PERMISSIONS),
-        position: 0,
-        color: 0,
-        colors: { primary_color: 0, secondary_color: null, tertiary_color: null },
-        hoist: false,
-        managed: false,
-        mentionable: false,
-        flags: 0,
-      },
-      ...[...state.roles.values()].map(roleOf),
-    ],
-    emojis: [],
-    stickers: [],
-    features: [],
-    joined_at: '2026-01-01T00:00:00.000000+00:00',
-    large: false,
-    unavailable: false,
-    member_count: 2,
-    members: [memberOf(state, state.bot.id)],
-    channels: channels.filter((channel) => !isThread(channel)),
-    threads: channels.filter((one) => isThread(one) && !one.thread_metadata?.archived),
-    voice_states: [],
-    presences: [],
-    stage_instances: [],
-    guild_scheduled_events: [],
-    soundboard_sounds: [],
-  };
 }

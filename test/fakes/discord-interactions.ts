@@ -7,7 +7,6 @@ import {
 } from 'discord.js';
 import { checkForm, type FakeForm } from './discord-forms.ts';
 import type { createGateway } from './discord-gateway.ts';
-import { wireMessage } from './discord-gateway.ts';
 import type { RestAnswer, RestRequest } from './discord-http.ts';
 import { checkMessage, checkOffered, type Refusal, refusal } from './discord-limits.ts';
 import {
@@ -19,6 +18,7 @@ import {
   type MessageBody,
   snowflake,
 } from './discord-state.ts';
+import { wireMessage } from './discord-wire.ts';
 
 /** What somebody did: a slash command typed (type 2) or begun (4), a button pressed (3) under a message, a form sent (5). */
 export interface FakeGesture {
@@ -257,13 +257,13 @@ function payloadOf(state: DiscordState, interaction: FakeInteraction) {
     locale: 'en-US',
     entitlements: [],
     attachment_size_limit: 10_485_760,
-    authorizing_integration_owners: inGuild ? { 0: state.guildId } : { 0: '0' },
+    authorizing_integration_owners: { 0: channel.guild_id ?? '0' },
     context: inGuild ? 0 : 1,
     ...(inGuild
       ? {
-          guild_id: state.guildId,
+          guild_id: channel.guild_id,
           guild_locale: 'en-US',
-          guild: { id: state.guildId, locale: 'en-US', features: [] },
+          guild: { id: channel.guild_id, locale: 'en-US', features: [] },
           member: {
             ...person,
             permissions: String(state.permissionsOf(user.id)),

@@ -1,7 +1,6 @@
 import { MessageFlags, PermissionFlagsBits } from 'discord.js';
 import { directoryRoute } from './discord-directory.ts';
 import type { createGateway } from './discord-gateway.ts';
-import { wireMessage } from './discord-gateway.ts';
 import type { RestAnswer, RestRequest } from './discord-http.ts';
 import type { Interactions } from './discord-interactions.ts';
 import { checkCommands, checkMessage, type Refusal, refusal } from './discord-limits.ts';
@@ -12,6 +11,7 @@ import {
   snowflake,
 } from './discord-state.ts';
 import { ARCHIVED, createThreads } from './discord-threads.ts';
+import { wireMessage } from './discord-wire.ts';
 
 /** A command as Discord keeps it. */
 export interface RegisteredCommand {
@@ -58,8 +58,11 @@ export function createRoutes(options: {
     if (method === 'GET' && path === '/gateway/bot') {
       return ok({
         url: options.gatewayUrl(),
-        shards: 1,
-        session_start_limit: { total: 1000, remaining: 999, reset_after: 1, max_concurrency: 1 },
+        shards: gateway.recommendedShards,
+        session_start_limit: {
+          ...{ total: 1000, remaining: gateway.sessionsRemaining, reset_after: 1 },
+          max_concurrency: gateway.maxConcurrency,
+        },
       });
     }
     const listed = directoryRoute(state, request, settings);
@@ -75,7 +78,7 @@ export function createRoutes(options: {
   };
 
   function commandRoutes({ method, body }: RestRequest, guild: string | undefined) {
-    if (guild !== undefined && (guild !== state.guildId || !state.inServer)) {
+    if (guild !== undefined && !state.guilds().includes(guild)) {
       return refuse(refusal(403, 50_001, 'Missing Access'));
     }
     const scope = guild ?? 'global';

@@ -163,8 +163,13 @@ export function createState() {
 
   const bot = addUser('askwatch', true);
 
-  return {
+  const state = {
     guildId,
+    /** The servers that the bot is in: the first, and those of other channels. */
+    guilds: (): string[] =>
+      [
+        ...new Set([guildId, ...[...channels.values()].flatMap(({ guild_id }) => guild_id ?? [])]),
+      ].filter((id) => id !== guildId || state.inServer),
     /** Whether the bot has been added to the server. */
     inServer: true,
     checked,
@@ -277,6 +282,8 @@ export function createState() {
       setMentions(message, body.allowed_mentions, message.webhook_id !== undefined);
     },
   };
+
+  return state;
 
   /**
    * Whom a message pings. A regular message pings everybody it names unless told otherwise, an interaction's only users;

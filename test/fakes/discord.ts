@@ -12,12 +12,14 @@ import { eventually } from '../support/eventually.ts';
 import type { AtEnd } from '../support/temporary-folder.ts';
 import { type BucketLimit, withLimit } from './discord-buckets.ts';
 import { sentForm } from './discord-forms.ts';
-import { createGateway, roleOf } from './discord-gateway.ts';
+import { createGateway } from './discord-gateway.ts';
 import { startHttp } from './discord-http.ts';
 import { createInteractions, type FakeInteraction } from './discord-interactions.ts';
 import { createRoutes, type RegisteredCommand } from './discord-routes.ts';
+import { guildIdFor } from './discord-shards.ts';
 import { createState, type FakeChannel, type FakeMessage, type FakeUser } from './discord-state.ts';
 import { begun, typed } from './discord-typed.ts';
+import { roleOf } from './discord-wire.ts';
 
 /** How this Discord differs from the usual one. */
 export interface DiscordFakeOptions {
@@ -103,6 +105,9 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
     addUser: state.addUser,
     addChannel: state.addChannel,
     directChannel: state.addDirect,
+    /** Another server, with one channel, told of by the given shard of so many. Known to those who identify later. */
+    addServer: (shard: number, count: number): FakeChannel =>
+      state.addChannel({ guild_id: guildIdFor(shard, count) }),
     /** A channel by its id. */
     channelOf(id: string): FakeChannel {
       const found = state.channels.get(id);

@@ -60,7 +60,6 @@ export function addConsoleRoutes(server: HttpServer, guards: Guards, actions: Ro
       }
       reply.raw.writeHead(200);
       streams.open(reply.raw, { client, lastEventId });
-      guards.endWithSession(request, reply.raw);
     },
   );
 

@@ -1,10 +1,8 @@
-import type { ServerResponse } from 'node:http';
 import { HttpError } from '../http/errors.ts';
 import type { HttpReply, HttpRequest } from '../http/server.ts';
 import { cameThroughProxy, isCrossSite, isUnderLoopbackName, saysItIsOurs } from './asked-from.ts';
 import type { Login } from './login.ts';
 import { ownPath } from './own-path.ts';
-import type { Session } from './sessions.ts';
 
 /**
  * What the page may do: its own script, style and requests, nothing else. Trusted types let only the sanitiser turn
@@ -43,7 +41,7 @@ export interface Guards {
   file: Guard;
   /** Pages that a browser opens; who is not logged in is led to the login. */
   page: Guard;
-  /** What a page fetches. */
+  /** What a page fetches; a stream is cut off when the session it was opened in ends. */
   fetch: Guard;
   /** What changes something. */
   write: Guard;
@@ -57,8 +55,6 @@ export interface Guards {
   statusFetch: Guard;
   /** Whether the route may tell all, or only what is public; ask it behind `statusPage` or `statusFetch`. */
   viewer(request: HttpRequest): Viewer;
-  /** Cuts off a stream when the session that it was opened in ends. */
-  endWithSession(request: HttpRequest, response: ServerResponse): void;
 }
 
 /**
@@ -67,15 +63,18 @@ export interface Guards {
  */
 export function createGuards(options: { login?: Login; statusPublic?: boolean } = {}): Guards {
   const { login, statusPublic = false } = options;
-  const sessionOf = new WeakMap<HttpRequest, Session>();
   const isElsewhere = (request: HttpRequest) =>
     isCrossSite(request, { behindTls: login !== undefined });
 
   function isMember(request: HttpRequest): boolean {
     if (!login) return isUnderLoopbackName(request) && !cameThroughProxy(request);
-    const session = login.sessionOf(request);
-    if (session) sessionOf.set(request, session);
-    return session !== undefined;
+    return login.sessionOf(request) !== undefined;
+  }
+
+  /** Before anything is awaited: a session that ends meanwhile must find the answer. */
+  function endWithSession(request: HttpRequest, reply: HttpReply) {
+    const session = login?.sessionOf(request);
+    if (session) login?.endWith(session, reply.raw);
   }
 
   async function loginPage(request: HttpRequest, reply: HttpReply): Promise<void> {
@@ -110,6 +109,7 @@ export function createGuards(options: { login?: Login; statusPublic?: boolean } 
   async function fetch(request: HttpRequest, reply: HttpReply): Promise<void> {
     await loginFetch(request, reply);
     if (!isMember(request)) throw notLoggedIn();
+    endWithSession(request, reply);
   }
 
   async function write(request: HttpRequest, reply: HttpReply): Promise<void> {
@@ -123,6 +123,7 @@ export function createGuards(options: { login?: Login; statusPublic?: boolean } 
   /** What anyone may read may also be shown on other sites. */
   async function publicFetch(request: HttpRequest, reply: HttpReply): Promise<void> {
     await setHeaders(request, reply);
+    endWithSession(request, reply);
     if (viewer(request) === 'anyone') reply.header('cross-origin-resource-policy', 'cross-origin');
   }
 
@@ -132,10 +133,6 @@ export function createGuards(options: { login?: Login; statusPublic?: boolean } 
     statusPage: statusPublic ? setHeaders : page,
     statusFetch: statusPublic ? publicFetch : fetch,
     viewer,
-    endWithSession(request, response) {
-      const session = sessionOf.get(request);
-      if (session) login?.endWith(session, response);
-    },
   };
 }
 

@@ -128,6 +128,7 @@ export async function openSessions(options: {
     },
     endWith(session, response) {
       if (session.ended) return void response.destroy();
+      if (response.destroyed) return;
       session.responses.add(response);
       response.on('close', () => session.responses.delete(response));
     },

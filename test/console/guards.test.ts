@@ -1,6 +1,10 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { fingerprintCollection, openLogin, sessionsCollection } from '../../src/console/login.ts';
 import { createGuards, type Guards } from '../../src/console/safety.ts';
+import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { runningServer } from '../http/running-server.ts';
+import { recordingLog } from '../support/recording-log.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { answerOf } from './test-console.ts';
 
 /** The address of a server with one route for each guard, at the guard's name, that tells who is looking. */
@@ -59,4 +63,77 @@ test('a status page that is not public is guarded like the rest', async () => {
   }
   const { status } = await answerOf(`${url}/statusFetch`, { 'sec-fetch-site': 'cross-site' });
   expect(status).toBe(403);
+});
+
+describe('a public status page of a console with a password', () => {
+  async function startWithLogin() {
+    const { log } = recordingLog();
+    const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+    const login = await openLogin({
+      password: 'correct horse battery',
+      sessions: store.collection(sessionsCollection),
+      fingerprint: store.collection(fingerprintCollection),
+      log,
+    });
+    onTestFinished(async () => {
+      login.close();
+      await store.close();
+    });
+    const guards = createGuards({ login, statusPublic: true });
+    const { url } = await runningServer(({ server }) => {
+      for (const name of ['page', 'fetch', 'statusPage', 'statusFetch'] as const) {
+        server.get(`/${name}`, { onRequest: guards[name] }, (request) => ({
+          viewer: guards.viewer(request),
+        }));
+      }
+      server.get('/stream', { onRequest: guards.statusFetch }, (_request, reply) => {
+        reply.hijack();
+        reply.raw.write('begun');
+      });
+      server.get('/in', async (request) => await login.logIn('correct horse battery', request));
+      server.get('/out', async (request) => {
+        await login.logOut(request);
+        return {};
+      });
+    });
+    const cookie = `askwatch-session=${await (await fetch(`${url}/in`)).text()}`;
+    return { url, cookie };
+  }
+
+  test('tells all to who is logged in, and to anyone else what is public', async () => {
+    const { url, cookie } = await startWithLogin();
+    const host = 'ask.example.com';
+    for (const name of ['statusPage', 'statusFetch']) {
+      const viewers = await Promise.all(
+        [{ host }, { host, cookie }, { host, cookie, 'sec-fetch-site': 'cross-site' }].map(
+          async (headers) => JSON.parse((await answerOf(`${url}/${name}`, headers)).body).viewer,
+        ),
+      );
+      expect([name, ...viewers]).toEqual([name, 'anyone', 'member', 'anyone']);
+    }
+    expect((await answerOf(`${url}/page`, { host })).status).toBe(303);
+    expect((await answerOf(`${url}/fetch`, { host })).status).toBe(401);
+    expect((await answerOf(`${url}/fetch`, { host, cookie })).status).toBe(200);
+  });
+
+  test('cuts off the streams of who logs out, and no others', async () => {
+    const { url, cookie } = await startWithLogin();
+    const open = async (headers: Record<string, string>) => {
+      const { body } = await fetch(`${url}/stream`, { headers });
+      if (!body) throw new Error('There is no stream.');
+      const reader = body.getReader();
+      onTestFinished(() => reader.cancel().catch(() => undefined));
+      expect(new TextDecoder().decode((await reader.read()).value)).toBe('begun');
+      return reader;
+    };
+    const [mine, anyones] = [await open({ cookie }), await open({})];
+    let anyonesEnded = false;
+    void anyones.closed.then(
+      () => (anyonesEnded = true),
+      () => (anyonesEnded = true),
+    );
+    await fetch(`${url}/out`, { headers: { cookie } });
+    await expect(mine.read()).rejects.toThrow();
+    expect(anyonesEnded).toBe(false);
+  });
 });

@@ -185,6 +185,7 @@ function settingsFrom(v: Values, secrets: string[]) {
     allowPrivate: v.MONITOR_ALLOW_PRIVATE,
     networkAnchors: v.MONITOR_NETWORK_ANCHORS,
     consolePassword: v.CONSOLE_PASSWORD,
+    statusPublic: v.STATUS_PAGE_PUBLIC,
     dataDir: resolve(v.DATA_DIR),
     roles: new Set<Role>(v.ASKWATCH_ROLES),
     host: v.HOST,

@@ -122,7 +122,9 @@ async function start(settings: Settings, log: Logger, stops: Stop[], end: End): 
   if (runs('console')) {
     const messages = store.collection(consoleCollection);
     const status = {
-      pollMs: settings.bot.alertPollMs,
+      // With all that is asked beside the looks, so that it stays within 120 requests a minute.
+      pollMs: Math.max(3_000, settings.bot.alertPollMs),
+      isPublic: settings.statusPublic,
       // Asked for once the server listens.
       monitoring: () =>
         createMonitoringClient({

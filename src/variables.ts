@@ -181,6 +181,13 @@ export const variables = {
     shown: 'the resolvers of this machine',
     schema: anchors,
   }),
+  STATUS_PAGE_PUBLIC: variable({
+    group: 'Program',
+    about:
+      '`true` shows the status page, its badges and its feed to anyone: names and how they are, never targets or causes',
+    shown: 'false',
+    schema: trueOrFalse.prefault('false'),
+  }),
   DATA_DIR: variable({
     group: 'Program',
     about: 'folder of the state',

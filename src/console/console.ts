@@ -25,7 +25,7 @@ const CHANNELS = ['general'];
 
 const PAGES: readonly ConsolePage[] = [
   { path: '/', name: 'playground', title: 'Askwatch' },
-  { path: '/status', name: 'status', title: 'Status' },
+  { path: '/status', name: 'status', title: 'Status', guard: 'statusPage' },
   { path: '/login', name: 'login', title: 'Log in to Askwatch', guard: 'loginPage' },
   { path: '/account', name: 'account', title: 'Account · Askwatch' },
 ];
@@ -76,7 +76,10 @@ export async function createConsole(options: {
   const sayings = createSayings({ history, streams, answers, person: PERSON, log });
 
   const login = options.login && (await openLogin({ ...options.login, log }));
-  const guards = createGuards({ ...(login && { login }) });
+  const guards = createGuards({
+    ...(login && { login }),
+    statusPublic: options.status?.isPublic ?? false,
+  });
   await addPageRoutes(kit.server, guards, pageFolder, PAGES);
   addLoginRoutes(kit.server, guards, login);
   addConsoleRoutes(kit.server, guards, {

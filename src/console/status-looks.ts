@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { MonitoringClient } from '../clients/monitoring.ts';
+import type { KnownDays } from './status-days.ts';
 import { inOrder, type Listed, overallOf, statusMonitor } from './status-report.ts';
 import type { StatusDays, StatusMonitor, StatusReport } from './status-wire.ts';
 
@@ -21,6 +22,8 @@ export interface Seen {
   notice: { shown: string; why: string } | undefined;
   /** In the order of the page. */
   monitors: readonly StatusMonitor[];
+  /** Time between two looks at a monitor, where it is known. */
+  intervalSeconds(monitor: string): number | undefined;
 }
 
 /** Looks at the monitors while somebody wants to know. */
@@ -31,13 +34,6 @@ export interface StatusLooks {
   follow(onSeen: (seen: Seen) => void): () => void;
   /** Ends what is under way. */
   close(): Promise<void>;
-}
-
-/** The days of monitors, where the service tells them. */
-export interface KnownDays {
-  of(monitor: string): StatusDays | undefined;
-  /** Asks for them when it is time; true when some are new. Never rejects. */
-  refresh(signal: AbortSignal): Promise<boolean>;
 }
 
 /** One look at a time, however many want to know; `monitoring` is asked for at the first. */
@@ -52,10 +48,12 @@ export function createStatusLooks(options: {
   const closing = new AbortController();
   const followers = new Set<(seen: Seen) => void>();
   let listed: readonly Listed[] = [];
-  let seen: Seen = { atMs: 0, overall: 'unknown', notice: undefined, monitors: [] };
+  let seen: Seen = { ...NOTHING, atMs: 0 };
   let goodAtMs = Number.NEGATIVE_INFINITY;
   let failure: string | undefined;
   let looking: Promise<void> | undefined;
+  let refreshing: Promise<void> | undefined;
+  let daysAsked = false;
   let timer: NodeJS.Timeout | undefined;
   const shapes = createShapes();
 
@@ -63,12 +61,14 @@ export function createStatusLooks(options: {
   function publish() {
     const now = nowMs();
     const monitors = inOrder(shapes.of(listed, days, now));
+    const intervals = new Map(listed.map((one) => [one.id, one.interval_seconds]));
     const isUnknown = now - goodAtMs >= UNKNOWN_AFTER_MS;
     seen = {
       atMs: now,
       overall: isUnknown ? 'unknown' : overallOf(monitors),
       notice: failure === undefined ? undefined : noticeOf(failure, goodAtMs),
       monitors,
+      intervalSeconds: (id) => intervals.get(id),
     };
     for (const onSeen of followers) onSeen(seen);
   }
@@ -85,7 +85,14 @@ export function createStatusLooks(options: {
       log.debug({ err: error }, 'the status page could not look at the monitors');
     }
     publish();
-    if (failure === undefined && (await days.refresh(signal))) publish();
+    if (failure === undefined) refreshing ??= refreshDays();
+  }
+
+  async function refreshDays() {
+    // Beside the looks: of ten thousand monitors they take many calls.
+    if (await days.refresh(closing.signal)) publish();
+    daysAsked = true;
+    refreshing = undefined;
   }
 
   function lookNow(): Promise<void> {
@@ -104,6 +111,8 @@ export function createStatusLooks(options: {
       const look = lookNow();
       if (seen.monitors.length === 0) await look;
       else await atMost(WAIT_MS, look);
+      // The first who ask should not see a page without its bars, if they come soon.
+      if (!daysAsked && refreshing) await atMost(WAIT_MS, refreshing);
       return seen;
     },
     follow(onSeen) {
@@ -119,9 +128,17 @@ export function createStatusLooks(options: {
       clearTimeout(timer);
       followers.clear();
       await looking;
+      await refreshing;
     },
   };
 }
+
+const NOTHING: Omit<Seen, 'atMs'> = {
+  overall: 'unknown',
+  notice: undefined,
+  monitors: [],
+  intervalSeconds: () => undefined,
+};
 
 /** Monitors as the page shows them, kept as they are while there is no news of them. */
 function createShapes() {

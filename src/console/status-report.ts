@@ -37,7 +37,10 @@ export function publicMonitor(monitor: StatusMonitor): StatusMonitor {
 }
 
 /** Share of the time seen over the newest so many days, 0 to 1; null when nothing was seen. Pure. */
-export function uptimeOf({ up_ms, down_ms }: StatusDays, newestDays = up_ms.length): number | null {
+export function uptimeOf(
+  { up_ms, down_ms }: Pick<StatusDays, 'up_ms' | 'down_ms'>,
+  newestDays = up_ms.length,
+): number | null {
   const sum = (all: readonly number[]) =>
     newestDays === 0 ? 0 : all.slice(-newestDays).reduce((total, ms) => total + ms, 0);
   const upMs = sum(up_ms);

@@ -1,35 +1,167 @@
-import { HttpError } from '../http/errors.ts';
-import type { HttpReply, HttpServer } from '../http/server.ts';
-import type { Guards } from './safety.ts';
+import { z } from 'zod';
+import { HttpError, notFound } from '../http/errors.ts';
+import { createRateLimit, rateLimitHeaders } from '../http/rate-limit.ts';
+import type { HttpReply, HttpRequest, HttpServer } from '../http/server.ts';
+import { sendConditional } from './conditional.ts';
+import type { Guards, Viewer } from './safety.ts';
+import { badge } from './status-badge.ts';
+import { detailsOf } from './status-details.ts';
+import { type AskFacts, ShownHours } from './status-facts.ts';
+import { atomFeed } from './status-feed.ts';
+import type { AskIncidents } from './status-incidents.ts';
 import type { StatusLooks } from './status-looks.ts';
 import type { StatusStreams } from './status-streams.ts';
-import type { StatusWriter } from './status-writer.ts';
+import type { StatusMonitor } from './status-wire.ts';
+import { type StatusWriter, tagOf } from './status-writer.ts';
+
+/** What an address may ask for in a minute when the page is public: behind a proxy, many people are one address. */
+const REQUESTS_PER_MINUTE = 300;
+
+/** How old a badge may be; whoever shows it elsewhere asks for it again and again. */
+const BADGE_AGE_SECONDS = 30;
+
+const MonitorPath = z.object({ id: z.string().min(1).max(500) });
+const BadgePath = z.object({ file: z.string().min(5).max(504).endsWith('.svg') });
+const DetailsQuery = z.object({
+  hours: z.preprocess((text) => (text === undefined ? 24 : Number(text)), ShownHours),
+});
+
+/** What the routes ask for. */
+export interface StatusParts {
+  looks: StatusLooks;
+  writer: StatusWriter;
+  streams: StatusStreams;
+  facts: AskFacts;
+  incidents: AskIncidents;
+}
 
 /** Adds the routes of the status page. */
-export function addStatusRoutes(
+export function addStatusRoutes(server: HttpServer, guards: Guards, parts: StatusParts): void {
+  const { looks, writer, streams, facts } = parts;
+  const limit = createRateLimit({ limit: REQUESTS_PER_MINUTE, windowMs: 60_000 });
+  const route = { schema: { hide: true }, onRequest: guards.statusFetch };
+
+  /** Who looks; those who are not known are counted by address. Throws the 429. */
+  function admitted(request: HttpRequest, reply: HttpReply): Viewer {
+    const viewer = guards.viewer(request);
+    if (viewer === 'member') return viewer;
+    const verdict = limit.take(request.ip);
+    reply.headers(rateLimitHeaders(verdict));
+    if (verdict.allowed) return viewer;
+    throw new HttpError(429, 'rate_limit_exceeded', 'Too many requests. Wait a minute.');
+  }
+
+  async function monitorNamed(id: string): Promise<StatusMonitor> {
+    const { monitors } = await looks.current();
+    const monitor = monitors.find((one) => one.id === id);
+    if (!monitor) throw notFound('There is no such monitor.');
+    return monitor;
+  }
+
+  server.get('/status.json', route, async (request, reply) => {
+    const viewer = admitted(request, reply);
+    const { json, tag } = await writer.report(await looks.current(), viewer);
+    const type = 'application/json; charset=utf-8';
+    return sendConditional(request, reply, { body: json, tag, type, ...cached(viewer, 0) });
+  });
+
+  server.get('/status/events', route, async (request, reply) => {
+    const viewer = admitted(request, reply);
+    if (!streams.hasRoom(viewer)) throw tooManyStreams();
+    const response = beginStream(reply);
+    if (viewer === 'member') guards.endWithSession(request, response);
+    await streams.open(response, viewer);
+  });
+
+  server.get(
+    '/status/monitors/:id',
+    { ...route, schema: { hide: true, params: MonitorPath, querystring: DetailsQuery } },
+    async (request, reply) => {
+      const viewer = admitted(request, reply);
+      const { hours } = request.query;
+      const monitor = await monitorNamed(request.params.id);
+      const told = await facts(monitor.id, hours, viewer);
+      const seen = await looks.current();
+      const body = Buffer.from(JSON.stringify(detailsOf(monitor, told, { hours, viewer, seen })));
+      const type = 'application/json; charset=utf-8';
+      return sendConditional(request, reply, {
+        ...{ body, tag: tagOf(body), type, ...cached(viewer, 0) },
+      });
+    },
+  );
+
+  server.get('/status/badge.svg', route, async (request, reply) => {
+    const viewer = admitted(request, reply);
+    const { overall } = await looks.current();
+    return sendBadge(request, reply, viewer, badge('status', overall));
+  });
+
+  server.get(
+    '/status/badge/:file',
+    { ...route, schema: { hide: true, params: BadgePath } },
+    async (request, reply) => {
+      const viewer = admitted(request, reply);
+      const { name, status } = await monitorNamed(request.params.file.slice(0, -4));
+      const { overall } = await looks.current();
+      const shown = overall === 'unknown' ? overall : status;
+      return sendBadge(request, reply, viewer, badge(name, shown));
+    },
+  );
+
+  addFeedRoute(server, { route, admitted, incidents: parts.incidents });
+}
+
+function addFeedRoute(
   server: HttpServer,
-  guards: Guards,
-  parts: { looks: StatusLooks; writer: StatusWriter; streams: StatusStreams },
+  {
+    route,
+    admitted,
+    incidents,
+  }: {
+    route: { schema: { hide: boolean }; onRequest: Guards['statusFetch'] };
+    admitted: (request: HttpRequest, reply: HttpReply) => Viewer;
+    incidents: AskIncidents;
+  },
 ): void {
-  const { looks, writer, streams } = parts;
+  const emptySince = new Date().toISOString();
+  server.get('/status/feed.xml', route, async (request, reply) => {
+    const viewer = admitted(request, reply);
+    const told = await incidents(viewer).catch((cause: unknown) => {
+      throw new HttpError(
+        502,
+        'monitoring_unreachable',
+        'The monitoring service did not tell its incidents. Try again.',
+        { cause },
+      );
+    });
+    const feed = atomFeed({ incidents: told, origin: originOf(request), emptySince });
+    const body = Buffer.from(feed);
+    const type = 'application/atom+xml; charset=utf-8';
+    return sendConditional(request, reply, {
+      ...{ body, tag: tagOf(body), type, ...cached(viewer, 0) },
+    });
+  });
+}
 
-  server.get(
-    '/status.json',
-    { schema: { hide: true }, onRequest: guards.fetch },
-    async (_request, reply) => {
-      reply.type('application/json; charset=utf-8').header('cache-control', 'private, no-cache');
-      return await writer.report(await looks.current(), 'member');
-    },
-  );
+function sendBadge(request: HttpRequest, reply: HttpReply, viewer: Viewer, svg: string) {
+  const body = Buffer.from(svg);
+  const type = 'image/svg+xml; charset=utf-8';
+  return sendConditional(request, reply, {
+    ...{ body, tag: tagOf(body), type, ...cached(viewer, BADGE_AGE_SECONDS) },
+  });
+}
 
-  server.get(
-    '/status/events',
-    { schema: { hide: true }, onRequest: guards.fetch },
-    async (_request, reply) => {
-      if (!streams.hasRoom('member')) throw tooManyStreams();
-      await streams.open(beginStream(reply), 'member');
-    },
-  );
+/** What is kept, and by whom: only what anyone may see may stay in a cache that is shared. */
+const cached = (viewer: Viewer, ageSeconds: number) => ({
+  cacheControl: `${viewer === 'anyone' ? 'public' : 'private'}, ${ageSeconds === 0 ? 'no-cache' : `max-age=${ageSeconds}`}`,
+});
+
+/** The address that was asked, without a path; `Host` is whatever the caller wrote. */
+function originOf({ headers }: HttpRequest): string {
+  const { host = '' } = headers;
+  if (!/^([a-z\d.-]{1,253}|\[[\da-f:.]{2,45}\])(:\d{1,5})?$/i.test(host)) return '';
+  const isHttps = headers['x-forwarded-proto'] === 'https';
+  return `${isHttps ? 'https' : 'http'}://${host}`;
 }
 
 const tooManyStreams = () =>

@@ -1,80 +1,104 @@
+import { createHash } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
+import type { Viewer } from './safety.ts';
 import type { Seen } from './status-looks.ts';
 import { publicMonitor } from './status-report.ts';
 import type { StatusEvent, StatusMonitor, StatusReport } from './status-wire.ts';
 
-/** Who is told: those who may open the console, or anyone. */
-export type Audience = 'member' | 'public';
-
 /** How long writing may hold up everything else at once. */
 const SLICE_MS = 10;
 
-/** Writes what is known as JSON. A monitor is written once for each audience while there is no news of it. */
+/** A report as JSON. */
+export interface WrittenReport {
+  json: Buffer;
+  /** Tells one report from another, whenever it was made. */
+  tag: string;
+}
+
+/** Writes what is known as JSON: once for all who see the same, and a monitor once while there is no news of it. */
 export interface StatusWriter {
-  report(seen: Seen, audience: Audience): Promise<string>;
-  /** What became of `before`; `undefined` when nothing is new. */
-  changed(before: Seen, seen: Seen, audience: Audience): string | undefined;
+  report(seen: Seen, viewer: Viewer): Promise<WrittenReport>;
+  /** What became of `before`, as JSON; `undefined` when nothing is new. */
+  changed(before: Seen, seen: Seen, viewer: Viewer): string | undefined;
 }
 
 export function createStatusWriter(): StatusWriter {
-  const written = {
-    member: new WeakMap<StatusMonitor, string>(),
-    public: new WeakMap<StatusMonitor, string>(),
-  };
+  const monitorJson = perViewer<StatusMonitor, string>();
+  const reports = perViewer<Seen, Promise<WrittenReport>>();
 
-  function jsonOf(monitor: StatusMonitor, audience: Audience): string {
-    const known = written[audience].get(monitor);
+  function jsonOf(monitor: StatusMonitor, viewer: Viewer): string {
+    const known = monitorJson[viewer].get(monitor);
     if (known !== undefined) return known;
-    const json = JSON.stringify(shownTo(audience, monitor));
-    written[audience].set(monitor, json);
+    const json = JSON.stringify(shownTo(viewer, monitor));
+    monitorJson[viewer].set(monitor, json);
     return json;
   }
 
+  async function write(seen: Seen, viewer: Viewer): Promise<WrittenReport> {
+    const { overall } = seen;
+    const notice = noticeFor(viewer, seen);
+    const head: Omit<StatusReport, 'monitors' | 'generated_at'> = {
+      public: viewer === 'anyone',
+      overall,
+      ...(notice !== undefined && { notice }),
+    };
+    const monitors = await inSlices(seen.monitors, (monitor) => jsonOf(monitor, viewer));
+    const rest = `${JSON.stringify(head).slice(1, -1)},"monitors":[${monitors.join(',')}]}`;
+    const time = JSON.stringify(new Date(seen.atMs).toISOString());
+    return { json: Buffer.from(`{"generated_at":${time},${rest}`), tag: tagOf(rest) };
+  }
+
   return {
-    async report(seen, audience) {
-      const head: Omit<StatusReport, 'monitors'> = {
-        generated_at: new Date(seen.atMs).toISOString(),
-        public: audience === 'public',
-        overall: seen.overall,
-        ...(seen.notice && { notice: noticeFor(audience, seen) }),
-      };
-      const monitors = await inSlices(seen.monitors, (monitor) => jsonOf(monitor, audience));
-      return `${JSON.stringify(head).slice(0, -1)},"monitors":[${monitors.join(',')}]}`;
+    report(seen, viewer) {
+      const known = reports[viewer].get(seen);
+      if (known) return known;
+      const writing = write(seen, viewer);
+      reports[viewer].set(seen, writing);
+      return writing;
     },
-    changed(before, seen, audience) {
+    changed(before, seen, viewer) {
       const known = new Map(before.monitors.map((monitor) => [monitor.id, monitor]));
       const monitors = seen.monitors
         .filter((monitor) => known.get(monitor.id) !== monitor)
-        .map((monitor) => withoutOldDays(shownTo(audience, monitor), known.get(monitor.id)));
-      const notice = noticeFor(audience, seen) ?? null;
+        .map((monitor) => withoutOldDays(shownTo(viewer, monitor), known.get(monitor.id)));
+      const notice = noticeFor(viewer, seen) ?? null;
+      const isOrdered = isSameOrder(before, seen);
       const isNews =
         monitors.length > 0 ||
-        !isOrdered(before, seen) ||
+        !isOrdered ||
         before.overall !== seen.overall ||
-        (noticeFor(audience, before) ?? null) !== notice;
+        (noticeFor(viewer, before) ?? null) !== notice;
       if (!isNews) return undefined;
-      const generated_at = new Date(seen.atMs).toISOString();
       const event: StatusEvent = {
         kind: 'changed',
-        generated_at,
+        generated_at: new Date(seen.atMs).toISOString(),
         overall: seen.overall,
         notice,
         monitors,
-        ...(isOrdered(before, seen) ? {} : { order: seen.monitors.map(({ id }) => id) }),
+        ...(isOrdered ? {} : { order: seen.monitors.map(({ id }) => id) }),
       };
       return JSON.stringify(event);
     },
   };
 }
 
-const shownTo = (audience: Audience, monitor: StatusMonitor) =>
-  audience === 'public' ? publicMonitor(monitor) : monitor;
+/** A short text that is the same for the same content only. */
+export const tagOf = (content: string | Buffer): string =>
+  createHash('sha256').update(content).digest('base64url').slice(0, 22);
 
-const noticeFor = (audience: Audience, { notice }: Seen) =>
-  audience === 'public' ? notice?.shown : notice?.why;
+const perViewer = <K extends object, V>(): Record<Viewer, WeakMap<K, V>> => ({
+  member: new WeakMap(),
+  anyone: new WeakMap(),
+});
+
+const shownTo = (viewer: Viewer, monitor: StatusMonitor) =>
+  viewer === 'anyone' ? publicMonitor(monitor) : monitor;
+
+const noticeFor = (viewer: Viewer, { notice }: Seen) =>
+  viewer === 'anyone' ? notice?.shown : notice?.why;
 
 /** Whether the monitors are the same ones in the same order. */
-const isOrdered = (before: Seen, { monitors }: Seen) =>
+const isSameOrder = (before: Seen, { monitors }: Seen) =>
   before.monitors.length === monitors.length &&
   monitors.every(({ id }, place) => before.monitors[place]?.id === id);
 

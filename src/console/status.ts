@@ -2,6 +2,9 @@ import type { Logger } from 'pino';
 import type { MonitoringClient } from '../clients/monitoring.ts';
 import type { HttpServer } from '../http/server.ts';
 import type { Guards } from './safety.ts';
+import { createStatusDays } from './status-days.ts';
+import { createFacts } from './status-facts.ts';
+import { createIncidents } from './status-incidents.ts';
 import { createStatusLooks } from './status-looks.ts';
 import { addStatusRoutes } from './status-routes.ts';
 import { createStatusStreams } from './status-streams.ts';
@@ -13,6 +16,8 @@ export interface StatusOptions {
   monitoring: () => MonitoringClient;
   /** Between two looks while somebody watches. */
   pollMs: number;
+  /** Whether anyone may see it, without targets and causes. */
+  isPublic?: boolean;
 }
 
 /** The status page's part of the console. */
@@ -35,11 +40,15 @@ export function addStatus(
   const looks = createStatusLooks({
     ...options,
     monitoring,
-    days: { of: () => undefined, refresh: async () => false },
+    days: createStatusDays({ monitoring, log: options.log }),
   });
   const writer = createStatusWriter();
   const streams = createStatusStreams(looks, writer);
-  addStatusRoutes(server, guards, { looks, writer, streams });
+  addStatusRoutes(server, guards, {
+    ...{ looks, writer, streams },
+    facts: createFacts(monitoring),
+    incidents: createIncidents(monitoring),
+  });
   return {
     async close() {
       streams.close();

@@ -1,3 +1,5 @@
+import { type IncomingHttpHeaders, request } from 'node:http';
+import { text as readText } from 'node:stream/consumers';
 import { createParser } from 'eventsource-parser';
 import { onTestFinished } from 'vitest';
 import { createMonitoringClient } from '../../src/clients/monitoring.ts';
@@ -15,8 +17,9 @@ export async function startStatus(
 ): Promise<{ url: string; lines: Array<Record<string, unknown>> }> {
   const { log, lines } = recordingLog();
   const kit = await createServer({ log, version: '0.0.0' });
-  const status = addStatus(kit.server, createGuards(), {
+  const status = addStatus(kit.server, createGuards({ statusPublic: options.isPublic ?? false }), {
     pollMs: 20,
+    isPublic: false,
     monitoring: () => createMonitoringClient({ baseUrl: service.url, apiKey: service.apiKey }),
     ...options,
     log,
@@ -91,4 +94,42 @@ async function feed(body: ReadableStream<Uint8Array>, take: (text: string) => vo
   } catch {
     // The reader was closed or cut off; `ended` tells.
   }
+}
+
+/** An answer to a request with headers that `fetch` does not let anyone set. */
+export function get(
+  url: string,
+  headers: Record<string, string>,
+): Promise<{ status: number; headers: IncomingHttpHeaders; text: string }> {
+  return new Promise((resolve, reject) => {
+    const asked = request(url, { headers }, async (response) => {
+      try {
+        const text = await readText(response);
+        resolve({ status: response.statusCode ?? 0, headers: response.headers, text });
+      } catch (error) {
+        reject(error);
+      }
+    });
+    asked.on('error', reject);
+    asked.end();
+  });
+}
+
+/** The first event of the stream, as it is told under the public name. */
+export function firstEventAs(url: string, headers: Record<string, string>): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const asked = request(`${url}/status/events`, { headers }, (response) => {
+      let text = '';
+      response.setEncoding('utf8');
+      response.on('data', (part: string) => {
+        text += part;
+        if (!/data: .*\n\n/.test(text)) return;
+        response.destroy();
+        resolve(text);
+      });
+      response.on('end', () => reject(new Error(`Only this was heard: ${text}`)));
+    });
+    asked.on('error', reject);
+    asked.end();
+  });
 }

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { alerts } from './alerts.ts';
 import type { Area } from './area.ts';
+import { statusPage } from './console.ts';
 import { chooseCores, pinSelf } from './cores.ts';
 import { discord } from './discord.ts';
 import { gateway } from './gateway.ts';
@@ -20,6 +21,7 @@ const AREAS = new Map<string, Area>([
   ['alerts', alerts],
   ['slack', slack],
   ['discord', discord],
+  ['console', statusPage],
 ]);
 
 const USAGE = `Usage: npm run bench -- <area> [--quick] [--only <measure>] [--profile] [--verbose]

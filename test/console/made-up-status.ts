@@ -103,11 +103,11 @@ export function madeUpMonitor(number: number, given: Partial<StatusMonitor> = {}
   };
 }
 
-/** Every hour 100 ms, but nothing in the sixth before now. */
+/** Every hour 100 ms, but nothing in the sixth before now; with no points given nothing at all. */
 function detailsOf(monitor: StatusMonitor, hours: number, given: Partial<StatusDetails>) {
   const nowMs = Date.now();
   const latency = Array.from({ length: hours }, (_, at) => {
-    const isGap = at === hours - 6;
+    const isGap = at === hours - 6 || given.latency?.length === 0;
     const value = (ms: number) => (isGap ? null : ms);
     return {
       at: new Date(nowMs - (hours - at) * HOUR_MS).toISOString(),
@@ -119,5 +119,6 @@ function detailsOf(monitor: StatusMonitor, hours: number, given: Partial<StatusD
     uptime: [1, 7, 30, 90].map((days) => ({ days, uptime: days === 1 ? 0.99999 : null })),
     ...{ incidents: [], certificate_ends_at: null, heartbeat: null, maintenance: [] },
     ...given,
+    latency,
   });
 }

@@ -227,6 +227,21 @@ describe.skipIf(!browser)('an opened monitor', () => {
     expect(await page.locator('.notice').count()).toBe(0);
   });
 
+  test('shows no empty boxes where the service keeps no history, and says when nothing was measured', async () => {
+    const { days: _days, uptime: _uptime, ...foreign } = madeUpMonitor(1);
+    const running = await startMadeUpStatus({ monitors: [foreign, madeUpMonitor(2)] });
+    for (const id of ['mon_1', 'mon_2']) running.details.set(id, { latency: [], uptime: [] });
+    const { page } = await open(running, { path: '#/mon_1' });
+    await panel(page, 'Facts').waitFor();
+    const shown = () => page.locator('.panel h2').allTextContents();
+    expect(await shown()).toEqual(['Facts', 'Show it elsewhere']);
+    await page.evaluate("location.hash = '#/mon_2'");
+    await page.getByText('No response times were measured in this time.').waitFor();
+    expect(await shown()).toEqual([
+      ...['Last 90 days', 'Response times', 'Incidents', 'Facts', 'Show it elsewhere'],
+    ]);
+  });
+
   test.each([
     { colorScheme: 'light' as const, width: 1280 },
     { colorScheme: 'dark' as const, width: 1280 },

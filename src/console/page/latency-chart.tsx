@@ -36,7 +36,8 @@ export function LatencyChart({ details, hours }: { details: StatusDetails; hours
     const left = plot.current?.valToPos(columns.times[index] ?? 0, 'x') ?? 0;
     plot.current?.setCursor({ left, top: 0 }, false);
   }
-  if (last < 0) return <p class="none">No response times were measured in this time.</p>;
+  if (columns.means.every((mean) => mean === null))
+    return <p class="none">No response times were measured in this time.</p>;
   return (
     <>
       <div

@@ -46,10 +46,12 @@ export function MonitorView({
       {monitor && state.details && (
         <>
           <Uptimes details={state.details} />
-          {monitor.check_type !== 'HEARTBEAT' && (
+          {monitor.days && monitor.check_type !== 'HEARTBEAT' && (
             <Latency state={state} hours={hours} onHours={setHours} />
           )}
-          <Incidents incidents={state.details.incidents} />
+          {(monitor.days || state.details.incidents.length > 0) && (
+            <Incidents incidents={state.details.incidents} />
+          )}
           <MonitorFacts details={state.details} monitor={monitor} />
           <BadgeSnippet monitor={monitor} />
         </>

@@ -1,6 +1,9 @@
 import type { JSX } from 'preact';
 import { useEffect, useState } from 'preact/hooks';
+import { ChannelsSection } from './account-channels.tsx';
 import { KeysSection } from './account-keys.tsx';
+import { ModelsSection } from './account-models.tsx';
+import { UsageSection } from './account-usage.tsx';
 import { TopBar } from './top-bar.tsx';
 
 interface Section {
@@ -10,7 +13,12 @@ interface Section {
 }
 
 const KEYS: Section = { hash: '#keys', name: 'Keys', View: KeysSection };
-const SECTIONS: readonly Section[] = [KEYS];
+const SECTIONS: readonly Section[] = [
+  KEYS,
+  { hash: '#usage', name: 'Usage', View: UsageSection },
+  { hash: '#models', name: 'Models', View: ModelsSection },
+  { hash: '#channels', name: 'Channels', View: ChannelsSection },
+];
 
 /** Keys of the two services, what was used, the catalog, and who asked how much. */
 export function Account() {

@@ -13,6 +13,7 @@ import { systemClock } from './clock.ts';
 import type { Command, FormBegin } from './command.ts';
 import { commands } from './commands.ts';
 import { type Conversations, conversationKey, createConversations } from './conversations.ts';
+import { createForget } from './forget.ts';
 import { createHandle, createOpenForm } from './handle.ts';
 import { createHomes, type Homes } from './home.ts';
 import { incidentActions } from './incident-actions.ts';
@@ -67,6 +68,8 @@ export interface Bot {
   homes: Homes;
   /** Whether a thread is one of ours, so that a plain message in it is a question. */
   isConversation(place: Place, thread: string): Promise<boolean>;
+  /** For platforms: a thread was deleted, or without one the channel, and all that was kept for it goes. */
+  forget(place: Place, thread?: string): Promise<void>;
   /** For platforms: the conversations of answers that are shown outside of a thread. */
   readonly shownAnswers: ShownAnswers;
   /** What to offer somebody who types into an input. */
@@ -180,6 +183,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     },
     openForm,
     homes,
+    forget: createForget({ conversations, channels, asking, log }),
     shownAnswers: createShownAnswers(store),
     suggest: createSuggest({ monitoring, catalog, log }),
     async isConversation(place, thread) {

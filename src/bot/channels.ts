@@ -48,6 +48,8 @@ export interface Channels {
     place: Place,
     change: { hearing?: { on: boolean; filter?: string }; settings?: SettingsChange },
   ): Promise<void>;
+  /** Forgets a channel; resolves to whether it heard of anything. */
+  remove(place: Place): Promise<boolean>;
   /** What a channel hears and how it is told, in sentences. */
   describe(place: Place): Promise<string>;
   /** How a channel is told, by its one-word form. */
@@ -87,6 +89,14 @@ export function createChannels(store: Store): Channels {
         if (!settings) return heard;
         return { ...heard, settings: changedSettings(current.settings, settings) };
       });
+    },
+    async remove(place) {
+      let heard = false;
+      await collection.update(placeKey(place), (current) => {
+        heard = current !== undefined && hearsAnything(current);
+        return undefined;
+      });
+      return heard;
     },
     async describe(place) {
       const hearing = (await collection.get(placeKey(place))) ?? SILENT;

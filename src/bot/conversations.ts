@@ -52,6 +52,10 @@ export interface Conversations {
   ): Promise<boolean>;
   /** Forgets what was said; the thread stays ours. Resolves to how many turns that were. */
   forget(key: string): Promise<number>;
+  /** Forgets a conversation that was deleted, and that it was ours. */
+  remove(key: string): Promise<void>;
+  /** The same for all conversations of a place. */
+  removeAll(place: Place): Promise<void>;
   /** Forgets conversations in which nothing was said for so long that nobody means them any more. */
   forgetOld(): Promise<void>;
 }
@@ -121,6 +125,16 @@ export function createConversations(
         return current && { turns: [], changedAtMs: nowMs() };
       });
       return turns;
+    },
+    async remove(key) {
+      await collection.update(key, () => undefined);
+    },
+    async removeAll(place) {
+      const prefix = conversationKey(place, '');
+      const keys = (await collection.list()).map(({ id }) => id);
+      for (const key of keys.filter((id) => id.startsWith(prefix))) {
+        await collection.update(key, () => undefined);
+      }
     },
     async forgetOld() {
       const isOld = ({ changedAtMs }: Conversation) => changedAtMs < nowMs() - KEEP_MS;

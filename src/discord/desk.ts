@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Bot } from '../bot/bot.ts';
 import type { ChannelApi } from './channel-api.ts';
+import type { Deletions } from './deletions.ts';
 import type { Drafts } from './drafts.ts';
 import type { InlineConversations } from './inline-conversations.ts';
 import type { LineConversations } from './line-conversations.ts';
@@ -13,6 +14,7 @@ export interface Desk {
   inline: InlineConversations;
   conversations: LineConversations;
   drafts: Drafts;
+  deletions: Deletions;
   lacksIn: LacksIn;
   /** Shortest time between two edits of an answer. */
   editIntervalMs: number;

@@ -10,6 +10,7 @@ import { handleButton } from './buttons.ts';
 import { createChannelApi } from './channel-api.ts';
 import { buildClient, connect, disconnect, logEvents, watch } from './client.ts';
 import { discordCommands } from './commands.ts';
+import { listenForDeletions } from './deletions.ts';
 import { createDrafts } from './drafts.ts';
 import { isRefusal, loggedError, reasonOf } from './errors.ts';
 import { handleForm } from './forms.ts';
@@ -77,6 +78,7 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
       inline: createInlineConversations({ bot, log }),
       conversations: createLineConversations({ bot, api, botId, log }),
       drafts: createDrafts(),
+      deletions: listenForDeletions(client, { bot, log }),
       lacksIn,
       editIntervalMs,
       log,

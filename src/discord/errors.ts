@@ -42,6 +42,11 @@ export const isInvalidForm = (error: unknown): error is DiscordAPIError =>
 export const isGone = (error: unknown): boolean =>
   error instanceof DiscordAPIError && error.code === RESTJSONErrorCodes.UnknownChannel;
 
+/** Whether what was to be changed, or where it was to be shown, was deleted. */
+export const isDeleted = (error: unknown): boolean =>
+  isGone(error) ||
+  (error instanceof DiscordAPIError && error.code === RESTJSONErrorCodes.UnknownMessage);
+
 /** Whether only the reference to another message was refused. */
 export const mayNotReply = (error: unknown): boolean =>
   error instanceof DiscordAPIError &&

@@ -108,13 +108,19 @@ export function nameOf({ member, user }: Gesture): string {
 
 /** Only whoever made the gesture sees it, and no thread remembers it. */
 export async function answerPrivately(
-  { editIntervalMs, log }: Desk,
+  { deletions, editIntervalMs, log }: Desk,
   gesture: Gesture,
   answer: Answer,
   { fillsReply }: { fillsReply: boolean },
 ): Promise<void> {
   const outlet = interactionOutlet(gesture, { ephemeral: true, fillsReply });
-  await showAnswer({ answer, thread: undefined, outlet, editIntervalMs, log });
+  const watch = deletions.watch(gesture.channelId, placeOf(gesture).channel);
+  const gone = watch.signal;
+  try {
+    await showAnswer({ answer, thread: undefined, outlet, editIntervalMs, log, gone });
+  } finally {
+    watch.end();
+  }
 }
 
 /**

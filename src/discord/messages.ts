@@ -2,7 +2,7 @@ import { type AnyThreadChannel, type Message, MessageType, PermissionFlagsBits }
 import type { Answer, Place, Reply } from '../bot/platform.ts';
 import type { ChannelApi } from './channel-api.ts';
 import type { Desk } from './desk.ts';
-import { isRefusal, reasonOf } from './errors.ts';
+import { isDeleted, isRefusal, reasonOf } from './errors.ts';
 import { hasRole, managesIn } from './gestures.ts';
 import { openThread } from './open-thread.ts';
 import { channelOutlet } from './outlet.ts';
@@ -57,6 +57,13 @@ export async function handleMessage(desk: Desk, message: Message): Promise<void>
   try {
     await show(desk, message, where, reply);
   } catch (error) {
+    if (isDeleted(error)) {
+      desk.log.debug(
+        { err: error, channel: message.channelId },
+        'nobody is there to be replied to',
+      );
+      return;
+    }
     if (!isRefusal(error)) throw error;
     desk.log.warn({ err: error, channel: message.channelId }, 'a reply could not be shown');
     const reason = reasonOf(error, desk.lacksIn(message.channelId));
@@ -132,7 +139,10 @@ async function answerMessage(desk: Desk, message: Message, where: Where, answer:
     key,
     ...(repeats ? { lead } : {}),
     shownIn,
-    tell: (content) => sendText(desk, message, content),
+    // Whoever deletes an answer in everybody's view is not told of it in everybody's view.
+    tell: async (content, error) => {
+      if (!isDeleted(error)) await sendText(desk, message, content);
+    },
   });
 }
 

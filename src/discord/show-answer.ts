@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import { everyMs, followAnswer, type GrowingAnswer } from '../bot/live-answer.ts';
 import type { Answer } from '../bot/platform.ts';
 import { messagesOf } from './answer-pages.ts';
-import { isGone, isRefusal, reasonOf, retryAfterMs } from './errors.ts';
+import { isDeleted, isGone, isRefusal, reasonOf, retryAfterMs } from './errors.ts';
 import type { AnswerMessage, Outlet } from './outlet.ts';
 
 /** "Is typing" lasts ten seconds. */
@@ -25,13 +25,25 @@ export async function showAnswer(options: {
   outlet: Outlet;
   editIntervalMs: number;
   log: Logger;
+  /** Aborts when there is nothing left to show it in. */
+  gone?: AbortSignal;
   /** Says why Discord did not take something. */
   explain?: (error: unknown) => string;
   /** Told of each message as soon as it is there. */
   onMessage?: (message: string) => Promise<void>;
 }): Promise<void> {
-  const { answer, thread, outlet, editIntervalMs, log, explain = reasonOf, onMessage } = options;
+  const {
+    answer,
+    thread,
+    outlet,
+    editIntervalMs,
+    log,
+    gone,
+    explain = reasonOf,
+    onMessage,
+  } = options;
   const controller = new AbortController();
+  const ends = AbortSignal.any([controller.signal, ...(gone ? [gone] : [])]);
   let outOfTime = false;
   const limit =
     outlet.untilMs === undefined
@@ -54,7 +66,7 @@ export async function showAnswer(options: {
     }
   }
   try {
-    await followAnswer(answer.stream(thread, controller.signal), {
+    await followAnswer(answer.stream(thread, ends), {
       turn: everyMs(() => editIntervalMs),
       actions: answer.actions,
       show(view) {
@@ -63,7 +75,8 @@ export async function showAnswer(options: {
         return view.end ? showEnd(view, note) : screen(messagesOf(view));
       },
       onShowError(error) {
-        log.warn({ err: error }, 'a part of an answer could not be shown');
+        const level = isDeleted(error) ? 'debug' : 'warn';
+        log[level]({ err: error }, 'a part of an answer could not be shown');
         if (isRefusal(error)) controller.abort();
       },
     });

@@ -1,6 +1,6 @@
 import type { Answer, Place } from '../bot/platform.ts';
 import type { Desk } from './desk.ts';
-import { reasonOf } from './errors.ts';
+import { isDeleted, reasonOf } from './errors.ts';
 import type { Outlet } from './outlet.ts';
 import { insist, showAnswer } from './show-answer.ts';
 
@@ -14,17 +14,19 @@ interface Shown {
   lead?: { content: string; nonce: string };
   /** The channel or thread it is shown in. Where that is not the key, only a reply connects, so every message is noted. */
   shownIn: string;
-  /** Tells whoever asked that the answer could not be shown. */
-  tell(content: string): Promise<unknown>;
+  /** Tells whoever asked that the answer could not be shown, and why. */
+  tell(content: string, error: unknown): Promise<unknown>;
 }
 
 /** Generates an answer and shows it in its conversation, or says there that it could not be shown. */
 export async function showInConversation(
-  { inline, lacksIn, editIntervalMs, log }: Desk,
+  { inline, lacksIn, deletions, editIntervalMs, log }: Desk,
   answer: Answer,
   { outlet, place, key, lead, shownIn, tell }: Shown,
 ): Promise<void> {
+  const watch = deletions.watch(shownIn, place.channel);
   const onMessage = async (id: string) => {
+    watch.add(id);
     if (key !== shownIn) await inline.add(shownIn, id, { place, thread: key });
   };
   const explain = (error: unknown) => reasonOf(error, lacksIn(shownIn));
@@ -33,10 +35,24 @@ export async function showInConversation(
       const question = { content: lead.content, components: [] };
       await onMessage(await insist(() => outlet.send(question, lead.nonce)));
     }
-    await showAnswer({ answer, thread: key, outlet, editIntervalMs, log, explain, onMessage });
+    const gone = watch.signal;
+    await showAnswer({
+      answer,
+      thread: key,
+      outlet,
+      editIntervalMs,
+      log,
+      gone,
+      explain,
+      onMessage,
+    });
   } catch (error) {
-    log.warn({ err: error, channel: shownIn }, 'an answer could not be shown');
+    // Somebody wanted it gone, which is no trouble.
+    const level = isDeleted(error) ? 'debug' : 'warn';
+    log[level]({ err: error, channel: shownIn }, 'an answer could not be shown');
     answer.notShown?.();
-    await tell(`The answer could not be shown. ${explain(error)}`);
+    await tell(`The answer could not be shown. ${explain(error)}`, error);
+  } finally {
+    watch.end();
   }
 }

@@ -24,7 +24,7 @@ async function startLongAnswer() {
     /** Told to nobody but who asked. */
     told: () => eventually(() => asked.followUps.at(-1)),
     /** Nobody pays for the model any longer. */
-    ended: () => eventually(() => provider.calls[0]?.finished === false),
+    ended: () => eventually(() => provider.calls[0]?.aborted),
   };
 }
 

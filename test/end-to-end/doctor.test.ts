@@ -124,6 +124,7 @@ test('all is well: one line a check, in an order that stays, and nothing is chan
     ['ok', 'Slack app token'],
     ['ok', 'Discord bot'],
     ['ok', 'Discord intent'],
+    ['ok', 'Discord shards'],
     ['ok', 'Discord server'],
     ['ok', `Discord ${discord.general.id}`],
     ['ok', 'Discord invite'],

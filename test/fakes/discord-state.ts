@@ -1,5 +1,11 @@
 import { randomBytes } from 'node:crypto';
-import { ChannelType, MessageFlags, MessageType, PermissionFlagsBits } from 'discord.js';
+import {
+  ChannelType,
+  GatewayIntentBits,
+  MessageFlags,
+  MessageType,
+  PermissionFlagsBits,
+} from 'discord.js';
 import {
   attachmentsOf,
   type FakeAttachment,
@@ -222,6 +228,15 @@ export function createState() {
       const denied = of?.permission_overwrites.reduce((all, { deny }) => all | BigInt(deny), 0n);
       return BOT_PERMISSIONS & ~(denied ?? 0n);
     },
+    /** Takes a channel, thread or message away; gives the event that tells of it. */
+    remove(id: string) {
+      const channel = channels.get(id);
+      const message = messages.get(id);
+      for (const one of channels.values()) if (one.parent_id === id) channels.delete(one.id);
+      channels.delete(id);
+      messages.delete(id);
+      return channel ? channelGone(channel) : message && messageGone(message, channels);
+    },
     /** What is in a channel, oldest first. */
     messagesIn(channel: string): FakeMessage[] {
       return [...messages.values()].filter((message) => message.channel_id === channel);
@@ -306,6 +321,20 @@ export function createState() {
     message.mention_everyone =
       parse.includes('everyone') && /@(everyone|here)/.test(message.content);
   }
+}
+
+/** Source: Discord docs, "Gateway Events": Thread Delete, Channel Delete. */
+function channelGone({ id, guild_id, parent_id, type, name }: FakeChannel) {
+  const isThread = type === ChannelType.PublicThread || type === ChannelType.PrivateThread;
+  const t = isThread ? 'THREAD_DELETE' : 'CHANNEL_DELETE';
+  return { t, d: { id, guild_id, parent_id, type, name }, intent: GatewayIntentBits.Guilds };
+}
+
+function messageGone({ id, channel_id }: FakeMessage, channels: Map<string, FakeChannel>) {
+  const guild_id = channels.get(channel_id)?.guild_id;
+  const { GuildMessages, DirectMessages } = GatewayIntentBits;
+  const intent = guild_id === undefined ? DirectMessages : GuildMessages;
+  return { t: 'MESSAGE_DELETE', d: { id, channel_id, guild_id }, intent };
 }
 
 const embedsOf = ({ embeds = [], uploads = [], attachments }: MessageBody) =>

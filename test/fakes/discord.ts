@@ -195,10 +195,10 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
       gateway.dispatch('CHANNEL_UPDATE', channel, GatewayIntentBits.Guilds);
     },
 
-    /** Deletes a channel or a message, as an administrator does. */
+    /** Deletes a channel with its threads, a thread or a message, as an administrator does. */
     remove(id: string) {
-      state.channels.delete(id);
-      state.messages.delete(id);
+      const told = state.remove(id);
+      if (told) gateway.dispatch(told.t, told.d, told.intent);
     },
 
     /** Types a slash command: `slash('monitor add', { target: 'https://example.com' })`. */

@@ -1,0 +1,93 @@
+import { type Client, Events } from 'discord.js';
+import type { Logger } from 'pino';
+import type { Bot } from '../bot/bot.ts';
+import type { Place } from '../bot/platform.ts';
+
+/** Aborts when something that an answer needs is deleted. */
+export interface DeletionWatch {
+  signal: AbortSignal;
+  /** One more message, thread or channel that it needs. */
+  add(id: string): void;
+  /** It is shown, or nobody waits for it. */
+  end(): void;
+}
+
+/** What is heard of deletions. */
+export interface Deletions {
+  /** For an answer that needs these messages, threads and channels. */
+  watch(...ids: string[]): DeletionWatch;
+}
+
+interface Watched {
+  ids: Set<string>;
+  controller: AbortController;
+  ended: Promise<void>;
+}
+
+/** What was deleted: ids of which any may be needed, and the thread or channel to forget. */
+interface Deleted {
+  ids: string[];
+  forget?: { place: Place; thread?: string };
+}
+
+/**
+ * Hears of deleted messages, threads and channels: answers in them end, and what was kept for a thread or channel is
+ * forgotten. discord.js tells only of what it has in its caches, which hold no messages, so the events are read as they come.
+ */
+export function listenForDeletions(
+  client: Client,
+  { bot, log }: { bot: Pick<Bot, 'forget'>; log: Logger },
+): Deletions {
+  const watched = new Set<Watched>();
+
+  client.on(Events.Raw, (packet: { t?: unknown; d?: unknown }) => {
+    const deleted = deletedBy(packet);
+    if (!deleted) return;
+    const hit = [...watched].filter(({ ids }) => deleted.ids.some((id) => ids.has(id)));
+    for (const { controller } of hit) controller.abort();
+    if (deleted.forget) forgetAfter(hit, deleted.forget);
+  });
+
+  /** An answer that ends is remembered, so what was kept goes after that. */
+  function forgetAfter(hit: Watched[], what: NonNullable<Deleted['forget']>) {
+    Promise.all(hit.map(({ ended }) => ended))
+      .then(() => bot.forget(what.place, what.thread))
+      .catch((error: unknown) => {
+        log.error({ err: error, ...what }, 'what was kept for a deleted channel or thread stays');
+      });
+  }
+
+  return {
+    watch(...first) {
+      const controller = new AbortController();
+      const ids = new Set(first);
+      let end = () => {};
+      const ended = new Promise<void>((resolve) => {
+        end = resolve;
+      });
+      const one = { ids, controller, ended };
+      watched.add(one);
+      return {
+        signal: controller.signal,
+        add: (id) => void ids.add(id),
+        end() {
+          watched.delete(one);
+          end();
+        },
+      };
+    },
+  };
+}
+
+/** Source: Discord docs, "Gateway Events": Message Delete, Message Delete Bulk, Thread Delete, Channel Delete. Pure. */
+export function deletedBy({ t, d }: { t?: unknown; d?: unknown }): Deleted | undefined {
+  const { id, ids, parent_id: parent } = (d ?? {}) as Record<string, unknown>;
+  if (t === 'MESSAGE_DELETE_BULK') return Array.isArray(ids) ? { ids: ids.map(String) } : undefined;
+  if (typeof id !== 'string') return undefined;
+  if (t === 'MESSAGE_DELETE') return { ids: [id] };
+  if (t === 'CHANNEL_DELETE') {
+    return { ids: [id], forget: { place: { platform: 'discord', channel: id } } };
+  }
+  if (t !== 'THREAD_DELETE' || typeof parent !== 'string') return undefined;
+  return { ids: [id], forget: { place: { platform: 'discord', channel: parent }, thread: id } };
+}

@@ -1,0 +1,123 @@
+import { MessageFlags } from 'discord.js';
+import { describe, expect, test } from 'vitest';
+import { deletedBy } from '../../src/discord/deletions.ts';
+import { startDiscord } from '../fakes/discord.ts';
+import type { FakeMessage } from '../fakes/discord-state.ts';
+import { startTestBot } from '../support/bot.ts';
+import { eventually } from '../support/eventually.ts';
+import { startPlatform } from './start-platform.ts';
+
+/** Longer than anything is waited for: no answer ends by itself. */
+const PATIENT = { settings: { askStallMs: 600_000 } };
+
+/** A person's question by a mention, whose answer has begun, and of which nothing more comes: no edit can find out. */
+async function startStuckAnswer() {
+  const discord = await startDiscord();
+  const test = await startTestBot(PATIENT);
+  const { provider, bot } = test;
+  const started = await startPlatform(discord, bot);
+  provider.answerWith(['Because ', 'of the sky.']);
+  const release = provider.holdChunks(1);
+  const channel = discord.addChannel({ name: 'other' });
+  discord.gateway.dispatch('CHANNEL_CREATE', channel);
+  const question = discord.say('Why?', { channel, mention: true });
+  const answer = await eventually(() => discord.channel(question.id)[0]);
+  await eventually(() => answer.content.includes('Because'));
+  const place = { platform: 'discord' as const, channel: channel.id };
+  return {
+    ...{ discord, channel, question, answer, release, place, ...test, ...started },
+    botLines: test.lines,
+    /** Nobody pays for the model any longer. */
+    ended: () => eventually(() => provider.calls[0]?.aborted),
+    /** What went wrong in the eyes of whoever reads the log. */
+    noise: () => started.lines.filter(({ level }) => Number(level) >= 40),
+  };
+}
+
+/** What the bot says in a channel, by regular messages. */
+const saidIn = (messages: FakeMessage[]) => messages.filter(({ author }) => author.bot);
+
+describe('an answer of which nothing new comes ends at once', () => {
+  test('when its message is deleted, and says nothing of it in the channel', async () => {
+    const { discord, channel, answer, ended, noise, question } = await startStuckAnswer();
+    discord.remove(answer.id);
+    await ended();
+    // What is said after the end would be there before this.
+    const next = discord.say('And now?', { channel, mention: true });
+    await eventually(() => discord.channel(next.id).length > 0);
+    expect(saidIn(discord.channel(channel.id))).toEqual([]);
+    expect(saidIn(discord.channel(question.id))).toEqual([]);
+    expect(noise()).toEqual([]);
+  });
+
+  test('when its thread is deleted, of which nothing is remembered', async () => {
+    const { discord, channel, question, place, bot, ended, noise } = await startStuckAnswer();
+    expect(await bot.isConversation(place, question.id)).toBe(true);
+    discord.remove(question.id);
+    await ended();
+    await eventually(async () => !(await bot.isConversation(place, question.id)));
+    expect(saidIn(discord.channel(channel.id))).toEqual([]);
+    expect(noise()).toEqual([]);
+  });
+
+  test('when its channel is deleted, of which nothing is kept', async () => {
+    const { discord, channel, question, place, bot, service, platform, ...rest } =
+      await startStuckAnswer();
+    const person = { id: '1', name: 'Grace', mayManage: async () => true };
+    const say = (line: string) =>
+      bot.handle({ id: `discord:${Math.random()}`, request: { line }, place, person });
+    await say('/monitor alerts on');
+    await say('/askwatch model test-vision');
+    discord.remove(channel.id);
+    await rest.ended();
+    await eventually(async () => !(await bot.isConversation(place, question.id)));
+    await eventually(async () =>
+      JSON.stringify(await say('/askwatch model')).includes('test-model answers here'),
+    );
+    // Its alerts, which is the last to go, is what whoever runs Askwatch is told of.
+    await eventually(() =>
+      rest.botLines.some(({ msg }) => /heard alerts was deleted/.test(String(msg))),
+    );
+    expect(rest.fatal).toEqual([]);
+  });
+});
+
+test('a private answer ends with its channel', async () => {
+  const discord = await startDiscord();
+  const { bot, provider } = await startTestBot(PATIENT);
+  const { fatal } = await startPlatform(discord, bot);
+  provider.answerWith(['Because ', 'of the sky.']);
+  provider.holdChunks(1);
+  const channel = discord.addChannel();
+  const asked = discord.slash('ask', { question: 'Why?', private: true }, { channel });
+  await eventually(() => asked.reply?.content.includes('Because'));
+  expect((asked.reply?.flags ?? 0) & MessageFlags.Ephemeral).toBe(MessageFlags.Ephemeral);
+  discord.remove(channel.id);
+  await eventually(() => provider.calls[0]?.aborted);
+  expect(fatal).toEqual([]);
+});
+
+test('other deletions end nothing', async () => {
+  const { discord, channel, answer, release, noise } = await startStuckAnswer();
+  discord.remove(discord.say('Never mind', { channel }).id);
+  discord.remove(discord.addChannel().id);
+  release();
+  await eventually(() => answer.content.includes('of the sky.'));
+  await eventually(() => answer.content.includes('-# test-model'));
+  expect(noise()).toEqual([]);
+});
+
+test('is read from what Discord sends, and from nothing else', () => {
+  expect(deletedBy({ t: 'MESSAGE_DELETE', d: { id: '1', channel_id: '2' } })).toEqual({
+    ids: ['1'],
+  });
+  expect(deletedBy({ t: 'MESSAGE_DELETE_BULK', d: { ids: ['1', '2'] } })?.ids).toEqual(['1', '2']);
+  expect(deletedBy({ t: 'THREAD_DELETE', d: { id: '1', parent_id: '2' } })?.forget).toEqual({
+    place: { platform: 'discord', channel: '2' },
+    thread: '1',
+  });
+  for (const packet of [{}, { t: 'MESSAGE_DELETE' }, { t: 'MESSAGE_CREATE', d: { id: '1' } }]) {
+    expect(deletedBy(packet)).toBeUndefined();
+  }
+  expect(deletedBy({ t: 'MESSAGE_DELETE_BULK', d: { id: '1' } })).toBeUndefined();
+});

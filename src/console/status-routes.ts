@@ -69,7 +69,6 @@ export function addStatusRoutes(server: HttpServer, guards: Guards, parts: Statu
     const viewer = admitted(request, reply);
     if (!streams.hasRoom(viewer)) throw tooManyStreams();
     const response = beginStream(reply);
-    if (viewer === 'member') guards.endWithSession(request, response);
     await streams.open(response, viewer);
   });
 

@@ -1,5 +1,7 @@
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { createMonitoringClient } from '../../src/clients/monitoring.ts';
+import { startMonitoringService } from '../fakes/monitoring-service.ts';
 import { findingsOf } from '../support/axe.ts';
 import { startBrowser, warnWithoutBrowser } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
@@ -161,6 +163,36 @@ describe.skipIf(!browser)('the login in the browser', () => {
     await page.reload();
     await live(page).waitFor();
     expect(await input(page).inputValue()).toBe('');
+  });
+
+  test('the status page and the account area lead to the login when the session is over, and back', async () => {
+    const service = await startMonitoringService({ limit: false });
+    onTestFinished(() => service.close());
+    const monitoring = () =>
+      createMonitoringClient({ baseUrl: service.url, apiKey: service.apiKey });
+    const { url } = await startTestConsole({ login, status: { monitoring, pollMs: 20 } });
+    const { page, context } = await openTabs(`${url}/status`);
+    await logIn(page);
+    await live(page).waitFor();
+    const account = await context.newPage();
+    await account.goto(`${url}/account`);
+    await account.getByRole('button', { name: 'Log out' }).waitFor();
+    const other = await context.newPage();
+    await other.goto(url);
+    await other.getByRole('button', { name: 'Log out' }).click();
+
+    await password(page).waitFor();
+    await account.reload();
+    await password(account).waitFor();
+    for (const [tab, path] of [
+      [page, '/status'],
+      [account, '/account'],
+    ] as const) {
+      expect(new URL(tab.url()).searchParams.get('to')).toBe(path);
+    }
+    await logIn(page);
+    await live(page).waitFor();
+    expect(page.url()).toBe(`${url}/status`);
   });
 
   test('a link on another site leads in who is logged in, though no cookie comes with it', async () => {

@@ -13,6 +13,7 @@ import {
 } from '../../src/console/console.ts';
 import type { LoginOptions } from '../../src/console/login.ts';
 import type { StoredSession } from '../../src/console/sessions.ts';
+import type { StatusOptions } from '../../src/console/status.ts';
 import type { ConsoleEvent, Message, RootMessage, Said } from '../../src/console/wire.ts';
 import { createServer } from '../../src/http/server.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
@@ -51,9 +52,10 @@ export async function startTestConsole(
     stored?: RootMessage[];
     /** With a password when given. */
     login?: Omit<LoginOptions, 'sessions' | 'fingerprint'>;
+    status?: StatusOptions;
   } = {},
 ): Promise<TestConsole> {
-  const { stored = [], folder = await temporaryFolder(), login, ...forBot } = options;
+  const { stored = [], folder = await temporaryFolder(), login, status, ...forBot } = options;
   const { log, lines } = recordingLog();
   const store = await openLowdbStore({ folder, log });
   const messages = store.collection(consoleCollection);
@@ -62,6 +64,7 @@ export async function startTestConsole(
   const sessions = store.collection(sessionsCollection);
   const console = await createConsole({
     ...{ kit, messages, log, pageFolder: BUILT_PAGE },
+    ...(status && { status }),
     ...(login && {
       login: {
         ...login,

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { leadsToLogin } from './session.ts';
 
 /** Something that was asked for; `value` stays while newer is on its way, and when that fails. */
 export interface Loaded<T> {
@@ -55,6 +56,7 @@ export async function askAccount<T>(
   }).catch(() => {
     throw new Error('Askwatch cannot be reached. Is it still running?');
   });
+  leadsToLogin(response);
   if (!response.ok) throw new RefusedError(response.status, await sentenceIn(response));
   return (await response.json()) as T;
 }

@@ -25,3 +25,9 @@ export async function leadToLoginIfOut(): Promise<void> {
   const state = await fetchSessionState().catch(() => undefined);
   if (state === 'out') location.replace(loginAddress());
 }
+
+/** The same by what the server says of `path`, for a page that is there for others, too. */
+export async function leadToLoginIfRefused(path: string): Promise<void> {
+  const response = await fetch(path, { method: 'HEAD' }).catch(() => undefined);
+  if (response) leadsToLogin(response);
+}

@@ -1,4 +1,5 @@
 import type { StatusDetails, StatusEvent } from '../status-wire.ts';
+import { leadsToLogin, leadToLoginIfRefused } from './session.ts';
 import { emptyStatus, heard, type StatusState } from './status-state.ts';
 
 /** Pause before a refused event stream is asked for again. */
@@ -31,7 +32,9 @@ export function createStatusClient(): StatusClient {
     source.onerror = () => {
       set({ ...state, connection: 'lost' });
       // The browser comes back by itself after a cut, but not after a refusal such as 503.
-      if (source.readyState === EventSource.CLOSED) setTimeout(connect, RECONNECT_AFTER_MS);
+      if (source.readyState !== EventSource.CLOSED) return;
+      void leadToLoginIfRefused('/status.json');
+      setTimeout(connect, RECONNECT_AFTER_MS);
     };
   }
 
@@ -46,6 +49,7 @@ export function createStatusClient(): StatusClient {
       const path = `/status/monitors/${encodeURIComponent(id)}?hours=${hours}`;
       const response = await fetch(path, { signal });
       if (response.status === 404) return undefined;
+      leadsToLogin(response);
       if (!response.ok) throw new Error(`Askwatch answered with status ${response.status}.`);
       return (await response.json()) as StatusDetails;
     },

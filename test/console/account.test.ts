@@ -145,6 +145,25 @@ describe('the account area is closed', () => {
     expect((await listKeys(url)).keys).toEqual([]);
   });
 
+  test('to what does not say that it comes from the page', async () => {
+    const { url } = await startTestAccount();
+    const { made } = await makeKey(url);
+    const path = `keys/gateway/${made.id}`;
+    for (const [method, at, sent] of [
+      ['POST', 'keys', body],
+      ['PATCH', path, { limits: { tokensPerDay: 1 } }],
+      ['POST', `${path}/revoke`, {}],
+    ] as const) {
+      const request = { method, body: JSON.stringify(sent) };
+      const headers = { 'content-type': 'application/json' };
+      expect([at, await statusOf(`${url}/console/account/${at}`, headers, request)]).toEqual([
+        at,
+        403,
+      ]);
+    }
+    expect((await listKeys(url)).keys).toMatchObject([{ id: made.id, limits: {} }]);
+  });
+
   test.each(['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data'])(
     'to what a form can send: %s',
     async (type) => {

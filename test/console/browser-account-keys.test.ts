@@ -66,6 +66,9 @@ describe.skipIf(!browser)('the keys of the account area in the browser', () => {
     expect(await shown.locator('code').textContent()).toMatch(/^awm_/);
     await page.getByText('X-API-Key: awm_').waitFor();
     expect((await listKeys(url)).keys).toHaveLength(1);
+    // What a browser does when the page is left: it may keep the page to go back to.
+    await page.evaluate(() => dispatchEvent(new Event('pagehide')));
+    await shown.waitFor({ state: 'detached' });
     expect(complaints).toEqual([]);
   });
 

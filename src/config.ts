@@ -2,6 +2,7 @@ import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import ipaddr from 'ipaddr.js';
 import type { z } from 'zod';
+import { isChannelName } from './console/channels.ts';
 import type { Role } from './variable-kinds.ts';
 import { variables } from './variables.ts';
 
@@ -128,6 +129,10 @@ function conflicts(v: Values): string[] {
     [
       runs('console') && !isLoopback(v.HOST) && v.CONSOLE_PASSWORD === undefined,
       'CONSOLE_PASSWORD: set it (12 characters or more), since HOST lets others reach the console; or set HOST=127.0.0.1, or leave console out of ASKWATCH_ROLES',
+    ],
+    [
+      v.ALERT_CHANNELS.some((one) => one.platform === 'console' && !isChannelName(one.channel)),
+      'ALERT_CHANNELS: a channel of the console has 1 to 40 small letters, digits, - or _, such as console:ops',
     ],
     [
       runs('console') && !runs('bot'),

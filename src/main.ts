@@ -8,7 +8,7 @@ import { createGatewayClient } from './clients/gateway.ts';
 import { createMonitoringClient } from './clients/monitoring.ts';
 import { readSettings, type Settings } from './config.ts';
 import {
-  consoleCollection,
+  consoleCollections,
   createConsole,
   fingerprintCollection,
   sessionsCollection,
@@ -120,7 +120,6 @@ async function start(settings: Settings, log: Logger, stops: Stop[], end: End): 
 
   const platforms = runs('bot') ? await createPlatforms(settings, { kit, store, log, end }) : [];
   if (runs('console')) {
-    const messages = store.collection(consoleCollection);
     const status = {
       // With all that is asked beside the looks, so that it stays within 120 requests a minute.
       pollMs: Math.max(3_000, settings.bot.alertPollMs),
@@ -149,7 +148,11 @@ async function start(settings: Settings, log: Logger, stops: Stop[], end: End): 
       asksElsewhere: settings.gateway !== undefined,
     };
     platforms.push(
-      await createConsole({ kit, messages, status, account, ...(login && { login }), log }),
+      await createConsole({
+        ...{ kit, status, account, log },
+        ...consoleOptions(settings, store),
+        ...(login && { login }),
+      }),
     );
   }
 
@@ -206,6 +209,19 @@ async function start(settings: Settings, log: Logger, stops: Stop[], end: End): 
     }
   }
   printBanner(banner);
+}
+
+/** What it keeps, and the channels that are to hear every alert. */
+function consoleOptions({ bot }: Settings, store: Store) {
+  const places = bot.alertPlaces.filter(({ platform }) => platform === 'console');
+  return {
+    collections: {
+      messages: store.collection(consoleCollections.messages),
+      people: store.collection(consoleCollections.people),
+      channels: store.collection(consoleCollections.channels),
+    },
+    channels: places.map(({ channel }) => channel),
+  };
 }
 
 function consoleOf({ roles, consolePassword }: Settings): Banner['console'] {

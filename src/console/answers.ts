@@ -1,9 +1,11 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Answer, AnswerPart } from '../bot/platform.ts';
+import { notFound } from '../http/errors.ts';
 import { MAX_ANSWER_CHARACTERS } from './caps.ts';
 import type { EventStreams } from './event-streams.ts';
 import { type History, listedOf } from './history.ts';
+import type { PrivateMessages, PrivatePlace } from './private-messages.ts';
 import type { Body, ConsoleEvent, Message } from './wire.ts';
 
 /** Text is sent to browsers at most this often: faster than this nobody reads. */
@@ -18,17 +20,17 @@ const MAX_UNSTORED = 100;
 const CUT_NOTE = 'The answer was too long to show whole.';
 const UNFINISHED_NOTE = 'The answer ended early.';
 
-/** Where an answer is shown: in a stored thread, or to one reader only, stored nowhere. */
-export type Destination =
-  | { kind: 'thread'; root: string }
-  | { kind: 'private'; client: string; root: string | undefined; channel: string };
+/** Where an answer is shown: in a stored thread, or to one person only, stored nowhere. */
+export type Destination = { kind: 'thread'; root: string } | ({ kind: 'private' } & PrivatePlace);
 
 /** The message that an answer grows in. */
 export type Frame = Omit<Message, 'body'>;
 
+export const threadGone = () => notFound('This thread is gone: it made room for newer messages.');
+
 /** Shows answers while they are generated. */
 export interface Answers {
-  /** Shows the beginning, and then goes on reading by itself. */
+  /** Shows the beginning, and then goes on reading by itself. Rejects when there is nowhere to show it any more. */
   show(answer: Answer, frame: Frame, to: Destination): Promise<void>;
   /** The message as it is this moment: a growing one is ahead of what is stored. */
   latest(message: Message): Message;
@@ -39,16 +41,17 @@ export interface Answers {
 /** Makes the place where answers grow. */
 export function createAnswers(options: {
   history: History;
+  privates: PrivateMessages;
   streams: EventStreams;
   log: Logger;
 }): Answers {
-  const { history, streams, log } = options;
+  const { history, privates, streams, log } = options;
   const live = new Map<string, Message>();
   const running = new Set<Promise<void>>();
   const cutShort = new AbortController();
 
   function send(event: ConsoleEvent, to: Destination) {
-    streams.send(event, to.kind === 'private' ? to.client : undefined);
+    streams.send(event, to.kind === 'private' ? to.person : undefined);
   }
 
   /** Tells browsers of the whole message. */
@@ -59,10 +62,15 @@ export function createAnswers(options: {
     send({ kind: 'message', listed: listedOf(root) }, to);
   }
 
-  async function store(message: Message, to: Destination) {
-    if (to.kind === 'private') return;
+  /** False when there is no such thread any more. */
+  async function store(message: Message, to: Destination): Promise<boolean> {
+    if (to.kind === 'private') {
+      privates.put(to, message);
+      return true;
+    }
     const root = await history.putReply(to.root, message);
     if (root) streams.send({ kind: 'message', listed: listedOf(root) });
+    return root !== undefined;
   }
 
   /** Reads the answer to its end while a second loop shows and stores what has come so far. */
@@ -114,18 +122,19 @@ export function createAnswers(options: {
     live.set(frame.id, whole);
     tell(whole, to);
     try {
-      await store(whole, to);
+      if (!(await store(whole, to))) answer.notShown?.();
       live.delete(frame.id);
     } catch (error) {
       log.error({ err: error }, 'an answer could not be stored; it is shown until the next stop');
       for (const id of live.keys()) if (live.size > MAX_UNSTORED) live.delete(id);
     }
+    if (to.kind === 'private' && !streams.isHeard(to.person)) answer.notShown?.();
   }
 
   return {
     async show(answer, frame, to) {
       const body: Body = { kind: 'answer', text: '', ...whileGrowing(answer) };
-      await store({ ...frame, body }, to);
+      if (!(await store({ ...frame, body }, to))) throw threadGone();
       tell({ ...frame, body }, to);
       const run = grow(answer, frame, to).finally(() => running.delete(run));
       running.add(run);

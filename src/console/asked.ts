@@ -1,10 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Invocation, Person } from '../bot/platform.ts';
 import { HttpError, notFound } from '../http/errors.ts';
-import type { Answers } from './answers.ts';
+import { type Answers, threadGone } from './answers.ts';
 import { decodeAction } from './button-text.ts';
 import type { History } from './history.ts';
-import type { Message, Press, RootMessage, Saying } from './wire.ts';
+import type { Gesture, Message, Press, RootMessage, Saying, SentForm } from './wire.ts';
 
 /** What the bot is asked by a gesture, and how what comes of it is shown. */
 export interface Asked {
@@ -18,8 +18,8 @@ export interface Asked {
   pressedPrivate?: string;
 }
 
-/** Whoever presses is named in every place that was told; “You” would be somebody else there. */
-const PRESSER_NAME = 'someone at the web console';
+/** Whoever presses is named in every place that was told, and the others know nobody of the console. */
+const presserName = (name: string) => `${name} at the web console`;
 
 /** What people see: an answer that has just ended is ahead of what is stored. */
 interface Shown {
@@ -28,19 +28,27 @@ interface Shown {
 }
 
 /** What the bot is asked. Throws `HttpError` when the message or the thread is gone, or the button is none. */
-export function askedBy(gesture: Saying | Press, person: Person, shown: Shown): Asked {
-  return 'text' in gesture
-    ? askedBySaying(gesture, person, shown)
-    : askedByPress(gesture, person, shown);
+export function askedBy(gesture: Gesture, person: Person, shown: Shown): Asked {
+  if ('text' in gesture) return askedBySaying(gesture, person, shown);
+  return 'action' in gesture
+    ? askedByPress(gesture, person, shown)
+    : askedByForm(gesture, person, shown);
 }
 
 /** Words without a slash are a question. */
-function askedBySaying({ thread, text }: Saying, person: Person, { history }: Shown): Asked {
-  if (thread !== undefined && !history.get(thread)) throw threadGone();
+function askedBySaying(saying: Saying, person: Person, { history }: Shown): Asked {
+  requireThread(saying, history);
+  const { thread, text } = saying;
   const request = text.startsWith('/')
     ? { line: text }
     : { command: 'ask', values: { question: text } };
   return { request, person, thread, command: text };
+}
+
+function askedByForm(sent: SentForm, person: Person, { history }: Shown): Asked {
+  requireThread(sent, history);
+  const { thread, command, values } = sent;
+  return { request: { command, values }, person, thread, command: `/${command}` };
 }
 
 /**
@@ -50,11 +58,11 @@ function askedBySaying({ thread, text }: Saying, person: Person, { history }: Sh
 function askedByPress(press: Press, person: Person, { history, answers }: Shown): Asked {
   const request = decodeAction(press.action);
   if (!request) throw new HttpError(400, 'invalid_value', 'There is no such button.');
-  const asked = { request, person: { ...person, name: PRESSER_NAME } };
+  const asked = { request, person: { ...person, name: presserName(person.name) } };
   const { channel, message: id } = press;
   if (press.private) {
+    requireThread(press, history);
     const { thread } = press;
-    if (thread !== undefined && history.get(thread)?.channel !== channel) throw threadGone();
     return { ...asked, thread, command: undefined, pressedPrivate: id };
   }
   const { thread = id } = press;
@@ -62,6 +70,11 @@ function askedByPress(press: Press, person: Person, { history, answers }: Shown)
   const message = root?.channel === channel ? messageOf(root, id) : undefined;
   if (!message) throw notFound('This message is gone: it made room for newer ones.');
   return { ...asked, thread, command: labelOf(answers.latest(message), request) };
+}
+
+/** Throws for a thread that is gone, or that stands in another channel. */
+function requireThread({ channel, thread }: Gesture, history: History) {
+  if (thread !== undefined && history.get(thread)?.channel !== channel) throw threadGone();
 }
 
 function messageOf({ message, replies }: RootMessage, id: string): Message | undefined {
@@ -77,5 +90,3 @@ function labelOf({ body }: Message, pressed: Pressed): string | undefined {
   return actions?.find(({ command, values }) => isDeepStrictEqual({ command, values }, pressed))
     ?.label;
 }
-
-export const threadGone = () => notFound('This thread is gone: it made room for newer messages.');

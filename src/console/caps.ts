@@ -42,7 +42,7 @@ export function cappedMessage(message: Message): Message {
 }
 
 /** Whom a card calls is left out: here is nobody else to be called. */
-function cappedCard(card: Card): Card {
+export function cappedCard(card: Card): Card {
   const link = linkOf(card);
   return {
     tone: card.tone,

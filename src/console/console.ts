@@ -1,27 +1,41 @@
 import type { Logger } from 'pino';
 import type { Bot } from '../bot/bot.ts';
-import { fieldsOf, usageOf } from '../bot/command.ts';
-import { DeliveryError } from '../bot/errors.ts';
-import type { Collection, Person, Platform } from '../bot/platform.ts';
+import type { Collection, Platform } from '../bot/platform.ts';
 import { HttpError, notFound } from '../http/errors.ts';
 import type { ServerKit } from '../http/server.ts';
 import { type Account, addAccountRoutes } from './account.ts';
 import { createAnswers } from './answers.ts';
+import { type ChannelBook, channelsCollection, openChannels } from './channels.ts';
 import { createEventStreams } from './event-streams.ts';
-import { listedOf, openHistory, postedMessageId } from './history.ts';
+import { historyCollection, listedOf, openHistory } from './history.ts';
+import { listedCommand } from './listed-command.ts';
 import { type LoginOptions, openLogin } from './login.ts';
 import { addLoginRoutes } from './login-routes.ts';
 import { addPageRoutes, BUILT_PAGE, type ConsolePage } from './page-files.ts';
+import { FORMER_PERSON, type KnownPerson, openPeople, peopleCollection } from './people.ts';
+import { createPosting } from './posting.ts';
+import { createPrivateMessages } from './private-messages.ts';
 import { addConsoleRoutes } from './routes.ts';
 import { createGuards } from './safety.ts';
 import { createSayings } from './sayings.ts';
 import { addStatus, type StatusOptions } from './status.ts';
-import type { ListedCommand, RootMessage, Snapshot } from './wire.ts';
+import { shownSuggestions } from './suggestions.ts';
+import type { ConsoleEvent, ListedCommand, RootMessage, Snapshot, Someone } from './wire.ts';
 
-export { consoleCollection } from './history.ts';
 export { fingerprintCollection, sessionsCollection } from './login.ts';
 
-const CHANNELS = ['general'];
+/** What the console keeps, for whoever opens the store. */
+export const consoleCollections = {
+  messages: historyCollection,
+  people: peopleCollection,
+  channels: channelsCollection,
+};
+
+export interface ConsoleCollections {
+  messages: Collection<RootMessage>;
+  people: Collection<KnownPerson>;
+  channels: Collection<ChannelBook>;
+}
 
 const PAGES: readonly ConsolePage[] = [
   { path: '/', name: 'playground', title: 'Askwatch' },
@@ -29,9 +43,6 @@ const PAGES: readonly ConsolePage[] = [
   { path: '/login', name: 'login', title: 'Log in to Askwatch', guard: 'loginPage' },
   { path: '/account', name: 'account', title: 'Account · Askwatch' },
 ];
-
-/** Everyone who can open the console is the owner of this machine, or knows the one password. */
-const PERSON: Person = { id: 'local', name: 'You' };
 
 /** How long `stop` waits for answers under way before it cuts them. */
 const ANSWER_GRACE_MS = 3_000;
@@ -47,7 +58,9 @@ export interface Console extends Platform {
  */
 export async function createConsole(options: {
   kit: ServerKit;
-  messages: Collection<RootMessage>;
+  collections: ConsoleCollections;
+  /** Channels that there have to be, such as those of `ALERT_CHANNELS`. */
+  channels?: readonly string[];
   /** Who opens it has to log in; everyone on this machine may, and nobody else, when absent. */
   login?: LoginOptions;
   log: Logger;
@@ -58,22 +71,44 @@ export async function createConsole(options: {
   /** Folder of the built page; beside this module when absent. */
   pageFolder?: URL;
 }): Promise<Console> {
-  const { kit, messages, log, pageFolder = BUILT_PAGE, account = { keys: {} } } = options;
-  const history = await openHistory(messages, log);
+  const { kit, collections, channels: named = [], log, pageFolder = BUILT_PAGE } = options;
+  const { account = { keys: {} } } = options;
+  const history = await openHistory(collections.messages, log);
+  const privates = createPrivateMessages();
+  const streams = createEventStreams((person) => snapshotFor(person));
+  const onNews = (event: ConsoleEvent) => streams.send(event);
+  const channels = await openChannels(collections.channels, {
+    named,
+    onNews: (channel) => onNews({ kind: 'channel', channel }),
+  });
+  const people = await openPeople(collections.people, {
+    hasFormer: history.hasAuthor(FORMER_PERSON),
+    onNews: (person) => onNews({ kind: 'person', person }),
+    log,
+  });
   let bot: Bot | undefined;
   let commands: ListedCommand[] = [];
 
-  const streams = createEventStreams(
-    (): Snapshot => ({
+  function snapshotFor(id: string): Snapshot {
+    const all = people.all();
+    const { messages, older } = history.newest();
+    const own = privates.listed(id).map(({ message, ...listed }) => ({
+      ...listed,
+      message: answers.latest(message),
+    }));
+    return {
       kind: 'snapshot',
-      person: PERSON,
-      channels: CHANNELS,
+      person: all.find((one) => one.id === id) ?? { id, name: '' },
+      people: all,
+      channels: channels.list(),
       commands,
-      messages: history.listed(),
-    }),
-  );
-  const answers = createAnswers({ history, streams, log });
-  const sayings = createSayings({ history, streams, answers, person: PERSON, log });
+      messages: [...messages, ...own].sort((a, b) => a.message.atMs - b.message.atMs),
+      older,
+    };
+  }
+
+  const answers = createAnswers({ history, privates, streams, log });
+  const sayings = createSayings({ history, privates, streams, answers, log });
 
   const login = options.login && (await openLogin({ ...options.login, log }));
   const guards = createGuards({
@@ -83,17 +118,24 @@ export async function createConsole(options: {
   await addPageRoutes(kit.server, guards, pageFolder, PAGES);
   addLoginRoutes(kit.server, guards, login);
   addConsoleRoutes(kit.server, guards, {
-    streams,
+    ...{ streams, people, channels, history },
     isOpen: () => bot !== undefined,
-    thread(id) {
+    thread(id, { id: person }) {
       const root = history.get(id);
-      return root && { listed: listedOf(root), replies: root.replies.map(answers.latest) };
+      if (!root) return undefined;
+      const replies = [...root.replies, ...privates.replies(person, id)];
+      return {
+        listed: listedOf(root),
+        replies: replies.map(answers.latest).sort((a, b) => a.atMs - b.atMs),
+      };
     },
-    async take(gesture) {
+    async take(gesture, by) {
       if (!bot) throw new HttpError(503, 'not_open', 'Askwatch is stopping.');
-      if (!CHANNELS.includes(gesture.channel)) throw notFound('There is no such channel.');
-      return await sayings.take(bot, gesture);
+      if (!channels.has(gesture.channel)) throw notFound('There is no such channel.');
+      return await sayings.take(bot, gesture, by);
     },
+    dismiss: (by: Someone, message) => sayings.dismiss(by, message),
+    suggest: async (input, typed) => shownSuggestions((await bot?.suggest(input, typed)) ?? []),
   });
   const status = options.status && addStatus(kit.server, guards, { ...options.status, log });
   addAccountRoutes(kit.server, guards, account, () => bot);
@@ -105,17 +147,10 @@ export async function createConsole(options: {
 
   return {
     name: 'console',
-    channelName: (channel) => (CHANNELS.includes(channel) ? channel : undefined),
+    channelName: (channel) => (channels.has(channel) ? channel : undefined),
     async start(started) {
       bot = started;
-      commands = started.commands.map((command) => ({
-        name: command.name,
-        summary: command.summary,
-        usage: usageOf(command),
-        examples: command.examples,
-        wholeLine: command.wholeLine ?? false,
-        fields: fieldsOf(command),
-      }));
+      commands = started.commands.map(listedCommand);
     },
     async stop() {
       bot = undefined;
@@ -124,64 +159,6 @@ export async function createConsole(options: {
       streams.close();
       login?.close();
     },
-    async post({ channel, card, id }) {
-      if (!CHANNELS.includes(channel)) {
-        throw new DeliveryError(`The console has no channel '${channel}'; it has general.`, {
-          permanent: true,
-        });
-      }
-      const messageId = postedMessageId(id);
-      const message = {
-        id: messageId,
-        author: { kind: 'askwatch' as const },
-        atMs: Date.now(),
-        body: { kind: 'card' as const, card },
-      };
-      const stored = await history
-        .add({ channel, message, replies: [] })
-        .catch(asDeliveryError('stored'));
-      if (stored.added) streams.send({ kind: 'message', listed: listedOf(stored.root) });
-      for (const gone of stored.removed) streams.send({ kind: 'removed', message: gone });
-      const { body } = stored.root.message;
-      const goesOn = body.kind === 'card' && (body.card.goesOn ?? false);
-      return { message: messageId, thread: messageId, goesOn };
-    },
-    async update(_channel, posted, card) {
-      const root = await history
-        .change(posted.message, (message) => ({
-          ...message,
-          changedAtMs: Date.now(),
-          body: { kind: 'card', card },
-        }))
-        .catch(asDeliveryError('changed'));
-      if (!root) {
-        throw messageGone();
-      }
-      streams.send({ kind: 'message', listed: listedOf(root) });
-    },
-    async announce({ posted, card: { tone, title }, id }) {
-      const reply = {
-        id: postedMessageId(id),
-        author: { kind: 'askwatch' as const },
-        atMs: Date.now(),
-        body: { kind: 'card' as const, card: { tone, title, parts: [] } },
-      };
-      const root = await history.putReply(posted.thread, reply).catch(asDeliveryError('stored'));
-      if (!root) throw messageGone();
-      streams.send({ kind: 'reply', root: posted.thread, reply });
-      streams.send({ kind: 'message', listed: listedOf(root) });
-    },
-  };
-}
-
-const messageGone = () =>
-  new DeliveryError('The message is gone: it made room for newer ones.', { permanent: true });
-
-function asDeliveryError(what: string) {
-  return (cause: unknown): never => {
-    throw new DeliveryError(`The console's message could not be ${what}.`, {
-      permanent: false,
-      cause,
-    });
+    ...createPosting({ history, streams, channels }),
   };
 }

@@ -24,11 +24,13 @@ export interface EventStreams {
    * Answers a request with the stream: what was missed since the event `lastEventId`, or, when that is unknown, the
    * snapshot. Ask `hasRoom` before the answer's head is written.
    */
-  open(response: ServerResponse, reader: { client: string; lastEventId: string | undefined }): void;
+  open(response: ServerResponse, reader: { person: string; lastEventId: string | undefined }): void;
   /** False when too many streams are open, or the console has stopped. */
   hasRoom(): boolean;
-  /** Sends to everyone, or to one tab only. */
-  send(event: ConsoleEvent, onlyClient?: string): void;
+  /** Sends to everyone, or to all tabs of one person only. */
+  send(event: ConsoleEvent, onlyPerson?: string): void;
+  /** Whether a tab of this person is open. */
+  isHeard(person: string): boolean;
   /** Ends all streams and takes no more. */
   close(): void;
 }
@@ -36,11 +38,11 @@ export interface EventStreams {
 interface Kept {
   number: number;
   frame: string;
-  onlyClient: string | undefined;
+  onlyPerson: string | undefined;
 }
 
-/** Makes the streams; `snapshot` is what a browser that begins anew is told first. */
-export function createEventStreams(snapshot: () => ConsoleEvent): EventStreams {
+/** Makes the streams; `snapshot` is what a person whose browser begins anew is told first. */
+export function createEventStreams(snapshot: (person: string) => ConsoleEvent): EventStreams {
   // Numbers begin anew with each start, so ids carry which start they belong to.
   const run = randomUUID().slice(0, 8);
   const readers = new Map<ServerResponse, string>();
@@ -79,7 +81,7 @@ export function createEventStreams(snapshot: () => ConsoleEvent): EventStreams {
   }
 
   /** What a browser missed; `undefined` when that cannot be known any more. */
-  function missed(client: string, lastEventId: string | undefined): string | undefined {
+  function missed(person: string, lastEventId: string | undefined): string | undefined {
     const [ofRun, number = ''] = lastEventId?.split('-') ?? [];
     if (ofRun !== run || !/^\d{1,15}$/.test(number)) return undefined;
     const after = Number(number);
@@ -87,26 +89,27 @@ export function createEventStreams(snapshot: () => ConsoleEvent): EventStreams {
     if (after > lastNumber || after < firstKept - 1) return undefined;
     return kept
       .filter((entry) => entry.number > after)
-      .filter(({ onlyClient }) => onlyClient === undefined || onlyClient === client)
+      .filter(({ onlyPerson }) => onlyPerson === undefined || onlyPerson === person)
       .map(({ frame }) => frame)
       .join('');
   }
 
   return {
-    open(response, { client, lastEventId }) {
+    open(response, { person, lastEventId }) {
       response.write(`retry: ${RETRY_MS}\n\n`);
-      response.write(missed(client, lastEventId) ?? frameOf(snapshot(), lastNumber));
-      readers.set(response, client);
+      response.write(missed(person, lastEventId) ?? frameOf(snapshot(person), lastNumber));
+      readers.set(response, person);
       response.on('close', () => readers.delete(response));
     },
-    send(event, onlyClient) {
+    send(event, onlyPerson) {
       lastNumber += 1;
       const frame = frameOf(event, lastNumber);
-      keep({ number: lastNumber, frame, onlyClient });
-      for (const [response, client] of readers) {
-        if (onlyClient === undefined || onlyClient === client) write(response, frame);
+      keep({ number: lastNumber, frame, onlyPerson });
+      for (const [response, person] of readers) {
+        if (onlyPerson === undefined || onlyPerson === person) write(response, frame);
       }
     },
+    isHeard: (person) => [...readers.values()].includes(person),
     hasRoom: () => !closed && readers.size < MAX_STREAMS,
     close() {
       closed = true;

@@ -2,11 +2,15 @@ import { createHash } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Collection } from '../bot/platform.ts';
 import { cappedMessage } from './caps.ts';
-import { type ListedMessage, type Message, RootMessage } from './wire.ts';
+import { type ListedMessage, type Message, type OlderMessages, RootMessage } from './wire.ts';
 
-/** Newest messages kept in the channel, and in each thread. */
+/** Newest messages kept in each channel, in all of them together, and in each thread. */
 const MAX_ROOTS = 200;
+const MAX_ROOTS_IN_ALL = 1_000;
 const MAX_REPLIES = 200;
+
+/** Messages of a channel that a page is given at once. */
+const PAGE = 50;
 
 /** Characters of one thread as JSON; the oldest replies go first. */
 const MAX_THREAD_CHARACTERS = 300_000;
@@ -14,7 +18,7 @@ const MAX_THREAD_CHARACTERS = 300_000;
 const INTERRUPTED = 'Interrupted: Askwatch was stopped before the answer was complete. Ask again.';
 
 /** Where the console keeps its messages: one document per channel message, with the thread under it. */
-export const consoleCollection = {
+export const historyCollection = {
   name: 'console-messages',
   schema: RootMessage,
   version: 1,
@@ -23,8 +27,12 @@ export const consoleCollection = {
 
 /** What the console has shown, in memory for reading and in the collection for the next start. */
 export interface History {
-  /** Messages of all channels, oldest first. */
-  listed(): ListedMessage[];
+  /** The newest messages of every channel, oldest first, and the channels that have older ones. */
+  newest(): { messages: ListedMessage[]; older: string[] };
+  /** Messages of a channel before one of them, oldest first. */
+  before(channel: string, id: string): OlderMessages;
+  /** Whether a person of this id wrote any of it. */
+  hasAuthor(person: string): boolean;
   get(id: string): RootMessage | undefined;
   /** Stores a new channel message unless this id is there already; resolves to what is there and whether it is new. */
   add(root: RootMessage): Promise<{ root: RootMessage; added: boolean; removed: string[] }>;
@@ -61,7 +69,7 @@ export async function openHistory(
   log: Logger,
 ): Promise<History> {
   const stored = await collection.list();
-  stored.sort((a, b) => a.document.message.atMs - b.document.message.atMs);
+  stored.sort((a, b) => byTime(a.document, b.document));
   const roots = new Map(stored.map(({ id, document }) => [id, document]));
 
   /** Writes first, so that memory never shows what a restart would forget. */
@@ -75,8 +83,22 @@ export async function openHistory(
     return root;
   }
 
+  /** A map keeps what changes where it is, so each of these is oldest first. */
+  function byChannel(): Map<string, RootMessage[]> {
+    const grouped = new Map<string, RootMessage[]>();
+    for (const root of roots.values()) {
+      const all = grouped.get(root.channel);
+      if (all) all.push(root);
+      else grouped.set(root.channel, [root]);
+    }
+    return grouped;
+  }
+
   async function removeOldest(): Promise<string[]> {
-    const surplus = [...roots.keys()].slice(0, Math.max(0, roots.size - MAX_ROOTS));
+    const kept = [...byChannel().values()].flatMap((all) => all.slice(-MAX_ROOTS));
+    kept.sort(byTime);
+    const ids = new Set(kept.slice(-MAX_ROOTS_IN_ALL).map(({ message }) => message.id));
+    const surplus = [...roots.keys()].filter((id) => !ids.has(id));
     for (const id of surplus) await update(id, () => undefined);
     return surplus;
   }
@@ -89,7 +111,21 @@ export async function openHistory(
   await removeOldest();
 
   return {
-    listed: () => [...roots.values()].map(listedOf),
+    newest() {
+      const channels = [...byChannel()];
+      const messages = channels.flatMap(([, all]) => all.slice(-PAGE)).sort(byTime);
+      return {
+        messages: messages.map(listedOf),
+        older: channels.filter(([, all]) => all.length > PAGE).map(([channel]) => channel),
+      };
+    },
+    before(channel, id) {
+      const all = byChannel().get(channel) ?? [];
+      const end = all.findIndex(({ message }) => message.id === id);
+      const messages = all.slice(Math.max(0, end - PAGE), Math.max(0, end));
+      return { messages: messages.map(listedOf), more: end > PAGE };
+    },
+    hasAuthor: (person) => [...roots.values()].some((root) => isBy(root, person)),
     get: (id) => roots.get(id),
     async add(root) {
       const { id } = root.message;
@@ -106,6 +142,11 @@ export async function openHistory(
     putReply: (id, reply) => update(id, (root) => root && withReply(root, cappedMessage(reply))),
   };
 }
+
+const byTime = (a: RootMessage, b: RootMessage) => a.message.atMs - b.message.atMs;
+
+const isBy = ({ message, replies }: RootMessage, person: string) =>
+  [message, ...replies].some(({ author }) => author.kind === 'person' && author.id === person);
 
 function interrupted(message: Message): Message {
   if (message.body.kind !== 'answer' || !message.body.growing) return message;

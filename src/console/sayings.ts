@@ -2,11 +2,14 @@ import type { Logger } from 'pino';
 import type { Bot } from '../bot/bot.ts';
 import type { Answer, Person, Reply } from '../bot/platform.ts';
 import { HttpError } from '../http/errors.ts';
-import type { Answers, Frame } from './answers.ts';
-import { type Asked, askedBy, threadGone } from './asked.ts';
+import { type Answers, type Frame, threadGone } from './answers.ts';
+import { type Asked, askedBy } from './asked.ts';
+import { cappedMessage } from './caps.ts';
 import type { EventStreams } from './event-streams.ts';
+import { formFor, problemsOf, refusalOf } from './forms.ts';
 import { type History, listedOf } from './history.ts';
-import type { Message, Press, Said, Saying } from './wire.ts';
+import type { PrivateMessages } from './private-messages.ts';
+import type { Gesture, Message, Said, Someone } from './wire.ts';
 
 /** Gestures whose outcome is remembered, so that a repeated request gets the same answer. */
 const MAX_REMEMBERED = 1_000;
@@ -14,73 +17,92 @@ const MAX_REMEMBERED = 1_000;
 /** Gestures that may be under way at once. */
 const MAX_UNDER_WAY = 32;
 
-/** Takes what people say to the bot, by words or by a button, and shows what comes of it. */
+/** Takes what people say to the bot, by words, by a button or by a form, and shows what comes of it. */
 export interface Sayings {
   /** Resolves once it is shown where it will be shown; an answer then goes on growing by itself. Throws `HttpError`. */
-  take(bot: Bot, said: Saying | Press): Promise<Said>;
+  take(bot: Bot, said: Gesture, by: Someone): Promise<Said>;
+  /** Takes away a private message that its reader wants to see no longer. */
+  dismiss(by: Someone, message: string): void;
   /** Waits for the gestures under way. */
   settle(): Promise<void>;
 }
 
-/** What was asked, by whom, and which tab is to hear what is for its reader only. */
-interface Gesture extends Asked, Pick<Saying, 'id' | 'client' | 'channel'> {}
+/** What was asked, by whom, and where. */
+interface Taken extends Asked, Pick<Gesture, 'id' | 'channel'> {
+  by: Someone;
+}
 
 /** Makes the way from what a person said to what everyone sees. */
 export function createSayings(options: {
   history: History;
+  privates: PrivateMessages;
   streams: EventStreams;
   answers: Answers;
-  person: Person;
   log: Logger;
 }): Sayings {
-  const { history, streams, answers, person, log } = options;
+  const { history, privates, streams, answers, log } = options;
   const remembered = new Map<string, Promise<Said>>();
   const underWay = new Set<Promise<Said>>();
 
-  async function handle(bot: Bot, said: Saying | Press): Promise<Said> {
-    const { id, client, channel } = said;
+  async function handle(bot: Bot, said: Gesture, by: Someone): Promise<Said> {
+    const { id, channel } = said;
+    const place = { platform: 'console' as const, channel };
+    // Whoever opens the console runs it.
+    const person: Person = { ...by, mayManage: async () => true };
     const asked = askedBy(said, person, { history, answers });
+    const form = 'text' in said ? await formFor(bot, said.text, { place, person }) : undefined;
+    if (form) return { shown: 'form', form };
+    const problems = 'values' in said ? problemsOf(bot, said) : undefined;
+    if (problems) return problems;
+
     const { request, thread } = asked;
     const reply = await bot.handle({
-      id: `console:${id}`,
-      request,
-      place: { platform: 'console', channel },
+      ...{ id: `console:${id}`, request, place, person: asked.person },
       ...(thread === undefined ? {} : { thread }),
-      // Whoever opens the console runs it.
-      person: { ...asked.person, mayManage: async () => true },
     });
-    const shown = await show(reply, { ...asked, id, client, channel });
+    const refusal = 'values' in said ? refusalOf(reply) : undefined;
+    if (refusal) return refusal;
+    const shown = await show(reply, { ...asked, id, channel, by });
     const isPublic = reply.kind !== 'nothing' && !reply.private;
-    if (isPublic && asked.pressedPrivate !== undefined) {
-      // Its buttons have done what they were for: its reader now sees what everybody sees.
-      streams.send({ kind: 'removed', message: asked.pressedPrivate }, client);
-    }
+    // Its buttons have done what they were for: its reader now sees what everybody sees.
+    if (isPublic && asked.pressedPrivate !== undefined) dismiss(by, asked.pressedPrivate);
     return shown;
   }
 
-  async function show(reply: Reply, gesture: Gesture): Promise<Said> {
+  function dismiss({ id }: Someone, message: string) {
+    if (privates.remove(id, message)) streams.send({ kind: 'removed', message }, id);
+  }
+
+  async function show(reply: Reply, gesture: Taken): Promise<Said> {
     if (reply.kind === 'nothing') return { shown: 'nothing' };
+    const { command, by } = gesture;
     const own = { id: `a${gesture.id}`, author: { kind: 'askwatch' as const }, atMs: Date.now() };
-    const from = gesture.command === undefined ? {} : { command: gesture.command };
+    const from = command === undefined ? {} : { command, by };
     if (reply.kind === 'card') {
       const message: Message = { ...own, ...from, body: { kind: 'card', card: reply.card } };
       return reply.private ? showPrivate(message, gesture) : await showPublic(message, gesture);
     }
 
     if (reply.private) {
-      const { client, channel, thread } = gesture;
+      const { channel, thread } = gesture;
       const frame = { ...own, ...from, private: true as const };
-      await answers.show(reply, frame, { kind: 'private', client, channel, root: thread });
+      const to = { kind: 'private' as const, person: by.id, channel, root: thread };
+      await answers.show(reply, frame, to);
       return placeOf(frame, gesture);
     }
-    return await showAnswer(reply, own, gesture);
+    try {
+      return await showAnswer(reply, own, gesture);
+    } catch (error) {
+      reply.notShown?.();
+      throw error;
+    }
   }
 
   /** The question for everyone, and the answer in the thread. */
-  async function showAnswer(reply: Answer, own: Frame, gesture: Gesture): Promise<Said> {
+  async function showAnswer(reply: Answer, own: Frame, gesture: Taken): Promise<Said> {
     const question: Message = {
       id: `q${gesture.id}`,
-      author: { kind: 'person', ...person },
+      author: { kind: 'person', ...gesture.by },
       atMs: own.atMs,
       body: { kind: 'text', text: reply.question },
     };
@@ -90,20 +112,21 @@ export function createSayings(options: {
     return { shown: 'thread', message: root };
   }
 
-  /** Only the tab that asked hears of it. */
-  function showPrivate(message: Message, gesture: Gesture): Said {
-    const told: Message = { ...message, private: true };
-    const { channel, thread, client } = gesture;
-    if (thread !== undefined) streams.send({ kind: 'reply', root: thread, reply: told }, client);
+  /** Only whoever asked hears of it. */
+  function showPrivate(message: Message, gesture: Taken): Said {
+    const told = cappedMessage({ ...message, private: true });
+    const { channel, thread, by } = gesture;
+    privates.put({ person: by.id, channel, root: thread }, told);
+    if (thread !== undefined) streams.send({ kind: 'reply', root: thread, reply: told }, by.id);
     else {
       const listed = listedOf({ channel, message: told, replies: [] });
-      streams.send({ kind: 'message', listed }, client);
+      streams.send({ kind: 'message', listed }, by.id);
     }
     return placeOf(told, gesture);
   }
 
   /** Stored first, then told to everyone. */
-  async function showPublic(message: Message, gesture: Gesture): Promise<Said> {
+  async function showPublic(message: Message, gesture: Taken): Promise<Said> {
     const { channel, thread } = gesture;
     if (thread === undefined) {
       const { root, removed } = await history.add({ channel, message, replies: [] });
@@ -119,17 +142,20 @@ export function createSayings(options: {
   }
 
   return {
-    async take(bot, said) {
-      const known = remembered.get(said.id);
+    dismiss,
+    async take(bot, said, by) {
+      // Ids are the page's to make: nobody is told what came of somebody else's.
+      const key = `${by.id} ${said.id}`;
+      const known = remembered.get(key);
       if (known) return await known;
       if (underWay.size >= MAX_UNDER_WAY) {
         throw new HttpError(429, 'too_many_requests', 'Too much at once. Wait a moment.', {
           headers: { 'retry-after': '1' },
         });
       }
-      const outcome = handle(bot, said).finally(() => underWay.delete(outcome));
+      const outcome = handle(bot, said, by).finally(() => underWay.delete(outcome));
       underWay.add(outcome);
-      remembered.set(said.id, outcome);
+      remembered.set(key, outcome);
       for (const id of remembered.keys()) {
         if (remembered.size <= MAX_REMEMBERED) break;
         remembered.delete(id);
@@ -137,7 +163,7 @@ export function createSayings(options: {
       try {
         return await outcome;
       } catch (error) {
-        remembered.delete(said.id);
+        remembered.delete(key);
         if (error instanceof HttpError) throw error;
         log.error({ err: error }, 'what a person said could not be shown');
         throw new HttpError(503, 'not_stored', 'The message could not be stored. Try again.');
@@ -149,7 +175,7 @@ export function createSayings(options: {
   };
 }
 
-function placeOf(message: Pick<Message, 'id'>, { thread }: Gesture): Said {
+function placeOf(message: Pick<Message, 'id'>, { thread }: Taken): Said {
   return thread === undefined
     ? { shown: 'channel', message: message.id }
     : { shown: 'thread', message: thread };

@@ -35,7 +35,7 @@ const secureCookie = (value: string, lifeSeconds: number) =>
  * Whether the browser sees HTTPS: a proxy in front says so, or the browser itself does. A lie about it only harms the
  * liar, whose own cookie is made stricter by it.
  */
-function cameOverHttps({ headers }: HttpRequest): boolean {
+export function cameOverHttps({ headers }: HttpRequest): boolean {
   const forwarded = String(headers['x-forwarded-proto'] ?? '').split(',')[0];
   return forwarded?.trim().toLowerCase() === 'https' || /^https:/i.test(headers.origin ?? '');
 }

@@ -5,46 +5,83 @@ import type { Field } from '../bot/command.ts';
 export type { Card, CardAction, CardPart, Chart, Fact } from '../bot/card.ts';
 export type { Field } from '../bot/command.ts';
 
-/** What the page says: one line a person typed, in a channel or in a thread of it. */
-export const Saying = z.strictObject({
+const MessageId = z.string().min(1).max(100);
+
+/** What every gesture has. */
+const gesture = {
   /** Made by the page once for each gesture, so that a repeated request does nothing twice. */
   id: z.uuid(),
-  /** The browser tab that hears what is meant for its reader only. */
-  client: z.uuid(),
   channel: z.string().min(1).max(50),
-  thread: z.string().min(1).max(100).optional(),
+  thread: MessageId.optional(),
+};
+
+/** What the page says: one line a person typed, in a channel or in a thread of it. */
+export const Saying = z.strictObject({
+  ...gesture,
   text: z.string().trim().min(1).max(16_000),
 });
 export type Saying = z.infer<typeof Saying>;
 
 /** What the page says when somebody presses a button under a card or an answer. */
 export const Press = z.strictObject({
-  id: z.uuid(),
-  client: z.uuid(),
-  channel: z.string().min(1).max(50),
-  /** The message with the button, and the thread it stands in; none when it is at the top of the channel. */
-  message: z.string().min(1).max(100),
-  thread: z.string().min(1).max(100).optional(),
-  /** Only the page has this message. */
+  ...gesture,
+  /** The message with the button; `thread` is the one it stands in, none when it is at the top of the channel. */
+  message: MessageId,
+  /** Only its reader has this message. */
   private: z.literal(true).optional(),
   /** What the button carries, from `encodeAction`. */
   action: z.string().min(1).max(200),
 });
 export type Press = z.infer<typeof Press>;
 
-/** The answer to a saying or a press: where what came of it is to be seen. */
+/** What the page says when somebody sends the form of a command, with what stands in it by the names of the inputs. */
+export const SentForm = z.strictObject({
+  ...gesture,
+  command: z.string().min(1).max(100),
+  values: z.record(z.string().max(100), z.string().max(16_000)),
+});
+export type SentForm = z.infer<typeof SentForm>;
+
+/** Everything somebody does in the page. */
+export type Gesture = Saying | Press | SentForm;
+
+/** The form of a command as the page shows it. */
+export interface ShownForm {
+  command: string;
+  title: string;
+  /** What stands on the button that sends it. */
+  send: string;
+  /** The input whose choice decides which others there are. */
+  decides?: string;
+  /** The inputs in their order: those for each choice, or under the empty text where nothing decides. */
+  fields: Record<string, Field[]>;
+  /** What stands in it at first. */
+  values: Record<string, string>;
+}
+
+/** The answer to a gesture: where what came of it is to be seen. */
 export type Said =
   /** This gesture was taken before, or what it changed shows by itself. */
   | { shown: 'nothing' }
+  /** The command has a form, which is to be filled in. */
+  | { shown: 'form'; form: ShownForm }
+  /** The form is not right yet: sentences by the names of its inputs. */
+  | { shown: 'problems'; problems: Record<string, string> }
+  /** The form is right, and what it asks for did not work; it can be sent again. */
+  | { shown: 'refused'; card: Card }
   /** A message of this id has appeared in the channel. */
   | { shown: 'channel'; message: string }
   /** The thread under this message shows it. */
   | { shown: 'thread'; message: string };
 
-/** Who wrote a message. */
+/** Somebody who uses the console, as the others see them. */
+export const Someone = z.object({ id: z.string(), name: z.string() });
+export type Someone = z.infer<typeof Someone>;
+
+/** Who wrote a message; a person's name is what it was then. */
 export const Author = z.discriminatedUnion('kind', [
   z.object({ kind: z.literal('askwatch') }),
-  z.object({ kind: z.literal('person'), id: z.string(), name: z.string() }),
+  z.object({ kind: z.literal('person'), ...Someone.shape }),
 ]);
 export type Author = z.infer<typeof Author>;
 
@@ -122,6 +159,8 @@ export const Message = z.object({
   changedAtMs: z.number().exactOptional(),
   /** The command line, or the button, it came from. */
   command: z.string().exactOptional(),
+  /** Who gave that command. */
+  by: Someone.exactOptional(),
   /** Only the reader who asked sees it; it is never stored. */
   private: z.literal(true).exactOptional(),
   body: Body,
@@ -152,21 +191,47 @@ export interface ListedCommand {
   examples: readonly string[];
   /** What follows the command is taken as it is, as one text. */
   wholeLine: boolean;
-  fields: readonly Field[];
+  fields: readonly ListedField[];
 }
+
+/** An input; `suggested`: the server can be asked what goes with what is typed into it. */
+export type ListedField = Field & { suggested?: true };
+
+/** Older messages of a channel, oldest first. */
+export interface OlderMessages {
+  messages: ListedMessage[];
+  /** Whether there are still older ones. */
+  more: boolean;
+}
+
+/** A name that somebody chose for themselves, or for a channel. */
+export const Named = z.strictObject({ name: z.string().max(200) });
+
+/** A private message that its reader wants to see no longer. */
+export const Dismissal = z.strictObject({ message: MessageId });
 
 /** Everything a page needs to begin, or to begin anew. */
 export interface Snapshot {
   kind: 'snapshot';
-  person: { id: string; name: string };
+  /** Whoever reads this. */
+  person: Someone;
+  /** Everyone who was here, by the names they have now. */
+  people: Someone[];
   channels: string[];
   commands: ListedCommand[];
+  /** The newest of each channel. */
   messages: ListedMessage[];
+  /** The channels that have older ones. */
+  older: string[];
 }
 
 /** What the page hears. Each can be applied twice without harm. */
 export type ConsoleEvent =
   | Snapshot
+  /** Somebody is new or has another name. */
+  | { kind: 'person'; person: Someone }
+  /** There is a new channel. */
+  | { kind: 'channel'; channel: string }
   /** A message of a channel is new or has changed. */
   | { kind: 'message'; listed: ListedMessage }
   /** A message of a channel made room for newer ones, or a private one for what everybody sees. */

@@ -85,7 +85,7 @@ describe('an answer in a thread', () => {
     const stopped = await ended(url, thread, 1);
     expect(answerOf(stopped)).toMatchObject({
       text: 'one two ',
-      note: 'Stopped by someone at the web console.',
+      note: 'Stopped by Guest 2 at the web console.',
     });
     expect(labelsOf(stopped)).toEqual(['Try again']);
     await other.press(growing, 'Stop', { thread });
@@ -226,7 +226,7 @@ describe('a private answer', () => {
     await eventually(() => tab.heard.some((event) => event.kind === 'text'));
     expect(await tab.press(growing, 'Stop')).toEqual({ shown: 'nothing' });
     const stopped = await privateAnswer(tab);
-    expect(answerOf(stopped).note).toBe('Stopped by someone at the web console.');
+    expect(answerOf(stopped).note).toBe('Stopped by Guest 1 at the web console.');
     expect(labelsOf(stopped)).toEqual([]);
   });
 

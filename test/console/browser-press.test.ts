@@ -1,18 +1,9 @@
-import type { Browser } from 'playwright-core';
-import { afterAll, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { startService } from '../monitoring/service.ts';
-import { startBrowser, warnWithoutBrowser } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
-import { messages, openPageIn, thread, threadInput } from './open-page.ts';
+import { browser, openPage } from './in-browser.ts';
+import { messages, thread, threadInput } from './open-page.ts';
 import { startTestConsole } from './test-console.ts';
-
-// A browser on a busy machine can be slow; nothing here is about how slow.
-vi.setConfig({ testTimeout: 150_000 });
-
-const started = await startBrowser();
-const browser: Browser | undefined = 'unavailable' in started ? undefined : started;
-if ('unavailable' in started) warnWithoutBrowser(started.unavailable);
-afterAll(() => browser?.close());
 
 /** A console that tells its channel that the shop is down, and the page that shows it. */
 async function openWithAlert() {
@@ -22,7 +13,7 @@ async function openWithAlert() {
   const shop = running.service.add({ name: 'Shop' });
   await eventually(() => running.service.requests.length > 2);
   running.service.setStatus(shop.id, 'DOWN');
-  const opened = await openPageIn(browser, running);
+  const opened = await openPage(running);
   await messages(opened.page).getByText('Shop is DOWN').waitFor();
   return { ...running, ...opened, shop };
 }
@@ -30,7 +21,7 @@ async function openWithAlert() {
 describe.skipIf(!browser)('buttons in the browser', () => {
   test('are reached and pressed by keyboard, and what they change shows in every window', async () => {
     const { url, page, complaints } = await openWithAlert();
-    const { page: other } = await openPageIn(browser, { url });
+    const { page: other } = await openPage({ url });
     const acknowledge = messages(page).getByRole('button', { name: 'Acknowledge' });
     await messages(page).focus();
     for (let press = 0; press < 10; press++) {
@@ -39,7 +30,7 @@ describe.skipIf(!browser)('buttons in the browser', () => {
     }
     await page.keyboard.press('Enter');
     for (const window of [page, other]) {
-      await messages(window).getByText('someone at the web console').waitFor();
+      await messages(window).getByText('Guest 1 at the web console').waitFor();
       expect(await window.getByRole('button', { name: 'Acknowledge' }).count()).toBe(0);
       expect(await messages(window).getByRole('button', { name: 'Ask why' }).count()).toBe(1);
     }
@@ -65,9 +56,9 @@ describe.skipIf(!browser)('buttons in the browser', () => {
     expect(complaints).toEqual([]);
   });
 
-  test('Check now, pressed in the thread, shows what was found to this window only', async () => {
+  test('Check now, pressed in the thread, shows what was found to whoever pressed only', async () => {
     const { url, page } = await openWithAlert();
-    const { page: other } = await openPageIn(browser, { url });
+    const { page: other } = await openPage({ url });
     for (const window of [page, other]) {
       await messages(window).getByRole('button', { name: 'Ask about this' }).click();
     }
@@ -76,7 +67,7 @@ describe.skipIf(!browser)('buttons in the browser', () => {
     await thread(page).locator('.command', { hasText: 'Check now' }).waitFor();
     // The other window hears of this later one.
     await thread(page).getByRole('button', { name: 'Acknowledge' }).click();
-    await thread(other).getByText('someone at the web console').waitFor();
+    await thread(other).getByText('Guest 1 at the web console').waitFor();
     expect(await other.getByText('Only you can see this').count()).toBe(0);
     expect(await other.getByText('cannot be looked at').count()).toBe(0);
   });
@@ -85,7 +76,7 @@ describe.skipIf(!browser)('buttons in the browser', () => {
     const service = await startService();
     await service.create({ name: 'Shop', check_type: 'HEARTBEAT', target: 'shop' });
     const running = await startTestConsole({ watched: service });
-    const { page, complaints } = await openPageIn(browser, running);
+    const { page, complaints } = await openPage(running);
     await page.getByLabel('Message to general').fill('/monitor remove Shop');
     await page.keyboard.press('Enter');
     await messages(page).getByText('Remove Shop?').waitFor();
@@ -109,7 +100,7 @@ describe.skipIf(!browser)('buttons in the browser', () => {
 
   test('the line that an alert is over shows in every window with its thread', async () => {
     const { url, page, service, shop } = await openWithAlert();
-    const { page: other } = await openPageIn(browser, { url });
+    const { page: other } = await openPage({ url });
     for (const window of [page, other]) {
       await messages(window).getByRole('button', { name: 'Ask about this' }).click();
     }
@@ -147,7 +138,7 @@ describe.skipIf(!browser)('buttons in the browser', () => {
     expect(await button.evaluate((one) => one === document.activeElement)).toBe(true);
     await page.unroute('**/console/presses');
     await button.click();
-    await messages(page).getByText('Snoozed by someone at the web console').waitFor();
+    await messages(page).getByText('Snoozed by Guest 1 at the web console').waitFor();
     expect(await page.getByRole('alert').count()).toBe(0);
   });
 });

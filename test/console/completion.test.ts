@@ -1,17 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { fieldsOf, usageOf } from '../../src/bot/command.ts';
 import { commands } from '../../src/bot/commands.ts';
+import { readLine } from '../../src/bot/text-input.ts';
+import { listedCommand } from '../../src/console/listed-command.ts';
 import { complete } from '../../src/console/page/completion.ts';
 import type { ListedCommand } from '../../src/console/wire.ts';
 
-const listed: ListedCommand[] = commands.map((command) => ({
-  name: command.name,
-  summary: command.summary,
-  usage: usageOf(command),
-  examples: command.examples,
-  wholeLine: command.wholeLine ?? false,
-  fields: fieldsOf(command),
-}));
+const listed: ListedCommand[] = commands.map(listedCommand);
 
 const labels = (line: string) => complete(line, listed).suggestions.map(({ label }) => label);
 const lines = (line: string) => complete(line, listed).suggestions.map((each) => each.line);
@@ -75,4 +69,41 @@ describe('completion', () => {
     expect(labels('/ask private=true mo')).toEqual(['model=']);
     expect(labels('/ask what mo')).toEqual([]);
   });
+
+  test.each([
+    ['/monitor show sh', 'monitor', 'sh', '/monitor show m1 '],
+    ['/monitor show my sh', 'monitor', 'my sh', '/monitor show m1 '],
+    ['/monitor pause ', 'monitor', '', '/monitor pause m1 '],
+    ['/monitor list sh', 'filter', 'sh', '/monitor list m1 '],
+    ['/monitor alerts on filter=sh', 'filter', 'sh', '/monitor alerts on filter=m1 '],
+    ['/monitor alerts on filter="my sh', 'filter', 'my sh', '/monitor alerts on filter=m1 '],
+    ['/ask model=te', 'model', 'te', '/ask model=m1 '],
+    ['/askwatch model te', 'model', 'te', '/askwatch model m1 '],
+  ])('%s asks the server for what it knows', (line, input, typed, taken) => {
+    const { ask } = complete(line, listed);
+    expect([ask?.input, ask?.typed]).toEqual([input, typed]);
+    expect(ask?.lineWith('m1')).toBe(taken);
+  });
+
+  test.each([
+    '/ask why mo',
+    '/monitor add https://x',
+    '/ask private=',
+    '/monitor alerts o',
+    'model=',
+  ])('%s asks nobody', (line) => {
+    expect(complete(line, listed).ask).toBeUndefined();
+  });
+
+  test.each(['My shop', 'a="b', `it's`, '"quoted"', 'back\\slash', 'type=DNS', '“x', "'y'"])(
+    'a value that is taken is read as it was: %s',
+    (value) => {
+      for (const typed of ['/monitor alerts on filter=', '/monitor list ', '/monitor show ']) {
+        const line = complete(typed, listed).ask?.lineWith(value) ?? '';
+        const read = readLine(line, commands);
+        const name = typed.includes('show') ? 'monitor' : 'filter';
+        expect(read.kind === 'command' && read.values[name]).toBe(value);
+      }
+    },
+  );
 });

@@ -131,7 +131,7 @@ describe('asking', () => {
     await provider.close();
   });
 
-  test('a private answer is told to the tab that asked and to nobody else, and kept nowhere', async () => {
+  test('a private answer is told to whoever asked and to nobody else, and kept nowhere', async () => {
     const { url, provider } = await startTestConsole();
     provider.answerWith('Just between us.');
     const [mine, other] = [await openTab(url), await openTab(url)];
@@ -188,10 +188,10 @@ describe('commands', () => {
     expect(shown && titleOf(shown)).toContain('Shop');
   });
 
-  test('a private card is told to the tab that asked only, and kept nowhere', async () => {
+  test('a private card is told to whoever asked only, and kept nowhere', async () => {
     const { url } = await startTestConsole();
     const [mine, other] = [await openTab(url), await openTab(url)];
-    await mine.say('/monitor add');
+    await mine.say('/monitor show nothing');
     await eventually(() => titlesHeard(mine).length === 1);
     await mine.say('/monitor list');
     await eventually(() => titlesHeard(other).includes('No monitors'));

@@ -22,7 +22,7 @@ describe('the event stream', () => {
     await postTo(started, 'three');
 
     const again = await openTab(started.url, {
-      client: first.client,
+      cookie: first.cookie,
       lastEventId: first.lastEventId,
     });
     await eventually(() => again.heard.length === 2);
@@ -35,7 +35,7 @@ describe('the event stream', () => {
     const first = await openTab(started.url);
     await eventually(() => first.lastEventId);
     await postTo(started, 'one');
-    const url = `${started.url}/console/events?client=${first.client}&after=${first.lastEventId}`;
+    const url = `${started.url}/console/events?after=${first.lastEventId}`;
     const response = await fetch(url);
     const reader = response.body?.getReader();
     let text = '';
@@ -85,9 +85,7 @@ describe('the event stream', () => {
       ended = true;
     });
     deaf.on('error', () => undefined);
-    deaf.write(
-      `GET /console/events?client=00000000-0000-4000-8000-000000000000 HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`,
-    );
+    deaf.write(`GET /console/events HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\n\r\n`);
     const tab = await openTab(started.url);
     await eventually(() => tab.heard.length > 0);
     const posted = await postTo(started, 'big');

@@ -32,7 +32,10 @@ export async function openPageIn(
   return { page, complaints };
 }
 
-export const input = (page: Page) => page.getByLabel('Message to general');
+export const input = (page: Page, channel = 'general') =>
+  page.getByLabel(`Message to ${channel}`, { exact: true });
 export const threadInput = (page: Page) => page.getByLabel('Message to the thread');
 export const thread = (page: Page) => page.getByRole('complementary', { name: 'Thread' });
 export const messages = (page: Page) => page.getByLabel('Messages', { exact: true });
+export const form = (page: Page) => page.getByRole('dialog');
+export const inputOfForm = (page: Page, name: string) => form(page).getByLabel(name);

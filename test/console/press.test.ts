@@ -11,6 +11,7 @@ import {
   openTab,
   postPress,
   repliesOf,
+  snapshotOf,
   startTestConsole,
   statusOf,
   type Tab,
@@ -35,8 +36,7 @@ async function startWithAlert() {
 
 /** A press with everything in it, for requests made by hand. */
 function pressOf(message: Message, action: string): Record<string, unknown> {
-  const [id, client] = [randomUUID(), randomUUID()];
-  return { id, client, channel: 'general', message: message.id, action };
+  return { id: randomUUID(), channel: 'general', message: message.id, action };
 }
 
 const cardOf = ({ body }: Message): Card => {
@@ -64,14 +64,17 @@ describe('a press', () => {
     const { url, alert } = await startWithAlert();
     expect(labelsOf(alert)).toEqual(['Acknowledge', 'Snooze 1 h', 'Check now', 'Ask why']);
     expect(cardOf(alert).link?.label).toBe('Open shop.example');
-    const tabs = [await openTab(url), await openTab(url)];
-    expect(await tabs[0]?.press(alert, 'Acknowledge')).toEqual({ shown: 'nothing' });
+    const tabs = [await openTab(url), await openTab(url)] as const;
+    const { person } = await snapshotOf(tabs[0]);
+    expect(await tabs[0].press(alert, 'Acknowledge')).toEqual({ shown: 'nothing' });
     for (const tab of tabs) {
       const message = await eventually(() => {
         const shown = shownIn(tab, alert.id);
         return shown && !labelsOf(shown).includes('Acknowledge') && shown;
       });
-      expect(textOf(cardOf(message))).toContain('Acknowledged by: someone at the web console');
+      expect(textOf(cardOf(message))).toContain(
+        `Acknowledged by: ${person.name} at the web console`,
+      );
     }
     expect(await repliesOf(url, alert.id)).toEqual([]);
   });
@@ -89,7 +92,7 @@ describe('a press', () => {
     });
     expect(more).toEqual([]);
     expect(question).toMatchObject({
-      author: { kind: 'person', name: 'You' },
+      author: { kind: 'person', ...(await snapshotOf(mine)).person },
       body: { kind: 'text', text: expect.stringContaining('Why is this down') },
     });
     expect(answer?.body).toMatchObject({ text: 'The certificate has expired.' });
@@ -154,10 +157,8 @@ describe('a press', () => {
     await tab.say('/monitor list', { thread: posted.thread });
     const [reply] = await repliesOf(url, posted.thread);
     if (!reply) throw new Error('There is no reply.');
-    const response = await postPress(url, {
-      ...pressOf(reply, 'monitor list?'),
-      ...{ thread: posted.thread, client: tab.client },
-    });
+    const press = { ...pressOf(reply, 'monitor list?'), thread: posted.thread };
+    const response = await tab.tell('presses', press);
     expect(await response.json()).toEqual({ shown: 'thread', message: posted.thread });
     expect((await messages.get(posted.message))?.replies).toHaveLength(2);
     const elsewhere = await postPress(url, pressOf(reply, 'monitor list?'));
@@ -188,7 +189,7 @@ describe('what is refused', () => {
   ])('%s, in a card for who pressed', async (_what, action, says) => {
     const { url, alert, provider } = await startWithAlert();
     const tab = await openTab(url);
-    const response = await postPress(url, { ...pressOf(alert, action), client: tab.client });
+    const response = await tab.tell('presses', pressOf(alert, action));
     expect(response.status).toBe(200);
     const [told] = await eventually(() => repliesHeard(tab).length > 0 && repliesHeard(tab));
     expect(told?.private).toBe(true);
@@ -215,7 +216,7 @@ describe('what is refused', () => {
 
   test.each([
     { id: 'not-a-uuid' },
-    { client: undefined },
+    { client: 'x' },
     { message: '' },
     { message: 'x'.repeat(101) },
     { action: '' },

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { post, saying, startTestConsole, statusOf } from './test-console.ts';
 
-const CLIENT = '00000000-0000-4000-8000-000000000000';
+/** What changes something. */
+const WRITES = ['sayings', 'presses', 'forms', 'dismissals', 'name', 'channels'];
 
 describe('the console answers', () => {
   test.each(['localhost', 'localhost:3000', '127.0.0.1:80', '[::1]:3000', 'LOCALHOST:1'])(
@@ -27,14 +28,19 @@ describe('the console answers', () => {
       '/console/playground.js',
       '/console/playground.css',
       '/console/icon.svg',
-      `/console/events?client=${CLIENT}`,
+      '/console/events',
       '/console/threads/x',
+      '/console/channels/general/messages?before=x',
+      '/console/suggestions?input=monitor&typed=',
     ]) {
       expect([path, await statusOf(url + path, { host })]).toEqual([path, 403]);
     }
     const headers = { host, origin: `http://${host}`, 'content-type': 'application/json' };
     const body = JSON.stringify(saying('/monitor list'));
-    expect(await statusOf(`${url}/console/sayings`, headers, { method: 'POST', body })).toBe(403);
+    for (const path of WRITES) {
+      const asked = statusOf(`${url}/console/${path}`, headers, { method: 'POST', body });
+      expect([path, await asked]).toEqual([path, 403]);
+    }
   });
 });
 
@@ -74,7 +80,8 @@ describe('a saying is taken', () => {
 
   test.each([
     { id: 'not-a-uuid' },
-    { client: undefined },
+    { channel: undefined },
+    { channel: 'x'.repeat(51) },
     { text: '' },
     { text: '   ' },
     { text: 'x'.repeat(16_001) },
@@ -98,8 +105,20 @@ describe('a saying is taken', () => {
     await bot.stop();
     await console.stop();
     expect((await post(url, saying('/ask hello'))).status).toBe(503);
-    expect((await fetch(`${url}/console/events?client=${CLIENT}`)).status).toBe(503);
+    expect((await fetch(`${url}/console/events`)).status).toBe(503);
   });
+});
+
+test.each(WRITES)('nothing is changed for another site: %s', async (path) => {
+  const { url } = await startTestConsole();
+  const body = JSON.stringify({ name: 'evil' });
+  const post = { method: 'POST', body };
+  for (const given of [{ origin: 'https://evil.example' }, { 'sec-fetch-site': 'same-site' }, {}]) {
+    const headers = { 'content-type': 'application/json', ...given };
+    expect(await statusOf(`${url}/console/${path}`, headers, post)).toBe(403);
+  }
+  const headers = { 'content-type': 'text/plain', origin: url };
+  expect(await statusOf(`${url}/console/${path}`, headers, post)).toBe(415);
 });
 
 describe('events and threads are told', () => {
@@ -107,8 +126,14 @@ describe('events and threads are told', () => {
     'not to another site: %j',
     async (headers) => {
       const { url } = await startTestConsole();
-      for (const path of [`/console/events?client=${CLIENT}`, '/console/threads/x']) {
-        expect(await statusOf(url + path, headers as Record<string, string>)).toBe(403);
+      for (const path of [
+        '/console/events',
+        '/console/threads/x',
+        '/console/channels/general/messages?before=x',
+        '/console/suggestions?input=monitor&typed=',
+      ]) {
+        const asked = statusOf(url + path, headers as Record<string, string>);
+        expect([path, await asked]).toEqual([path, 403]);
       }
     },
   );
@@ -116,12 +141,7 @@ describe('events and threads are told', () => {
 
 test('every answer forbids the browser what the page does not need', async () => {
   const { url } = await startTestConsole();
-  for (const path of [
-    '/',
-    '/console/playground.js',
-    `/console/events?client=${CLIENT}`,
-    '/console/threads/x',
-  ]) {
+  for (const path of ['/', '/console/playground.js', '/console/events', '/console/threads/x']) {
     const { headers } = await fetch(url + path);
     const policy = headers.get('content-security-policy') ?? '';
     expect(policy).toContain("default-src 'none'");

@@ -7,8 +7,12 @@ import {
   isOwn,
   opened,
   type State,
+  withOlder,
 } from '../../src/console/page/state.ts';
 import type { ConsoleEvent, ListedMessage, Message, Snapshot } from '../../src/console/wire.ts';
+
+const YOU = { id: 'u1', name: 'Ann' };
+const BOB = { id: 'u2', name: 'Bob' };
 
 const answer = (text: string, growing = true): Message => ({
   id: 'a',
@@ -29,10 +33,12 @@ const card = (id: string, title: string, more: Partial<Message> = {}): ListedMes
 });
 const snapshot = (...messages: ListedMessage[]): Snapshot => ({
   kind: 'snapshot',
-  person: { id: 'local', name: 'You' },
+  person: YOU,
+  people: [YOU],
   channels: ['general'],
   commands: [],
   messages,
+  older: [],
 });
 const text = (offset: number, piece: string): ConsoleEvent => ({
   kind: 'text',
@@ -126,11 +132,52 @@ describe('the state of the page', () => {
   });
 
   test('takes for the reader’s own what they said and what only they were told, not an alert', () => {
-    const person = { kind: 'person', id: 'local', name: 'You' } as const;
-    expect(isOwn({ ...answer('why?'), author: person })).toBe(true);
-    expect(isOwn(card('x', 'No monitors', { command: '/monitor list' }).message)).toBe(true);
-    expect(isOwn(card('x', 'Shop is UP', { private: true }).message)).toBe(true);
-    expect(isOwn(card('x', 'Shop is DOWN').message)).toBe(false);
+    const by = (person: typeof YOU) => ({
+      ...answer('why?'),
+      author: { kind: 'person', ...person } as const,
+    });
+    const list = (person: typeof YOU) =>
+      card('x', 'No monitors', { command: '/monitor list', by: person }).message;
+    expect([by(YOU), by(BOB)].map((one) => isOwn(one, YOU))).toEqual([true, false]);
+    expect([list(YOU), list(BOB)].map((one) => isOwn(one, YOU))).toEqual([true, false]);
+    expect(isOwn(card('x', 'Shop is UP', { private: true }).message, YOU)).toBe(true);
+    expect(isOwn(card('x', 'Shop is DOWN').message, YOU)).toBe(false);
+  });
+
+  test('keeps of what was private neither what grew when the server went, nor what is somebody else’s', () => {
+    const growing: ListedMessage = {
+      ...card('g', ''),
+      message: { ...answer('half'), id: 'g', private: true },
+    };
+    const own = card('p', 'Only you', { private: true });
+    let state = [growing, own].reduce(
+      (now, listed) => apply(now, { kind: 'message', listed }),
+      apply(emptyState, snapshot()),
+    );
+    expect(state.messages).toHaveLength(2);
+    state = apply(state, snapshot());
+    expect(state.messages.map(({ message }) => message.id)).toEqual(['p']);
+    expect(apply(state, { ...snapshot(), person: BOB }).messages).toEqual([]);
+  });
+
+  test('calls people what they are called now, and has each channel once', () => {
+    let state = apply(emptyState, snapshot());
+    for (const name of ['Anna', 'Anna'])
+      state = apply(state, { kind: 'person', person: { ...YOU, name } });
+    expect([state.person.name, state.names.get(YOU.id)]).toEqual(['Anna', 'Anna']);
+    for (const channel of ['ops', 'ops']) state = apply(state, { kind: 'channel', channel });
+    expect(state.channels).toEqual(['general', 'ops']);
+  });
+
+  test('puts older messages before the others, and knows when there are no more', () => {
+    const start = { ...snapshot(card('c', 'new', { atMs: 3 })), older: ['general', 'ops'] };
+    let state = apply(emptyState, start);
+    state = withOlder(state, 'general', { messages: [card('b', 'old', { atMs: 2 })], more: true });
+    expect(state.older).toEqual(['general', 'ops']);
+    const last = { messages: [card('a', 'oldest'), card('b', 'old', { atMs: 2 })], more: false };
+    state = withOlder(state, 'general', last);
+    expect(state.messages.map(({ message }) => message.id)).toEqual(['a', 'b', 'c']);
+    expect(state.older).toEqual(['ops']);
   });
 
   test('forgets what has gone and begins anew from a snapshot', () => {

@@ -1,11 +1,12 @@
 import type { Browser, Page } from 'playwright-core';
 import { onTestFinished } from 'vitest';
 import { createMonitoringClient } from '../../src/clients/monitoring.ts';
-import { consoleCollection, createConsole } from '../../src/console/console.ts';
+import { createConsole } from '../../src/console/console.ts';
 import { createServer } from '../../src/http/server.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { collectionsOf } from './collections.ts';
 import { type OpenOptions, openPageIn } from './open-page.ts';
 import { BUILT_PAGE } from './test-console.ts';
 
@@ -17,12 +18,12 @@ export async function startStatusPage(
   const { log } = recordingLog();
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
   const kit = await createServer({ log, version: '0.0.0' });
-  const messages = store.collection(consoleCollection);
+  const collections = collectionsOf(store);
   const monitoring = () =>
     createMonitoringClient({ baseUrl: service.url, apiKey: service.key, log });
   await createConsole({
     kit,
-    messages,
+    collections,
     log,
     status: { monitoring, pollMs },
     pageFolder: BUILT_PAGE,

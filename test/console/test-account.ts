@@ -4,7 +4,7 @@ import { onTestFinished } from 'vitest';
 import type { Account } from '../../src/console/account.ts';
 import type { UsageSource } from '../../src/console/account-usage.ts';
 import type { KeyList, MadeKey, ServiceName } from '../../src/console/account-wire.ts';
-import { consoleCollection, createConsole } from '../../src/console/console.ts';
+import { createConsole } from '../../src/console/console.ts';
 import { Catalog } from '../../src/gateway/catalog.ts';
 import { defaultCatalog } from '../../src/gateway/default-catalog.ts';
 import { createGateway } from '../../src/gateway/gateway.ts';
@@ -17,6 +17,7 @@ import { startModelProvider } from '../fakes/model-provider.ts';
 import { NO_OLLAMA } from '../gateway/running-gateway.ts';
 import { startTestBot } from '../support/bot.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { collectionsOf } from './collections.ts';
 import { BUILT_PAGE } from './test-console.ts';
 
 /**
@@ -61,8 +62,8 @@ export async function startTestAccount(
     ...(runs('gateway') && { usage: options.usage ?? gateway.usage }),
     asksElsewhere,
   };
-  const messages = store.collection(consoleCollection);
-  const console = await createConsole({ kit, messages, log, account, pageFolder: BUILT_PAGE });
+  const collections = collectionsOf(store);
+  const console = await createConsole({ kit, collections, log, account, pageFolder: BUILT_PAGE });
   const url = await kit.listen({ host: '127.0.0.1', port: 0 });
   const own = { url, apiKey: keys.gateway.createTransient('bot') };
   const asked = asksElsewhere ? provider : { ...provider, ...own };

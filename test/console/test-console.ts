@@ -6,7 +6,6 @@ import type { BotSettings } from '../../src/bot/bot.ts';
 import { encodeAction } from '../../src/bot/card-action.ts';
 import {
   type Console,
-  consoleCollection,
   createConsole,
   fingerprintCollection,
   sessionsCollection,
@@ -14,15 +13,17 @@ import {
 import type { LoginOptions } from '../../src/console/login.ts';
 import type { StoredSession } from '../../src/console/sessions.ts';
 import type { StatusOptions } from '../../src/console/status.ts';
-import type { ConsoleEvent, Message, RootMessage, Said } from '../../src/console/wire.ts';
+import type { ConsoleEvent, Message, RootMessage, Said, Snapshot } from '../../src/console/wire.ts';
 import { createServer } from '../../src/http/server.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import type { Collection } from '../../src/store/store.ts';
 import type { ModelProvider } from '../fakes/model-provider.ts';
 import type { MonitoringService } from '../fakes/monitoring-service.ts';
 import { startTestBot, type TestBot } from '../support/bot.ts';
+import { eventually } from '../support/eventually.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { collectionsOf } from './collections.ts';
 
 /** Where `npm run build:page` has put the page. */
 export const BUILT_PAGE = new URL('../../dist/console/page/', import.meta.url);
@@ -50,20 +51,26 @@ export async function startTestConsole(
     settings?: Partial<BotSettings>;
     /** Stored before the console opens. */
     stored?: RootMessage[];
+    /** Channels that there have to be. */
+    channels?: readonly string[];
+    /** Where an earlier console was, which a page looks for; a free one when absent. */
+    port?: number;
     /** With a password when given. */
     login?: Omit<LoginOptions, 'sessions' | 'fingerprint'>;
     status?: StatusOptions;
   } = {},
 ): Promise<TestConsole> {
-  const { stored = [], folder = await temporaryFolder(), login, status, ...forBot } = options;
+  const { stored = [], channels = [], port = 0, login, status, ...more } = options;
+  const { folder = await temporaryFolder(), ...forBot } = more;
   const { log, lines } = recordingLog();
   const store = await openLowdbStore({ folder, log });
-  const messages = store.collection(consoleCollection);
+  const collections = collectionsOf(store);
+  const { messages } = collections;
   for (const root of stored) await messages.update(root.message.id, () => root);
   const kit = await createServer({ log, version: '0.0.0' });
   const sessions = store.collection(sessionsCollection);
   const console = await createConsole({
-    ...{ kit, messages, log, pageFolder: BUILT_PAGE },
+    ...{ kit, collections, channels, log, pageFolder: BUILT_PAGE },
     ...(status && { status }),
     ...(login && {
       login: {
@@ -73,7 +80,7 @@ export async function startTestConsole(
       },
     }),
   });
-  const url = await kit.listen({ host: '127.0.0.1', port: 0 });
+  const url = await kit.listen({ host: '127.0.0.1', port });
   const { bot, provider, service, stop: stopBot } = await startTestBot({ ...forBot, store });
   await console.start(bot);
   await bot.start([console]);
@@ -95,52 +102,53 @@ export async function startTestConsole(
 
 /** One browser tab as the server sees it: what it hears and what it says. */
 export interface Tab {
-  client: string;
+  /** What the browser sends back; a tab that is opened with it is the same person's. */
+  cookie: string;
   /** Everything heard, oldest first. */
   heard: ConsoleEvent[];
   lastEventId: string;
   /** The stream has ended or was refused. */
   ended: boolean;
-  say(text: string, options?: { thread?: string; id?: string }): Promise<Said>;
+  say(text: string, options?: { thread?: string; id?: string; channel?: string }): Promise<Said>;
   /** Presses the button with this label under a message of the channel, or of a thread. */
   press(
     message: Message | undefined,
     label: string,
     options?: { id?: string; thread?: string },
   ): Promise<Said>;
+  /** Sends anything as the page does. */
+  tell(path: string, body: object): Promise<Response>;
   close(): void;
 }
 
-/** Opens the event stream as the page does; resolves when it is open. */
+/** Opens the event stream as the page does; resolves when it is open. Without a cookie it is a new person's. */
 export async function openTab(
   url: string,
-  options: { client?: string; lastEventId?: string; cookie?: string } = {},
+  options: { cookie?: string; lastEventId?: string } = {},
 ): Promise<Tab> {
-  const { client = randomUUID(), lastEventId, cookie } = options;
+  const { cookie, lastEventId } = options;
   const abort = new AbortController();
+  const channel = 'general';
   const tab: Tab = {
-    client,
+    cookie: cookie ?? '',
     heard: [],
     lastEventId: '',
     ended: false,
-    async say(text, { thread, id = randomUUID() } = {}) {
-      const response = await post(url, { id, client, channel: 'general', thread, text });
-      if (!response.ok) throw new Error(`Status ${response.status}: ${await response.text()}`);
-      return (await response.json()) as Said;
+    say: async (text, more = {}) =>
+      said(await tab.tell('sayings', { id: randomUUID(), channel, text, ...more })),
+    async press(message, label, more = {}) {
+      const press = {
+        ...{ id: randomUUID(), channel, action: actionOf(message, label) },
+        ...{ message: message?.id, private: message?.private },
+      };
+      return said(await tab.tell('presses', { ...press, ...more }));
     },
-    async press(message, label, { id = randomUUID(), thread } = {}) {
-      const action = actionOf(message, label);
-      const response = await postPress(url, {
-        ...{ id, client, channel: 'general' },
-        ...{ message: message?.id, private: message?.private, thread, action },
-      });
-      if (!response.ok) throw new Error(`Status ${response.status}: ${await response.text()}`);
-      return (await response.json()) as Said;
-    },
+    tell: (path, body) =>
+      postTo(`${url}/console/${path}`, body, { origin: url, cookie: tab.cookie }),
     close: () => abort.abort(),
   };
   onTestFinished(tab.close);
-  const response = await fetch(`${url}/console/events?client=${client}`, {
+  const response = await fetch(`${url}/console/events`, {
     signal: abort.signal,
     headers: {
       ...(lastEventId !== undefined && { 'last-event-id': lastEventId }),
@@ -148,6 +156,9 @@ export async function openTab(
     },
   });
   if (!response.ok || !response.body) throw new Error(`Status ${response.status}`);
+  const [given] = response.headers.getSetCookie();
+  const brought = cookie === undefined ? '' : `${cookie}; `;
+  if (given !== undefined) tab.cookie = brought + (given.split(';')[0] ?? '');
   const parser = createParser({
     onEvent(event) {
       tab.lastEventId = event.id ?? '';
@@ -158,6 +169,11 @@ export async function openTab(
     tab.ended = true;
   });
   return tab;
+}
+
+async function said(response: Response): Promise<Said> {
+  if (!response.ok) throw new Error(`Status ${response.status}: ${await response.text()}`);
+  return (await response.json()) as Said;
 }
 
 async function read(body: ReadableStream<Uint8Array>, take: (text: string) => void) {
@@ -223,7 +239,7 @@ export async function logIn(url: string, password: string): Promise<string> {
 
 /** A saying with everything in it, for requests made by hand. */
 export function saying(text: string): Record<string, unknown> {
-  return { id: randomUUID(), client: randomUUID(), channel: 'general', text };
+  return { id: randomUUID(), channel: 'general', text };
 }
 
 /** An answer to a request with headers that `fetch` does not let anyone set. */
@@ -265,18 +281,24 @@ export function statusOf(
   });
 }
 
-/** The thread as the page fetches it. */
-export async function repliesOf(url: string, root: string): Promise<Message[]> {
-  const response = await fetch(`${url}/console/threads/${root}`);
+/** The thread as the page of somebody fetches it. */
+export async function repliesOf(url: string, root: string, cookie = ''): Promise<Message[]> {
+  const response = await fetch(`${url}/console/threads/${root}`, { headers: { cookie } });
   if (!response.ok) throw new Error(`Status ${response.status}`);
   return ((await response.json()) as { replies: Message[] }).replies;
 }
 
-/** The channel's messages as a fresh tab sees them. */
-export async function listedAt(url: string): Promise<Message[]> {
-  const tab = await openTab(url);
-  while (tab.heard.length === 0) await new Promise((resolve) => setTimeout(resolve, 5));
+/** What a tab is told first. */
+export async function snapshotOf(tab: Tab): Promise<Snapshot> {
+  const first = await eventually(() => tab.heard.find(({ kind }) => kind === 'snapshot'));
+  if (first.kind !== 'snapshot') throw new Error('There is no snapshot.');
+  return first;
+}
+
+/** The channels' messages as a fresh tab sees them, of somebody new or of whom the cookie is. */
+export async function listedAt(url: string, cookie?: string): Promise<Message[]> {
+  const tab = await openTab(url, cookie === undefined ? {} : { cookie });
+  const { messages } = await snapshotOf(tab);
   tab.close();
-  const [first] = tab.heard;
-  return first?.kind === 'snapshot' ? first.messages.map(({ message }) => message) : [];
+  return messages.map(({ message }) => message);
 }

@@ -1,16 +1,18 @@
 import { Fragment, type RefObject } from 'preact';
+import type { ListedMessage } from '../wire.ts';
 import type { Pressed } from './client.ts';
 import { Composer, type ComposerControl } from './composer.tsx';
 import { EmptyState } from './empty-state.tsx';
 import { MessageView } from './message-view.tsx';
 import { dayName } from './moment.tsx';
-import { Scroller } from './scroller.tsx';
+import { type Older, Scroller } from './scroller.tsx';
 import { isOwn, type State } from './state.ts';
 import { ThreadLink } from './thread-link.tsx';
 
-/** The channel: its messages, oldest first, and the line to type in. */
+/** A channel: its messages, oldest first, and the line to type in. */
 export function Channel(props: {
   state: State;
+  channel: string;
   composer: RefObject<ComposerControl | null>;
   openRoot: string | undefined;
   onSay: (text: string) => Promise<void>;
@@ -18,20 +20,32 @@ export function Channel(props: {
   onDismiss: (message: string) => void;
   /** `at` is where to say that it did not work. */
   onPress: (pressed: Pressed, at: ComposerControl | null) => Promise<void>;
+  onOlder: () => Promise<void>;
 }) {
-  const { state, composer, openRoot, onSay, onOpenThread, onDismiss, onPress } = props;
-  const { messages } = state;
-  const known = state.channels.length > 0;
+  const { state, channel, composer, openRoot, onSay, onOpenThread, onDismiss, onPress } = props;
+  const messages = state.messages.filter((one) => one.channel === channel);
+  const known = state.channels.includes(channel);
+  const isMissing = state.channels.length > 0 && !known;
   const last = messages.at(-1)?.message;
   return (
-    <main class="channel" aria-label="general">
+    <main class="channel" aria-label={channel}>
       <div class="bar">
         <h2>
-          <span aria-hidden="true">#</span> general
+          <span aria-hidden="true">#</span> {channel}
         </h2>
         <p>Ask a model, watch your services</p>
       </div>
-      <Scroller label="Messages" follow={`${last?.id} ${messages.length}`} own={isOwn(last)}>
+      <Scroller
+        label="Messages"
+        follow={`${last?.id} ${messages.length}`}
+        own={isOwn(last, state.person)}
+        older={olderOf(props, messages)}
+      >
+        {isMissing && (
+          <p class="gone">
+            There is no channel of this name. <a href="#/general">Go to general</a>
+          </p>
+        )}
         {known && messages.length === 0 && (
           <EmptyState onTry={(line) => composer.current?.fill(line)} />
         )}
@@ -61,14 +75,26 @@ export function Channel(props: {
           );
         })}
       </Scroller>
-      <Composer
-        control={composer}
-        label="Message to general"
-        draft="general"
-        placeholder="Ask, or / for commands"
-        commands={state.commands}
-        onSay={onSay}
-      />
+      {!isMissing && (
+        <Composer
+          control={composer}
+          draft={channel}
+          label={`Message to ${channel}`}
+          placeholder="Ask, or / for commands"
+          commands={state.commands}
+          onSay={onSay}
+        />
+      )}
     </main>
   );
+}
+
+function olderOf(
+  { state, channel, onOlder }: { state: State; channel: string; onOlder: () => Promise<void> },
+  messages: readonly ListedMessage[],
+): Older | undefined {
+  const first = messages[0]?.message.id;
+  return first !== undefined && state.older.includes(channel)
+    ? { first, load: onOlder }
+    : undefined;
 }

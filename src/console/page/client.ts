@@ -1,21 +1,32 @@
 import { encodeAction } from '../button-text.ts';
-import type { CardAction, ConsoleEvent, ListedMessage, Message, Said } from '../wire.ts';
+import type {
+  CardAction,
+  ConsoleEvent,
+  ListedMessage,
+  Message,
+  OlderMessages,
+  Said,
+  Someone,
+} from '../wire.ts';
+import type { Suggested } from './completion.ts';
+import { errorSentence, postUntilAnswered } from './requests.ts';
 import { leadsToLogin, leadToLoginIfOut } from './session.ts';
-import { apply, dismissed, emptyState, opened, type State } from './state.ts';
-
-/** Pauses before a request that did not get through is repeated; its id makes the repeat harmless. */
-const REPEAT_AFTER_MS = [500, 1_500, 4_000];
+import { apply, dismissed, emptyState, opened, type State, withOlder } from './state.ts';
 
 /** Pause before a refused event stream is asked for again. */
 const RECONNECT_AFTER_MS = 1_500;
+
+/** Where somebody says or does something: in a channel, or in a thread of it. */
+export interface Where {
+  channel: string;
+  thread?: string;
+}
 
 /** A button that somebody presses. */
 export interface Pressed {
   action: CardAction;
   message: string;
-  /** The thread that the message stands in; none at the top of the channel. */
-  thread?: string;
-  /** Only this tab has the message. */
+  /** Only this person has the message. */
   private?: true;
 }
 
@@ -25,18 +36,28 @@ export interface Client {
   subscribe(listener: () => void): () => void;
   openThread(root: string | undefined): void;
   /** Resolves to where the outcome is shown; throws an `Error` with a sentence to show. */
-  say(text: string, thread?: string): Promise<Said>;
+  say(text: string, where: Where): Promise<Said>;
   /** Resolves and throws like `say`. */
-  press(pressed: Pressed): Promise<Said>;
+  press(pressed: Pressed, where: Where): Promise<Said>;
+  /** Resolves and throws like `say`. */
+  sendForm(command: string, values: Record<string, string>, where: Where): Promise<Said>;
   dismiss(message: string): void;
+  /** Fetches the messages before the oldest that is known; does nothing while it does so. */
+  fetchOlder(channel: string): Promise<void>;
+  /** What the server offers for an input; nothing when it cannot be reached. */
+  suggest(input: string, typed: string, signal: AbortSignal): Promise<Suggested[]>;
+  /** Throws an `Error` with a sentence to show. */
+  rename(name: string): Promise<Someone>;
+  /** Resolves to the channel's name; throws like `rename`. */
+  createChannel(name: string): Promise<string>;
 }
 
 /** Connects to the server this page came from. */
 export function createClient(): Client {
-  const client = crypto.randomUUID();
   const listeners = new Set<() => void>();
   let state = emptyState;
   let lastEventId = '';
+  const fetchingOlder = new Set<string>();
 
   function set(next: State) {
     if (next === state) return;
@@ -46,9 +67,8 @@ export function createClient(): Client {
   }
 
   function connect() {
-    const query = new URLSearchParams({ client });
-    if (lastEventId !== '') query.set('after', lastEventId);
-    const source = new EventSource(`/console/events?${query}`);
+    const query = lastEventId === '' ? '' : `?${new URLSearchParams({ after: lastEventId })}`;
+    const source = new EventSource(`/console/events${query}`);
     source.onopen = () => set({ ...state, connection: 'open' });
     source.onmessage = (message: MessageEvent<string>) => {
       lastEventId = message.lastEventId;
@@ -71,8 +91,11 @@ export function createClient(): Client {
       if (response.status === 404) return gone(root);
       if (leadsToLogin(response)) return;
       if (!response.ok) throw new Error(await errorSentence(response));
-      const { replies } = (await response.json()) as { listed: ListedMessage; replies: Message[] };
-      set(opened(state, root, replies));
+      const { listed, replies } = (await response.json()) as {
+        listed: ListedMessage;
+        replies: Message[];
+      };
+      set(opened(state, root, replies, listed));
     } catch {
       setTimeout(() => state.thread?.root === root && void fetchThread(root), RECONNECT_AFTER_MS);
     }
@@ -88,14 +111,32 @@ export function createClient(): Client {
     set({ ...state, thread: { root, status: 'gone', replies: [], heard: [] } });
   }
 
-  /** Each call is a gesture of its own. */
-  async function tell(path: string, told: Record<string, unknown>): Promise<Said> {
-    const gesture = { id: crypto.randomUUID(), client, channel: state.channels[0] ?? 'general' };
-    const response = await postUntilAnswered(path, JSON.stringify({ ...gesture, ...told }));
+  async function fetchOlder(channel: string) {
+    const oldest = state.messages.find((one) => one.channel === channel && !one.message.private);
+    if (!oldest || fetchingOlder.has(channel)) return;
+    fetchingOlder.add(channel);
+    try {
+      const query = new URLSearchParams({ before: oldest.message.id });
+      const response = await fetch(
+        `/console/channels/${encodeURIComponent(channel)}/messages?${query}`,
+      );
+      if (!response.ok) throw new Error(await errorSentence(response));
+      set(withOlder(state, channel, (await response.json()) as OlderMessages));
+    } finally {
+      fetchingOlder.delete(channel);
+    }
+  }
+
+  async function tell<T>(path: string, told: Record<string, unknown>): Promise<T> {
+    const response = await postUntilAnswered(path, JSON.stringify(told));
     leadsToLogin(response);
     if (!response.ok) throw new Error(await errorSentence(response));
-    return (await response.json()) as Said;
+    return (await response.json()) as T;
   }
+
+  /** Each call is a gesture of its own. */
+  const gesture = (path: string, told: Record<string, unknown>, where: Where) =>
+    tell<Said>(path, { id: crypto.randomUUID(), ...where, ...told });
 
   connect();
   return {
@@ -109,40 +150,30 @@ export function createClient(): Client {
       if (root === undefined) return set({ ...state, thread: undefined });
       void fetchThread(root);
     },
-    say: (text, thread) => tell('/console/sayings', { text, thread }),
-    press: async (pressed) =>
-      await tell('/console/presses', { ...pressed, action: encodeAction(pressed.action) }),
-    dismiss: (message) => set(dismissed(state, message)),
+    say: (text, where) => gesture('/console/sayings', { text }, where),
+    press: async (pressed, where) => {
+      const action = encodeAction(pressed.action);
+      return await gesture('/console/presses', { ...pressed, action }, where);
+    },
+    sendForm: (command, values, where) => gesture('/console/forms', { command, values }, where),
+    dismiss(message) {
+      set(dismissed(state, message));
+      // Until it gets through, it is only this tab that no longer shows it.
+      tell('/console/dismissals', { message }).catch(() => undefined);
+    },
+    fetchOlder,
+    async suggest(input, typed, signal) {
+      const query = new URLSearchParams({ input, typed });
+      try {
+        const response = await fetch(`/console/suggestions?${query}`, { signal });
+        return response.ok ? ((await response.json()) as Suggested[]) : [];
+      } catch {
+        // Typed on, or the server is gone, which the page says elsewhere.
+        return [];
+      }
+    },
+    rename: (name) => tell('/console/name', { name }),
+    createChannel: async (name) =>
+      (await tell<{ channel: string }>('/console/channels', { name })).channel,
   };
-}
-
-async function postUntilAnswered(path: string, body: string): Promise<Response> {
-  for (const pauseMs of [...REPEAT_AFTER_MS, undefined]) {
-    try {
-      return await fetch(path, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body,
-      });
-    } catch {
-      if (pauseMs === undefined) break;
-      await new Promise((resolve) => setTimeout(resolve, pauseMs));
-    }
-  }
-  throw new Error('Askwatch cannot be reached. Is it still running?');
-}
-
-/** What to show of something that `say` or `press` has thrown. */
-export function sentenceOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
-async function errorSentence(response: Response): Promise<string> {
-  try {
-    const body = (await response.json()) as { error?: { message?: string } };
-    if (body.error?.message) return body.error.message;
-  } catch {
-    // Not the server's own error body; the status is all there is to tell.
-  }
-  return `Askwatch answered with status ${response.status}.`;
 }

@@ -22,7 +22,7 @@ export function SuggestionList({
     <div ref={list} id={id} class="suggestions" role="listbox" aria-label="Suggestions">
       {suggestions.map((suggestion, index) => (
         <div
-          key={suggestion.label}
+          key={suggestion.line}
           id={`${id}-${index}`}
           role="option"
           tabIndex={-1}

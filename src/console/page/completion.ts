@@ -1,4 +1,4 @@
-import type { Field, ListedCommand } from '../wire.ts';
+import type { Field, ListedCommand, ListedField } from '../wire.ts';
 
 /** One way to go on. */
 export interface Suggestion {
@@ -15,6 +15,14 @@ export interface Completion {
   eager: boolean;
   /** The command being typed, and the input its last word belongs to. */
   hint?: { command: ListedCommand; field?: Field };
+  /** What the server can be asked for: values of an input that it knows. */
+  ask?: { input: string; typed: string; lineWith(value: string): string };
+}
+
+/** What the server offers for an input. */
+export interface Suggested {
+  label: string;
+  value: string;
 }
 
 /** Helps with a typed line whose end is where the caret is. Pure. */
@@ -49,6 +57,8 @@ function ofNames(
 
 function ofInputs(line: string, command: ListedCommand): Completion {
   const rest = line.slice(command.name.length + 2);
+  const quoted = inQuotes(line, command);
+  if (quoted) return quoted;
   const word = /\S*$/.exec(rest)?.[0] ?? '';
   const before = rest.slice(0, rest.length - word.length).trim();
   const words = before === '' ? [] : before.split(/\s+/);
@@ -64,12 +74,13 @@ function ofInputs(line: string, command: ListedCommand): Completion {
         .map((one) => suggest(`${named.name}=${one} `, named.description)),
       eager: false,
       hint: { command, field: named },
+      ...asking(named, value, `${start}${named.name}=`),
     };
   }
 
   const required = command.fields.filter((field) => field.required);
   const plainWords = words.filter((one) => !isInput(one, command));
-  const current = required[plainWords.length];
+  const current = required[plainWords.length] ?? openField(command, plainWords.length);
   const hint = { command, ...(current ? { field: current } : {}) };
   if (current?.kind === 'choice') {
     const choices = current.choices.filter((one) => one.startsWith(word) && one !== word);
@@ -80,12 +91,49 @@ function ofInputs(line: string, command: ListedCommand): Completion {
     };
   }
   // What follows is taken as it is, so no word of it is an input.
-  if (command.wholeLine && plainWords.length > 0) return { suggestions: [], eager: false, hint };
+  if (command.wholeLine && plainWords.length > 0) {
+    const open = required[0] ?? openField(command, 0);
+    const typed = rest.slice(rest.indexOf(plainWords[0] ?? ''));
+    const before = line.slice(0, line.length - typed.length);
+    return { suggestions: [], eager: false, hint, ...asking(open, typed, before) };
+  }
   const suggestions = command.fields
     .filter((field) => !field.required && word !== '' && field.name.startsWith(word.toLowerCase()))
     .filter((field) => !words.some((one) => splitAtEquals(one)[0] === field.name))
     .map((field) => suggest(`${field.name}=`, field.description));
-  return { suggestions, eager: false, hint };
+  return { suggestions, eager: false, hint, ...asking(current, word, start) };
+}
+
+/** The optional text that takes the words left over, where there is something to offer for it. */
+function openField({ fields }: ListedCommand, plainWords: number): ListedField | undefined {
+  const open = fields.find(({ required, kind }) => !required && kind === 'text');
+  return open?.suggested && fields.filter(({ required }) => required).length === plainWords
+    ? open
+    : undefined;
+}
+
+/** What the server is to be asked for an input, if it can be; `before` is the line up to what is typed into it. */
+function asking(field: ListedField | undefined, typed: string, before: string) {
+  if (!field?.suggested) return {};
+  const lineWith = (value: string) => `${before}${asWord(value)} `;
+  return { ask: { input: field.name, typed: typed.trim(), lineWith } };
+}
+
+/** Of `filter="My sh`, whose words are one text. */
+function inQuotes(line: string, command: ListedCommand): Completion | undefined {
+  const [whole = '', name, value = ''] = /(?<=\s)([A-Za-z_]+)="([^"]*)$/.exec(line) ?? [];
+  const field = command.fields.find((one) => one.name === name);
+  if (!field) return undefined;
+  const before = `${line.slice(0, line.length - whole.length)}${field.name}=`;
+  return {
+    ...{ suggestions: [], eager: false, hint: { command, field } },
+    ...asking(field, value, before),
+  };
+}
+
+/** A value as one word of a line; `src/bot/text-input.ts` reads it. */
+function asWord(value: string): string {
+  return /^[^\s"'=“”„‘’«»\\]+$/.test(value) ? value : `"${value.replace(/[\\"]/g, '\\$&')}"`;
 }
 
 const isInput = (word: string, command: ListedCommand) =>

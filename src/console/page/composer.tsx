@@ -1,11 +1,12 @@
 import type { RefObject } from 'preact';
 import { useId, useImperativeHandle, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { ListedCommand } from '../wire.ts';
-import { sentenceOf } from './client.ts';
 import { CommandHint, SuggestionList } from './command-help.tsx';
 import { complete } from './completion.ts';
 import { keepDraft, keptDraft } from './draft.ts';
 import { SendIcon } from './icons.tsx';
+import { sentenceOf } from './requests.ts';
+import { useOffered } from './use-offered.ts';
 
 /** What others may do to the line. */
 export interface ComposerControl {
@@ -39,7 +40,9 @@ export function Composer(props: {
   const listId = useId();
 
   const completion = complete(line, commands);
-  const suggestions = caretAtEnd && quietFor !== line ? completion.suggestions : [];
+  const offered = useOffered(completion.ask);
+  const all = [...completion.suggestions, ...offered.filter((one) => one.line !== line)];
+  const suggestions = caretAtEnd && quietFor !== line ? all : [];
   const first = completion.eager && suggestions.length > 0 ? 0 : undefined;
   const chosen = active !== undefined && active < suggestions.length ? active : first;
 
@@ -154,7 +157,7 @@ export function Composer(props: {
           rows={1}
           aria-label={label}
           aria-autocomplete="list"
-          aria-controls={listId}
+          aria-controls={suggestions.length > 0 ? listId : undefined}
           aria-activedescendant={chosen === undefined ? undefined : `${listId}-${chosen}`}
           placeholder={placeholder}
           maxLength={16_000}

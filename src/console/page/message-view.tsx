@@ -1,10 +1,13 @@
 import type { ComponentChildren } from 'preact';
+import { useContext } from 'preact/hooks';
 import type { CardAction, Message } from '../wire.ts';
 import { AnswerView } from './answer-view.tsx';
+import { Avatar } from './avatar.tsx';
 import { CardView } from './card-view.tsx';
 import type { Pressed } from './client.ts';
 import { CloseIcon, LockIcon, Mark } from './icons.tsx';
 import { Clock } from './moment.tsx';
+import { Reader, useName } from './reader.ts';
 
 /** One message with who wrote it and when; `children` stand under it. */
 export function MessageView({
@@ -20,8 +23,11 @@ export function MessageView({
   onPress: (pressed: Pressed) => Promise<void>;
   children?: ComponentChildren;
 }) {
-  const { author, body, command } = message;
-  const name = author.kind === 'askwatch' ? 'Askwatch' : author.name;
+  const { author, body, command, by } = message;
+  const { person } = useContext(Reader);
+  const nameOf = useName();
+  const name = author.kind === 'askwatch' ? 'Askwatch' : nameOf(author);
+  const isYours = author.kind === 'person' && author.id === person.id;
   const press = (action: CardAction) =>
     onPress({ action, message: message.id, ...(message.private && { private: true }) });
   return (
@@ -31,11 +37,12 @@ export function MessageView({
       data-message={message.id}
     >
       <div class="avatar" aria-hidden="true">
-        {author.kind === 'askwatch' ? <Mark /> : <span>{initial(name)}</span>}
+        {author.kind === 'askwatch' ? <Mark /> : <Avatar someone={author} name={name} />}
       </div>
       <div class="beside">
         <p class="byline">
           <strong>{name}</strong>
+          {isYours && <span class="you">you</span>}
           <Clock atMs={message.atMs} />
           {message.changedAtMs !== undefined && (
             <span class="changed">
@@ -46,6 +53,7 @@ export function MessageView({
         {command !== undefined && (
           <p class="command">
             in reply to <code>{command}</code>
+            {by && ` by ${by.id === person.id ? 'you' : nameOf(by)}`}
           </p>
         )}
         {body.kind === 'text' && <p class="typed">{body.text}</p>}
@@ -63,8 +71,4 @@ export function MessageView({
       </div>
     </article>
   );
-}
-
-function initial(name: string): string {
-  return [...name.trim()][0]?.toUpperCase() ?? '?';
 }

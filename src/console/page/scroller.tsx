@@ -1,8 +1,15 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 
 /** How near the end a reader is who wants to stay there, in pixels. */
 const NEAR_PX = 80;
+
+/** What stands before the first of a list, and is fetched when the reader comes near. */
+export interface Older {
+  /** Changes when what is older has come. */
+  first: string;
+  load(): Promise<void>;
+}
 
 /**
  * A list that stays at its end while it grows, unless the reader has scrolled up; then a button leads back.
@@ -12,11 +19,13 @@ export function Scroller({
   label,
   follow,
   own,
+  older,
   children,
 }: {
   label: string;
   follow: string;
   own: boolean;
+  older?: Older | undefined;
   children: ComponentChildren;
 }) {
   const box = useRef<HTMLDivElement>(null);
@@ -24,6 +33,9 @@ export function Scroller({
   const atEnd = useRef(true);
   const height = useRef(0);
   const [missed, setMissed] = useState(false);
+  const [loading, setLoading] = useState(false);
+  /** How far from its end the list stood when older ones were asked for. */
+  const fromEndPx = useRef<number | undefined>(undefined);
 
   const toEnd = () => {
     atEnd.current = true;
@@ -41,6 +53,24 @@ export function Scroller({
     observer.observe(box.current);
     return () => observer.disconnect();
   }, []);
+
+  async function loadOlder() {
+    if (!older || loading || !box.current) return;
+    setLoading(true);
+    // The browser's own anchoring works in some places of the list only.
+    box.current.style.overflowAnchor = 'none';
+    fromEndPx.current = box.current.scrollHeight - box.current.scrollTop;
+    await older.load().catch(() => undefined);
+    setLoading(false);
+  }
+
+  // What the reader sees stays where it is.
+  useLayoutEffect(() => {
+    if (fromEndPx.current === undefined || !box.current) return;
+    box.current.scrollTop = box.current.scrollHeight - fromEndPx.current;
+    box.current.style.overflowAnchor = '';
+    fromEndPx.current = undefined;
+  }, [older?.first]);
 
   useEffect(() => {
     if (atEnd.current || own) toEnd();
@@ -61,9 +91,20 @@ export function Scroller({
           if (near || height.current === scrollHeight + clientHeight) atEnd.current = near;
           height.current = scrollHeight + clientHeight;
           if (near) setMissed(false);
+          if (scrollTop < NEAR_PX && scrollHeight > clientHeight) void loadOlder();
         }}
       >
         <div ref={content} class="content">
+          {older && (
+            <button
+              type="button"
+              class="earlier"
+              aria-disabled={loading}
+              onClick={() => void loadOlder()}
+            >
+              {loading ? 'Fetching earlier messages…' : 'Earlier messages'}
+            </button>
+          )}
           {children}
         </div>
       </section>

@@ -1,4 +1,12 @@
-import type { ConsoleEvent, ListedCommand, ListedMessage, Message } from '../wire.ts';
+import type {
+  ConsoleEvent,
+  ListedCommand,
+  ListedMessage,
+  Message,
+  OlderMessages,
+  Snapshot,
+  Someone,
+} from '../wire.ts';
 
 /** The thread beside the channel. */
 export interface OpenThread {
@@ -6,6 +14,8 @@ export interface OpenThread {
   /** `stale`: something was missed, so it has to be fetched again. */
   status: 'loading' | 'open' | 'stale' | 'gone';
   replies: Message[];
+  /** The message it stands under, as it was fetched: it can be older than those of the channel. */
+  listed?: ListedMessage;
   /** What was heard while it was being fetched. */
   heard: ConsoleEvent[];
 }
@@ -13,12 +23,18 @@ export interface OpenThread {
 /** Everything the page shows. */
 export interface State {
   connection: 'connecting' | 'open' | 'lost';
-  person: { id: string; name: string };
+  /** Whoever reads this. */
+  person: Someone;
+  /** What everyone is called now, by their ids. */
+  names: ReadonlyMap<string, string>;
   channels: string[];
   commands: ListedCommand[];
+  /** Of all channels, oldest first. */
   messages: ListedMessage[];
+  /** The channels that have older messages than these. */
+  older: string[];
   thread: OpenThread | undefined;
-  /** Replies that only this tab was told, by thread; no server keeps them. */
+  /** Replies that only this person was told, by thread. */
   privateReplies: Record<string, Message[]>;
   /** What a screen reader says next. */
   announcement: string;
@@ -29,9 +45,11 @@ export interface State {
 export const emptyState: State = {
   connection: 'connecting',
   person: { id: '', name: '' },
+  names: new Map(),
   channels: [],
   commands: [],
   messages: [],
+  older: [],
   thread: undefined,
   privateReplies: {},
   announcement: '',
@@ -42,15 +60,17 @@ export const emptyState: State = {
 export function apply(state: State, event: ConsoleEvent): State {
   switch (event.kind) {
     case 'snapshot':
+      return begun(state, event);
+    case 'person':
       return {
         ...state,
-        connection: 'open',
-        person: event.person,
-        channels: event.channels,
-        commands: event.commands,
-        messages: [...event.messages, ...state.messages.filter(isPrivate)].sort(byTime),
-        thread: state.thread && { ...state.thread, status: 'stale' },
+        person: event.person.id === state.person.id ? event.person : state.person,
+        names: new Map(state.names).set(event.person.id, event.person.name),
       };
+    case 'channel':
+      return state.channels.includes(event.channel)
+        ? state
+        : { ...state, channels: [...state.channels, event.channel] };
     case 'message':
       return withMessage(state, event.listed);
     case 'removed':
@@ -62,8 +82,41 @@ export function apply(state: State, event: ConsoleEvent): State {
   }
 }
 
+/** Begins anew; what this person alone was told stays, also when the server no longer has it. */
+function begun(state: State, snapshot: Snapshot): State {
+  const { person, people, channels, commands, messages, older } = snapshot;
+  const isSame = state.person.id === person.id;
+  const listed = new Set(messages.map(({ message }) => message.id));
+  const kept = isSame ? state.messages.filter((one) => isPrivate(one) && isWhole(one)) : [];
+  return {
+    ...state,
+    connection: 'open',
+    ...{ person, channels, commands, older },
+    names: new Map(people.map(({ id, name }) => [id, name])),
+    messages: [...messages, ...kept.filter(({ message }) => !listed.has(message.id))].sort(byTime),
+    privateReplies: isSame ? state.privateReplies : {},
+    thread: state.thread && { ...state.thread, status: 'stale' },
+  };
+}
+
+/** The state after older messages of a channel were fetched. Pure. */
+export function withOlder(state: State, channel: string, { messages, more }: OlderMessages): State {
+  const known = new Set(state.messages.map(({ message }) => message.id));
+  const fresh = messages.filter(({ message }) => !known.has(message.id));
+  return {
+    ...state,
+    messages: [...fresh, ...state.messages].sort(byTime),
+    older: more ? state.older : state.older.filter((one) => one !== channel),
+  };
+}
+
 /** The state after a thread was fetched: what was heard meanwhile comes on top. Pure. */
-export function opened(state: State, root: string, replies: Message[]): State {
+export function opened(
+  state: State,
+  root: string,
+  replies: Message[],
+  listed?: ListedMessage,
+): State {
   const { thread } = state;
   if (thread?.root !== root) return state;
   const open: State = {
@@ -71,7 +124,8 @@ export function opened(state: State, root: string, replies: Message[]): State {
     thread: {
       root,
       status: 'open',
-      replies: [...replies, ...(state.privateReplies[root] ?? [])].sort((a, b) => a.atMs - b.atMs),
+      ...(listed && { listed }),
+      replies: withPrivate(replies, state.privateReplies[root] ?? []),
       heard: [],
     },
   };
@@ -92,13 +146,22 @@ export function dismissed(state: State, id: string): State {
 }
 
 /** Whether the reader made this message come. */
-export function isOwn(message: Message | undefined): boolean {
-  return (
-    message?.author.kind === 'person' || message?.command !== undefined || message?.private === true
-  );
+export function isOwn(message: Message | undefined, reader: Someone): boolean {
+  const { author, by } = message ?? {};
+  const isTheirs = author?.kind === 'person' && author.id === reader.id;
+  return isTheirs || by?.id === reader.id || message?.private === true;
 }
 
 const isPrivate = ({ message }: ListedMessage) => message.private === true;
+
+/** One that grew when the server went is never going to end. */
+const isWhole = ({ message: { body } }: ListedMessage) => body.kind !== 'answer' || !body.growing;
+
+/** What the server tells of a private reply is newer than what was heard. */
+function withPrivate(replies: Message[], own: Message[]): Message[] {
+  const told = new Set(replies.map(({ id }) => id));
+  return [...replies, ...own.filter(({ id }) => !told.has(id))].sort((a, b) => a.atMs - b.atMs);
+}
 
 const byTime = (a: ListedMessage, b: ListedMessage) => a.message.atMs - b.message.atMs;
 

@@ -1,9 +1,10 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useContext, useEffect, useRef } from 'preact/hooks';
 import type { ListedCommand, ListedMessage } from '../wire.ts';
 import type { Pressed } from './client.ts';
 import { Composer, type ComposerControl } from './composer.tsx';
 import { CloseIcon } from './icons.tsx';
 import { MessageView } from './message-view.tsx';
+import { Reader } from './reader.ts';
 import { Scroller } from './scroller.tsx';
 import { isOwn, type OpenThread } from './state.ts';
 
@@ -20,8 +21,8 @@ export function ThreadPanel(props: {
 }) {
   const { thread, listed, commands, onSay, onClose, onDismiss, onPress } = props;
   const composer = useRef<ComposerControl>(null);
-  const press = (pressed: Pressed) =>
-    onPress({ ...pressed, thread: thread.root }, composer.current);
+  const { person } = useContext(Reader);
+  const press = (pressed: Pressed) => onPress(pressed, composer.current);
   useEffect(() => composer.current?.focus(), []);
 
   const last = thread.replies.at(-1);
@@ -44,7 +45,7 @@ export function ThreadPanel(props: {
       <Scroller
         label="Thread messages"
         follow={`${last?.id} ${thread.replies.length}`}
-        own={isOwn(last)}
+        own={isOwn(last, person)}
       >
         {gone && <p class="gone">This thread is gone: it made room for newer messages.</p>}
         {!gone && listed && (

@@ -12,26 +12,45 @@ export function useClientState(client: Client): State {
   return state;
 }
 
-/** The message named in the address, `#/general/<message>`: the thread that is open. */
-export function useThreadInAddress(): [string | undefined, (root: string | undefined) => void] {
-  const [root, setRoot] = useState(threadInAddress());
+/** What the address names: `#/general/<message>` is the thread under a message of a channel. */
+export interface Address {
+  channel: string;
+  /** The message whose thread is open. */
+  root: string | undefined;
+}
+
+/** Where the page is, and the way to another place of it. */
+export function useAddress(): [Address, (next: Address) => void] {
+  const [address, setAddress] = useState(readAddress());
   useEffect(() => {
-    const follow = () => setRoot(threadInAddress());
+    const follow = () => setAddress(readAddress());
     addEventListener('hashchange', follow);
     return () => removeEventListener('hashchange', follow);
   }, []);
-  const go = (next: string | undefined) => {
-    location.hash = next === undefined ? '#/general' : `#/general/${encodeURIComponent(next)}`;
+  const go = (next: Address) => {
+    // At once, so that what is done next finds the page there.
+    setAddress(next);
+    location.hash = hashOf(next);
   };
-  return [root, go];
+  return [address, go];
 }
 
-function threadInAddress(): string | undefined {
-  const part = /^#\/general\/([^/]+)$/.exec(location.hash)?.[1];
-  if (part === undefined) return undefined;
+/** The address of a place, as a link has it. */
+export function hashOf({ channel, root }: Address): string {
+  const parts = root === undefined ? [channel] : [channel, root];
+  return `#/${parts.map(encodeURIComponent).join('/')}`;
+}
+
+/** What the address names this moment. */
+export function readAddress(): Address {
+  const [, channel, root] = /^#\/([^/]+)(?:\/([^/]+))?$/.exec(location.hash) ?? [];
   try {
-    return decodeURIComponent(part);
+    return {
+      channel: decodeURIComponent(channel ?? 'general'),
+      root: root === undefined ? undefined : decodeURIComponent(root),
+    };
   } catch {
-    return undefined;
+    // Nothing that this page has written.
+    return { channel: 'general', root: undefined };
   }
 }

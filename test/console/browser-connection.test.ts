@@ -1,0 +1,63 @@
+import { describe, expect, test } from 'vitest';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { startBreakableProxy } from './breakable-proxy.ts';
+import { browser, openPage, say } from './in-browser.ts';
+import { input, messages, thread, threadInput } from './open-page.ts';
+import { startTestConsole } from './test-console.ts';
+
+describe.skipIf(!browser)('the connection of the page', () => {
+  test('a page whose connection broke comes back, misses nothing and says nothing twice', async () => {
+    const running = await startTestConsole();
+    const wire = await startBreakableProxy(running.url);
+    const { page } = await openPage(wire);
+    wire.cut();
+    await page.getByText('Connection lost').waitFor();
+    await running.console.post({
+      channel: 'general',
+      id: 'm',
+      attempted: false,
+      card: { tone: 'info', title: 'Meanwhile', parts: [] },
+    });
+    await say(page, '/monitor list');
+    wire.mend();
+    await page.getByText('Live', { exact: true }).waitFor();
+    await messages(page).getByText('Meanwhile').waitFor();
+    await messages(page).getByText('No monitors').waitFor();
+    expect(await messages(page).locator('.card').count()).toBe(2);
+  });
+
+  test('what could not be sent stands in the input again, with the reason', async () => {
+    const running = await startTestConsole();
+    const { page } = await openPage(running);
+    await page.route('**/console/sayings', (route) =>
+      route.fulfill({
+        status: 503,
+        contentType: 'application/json',
+        body: JSON.stringify({ error: { message: 'The message could not be stored. Try again.' } }),
+      }),
+    );
+    await say(page, '/monitor list');
+    await page.getByRole('alert').getByText('could not be stored').waitFor();
+    expect(await input(page).inputValue()).toBe('/monitor list');
+  });
+
+  test('a restart in the middle of an answer: its note stands, and the page comes back by itself', async () => {
+    const folder = await temporaryFolder();
+    const before = await startTestConsole({ folder });
+    before.provider.answerWith(['Half of ', 'it.']);
+    before.provider.holdChunks(1);
+    const { page } = await openPage(before);
+    await say(page, 'why?');
+    await thread(page).locator('.growing', { hasText: 'Half of' }).waitFor();
+    await before.stop();
+    await page.getByText('Connection lost').waitFor();
+    await startTestConsole({ folder, port: Number(new URL(before.url).port) });
+    await page.getByText('Live', { exact: true }).waitFor();
+    await thread(page).locator('.note').waitFor();
+    await thread(page).locator('.markdown:not(.growing)', { hasText: 'Half of' }).waitFor();
+    await page.getByRole('button', { name: 'Change name' }).getByText('Guest 1').waitFor();
+    await threadInput(page).fill('/askwatch help');
+    await threadInput(page).press('Enter');
+    await thread(page).locator('.card').waitFor();
+  });
+});

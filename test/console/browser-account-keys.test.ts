@@ -1,4 +1,4 @@
-import type { Browser, BrowserContextOptions } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { startBrowser, warnWithoutBrowser } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
@@ -92,6 +92,35 @@ describe.skipIf(!browser)('the keys of the account area in the browser', () => {
     await button(page, 'Create key').click();
     await page.getByRole('group', { name: 'Key' }).waitFor();
     expect((await listKeys(url)).keys).toHaveLength(2);
+  });
+
+  test('a session that is over loses nothing that was typed', async () => {
+    const password = 'correct horse battery';
+    const { url, keys } = await startTestAccount({ password });
+    const { page } = await openAccount(url);
+    const logIn = async (where: Page) => {
+      await where.getByRole('textbox', { name: 'Password' }).fill(password);
+      await where.getByRole('textbox', { name: 'Password' }).press('Enter');
+      await button(where, 'New key').waitFor();
+    };
+    await logIn(page);
+    await button(page, 'New key').click();
+    await nameField(page).fill('typed');
+    await page.context().clearCookies();
+    await button(page, 'Create key').click();
+    await page.getByRole('alert').getByText('Your session is over.').waitFor();
+    expect(keys.gateway.list()).toEqual([]);
+    const other = await page.context().newPage();
+    await other.goto(`${url}/account`);
+    await logIn(other);
+    await button(page, 'Create key').click();
+    await page.getByRole('group', { name: 'Key' }).waitFor();
+    expect(keys.gateway.list().map(({ name }) => name)).toEqual(['typed']);
+
+    await page.context().clearCookies();
+    await other.getByRole('link', { name: 'Usage' }).click();
+    await other.getByRole('textbox', { name: 'Password' }).waitFor();
+    expect(new URL(other.url()).pathname).toBe('/login');
   });
 
   test('what is typed is checked where it stands, and stays', async () => {

@@ -4,7 +4,11 @@ import { onTestFinished } from 'vitest';
 import type { Account } from '../../src/console/account.ts';
 import type { UsageSource } from '../../src/console/account-usage.ts';
 import type { KeyList, MadeKey, ServiceName } from '../../src/console/account-wire.ts';
-import { createConsole } from '../../src/console/console.ts';
+import {
+  createConsole,
+  fingerprintCollection,
+  sessionsCollection,
+} from '../../src/console/console.ts';
 import { Catalog } from '../../src/gateway/catalog.ts';
 import { defaultCatalog } from '../../src/gateway/default-catalog.ts';
 import { createGateway } from '../../src/gateway/gateway.ts';
@@ -30,9 +34,11 @@ export async function startTestAccount(
     asksElsewhere?: boolean;
     /** Usage of other days than today, which no call can make. */
     usage?: UsageSource;
+    /** The console asks for it. */
+    password?: string;
   } = {},
 ) {
-  const { without = [], asksElsewhere = false } = options;
+  const { without = [], asksElsewhere = false, password } = options;
   const folder = await temporaryFolder();
   const logged: string[] = [];
   const log = createLog({ level: 'debug', secrets: [], write: (line) => void logged.push(line) });
@@ -63,7 +69,16 @@ export async function startTestAccount(
     asksElsewhere,
   };
   const collections = collectionsOf(store);
-  const console = await createConsole({ kit, collections, log, account, pageFolder: BUILT_PAGE });
+  const console = await createConsole({
+    ...{ kit, collections, log, account, pageFolder: BUILT_PAGE },
+    ...(password !== undefined && {
+      login: {
+        password,
+        sessions: store.collection(sessionsCollection),
+        fingerprint: store.collection(fingerprintCollection),
+      },
+    }),
+  });
   const url = await kit.listen({ host: '127.0.0.1', port: 0 });
   const own = { url, apiKey: keys.gateway.createTransient('bot') };
   const asked = asksElsewhere ? provider : { ...provider, ...own };

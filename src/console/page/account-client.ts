@@ -56,9 +56,21 @@ export async function askAccount<T>(
   }).catch(() => {
     throw new Error('Askwatch cannot be reached. Is it still running?');
   });
-  leadsToLogin(response);
+  if (response.status === 401) return await sessionOver(response, write !== undefined);
   if (!response.ok) throw new RefusedError(response.status, await sentenceIn(response));
   return (await response.json()) as T;
+}
+
+/** Nothing that was typed is lost: only who looks is led to the login, and who sends something is told of it. */
+function sessionOver(response: Response, isWrite: boolean): Promise<never> {
+  if (isWrite) {
+    throw new Error(
+      'Your session is over. Log in again in another tab and come back: what you typed stays here.',
+    );
+  }
+  leadsToLogin(response);
+  // The page is being left.
+  return new Promise(() => {});
 }
 
 /** The server refused; the message is its sentence. */

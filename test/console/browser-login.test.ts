@@ -109,18 +109,20 @@ describe.skipIf(!browser)('the login in the browser', () => {
     );
   });
 
-  test.each([
-    '//evil.example',
-    '/\\evil.example',
-    'javascript:window.hacked=1',
-    'https://evil.example',
-  ])('never leads to %s', async (to) => {
+  test('never leads to another place', async () => {
     const { url } = await startTestConsole({ login });
-    const { page } = await openTabs(`${url}/login?to=${encodeURIComponent(to)}`);
-    await logIn(page);
-    await live(page).waitFor();
-    expect(page.url()).toBe(`${url}/`);
-    expect(await page.evaluate(() => 'hacked' in window)).toBe(false);
+    for (const to of [
+      '//evil.example',
+      '/\\evil.example',
+      'javascript:window.hacked=1',
+      'https://evil.example',
+    ]) {
+      const { page } = await openTabs(`${url}/login?to=${encodeURIComponent(to)}`);
+      await logIn(page);
+      await live(page).waitFor();
+      expect(page.url()).toBe(`${url}/`);
+      expect(await page.evaluate(() => 'hacked' in window)).toBe(false);
+    }
   });
 
   test('who logs out in one tab is out in all of them, and what was typed there is not lost', async () => {

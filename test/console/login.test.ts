@@ -69,20 +69,21 @@ describe('who is not logged in', () => {
     expect(await (await fetch(`${open.url}/console/session`)).json()).toEqual({ state: 'open' });
   });
 
-  test.each([
-    '',
-    'askwatch-session=',
-    'askwatch-session=x',
-    `askwatch-session=${'A'.repeat(43)}`,
-    `askwatch-session=${'A'.repeat(8_000)}`,
-    'askwatch-session',
-    '=; ;;=; askwatch-session==; ;',
-    '__Host-askwatch-session=__proto__; askwatch-session=constructor',
-    'askwatch-session=\u00ff\u0080',
-  ])('is not let in by the cookie %j', async (cookie) => {
+  test('is not let in by any other cookie', async () => {
     const { url } = await startTestConsole({ login });
-    const { status } = await answerOf(`${url}/console/threads/x`, cookie === '' ? {} : { cookie });
-    expect(status).toBe(401);
+    for (const cookie of [
+      'askwatch-session=',
+      'askwatch-session=x',
+      `askwatch-session=${'A'.repeat(43)}`,
+      `askwatch-session=${'A'.repeat(8_000)}`,
+      'askwatch-session',
+      '=; ;;=; askwatch-session==; ;',
+      '__Host-askwatch-session=__proto__; askwatch-session=constructor',
+      'askwatch-session=\u00ff\u0080',
+    ]) {
+      const { status } = await answerOf(`${url}/console/threads/x`, { cookie });
+      expect([cookie, status]).toEqual([cookie, 401]);
+    }
   });
 });
 
@@ -110,48 +111,51 @@ describe('the login', () => {
     );
   });
 
-  test.each([
-    { 'x-forwarded-proto': 'https' },
-    { 'x-forwarded-proto': 'HTTPS, http' },
-    { origin: 'https://ask.example.com', host: 'ask.example.com' },
-    // A proxy that puts in its own name for us: then the browser's word counts.
-    { origin: 'https://ask.example.com', 'sec-fetch-site': 'same-origin' },
-  ] as Array<Record<string, string>>)('gives a safer one over HTTPS: %j', async (headers) => {
+  test('gives a safer one over HTTPS', async () => {
     const { url } = await startTestConsole({ login });
-    const answer = await answerOf(
-      `${url}/console/login`,
-      { origin: url, 'content-type': 'application/json', ...headers },
-      { method: 'POST', body: JSON.stringify({ password: PASSWORD }) },
-    );
-    const [cookie = ''] = answer.headers['set-cookie'] ?? [];
-    expect(cookie).toMatch(
-      /^__Host-askwatch-session=[\w-]{43}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Strict; Secure$/,
-    );
-    expect(await threadStatus(url, cookie.split(';')[0] ?? '')).toBe(404);
+    const overHttps: Array<Record<string, string>> = [
+      { 'x-forwarded-proto': 'https' },
+      { 'x-forwarded-proto': 'HTTPS, http' },
+      { origin: 'https://ask.example.com', host: 'ask.example.com' },
+      // A proxy that puts in its own name for us: then the browser's word counts.
+      { origin: 'https://ask.example.com', 'sec-fetch-site': 'same-origin' },
+    ];
+    for (const headers of overHttps) {
+      const answer = await answerOf(
+        `${url}/console/login`,
+        { origin: url, 'content-type': 'application/json', ...headers },
+        { method: 'POST', body: JSON.stringify({ password: PASSWORD }) },
+      );
+      const [cookie = ''] = answer.headers['set-cookie'] ?? [];
+      expect(cookie).toMatch(
+        /^__Host-askwatch-session=[\w-]{43}; Max-Age=2592000; Path=\/; HttpOnly; SameSite=Strict; Secure$/,
+      );
+      expect(await threadStatus(url, cookie.split(';')[0] ?? '')).toBe(404);
+    }
   });
 
-  test.each([
-    { origin: 'https://evil.example' },
-    { origin: 'null' },
-    { 'sec-fetch-site': 'cross-site' },
-    { 'sec-fetch-site': 'same-site' },
-    { 'sec-fetch-site': 'none' },
-    {},
-  ] as Array<Record<string, string>>)(
-    'and the logout take nothing from elsewhere: %j',
-    async (given) => {
-      const { url } = await startTestConsole({ login });
-      const cookie = await logIn(url, PASSWORD);
+  test('and the logout take nothing from elsewhere', async () => {
+    const { url } = await startTestConsole({ login });
+    const cookie = await logIn(url, PASSWORD);
+    const elsewhere: Array<Record<string, string>> = [
+      { origin: 'https://evil.example' },
+      { origin: 'null' },
+      { 'sec-fetch-site': 'cross-site' },
+      { 'sec-fetch-site': 'same-site' },
+      { 'sec-fetch-site': 'none' },
+      {},
+    ];
+    for (const given of elsewhere) {
       const headers = { 'content-type': 'application/json', cookie, ...given };
       for (const path of ['login', 'logout', 'sayings']) {
         const body = JSON.stringify({ password: PASSWORD });
         const answer = await answerOf(`${url}/console/${path}`, headers, { method: 'POST', body });
-        expect([path, answer.status]).toEqual([path, 403]);
+        expect([given, path, answer.status]).toEqual([given, path, 403]);
         expect(answer.headers['set-cookie']).toBeUndefined();
       }
-      expect(await threadStatus(url, cookie)).toBe(404);
-    },
-  );
+    }
+    expect(await threadStatus(url, cookie)).toBe(404);
+  });
 
   test('takes JSON only, in size, and never says what was sent', async () => {
     const { url } = await startTestConsole({ login });
@@ -178,24 +182,25 @@ describe('the login', () => {
     }
   });
 
-  test.each([
-    '//evil.example',
-    '\\\\evil.example',
-    '/\\evil.example',
-    '/.//evil.example',
-    'javascript:alert(1)',
-    'https://evil.example',
-    '/\r\nset-cookie: askwatch-session=x',
-  ])('leads nobody to %j', async (to) => {
+  test('leads nobody to another place', async () => {
     const { url } = await startTestConsole({ login });
     const cookie = await logIn(url, PASSWORD);
-    const place = `${url}/login?to=${encodeURIComponent(to)}`;
-    const answer = await fetch(place, { redirect: 'manual', headers: { cookie } });
-    expect(answer.status).toBe(303);
-    const location = answer.headers.get('location') ?? '';
-    expect(new URL(location, url).origin).toBe(url);
-    expect(location).toMatch(/^\/(?![/\\])/);
-    expect(answer.headers.getSetCookie()).toEqual([]);
+    for (const to of [
+      '//evil.example',
+      '\\\\evil.example',
+      '/\\evil.example',
+      '/.//evil.example',
+      'javascript:alert(1)',
+      'https://evil.example',
+      '/\r\nset-cookie: askwatch-session=x',
+    ]) {
+      const place = `${url}/login?to=${encodeURIComponent(to)}`;
+      const answer = await fetch(place, { redirect: 'manual', headers: { cookie } });
+      const location = answer.headers.get('location') ?? '';
+      expect([to, answer.status, new URL(location, url).origin]).toEqual([to, 303, url]);
+      expect(location).toMatch(/^\/(?![/\\])/);
+      expect(answer.headers.getSetCookie()).toEqual([]);
+    }
   });
 
   test('leads on at once where no password is asked for', async () => {

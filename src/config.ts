@@ -135,8 +135,8 @@ function conflicts(v: Values): string[] {
       'ALERT_CHANNELS: a channel of the console has 1 to 40 small letters, digits, - or _, such as console:ops',
     ],
     [
-      runs('console') && !runs('bot'),
-      'ASKWATCH_ROLES: add bot, or leave console out; the console shows what the bot says',
+      runs('console') && !runs('bot') && !runs('monitoring') && v.MONITORING_BASE_URL === undefined,
+      'ASKWATCH_ROLES: add bot or monitoring, or set MONITORING_BASE_URL; the console has nothing to show',
     ],
   ];
   return rules.filter(([broken]) => broken).map(([, problem]) => problem);

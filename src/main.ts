@@ -152,6 +152,7 @@ async function start(settings: Settings, log: Logger, stops: Stop[], end: End): 
         ...{ kit, status, account, log },
         ...consoleOptions(settings, store),
         ...(login && { login }),
+        hasBot: runs('bot'),
       }),
     );
   }
@@ -185,6 +186,8 @@ async function start(settings: Settings, log: Logger, stops: Stop[], end: End): 
     await Promise.all(platforms.map((platform) => platform.start(bot)));
     stops.push(() => bot.stop());
     await bot.start(platforms);
+  } else {
+    stops.push(() => Promise.all(platforms.map((platform) => platform.stop())));
   }
 
   ready = true;

@@ -64,6 +64,8 @@ export async function createConsole(options: {
   /** Who opens it has to log in; everyone on this machine may, and nobody else, when absent. */
   login?: LoginOptions;
   log: Logger;
+  /** Whether `start` will be called; without a bot there is no playground, and `/` leads to the status page. */
+  hasBot?: boolean;
   /** What the status page shows; there is none without. */
   status?: StatusOptions;
   /** What the account area manages; nothing when absent. */
@@ -115,7 +117,13 @@ export async function createConsole(options: {
     ...(login && { login }),
     statusPublic: options.status?.isPublic ?? false,
   });
-  await addPageRoutes(kit.server, guards, pageFolder, PAGES);
+  const { hasBot = true } = options;
+  const pages = PAGES.filter(({ path }) => hasBot || path !== '/');
+  await addPageRoutes(kit.server, guards, pageFolder, pages);
+  if (!hasBot) {
+    const route = { schema: { hide: true }, onRequest: guards.statusPage };
+    kit.server.get('/', route, (_request, reply) => reply.redirect('/status', 303));
+  }
   addLoginRoutes(kit.server, guards, login);
   addConsoleRoutes(kit.server, guards, {
     ...{ streams, people, channels, history },

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { onTestFinished } from 'vitest';
+import type { SessionState } from '../../src/console/login-wire.ts';
 import { addPageRoutes } from '../../src/console/page-files.ts';
 import { createGuards } from '../../src/console/safety.ts';
 import {
@@ -51,6 +52,8 @@ export async function startMadeUpStatus(first: Partial<StatusReport>): Promise<M
     readers.add(reply.raw);
     send(reply.raw);
   });
+  // No password is set.
+  kit.server.get('/console/session', route, async (): Promise<SessionState> => ({ state: 'open' }));
   kit.server.get('/status/badge/:id', route, async (_request, reply) => {
     reply.type('image/svg+xml');
     return '<svg xmlns="http://www.w3.org/2000/svg" width="80" height="20"/>';

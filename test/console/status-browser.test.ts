@@ -175,6 +175,7 @@ describe.skipIf(!browser)('the status page', () => {
     fake.add({ name: 'Shop' });
     const wire = await startBreakableProxy(running.url);
     const { page, complaints } = await open({ url: wire.url });
+    await row(page, 'Shop').waitFor();
     wire.cut();
     await page.getByText('Connection lost, trying again…').waitFor();
     await row(page, 'Shop').waitFor();

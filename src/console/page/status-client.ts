@@ -49,7 +49,7 @@ export function createStatusClient(): StatusClient {
       const path = `/status/monitors/${encodeURIComponent(id)}?hours=${hours}`;
       const response = await fetch(path, { signal });
       if (response.status === 404) return undefined;
-      leadsToLogin(response);
+      if (leadsToLogin(response)) throw new Error('The session is over.');
       if (!response.ok) throw new Error(`Askwatch answered with status ${response.status}.`);
       return (await response.json()) as StatusDetails;
     },

@@ -7,11 +7,11 @@ import {
   Events,
   GatewayCloseCodes,
   GatewayIntentBits,
-  Options,
   Partials,
 } from 'discord.js';
 import type { Logger } from 'pino';
 import { PlatformStartError } from '../bot/errors.ts';
+import { createCaches } from './caches.ts';
 import { reasonOf } from './errors.ts';
 import { makeRequest } from './make-request.ts';
 import { allSettled, howManyCame, type Shards, shardOptions, sharedThrottler } from './shards.ts';
@@ -34,12 +34,6 @@ const MAX_RATE_LIMIT_WAIT_MS = 5_000;
 
 /** How long a reconnect under way may keep `disconnect`. */
 const RECONNECT_WAIT_MS = 2_000;
-
-/** Users kept besides the bot itself; each arrives anew with whatever it says. */
-const MAX_USERS = 200;
-
-/** Members kept of each server, and there may be a thousand of those. */
-const MAX_MEMBERS = 20;
 
 /** What to do when Discord does not know the token. */
 export const TOKEN_REFUSED =
@@ -78,29 +72,7 @@ export function buildClient(options: {
     allowedMentions: { parse: [], repliedUser: false },
     enforceNonce: true,
     waitGuildTimeout: GUILD_WAIT_MS,
-    makeCache: Options.cacheWithLimits({
-      ...Options.DefaultMakeCacheSettings,
-      MessageManager: 0,
-      GuildMemberManager: {
-        maxSize: MAX_MEMBERS,
-        keepOverLimit: ({ client, id }) => id === client.user.id,
-      },
-      UserManager: {
-        maxSize: MAX_USERS,
-        keepOverLimit: ({ client, id }) => id === client.user.id,
-      },
-      AutoModerationRuleManager: 0,
-      GuildBanManager: 0,
-      GuildEmojiManager: 0,
-      GuildInviteManager: 0,
-      GuildScheduledEventManager: 0,
-      GuildStickerManager: 0,
-      PresenceManager: 0,
-      ReactionManager: 0,
-      StageInstanceManager: 0,
-      ThreadMemberManager: 0,
-      VoiceStateManager: 0,
-    }),
+    makeCache: createCaches(),
     rest: {
       api: options.apiUrl,
       timeout: REST_TIMEOUT_MS,

@@ -24,6 +24,9 @@ interface Watched {
   ended: Promise<void>;
 }
 
+/** As many as one event can name. Source: Discord docs, "Bulk Delete Messages". */
+const MAX_RECENT = 100;
+
 /** What was deleted: ids of which any may be needed, and the thread or channel to forget. */
 interface Deleted {
   ids: string[];
@@ -39,10 +42,13 @@ export function listenForDeletions(
   { bot, log }: { bot: Pick<Bot, 'forget'>; log: Logger },
 ): Deletions {
   const watched = new Set<Watched>();
+  /** The newest: a message can be deleted before we are told that it was posted. */
+  let recent: string[] = [];
 
   client.on(Events.Raw, (packet: { t?: unknown; d?: unknown }) => {
     const deleted = deletedBy(packet);
     if (!deleted) return;
+    recent = [...recent, ...deleted.ids].slice(-MAX_RECENT);
     const hit = [...watched].filter(({ ids }) => deleted.ids.some((id) => ids.has(id)));
     for (const { controller } of hit) controller.abort();
     if (deleted.forget) forgetAfter(hit, deleted.forget);
@@ -69,7 +75,10 @@ export function listenForDeletions(
       watched.add(one);
       return {
         signal: controller.signal,
-        add: (id) => void ids.add(id),
+        add(id) {
+          ids.add(id);
+          if (recent.includes(id)) controller.abort();
+        },
         end() {
           watched.delete(one);
           end();

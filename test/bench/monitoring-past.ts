@@ -2,6 +2,7 @@ import { pino } from 'pino';
 import { type Entry, resultEntry } from '../../src/monitoring/entry.ts';
 import { openHistory } from '../../src/monitoring/history.ts';
 import { openResultsJournal } from '../../src/monitoring/results-journal.ts';
+import type { CheckResult } from '../../src/monitoring/state.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import type { Gridded } from './monitoring-arrivals.ts';
 
@@ -10,20 +11,25 @@ const BATCH_COUNT = 42;
 /** Batches on their way to the disk at the same moment. */
 const BATCHES_AT_ONCE = 500;
 
+/** What a look at monitor number so-and-so found at that time; undefined when nobody looked. */
+export type Look = (number: number, atMs: number) => CheckResult | undefined;
+
 /** Adds what a service that ran for so long would have left of these monitors: results, and the hours that were due. */
 export async function writePast(options: {
   folder: string;
   monitors: readonly Gridded[];
   pastMs: number;
+  /** When absent, every fiftieth monitor is down. */
+  look?: Look;
 }): Promise<void> {
-  const { folder, monitors, pastMs } = options;
+  const { folder, monitors, pastMs, look = fiftiethDown } = options;
   const toMs = Date.now();
   const log = pino({ level: 'warn' });
   const store = await openLowdbStore({ folder, log });
   const journal = openResultsJournal(store, 'the one before');
   try {
     let writes: Promise<void>[] = [];
-    for (const batch of batchesOf(resultsOf(monitors, toMs - pastMs, toMs))) {
+    for (const batch of batchesOf(resultsOf(monitors, { fromMs: toMs - pastMs, toMs, look }))) {
       writes.push(journal.append(batch));
       if (writes.length < BATCHES_AT_ONCE) continue;
       await Promise.all(writes);
@@ -49,8 +55,11 @@ async function storeHours(folder: string, nowMs: number) {
   }
 }
 
-/** The looks at monitors as they came, oldest first; every fiftieth monitor is down. */
-function* resultsOf(monitors: readonly Gridded[], fromMs: number, toMs: number): Iterable<Entry> {
+/** The looks at monitors as they came, oldest first. */
+function* resultsOf(
+  monitors: readonly Gridded[],
+  { fromMs, toMs, look }: { fromMs: number; toMs: number; look: Look },
+): Iterable<Entry> {
   const inTurn = [...monitors].sort((a, b) => a.phaseMs - b.phaseMs);
   const [first] = inTurn;
   if (!first) return;
@@ -58,23 +67,18 @@ function* resultsOf(monitors: readonly Gridded[], fromMs: number, toMs: number):
   for (let roundMs = fromMs - (fromMs % intervalMs); roundMs < toMs; roundMs += intervalMs) {
     for (const { id, number, phaseMs } of inTurn) {
       const atMs = roundMs + phaseMs;
-      if (atMs >= fromMs && atMs < toMs) yield resultOf(id, number, atMs, intervalMs);
+      const result = atMs >= fromMs && atMs < toMs ? look(number, atMs) : undefined;
+      if (!result) continue;
+      const found = result.ok ? 'UP' : 'DOWN';
+      yield resultEntry(id, atMs, result, { found, everyMs: intervalMs, covered: false });
     }
   }
 }
 
-function resultOf(monitor: string, number: number, atMs: number, everyMs: number): Entry {
-  const responseTimeMs = 20 + ((number * 7919 + atMs) % 2_000) / 10;
-  const isDown = number % 50 === 0;
-  return resultEntry(
-    monitor,
-    atMs,
-    isDown
-      ? { ok: false, outcome: 'timeout', reason: 'no answer within 10 s', responseTimeMs: 10_000 }
-      : { ok: true, outcome: 'ok', responseTimeMs },
-    { found: isDown ? 'DOWN' : 'UP', everyMs, covered: false },
-  );
-}
+const fiftiethDown: Look = (number, atMs) =>
+  number % 50 === 0
+    ? { ok: false, outcome: 'timeout', reason: 'no answer within 10 s', responseTimeMs: 10_000 }
+    : { ok: true, outcome: 'ok', responseTimeMs: 20 + ((number * 7919 + atMs) % 2_000) / 10 };
 
 function* batchesOf(entries: Iterable<Entry>): Iterable<Entry[]> {
   let batch: Entry[] = [];

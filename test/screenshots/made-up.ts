@@ -1,0 +1,78 @@
+import { pino } from 'pino';
+import { openHistory } from '../../src/monitoring/history.ts';
+import type { CheckResult } from '../../src/monitoring/state.ts';
+import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 1_440 * MINUTE_MS;
+
+interface MadeUp {
+  name: string;
+  /** How long it takes to answer, about. */
+  tookMs: number;
+  /** When it was down: days before now, and for how many minutes. */
+  outages?: readonly { daysAgo: number; minutes: number }[];
+  /** What it answers now, when it is not fine. */
+  now?: 'broken' | 'slow';
+  /** Since when it is watched, when not for all ninety days. */
+  sinceDays?: number;
+}
+
+/** A small shop's services, so that the pictures show what people watch. */
+export const MADE_UP: readonly MadeUp[] = [
+  {
+    ...{ name: 'Checkout', tookMs: 140, now: 'broken' },
+    outages: [
+      { daysAgo: 0.62, minutes: 50 },
+      { daysAgo: 26.3, minutes: 40 },
+      { daysAgo: 61.7, minutes: 900 },
+    ],
+  },
+  { name: 'Search', tookMs: 210, now: 'slow', outages: [{ daysAgo: 12.4, minutes: 30 }] },
+  { name: 'Website', tookMs: 60, outages: [{ daysAgo: 40.2, minutes: 20 }] },
+  { name: 'Sign-in', tookMs: 85 },
+  { name: 'Image server', tookMs: 35, outages: [{ daysAgo: 26.3, minutes: 70 }] },
+  { name: 'Invoices', tookMs: 180, sinceDays: 34, outages: [{ daysAgo: 5.1, minutes: 20 }] },
+  { name: 'Mail', tookMs: 120 },
+  { name: 'Documentation', tookMs: 45, outages: [{ daysAgo: 75.5, minutes: 240 }] },
+];
+
+/** What a look at one of them found in the past; undefined before it was watched. */
+export function lookAt(number: number, atMs: number, nowMs: number): CheckResult | undefined {
+  const { tookMs, outages = [], sinceDays = 90 } = MADE_UP[number] ?? { tookMs: 0 };
+  if (nowMs - atMs > sinceDays * DAY_MS) return undefined;
+  const isDown = outages.some(({ daysAgo, minutes }) => {
+    const startMs = nowMs - daysAgo * DAY_MS;
+    return atMs >= startMs && atMs < startMs + minutes * MINUTE_MS;
+  });
+  if (isDown) return { ok: false, outcome: 'timeout', reason: REASON, responseTimeMs: 10_000 };
+  // More is asked by day, and no two answers take the same time.
+  const byDay = 1 + 0.35 * Math.sin(((atMs % DAY_MS) / DAY_MS) * 2 * Math.PI - 2);
+  const noise = 1 + (((atMs / MINUTE_MS) * 7_919) % 97) / 400;
+  return { ok: true, outcome: 'ok', responseTimeMs: tookMs * byDay * noise };
+}
+
+const REASON = 'no answer within 10 s';
+
+/** Adds the incidents of the past. */
+export async function writeIncidents(folder: string, ids: readonly string[], nowMs: number) {
+  const log = pino({ level: 'silent' });
+  const store = await openLowdbStore({ folder, log });
+  const history = await openHistory({ store, wallMs: () => nowMs, log });
+  for (const [at, id] of ids.entries()) {
+    const outages = [...(MADE_UP[at]?.outages ?? [])].reverse();
+    const changes = outages.flatMap(({ daysAgo, minutes }, which) => {
+      const startMs = Math.round(nowMs - daysAgo * DAY_MS);
+      const endMs = startMs + minutes * MINUTE_MS;
+      const down = { from: 'UP', to: 'DOWN', outcome: 'timeout', reason: REASON } as const;
+      const up = { from: 'DOWN', to: 'UP' } as const;
+      return [
+        { ...down, atMs: startMs, sinceMs: startMs, number: -2 * (outages.length - which) },
+        { ...up, atMs: endMs, sinceMs: endMs, number: -2 * (outages.length - which) + 1 },
+      ];
+    });
+    await history.addChanges(id, changes);
+  }
+  await history.close();
+  await store.close();
+}

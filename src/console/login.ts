@@ -16,6 +16,8 @@ export interface LoginOptions {
   password: string;
   sessions: Collection<StoredSession>;
   fingerprint: Collection<Fingerprint>;
+  /** How much work each try is, scrypt's N; for tests, which try often. */
+  cost?: number;
   /** Unix time in milliseconds. */
   nowMs?: () => number;
   /** How often sessions that are over are looked for; a minute when absent. */
@@ -37,7 +39,8 @@ export interface Login {
 
 /** Opens the login. Sessions of an earlier start go on, unless the password is another one since. */
 export async function openLogin(options: LoginOptions & { log: Logger }): Promise<Login> {
-  const { password: wanted, sessions: stored, fingerprint, log, nowMs, sweepEveryMs } = options;
+  const { password: wanted, sessions: stored, fingerprint, log } = options;
+  const { cost, nowMs, sweepEveryMs } = options;
   const sessions = await openSessions({
     ...{ stored, log },
     ...(nowMs && { nowMs }),
@@ -47,6 +50,7 @@ export async function openLogin(options: LoginOptions & { log: Logger }): Promis
     password: wanted,
     stored: fingerprint,
     whenChanged: () => sessions.endAll(),
+    ...(cost !== undefined && { cost }),
   });
   const limits = createLoginLimits();
 

@@ -3,10 +3,12 @@ import { z } from 'zod';
 import type { Collection } from '../bot/platform.ts';
 
 /**
- * 32 MiB and about a quarter of a second for each try, here as for whoever has got hold of the stored fingerprint.
- * Source: OWASP Password Storage Cheat Sheet, "scrypt". Node's own limit is just what this needs, and not above.
+ * scrypt's N. 32 MiB and about a quarter of a second for each try, here as for whoever has got hold of the stored
+ * fingerprint. Source: OWASP Password Storage Cheat Sheet, "scrypt".
  */
-const COST: ScryptOptions = { N: 2 ** 15, r: 8, p: 3, maxmem: 64 * 1024 * 1024 };
+const COST = 2 ** 15;
+/** Node's own limit is just what this needs, and not above. */
+const MEMORY_BYTES = 64 * 1024 * 1024;
 const HASH_BYTES = 32;
 const SALT_BYTES = 16;
 
@@ -14,6 +16,7 @@ const Fingerprint = z.object({
   salt: z.string().regex(/^[0-9a-f]{32}$/),
   /** scrypt of the password, hex. */
   hash: z.string().regex(/^[0-9a-f]{64}$/),
+  cost: z.int().positive().default(COST),
 });
 export type Fingerprint = z.infer<typeof Fingerprint>;
 
@@ -38,12 +41,15 @@ export async function openPassword(options: {
   password: string;
   stored: Collection<Fingerprint>;
   whenChanged: () => Promise<void>;
+  /** scrypt's N, for a fingerprint that is made now. */
+  cost?: number;
 }): Promise<Password> {
-  const { password, stored, whenChanged } = options;
+  const { password, stored, whenChanged, cost = COST } = options;
   let fingerprint = await stored.get(ID);
   if (!fingerprint || !(await fits(password, fingerprint))) {
     const salt = randomBytes(SALT_BYTES).toString('hex');
-    const made = { salt, hash: (await derive(password, salt)).toString('hex') };
+    const hash = (await derive(password, { salt, cost })).toString('hex');
+    const made = { salt, hash, cost };
     // A crash between the two does the first once more.
     await whenChanged();
     await stored.update(ID, () => made);
@@ -60,15 +66,19 @@ export async function openPassword(options: {
   };
 }
 
-async function fits(given: string, { salt, hash }: Fingerprint): Promise<boolean> {
-  return timingSafeEqual(await derive(given, salt), Buffer.from(hash, 'hex'));
+async function fits(given: string, made: Fingerprint): Promise<boolean> {
+  return timingSafeEqual(await derive(given, made), Buffer.from(made.hash, 'hex'));
 }
 
 /** A setting is read without the space around it, and the same letters may come composed or not. */
-function derive(password: string, salt: string): Promise<Buffer> {
+function derive(
+  password: string,
+  { salt, cost }: Pick<Fingerprint, 'salt' | 'cost'>,
+): Promise<Buffer> {
   const text = password.trim().normalize('NFC');
+  const options: ScryptOptions = { N: cost, r: 8, p: 3, maxmem: MEMORY_BYTES };
   return new Promise((resolve, reject) => {
-    scrypt(text, Buffer.from(salt, 'hex'), HASH_BYTES, COST, (error, derived) => {
+    scrypt(text, Buffer.from(salt, 'hex'), HASH_BYTES, options, (error, derived) => {
       if (error) reject(error);
       else resolve(derived);
     });

@@ -76,6 +76,19 @@ describe.skipIf(!browser)('the login in the browser', () => {
     expect(complaints.filter((text) => !text.includes('401'))).toEqual([]);
   });
 
+  test('leads to a console that works under a name of its own over plain HTTP', async () => {
+    const { url, provider } = await startTestConsole({ login });
+    provider.answerWith('Because it is.');
+    const { page, complaints } = await openTabs(url.replace('127.0.0.1', 'console.test'));
+    expect(await page.evaluate(() => isSecureContext)).toBe(false);
+    await logIn(page);
+    await input(page).fill('/ask why');
+    await input(page).press('Enter');
+    await page.getByText('Because it is.').first().waitFor();
+    // Only over HTTPS does a browser heed this header, and says so.
+    expect(complaints.filter((text) => !text.includes('Opener-Policy'))).toEqual([]);
+  });
+
   test('shows the password to who asks, and fits managers of passwords', async () => {
     const { url } = await startTestConsole({ login });
     const { page } = await openTabs(`${url}/login`);
@@ -137,7 +150,8 @@ describe.skipIf(!browser)('the login in the browser', () => {
 
     await page.getByRole('button', { name: 'Log out' }).press('Enter');
     for (const tab of [page, other]) await password(tab).waitFor();
-    expect(await context.cookies()).toEqual([]);
+    // Who one is stays with the browser, as the name of a guest does.
+    expect((await context.cookies()).map(({ name }) => name)).toEqual(['askwatch-person']);
     expect(provider.calls).toHaveLength(0);
 
     await logIn(other);

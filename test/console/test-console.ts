@@ -74,6 +74,7 @@ export async function startTestConsole(
     ...(status && { status }),
     ...(login && {
       login: {
+        cost: 2 ** 10,
         ...login,
         sessions,
         fingerprint: store.collection(fingerprintCollection),

@@ -5,6 +5,7 @@ import { Dialog, DialogButtons } from './account-dialog.tsx';
 import { LimitFields } from './account-limit-fields.tsx';
 import { type LimitName, readLimits, typedOf, withoutNone } from './account-limits.ts';
 import { MadeKeyView } from './account-made-key.tsx';
+import { randomId } from './random-id.ts';
 
 const SERVICES: Record<ServiceName, { name: string; about: string }> = {
   gateway: { name: 'Model gateway', about: 'Ask models, with any OpenAI-style client' },
@@ -125,7 +126,7 @@ function NewKeyForm({
 function useMaking(onMade: (made: MadeKey) => void) {
   const [problem, setProblem] = useState('');
   const [busy, setBusy] = useState(false);
-  const gesture = useRef(crypto.randomUUID());
+  const gesture = useRef(randomId());
   const sending = useRef(false);
 
   async function make(wanted: object) {
@@ -143,7 +144,7 @@ function useMaking(onMade: (made: MadeKey) => void) {
       sending.current = false;
       // It was made, but its answer never came: whoever sends again wants another one.
       if (error instanceof RefusedError && error.status === 409) {
-        gesture.current = crypto.randomUUID();
+        gesture.current = randomId();
       }
     }
   }

@@ -9,6 +9,7 @@ import type {
   Someone,
 } from '../wire.ts';
 import type { Suggested } from './completion.ts';
+import { randomId } from './random-id.ts';
 import { errorSentence, postUntilAnswered } from './requests.ts';
 import { leadsToLogin, leadToLoginIfOut } from './session.ts';
 import { apply, dismissed, emptyState, opened, type State, withOlder } from './state.ts';
@@ -136,7 +137,7 @@ export function createClient(): Client {
 
   /** Each call is a gesture of its own. */
   const gesture = (path: string, told: Record<string, unknown>, where: Where) =>
-    tell<Said>(path, { id: crypto.randomUUID(), ...where, ...told });
+    tell<Said>(path, { id: randomId(), ...where, ...told });
 
   connect();
   return {

@@ -1,15 +1,8 @@
-import { afterAll, describe, expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { findingsOf } from '../support/axe.ts';
-import { startBrowser, warnWithoutBrowser } from '../support/browser.ts';
+import { browser, inBrowser } from '../support/in-browser.ts';
 
-vi.setConfig({ testTimeout: 150_000 });
-
-const started = await startBrowser();
-const browser = 'unavailable' in started ? undefined : started;
-if ('unavailable' in started) warnWithoutBrowser(started.unavailable);
-afterAll(() => browser?.close());
-
-describe.skipIf(!browser)('what axe finds', () => {
+inBrowser('what axe finds', () => {
   test('is told when it is serious, and nothing when all is well', async () => {
     const page = await browser?.newPage();
     if (!page) throw new Error('There is no browser.');

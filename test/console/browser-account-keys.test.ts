@@ -1,22 +1,14 @@
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
-import { afterAll, describe, expect, test, vi } from 'vitest';
-import { startBrowser, warnWithoutBrowser } from '../support/browser.ts';
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import { browser, inBrowser } from '../support/in-browser.ts';
 import { button, dialog, nameField, openAccountIn, rows } from './open-account.ts';
 import { listKeys, makeKey, startTestAccount, writeAccount } from './test-account.ts';
-
-// A browser on a busy machine can be slow; nothing here is about how slow.
-vi.setConfig({ testTimeout: 150_000 });
-
-const started = await startBrowser();
-const browser: Browser | undefined = 'unavailable' in started ? undefined : started;
-if ('unavailable' in started) warnWithoutBrowser(started.unavailable);
-afterAll(() => browser?.close());
 
 const openAccount = (url: string, hash?: string, options?: BrowserContextOptions) =>
   openAccountIn(browser, url, hash, options);
 
-describe.skipIf(!browser)('the keys of the account area in the browser', () => {
+inBrowser('the keys of the account area in the browser', () => {
   test('a key is shown exactly once, copied by a click, and works with the example beside it', async () => {
     const { url, chat } = await startTestAccount();
     const { page, complaints } = await openAccount(url);

@@ -1,26 +1,18 @@
-import type { Browser, BrowserContextOptions } from 'playwright-core';
-import { afterAll, describe, expect, test, vi } from 'vitest';
+import type { BrowserContextOptions } from 'playwright-core';
+import { expect, test } from 'vitest';
 import { findingsOf } from '../support/axe.ts';
 import { readAnswer } from '../support/bot.ts';
-import { startBrowser, warnWithoutBrowser } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
+import { browser, inBrowser } from '../support/in-browser.ts';
 import { button, dialog, nameField, openAccountIn, rows, tabTo } from './open-account.ts';
 import { listKeys, makeKey, startTestAccount } from './test-account.ts';
-
-// A browser on a busy machine can be slow; nothing here is about how slow.
-vi.setConfig({ testTimeout: 150_000 });
-
-const started = await startBrowser();
-const browser: Browser | undefined = 'unavailable' in started ? undefined : started;
-if ('unavailable' in started) warnWithoutBrowser(started.unavailable);
-afterAll(() => browser?.close());
 
 const HOSTILE = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>\u202e"';
 
 const openAccount = (url: string, hash?: string, options?: BrowserContextOptions) =>
   openAccountIn(browser, url, hash, options);
 
-describe.skipIf(!browser)('the account area in the browser', () => {
+inBrowser('the account area in the browser', () => {
   test('all of it goes by keyboard, and the focus comes back to where it was', async () => {
     const { url } = await startTestAccount();
     const { page } = await openAccount(url);

@@ -1,7 +1,8 @@
 import type { Page } from 'playwright-core';
-import { describe, expect, test } from 'vitest';
-import { browser, openPage, say } from './in-browser.ts';
+import { expect, test } from 'vitest';
+import { browser, inBrowser } from '../support/in-browser.ts';
 import { messages, thread, threadInput } from './open-page.ts';
+import { openPage, say } from './open-playground.ts';
 import { startTestConsole } from './test-console.ts';
 
 /** Presses a button of the last answer by keyboard; resolves to the answer that comes of it, once it is whole. */
@@ -25,7 +26,7 @@ test.runIf(process.env.CI)('a browser starts where the tests must be whole', () 
   expect(browser).toBeDefined();
 });
 
-describe.skipIf(!browser)('asking in the browser', () => {
+inBrowser('asking in the browser', () => {
   test('a question opens its thread, the answer streams in, and a follow-up is understood', async () => {
     const running = await startTestConsole();
     const { page, complaints } = await openPage(running);

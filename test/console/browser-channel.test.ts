@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { startMonitoringService } from '../fakes/monitoring-service.ts';
 import { eventually } from '../support/eventually.ts';
-import { browser, openPage, say } from './in-browser.ts';
+import { inBrowser } from '../support/in-browser.ts';
 import { input, messages, thread } from './open-page.ts';
+import { openPage, say } from './open-playground.ts';
 import { openTab, startTestConsole } from './test-console.ts';
 
-describe.skipIf(!browser)('channels in the browser', () => {
+inBrowser('channels in the browser', () => {
   test('an empty channel offers three things to try, a click away from the input', async () => {
     const running = await startTestConsole();
     const { page } = await openPage(running);

@@ -1,17 +1,9 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, describe, expect, test, vi } from 'vitest';
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
 import type { Chart } from '../../src/bot/card.ts';
-import { startBrowser, warnWithoutBrowser } from '../support/browser.ts';
+import { browser, inBrowser } from '../support/in-browser.ts';
 import { messages, type OpenOptions, openPageIn } from './open-page.ts';
 import { startTestConsole } from './test-console.ts';
-
-// A browser on a busy machine can be slow; nothing here is about how slow.
-vi.setConfig({ testTimeout: 150_000 });
-
-const started = await startBrowser();
-const browser: Browser | undefined = 'unavailable' in started ? undefined : started;
-if ('unavailable' in started) warnWithoutBrowser(started.unavailable);
-afterAll(() => browser?.close());
 
 const HOUR_MS = 3_600_000;
 const START = Date.parse('2026-11-21T11:00:00Z');
@@ -50,7 +42,7 @@ const labelBoxes = (page: Page) =>
     }),
   );
 
-describe.skipIf(!browser)('a chart in the browser', () => {
+inBrowser('a chart in the browser', () => {
   test('has lines with gaps, shades the outage, and says all of it in words', async () => {
     const { page, picture, complaints } = await openWith(dayWithOutage());
     expect(await picture.locator('circle').count()).toBe(2);

@@ -1,11 +1,12 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
+import { inBrowser } from '../support/in-browser.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { startBreakableProxy } from './breakable-proxy.ts';
-import { browser, openPage, say } from './in-browser.ts';
 import { input, messages, thread, threadInput } from './open-page.ts';
+import { openPage, say } from './open-playground.ts';
 import { startTestConsole } from './test-console.ts';
 
-describe.skipIf(!browser)('the connection of the page', () => {
+inBrowser('the connection of the page', () => {
   test('a page whose connection broke comes back, misses nothing and says nothing twice', async () => {
     const running = await startTestConsole();
     const wire = await startBreakableProxy(running.url);

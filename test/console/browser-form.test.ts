@@ -1,10 +1,11 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { browser, hasFocus, openPage, say, sidewaysPx, tabTo } from './in-browser.ts';
+import { inBrowser } from '../support/in-browser.ts';
 import { form, input, inputOfForm, messages, thread } from './open-page.ts';
+import { hasFocus, openPage, say, sidewaysPx, tabTo } from './open-playground.ts';
 import { openTab, startTestConsole } from './test-console.ts';
 
-describe.skipIf(!browser)('a form in the browser', () => {
+inBrowser('a form in the browser', () => {
   test('is opened, mended and sent by keyboard alone, and the focus is led', async () => {
     const { service, ...running } = await startTestConsole();
     const { page, complaints } = await openPage(running);

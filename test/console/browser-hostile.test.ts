@@ -1,12 +1,13 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { Card } from '../../src/bot/card.ts';
 import { startMonitoringService } from '../fakes/monitoring-service.ts';
+import { inBrowser } from '../support/in-browser.ts';
 import { ATTACKS } from './attacks.ts';
-import { browser, openPage, say } from './in-browser.ts';
 import { form, input, inputOfForm, messages, thread } from './open-page.ts';
+import { openPage, say } from './open-playground.ts';
 import { openTab, startTestConsole } from './test-console.ts';
 
-describe.skipIf(!browser)('hostile text in the browser', () => {
+inBrowser('hostile text in the browser', () => {
   test('hostile Markdown runs nothing, asks no other server and leads only where links may', async () => {
     const running = await startTestConsole();
     const { page, complaints } = await openPage(running);

@@ -1,10 +1,11 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { browser, hasFocus, openPage, tabTo } from './in-browser.ts';
+import { inBrowser } from '../support/in-browser.ts';
 import { input, inputOfForm, messages, thread, threadInput } from './open-page.ts';
+import { hasFocus, openPage, tabTo } from './open-playground.ts';
 import { startTestConsole } from './test-console.ts';
 
-describe.skipIf(!browser)('by keyboard in the browser', () => {
+inBrowser('by keyboard in the browser', () => {
   test('a command is found, filled in and sent by keyboard alone', async () => {
     const running = await startTestConsole();
     const { page } = await openPage(running);

@@ -1,20 +1,12 @@
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import type { Page } from 'playwright-core';
+import { expect, onTestFinished, test } from 'vitest';
 import { createMonitoringClient } from '../../src/clients/monitoring.ts';
 import { startMonitoringService } from '../fakes/monitoring-service.ts';
 import { findingsOf } from '../support/axe.ts';
-import { startBrowser, warnWithoutBrowser } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
+import { browser, inBrowser } from '../support/in-browser.ts';
 import { input, messages } from './open-page.ts';
 import { startTestConsole } from './test-console.ts';
-
-// A browser on a busy machine can be slow; nothing here is about how slow.
-vi.setConfig({ testTimeout: 150_000 });
-
-const started = await startBrowser();
-const browser: Browser | undefined = 'unavailable' in started ? undefined : started;
-if ('unavailable' in started) warnWithoutBrowser(started.unavailable);
-afterAll(() => browser?.close());
 
 const PASSWORD = 'correct horse battery';
 const login = { password: PASSWORD };
@@ -54,7 +46,7 @@ async function logIn(page: Page) {
   await password(page).press('Enter');
 }
 
-describe.skipIf(!browser)('the login in the browser', () => {
+inBrowser('the login in the browser', () => {
   test('works by keyboard, says what is wrong, and leads back to where one wanted to go', async () => {
     const { url } = await startTestConsole({ login });
     const { page, complaints } = await openTabs(`${url}/?a=1#/general`);

@@ -1,11 +1,12 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { findingsOf } from '../support/axe.ts';
 import { eventually } from '../support/eventually.ts';
-import { browser, hasFocus, openPage, say, sidewaysPx, tabTo } from './in-browser.ts';
+import { inBrowser } from '../support/in-browser.ts';
 import { form, input, messages, thread } from './open-page.ts';
+import { hasFocus, openPage, say, sidewaysPx, tabTo } from './open-playground.ts';
 import { openTab, startTestConsole } from './test-console.ts';
 
-describe.skipIf(!browser)('how the page looks', () => {
+inBrowser('how the page looks', () => {
   test.each(['light', 'dark'] as const)(
     'nothing scrolls sideways at 320 px in %s',
     async (colorScheme) => {

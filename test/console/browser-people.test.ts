@@ -1,8 +1,9 @@
 import type { Page } from 'playwright-core';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
-import { browser, openPage, say } from './in-browser.ts';
+import { inBrowser } from '../support/in-browser.ts';
 import { messages, thread, threadInput } from './open-page.ts';
+import { openPage, say } from './open-playground.ts';
 import { startTestConsole } from './test-console.ts';
 
 async function rename(page: Page, name: string) {
@@ -25,7 +26,7 @@ const toldIn = (page: Page) =>
         }),
     );
 
-describe.skipIf(!browser)('people in the browser', () => {
+inBrowser('people in the browser', () => {
   test('a text without a slash is a question, and two browsers see the same thread', async () => {
     const running = await startTestConsole();
     const { page } = await openPage(running);

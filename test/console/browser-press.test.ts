@@ -1,8 +1,9 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { startService } from '../monitoring/service.ts';
 import { eventually } from '../support/eventually.ts';
-import { browser, openPage } from './in-browser.ts';
+import { inBrowser } from '../support/in-browser.ts';
 import { messages, thread, threadInput } from './open-page.ts';
+import { openPage } from './open-playground.ts';
 import { startTestConsole } from './test-console.ts';
 
 /** A console that tells its channel that the shop is down, and the page that shows it. */
@@ -18,7 +19,7 @@ async function openWithAlert() {
   return { ...running, ...opened, shop };
 }
 
-describe.skipIf(!browser)('buttons in the browser', () => {
+inBrowser('buttons in the browser', () => {
   test('are reached and pressed by keyboard, and what they change shows in every window', async () => {
     const { url, page, complaints } = await openWithAlert();
     const { page: other } = await openPage({ url });

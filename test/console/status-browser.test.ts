@@ -1,23 +1,15 @@
 import type { Page } from 'playwright-core';
-import { afterAll, describe, expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import { startMonitoringService } from '../fakes/monitoring-service.ts';
 import { startWebTarget } from '../fakes/web-target.ts';
 import { startService } from '../monitoring/service.ts';
 import { findingsOf } from '../support/axe.ts';
-import { startBrowser, warnWithoutBrowser } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
+import { browser, inBrowser } from '../support/in-browser.ts';
 import { ATTACKS } from './attacks.ts';
 import { startBreakableProxy } from './breakable-proxy.ts';
 import type { OpenOptions } from './open-page.ts';
 import { headline, names, openStatus, row, rows, startStatusPage } from './status-page.ts';
-
-// A browser on a busy machine can be slow; nothing here is about how slow.
-vi.setConfig({ testTimeout: 150_000 });
-
-const started = await startBrowser();
-const browser = 'unavailable' in started ? undefined : started;
-if ('unavailable' in started) warnWithoutBrowser(started.unavailable);
-afterAll(() => browser?.close());
 
 /** A service of the contract alone, and the page over it. */
 async function startFake() {
@@ -33,7 +25,7 @@ const headlineSays = (page: Page, text: string) => headline(page).getByText(text
 /** `/status`, `/status/events` and so on is what a test may hear the browser complain of when the wire is cut. */
 const isNoCut = (complaint: string) => !/ERR_|Failed to load/.test(complaint);
 
-describe.skipIf(!browser)('the status page', () => {
+inBrowser('the status page', () => {
   test('shows a monitor of the real service that goes down, without reload, and that it is up again', async () => {
     const target = await startWebTarget();
     const service = await startService();

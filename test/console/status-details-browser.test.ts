@@ -1,20 +1,13 @@
 import type { Page } from 'playwright-core';
-import { afterAll, describe, expect, test, vi } from 'vitest';
+import { expect, test } from 'vitest';
 import type { StatusIncident } from '../../src/console/status-wire.ts';
 import { findingsOf } from '../support/axe.ts';
-import { startBrowser, warnWithoutBrowser } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
+import { browser, inBrowser } from '../support/in-browser.ts';
 import { ATTACKS } from './attacks.ts';
 import { HOUR_MS, madeUpMonitor, startMadeUpStatus } from './made-up-status.ts';
 import type { OpenOptions } from './open-page.ts';
 import { headline, openStatus, row } from './status-page.ts';
-
-vi.setConfig({ testTimeout: 150_000 });
-
-const started = await startBrowser();
-const browser = 'unavailable' in started ? undefined : started;
-if ('unavailable' in started) warnWithoutBrowser(started.unavailable);
-afterAll(() => browser?.close());
 
 const open = (at: { url: string }, options?: OpenOptions) => openStatus(browser, at, options);
 const ago = (ms: number) => new Date(Date.now() - ms).toISOString();
@@ -45,7 +38,7 @@ const colourAt = (page: Page, hoursAgo: number, hours = 24) =>
 
 const EMPTY = '0,0,0,0';
 
-describe.skipIf(!browser)('an opened monitor', () => {
+inBrowser('an opened monitor', () => {
   test('is opened from the list by keyboard; back leads to where the list was', async () => {
     const monitors = Array.from({ length: 40 }, (_, at) => madeUpMonitor(at + 1));
     const running = await startMadeUpStatus({ monitors });

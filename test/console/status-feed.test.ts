@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import type { Browser } from 'playwright-core';
-import { afterAll, describe, expect, test } from 'vitest';
+
+import { describe, expect, test } from 'vitest';
 import { badge } from '../../src/console/status-badge.ts';
 import { atomFeed } from '../../src/console/status-feed.ts';
 import type { StatusIncident } from '../../src/console/status-wire.ts';
@@ -8,15 +8,11 @@ import { startMonitoringService } from '../fakes/monitoring-service.ts';
 import { startWebTarget } from '../fakes/web-target.ts';
 import { startService } from '../monitoring/service.ts';
 import { anyCharacter } from '../support/any-character.ts';
-import { startBrowser, warnWithoutBrowser } from '../support/browser.ts';
 import { eventually } from '../support/eventually.ts';
+import { browser, inBrowser } from '../support/in-browser.ts';
 import { get, startStatus } from './test-status.ts';
 
 // A browser is the XML parser that badges and feeds end in.
-const started = await startBrowser();
-const browser: Browser | undefined = 'unavailable' in started ? undefined : started;
-if ('unavailable' in started) warnWithoutBrowser(started.unavailable);
-afterAll(() => browser?.close());
 
 const HOSTILE = [
   '</title><script>alert(1)</script>',
@@ -85,7 +81,7 @@ const feedOf = (incidents: StatusIncident[], origin = 'https://status.example.co
 const BADGE_ELEMENTS = ['clipPath', 'g', 'rect', 'svg', 'text', 'title'];
 const ENTRY_ELEMENTS = ['content', 'entry', 'id', 'link', 'published', 'title', 'updated'];
 
-describe.skipIf(!browser)('what others show of the status page', () => {
+inBrowser('what others show of the status page', () => {
   test('a badge of any name is well-formed and holds nothing but itself', async () => {
     const names = [...HOSTILE, ...fc.sample(fc.string({ unit: anyCharacter }), 200)];
     const badges = await parsed(names.flatMap((name) => [badge(name, 'UP'), badge('x', name)]));

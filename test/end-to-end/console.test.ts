@@ -1,16 +1,11 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import type { Browser, Page } from 'playwright-core';
-import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
-import { startBrowser, warnWithoutBrowser } from '../support/browser.ts';
+import type { Page } from 'playwright-core';
+import { expect, onTestFinished, test } from 'vitest';
+import { browser, inBrowser } from '../support/in-browser.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { startAskwatch } from './askwatch-process.ts';
-
-const started = await startBrowser();
-const browser: Browser | undefined = 'unavailable' in started ? undefined : started;
-if ('unavailable' in started) warnWithoutBrowser(started.unavailable);
-afterAll(() => browser?.close());
 
 /** Checks run every five seconds, and a change is told after the next look at the monitors. */
 const ALERT_WITHIN_MS = 60_000;
@@ -43,7 +38,7 @@ async function say(page: Page, label: string, text: string) {
   await page.getByLabel(label).press('Enter');
 }
 
-describe.skipIf(!browser)('the whole program in a real browser', () => {
+inBrowser('the whole program in a real browser', () => {
   test('ask, go on asking, watch, be alerted, be killed and go on', {
     timeout: 400_000,
   }, async () => {

@@ -64,6 +64,8 @@ describe('a start without any setting', () => {
     expect(openapi.paths['/api/v1/public/monitors']?.post?.security).toHaveLength(2);
     expect(openapi.paths['/api/v1/public/push/{token}']?.post?.security).toBeUndefined();
     expect(Object.keys(openapi.paths).sort()).toEqual([
+      '/api/v1/public/days',
+      '/api/v1/public/incidents',
       '/api/v1/public/monitors',
       '/api/v1/public/monitors/{id}',
       '/api/v1/public/monitors/{id}/check',

@@ -1,18 +1,8 @@
 import type { Locator, Page } from 'playwright-core';
-import { afterAll, vi } from 'vitest';
-import { startBrowser, warnWithoutBrowser } from '../support/browser.ts';
+
+import { browser } from '../support/in-browser.ts';
 import { input, type OpenOptions, openPageIn } from './open-page.ts';
 import type { TestConsole } from './test-console.ts';
-
-// A browser on a busy machine can be slow; nothing here is about how slow.
-vi.setConfig({ testTimeout: 150_000 });
-
-const started = await startBrowser();
-
-/** The browser of this test file; there may be none, and then it is said where nobody overlooks it. */
-export const browser = 'unavailable' in started ? undefined : started;
-if ('unavailable' in started) warnWithoutBrowser(started.unavailable);
-afterAll(() => browser?.close());
 
 /** Opens the page as a new person, in a browser context of its own. */
 export const openPage = (at: Pick<TestConsole, 'url'>, options?: OpenOptions) =>

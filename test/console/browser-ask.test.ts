@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { browser, inBrowser } from '../support/in-browser.ts';
-import { messages, thread, threadInput } from './open-page.ts';
+import { input, messages, thread, threadInput } from './open-page.ts';
 import { openPage, say } from './open-playground.ts';
 import { startTestConsole } from './test-console.ts';
 
@@ -74,6 +74,26 @@ inBrowser('asking in the browser', () => {
     await again.getByRole('button', { name: 'Good answer' }).click();
     await thread(page).getByText('Thank you, kept as good').waitFor();
     expect(complaints).toEqual([]);
+  });
+
+  test('a thread that opens takes no line from who writes the next one meanwhile', async () => {
+    const running = await startTestConsole();
+    const { page } = await openPage(running);
+    let goOn = () => {};
+    const held = new Promise<void>((resolve) => {
+      goOn = resolve;
+    });
+    await page.route('**/console/sayings', async (route) => {
+      await held;
+      await route.continue();
+    });
+    running.provider.answerWith('Because it is.');
+    await say(page, '/ask why');
+    await input(page).fill('half a l');
+    goOn();
+    await thread(page).getByText('Because it is.').waitFor();
+    await page.keyboard.type('ine');
+    expect(await input(page).inputValue()).toBe('half a line');
   });
 
   test('a private answer is shared: its thread opens, and the private one is gone', async () => {

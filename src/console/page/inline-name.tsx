@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { sentenceOf } from './requests.ts';
 
 /** A name that is typed where it stands: Enter saves it, Escape leaves it as it was. */
@@ -13,7 +13,8 @@ export function InlineName(props: {
   const input = useRef<HTMLInputElement>(null);
   const [problem, setProblem] = useState('');
 
-  useEffect(() => {
+  // Before anything else is typed.
+  useLayoutEffect(() => {
     input.current?.focus();
     input.current?.select();
   }, []);

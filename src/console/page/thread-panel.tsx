@@ -8,6 +8,12 @@ import { Reader } from './reader.ts';
 import { Scroller } from './scroller.tsx';
 import { isOwn, type OpenThread } from './state.ts';
 
+/** Whether somebody writes something: a thread that opens by itself must not take it from under their fingers. */
+function isTyping(): boolean {
+  const at = document.activeElement;
+  return at instanceof HTMLInputElement || (at instanceof HTMLTextAreaElement && at.value !== '');
+}
+
 /** The thread under a message: what it is about, the replies, and the line to go on asking. */
 export function ThreadPanel(props: {
   thread: OpenThread;
@@ -23,7 +29,9 @@ export function ThreadPanel(props: {
   const composer = useRef<ComposerControl>(null);
   const { person } = useContext(Reader);
   const press = (pressed: Pressed) => onPress(pressed, composer.current);
-  useEffect(() => composer.current?.focus(), []);
+  useEffect(() => {
+    if (!isTyping()) composer.current?.focus();
+  }, []);
 
   const last = thread.replies.at(-1);
   const gone = thread.status === 'gone';

@@ -39,7 +39,7 @@ export interface ConsoleCollections {
 
 const PAGES: readonly ConsolePage[] = [
   { path: '/', name: 'playground', title: 'Askwatch' },
-  { path: '/status', name: 'status', title: 'Status', guard: 'statusPage' },
+  { path: '/status', name: 'status', title: 'Status · Askwatch', guard: 'statusPage' },
   { path: '/login', name: 'login', title: 'Log in to Askwatch', guard: 'loginPage' },
   { path: '/account', name: 'account', title: 'Account · Askwatch' },
 ];

@@ -76,3 +76,19 @@ export async function writeIncidents(folder: string, ids: readonly string[], now
   await history.close();
   await store.close();
 }
+
+/** What is asked in the playground, and what the model says. */
+export const QUESTION = 'which process listens on port 3000?';
+export const ANSWER = `On **Linux**, this names the process and its id:
+
+\`\`\`bash
+ss -ltnp 'sport = :3000'
+\`\`\`
+
+On **macOS**, ask \`lsof\`:
+
+\`\`\`bash
+lsof -nP -iTCP:3000 -sTCP:LISTEN
+\`\`\`
+
+Processes of others are shown only with \`sudo\`.`;

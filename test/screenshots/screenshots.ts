@@ -5,24 +5,29 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { Browser, Page } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { MonitorCreate } from '../../src/contracts/monitoring.ts';
+import { Catalog, textModels } from '../../src/gateway/catalog.ts';
+import { defaultCatalog } from '../../src/gateway/default-catalog.ts';
 import { askwatchReady } from '../bench/askwatch-process.ts';
 import { prepareData } from '../bench/monitoring-data.ts';
 import { writePast } from '../bench/monitoring-past.ts';
 import { startProcess } from '../bench/target-process.ts';
+import { startModelProvider } from '../fakes/model-provider.ts';
 import { startBrowser } from '../support/browser.ts';
-import { lookAt, MADE_UP, writeIncidents } from './made-up.ts';
+import { ANSWER, lookAt, MADE_UP, QUESTION, writeIncidents } from './made-up.ts';
 import { palettePng } from './palette-png.ts';
 
-// Takes the README's pictures of the status page: the real program, whose monitors look at a server of this script and
-// have a made-up past. This runs from dist/screenshots/.
+// Takes the README's pictures of the console: the real program, whose monitors look at a server of this script and have a
+// made-up past, and whose questions are answered by a made-up model. This runs from dist/screenshots/.
 const PROGRAM = fileURLToPath(new URL('../main.js', import.meta.url));
 const PICTURES = new URL('../../src/console/screenshots/', import.meta.url);
 
 const DAY_MS = 86_400_000;
 const PAST_MS = 90 * DAY_MS;
 const LOOK_EVERY_MS = 600_000;
+
+const VIEWPORT = { width: 1120, height: 760 };
 
 const folder = mkdtempSync(join(tmpdir(), 'askwatch-screenshots-'));
 try {
@@ -35,6 +40,9 @@ process.exit();
 
 async function main() {
   const data = await prepare(await startTarget());
+  const upstreams = textModels(Catalog.parse(defaultCatalog)).flatMap((one) => one.upstreams);
+  const provider = await startModelProvider({ models: upstreams.map(({ model }) => model) });
+  provider.answerWith(ANSWER);
   const server = await startProcess({
     name: 'Askwatch',
     args: [PROGRAM],
@@ -45,15 +53,24 @@ async function main() {
     env: {
       ...{ DATA_DIR: data, PORT: '0', LOG_LEVEL: 'warn', ALERT_POLL_SECONDS: '1' },
       ...{ MONITOR_ALLOW_PRIVATE: '127.0.0.0/8,::1/128' },
+      ...{ OPENAI_API_KEY: provider.apiKey, OPENAI_BASE_URL: `${provider.url}/v1` },
     },
   });
   const browser = await startBrowser();
   if ('unavailable' in browser) throw new Error(browser.unavailable);
   for (const colorScheme of ['light', 'dark'] as const) {
-    await take(browser, `http://127.0.0.1:${server.port}`, colorScheme);
+    const url = `http://127.0.0.1:${server.port}`;
+    const locale = 'en-GB';
+    const context = await browser.newContext({ viewport: VIEWPORT, colorScheme, locale });
+    const page = await context.newPage();
+    await takeStatus(page, url, colorScheme);
+    await takePlayground(page, url, colorScheme);
+    await takeAccount(page, url, colorScheme);
+    await context.close();
   }
   await browser.close();
   await server.stop();
+  await provider.close();
 }
 
 /** What the monitors look at: each at its path, as it is now. */
@@ -92,10 +109,7 @@ async function prepare(target: string): Promise<string> {
   return data.folder;
 }
 
-async function take(browser: Browser, url: string, colorScheme: 'light' | 'dark') {
-  const viewport = { width: 1120, height: 760 };
-  const context = await browser.newContext({ viewport, colorScheme, locale: 'en-GB' });
-  const page = await context.newPage();
+async function takeStatus(page: Page, url: string, colorScheme: string) {
   await page.goto(`${url}/status`);
   await page.getByRole('heading', { name: '1 of 8 is down' }).waitFor({ timeout: 60_000 });
   await page.locator('.row.degraded').waitFor({ timeout: 60_000 });
@@ -103,9 +117,31 @@ async function take(browser: Browser, url: string, colorScheme: 'light' | 'dark'
   await save(page, `status-${colorScheme}`);
   await page.getByRole('link', { name: 'Checkout' }).click();
   await page.locator('.latency canvas').waitFor();
-  await page.setViewportSize({ ...viewport, height: 1_000 });
+  await page.setViewportSize({ ...VIEWPORT, height: 1_000 });
   await save(page, `monitor-${colorScheme}`);
-  await context.close();
+  await page.setViewportSize(VIEWPORT);
+}
+
+async function takePlayground(page: Page, url: string, colorScheme: string) {
+  // Wide enough for the channel and a thread beside each other.
+  await page.setViewportSize({ ...VIEWPORT, width: 1_400 });
+  await page.goto(url);
+  const line = page.getByLabel('Message to general', { exact: true });
+  await line.fill('/monitor list');
+  await line.press('Enter');
+  // The list that was asked for before in the other colours stands above it.
+  await page.getByText('by you').waitFor();
+  await line.fill(`/ask ${QUESTION}`);
+  await line.press('Enter');
+  await page.getByRole('button', { name: 'Regenerate' }).waitFor();
+  await save(page, `playground-${colorScheme}`);
+  await page.setViewportSize(VIEWPORT);
+}
+
+async function takeAccount(page: Page, url: string, colorScheme: string) {
+  await page.goto(`${url}/account#models`);
+  await page.getByText('small-4k', { exact: true }).first().waitFor();
+  await save(page, `account-${colorScheme}`);
 }
 
 /** The page as it stands, with a palette; a browser decodes what it took itself. */

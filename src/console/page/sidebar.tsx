@@ -74,13 +74,15 @@ export function Sidebar(props: {
             onTry(line);
           }}
         />
-        <You
-          person={state.person}
-          onRename={async (name) => {
-            await client.rename(name);
-          }}
-        />
-        <LogOut />
+        <div class="side-end">
+          <You
+            person={state.person}
+            onRename={async (name) => {
+              await client.rename(name);
+            }}
+          />
+          <LogOut />
+        </div>
       </div>
       <p class={`connection ${state.connection}`} role="status">
         {CONNECTION[state.connection]}

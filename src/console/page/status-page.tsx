@@ -24,7 +24,7 @@ export function StatusPage({ client }: { client: StatusClient }) {
   const monitor = report?.monitors.find(({ id }) => id === opened);
   useEffect(() => {
     const subject = opened === undefined ? report && headlineOf(report) : monitor?.name;
-    document.title = subject ? `${subject} · Status` : 'Status';
+    document.title = subject ? `${subject} · Status` : 'Status · Askwatch';
   }, [report, opened, monitor]);
   return (
     <>

@@ -18,5 +18,7 @@ export interface Desk {
   lacksIn: LacksIn;
   /** Shortest time between two edits of an answer. */
   editIntervalMs: number;
+  /** How long messages that belong to an interaction are changed and added to. */
+  tokenLifeMs: number;
   log: Logger;
 }

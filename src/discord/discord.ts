@@ -30,6 +30,9 @@ const STOP_WAIT_MS = 3_000;
 /** Discord commonly takes five edits in five seconds a channel, and alerts need some of them. */
 const EDIT_INTERVAL_MS = 1_200;
 
+/** An interaction's token lives 15 minutes; a minute is left for the last words. Source: Discord docs, "Followup Messages". */
+const TOKEN_LIFE_MS = 14 * 60_000;
+
 /** What the platform is told at its making. */
 export interface DiscordOptions {
   token: string;
@@ -43,6 +46,8 @@ export interface DiscordOptions {
   shards?: Shards;
   /** Shortest time between two edits of an answer that grows; 1,200. */
   editIntervalMs?: number;
+  /** How long an answer is changed that belongs to an interaction; 14 minutes. */
+  tokenLifeMs?: number;
   log: Logger;
   /** Called once when nothing can work any more, such as after the token was revoked. */
   onFatal: (error: Error) => void;
@@ -51,7 +56,7 @@ export interface DiscordOptions {
 /** Discord over its gateway. Nothing connects before `start`. */
 export async function createDiscord(options: DiscordOptions): Promise<Platform> {
   const { token, guildId, apiUrl, messageContent, shards = 'auto', onFatal } = options;
-  const { editIntervalMs = EDIT_INTERVAL_MS } = options;
+  const { editIntervalMs = EDIT_INTERVAL_MS, tokenLifeMs = TOKEN_LIFE_MS } = options;
   const log = options.log.child({ platform: 'discord' }, { serializers: { err: loggedError } });
   const client = buildClient({ apiUrl, messageContent, shards });
   const api = createChannelApi(client.rest);
@@ -81,6 +86,7 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
       deletions: listenForDeletions(client, { bot, log }),
       lacksIn,
       editIntervalMs,
+      tokenLifeMs,
       log,
     };
     client.on(Events.InteractionCreate, (interaction) => {

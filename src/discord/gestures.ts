@@ -108,12 +108,12 @@ export function nameOf({ member, user }: Gesture): string {
 
 /** Only whoever made the gesture sees it, and no thread remembers it. */
 export async function answerPrivately(
-  { deletions, editIntervalMs, log }: Desk,
+  { deletions, editIntervalMs, tokenLifeMs, log }: Desk,
   gesture: Gesture,
   answer: Answer,
   { fillsReply }: { fillsReply: boolean },
 ): Promise<void> {
-  const outlet = interactionOutlet(gesture, { ephemeral: true, fillsReply });
+  const outlet = interactionOutlet(gesture, { ephemeral: true, fillsReply, tokenLifeMs });
   const watch = deletions.watch(gesture.channelId, placeOf(gesture).channel);
   const gone = watch.signal;
   try {
@@ -137,7 +137,11 @@ export async function answerOpenly(
   const outlet =
     thread !== undefined && mayWriteIn(gesture)
       ? channelOutlet(desk.api, thread)
-      : interactionOutlet(gesture, { ephemeral: false, fillsReply: false });
+      : interactionOutlet(gesture, {
+          ephemeral: false,
+          fillsReply: false,
+          tokenLifeMs: desk.tokenLifeMs,
+        });
   await showInConversation(desk, answer, {
     outlet,
     place,

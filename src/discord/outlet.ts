@@ -28,9 +28,6 @@ export interface Outlet {
   untilMs?: number;
 }
 
-/** An interaction's token lives 15 minutes; a minute is left for the last words. Source: Discord docs, "Followup Messages". */
-const TOKEN_LIFE_MS = 14 * 60_000;
-
 /** Regular messages of the bot in a channel, thread or direct conversation; the first one replies to `replyTo`. */
 export function channelOutlet(api: ChannelApi, channel: string, replyTo?: string): Outlet {
   let first = true;
@@ -57,7 +54,7 @@ export function channelOutlet(api: ChannelApi, channel: string, replyTo?: string
  */
 export function interactionOutlet(
   interaction: ChatInputCommandInteraction | ButtonInteraction | ModalSubmitInteraction,
-  options: { ephemeral: boolean; fillsReply: boolean },
+  options: { ephemeral: boolean; fillsReply: boolean; tokenLifeMs: number },
 ): Outlet {
   let replyIsFree = options.fillsReply;
   const { rest } = interaction.client;
@@ -85,7 +82,7 @@ export function interactionOutlet(
   }
 
   return {
-    untilMs: interaction.createdTimestamp + TOKEN_LIFE_MS,
+    untilMs: interaction.createdTimestamp + options.tokenLifeMs,
     async send({ file, ...message }) {
       if (file && !replyIsFree) return await sendFile(message, file);
       if (file) {

@@ -316,6 +316,17 @@ describe('a private question', () => {
     expect(textsIn(discord.general.id)).toEqual([]);
     expect(discord.threads()).toEqual([]);
   });
+
+  test('that outlives its token ends with what there is and says so, and no more is generated', async () => {
+    const { discord, provider } = await start({ platform: { tokenLifeMs: 8_000 } });
+    provider.answerWith(['Once ', 'upon ', 'a time']);
+    provider.holdChunks(2);
+    const asked = discord.slash('ask', { question: 'Tell me a tale', private: true });
+    await eventually(() => asked.reply?.content.includes('15 minutes'));
+    expect(asked.reply?.content).toContain('Once upon');
+    await eventually(() => provider.calls[0]?.aborted);
+    expect(asked.followUps).toEqual([]);
+  });
 });
 
 describe('what a model says', () => {

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import type { Suggestion } from '../bot/suggest.ts';
 import { HttpError, notFound } from '../http/errors.ts';
 import type { HttpServer } from '../http/server.ts';
+import { beginStream } from './begin-stream.ts';
 import type { ConsoleChannels } from './channels.ts';
 import type { EventStreams } from './event-streams.ts';
 import type { History } from './history.ts';
@@ -82,14 +83,7 @@ function addEventRoute(server: HttpServer, guards: Guards, actions: RouteActions
       const person = await people.of(request, reply);
       // Others may have come while this one was stored.
       if (!streams.hasRoom()) throw tooManyStreams();
-      reply.hijack();
-      reply.header('content-type', 'text/event-stream; charset=utf-8');
-      reply.header('cache-control', 'no-store');
-      for (const [name, value] of Object.entries(reply.getHeaders())) {
-        if (value !== undefined) reply.raw.setHeader(name, value);
-      }
-      reply.raw.writeHead(200);
-      streams.open(reply.raw, { person: person.id, lastEventId });
+      streams.open(beginStream(reply), { person: person.id, lastEventId });
     },
   );
 }

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { HttpError, notFound } from '../http/errors.ts';
 import { createRateLimit, rateLimitHeaders } from '../http/rate-limit.ts';
 import type { HttpReply, HttpRequest, HttpServer } from '../http/server.ts';
+import { beginStream } from './begin-stream.ts';
 import { sendConditional } from './conditional.ts';
 import type { Guards, Viewer } from './safety.ts';
 import { badge } from './status-badge.ts';
@@ -167,15 +168,3 @@ const tooManyStreams = () =>
   new HttpError(503, 'too_many_streams', 'Too many open pages. Close some, or try again.', {
     headers: { 'retry-after': '10' },
   });
-
-/** Writes the head of an event stream, and hands its rest over. */
-function beginStream(reply: HttpReply) {
-  reply.hijack();
-  reply.header('content-type', 'text/event-stream; charset=utf-8');
-  reply.header('cache-control', 'no-store');
-  for (const [name, value] of Object.entries(reply.getHeaders())) {
-    if (value !== undefined) reply.raw.setHeader(name, value);
-  }
-  reply.raw.writeHead(200);
-  return reply.raw;
-}

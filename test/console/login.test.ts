@@ -19,7 +19,7 @@ const OTHER_PASSWORD = 'another horse battery';
 const DAY_MS = 24 * 3_600_000;
 
 const login = { password: PASSWORD };
-const events = (url: string) => `${url}/console/events?client=00000000-0000-4000-8000-000000000000`;
+const events = (url: string) => `${url}/console/events`;
 
 /** The status with which a thread that is not there is refused: 404 for who may know that, else 401. */
 const threadStatus = async (url: string, cookie: string) =>

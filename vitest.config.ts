@@ -30,6 +30,7 @@ export default defineConfig({
     // Generous, since machines are shared; full counts take their time.
     testTimeout: long ? 600_000 : 60_000,
     hookTimeout: 60_000,
+    expect: { poll: { interval: 20, timeout: 45_000 } },
     projects: [
       group('end-to-end', {
         include: END_TO_END,

@@ -24,7 +24,7 @@ inBrowser('the connection of the page', () => {
     await page.getByText('Live', { exact: true }).waitFor();
     await messages(page).getByText('Meanwhile').waitFor();
     await messages(page).getByText('No monitors').waitFor();
-    expect(await messages(page).locator('.card').count()).toBe(2);
+    await expect.poll(() => messages(page).locator('.card').count()).toBe(2);
   });
 
   test('what could not be sent stands in the input again, with the reason', async () => {
@@ -39,7 +39,47 @@ inBrowser('the connection of the page', () => {
     );
     await say(page, '/monitor list');
     await page.getByRole('alert').getByText('could not be stored').waitFor();
-    expect(await input(page).inputValue()).toBe('/monitor list');
+    await expect.poll(() => input(page).inputValue()).toBe('/monitor list');
+  });
+
+  test('a line under way when the page ends stands in the input again, until it has arrived', async () => {
+    const running = await startTestConsole();
+    const { page } = await openPage(running);
+    await page.route('**/console/sayings', () => {});
+    await say(page, '/monitor list');
+    await expect.poll(() => input(page).inputValue()).toBe('');
+    await page.reload();
+    await page.getByText('Live', { exact: true }).waitFor();
+    await expect.poll(() => input(page).inputValue()).toBe('/monitor list');
+
+    await page.unroute('**/console/sayings');
+    await input(page).press('Enter');
+    await messages(page).getByText('No monitors').waitFor();
+    await expect.poll(() => page.evaluate(() => sessionStorage.length)).toBe(0);
+    await page.reload();
+    await page.getByText('Live', { exact: true }).waitFor();
+    expect(await input(page).inputValue()).toBe('');
+  });
+
+  test('what could not be sent waits in its channel for who has gone to another', async () => {
+    const running = await startTestConsole({ channels: ['ops'] });
+    const { page } = await openPage(running);
+    let refuse = () => {};
+    await page.route('**/console/sayings', async (route) => {
+      await new Promise<void>((resolve) => {
+        refuse = resolve;
+      });
+      await route.fulfill({ status: 503, body: '' });
+    });
+    await say(page, '/monitor list');
+    await page.getByRole('link', { name: 'ops' }).click();
+    await input(page, 'ops').waitFor();
+    refuse();
+    await expect
+      .poll(() => page.evaluate(() => sessionStorage.getItem('draft general')))
+      .toBe('/monitor list');
+    await page.getByRole('link', { name: 'general' }).click();
+    await expect.poll(() => input(page).inputValue()).toBe('/monitor list');
   });
 
   test('a restart in the middle of an answer: its note stands, and the page comes back by itself', async () => {

@@ -3,7 +3,7 @@ import { useId, useImperativeHandle, useLayoutEffect, useRef, useState } from 'p
 import type { ListedCommand } from '../wire.ts';
 import { CommandHint, SuggestionList } from './command-help.tsx';
 import { complete } from './completion.ts';
-import { keepDraft, keptDraft } from './draft.ts';
+import { keepDraft, keepWhileSent, keptDraft } from './draft.ts';
 import { SendIcon } from './icons.tsx';
 import { sentenceOf } from './requests.ts';
 import { useOffered } from './use-offered.ts';
@@ -79,12 +79,15 @@ export function Composer(props: {
   async function send() {
     const text = line.trim();
     if (text === '' || sending) return;
+    const settle = keepWhileSent(draft, text);
     setSending(true);
     setProblem('');
     change('');
     try {
       await onSay(text);
+      settle(true);
     } catch (error) {
+      settle(false);
       setProblem(sentenceOf(error));
       // Nothing typed is lost, unless something new is being typed already.
       setLine((now) => (now === '' ? text : now));

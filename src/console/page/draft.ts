@@ -1,23 +1,27 @@
-const keyOf = (name: string) => `draft ${name}`;
+/** The lines on their way to the server, by the names they were typed under. */
+const underWay = new Set<string>();
 
 /** What was typed under this name and not sent, kept by the tab: neither a login nor a reload loses it. */
 export function keptDraft(name: string): string {
-  try {
-    return sessionStorage.getItem(keyOf(name)) ?? '';
-  } catch {
-    // Storage is switched off in this browser.
-    return '';
-  }
+  const draft = read(keyOf(name));
+  // One that was under way when the page ended may not have arrived.
+  return draft === '' && !underWay.has(name) ? read(sentKeyOf(name)) : draft;
 }
 
 /** Keeps it; an empty one is forgotten. */
 export function keepDraft(name: string, text: string): void {
-  try {
-    if (text === '') sessionStorage.removeItem(keyOf(name));
-    else sessionStorage.setItem(keyOf(name), text);
-  } catch {
-    // Switched off, or full: then it is kept only as long as the page is.
-  }
+  keep(keyOf(name), text);
+}
+
+/** Keeps a line while it is sent, also beyond the end of the page; what it returns is told whether it has arrived. */
+export function keepWhileSent(name: string, text: string): (arrived: boolean) => void {
+  underWay.add(name);
+  keep(sentKeyOf(name), text);
+  return (arrived) => {
+    underWay.delete(name);
+    keep(sentKeyOf(name), '');
+    if (!arrived && keptDraft(name) === '') keepDraft(name, text);
+  };
 }
 
 /** Forgets all of them. */
@@ -26,5 +30,26 @@ export function forgetDrafts(): void {
     sessionStorage.clear();
   } catch {
     // Switched off: there are none.
+  }
+}
+
+const keyOf = (name: string) => `draft ${name}`;
+const sentKeyOf = (name: string) => `sent ${name}`;
+
+function read(key: string): string {
+  try {
+    return sessionStorage.getItem(key) ?? '';
+  } catch {
+    // Storage is switched off in this browser.
+    return '';
+  }
+}
+
+function keep(key: string, text: string): void {
+  try {
+    if (text === '') sessionStorage.removeItem(key);
+    else sessionStorage.setItem(key, text);
+  } catch {
+    // Switched off, or full: then it is kept only as long as the page is.
   }
 }

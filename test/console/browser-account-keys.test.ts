@@ -21,7 +21,7 @@ inBrowser('the keys of the account area in the browser', () => {
     const key = (await shown.locator('code').textContent()) ?? '';
     await shown.getByRole('button', { name: 'Copy' }).click();
     await shown.getByText('Copied').waitFor();
-    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(key);
+    await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toBe(key);
     const example = page.getByRole('group', { name: 'Example' });
     await example.getByText('"model": "fast-8k"').waitFor();
     const curl = (await example.locator('pre').textContent()) ?? '';
@@ -31,14 +31,14 @@ inBrowser('the keys of the account area in the browser', () => {
 
     // Escape is not how to lose it.
     await page.keyboard.press('Escape');
-    expect(await shown.isVisible()).toBe(true);
+    await expect.poll(() => shown.isVisible()).toBe(true);
     await button(page, /^Done/).click();
     await dialog(page).waitFor({ state: 'detached' });
-    expect(await page.content()).not.toContain(key);
+    await expect.poll(() => page.content()).not.toContain(key);
     await page.reload();
     await rows(page).getByText('laptop').waitFor();
     await rows(page).getByText('1,000 requests/min').waitFor();
-    expect(await page.content()).not.toContain(key);
+    await expect.poll(() => page.content()).not.toContain(key);
     expect(complaints).toEqual([]);
   });
 
@@ -48,14 +48,14 @@ inBrowser('the keys of the account area in the browser', () => {
     await button(page, 'New key').click();
     await nameField(page).fill('twice');
     await page.getByText('Monitoring service', { exact: true }).click();
-    expect(await page.getByLabel('Requests a minute').count()).toBe(0);
+    await expect.poll(() => page.getByLabel('Requests a minute').count()).toBe(0);
     // Both in one turn of the page, before it can be drawn again.
     await button(page, 'Create key').evaluate((one: HTMLButtonElement) => {
       one.click();
       one.click();
     });
     const shown = page.getByRole('group', { name: 'Key' });
-    expect(await shown.locator('code').textContent()).toMatch(/^awm_/);
+    await expect.poll(() => shown.locator('code').textContent()).toMatch(/^awm_/);
     await page.getByText('X-API-Key: awm_').waitFor();
     expect((await listKeys(url)).keys).toHaveLength(1);
     // What a browser does when the page is left: it may keep the page to go back to.
@@ -80,7 +80,7 @@ inBrowser('the keys of the account area in the browser', () => {
     const [lost] = (await listKeys(url)).keys;
     await button(page, 'Create key').click();
     await page.getByRole('alert').getByText(`revoke ${lost?.id} and make another`).waitFor();
-    expect(await nameField(page).inputValue()).toBe('lost');
+    await expect.poll(() => nameField(page).inputValue()).toBe('lost');
     await button(page, 'Create key').click();
     await page.getByRole('group', { name: 'Key' }).waitFor();
     expect((await listKeys(url)).keys).toHaveLength(2);
@@ -123,8 +123,10 @@ inBrowser('the keys of the account area in the browser', () => {
     await button(page, 'Create key').click();
     await page.getByText('Give it a name').waitFor();
     await page.getByText('Type a whole number from 1').waitFor();
-    expect(await page.getByLabel('Tokens a day').inputValue()).toBe('many');
-    expect(await page.getByLabel('Tokens a day').getAttribute('aria-invalid')).toBe('true');
+    await expect.poll(() => page.getByLabel('Tokens a day').inputValue()).toBe('many');
+    await expect
+      .poll(() => page.getByLabel('Tokens a day').getAttribute('aria-invalid'))
+      .toBe('true');
     expect((await listKeys(url)).keys).toEqual([]);
   });
 
@@ -133,7 +135,7 @@ inBrowser('the keys of the account area in the browser', () => {
     const { made } = await makeKey(url, { limits: { requestsPerMinute: 5 } });
     const { page } = await openAccount(url);
     await button(page, 'Limits of laptop').click();
-    expect(await page.getByLabel('Requests a minute').inputValue()).toBe('5');
+    await expect.poll(() => page.getByLabel('Requests a minute').inputValue()).toBe('5');
     await page.getByLabel('Requests a minute').fill('');
     await page.getByLabel('Tokens a month').fill('7000');
     await button(page, 'Save limits').click();
@@ -146,7 +148,7 @@ inBrowser('the keys of the account area in the browser', () => {
     await writeAccount(url, `keys/gateway/${made.id}/revoke`, {});
     await button(page, 'Save limits').click();
     await page.getByRole('alert').getByText(`There is no key ${made.id}`).waitFor();
-    expect(await page.getByLabel('Tokens a month').inputValue()).toBe('8000');
+    await expect.poll(() => page.getByLabel('Tokens a month').inputValue()).toBe('8000');
   });
 
   test('a key is revoked only after it was asked by name', async () => {

@@ -25,9 +25,9 @@ inBrowser('the account area in the browser', () => {
     await tabTo(page, button(page, /^Done/));
     await page.keyboard.press('Enter');
     await dialog(page).waitFor({ state: 'detached' });
-    expect(await button(page, 'New key').evaluate((one) => one === document.activeElement)).toBe(
-      true,
-    );
+    await expect
+      .poll(() => button(page, 'New key').evaluate((one) => one === document.activeElement))
+      .toBe(true);
     await tabTo(page, button(page, 'Revoke by keyboard'));
     await page.keyboard.press('Enter');
     await dialog(page).waitFor();
@@ -39,7 +39,7 @@ inBrowser('the account area in the browser', () => {
     await page.getByRole('heading', { name: 'Usage' }).waitFor();
     await tabTo(page, page.getByRole('radio', { name: '30 days' }));
     await page.keyboard.press('ArrowRight');
-    expect(await page.getByRole('radio', { name: '90 days' }).isChecked()).toBe(true);
+    await expect.poll(() => page.getByRole('radio', { name: '90 days' }).isChecked()).toBe(true);
   });
 
   test('a real call shows in usage, as a bar and in words, and in other colours when it gets dark', async () => {
@@ -57,7 +57,9 @@ inBrowser('the account area in the browser', () => {
     await page.locator('.legend').getByText('fast-8k').waitFor();
     await page.locator('.legend').getByText(tokens).waitFor();
     const chart = page.getByRole('img');
-    expect(await chart.getAttribute('aria-label')).toContain(`${tokens} tokens in 30 days`);
+    await expect
+      .poll(() => chart.getAttribute('aria-label'))
+      .toContain(`${tokens} tokens in 30 days`);
     await page.getByRole('radio', { name: 'By key' }).check();
     await page.locator('.legend').getByText('laptop').waitFor();
     await page.getByRole('radio', { name: 'Requests' }).check();
@@ -66,7 +68,7 @@ inBrowser('the account area in the browser', () => {
     );
     await page.getByText('Show the chart as a table').click();
     const table = page.getByRole('region', { name: 'requests by day and key' });
-    expect(await table.getByRole('row').last().locator('td').textContent()).toBe('1');
+    await expect.poll(() => table.getByRole('row').last().locator('td').textContent()).toBe('1');
 
     const picture = () =>
       page.locator('canvas').evaluate((one: HTMLCanvasElement) => one.toDataURL());
@@ -80,17 +82,17 @@ inBrowser('the account area in the browser', () => {
     const { url } = await startTestAccount();
     const { page, complaints } = await openAccount(url, '#models');
     const names = () => page.locator('.rows').first().locator('h3 .name').allTextContents();
-    expect(await names()).toHaveLength(9);
+    await expect.poll(() => names()).toHaveLength(9);
     await page.getByLabel('Order').selectOption('Fastest first');
     expect((await names())[0]).toBe('small-4k');
     await page.getByLabel('Order').selectOption('Best first');
     expect((await names())[0]).toBe('long-200k-best');
     await page.getByLabel('Sees images').check();
-    expect(await names()).toEqual(['vision-16k']);
+    await expect.poll(() => names()).toEqual(['vision-16k']);
     await page.getByLabel('Find').fill('nothing like this');
     await page.getByText('No model is like this').waitFor();
     await page.getByLabel('Find').fill('PICTURES');
-    expect(await names()).toEqual(['vision-16k']);
+    await expect.poll(() => names()).toEqual(['vision-16k']);
     const images = page.getByRole('heading', { name: 'Image models' });
     await images.waitFor();
     await page.getByText('1024 × 1024').first().waitFor();
@@ -115,7 +117,7 @@ inBrowser('the account area in the browser', () => {
     await page.getByRole('heading').getByText(HOSTILE).waitFor();
     await button(page, /^Revoke/).click();
     await dialog(page).getByRole('heading').getByText(HOSTILE).waitFor();
-    expect(await page.evaluate('window.hacked')).toBeUndefined();
+    await expect.poll(() => page.evaluate('window.hacked')).toBeUndefined();
     expect(complaints).toEqual([]);
   });
 
@@ -153,6 +155,7 @@ inBrowser('the account area in the browser', () => {
     }
     for (const section of ['Keys', 'Usage', 'Models', 'Channels']) {
       await page.getByRole('link', { name: section, exact: true }).click();
+      await page.locator(`h2:text-is("${section === 'Keys' ? 'API keys' : section}")`).waitFor();
       await page.locator('.rows, .usage-chart canvas').first().waitFor();
       for (const closed of await page.locator('summary').all()) await closed.click();
       await lookAt(section);

@@ -61,15 +61,15 @@ inBrowser('asking in the browser', () => {
     await thread(page).locator('.growing', { hasText: 'One, two,' }).waitFor();
     await thread(page).getByRole('button', { name: 'Stop' }).click();
     await thread(page).getByText('Stopped by Guest 1 at the web console.').waitFor();
-    expect(await thread(page).getByRole('button', { name: 'Stop' }).count()).toBe(0);
+    await expect.poll(() => thread(page).getByRole('button', { name: 'Stop' }).count()).toBe(0);
 
     goOn();
     running.provider.answerWith('Four.');
     const second = await answerAfter(page, 'Try again');
-    expect(await second.locator('.markdown').textContent()).toContain('Four.');
+    await expect.poll(() => second.locator('.markdown').textContent()).toContain('Four.');
     running.provider.answerWith('Five.');
     const again = await answerAfter(page, 'Regenerate');
-    expect(await again.locator('.markdown').textContent()).toContain('Five.');
+    await expect.poll(() => again.locator('.markdown').textContent()).toContain('Five.');
     await again.getByRole('button', { name: 'Bad answer' }).waitFor();
     await again.getByRole('button', { name: 'Good answer' }).click();
     await thread(page).getByText('Thank you, kept as good').waitFor();
@@ -93,7 +93,7 @@ inBrowser('asking in the browser', () => {
     goOn();
     await thread(page).getByText('Because it is.').waitFor();
     await page.keyboard.type('ine');
-    expect(await input(page).inputValue()).toBe('half a line');
+    await expect.poll(() => input(page).inputValue()).toBe('half a line');
   });
 
   test('a private answer is shared: its thread opens, and the private one is gone', async () => {
@@ -106,7 +106,7 @@ inBrowser('asking in the browser', () => {
     await thread(page).getByText('Quietly.').waitFor();
     await messages(page).locator('.typed', { hasText: 'why?' }).waitFor();
     await messages(page).getByText('Only you can see this').waitFor({ state: 'detached' });
-    expect(await messages(page).locator('article').count()).toBe(1);
+    await expect.poll(() => messages(page).locator('article').count()).toBe(1);
     expect(complaints).toEqual([]);
   });
 });

@@ -17,11 +17,11 @@ inBrowser('channels in the browser', () => {
       '/askwatch help',
     ]) {
       await messages(page).getByRole('button', { name: line }).click();
-      expect(await input(page).inputValue()).toBe(line);
+      await expect.poll(() => input(page).inputValue()).toBe(line);
     }
     await input(page).press('Enter');
     await messages(page).locator('.card').waitFor();
-    expect(await page.getByText('Three things to try').count()).toBe(0);
+    await expect.poll(() => page.getByText('Three things to try').count()).toBe(0);
   });
 
   test('the address names the thread: it survives a reload and opens from a link', async () => {
@@ -57,7 +57,7 @@ inBrowser('channels in the browser', () => {
     const before = await messages(page).evaluate((box) => box.scrollTop);
     await post('fresh');
     await page.getByRole('button', { name: 'New messages' }).waitFor();
-    expect(await messages(page).evaluate((box) => box.scrollTop)).toBe(before);
+    await expect.poll(() => messages(page).evaluate((box) => box.scrollTop)).toBe(before);
     await page.getByRole('button', { name: 'New messages' }).click();
     await eventually(() =>
       messages(page).evaluate((box) => box.scrollHeight - box.clientHeight - box.scrollTop < 5),
@@ -81,7 +81,7 @@ inBrowser('channels in the browser', () => {
     await page
       .locator(`[data-message="${id}"] .card.good`, { hasText: 'Shop recovered' })
       .waitFor();
-    expect(await messages(page).getByText('Shop is DOWN').count()).toBe(0);
+    await expect.poll(() => messages(page).getByText('Shop is DOWN').count()).toBe(0);
     expect(complaints).toEqual([]);
     await service.close();
   });
@@ -98,11 +98,11 @@ inBrowser('channels in the browser', () => {
     await input(page, 'ops-europe').fill('half a line');
     const link = (name: string) => page.getByRole('link', { name });
     await link('general').click();
-    expect(await input(page).inputValue()).toBe('');
+    await expect.poll(() => input(page).inputValue()).toBe('');
 
     await (await openTab(running.url)).say('/monitor list', { channel: 'ops-europe' });
     await link('ops-europe').getByText('1 unread').waitFor();
-    expect(await messages(page).locator('.card').count()).toBe(0);
+    await expect.poll(() => messages(page).locator('.card').count()).toBe(0);
     await page.reload();
     await link('ops-europe').getByText('1 unread').waitFor();
     await link('ops-europe').click();
@@ -110,7 +110,7 @@ inBrowser('channels in the browser', () => {
     await link('ops-europe').getByText('unread').waitFor({ state: 'detached' });
     await page.reload();
     await messages(page).getByText('No monitors').waitFor();
-    expect(await page.getByText('unread').count()).toBe(0);
+    await expect.poll(() => page.getByText('unread').count()).toBe(0);
     expect(complaints).toEqual([]);
   });
 
@@ -119,16 +119,16 @@ inBrowser('channels in the browser', () => {
     const { page } = await openPage(running);
     await input(page).fill('half a line');
     await page.getByRole('link', { name: 'ops' }).click();
-    expect(await input(page, 'ops').inputValue()).toBe('');
+    await expect.poll(() => input(page, 'ops').inputValue()).toBe('');
     await page.getByRole('link', { name: 'general' }).click();
-    expect(await input(page).inputValue()).toBe('half a line');
+    await expect.poll(() => input(page).inputValue()).toBe('half a line');
   });
 
   test('a channel that is not there says so and leads back', async () => {
     const running = await startTestConsole();
     const { page, complaints } = await openPage(running, { path: '/#/%3Cimg%20src=x%3E' });
     await messages(page).getByText('There is no channel of this name.').waitFor();
-    expect(await page.locator('main .composer').count()).toBe(0);
+    await expect.poll(() => page.locator('main .composer').count()).toBe(0);
     await page.getByRole('link', { name: 'Go to general' }).click();
     await page.getByText('Three things to try').waitFor();
     expect(complaints).toEqual([]);
@@ -151,7 +151,7 @@ inBrowser('channels in the browser', () => {
     const running = await startTestConsole({ stored });
     const { page, complaints } = await openPage(running);
     await messages(page).getByText('card 119.').waitFor();
-    expect(await messages(page).locator('article').count()).toBe(50);
+    await expect.poll(() => messages(page).locator('article').count()).toBe(50);
     const seen = page.locator('[data-message="m70"]');
     await messages(page).focus();
     await page.keyboard.press('Home');
@@ -162,8 +162,10 @@ inBrowser('channels in the browser', () => {
     });
     await messages(page).getByRole('button', { name: 'Earlier messages' }).press('Enter');
     await messages(page).getByText('card 0.', { exact: true }).waitFor({ state: 'attached' });
-    expect(await messages(page).locator('article').count()).toBe(120);
-    expect(await messages(page).getByRole('button', { name: 'Earlier messages' }).count()).toBe(0);
+    await expect.poll(() => messages(page).locator('article').count()).toBe(120);
+    await expect
+      .poll(() => messages(page).getByRole('button', { name: 'Earlier messages' }).count())
+      .toBe(0);
     expect(complaints).toEqual([]);
   });
 
@@ -179,6 +181,6 @@ inBrowser('channels in the browser', () => {
     running.service.setStatus(shop.id, 'DOWN');
     await messages(page).getByText('Shop is DOWN').waitFor();
     await page.keyboard.type('whole ');
-    expect(await input(page).inputValue()).toBe('half a whole sentence');
+    await expect.poll(() => input(page).inputValue()).toBe('half a whole sentence');
   });
 });

@@ -45,10 +45,10 @@ const labelBoxes = (page: Page) =>
 inBrowser('a chart in the browser', () => {
   test('has lines with gaps, shades the outage, and says all of it in words', async () => {
     const { page, picture, complaints } = await openWith(dayWithOutage());
-    expect(await picture.locator('circle').count()).toBe(2);
-    expect(await picture.locator('polyline').count()).toBe(2);
-    expect(await picture.locator('rect.down').count()).toBe(1);
-    expect(await picture.locator('rect.unmeasured').count()).toBe(2);
+    await expect.poll(() => picture.locator('circle').count()).toBe(2);
+    await expect.poll(() => picture.locator('polyline').count()).toBe(2);
+    await expect.poll(() => picture.locator('rect.down').count()).toBe(1);
+    await expect.poll(() => picture.locator('rect.unmeasured').count()).toBe(2);
     const seen = (name: string) =>
       picture
         .locator(name)
@@ -64,13 +64,13 @@ inBrowser('a chart in the browser', () => {
     // India's clocks are five and a half hours ahead of UTC.
     const words = await picture.locator('desc').textContent();
     expect(words).toBe('From 100 ms to 675 ms. Down from 02:30 to 05:30.');
-    expect(await picture.getAttribute('aria-labelledby')).toMatch(/-title .*-words$/);
-    expect(await picture.locator('> title').textContent()).toBe(HOSTILE);
+    await expect.poll(() => picture.getAttribute('aria-labelledby')).toMatch(/-title .*-words$/);
+    await expect.poll(() => picture.locator('> title').textContent()).toBe(HOSTILE);
     const hints = await picture.locator('.hints title').allTextContents();
     expect(hints[0]).toBe('16:30 to 17:30: 100 ms');
     expect(hints[1]).toBe('17:30 to 18:30: not measured');
     expect(hints[11]).toBe('03:30 to 04:30: down');
-    expect(await page.evaluate(() => 'hacked' in window)).toBe(false);
+    await expect.poll(() => page.evaluate(() => 'hacked' in window)).toBe(false);
     expect(complaints).toEqual([]);
   });
 
@@ -130,7 +130,7 @@ inBrowser('a chart in the browser', () => {
       const { picture, complaints } = await openWith(
         dayWithOutage({ ...given, points: [...given.points], outages: [...given.outages] }),
       );
-      expect(await picture.locator('desc').textContent()).toBe(words);
+      await expect.poll(() => picture.locator('desc').textContent()).toBe(words);
       expect(complaints).toEqual([]);
     }
   });

@@ -17,7 +17,7 @@ inBrowser('a form in the browser', () => {
     await eventually(() => hasFocus(target));
     await page.keyboard.press('Enter');
     await form(page).getByText('“target” is missing').waitFor();
-    expect(await target.getAttribute('aria-invalid')).toBe('true');
+    await expect.poll(() => target.getAttribute('aria-invalid')).toBe('true');
     await eventually(() => hasFocus(target));
 
     await page.keyboard.type('shop.example');
@@ -28,7 +28,7 @@ inBrowser('a form in the browser', () => {
     await tabTo(page, target);
     await page.keyboard.press('Enter');
     await form(page).getByText('needs the text to look for').waitFor();
-    expect(await target.inputValue()).toBe('shop.example');
+    await expect.poll(() => target.inputValue()).toBe('shop.example');
     await eventually(() => hasFocus(keyword));
     expect(service.monitors).toEqual([]);
 
@@ -53,7 +53,7 @@ inBrowser('a form in the browser', () => {
       await eventually(() => hasFocus(input(page)));
     }
     expect(running.service.monitors).toEqual([]);
-    expect(await messages(page).locator('article').count()).toBe(0);
+    await expect.poll(() => messages(page).locator('article').count()).toBe(0);
   });
 
   test('keeps what was typed when it is refused, and when nobody answers', async () => {
@@ -76,7 +76,7 @@ inBrowser('a form in the browser', () => {
     );
     await send.click();
     await form(page).getByRole('alert').getByText('Askwatch is stopping.').waitFor();
-    expect(await inputOfForm(page, 'Name').inputValue()).toBe('My shop');
+    await expect.poll(() => inputOfForm(page, 'Name').inputValue()).toBe('My shop');
     await page.unroute('**/console/forms');
     await send.click();
     await messages(page).getByText('Now watching My shop').waitFor();
@@ -96,7 +96,9 @@ inBrowser('a form in the browser', () => {
     await form(page).getByRole('button', { name: 'Save' }).click();
     await form(page).waitFor({ state: 'detached' });
     await say(page, '/askwatch prompt');
-    expect(await inputOfForm(page, 'Prompt').inputValue()).toBe('Answer in verse.\nAlways.');
+    await expect
+      .poll(() => inputOfForm(page, 'Prompt').inputValue())
+      .toBe('Answer in verse.\nAlways.');
   });
 
   test('in a thread is answered in that thread, and fits a window of 320 px', async () => {
@@ -111,10 +113,10 @@ inBrowser('a form in the browser', () => {
     await page.getByLabel('Message to the thread').press('Enter');
     await form(page).getByRole('button', { name: 'Add', exact: true }).click();
     await form(page).getByText('“target” is missing').waitFor();
-    expect(await sidewaysPx(page)).toBe(0);
+    await expect.poll(() => sidewaysPx(page)).toBe(0);
     await inputOfForm(page, 'Target').fill(`https://${'x'.repeat(60)}.example/${'x'.repeat(200)}`);
     await form(page).getByRole('button', { name: 'Add', exact: true }).click();
     await thread(page).getByText('Now watching').waitFor();
-    expect(await sidewaysPx(page)).toBe(0);
+    await expect.poll(() => sidewaysPx(page)).toBe(0);
   });
 });

@@ -22,11 +22,13 @@ inBrowser('hostile text in the browser', () => {
     await say(page, '/ask attack');
     await thread(page).getByText('The end.').waitFor();
     const markdown = thread(page).locator('.markdown');
-    expect(
-      await markdown
-        .locator('img, svg, script, style, iframe, form, input, button, link, object')
-        .count(),
-    ).toBe(0);
+    await expect
+      .poll(() =>
+        markdown
+          .locator('img, svg, script, style, iframe, form, input, button, link, object')
+          .count(),
+      )
+      .toBe(0);
     const links = await markdown
       .locator('a')
       .evaluateAll((all) =>
@@ -52,7 +54,7 @@ inBrowser('hostile text in the browser', () => {
       [...root.querySelectorAll('*')].flatMap((each) => each.getAttributeNames()),
     );
     expect(attributes.filter((name) => /^on|^style$|^class$|^id$/.test(name))).toEqual([]);
-    expect(await page.evaluate('window.hacked')).toBeUndefined();
+    await expect.poll(() => page.evaluate('window.hacked')).toBeUndefined();
     expect(complaints).toEqual([]);
   });
 
@@ -88,12 +90,12 @@ inBrowser('hostile text in the browser', () => {
     service.setStatus(monitor.id, ATTACKS);
     await messages(page).locator('.typed', { hasText: '<svg' }).first().waitFor();
 
-    expect(
-      await page
-        .locator('img, script:not([src]), iframe, form:not(.composer), .scrolled a')
-        .count(),
-    ).toBe(0);
-    expect(await page.evaluate('window.hacked')).toBeUndefined();
+    await expect
+      .poll(() =>
+        page.locator('img, script:not([src]), iframe, form:not(.composer), .scrolled a').count(),
+      )
+      .toBe(0);
+    await expect.poll(() => page.evaluate('window.hacked')).toBeUndefined();
     expect(complaints).toEqual([]);
     await service.close();
   });
@@ -114,13 +116,13 @@ inBrowser('hostile text in the browser', () => {
     await page.getByRole('option', { name: '<script>' }).waitFor();
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Tab');
-    expect(await input(page).inputValue()).toMatch(/^\/monitor show mon_[12] $/);
+    await expect.poll(() => input(page).inputValue()).toMatch(/^\/monitor show mon_[12] $/);
     await input(page).fill('/monitor list filter=');
     await page.getByRole('option', { name: /^<img src=x onerror=window/ }).waitFor();
     await input(page).fill('/monitor list filter=<img');
     await page.getByRole('option', { name: /^<img src=x onerror=window/ }).waitFor();
     await input(page).press('Tab');
-    expect(await input(page).inputValue()).toBe(`/monitor list filter="${short}" `);
+    await expect.poll(() => input(page).inputValue()).toBe(`/monitor list filter="${short}" `);
     await input(page).press('Enter');
     await messages(page).locator('td', { hasText: '<img src=x' }).first().waitFor();
 
@@ -131,8 +133,8 @@ inBrowser('hostile text in the browser', () => {
     await page.evaluate(() => {
       location.hash = `#/<img src=x onerror=window.hacked=1>`;
     });
-    expect(await page.locator('img, script:not([src]), iframe').count()).toBe(0);
-    expect(await page.evaluate('window.hacked')).toBeUndefined();
+    await expect.poll(() => page.locator('img, script:not([src]), iframe').count()).toBe(0);
+    await expect.poll(() => page.evaluate('window.hacked')).toBeUndefined();
     expect(complaints).toEqual([]);
   });
 });

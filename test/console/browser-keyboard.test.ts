@@ -16,10 +16,10 @@ inBrowser('by keyboard in the browser', () => {
     await page.keyboard.type('/monitor l');
     const option = page.getByRole('option', { name: /\/monitor list/ });
     await option.waitFor();
-    expect(await option.getAttribute('aria-selected')).toBe('true');
-    expect(await input(page).getAttribute('aria-activedescendant')).toBe(
-      await option.getAttribute('id'),
-    );
+    await expect.poll(() => option.getAttribute('aria-selected')).toBe('true');
+    await expect
+      .poll(() => input(page).getAttribute('aria-activedescendant'))
+      .toBe(await option.getAttribute('id'));
     await page.keyboard.press('Enter');
     await page.keyboard.press('Enter');
     await messages(page).getByText('No monitors').waitFor();
@@ -27,7 +27,7 @@ inBrowser('by keyboard in the browser', () => {
     running.provider.answerWith('By keyboard.');
     await page.keyboard.type('/as');
     await page.keyboard.press('Tab');
-    expect(await input(page).inputValue()).toBe('/ask ');
+    await expect.poll(() => input(page).inputValue()).toBe('/ask ');
     await page.getByText('<question>').waitFor();
     await page.keyboard.type('can I?');
     await page.keyboard.press('Enter');
@@ -47,13 +47,15 @@ inBrowser('by keyboard in the browser', () => {
     const running = await startTestConsole();
     const { page } = await openPage(running);
     await input(page).pressSequentially('/monitor add https://example.com', { delay: 0 });
-    expect(await input(page).inputValue()).toBe('/monitor add https://example.com');
+    await expect.poll(() => input(page).inputValue()).toBe('/monitor add https://example.com');
     await input(page).press('Home');
     await input(page).pressSequentially('abc');
     await input(page).press('End');
     await input(page).press('Shift+Enter');
     await input(page).pressSequentially('second');
-    expect(await input(page).inputValue()).toBe('abc/monitor add https://example.com\nsecond');
+    await expect
+      .poll(() => input(page).inputValue())
+      .toBe('abc/monitor add https://example.com\nsecond');
   });
 
   test('a question, its thread, a follow-up, a button, a form and the way back', async () => {
@@ -96,17 +98,17 @@ inBrowser('by keyboard in the browser', () => {
     await input(page).pressSequentially('/monitor show blo');
     const option = page.getByRole('option', { name: 'Blog' });
     await option.waitFor();
-    expect(await page.getByRole('option').count()).toBe(1);
+    await expect.poll(() => page.getByRole('option').count()).toBe(1);
     await page.keyboard.press('ArrowDown');
-    expect(await option.getAttribute('aria-selected')).toBe('true');
+    await expect.poll(() => option.getAttribute('aria-selected')).toBe('true');
     await page.keyboard.press('Enter');
-    expect(await input(page).inputValue()).toBe('/monitor show mon_2 ');
+    await expect.poll(() => input(page).inputValue()).toBe('/monitor show mon_2 ');
     await page.keyboard.press('Enter');
     await messages(page).getByText('Blog is UP').waitFor();
     await input(page).pressSequentially('/ask model=vis');
     await page.getByRole('option', { name: 'test-vision' }).waitFor();
     await page.keyboard.press('Tab');
-    expect(await input(page).inputValue()).toBe('/ask model=test-vision ');
+    await expect.poll(() => input(page).inputValue()).toBe('/ask model=test-vision ');
     expect(complaints).toEqual([]);
   });
 });

@@ -52,12 +52,14 @@ inBrowser('the login in the browser', () => {
     const { page, complaints } = await openTabs(`${url}/?a=1#/general`);
     await password(page).waitFor();
     expect(new URL(page.url()).pathname).toBe('/login');
-    expect(await password(page).evaluate((one) => one === document.activeElement)).toBe(true);
+    await expect
+      .poll(() => password(page).evaluate((one) => one === document.activeElement))
+      .toBe(true);
 
     await page.keyboard.type('a wrong password');
     await page.keyboard.press('Enter');
     await page.getByRole('alert').getByText('This is not the password.').waitFor();
-    expect(await password(page).getAttribute('aria-invalid')).toBe('true');
+    await expect.poll(() => password(page).getAttribute('aria-invalid')).toBe('true');
     // What was wrong is marked, so typing replaces it.
     await page.keyboard.type(PASSWORD);
     await page.keyboard.press('Tab');
@@ -72,7 +74,7 @@ inBrowser('the login in the browser', () => {
     const { url, provider } = await startTestConsole({ login });
     provider.answerWith('Because it is.');
     const { page, complaints } = await openTabs(url.replace('127.0.0.1', 'console.test'));
-    expect(await page.evaluate(() => isSecureContext)).toBe(false);
+    await expect.poll(() => page.evaluate(() => isSecureContext)).toBe(false);
     await logIn(page);
     await input(page).fill('/ask why');
     await input(page).press('Enter');
@@ -89,9 +91,9 @@ inBrowser('the login in the browser', () => {
       page
         .locator('#password')
         .evaluate((one: HTMLInputElement) => [one.type, one.autocomplete, one.value]);
-    expect(await attributes()).toEqual(['password', 'current-password', PASSWORD]);
+    await expect.poll(() => attributes()).toEqual(['password', 'current-password', PASSWORD]);
     await page.getByRole('button', { name: 'Show the password' }).click();
-    expect(await attributes()).toEqual(['text', 'current-password', PASSWORD]);
+    await expect.poll(() => attributes()).toEqual(['text', 'current-password', PASSWORD]);
     await logIn(page);
     await live(page).waitFor();
   });
@@ -126,7 +128,7 @@ inBrowser('the login in the browser', () => {
       await logIn(page);
       await live(page).waitFor();
       expect(page.url()).toBe(`${url}/`);
-      expect(await page.evaluate(() => 'hacked' in window)).toBe(false);
+      await expect.poll(() => page.evaluate(() => 'hacked' in window)).toBe(false);
     }
   });
 
@@ -148,7 +150,7 @@ inBrowser('the login in the browser', () => {
 
     await logIn(other);
     await live(other).waitFor();
-    expect(await input(other).inputValue()).toBe('/ask half a quest');
+    await expect.poll(() => input(other).inputValue()).toBe('/ask half a quest');
     await page.goBack();
     await page.goto(url);
     await live(page).waitFor();
@@ -164,13 +166,13 @@ inBrowser('the login in the browser', () => {
     await input(page).press('Enter');
     await logIn(page);
     await live(page).waitFor();
-    expect(await input(page).inputValue()).toBe('/ask why');
+    await expect.poll(() => input(page).inputValue()).toBe('/ask why');
     running.provider.answerWith('Because.');
     await input(page).press('Enter');
     await messages(page).getByText('1 reply').waitFor();
     await page.reload();
     await live(page).waitFor();
-    expect(await input(page).inputValue()).toBe('');
+    await expect.poll(() => input(page).inputValue()).toBe('');
   });
 
   test('the status page and the account area lead to the login when the session is over, and back', async () => {

@@ -55,7 +55,7 @@ inBrowser('how the page looks', () => {
       await say(page, `/ask ${wide}`);
       await thread(page).getByText('end', { exact: true }).waitFor();
       await thread(page).getByRole('button', { name: 'Bad answer' }).waitFor();
-      expect(await messages(page).isVisible()).toBe(false);
+      await expect.poll(() => messages(page).isVisible()).toBe(false);
       expect(Math.max(...(await sideways()))).toBe(0);
       await page.goBack();
       await messages(page).waitFor();
@@ -106,17 +106,17 @@ inBrowser('how the page looks', () => {
     const { page, complaints } = await openPage(running, { viewport: { width: 320, height: 640 } });
     const menu = page.getByRole('button', { name: /^Menu/ });
     const side = page.locator('#side');
-    expect(await side.isVisible()).toBe(false);
+    await expect.poll(() => side.isVisible()).toBe(false);
     await tabTo(page, menu);
     await page.keyboard.press('Enter');
     await side.waitFor();
-    expect(await sidewaysPx(page)).toBe(0);
+    await expect.poll(() => sidewaysPx(page)).toBe(0);
     await tabTo(page, side.getByRole('button', { name: 'Change name' }));
     await page.keyboard.press('Enter');
     await side.getByLabel('Your name').fill('W'.repeat(32));
     await page.keyboard.press('Enter');
     await side.getByText('W'.repeat(32)).waitFor();
-    expect(await sidewaysPx(page)).toBe(0);
+    await expect.poll(() => sidewaysPx(page)).toBe(0);
     await page.keyboard.press('Escape');
     await side.waitFor({ state: 'hidden' });
     await eventually(() => hasFocus(menu));
@@ -136,7 +136,7 @@ inBrowser('how the page looks', () => {
     await menu.click();
     await side.getByRole('button', { name: '/askwatch help' }).click();
     await eventually(() => hasFocus(input(page, 'ops')));
-    expect(await input(page, 'ops').inputValue()).toBe('/askwatch help');
+    await expect.poll(() => input(page, 'ops').inputValue()).toBe('/askwatch help');
     expect(complaints).toEqual([]);
   });
 

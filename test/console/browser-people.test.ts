@@ -87,8 +87,8 @@ inBrowser('people in the browser', () => {
     for (const page of [ann, bob]) {
       await eventually(async () => JSON.stringify(await toldIn(page)) === JSON.stringify(told));
     }
-    expect(await thread(ann).locator('.you').count()).toBe(2);
-    expect(await thread(bob).locator('.you').count()).toBe(1);
+    await expect.poll(() => thread(ann).locator('.you').count()).toBe(2);
+    await expect.poll(() => thread(bob).locator('.you').count()).toBe(1);
     expect(complaints).toEqual([]);
   });
 
@@ -123,7 +123,7 @@ inBrowser('people in the browser', () => {
       await messages(tab).getByRole('button', { name: 'Share' }).waitFor();
     await say(bob, '/monitor list');
     for (const tab of [ann, bob, second]) await messages(tab).getByText('No monitors').waitFor();
-    expect(await bob.getByText('Only you can see this').count()).toBe(0);
+    await expect.poll(() => bob.getByText('Only you can see this').count()).toBe(0);
     await second.getByRole('button', { name: 'Dismiss' }).click();
     await ann.getByText('Only you can see this').waitFor({ state: 'detached' });
   });

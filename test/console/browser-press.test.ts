@@ -32,14 +32,16 @@ inBrowser('buttons in the browser', () => {
     await page.keyboard.press('Enter');
     for (const window of [page, other]) {
       await messages(window).getByText('Guest 1 at the web console').waitFor();
-      expect(await window.getByRole('button', { name: 'Acknowledge' }).count()).toBe(0);
-      expect(await messages(window).getByRole('button', { name: 'Ask why' }).count()).toBe(1);
+      await expect.poll(() => window.getByRole('button', { name: 'Acknowledge' }).count()).toBe(0);
+      await expect
+        .poll(() => messages(window).getByRole('button', { name: 'Ask why' }).count())
+        .toBe(1);
     }
     await page.keyboard.press('Tab');
     await eventually(() =>
       page.evaluate(() => document.activeElement?.textContent === 'Snooze 1 h'),
     );
-    expect(await thread(page).count()).toBe(0);
+    await expect.poll(() => thread(page).count()).toBe(0);
     expect(complaints).toEqual([]);
   });
 
@@ -69,8 +71,8 @@ inBrowser('buttons in the browser', () => {
     // The other window hears of this later one.
     await thread(page).getByRole('button', { name: 'Acknowledge' }).click();
     await thread(other).getByText('Guest 1 at the web console').waitFor();
-    expect(await other.getByText('Only you can see this').count()).toBe(0);
-    expect(await other.getByText('cannot be looked at').count()).toBe(0);
+    await expect.poll(() => other.getByText('Only you can see this').count()).toBe(0);
+    await expect.poll(() => other.getByText('cannot be looked at').count()).toBe(0);
   });
 
   test('under a card that only one window has work, and what everybody sees takes its place', async () => {
@@ -136,10 +138,10 @@ inBrowser('buttons in the browser', () => {
     await page.locator('.channel').getByRole('alert').getByText('This message is gone.').waitFor();
     await messages(page).getByRole('button', { name: 'Snooze 1 h', disabled: false }).waitFor();
     expect(asked).toBe(1);
-    expect(await button.evaluate((one) => one === document.activeElement)).toBe(true);
+    await expect.poll(() => button.evaluate((one) => one === document.activeElement)).toBe(true);
     await page.unroute('**/console/presses');
     await button.click();
     await messages(page).getByText('Snoozed by Guest 1 at the web console').waitFor();
-    expect(await page.getByRole('alert').count()).toBe(0);
+    await expect.poll(() => page.getByRole('alert').count()).toBe(0);
   });
 });

@@ -36,7 +36,9 @@ inBrowser('the status page', () => {
     const running = await startStatusPage(service, { pollMs: 1_000 });
     const { page, complaints } = await open(running);
     await headlineSays(page, 'The monitor is up');
-    expect(await row(page, 'Shop').locator('.target').textContent()).toContain(target.url);
+    await expect
+      .poll(() => row(page, 'Shop').locator('.target').textContent())
+      .toContain(target.url);
     await page.evaluate('window.stays = true');
 
     target.answerWith((_request, response) => response.writeHead(503).end());
@@ -47,7 +49,7 @@ inBrowser('the status page', () => {
 
     target.answerWith((_request, response) => response.end('fine'));
     await headlineSays(page, 'The monitor is up');
-    expect(await page.evaluate('window.stays')).toBe(true);
+    await expect.poll(() => page.evaluate('window.stays')).toBe(true);
     expect(complaints).toEqual([]);
   });
 
@@ -63,7 +65,7 @@ inBrowser('the status page', () => {
     fake.setStatus('mon_2', 'DOWN');
     await headlineSays(page, '2 of 3 are down');
     await row(page, 'Billing').getByText('Down', { exact: true }).waitFor();
-    expect(await names(page)).toEqual(['Shop', 'Auth', 'Billing']);
+    await expect.poll(() => names(page)).toEqual(['Shop', 'Auth', 'Billing']);
     await page.mouse.move(2, 2);
     await eventually(async () => (await names(page)).join() === 'Billing,Shop,Auth');
 
@@ -71,8 +73,8 @@ inBrowser('the status page', () => {
     await link.focus();
     fake.setStatus('mon_1', 'DOWN');
     await headlineSays(page, '3 of 3 are down');
-    expect(await names(page)).toEqual(['Billing', 'Shop', 'Auth']);
-    expect(await link.evaluate((one) => one === document.activeElement)).toBe(true);
+    await expect.poll(() => names(page)).toEqual(['Billing', 'Shop', 'Auth']);
+    await expect.poll(() => link.evaluate((one) => one === document.activeElement)).toBe(true);
     expect(complaints).toEqual([]);
     await fake.close();
   });
@@ -108,7 +110,7 @@ inBrowser('the status page', () => {
     fake.add({ name: 'Odd', status: 'PONDERING', target: 'odd.example' });
     const { page, complaints } = await open(running);
     await headlineSays(page, '1 of 7 is degraded');
-    expect(await page.getByRole('searchbox').count()).toBe(0);
+    await expect.poll(() => page.getByRole('searchbox').count()).toBe(0);
     fake.add({ name: 'Broken shop', status: 'DOWN', target: 'https://x.example' });
     const search = page.getByRole('searchbox', { name: 'Find a monitor' });
     await search.fill('SHOP');
@@ -116,12 +118,12 @@ inBrowser('the status page', () => {
     await page.getByRole('status').getByText('3 monitors shown').waitFor();
     const chip = (name: string) => page.getByRole('button', { name });
     await chip('Down 1').click();
-    expect(await names(page)).toEqual(['Broken shop']);
-    expect(await chip('Down 1').getAttribute('aria-pressed')).toBe('true');
+    await expect.poll(() => names(page)).toEqual(['Broken shop']);
+    await expect.poll(() => chip('Down 1').getAttribute('aria-pressed')).toBe('true');
     await chip('Other 1').click();
     await page.getByText('No monitor fits.').waitFor();
     await chip('Show all').click();
-    expect(await names(page)).toHaveLength(8);
+    await expect.poll(() => names(page)).toHaveLength(8);
     await row(page, 'Odd').getByText('PONDERING').waitFor();
     expect(complaints).toEqual([]);
     await fake.close();
@@ -136,8 +138,8 @@ inBrowser('the status page', () => {
     fake.add({ name: 'First' });
     await headlineSays(page, 'The monitor is up');
     // A service of the contract alone keeps no history.
-    expect(await row(page, 'First').getByRole('slider').count()).toBe(0);
-    expect(await row(page, 'First').locator('.row-facts').textContent()).toBe('');
+    await expect.poll(() => row(page, 'First').getByRole('slider').count()).toBe(0);
+    await expect.poll(() => row(page, 'First').locator('.row-facts').textContent()).toBe('');
     expect(complaints).toEqual([]);
     await fake.close();
   });
@@ -151,13 +153,12 @@ inBrowser('the status page', () => {
     await rows(page).locator('.target', { hasText: '<svg' }).waitFor();
     await page.getByRole('link', { name: '<img' }).click();
     await page.getByRole('heading', { level: 1, name: '<img' }).waitFor();
-    expect(
-      await page
-        .locator('main')
-        .locator('script, iframe, form, style, a[href^="javascript"]')
-        .count(),
-    ).toBe(0);
-    expect(await page.evaluate('window.hacked')).toBeUndefined();
+    await expect
+      .poll(() =>
+        page.locator('main').locator('script, iframe, form, style, a[href^="javascript"]').count(),
+      )
+      .toBe(0);
+    await expect.poll(() => page.evaluate('window.hacked')).toBeUndefined();
     expect(complaints.filter(isNoCut)).toEqual([]);
     await fake.close();
   });
@@ -202,7 +203,7 @@ inBrowser('the status page', () => {
     const { page } = await open(running, { colorScheme, viewport: { width, height: 700 } });
     await headlineSays(page, '1 of 10 is down');
     expect(await findingsOf(page)).toEqual([]);
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+    await expect.poll(() => page.evaluate('document.documentElement.scrollWidth')).toBe(width);
     await fake.close();
   });
 });

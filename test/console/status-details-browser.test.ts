@@ -50,11 +50,13 @@ inBrowser('an opened monitor', () => {
     expect(page.url()).toMatch(/\/status#\/mon_30$/);
     await eventually(() => headline(page).evaluate((one) => one === document.activeElement));
     await eventually(async () => (await page.title()) === 'Monitor 30 · Status');
-    expect(await page.evaluate('scrollY')).toBe(0);
+    await expect.poll(() => page.evaluate('scrollY')).toBe(0);
     await page.goBack();
     await eventually(() => link.evaluate((one) => one === document.activeElement));
-    expect(await link.evaluate((one) => one.getBoundingClientRect().top < innerHeight)).toBe(true);
-    expect(await page.evaluate('scrollY')).toBeGreaterThan(0);
+    await expect
+      .poll(() => link.evaluate((one) => one.getBoundingClientRect().top < innerHeight))
+      .toBe(true);
+    await expect.poll(() => page.evaluate('scrollY')).toBeGreaterThan(0);
     await page.goForward();
     await page.getByRole('heading', { level: 1, name: 'Monitor 30' }).waitFor();
     await page.getByRole('link', { name: 'All monitors' }).click();
@@ -71,17 +73,19 @@ inBrowser('an opened monitor', () => {
     await readout.getByText('100 % up').waitFor();
     for (let step = 0; step < 20; step++) await page.keyboard.press('ArrowLeft');
     await readout.getByText('99.16 % up, down for 12 minutes').waitFor();
-    expect(await bars.getAttribute('aria-valuetext')).toContain('99.16 % up, down for 12 minutes');
+    await expect
+      .poll(() => bars.getAttribute('aria-valuetext'))
+      .toContain('99.16 % up, down for 12 minutes');
     await page.keyboard.press('Home');
     await readout.getByText('not seen').waitFor();
-    expect(await bars.getAttribute('aria-valuenow')).toBe('1');
+    await expect.poll(() => bars.getAttribute('aria-valuenow')).toBe('1');
     const { width = 0, height = 0 } = (await bars.boundingBox()) ?? {};
     await bars.hover({ position: { x: (30.5 / 90) * width, y: height / 2 } });
     await readout.getByText('25 % up, down for 18 hours').waitFor();
     const described = await bars.getAttribute('aria-describedby');
-    expect(await page.locator(`[id="${described}"]`).textContent()).toMatch(
-      /^Seen on 80 of 90 days, down on 2\. Last: .*12 minutes\.$/,
-    );
+    await expect
+      .poll(() => page.locator(`[id="${described}"]`).textContent())
+      .toMatch(/^Seen on 80 of 90 days, down on 2\. Last: .*12 minutes\.$/);
   });
 
   test('draws response times with their gap and the outage; each point is read by keyboard and mouse', async () => {
@@ -98,14 +102,18 @@ inBrowser('an opened monitor', () => {
     await readout.getByText('100 ms on average, 80 ms to 130 ms').waitFor();
     for (let step = 0; step < 5; step++) await page.keyboard.press('ArrowLeft');
     await readout.getByText('nothing measured').waitFor();
-    expect(await chart(page).getAttribute('aria-valuetext')).toContain('nothing measured');
+    await expect
+      .poll(() => chart(page).getAttribute('aria-valuetext'))
+      .toContain('nothing measured');
     const over = chart(page).locator('.u-over');
     const { width = 0 } = (await over.boundingBox()) ?? {};
     await over.hover({ position: { x: width / 2, y: 20 } });
     await readout.getByText(/: 100 ms on average/).waitFor();
 
     await page.getByText('As a list').click();
-    expect(await page.getByLabel('Response times, newest first').locator('li').count()).toBe(24);
+    await expect
+      .poll(() => page.getByLabel('Response times, newest first').locator('li').count())
+      .toBe(24);
     await page.getByRole('button', { name: '7 days', exact: true }).click();
     await eventually(async () => (await chart(page).getAttribute('aria-valuemax')) === '168');
     expect(running.asked).toContain(168);
@@ -136,8 +144,8 @@ inBrowser('an opened monitor', () => {
     await incidents.first().getByText('so far').waitFor();
     const before = await counted();
     await eventually(async () => (await counted()) !== before);
-    expect(await incidents.nth(1).locator('h3').textContent()).toBe('Down for 2 hours');
-    expect(await incidents.nth(2).textContent()).toContain('connection refused');
+    await expect.poll(() => incidents.nth(1).locator('h3').textContent()).toBe('Down for 2 hours');
+    await expect.poll(() => incidents.nth(2).textContent()).toContain('connection refused');
 
     running.details.set('mon_1', { incidents: [{ ...goesOn, ended_at: ago(0), ended_as: 'UP' }] });
     running.tell({ monitors: [madeUpMonitor(1, { status_changed_at: ago(0) })] });
@@ -167,21 +175,20 @@ inBrowser('an opened monitor', () => {
     await facts.locator('.warned', { hasText: 'ends in 13 days' }).waitFor();
     await facts.getByText('Sundays').waitFor();
     await facts.getByText('1 minute', { exact: true }).waitFor();
-    expect(await panel(page, 'Uptime').locator('dd').allTextContents()).toEqual([
-      '99.99 %',
-      ...Array.from({ length: 3 }, () => 'Not seen'),
-    ]);
+    await expect
+      .poll(() => panel(page, 'Uptime').locator('dd').allTextContents())
+      .toEqual(['99.99 %', ...Array.from({ length: 3 }, () => 'Not seen')]);
     await page.getByRole('button', { name: 'Copy' }).click();
     await page.getByRole('button', { name: 'Copied' }).waitFor();
-    expect(await page.evaluate('navigator.clipboard.readText()')).toBe(
-      `[![Shop 1evil](${running.url}/status/badge/mon_1.svg)](${running.url}/status#/mon_1)`,
-    );
+    await expect
+      .poll(() => page.evaluate('navigator.clipboard.readText()'))
+      .toBe(`[![Shop 1evil](${running.url}/status/badge/mon_1.svg)](${running.url}/status#/mon_1)`);
     await page.evaluate("location.hash = '#/mon_2'");
     await facts.getByText('ends in 14 days').waitFor();
-    expect(await facts.locator('.warned').count()).toBe(0);
+    await expect.poll(() => facts.locator('.warned').count()).toBe(0);
     await facts.getByText('every day').waitFor();
     await facts.getByText('5 hours ago').waitFor();
-    expect(await chart(page).count()).toBe(0);
+    await expect.poll(() => chart(page).count()).toBe(0);
   });
 
   test('shows hostile reasons, causes and sentences as text', async () => {
@@ -203,8 +210,8 @@ inBrowser('an opened monitor', () => {
     await panel(page, 'Facts').getByText('<style>').first().waitFor();
     await page.locator('header .reason', { hasText: '<iframe' }).waitFor();
     const made = 'script, iframe, form, style, svg[onload], a[href^="javascript"], img[onerror]';
-    expect(await page.locator('main').locator(made).count()).toBe(0);
-    expect(await page.evaluate('window.hacked')).toBeUndefined();
+    await expect.poll(() => page.locator('main').locator(made).count()).toBe(0);
+    await expect.poll(() => page.evaluate('window.hacked')).toBeUndefined();
     expect(complaints).toEqual([]);
   });
 
@@ -217,7 +224,7 @@ inBrowser('an opened monitor', () => {
     await page.getByText('Askwatch answered with status 503. Trying again…').waitFor();
     running.refuse(false);
     await panel(page, 'Facts').waitFor();
-    expect(await page.locator('.notice').count()).toBe(0);
+    await expect.poll(() => page.locator('.notice').count()).toBe(0);
   });
 
   test('shows no empty boxes where the service keeps no history, and says when nothing was measured', async () => {
@@ -227,12 +234,12 @@ inBrowser('an opened monitor', () => {
     const { page } = await open(running, { path: '#/mon_1' });
     await panel(page, 'Facts').waitFor();
     const shown = () => page.locator('.panel h2').allTextContents();
-    expect(await shown()).toEqual(['Facts', 'Show it elsewhere']);
+    await expect.poll(() => shown()).toEqual(['Facts', 'Show it elsewhere']);
     await page.evaluate("location.hash = '#/mon_2'");
     await page.getByText('No response times were measured in this time.').waitFor();
-    expect(await shown()).toEqual([
-      ...['Last 90 days', 'Response times', 'Incidents', 'Facts', 'Show it elsewhere'],
-    ]);
+    await expect
+      .poll(() => shown())
+      .toEqual([...['Last 90 days', 'Response times', 'Incidents', 'Facts', 'Show it elsewhere']]);
   });
 
   test.each([
@@ -255,6 +262,6 @@ inBrowser('an opened monitor', () => {
     await page.getByText('As a list').click();
     await page.getByLabel('Response times, newest first').waitFor();
     expect(await findingsOf(page)).toEqual([]);
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+    await expect.poll(() => page.evaluate('document.documentElement.scrollWidth')).toBe(width);
   });
 });

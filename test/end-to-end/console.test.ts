@@ -88,7 +88,7 @@ inBrowser('the whole program in a real browser', () => {
     await page
       .locator(`[data-message="${firstAlert}"] .card.good`, { hasText: 'Shop recovered' })
       .waitFor({ timeout: ALERT_WITHIN_MS });
-    expect(await alerts.count()).toBe(1);
+    await expect.poll(() => alerts.count()).toBe(1);
 
     await target.down();
     await alerts
@@ -109,7 +109,7 @@ inBrowser('the whole program in a real browser', () => {
     await thread.locator('.note', { hasText: 'Interrupted' }).waitFor();
     await page.reload();
     await channel.getByText('why is the sky blue').waitFor();
-    expect(await channel.locator('article').count()).toBe(before);
+    await expect.poll(() => channel.locator('article').count()).toBe(before);
     await channel
       .locator('article', { hasText: 'why is the sky blue' })
       .getByText('3 replies')
@@ -123,7 +123,7 @@ inBrowser('the whole program in a real browser', () => {
     await channel
       .locator(`[data-message="${secondAlert}"] .card.good`, { hasText: 'Shop recovered' })
       .waitFor({ timeout: ALERT_WITHIN_MS });
-    expect(await alerts.count()).toBe(2);
+    await expect.poll(() => alerts.count()).toBe(2);
     expect(complaints).toEqual([]);
     expect(await second.stop()).toBe(0);
   });

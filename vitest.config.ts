@@ -1,6 +1,5 @@
-import { defineConfig } from 'vitest/config';
-
-const long = process.env.ASKWATCH_TEST_LONG === '1';
+import { configDefaults, defineConfig } from 'vitest/config';
+import { long } from './test/support/long.ts';
 
 /**
  * A group of files whose processes take one file after another, since importing zod, Fastify, Bolt or discord.js anew takes
@@ -12,8 +11,14 @@ const group = (
   test: { include: string[]; exclude?: string[]; globalSetup?: string; testTimeout?: number },
 ) => ({
   extends: true as const,
-  test: { name, isolate: false, ...test },
+  test: {
+    ...{ name, isolate: false, ...test },
+    exclude: [...configDefaults.exclude, ...(long ? [] : LONG_ONLY), ...(test.exclude ?? [])],
+  },
 });
+
+/** What others already show in part: every variant of it, at its full length. */
+const LONG_ONLY = ['test/**/*.long.test.ts'];
 
 /** Start whole programs, and import discord.js for its fake. */
 const END_TO_END = ['test/end-to-end/**/*.test.ts', 'test/monitoring/kill.test.ts'];

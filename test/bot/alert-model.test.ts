@@ -7,6 +7,7 @@ import { createSender } from '../../src/bot/sender.ts';
 import { openWatchState } from '../../src/bot/watch-store.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { eventually } from '../support/eventually.ts';
+import { long } from '../support/long.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { type Book, createBook, heardBy, NAMES, placesFor } from './alert-book.ts';
@@ -14,8 +15,6 @@ import { createHandClock } from './hand-clock.ts';
 import { createLife } from './killable-life.ts';
 import { createScriptedPlatform, type ScriptedPlatform } from './scripted-platform.ts';
 import { saidOf } from './told-of-monitors.ts';
-
-const long = process.env.ASKWATCH_TEST_LONG === '1';
 
 /** What is wrong with a place after one of its messages was written, if anything is. */
 function wrongAfter(platform: ScriptedPlatform, writtenId: string, book: Book): string[] {

@@ -2,9 +2,9 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createAskBudget } from '../../src/bot/ask-budget.ts';
 import { NetworkError, StatusError } from '../../src/clients/errors.ts';
+import { long } from '../support/long.ts';
 import { counting, startAdditions, startSteppedWatch } from './stepped-watch.ts';
 
-const long = process.env.ASKWATCH_TEST_LONG === '1';
 const START = 1_800_000_000_000;
 
 /** A budget whose time is set. */

@@ -17,10 +17,9 @@ import type { Incident as Outage } from '../../src/contracts/monitoring-addition
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { startService } from '../monitoring/service.ts';
 import { eventually } from '../support/eventually.ts';
+import { long } from '../support/long.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-
-const long = process.env.ASKWATCH_TEST_LONG === '1';
 
 /** A watch over the real service that looks when told to. */
 async function openWatch(service: { url: string; key: string }) {

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Chart } from '../../src/bot/card.ts';
 import { layOut, valueWords } from '../../src/bot/chart-layout.ts';
+import { long } from '../support/long.ts';
 
-const long = process.env.ASKWATCH_TEST_LONG === '1';
 const HOUR_MS = 3_600_000;
 const START = Date.parse('2026-11-21T11:00:00Z');
 const BOX = { width: 640, height: 200, left: 50, right: 10, top: 10, bottom: 30 };

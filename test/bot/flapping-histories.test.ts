@@ -11,6 +11,7 @@ import type { Monitor } from '../../src/contracts/monitoring.ts';
 import type { Incident as Outage } from '../../src/contracts/monitoring-additions.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { eventually } from '../support/eventually.ts';
+import { long } from '../support/long.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { createScriptedPlatform } from './scripted-platform.ts';
@@ -231,7 +232,6 @@ function checkCounts({ seen, incidents }: Awaited<ReturnType<typeof live>>) {
   expect(starts).toEqual([...starts].sort((a, b) => a - b));
 }
 
-const long = process.env.ASKWATCH_TEST_LONG === '1';
 const numRuns = long ? 500 : 15;
 
 const quiet = (...seconds: number[]): Step[] =>

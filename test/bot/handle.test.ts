@@ -3,10 +3,9 @@ import type { Invocation, Place } from '../../src/bot/platform.ts';
 import { createSeen } from '../../src/bot/seen.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { CHANNEL, cardOf, readAnswer, startTestBot, textOf } from '../support/bot.ts';
+import { long } from '../support/long.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-
-const long = process.env.ASKWATCH_TEST_LONG === '1';
 
 describe('what cannot be done is said in a card', () => {
   test.each([

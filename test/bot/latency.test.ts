@@ -3,9 +3,9 @@ import { expect, test } from 'vitest';
 import { alertCard } from '../../src/bot/alert-card.ts';
 import { inUnits, latencyFacts, sparkline } from '../../src/bot/latency.ts';
 import { textOf } from '../support/bot.ts';
+import { long } from '../support/long.ts';
 import { type Asked, counting, startAdditions, startSteppedWatch } from './stepped-watch.ts';
 
-const long = process.env.ASKWATCH_TEST_LONG === '1';
 const START = 1_800_000_000_000;
 const wordsOf = (responseTimesMs: number[]) => latencyFacts({ responseTimesMs })[0]?.value;
 

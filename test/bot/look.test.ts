@@ -4,8 +4,7 @@ import { diff } from '../../src/bot/diff.ts';
 import { look } from '../../src/bot/look.ts';
 import type { Incident, Watching } from '../../src/bot/watch-state.ts';
 import type { Monitor } from '../../src/contracts/monitoring.ts';
-
-const long = process.env.ASKWATCH_TEST_LONG === '1';
+import { long } from '../support/long.ts';
 
 /** A list as the service gives it, from `id: status`. */
 function list(statuses: Record<string, string>): Monitor[] {

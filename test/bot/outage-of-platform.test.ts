@@ -8,13 +8,12 @@ import { openWatchState } from '../../src/bot/watch-store.ts';
 import type { Monitor } from '../../src/contracts/monitoring.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { eventually } from '../support/eventually.ts';
+import { long } from '../support/long.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { createHandClock } from './hand-clock.ts';
 import { createScriptedPlatform } from './scripted-platform.ts';
 import { saidOf } from './told-of-monitors.ts';
-
-const long = process.env.ASKWATCH_TEST_LONG === '1';
 
 const SLACK = { platform: 'slack', channel: 'C1' } as const;
 const DISCORD = { platform: 'discord', channel: 'D1' } as const;

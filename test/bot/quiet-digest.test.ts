@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type QuietHours, readHours } from '../../src/bot/quiet-hours.ts';
 import { textOf } from '../support/bot.ts';
+import { long } from '../support/long.ts';
 import { DEV, HOUR, MINUTE, OPS, openAlertWorld } from './alert-world.ts';
 import { saidOf } from './told-of-monitors.ts';
 
@@ -238,6 +239,6 @@ test('a night is told once and whole, and not in it, whenever the program is kil
         }
       },
     ),
-    { numRuns: process.env.ASKWATCH_TEST_LONG === '1' ? 60 : 4 },
+    { numRuns: long ? 60 : 4 },
   );
 }, 240_000);

@@ -4,9 +4,9 @@ import type { Chart } from '../../src/bot/card.ts';
 import { chartFromMs, responseChart } from '../../src/bot/response-chart.ts';
 import type { Incident, Rollup } from '../../src/contracts/monitoring-additions.ts';
 import { CHANNEL, cardOf, startTestBot, textOf } from '../support/bot.ts';
+import { long } from '../support/long.ts';
 import { counting, startAdditions } from './stepped-watch.ts';
 
-const long = process.env.ASKWATCH_TEST_LONG === '1';
 const HOUR_MS = 3_600_000;
 const NOW = Date.parse('2026-11-22T10:20:00Z');
 const iso = (ms: number) => new Date(ms).toISOString();

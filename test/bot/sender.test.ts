@@ -11,12 +11,11 @@ import { openWatchState } from '../../src/bot/watch-store.ts';
 import type { Monitor } from '../../src/contracts/monitoring.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { eventually } from '../support/eventually.ts';
+import { long } from '../support/long.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { createLife } from './killable-life.ts';
 import { createScriptedPlatform, type ScriptedPlatform } from './scripted-platform.ts';
-
-const long = process.env.ASKWATCH_TEST_LONG === '1';
 
 const SLACK = { platform: 'slack', channel: 'C1' } as const;
 const DISCORD = { platform: 'discord', channel: 'D1' } as const;

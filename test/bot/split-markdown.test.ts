@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { restOfMarkdown, splitMarkdown } from '../../src/bot/split-markdown.ts';
+import { long } from '../support/long.ts';
 
-const long = process.env.ASKWATCH_TEST_LONG === '1';
 const numRuns = long ? 5_000 : 60;
 
 /** Words, code blocks, blank lines, emoji families, flags, accents and the odd hostile run. */

@@ -3,8 +3,7 @@ import { expect, test } from 'vitest';
 import { alertCard } from '../../src/bot/alert-card.ts';
 import { newIncident } from '../../src/bot/incidents.ts';
 import { shownTarget, targetLink } from '../../src/bot/target-link.ts';
-
-const long = process.env.ASKWATCH_TEST_LONG === '1';
+import { long } from '../support/long.ts';
 
 const linkTo = (target: string, checkType = 'HTTP') => targetLink({ checkType, target });
 

@@ -5,8 +5,7 @@ import { fieldsOf, usageOf } from '../../src/bot/command.ts';
 import { commands } from '../../src/bot/commands.ts';
 import { readLine } from '../../src/bot/text-input.ts';
 import { anyCharacter } from '../support/any-character.ts';
-
-const long = process.env.ASKWATCH_TEST_LONG === '1';
+import { long } from '../support/long.ts';
 
 /** The line as `name {values}`, or the problem. */
 function read(line: string) {

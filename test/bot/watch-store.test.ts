@@ -8,11 +8,11 @@ import { openWatchState } from '../../src/bot/watch-store.ts';
 import { CorruptDocumentError } from '../../src/store/errors.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import type { Store } from '../../src/store/store.ts';
+import { long } from '../support/long.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const LONG = process.env.ASKWATCH_TEST_LONG === '1';
-const RUNS = LONG ? 500 : 15;
+const RUNS = long ? 500 : 15;
 const never = new Promise<never>(() => {});
 const START = Date.UTC(2027, 0, 15);
 const EMPTY: Watching = { known: [], learnt: true, shortLooks: 0, topics: [] };
@@ -284,7 +284,7 @@ describe('what the watch knows', () => {
     ]);
     let writes = 1;
     let turns = 0;
-    for (let killAt = 0; killAt < writes; killAt += LONG ? 1 : 9) {
+    for (let killAt = 0; killAt < writes; killAt += long ? 1 : 9) {
       for (const fate of ['killed', 'made and killed'] as const) {
         const folder = await temporaryFolder();
         const possible: Possible = [undefined];

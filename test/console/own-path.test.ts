@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { ownPath } from '../../src/console/own-path.ts';
-
-const long = process.env.ASKWATCH_TEST_LONG === '1';
+import { long } from '../support/long.ts';
 
 /** Where a browser would go from a page of ours. */
 const HERE = 'https://ask.example.com';

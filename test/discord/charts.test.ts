@@ -9,9 +9,9 @@ import { checkMessage } from '../fakes/discord-limits.ts';
 import { anyChart } from '../support/any-chart.ts';
 import { startTestBot } from '../support/bot.ts';
 import { eventually } from '../support/eventually.ts';
+import { long } from '../support/long.ts';
 import { startPlatform } from './start-platform.ts';
 
-const long = process.env.ASKWATCH_TEST_LONG === '1';
 const HOUR_MS = 3_600_000;
 const START = Date.parse('2026-11-21T11:00:00Z');
 const HOSTILE = '<svg onload=x> & @everyone "Shop"';

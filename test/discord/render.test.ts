@@ -4,6 +4,7 @@ import type { Card, CardAction, CardPart } from '../../src/bot/card.ts';
 import { renderMessage } from '../../src/discord/render.ts';
 import { checkMessage } from '../fakes/discord-limits.ts';
 import { anyChart } from '../support/any-chart.ts';
+import { long } from '../support/long.ts';
 
 const card = (parts: CardPart[], more: Partial<Card> = {}): Card => ({
   tone: 'info',
@@ -142,6 +143,6 @@ test('whatever a card holds, Discord takes it', () => {
         expect(JSON.stringify(shown)).not.toMatch(/@everyone|<@/);
       },
     ),
-    { numRuns: process.env.ASKWATCH_TEST_LONG === '1' ? 500 : 20 },
+    { numRuns: long ? 500 : 20 },
   );
 });

@@ -5,9 +5,8 @@ import { checkShards } from '../../src/discord/shards.ts';
 import { type DiscordFake, startDiscord } from '../fakes/discord.ts';
 import { startTestBot } from '../support/bot.ts';
 import { eventually } from '../support/eventually.ts';
+import { long } from '../support/long.ts';
 import { buildPlatform, startPlatform } from './start-platform.ts';
-
-const long = process.env.ASKWATCH_TEST_LONG === '1';
 
 /** A Discord with a server on each of three shards, which may all identify at once. */
 async function startThree() {

@@ -3,9 +3,8 @@ import { PlatformStartError } from '../../src/bot/errors.ts';
 import { startDiscord } from '../fakes/discord.ts';
 import { startTestBot } from '../support/bot.ts';
 import { eventually } from '../support/eventually.ts';
+import { long } from '../support/long.ts';
 import { buildPlatform, startPlatform } from './start-platform.ts';
-
-const long = process.env.ASKWATCH_TEST_LONG === '1';
 
 test('says which setting to change when the token is refused', async () => {
   const discord = await startDiscord();

@@ -2,10 +2,9 @@ import { test } from 'vitest';
 import { type DiscordFake, startDiscord } from '../fakes/discord.ts';
 import type { Fault, RestRequest } from '../fakes/discord-http.ts';
 import type { FakeMessage } from '../fakes/discord-state.ts';
+import { long } from '../support/long.ts';
 import { type FaultKind, type FaultyCall, type StormPlatform, storm } from './alert-storm.ts';
 import type { AlertMessage } from './alert-verdict.ts';
-
-const long = process.env.ASKWATCH_TEST_LONG === '1';
 
 /** Shorter than most of the time between two lives: mostly a message is found by its reference, sometimes by its nonce. */
 const NONCE_WINDOW_MS = 500;

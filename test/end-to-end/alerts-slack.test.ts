@@ -1,10 +1,9 @@
 import { test } from 'vitest';
 import { type Call, type Fault, type SlackFake, startSlack } from '../fakes/slack.ts';
 import type { Message } from '../fakes/slack-workspace.ts';
+import { long } from '../support/long.ts';
 import { type FaultKind, type FaultyCall, type StormPlatform, storm } from './alert-storm.ts';
 import type { AlertMessage } from './alert-verdict.ts';
-
-const long = process.env.ASKWATCH_TEST_LONG === '1';
 
 const METHODS: Record<FaultyCall, string> = {
   post: 'chat.postMessage',

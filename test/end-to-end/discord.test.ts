@@ -7,10 +7,9 @@ import { startModelProvider } from '../fakes/model-provider.ts';
 import { startMonitoringService } from '../fakes/monitoring-service.ts';
 import { startWebTarget } from '../fakes/web-target.ts';
 import { eventually } from '../support/eventually.ts';
+import { long } from '../support/long.ts';
 import { type AtEnd, temporaryFolder } from '../support/temporary-folder.ts';
 import { sharedAskwatch, spawnAskwatch, startAskwatch } from './askwatch-process.ts';
-
-const long = process.env.ASKWATCH_TEST_LONG === '1';
 
 const discordEnv = (discord: DiscordFake) => ({
   DISCORD_TOKEN: discord.settings.token,

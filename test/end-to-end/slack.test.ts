@@ -5,10 +5,9 @@ import { CHANNEL, type Fault, type SlackFake, startSlack } from '../fakes/slack.
 import { shownText } from '../fakes/slack-limits.ts';
 import { startWebTarget } from '../fakes/web-target.ts';
 import { eventually } from '../support/eventually.ts';
+import { long } from '../support/long.ts';
 import { type AtEnd, temporaryFolder } from '../support/temporary-folder.ts';
 import { sharedAskwatch, spawnAskwatch, startAskwatch } from './askwatch-process.ts';
-
-const long = process.env.ASKWATCH_TEST_LONG === '1';
 
 const socketMode = (slack: SlackFake) => ({
   SLACK_BOT_TOKEN: slack.botToken,

@@ -4,13 +4,13 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import type { CatalogInput } from '../../src/gateway/catalog.ts';
 import { type RawAnswer, startBrokenUpstream } from '../fakes/broken-upstream.ts';
 import { eventually } from '../support/eventually.ts';
+import { long } from '../support/long.ts';
 import { goodAnswer, LANES, type Lane, SAID } from './fault-answers.ts';
 import { answerWell } from './fault-play.ts';
 import { chatRequest, connectCaller } from './raw-caller.ts';
 import { NO_OLLAMA, startGateway } from './running-gateway.ts';
 
-const LONG = process.env.ASKWATCH_TEST_LONG === '1';
-const RUNS = LONG ? 40 : 2;
+const RUNS = long ? 40 : 2;
 
 /** How long a request waits before it is sent again. */
 const RETRY_AFTER_MS = 2_000;
@@ -87,7 +87,7 @@ describe.each(lanes)('a caller of %s that leaves', (lane) => {
       const closedMs = upstream.calls.slice(-n).map((call) => call.closedMs ?? Number.NaN);
       delaysMs.push(Math.max(...closedMs) - leftMs);
     }
-    if (LONG) report(`${lane}, ${phase}`, delaysMs);
+    if (long) report(`${lane}, ${phase}`, delaysMs);
     await gateway.close();
     const records = await usage(0);
     expect(records.map(({ end }) => end)).toEqual(Array(RUNS).fill('client_gone'));

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import type { CatalogInput } from '../../src/gateway/catalog.ts';
 import { type BrokenUpstream, startBrokenUpstream } from '../fakes/broken-upstream.ts';
 import { eventually } from '../support/eventually.ts';
+import { long } from '../support/long.ts';
 import { LANES, type Lane, SAID } from './fault-answers.ts';
 import {
   drawCase,
@@ -17,11 +18,10 @@ import {
 import { answerBadly, answerWell } from './fault-play.ts';
 import { NO_OLLAMA, startGateway } from './running-gateway.ts';
 
-const LONG = process.env.ASKWATCH_TEST_LONG === '1';
 /** Another number tries other faults. */
 const FIRST_SEED = Number(process.env.ASKWATCH_TEST_SEED ?? 1);
 /** Faults that can happen anywhere in an answer, and the others. */
-const CASES_PER_KIND = LONG ? { anywhere: 40, others: 16 } : { anywhere: 2, others: 1 };
+const CASES_PER_KIND = long ? { anywhere: 40, others: 16 } : { anywhere: 2, others: 1 };
 const AT_A_TIME = 4;
 
 const PROVIDER_KEY = 'canary-provider-key-0123456789';

@@ -3,8 +3,9 @@ import { describe, expect, test } from 'vitest';
 import type { Usage } from '../../src/contracts/gateway.ts';
 import { createFrames, type Frames } from '../../src/gateway/frames.ts';
 import { anyCharacter } from '../support/any-character.ts';
+import { long } from '../support/long.ts';
 
-const runs = process.env.ASKWATCH_TEST_LONG === '1' ? 5_000 : 50;
+const runs = long ? 5_000 : 50;
 
 const head = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'theirs' };
 const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };

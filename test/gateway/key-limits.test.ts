@@ -4,6 +4,7 @@ import type { KeyLimits } from '../../src/contracts/key-limits.ts';
 import type { UsageMeter } from '../../src/gateway/usage.ts';
 import type { End } from '../../src/gateway/usage-journal.ts';
 import { HttpError } from '../../src/http/errors.ts';
+import { long } from '../support/long.ts';
 import { keyWith, openLedger } from './usage-ledger.ts';
 
 const MINUTE_MS = 60_000;
@@ -179,7 +180,7 @@ test('no 60 seconds, day or month ever hold more than the limits, nobody who fit
         await close();
       },
     ),
-    { numRuns: process.env.ASKWATCH_TEST_LONG === '1' ? 2_000 : 25 },
+    { numRuns: long ? 2_000 : 25 },
   );
 });
 

@@ -4,9 +4,10 @@ import { describe, expect, test } from 'vitest';
 import { readRequestBody } from '../../src/gateway/request-body.ts';
 import { HttpError } from '../../src/http/errors.ts';
 import { anyCharacter } from '../support/any-character.ts';
+import { long } from '../support/long.ts';
 
-const runs = process.env.ASKWATCH_TEST_LONG === '1' ? 20_000 : 400;
-const long = (text: string) => text + ' and so on "\\ \n é 🌈'.repeat(100);
+const runs = long ? 20_000 : 400;
+const stretched = (text: string) => text + ' and so on "\\ \n é 🌈'.repeat(100);
 const read = (value: unknown) => readRequestBody([Buffer.from(JSON.stringify(value))]);
 const textOf = (parts: readonly Buffer[] | undefined) => parts && Buffer.concat(parts).toString();
 
@@ -30,10 +31,10 @@ const json = fc.letrec<{ value: unknown }>((tie) => ({
     { depthSize: 'small' },
     fc.constantFrom(null, true, -1.5e300),
     fc.string({ unit: anyCharacter }),
-    fc.string({ unit: anyCharacter }).map(long),
+    fc.string({ unit: anyCharacter }).map(stretched),
     fc.array(tie('value'), { maxLength: 5 }),
     fc.dictionary(
-      fc.oneof(fc.string(), fc.string().map(long)).filter((key) => key !== '__proto__'),
+      fc.oneof(fc.string(), fc.string().map(stretched)).filter((key) => key !== '__proto__'),
       tie('value'),
       { maxKeys: 5 },
     ),

@@ -12,6 +12,7 @@ import { type FailureKind, type Upstream, UpstreamError } from '../../src/gatewa
 import { HttpError } from '../../src/http/errors.ts';
 import { startModelProvider } from '../fakes/model-provider.ts';
 import { eventually } from '../support/eventually.ts';
+import { long } from '../support/long.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { createVirtualTime } from './virtual-time.ts';
 
@@ -499,7 +500,7 @@ test('under random outages every request ends, nobody is passed over, and one re
         );
       },
     ),
-    { numRuns: process.env.ASKWATCH_TEST_LONG === '1' ? 2_000 : 20 },
+    { numRuns: long ? 2_000 : 20 },
   );
 });
 

@@ -7,6 +7,7 @@ import { openUsageDays, type UsageRow } from '../../src/gateway/usage-days.ts';
 import { type End, type UsageRecord, usageJournal } from '../../src/gateway/usage-journal.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { eventually } from '../support/eventually.ts';
+import { long } from '../support/long.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { keyWith, NOON_MS, openLedger, recordsIn } from './usage-ledger.ts';
@@ -310,7 +311,7 @@ describe('the counts by day, key and model', () => {
         expect(short(await again.ledger.summary(all)).sort()).toEqual(expected);
         await again.close();
       }),
-      { numRuns: process.env.ASKWATCH_TEST_LONG === '1' ? 300 : 5 },
+      { numRuns: long ? 300 : 5 },
     );
   });
 

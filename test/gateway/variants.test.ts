@@ -14,6 +14,7 @@ import { type Upstream, UpstreamError } from '../../src/gateway/upstream.ts';
 import { withVariants } from '../../src/gateway/variants.ts';
 import { startModelProvider } from '../fakes/model-provider.ts';
 import { eventually } from '../support/eventually.ts';
+import { long } from '../support/long.ts';
 
 const AT_A_TIME = 8;
 const messages: ChatRequest['messages'] = [{ role: 'user', content: 'Tell a joke.' }];
@@ -386,7 +387,7 @@ test('any interleaving of the calls is one whole stream, or ends all of them', a
         }
       },
     ),
-    { numRuns: process.env.ASKWATCH_TEST_LONG === '1' ? 3_000 : 40 },
+    { numRuns: long ? 3_000 : 40 },
   );
 });
 

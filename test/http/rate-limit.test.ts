@@ -3,8 +3,7 @@ import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createRateLimit, rateLimitHeaders } from '../../src/http/rate-limit.ts';
-
-const long = process.env.ASKWATCH_TEST_LONG === '1';
+import { long } from '../support/long.ts';
 
 const WINDOW_MS = 60_000;
 

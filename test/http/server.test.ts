@@ -9,9 +9,8 @@ import { MonitorCreate } from '../../src/contracts/monitoring.ts';
 import { HttpError } from '../../src/http/errors.ts';
 import type { ServerKit } from '../../src/http/server.ts';
 import { eventually } from '../support/eventually.ts';
+import { long } from '../support/long.ts';
 import { post, runningServer } from './running-server.ts';
-
-const long = process.env.ASKWATCH_TEST_LONG === '1';
 
 function addContractRoutes({ server }: ServerKit) {
   server.post('/chat', { schema: { body: ChatRequest } }, async (request) => request.body);

@@ -6,10 +6,9 @@ import { createAdmission } from '../../src/monitoring/admission.ts';
 import type { NameLookup } from '../../src/monitoring/name-lookup.ts';
 import { createTargetGuard } from '../../src/monitoring/target-guard.ts';
 import { startWebTarget } from '../fakes/web-target.ts';
+import { long } from '../support/long.ts';
 import { setUp } from './checks.ts';
 import { anyIpv4, anyIpv6, isForPublic, writtenIpv4, writtenIpv6 } from './hostile-addresses.ts';
-
-const long = process.env.ASKWATCH_TEST_LONG === '1';
 
 const noName: NameLookup = () => Promise.reject(new Error('no such name'));
 

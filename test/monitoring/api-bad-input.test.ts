@@ -3,9 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { ErrorBody } from '../../src/contracts/error.ts';
 import { MonitorCreate } from '../../src/contracts/monitoring.ts';
+import { long } from '../support/long.ts';
 import { type Answer, type Service, startService } from './service.ts';
-
-const long = process.env.ASKWATCH_TEST_LONG === '1';
 
 const MONITORS = '/api/v1/public/monitors';
 

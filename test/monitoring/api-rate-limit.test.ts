@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { long } from '../support/long.ts';
 import { createFakeClock } from './fake-clock.ts';
 import { startService } from './service.ts';
-
-const long = process.env.ASKWATCH_TEST_LONG === '1';
 
 const MONITORS = '/api/v1/public/monitors';
 const LIMIT = 120;

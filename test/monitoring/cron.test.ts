@@ -1,10 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseCron } from '../../src/monitoring/cron.ts';
+import { long } from '../support/long.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
-const runs = process.env.ASKWATCH_TEST_LONG === '1' ? 400 : 20;
+const runs = long ? 400 : 20;
 
 /** Zones and the moments at which their clocks change; what has none takes any moment. */
 const CHANGES = [

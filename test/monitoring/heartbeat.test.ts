@@ -19,10 +19,11 @@ import {
   presumedUp,
   uncover,
 } from '../../src/monitoring/state.ts';
+import { long } from '../support/long.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
-const runs = process.env.ASKWATCH_TEST_LONG === '1' ? 5_000 : 150;
+const runs = long ? 5_000 : 150;
 
 const settings = (given: Partial<HeartbeatConfig>) => HeartbeatConfig.parse(given);
 const config = settings({ period_seconds: 100, grace_seconds: 10, max_run_seconds: 30 });

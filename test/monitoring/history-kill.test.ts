@@ -3,10 +3,11 @@ import { expect, test } from 'vitest';
 import { openHistory } from '../../src/monitoring/history.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { startChild } from '../store/children/start-child.ts';
+import { long } from '../support/long.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const KILLS = process.env.ASKWATCH_TEST_LONG === '1' ? 100 : 5;
+const KILLS = long ? 100 : 5;
 const EVERY_MS = 600_000;
 const DAY_MS = 86_400_000;
 const START = Date.UTC(2027, 0, 15, 22, 3);

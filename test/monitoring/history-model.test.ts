@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { openHistory } from '../../src/monitoring/history.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
+import { long } from '../support/long.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -232,7 +233,7 @@ test('roll-ups and uptime are what was seen, whatever was stored and restarted i
       expect(lines.filter(({ level }) => Number(level) > 30)).toEqual([]);
     }),
     {
-      numRuns: process.env.ASKWATCH_TEST_LONG === '1' ? 200 : 15,
+      numRuns: long ? 200 : 15,
       examples: restarts.map((steps): [Story] => [
         { everyMs: MINUTE, steps: [...steps], cut: [0, 100] },
       ]),

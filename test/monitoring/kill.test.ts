@@ -7,14 +7,14 @@ import { openKeys } from '../../src/http/keys.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { startAskwatch } from '../end-to-end/askwatch-process.ts';
 import { startWebTarget } from '../fakes/web-target.ts';
+import { long } from '../support/long.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { type Book, createRandom, type Kind, startKillLoad, type Told } from './kill-load.ts';
 
-const LONG = process.env.ASKWATCH_TEST_LONG === '1';
-const KILLS = LONG ? 200 : 3;
+const KILLS = long ? 200 : 3;
 /** Side by side, since a start waits more than it works. */
-const FOLDERS = LONG ? 2 : 1;
+const FOLDERS = long ? 2 : 1;
 const KEYS = 16;
 
 const SEED = Number(process.env.ASKWATCH_TEST_SEED ?? Math.floor(Math.random() * 2 ** 32));

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { MaintenanceWindow } from '../../src/contracts/monitoring-additions.ts';
 import { parseCron } from '../../src/monitoring/cron.ts';
 import { checkWindows, maintenanceAt } from '../../src/monitoring/maintenance.ts';
+import { long } from '../support/long.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -255,7 +256,7 @@ describe('minute by minute', () => {
           }
         }
       }),
-      { numRuns: process.env.ASKWATCH_TEST_LONG === '1' ? 1_500 : 75 },
+      { numRuns: long ? 1_500 : 75 },
     );
   });
 });

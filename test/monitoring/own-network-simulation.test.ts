@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { long } from '../support/long.ts';
 import { type Seen, type Stretch, simulate } from './network-world.ts';
 
 const MINUTE_MS = 60_000;
 const MANY = 10_000;
-const long = process.env.ASKWATCH_TEST_LONG === '1';
 
 const never = () => false;
 const hostsOf = (seen: Seen) => new Set(seen.downs.map(({ host }) => host));

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { createOwnNetwork } from '../../src/monitoring/own-network.ts';
 import type { CheckResult, Outcome } from '../../src/monitoring/state.ts';
+import { long } from '../support/long.ts';
 import { createFakeClock } from './fake-clock.ts';
 
 const good: CheckResult = { ok: true, outcome: 'ok', responseTimeMs: 20 };
@@ -401,6 +402,6 @@ test('never holds a finding for 5 s, nor one that passed at all, whatever comes'
       );
       expect((losses ?? 0) - (returns ?? 0)).toBe(set.network.lost ? 1 : 0);
     }),
-    { numRuns: process.env.ASKWATCH_TEST_LONG === '1' ? 1_000 : 50 },
+    { numRuns: long ? 1_000 : 50 },
   );
 });

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { coveredEntry, type Entry, outcomeOf, resultEntry } from '../../src/monitoring/entry.ts';
 import { createRecentResults, RECENT_COUNT } from '../../src/monitoring/recent-results.ts';
 import { type CheckResult, Outcome } from '../../src/monitoring/state.ts';
+import { long } from '../support/long.ts';
 
 const moment = {
   monitor: fc.constantFrom('a', 'b', 'c'),
@@ -73,7 +74,7 @@ test('the newest entries of each monitor are there as they came', () => {
         expect(recent.isFull(monitor)).toBe(told.length >= RECENT_COUNT);
       }
     }),
-    { numRuns: process.env.ASKWATCH_TEST_LONG === '1' ? 500 : 25 },
+    { numRuns: long ? 500 : 25 },
   );
 });
 

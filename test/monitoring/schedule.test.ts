@@ -3,9 +3,8 @@ import { describe, expect, test } from 'vitest';
 import { createLagWindow } from '../../src/monitoring/lag-window.ts';
 import { phaseOf } from '../../src/monitoring/rhythm.ts';
 import { createSchedule } from '../../src/monitoring/schedule.ts';
+import { long } from '../support/long.ts';
 import { createFakeClock } from './fake-clock.ts';
-
-const long = process.env.ASKWATCH_TEST_LONG === '1';
 
 /** A schedule whose runs take `takesMs` and are written down. */
 function setUp(

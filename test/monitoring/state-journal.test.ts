@@ -6,12 +6,12 @@ import { presumedUp, type StatusChange } from '../../src/monitoring/state.ts';
 import { openStateJournal, type StateRecord } from '../../src/monitoring/state-journal.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import type { Store } from '../../src/store/store.ts';
+import { long } from '../support/long.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const START = Date.UTC(2027, 0, 15);
-const LONG = process.env.ASKWATCH_TEST_LONG === '1';
-const RUNS = LONG ? 500 : 12;
+const RUNS = long ? 500 : 12;
 const never = new Promise<never>(() => {});
 
 const change = (number: number): StatusChange => {
@@ -212,7 +212,7 @@ test('killed at any of its writes, what was acknowledged is known at the next st
   }));
   let writes = 1;
   for (let killAt = 1; killAt <= writes; killAt += 1) {
-    for (const isMade of LONG ? [true, false] : [killAt % 2 === 0]) {
+    for (const isMade of long ? [true, false] : [killAt % 2 === 0]) {
       const folder = await temporaryFolder();
       const acknowledged: Acknowledged = new Map();
       const made = await live(folder, { steps, killAt, isMade }, acknowledged);

@@ -14,11 +14,10 @@ import {
   type StatusChange,
   uncover,
 } from '../../src/monitoring/state.ts';
+import { long } from '../support/long.ts';
 
 type Finding = 'ok' | 'slow' | 'expiring' | 'connection' | 'status';
 type Event = { waitMs: number } & ({ finding: Finding } | { cover: SetStatus } | { uncover: true });
-
-const long = process.env.ASKWATCH_TEST_LONG === '1';
 
 const MINUTE_MS = 60_000;
 const isFailure = (finding: Finding) => finding === 'connection' || finding === 'status';

@@ -3,11 +3,11 @@ import { expect, test } from 'vitest';
 import { HttpConfig } from '../../src/contracts/monitoring.ts';
 import type { WatchedMonitor } from '../../src/monitoring/monitors.ts';
 import { nextOnGrid, phaseOf } from '../../src/monitoring/rhythm.ts';
+import { long } from '../support/long.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { createFakeClock } from './fake-clock.ts';
 import { createTargets, createWorld, down, up } from './watched-world.ts';
 
-const long = process.env.ASKWATCH_TEST_LONG === '1';
 const DAY_MS = 86_400_000;
 const MONITORS = long ? 200 : 40;
 const LONGEST_LOOK_MS = 3_000;

@@ -12,10 +12,10 @@ import { blocksProblem, shownText } from '../fakes/slack-limits.ts';
 import { anyChart } from '../support/any-chart.ts';
 import { startTestBot } from '../support/bot.ts';
 import { eventually } from '../support/eventually.ts';
+import { long } from '../support/long.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { makeSlack } from './running-slack.ts';
 
-const long = process.env.ASKWATCH_TEST_LONG === '1';
 const HOUR_MS = 3_600_000;
 const START = Date.parse('2026-11-21T11:00:00Z');
 const HOSTILE = '<!channel> *Shop* & <@U1>';

@@ -11,8 +11,7 @@ import {
 import { renderCard } from '../../src/slack/render-card.ts';
 import { blocksProblem, calledBy, LIMITS, shownText } from '../fakes/slack-limits.ts';
 import { anyChart } from '../support/any-chart.ts';
-
-const long = process.env.ASKWATCH_TEST_LONG === '1';
+import { long } from '../support/long.ts';
 
 const HOSTILE = '<!channel> <@U1> *bold* `code` :smile: <https://evil.example|bank> & \u202e';
 

@@ -7,10 +7,9 @@ import { fileNameOf, openDocumentFile, prepare } from '../../src/store/lowdb/doc
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { seal } from '../../src/store/lowdb/sealed-json.ts';
 import type { Store } from '../../src/store/store.ts';
+import { long } from '../support/long.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { folderOnDisk } from '../support/temporary-folder.ts';
-
-const long = process.env.ASKWATCH_TEST_LONG === '1';
 
 const Note = z.object({ text: z.string(), count: z.int() });
 const notes = { name: 'notes', schema: Note, version: 1, whenCorrupt: 'refuse' } as const;

@@ -3,11 +3,12 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
+import { long } from '../support/long.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { folderOnDisk } from '../support/temporary-folder.ts';
 import { startChild } from './children/start-child.ts';
 
-const KILLS = process.env.ASKWATCH_TEST_LONG === '1' ? 300 : 5;
+const KILLS = long ? 300 : 5;
 const LANES = 2;
 
 const Note = z.object({ seq: z.int(), text: z.string() });

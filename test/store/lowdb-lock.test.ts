@@ -7,6 +7,7 @@ import { StoreInUseError } from '../../src/store/errors.ts';
 import { takeLock } from '../../src/store/lowdb/lock.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { isRunning, startOf } from '../../src/store/lowdb/process-identity.ts';
+import { long } from '../support/long.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { folderOnDisk } from '../support/temporary-folder.ts';
 import { startChild } from './children/start-child.ts';
@@ -97,7 +98,7 @@ describe('a data folder', () => {
   });
 
   test('goes to exactly one of many takers, from a lock left in any state', async () => {
-    const rounds = process.env.ASKWATCH_TEST_LONG === '1' ? 400 : 8;
+    const rounds = long ? 400 : 8;
     for (let round = 0; round < rounds; round += 1) {
       const folder = await folderOnDisk();
       await mkdir(folder, { recursive: true });

@@ -3,6 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { Collection, Journal, JournalRecord, Store } from '../../src/store/store.ts';
+import { long } from '../support/long.ts';
 
 /** What an engine under test offers: a store on fresh data, and the same data opened again after a close. */
 export interface OpenedStore {
@@ -245,7 +246,7 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
           const listed = await collection.list();
           expect(new Map(listed.map((entry) => [entry.id, entry.document]))).toEqual(model);
         }),
-        { numRuns: process.env.ASKWATCH_TEST_LONG === '1' ? 400 : 15 },
+        { numRuns: long ? 400 : 15 },
       );
     });
   });

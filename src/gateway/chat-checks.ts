@@ -74,11 +74,12 @@ export function checkContext(
   if (certain) return;
   const prompt = Math.ceil(estimate());
   if (prompt + reply <= model.context_length) return;
+  const what = request.tools == null ? 'The conversation' : 'The conversation with its tools';
   const wanted = request.max_tokens == null ? '' : ` and asks for a reply of up to ${reply}`;
   throw new HttpError(
     400,
     ErrorCode.contextLengthExceeded,
-    `The conversation is about ${prompt} tokens${wanted}; the model '${model.id}' takes ${model.context_length} for both together. Send less, or use a model with a larger context.`,
+    `${what} is about ${prompt} tokens${wanted}; the model '${model.id}' takes ${model.context_length} for both together. Send less, or use a model with a larger context.`,
     { param: prompt >= model.context_length ? 'messages' : 'max_tokens' },
   );
 }

@@ -1,5 +1,5 @@
 import type { ChatRequest } from '../contracts/gateway.ts';
-import { estimatePromptTokens, roughTokens } from '../contracts/tokens.ts';
+import { estimateJsonTokens, estimatePromptTokens, roughTokens } from '../contracts/tokens.ts';
 import type { RequestBody } from './request-body.ts';
 
 /** Of a longer text only samples are counted: a long conversation would cost more to count than to pass on. */
@@ -14,12 +14,22 @@ const NEWLINE = 0x0a;
 /** Stands for a \u escape, which is mostly a letter beyond ASCII. */
 const LETTER_BEYOND_ASCII = [0xc3, 0xa9];
 
-/** About how many tokens a request's messages are. */
-export function estimatePrompt({ messages }: ChatRequest, body: RequestBody): number {
-  return estimatePromptTokens(messages, (text) => {
+/** What providers put before the messages, as text of their own format. */
+const BESIDE_MESSAGES = ['tools', 'functions', 'response_format'] as const;
+
+/** About how many tokens a request's messages are, with the tools and the schema that the model is told of. */
+export function estimatePrompt(request: ChatRequest, body: RequestBody): number {
+  const count = (text: string) => {
     const long = body.longText(text);
     return long ? roughTokensOfEscaped(long) : roughTokens(text);
-  });
+  };
+  return BESIDE_MESSAGES.reduce(
+    (sum, name) => {
+      const beside = request[name];
+      return beside == null ? sum : sum + estimateJsonTokens(beside, count);
+    },
+    estimatePromptTokens(request.messages, count),
+  );
 }
 
 /** About how many tokens a text is that stands in JSON, in parts. */

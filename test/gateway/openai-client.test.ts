@@ -242,6 +242,19 @@ describe('the official client at the gateway', () => {
     expect(long).toMatchObject({ code: 'context_length_exceeded', param: 'messages' });
     expect(long.message).toMatch(/about \d{5} tokens.*takes 4096/);
 
+    const laden = await refusal(
+      completions.create({
+        model: 'one',
+        messages,
+        tools: Array.from({ length: 400 }, (_, at) => ({
+          type: 'function',
+          function: { name: `tool_${at}`, description: 'Finds what is wanted, and says where.' },
+        })),
+      }),
+    );
+    expect(laden).toMatchObject({ code: 'context_length_exceeded', param: 'messages' });
+    expect(laden.message).toMatch(/^400 The conversation with its tools is about \d{4,5} tokens/);
+
     const wide = await refusal(completions.create({ model: 'one', messages, max_tokens: 4096 }));
     expect(wide).toMatchObject({ code: 'context_length_exceeded', param: 'max_tokens' });
 
@@ -249,8 +262,8 @@ describe('the official client at the gateway', () => {
     expect(many).toMatchObject({ status: 400, param: 'n' });
 
     expect(openai.calls).toEqual([]);
-    const records = await usage(7);
-    expect(records.map(({ end }) => end)).toEqual(Array(7).fill('refused'));
+    const records = await usage(8);
+    expect(records.map(({ end }) => end)).toEqual(Array(8).fill('refused'));
     expect(records.every(({ promptTokens, estimated }) => promptTokens === 0 && !estimated)).toBe(
       true,
     );

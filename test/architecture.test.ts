@@ -15,6 +15,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     'fastify',
     'fastify-type-provider-zod',
     '@fastify/swagger',
+    'ipaddr.js',
     'prom-client',
     'zod',
     'pino',

@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import type { Collection } from '../bot/platform.ts';
+import { callerOf } from '../http/caller.ts';
 import { HttpError } from '../http/errors.ts';
 import type { HttpRequest } from '../http/server.ts';
 import { createLoginLimits } from './login-limits.ts';
@@ -69,7 +70,7 @@ export async function openLogin(options: LoginOptions & { log: Logger }): Promis
     sessionOf,
     async logIn(given, request) {
       const address = request.socket.remoteAddress ?? '';
-      const takeBack = limits.take(address);
+      const takeBack = limits.take(callerOf(address));
       if (!(await password.isRight(given))) {
         log.warn({ address }, 'a wrong password was given to the console');
         throw new HttpError(401, 'wrong_password', 'This is not the password. Try again.');

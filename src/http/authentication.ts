@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { ErrorCode } from '../contracts/error.ts';
+import { callerOf } from './caller.ts';
 import { HttpError } from './errors.ts';
 import type { KeyInfo, Keys } from './keys.ts';
 import { createRateLimit, rateLimitHeaders } from './rate-limit.ts';
@@ -21,7 +22,7 @@ export function createAuthentication(
   const failures = createRateLimit({ limit: FAILURES_PER_MINUTE, windowMs: 60_000 });
 
   function refuse(request: IncomingMessage, code: string, message: string): never {
-    const verdict = failures.take(request.socket.remoteAddress ?? '');
+    const verdict = failures.take(callerOf(request.socket.remoteAddress));
     if (!verdict.allowed) {
       throw new HttpError(
         429,

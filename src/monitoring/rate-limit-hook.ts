@@ -1,6 +1,7 @@
 import { ErrorCode } from '../contracts/error.ts';
 import { MONITORING_REQUESTS_PER_MINUTE } from '../contracts/rate-limit.ts';
 import type { Authenticate } from '../http/authentication.ts';
+import { callerOf } from '../http/caller.ts';
 import { HttpError } from '../http/errors.ts';
 import { createRateLimit, rateLimitHeaders } from '../http/rate-limit.ts';
 import type { HttpReply, HttpRequest } from '../http/server.ts';
@@ -38,13 +39,16 @@ export function createRateLimitHook(options: {
   return async (request, reply) => {
     const heartbeat = heartbeatOf(request);
     if (heartbeat !== undefined) {
-      return count(heartbeat === null ? `address ${request.ip}` : `heartbeat ${heartbeat}`, reply);
+      return count(
+        heartbeat === null ? `address ${callerOf(request.ip)}` : `heartbeat ${heartbeat}`,
+        reply,
+      );
     }
     let key: string;
     try {
       key = authenticate(request.raw).id;
     } catch (refusal) {
-      count(`address ${request.ip}`, reply);
+      count(`address ${callerOf(request.ip)}`, reply);
       throw refusal;
     }
     count(`key ${key}`, reply);

@@ -56,6 +56,23 @@ inBrowser('a form in the browser', () => {
     await expect.poll(() => messages(page).locator('article').count()).toBe(0);
   });
 
+  test('stands there again, as it was, when the page was left with it and the tab comes back', async () => {
+    const { service, ...running } = await startTestConsole();
+    const { page } = await openPage(running);
+    await say(page, '/monitor add');
+    await inputOfForm(page, 'Target').fill('https://shop.example');
+    await inputOfForm(page, 'Name').fill('My shop');
+    await page.reload();
+    await form(page).getByRole('heading', { name: 'Add a monitor' }).waitFor();
+    await expect.poll(() => inputOfForm(page, 'Name').inputValue()).toBe('My shop');
+    await inputOfForm(page, 'Target').press('Enter');
+    await messages(page).getByText('Now watching My shop').waitFor();
+    expect(service.monitors).toMatchObject([{ name: 'My shop', target: 'https://shop.example' }]);
+    await page.reload();
+    await messages(page).getByText('Now watching My shop').waitFor();
+    expect(await form(page).count()).toBe(0);
+  });
+
   test('keeps what was typed when it is refused, and when nobody answers', async () => {
     const running = await startTestConsole();
     const { page } = await openPage(running);

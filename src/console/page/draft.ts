@@ -1,3 +1,12 @@
+import type { ShownForm } from '../wire.ts';
+import type { Where } from './client.ts';
+
+/** A form that is being filled in, and where what it asks for is shown. */
+export interface OpenForm {
+  form: ShownForm;
+  where: Where;
+}
+
 /** The lines on their way to the server, by the names they were typed under. */
 const underWay = new Set<string>();
 
@@ -24,6 +33,19 @@ export function keepWhileSent(name: string, text: string): (arrived: boolean) =>
   };
 }
 
+/** The form that was being filled in when the page ended; it is told once. */
+export function keptForm(): OpenForm | undefined {
+  const text = read(FORM_KEY);
+  // Kept again once it is shown: one of another version of the page must not break this one at every start.
+  keep(FORM_KEY, '');
+  return text === '' ? undefined : (JSON.parse(text) as OpenForm);
+}
+
+/** Keeps it with the values it has by now; `undefined` when there is none. */
+export function keepForm(open: OpenForm | undefined): void {
+  keep(FORM_KEY, open ? JSON.stringify(open) : '');
+}
+
 /** Forgets all of them. */
 export function forgetDrafts(): void {
   try {
@@ -33,6 +55,7 @@ export function forgetDrafts(): void {
   }
 }
 
+const FORM_KEY = 'form';
 const keyOf = (name: string) => `draft ${name}`;
 const sentKeyOf = (name: string) => `sent ${name}`;
 

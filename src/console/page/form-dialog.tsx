@@ -10,11 +10,12 @@ const INPUTS = 'input, select, textarea';
 /** The form of a command, over the page. It closes when what it asks for is done, or by Escape. */
 export function FormDialog(props: {
   form: ShownForm;
+  onChange: (values: Record<string, string>) => void;
   /** Throws an `Error` with a sentence to show. */
   onSend: (values: Record<string, string>) => Promise<Said>;
   onClose: () => void;
 }) {
-  const { form, onSend, onClose } = props;
+  const { form, onChange, onSend, onClose } = props;
   const dialog = useRef<HTMLDialogElement>(null);
   const [values, setValues] = useState(form.values);
   const [problems, setProblems] = useState<Record<string, string>>({});
@@ -34,6 +35,12 @@ export function FormDialog(props: {
   useEffect(() => {
     dialog.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
   }, [problems]);
+
+  function change(name: string, value: string) {
+    const next = { ...values, [name]: value };
+    setValues(next);
+    onChange(next);
+  }
 
   const chosen = form.decides === undefined ? '' : (values[form.decides] ?? '');
   const fields = form.fields[chosen] ?? Object.values(form.fields)[0] ?? [];
@@ -83,7 +90,7 @@ export function FormDialog(props: {
               field={field}
               value={values[field.name] ?? ''}
               problem={problems[field.name]}
-              onChange={(value) => setValues((now) => ({ ...now, [field.name]: value }))}
+              onChange={(value) => change(field.name, value)}
             />
           ))}
         </div>

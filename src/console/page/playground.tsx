@@ -1,8 +1,9 @@
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { Said, ShownForm } from '../wire.ts';
+import type { Said } from '../wire.ts';
 import { Channel } from './channel.tsx';
 import type { Client, Pressed, Where } from './client.ts';
 import type { ComposerControl } from './composer.tsx';
+import { keepForm, keptForm } from './draft.ts';
 import { FormDialog } from './form-dialog.tsx';
 import { Reader } from './reader.ts';
 import { sentenceOf } from './requests.ts';
@@ -17,7 +18,8 @@ export function Playground({ client }: { client: Client }) {
   const state = useClientState(client);
   const [{ channel, root }, go] = useAddress();
   const composer = useRef<ComposerControl>(null);
-  const [form, setForm] = useState<{ form: ShownForm; where: Where }>();
+  const [form, setForm] = useState(keptForm);
+  useEffect(() => keepForm(form), [form]);
   /** What the line is given once it is shown: another line, or the focus alone. */
   const [next, setNext] = useState<{ line?: string }>();
   useEffect(() => {
@@ -98,6 +100,7 @@ export function Playground({ client }: { client: Client }) {
         {form && (
           <FormDialog
             form={form.form}
+            onChange={(values) => keepForm({ ...form, form: { ...form.form, values } })}
             onSend={async (values) =>
               follow(await client.sendForm(form.form.command, values, form.where), form.where)
             }

@@ -12,6 +12,7 @@ import { openWatchState } from '../../src/bot/watch-store.ts';
 import type { Monitor } from '../../src/contracts/monitoring.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { eventually } from '../support/eventually.ts';
+import { long } from '../support/long.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { createHandClock } from './hand-clock.ts';
@@ -27,7 +28,7 @@ type Place = typeof OPS | typeof DEV;
 
 /**
  * Everything from the settings of channels and the look to a platform, over a real store, with a clock that goes on when
- * the test says: it begins at `startsAt`, and between two looks there is one minute.
+ * the test says: it begins at `startsAt`, and looks come as `untilNextLookMs` says.
  */
 export async function openAlertWorld(options: { startsAt: string; places?: readonly Place[] }) {
   const { startsAt, places = [OPS] } = options;
@@ -150,8 +151,9 @@ export async function openAlertWorld(options: { startsAt: string; places?: reado
     },
     /** Lets time go by. */
     async pass(ms: number) {
-      for (let left = ms; left > 0; left -= MINUTE) {
-        clock.goOn(Math.min(left, MINUTE));
+      const endMs = clock.nowMs() + ms;
+      while (clock.nowMs() < endMs) {
+        clock.goOn(untilNextLookMs(clock.nowMs(), endMs - clock.nowMs()));
         await lookNow();
       }
     },
@@ -174,6 +176,15 @@ export async function openAlertWorld(options: { startsAt: string; places?: reado
     /** All lines, oldest first, as they stand under each message. */
     lines: () => slack.messages.map(({ lines }) => [...lines.values()]),
   };
+}
+
+/**
+ * A minute. Early in a long wait it is the time to the next ten minutes of the clock, unless full counts are wanted: most looks
+ * of a night see nothing, and those at its end show whether something comes a minute too soon or too late.
+ */
+function untilNextLookMs(nowMs: number, leftMs: number): number {
+  if (long || leftMs <= 20 * MINUTE) return Math.min(leftMs, MINUTE);
+  return 10 * MINUTE - (nowMs % (10 * MINUTE));
 }
 
 export type AlertWorld = Awaited<ReturnType<typeof openAlertWorld>>;

@@ -239,6 +239,6 @@ test('a night is told once and whole, and not in it, whenever the program is kil
         }
       },
     ),
-    { numRuns: long ? 60 : 4 },
+    { numRuns: long ? 60 : 3 },
   );
 }, 240_000);

@@ -11,6 +11,7 @@ import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { type MonitoringFault, startMonitoringService } from '../fakes/monitoring-service.ts';
 import { cardOf, startTestBot, textOf } from '../support/bot.ts';
 import { eventually } from '../support/eventually.ts';
+import { long } from '../support/long.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { createScriptedPlatform } from './scripted-platform.ts';
@@ -90,15 +91,20 @@ test('a lone monitor that is down at first sight is an alert that does not make 
   ]);
 });
 
+/** More of what `hostile-service.test.ts` does to a watch, to the whole bot. */
+const OTHER_FAULTS: MonitoringFault[] = [
+  { kind: 'html' },
+  { kind: 'duplicate-id' },
+  { kind: 'garbage-bytes' },
+  { kind: 'reset' },
+];
+
 test('a list that is no list changes nothing, whatever is wrong with it', async () => {
   const faults: MonitoringFault[] = [
     { kind: 'status', status: 500 },
-    { kind: 'html' },
     { kind: 'truncated-json' },
     { kind: 'count-mismatch' },
-    { kind: 'duplicate-id' },
-    { kind: 'garbage-bytes' },
-    { kind: 'reset' },
+    ...(long ? OTHER_FAULTS : []),
   ];
   async function suffer(fault: MonitoringFault) {
     const { bot, service, lines } = await startTestBot({ settings: { alertPlaces: [OPS] } });

@@ -209,7 +209,7 @@ test('every outage since the first look is told once, with its times, whenever i
         expect(flapping.counted.length).toBeGreaterThanOrEqual(flapping.downs);
       }
     }),
-    { numRuns: long ? 20_000 : 400 },
+    { numRuns: long ? 20_000 : 100 },
   );
 });
 
@@ -220,7 +220,7 @@ test('a service that is slow to tell what was missed holds alerts up by one answ
     asked.push(request.url ?? '');
     const answer = () => response.end(JSON.stringify({ incidents: [] }));
     response.setHeader('content-type', 'application/json');
-    if (asked.length === 1) setTimeout(answer, 50);
+    if (asked.length === 1) setTimeout(answer, 300);
     else answer();
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -237,7 +237,7 @@ test('a service that is slow to tell what was missed holds alerts up by one answ
   }));
   const around = { monitoring, signal: new AbortController().signal, log };
   const budget = createAskBudget({ nowMs: Date.now });
-  const first = await askMissed(changed, { ...around, budget, waitMs: 10 });
+  const first = await askMissed(changed, { ...around, budget, waitMs: 200 });
   expect(first.missed.map((one) => one.monitor.id)).toEqual(['a']);
   expect([...first.later]).toEqual(['b', 'c']);
   expect(asked).toHaveLength(1);

@@ -110,13 +110,18 @@ test('whatever a service sends, a chart is a bounded row of equal steps with wha
         expect([...(chart.text.split(' ')[0] ?? '')]).toHaveLength(24);
         const endMs = (points.at(-1)?.atMs ?? 0) + stepMs;
         expect(endMs - NOW).toBeLessThanOrEqual(HOUR_MS);
-        for (const [index, { atMs, value }] of points.entries()) {
-          expect(atMs).toBe(endMs - (24 - index) * stepMs);
+        expect(points.map(({ atMs }) => atMs)).toEqual(
+          points.map((_, index) => endMs - (24 - index) * stepMs),
+        );
+        const wrong: unknown[] = [];
+        for (const { atMs, value } of points) {
           const sent = rollups.filter(({ starts_at }) => Date.parse(starts_at) === atMs);
           const measured = sent.map(({ response_time_ms: times }) => times?.mean ?? -1);
-          if (value === null) expect(measured.at(-1) ?? -1).not.toSatisfy(isResponseTime);
-          else expect(measured.at(-1)).toBeCloseTo(value, 0);
+          const last = measured.at(-1) ?? -1;
+          const isRight = value === null ? !isResponseTime(last) : Math.abs(last - value) < 0.5;
+          if (!isRight) wrong.push({ atMs, value, measured });
         }
+        expect(wrong).toEqual([]);
         let lastMs = (points[0]?.atMs ?? 0) - 1;
         for (const { fromMs, toMs } of outages) {
           expect(fromMs).toBeGreaterThan(lastMs);
@@ -126,7 +131,7 @@ test('whatever a service sends, a chart is a bounded row of equal steps with wha
         expect(lastMs).toBeLessThanOrEqual(NOW);
       },
     ),
-    { numRuns: long ? 5_000 : 300 },
+    { numRuns: long ? 5_000 : 150 },
   );
 });
 

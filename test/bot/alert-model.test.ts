@@ -216,6 +216,6 @@ test('channels hear every outage that a look saw, once and in order, whatever fa
         expect(new Set(footers).size).toBe(footers.length);
       }
     }),
-    { numRuns: long ? 500 : 15 },
+    { numRuns: long ? 500 : 8 },
   );
 }, 600_000);

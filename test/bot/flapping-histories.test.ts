@@ -232,7 +232,7 @@ function checkCounts({ seen, incidents }: Awaited<ReturnType<typeof live>>) {
   expect(starts).toEqual([...starts].sort((a, b) => a - b));
 }
 
-const numRuns = long ? 500 : 15;
+const numRuns = long ? 500 : 8;
 
 const quiet = (...seconds: number[]): Step[] =>
   seconds.map((one) => ({ ms: one * SECOND, statuses: [] }));

@@ -8,6 +8,7 @@ import type { Monitor } from '../../src/contracts/monitoring.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { textOf } from '../support/bot.ts';
 import { eventually } from '../support/eventually.ts';
+import { long } from '../support/long.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { createHandClock } from './hand-clock.ts';
@@ -78,10 +79,11 @@ async function openWorld(places: readonly (typeof OPS | typeof DEV)[] = [OPS]) {
       await lookNow();
       await idle();
     },
-    /** Lets time go by, with a look every five seconds. */
+    /** Lets time go by, with a look every five seconds; in some minutes, with fewer unless full counts are wanted. */
     async pass(ms: number) {
-      for (let left = ms; left > 0; left -= 5 * SECOND) {
-        clock.goOn(Math.min(left, 5 * SECOND));
+      const everyMs = !long && ms > MINUTE ? 15 * SECOND : 5 * SECOND;
+      for (let left = ms; left > 0; left -= everyMs) {
+        clock.goOn(Math.min(left, everyMs));
         await lookNow();
         await idle();
       }

@@ -41,7 +41,7 @@ test('a line has a bar for each value, and a higher one for none that is lower',
       const heights = inOrder.map((at) => bars[at] ?? '');
       expect(heights).toEqual([...heights].sort());
     }),
-    { numRuns: long ? 20_000 : 500 },
+    { numRuns: long ? 20_000 : 150 },
   );
 });
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type QuietHours, quietUntilMs, readHours, readZone } from '../../src/bot/quiet-hours.ts';
+import { long } from '../support/long.ts';
 
 const MINUTE = 60_000;
 const DAY = 1440 * MINUTE;
@@ -71,7 +72,7 @@ describe('the end of a quiet time', () => {
           expect(quietUntilMs(hours, nowMs)).toBe(quietUntilByLooking(hours, nowMs));
         },
       ),
-      { numRuns: 150 },
+      { numRuns: long ? 1_000 : 100 },
     );
   });
 

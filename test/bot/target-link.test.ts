@@ -68,7 +68,7 @@ test('a link is an address of the web without credentials, whatever the target',
       expect(link.url.length).toBeLessThanOrEqual(512);
       expect(link.label.length).toBeLessThanOrEqual(75);
     }),
-    { numRuns: long ? 20_000 : 500 },
+    { numRuns: long ? 20_000 : 150 },
   );
 });
 

@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { trim } from '../../src/bot/trim.ts';
 import { inWords } from '../../src/bot/words.ts';
 import { estimatePromptTokens } from '../../src/contracts/tokens.ts';
+import { long } from '../support/long.ts';
 
 const turn = (question: string, answer: string) => ({ question, answer, atMs: 0 });
 
@@ -32,6 +33,7 @@ test('never sends more than the context less room for a reply, and keeps the new
         expect(messages).toEqual([all[0], ...all.slice(all.length - messages.length + 1)]);
       },
     ),
+    { numRuns: long ? 1_000 : 40 },
   );
 });
 

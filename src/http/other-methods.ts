@@ -12,7 +12,7 @@ const STAND_IN = 'TRACE';
  * Methods that are looked up. Node reads two dozen more; a route of its own for each of them on every path would take most
  * of the time that a server needs to start.
  */
-const ROUTED = [...NAMED, 'OPTIONS', STAND_IN];
+const ROUTED = [...NAMED, STAND_IN];
 
 const askedWith = new WeakMap<IncomingMessage, string>();
 

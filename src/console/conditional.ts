@@ -10,6 +10,13 @@ const COMPRESSED_FROM_BYTES = 1_000;
 /** Bodies that were compressed, as long as somebody may ask for them again. */
 const compressed = new WeakMap<Buffer, Promise<Buffer>>();
 
+/** Compresses a body, once however often it is asked for. */
+export function compressedOnce(body: Buffer): Promise<Buffer> {
+  const small = compressed.get(body) ?? compress(body);
+  compressed.set(body, small);
+  return small;
+}
+
 /** Something to send that whoever has it already need not be sent again. */
 export interface Content {
   body: Buffer;
@@ -35,9 +42,7 @@ export async function sendConditional(
   if (isSmall || !/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) {
     return reply.send(body);
   }
-  const small = compressed.get(body) ?? compress(body);
-  compressed.set(body, small);
-  return reply.header('content-encoding', 'gzip').send(await small);
+  return reply.header('content-encoding', 'gzip').send(await compressedOnce(body));
 }
 
 function isKnown(header: string | undefined, tag: string): boolean {

@@ -1,11 +1,8 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { promisify } from 'node:util';
-import { gzip } from 'node:zlib';
 import type { HttpServer } from '../http/server.ts';
+import { compressedOnce } from './conditional.ts';
 import type { Guards } from './safety.ts';
-
-const compress = promisify(gzip);
 
 /** What stands beside the compiled module, where `npm run build:page` writes it. */
 export const BUILT_PAGE = new URL('./page/', import.meta.url);
@@ -70,13 +67,12 @@ function addAsset(server: HttpServer, guards: Guards, path: string, type: string
     reply.header('cache-control', 'public, max-age=31536000, immutable');
     if (!/\bgzip\b/.test(request.headers['accept-encoding'] ?? '')) return asset.bytes;
     reply.header('content-encoding', 'gzip');
-    return asset.compressed;
+    return await compressedOnce(asset.bytes);
   });
 }
 
 interface Asset {
   bytes: Buffer;
-  compressed: Buffer;
   hash: string;
 }
 
@@ -87,7 +83,7 @@ async function readAsset(file: URL): Promise<Asset> {
     });
   });
   const hash = createHash('sha256').update(bytes).digest('base64url').slice(0, 12);
-  return { bytes, compressed: await compress(bytes), hash };
+  return { bytes, hash };
 }
 
 function htmlOf(title: string, head: readonly string[]): string {

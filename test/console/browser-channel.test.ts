@@ -5,7 +5,7 @@ import { eventually } from '../support/eventually.ts';
 import { inBrowser } from '../support/in-browser.ts';
 import { input, messages, thread } from './open-page.ts';
 import { openPage, say } from './open-playground.ts';
-import { openTab, startTestConsole } from './test-console.ts';
+import { ALERTING, lookedAt, openTab, startTestConsole } from './test-console.ts';
 
 inBrowser('channels in the browser', () => {
   test('an empty channel offers three things to try, a click away from the input', async () => {
@@ -66,13 +66,14 @@ inBrowser('channels in the browser', () => {
 
   test('monitors are added and listed, and an alert appears by itself and turns to recovered in place', async () => {
     const service = await startMonitoringService({ limit: false });
-    const running = await startTestConsole({ service });
+    const running = await startTestConsole({ service, settings: ALERTING });
     const { page, complaints } = await openPage(running);
     await say(page, '/monitor add https://shop.example.com name="Shop"');
     await messages(page).locator('.card.good').first().waitFor();
     await say(page, '/monitor list');
     await messages(page).locator('td .status.good', { hasText: 'UP' }).waitFor();
     const monitor = await eventually(() => service.monitors[0]);
+    await lookedAt(service);
     service.setStatus(monitor.id, 'DOWN');
     const alert = messages(page).locator('article', { has: page.locator('.card.bad') });
     await alert.getByText('Shop is DOWN').waitFor();
@@ -171,10 +172,10 @@ inBrowser('channels in the browser', () => {
 
   test('an alert that comes while somebody types leaves their words and caret alone', async () => {
     const running = await startTestConsole({
-      settings: { alertPlaces: [{ platform: 'console', channel: 'general' }] },
+      settings: { ...ALERTING, alertPlaces: [{ platform: 'console', channel: 'general' }] },
     });
     const shop = running.service.add({ name: 'Shop' });
-    await eventually(() => running.service.requests.length > 2);
+    await lookedAt(running.service);
     const { page } = await openPage(running);
     await input(page).pressSequentially('half a sentence');
     for (let press = 0; press < 8; press++) await page.keyboard.press('ArrowLeft');

@@ -5,7 +5,7 @@ import { inBrowser } from '../support/in-browser.ts';
 import { ATTACKS } from './attacks.ts';
 import { form, input, inputOfForm, messages, thread } from './open-page.ts';
 import { openPage, say } from './open-playground.ts';
-import { openTab, startTestConsole } from './test-console.ts';
+import { ALERTING, openTab, startTestConsole } from './test-console.ts';
 
 inBrowser('hostile text in the browser', () => {
   test('hostile Markdown runs nothing, asks no other server and leads only where links may', async () => {
@@ -60,7 +60,7 @@ inBrowser('hostile text in the browser', () => {
 
   test('hostile names, targets, errors and commands are shown as the letters they are', async () => {
     const service = await startMonitoringService({ limit: false });
-    const running = await startTestConsole({ service });
+    const running = await startTestConsole({ service, settings: ALERTING });
     const { page, complaints } = await openPage(running);
     const monitor = service.add({ name: ATTACKS, target: `https://x.example/${ATTACKS}` });
     await say(page, '/monitor list');

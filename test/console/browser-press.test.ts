@@ -4,15 +4,15 @@ import { eventually } from '../support/eventually.ts';
 import { inBrowser } from '../support/in-browser.ts';
 import { messages, thread, threadInput } from './open-page.ts';
 import { openPage } from './open-playground.ts';
-import { startTestConsole } from './test-console.ts';
+import { ALERTING, lookedAt, startTestConsole } from './test-console.ts';
 
 /** A console that tells its channel that the shop is down, and the page that shows it. */
 async function openWithAlert() {
   const running = await startTestConsole({
-    settings: { alertPlaces: [{ platform: 'console', channel: 'general' }] },
+    settings: { ...ALERTING, alertPlaces: [{ platform: 'console', channel: 'general' }] },
   });
   const shop = running.service.add({ name: 'Shop' });
-  await eventually(() => running.service.requests.length > 2);
+  await lookedAt(running.service);
   running.service.setStatus(shop.id, 'DOWN');
   const opened = await openPage(running);
   await messages(opened.page).getByText('Shop is DOWN').waitFor();

@@ -7,7 +7,14 @@ import type {
 } from '../../src/console/wire.ts';
 import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-import { openTab, snapshotOf, startTestConsole, type Tab } from './test-console.ts';
+import {
+  ALERTING,
+  lookedAt,
+  openTab,
+  snapshotOf,
+  startTestConsole,
+  type Tab,
+} from './test-console.ts';
 
 const create = (tab: Tab, name: string) => tab.tell('channels', { name });
 
@@ -89,12 +96,12 @@ describe('alerts', () => {
   test('come to the channel that ALERT_CHANNELS names, and only there', async () => {
     const { url, service } = await startTestConsole({
       channels: ['ops', 'Not A Channel'],
-      settings: { alertPlaces: [{ platform: 'console', channel: 'ops' }] },
+      settings: { ...ALERTING, alertPlaces: [{ platform: 'console', channel: 'ops' }] },
     });
     const tab = await openTab(url);
     expect((await snapshotOf(tab)).channels).toEqual(['general', 'ops']);
     const shop = service.add({ name: 'Shop' });
-    await eventually(() => service.requests.length > 2);
+    await lookedAt(service);
     service.setStatus(shop.id, 'DOWN');
     const alert = await eventually(() =>
       heardIn(tab).find((one) => /Shop is DOWN/.test(titleOf(one))),
@@ -104,11 +111,14 @@ describe('alerts', () => {
   });
 
   test('come to the channel where a monitor was added', async () => {
-    const { url, service } = await startTestConsole({ channels: ['ops', 'other'] });
+    const { url, service } = await startTestConsole({
+      channels: ['ops', 'other'],
+      settings: ALERTING,
+    });
     const tab = await openTab(url);
     await tab.say('/monitor add https://shop.example name=Shop', { channel: 'ops' });
     const monitor = await eventually(() => service.monitors[0]);
-    await eventually(() => service.requests.filter(({ method }) => method === 'GET').length > 3);
+    await lookedAt(service);
     service.setStatus(monitor.id, 'DOWN');
     const isAlert = (one: ListedMessage) => /Shop is DOWN/.test(titleOf(one));
     await eventually(() => heardIn(tab).some(isAlert));

@@ -8,7 +8,9 @@ import { startMonitoringService } from '../fakes/monitoring-service.ts';
 import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import {
+  ALERTING,
   listedAt,
+  lookedAt,
   openTab,
   post,
   repliesOf,
@@ -365,11 +367,11 @@ describe('a restart', () => {
 describe('alerts', () => {
   test('appear by themselves, and the same message tells of the recovery', async () => {
     const service = await startMonitoringService({ limit: false });
-    const { url } = await startTestConsole({ service });
+    const { url } = await startTestConsole({ service, settings: ALERTING });
     const tab = await openTab(url);
     await tab.say('/monitor add https://shop.example.com name="Shop"');
     const monitor = await eventually(() => service.monitors[0]);
-    await eventually(() => service.requests.filter(({ method }) => method === 'GET').length > 3);
+    await lookedAt(service);
     service.setStatus(monitor.id, 'DOWN');
     await eventually(() => titlesHeard(tab).some((title) => /Shop is DOWN/.test(title)));
     service.setStatus(monitor.id, 'UP');

@@ -6,8 +6,10 @@ import { textOf } from '../support/bot.ts';
 import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import {
+  ALERTING,
   actionOf,
   listedAt,
+  lookedAt,
   openTab,
   postPress,
   repliesOf,
@@ -20,11 +22,11 @@ import {
 /** A console whose channel has been told that the shop is down. */
 async function startWithAlert() {
   const running = await startTestConsole({
-    settings: { alertPlaces: [{ platform: 'console', channel: 'general' }] },
+    settings: { ...ALERTING, alertPlaces: [{ platform: 'console', channel: 'general' }] },
   });
   const { url, service } = running;
   const shop = service.add({ name: 'Shop' });
-  await eventually(() => service.requests.length > 2);
+  await lookedAt(service);
   service.setStatus(shop.id, 'DOWN');
   const [alert] = await eventually(async () => {
     const listed = await listedAt(url);

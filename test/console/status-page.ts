@@ -13,7 +13,7 @@ import { BUILT_PAGE } from './test-console.ts';
 /** The real console over the monitoring service at `url`; it ends with the running test. */
 export async function startStatusPage(
   service: { url: string; key: string },
-  { pollMs = 50 }: { pollMs?: number } = {},
+  { pollMs = 200 }: { pollMs?: number } = {},
 ): Promise<{ url: string }> {
   const { log } = recordingLog();
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });

@@ -73,6 +73,7 @@ export async function startTestAccount(
     ...{ kit, collections, log, account, pageFolder: BUILT_PAGE },
     ...(password !== undefined && {
       login: {
+        cost: 2 ** 10,
         password,
         sessions: store.collection(sessionsCollection),
         fingerprint: store.collection(fingerprintCollection),
@@ -82,7 +83,11 @@ export async function startTestAccount(
   const url = await kit.listen({ host: '127.0.0.1', port: 0 });
   const own = { url, apiKey: keys.gateway.createTransient('bot') };
   const asked = asksElsewhere ? provider : { ...provider, ...own };
-  const { bot, say, stop } = await startTestBot({ store, provider: asked });
+  const { bot, say, stop } = await startTestBot({
+    ...{ store, provider: asked },
+    // Nothing here is about alerts.
+    settings: { alertPollMs: 60_000 },
+  });
   await console.start(bot);
   await bot.start([console]);
   onTestFinished(async () => {

@@ -28,6 +28,9 @@ import { collectionsOf } from './collections.ts';
 /** Where `npm run build:page` has put the page. */
 export const BUILT_PAGE = new URL('../../dist/console/page/', import.meta.url);
 
+/** For who is told of alerts: the bot looks at the monitors all the time, not just now and then. */
+export const ALERTING: Partial<BotSettings> = { alertPollMs: 100 };
+
 /** The real console on the real server, with the real bot behind it. */
 export interface TestConsole extends Pick<TestBot, 'bot' | 'provider' | 'service'> {
   url: string;
@@ -48,6 +51,7 @@ export async function startTestConsole(
     provider?: ModelProvider;
     service?: MonitoringService;
     watched?: { url: string; key: string };
+    /** The bot looks at the monitors when it starts and then once a minute, unless it is said otherwise. */
     settings?: Partial<BotSettings>;
     /** Stored before the console opens. */
     stored?: RootMessage[];
@@ -82,7 +86,15 @@ export async function startTestConsole(
     }),
   });
   const url = await kit.listen({ host: '127.0.0.1', port });
-  const { bot, provider, service, stop: stopBot } = await startTestBot({ ...forBot, store });
+  const {
+    bot,
+    provider,
+    service,
+    stop: stopBot,
+  } = await startTestBot({
+    ...{ ...forBot, store },
+    settings: { alertPollMs: 60_000, ...forBot.settings },
+  });
   await console.start(bot);
   await bot.start([console]);
 
@@ -99,6 +111,13 @@ export async function startTestConsole(
   }
   onTestFinished(stop);
   return { url, console, messages, sessions, lines, bot, provider, service, stop };
+}
+
+/** The bot has learnt how the monitors are now: it has looked at them, and then once more. */
+export async function lookedAt({ requests }: MonitoringService): Promise<void> {
+  const looks = () => requests.filter(({ method }) => method === 'GET').length;
+  const before = looks();
+  await eventually(() => looks() >= before + 2, { what: 'two looks at the monitors' });
 }
 
 /** One browser tab as the server sees it: what it hears and what it says. */

@@ -75,7 +75,7 @@ test('a password that was changed ends sessions before it counts, also when that
   const { store } = await openStore();
   const stored = store.collection(fingerprintCollection);
   const open = (password: string, whenChanged: () => Promise<void>) =>
-    openPassword({ password, stored, whenChanged });
+    openPassword({ password, stored, whenChanged, cost: 2 ** 10 });
   let changes = 0;
   const count = async () => {
     changes += 1;
@@ -93,6 +93,7 @@ test('passwords that are looked at together are each judged by themselves', asyn
   const { store } = await openStore();
   const password = await openPassword({
     password: 'correct horse battery',
+    cost: 2 ** 10,
     stored: store.collection(fingerprintCollection),
     whenChanged: async () => {},
   });

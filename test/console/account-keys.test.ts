@@ -99,27 +99,29 @@ describe('a key', () => {
     expect((await listKeys(url)).keys[0]?.limits).toEqual({ tokensPerDay: 9e6 });
   });
 
-  test.each([
-    { name: '' },
-    { name: '   ' },
-    { name: 'x'.repeat(101) },
-    { name: 7 },
-    { service: 'bot' },
-    { id: 'not-a-uuid' },
-    { limits: { requestsPerMinute: 0 } },
-    { limits: { requestsPerMinute: 1.5 } },
-    { limits: { requestsPerYear: 1 } },
-    { service: 'monitoring', limits: { requestsPerMinute: 1 } },
-    { extra: true },
-  ])('is made of nothing else: %j', async (wrong) => {
+  test('is made of nothing else', async () => {
     const { url } = await startTestAccount();
-    const body = { id: randomUUID(), service: 'gateway', name: 'a', ...wrong };
-    const answer = await writeAccount(url, 'keys', body);
-    expect(answer.status).toBe(400);
+    const name = 'a';
+    const service = 'gateway';
+    const wrongs = [
+      { name: '' },
+      { name: '   ' },
+      { name: 'x'.repeat(101) },
+      { name: 7 },
+      { service: 'bot' },
+      { id: 'not-a-uuid' },
+      { limits: { requestsPerMinute: 0 } },
+      { limits: { requestsPerMinute: 1.5 } },
+      { limits: { requestsPerYear: 1 } },
+      { service: 'monitoring', limits: { requestsPerMinute: 1 } },
+      { extra: true },
+    ];
+    for (const wrong of wrongs) {
+      const answer = await writeAccount(url, 'keys', { id: randomUUID(), service, name, ...wrong });
+      expect([wrong, answer.status]).toEqual([wrong, 400]);
+    }
     expect((await listKeys(url)).keys).toEqual([]);
-    // What was wrong does not use up the gesture.
-    const right = { id: randomUUID(), service: 'gateway', name: 'a' };
-    expect((await writeAccount(url, 'keys', right)).status).toBe(201);
+    expect((await writeAccount(url, 'keys', { id: randomUUID(), service, name })).status).toBe(201);
   });
 
   test('that could not be made can be asked for again by the same gesture', async () => {

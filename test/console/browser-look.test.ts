@@ -2,12 +2,15 @@ import { expect, test } from 'vitest';
 import { findingsOf } from '../support/axe.ts';
 import { eventually } from '../support/eventually.ts';
 import { inBrowser } from '../support/in-browser.ts';
+import { long } from '../support/long.ts';
 import { form, input, messages, thread } from './open-page.ts';
 import { hasFocus, openPage, say, sidewaysPx, tabTo } from './open-playground.ts';
 import { openTab, startTestConsole } from './test-console.ts';
 
+const COLOURS = ['light', 'dark'] as const;
+
 inBrowser('how the page looks', () => {
-  test.each(['light', 'dark'] as const)(
+  test.each(long ? COLOURS : COLOURS.slice(0, 1))(
     'nothing scrolls sideways at 320 px in %s',
     async (colorScheme) => {
       const running = await startTestConsole();
@@ -140,7 +143,7 @@ inBrowser('how the page looks', () => {
     expect(complaints).toEqual([]);
   });
 
-  test.each(['light', 'dark'] as const)(
+  test.each(long ? COLOURS : COLOURS.slice(1))(
     'axe finds nothing serious in any state in %s',
     async (colorScheme) => {
       const running = await startTestConsole({ channels: ['ops'] });

@@ -4,6 +4,7 @@ import type { StatusIncident } from '../../src/console/status-wire.ts';
 import { findingsOf } from '../support/axe.ts';
 import { eventually } from '../support/eventually.ts';
 import { browser, inBrowser } from '../support/in-browser.ts';
+import { long } from '../support/long.ts';
 import { ATTACKS } from './attacks.ts';
 import { HOUR_MS, madeUpMonitor, startMadeUpStatus } from './made-up-status.ts';
 import type { OpenOptions } from './open-page.ts';
@@ -37,6 +38,12 @@ const colourAt = (page: Page, hoursAgo: number, hours = 24) =>
     );
 
 const EMPTY = '0,0,0,0';
+
+const LOOKS = [
+  { colorScheme: 'light' as const, width: 1280 },
+  { colorScheme: 'dark' as const, width: 1280 },
+  { colorScheme: 'dark' as const, width: 320 },
+];
 
 inBrowser('an opened monitor', () => {
   test('is opened from the list by keyboard; back leads to where the list was', async () => {
@@ -242,26 +249,25 @@ inBrowser('an opened monitor', () => {
       .toEqual([...['Last 90 days', 'Response times', 'Incidents', 'Facts', 'Show it elsewhere']]);
   });
 
-  test.each([
-    { colorScheme: 'light' as const, width: 1280 },
-    { colorScheme: 'dark' as const, width: 1280 },
-    { colorScheme: 'dark' as const, width: 320 },
-  ])('has no finding of axe and no sideways scroll, $colorScheme at $width px', async (one) => {
-    const { colorScheme, width } = one;
-    const long = 'W'.repeat(100);
-    const down = madeUpMonitor(1, { name: long, target: long, status: 'DOWN', stale: true });
-    const running = await startMadeUpStatus({ overall: 'down', monitors: [down] });
-    running.details.set('mon_1', {
-      incidents: [incident('on', { ended_at: null, cause: long }), incident('over')],
-      certificate_ends_at: ago(0),
-      maintenance: [long],
-    });
-    const viewport = { width, height: 700 };
-    const { page } = await open(running, { path: '#/mon_1', colorScheme, viewport });
-    await panel(page, 'Facts').waitFor();
-    await page.getByText('As a list').click();
-    await page.getByLabel('Response times, newest first').waitFor();
-    expect(await findingsOf(page)).toEqual([]);
-    await expect.poll(() => page.evaluate('document.documentElement.scrollWidth')).toBe(width);
-  });
+  test.each(long ? LOOKS : LOOKS.slice(-1))(
+    'has no finding of axe and no sideways scroll, $colorScheme at $width px',
+    async (one) => {
+      const { colorScheme, width } = one;
+      const wide = 'W'.repeat(100);
+      const down = madeUpMonitor(1, { name: wide, target: wide, status: 'DOWN', stale: true });
+      const running = await startMadeUpStatus({ overall: 'down', monitors: [down] });
+      running.details.set('mon_1', {
+        incidents: [incident('on', { ended_at: null, cause: wide }), incident('over')],
+        certificate_ends_at: ago(0),
+        maintenance: [wide],
+      });
+      const viewport = { width, height: 700 };
+      const { page } = await open(running, { path: '#/mon_1', colorScheme, viewport });
+      await panel(page, 'Facts').waitFor();
+      await page.getByText('As a list').click();
+      await page.getByLabel('Response times, newest first').waitFor();
+      expect(await findingsOf(page)).toEqual([]);
+      await expect.poll(() => page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+    },
+  );
 });

@@ -6,9 +6,14 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { type Browser, chromium } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 
 const execute = promisify(execFile);
+
+const require = createRequire(import.meta.url);
+
+/** Not imported: Node would first search its three megabytes for the names of what they export. */
+const { chromium } = require('playwright-core') as typeof import('playwright-core');
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -72,10 +77,10 @@ export function warnWithoutBrowser(reason: string): void {
  * one, so each process unpacks to a place of its own, and the first to finish gives it the name that all use.
  */
 async function unpackedBrowser(): Promise<string> {
-  const entry = createRequire(import.meta.url).resolve('@sparticuz/chromium');
-  const { version } = createRequire(import.meta.url)(
-    join(dirname(entry), '..', '..', 'package.json'),
-  ) as { version: string };
+  const entry = require.resolve('@sparticuz/chromium');
+  const { version } = require(join(dirname(entry), '..', '..', 'package.json')) as {
+    version: string;
+  };
   const parent = join(tmpdir(), `askwatch-test-browser-${process.getuid?.() ?? 'user'}`);
   const folder = join(parent, version);
   if (existsSync(folder)) return folder;

@@ -4,6 +4,7 @@ import { daysSchema, recentIncidentsSchema } from './all-history-route-schemas.t
 import { writeDays } from './day-writer.ts';
 import type { History } from './history.ts';
 import type { WatchedMonitor } from './monitors.ts';
+import { pageAfter } from './page-after.ts';
 import { orUnavailable } from './route-errors.ts';
 import { type RouteTools, sendWritten, takeNoBody, within } from './route-scope.ts';
 
@@ -20,11 +21,9 @@ export function addAllHistoryRoutes(scope: HttpServer, tools: RouteTools): void 
 
   scope.get(within(AddedPath.days), { schema: daysSchema }, async ({ query }, reply) => {
     const { days, after = '' } = query;
-    const ids = monitors.all().flatMap(({ id }) => (id > after ? [id] : []));
-    ids.sort();
-    const page = ids.slice(0, PAGE_COUNT);
-    const next = ids.length > page.length ? (page.at(-1) ?? null) : null;
-    const json = await readable(writeDays({ ids: page, days, next }, history, clock.wallMs()));
+    const ids = monitors.all().map(({ id }) => id);
+    const page = pageAfter(ids, after, PAGE_COUNT);
+    const json = await readable(writeDays({ ...page, days }, history, clock.wallMs()));
     return sendWritten(reply, json);
   });
 

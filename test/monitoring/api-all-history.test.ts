@@ -74,27 +74,22 @@ test('a day begins for all monitors at midnight, UTC', async () => {
   expect(shop?.down_ms).toEqual([2 * HOUR_MS, 0]);
 });
 
-test('more monitors than an answer holds come one part after another, each once', async () => {
+test('what comes after a monitor is asked for by its id, also when it is gone', async () => {
   const service = await startService();
   const ids: string[] = [];
-  for (let index = 0; index < 501; index += 1) {
-    const job = { name: `job ${index}`, target: 'job', check_type: 'HEARTBEAT' };
-    ids.push((await service.create(job)).id);
+  for (const name of ['one', 'two', 'three']) {
+    ids.push((await service.create({ name, target: 'job', check_type: 'HEARTBEAT' })).id);
   }
-  ids.sort();
+  const [first = '', ...others] = ids.sort();
   const client = createMonitoringClient({ baseUrl: service.url, apiKey: service.key });
   onTestFinished(() => client.close());
-  const first = await client.days({ days: 7 });
-  expect(first.monitors.map(({ id }) => id)).toEqual(ids.slice(0, 500));
-  expect(first.next).toBe(ids[499]);
-  expect(first.monitors[0]).toEqual({ id: ids[0], up_ms: [], down_ms: [] });
-  const second = await client.days({ days: 7, after: first.next ?? '' });
-  expect(second.monitors.map(({ id }) => id)).toEqual(ids.slice(500));
-  // The one that the rest comes after may be gone by then.
-  await client.remove(first.next ?? '');
-  const rest = await client.days({ days: 7, after: first.next ?? '' });
-  expect(rest.monitors.map(({ id }) => id)).toEqual(ids.slice(500));
-  expect(rest.next).toBeNull();
+  for (let turn = 0; turn < 2; turn += 1) {
+    const rest = await client.days({ days: 7, after: first });
+    expect(rest.monitors.map(({ id }) => id)).toEqual(others);
+    expect(rest.monitors[0]).toEqual({ id: others[0], up_ms: [], down_ms: [] });
+    expect(rest.next).toBeNull();
+    if (turn === 0) await client.remove(first);
+  }
 });
 
 test('incidents of all monitors come newest first, each with its monitor', async () => {

@@ -36,12 +36,16 @@ const GATEWAY: Array<[string, string]> = [
 ];
 
 describe('methods that a path does not take', () => {
-  test.each(GATEWAY)('of the gateway at %s are a 405 that names %s', async (path, allow) => {
+  test('of the gateway are a 405 that names those of the path', async () => {
     const { url } = await startGateway();
+    for (const [path, allow] of GATEWAY) await expectOnly(url, path, allow);
+  });
+
+  async function expectOnly(url: string, path: string, allow: string) {
     const others = METHODS.filter((one) => one !== 'CONNECT' && !allow.split(', ').includes(one));
     for (const method of others.filter((one) => one !== 'HEAD')) {
       const refusal = await refusalOf(url, raw(method, path));
-      expect(refusal, method).toMatchObject({
+      expect(refusal, `${method} ${path}`).toMatchObject({
         status: 405,
         allow,
         error: {
@@ -52,9 +56,9 @@ describe('methods that a path does not take', () => {
     }
     for (const method of allow.split(', ')) {
       const answer = await sendRaw(url, raw(method, path, 'content-length: 0\r\n'));
-      expect(answer.slice(0, 'HTTP/1.1 405'.length), method).not.toBe('HTTP/1.1 405');
+      expect(answer.slice(0, 'HTTP/1.1 405'.length), `${method} ${path}`).not.toBe('HTTP/1.1 405');
     }
-  });
+  }
 
   test.each(['PROPFIND', 'TRACE', 'LOCK', 'M-SEARCH'])(
     'of the monitoring service are one too, after the key: %s',

@@ -105,7 +105,7 @@ describe('create and list', () => {
     expect((await list()).map(({ name }) => name)).toEqual(['one', 'two', 'three']);
   });
 
-  test.each([
+  const KINDS = [
     { check_type: 'KEYWORD', target: 'http://127.0.0.1:9/', config: { target_keyword: 'Cart' } },
     { check_type: 'DNS', target: 'example.com' },
     { check_type: 'DNS', target: '_sip._tcp.example.com.', config: { record_type: 'SRV' } },
@@ -123,14 +123,14 @@ describe('create and list', () => {
       config: { timeout_seconds: 59, expected_status: '200,301-302' },
     },
     { check_type: 'HEARTBEAT', target: 'nightly backup' },
-  ])('takes $check_type $target', async (monitor) => {
+  ];
+  test('takes targets of every kind as they are written', async () => {
     const { create } = await startService();
-    const created = await create({ name: 'x', ...monitor });
-    expect(created).toMatchObject({
-      check_type: monitor.check_type,
-      target: monitor.target,
-      status: 'UP',
-    });
+    for (const monitor of KINDS) {
+      const { check_type, target } = monitor;
+      const created = await create({ name: 'x', ...monitor });
+      expect(created).toMatchObject({ check_type, target, status: 'UP' });
+    }
   });
 });
 
@@ -390,23 +390,25 @@ test.each(NO_JSON)(
 );
 
 describe('targets that are not allowed', () => {
-  test.each([
-    ['http://127.0.0.1/', 'target'],
-    ['http://2130706433/', 'target'],
-    ['http://0x7f.1/', 'target'],
-    ['http://[::1]:8080/', 'target'],
-    ['http://[::ffff:10.0.0.1]/', 'target'],
-    ['http://169.254.169.254/latest/meta-data/', 'target'],
-    ['http://192.168.1.1/', 'target'],
-    ['http://localhost:3000/', 'target'],
-    ['http://LOCALHOST./', 'target'],
-  ])('are refused at create: %s', async (target, param) => {
+  test('are refused at create', async () => {
     const { call, list } = await startService({ allowPrivate: [] });
-    const answer = await call('POST', MONITORS, { json: { ...site, target } });
-    expect(answer.status).toBe(400);
-    const { error } = ErrorBody.parse(answer.body);
-    expect(error).toMatchObject({ code: 'target_not_allowed', param });
-    expect(error.message).toContain('MONITOR_ALLOW_PRIVATE=');
+    for (const target of [
+      'http://127.0.0.1/',
+      'http://2130706433/',
+      'http://0x7f.1/',
+      'http://[::1]:8080/',
+      'http://[::ffff:10.0.0.1]/',
+      'http://169.254.169.254/latest/meta-data/',
+      'http://192.168.1.1/',
+      'http://localhost:3000/',
+      'http://LOCALHOST./',
+    ]) {
+      const answer = await call('POST', MONITORS, { json: { ...site, target } });
+      expect(answer.status, target).toBe(400);
+      const { error } = ErrorBody.parse(answer.body);
+      expect(error, target).toMatchObject({ code: 'target_not_allowed', param: 'target' });
+      expect(error.message, target).toContain('MONITOR_ALLOW_PRIVATE=');
+    }
     expect(await list()).toEqual([]);
   });
 

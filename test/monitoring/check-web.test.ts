@@ -367,7 +367,7 @@ describe('a KEYWORD check', () => {
   });
 
   test('reads no more than the limit of a small answer that unpacks to much', async () => {
-    const bomb = gzipSync(Buffer.alloc(200 * 1024 * 1024));
+    const bomb = gzipSync(Buffer.alloc(100 * 1024 * 1024), { level: 1 });
     const target = await page(bomb, { 'content-encoding': 'gzip' });
     const before = process.memoryUsage().rss;
     const result = await setUp().keyword(target.url, 'Cart');

@@ -233,7 +233,7 @@ test('roll-ups and uptime are what was seen, whatever was stored and restarted i
       expect(lines.filter(({ level }) => Number(level) > 30)).toEqual([]);
     }),
     {
-      numRuns: long ? 200 : 15,
+      numRuns: long ? 200 : 8,
       examples: restarts.map((steps): [Story] => [
         { everyMs: MINUTE, steps: [...steps], cut: [0, 100] },
       ]),

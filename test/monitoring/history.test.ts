@@ -2,6 +2,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { type History, openHistory } from '../../src/monitoring/history.ts';
 import type { CheckResult, StatusChange } from '../../src/monitoring/state.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
+import { long } from '../support/long.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { type AtEnd, temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -79,6 +80,9 @@ test('results come newest first, with the reason of what failed, and survive a r
   expect(await service.history.results('a', 10)).toEqual(told);
 });
 
+/** More than are shown at once, with a restart after that. */
+const ROUNDS = long ? 40 : 28;
+
 // Side by side: each result waits a quarter of a second for its write.
 test.concurrent.for([
   ['every minute', MINUTE],
@@ -89,7 +93,7 @@ test.concurrent.for([
   'a start shows the results that were shown before, of one that is looked at %s',
   async ([, everyMs], { expect, onTestFinished: atEnd }) => {
     const service = await startHistory(NOON, atEnd);
-    for (let round = 1; round <= 40; round += 1) {
+    for (let round = 1; round <= ROUNDS; round += 1) {
       const atMs = NOON + round * everyMs;
       const failed = { ...timedOut, reason: `no answer, "${round}"; none` };
       await service.look('a', atMs, round % 3 === 0 ? failed : passed);

@@ -4,14 +4,16 @@ import { long } from '../support/long.ts';
 import { type Seen, type Stretch, simulate } from './network-world.ts';
 
 const MINUTE_MS = 60_000;
-const MANY = 10_000;
+const MANY = long ? 10_000 : 1_000;
+/** A third of them is down. */
+const SOME = long ? 3_000 : 600;
 
 const never = () => false;
 const hostsOf = (seen: Seen) => new Set(seen.downs.map(({ host }) => host));
 /** Down for two looks and up for two, at its own time. */
 const flaps = (host: number, atMs: number) => Math.floor((atMs + host * 7_919) / 150_000) % 2 === 0;
 
-test('10,000 hosts that fail at once because our network is lost: none is DOWN, and it is told once', async () => {
+test('all hosts fail at once because our network is lost: none is DOWN, and it is told once', async () => {
   const loss = { fromMs: 90_000, toMs: 150_000 };
   const seen = await simulate({
     seed: 1,
@@ -25,7 +27,7 @@ test('10,000 hosts that fail at once because our network is lost: none is DOWN, 
   expectNotHeldLong(seen);
 }, 60_000);
 
-test('10,000 hosts that are really down: all are DOWN, and the network is not said to be lost', async () => {
+test('all hosts are really down: all are DOWN, and the network is not said to be lost', async () => {
   const seen = await simulate({
     seed: 2,
     hosts: MANY,
@@ -45,7 +47,7 @@ test('a third of them really down, some up and down: exactly these are DOWN', as
   const loss = { fromMs: 200_000, toMs: 260_000 };
   const seen = await simulate({
     seed: 3,
-    hosts: 3_000,
+    hosts: SOME,
     lastsMs: 6 * MINUTE_MS,
     losses: [loss],
     isDown: (host, atMs) =>
@@ -53,7 +55,7 @@ test('a third of them really down, some up and down: exactly these are DOWN', as
   });
   const wrong = [...hostsOf(seen)].filter((host) => host % 3 !== 0 && host % 50 !== 1);
   expect(wrong).toEqual([]);
-  expect([...hostsOf(seen)].filter((host) => host % 3 === 0)).toHaveLength(1_000);
+  expect([...hostsOf(seen)].filter((host) => host % 3 === 0)).toHaveLength(SOME / 3);
   expectToldOf([loss], seen);
   expectNotHeldLong(seen);
 }, 60_000);

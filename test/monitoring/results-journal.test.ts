@@ -9,6 +9,7 @@ import {
 } from '../../src/monitoring/entry.ts';
 import { openResultsJournal } from '../../src/monitoring/results-journal.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
+import { long } from '../support/long.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -80,7 +81,7 @@ test('entries are read as they were written', async () => {
       const inOrder = [...all].sort((a, b) => times(a) - times(b));
       expect(await collect(reader.read(ALL))).toEqual(inOrder.flat());
     }),
-    { numRuns: 20 },
+    { numRuns: long ? 20 : 8 },
   );
 });
 

@@ -11,7 +11,7 @@ import { recordingLog } from '../support/recording-log.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const START = Date.UTC(2027, 0, 15);
-const RUNS = long ? 500 : 12;
+const RUNS = long ? 500 : 6;
 const never = new Promise<never>(() => {});
 
 const change = (number: number): StatusChange => {

@@ -174,7 +174,7 @@ test('does what the rules say, whatever is found and set, in whatever order', ()
         checkStep(step.change, { before, state, nowMs });
       }
     }),
-    { numRuns: long ? 5_000 : 100 },
+    { numRuns: long ? 5_000 : 50 },
   );
 }, 600_000);
 
@@ -199,7 +199,7 @@ test('keeps what must always hold, also when the clock is set back and the setti
         expect(MonitorState.parse(JSON.parse(JSON.stringify(state)))).toEqual(state);
       }
     }),
-    { numRuns: long ? 5_000 : 100 },
+    { numRuns: long ? 5_000 : 50 },
   );
 }, 600_000);
 

@@ -9,7 +9,7 @@ import { createFakeClock } from './fake-clock.ts';
 import { createTargets, createWorld, down, up } from './watched-world.ts';
 
 const DAY_MS = 86_400_000;
-const MONITORS = long ? 200 : 40;
+const MONITORS = long ? 200 : 16;
 const LONGEST_LOOK_MS = 3_000;
 /** At one moment. */
 const MAX_ACTS = 6;

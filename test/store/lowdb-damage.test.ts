@@ -174,7 +174,7 @@ test('no prefix of a file and no flipped bit is ever taken for a document', asyn
   const older = prepare(notes, 'a', first).text;
   expect(good.length).toBeGreaterThan(1900);
 
-  const step = long ? 1 : 41;
+  const step = long ? 1 : 97;
   const cases: Buffer[] = [];
   for (let length = 0; length < good.length; length += step) cases.push(good.subarray(0, length));
   for (let bit = 0; bit < good.length * 8; bit += step * 8 + 1) {
@@ -218,7 +218,9 @@ describe('a damaged journal', () => {
     const { folder, path } = await written();
     const good = await readFile(path);
     const start = good.lastIndexOf('\n', -2) + 1;
-    for (let length = start; length < good.length; length += 1) {
+    const step = long ? 1 : 11;
+    // The longest lacks the line break alone.
+    for (let length = good.length - 1; length >= start; length -= step) {
       await writeFile(path, good.subarray(0, length));
       expect((await valuesAt(folder)).values).toEqual(['one', 'two']);
       expect((await valuesAt(folder, 'four')).values).toEqual(['one', 'two', 'four']);

@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { createBoundedCache } from '../../src/store/lowdb/bounded-cache.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
+import { long } from '../support/long.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { folderOnDisk } from '../support/temporary-folder.ts';
 
@@ -91,18 +92,20 @@ test('records go to the file of their own UTC day', async () => {
 test('a journal of many days keeps one file open', {
   skip: process.platform !== 'linux',
 }, async () => {
+  const days = long ? 200 : 60;
   const folder = await folderOnDisk();
   const journal = (await openAt(folder)).journal(results);
   const openFiles = async () => (await readdir('/proc/self/fd')).length;
   const before = await openFiles();
   await Promise.all(
-    Array.from({ length: 200 }, (_, day) => journal.append({ atMs: day * 86_400_000 })),
+    Array.from({ length: days }, (_, day) => journal.append({ atMs: day * 86_400_000 })),
   );
-  expect(await readdir(join(folder, 'results'))).toHaveLength(200);
+  expect(await readdir(join(folder, 'results'))).toHaveLength(days);
   expect((await openFiles()) - before).toBeLessThan(10);
 });
 
 test('many documents written at once open few files at once', async () => {
+  const documents = long ? 500 : 200;
   const folder = await folderOnDisk();
   const collection = (await openAt(folder)).collection(notes);
   let most = 0;
@@ -114,12 +117,14 @@ test('many documents written at once open few files at once', async () => {
     }
   })();
   await Promise.all(
-    Array.from({ length: 500 }, (_, n) => collection.update(`${n}`, () => ({ text: `${n}` }))),
+    Array.from({ length: documents }, (_, n) =>
+      collection.update(`${n}`, () => ({ text: `${n}` })),
+    ),
   );
   writing = false;
   await watching;
   expect(most).toBeLessThan(80);
-  expect(await collection.list()).toHaveLength(500);
+  expect(await collection.list()).toHaveLength(documents);
 });
 
 test('a full cache gives up what was unused for longest, and never holds more than it may', () => {

@@ -567,17 +567,16 @@ describe('a create with an Idempotency-Key', () => {
     expect(await service.list()).toHaveLength(3);
   });
 
-  test.each(['', ' ', 'two words', 'x'.repeat(256), 'ключ'])(
-    'has to be visible: %j',
-    async (key) => {
-      const service = await startService();
+  test('has to be visible', async () => {
+    const service = await startService();
+    for (const key of ['', ' ', 'two words', 'x'.repeat(256), 'ключ']) {
       // Header values travel as bytes.
       const bytes = Buffer.from(key).toString('latin1');
-      const answer = await create(service, site, bytes);
-      expect(refusalIn(answer)).toMatchObject({ status: 400, param: 'idempotency-key' });
-      expect(await service.list()).toEqual([]);
-    },
-  );
+      const refusal = refusalIn(await create(service, site, bytes));
+      expect(refusal, key).toMatchObject({ status: 400, param: 'idempotency-key' });
+    }
+    expect(await service.list()).toEqual([]);
+  });
 
   test('may be 255 characters long', async () => {
     const service = await startService();

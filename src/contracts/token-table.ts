@@ -8,8 +8,14 @@ export const COST_MASK = (1 << COST_BITS) - 1;
 /**
  * What a byte of UTF-8 costs after what came before it. For state + byte: in the lowest bits the cost, in thousandths of a
  * token, and above them the next state. States are multiples of 256; a text begins in state 0.
+ * Made when it is first needed: it takes about 15 ms of CPU, which a start can do without.
  */
-export const tokenTable: Int32Array = compile();
+export function tokenTable(): Int32Array {
+  table ??= compile();
+  return table;
+}
+
+let table: Int32Array | undefined;
 
 /** What came before, as far as it matters. */
 interface State {

@@ -15,10 +15,11 @@ const TOKENS_PER_IMAGE = 800;
 export function roughTokens(text: string | Uint8Array): number {
   const bytes = typeof text === 'string' ? Buffer.from(text) : text;
   const { length } = bytes;
+  const table = tokenTable();
   let state = 0;
   let thousandths = 0;
   for (let at = 0; at < length; at += 1) {
-    const entry = tokenTable[state | (bytes[at] as number)] as number;
+    const entry = table[state | (bytes[at] as number)] as number;
     thousandths += entry & COST_MASK;
     state = entry >> COST_BITS;
   }

@@ -35,9 +35,18 @@ export function createConnect(options: {
   ca?: string | string[];
 }): Connect {
   const { guard, lookup } = options;
-  // Shared: reading the root certificates anew costs more than a handshake.
-  const verifying = tls.createSecureContext(options.ca ? { ca: options.ca } : {});
-  const trusting = tls.createSecureContext({ ca: [] });
+  // Shared: reading the root certificates anew costs more than a handshake. Not before one is
+  // needed: the two take about 40 ms of CPU, which a start can do without.
+  let verifying: tls.SecureContext | undefined;
+  let trusting: tls.SecureContext | undefined;
+  function contextFor(ignoreTls: boolean): tls.SecureContext {
+    if (ignoreTls) {
+      trusting ??= tls.createSecureContext({ ca: [] });
+      return trusting;
+    }
+    verifying ??= tls.createSecureContext(options.ca ? { ca: options.ca } : {});
+    return verifying;
+  }
 
   async function addressesOf(hostname: string, look: Look): Promise<string[]> {
     const literal = literalAddress(hostname);
@@ -63,7 +72,7 @@ export function createConnect(options: {
       ? tls.connect({
           ...target,
           ...tlsOptions(url.hostname),
-          secureContext: ignoreTls ? trusting : verifying,
+          secureContext: contextFor(ignoreTls),
         })
       : net.connect(target);
     await opened(socket, look);

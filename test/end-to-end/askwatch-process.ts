@@ -37,7 +37,8 @@ interface StartOptions {
   atEnd?: AtEnd;
 }
 
-interface SharedAskwatch extends AskwatchProcess {
+/** A program that a `describe` shares. */
+export interface SharedAskwatch extends AskwatchProcess {
   dataDir: string;
   /** Kills it with -9 and starts it again on the same folder. */
   restart(): Promise<void>;

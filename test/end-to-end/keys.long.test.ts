@@ -1,0 +1,68 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { eventually } from '../support/eventually.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { sharedAskwatch, startAskwatch } from './askwatch-process.ts';
+import {
+  cells,
+  chat,
+  limitsOnlyGatewayKeys,
+  managesKeys,
+  runCli,
+  showsUsage,
+} from './key-commands.ts';
+
+describe('npx askwatch keys', () => {
+  const shared = sharedAskwatch();
+
+  test('creates, lists, limits and revokes while the program does not run', () => managesKeys());
+
+  test('shows what was used, by day and model, while the program does not run', () => showsUsage());
+
+  test('gives monitoring keys no limits while the program runs', () =>
+    limitsOnlyGatewayKeys(shared()));
+});
+
+test('usage and budgets outlive kill -9, but for the last quarter of a second', async () => {
+  const dataDir = await temporaryFolder();
+  const first = await startAskwatch({ dataDir });
+  const key = first.keys.gateway ?? '';
+  const id = key.slice(4, 12);
+  expect((await chat(first.url, key, 'Hello')).status).toBe(200);
+  const journal = join(dataDir, 'data', 'gateway-usage');
+  await eventually(async () => {
+    const [file = ''] = await readdir(journal);
+    return (await readFile(join(journal, file), 'utf8')).includes(id);
+  });
+  await first.kill();
+
+  const used = (await runCli(dataDir, 'keys', 'usage', id)).output.split('\n');
+  expect(cells(used.at(1)).slice(1, 5)).toEqual([id, 'first key', 'small-4k', '1']);
+  const tokens = cells(used.at(1))
+    .slice(9, 11)
+    .reduce((sum, cell) => sum + Number(cell), 0);
+  expect(tokens).toBeGreaterThan(1);
+  expect((await runCli(dataDir, 'keys', 'limit', id, '--tokens-per-day', `${tokens}`)).code).toBe(
+    0,
+  );
+  const second = await startAskwatch({ dataDir });
+  const refused = await chat(second.url, key, 'Hello');
+  expect([refused.status, refused.headers.get('x-should-retry')]).toEqual([429, 'false']);
+});
+
+test('npx askwatch says how it is used when it is called in a way it does not know', async () => {
+  const dataDir = await temporaryFolder();
+  // All other wrong words are in test/cli-keys.test.ts, without a process for each.
+  for (const args of [
+    ['fly'],
+    ['keys'],
+    ['keys', 'limit', 'AbCdEf12', '--tokens-per-day', '5'],
+    ['keys', 'usage', 'AbCdEf12'],
+    ['--loud'],
+  ]) {
+    const { code, output } = await runCli(dataDir, ...args);
+    expect([args, code, output]).toEqual([args, 1, expect.stringContaining('Usage: npx askwatch')]);
+  }
+  expect(await runCli(dataDir, 'help')).toMatchObject({ code: 0 });
+});

@@ -7,7 +7,7 @@ import { long } from '../support/long.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-const KILLS = long ? 100 : 5;
+const KILLS = long ? 100 : 2;
 const EVERY_MS = 600_000;
 const DAY_MS = 86_400_000;
 const START = Date.UTC(2027, 0, 15, 22, 3);

@@ -12,7 +12,7 @@ import { recordingLog } from '../support/recording-log.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { type Book, createRandom, type Kind, startKillLoad, type Told } from './kill-load.ts';
 
-const KILLS = long ? 200 : 3;
+const KILLS = long ? 200 : 1;
 /** Side by side, since a start waits more than it works. */
 const FOLDERS = long ? 2 : 1;
 const KEYS = 16;

@@ -8,6 +8,7 @@ import {
   harmless,
   plain,
 } from '../../src/slack/text.ts';
+import { anyCharacter } from '../support/any-character.ts';
 
 const MENTION = /<[!@#]/;
 
@@ -103,6 +104,17 @@ describe('a model’s text', () => {
   });
 });
 
+/** As much of a text as fits with what stands for the rest, one grapheme after the other. */
+function walk(text: string, max: number, write: (piece: string) => string): string {
+  if (write(text).length <= max) return write(text);
+  let written = '';
+  for (const { segment } of new Intl.Segmenter().segment(text)) {
+    if (written.length + write(segment).length > max - 1) break;
+    written += write(segment);
+  }
+  return `${written.trimEnd()}…`;
+}
+
 describe('data', () => {
   test('is escaped where Slack parses, and loses what cannot be seen', () => {
     expect(escapeText('a <!here> & b\u202e\u0007\r\nc')).toBe('a &lt;!here&gt; &amp; b\nc');
@@ -116,6 +128,31 @@ describe('data', () => {
     expect(clip(`ab${family}`, 6)).toBe('ab…');
     expect(clip(`${family}${family}`, family.length + 1)).toBe(`${family}…`);
     expect(clip('e\u0301e\u0301', 3)).toBe('e\u0301…');
+  });
+
+  test('is cut where a walk over all its graphemes ends', () => {
+    const piece = fc.oneof(
+      fc.constantFrom(
+        'a',
+        ' ',
+        '&',
+        '<',
+        '\u0301',
+        '\u200d',
+        '🇩',
+        '👨‍👩‍👧‍👦',
+        '👍🏽',
+        '\n',
+        '\ud83d',
+      ),
+      anyCharacter,
+    );
+    fc.assert(
+      fc.property(fc.string({ unit: piece }), fc.integer({ min: 1, max: 40 }), (text, max) => {
+        expect(clip(text, max)).toBe(walk(text, max, (one) => one));
+        expect(clipEscaped(text, max)).toBe(walk(plain(text), max, escapeText));
+      }),
+    );
   });
 
   test('is never cut inside an entity', () => {

@@ -4,7 +4,7 @@ import { DeliveryError } from '../../src/bot/errors.ts';
 import { CHANNEL, type Fault } from '../fakes/slack.ts';
 import { shownText } from '../fakes/slack-limits.ts';
 import { eventually } from '../support/eventually.ts';
-import { makeSlack, runSlack } from './running-slack.ts';
+import { makeSlack, runSlack, WATCHING } from './running-slack.ts';
 
 const CARD: Card = { tone: 'bad', title: 'Shop is down', parts: [] };
 const post = { channel: CHANNEL, card: CARD, id: 'alert-1', attempted: false };
@@ -191,7 +191,7 @@ test('alerts of a channel keep their order, and a channel that hangs holds up no
 
 test('a status change becomes an alert, and the same message tells of the recovery', async () => {
   const { fake, bot } = await runSlack({
-    bot: { settings: { alertPlaces: [{ platform: 'slack', channel: CHANNEL }] } },
+    bot: { settings: { ...WATCHING, alertPlaces: [{ platform: 'slack', channel: CHANNEL }] } },
   });
   const shop = bot.service.add({ name: 'Shop <!channel>' });
   const polls = () => bot.service.requests.length;

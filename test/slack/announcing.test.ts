@@ -3,7 +3,7 @@ import type { Card } from '../../src/bot/card.ts';
 import { CHANNEL, type Fault, type SlackFake } from '../fakes/slack.ts';
 import { shownText } from '../fakes/slack-limits.ts';
 import { eventually } from '../support/eventually.ts';
-import { makeSlack, runSlack } from './running-slack.ts';
+import { makeSlack, runSlack, WATCHING } from './running-slack.ts';
 
 const ALERT: Card = { tone: 'bad', title: 'Shop is down', parts: [] };
 const OVER: Card = { tone: 'good', title: 'Shop recovered after 5 minutes', parts: [] };
@@ -125,7 +125,7 @@ test('a hostile title calls nobody and forges nothing', async () => {
 
 test('what is said under a recovered alert goes on in its conversation', async () => {
   const { fake, bot } = await runSlack({
-    bot: { settings: { alertPlaces: [{ platform: 'slack', channel: CHANNEL }] } },
+    bot: { settings: { ...WATCHING, alertPlaces: [{ platform: 'slack', channel: CHANNEL }] } },
   });
   const shop = bot.service.add({ name: 'Shop' });
   const before = bot.service.requests.length;

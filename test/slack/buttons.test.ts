@@ -8,9 +8,9 @@ import { shownText } from '../fakes/slack-limits.ts';
 import { startTestBot, type TestBotOptions } from '../support/bot.ts';
 import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-import { type Mode, makeSlack, runSlack } from './running-slack.ts';
+import { type Mode, makeSlack, runSlack, WATCHING } from './running-slack.ts';
 
-const settings = { alertPlaces: [{ platform: 'slack' as const, channel: CHANNEL }] };
+const settings = { ...WATCHING, alertPlaces: [{ platform: 'slack' as const, channel: CHANNEL }] };
 const GRACE = { user: 'U00GRACE' };
 
 /** A channel that was just told that the shop is down. */

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { CHANNEL, type SlackFake } from '../fakes/slack.ts';
 import { calledBy, shownText } from '../fakes/slack-limits.ts';
 import { eventually } from '../support/eventually.ts';
-import { runSlack } from './running-slack.ts';
+import { runSlack, WATCHING } from './running-slack.ts';
 
 /** What would ping, link or look like something of ours, in every way that Slack reads. */
 const HOSTILE = [
@@ -107,7 +107,7 @@ test('what the model gateway says of an error', async () => {
 
 test('names of monitors and what the service says of them, in lists, alerts and errors', async () => {
   const { fake, bot } = await runSlack({
-    bot: { settings: { alertPlaces: [{ platform: 'slack', channel: CHANNEL }] } },
+    bot: { settings: { ...WATCHING, alertPlaces: [{ platform: 'slack', channel: CHANNEL }] } },
   });
   const name = HOSTILE.slice(0, 250);
   const shop = bot.service.add({ name, target: 'https://shop.example/?<!here>' });

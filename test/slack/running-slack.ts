@@ -16,6 +16,13 @@ export interface RunningSlack {
 
 export type Mode = 'socket' | 'http';
 
+/**
+ * Looks at its monitors all the time, for tests of alerts. Any other bot looks once: each look asks over HTTP and reads
+ * files, twenty times a second.
+ */
+export const WATCHING = { alertPollMs: 50 };
+export const RESTING = { alertPollMs: 600_000 };
+
 /** The platform on a new workspace (or on `fake`), not started. */
 export async function makeSlack(
   options: {
@@ -46,12 +53,13 @@ export async function makeSlack(
   return { fake, slack, fatal, lines };
 }
 
-/** The platform and a real bot, both started, on a new workspace (or on `fake`). */
+/** The platform and a real bot, both started, on a new workspace (or on `fake`); the bot is resting, unless told otherwise. */
 export async function runSlack(
   options: { fake?: SlackFake; mode?: Mode; bot?: TestBotOptions; streamMs?: number } = {},
 ): Promise<RunningSlack & { bot: TestBot }> {
   const running = await makeSlack(options);
-  const bot = await startTestBot(options.bot);
+  const settings = { ...RESTING, ...options.bot?.settings };
+  const bot = await startTestBot({ ...options.bot, settings });
   await running.slack.start(bot.bot);
   await bot.bot.start([running.slack]);
   return { ...running, bot };

@@ -8,7 +8,7 @@ import { type Consent, type SlackTeams, startSlackTeams } from '../fakes/slack-t
 import { startTestBot, type TestBot, type TestBotOptions } from '../support/bot.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
-import type { Mode } from './running-slack.ts';
+import { type Mode, RESTING } from './running-slack.ts';
 
 /** Two workspaces; both have a channel `CHANNEL` and the same people. */
 export const [ALPHA, BETA] = ['T00ALPHA', 'T00BETA'];
@@ -61,7 +61,8 @@ export async function runTeams(options: Options = {}): Promise<RunningTeams> {
   if (mode === 'http') {
     for (const id of [ALPHA, BETA]) teams.team(id).useHttp(`${url}/slack/events`);
   }
-  const bot = await startTestBot({ ...options.bot, store });
+  const settings = { ...RESTING, ...options.bot?.settings };
+  const bot = await startTestBot({ ...options.bot, settings, store });
   await slack.start(bot.bot);
   await bot.bot.start([slack]);
 

@@ -4,6 +4,7 @@ import { DeliveryError } from '../../src/bot/errors.ts';
 import { CHANNEL, type SlackFake, USER } from '../fakes/slack.ts';
 import { shownText } from '../fakes/slack-limits.ts';
 import { eventually } from '../support/eventually.ts';
+import { WATCHING } from './running-slack.ts';
 import { ALPHA, BETA, type RunningTeams, runTeams } from './running-teams.ts';
 
 const CARD: Card = { tone: 'bad', title: 'Shop is down', parts: [] };
@@ -88,6 +89,7 @@ describe.each(['http', 'socket'] as const)('two workspaces over %s', (mode) => {
       mode,
       bot: {
         settings: {
+          ...WATCHING,
           alertPlaces: [ALPHA, BETA].map((team) => ({
             ...{ platform: 'slack', channel: `${team}/${CHANNEL}` },
           })),
@@ -138,7 +140,7 @@ describe.each(['http', 'socket'] as const)('two workspaces over %s', (mode) => {
 });
 
 test('what /monitor add makes is heard where it was typed, not in the channel of the same name', async () => {
-  const { alpha, beta, bot } = await bothInstalled();
+  const { alpha, beta, bot } = await bothInstalled({ bot: { settings: WATCHING } });
   await alpha.slash('/monitor', 'add https://example.com Shop');
   const [shop] = await eventually(() => {
     const { monitors } = bot.service;

@@ -6,6 +6,7 @@ import { pictureOf, svgOf } from '../../src/discord/chart-picture.ts';
 import { counting, startAdditions } from '../bot/stepped-watch.ts';
 import { startDiscord } from '../fakes/discord.ts';
 import { checkMessage } from '../fakes/discord-limits.ts';
+import { anyCharacter } from '../support/any-character.ts';
 import { anyChart } from '../support/any-chart.ts';
 import { startTestBot } from '../support/bot.ts';
 import { eventually } from '../support/eventually.ts';
@@ -62,7 +63,7 @@ describe('the picture of a chart', () => {
   });
 
   test('holds nothing but shapes, whatever the chart’s words are', () => {
-    const words = fc.oneof(fc.string({ unit: 'grapheme' }), fc.constant(HOSTILE));
+    const words = fc.oneof(fc.string({ unit: anyCharacter }), fc.constant(HOSTILE));
     fc.assert(
       fc.property(anyChart(words), (chart) => {
         const svg = svgOf({ ...chart, unit: 'ms', points: chart.points.map(countable) });

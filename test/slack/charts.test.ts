@@ -9,6 +9,7 @@ import { counting, startAdditions } from '../bot/stepped-watch.ts';
 import { CHANNEL } from '../fakes/slack.ts';
 import { type ChartBlock, chartsIn, isChartRight } from '../fakes/slack-chart.ts';
 import { blocksProblem, shownText } from '../fakes/slack-limits.ts';
+import { anyCharacter } from '../support/any-character.ts';
 import { anyChart } from '../support/any-chart.ts';
 import { startTestBot } from '../support/bot.ts';
 import { eventually } from '../support/eventually.ts';
@@ -61,7 +62,7 @@ describe('a chart as Slack’s own', () => {
   });
 
   test('keeps the limits whatever is in it, its bars in order and each of its own points only', () => {
-    const words = fc.oneof(fc.string({ unit: 'grapheme' }), fc.constant(HOSTILE.repeat(9)));
+    const words = fc.oneof(fc.string({ unit: anyCharacter }), fc.constant(HOSTILE.repeat(9)));
     fc.assert(
       fc.property(anyChart(words), (chart) => {
         const block = renderChart(chart);

@@ -4,6 +4,7 @@ import type { AnswerPart } from '../../src/bot/platform.ts';
 import { createEditPace, type EditKind } from '../../src/slack/edit-pace.ts';
 import { createSlackClock } from '../fakes/slack-clock.ts';
 import { createTiers } from '../fakes/slack-tiers.ts';
+import { long } from '../support/long.ts';
 
 const EDIT_MS = 1_300;
 /** How often the model writes a word. */
@@ -79,7 +80,7 @@ describe.each([1, 10, 40])('%d answers at once', (count) => {
   test('are edited in turn, each as seldom as there are others, and never too often for Slack', async () => {
     const { edits, answer, refused } = startWorkspace();
     for (let number = 0; number < count; number += 1) void answer(number, 1e6);
-    const minutes = 5;
+    const minutes = long ? 5 : 2;
     await pass(minutes * 60_000);
     expect(refused()).toBe(0);
     const edited = Array.from({ length: count }, (_, number) =>
@@ -134,16 +135,17 @@ test('short answers, one after another, and alerts between them never meet a lim
   const { pace, edits, answer, refused } = startWorkspace();
   const ends: Promise<void>[] = [];
   let alerts = 0;
-  for (let second = 0; second < 600; second += 1) {
+  const seconds = long ? 600 : 240;
+  for (let second = 0; second < seconds; second += 1) {
     if (second % 3 === 0) ends.push(answer(second, 5 + (second % 50)));
     if (second % 20 === 0 && pace.take('alert') === undefined) alerts += 1;
     await pass(1_000);
   }
-  await pass(600_000);
+  await pass(seconds * 1_000);
   await Promise.all(ends);
   expect(refused()).toBe(0);
-  expect(alerts).toBe(30);
-  expect(edits.filter(({ kind }) => kind === 'end')).toHaveLength(200);
+  expect(alerts).toBe(seconds / 20);
+  expect(edits.filter(({ kind }) => kind === 'end')).toHaveLength(seconds / 3);
 });
 
 test('a limit that was met all the same stops all edits for its time, slows them, and is got over', async () => {

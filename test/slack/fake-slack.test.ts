@@ -1,37 +1,9 @@
 import '../support/property-seed.ts';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { CHANNEL, type SlackFake, startSlack } from '../fakes/slack.ts';
-
-type Fields = Record<string, unknown>;
-
-/** Calls a method as an app does; gives the HTTP status, what Slack says, and after how many seconds it may come again. */
-async function call(fake: SlackFake, method: string, fields: Fields = {}, token = fake.botToken) {
-  const body = new URLSearchParams();
-  for (const [name, value] of Object.entries(fields)) {
-    body.set(name, typeof value === 'object' ? JSON.stringify(value) : String(value));
-  }
-  const headers = { authorization: `Bearer ${token}` };
-  const response = await fetch(fake.apiUrl + method, { method: 'POST', headers, body });
-  const text = await response.text();
-  return {
-    status: response.status,
-    retryAfter: Number(response.headers.get('retry-after') ?? Number.NaN),
-    ...(text === '' ? {} : JSON.parse(text)),
-  };
-}
-
-const post = (fake: SlackFake, channel = CHANNEL) =>
-  call(fake, 'chat.postMessage', { channel, text: 'hello' });
-
-/** Calls until it is refused; gives how many were taken, and the refusal. */
-async function untilRefused(act: () => ReturnType<typeof call>) {
-  for (let taken = 0; ; taken += 1) {
-    const answer = await act();
-    if (answer.status !== 200) return { taken, ...answer };
-    if (taken > 1_000) throw new Error('There is no limit.');
-  }
-}
+import { CHANNEL, startSlack } from '../fakes/slack.ts';
+import { long } from '../support/long.ts';
+import { call, type Fields, post, takesAMinute, untilRefused } from './calls-of-an-app.ts';
 
 describe('the fake refuses', () => {
   test.each<[string, Fields, string]>([
@@ -103,7 +75,7 @@ describe('the fake refuses', () => {
         const answer = await call(fake, 'chat.postMessage', { channel: CHANNEL, blocks });
         expect([answer.status, answer.ok]).toEqual([200, false]);
       }),
-      { numRuns: 200 },
+      { numRuns: long ? 200 : 30 },
     );
   });
 });
@@ -111,25 +83,8 @@ describe('the fake refuses', () => {
 describe('the fake counts', () => {
   test.each([
     ['chat.update', 50],
-    ['conversations.history', 50],
     ['usergroups.users.list', 20],
-    ['users.info', 100],
-    ['chat.postEphemeral', 100],
-  ])('%s: %d a minute, wherever they are', async (method, most) => {
-    const fake = await startSlack();
-    fake.clock.set(0);
-    const channels = ['A', 'B'].map((name) => fake.addChannel({ id: `C00${name}` }).id);
-    const fields = { ts: '1.000001', user: 'U00ADA', usergroup: 'S00OPS', text: 'a' };
-    let at = 0;
-    const act = () => call(fake, method, { ...fields, channel: channels[at++ % 2] });
-    expect(await untilRefused(act)).toMatchObject({ taken: most, status: 429, retryAfter: 60 });
-    fake.clock.advance(59_999);
-    expect(await act()).toMatchObject({ status: 429, retryAfter: 1 });
-    fake.clock.advance(1);
-    expect((await act()).status).toBe(200);
-    // Another method has a minute of its own.
-    expect((await call(fake, 'auth.test')).ok).toBe(true);
-  });
+  ])('%s: %d a minute, wherever they are', takesAMinute);
 
   test('a minute that slides: what came late in it frees its place as late', async () => {
     const fake = await startSlack();
@@ -154,15 +109,6 @@ describe('the fake counts', () => {
     }
     fake.clock.advance(60_000);
     expect((await untilRefused(() => post(fake))).taken).toBe(5);
-  });
-
-  test('posts: some hundreds a minute in a workspace', async () => {
-    const fake = await startSlack();
-    fake.clock.set(0);
-    for (let at = 0; at < 400; at += 1) fake.addChannel({ id: `C00N${at}` });
-    let at = 0;
-    const refused = await untilRefused(() => post(fake, `C00N${at++}`));
-    expect(refused).toMatchObject({ taken: 300, status: 429, retryAfter: 60 });
   });
 
   test('with a clock that runs as much faster as a program’s paces', async () => {

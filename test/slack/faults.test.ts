@@ -1,32 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { CHANNEL, type SlackFake, startSlack } from '../fakes/slack.ts';
+import { CHANNEL, startSlack } from '../fakes/slack.ts';
 import { shownText } from '../fakes/slack-limits.ts';
-import type { Message } from '../fakes/slack-workspace.ts';
 import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { answered, goesOn, inMidAnswer, opensAgain, stopsTheModel, whisper } from './fault-runs.ts';
 import { type Mode, type RunningSlack, runSlack } from './running-slack.ts';
 
 const OTHER = 'C00OTHER';
-const LONG = Array(4_000).fill('word ');
-
-/** The answer in a channel with one question, once it is whole. */
-const answered = (fake: SlackFake, channel = CHANNEL, at = 1) =>
-  eventually(() => {
-    const answer = fake.channel(channel).messages[at];
-    return answer && !/Thinking…|Writing…/.test(shownText(answer)) && answer;
-  });
-
-/** An answer that is being written, with some text of it there. */
-async function inMidAnswer(): Promise<Awaited<ReturnType<typeof runSlack>> & { answer: Message }> {
-  const running = await runSlack();
-  running.bot.provider.answerWith(LONG, { chunkMs: 25 });
-  await running.fake.slash('/ask', 'tell me all');
-  const answer = await eventually(() => running.fake.channel(CHANNEL).messages[1]);
-  await eventually(() => answer.edits > 0);
-  return { ...running, answer };
-}
-
-const whisper = (fake: SlackFake) => eventually(() => fake.whispers(CHANNEL).at(-1));
 
 describe('what ends an answer on the way stops the model and tells the person what to do', () => {
   test.each<[string, (running: RunningSlack) => void, RegExp]>([
@@ -38,34 +18,13 @@ describe('what ends an answer on the way stops the model and tells the person wh
       /archived\. Unarchive it/,
     ],
     [
-      'the app loses a scope',
-      ({ fake }) => void fake.scopes.delete('chat:write'),
-      /lacks the scope chat:write\. Add it under "OAuth & Permissions"/,
-    ],
-    ['the token is revoked', ({ fake }) => fake.revoke('bot'), /Install the app again/],
-    [
       'the message is deleted',
       ({ fake }) => {
         fake.channel(CHANNEL).messages.length = 1;
       },
       /message was deleted/,
     ],
-    [
-      'an admin lets the bot change nothing more',
-      ({ fake }) =>
-        fake.fail(
-          'chat.update',
-          { kind: 'error', error: 'edit_window_closed' },
-          { times: Number.POSITIVE_INFINITY },
-        ),
-      /does not allow changing messages/,
-    ],
-  ])('%s', async (_what, change, sentence) => {
-    const { bot, ...running } = await inMidAnswer();
-    change(running);
-    await eventually(() => bot.provider.calls[0]?.aborted);
-    expect(await whisper(running.fake)).toMatch(sentence);
-  });
+  ])('%s', stopsTheModel);
 
   test('a token that is revoked ends the program, with a sentence', async () => {
     const { fake, fatal } = await inMidAnswer();
@@ -109,21 +68,9 @@ test('a post that hangs and was stored is found, and an edit that hangs is done 
 });
 
 describe('a connection', () => {
-  test.each(['refresh_requested', 'warning', 'link_disabled', 'too_many_websockets'] as const)(
-    'that Slack ends with “%s” is opened again, also in mid-answer',
-    async (reason) => {
-      const { fake, fatal, answer } = await inMidAnswer();
-      fake.disconnect(reason);
-      await eventually(
-        () => fake.calls.filter(({ method }) => method === 'apps.connections.open').length === 2,
-      );
-      const ts = fake.mention('another question');
-      await eventually(() => fake.thread(CHANNEL, ts).length === 1);
-      const { edits } = answer;
-      await eventually(() => answer.edits > edits);
-      expect(fatal).toEqual([]);
-    },
-  );
+  test('that Slack ends is opened again, also in mid-answer', async () => {
+    await opensAgain('refresh_requested');
+  });
 
   test('that is cut in mid-answer holds up nothing, and what was pressed after it is heard', async () => {
     const { fake, bot, answer } = await inMidAnswer();
@@ -136,22 +83,10 @@ describe('a connection', () => {
     expect(fake.channel(CHANNEL).messages).toHaveLength(2);
   });
 
-  test.each([
-    'null',
-    '[]',
-    '17',
-    'no JSON',
-    '{"type":"events_api"}',
-    '{"type":"events_api","envelope_id":"e","payload":{}}',
-    '{"type":"app_rate_limited","payload":"app_rate_limited"}',
-    '{"type":"slash_commands","envelope_id":"e"}',
-    '{"type":"interactive","envelope_id":"e","payload":null}',
-  ])('over which %s comes goes on', async (frame) => {
-    const { fake } = await runSlack();
-    fake.frame(frame);
-    await fake.slash('/ask', 'are you there?');
-    await answered(fake);
-  });
+  test.each(['null', 'no JSON', '{"type":"interactive","envelope_id":"e","payload":null}'])(
+    'over which %s comes goes on',
+    goesOn,
+  );
 });
 
 describe.each<Mode>(['socket', 'http'])('over %s', (mode) => {

@@ -10,13 +10,14 @@ import {
 } from '../../src/slack/render-answer.ts';
 import { renderCard } from '../../src/slack/render-card.ts';
 import { blocksProblem, calledBy, LIMITS, shownText } from '../fakes/slack-limits.ts';
+import { anyCharacter } from '../support/any-character.ts';
 import { anyChart } from '../support/any-chart.ts';
 import { long } from '../support/long.ts';
 
 const HOSTILE = '<!channel> <@U1> *bold* `code` :smile: <https://evil.example|bank> & \u202e';
 
 const text = fc.oneof(
-  fc.string({ unit: 'grapheme', maxLength: 4_000 }),
+  fc.string({ unit: anyCharacter, maxLength: 4_000 }),
   fc.constant(HOSTILE.repeat(50)),
 );
 const part: fc.Arbitrary<CardPart> = fc.oneof(

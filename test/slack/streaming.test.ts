@@ -1,84 +1,29 @@
 import { expect, test } from 'vitest';
-import { CHANNEL, type Fault, type SlackFake, startSlack } from '../fakes/slack.ts';
+import { CHANNEL, type Fault, startSlack } from '../fakes/slack.ts';
 import { labelsOf } from '../fakes/slack-buttons.ts';
 import { shownText } from '../fakes/slack-limits.ts';
-import type { Message } from '../fakes/slack-workspace.ts';
 import { eventually } from '../support/eventually.ts';
-import { runSlack } from './running-slack.ts';
-
-const DIRECT = 'D00ADA';
-const WHOLE = ['Regenerate', '👍', '👎'];
-
-/** A workspace with a direct conversation, and the bot in it. */
-async function runDirect(options: Parameters<typeof runSlack>[0] = {}) {
-  const running = await runSlack(options);
-  running.fake.addChannel({ id: DIRECT });
-  return running;
-}
-
-/** The messages of the bot in a thread once the last has these buttons. */
-async function shows(fake: SlackFake, channel: string, thread: string, labels: string[]) {
-  return await eventually(
-    () => {
-      const shown = ours(fake, channel, thread);
-      return labelsOf(shown.at(-1) ?? {}).join() === labels.join() && shown;
-    },
-    { what: `the buttons ${labels.join(', ')} in ${channel}` },
-  );
-}
-
-const ours = (fake: SlackFake, channel: string, thread: string): Message[] =>
-  fake.thread(channel, thread).filter(({ bot_id }) => bot_id);
-
-const methods = (fake: SlackFake) => fake.calls.map(({ method }) => method);
-const failed = (fake: SlackFake) => fake.calls.filter(({ outcome }) => outcome !== 'ok');
-
-/** A text of so many characters, in numbered words and paragraphs, by which it is known whether all of it is there. */
-function textOf(characters: number): string {
-  let text = '';
-  for (let n = 0; text.length < characters; n += 1) text += n % 40 === 39 ? `${n}.\n\n` : `${n} `;
-  return text.slice(0, characters);
-}
-
-const bare = (text: string) => text.replace(/\s+/g, '');
-
-/** What the messages show, without what stands under the last of them. */
-const proseOf = (shown: Message[]) =>
-  bare(
-    shown
-      .map(({ text, blocks }) => {
-        const list = (blocks ?? []) as { type: string; text?: string }[];
-        const prose = list.find(({ type }) => type === 'markdown');
-        return prose ? prose.text : text;
-      })
-      .join('\n'),
-  );
+import {
+  askInThree,
+  bare,
+  DIRECT,
+  editsInstead,
+  failed,
+  losesNothing,
+  methods,
+  ours,
+  proseOf,
+  runDirect,
+  shows,
+  showsWhole,
+  textOf,
+  WHOLE,
+} from './streaming-runs.ts';
 
 test.each([
-  [DIRECT, 1],
-  [DIRECT, 3_999],
   [DIRECT, 12_001],
-  [DIRECT, 100_000],
-  [CHANNEL, 1],
-  [CHANNEL, 3_999],
   [CHANNEL, 12_001],
-  [CHANNEL, 100_000],
-])('in %s an answer of %i characters is shown whole and in order', async (channel, size) => {
-  const { fake, bot } = await runDirect();
-  const text = textOf(size);
-  const chunks = text.match(/[\s\S]{1,700}/g) ?? [];
-  bot.provider.answerWith(chunks, { chunkMs: 1 });
-  const thread = fake.mention('tell me', { channel });
-  const shown = await shows(fake, channel, thread, WHOLE);
-  expect(proseOf(shown)).toBe(bare(text));
-  // Many messages at once are more than a channel takes; they wait.
-  const refused = failed(fake).filter(({ method }) => method !== 'chat.postMessage');
-  expect(refused).toEqual([]);
-  expect(fake.unhandled).toEqual([]);
-  const streams = methods(fake).filter((method) => method.endsWith('Stream')).length;
-  if (channel === DIRECT) expect(shown.length).toBeLessThanOrEqual(Math.ceil(size / 7_000));
-  else expect(streams).toBe(0);
-});
+])('in %s an answer of %i characters is shown whole and in order', showsWhole);
 
 test('in a direct message the first text begins a stream, and the end has the footer', async () => {
   const { fake, bot } = await runDirect();
@@ -153,48 +98,13 @@ test('what the model says pings nobody at any moment, however it is cut into pie
   }
 });
 
-const LOST: [string, string, Fault][] = [
-  'chat.startStream',
-  'chat.appendStream',
-  'chat.stopStream',
-].flatMap((method): [string, string, Fault][] => [
-  [method, 'a 500 that was stored', { kind: 'status', status: 500, stored: true }],
-  [method, 'a 500', { kind: 'status', status: 500 }],
-  [method, 'a cut connection that was stored', { kind: 'drop', stored: true }],
-  [method, 'a cut connection', { kind: 'drop' }],
-  [method, 'msg_too_long', { kind: 'error', error: 'msg_too_long' }],
-  [method, 'internal_error', { kind: 'error', error: 'internal_error' }],
-  [method, 'a limit', { kind: 'limited', retryAfterSeconds: 1 }],
-]);
-
-/** Asks; the answer comes in three parts, each once the one before is shown. Gives what is shown in the end. */
-async function askInThree({ fake, bot }: Awaited<ReturnType<typeof runDirect>>, text: string) {
-  const third = Math.ceil(text.length / 3);
-  const parts = [0, third, 2 * third].map((from) => text.slice(from, from + third));
-  bot.provider.answerWith(parts);
-  let goOn = bot.provider.holdChunks(0);
-  const thread = fake.say('tell me', { channel: DIRECT });
-  for (const sent of [1, 2]) {
-    const next = bot.provider.holdChunks(sent);
-    goOn();
-    goOn = next;
-    const begin = bare(parts.slice(0, sent).join(''));
-    await eventually(() => proseOf(ours(fake, DIRECT, thread)).startsWith(begin));
-  }
-  goOn();
-  return await shows(fake, DIRECT, thread, WHOLE);
-}
-
-test.each(LOST)('nothing is lost or doubled when %s meets %s', async (method, _what, fault) => {
-  const running = await runDirect();
-  running.fake.fail(method, fault);
-  const text = textOf(9_000);
-  const shown = await askInThree(running, text);
-  expect(failed(running.fake).map((call) => call.method)).toContain(method);
-  expect(proseOf(shown)).toBe(bare(text));
-  expect(shown.filter(({ streaming }) => streaming)).toEqual([]);
-  await eventually(() => [...running.fake.sessions.values()][0]?.status === 'active');
-});
+test.each<[string, string, Fault]>([
+  ['chat.startStream', 'a cut connection that was stored', { kind: 'drop', stored: true }],
+  ['chat.startStream', 'a limit', { kind: 'limited', retryAfterSeconds: 1 }],
+  ['chat.appendStream', 'a 500 that was stored', { kind: 'status', status: 500, stored: true }],
+  ['chat.appendStream', 'msg_too_long', { kind: 'error', error: 'msg_too_long' }],
+  ['chat.stopStream', 'a cut connection', { kind: 'drop' }],
+])('nothing is lost or doubled when %s meets %s', losesNothing);
 
 test('a call that hangs is given up, and the answer shown all the same', async () => {
   const running = await runDirect();
@@ -203,17 +113,9 @@ test('a call that hangs is given up, and the answer shown all the same', async (
   expect(proseOf(await askInThree(running, text))).toBe(bare(text));
 });
 
-test.each(['unknown_method', 'not_allowed', 'missing_scope', 'channel_type_not_supported'])(
-  'where Slack refuses to stream with %s, answers are edited as in channels',
-  async (error) => {
-    const running = await runDirect();
-    const { fake } = running;
-    fake.fail('chat.startStream', { kind: 'error', error });
-    const text = textOf(5_000);
-    expect(proseOf(await askInThree(running, text))).toBe(bare(text));
-    expect(methods(fake)).not.toContain('chat.stopStream');
-  },
-);
+test('where Slack refuses to stream, answers are edited as in channels', async () => {
+  await editsInstead('unknown_method');
+});
 
 test('a stream that Slack ended after five minutes goes on by edits, with a button to stop it', async () => {
   const { fake, bot } = await runDirect();

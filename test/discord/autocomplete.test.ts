@@ -6,6 +6,7 @@ import { checkOffered } from '../fakes/discord-limits.ts';
 import { anyCharacter } from '../support/any-character.ts';
 import { startTestBot, type TestBotOptions } from '../support/bot.ts';
 import { eventually } from '../support/eventually.ts';
+import { long } from '../support/long.ts';
 import { startPlatform } from './start-platform.ts';
 
 async function start(options: TestBotOptions = {}) {
@@ -20,7 +21,7 @@ async function start(options: TestBotOptions = {}) {
   return { discord, ...running, ...started, offered };
 }
 
-test.each(['show', 'pause', 'resume', 'remove'])(
+test.each(['show', ...(long ? ['pause', 'resume', 'remove'] : [])])(
   '/monitor %s offers monitors by name, and what is chosen is meant',
   async (verb) => {
     const { discord, service, offered } = await start();

@@ -5,6 +5,7 @@ import type { FakeChannel, FakeMessage } from '../fakes/discord-state.ts';
 import { startMonitoringService } from '../fakes/monitoring-service.ts';
 import { startTestBot, type TestBotOptions } from '../support/bot.ts';
 import { eventually } from '../support/eventually.ts';
+import { long } from '../support/long.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { startPlatform } from './start-platform.ts';
 
@@ -149,7 +150,7 @@ describe('a press under an alert', () => {
   });
 });
 
-test.each(['CreatePublicThreads', 'SendMessagesInThreads'] as const)(
+test.each(['CreatePublicThreads' as const, ...(long ? ['SendMessagesInThreads' as const] : [])])(
   'without %s the answer comes in the channel, and presses and replies go on with it',
   async (permission) => {
     const { discord, alert, answered, said } = await startWithAlert();

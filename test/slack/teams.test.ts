@@ -4,7 +4,8 @@ import { DeliveryError } from '../../src/bot/errors.ts';
 import { CHANNEL, type SlackFake, USER } from '../fakes/slack.ts';
 import { shownText } from '../fakes/slack-limits.ts';
 import { eventually } from '../support/eventually.ts';
-import { WATCHING } from './running-slack.ts';
+import { long } from '../support/long.ts';
+import { type Mode, WATCHING } from './running-slack.ts';
 import { ALPHA, BETA, type RunningTeams, runTeams } from './running-teams.ts';
 
 const CARD: Card = { tone: 'bad', title: 'Shop is down', parts: [] };
@@ -48,7 +49,9 @@ const methods = ({ calls }: SlackFake) => calls.map(({ method }) => method);
 const warned = ({ lines }: RunningTeams, text: string) =>
   lines.filter(({ level, msg }) => Number(level) >= 40 && String(msg).includes(text));
 
-describe.each(['http', 'socket'] as const)('two workspaces over %s', (mode) => {
+const BOTH: Mode[] = ['http', 'socket'];
+
+describe.each(BOTH)('two workspaces over %s', (mode) => {
   test('are answered each in its own, in channels of one name', async () => {
     const { alpha, beta, bot } = await bothInstalled({ mode });
     bot.provider.answerWith('An answer.');
@@ -62,7 +65,9 @@ describe.each(['http', 'socket'] as const)('two workspaces over %s', (mode) => {
     expect([...alpha.calls, ...beta.calls].filter(({ outcome }) => outcome !== 'ok')).toEqual([]);
     expect([...alpha.unhandled, ...beta.unhandled]).toEqual([]);
   });
+});
 
+describe.each(long ? BOTH : BOTH.slice(0, 1))('two workspaces over %s', (mode) => {
   test('may write messages of one name, which are two conversations', async () => {
     const { alpha, beta, bot } = await bothInstalled({ mode });
     const ts = '1700000000.000001';
@@ -210,9 +215,9 @@ test('a removal that Slack tells of late does not end what was installed since',
   await eventually(() => warned(running, 'removed Askwatch').length === 1);
 });
 
-test.each([
+test.each<[string, boolean]>([
   ['token_revoked', false],
-  ['account_inactive', false],
+  ...(long ? [['account_inactive', false] as [string, boolean]] : []),
   // An address that the app does not allow, as after a move of the server.
   ['invalid_auth', true],
 ])(

@@ -1,5 +1,6 @@
-import { Counter, collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { Counter, Gauge, Registry } from 'prom-client';
 import { createHistogram, type Series } from './histogram.ts';
+import { processMetrics } from './process-metrics.ts';
 import type { HttpServer } from './server.ts';
 
 /** Where rooms declare their counters; served at `/metrics` in Prometheus' text form. */
@@ -48,7 +49,8 @@ export type ObserveRequest = (
 /** Measures every request, and serves what rooms count. */
 export function addMetrics(server: HttpServer): { metrics: Metrics; observe: ObserveRequest } {
   const registry = new Registry();
-  collectDefaultMetrics({ register: registry });
+  // Measured from now on.
+  const ofProcess = processMetrics();
   const durations = createHistogram<'method' | 'route' | 'status'>(registry, {
     name: 'askwatch_http_request_seconds',
     help: 'Time from a request to the end of its answer.',
@@ -70,7 +72,7 @@ export function addMetrics(server: HttpServer): { metrics: Metrics; observe: Obs
   });
   server.get('/metrics', { schema: { hide: true } }, async (_request, reply) => {
     reply.type(registry.contentType);
-    return await registry.metrics();
+    return `${await ofProcess.metrics()}\n${await registry.metrics()}`;
   });
   const metrics: Metrics = {
     counter: (name, help, labels = []) =>

@@ -4,6 +4,7 @@ import type { GatewayTimes } from '../../src/gateway/gateway.ts';
 import { startAnthropic } from '../fakes/anthropic.ts';
 import { startModelProvider } from '../fakes/model-provider.ts';
 import { eventually } from '../support/eventually.ts';
+import { longOnly } from '../support/long-only.ts';
 import { NO_OLLAMA, startGateway } from './running-gateway.ts';
 
 const messages = [{ role: 'user' as const, content: 'Why is the sky blue?' }];
@@ -57,17 +58,19 @@ async function read(stream: AsyncIterable<OpenAI.ChatCompletionChunk>) {
 
 describe('the Messages API behind the gateway', () => {
   test.each([
-    'claude-3-haiku-20240307',
-    'claude-opus-4-1',
     'claude-haiku-4-5',
-    'claude-sonnet-4-6',
-    'claude-opus-4-8',
-    'claude-sonnet-5',
-    'claude-opus-5',
-    'claude-haiku-5-5',
     'claude-opus-5-5',
-    'claude-fable-5-1',
     'claude-not-known-yet',
+    ...longOnly([
+      'claude-3-haiku-20240307',
+      'claude-opus-4-1',
+      'claude-sonnet-4-6',
+      'claude-opus-4-8',
+      'claude-sonnet-5',
+      'claude-opus-5',
+      'claude-haiku-5-5',
+      'claude-fable-5-1',
+    ]),
   ])('takes every parameter of the contract, whole and streamed: %s', async (model) => {
     const { ask, api } = await startClaude({ model });
     api.answerWith('one two three');
@@ -160,17 +163,19 @@ describe('the Messages API behind the gateway', () => {
     expect(api.refusals).toEqual([]);
   });
 
-  test.each([
-    ['claude-3-haiku-20240307', true],
-    ['claude-opus-4-20250514', true],
-    ['claude-opus-4-1', true],
-    ['claude-sonnet-4-5-20250929', true],
-    ['claude-haiku-4-5', true],
+  test.each<[string, boolean]>([
     ['claude-opus-4-6', true],
-    ['claude-sonnet-4-6', true],
     ['claude-opus-4-7', false],
-    ['claude-sonnet-5', false],
-    ['claude-haiku-5-5', false],
+    ...longOnly<[string, boolean]>([
+      ['claude-3-haiku-20240307', true],
+      ['claude-opus-4-20250514', true],
+      ['claude-opus-4-1', true],
+      ['claude-sonnet-4-5-20250929', true],
+      ['claude-haiku-4-5', true],
+      ['claude-sonnet-4-6', true],
+      ['claude-sonnet-5', false],
+      ['claude-haiku-5-5', false],
+    ]),
   ])(
     'is given the temperature or top_p, whichever says something, where it takes them: %s',
     async (model, takes) => {
@@ -323,12 +328,14 @@ describe('the Messages API behind the gateway', () => {
 
   test.each([
     { logprobs: true },
-    { top_logprobs: 2 },
-    { logit_bias: { 50256: -100 } },
-    { response_format: { type: 'json_object' } },
-    { response_format: { type: 'json_schema', json_schema: { name: 'x' } } },
-    { modalities: ['text', 'audio'] },
-    { functions: [{ name: 'f' }] },
+    ...longOnly([
+      { top_logprobs: 2 },
+      { logit_bias: { 50256: -100 } },
+      { response_format: { type: 'json_object' } },
+      { response_format: { type: 'json_schema', json_schema: { name: 'x' } } },
+      { modalities: ['text', 'audio'] },
+      { functions: [{ name: 'f' }] },
+    ]),
     { tool_choice: { type: 'odd' }, tools: [{ type: 'function', function: { name: 'f' } }] },
     { tools: [{ type: 'function' }] },
     { tools: 'f' },
@@ -425,15 +432,17 @@ describe('the Messages API behind the gateway', () => {
     expect(api.calls.map(({ body }) => body.stop_sequences)).toEqual([undefined, undefined]);
   });
 
-  test.each([
+  test.each<[string, string]>([
     ['end_turn', 'stop'],
-    ['stop_sequence', 'stop'],
     ['max_tokens', 'length'],
-    ['model_context_window_exceeded', 'length'],
-    ['refusal', 'content_filter'],
-    ['pause_turn', 'stop'],
-    ['not_known_yet', 'not_known_yet'],
     ['constructor', 'constructor'],
+    ...longOnly<[string, string]>([
+      ['stop_sequence', 'stop'],
+      ['model_context_window_exceeded', 'length'],
+      ['refusal', 'content_filter'],
+      ['pause_turn', 'stop'],
+      ['not_known_yet', 'not_known_yet'],
+    ]),
   ])('that ended with %s ended with %s, also when it said nothing', async (stopReason, finish) => {
     const { ask, api } = await startClaude();
     api.answerWith({ blocks: [], stopReason });
@@ -454,14 +463,16 @@ describe('the Messages API when it fails', () => {
     request_id: 'req_1',
   });
 
-  test.each([
+  test.each<[number, object, number, string]>([
     [400, refusal('invalid_request_error', 'max_tokens: too many'), 400, 'max_tokens: too many'],
     [400, refusal('invalid_request_error', 'Your credit balance is too low.'), 502, 'no credit'],
-    [401, refusal('authentication_error'), 502, 'ANTHROPIC_API_KEY'],
-    [402, refusal('billing_error'), 502, 'no credit'],
-    [403, refusal('permission_error'), 502, 'own credentials'],
-    [404, refusal('not_found_error'), 502, 'claude-haiku-4-5'],
-    [413, refusal('request_too_large', 'Too large.'), 413, 'Too large.'],
+    ...longOnly<[number, object, number, string]>([
+      [401, refusal('authentication_error'), 502, 'ANTHROPIC_API_KEY'],
+      [402, refusal('billing_error'), 502, 'no credit'],
+      [403, refusal('permission_error'), 502, 'own credentials'],
+      [404, refusal('not_found_error'), 502, 'claude-haiku-4-5'],
+      [413, refusal('request_too_large', 'Too large.'), 413, 'Too large.'],
+    ]),
     [429, refusal('rate_limit_error'), 429, 'takes no more requests'],
     [500, refusal('api_error'), 502, 'answered with an error (500)'],
     [529, refusal('overloaded_error'), 503, 'overloaded'],
@@ -557,30 +568,32 @@ describe('the fake of it', () => {
   };
   const said = (content: unknown, role = 'user') => ({ messages: [{ role, content }] });
 
-  test.each([
+  test.each<[object, string]>([
     [{ max_tokens: undefined }, 'max_tokens: Field required'],
     [{ max_tokens: 100_000 }, 'max_tokens: 100000 > 64000'],
-    [{ messages: [] }, 'at least one message'],
-    [said('Hi', 'system'), 'Unexpected role "system"'],
-    [said('Hi', 'tool'), "should be 'user' or 'assistant'"],
-    [said('Hi', 'assistant'), 'first message must use the "user" role'],
-    [said(''), 'must be non-empty'],
-    [said([]), 'user messages must have non-empty content'],
-    [said(' '), 'non-whitespace text'],
-    [said([{ type: 'image_url', image_url: { url: 'x' } }]), 'Input tag'],
-    [{ messages: [{ ...body.messages[0], name: 'ann' }] }, 'Extra inputs'],
-    [{ messages: [...body.messages, ...body.messages] }, 'roles must alternate'],
-    [{ temperature: 1.1 }, 'temperature: range'],
-    [{ temperature: 1, top_p: 0.5 }, 'cannot both be specified'],
-    [{ model: 'claude-opus-5', temperature: 1 }, 'deprecated for this model'],
-    [{ model: 'claude-opus-5-5', thinking: { type: 'disabled' } }, 'not supported'],
-    [{ stop_sequences: ['\n'] }, 'non-whitespace'],
-    [{ stop: 'x' }, 'stop: Extra inputs'],
-    [{ presence_penalty: 0 }, 'presence_penalty: Extra inputs'],
-    [{ stream_options: {} }, 'stream_options: Extra inputs'],
-    [{ n: 1 }, 'n: Extra inputs'],
-    [{ metadata: { team: 'x' } }, 'metadata.team'],
-    [{ system: [{ type: 'text', text: '' }] }, 'system: text content blocks'],
+    ...longOnly<[object, string]>([
+      [{ messages: [] }, 'at least one message'],
+      [said('Hi', 'system'), 'Unexpected role "system"'],
+      [said('Hi', 'tool'), "should be 'user' or 'assistant'"],
+      [said('Hi', 'assistant'), 'first message must use the "user" role'],
+      [said(''), 'must be non-empty'],
+      [said([]), 'user messages must have non-empty content'],
+      [said(' '), 'non-whitespace text'],
+      [said([{ type: 'image_url', image_url: { url: 'x' } }]), 'Input tag'],
+      [{ messages: [{ ...body.messages[0], name: 'ann' }] }, 'Extra inputs'],
+      [{ messages: [...body.messages, ...body.messages] }, 'roles must alternate'],
+      [{ temperature: 1.1 }, 'temperature: range'],
+      [{ temperature: 1, top_p: 0.5 }, 'cannot both be specified'],
+      [{ model: 'claude-opus-5', temperature: 1 }, 'deprecated for this model'],
+      [{ model: 'claude-opus-5-5', thinking: { type: 'disabled' } }, 'not supported'],
+      [{ stop_sequences: ['\n'] }, 'non-whitespace'],
+      [{ stop: 'x' }, 'stop: Extra inputs'],
+      [{ presence_penalty: 0 }, 'presence_penalty: Extra inputs'],
+      [{ stream_options: {} }, 'stream_options: Extra inputs'],
+      [{ n: 1 }, 'n: Extra inputs'],
+      [{ metadata: { team: 'x' } }, 'metadata.team'],
+      [{ system: [{ type: 'text', text: '' }] }, 'system: text content blocks'],
+    ]),
     [{ tools: [{ type: 'function', function: { name: 'f' } }] }, 'tools.0'],
   ])('refuses what the real one refuses: %j', async (more, message) => {
     const models = ['claude-haiku-4-5', 'claude-opus-5', 'claude-opus-5-5'];

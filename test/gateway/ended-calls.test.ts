@@ -5,12 +5,17 @@ import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { startBrokenUpstream } from '../fakes/broken-upstream.ts';
 import { eventually } from '../support/eventually.ts';
+import { long } from '../support/long.ts';
 import { goodAnswer } from './fault-answers.ts';
 import { answerWell } from './fault-play.ts';
 import { chatRequest, connectCaller } from './raw-caller.ts';
 import { NO_OLLAMA, startGateway, testCatalog } from './running-gateway.ts';
 
 const messages = [{ role: 'user', content: 'Why is the sky blue?' }];
+
+/** Far more than may be held. */
+const CALLS = long ? 20 : 8;
+const SENT_AHEAD = long ? 40 : 15;
 
 /** A gateway over one upstream in the places of OpenAI and Groq. */
 async function startWithUpstream() {
@@ -52,7 +57,7 @@ describe('of a call that has ended nothing is kept', () => {
     }
     const answers: Array<WeakRef<ServerResponse>> = [];
     kit.server.server.on('request', (_request, response) => answers.push(new WeakRef(response)));
-    for (let call = 0; call < 20; call += 1) {
+    for (let call = 0; call < CALLS; call += 1) {
       const { socket, received } = await connectCaller(url);
       const headers = { connection: leaves ? 'keep-alive' : 'close' };
       socket.write(chatRequest(key, { model: 'one', messages, ...fields }, { headers }));
@@ -66,7 +71,7 @@ describe('of a call that has ended nothing is kept', () => {
       collectGarbage();
       return answers.filter((answer) => answer.deref()).length <= 2;
     });
-    expect(answers).toHaveLength(20);
+    expect(answers).toHaveLength(CALLS);
   });
 
   test('not even by a connection on which many were sent ahead', async () => {
@@ -79,8 +84,8 @@ describe('of a call that has ended nothing is kept', () => {
     const { socket, received } = await connectCaller(url);
     const count = await listeners;
     const before = count();
-    socket.write(chatRequest(key, { model: 'one', messages }).repeat(40));
-    await eventually(() => received().match(/HTTP\/1\.1 200/g)?.length === 40);
+    socket.write(chatRequest(key, { model: 'one', messages }).repeat(SENT_AHEAD));
+    await eventually(() => received().match(/HTTP\/1\.1 200/g)?.length === SENT_AHEAD);
     await eventually(() => count() <= before + 2);
   });
 });

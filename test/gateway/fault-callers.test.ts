@@ -4,6 +4,8 @@ import { describe, expect, test } from 'vitest';
 import type { End } from '../../src/gateway/usage-journal.ts';
 import { startBrokenUpstream } from '../fakes/broken-upstream.ts';
 import { eventually } from '../support/eventually.ts';
+import { long } from '../support/long.ts';
+import { longOnly } from '../support/long-only.ts';
 import { type Frame, goodAnswer } from './fault-answers.ts';
 import { chatRequest, connectCaller, type RequestLines } from './raw-caller.ts';
 import { NO_OLLAMA, startGateway, startWithProviders } from './running-gateway.ts';
@@ -17,6 +19,8 @@ const PATIENT = { graceMs: 100_000 };
 
 /** More than the buffers of a connection hold. */
 const LONG_ANSWER = 'x'.repeat(10_000_000);
+
+const SENT_AHEAD = long ? 12 : 4;
 
 type Running = Awaited<ReturnType<typeof startWithProviders>>;
 
@@ -53,11 +57,11 @@ describe('requests sent ahead on one connection', () => {
     const { url, key, openai } = running;
     openai.failWith(stream ? { kind: 'endless' } : { kind: 'hang-before-headers' });
     const { socket } = await connectCaller(url);
-    socket.write(chatRequest(key, { ...plain, stream }).repeat(12));
-    await eventually(() => openai.calls.length === 12);
+    socket.write(chatRequest(key, { ...plain, stream }).repeat(SENT_AHEAD));
+    await eventually(() => openai.calls.length === SENT_AHEAD);
     socket.destroy();
     await eventually(() => openai.calls.every(({ aborted }) => aborted));
-    expect(await endsOf(running)).toEqual(Array(12).fill('client_gone'));
+    expect(await endsOf(running)).toEqual(Array(SENT_AHEAD).fill('client_gone'));
   });
 });
 
@@ -201,7 +205,9 @@ describe('a request', () => {
   const refusal = (status: number, code: string) =>
     new RegExp(`^HTTP/1\\.1 ${status} .*"code":"${code}"`, 's');
 
-  test.each<[string, RequestLines, RegExp, ...End[]]>([
+  type Row = [string, RequestLines, RegExp, ...End[]];
+
+  test.each<Row>([
     ['in chunks', { headers: chunked, body: inChunks(text, 7) }, good, 'complete'],
     ['in chunks of a byte', { headers: chunked, body: inChunks(text, 1) }, good, 'complete'],
     [
@@ -213,16 +219,20 @@ describe('a request', () => {
     ['that expects more than that', { headers: { expect: 'a miracle' } }, /^HTTP\/1\.1 417 /],
     ['of HTTP/1.0', { version: '1.0', headers: { host: undefined } }, good, 'complete'],
     ['without a host', { headers: { host: undefined } }, /^HTTP\/1\.1 400 /],
-    ['of another HTTP', { version: '9.9' }, refusal(400, 'invalid_request')],
-    ['with a query', { path: '/v1/chat/completions?x=1' }, good, 'complete'],
-    ['with an escape in the path', { path: '/v1/chat/%63ompletions' }, good, 'complete'],
-    ['to another path', { path: '/v1/chat/completions/' }, refusal(404, 'not_found')],
-    ['to a path in capitals', { path: '/V1/chat/completions' }, refusal(404, 'not_found')],
-    ['to a path with two slashes', { path: '//v1/chat/completions' }, refusal(404, 'not_found')],
-    ['to a broken path', { path: '/v1/chat/%completions' }, /^HTTP\/1\.1 400 /],
+    ...longOnly<Row>([
+      ['of another HTTP', { version: '9.9' }, refusal(400, 'invalid_request')],
+      ['with a query', { path: '/v1/chat/completions?x=1' }, good, 'complete'],
+      ['with an escape in the path', { path: '/v1/chat/%63ompletions' }, good, 'complete'],
+      ['to another path', { path: '/v1/chat/completions/' }, refusal(404, 'not_found')],
+      ['to a path in capitals', { path: '/V1/chat/completions' }, refusal(404, 'not_found')],
+      ['to a path with two slashes', { path: '//v1/chat/completions' }, refusal(404, 'not_found')],
+      ['to a broken path', { path: '/v1/chat/%completions' }, /^HTTP\/1\.1 400 /],
+    ]),
     ['by GET', { method: 'GET', body: '' }, refusal(405, 'method_not_allowed')],
-    ['by PUT', { method: 'PUT' }, refusal(405, 'method_not_allowed')],
-    ['by DELETE', { method: 'DELETE' }, refusal(405, 'method_not_allowed')],
+    ...longOnly<Row>([
+      ['by PUT', { method: 'PUT' }, refusal(405, 'method_not_allowed')],
+      ['by DELETE', { method: 'DELETE' }, refusal(405, 'method_not_allowed')],
+    ]),
     ['with no body', { body: '' }, refusal(400, 'invalid_json'), 'refused'],
     [
       'with another media type',
@@ -230,24 +240,26 @@ describe('a request', () => {
       refusal(415, 'unsupported_media_type'),
       'refused',
     ],
-    [
-      'with another media type, and a query',
-      { path: '/v1/chat/completions?', headers: { 'content-type': 'text/plain' } },
-      refusal(415, 'unsupported_media_type'),
-      'refused',
-    ],
-    [
-      'without a media type',
-      { headers: { 'content-type': undefined } },
-      refusal(415, 'unsupported_media_type'),
-      'refused',
-    ],
-    [
-      'in an encoding',
-      { headers: { 'content-encoding': 'gzip', 'content-length': '2' }, body: '\x1f\x8b' },
-      refusal(400, 'invalid_json'),
-      'refused',
-    ],
+    ...longOnly<Row>([
+      [
+        'with another media type, and a query',
+        { path: '/v1/chat/completions?', headers: { 'content-type': 'text/plain' } },
+        refusal(415, 'unsupported_media_type'),
+        'refused',
+      ],
+      [
+        'without a media type',
+        { headers: { 'content-type': undefined } },
+        refusal(415, 'unsupported_media_type'),
+        'refused',
+      ],
+      [
+        'in an encoding',
+        { headers: { 'content-encoding': 'gzip', 'content-length': '2' }, body: '\x1f\x8b' },
+        refusal(400, 'invalid_json'),
+        'refused',
+      ],
+    ]),
     [
       'with two lengths',
       { headers: { 'transfer-encoding': 'chunked' } },

@@ -122,14 +122,17 @@ describe('frames of a streamed answer', () => {
     'are the same with more empty lines between them, wherever those are cut: %j',
     (lines) => {
       const expected = pass(start(true).frames, says('a') + says('b') + DONE);
+      // Compared without a call of expect for each cut, which costs more than the frames do.
+      const unlike: Array<{ end: string; cut: number }> = [];
       for (const end of ENDS) {
         const text = `${lines}${says('a')}${lines}${says('b')}${lines}${end}`;
         for (let cut = 0; cut <= text.length; cut += 1) {
           const { frames } = start(true);
-          expect(pass(frames, text, [cut])).toEqual(expected);
-          expect(frames.whole).toBe(true);
+          const same = pass(frames, text, [cut]).out === expected.out;
+          if (!same || !frames.whole) unlike.push({ end, cut });
         }
       }
+      expect(unlike).toEqual([]);
     },
   );
 

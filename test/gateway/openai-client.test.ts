@@ -1,6 +1,7 @@
 import OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
 import { eventually } from '../support/eventually.ts';
+import { longOnly } from '../support/long-only.ts';
 import { startGateway, startWithProviders } from './running-gateway.ts';
 
 const messages = [{ role: 'user' as const, content: 'Why is the sky blue?' }];
@@ -326,10 +327,12 @@ describe('the official client at the gateway', () => {
 
   test.each([
     { kind: 'no-done' },
-    { kind: 'half-line' },
-    { kind: 'half-character' },
-    { kind: 'garbage-line' },
-    { kind: 'wrong-shape' },
+    ...longOnly([
+      { kind: 'half-line' },
+      { kind: 'half-character' },
+      { kind: 'garbage-line' },
+      { kind: 'wrong-shape' },
+    ]),
     { kind: 'error-event', afterChunks: 3 },
     { kind: 'stall', afterChunks: 3 },
   ] as const)('a stream broken by %j throws and is never taken for whole', async (fault) => {

@@ -2,6 +2,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { defaultCatalog } from '../../src/gateway/default-catalog.ts';
 import { startModelProvider } from '../fakes/model-provider.ts';
 import { eventually } from '../support/eventually.ts';
+import { longOnly } from '../support/long-only.ts';
 import { NO_OLLAMA, startGateway, startWithProviders, testCatalog } from './running-gateway.ts';
 
 const messages = [{ role: 'user', content: 'Why is the sky blue?' }];
@@ -10,11 +11,13 @@ const errorIn = (text: string) => JSON.parse(text).error;
 describe('the upstreams of a model', () => {
   test.each([
     { kind: 'reset' },
-    { kind: 'status', status: 429 },
     { kind: 'status', status: 500 },
-    { kind: 'status', status: 401 },
+    ...longOnly([
+      { kind: 'status', status: 429 },
+      { kind: 'status', status: 401 },
+      { kind: 'html' },
+    ]),
     { kind: 'status', status: 404 },
-    { kind: 'html' },
   ] as const)('the next one answers after %j, whole and streamed', async (fault) => {
     const { post, openai, groq, usage } = await startWithProviders();
     openai.failWith(fault);
@@ -64,11 +67,13 @@ describe('the upstreams of a model', () => {
     expect(await usage(1)).toMatchObject([{ completionTokens: 15, estimated: false }]);
   });
 
-  test.each([
+  test.each<[number, number, string, RegExp, string | null]>([
     [401, 502, 'upstream_error', /credentials.*OPENAI_API_KEY/, 'false'],
-    [403, 502, 'upstream_error', /credentials/, 'false'],
-    [402, 502, 'upstream_error', /no credit/, 'false'],
-    [404, 502, 'upstream_error', /does not have the model test-model/, 'false'],
+    ...longOnly<[number, number, string, RegExp, string | null]>([
+      [403, 502, 'upstream_error', /credentials/, 'false'],
+      [402, 502, 'upstream_error', /no credit/, 'false'],
+      [404, 502, 'upstream_error', /does not have the model test-model/, 'false'],
+    ]),
     [500, 502, 'upstream_error', /answered with an error \(500\)/, null],
     [503, 503, 'service_unavailable', /overloaded/, null],
     [429, 429, 'rate_limit_exceeded', /takes no more requests/, null],

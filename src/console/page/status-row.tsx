@@ -15,7 +15,7 @@ function rowOf(monitor: StatusMonitor) {
   const { id, name, target, status_reason, days } = monitor;
   const condition = conditionOf(monitor);
   return (
-    <li class={`row ${condition}`} data-id={id}>
+    <li class={`row ${condition}${days ? '' : ' plain'}`} data-id={id}>
       <div class="row-head">
         <StatusIcon condition={condition} />
         <div class="row-name">

@@ -62,7 +62,8 @@ export function renderBody(
     if (block) blocks.push(block);
   }
   blocks.push(...buttons);
-  if (card.footer?.trim()) blocks.push(context(card.footer));
+  const footer = oneLine(card.footer ?? '');
+  if (footer !== '') blocks.push(context(footer));
   return blocks;
 }
 
@@ -84,13 +85,13 @@ interface Room {
 
 function renderPart(part: CardPart, room: Room): types.KnownBlock | undefined {
   const take = (text: string) => {
-    const taken = clip(plain(text), Math.min(MAX_PART, room.left));
+    const taken = clip(text, Math.min(MAX_PART, room.left));
     room.left -= taken.length;
     return taken;
   };
   switch (part.kind) {
     case 'text': {
-      const text = take(part.text.trim());
+      const text = take(plain(part.text).trim());
       return text === '' ? undefined : section([{ type: 'text', text }]);
     }
     case 'facts':
@@ -98,10 +99,11 @@ function renderPart(part: CardPart, room: Room): types.KnownBlock | undefined {
     case 'table':
       return renderTable(part, room) ?? preformatted(take(tableText(part)));
     case 'code':
-      return preformatted(take(part.text.trimEnd()));
+      return preformatted(take(plain(part.text).trimEnd()));
     case 'chart':
       return (
-        chartBlock(part, room) ?? section([{ type: 'text', text: take(chartText(part)) || '–' }])
+        chartBlock(part, room) ??
+        section([{ type: 'text', text: take(plain(chartText(part))) || '–' }])
       );
   }
 }
@@ -126,7 +128,9 @@ function renderFacts(
       text: `${index === 0 ? '' : '\n'}${take(oneLine(label))}: `,
       style: { bold: true },
     },
-    typeof value === 'string' ? { type: 'text', text: take(value) || '–' } : moment(value.atMs),
+    typeof value === 'string'
+      ? { type: 'text', text: take(plain(value)) || '–' }
+      : moment(value.atMs),
   ]);
   return lines.length === 0 ? undefined : section(lines);
 }

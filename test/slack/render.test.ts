@@ -75,6 +75,19 @@ describe('a card', () => {
     );
   });
 
+  test('leaves out what is nothing once nothing hides in it', () => {
+    const { blocks } = renderCard({
+      tone: 'info',
+      title: 'Shop',
+      parts: [
+        { kind: 'text', text: '\u0000 \u202e' },
+        { kind: 'code', text: '\u0007\n\u0007' },
+      ],
+      footer: '\u0000 \u0000',
+    });
+    expect(blocks.map(({ type }) => type)).toEqual(['header']);
+  });
+
   test('of very many short parts leaves room for a mark, its footer and a note of whoever sends it', () => {
     const { text: fallback, blocks } = renderCard({
       tone: 'info',

@@ -1,3 +1,4 @@
+import type { IncomingMessage } from 'node:http';
 import { expect, onTestFinished, test } from 'vitest';
 import { createAuthentication } from '../../src/http/authentication.ts';
 import { openKeys } from '../../src/http/keys.ts';
@@ -115,4 +116,23 @@ test('a flood without a good key is answered with 429, and a good key still gets
   expect(refused.body.error.code).toBe('rate_limit_exceeded');
   expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0);
   expect((await ask('/both', { headers: { 'x-api-key': mine } })).text).toBe('mine');
+});
+
+test('tries from ever another address of one IPv6 network are counted together', async () => {
+  const store = await openLowdbStore({ folder: await temporaryFolder(), log: recordingLog().log });
+  onTestFinished(() => store.close());
+  const keys = await openKeys(store, 'monitoring');
+  const authenticate = createAuthentication(keys, { acceptApiKeyHeader: true });
+  // Loopback has one address of IPv6, so what is asked for of a request stands here by itself.
+  const tryFrom = (remoteAddress: string) => {
+    const request: unknown = { headers: {}, rawHeaders: [], socket: { remoteAddress } };
+    try {
+      return authenticate(request as IncomingMessage).name;
+    } catch (error) {
+      return (error as { status?: number }).status;
+    }
+  };
+  const tries = Array.from({ length: 61 }, (_, at) => tryFrom(`2001:db8:0:1::${at.toString(16)}`));
+  expect(tries).toEqual([...Array(60).fill(401), 429]);
+  expect(tryFrom('2001:db8:0:2::1')).toBe(401);
 });

@@ -17,6 +17,7 @@ import { BOT_SCOPES } from './manifest.ts';
 import type { Paces } from './paces.ts';
 import { listenForRemoval } from './removal.ts';
 import { renderCard, renderLine } from './render-card.ts';
+import { refuseFuture } from './request-time.ts';
 import { createSocket } from './socket.ts';
 import { hearRateLimits } from './unread-frames.ts';
 import type { Workspace } from './workspace.ts';
@@ -164,7 +165,13 @@ export async function createSlack(options: {
     name: 'slack',
     routes: [
       ...(http
-        ? [{ method: 'POST' as const, path: '/slack/events', handle: http.requestListener }]
+        ? [
+            {
+              method: 'POST' as const,
+              path: '/slack/events',
+              handle: refuseFuture(http.requestListener, log),
+            },
+          ]
         : []),
       ...(installed && install
         ? createInstallRoutes({

@@ -108,12 +108,12 @@ export function createSocketDeliveries(): SocketDeliveries {
 export async function deliverHttp(
   url: string,
   delivery: Delivery,
-  options: { signingSecret: string; retryAttempt?: number },
+  options: { signingSecret: string; retryAttempt?: number; aheadSeconds?: number },
 ): Promise<Ack & { status: number }> {
   const { type } = delivery;
   const json = type === 'events_api';
   const body = json ? JSON.stringify(delivery.payload) : formOf(delivery);
-  const timestamp = String(Math.floor(Date.now() / 1000));
+  const timestamp = String(Math.floor(Date.now() / 1000) + (options.aheadSeconds ?? 0));
   const hmac = createHmac('sha256', options.signingSecret).update(`v0:${timestamp}:${body}`);
   const sentAtMs = performance.now();
   const response = await fetch(url, {

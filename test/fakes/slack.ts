@@ -101,6 +101,8 @@ export interface SlackFake
   frame(text: string): void;
   /** Delivers again what was delivered last, as Slack does when it missed the acknowledgement. */
   redeliver(): Promise<Ack>;
+  /** How far the clock is ahead by which requests over HTTP are signed. */
+  aheadSeconds: number;
   /** Which of the two events of a mention comes first. */
   mentionFirst: boolean;
   /** Whether the workspace has charts already. */
@@ -304,7 +306,11 @@ export async function startSlack(
   async function deliver(delivery: Delivery, retryAttempt = 0): Promise<Ack> {
     last = delivery;
     const ack = httpUrl
-      ? await deliverHttp(httpUrl, delivery, { signingSecret, retryAttempt })
+      ? await deliverHttp(httpUrl, delivery, {
+          signingSecret,
+          retryAttempt,
+          aheadSeconds: fake.aheadSeconds,
+        })
       : await deliveries.deliver(delivery, retryAttempt);
     acks.push(ack);
     return ack;
@@ -383,6 +389,7 @@ export async function startSlack(
     clock,
     unhandled,
     acks,
+    aheadSeconds: 0,
     mentionFirst: true,
     home: homes,
     takesCharts: true,

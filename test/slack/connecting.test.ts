@@ -169,6 +169,20 @@ test('over HTTP a request with another signature is refused', async () => {
   expect(JSON.stringify(lines)).not.toContain('another');
 });
 
+test('over HTTP a request is refused that was signed more than five minutes ago, or from now', async () => {
+  const { fake, bot, lines } = await runSlack({ mode: 'http' });
+  const statusAt = async (aheadSeconds: number) => {
+    fake.aheadSeconds = aheadSeconds;
+    return ((await fake.slash('/askwatch', 'help')) as unknown as { status: number }).status;
+  };
+  // A minute of room on either side: the request is on its way for a moment.
+  for (const seconds of [-240, 0, 240]) expect(await statusAt(seconds)).toBe(200);
+  for (const seconds of [-360, 360, 400, 86_400, 1e12]) expect(await statusAt(seconds)).toBe(401);
+  await eventually(() => fake.whispers(CHANNEL).length === 3);
+  expect(bot.provider.calls).toEqual([]);
+  expect(lines.filter(({ msg }) => String(msg).includes('signed in the future'))).toHaveLength(4);
+});
+
 test('no token, ticket or response address reaches the log', async () => {
   const { fake, lines } = await runSlack();
   await fake.slash('/askwatch', 'help');

@@ -1,8 +1,9 @@
 import type { GrowingAnswer } from '../bot/live-answer.ts';
+import { withoutMasks } from '../bot/masked-links.ts';
 import { restOfMarkdown, splitMarkdown } from '../bot/split-markdown.ts';
 import type { AnswerMessage } from './outlet.ts';
 import { renderButtons } from './render.ts';
-import { plain, withoutMasks, withoutMentions } from './text.ts';
+import { plain, withoutMentions } from './text.ts';
 
 /** Longest message. Source: Discord docs, "Create Message". */
 const MAX_MESSAGE = 2_000;

@@ -11,15 +11,6 @@ export function withoutMentions(text: string): string {
   return text.replace(MENTION, (character) => (character === '@' ? '＠' : '‹'));
 }
 
-/** The text of a link that has one of its own, with brackets in it, too. */
-const LINK_TEXT = /\[(?:[^[\]\n]|\[[^[\]\n]{0,100}\]){0,500}\](?=\()/g;
-
-const LIKE_ADDRESS = /\S\.[a-z]{2}/i;
-
-/** Takes a link apart where it goes by the name of an address: one sees where it leads beside what it says. */
-export const withoutMasks = (text: string): string =>
-  text.replace(LINK_TEXT, (label) => (LIKE_ADDRESS.test(label) ? `${label} ` : label));
-
 /** An address is one token for Discord; a backslash in it would be part of it. */
 const ADDRESS = /(https?:\/\/[^\s<>]+)/;
 const SPECIAL = /[\\*_~`|<>[\]()#]/g;

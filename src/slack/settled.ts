@@ -1,4 +1,4 @@
-import { harmless } from './text.ts';
+import { unmaskSoFar, withoutMentions } from './text.ts';
 
 /**
  * How many visible characters after the first sign of a possible mention decide what it is: the longest way to write one,
@@ -9,7 +9,7 @@ const DECIDED_BY = 24;
 /** Every way to begin a mention begins with one of these. */
 const BEGINS = /[<&@]/;
 
-/** What decides nothing however much there is of it: what `harmless` skips, the zeros of an entity, halves of pairs. */
+/** What decides nothing however much there is of it: what `withoutMentions` skips, the zeros of an entity, halves of pairs. */
 const DECIDES_NOTHING = /[0\\\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cs}]|[^\P{Cc}\n\t]/u;
 
 /**
@@ -17,9 +17,11 @@ const DECIDES_NOTHING = /[0\\\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cs}]|[^\P{
  * is how the whole text made harmless begins. For messages to which one can only add.
  */
 export function settled(text: string): string {
-  const whole = harmless(text);
+  const unmasked = unmaskSoFar(text);
+  const whole = withoutMentions(unmasked);
   // What is a mention is decided from its first sign on, so the rest means the same without what stands before it.
-  return whole.slice(0, whole.length - harmless(text.slice(undecidedFrom(text))).length);
+  const rest = withoutMentions(unmasked.slice(undecidedFrom(unmasked)));
+  return whole.slice(0, whole.length - rest.length);
 }
 
 function undecidedFrom(text: string): number {

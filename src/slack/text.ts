@@ -1,3 +1,5 @@
+import { isMask, unmask } from '../bot/masked-links.ts';
+
 /** Characters with which data could hide or turn round what stands beside it: controls and changes of direction. */
 const UNSEEN = /[^\P{Cc}\n\t]|[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
@@ -60,15 +62,40 @@ const MENTION = new RegExp(`${LESS_THAN}(${SKIPPED})(?=${SIGN})(?!!--|!doctype\\
 /** A bare mention of many people, which Slack would resolve where names are linked. */
 const EVERYONE = new RegExp(`@${SKIPPED}(?=(?:channel|here|everyone|group)\\b)`, 'giu');
 
+/** A link as Slack's own markup writes it, and one whose text is not over yet. */
+const PIPED = /<([^<>|\s]*)\|([^<>\n]*)>/g;
+const PIPED_SO_FAR = /<[^<>|\s]*\|[^<>\n]*$/;
+
 /**
- * A model's Markdown with every mention made harmless, so that it pings nobody; links stay. Takes the whole text so far,
- * since a mention may be spread over pieces of a stream.
- *
+ * A model's Markdown with every mention made harmless, so that it pings nobody, and with every link taken apart that goes by
+ * the name of another address; other links stay. Takes the whole text so far, since a mention may be spread over pieces of a
+ * stream.
+ */
+export const harmless = (markdown: string): string => withoutMentions(withoutMasks(markdown));
+
+/**
  * The sign is written as an entity, which is Slack's own way, and parted from what follows by a zero-width space, in case
  * entities are read back before mentions are looked for.
  */
-export function harmless(markdown: string): string {
+export function withoutMentions(markdown: string): string {
   return markdown.replace(MENTION, '&lt;\u200b').replace(EVERYONE, '@\u200b');
+}
+
+function withoutMasks(markdown: string): string {
+  return unmask(unpipe(markdown)).text;
+}
+
+/** Of a growing text, what of it without masks stays as it is. */
+export function unmaskSoFar(markdown: string): string {
+  const decided = markdown.slice(0, PIPED_SO_FAR.exec(markdown)?.index);
+  const { text, settled } = unmask(unpipe(decided), { ended: false });
+  return text.slice(0, settled);
+}
+
+function unpipe(markdown: string): string {
+  return markdown.replace(PIPED, (link, address: string, label: string) =>
+    isMask(label, address) ? `<${address}> (${label})` : link,
+  );
 }
 
 /**

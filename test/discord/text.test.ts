@@ -6,7 +6,6 @@ import {
   questionLine,
   threadName,
   within,
-  withoutMasks,
   withoutMentions,
 } from '../../src/discord/text.ts';
 
@@ -71,17 +70,4 @@ test('a thread is named by its question, in at most 100 characters', () => {
   expect(threadName('why is\nthe sky blue?')).toBe('why is the sky blue?');
   expect(threadName('x'.repeat(200))).toHaveLength(100);
   expect(threadName(' \n ')).toBe('Question');
-});
-
-test.each([
-  ['[https://bank.example](https://evil.example)', '[https://bank.example] (https://evil.example)'],
-  ['[Bank.Example/x](<https://evil.example>)', '[Bank.Example/x] (<https://evil.example>)'],
-  [
-    '[a [b] bank.example [c]](https://evil.example)',
-    '[a [b] bank.example [c]] (https://evil.example)',
-  ],
-  ['[the docs](https://docs.example)', '[the docs](https://docs.example)'],
-  ['[1.5 s](https://docs.example)', '[1.5 s](https://docs.example)'],
-])('of %j one sees where it leads: %j', (text, shown) => {
-  expect(withoutMasks(text)).toBe(shown);
 });

@@ -9,6 +9,7 @@ const HOSTILE = [
   '<!channel> <!here> <!everyone> @channel @here @everyone',
   '<@U00ADA> <@U00ADA|ada> <!subteam^S0AAAAAAA> <!subteam^S0AAAAAAA|@oncall> <#C00GENERAL|general>',
   '<https://evil.example|https://bank.example> [bank](https://evil.example) <mailto:a@evil.example|us>',
+  '[https://bank.example/login](https://evil.example/x) [bank.example][1] ![www.bank.example](<https://evil.example>)',
   '&lt;!channel&gt; &#60;!here> <\u200b!here> <\\!channel> \u202e',
   '<!date^0^{date}^https://evil.example|today>',
   '*bold* _it_ ~no~ `code` ```fence``` > quote :tada:',
@@ -49,6 +50,10 @@ function expectHarmless(fake: SlackFake, { prose = false } = {}) {
       expect(text.replaceAll('\u200b', '')).not.toMatch(/<[!@#]|&lt;!channel&gt;.*<!/);
       if (!prose) expect(text).not.toMatch(/<(?:https?|mailto):/);
     }
+    // The fallback is no Markdown: there every link is read as it is written.
+    const [, ...markdown] = parsedTexts(message);
+    for (const text of markdown)
+      expect(text).not.toMatch(/bank\.example[^\s[\]]*\]\(|\|[^>]*bank\.example/);
     const objects = objectsIn(message.blocks);
     const types = objects.map(({ type }) => type);
     for (const type of ['link', 'user', 'usergroup', 'broadcast', 'channel', 'image']) {

@@ -98,6 +98,30 @@ test('what the model says pings nobody at any moment, however it is cut into pie
   }
 });
 
+test('a link that goes by another address is taken apart in a stream, however it is cut into pieces', async () => {
+  const { fake, bot } = await runDirect();
+  const hostile =
+    'See [https://bank.example/login](https://evil.example/x) and <https://evil.example|bank.example>, ' +
+    '[the docs](https://docs.example), [docs.example](https://docs.example/a).';
+  bot.provider.answerWith(hostile.match(/.{1,7}/g) ?? []);
+  let goOn = bot.provider.holdChunks(0);
+  const thread = fake.say('where?', { channel: DIRECT });
+  for (let sent = 1; sent <= 20; sent += 1) {
+    const next = bot.provider.holdChunks(sent);
+    goOn();
+    goOn = next;
+    await eventually(() => bot.provider.calls[0]?.sentChunks === sent);
+  }
+  goOn();
+  const [answer] = await shows(fake, DIRECT, thread, WHOLE);
+  expect(methods(fake).filter((method) => method === 'chat.appendStream').length).toBeGreaterThan(
+    3,
+  );
+  expect(shownText(answer ?? { text: '' })).toMatch(
+    /^See \[https:\/\/bank\.example\/login\] \(https:\/\/evil\.example\/x\) and <https:\/\/evil\.example> \(bank\.example\), \[the docs\]\(https:\/\/docs\.example\), \[docs\.example\]\(https:\/\/docs\.example\/a\)\.\n/,
+  );
+});
+
 test.each<[string, string, Fault]>([
   ['chat.startStream', 'a cut connection that was stored', { kind: 'drop', stored: true }],
   ['chat.startStream', 'a limit', { kind: 'limited', retryAfterSeconds: 1 }],

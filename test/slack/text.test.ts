@@ -96,11 +96,31 @@ describe('a model’s text', () => {
     expect(harmless(text)).toBe(text);
   });
 
+  test.each([
+    [
+      '[https://bank.example/login](https://evil.example/x)',
+      '[https://bank.example/login] (https://evil.example/x)',
+    ],
+    [
+      '<https://evil.example|https://bank.example>',
+      '<https://evil.example> (https://bank.example)',
+    ],
+    ['<https://evil.example/[|bank.example>', '<https://evil.example/[> (bank.example)'],
+    ['<mailto:a@evil.example|a@bank.example>', '<mailto:a@evil.example> (a@bank.example)'],
+    ['<https://bank.example/a|bank.example>', '<https://bank.example/a|bank.example>'],
+    ['[1]: https://evil.example', '[1] : https://evil.example'],
+  ])('hides where no link goes: %j', (hostile, shown) => {
+    expect(harmless(hostile)).toBe(shown);
+  });
+
   test('is cleaned without hanging on a hostile text', { timeout: 60_000 }, () => {
     // It takes some milliseconds; work that grows with the square of the text takes minutes.
     const most = 400_000;
     expect(harmless('<\u200b'.repeat(most)).length).toBeGreaterThanOrEqual(2 * most);
     expect(harmless(`<${'\u200b'.repeat(most)}`).length).toBeGreaterThan(most);
+    for (const unit of ['<a|', '<a|b', '<|]', '[a.bc](<a|b']) {
+      expect(harmless(unit.repeat(most / 4)).length).toBeGreaterThanOrEqual(most / 4);
+    }
   });
 });
 

@@ -126,4 +126,5 @@ export interface Platform {
 }
 
 /** State a platform keeps for itself, handed to it by the composition root. */
+export { createSeal } from '../store/encryption.ts';
 export type { Collection } from '../store/store.ts';

@@ -1,5 +1,4 @@
-import type { Collection } from '../bot/platform.ts';
-import { createSeal } from './seal.ts';
+import { type Collection, createSeal } from '../bot/platform.ts';
 
 /** What a workspace gave when it installed the app. */
 export interface Installation {

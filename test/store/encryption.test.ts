@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { createSeal } from '../../src/slack/seal.ts';
+import { createSeal } from '../../src/store/encryption.ts';
 
 const seal = createSeal('client-secret', 'a purpose');
 const TEXT = '{"botToken":"xoxb-1-ü"}';

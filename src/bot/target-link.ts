@@ -1,3 +1,4 @@
+import { mapSecrets, maskedTarget } from '../contracts/secret-values.ts';
 import type { Card } from './card.ts';
 import { shortened } from './words.ts';
 
@@ -8,12 +9,12 @@ const MAX_URL_LENGTH = 512;
 /** What platforms take on a button, with room for “Open”. */
 const MAX_HOST_LENGTH = 60;
 
-/** The target as people may read it: a name and a password that stand in it are for the check only. Pure. */
+/** The target as people may read it: what looks like a secret in it is for the check only. Pure. */
 export function shownTarget(target: string): string {
-  return target.replace(/^([a-z][a-z\d+.-]*:\/\/)[^/?#]*@/i, '$1');
+  return maskedTarget(target).replace(/^([a-z][a-z\d+.-]*:\/\/)[^/?#]*@/i, '$1');
 }
 
-/** The target as something to open, without the credentials that may stand in it. Pure. */
+/** The target as something to open, without the secrets that may stand in it. Pure. */
 export function targetLink({
   checkType,
   target,
@@ -21,8 +22,9 @@ export function targetLink({
   checkType: string;
   target: string;
 }): Card['link'] {
-  if (!OPENED.has(checkType.toUpperCase()) || !URL.canParse(target)) return undefined;
-  const url = new URL(target);
+  const bare = mapSecrets(target, () => '');
+  if (!OPENED.has(checkType.toUpperCase()) || !URL.canParse(bare)) return undefined;
+  const url = new URL(bare);
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return undefined;
   url.username = '';
   url.password = '';

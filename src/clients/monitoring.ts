@@ -25,6 +25,7 @@ import {
   RollupList,
   Uptime,
 } from '../contracts/monitoring-additions.ts';
+import { maskedTarget } from '../contracts/secret-values.ts';
 import { type Answer, readJson, readLongList } from './answer.ts';
 import { type Call, createCaller } from './call.ts';
 import { createCallLimit } from './call-limit.ts';
@@ -96,6 +97,8 @@ interface AddedCalls {
 
 /** A monitor whose additions to the contract are left out where another service means something else by those names. */
 const ForeignMonitor = Monitor.extend({
+  // Another service may show secrets that stand in a target; here nothing keeps, sends or writes them.
+  target: Monitor.shape.target.overwrite(maskedTarget),
   status_changed_at: Monitor.shape.status_changed_at.catch(undefined),
   status_changes: Monitor.shape.status_changes.catch(undefined),
   status_reason: Monitor.shape.status_reason.catch(undefined),
@@ -112,6 +115,7 @@ const ForeignMonitorList = {
 
 /** The contract's "ISO 8601 UTC" is also written with `+00:00`, or without any zone. */
 const ForeignMonitorCreated = MonitorCreated.extend({
+  target: MonitorCreated.shape.target.overwrite(maskedTarget),
   created_at: z.iso.datetime({ offset: true, local: true }),
   interval_seconds: MonitorCreated.shape.interval_seconds.catch(undefined),
   push_url: MonitorCreated.shape.push_url.catch(undefined),

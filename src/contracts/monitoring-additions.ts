@@ -32,7 +32,7 @@ export const IdempotencyHeader = {
   replayed: 'idempotency-replayed',
 } as const;
 
-/** Stands in answers for a header of a check that looks like a secret; sent back, it keeps the secret. */
+/** Stands in answers for a value of a header or of a target that looks like a secret; sent back, it keeps the secret. */
 export const HIDDEN = '…';
 
 /** The last moment with a year of four digits. */

@@ -6,6 +6,7 @@ import { checkKeyword } from './check-keyword.ts';
 import { type Connect, unlessAborted } from './connect.ts';
 import { CheckFailure } from './failure.ts';
 import { createLook, type Look, outOfTime } from './look.ts';
+import { lostSecretsOf } from './secret-values.ts';
 import type { Blemish, CheckResult } from './state.ts';
 import type { TargetGuard } from './target-guard.ts';
 
@@ -57,12 +58,14 @@ export function createCheck(tools: {
   };
 }
 
-function runCheck(
+async function runCheck(
   tools: WebCheckTools,
   checkDns: CheckDns,
   monitor: CheckedMonitor,
   look: Look,
 ): Promise<void> {
+  const lost = lostSecretsOf(monitor);
+  if (lost.length > 0) throw secretsLost(lost);
   switch (monitor.check_type) {
     case 'HTTP':
       return checkHttp(tools, monitor, look);
@@ -72,6 +75,13 @@ function runCheck(
       return checkDns(monitor, look);
   }
 }
+
+/** Asked without them, the target would be found wanting for what is our own fault. */
+const secretsLost = (names: readonly string[]) =>
+  new CheckFailure(
+    'failed',
+    `it is not checked: the key of its stored secrets is lost. Give them anew: ${names.join(', ')}`,
+  );
 
 /** What is not as it should be about a check that passed. Expiring goes before slow: it has a date, and slow comes and goes. */
 function blemishOf(

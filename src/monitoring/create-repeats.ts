@@ -76,10 +76,10 @@ export function openCreateRepeats(store: Store, wallMs: () => number): CreateRep
   const underWay = new Map<string, { bodyHash: string; work: Promise<unknown> }>();
   const isOld = ({ atMs }: StoredCreate, nowMs: number) => nowMs - atMs >= KEPT_MS;
 
-  /** What is known of a create, stored when nothing was. Admission comes before: a refused key may take another body. */
+  /** What is known of a create, stored when nothing was; older versions hashed the body without a key. Admission comes before: a refused key may take another body. */
   async function learn(
     id: string,
-    bodyHash: string,
+    [bodyHash, formerBodyHash]: readonly [string, string],
     { admit }: Idempotency,
     { newMonitorId, exists }: CreateTools,
   ): Promise<StoredCreate> {
@@ -98,7 +98,7 @@ export function openCreateRepeats(store: Store, wallMs: () => number): CreateRep
       (await collection.update(id, (current) =>
         current && !isOld(current, nowMs) ? current : fresh,
       )) ?? fresh;
-    if (known.bodyHash !== bodyHash) throw otherBody();
+    if (![bodyHash, formerBodyHash].includes(known.bodyHash)) throw otherBody();
     if (known.removed && !exists(known.monitor)) throw removedSince();
     return known;
   }
@@ -106,13 +106,16 @@ export function openCreateRepeats(store: Store, wallMs: () => number): CreateRep
   return {
     async run(idempotency, definition, tools, create) {
       const id = createIdOf(idempotency);
-      const bodyHash = sha256(canonical(definition));
+      const body = canonical(definition);
+      // With the key, which is not stored: who has the file alone cannot try out what secrets the body held.
+      const bodyHash = createHmac('sha256', idempotency.key).update(body).digest('hex');
       for (let other = underWay.get(id); other; other = underWay.get(id)) {
         const error = await failureOf(other.work);
         // Where nobody refused and the store failed, what it has stored says what is left to do.
         if (other.bodyHash === bodyHash && error instanceof HttpError) throw error;
       }
-      const work = learn(id, bodyHash, idempotency, tools).then(({ monitor, salt }) =>
+      const hashes = [bodyHash, sha256(body)] as const;
+      const work = learn(id, hashes, idempotency, tools).then(({ monitor, salt }) =>
         create({ id, monitor, token: tokenOf(salt, idempotency.key) }),
       );
       underWay.set(id, { bodyHash, work });

@@ -3,7 +3,7 @@ import type { Incident, MonitorDetails } from '../contracts/monitoring-additions
 import { parseCron } from './cron.ts';
 import { incidentId } from './incidents.ts';
 import type { WatchedMonitor } from './monitors.ts';
-import { shownConfig } from './secret-headers.ts';
+import { shownConfig, shownTarget } from './secret-values.ts';
 import { isFlapping } from './state.ts';
 
 /** A monitor as it stands in the list. */
@@ -17,7 +17,7 @@ export function listedMonitor(
     id,
     name: definition.name,
     check_type: definition.check_type,
-    target: definition.target,
+    target: shownTarget(definition),
     status: state.status,
     interval_seconds: intervalSeconds(monitor),
     status_changed_at: utc(state.sinceMs),
@@ -79,7 +79,7 @@ export function createdMonitor(
     id: monitor.id,
     name: definition.name,
     check_type: definition.check_type,
-    target: definition.target,
+    target: shownTarget(definition),
     status: 'UP',
     created_at: utc(monitor.createdAtMs),
     interval_seconds: intervalSeconds({ ...monitor, definition }),

@@ -7,7 +7,7 @@ import {
 } from '../contracts/monitoring.ts';
 import type { MonitorChange } from '../contracts/monitoring-additions.ts';
 import { validationError } from '../http/error-answers.ts';
-import { meantHeaders } from './secret-headers.ts';
+import { meant } from './secret-values.ts';
 
 /** The settings that a kind of check has. */
 const SETTINGS: Record<MonitorCreate['check_type'], object> = {
@@ -30,12 +30,12 @@ export function changed(before: MonitorCreate, change: MonitorChange): MonitorCr
   };
   const result = MonitorCreate.safeParse(merged);
   if (!result.success) throw validationError(result.error.issues, merged);
-  return withMeantHeaders(result.data, before);
+  return meant(result.data, before, change.config?.headers === undefined);
 }
 
-/** What a create means. Throws the 400 for a hidden header, which stands for nothing here. */
+/** What a create means. Throws the 400 for a hidden value, which stands for nothing here. */
 export function created(definition: MonitorCreate): MonitorCreate {
-  return withMeantHeaders(definition, undefined);
+  return meant(definition, undefined);
 }
 
 function mergedConfig(
@@ -47,15 +47,4 @@ function mergedConfig(
     value === null && Object.hasOwn(SETTINGS[check_type], name);
   const merged = Object.entries({ ...config, ...change });
   return Object.fromEntries(merged.filter((setting) => !isDefault(setting)));
-}
-
-function withMeantHeaders(
-  definition: MonitorCreate,
-  before: MonitorCreate | undefined,
-): MonitorCreate {
-  if (definition.check_type !== 'HTTP' && definition.check_type !== 'KEYWORD') return definition;
-  const stored = before && 'headers' in before.config ? before.config.headers : {};
-  const headers = meantHeaders(definition.config.headers, stored);
-  // The union's branches differ in `config`, which TypeScript loses in a spread.
-  return { ...definition, config: { ...definition.config, headers } } as MonitorCreate;
 }

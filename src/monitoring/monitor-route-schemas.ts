@@ -86,7 +86,7 @@ export const showSchema = {
   summary: 'Show everything known of a monitor',
   answers: limited({
     ...monitorRouteAnswers,
-    200: 'The monitor. Values of headers that look like secrets are shown as `…`.',
+    200: 'The monitor. Values of headers, and of parameters in the target, that look like secrets are shown as `…`.',
     503: 'Its history could not be read.',
   }),
 };
@@ -97,14 +97,14 @@ export const changeSchema = {
   operationId: 'changeMonitor',
   summary: 'Change a monitor',
   description:
-    'Settings that are not named stay; `null` takes one back to its default. Headers are one setting: all are replaced, and `…` keeps the stored value of one. The new settings hold from now on.',
+    'Settings that are not named stay; `null` takes one back to its default. Headers are one setting: all are replaced, and `…` keeps the stored value of one, as it does in the target. A target of another origin takes no stored secret along: they are to be given anew. The new settings hold from now on.',
   body: MonitorChange,
   components: { MonitorDetails, MonitorChange },
   answers: limited({
     ...monitorRouteAnswers,
     ...bodyAnswers,
     200: 'The monitor as it is now.',
-    400: 'The body is no valid JSON, a field is wrong (`param` names it), or checks may not reach the target. Nothing has changed.',
+    400: 'The body is no valid JSON, a field is wrong (`param` names it), checks may not reach the target, or it is of another origin and stored secrets are not given anew. Nothing has changed.',
     503: NOT_STORED,
   }),
 };

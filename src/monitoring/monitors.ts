@@ -5,10 +5,13 @@ import { ErrorCode } from '../contracts/error.ts';
 import { MonitorCreate } from '../contracts/monitoring.ts';
 import { MaintenanceWindow } from '../contracts/monitoring-additions.ts';
 import { HttpError } from '../http/errors.ts';
+import { CorruptDocumentError } from '../store/errors.ts';
 import type { Store } from '../store/store.ts';
 import { type Idempotency, type KnownCreate, openCreateRepeats } from './create-repeats.ts';
+import { openDefinitionVault } from './definition-vault.ts';
 import { createToken, hashToken } from './heartbeat.ts';
 import type { History } from './history.ts';
+import { lostSecretsOf, secretsOf } from './secret-values.ts';
 import { startedAnew } from './started-anew.ts';
 import { MonitorState, presumedUp, type Step } from './state.ts';
 import { openStates, type Settling, type Stateful } from './states.ts';
@@ -18,7 +21,11 @@ export const MAX_MONITORS = 10_000;
 
 /** A monitor as stored; its id is the document's. */
 const StoredMonitor = z.object({
+  /** Without its secrets, which `sealed` holds. */
   definition: MonitorCreate,
+  sealed: z.string().optional(),
+  /** The version of this document before is of a time when secrets were stored as they are. */
+  previousIsPlain: z.literal(true).optional(),
   createdAtMs: z.int(),
   /** HEARTBEAT only: the hash of its push token. */
   tokenHash: z.string().length(64).optional(),
@@ -30,8 +37,13 @@ const StoredMonitor = z.object({
 });
 type StoredMonitor = z.infer<typeof StoredMonitor>;
 
-/** A monitor in memory: what is stored, and what is known newer. */
-export interface WatchedMonitor extends StoredMonitor, Stateful {}
+/** A monitor in memory: what is stored, with its secrets, and what is known newer. */
+export interface WatchedMonitor
+  extends Omit<StoredMonitor, 'sealed' | 'previousIsPlain'>,
+    Stateful {}
+
+/** Monitors that are named when their secrets cannot be read. */
+const MAX_NAMED = 5;
 
 /** All monitors: read from memory, kept in the store. */
 export interface Monitors {
@@ -76,7 +88,10 @@ export type ChangeMonitor = (monitor: WatchedMonitor) => {
   maintenance?: MaintenanceWindow[];
 };
 
-/** Reads all monitors into memory. Throws `CorruptDocumentError` when one cannot be read. */
+/**
+ * Reads all monitors into memory. Throws `CorruptDocumentError` when one cannot be read, or when the key of their secrets is
+ * gone. What an older version stored in clear is encrypted.
+ */
 export async function openMonitors(options: {
   store: Store;
   history: Pick<History, 'addChanges' | 'cover' | 'forget'>;
@@ -88,9 +103,11 @@ export async function openMonitors(options: {
   const collection = store.collection({
     name: 'monitors',
     schema: StoredMonitor,
-    version: 1,
+    // 2: secrets are encrypted. An older program would send what stands in their place.
+    version: 2,
     whenCorrupt: 'refuse',
   });
+  const vault = await openDefinitionVault(store);
   const repeats = openCreateRepeats(store, wallMs);
   const monitors = new Map<string, WatchedMonitor>();
   const idsByTokenHash = new Map<string, string>();
@@ -111,11 +128,68 @@ export async function openMonitors(options: {
     if (tokenHash) idsByTokenHash.delete(tokenHash);
   }
 
+  /** What is stored of a monitor; nothing of its secrets in clear. */
+  function documentOf(monitor: WatchedMonitor): StoredMonitor {
+    const { id, told: _told, revision: _revision, definition, ...document } = monitor;
+    return { ...document, ...vault.close(definition, id) };
+  }
+
+  /** All settings of a stored monitor; with a key that is not theirs, what stands in the place of its secrets. */
+  const opened = (id: string, document: StoredMonitor) =>
+    vault.open(document, id) ?? document.definition;
+
+  /** Encrypts what an older version stored in clear, then puts the file of the version before out of the world too. */
+  async function encrypt(id: string, document: StoredMonitor) {
+    const { definition } = document;
+    if (isPlain(document)) {
+      await vault.prepare(definition);
+      await collection.update(id, (current) =>
+        current && isPlain(current)
+          ? { ...current, ...vault.close(current.definition, id), previousIsPlain: true }
+          : current,
+      );
+    }
+    await collection.update(id, (current) => {
+      if (!current?.previousIsPlain) return current;
+      const { previousIsPlain: _, ...rest } = current;
+      return rest;
+    });
+  }
+
+  /** Nothing goes on with a wrong key, unless whoever runs this has said that the right one is gone for good. */
+  async function giveUpSecrets(locked: ReadonlyArray<{ id: string; document: StoredMonitor }>) {
+    if ((await store.key.read()) !== 'given up') throw keyIsGone(store.key.place, locked);
+    for (const { id, document } of locked) {
+      const { name } = document.definition;
+      const secrets = lostSecretsOf(document.definition);
+      log.error(
+        { monitor: id, name, secrets },
+        'the secrets of a monitor are lost; give them anew',
+      );
+      await collection.update(id, (current) => {
+        if (current === undefined) return current;
+        const { sealed: _, ...rest } = current;
+        return rest;
+      });
+    }
+  }
+
   const stored = await collection.list();
   stored.sort((a, b) => a.document.createdAtMs - b.document.createdAtMs);
+  const locked = stored.filter(({ id, document }) => vault.open(document, id) === undefined);
+  if (locked.length > 0) await giveUpSecrets(locked);
   for (const { id, document } of stored) {
-    keep({ id, ...document, told: document.state, revision: 0 });
+    const { sealed: _, previousIsPlain: __, ...rest } = document;
+    const definition = opened(id, document);
+    keep({ id, ...rest, definition, told: document.state, revision: 0 });
   }
+  const plain = stored.filter(({ document }) => isPlain(document) || document.previousIsPlain);
+  await Promise.all(plain.map(({ id, document }) => encrypt(id, document))).catch((error) => {
+    log.error(
+      { err: error },
+      'secrets of monitors are stored in clear; the next start tries again',
+    );
+  });
   const states = await openStates({ store, monitors, history, wallMs, log });
 
   async function settle(id: string, step: Step, options: Settling = {}) {
@@ -143,6 +217,7 @@ export async function openMonitors(options: {
     };
     adding += 1;
     try {
+      await vault.prepare(definition);
       await collection.update(monitor.id, () => documentOf(monitor));
     } finally {
       adding -= 1;
@@ -173,12 +248,20 @@ export async function openMonitors(options: {
     async edit(id, change) {
       const monitor = get(id);
       if (monitor === undefined) return undefined;
-      let wanted: ReturnType<ChangeMonitor> = {};
+      let wanted = change(monitor);
+      await vault.prepare(wanted.definition ?? monitor.definition);
       const document = await collection.update(id, (current) => {
         if (current === undefined) return undefined;
-        const { definition, maintenance } = current;
-        wanted = change({ ...monitor, definition, maintenance });
-        return { ...current, ...wanted };
+        const { sealed: _, previousIsPlain: __, ...rest } = current;
+        const before = opened(id, current);
+        wanted = change({ ...monitor, definition: before, maintenance: current.maintenance });
+        const { definition = before, maintenance = current.maintenance } = wanted;
+        return {
+          ...rest,
+          ...vault.close(definition, id),
+          maintenance,
+          ...(isPlain(current) && { previousIsPlain: true as const }),
+        };
       });
       if (document === undefined || monitors.get(id) !== monitor) return undefined;
       const { target } = monitor.definition;
@@ -231,9 +314,16 @@ const tooMany = (limit: number) =>
       'longer needed.',
   );
 
-function documentOf(monitor: WatchedMonitor): StoredMonitor {
-  const { id: _id, told: _told, revision: _revision, ...document } = monitor;
-  return document;
+/** Secrets stand in it as they are. */
+const isPlain = ({ definition, sealed }: StoredMonitor) =>
+  sealed === undefined && secretsOf(definition).length > 0;
+
+function keyIsGone(place: string, locked: ReadonlyArray<{ document: StoredMonitor }>) {
+  const names = locked.slice(0, MAX_NAMED).map(({ document }) => document.definition.name);
+  const more = locked.length - names.length;
+  return new CorruptDocumentError(
+    `The key in ${place} is missing or is not the one that secrets of monitors were encrypted with: ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}. Restore that file from a backup. If its key is gone for good, write the word lost into the file: Askwatch then starts, and says of each of these monitors which values have to be given anew.`,
+  );
 }
 
 function newId(taken: ReadonlyMap<string, unknown>): string {

@@ -11,10 +11,28 @@ export interface Store {
   journal<T extends JournalRecord>(declaration: JournalDeclaration<T>): Journal<T>;
   /** Takes the lease, or gives `undefined` while another holder has it. */
   lease(name: string, options: { ttlMs: number }): Promise<Lease | undefined>;
+  /** What secret values are encrypted with. */
+  readonly key: StoreKey;
   /** Writes something durable and small; rejects with the reason when the store cannot. For `/readyz`. */
   check(): Promise<void>;
   /** Waits for writes under way and gives the store free for another process. */
   close(): Promise<void>;
+}
+
+/**
+ * The key of the stored data. It is kept beside the data, so a backup of all of it holds it too, while a single file that
+ * gets into wrong hands tells no secret.
+ */
+export interface StoreKey {
+  /** Where it is kept, for people. */
+  readonly place: string;
+  /**
+   * The key; `missing` when none was made yet, or when it is gone; `given up` when whoever runs the program has said that
+   * it is gone for good. Throws `CorruptDocumentError` when what is there is none.
+   */
+  read(): Promise<{ key: string } | 'missing' | 'given up'>;
+  /** The key that is there, else a new one, durable when this resolves. */
+  make(): Promise<string>;
 }
 
 export interface CollectionDeclaration<T> {

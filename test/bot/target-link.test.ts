@@ -35,6 +35,12 @@ test.each<[string, string]>([
   expect(linkTo(target)).toEqual({ label: 'Open shop.example', url: 'https://shop.example/' });
 });
 
+test('secrets in a target are neither shown nor opened', () => {
+  const target = 'https://shop.example/a?page=1&token=s3cret';
+  expect(shownTarget(target)).toBe('https://shop.example/a?page=1&token=…');
+  expect(linkTo(target)?.url).toBe('https://shop.example/a?page=1&token=');
+});
+
 test('what is no page, or too long to be a button, is not opened', () => {
   for (const target of [
     'ftp://shop.example',

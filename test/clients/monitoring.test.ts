@@ -54,6 +54,16 @@ describe('the monitoring client', () => {
     expect(monitor).not.toHaveProperty('extra');
   });
 
+  test('hides what looks like a secret in a target, whoever shows it', async () => {
+    const { service, client } = await start();
+    service.add({ name: 'Shop', target: 'https://ada:pw@shop.example/?page=1&token=s3cret' });
+    expect((await client.list())[0]?.target).toBe('https://…@shop.example/?page=1&token=…');
+    const target = 'https://shop.example/?sig=s3cret';
+    const created = await client.create({ name: 'Cart', check_type: 'HTTP', target });
+    expect(created.target).toBe('https://shop.example/?sig=…');
+    expect(service.requests.at(-1)?.body).toMatchObject({ target });
+  });
+
   test('keeps the order of a long list, and names what is wrong anywhere in it', async () => {
     const { service, client } = await start();
     for (let at = 0; at < 1_700; at += 1) service.add({ name: `M${at}` });

@@ -4,6 +4,7 @@ import type { Store } from '../store.ts';
 import { createLowdbCollection } from './collection.ts';
 import { makeFolder, namesIn, removeTemporaryFiles, replaceFile } from './files.ts';
 import { createLowdbJournal } from './journal.ts';
+import { createKeyFile } from './key-file.ts';
 import { createLeases, LEASES } from './leases.ts';
 import { takeLock } from './lock.ts';
 import { createQueues } from './queues.ts';
@@ -84,6 +85,7 @@ export async function openLowdbStore(options: { folder: string; log: Logger }): 
       assertOpen();
       return await leases.take(name);
     },
+    key: createKeyFile(folder, assertOpen),
     async check() {
       assertOpen();
       // Those who ask at the same moment share one write: health checks must not load the disk they look at.

@@ -1,0 +1,58 @@
+import { randomBytes } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { CorruptDocumentError } from '../errors.ts';
+import type { StoreKey } from '../store.ts';
+import { isMissing, replaceFile } from './files.ts';
+
+const NAME = 'secret.key';
+
+/** 256 bits as base64url. */
+const KEY_BYTES = 32;
+const KEY = /^[\w-]{43}$/;
+
+/** What an operator writes into the file in place of a key that is gone for good. */
+const GIVEN_UP = 'lost';
+
+/** The key of a data folder, in a file of its own that only the owner reads; made when it is first asked for. */
+export function createKeyFile(folder: string, assertOpen: () => void): StoreKey {
+  const path = join(folder, NAME);
+  let making: Promise<string> | undefined;
+
+  const read: StoreKey['read'] = async () => {
+    assertOpen();
+    let text: string;
+    try {
+      text = (await readFile(path, 'utf8')).trim();
+    } catch (error) {
+      if (isMissing(error)) return 'missing';
+      throw error;
+    }
+    if (KEY.test(text)) return { key: text };
+    if (text === GIVEN_UP) return 'given up';
+    throw new CorruptDocumentError(
+      `The key file ${path} is damaged. Restore it from a backup. If its key is gone for good, write the word ${GIVEN_UP} into it: what was encrypted with the key then has to be given anew.`,
+    );
+  };
+
+  async function readOrMake(): Promise<string> {
+    const known = await read();
+    if (typeof known === 'object') return known.key;
+    const key = randomBytes(KEY_BYTES).toString('base64url');
+    // Whole and on the disk before anything is encrypted with it: a kill leaves no key, or this one.
+    await replaceFile(path, `${key}\n`);
+    return key;
+  }
+
+  return {
+    place: path,
+    read,
+    make() {
+      // Two that need the first key at once get the same one.
+      making ??= readOrMake().finally(() => {
+        making = undefined;
+      });
+      return making;
+    },
+  };
+}

@@ -161,18 +161,15 @@ function wordAt(text: string, from: number): Word | undefined {
 function quotedAt(text: string, at: number): { text: string; end: number } | undefined {
   const closing = CLOSING_QUOTES[text.charAt(at)];
   if (!closing) return undefined;
+  const marks = new RegExp(`\\\\[\\\\${closing}]|[${closing}](?=\\s|$)`, 'g');
+  marks.lastIndex = at + 1;
   let inside = '';
-  for (let i = at + 1; i < text.length; i += 1) {
-    const char = text.charAt(i);
-    const next = text.charAt(i + 1);
-    if (char === '\\' && next !== '' && (next === '\\' || closing.includes(next))) {
-      inside += next;
-      i += 1;
-    } else if (closing.includes(char) && /^\s?$/.test(next)) {
-      return { text: inside, end: i + 1 };
-    } else {
-      inside += char;
-    }
+  let from = at + 1;
+  for (let mark = marks.exec(text); mark; mark = marks.exec(text)) {
+    inside += text.slice(from, mark.index);
+    if (mark[0].length === 1) return { text: inside, end: marks.lastIndex };
+    inside += mark[0].charAt(1);
+    from = marks.lastIndex;
   }
   return undefined;
 }

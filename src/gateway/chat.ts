@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { ErrorCode } from '../contracts/error.ts';
 import { ChatRequest, GatewayPath } from '../contracts/gateway.ts';
@@ -26,6 +27,9 @@ import type { UsageLedger, UsageMeter } from './usage.ts';
 
 /** Bytes of a request body: the longest context as text, and a few pictures. */
 const BODY_LIMIT_BYTES = 8 * 1024 * 1024;
+
+/** Others get their turn between the steps that read a larger body. */
+const LARGE_BODY_BYTES = 1024 * 1024;
 
 /** Tokens set aside for a reply whose request does not say how long it may be, for keys with limits in tokens. */
 const REPLY_TOKENS = 1024;
@@ -81,6 +85,7 @@ export function addChat(options: ChatOptions): Chat {
     if (closing) throw stopping();
     meter.takeRequest();
     const body = readRequestBody(await readBytes(exchange.request, caller));
+    if (body.length > LARGE_BODY_BYTES) await nextTurn();
     const request = normalize(parse(body.value));
     const model = findTextModel(catalog, request.model);
     meter.model = model.id;

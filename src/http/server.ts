@@ -19,6 +19,7 @@ import {
 import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-zod';
 import type { Logger } from 'pino';
 import type { z } from 'zod';
+import { ErrorCode } from '../contracts/error.ts';
 import { createDirectRoutes, type DirectRoute } from './direct-route.ts';
 import {
   answerBrokenRequest,
@@ -26,7 +27,7 @@ import {
   answerError,
   validationError,
 } from './error-answers.ts';
-import { notFound } from './errors.ts';
+import { HttpError, notFound } from './errors.ts';
 import { addMetrics, type Metrics } from './metrics.ts';
 import { openApi } from './openapi.ts';
 import { refuseOtherMethods, restoreMethod, standInMethod } from './other-methods.ts';
@@ -66,6 +67,9 @@ export interface ServerKit {
 
 /** Bytes of a request body when a route does not say otherwise. */
 const BODY_LIMIT_BYTES = 256 * 1024;
+
+/** Values in a request body, keys of objects among them: ten times what any route has a use for. */
+const VALUE_LIMIT = 2_000;
 
 /** How long a client may take to send its whole request. */
 const REQUEST_TIMEOUT_MS = 60_000;
@@ -116,6 +120,11 @@ export async function createServer(options: { log: Logger; version: string }): P
   const dropUnused = trackUnused(server.server);
 
   server.setValidatorCompiler(({ schema, httpPart }) => (data: unknown) => {
+    // A schema takes longer over each wrong value than it took to send it.
+    if (httpPart === 'body' && hasMoreValues(data, VALUE_LIMIT)) {
+      const message = `The body has more than ${VALUE_LIMIT} values. Send less.`;
+      return { error: new HttpError(400, ErrorCode.invalidValue, message) };
+    }
     const result = (schema as z.ZodType).safeParse(data);
     return result.success
       ? { value: result.data }
@@ -217,6 +226,20 @@ function addUnreadRoute(
       },
     });
   });
+}
+
+/** Whether a JSON value holds more than so many others, at any depth. */
+function hasMoreValues(value: unknown, limit: number): boolean {
+  const open = [value];
+  let count = 0;
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (typeof next !== 'object' || next === null) continue;
+    const inner = Object.values(next);
+    count += inner.length;
+    if (count > limit) return true;
+    open.push(...inner);
+  }
+  return false;
 }
 
 /** Fastify tells at `info` where it listens, which the program tells people in its own words. */

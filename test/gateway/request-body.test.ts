@@ -11,6 +11,8 @@ const stretched = (text: string) => text + ' and so on "\\ \n é 🌈'.repeat(10
 const read = (value: unknown) => readRequestBody([Buffer.from(JSON.stringify(value))]);
 const textOf = (parts: readonly Buffer[] | undefined) => parts && Buffer.concat(parts).toString();
 
+const keys = (count: number) => Array.from({ length: count }, (_, at) => `"k${at}":1`).join();
+
 /** The bytes in parts, cut at some places. */
 function cut(bytes: Buffer, places: number[]): Buffer[] {
   const ends = [...places.map((place) => place % (bytes.length + 1)), bytes.length];
@@ -125,6 +127,13 @@ describe('a request body', () => {
     ['a short \\u in a long string', `"${'x'.repeat(2000)}\\u00g0"`, 'not valid JSON'],
     ['a long string that never ends', `"${'x'.repeat(2000)}`, 'not valid JSON'],
     ['ten million brackets', '['.repeat(10_000_000), 'more than 100 deep'],
+    ['380,000 keys', `{${keys(380_000)}}`, 'more than 20000 keys'],
+    [
+      '100,000 messages',
+      `[${'{"role":"user","content":""},'.repeat(100_000)}1]`,
+      'more than 20000',
+    ],
+    ['millions of values', `[${'{},'.repeat(2_000_000)}1]`, 'more than 200000 values'],
     ['a key __proto__', '{"a":[{"__proto__":{}}]}', '__proto__'],
     ['an escaped key __proto__', '{"\\u005f_proto__":1}', '__proto__'],
   ])('is refused when it is %s', (_name, content, why) => {
@@ -132,6 +141,14 @@ describe('a request body', () => {
     expect(refusal).toBeInstanceOf(HttpError);
     expect(refusal).toMatchObject({ status: 400, code: 'invalid_json' });
     expect(String(refusal)).toContain(why);
+  });
+
+  test('may have 20,000 keys and 200,000 values, and those within strings do not count', () => {
+    const many = Buffer.from(
+      `{${keys(19_998)},"values":[${'0,'.repeat(179_000)}0],"text":"${'{:,['.repeat(100_000)}"}`,
+    );
+    const { value } = readRequestBody(cut(many, [10_000, 300_000]));
+    expect(Object.keys(value as object)).toHaveLength(20_000);
   });
 
   test('may be as deep as a hundred levels, and no string counts as depth', () => {

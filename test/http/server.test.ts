@@ -218,6 +218,20 @@ describe('the error body', () => {
   });
 });
 
+test('a body of thousands of values is refused before a schema reads them', async () => {
+  const { ask } = await runningServer(addContractRoutes);
+  const headers = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, at) => [`k${at}`, 1]));
+  const deep = (inner: unknown) => ({ ...monitor, config: { headers: [[inner]] } });
+  for (const body of [headers(2_001), deep(headers(2_000)), Array(2_001).fill(0)]) {
+    const answer = await ask('/monitors', post(body));
+    expect(answer.status).toBe(400);
+    expect(answer.body.error.message).toBe('The body has more than 2000 values. Send less.');
+  }
+  const answer = await ask('/monitors', post({ ...monitor, ...headers(1_900) }));
+  expect(answer.body.error.message).toBe("Unknown field 'k0'. Leave it out.");
+});
+
 describe('slow clients', () => {
   test.skipIf(!long)('are let go when their headers do not come in 10 seconds', async () => {
     const { sendRaw } = await runningServer();

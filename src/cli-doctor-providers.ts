@@ -1,9 +1,17 @@
 import { counted, type Finding, ok, problem, warning } from './bot/finding.ts';
 import type { NoAnswerError, Probe } from './cli-doctor-fetch.ts';
 import type { Settings } from './config.ts';
+import { readCatalog, textModels } from './gateway/catalog.ts';
 import { providerHeaders } from './gateway/openai-dialect.ts';
 import { meaningOf } from './gateway/provider-refusal.ts';
-import { findProviders, type Provider, type ProviderName } from './gateway/providers.ts';
+import {
+  findProviders,
+  type Provider,
+  type ProviderName,
+  type ProviderSettings,
+  providersSet,
+} from './gateway/providers.ts';
+import { liveUpstreams, unservedSentence } from './gateway/routing.ts';
 
 /**
  * What tells whether a key is good and costs nothing: the list of models. OpenRouter gives that to anybody, and has a page
@@ -13,7 +21,10 @@ const KEY_PATH: Partial<Record<ProviderName, string>> = { openrouter: '/key' };
 const MODELS_PATH = '/models';
 
 /** The model providers that have a key, and Ollama. */
-export async function checkProviders(settings: Settings, probe: Probe): Promise<Finding[]> {
+export async function checkProviders(
+  settings: Omit<Settings, 'providers'> & { providers: ProviderSettings },
+  probe: Probe,
+): Promise<Finding[]> {
   if (!settings.roles.has('gateway')) return [];
   const live = await findProviders(settings.providers);
   const findings = await Promise.all([...live.values()].map((one) => checkProvider(one, probe)));
@@ -22,10 +33,33 @@ export async function checkProviders(settings: Settings, probe: Probe): Promise<
       'OLLAMA_BASE_URL: no Ollama with a model that can chat answers there. Start it, and get a model: ollama pull llama3.2';
     findings.push(problem('Ollama', text));
   }
-  if (findings.length > 0 || settings.gateway) return findings;
+  if (findings.length > 0 || settings.gateway) {
+    return [...findings, ...(await checkServed(settings, live))];
+  }
   const text =
     'None: the built-in offline engine answers, which is no language model. Set OPENAI_API_KEY or another provider’s key.';
   return [warning('Model providers', text)];
+}
+
+/** The models that nobody serves, with what would have them served. */
+async function checkServed(
+  settings: Pick<Settings, 'catalogFile' | 'bot' | 'gateway'> & { providers: ProviderSettings },
+  providers: ReadonlyMap<ProviderName, Provider>,
+): Promise<Finding[]> {
+  const set = providersSet(settings.providers);
+  if (providers.size + set.size === 0) return [];
+  // A catalog that cannot be read is a finding of its own.
+  const catalog = await readCatalog(settings.catalogFile).catch(() => undefined);
+  const unserved = (catalog ? textModels(catalog) : []).filter(
+    (model) => liveUpstreams(model, providers).length === 0,
+  );
+  return unserved.map((model) => {
+    const why = unservedSentence(model, { providers, set });
+    const isDefault = !settings.gateway && model.id === settings.bot.askModel;
+    return isDefault
+      ? problem('Model catalog', `ASK_MODEL: ${why} Or name another model.`)
+      : warning('Model catalog', `${why} Until then it answers with a 503.`);
+  });
 }
 
 async function checkProvider(provider: Provider, probe: Probe): Promise<Finding> {

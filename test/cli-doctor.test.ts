@@ -23,6 +23,7 @@ async function providers(
   given: ProviderSettings | ((baseUrl: string) => ProviderSettings),
   status: number,
   body: string,
+  env: NodeJS.ProcessEnv = {},
 ) {
   const asked: string[] = [];
   const baseUrl = await serve((request, response) => {
@@ -32,7 +33,7 @@ async function providers(
     response.writeHead(status).end(body);
   });
   const settings = {
-    ...readSettings({}),
+    ...readSettings(env),
     providers: typeof given === 'function' ? given(baseUrl) : given,
   };
   const findings = await checkProviders(settings, createProbe());
@@ -83,7 +84,19 @@ test('an Ollama that is named and not there, and one that is', async () => {
   const there = await providers((baseUrl) => ({ ollama: { baseUrl } }), 200, list);
   expect(there.findings).toEqual([
     { check: 'Ollama', level: 'ok', text: 'runs; 1 model that can chat' },
+    {
+      check: 'Model catalog',
+      level: 'warning',
+      text: expect.stringMatching(/'vision-16k'.* set OPENAI_API_KEY, ANTHROPIC_API_KEY or/),
+    },
   ]);
+  const asked = await providers((baseUrl) => ({ ollama: { baseUrl } }), 200, list, {
+    ASK_MODEL: 'vision-16k',
+  });
+  expect(asked.findings[1]).toMatchObject({
+    level: 'problem',
+    text: expect.stringMatching(/^ASK_MODEL: .*OPENAI_API_KEY/),
+  });
   const away = await providers((baseUrl) => ({ ollama: { baseUrl } }), 500, '');
   expect(away.findings[0]).toMatchObject({
     level: 'problem',

@@ -136,8 +136,7 @@ export function createAsk(options: {
   ): AsyncGenerator<AnswerPart, Generated> {
     const turns = key === undefined ? [] : await memory.turns(key, asked.instead);
     const { model: own, prompt } = await asking.of(asked.place);
-    const named = asked.model ?? own ?? settings.askModel;
-    const model = await orAborted(catalog.chatModel(named), run.signal);
+    const model = await orAborted(catalog.chatModel(asked.model ?? own), run.signal);
     const system = [prompt ?? settings.askSystemPrompt ?? SYSTEM_PROMPT, context];
     const texts = generate(
       { model, system: system.filter(Boolean).join('\n\n'), turns, question: asked.question },

@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { SYSTEM_PROMPT } from './ask.ts';
 import type { Call } from './bot.ts';
 import type { Card } from './card.ts';
-import { chatModels } from './catalog.ts';
+import { chatModels, isServed } from './catalog.ts';
 import { command } from './command.ts';
 import { CommandError } from './errors.ts';
 import type { Reply } from './platform.ts';
@@ -33,11 +33,12 @@ export const modelCommand = command({
     inputs: () => ['model'],
     required: ['model'],
     async begin(call) {
-      const { asking, catalog, place, settings } = call;
+      const { asking, catalog, place } = call;
       await mayManage(call, 'choose the model of this channel');
       const { model: own } = await asking.of(place);
-      const names = chatModels(await catalog.models()).map(({ id }) => id);
-      const standard = await catalog.chatModel(settings.askModel).catch(() => undefined);
+      const known = chatModels(await catalog.models());
+      const names = known.filter((one) => isServed(one) || one.id === own).map(({ id }) => id);
+      const standard = await catalog.chatModel().catch(() => undefined);
       const isNow = standard ? `, now ${standard.id}` : '';
       return {
         values: { model: own ?? DEFAULT },
@@ -49,10 +50,10 @@ export const modelCommand = command({
     },
   },
   async run({ model }, call) {
-    const { asking, catalog, place, settings } = call;
+    const { asking, catalog, place } = call;
     if (model === undefined || isWord(model, SHOW)) {
       const { model: own } = await asking.of(place);
-      const { id } = await catalog.chatModel(own ?? settings.askModel);
+      const { id } = await catalog.chatModel(own);
       const text =
         own === undefined
           ? 'Nobody has chosen one for this channel.'
@@ -61,7 +62,7 @@ export const modelCommand = command({
     }
     await mayManage(call, 'choose the model of this channel');
     const isDefault = isWord(model, DEFAULT);
-    const { id } = await catalog.chatModel(isDefault ? settings.askModel : model);
+    const { id } = await catalog.chatModel(isDefault ? undefined : model);
     await asking.change(place, { model: isDefault ? null : id });
     return said(
       `${id} answers here from now on`,

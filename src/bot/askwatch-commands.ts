@@ -1,9 +1,10 @@
 import { z } from 'zod';
 import type { Model } from '../contracts/gateway.ts';
 import type { CardPart } from './card.ts';
-import { chatModels } from './catalog.ts';
+import { chatModels, isServed } from './catalog.ts';
 import { command } from './command.ts';
 import { commandsCard } from './usage-cards.ts';
+import { counted } from './words.ts';
 
 /** `/askwatch models`: the catalog, so that a person can choose. */
 export const modelsCommand = command({
@@ -11,10 +12,10 @@ export const modelsCommand = command({
   summary: 'The models /ask can use, with context size, what they accept and how they compare',
   input: z.object({}),
   examples: ['/askwatch models'],
-  async run(_input, { catalog, settings }) {
+  async run(_input, { catalog }) {
     const models = await catalog.models();
     const chat = chatModels(models);
-    const standard = await catalog.chatModel(settings.askModel).catch(() => undefined);
+    const standard = await catalog.chatModel().catch(() => undefined);
     const images = models.filter(({ kind }) => kind === 'image');
     const parts: CardPart[] = [textModels(chat, standard?.id)];
     if (images.length > 0) parts.push(imageModels(images));
@@ -23,11 +24,17 @@ export const modelsCommand = command({
       private: true,
       card: {
         tone: 'info',
-        title: `${chat.length} models can answer`,
+        title: `${counted(chat.filter(isServed).length, 'model')} can answer`,
         parts,
-        footer: chat.some(({ ranks }) => ranks)
-          ? 'Speed, quality and cost are ranks: 1 is the slowest, the plainest, the cheapest. Choose with /ask model=<name> <question>.'
-          : 'Choose with /ask model=<name> <question>.',
+        footer: [
+          ...(chat.some(({ ranks }) => ranks)
+            ? ['Speed, quality and cost are ranks: 1 is the slowest, the plainest, the cheapest.']
+            : []),
+          ...(chat.every(isServed)
+            ? []
+            : ['Where nobody stands, no connected provider serves it.']),
+          'Choose with /ask model=<name> <question>.',
+        ].join(' '),
       },
     };
   },
@@ -37,16 +44,21 @@ function textModels(models: readonly Model[], standard: string | undefined): Car
   return {
     kind: 'table',
     columns: ['Model', 'Context', 'Accepts', 'Speed', 'Quality', 'Cost', 'By'],
-    rows: models.map(({ id, context_length, input, ranks, owned_by }) => [
-      id === standard ? `${id} (default)` : id,
-      context_length === undefined ? '' : sizeInWords(context_length),
-      input?.join(', ') ?? '',
-      String(ranks?.speed ?? ''),
-      String(ranks?.quality ?? ''),
-      String(ranks?.cost ?? ''),
-      owned_by,
-    ]),
+    rows: models.map((model) => row(model, model.id === standard)),
   };
+}
+
+function row(model: Model, isDefault: boolean): string[] {
+  const { id, context_length, input, ranks, owned_by } = model;
+  return [
+    isDefault ? `${id} (default)` : id,
+    context_length === undefined ? '' : sizeInWords(context_length),
+    input?.join(', ') ?? '',
+    String(ranks?.speed ?? ''),
+    String(ranks?.quality ?? ''),
+    String(ranks?.cost ?? ''),
+    isServed(model) ? owned_by : 'nobody',
+  ];
 }
 
 function imageModels(models: readonly Model[]): CardPart {

@@ -124,7 +124,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
   const asking = createChannelsAsking(store);
   const asked = createAskedBook(store);
   const places = createPersonPlaces(store, { log });
-  const catalog = createCatalog({ gateway, log });
+  const catalog = createCatalog({ gateway, standard: settings.askModel, log });
   const state = await openWatchState(store, log);
   const toldAt = (place: Place, thread: string) =>
     toldIn(state.current()?.topics, placeKey(place), thread);

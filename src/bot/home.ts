@@ -131,7 +131,7 @@ export function createHomes(options: {
 
   /** The model that answers where nobody chose one. */
   async function standardModel(): Promise<string> {
-    const chosen = await catalog.chatModel(settings.askModel).catch(() => undefined);
+    const chosen = await catalog.chatModel().catch(() => undefined);
     return chosen?.id ?? settings.askModel ?? 'not known now';
   }
 

@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { MonitoringClient } from '../clients/monitoring.ts';
 import type { Monitor } from '../contracts/monitoring.ts';
-import { type Catalog, chatModels } from './catalog.ts';
+import { type Catalog, chatModels, isServed } from './catalog.ts';
 import { matches } from './channels.ts';
 import type { Field } from './command.ts';
 import { listAll } from './monitor-manage.ts';
@@ -47,8 +47,14 @@ export function createSuggest(options: {
   return async (input, typed) => {
     const text = typed.trim();
     if (input === 'model') {
-      const suggested = (await models()).map(({ id }) => ({ label: id, value: id }));
-      return suggested.filter(({ value }) => value.toLowerCase().includes(text.toLowerCase()));
+      const found = (await models()).filter(({ id }) =>
+        id.toLowerCase().includes(text.toLowerCase()),
+      );
+      const offered = [...found.filter(isServed), ...found.filter((one) => !isServed(one))];
+      return offered.map((one) => ({
+        label: isServed(one) ? one.id : `${one.id} · nobody serves it now`,
+        value: one.id,
+      }));
     }
     if (!SUGGESTED.includes(input)) return [];
     const found = (await monitors()).filter((one) => matches(one, text) || one.id === text);

@@ -40,6 +40,8 @@ const ForeignModel = Model.extend({
   resolutions: Model.shape.resolutions.catch(undefined),
   ranks: Model.shape.ranks.catch(undefined),
   description: Model.shape.description.catch(undefined),
+  available: Model.shape.available.catch(undefined),
+  unavailable_reason: Model.shape.unavailable_reason.catch(undefined),
 });
 const ForeignModelList = ModelList.extend({ data: z.array(ForeignModel) });
 

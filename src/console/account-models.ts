@@ -35,6 +35,9 @@ function shown(model: Model): ListedModel {
     ...(context_length !== undefined && { contextTokens: context_length }),
     ...(input && { accepts: input }),
     ...(ranks && { ranks }),
+    ...(model.available === false && {
+      unavailable: (model.unavailable_reason ?? 'Nobody serves it now.').slice(0, MAX_DESCRIPTION),
+    }),
     ...(resolutions && { resolutions: resolutions.slice(0, MAX_RESOLUTIONS) }),
   };
 }

@@ -111,6 +111,8 @@ export const ListedModel = z.object({
   /** From 1: the slowest, the plainest, the cheapest. */
   ranks: z.object({ speed: z.int(), quality: z.int(), cost: z.int() }).optional(),
   resolutions: z.array(z.string()).optional(),
+  /** Why nobody answers with it now; absent when somebody does. */
+  unavailable: z.string().optional(),
 });
 export type ListedModel = z.infer<typeof ListedModel>;
 

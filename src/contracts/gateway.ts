@@ -55,6 +55,10 @@ export const Model = z.object({
   resolutions: z.array(z.string().regex(/^\d+x\d+$/)).optional(),
   ranks: ModelRanks.optional(),
   description: z.string().optional(),
+  /** False for a text model that nobody serves now, so that a chat with it is a 503. */
+  available: z.boolean().optional(),
+  /** Why it is not available, and which settings would change that. */
+  unavailable_reason: z.string().optional(),
 });
 export type Model = z.infer<typeof Model>;
 

@@ -43,6 +43,15 @@ export function findTextModel(catalog: Catalog, id: string): TextModel {
   );
 }
 
+/** Refuses a model that nobody serves, for the reason why. A repeat cannot help: its operator can. */
+export function checkServed(why: string | undefined): void {
+  if (why === undefined) return;
+  throw new HttpError(503, ErrorCode.unavailable, why, {
+    param: 'model',
+    headers: { 'x-should-retry': 'false' },
+  });
+}
+
 /** Refuses pictures that the model cannot see. */
 export function checkInput(request: ChatRequest, model: TextModel, catalog: Catalog): void {
   if (model.input.includes('image')) return;

@@ -14,7 +14,7 @@ import { createBag } from './bag.ts';
 import { callForLog } from './call-for-log.ts';
 import { Caller } from './caller.ts';
 import type { Catalog } from './catalog.ts';
-import { checkContext, checkInput, findTextModel, normalize } from './chat-checks.ts';
+import { checkContext, checkInput, checkServed, findTextModel, normalize } from './chat-checks.ts';
 import { chatSchema } from './chat-schema.ts';
 import { Parts } from './parts.ts';
 import { estimatePrompt } from './prompt-estimate.ts';
@@ -89,6 +89,7 @@ export function addChat(options: ChatOptions): Chat {
     const request = normalize(parse(body.value));
     const model = findTextModel(catalog, request.model);
     meter.model = model.id;
+    checkServed(routing.whyUnserved(model));
     checkInput(request, model, catalog);
     // Named first: V8 allocates a function that is written in an assignment to a property where only a full collection
     // finds it, and the whole request with it. Source: V8, ParserBase::CheckAssigningFunctionLiteralToProperty.

@@ -9,7 +9,7 @@ import { addChat } from './chat.ts';
 import type { Patience } from './http-upstream.ts';
 import { addModels } from './models.ts';
 import { OFFLINE } from './offline.ts';
-import { findProviders, type ProviderSettings } from './providers.ts';
+import { findProviders, type ProviderSettings, providersSet } from './providers.ts';
 import { createRests } from './rests.ts';
 import { createRouting } from './routing.ts';
 import { createTicker } from './ticker.ts';
@@ -19,7 +19,7 @@ import { addUsageRoute } from './usage-route.ts';
 
 /** The model gateway while it serves. */
 export interface Gateway {
-  /** Who would answer the catalog's first text model now, in a word and in a sentence. */
+  /** Who would answer the first text model that is served now, in a word and in a sentence. */
   answering(): { provider: string; description: string };
   /** What was used, by day, key and model. */
   usage(query: UsageQuery): Promise<UsageRow[]>;
@@ -78,7 +78,8 @@ export async function createGateway(options: {
   const ticker = createTicker(
     Math.min(TICK_MS, times.pingMs / 2, times.firstChunkMs / 4, times.stallMs / 4),
   );
-  const routing = createRouting({ catalog, providers, agent, patience: times, ticker });
+  const set = providersSet(options.providers);
+  const routing = createRouting({ catalog, providers, set, agent, patience: times, ticker });
   const rests = createRests({ metrics: kit.metrics, log });
   const ledger = await createUsageLedger({
     ...(options.store && { store: options.store }),
@@ -104,8 +105,11 @@ export async function createGateway(options: {
 
   return {
     answering() {
-      const [model] = textModels(catalog);
-      const [first] = model ? routing.upstreamsOf(model) : [];
+      const models = textModels(catalog);
+      const served = models.find((model) => routing.upstreamsOf(model).length > 0);
+      const [why] = served ? [] : models.map((model) => routing.whyUnserved(model));
+      if (why !== undefined) return { provider: OFFLINE, description: `nobody: ${why}` };
+      const [first] = served ? routing.upstreamsOf(served) : [];
       const provider = [...providers.values()].find(({ name }) => name === first?.provider);
       if (first && provider) {
         return { provider: provider.name, description: `${provider.title} (${first.model})` };

@@ -17,7 +17,7 @@ export function addModels(options: {
   routing: Routing;
 }): void {
   const { server, authenticate, catalog, routing } = options;
-  const data = catalog.models.map((model) => listed(model, routing));
+  const list = () => catalog.models.map((model) => listed(model, routing));
   const onRequest = async (request: HttpRequest) => void authenticate(request.raw);
 
   server.get(
@@ -34,7 +34,7 @@ export function addModels(options: {
       },
       onRequest,
     },
-    () => ({ object: 'list' as const, data }),
+    () => ({ object: 'list' as const, data: list() }),
   );
 
   server.get(
@@ -53,7 +53,7 @@ export function addModels(options: {
       onRequest,
     },
     ({ params }) => {
-      const model = data.find(({ id }) => id === params.id);
+      const model = list().find(({ id }) => id === params.id);
       if (model) return model;
       throw new HttpError(404, ErrorCode.modelNotFound, `There is no model '${params.id}'.`, {
         param: 'model',
@@ -67,5 +67,12 @@ function listed(model: Catalog['models'][number], routing: Routing): Model {
   if (model.kind === 'image') return { ...model, object: 'model', owned_by: OFFLINE };
   const { upstreams, ...shown } = model;
   const [first] = routing.upstreamsOf(model);
-  return { ...shown, object: 'model', owned_by: first?.provider ?? OFFLINE };
+  const why = routing.whyUnserved(model);
+  return {
+    ...shown,
+    object: 'model',
+    owned_by: first?.provider ?? OFFLINE,
+    available: why === undefined,
+    ...(why !== undefined && { unavailable_reason: why }),
+  };
 }

@@ -16,10 +16,15 @@ export const PROVIDER_NAMES = [
 ] as const;
 export type ProviderName = (typeof PROVIDER_NAMES)[number];
 
-/** What the operator gave: a key makes a provider live; Ollama needs none, only to be running. */
+/** What the operator gave: a key makes a provider live; Ollama needs none, only to be running, and `false` looks for none. */
 export type ProviderSettings = {
   [Name in Exclude<ProviderName, 'ollama'>]?: { apiKey: string; baseUrl?: string };
-} & { ollama?: { baseUrl: string } };
+} & { ollama?: { baseUrl: string } | false };
+
+/** The providers that the operator set up, whether they can be called now or not. */
+export function providersSet(settings: ProviderSettings): Set<ProviderName> {
+  return new Set(PROVIDER_NAMES.filter((name) => settings[name]));
+}
 
 /** A provider that can be called now. */
 export interface Provider extends ProviderTraits {
@@ -49,6 +54,7 @@ export async function findProviders(
       apiKey: given.apiKey,
     });
   }
+  if (settings.ollama === false) return live;
   const ollama = await findOllama(settings.ollama?.baseUrl ?? TRAITS.ollama.baseUrl);
   if (ollama) live.set('ollama', ollama);
   return live;

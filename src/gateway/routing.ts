@@ -5,6 +5,7 @@ import type { Caller } from './caller.ts';
 import { type Catalog, type TextModel, textModels } from './catalog.ts';
 import { createHttpUpstream, type Patience } from './http-upstream.ts';
 import { offlineEngine } from './offline.ts';
+import { TRAITS } from './provider-table.ts';
 import { type Provider, type ProviderName, servedModel } from './providers.ts';
 import { createRelay } from './relay.ts';
 import type { Rests } from './rests.ts';
@@ -13,37 +14,89 @@ import { failureForLog, type Upstream, UpstreamError } from './upstream.ts';
 
 /** Knows who answers for each model now. */
 export interface Routing {
-  /** In the order they are tried; never empty. */
+  /** In the order they are tried; empty when nobody serves the model. */
   upstreamsOf(model: TextModel): readonly Upstream[];
+  /** Why nobody serves a model, and which settings would change that; `undefined` when somebody does. */
+  whyUnserved(model: TextModel): string | undefined;
 }
 
-/** Finds the upstreams of every text model that are live; a model with none is answered by the offline engine. */
+/**
+ * Finds the upstreams of every text model that are live. The offline engine answers only where no provider is set up at
+ * all: among answers of real models it would be taken for one.
+ */
 export function createRouting(options: {
   catalog: Catalog;
   providers: ReadonlyMap<ProviderName, Provider>;
+  /** Those that the operator set up; those that are live when absent. */
+  set?: ReadonlySet<ProviderName>;
   agent: Agent;
   patience: Patience;
   ticker: Ticker;
 }): Routing {
-  const { catalog, providers, ...calls } = options;
+  const { catalog, providers, set = new Set(providers.keys()), ...calls } = options;
   const upstreams = new Map<string, Upstream[]>();
-  for (const { id, upstreams: named } of textModels(catalog)) {
-    const live = named.flatMap(({ provider: name, model: wanted }) => {
-      const provider = providers.get(name);
-      const model = provider && servedModel(provider, wanted);
-      if (!model) return [];
+  for (const model of textModels(catalog)) {
+    const live = liveUpstreams(model, providers).map(({ provider, model }) => {
       const upstream = createHttpUpstream({ provider, model, ...calls });
-      if (provider.dialect !== 'openai') return [upstream];
-      return [{ ...upstream, relay: createRelay({ provider, model, ...calls }) }];
+      if (provider.dialect !== 'openai') return upstream;
+      return { ...upstream, relay: createRelay({ provider, model, ...calls }) };
     });
-    upstreams.set(id, live);
+    upstreams.set(model.id, live);
   }
+  const upstreamsOf = ({ id }: TextModel) => {
+    const live = upstreams.get(id) ?? [];
+    return live.length === 0 && providers.size + set.size === 0 ? [offlineEngine] : live;
+  };
   return {
-    upstreamsOf({ id }) {
-      const live = upstreams.get(id) ?? [];
-      return live.length > 0 ? live : [offlineEngine];
+    upstreamsOf,
+    whyUnserved(model) {
+      if (upstreamsOf(model).length > 0) return undefined;
+      return unservedSentence(model, { providers, set });
     },
   };
+}
+
+/** Who of those the catalog names for a model can be called, in their order, and their own names for it. */
+export function liveUpstreams(
+  { upstreams }: TextModel,
+  providers: ReadonlyMap<ProviderName, Provider>,
+): Array<{ provider: Provider; model: string }> {
+  return upstreams.flatMap(({ provider: name, model: wanted }) => {
+    const provider = providers.get(name);
+    const model = provider && servedModel(provider, wanted);
+    return model ? [{ provider, model }] : [];
+  });
+}
+
+/** Names the settings that would have a model served which nobody serves. */
+export function unservedSentence(
+  { id, upstreams }: TextModel,
+  { providers, set }: { providers: ReadonlyMap<ProviderName, Provider>; set: ReadonlySet<string> },
+): string {
+  const nobody = `No provider that is connected serves the model '${id}'.`;
+  if (upstreams.length === 0) {
+    return `${nobody} Whoever runs the gateway can name upstreams for it in ASKWATCH_CATALOG.`;
+  }
+  const names = [...new Set(upstreams.map(({ provider }) => provider))];
+  const missing = names.filter((name) => !providers.has(name) && !set.has(name));
+  const silent = names.filter((name) => !providers.has(name) && set.has(name));
+  const lacking = upstreams.flatMap(({ provider: name, model }) => {
+    const provider = providers.get(name);
+    return provider ? [`${provider.title} does not have ${model}`] : [];
+  });
+  const settings = (list: ProviderName[]) => list.map((name) => TRAITS[name].setting);
+  const todo = [
+    ...silent.map((name) => `start what ${TRAITS[name].setting} names, which does not answer`),
+    ...(missing.length > 0 ? [`set ${alternatives(settings(missing))}`] : []),
+    ...(lacking.length > 0 ? ['correct ASKWATCH_CATALOG'] : []),
+  ];
+  const found = lacking.length > 0 ? ` ${lacking.join('; ')}.` : '';
+  return `${nobody}${found} Whoever runs the gateway can ${alternatives(todo)}.`;
+}
+
+/** Several as one reads them: `a, b or c`. */
+function alternatives(list: readonly string[]): string {
+  return list.length < 2 ? list.join() : `${list.slice(0, -1).join(', ')} or ${list.at(-1)}`;
 }
 
 /** Rounds after the first, for upstreams whose failure passes by itself. */

@@ -258,6 +258,34 @@ test('/askwatch models shows what each model can, with the default marked', asyn
   expect(text).toContain('wide | 1024x1024 to 1792x1024 | fake');
 });
 
+test('a model that nobody serves is marked, and never chosen by itself', async () => {
+  const unserved = { available: false, unavailable_reason: 'Set OPENAI_API_KEY.' };
+  const { bot, say, lines } = await startTestBot({
+    settings: { askModel: 'seeing' },
+    models: [
+      { id: 'seeing', kind: 'text', ...unserved },
+      { id: 'long', kind: 'text', ...unserved },
+      { id: 'small', kind: 'text' },
+    ],
+  });
+  const says = async (typed: string) => textOf(cardOf(await say(typed)));
+  for (const _ of [1, 2]) expect(await says('/askwatch model')).toContain('small answers here');
+  const told = lines.filter(({ msg }) => String(msg).includes('ASK_MODEL'));
+  expect(told).toMatchObject([{ level: 40, model: 'seeing', instead: 'small' }]);
+  expect(await says('/askwatch model LONG')).toMatch(
+    /“long” cannot answer now\. Set OPENAI_API_KEY\. These can answer: small\./,
+  );
+  const card = await says('/askwatch models');
+  expect(card).toContain('1 model can answer');
+  expect(card).toMatch(/long .*\| nobody/);
+  expect(card).toContain('small (default)');
+  expect(await bot.suggest('model', '')).toEqual([
+    { label: 'small', value: 'small' },
+    { label: 'seeing · nobody serves it now', value: 'seeing' },
+    { label: 'long · nobody serves it now', value: 'long' },
+  ]);
+});
+
 test('/askwatch help shows every command', async () => {
   const { say, bot } = await startTestBot();
   const text = textOf(cardOf(await say('/askwatch help')));

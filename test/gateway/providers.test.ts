@@ -3,7 +3,7 @@ import { defaultCatalog } from '../../src/gateway/default-catalog.ts';
 import { startModelProvider } from '../fakes/model-provider.ts';
 import { eventually } from '../support/eventually.ts';
 import { longOnly } from '../support/long-only.ts';
-import { NO_OLLAMA, startGateway, startWithProviders, testCatalog } from './running-gateway.ts';
+import { NO_OLLAMA, startGateway, startWithProviders } from './running-gateway.ts';
 
 const messages = [{ role: 'user', content: 'Why is the sky blue?' }];
 const errorIn = (text: string) => JSON.parse(text).error;
@@ -272,14 +272,47 @@ describe('who answers', () => {
     expect(ollama.calls[0]?.headers).not.toHaveProperty('authorization');
   });
 
-  test('is not an Ollama that hangs: the start goes on', async () => {
+  test('is nobody for a model whose providers have no key, once any provider is set', async () => {
+    const { gateway, client, post } = await startGateway({
+      providers: { ...NO_OLLAMA, mistral: { apiKey: 'k' } },
+    });
+    const listed = new Map((await client.models.list()).data.map((one) => [one.id, one]));
+    expect(listed.get('fast-8k')).toMatchObject({ available: true, owned_by: 'mistral' });
+    for (const [model, settings] of [
+      ['vision-16k', 'OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY'],
+      ['long-200k', /OPENAI_API_KEY, .*DEEPSEEK_API_KEY, OPENROUTER_API_KEY or OLLAMA_BASE_URL/],
+    ] as const) {
+      for (const stream of [false, true]) {
+        const { status, headers, text } = await post({ model, messages, stream });
+        expect([status, headers.get('x-should-retry')]).toEqual([503, 'false']);
+        const message = expect.stringMatching(settings);
+        expect(errorIn(text)).toMatchObject({ param: 'model', message });
+        expect(text).not.toContain('offline engine');
+      }
+      const entry = { available: false, unavailable_reason: expect.stringMatching(settings) };
+      expect(listed.get(model)).toMatchObject(entry);
+      expect(await client.models.retrieve(model)).toMatchObject(entry);
+    }
+    expect(gateway.answering().provider).toBe('mistral');
+  });
+
+  test('is nobody for a model that no provider of the catalog serves,', async () => {
+    const { post } = await startWithProviders();
+    const { status, text } = await post({ model: 'unconnected', messages });
+    expect([status, errorIn(text).message]).toEqual([
+      503,
+      expect.stringContaining('ASKWATCH_CATALOG'),
+    ]);
+  });
+
+  test('is nobody while a named Ollama does not answer: the start goes on', async () => {
     const silent = await startModelProvider({ apiKey: '', models: [] });
     onTestFinished(() => silent.close());
-    const { gateway, logged } = await startGateway({
-      catalog: testCatalog,
+    const { gateway, logged, post } = await startGateway({
       providers: { ollama: { baseUrl: silent.url } },
     });
-    expect(gateway.answering().provider).toBe('askwatch');
+    expect(gateway.answering().description).toMatch(/^nobody: .*OLLAMA_BASE_URL/);
+    expect((await post({ model: 'small-4k', messages })).status).toBe(503);
     expect(logged.join('')).toContain('Ollama did not answer');
   });
 });

@@ -14,8 +14,8 @@ import { type ModelProvider, startModelProvider } from '../fakes/model-provider.
 import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
-/** An address where nothing listens, so that an Ollama on the machine of the test does not answer. */
-export const NO_OLLAMA = { ollama: { baseUrl: 'http://127.0.0.1:1' } };
+/** An Ollama on the machine of the test is not looked for. */
+export const NO_OLLAMA = { ollama: false } as const;
 
 /** A small catalog whose text models lead to a fake provider standing for OpenAI, and then to one standing for Groq. */
 export const testCatalog: CatalogInput = {

@@ -94,7 +94,7 @@ export function ModelsSection() {
 }
 
 function TextModel({ model, count }: { model: ListedModel; count: number }) {
-  const { id, description, contextTokens, accepts, ranks, provider } = model;
+  const { id, description, contextTokens, accepts, ranks, provider, unavailable } = model;
   return (
     <li class="model">
       <div class="who">
@@ -110,10 +110,13 @@ function TextModel({ model, count }: { model: ListedModel; count: number }) {
             </span>
           )}
           {accepts && <span>Accepts {accepts.join(' and ')}</span>}
-          <span>
-            Answered by <Name>{provider}</Name>
-          </span>
+          {unavailable === undefined && (
+            <span>
+              Answered by <Name>{provider}</Name>
+            </span>
+          )}
         </p>
+        {unavailable !== undefined && <p>{unavailable}</p>}
       </div>
       {ranks && (
         <dl class="ranks">

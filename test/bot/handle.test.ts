@@ -261,7 +261,7 @@ test('/askwatch models shows what each model can, with the default marked', asyn
 test('a model that nobody serves is marked, and never chosen by itself', async () => {
   const unserved = { available: false, unavailable_reason: 'Set OPENAI_API_KEY.' };
   const { bot, say, lines } = await startTestBot({
-    settings: { askModel: 'seeing' },
+    settings: { askModel: 'seeing', mayManage: 'everyone' },
     models: [
       { id: 'seeing', kind: 'text', ...unserved },
       { id: 'long', kind: 'text', ...unserved },

@@ -24,7 +24,7 @@ export const LimitHeader = {
 } as const;
 
 /**
- * How models compare within a catalog: 1 is the slowest, the plainest or the cheapest.
+ * How models compare within a catalog: 1 is the slowest, the plainest or the cheapest; equal ones have the same rank.
  * Our choice: the contract says the catalog ranks text models by relative speed, quality and cost but shows no field.
  */
 export const ModelRanks = z.object({
@@ -32,6 +32,7 @@ export const ModelRanks = z.object({
   quality: z.int().min(1),
   cost: z.int().min(1),
 });
+export type ModelRanks = z.infer<typeof ModelRanks>;
 
 /**
  * One model of the catalog. `id`, `object`, `created`, `owned_by` are the contract's.

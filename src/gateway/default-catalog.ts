@@ -72,8 +72,8 @@ function upstreams(tier: Tier, only?: ProviderName[]): UpstreamName[] {
 
 /**
  * The shipped catalog: nine text and four image models with exactly the contract's context sizes, resolutions and order.
- * Our choice: 8K is 8 x 1024 tokens and so on up to 32K, and 200K is 200,000; ranks count from 1, the slowest, the
- * plainest, the cheapest.
+ * Our choice: 8K is 8 x 1024 tokens and so on up to 32K, and 200K is 200,000. Ranks are not written here: they follow from
+ * the model that answers, see `model-ranks.ts`, which has to know each one that is named here.
  */
 export const defaultCatalog: CatalogInput = {
   models: [
@@ -81,7 +81,6 @@ export const defaultCatalog: CatalogInput = {
       id: 'fast-8k',
       kind: 'text',
       context_length: 8 * K,
-      ranks: { speed: 8, quality: 2, cost: 2 },
       description: 'Quick answers to everyday questions.',
       upstreams: upstreams(light),
     },
@@ -89,7 +88,6 @@ export const defaultCatalog: CatalogInput = {
       id: 'balanced-32k',
       kind: 'text',
       context_length: 32 * K,
-      ranks: { speed: 6, quality: 4, cost: 4 },
       description: 'Good answers at a middling price, for conversations that go on.',
       upstreams: upstreams(middle),
     },
@@ -97,15 +95,13 @@ export const defaultCatalog: CatalogInput = {
       id: 'small-4k',
       kind: 'text',
       context_length: 4 * K,
-      ranks: { speed: 9, quality: 1, cost: 1 },
-      description: 'The fastest and cheapest, for short questions.',
+      description: 'Fast and cheap, for short questions.',
       upstreams: upstreams(light),
     },
     {
       id: 'chat-16k',
       kind: 'text',
       context_length: 16 * K,
-      ranks: { speed: 7, quality: 3, cost: 3 },
       description: 'Cheap, with room for a longer conversation.',
       upstreams: upstreams(light),
     },
@@ -113,7 +109,6 @@ export const defaultCatalog: CatalogInput = {
       id: 'long-200k-fast',
       kind: 'text',
       context_length: 200_000,
-      ranks: { speed: 4, quality: 6, cost: 6 },
       description: 'Long documents and logs, quickly.',
       upstreams: upstreams(light, LONG),
     },
@@ -121,7 +116,6 @@ export const defaultCatalog: CatalogInput = {
       id: 'long-200k',
       kind: 'text',
       context_length: 200_000,
-      ranks: { speed: 2, quality: 8, cost: 8 },
       description: 'Long documents and logs, with care.',
       upstreams: upstreams(middle, LONG),
     },
@@ -129,15 +123,13 @@ export const defaultCatalog: CatalogInput = {
       id: 'long-200k-best',
       kind: 'text',
       context_length: 200_000,
-      ranks: { speed: 1, quality: 9, cost: 9 },
-      description: 'The highest quality at the highest cost, for long and hard questions.',
+      description: 'High quality at a high cost, for long and hard questions.',
       upstreams: upstreams(best, LONG),
     },
     {
       id: 'best-32k',
       kind: 'text',
       context_length: 32 * K,
-      ranks: { speed: 3, quality: 7, cost: 7 },
       description: 'High quality for hard questions of normal length.',
       upstreams: upstreams(best),
     },
@@ -146,7 +138,6 @@ export const defaultCatalog: CatalogInput = {
       kind: 'text',
       context_length: 16 * K,
       input: ['text', 'image'],
-      ranks: { speed: 5, quality: 5, cost: 5 },
       description: 'Answers questions about pictures.',
       upstreams: upstreams(middle, SEEING),
     },

@@ -1,11 +1,12 @@
 import { z } from 'zod';
 import { ErrorCode } from '../contracts/error.ts';
-import { GatewayPath, Model, ModelList } from '../contracts/gateway.ts';
+import { GatewayPath, Model, ModelList, type ModelRanks } from '../contracts/gateway.ts';
 import type { Authenticate } from '../http/authentication.ts';
 import { HttpError } from '../http/errors.ts';
 import type { HttpRequest, HttpServer } from '../http/server.ts';
 import { keyOnlyAnswers } from '../http/shared-answers.ts';
 import type { Catalog } from './catalog.ts';
+import { ranksOf } from './model-ranks.ts';
 import { OFFLINE } from './offline.ts';
 import type { Routing } from './routing.ts';
 
@@ -17,7 +18,10 @@ export function addModels(options: {
   routing: Routing;
 }): void {
   const { server, authenticate, catalog, routing } = options;
-  const list = () => catalog.models.map((model) => listed(model, routing));
+  const list = () => {
+    const ranks = ranksOf(catalog, routing.answersFirst);
+    return catalog.models.map((model) => listed(model, routing, ranks.get(model.id)));
+  };
   const onRequest = async (request: HttpRequest) => void authenticate(request.raw);
 
   server.get(
@@ -63,7 +67,11 @@ export function addModels(options: {
 }
 
 /** A model as callers see it: how it is answered stays with us, but for the provider's name. */
-function listed(model: Catalog['models'][number], routing: Routing): Model {
+function listed(
+  model: Catalog['models'][number],
+  routing: Routing,
+  ranks: ModelRanks | undefined,
+): Model {
   if (model.kind === 'image') return { ...model, object: 'model', owned_by: OFFLINE };
   const { upstreams, ...shown } = model;
   const [first] = routing.upstreamsOf(model);
@@ -72,6 +80,7 @@ function listed(model: Catalog['models'][number], routing: Routing): Model {
     ...shown,
     object: 'model',
     owned_by: first?.provider ?? OFFLINE,
+    ...(ranks && { ranks }),
     available: why === undefined,
     ...(why !== undefined && { unavailable_reason: why }),
   };

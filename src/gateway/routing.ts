@@ -18,6 +18,11 @@ export interface Routing {
   upstreamsOf(model: TextModel): readonly Upstream[];
   /** Why nobody serves a model, and which settings would change that; `undefined` when somebody does. */
   whyUnserved(model: TextModel): string | undefined;
+  /**
+   * The provider's model that answers first. Where no provider is set up at all, the one that the catalog would ask first:
+   * there is nothing to compare in the offline engine.
+   */
+  answersFirst(model: TextModel): { provider: string; model: string } | undefined;
 }
 
 /**
@@ -43,12 +48,14 @@ export function createRouting(options: {
     });
     upstreams.set(model.id, live);
   }
+  const isOffline = providers.size + set.size === 0;
   const upstreamsOf = ({ id }: TextModel) => {
     const live = upstreams.get(id) ?? [];
-    return live.length === 0 && providers.size + set.size === 0 ? [offlineEngine] : live;
+    return live.length === 0 && isOffline ? [offlineEngine] : live;
   };
   return {
     upstreamsOf,
+    answersFirst: (model) => (isOffline ? model.upstreams[0] : upstreamsOf(model)[0]),
     whyUnserved(model) {
       if (upstreamsOf(model).length > 0) return undefined;
       return unservedSentence(model, { providers, set });

@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { readCatalog, textModels } from '../../src/gateway/catalog.ts';
+import { readCatalog } from '../../src/gateway/catalog.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 async function catalogFile(content: unknown): Promise<string> {
@@ -13,19 +13,6 @@ async function catalogFile(content: unknown): Promise<string> {
 const text = { id: 'mine', kind: 'text', context_length: 1000 };
 
 describe('the catalog', () => {
-  test('that is shipped ranks its text models from 1 to 9, each rank once', async () => {
-    const models = textModels(await readCatalog(undefined));
-    for (const rank of ['speed', 'quality', 'cost'] as const) {
-      const ranks = models.map((model) => model.ranks?.[rank] ?? 0).sort((a, b) => a - b);
-      expect(ranks).toEqual([1, 2, 3, 4, 5, 6, 7, 8, 9]);
-    }
-    const cheapest = models.find(({ ranks }) => ranks?.cost === 1);
-    expect(cheapest).toMatchObject({ context_length: 4096, ranks: { speed: 9, quality: 1 } });
-    const best = models.find(({ ranks }) => ranks?.quality === 9);
-    expect(best).toMatchObject({ context_length: 200_000, ranks: { speed: 1, cost: 9 } });
-    expect(models.every(({ upstreams }) => upstreams.length > 0)).toBe(true);
-  });
-
   test('can be the operator’s own', async () => {
     const file = await catalogFile({
       models: [{ ...text, upstreams: [{ provider: 'openai', model: 'gpt-6-luna' }] }],

@@ -75,24 +75,32 @@ async function showQuestion(answer: Answer, said: Said, messages: Messages): Pro
   return { channel, thread: thread ?? ts, newest: ts };
 }
 
+/**
+ * Shows that an answer begins, and lets that message grow. In a crowd there is none at first: what is posted for so many
+ * could not be changed again in time.
+ */
 async function editAnswer(answer: Answer, said: Said, place: Place, showing: AnswerShowing) {
-  const { messages, edits } = showing;
+  const { messages, edits, log } = showing;
   const { channel, thread } = place;
   const { id } = said.invocation;
-  const first = renderNote('Thinking…', answer.actions);
-  const ts = await messages.post({ channel, thread }, first, `${id}/0`);
-  const edit = createEditedAnswer({
-    messages,
-    edits,
-    to: { channel, thread },
-    id,
-    shown: [{ ts, content: first }],
-  });
-  await follow(answer, place, showing, {
-    turn: edit.turn,
-    show: ({ text, ended: _ended, ...view }) =>
-      edit.show({ messages: splitMarkdown(text, ANSWER_LIMIT), ...view }),
-  });
+  const over = edits.begin();
+  try {
+    const first = renderNote('Thinking…', answer.actions);
+    const shown = edits.isCrowded()
+      ? []
+      : [{ ts: await messages.post({ channel, thread }, first, `${id}/0`), content: first }];
+    const edit = createEditedAnswer({
+      ...{ messages, edits, id, shown, log },
+      to: { channel, thread },
+    });
+    await follow(answer, place, showing, {
+      turn: edit.turn,
+      show: ({ text, ended: _ended, ...view }) =>
+        edit.show({ messages: splitMarkdown(text, ANSWER_LIMIT), ...view }),
+    });
+  } finally {
+    over();
+  }
 }
 
 async function streamAnswer(answer: Answer, said: Said, place: Place, showing: AnswerShowing) {

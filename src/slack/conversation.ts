@@ -4,6 +4,7 @@ import { type AnswerShowing, showAnswer, type Whisper, whisperAnswer } from './a
 import type { Content } from './blocks.ts';
 import { explainFailure, readFailure } from './call-failure.ts';
 import { createCharts } from './charts.ts';
+import type { EditPace } from './edit-pace.ts';
 import type { Said } from './hear.ts';
 import { renderNote } from './render-answer.ts';
 import { respond } from './response-url.ts';
@@ -27,10 +28,11 @@ const NOT_THERE = new Set(['not_in_channel', 'channel_not_found']);
 
 export function createConversation(options: {
   showing: AnswerShowing;
+  removals: EditPace;
   /** Is told every failed call, since it may mean that the bot's access ended. */
   checkAccess(error: unknown): Promise<void>;
 }): Conversation {
-  const { showing, checkAccess } = options;
+  const { showing, removals, checkAccess } = options;
   const { messages, edits, log } = showing;
   const charts = createCharts({ log });
   const underWay = new Set<Promise<void>>();
@@ -106,6 +108,7 @@ export function createConversation(options: {
     hold,
     async drained() {
       edits.hurry();
+      removals.hurry();
       while (underWay.size > 0) await Promise.all(underWay);
     },
   };

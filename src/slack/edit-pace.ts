@@ -1,5 +1,8 @@
-/** What an edit is for: an alert, the end of an answer, the first text of an answer, or more of it. */
-export type EditKind = 'alert' | 'end' | 'first' | 'more';
+/**
+ * What an edit is for: an alert, the end of an answer, the first text of an answer, more of it, or what an answer left
+ * behind whose end was posted.
+ */
+export type EditKind = 'alert' | 'end' | 'first' | 'more' | 'late';
 
 /** The edits of a workspace, which Slack counts together whatever channel they are in. */
 export interface EditPace {
@@ -10,11 +13,17 @@ export interface EditPace {
    * in turn, one every `editMs` between them all. Resolves too, taking no place, when `signal` aborts. Rejects once closed.
    */
   turn(kind: EditKind, signal?: AbortSignal): Promise<void>;
+  /** Whether edits have run out: one that joined the line now would start so late that a new message says it sooner. */
+  hasRunOut(kind: EditKind): boolean;
+  /** An answer that is to be edited begins; returns what is to be called when it is over. */
+  begin(): () => void;
+  /** Whether so many answers are under way that the ends of more would find no room in a minute. */
+  isCrowded(): boolean;
   /** Slack refused an edit: nothing is edited for so long, and less often for a while after. */
   limited(forMs: number): void;
   /** Slack took an edit. */
   took(): void;
-  /** From now on nothing waits, since nothing comes after it. */
+  /** From now on nothing waits but for limits that are met yet, since nothing comes after it. */
   hurry(): void;
   /** Ends all waiting. */
   close(): void;
@@ -24,10 +33,16 @@ export interface EditPace {
 const A_MINUTE = 50;
 
 /** Places of a minute that are left to what is more urgent. */
-const LEFT_FREE: Record<EditKind, number> = { alert: 0, end: 1, first: 1, more: 1 };
+const LEFT_FREE: Record<EditKind, number> = { alert: 0, end: 1, first: 1, more: 1, late: 1 };
+
+/** Edits that may be ahead before a new message is the better way to say something: about twenty seconds. */
+const MOST_AHEAD = 15;
+
+/** Answers at once whose ends all find room in a minute, beside alerts and what grows. */
+const CROWD = 40;
 
 /** The most urgent first. */
-const KINDS = ['alert', 'end', 'first', 'more'] as const;
+const KINDS = ['alert', 'end', 'first', 'more', 'late'] as const;
 
 /** How much slower it goes after a refusal, at most, and what each edit that Slack takes leaves of that. */
 const SLOWEST = 4;
@@ -42,7 +57,7 @@ interface Waiting {
 export function createEditPace({ editMs }: { editMs: number }): EditPace {
   // At 1.3 s an edit that is 63.7 s: a minute, and some seconds for edits that are long on their way.
   const windowMs = (A_MINUTE - 1) * editMs;
-  const lines: Record<EditKind, Waiting[]> = { alert: [], end: [], first: [], more: [] };
+  const lines: Record<EditKind, Waiting[]> = { alert: [], end: [], first: [], more: [], late: [] };
   /** When the edits of the last minute started, oldest first. */
   const startsMs: number[] = [];
   /** When an edit of an answer that is being written started last. */
@@ -50,6 +65,7 @@ export function createEditPace({ editMs }: { editMs: number }): EditPace {
   let limitedUntilMs = Number.NEGATIVE_INFINITY;
   let slowness = 1;
   let timer: NodeJS.Timeout | undefined;
+  let underWay = 0;
   let hurries = false;
   let closed = false;
 
@@ -60,7 +76,21 @@ export function createEditPace({ editMs }: { editMs: number }): EditPace {
     const most = Math.floor(A_MINUTE / slowness) - LEFT_FREE[kind];
     const roomAtMs = (startsMs[startsMs.length - most] ?? Number.NEGATIVE_INFINITY) + windowMs;
     const turnAtMs = isWriting(kind) ? writtenAtMs + editMs * slowness : nowMs;
-    return hurries ? 0 : Math.max(0, Math.max(limitedUntilMs, roomAtMs, turnAtMs) - nowMs);
+    // Nothing comes after it; what Slack refuses even so has to wait.
+    const pacedAtMs = hurries ? nowMs : Math.max(roomAtMs, turnAtMs);
+    return Math.max(0, Math.max(limitedUntilMs, pacedAtMs) - nowMs);
+  }
+
+  /** Before an edit would start that joined the line of its kind now. */
+  function waitInLineMs(kind: EditKind): number {
+    const nowMs = performance.now();
+    const firstMs = waitMs(kind);
+    const ahead = KINDS.slice(0, KINDS.indexOf(kind) + 1).flatMap((each) => lines[each]).length;
+    const most = Math.floor(A_MINUTE / slowness) - LEFT_FREE[kind];
+    const at = startsMs.length + ahead - most;
+    if (at < 0 || hurries) return firstMs;
+    // Those ahead start when there is room, and leave a window behind.
+    return Math.max(firstMs, (startsMs[at] ?? nowMs) + windowMs - nowMs);
   }
 
   function started(kind: EditKind) {
@@ -114,6 +144,17 @@ export function createEditPace({ editMs }: { editMs: number }): EditPace {
       });
     },
 
+    hasRunOut: (kind) => waitInLineMs(kind) > MOST_AHEAD * editMs,
+
+    begin() {
+      underWay += 1;
+      return () => {
+        underWay -= 1;
+      };
+    },
+
+    isCrowded: () => underWay > CROWD,
+
     limited(forMs) {
       const nowMs = performance.now();
       // Those that were under way together met one limit.
@@ -127,6 +168,7 @@ export function createEditPace({ editMs }: { editMs: number }): EditPace {
 
     hurry() {
       hurries = true;
+      limitedUntilMs = Number.NEGATIVE_INFINITY;
       run();
     },
 

@@ -36,10 +36,12 @@ export interface Messages {
     alert: Alert & { attempted: boolean },
   ): Promise<Sent>;
   /**
-   * Changes a message. The end of an answer waits out limits and repeats what Slack failed to do; of an answer being
-   * written the caller has waited for the turn, and shows more the next time.
+   * Changes a message. The end of an answer waits for its turn and repeats what Slack failed to do; it throws `LimitedError`
+   * when edits have run out. Of an answer being written the caller has waited for the turn, and shows more the next time.
    */
   update(channel: string, ts: string, content: Content, edit: EditKind): Promise<void>;
+  /** Takes a message away, or puts another in its place where Slack does not let it be deleted. As soon as there is room. */
+  remove(channel: string, ts: string, otherwise: Content): Promise<void>;
   /** Shows something to one person only. */
   postEphemeral(to: Destination, user: string, content: Content): Promise<void>;
 }
@@ -116,6 +118,14 @@ export function createMessages(client: webApi.WebClient, queue: SendQueue): Mess
     }
   }
 
+  async function update(channel: string, ts: string, content: Content, edit: EditKind) {
+    const run = () => client.chat.update({ channel, ts, ...content, ...UNTOUCHED });
+    const call = { method: 'chat.update', channel, edit, run };
+    if (edit === 'alert') await queue.once(call);
+    else if (edit === 'first' || edit === 'more') await queue.inTurn(call);
+    else await queue.patiently(call, { repeatable: true });
+  }
+
   return {
     async post(to, content, id) {
       const call = { method: 'chat.postMessage', channel: to.channel };
@@ -153,12 +163,19 @@ export function createMessages(client: webApi.WebClient, queue: SendQueue): Mess
       });
     },
 
-    async update(channel, ts, content, edit) {
-      const run = () => client.chat.update({ channel, ts, ...content, ...UNTOUCHED });
-      const call = { method: 'chat.update', channel, edit, run };
-      if (edit === 'alert') await queue.once(call);
-      else if (edit === 'end') await queue.patiently(call, { repeatable: true });
-      else await queue.inTurn(call);
+    update,
+
+    async remove(channel, ts, otherwise) {
+      const run = () => client.chat.delete({ channel, ts });
+      const call = { method: 'chat.delete', channel, edit: 'late' as const, run };
+      try {
+        await queue.patiently(call, { repeatable: true });
+      } catch (error) {
+        const { kind, code } = readFailure(error);
+        if (code === 'message_not_found') return;
+        if (kind !== 'refused') throw error;
+        await update(channel, ts, otherwise, 'late');
+      }
     },
 
     async postEphemeral({ channel, thread }, user, content) {

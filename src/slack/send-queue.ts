@@ -7,7 +7,7 @@ import type { EditKind, EditPace } from './edit-pace.ts';
 export interface ChannelCall<T> {
   method: string;
   channel: string;
-  /** Of an edit: what for. Its limits are those of the workspace. */
+  /** Of an edit or a removal: what for. Their limits are those of the workspace. */
   edit?: EditKind;
   run(): Promise<T>;
 }
@@ -22,22 +22,37 @@ export interface SendQueue {
   inTurn<T>(call: ChannelCall<T>): Promise<T>;
   /**
    * Tries until it is done, for people who wait: waits out limits, and repeats a `repeatable` call when Slack failed.
-   * Gives up after five minutes of limits or three repeats, and throws the last error.
+   * Gives up after five minutes of limits or three repeats, and throws the last error. The end of an answer gives up, with a
+   * `LimitedError`, as soon as edits have run out. Where a channel is limited, its calls are tried one at a time.
    */
   patiently<T>(call: ChannelCall<T>, options: { repeatable: boolean }): Promise<T>;
   /** Ends all waiting. */
   close(): void;
 }
 
+/** Slack takes this so much later that there is a better way. */
+export class LimitedError extends Error {
+  override name = 'LimitedError' as const;
+}
+
 const PATIENCE_MS = 5 * 60_000;
 const REPEAT_AFTER_MS = [500, 1_000, 2_000];
 
-export function createSendQueue({ paceMs, edits }: { paceMs: number; edits: EditPace }): SendQueue {
+export function createSendQueue(options: {
+  paceMs: number;
+  edits: EditPace;
+  removals: EditPace;
+}): SendQueue {
+  const { paceMs, edits, removals } = options;
   /** The last task of each channel with one under way. */
   const lines = new Map<string, Promise<unknown>>();
   /** Until when a method is limited for a channel, on the clock of `performance.now()`. */
   const limits = new Map<string, number>();
+  /** The last of the patient calls that a limit holds up, by method and channel. */
+  const heldUp = new Map<string, Promise<unknown>>();
   const closing = new AbortController();
+  const paceOf = ({ method }: ChannelCall<unknown>) =>
+    method === 'chat.delete' ? removals : edits;
   const wait = (ms: number) => pause(ms, undefined, { signal: closing.signal });
 
   function limitedForMs(key: string): number {
@@ -47,15 +62,16 @@ export function createSendQueue({ paceMs, edits }: { paceMs: number; edits: Edit
   }
 
   /** Runs the call and remembers a limit it meets. */
-  async function attempt<T>({ method, channel, edit, run }: ChannelCall<T>): Promise<T> {
+  async function attempt<T>(call: ChannelCall<T>): Promise<T> {
+    const { method, channel, edit, run } = call;
     try {
       const done = await run();
-      if (edit) edits.took();
+      if (edit) paceOf(call).took();
       return done;
     } catch (error) {
       const { kind, retryAfterMs } = readFailure(error);
       if (kind === 'limited' && retryAfterMs !== undefined) {
-        if (edit) edits.limited(retryAfterMs);
+        if (edit) paceOf(call).limited(retryAfterMs);
         else limits.set(`${method} ${channel}`, performance.now() + retryAfterMs);
       }
       throw error;
@@ -63,13 +79,42 @@ export function createSendQueue({ paceMs, edits }: { paceMs: number; edits: Edit
   }
 
   /** Waits until the call is not limited. */
-  async function waitFor({ method, channel, edit }: ChannelCall<unknown>): Promise<void> {
-    if (edit) return await edits.turn(edit);
+  async function waitFor(call: ChannelCall<unknown>): Promise<void> {
+    const { method, channel, edit } = call;
+    if (edit === 'end' && paceOf(call).hasRunOut(edit)) {
+      throw new LimitedError('Slack takes no more edits for a while.');
+    }
+    if (edit) return await paceOf(call).turn(edit);
     const key = `${method} ${channel}`;
     // Again, since a timer may fire a little early and a limit be set anew meanwhile.
     for (let leftMs = limitedForMs(key); leftMs > 0; leftMs = limitedForMs(key)) {
       await wait(Math.ceil(leftMs));
     }
+  }
+
+  const keyOf = ({ method, channel }: ChannelCall<unknown>) => `${method} ${channel}`;
+
+  /** Whether the channel is limited, or others wait that were held up before. Edits have a line of their own. */
+  const isHeldUp = (call: ChannelCall<unknown>) =>
+    call.edit === undefined && (heldUp.has(keyOf(call)) || limitedForMs(keyOf(call)) > 0);
+
+  /**
+   * Waits for those that were held up before: all together they would meet the next limit again and again. Gives what lets
+   * the next one go.
+   */
+  async function joinLine(call: ChannelCall<unknown>): Promise<() => void> {
+    const key = keyOf(call);
+    const before = heldUp.get(key);
+    let leave = () => {};
+    const left = new Promise<void>((resolve) => {
+      leave = resolve;
+    });
+    heldUp.set(key, left);
+    await before;
+    return () => {
+      if (heldUp.get(key) === left) heldUp.delete(key);
+      leave();
+    };
   }
 
   return {
@@ -93,7 +138,7 @@ export function createSendQueue({ paceMs, edits }: { paceMs: number; edits: Edit
 
     async once(call) {
       const { method, channel, edit } = call;
-      const leftMs = edit ? edits.take(edit) : limitedForMs(`${method} ${channel}`);
+      const leftMs = edit ? paceOf(call).take(edit) : limitedForMs(`${method} ${channel}`);
       if (leftMs) {
         throw new DeliveryError('Slack asks the bot to slow down.', {
           permanent: false,
@@ -108,18 +153,24 @@ export function createSendQueue({ paceMs, edits }: { paceMs: number; edits: Edit
     async patiently(call, { repeatable }) {
       const repeats = repeatable ? [...REPEAT_AFTER_MS] : [];
       let giveUpAtMs: number | undefined;
-      for (;;) {
-        await waitFor(call);
-        giveUpAtMs ??= performance.now() + PATIENCE_MS;
-        try {
-          return await attempt(call);
-        } catch (error) {
-          const { kind, retryAfterMs = 0 } = readFailure(error);
-          const repeatAfterMs = kind === 'unknown' ? repeats.shift() : undefined;
-          const again = kind === 'limited' && performance.now() + retryAfterMs < giveUpAtMs;
-          if (closing.signal.aborted || (!again && repeatAfterMs === undefined)) throw error;
-          if (repeatAfterMs !== undefined) await wait(repeatAfterMs);
+      let leave: (() => void) | undefined;
+      try {
+        for (;;) {
+          if (isHeldUp(call)) leave ??= await joinLine(call);
+          await waitFor(call);
+          giveUpAtMs ??= performance.now() + PATIENCE_MS;
+          try {
+            return await attempt(call);
+          } catch (error) {
+            const { kind, retryAfterMs = 0 } = readFailure(error);
+            const repeatAfterMs = kind === 'unknown' ? repeats.shift() : undefined;
+            const again = kind === 'limited' && performance.now() + retryAfterMs < giveUpAtMs;
+            if (closing.signal.aborted || (!again && repeatAfterMs === undefined)) throw error;
+            if (repeatAfterMs !== undefined) await wait(repeatAfterMs);
+          }
         }
+      } finally {
+        leave?.();
       }
     },
 

@@ -123,6 +123,7 @@ export function createStreamedAnswer(options: {
       to: { channel, thread },
       id: `${id}/rest`,
       shown: stream ? [{ ts: stream.ts }] : [],
+      log,
     });
   }
 

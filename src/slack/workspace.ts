@@ -36,7 +36,9 @@ export function createWorkspace(options: {
 }): Workspace {
   const { client, self, paces, log, onRefused } = options;
   const edits = createEditPace(paces);
-  const queue = createSendQueue({ paceMs: paces.alertMs, edits });
+  // Slack takes as many of both. Source: Slack docs, "chat.delete", tier 3.
+  const removals = createEditPace(paces);
+  const queue = createSendQueue({ paceMs: paces.alertMs, edits, removals });
   const messages = createMessages(client, queue);
   const streams = createStreams(client, queue, self);
   const agent = createAgent({ client, queue, log });
@@ -56,11 +58,13 @@ export function createWorkspace(options: {
     rights: createRights({ client, self, log }),
     conversation: createConversation({
       showing: { messages, streams, agent, edits, paces, log },
+      removals,
       checkAccess,
     }),
     close() {
       queue.close();
       edits.close();
+      removals.close();
     },
   };
 }

@@ -56,6 +56,7 @@ interface Signature {
 const SIGNATURES: Record<string, Signature> = {
   'apps.connections.open': { needs: {} },
   'auth.test': { needs: {} },
+  'chat.delete': { needs: { channel: isChannel, ts: isTs } },
   'chat.postEphemeral': {
     needs: { channel: isChannel, user: isUser },
     takes: { ...MESSAGE, thread_ts: isTs },

@@ -16,6 +16,7 @@ const A_MINUTE = { 1: 1, 2: 20, 3: 50, 4: 100 } as const;
 const TIER: Record<string, keyof typeof A_MINUTE> = {
   'apps.connections.open': 3,
   'auth.test': 4,
+  'chat.delete': 3,
   'chat.postEphemeral': 4,
   'chat.update': 3,
   'conversations.history': 3,

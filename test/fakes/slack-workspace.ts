@@ -77,6 +77,7 @@ export type Answer = { ok: boolean; error?: string } & Record<string, unknown>;
 const SCOPES: Record<string, string> = {
   'chat.postMessage': 'chat:write',
   'chat.update': 'chat:write',
+  'chat.delete': 'chat:write',
   'chat.postEphemeral': 'chat:write',
   'users.info': 'users:read',
   'usergroups.users.list': 'usergroups:read',
@@ -124,6 +125,18 @@ export function createWorkspace(team: { teamId: string; botUserId: string }): Wo
     channel.ephemerals.push({ ...message, ts: nextTs() });
   }
 
+  function remove(channel: Channel, ts: string) {
+    const at = channel.messages.findIndex((message) => message.ts === ts);
+    const replied = channel.messages.some(({ thread_ts }) => thread_ts === ts);
+    const left: Message = {
+      ts,
+      text: 'This message was deleted.',
+      subtype: 'tombstone',
+      edits: 0,
+    };
+    channel.messages.splice(at, 1, ...(replied ? [left] : []));
+  }
+
   const methods: Record<string, (args: Arguments, channel: Channel) => Answer> = {
     'chat.postMessage'(args, channel) {
       const thread = args.thread_ts as string | undefined;
@@ -164,6 +177,14 @@ export function createWorkspace(team: { teamId: string; botUserId: string }): Wo
       message.blocks = args.blocks;
       message.edits += 1;
       return { ok: true, channel: channel.id, ts: message.ts, text };
+    },
+    'chat.delete'(args, channel) {
+      const message = channel.messages.find(({ ts }) => ts === args.ts);
+      if (!message) return no('message_not_found');
+      if (channel.archived) return no('is_archived');
+      if (message.bot_id !== BOT_ID) return no('cant_delete_message');
+      remove(channel, message.ts);
+      return { ok: true, channel: channel.id, ts: message.ts };
     },
     'chat.postEphemeral'(args, channel) {
       if (channel.archived) return no('is_archived');
@@ -215,17 +236,7 @@ export function createWorkspace(team: { teamId: string; botUserId: string }): Wo
     profiles,
     groups,
     whisper,
-    remove(channel, ts) {
-      const at = channel.messages.findIndex((message) => message.ts === ts);
-      const replied = channel.messages.some(({ thread_ts }) => thread_ts === ts);
-      const left: Message = {
-        ts,
-        text: 'This message was deleted.',
-        subtype: 'tombstone',
-        edits: 0,
-      };
-      channel.messages.splice(at, 1, ...(replied ? [left] : []));
-    },
+    remove,
     addChannel({ id, ...more }) {
       const kind = id.startsWith('D') ? 'im' : 'public';
       const channel: Channel = {

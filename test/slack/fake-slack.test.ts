@@ -8,7 +8,8 @@ import { call, type Fields, post, takesAMinute, untilRefused } from './calls-of-
 describe('the fake refuses', () => {
   test.each<[string, Fields, string]>([
     ['chat.postMesage', { channel: CHANNEL }, 'unknown_method'],
-    ['chat.delete', { channel: CHANNEL, ts: '1.000001' }, 'unknown_method'],
+    ['chat.delete', { channel: CHANNEL, ts: '1.000001' }, 'message_not_found'],
+    ['chat.delete', { channel: CHANNEL }, 'invalid_arguments'],
     ['constructor', {}, 'unknown_method'],
     ['chat.postMessage', { text: 'hello' }, 'invalid_arguments'],
     ['chat.postMessage', { channel: '', text: 'hello' }, 'invalid_arguments'],
@@ -83,6 +84,7 @@ describe('the fake refuses', () => {
 describe('the fake counts', () => {
   test.each([
     ['chat.update', 50],
+    ['chat.delete', 50],
     ['usergroups.users.list', 20],
   ])('%s: %d a minute, wherever they are', takesAMinute);
 

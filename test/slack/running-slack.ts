@@ -31,13 +31,14 @@ export async function makeSlack(
     botToken?: string;
     appToken?: string;
     streamMs?: number;
+    editMs?: number;
   } = {},
 ): Promise<RunningSlack> {
   const fake = options.fake ?? (await startSlack());
   const { mode = 'socket', botToken = fake.botToken, appToken = fake.appToken } = options;
   // As much as the paces below are faster.
   fake.clock.run(50);
-  const { streamMs = 600_000 } = options;
+  const { streamMs = 600_000, editMs = 50 } = options;
   const { log, lines } = recordingLog();
   const fatal: Error[] = [];
   const slack = await createSlack({
@@ -46,7 +47,7 @@ export async function makeSlack(
     apiUrl: fake.apiUrl,
     log,
     onFatal: (error) => fatal.push(error),
-    paces: { editMs: 50, appendMs: 20, streamMs, alertMs: 20, retryMs: 50 },
+    paces: { editMs, appendMs: 20, streamMs, alertMs: 20, retryMs: 50 },
   });
   onTestFinished(() => slack.stop());
   if (mode === 'http') fake.useHttp(await mount(slack));
@@ -55,7 +56,7 @@ export async function makeSlack(
 
 /** The platform and a real bot, both started, on a new workspace (or on `fake`); the bot is resting, unless told otherwise. */
 export async function runSlack(
-  options: { fake?: SlackFake; mode?: Mode; bot?: TestBotOptions; streamMs?: number } = {},
+  options: Parameters<typeof makeSlack>[0] & { bot?: TestBotOptions } = {},
 ): Promise<RunningSlack & { bot: TestBot }> {
   const running = await makeSlack(options);
   const settings = { ...RESTING, ...options.bot?.settings };

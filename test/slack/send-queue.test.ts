@@ -5,8 +5,10 @@ import { createSendQueue } from '../../src/slack/send-queue.ts';
 
 const CALL = { method: 'chat.postMessage', channel: 'C1' };
 
-const queueOf = (paceMs: number) =>
-  createSendQueue({ paceMs, edits: createEditPace({ editMs: 1_300 }) });
+const queueOf = (paceMs: number) => {
+  const pace = createEditPace({ editMs: 1_300 });
+  return createSendQueue({ paceMs, edits: pace, removals: pace });
+};
 
 /** Fails with these errors in turn, then gives `done`. */
 function failing(...errors: Error[]) {
@@ -60,6 +62,27 @@ test('a limit is waited out by patient calls of that channel only', async () => 
   await queue.once({ ...CALL, channel: 'C2', run: failing() });
   expect(await patient).toBe('done');
   expect(performance.now() - startMs).toBeGreaterThanOrEqual(300);
+});
+
+test('those that a limit holds up are tried one at a time, in their order', async () => {
+  const queue = queueOf(0);
+  const taken: number[] = [];
+  let attempts = 0;
+  let freeAtMs = 0;
+  const run = async (number: number) => {
+    attempts += 1;
+    if (performance.now() < freeAtMs) throw limited((freeAtMs - performance.now()) / 1000);
+    freeAtMs = performance.now() + 20;
+    taken.push(number);
+  };
+  const numbers = Array.from({ length: 30 }, (_, number) => number);
+  await run(-1);
+  const post = (number: number) =>
+    queue.patiently({ ...CALL, run: () => run(number) }, { repeatable: false });
+  await Promise.all(numbers.map(post));
+  expect(taken).toEqual([-1, ...numbers]);
+  // All of them meet the first limit; then each is refused once before it is taken, or by a timer that is early.
+  expect(attempts).toBeLessThan(5 * numbers.length);
 });
 
 test('a limit too long to wait for is told at once', async () => {

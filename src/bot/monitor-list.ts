@@ -4,7 +4,7 @@ import type { Card, CardAction } from './card.ts';
 import { isCarried } from './card-action.ts';
 import { matches } from './channels.ts';
 import { command } from './command.ts';
-import { isDown, isUp } from './status.ts';
+import { isDown, isUp, NO_PING_YET } from './status.ts';
 import { shownTarget } from './target-link.ts';
 import { counted, shortened } from './words.ts';
 
@@ -81,11 +81,11 @@ export function listCard(monitors: readonly Monitor[], filter?: string, page = 1
       {
         kind: 'table',
         columns: ['Status', 'Name', 'Kind', 'Target'],
-        rows: rows.map(({ status, name, check_type, target }) => [
-          shortened(status, 20),
-          shortened(name, 60),
-          shortened(check_type, 20),
-          shortened(shownTarget(target), 80),
+        rows: rows.map((monitor) => [
+          statusCell(monitor),
+          shortened(monitor.name, 60),
+          shortened(monitor.check_type, 20),
+          shortened(shownTarget(monitor.target), 80),
         ]),
       },
       ...(pages > 1
@@ -122,6 +122,11 @@ function inOrder(monitors: readonly Monitor[]): Monitor[] {
     (a, b) =>
       urgency(a) - urgency(b) || a.name.localeCompare(b.name, 'en') || (a.id < b.id ? -1 : 1),
   );
+}
+
+function statusCell(monitor: Monitor): string {
+  const status = shortened(monitor.status, 20);
+  return monitor.waiting_for_first_ping && !isDown(monitor) ? `${status}, ${NO_PING_YET}` : status;
 }
 
 function urgency(monitor: Monitor): number {

@@ -5,7 +5,7 @@ import { matches } from './channels.ts';
 import { command } from './command.ts';
 import { CommandError } from './errors.ts';
 import { type History, historyOf } from './monitor-history.ts';
-import { isDown, isUp, lookWords } from './status.ts';
+import { isDown, isUp, lookWords, NO_PING_YET } from './status.ts';
 import { shownTarget } from './target-link.ts';
 import { inWords, shortened } from './words.ts';
 
@@ -65,6 +65,9 @@ function monitorCard(monitor: Monitor, { facts, parts }: History): Card {
           ...(monitor.status_reason ? [{ label: 'Cause', value: monitor.status_reason }] : []),
           { label: lookWords(monitor).every, value: inWords(interval_seconds * 1000) },
           ...moment(lookWords(monitor).last, monitor.last_checked_at),
+          ...(monitor.waiting_for_first_ping
+            ? [{ label: lookWords(monitor).last, value: `none yet, ${NO_PING_YET}` }]
+            : []),
           ...(facts.some(({ label }) => label === 'Response time') ? [] : lastResponse(monitor)),
           ...facts,
           { label: 'Id', value: id },

@@ -10,6 +10,9 @@ export const isDown = ({ status }: { status: string }) => status.toUpperCase() =
 export const isSilenced = ({ status }: { status: string }) =>
   ['MAINTENANCE', 'PAUSED'].includes(status.toUpperCase());
 
+/** What is said of a heartbeat whose job has said nothing yet. */
+export const NO_PING_YET = 'waiting for its first ping';
+
 /** What happens to a monitor at its interval: we check it, or its job pings us. */
 export const lookWords = ({ check_type }: { check_type: string }) =>
   check_type === 'HEARTBEAT'

@@ -105,6 +105,7 @@ const ForeignMonitor = Monitor.extend({
   last_checked_at: Monitor.shape.last_checked_at.catch(undefined),
   response_time_ms: Monitor.shape.response_time_ms.catch(undefined),
   flapping: Monitor.shape.flapping.catch(undefined),
+  waiting_for_first_ping: Monitor.shape.waiting_for_first_ping.catch(undefined),
   stale: Monitor.shape.stale.catch(undefined),
 });
 const ForeignMonitorList = {

@@ -172,6 +172,7 @@ function isNoNews(before: StatusMonitor, now: StatusMonitor, withChecks: boolean
     before.status === now.status &&
     before.status_changed_at === now.status_changed_at &&
     before.flapping === now.flapping &&
+    before.waiting_for_first_ping === now.waiting_for_first_ping &&
     before.stale === now.stale &&
     before.target === now.target &&
     before.status_reason === now.status_reason &&

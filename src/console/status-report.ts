@@ -21,6 +21,7 @@ export function statusMonitor(listed: Listed, days: StatusDays | undefined): Sta
     status: shortened(listed.status, MAX_WORD_LENGTH),
     ...time('status_changed_at', listed.status_changed_at),
     ...(flapping && { flapping }),
+    ...(listed.waiting_for_first_ping && { waiting_for_first_ping: true }),
     ...(stale && { stale }),
     ...time('last_checked_at', listed.last_checked_at),
     ...(typeof tookMs === 'number' && { response_time_ms: tookMs }),

@@ -27,6 +27,8 @@ export const StatusMonitor = z.object({
   status_changed_at: Time.optional(),
   /** It changes so often that its changes say little. */
   flapping: z.boolean().optional(),
+  /** Its job has said nothing yet. */
+  waiting_for_first_ping: z.boolean().optional(),
   /** Nothing was learned of it for so long that what is shown may be out of date. */
   stale: z.boolean().optional(),
   last_checked_at: Time.optional(),

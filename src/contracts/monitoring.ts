@@ -14,7 +14,7 @@ export const pushPath = (token: string) => `${MONITORING_PREFIX}/push/${encodeUR
 
 /**
  * The kinds of check. HTTP, KEYWORD and DNS are the contract's.
- * Our choice: HEARTBEAT is an addition: a monitor that is UP while its job pings it.
+ * Our choice: HEARTBEAT is an addition: a monitor that is UP while its job pings it. Its first ping is due as every other.
  */
 export const CheckType = z.enum(['HTTP', 'KEYWORD', 'DNS', 'HEARTBEAT']);
 export type CheckType = z.infer<typeof CheckType>;
@@ -54,6 +54,8 @@ export const Monitor = z.object({
   response_time_ms: z.number().nonnegative().nullable().optional(),
   /** It goes up and down all the time. */
   flapping: z.boolean().optional(),
+  /** HEARTBEAT: its job has said nothing yet. It counts as UP until its first ping is late. */
+  waiting_for_first_ping: z.boolean().optional(),
   /** Nothing has been learned of it for longer than two intervals: `status` may be out of date. */
   stale: z.boolean().optional(),
 });

@@ -54,8 +54,38 @@ export function signalled(
   }
 }
 
+/** Whether its job has said nothing yet. Pure. */
+export const awaitsFirstPing = ({ lastCheckedMs, runStartedMs }: MonitorState) =>
+  lastCheckedMs === null && runStartedMs === undefined;
+
 /**
- * When the next signal is missed, Unix milliseconds; `undefined` before the first one and while it is DOWN.
+ * The state of a heartbeat that is waited for from now on, after it was made, resumed, or the service started: its first ping
+ * is expected from then on, or from when it was before. Versions before this one waited for ever: where the first ping
+ * would be late by now for one of these, it is expected from now on. Pure.
+ */
+export function awaited(
+  state: MonitorState,
+  config: HeartbeatConfig,
+  { createdAtMs, nowMs }: { createdAtMs: number; nowMs: number },
+): MonitorState {
+  if (!awaitsFirstPing(state)) return state;
+  const { awaitedFromMs } = state;
+  if (awaitedFromMs !== undefined) {
+    // A clock that was set back: it would be waited for until the clock gets there again.
+    return awaitedFromMs <= nowMs ? state : { ...state, awaitedFromMs: nowMs };
+  }
+  const dueMs = scheduledDeadlineMs(createdAtMs, state, config);
+  const isOver = createdAtMs > nowMs || (dueMs !== undefined && dueMs <= nowMs);
+  return { ...state, awaitedFromMs: isOver ? nowMs : createdAtMs };
+}
+
+/** The same of one that was resumed: while it was paused nobody waited. Pure. */
+export function awaitedAnew(state: MonitorState, nowMs: number): MonitorState {
+  return awaitsFirstPing(state) ? { ...state, awaitedFromMs: nowMs } : state;
+}
+
+/**
+ * When the next signal is missed, Unix milliseconds; `undefined` while it is DOWN.
  * What was due while the service was off, or soon after, gets one grace from `watchingSinceMs`: signals sent to a
  * service that is off are lost through no fault of the job.
  */
@@ -65,8 +95,8 @@ export function deadlineMs(
   watchingSinceMs: number,
 ): number | undefined {
   if (found(state).status === 'DOWN') return undefined;
-  const lastMs = state.runStartedMs ?? state.lastCheckedMs;
-  if (lastMs === null) return undefined;
+  const lastMs = state.runStartedMs ?? state.lastCheckedMs ?? state.awaitedFromMs;
+  if (lastMs === undefined) return undefined;
   const dueMs =
     state.runStartedMs === undefined
       ? scheduledDeadlineMs(lastMs, state, config)
@@ -103,7 +133,10 @@ function started(state: MonitorState, nowMs: number): Step {
 }
 
 /** The state at the end of a run, or after a ping of a job that does not say when it starts. */
-function ended({ runStartedMs, ...state }: MonitorState, nowMs: number): MonitorState {
+function ended(
+  { runStartedMs, awaitedFromMs: _, ...state }: MonitorState,
+  nowMs: number,
+): MonitorState {
   const responseTimeMs = runStartedMs === undefined ? null : Math.max(0, nowMs - runStartedMs);
   return { ...state, lastCheckedMs: nowMs, responseTimeMs };
 }
@@ -141,20 +174,25 @@ function missedReason(
   config: HeartbeatConfig,
   nowMs: number,
 ): string | undefined {
-  const { runStartedMs, lastCheckedMs, pingCountsToMs } = state;
+  const { runStartedMs, lastCheckedMs, awaitedFromMs, pingCountsToMs } = state;
   if (runStartedMs !== undefined) {
     const began = timeInWords(runStartedMs, 'UTC', nowMs);
     return `the run started at ${began} has not ended within ${inWords(maxRunSeconds(config))}`;
   }
-  if (lastCheckedMs === null) return undefined;
+  const fromMs = lastCheckedMs ?? awaitedFromMs;
+  if (fromMs === undefined) return undefined;
   const grace = inWords(config.grace_seconds);
   if (config.cron === undefined) {
-    const last = timeInWords(lastCheckedMs, 'UTC', nowMs);
-    return `no ping within ${inWords(config.period_seconds)} and ${grace} of grace; the last came at ${last}`;
+    const from = timeInWords(fromMs, 'UTC', nowMs);
+    const missed = `within ${inWords(config.period_seconds)} and ${grace} of grace`;
+    return lastCheckedMs === null
+      ? `no first ping ${missed}; it was waited for from ${from}`
+      : `no ping ${missed}; the last came at ${from}`;
   }
-  const dueMs = expectedMs(lastCheckedMs, pingCountsToMs, config);
+  const dueMs = expectedMs(fromMs, pingCountsToMs, config);
   if (dueMs === undefined) return undefined;
-  return `the ping expected at ${timeInWords(dueMs, config.timezone, nowMs)} did not come within ${grace}`;
+  const ping = lastCheckedMs === null ? 'first ping' : 'ping';
+  return `the ${ping} expected at ${timeInWords(dueMs, config.timezone, nowMs)} did not come within ${grace}`;
 }
 
 function refusal(cron: string, timezone: string): string | undefined {

@@ -1,6 +1,7 @@
 import { type Monitor, type MonitorCreated, pushPath } from '../contracts/monitoring.ts';
 import type { Incident, MonitorDetails } from '../contracts/monitoring-additions.ts';
 import { parseCron } from './cron.ts';
+import { awaitsFirstPing } from './heartbeat.ts';
 import { incidentId } from './incidents.ts';
 import type { WatchedMonitor } from './monitors.ts';
 import { shownConfig, shownTarget } from './secret-values.ts';
@@ -12,6 +13,7 @@ export function listedMonitor(
   now: { wallMs: number; stale: boolean },
 ): Monitor {
   const { id, definition, told: state } = monitor;
+  const isJob = definition.check_type === 'HEARTBEAT';
   const isBad = state.status === 'DOWN' || state.status === 'DEGRADED';
   return {
     id,
@@ -26,6 +28,7 @@ export function listedMonitor(
     last_checked_at: state.lastCheckedMs === null ? null : utc(state.lastCheckedMs),
     response_time_ms: state.responseTimeMs,
     flapping: isFlapping(state, now.wallMs),
+    ...(isJob && awaitsFirstPing(state) && { waiting_for_first_ping: true }),
     stale: now.stale,
   };
 }

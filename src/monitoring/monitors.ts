@@ -203,7 +203,8 @@ export async function openMonitors(options: {
     if (monitors.size + adding >= limit) throw tooMany(limit);
     const token = tokenFor(definition, known);
     const nowMs = wallMs();
-    const state = presumedUp(nowMs);
+    const isJob = definition.check_type === 'HEARTBEAT';
+    const state = { ...presumedUp(nowMs), ...(isJob && { awaitedFromMs: nowMs }) };
     const monitor: WatchedMonitor = {
       id: known?.monitor ?? newId(monitors),
       definition,

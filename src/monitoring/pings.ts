@@ -1,6 +1,6 @@
 import type { HeartbeatConfig } from '../contracts/monitoring.ts';
 import type { Clock } from './clock.ts';
-import { deadlineMs, pingMissed, type Signal, signalled } from './heartbeat.ts';
+import { awaited, deadlineMs, pingMissed, type Signal, signalled } from './heartbeat.ts';
 import type { History } from './history.ts';
 import type { Monitors, WatchedMonitor } from './monitors.ts';
 import type { Schedule } from './schedule.ts';
@@ -58,7 +58,13 @@ export function createPings(options: {
 
   return {
     await(monitor, config) {
-      listeningSinceMs.set(monitor.id, clock.monotonicMs());
+      const { id, state, createdAtMs } = monitor;
+      listeningSinceMs.set(id, clock.monotonicMs());
+      const waiting = awaited(state, config, { createdAtMs, nowMs: clock.wallMs() });
+      if (waiting !== state) {
+        const step = { state: waiting, change: undefined, lookAgain: false };
+        void stored.handOver(monitors.settle(id, step, { always: true }));
+      }
       plan(monitor, config);
     },
     async due(monitor, config) {

@@ -81,6 +81,8 @@ export const MonitorState = z.object({
   responseTimeMs: z.number().nonnegative().nullable(),
   /** When the certificate ends that was last shown. */
   certificateEndsMs: z.int().optional(),
+  /** HEARTBEAT without a ping yet: its first one is expected from this time on. */
+  awaitedFromMs: z.int().optional(),
   /** HEARTBEAT: the job said that it started, and has not pinged since. */
   runStartedMs: z.int().optional(),
   /** HEARTBEAT with `cron`: the last ping counts for the expected times up to this one. */

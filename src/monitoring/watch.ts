@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 import type { Metrics } from '../http/metrics.ts';
 import { type Check, type CheckedMonitor, timeoutSeconds } from './check.ts';
 import type { Clock } from './clock.ts';
-import type { Signal } from './heartbeat.ts';
+import { awaitedAnew, type Signal } from './heartbeat.ts';
 import type { History } from './history.ts';
 import { createLooks } from './looks.ts';
 import type { Monitors, WatchedMonitor } from './monitors.ts';
@@ -245,7 +245,11 @@ export function createWatch(options: {
         return;
       }
       const back = () => cover(monitor.state, 'PAUSED', clock.wallMs());
-      await set(monitor, windows.afterPause(monitor), () => {}, back);
+      const step = windows.afterPause(monitor);
+      const { check_type } = monitor.definition;
+      const state =
+        check_type === 'HEARTBEAT' ? awaitedAnew(step.state, clock.wallMs()) : step.state;
+      await set(monitor, { ...step, state }, () => {}, back);
       // Only now: what a look finds could not be taken back.
       if (isGone(monitor) || isPaused(monitor)) return;
       void stored.handOver(windows.judge(monitor));

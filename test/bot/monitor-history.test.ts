@@ -17,13 +17,16 @@ test('a monitor of our service shows its uptime and its last outages', async () 
   const job = await service.create({ name: 'Backup', check_type: 'HEARTBEAT', target: 'db1' });
   const push = new URL(job.push_url ?? '').pathname;
   const { bot } = await startTestBot({ watched: service });
+  expect(await show(bot, 'Backup')).toContain('Last ping: none yet, waiting for its first ping');
   await service.call('POST', push);
   await service.call('POST', `${push}/fail`);
   const down = await show(bot, 'Backup');
   expect(down).toMatch(/Uptime: [\d.]+ % in 24 hours, [\d.]+ % in 7 days, [\d.]+ % in 30 days/);
   expect(down).toMatch(/\d{4}-\d\d-\d\d \d\d:\d\d.* so far.*reported/is);
   await service.call('POST', push);
-  expect(await show(bot, 'Backup')).not.toContain('so far');
+  const well = await show(bot, 'Backup');
+  expect(well).not.toContain('so far');
+  expect(well).not.toContain('first ping');
 });
 
 test('a service of the contract alone is asked for its list and nothing else', async () => {

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Card } from '../../src/bot/card.ts';
 import { decodeAction, encodeAction } from '../../src/bot/card-action.ts';
+import { startService } from '../monitoring/service.ts';
 import { CHANNEL, cardOf, startTestBot, textOf } from '../support/bot.ts';
 
 let gestures = 0;
@@ -43,6 +44,21 @@ test('a long list is turned page by page, and each monitor is on one', async () 
   expect(new Set(all).size).toBe(45);
   expect(all).toHaveLength(45);
   expect(names(await press(third, 'Previous'))).toEqual(names(second));
+});
+
+test('a job that has said nothing yet is listed as such', async () => {
+  const service = await startService();
+  const { push_url = '' } = await service.create({
+    ...{ name: 'Backup', check_type: 'HEARTBEAT', target: 'db1' },
+  });
+  const { say } = await startTestBot({ watched: service });
+  const statuses = async () => {
+    const [table] = cardOf(await say('/monitor list')).parts;
+    return table?.kind === 'table' ? table.rows.map(([status]) => status) : [];
+  };
+  expect(await statuses()).toEqual(['UP, waiting for its first ping']);
+  await service.call('POST', `${new URL(push_url).pathname}/start`);
+  expect(await statuses()).toEqual(['UP']);
 });
 
 test('a page keeps its filter, and the last one stands in for those that are gone', async () => {

@@ -254,7 +254,8 @@ inBrowser('an opened monitor', () => {
     async (one) => {
       const { colorScheme, width } = one;
       const wide = 'W'.repeat(100);
-      const down = madeUpMonitor(1, { name: wide, target: wide, status: 'DOWN', stale: true });
+      const more = { stale: true, waiting_for_first_ping: true };
+      const down = madeUpMonitor(1, { name: wide, target: wide, status: 'DOWN', ...more });
       const running = await startMadeUpStatus({ overall: 'down', monitors: [down] });
       running.details.set('mon_1', {
         incidents: [incident('on', { ended_at: null, cause: wide }), incident('over')],
@@ -264,6 +265,8 @@ inBrowser('an opened monitor', () => {
       const viewport = { width, height: 700 };
       const { page } = await open(running, { path: '#/mon_1', colorScheme, viewport });
       await panel(page, 'Facts').waitFor();
+      // In the list, and over it.
+      await expect.poll(() => page.getByText('Waiting for its first ping').count()).toBe(2);
       await page.getByText('As a list').click();
       await page.getByLabel('Response times, newest first').waitFor();
       expect(await findingsOf(page)).toEqual([]);

@@ -43,7 +43,8 @@ function stateAfter(given: HeartbeatConfig, ...signals: Array<[number, Signal]>)
 
 describe('every signal and the deadline, in every state', () => {
   const states = {
-    new: presumedUp(0),
+    new: { ...presumedUp(0), awaitedFromMs: 0 },
+    'of an older version': presumedUp(0),
     up: stateAfter(config, [1_000, ping]),
     'new and started': stateAfter(config, [1_000, start]),
     started: stateAfter(config, [500, ping], [1_000, start]),
@@ -62,6 +63,8 @@ describe('every signal and the deadline, in every state', () => {
   const FAILED = 'the job reported that it failed';
   const EXIT_3 = 'the job ended with exit code 3';
   const RUN = 'the run started at 00:00 UTC has not ended within 30 seconds';
+  const FIRST =
+    'no first ping within 100 seconds and 10 seconds of grace; it was waited for from 00:00 UTC';
   const LATE = 'no ping within 100 seconds and 10 seconds of grace; the last came at 00:00 UTC';
 
   /** state, event → what is found, the words for it, since when the run goes on, the next deadline */
@@ -80,7 +83,13 @@ describe('every signal and the deadline, in every state', () => {
     ['new', 'exit 0', 'UP', undefined, undefined, UP_AGAIN],
     ['new', 'fail', 'DOWN', FAILED, undefined, undefined],
     ['new', 'exit 3', 'DOWN', EXIT_3, undefined, undefined],
-    ['new', 'deadline', 'UP', undefined, undefined, undefined],
+    ['new', 'deadline', 'DOWN', FIRST, undefined, undefined],
+    ['of an older version', 'start', 'UP', undefined, NOW_MS, NOW_MS + 30_000],
+    ['of an older version', 'ping', 'UP', undefined, undefined, UP_AGAIN],
+    ['of an older version', 'exit 0', 'UP', undefined, undefined, UP_AGAIN],
+    ['of an older version', 'fail', 'DOWN', FAILED, undefined, undefined],
+    ['of an older version', 'exit 3', 'DOWN', EXIT_3, undefined, undefined],
+    ['of an older version', 'deadline', 'UP', undefined, undefined, undefined],
     ['up', 'start', 'UP', undefined, NOW_MS, NOW_MS + 30_000],
     ['up', 'ping', 'UP', undefined, undefined, UP_AGAIN],
     ['up', 'exit 0', 'UP', undefined, undefined, UP_AGAIN],

@@ -526,7 +526,7 @@ describe('a heartbeat', () => {
     expect(monitor.state.status).toBe('DOWN');
   });
 
-  test('gets a grace period after the machine slept, and is not stale before its first ping', async () => {
+  test('gets a grace period after the machine slept, and may be out of date until then, pinged or not', async () => {
     const world = await createWorld();
     const { clock, watch } = world;
     const [pinged, silent] = [await job(world), await job(world)];
@@ -535,12 +535,10 @@ describe('a heartbeat', () => {
     await clock.advance(5 * MINUTE_MS);
     clock.jump(60 * MINUTE_MS);
     await clock.advance(30_000);
-    expect(pinged.state.status).toBe('UP');
-    expect(watch.isStale(pinged)).toBe(true);
-    expect(watch.isStale(silent)).toBe(false);
+    for (const { state } of [pinged, silent]) expect(state.status).toBe('UP');
+    for (const monitor of [pinged, silent]) expect(watch.isStale(monitor)).toBe(true);
     await clock.advance(40_000);
-    expect(pinged.state.status).toBe('DOWN');
-    expect(silent.state.status).toBe('UP');
+    for (const { state } of [pinged, silent]) expect(state.status).toBe('DOWN');
   });
 
   test('and its signal are durable before the answer', async () => {

@@ -1,9 +1,13 @@
 import { request } from 'undici';
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
 import type { Monitor } from '../../src/contracts/monitoring.ts';
+import { presumedUp } from '../../src/monitoring/state.ts';
+import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { startDnsServer } from '../fakes/dns-server.ts';
 import { startWebTarget } from '../fakes/web-target.ts';
 import { eventually } from '../support/eventually.ts';
+import { recordingLog } from '../support/recording-log.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
 import { type Service, startService } from './service.ts';
@@ -300,12 +304,121 @@ describe('a heartbeat', () => {
     expect(JSON.stringify(service.lines)).not.toContain(url.split('/').at(-1));
   });
 
-  test('is UP until its first ping, DOWN when a later one is missed, and UP with the next', async () => {
+  const waiting = { status: 'UP', waiting_for_first_ping: true, last_checked_at: null };
+  const FIRST = 'no first ping within 10 minutes and 1 minute of grace';
+
+  test('waits for its first ping, and is DOWN when that is missed', async () => {
     const clock = createFakeClock();
     const service = await startService({ clock });
     const { push_url = '' } = await service.create(backup);
-    await clock.advance(86_400_000);
-    expect((await service.list())[0]).toMatchObject({ status: 'UP', last_checked_at: null });
+    const hourly = { cron: '0 * * * *', grace_seconds: 60 };
+    const { id } = await service.create({ ...backup, name: 'Hourly', config: hourly });
+    const [byPeriod, byCron] = await service.list();
+    expect([byPeriod, byCron]).toMatchObject([waiting, waiting]);
+    await clock.advance(659_000);
+    expect((await service.list())[0]).toMatchObject(waiting);
+    await clock.advance(2_000);
+    const late = { status: 'DOWN', waiting_for_first_ping: true, status_changes: 1 };
+    await isListed(service, { ...late, status_reason: expect.stringContaining(FIRST) });
+    expect((await request(push_url, { method: 'POST' })).statusCode).toBe(200);
+    const [pinged] = await service.list();
+    expect(pinged).toMatchObject({ status: 'UP', status_changes: 2 });
+    expect(pinged).not.toHaveProperty('waiting_for_first_ping');
+
+    const HOUR_MS = 3_600_000;
+    const dueMs =
+      Math.ceil(Date.parse(byCron?.status_changed_at ?? '') / HOUR_MS) * HOUR_MS + 60_000;
+    await clock.advance(dueMs - 1_000 - clock.wallMs());
+    expect((await service.list())[1]).toMatchObject(waiting);
+    await clock.advance(2_000);
+    await eventually(async () => {
+      const { body } = await service.call('GET', `/api/v1/public/monitors/${id}`);
+      expect(body).toMatchObject({
+        ...{ status: 'DOWN', waiting_for_first_ping: true },
+        status_reason: expect.stringMatching(/^the first ping expected at .* did not come within/),
+      });
+      return true;
+    });
+  });
+
+  test('waits for its first ping anew after a pause, and over a restart from when it was made', async () => {
+    const folder = await temporaryFolder();
+    const clock = createFakeClock();
+    const first = await startService({ folder, clock });
+    const { id } = await first.create(backup);
+    const path = `/api/v1/public/monitors/${id}`;
+    await clock.advance(500_000);
+    await first.call('POST', `${path}/pause`);
+    await clock.advance(500_000);
+    await first.call('POST', `${path}/resume`);
+    await clock.advance(600_000);
+    expect((await first.list())[0]).toMatchObject(waiting);
+    await first.close();
+
+    // Due in 60 s, and no grace has to be given: the service was not away when it was due.
+    const again = createFakeClock(clock.wallMs());
+    const second = await startService({ folder, clock: again });
+    await again.advance(59_000);
+    expect((await second.list())[0]).toMatchObject(waiting);
+    await again.advance(2_000);
+    await isListed(second, { status: 'DOWN', status_reason: expect.stringContaining(FIRST) });
+  });
+
+  test('made by a version that waited for ever has its time from the first start of this one', async () => {
+    const folder = await temporaryFolder();
+    const clock = createFakeClock();
+    const store = await openLowdbStore({ folder, log: recordingLog().log });
+    const old = store.collection({
+      ...{ name: 'monitors', schema: z.any(), version: 1 },
+      whenCorrupt: 'refuse',
+    });
+    const madeMs = { long: clock.wallMs() - 86_400_000, lately: clock.wallMs() - 300_000 };
+    for (const [name, createdAtMs] of Object.entries(madeMs)) {
+      const state = presumedUp(createdAtMs);
+      await old.update(name, () => ({ definition: { ...backup, name }, createdAtMs, state }));
+    }
+    await store.close();
+    const first = await startService({ folder, clock });
+    const statuses = async ({ list }: Service) =>
+      Object.fromEntries((await list()).map(({ name, status }) => [name, status]));
+    await clock.advance(355_000);
+    expect(await statuses(first)).toEqual({ long: 'UP', lately: 'UP' });
+    await clock.advance(10_000);
+    await eventually(async () => {
+      expect(await statuses(first)).toEqual({ long: 'UP', lately: 'DOWN' });
+      return true;
+    });
+    await first.close();
+    // What it is waited for from is kept: a service that is started every few minutes still notices.
+    const again = createFakeClock(clock.wallMs());
+    const second = await startService({ folder, clock: again });
+    await again.advance(290_000);
+    expect(await statuses(second)).toMatchObject({ long: 'UP' });
+    await again.advance(10_000);
+    await eventually(async () => {
+      expect(await statuses(second)).toMatchObject({ long: 'DOWN' });
+      return true;
+    });
+  });
+
+  test('whose clock was ahead when it was made is not waited for until the clock gets there', async () => {
+    const folder = await temporaryFolder();
+    const ahead = createFakeClock();
+    const first = await startService({ folder, clock: ahead });
+    await first.create(backup);
+    await first.close();
+    const clock = createFakeClock(ahead.wallMs() - 365 * 86_400_000);
+    const second = await startService({ folder, clock });
+    await clock.advance(659_000);
+    expect((await second.list())[0]).toMatchObject(waiting);
+    await clock.advance(2_000);
+    await isListed(second, { status: 'DOWN' });
+  });
+
+  test('is DOWN when a later ping is missed, and UP with the next', async () => {
+    const clock = createFakeClock();
+    const service = await startService({ clock });
+    const { push_url = '' } = await service.create(backup);
 
     const ping = async () =>
       expect((await request(push_url, { method: 'POST' })).statusCode).toBe(200);

@@ -75,6 +75,7 @@ function Heading({ monitor }: { monitor: StatusMonitor }) {
         <p>
           <strong aria-live="polite">{statusWords(monitor)}</strong>
           {monitor.flapping && <span class="tag">Flapping</span>}
+          {monitor.waiting_for_first_ping && <span class="tag">Waiting for its first ping</span>}
           {monitor.stale && <span class="tag">May be out of date</span>}
         </p>
         {target !== undefined && <p class="target">{target}</p>}

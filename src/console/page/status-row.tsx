@@ -35,9 +35,11 @@ function rowOf(monitor: StatusMonitor) {
 
 function RowFacts({ monitor }: { monitor: StatusMonitor }) {
   const { response_time_ms, uptime, flapping, stale } = monitor;
+  const { waiting_for_first_ping: isWaiting } = monitor;
   return (
     <p class="row-facts">
       {flapping && <span class="tag">Flapping</span>}
+      {isWaiting && <span class="tag">Waiting for its first ping</span>}
       {stale && <span class="tag">May be out of date</span>}
       {response_time_ms !== undefined && <span>{millisecondWords(response_time_ms)}</span>}
       {typeof uptime === 'number' && <span>{percentWords(uptime)} up</span>}

@@ -1,6 +1,11 @@
 import { PlatformStartError } from './bot/errors.ts';
 import { SettingsError } from './config.ts';
-import { CorruptDocumentError, NewerDocumentError, StoreInUseError } from './store/errors.ts';
+import {
+  CorruptDocumentError,
+  DataFolderError,
+  NewerDocumentError,
+  StoreInUseError,
+} from './store/errors.ts';
 
 /** What a person is told when the program cannot start or go on: what happened and what to do, never a stack trace. */
 export function startupSentence(error: unknown): string {
@@ -13,6 +18,7 @@ export function startupSentence(error: unknown): string {
   if (
     error instanceof PlatformStartError ||
     error instanceof StoreInUseError ||
+    error instanceof DataFolderError ||
     error instanceof CorruptDocumentError ||
     error instanceof NewerDocumentError
   ) {

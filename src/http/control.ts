@@ -1,4 +1,4 @@
-import { rm } from 'node:fs/promises';
+import { chmod, rm } from 'node:fs/promises';
 import { fastify } from 'fastify';
 import type { Logger } from 'pino';
 import { z } from 'zod';
@@ -61,6 +61,8 @@ export async function openControl(options: {
   await rm(path, { force: true });
   try {
     await server.listen({ path });
+    // Whatever the umask: the system lets only who may write to a socket connect to it, and so checks the user.
+    await chmod(path, 0o600);
   } catch (error) {
     log.warn(
       { err: error },

@@ -3,6 +3,11 @@ export class StoreInUseError extends Error {
   override name = 'StoreInUseError' as const;
 }
 
+/** The place where data is to be kept cannot be used as it is; the message says what to do. */
+export class DataFolderError extends Error {
+  override name = 'DataFolderError' as const;
+}
+
 /** A document and its previous version, or a record, are unreadable, and going on without it would lose data. */
 export class CorruptDocumentError extends Error {
   override name = 'CorruptDocumentError' as const;

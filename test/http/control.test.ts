@@ -41,8 +41,17 @@ async function startControl(usage?: (query: object) => Promise<unknown>) {
     const value = await answer.body.json();
     return { status: answer.statusCode, value };
   }
-  return { call, keys };
+  return { call, keys, folder };
 }
+
+test('the socket is for the user of the program alone, whatever the umask', async () => {
+  const old = process.umask(0);
+  onTestFinished(() => {
+    process.umask(old);
+  });
+  const { folder } = await startControl();
+  expect(((await stat(controlSocket(folder))).mode & 0o777).toString(8)).toBe('600');
+});
 
 test('makes a key with limits, changes them one by one, and revokes it', async () => {
   const { call, keys } = await startControl();

@@ -151,9 +151,9 @@ test('a document that was removed leaves nothing behind, and a new one has no ol
 
 test('a file that cannot be read is no damage: it is left where it is and the reason is told', async () => {
   const { folder, path, quarantine } = await writtenTwice();
+  const { store } = await openAt(folder);
   await rm(path);
   await mkdir(path);
-  const { store } = await openAt(folder);
   await expect(store.collection(notes).get('a')).rejects.toThrow('EISDIR');
   expect((await stat(path)).isDirectory()).toBe(true);
   await expect(stat(quarantine)).rejects.toThrow('ENOENT');

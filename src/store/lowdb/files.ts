@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir, open, readdir, rename, unlink } from 'node:fs/promises';
+import { mkdir, open, readdir, rename, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { DataFolderError } from '../errors.ts';
 
 /** Only the owner reads and writes: documents hold conversations and hashes of keys. */
 export const FILE_MODE = 0o600;
-const FOLDER_MODE = 0o700;
+export const FOLDER_MODE = 0o700;
 
 const TEMPORARY = /^\..*\.tmp$/;
 
@@ -27,13 +28,52 @@ export async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** Makes a folder and those above it that are missing, durably. */
+/**
+ * Makes a folder and those above it that are missing, durably. One after another: Node's `recursive` tries for ever where the
+ * system refuses a new folder as if the one above were missing, such as in /proc (seen with Node 20.20).
+ */
 export async function makeFolder(folder: string): Promise<void> {
-  const first = await mkdir(folder, { recursive: true, mode: FOLDER_MODE });
-  if (first === undefined) return;
-  for (let made = folder; made.length >= first.length; made = dirname(made)) {
-    await syncFolder(dirname(made));
+  const missing: string[] = [];
+  for (let at = folder; !(await isFolder(at)); at = dirname(at)) missing.push(at);
+  for (const path of missing.reverse()) {
+    try {
+      await mkdir(path, { mode: FOLDER_MODE });
+    } catch (error) {
+      // Another call may have made it meanwhile.
+      if (!(isTaken(error) && (await isFolder(path)))) throw cannotMake(path, error);
+    }
+    await syncFolder(dirname(path));
   }
+}
+
+/** Throws `DataFolderError` when something else has the name, or one of those above. */
+async function isFolder(path: string): Promise<boolean> {
+  try {
+    if ((await stat(path)).isDirectory()) return true;
+  } catch (error) {
+    if (isMissing(error)) return false;
+    if ((error as NodeJS.ErrnoException).code !== 'ENOTDIR') throw error;
+    return false;
+  }
+  throw new DataFolderError(
+    `${path} is a file, and a folder of Askwatch belongs there. Move it away, or set DATA_DIR to another folder.`,
+  );
+}
+
+const isTaken = (error: unknown) => (error as NodeJS.ErrnoException).code === 'EEXIST';
+
+/** Codes that say all there is to say stay as they are. */
+function cannotMake(path: string, error: unknown): unknown {
+  const { code } = error as NodeJS.ErrnoException;
+  if (code === 'EEXIST') {
+    return new DataFolderError(
+      `${path} is a link that leads nowhere. Make the folder it leads to, or set DATA_DIR to another folder.`,
+    );
+  }
+  if (code !== 'ENOENT') return error;
+  return new DataFolderError(
+    `The folder ${path} cannot be made: the system takes no new folders there. Set DATA_DIR to a folder on a disk.`,
+  );
 }
 
 /** Writes a text to a new file beside `path` and on to the disk; gives the new file's path. */
@@ -80,6 +120,8 @@ export async function namesIn(folder: string): Promise<string[]> {
     return await readdir(folder);
   } catch (error) {
     if (isMissing(error)) return [];
+    // Says what is wrong where it is a file.
+    if ((error as NodeJS.ErrnoException).code === 'ENOTDIR') await isFolder(folder);
     throw error;
   }
 }

@@ -2,7 +2,8 @@ import { join, resolve } from 'node:path';
 import type { Logger } from 'pino';
 import type { Store } from '../store.ts';
 import { createLowdbCollection } from './collection.ts';
-import { makeFolder, namesIn, removeTemporaryFiles, replaceFile } from './files.ts';
+import { prepareDataFolder, STORED_NAME } from './data-folder.ts';
+import { namesIn, removeTemporaryFiles, replaceFile } from './files.ts';
 import { createLowdbJournal } from './journal.ts';
 import { createKeyFile } from './key-file.ts';
 import { createLeases, LEASES } from './leases.ts';
@@ -13,16 +14,15 @@ import { createQueues } from './queues.ts';
 const MAX_OPEN_FILES = 32;
 
 const QUARANTINE = 'quarantine';
-const NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 
 /**
  * Opens the embedded engine: a folder of plain files, for one process at a time.
- * Throws `StoreInUseError` while another process has the folder.
+ * Throws `StoreInUseError` while another process has the folder, `DataFolderError` when it cannot be used.
  */
 export async function openLowdbStore(options: { folder: string; log: Logger }): Promise<Store> {
   const { log } = options;
   const folder = resolve(options.folder);
-  await makeFolder(folder);
+  await prepareDataFolder(folder, log);
   const lock = await takeLock(folder);
   try {
     await tidy(folder);
@@ -43,7 +43,7 @@ export async function openLowdbStore(options: { folder: string; log: Logger }): 
 
   function own(name: string): string {
     assertOpen();
-    if (!NAME.test(name)) throw new Error(`'${name}' is no name for stored data.`);
+    if (!STORED_NAME.test(name)) throw new Error(`'${name}' is no name for stored data.`);
     if (names.has(name)) throw new Error(`Stored data with the name '${name}' is asked for twice.`);
     names.add(name);
     return join(folder, name);
@@ -107,6 +107,6 @@ export async function openLowdbStore(options: { folder: string; log: Logger }): 
 async function tidy(folder: string): Promise<void> {
   await removeTemporaryFiles(folder);
   for (const name of await namesIn(folder)) {
-    if (NAME.test(name)) await removeTemporaryFiles(join(folder, name));
+    if (STORED_NAME.test(name)) await removeTemporaryFiles(join(folder, name));
   }
 }

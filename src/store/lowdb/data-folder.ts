@@ -1,0 +1,116 @@
+import type { Stats } from 'node:fs';
+import { chmod, lstat, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Logger } from 'pino';
+import { DataFolderError } from '../errors.ts';
+import { FILE_MODE, FOLDER_MODE, isMissing, makeFolder, namesIn } from './files.ts';
+
+/** Names of folders that hold documents or journals. */
+export const STORED_NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/;
+
+/** Files that stand in the data folder itself, and half-written ones beside them. */
+const OWN_FILE = /^(\.(lock|check|secret\.key)(\..*)?|secret\.key|control\.sock)$/;
+/** Endings of files of documents and journals. */
+const STORED_ENDING = /\.(json|bak|ndjson)$/;
+/** Stands at the root of a disk. */
+const LOST_AND_FOUND = 'lost+found';
+
+const FOR_OTHERS = 0o077;
+const WRITABLE_FOR_OTHERS = 0o022;
+
+/**
+ * Makes the data folder where it is missing, and one that others can open private, with all that Askwatch keeps in it. Throws
+ * `DataFolderError` when it cannot be used as it is: when it is no folder, when something else is where a file belongs, or
+ * when others can change what is in it and it cannot be closed.
+ */
+export async function prepareDataFolder(folder: string, log: Logger): Promise<void> {
+  await makeFolder(folder);
+  const { mode } = await stat(folder);
+  const isOpen = (mode & FOR_OTHERS) !== 0;
+  const names = await namesIn(folder);
+  if (isOpen) await close(folder, { mode, names, log });
+  for (const name of names) {
+    const isStored = STORED_NAME.test(name);
+    if (!isStored && !OWN_FILE.test(name)) continue;
+    const path = join(folder, name);
+    const found = await statIfThere(path);
+    if (!isStored) assertFile(path, found);
+    if (isOpen) await makePrivate(path, found);
+    if (found?.isDirectory()) await checkStored(path, isOpen);
+  }
+}
+
+/** The folder of a collection or journal: something that is no file would stop a read for ever, or fail without a word. */
+async function checkStored(folder: string, isOpen: boolean): Promise<void> {
+  for (const name of await namesIn(folder)) {
+    if (!STORED_ENDING.test(name)) continue;
+    const path = join(folder, name);
+    const found = await statIfThere(path);
+    assertFile(path, found);
+    if (isOpen) await makePrivate(path, found);
+  }
+}
+
+/** A socket is left by a process that was killed. */
+function assertFile(path: string, found: Stats | undefined): void {
+  if (found?.isFile() || found?.isSocket()) return;
+  const what = found === undefined ? 'a link that leads nowhere' : wordFor(found);
+  throw new DataFolderError(
+    `${path} is ${what}, and a file of Askwatch belongs there. Move it away, or restore the file from a backup.`,
+  );
+}
+
+function wordFor(found: Stats): string {
+  if (found.isDirectory()) return 'a folder';
+  return found.isFIFO() ? 'a pipe' : 'a device';
+}
+
+/**
+ * Takes the folder from everybody but its owner. One that is not Askwatch's alone stays as it is: with `DATA_DIR=/` nobody could
+ * use the machine any more.
+ */
+async function close(
+  folder: string,
+  { mode, names, log }: { mode: number; names: readonly string[]; log: Logger },
+): Promise<void> {
+  const octal = (mode & 0o7777).toString(8).padStart(4, '0');
+  const open = `The data folder ${folder} is open to other users of this machine (mode ${octal})`;
+  const ways = `Give Askwatch a folder of its own with DATA_DIR, or close this one with: chmod 700 ${folder}`;
+  const foreign = names.find(
+    (name) => !STORED_NAME.test(name) && !OWN_FILE.test(name) && name !== LOST_AND_FOUND,
+  );
+  if (foreign !== undefined) {
+    const why = `holds other things too, such as ${foreign}`;
+    if ((mode & WRITABLE_FOR_OTHERS) !== 0)
+      throw new DataFolderError(`${open} and ${why}. ${ways}`);
+    log.warn(
+      { folder, mode: octal },
+      `the data folder is open to other users and ${why}; it stays so`,
+    );
+    return;
+  }
+  try {
+    await chmod(folder, mode & ~FOR_OTHERS & 0o7777);
+  } catch {
+    throw new DataFolderError(
+      `${open}, and Askwatch may not close it. ${ways} as its owner, which the user of Askwatch should be.`,
+    );
+  }
+}
+
+async function makePrivate(path: string, found: Stats | undefined): Promise<void> {
+  if (found === undefined || (found.mode & FOR_OTHERS) === 0) return;
+  await chmod(path, found.isDirectory() ? FOLDER_MODE : FILE_MODE);
+}
+
+/** What a name stands for; `undefined` for a link that leads nowhere. */
+async function statIfThere(path: string): Promise<Stats | undefined> {
+  try {
+    return await stat(path);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+    // What went away meanwhile throws here.
+    await lstat(path);
+    return undefined;
+  }
+}

@@ -20,6 +20,7 @@ import { openKeys } from './http/keys.ts';
 import { createServer, type ServerKit } from './http/server.ts';
 import { createLog } from './log.ts';
 import { createMonitoring } from './monitoring/monitoring.ts';
+import { createPlatformSupervisor, type PlatformSupervisor } from './platform-supervisor.ts';
 import { slackInstallations } from './slack-installations.ts';
 import { startupSentence } from './startup-errors.ts';
 import { openLowdbStore } from './store/lowdb/lowdb-store.ts';
@@ -47,15 +48,17 @@ async function run(): Promise<void> {
     const settings = readSettings(process.env);
     const log = createLog({ level: settings.logLevel, secrets: settings.secrets });
     const end = endOnce(stops, log);
+    const supervisor = createPlatformSupervisor({ log });
     process.once('SIGTERM', () => void end());
     process.once('SIGINT', () => void end());
     for (const event of ['uncaughtException', 'unhandledRejection'] as const) {
       process.on(event, (error: unknown) => {
+        if (supervisor.take(error)) return;
         log.fatal({ err: error }, event);
         void end(error);
       });
     }
-    await start(settings, log, stops, end).catch(end);
+    await start(settings, { log, stops, end, supervisor }).catch(end);
   } catch (error) {
     process.stderr.write(`${startupSentence(error)}\n`);
     process.exitCode = 1;
@@ -68,7 +71,11 @@ type Stop = () => Promise<unknown>;
 type End = (error?: unknown) => Promise<void>;
 
 /** Settings → store → services → clients → bot → platforms. What was started is stopped in reverse. */
-async function start(settings: Settings, log: Logger, stops: Stop[], end: End): Promise<void> {
+async function start(
+  settings: Settings,
+  program: { log: Logger; stops: Stop[]; end: End; supervisor: PlatformSupervisor },
+): Promise<void> {
+  const { log, stops, end, supervisor } = program;
   const runs = (role: Parameters<typeof settings.roles.has>[0]) => settings.roles.has(role);
   let ready = false;
 
@@ -118,7 +125,15 @@ async function start(settings: Settings, log: Logger, stops: Stop[], end: End): 
   });
   stops.push(() => control.close());
 
-  const platforms = runs('bot') ? await createPlatforms(settings, { kit, store, log, end }) : [];
+  kit.metrics.counters(
+    'askwatch_platform_faults_total',
+    "Errors that nobody caught in a chat platform's library; the platform was started again.",
+    ['platform'],
+    supervisor.faults,
+  );
+  const platforms = runs('bot')
+    ? await createPlatforms(settings, { kit, store, log, end, supervisor })
+    : [];
   if (runs('console')) {
     const status = {
       // With all that is asked beside the looks, so that it stays within 120 requests a minute.
@@ -238,25 +253,33 @@ function consoleOf({ roles, consolePassword }: Settings): Banner['console'] {
  */
 async function createPlatforms(
   settings: Settings,
-  { kit, store, log, end }: { kit: ServerKit; store: Store; log: Logger; end: End },
+  program: { kit: ServerKit; store: Store; log: Logger; end: End; supervisor: PlatformSupervisor },
 ): Promise<Platform[]> {
+  const { kit, store, log, end, supervisor } = program;
+  const { discord, slack } = settings;
   const platforms: Platform[] = [];
   const onFatal = (error: Error) => void end(error);
-  if (settings.discord) {
+  if (discord) {
     const { createDiscord } = await import('./discord/discord.ts');
-    platforms.push(await createDiscord({ ...settings.discord, log, onFatal }));
+    platforms.push(
+      await supervisor.supervise((onFatal) => createDiscord({ ...discord, log, onFatal }), onFatal),
+    );
   }
-  if (settings.slack) {
+  if (slack) {
     const { createSlack } = await import('./slack/slack.ts');
-    const { install, ...more } = settings.slack;
+    const { install, ...more } = slack;
     const installations = install && store.collection(slackInstallations);
-    const slack = await createSlack({
-      ...more,
-      ...(install && installations && { install: { ...install, installations } }),
-      ...{ log, onFatal },
-    });
-    for (const { method, path, handle } of slack.routes) kit.addRawRoute(method, path, handle);
-    platforms.push(slack);
+    const supervised = await supervisor.supervise(
+      (onFatal) =>
+        createSlack({
+          ...more,
+          ...(install && installations && { install: { ...install, installations } }),
+          ...{ log, onFatal },
+        }),
+      onFatal,
+    );
+    for (const { method, path, handle } of supervised.routes) kit.addRawRoute(method, path, handle);
+    platforms.push(supervised);
   }
   return platforms;
 }

@@ -153,6 +153,23 @@ export function logEvents(client: Client, log: Logger): void {
   );
 }
 
+/**
+ * Keeps an event that is none of those documented from ending the program: discord.js reads fields of whatever came, and
+ * what it throws nobody catches (discord.js 14.28, `WebSocketManager.handlePacket`).
+ */
+export function guardPackets(client: Client, log: Logger): void {
+  const { ws } = client as unknown as { ws: { handlePacket(...packet: unknown[]): boolean } };
+  const handlePacket = ws.handlePacket.bind(ws);
+  ws.handlePacket = (...packet) => {
+    try {
+      return handlePacket(...packet);
+    } catch (error) {
+      log.warn({ err: error }, 'Discord sent something that cannot be read; it is left out');
+      return false;
+    }
+  };
+}
+
 /** Tells once when the connection has ended for good, or the token is refused: nothing works from then on. */
 export function watch(client: Client, onFatal: (error: Error) => void): void {
   let told = false;

@@ -8,7 +8,7 @@ import { createAlerts } from './alerts.ts';
 import { handleAutocomplete } from './autocomplete.ts';
 import { handleButton } from './buttons.ts';
 import { createChannelApi } from './channel-api.ts';
-import { buildClient, connect, disconnect, logEvents, watch } from './client.ts';
+import { buildClient, connect, disconnect, guardPackets, logEvents, watch } from './client.ts';
 import { discordCommands } from './commands.ts';
 import { listenForDeletions } from './deletions.ts';
 import { createDrafts } from './drafts.ts';
@@ -106,6 +106,7 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
     ...alerts,
     async start(bot) {
       logEvents(client, log);
+      guardPackets(client, log);
       listen(bot);
       await connect(client, token, apiUrl);
       connected = true;

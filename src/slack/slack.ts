@@ -17,6 +17,7 @@ import { BOT_SCOPES } from './manifest.ts';
 import type { Paces } from './paces.ts';
 import { listenForRemoval } from './removal.ts';
 import { renderCard, renderLine } from './render-card.ts';
+import { refuseOddBodies } from './request-guard.ts';
 import { refuseFuture } from './request-time.ts';
 import { createSocket } from './socket.ts';
 import { hearRateLimits } from './unread-frames.ts';
@@ -169,7 +170,7 @@ export async function createSlack(options: {
             {
               method: 'POST' as const,
               path: '/slack/events',
-              handle: refuseFuture(http.requestListener, log),
+              handle: refuseFuture(refuseOddBodies(http.requestListener, log), log),
             },
           ]
         : []),

@@ -187,6 +187,10 @@ export function createGateway(options: GatewayOptions) {
         dispatchTo(session, t, hidden && !keeps ? { ...data, ...blank } : data);
       }
     },
+    /** Sends anything at all through the connections of now, as it is. */
+    frame(text: string) {
+      for (const socket of server.clients) socket.send(text);
+    },
     /** Nothing comes through the connections of now any more, neither events nor acknowledgements, though they stay open. */
     silence() {
       for (const socket of server.clients) silent.add(socket);

@@ -13,6 +13,7 @@ import {
   createSocketDeliveries,
   type Delivery,
   deliverHttp,
+  sendSigned,
 } from './slack-deliveries.ts';
 import { createForms, formPayload, type ShownForm } from './slack-forms.ts';
 import { createHomes, type HomeFake } from './slack-home.ts';
@@ -99,6 +100,8 @@ export interface SlackFake
   leaveOutEvents(): Promise<Ack>;
   /** Sends any text over every connection. */
   frame(text: string): void;
+  /** Sends any body over HTTP, signed. Gives the status of the answer. */
+  sendSigned(body: string, contentType: string): Promise<number>;
   /** Delivers again what was delivered last, as Slack does when it missed the acknowledgement. */
   redeliver(): Promise<Ack>;
   /** How far the clock is ahead by which requests over HTTP are signed. */
@@ -519,6 +522,10 @@ export async function startSlack(
       }),
     frame(text) {
       for (const socket of deliveries.sockets) socket.send(text);
+    },
+    sendSigned(body, contentType) {
+      if (!httpUrl) throw new Error('Requests go over the socket.');
+      return sendSigned(httpUrl, { body, contentType, signingSecret });
     },
     redeliver() {
       if (!last) throw new Error('Nothing was delivered yet.');

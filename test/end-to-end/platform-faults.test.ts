@@ -1,0 +1,57 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { startDiscord } from '../fakes/discord.ts';
+import { CHANNEL, startSlack } from '../fakes/slack.ts';
+import { shownText } from '../fakes/slack-limits.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { startAskwatch } from './askwatch-process.ts';
+import { answerIn, discordEnv, isDown, startWatched } from './discord-program.ts';
+import { replies, socketMode, startModel, waitFor } from './slack-program.ts';
+
+/** What discord.js 14.28 answers with a rejection that nobody hears. */
+const UNREADABLE = '{"op":9}';
+
+test('a fault inside the library of one platform starts that one again, and nothing else is touched', async () => {
+  const slack = await startSlack();
+  const discord = await startDiscord();
+  const { model, env } = await startModel();
+  const watched = await startWatched(discord, onTestFinished);
+  const shop = watched.service.add({ name: 'Shop' });
+  const askwatch = await startAskwatch({
+    dataDir: await temporaryFolder(),
+    env: {
+      ...socketMode(slack),
+      ...discordEnv(discord),
+      ...env,
+      ...watched.env,
+      ALERT_CHANNELS: `slack:${CHANNEL},discord:${discord.general.id}`,
+    },
+  });
+  const metrics = async () => await (await fetch(`${askwatch.url}/metrics`)).text();
+  expect(await metrics()).toContain('askwatch_platform_faults_total{platform="discord"} 0');
+  await waitFor(() => watched.service.requests.length > 1);
+
+  discord.gateway.frame(UNREADABLE);
+  watched.service.setStatus(shop.id, 'DOWN');
+  await slack.slash('/ask', 'why is the sky blue?');
+  const { ts: thread } = await waitFor(() => slack.messages(CHANNEL)[0]);
+  expect((await replies(slack, thread, 1))[0]).toContain('-');
+
+  await waitFor(() => discord.gateway.counts().identified === 2);
+  const said = discord.say('And from here?', { mention: true });
+  await answerIn(discord, said.id, 1);
+  const alerts = () => discord.channel(discord.general.id).filter(isDown);
+  await waitFor(() => alerts().length === 1);
+  await waitFor(() =>
+    slack.messages(CHANNEL).some((message) => shownText(message).includes('Shop')),
+  );
+
+  // Twice within ten minutes: the pause has grown, and is over all the same.
+  discord.gateway.frame(UNREADABLE);
+  await waitFor(() => discord.gateway.counts().identified === 3);
+  expect(await metrics()).toContain('askwatch_platform_faults_total{platform="discord"} 2');
+  expect(await metrics()).toContain('askwatch_platform_faults_total{platform="slack"} 0');
+  expect(slack.calls.filter(({ method }) => method === 'apps.connections.open')).toHaveLength(1);
+  expect(alerts()).toHaveLength(1);
+  expect(model.calls).toHaveLength(2);
+  expect(await askwatch.stop()).toBe(0);
+});

@@ -5,7 +5,9 @@ import { MonitoringPath } from './contracts/monitoring.ts';
 export interface Banner {
   version: string;
   seconds: number;
+  /** Where others reach it. */
   url: string;
+  listeningUrl: string;
   /** Whether the console is there, and whether it asks for its password. */
   console: 'off' | 'open' | 'login';
   /** Who answers questions. */
@@ -33,13 +35,14 @@ const CONSOLE: Record<Banner['console'], (url: string) => string> = {
   login: (url) => `${url}, with CONSOLE_PASSWORD`,
 };
 
-function overview({ version, seconds, url, ...banner }: Banner): string[] {
+function overview({ version, seconds, url, listeningUrl, ...banner }: Banner): string[] {
   const connected = (name: string) => banner.hints.get(name) ?? 'connected';
   const installed = banner.slackInstall ? `; workspaces are added at ${url}/slack/install` : '';
   const notConfigured = (name: string) => `not configured (see "${name}" in the README)`;
   return [
     `Askwatch ${version} is ready after ${seconds.toFixed(1)} s.`,
     '',
+    ...(listeningUrl === url ? [] : [`  Listens at  ${listeningUrl}`]),
     `  Console     ${CONSOLE[banner.console](url)}`,
     `  Models      ${banner.models.description ?? banner.models.provider}`,
     `  Monitors    ${banner.watching}`,

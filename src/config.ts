@@ -193,6 +193,7 @@ function settingsFrom(v: Values, secrets: string[]) {
     statusPublic: v.STATUS_PAGE_PUBLIC,
     dataDir: resolve(v.DATA_DIR),
     roles: new Set<Role>(v.ASKWATCH_ROLES),
+    publicUrl: v.PUBLIC_URL,
     host: v.HOST,
     port: v.PORT,
     logLevel: v.LOG_LEVEL,

@@ -6,7 +6,7 @@ import { createBot } from './bot/bot.ts';
 import type { Platform } from './bot/platform.ts';
 import { createGatewayClient } from './clients/gateway.ts';
 import { createMonitoringClient } from './clients/monitoring.ts';
-import { readSettings, type Settings } from './config.ts';
+import { isLoopback, readSettings, type Settings } from './config.ts';
 import {
   consoleCollections,
   createConsole,
@@ -17,6 +17,7 @@ import { readCatalog } from './gateway/catalog.ts';
 import { createGateway } from './gateway/gateway.ts';
 import { openControl } from './http/control.ts';
 import { openKeys } from './http/keys.ts';
+import { createPublicAddress } from './http/public-address.ts';
 import { createServer, type ServerKit } from './http/server.ts';
 import { createLog } from './log.ts';
 import { createMonitoring } from './monitoring/monitoring.ts';
@@ -94,6 +95,11 @@ async function start(
   kit.addReadyCheck('store', () => store.check());
 
   let url = '';
+  const addressFor = createPublicAddress({
+    publicUrl: settings.publicUrl,
+    isOpen: !isLoopback(settings.host),
+    listening: () => url,
+  });
   const gateway = runs('gateway')
     ? await createGateway({
         kit,
@@ -112,7 +118,7 @@ async function start(
         store,
         allowPrivate: settings.allowPrivate,
         networkAnchors: settings.networkAnchors,
-        baseUrl: () => url,
+        addressFor,
         log,
       })
     : undefined;
@@ -139,6 +145,7 @@ async function start(
       // With all that is asked beside the looks, so that it stays within 120 requests a minute.
       pollMs: Math.max(3_000, settings.bot.alertPollMs),
       isPublic: settings.statusPublic,
+      addressFor,
       // Asked for once the server listens.
       monitoring: () =>
         createMonitoringClient({
@@ -164,7 +171,7 @@ async function start(
     };
     platforms.push(
       await createConsole({
-        ...{ kit, status, account, log },
+        ...{ kit, status, account, log, publicUrl: settings.publicUrl },
         ...consoleOptions(settings, store),
         ...(login && { login }),
         hasBot: runs('bot'),
@@ -210,7 +217,8 @@ async function start(
     version,
     // The clock of `performance` starts with the process.
     seconds: performance.now() / 1000,
-    url,
+    url: addressFor(),
+    listeningUrl: url,
     console: consoleOf(settings),
     models: gateway?.answering() ?? { provider: settings.gateway?.baseUrl ?? 'none' },
     watching: monitoring ? 'the embedded service' : (settings.monitoring?.baseUrl ?? 'nothing'),

@@ -46,6 +46,17 @@ export function httpUrl() {
     .transform((url) => url.replace(/\/+$/, ''));
 }
 
+/** Where others reach this program. */
+export const publicUrl = z
+  .string()
+  .refine((text) => {
+    if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return false;
+    const { username, password, search, hash } = new URL(text);
+    return username + password + search + hash === '' && !/[?#\s]/.test(text);
+  }, 'must be an address such as https://askwatch.example.com, or with a path, such as https://example.com/askwatch')
+  .transform((text) => new URL(text).href.replace(/\/+$/, ''))
+  .optional();
+
 export function wholeNumber(min: number, max: number, fallback: number) {
   return z
     .string()

@@ -6,6 +6,7 @@ import {
   httpUrl,
   places,
   providerKey,
+  publicUrl,
   ROLES,
   roles,
   secret,
@@ -187,6 +188,13 @@ export const variables = {
       '`true` shows the status page, its badges and its feed to anyone: names and how they are, never targets or causes',
     shown: 'false',
     schema: trueOrFalse.prefault('false'),
+  }),
+  PUBLIC_URL: variable({
+    group: 'Program',
+    about:
+      'where others reach this program, behind a proxy or a load balancer: `https://askwatch.example.com`; stands in push addresses, feeds, badges and examples',
+    shown: 'the address of the request where `HOST` is beyond this machine, else where it listens',
+    schema: publicUrl,
   }),
   DATA_DIR: variable({
     group: 'Program',

@@ -30,6 +30,7 @@ import {
   placeKey,
   type Reply,
 } from './platform.ts';
+import { newPushAddress, renewPushAddress } from './push-address.ts';
 import type { Who } from './rights.ts';
 import { createSeen } from './seen.ts';
 import { createSender } from './sender.ts';
@@ -154,7 +155,14 @@ export async function createBot(options: BotOptions): Promise<Bot> {
 
   const incidents = createIncidents({ state, nowMs: Date.now, onNews: sender.wake });
   const services = {
-    actions: [...incidentActions, ...answerActions, listPage, removeForGood],
+    actions: [
+      ...incidentActions,
+      ...answerActions,
+      listPage,
+      removeForGood,
+      newPushAddress,
+      renewPushAddress,
+    ],
     ...{ commands, incidents, settings },
     ...{ monitoring, ask, catalog, channels, asking, asked, conversations, log },
   };

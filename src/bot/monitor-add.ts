@@ -10,6 +10,7 @@ import type { Call } from './bot.ts';
 import type { Card } from './card.ts';
 import { command } from './command.ts';
 import { CommandError } from './errors.ts';
+import { pushParts } from './ping-help.ts';
 import { requireRight } from './rights.ts';
 import { lookWords } from './status.ts';
 import { shownTarget } from './target-link.ts';
@@ -173,15 +174,7 @@ function createdCard(created: MonitorCreated, heard: string): Card {
         ],
       },
       { kind: 'text', text: heard },
-      ...(push_url === undefined
-        ? []
-        : [
-            {
-              kind: 'text' as const,
-              text: 'Let the job ask for this address when it has run. It is shown this once; whoever has it can report the job as alive.',
-            },
-            { kind: 'code' as const, text: `curl -X POST ${push_url}` },
-          ]),
+      ...(push_url === undefined ? [] : pushParts(push_url)),
     ],
   };
 }

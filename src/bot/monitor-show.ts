@@ -5,6 +5,7 @@ import { matches } from './channels.ts';
 import { command } from './command.ts';
 import { CommandError } from './errors.ts';
 import { type History, historyOf } from './monitor-history.ts';
+import { pingHelp } from './ping-help.ts';
 import { isDown, isUp, lookWords, NO_PING_YET } from './status.ts';
 import { shownTarget } from './target-link.ts';
 import { inWords, shortened } from './words.ts';
@@ -51,6 +52,7 @@ export function findMonitor(monitors: readonly Monitor[], meant: string): Monito
 }
 
 function monitorCard(monitor: Monitor, { facts, parts }: History): Card {
+  const help = pingHelp(monitor);
   const { name, target, check_type, interval_seconds, id } = monitor;
   return {
     tone: isDown(monitor) ? 'bad' : isUp(monitor) ? 'good' : 'warning',
@@ -74,7 +76,9 @@ function monitorCard(monitor: Monitor, { facts, parts }: History): Card {
         ],
       },
       ...parts,
+      ...help.parts,
     ],
+    ...(help.actions.length > 0 && { actions: help.actions }),
   };
 }
 

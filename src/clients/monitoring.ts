@@ -22,6 +22,7 @@ import {
   MonitorDetails,
   type RecentIncident,
   RecentIncidentList,
+  RenewedPushToken,
   RollupList,
   Uptime,
 } from '../contracts/monitoring-additions.ts';
@@ -78,6 +79,8 @@ interface AddedCalls {
     windows: MaintenanceChange['windows'],
     options?: Options,
   ): Promise<MonitorDetails>;
+  /** Makes a new push address for a heartbeat; the one before stops working. */
+  renewPushToken(id: string, options?: Options): Promise<RenewedPushToken>;
   /** The last looks, newest first. */
   results(id: string, options?: Options & { limit?: number }): Promise<CheckRecord[]>;
   /** Times in which it was DOWN, newest first. */
@@ -199,6 +202,8 @@ export function createMonitoringClient(options: {
       const path = addedPath('maintenance', { id });
       return ask({ method: 'PUT', path, body: { windows } }, MonitorDetails, options);
     },
+    renewPushToken: (id, options) =>
+      ask({ method: 'POST', path: addedPath('pushToken', { id }) }, RenewedPushToken, options),
     async results(id, { limit, ...options } = {}) {
       const path = addedPath('results', { id }) + query({ limit });
       return (await ask({ method: 'GET', path }, CheckRecordList, options)).results;

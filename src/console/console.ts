@@ -70,6 +70,8 @@ export async function createConsole(options: {
   status?: StatusOptions;
   /** What the account area manages; nothing when absent. */
   account?: Account;
+  /** Where others reach the program; where the browser is when absent. */
+  publicUrl?: string | undefined;
   /** Folder of the built page; beside this module when absent. */
   pageFolder?: URL;
 }): Promise<Console> {
@@ -119,7 +121,7 @@ export async function createConsole(options: {
   });
   const { hasBot = true } = options;
   const pages = PAGES.filter(({ path }) => hasBot || path !== '/');
-  await addPageRoutes(kit.server, guards, pageFolder, pages);
+  await addPageRoutes(kit.server, guards, pageFolder, pages, options.publicUrl);
   if (!hasBot) {
     const route = { schema: { hide: true }, onRequest: guards.statusPage };
     kit.server.get('/', route, (_request, reply) => reply.redirect('/status', 303));

@@ -2,7 +2,9 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { HttpServer } from '../http/server.ts';
 import { compressedOnce } from './conditional.ts';
+import { PUBLIC_URL_META } from './public-url.ts';
 import type { Guards } from './safety.ts';
+import { xmlText } from './xml-text.ts';
 
 /** What stands beside the compiled module, where `npm run build:page` writes it. */
 export const BUILT_PAGE = new URL('./page/', import.meta.url);
@@ -24,8 +26,13 @@ export async function addPageRoutes(
   guards: Guards,
   folder: URL,
   pages: readonly ConsolePage[],
+  publicUrl?: string,
 ): Promise<void> {
-  for (const page of pages) await addPage(server, guards, folder, page);
+  const address =
+    publicUrl === undefined
+      ? []
+      : [`<meta name="${PUBLIC_URL_META}" content="${xmlText(publicUrl)}">`];
+  for (const page of pages) await addPage(server, guards, folder, page, address);
   server.get(
     '/console/icon.svg',
     { schema: { hide: true }, onRequest: guards.file },
@@ -41,12 +48,14 @@ async function addPage(
   guards: Guards,
   folder: URL,
   { path, name, title, guard = 'page' }: ConsolePage,
+  more: readonly string[],
 ) {
   const script = await readAsset(new URL(`${name}.js`, folder));
   const style = await readAsset(new URL(`${name}.css`, folder));
   addAsset(server, guards, `/console/${name}.js`, 'text/javascript; charset=utf-8', script);
   addAsset(server, guards, `/console/${name}.css`, 'text/css; charset=utf-8', style);
   const html = htmlOf(title, [
+    ...more,
     `<link rel="stylesheet" href="/console/${name}.css?v=${style.hash}">`,
     `<script type="module" src="/console/${name}.js?v=${script.hash}"></script>`,
   ]);

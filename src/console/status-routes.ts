@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { callerOf } from '../http/caller.ts';
 import { HttpError, notFound } from '../http/errors.ts';
+import type { AddressFor } from '../http/public-address.ts';
 import { createRateLimit, rateLimitHeaders } from '../http/rate-limit.ts';
 import type { HttpReply, HttpRequest, HttpServer } from '../http/server.ts';
 import { beginStream } from './begin-stream.ts';
@@ -35,6 +36,7 @@ export interface StatusParts {
   streams: StatusStreams;
   facts: AskFacts;
   incidents: AskIncidents;
+  addressFor: AddressFor;
 }
 
 /** Adds the routes of the status page. */
@@ -109,7 +111,8 @@ export function addStatusRoutes(server: HttpServer, guards: Guards, parts: Statu
     },
   );
 
-  addFeedRoute(server, { route, admitted, incidents: parts.incidents });
+  const { incidents, addressFor } = parts;
+  addFeedRoute(server, { route, admitted, incidents, addressFor });
 }
 
 function addFeedRoute(
@@ -118,10 +121,12 @@ function addFeedRoute(
     route,
     admitted,
     incidents,
+    addressFor,
   }: {
     route: { schema: { hide: boolean }; onRequest: Guards['statusFetch'] };
     admitted: (request: HttpRequest, reply: HttpReply) => Viewer;
     incidents: AskIncidents;
+    addressFor: AddressFor;
   },
 ): void {
   const emptySince = new Date().toISOString();
@@ -135,7 +140,7 @@ function addFeedRoute(
         { cause },
       );
     });
-    const feed = atomFeed({ incidents: told, origin: originOf(request), emptySince });
+    const feed = atomFeed({ incidents: told, origin: addressFor(request), emptySince });
     const body = Buffer.from(feed);
     const type = 'application/atom+xml; charset=utf-8';
     return sendConditional(request, reply, {
@@ -156,14 +161,6 @@ function sendBadge(request: HttpRequest, reply: HttpReply, viewer: Viewer, svg: 
 const cached = (viewer: Viewer, ageSeconds: number) => ({
   cacheControl: `${viewer === 'anyone' ? 'public' : 'private'}, ${ageSeconds === 0 ? 'no-cache' : `max-age=${ageSeconds}`}`,
 });
-
-/** The address that was asked, without a path; `Host` is whatever the caller wrote. */
-function originOf({ headers }: HttpRequest): string {
-  const { host = '' } = headers;
-  if (!/^([a-z\d.-]{1,253}|\[[\da-f:.]{2,45}\])(:\d{1,5})?$/i.test(host)) return '';
-  const isHttps = headers['x-forwarded-proto'] === 'https';
-  return `${isHttps ? 'https' : 'http'}://${host}`;
-}
 
 const tooManyStreams = () =>
   new HttpError(503, 'too_many_streams', 'Too many open pages. Close some, or try again.', {

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
 import type { MonitoringClient } from '../clients/monitoring.ts';
+import type { AddressFor } from '../http/public-address.ts';
 import type { HttpServer } from '../http/server.ts';
 import type { Guards } from './safety.ts';
 import { createStatusDays } from './status-days.ts';
@@ -16,6 +17,8 @@ export interface StatusOptions {
   monitoring: () => MonitoringClient;
   /** Between two looks while somebody watches. */
   pollMs: number;
+  /** Where others reach the page. */
+  addressFor: AddressFor;
   /** Whether anyone may see it, without targets and causes. */
   isPublic?: boolean;
 }
@@ -45,7 +48,7 @@ export function addStatus(
   const writer = createStatusWriter();
   const streams = createStatusStreams(looks, writer);
   addStatusRoutes(server, guards, {
-    ...{ looks, writer, streams },
+    ...{ looks, writer, streams, addressFor: options.addressFor },
     facts: createFacts(monitoring),
     incidents: createIncidents(monitoring),
   });

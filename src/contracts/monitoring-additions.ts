@@ -8,6 +8,7 @@ export const AddedPath = {
   resume: `${MONITORING_PREFIX}/monitors/:id/resume`,
   check: `${MONITORING_PREFIX}/monitors/:id/check`,
   maintenance: `${MONITORING_PREFIX}/monitors/:id/maintenance`,
+  pushToken: `${MONITORING_PREFIX}/monitors/:id/push-token`,
   results: `${MONITORING_PREFIX}/monitors/:id/results`,
   rollups: `${MONITORING_PREFIX}/monitors/:id/rollups`,
   incidents: `${MONITORING_PREFIX}/monitors/:id/incidents`,
@@ -98,6 +99,10 @@ export const MonitorChange = z.strictObject({
   config: z.record(z.string(), z.unknown()).optional(),
 });
 export type MonitorChange = z.infer<typeof MonitorChange>;
+
+/** The answer to POST …/push-token: the new address, shown this once; the one before has stopped working. */
+export const RenewedPushToken = z.object({ id: z.string(), push_url: z.url() });
+export type RenewedPushToken = z.infer<typeof RenewedPushToken>;
 
 /** A time in which a monitor was DOWN. */
 export const Incident = z.object({

@@ -221,7 +221,7 @@ export type MonitorCreateInput = z.input<typeof MonitorCreate>;
 
 /**
  * The answer 201 to a create. The first six fields are the contract's.
- * Our choice: `push_url` is added for HEARTBEAT and shown this once; its token is the credential.
+ * Our choice: `push_url` is added for HEARTBEAT and shown this once; its token is the credential. A lost one is renewed.
  */
 export const MonitorCreated = z.object({
   id: z.string().min(1),

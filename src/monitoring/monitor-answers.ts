@@ -1,4 +1,4 @@
-import { type Monitor, type MonitorCreated, pushPath } from '../contracts/monitoring.ts';
+import type { Monitor, MonitorCreated } from '../contracts/monitoring.ts';
 import type { Incident, MonitorDetails } from '../contracts/monitoring-additions.ts';
 import { parseCron } from './cron.ts';
 import { awaitsFirstPing } from './heartbeat.ts';
@@ -76,7 +76,7 @@ function incidentNow(
 export function createdMonitor(
   monitor: WatchedMonitor,
   definition: WatchedMonitor['definition'],
-  push: { baseUrl: string; token: string } | undefined,
+  pushUrl: string | undefined,
 ): MonitorCreated {
   return {
     id: monitor.id,
@@ -86,7 +86,7 @@ export function createdMonitor(
     status: 'UP',
     created_at: utc(monitor.createdAtMs),
     interval_seconds: intervalSeconds({ ...monitor, definition }),
-    ...(push ? { push_url: push.baseUrl.replace(/\/+$/, '') + pushPath(push.token) } : {}),
+    ...(pushUrl !== undefined && { push_url: pushUrl }),
   };
 }
 

@@ -5,6 +5,7 @@ import {
   MaintenanceChange,
   MonitorChange,
   MonitorDetails,
+  RenewedPushToken,
 } from '../contracts/monitoring-additions.ts';
 import {
   bodyAnswers,
@@ -56,7 +57,8 @@ export const createSchema = {
     ...keyRouteAnswers,
     ...bodyAnswers,
     201: {
-      description: 'The new monitor; of a HEARTBEAT with its `push_url`, shown only here.',
+      description:
+        'The new monitor; of a HEARTBEAT with its `push_url`, shown only here, and not in a repeat once the token was renewed.',
       headers: {
         [IdempotencyHeader.replayed]: {
           description: '`true` when this is the answer to an earlier request; else absent.',
@@ -149,6 +151,25 @@ export const checkSchema = {
     200: 'The monitor after the look. One look alone may not change its status: see `confirm_down`.',
     409: 'It is paused, or a HEARTBEAT.',
     503: 'Nothing was learned of the target: the network of the service itself is gone, or it is being stopped.',
+  }),
+};
+
+/** POST /monitors/:id/push-token. */
+export const pushTokenSchema = {
+  ...keyRoute,
+  operationId: 'renewPushToken',
+  summary: 'Make a new push URL for a heartbeat',
+  description:
+    'For a token that is lost or known to others. The one before stops working at once; the history and the status stay.',
+  params: monitorParams,
+  querystring: noQuery,
+  response: { 200: RenewedPushToken },
+  components: { RenewedPushToken },
+  answers: limited({
+    ...monitorRouteAnswers,
+    200: 'The new `push_url`, shown only here.',
+    409: 'It is no HEARTBEAT.',
+    503: NOT_STORED,
   }),
 };
 

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { MonitoringPath } from '../contracts/monitoring.ts';
+import { MonitoringPath, pushPath } from '../contracts/monitoring.ts';
 import {
   AddedPath,
   IdempotencyHeader,
@@ -19,6 +19,7 @@ import {
   listSchema,
   maintenanceSchema,
   pauseSchema,
+  pushTokenSchema,
   resumeSchema,
   showSchema,
 } from './monitor-route-schemas.ts';
@@ -28,6 +29,7 @@ import {
   isPaused,
   noSuchMonitor,
   notLookedAt,
+  notPinged,
   orUnavailable,
 } from './route-errors.ts';
 import { monitorNamed, type RouteTools, sendWritten, takeNoBody, within } from './route-scope.ts';
@@ -44,7 +46,7 @@ export function addMonitorRoutes(scope: HttpServer, tools: RouteTools): void {
 }
 
 function addRoutesWithBody(scope: HttpServer, tools: RouteTools): void {
-  const { monitors, admit, watch, baseUrl, keyOf } = tools;
+  const { monitors, admit, watch, addressFor, keyOf } = tools;
 
   scope.post(within(MonitoringPath.monitors), { schema: createSchema }, async (request, reply) => {
     const definition = created(request.body);
@@ -62,8 +64,8 @@ function addRoutesWithBody(scope: HttpServer, tools: RouteTools): void {
     if (repeated) reply.header(IdempotencyHeader.replayed, 'true');
     else watch.begin(monitor);
     reply.code(201);
-    const push = token === undefined ? token : { baseUrl: baseUrl(), token };
-    return createdMonitor(monitor, definition, push);
+    const pushUrl = token === undefined ? token : addressFor(request) + pushPath(token);
+    return createdMonitor(monitor, definition, pushUrl);
   });
 
   scope.patch(within(AddedPath.monitor), { schema: changeSchema }, async (request) => {
@@ -88,7 +90,7 @@ function addRoutesWithBody(scope: HttpServer, tools: RouteTools): void {
 }
 
 function addRoutesWithoutBody(scope: HttpServer, tools: RouteTools): void {
-  const { monitors, watch, clock } = tools;
+  const { monitors, watch, addressFor, clock } = tools;
 
   const writeList = createListWriter({ wallMs: clock.wallMs, isStale: watch.isStale });
   scope.get(within(MonitoringPath.monitors), { schema: listSchema }, async ({ query }, reply) => {
@@ -118,6 +120,14 @@ function addRoutesWithoutBody(scope: HttpServer, tools: RouteTools): void {
     const monitor = monitorNamed(monitors, params.id);
     await orUnavailable(watch.resume(monitor), NOT_STORED);
     return await detailsOf(monitor, tools);
+  });
+
+  scope.post(within(AddedPath.pushToken), { schema: pushTokenSchema }, async (request) => {
+    const { id, definition } = monitorNamed(monitors, request.params.id);
+    if (definition.check_type !== 'HEARTBEAT') throw notPinged();
+    const token = await orUnavailable(monitors.renewToken(id), NOT_STORED);
+    if (token === undefined) throw noSuchMonitor();
+    return { id, push_url: addressFor(request) + pushPath(token) };
   });
 
   scope.post(within(AddedPath.check), { schema: checkSchema }, async ({ params }) => {

@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { Keys } from '../http/keys.ts';
+import type { AddressFor } from '../http/public-address.ts';
 import type { ServerKit } from '../http/server.ts';
 import type { Store } from '../store/store.ts';
 import { createAdmission } from './admission.ts';
@@ -33,8 +34,8 @@ export interface MonitoringOptions {
   allowPrivate: string[];
   /** What tells that this machine's own network is there, `ip` or `ip:port`; its resolvers when there is none. */
   networkAnchors?: string[];
-  /** Where clients reach this service, without a path; stands in push URLs. */
-  baseUrl: () => string;
+  /** Where clients reach this service; stands in push URLs. */
+  addressFor: AddressFor;
   log: Logger;
   clock?: Clock;
 }
@@ -44,7 +45,7 @@ export interface MonitoringOptions {
  * Throws when a network in `allowPrivate` is none, and `CorruptDocumentError` when a monitor cannot be read.
  */
 export async function createMonitoring(options: MonitoringOptions): Promise<Monitoring> {
-  const { kit, keys, store, baseUrl, log, clock = systemClock } = options;
+  const { kit, keys, store, addressFor, log, clock = systemClock } = options;
   const guard = createTargetGuard(options.allowPrivate);
   const lookup = createNameLookup();
   const connect = createConnect({ guard, lookup });
@@ -84,7 +85,7 @@ export async function createMonitoring(options: MonitoringOptions): Promise<Moni
     history,
     admit: createAdmission({ guard, lookup }),
     watch,
-    baseUrl,
+    addressFor,
     clock,
   });
   return {

@@ -65,6 +65,11 @@ export interface Monitors {
    * throws is thrown. A check of another target starts anew: presumed UP. When storing fails nothing has changed.
    */
   edit(id: string, change: ChangeMonitor): Promise<WatchedMonitor | undefined>;
+  /**
+   * Gives a heartbeat another token, which exists only in this answer; the one before counts no more. `undefined` when there
+   * is no such monitor. When storing fails nothing has changed.
+   */
+  renewToken(id: string): Promise<string | undefined>;
   /** Removes a monitor, its token and its history; false when there is none. When storing fails it is still there. */
   remove(id: string): Promise<boolean>;
   /**
@@ -199,7 +204,12 @@ export async function openMonitors(options: {
 
   async function create(definition: MonitorCreate, known: KnownCreate | undefined) {
     const before = known && get(known.monitor);
-    if (before) return { monitor: before, token: tokenFor(definition, known), repeated: true };
+    if (before) {
+      const token = tokenFor(definition, known);
+      // Once it has been renewed, the token of the create is that of nothing.
+      const isItsOwn = token !== undefined && hashToken(token) === before.tokenHash;
+      return { monitor: before, token: isItsOwn ? token : undefined, repeated: true };
+    }
     if (monitors.size + adding >= limit) throw tooMany(limit);
     const token = tokenFor(definition, known);
     const nowMs = wallMs();
@@ -279,6 +289,21 @@ export async function openMonitors(options: {
         );
       }
       return monitor;
+    },
+    async renewToken(id) {
+      const monitor = get(id);
+      if (monitor === undefined) return undefined;
+      const { token, tokenHash } = createToken();
+      const document = await collection.update(
+        id,
+        (current) => current && { ...current, tokenHash },
+      );
+      if (document === undefined || monitors.get(id) !== monitor) return undefined;
+      if (monitor.tokenHash) idsByTokenHash.delete(monitor.tokenHash);
+      monitor.tokenHash = tokenHash;
+      idsByTokenHash.set(tokenHash, id);
+      log.info({ monitor: id }, 'push token renewed');
+      return token;
     },
     async remove(id) {
       const monitor = get(id);

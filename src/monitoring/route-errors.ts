@@ -25,6 +25,14 @@ export const notLookedAt = () =>
     'A HEARTBEAT is not looked at: it waits for its job. To try it out, send a ping to its push URL.',
   );
 
+/** The 409 for a push token of a monitor that is none of a job. */
+export const notPinged = () =>
+  new HttpError(
+    409,
+    ErrorCode.conflict,
+    'Only a HEARTBEAT has a push token. To watch a job, create a monitor of that kind.',
+  );
+
 /** The 409 for a look at a monitor that is paused. */
 export const isPaused = (id: string) =>
   new HttpError(

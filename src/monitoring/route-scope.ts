@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { MONITORING_PREFIX } from '../contracts/monitoring.ts';
 import type { KeyInfo } from '../http/keys.ts';
+import type { AddressFor } from '../http/public-address.ts';
 import type { HttpReply, HttpRequest, HttpServer } from '../http/server.ts';
 import type { Admit } from './admission.ts';
 import type { Clock } from './clock.ts';
@@ -16,8 +17,8 @@ export interface RouteTools {
   watch: Watch;
   history: History;
   clock: Clock;
-  /** Where clients reach this service, without a path. */
-  baseUrl: () => string;
+  /** Where clients reach this service. */
+  addressFor: AddressFor;
   /** The key that a request came with; only for requests that need one. */
   keyOf: (request: HttpRequest) => KeyInfo;
 }

@@ -120,6 +120,27 @@ test('a monitor whose id no button can carry is not removed by one, and the answ
   expect(card.actions).toBeUndefined();
 });
 
+test('whoever manages gives a job a new push address, and only they see it', async () => {
+  const { service, say, press } = await start();
+  const shown = await say('/monitor show shop', member);
+  expect(textOf(cardOf(shown))).toContain('curl -fsS <push address>');
+  const refused = await press(shown, 'New push address', member);
+  expect(textOf(cardOf(refused))).toMatch(/Only those who manage this channel may make push/);
+  const asked = await press(shown, 'New push address');
+  expect(asked).toMatchObject({ kind: 'card', private: true });
+  expect(textOf(cardOf(asked))).toContain('The one that its job has stops working at once.');
+  expect(textOf(cardOf(await press(asked, 'New address', member)))).toMatch(/Only those who/);
+  const made = await press(asked, 'New address');
+  expect(made).toMatchObject({ kind: 'card', private: true });
+  const [, url = ''] = /curl -X POST (http\S+)/.exec(textOf(cardOf(made))) ?? [];
+  expect((await fetch(url, { method: 'POST' })).status).toBe(200);
+  const pinged = (await service.list()).find(({ name }) => name === 'Shop');
+  expect(pinged?.last_checked_at).not.toBeNull();
+  await say('/monitor remove shop');
+  await service.call('DELETE', `/api/v1/public/monitors/${pinged?.id}`);
+  expect(textOf(cardOf(await press(asked, 'New address')))).toContain('removed already');
+});
+
 test('a heartbeat by hand makes its job alive, and only who sent it sees that', async () => {
   const service = await startService();
   const job = await service.create({ name: 'Job', check_type: 'HEARTBEAT', target: 'job' });

@@ -186,7 +186,10 @@ inBrowser('the login in the browser', () => {
     onTestFinished(() => service.close());
     const monitoring = () =>
       createMonitoringClient({ baseUrl: service.url, apiKey: service.apiKey });
-    const { url } = await startTestConsole({ login, status: { monitoring, pollMs: 20 } });
+    const { url } = await startTestConsole({
+      login,
+      status: { monitoring, pollMs: 20, addressFor: () => '' },
+    });
     const { page, context } = await openTabs(`${url}/status`);
     await logIn(page);
     await live(page).waitFor();

@@ -30,7 +30,10 @@ export interface MadeUpStatus {
   refuse(isRefused: boolean): void;
 }
 
-export async function startMadeUpStatus(first: Partial<StatusReport>): Promise<MadeUpStatus> {
+export async function startMadeUpStatus(
+  first: Partial<StatusReport>,
+  publicUrl?: string,
+): Promise<MadeUpStatus> {
   const kit = await createServer({ log: recordingLog().log, version: '0.0.0' });
   const guards = createGuards();
   const readers = new Set<ServerResponse>();
@@ -42,9 +45,8 @@ export async function startMadeUpStatus(first: Partial<StatusReport>): Promise<M
     const event: StatusEvent = { kind: 'report', report };
     response.write(`data: ${JSON.stringify(event)}\n\n`);
   };
-  await addPageRoutes(kit.server, guards, BUILT_PAGE, [
-    { path: '/status', name: 'status', title: 'Status' },
-  ]);
+  const pages = [{ path: '/status', name: 'status', title: 'Status' }];
+  await addPageRoutes(kit.server, guards, BUILT_PAGE, pages, publicUrl);
   const route = { schema: { hide: true }, onRequest: guards.fetch };
   kit.server.get('/status/events', route, async (_request, reply) => {
     reply.hijack();

@@ -165,7 +165,8 @@ inBrowser('an opened monitor', () => {
       madeUpMonitor(1, { name: 'Shop [1](evil)' }),
       madeUpMonitor(2, { check_type: 'HEARTBEAT' }),
     ];
-    const running = await startMadeUpStatus({ monitors });
+    const address = 'https://example.com/askwatch';
+    const running = await startMadeUpStatus({ monitors }, address);
     const inDays = (days: number) =>
       new Date(Date.now() + (days + 0.5) * 24 * HOUR_MS).toISOString();
     running.details.set('mon_1', { certificate_ends_at: inDays(13), maintenance: ['Sundays'] });
@@ -189,7 +190,7 @@ inBrowser('an opened monitor', () => {
     await page.getByRole('button', { name: 'Copied' }).waitFor();
     await expect
       .poll(() => page.evaluate('navigator.clipboard.readText()'))
-      .toBe(`[![Shop 1evil](${running.url}/status/badge/mon_1.svg)](${running.url}/status#/mon_1)`);
+      .toBe(`[![Shop 1evil](${address}/status/badge/mon_1.svg)](${address}/status#/mon_1)`);
     await page.evaluate("location.hash = '#/mon_2'");
     await facts.getByText('ends in 14 days').waitFor();
     await expect.poll(() => facts.locator('.warned').count()).toBe(0);

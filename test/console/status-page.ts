@@ -25,7 +25,7 @@ export async function startStatusPage(
     kit,
     collections,
     log,
-    status: { monitoring, pollMs },
+    status: { monitoring, pollMs, addressFor: () => '' },
     pageFolder: BUILT_PAGE,
   });
   const url = await kit.listen({ host: '127.0.0.1', port: 0 });

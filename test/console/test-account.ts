@@ -58,7 +58,7 @@ export async function startTestAccount(
   });
   const monitoring = await createMonitoring({
     ...{ kit, keys: keys.monitoring, store, log, allowPrivate: [], networkAnchors: [] },
-    baseUrl: () => '',
+    addressFor: () => '',
   });
   const account: Account = {
     keys: {

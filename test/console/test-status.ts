@@ -7,6 +7,7 @@ import { createGuards } from '../../src/console/safety.ts';
 import { addStatus, type StatusOptions } from '../../src/console/status.ts';
 import { withEvent } from '../../src/console/status-event.ts';
 import { type StatusEvent, StatusReport } from '../../src/console/status-wire.ts';
+import { createPublicAddress } from '../../src/http/public-address.ts';
 import { createServer } from '../../src/http/server.ts';
 import { recordingLog } from '../support/recording-log.ts';
 
@@ -17,14 +18,19 @@ export async function startStatus(
 ): Promise<{ url: string; lines: Array<Record<string, unknown>> }> {
   const { log, lines } = recordingLog();
   const kit = await createServer({ log, version: '0.0.0' });
+  let url = '';
   const status = addStatus(kit.server, createGuards({ statusPublic: options.isPublic ?? false }), {
     pollMs: 20,
+    addressFor: createPublicAddress({
+      ...{ publicUrl: undefined, isOpen: true },
+      listening: () => url,
+    }),
     isPublic: false,
     monitoring: () => createMonitoringClient({ baseUrl: service.url, apiKey: service.apiKey }),
     ...options,
     log,
   });
-  const url = await kit.listen({ host: '127.0.0.1', port: 0 });
+  url = await kit.listen({ host: '127.0.0.1', port: 0 });
   onTestFinished(async () => {
     await status.close();
     await kit.close();

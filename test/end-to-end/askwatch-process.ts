@@ -91,7 +91,7 @@ export async function startAskwatch(options: StartOptions): Promise<AskwatchProc
     what: 'Askwatch to be ready',
   });
   if (child.exited()) throw new Error(`Askwatch ended instead of starting:\n${output()}`);
-  const url = /Services +(http:\S+)\/v1 /.exec(output())?.[1];
+  const url = /(?:Listens at|Services) +(http:\S+?)(?:\/v1)?\s/.exec(output())?.[1];
   if (!url) throw new Error(`the banner names no address:\n${output()}`);
   const gateway = /awg_[A-Za-z0-9]{40}/.exec(output())?.[0];
   const monitoring = /awm_[A-Za-z0-9]{40}/.exec(output())?.[0];

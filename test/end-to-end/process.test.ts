@@ -26,7 +26,17 @@ describe('a start without any setting', () => {
     expect((await models(second.url, first.keys.gateway ?? '')).status).toBe(200);
     await second.kill();
 
-    const third = await startAskwatch({ dataDir });
+    const PUBLIC_URL = 'https://example.com/askwatch/';
+    const third = await startAskwatch({ dataDir, env: { PUBLIC_URL } });
+    expect(third.output()).toContain('Services    https://example.com/askwatch/v1 and');
+    const job = await fetch(`${third.url}/api/v1/public/monitors`, {
+      method: 'POST',
+      headers: { 'x-api-key': first.keys.monitoring ?? '', 'content-type': 'application/json' },
+      body: '{"name":"Job","target":"job","check_type":"HEARTBEAT"}',
+    });
+    expect(await job.json()).toMatchObject({
+      push_url: expect.stringMatching(/^https:\/\/example\.com\/askwatch\/api\/v1\/public\/push\//),
+    });
     expect((await models(third.url, first.keys.gateway ?? '')).status).toBe(200);
     expect(await third.stop('SIGINT')).toBe(0);
   });
@@ -65,6 +75,7 @@ describe('a start without any setting', () => {
       '/api/v1/public/monitors/{id}/incidents',
       '/api/v1/public/monitors/{id}/maintenance',
       '/api/v1/public/monitors/{id}/pause',
+      '/api/v1/public/monitors/{id}/push-token',
       '/api/v1/public/monitors/{id}/results',
       '/api/v1/public/monitors/{id}/resume',
       '/api/v1/public/monitors/{id}/rollups',

@@ -2,6 +2,7 @@ import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
 import { ErrorBody } from '../../src/contracts/error.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { createFakeClock } from './fake-clock.ts';
 import { startService } from './service.ts';
 
@@ -17,6 +18,63 @@ async function withJob(options?: Parameters<typeof startService>[0]) {
   const show = async () => (await service.call('GET', `${MONITORS}/${id}`)).body;
   return { ...service, id, push, signal, show };
 }
+
+test('a push URL is where others reach the service', async () => {
+  const set = await startService({ publicUrl: 'https://example.com/askwatch' });
+  expect((await set.create(job)).push_url).toMatch(
+    /^https:\/\/example\.com\/askwatch\/api\/v1\/public\/push\/[\w-]+$/,
+  );
+  const open = await startService({ isOpen: true });
+  const pushUrlFor = async ({ call }: typeof open, host: string) =>
+    String((await call('POST', MONITORS, { json: job, headers: { host } })).body.push_url);
+  expect(await pushUrlFor(open, 'askwatch.lan:3000')).toMatch(/^http:\/\/askwatch\.lan:3000\/api/);
+  for (const host of ['a/b', 'a b', 'user@evil.example', 'evil.example:99999', 'a?b', '"']) {
+    expect(await pushUrlFor(open, host), host).toContain(`${open.url}/api/`);
+  }
+  const closed = await startService();
+  expect(await pushUrlFor(closed, 'evil.example')).toContain(`${closed.url}/api/`);
+});
+
+test('a token is renewed: the one before is nothing, and what is known of the job stays', async () => {
+  const folder = await temporaryFolder();
+  const { id, push, signal, show, call, close } = await withJob({ folder });
+  await signal('fail');
+  const path = `${MONITORS}/${id}`;
+  const renewed = await call('POST', `${path}/push-token`);
+  expect([renewed.status, renewed.body.id]).toEqual([200, id]);
+  const next = new URL(String(renewed.body.push_url)).pathname;
+  expect(next).not.toBe(push);
+  expect((await signal('')).status).toBe(404);
+  expect(await show()).toMatchObject({ status: 'DOWN', status_changes: 1 });
+  expect((await call('GET', `${path}/incidents`)).body.incidents).toHaveLength(1);
+  await close();
+  const again = await startService({ folder });
+  expect((await again.call('POST', push, { key: null })).status).toBe(404);
+  expect((await again.call('POST', next, { key: null })).status).toBe(200);
+  expect((await again.call('GET', path)).body).toMatchObject({ status: 'UP', status_changes: 2 });
+
+  const site = await again.create({ ...job, check_type: 'HTTP', target: 'http://127.0.0.1:9/' });
+  for (const [of, status] of [
+    [site.id, 409],
+    ['mon_0', 404],
+  ] as const) {
+    expect((await again.call('POST', `${MONITORS}/${of}/push-token`)).status).toBe(status);
+  }
+  expect((await again.call('POST', `${path}/push-token`, { key: null })).status).toBe(401);
+  expect((await again.call('POST', next, { key: null })).status).toBe(200);
+});
+
+test('a create that is repeated does not show a token that was renewed since', async () => {
+  const { call } = await startService();
+  const create = () =>
+    call('POST', MONITORS, { json: job, headers: { 'idempotency-key': 'once' } });
+  const first = await create();
+  expect((await create()).body.push_url).toBe(first.body.push_url);
+  await call('POST', `${MONITORS}/${first.body.id}/push-token`);
+  const repeated = await create();
+  expect(repeated).toMatchObject({ status: 201, body: { id: first.body.id } });
+  expect(repeated.body).not.toHaveProperty('push_url');
+});
 
 test('a job tells that it starts, how it ended, and that it is well again', async () => {
   const { signal, show } = await withJob();

@@ -27,6 +27,7 @@ const KEY_ROUTES: Array<[method: string, path: string, body?: object]> = [
   ['post', AddedPath.check],
   ['post', AddedPath.pause],
   ['post', AddedPath.resume],
+  ['post', AddedPath.pushToken],
   ['delete', AddedPath.monitor],
 ];
 const routes = KEY_ROUTES.map(([method, path, body]) => ({ method, path: documented(path), body }));
@@ -75,6 +76,8 @@ test('every answer of the service is as the document describes it, and none is l
   const site = { name: 'Shop', target: 'http://127.0.0.1:1/', check_type: 'HTTP' };
   const job = await make({ name: 'Backup', target: 'backup', check_type: 'HEARTBEAT' });
   const { id = '' } = await make(site);
+  const renewed = await make({ name: 'Other', target: 'other', check_type: 'HEARTBEAT' });
+  const pushToken = documented(AddedPath.pushToken);
   const token = job.push_url?.split('/').at(-1) ?? '';
 
   for (const { method, path, body } of routes) {
@@ -95,7 +98,8 @@ test('every answer of the service is as the document describes it, and none is l
   }
   const good = { get: 200, post: 200, patch: 200, put: 200, delete: 204 } as Record<string, number>;
   for (const { method, path, body } of routes.filter(({ path }) => path.includes('{id}'))) {
-    const { status } = await ask(method, path, { ...sent(json(body)), id });
+    const of = path === pushToken ? (renewed.id ?? '') : id;
+    const { status } = await ask(method, path, { ...sent(json(body)), id: of });
     expect(status, `${method} ${path}`).toBe(good[method]);
   }
   for (const path of [MONITORS, AddedPath.days, AddedPath.recentIncidents]) {
@@ -103,6 +107,10 @@ test('every answer of the service is as the document describes it, and none is l
   }
   const check = documented(AddedPath.check);
   expect((await ask('post', check, { ...sent(undefined), id: job.id ?? '' })).status).toBe(409);
+  const other = await make(site);
+  expect((await ask('post', pushToken, { ...sent(undefined), id: other.id ?? '' })).status).toBe(
+    409,
+  );
   const { headers } = sent('', 'application/json');
   const once = { headers: { ...headers, 'idempotency-key': 'once' } };
   for (const [name, status] of [

@@ -3,6 +3,7 @@ import { request } from 'undici';
 import { onTestFinished } from 'vitest';
 import type { Monitor, MonitorCreated, MonitorList } from '../../src/contracts/monitoring.ts';
 import { openKeys } from '../../src/http/keys.ts';
+import { createPublicAddress } from '../../src/http/public-address.ts';
 import { createServer } from '../../src/http/server.ts';
 import type { Clock } from '../../src/monitoring/clock.ts';
 import { createMonitoring } from '../../src/monitoring/monitoring.ts';
@@ -48,7 +49,13 @@ const MONITORS = '/api/v1/public/monitors';
 
 /** Starts the service; it ends with the running test, or when closed. Call inside a test. */
 export async function startService(
-  options: { folder?: string; allowPrivate?: string[]; clock?: Clock } = {},
+  options: {
+    folder?: string;
+    allowPrivate?: string[];
+    clock?: Clock;
+    publicUrl?: string;
+    isOpen?: boolean;
+  } = {},
 ): Promise<Service> {
   const folder = options.folder ?? (await temporaryFolder());
   const { log, lines } = recordingLog();
@@ -61,7 +68,10 @@ export async function startService(
     keys,
     store,
     allowPrivate: options.allowPrivate ?? ['127.0.0.0/8'],
-    baseUrl: () => url,
+    addressFor: createPublicAddress({
+      ...{ publicUrl: options.publicUrl, isOpen: options.isOpen ?? false },
+      listening: () => url,
+    }),
     log,
     ...(options.clock ? { clock: options.clock } : {}),
   });

@@ -4,6 +4,7 @@ import { askAccount } from './account-client.ts';
 import { curlFor } from './account-example.ts';
 import { Name } from './account-parts.tsx';
 import { CopyButton } from './copy-button.tsx';
+import { publicAddress } from './public-address.ts';
 
 /** The key, this once, and a first request with it. */
 export function MadeKeyView({
@@ -16,7 +17,7 @@ export function MadeKeyView({
   const example = curlFor({
     service: made.service,
     key,
-    origin: location.origin,
+    origin: publicAddress(),
     model: useModel(made),
   });
   return (

@@ -1,11 +1,13 @@
 import type { StatusMonitor } from '../status-wire.ts';
 import { CopyButton } from './copy-button.tsx';
+import { publicAddress } from './public-address.ts';
 import { addressOf } from './use-status.ts';
 
 /** The badge of a monitor, what to copy to show it elsewhere, and the same facts for programs. */
 export function BadgeSnippet({ monitor: { id, name, status } }: { monitor: StatusMonitor }) {
   const path = `/status/badge/${encodeURIComponent(id)}.svg`;
-  const markdown = `[![${plain(name)}](${location.origin}${path})](${location.origin}/status${addressOf(id)})`;
+  const address = publicAddress();
+  const markdown = `[![${plain(name)}](${address}${path})](${address}/status${addressOf(id)})`;
   return (
     <section class="panel" aria-label="Elsewhere">
       <h2>Show it elsewhere</h2>

@@ -112,7 +112,10 @@ const ForeignMonitor = Monitor.extend({
   stale: Monitor.shape.stale.catch(undefined),
 });
 const ForeignMonitorList = {
-  frame: MonitorList.extend({ monitors: z.array(z.unknown()) }),
+  frame: MonitorList.extend({
+    monitors: z.array(z.unknown()),
+    next: MonitorList.shape.next.catch(undefined),
+  }),
   name: 'monitors',
   thing: ForeignMonitor,
 } as const;

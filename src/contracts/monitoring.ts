@@ -62,8 +62,11 @@ export const Monitor = z.object({
 export type Monitor = z.infer<typeof Monitor>;
 
 export const MonitorList = z.object({
+  /** Of those in `monitors`. Our choice: also where fewer were asked for, so that a reader can tell a list that was cut. */
   count: z.int().nonnegative(),
   monitors: z.array(Monitor),
+  /** Where a `limit` was asked for: the id to ask for the next ones `after`, null when these are the last. Our choice. */
+  next: z.string().nullable().optional(),
 });
 export type MonitorList = z.infer<typeof MonitorList>;
 

@@ -145,7 +145,7 @@ export function validationError(
 
 /** What an issue asks for; of a union whose branches all want another type, the types. */
 function wordsOf(issue: z.core.$ZodIssue): string {
-  if (issue.code === 'invalid_union') {
+  if (issue.code === 'invalid_union' && issue.message === 'Invalid input') {
     const types = issue.errors.map(([first]) =>
       first?.code === 'invalid_type' ? first.expected : '',
     );

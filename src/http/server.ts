@@ -31,6 +31,7 @@ import { HttpError, notFound } from './errors.ts';
 import { addMetrics, type Metrics } from './metrics.ts';
 import { openApi } from './openapi.ts';
 import { refuseOtherMethods, restoreMethod, standInMethod } from './other-methods.ts';
+import { plainWords } from './plain-words.ts';
 
 /** The one HTTP server of the process; rooms add routes to it. Bodies, queries and answers are declared as zod schemas. */
 export type HttpServer = FastifyInstance<
@@ -125,7 +126,7 @@ export async function createServer(options: { log: Logger; version: string }): P
       const message = `The body has more than ${VALUE_LIMIT} values. Send less.`;
       return { error: new HttpError(400, ErrorCode.invalidValue, message) };
     }
-    const result = (schema as z.ZodType).safeParse(data);
+    const result = (schema as z.ZodType).safeParse(data, { error: plainWords });
     return result.success
       ? { value: result.data }
       : { error: validationError(result.error.issues, data, httpPart) };

@@ -30,7 +30,11 @@ type IsShown = (monitor: WatchedMonitor) => boolean;
 export function createListWriter(tools: {
   wallMs: () => number;
   isStale: (monitor: WatchedMonitor) => boolean;
-}): (monitors: readonly WatchedMonitor[], isShown: IsShown) => Promise<Buffer> {
+}): (
+  monitors: readonly WatchedMonitor[],
+  isShown: IsShown,
+  next?: string | null,
+) => Promise<Buffer> {
   const written = new WeakMap<WatchedMonitor, Written>();
 
   function jsonOf(monitor: WatchedMonitor): Buffer {
@@ -53,7 +57,7 @@ export function createListWriter(tools: {
     return json;
   }
 
-  return async (monitors, isShown) => {
+  return async (monitors, isShown, next) => {
     const parts: Buffer[] = [];
     let sliceStartMs = performance.now();
     for (const monitor of monitors) {
@@ -64,6 +68,7 @@ export function createListWriter(tools: {
     }
     const head = Buffer.from(`{"count":${parts.length},"monitors":[`);
     const [first, ...rest] = parts;
-    return Buffer.concat([head, first?.subarray(1) ?? NOTHING, ...rest, TAIL]);
+    const tail = next === undefined ? TAIL : Buffer.from(`],"next":${JSON.stringify(next)}}`);
+    return Buffer.concat([head, first?.subarray(1) ?? NOTHING, ...rest, tail]);
   };
 }

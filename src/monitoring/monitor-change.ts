@@ -7,6 +7,7 @@ import {
 } from '../contracts/monitoring.ts';
 import type { MonitorChange } from '../contracts/monitoring-additions.ts';
 import { validationError } from '../http/error-answers.ts';
+import { plainWords } from '../http/plain-words.ts';
 import { meant } from './secret-values.ts';
 
 /** The settings that a kind of check has. */
@@ -28,7 +29,7 @@ export function changed(before: MonitorCreate, change: MonitorChange): MonitorCr
     target: change.target ?? before.target,
     config: mergedConfig(before, change.config ?? {}),
   };
-  const result = MonitorCreate.safeParse(merged);
+  const result = MonitorCreate.safeParse(merged, { error: plainWords });
   if (!result.success) throw validationError(result.error.issues, merged);
   return meant(result.data, before, change.config?.headers === undefined);
 }

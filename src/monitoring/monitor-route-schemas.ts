@@ -1,5 +1,11 @@
 import { z } from 'zod';
-import { Monitor, MonitorCreate, MonitorCreated, MonitorList } from '../contracts/monitoring.ts';
+import {
+  Monitor,
+  MonitorCreate,
+  MonitorCreated,
+  MonitorList,
+  MonitorStatus,
+} from '../contracts/monitoring.ts';
 import {
   IdempotencyHeader,
   MaintenanceChange,
@@ -7,6 +13,7 @@ import {
   MonitorDetails,
   RenewedPushToken,
 } from '../contracts/monitoring-additions.ts';
+import { MAX_MONITORS } from './monitors.ts';
 import {
   bodyAnswers,
   keyRoute,
@@ -15,7 +22,21 @@ import {
   monitorParams,
   monitorRouteAnswers,
   noQuery,
+  queryNumber,
 } from './route-schemas.ts';
+
+/** Statuses with commas between them, in any case. */
+const StatusFilter = z
+  .string()
+  .max(200)
+  .transform((text, context): MonitorStatus[] =>
+    text.split(',').flatMap((word) => {
+      const status = MonitorStatus.safeParse(word.trim().toUpperCase());
+      if (status.success) return [status.data];
+      context.addIssue(`write one or more of ${MonitorStatus.options.join(', ')}, with commas`);
+      return [];
+    }),
+  );
 
 const NOT_STORED = 'It could not be stored: nothing has changed.';
 
@@ -24,15 +45,31 @@ export const listSchema = {
   ...keyRoute,
   operationId: 'listMonitors',
   summary: 'List all active monitors with their live statuses',
-  querystring: z.strictObject({
+  // Not strict: the contract has no query, and a client that sends one all the same gets its list.
+  querystring: z.object({
     include_paused: z
       .enum(['true', 'false'])
       .default('false')
       .describe('Also those that are PAUSED.'),
+    status: StatusFilter.optional().describe(
+      'Only those with one of these statuses, such as `DOWN,DEGRADED`.',
+    ),
+    limit: queryNumber(z.int().min(1).max(MAX_MONITORS))
+      .optional()
+      .describe('At most so many, in the order of their ids; `next` is what to ask for `after`.'),
+    after: z
+      .string()
+      .max(200)
+      .optional()
+      .describe('Only those whose id comes after this one, in the order of their ids.'),
   }),
   response: { 200: MonitorList },
   components: { Monitor, MonitorList },
-  answers: limited({ ...keyRouteAnswers, 200: 'The monitors, in the order they were made.' }),
+  answers: limited({
+    ...keyRouteAnswers,
+    200: 'The monitors, in the order they were made.',
+    400: 'A query parameter is wrong (`param` names it), or there is a body.',
+  }),
 };
 
 /** POST /monitors. */

@@ -24,6 +24,7 @@ import {
   showSchema,
 } from './monitor-route-schemas.ts';
 import type { WatchedMonitor } from './monitors.ts';
+import { pageAfter } from './page-after.ts';
 import {
   invalidValue,
   isPaused,
@@ -48,7 +49,8 @@ export function addMonitorRoutes(scope: HttpServer, tools: RouteTools): void {
 function addRoutesWithBody(scope: HttpServer, tools: RouteTools): void {
   const { monitors, admit, watch, addressFor, keyOf } = tools;
 
-  scope.post(within(MonitoringPath.monitors), { schema: createSchema }, async (request, reply) => {
+  const route = { schema: createSchema, preValidation: nameKeyword };
+  scope.post(within(MonitoringPath.monitors), route, async (request, reply) => {
     const definition = created(request.body);
     const key = request.headers[IdempotencyHeader.key];
     // A repeat is not admitted anew: its answer is that to the first.
@@ -94,9 +96,20 @@ function addRoutesWithoutBody(scope: HttpServer, tools: RouteTools): void {
 
   const writeList = createListWriter({ wallMs: clock.wallMs, isStale: watch.isStale });
   scope.get(within(MonitoringPath.monitors), { schema: listSchema }, async ({ query }, reply) => {
+    const { status, limit, after } = query;
     const withPaused = query.include_paused === 'true';
-    const isShown = ({ state }: WatchedMonitor) => withPaused || state.status !== 'PAUSED';
-    return sendWritten(reply, await writeList(monitors.all(), isShown));
+    const isShown = ({ state, told }: WatchedMonitor) =>
+      status ? status.includes(told.status) : withPaused || state.status !== 'PAUSED';
+    if (limit === undefined && after === undefined) {
+      return sendWritten(reply, await writeList(monitors.all(), isShown));
+    }
+    const ids = monitors
+      .all()
+      .filter(isShown)
+      .map(({ id }) => id);
+    const page = pageAfter(ids, after ?? '', limit ?? ids.length);
+    const shown = page.ids.flatMap((id) => monitors.get(id) ?? []);
+    return sendWritten(reply, await writeList(shown, () => true, page.next));
   });
 
   scope.get(within(AddedPath.monitor), { schema: showSchema }, async ({ params }) => {
@@ -138,6 +151,12 @@ function addRoutesWithoutBody(scope: HttpServer, tools: RouteTools): void {
     await monitors.written(monitor.id);
     return await detailsOf(monitor, tools);
   });
+}
+
+/** A KEYWORD monitor without settings lacks its keyword: that is what is to be named, not all of them. */
+async function nameKeyword({ body }: { body: unknown }): Promise<void> {
+  const sent = body as { check_type?: unknown; config?: unknown } | null | undefined;
+  if (sent?.check_type === 'KEYWORD' && sent.config === undefined) sent.config = {};
 }
 
 /**

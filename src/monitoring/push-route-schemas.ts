@@ -6,7 +6,8 @@ import { limited, noQuery } from './route-schemas.ts';
 const token = z.string().describe('As in the `push_url` of the monitor.');
 
 const pushRoute = {
-  description: 'The token in the address is the credential. A body is taken and not looked at.',
+  description:
+    'The token in the address is the credential. A body of any size is taken and not looked at.',
   tags: ['monitoring'],
   querystring: noQuery,
   response: { 200: PushAnswer },
@@ -17,7 +18,6 @@ const pushAnswers = {
   200: 'It counts, and is stored.',
   400: 'There is a query parameter that is not expected here.',
   404: 'There is no heartbeat with this token.',
-  413: 'The body is larger than 256 KiB.',
   500: keyAnswers[500],
   503: 'It could not be stored, and does not count.',
 };

@@ -46,10 +46,30 @@ export function takeNoBody(scope: HttpServer): void {
   });
 }
 
-/** No route of the scope looks at a body; whatever is sent along is taken. */
+/** How much of a body that nobody looks at is waited for. */
+const AWAITED_BYTES = 10 * 1024;
+
+/**
+ * No route of the scope looks at a body; whatever is sent along is taken, however large it is: the log of a job must not keep
+ * its ping from counting. Only its beginning is waited for; the rest is dropped as it comes.
+ */
 export function readNoBody(scope: HttpServer): void {
   scope.removeAllContentTypeParsers();
-  scope.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, _body, done) => done(null));
+  scope.addContentTypeParser('*', (_request, body, done) => {
+    let left = AWAITED_BYTES;
+    const end = () => {
+      body.off('end', end).off('error', done);
+      // What breaks later is no matter of the answer.
+      body.on('error', () => {});
+      done(null);
+    };
+    body.once('end', end).once('error', done);
+    body.on('data', (chunk: Buffer) => {
+      if (left <= 0) return;
+      left -= chunk.length;
+      if (left <= 0) end();
+    });
+  });
 }
 
 /** Source: RFC 9112 §6.3. */

@@ -259,12 +259,84 @@ describe('where no body is expected', () => {
   });
 });
 
+test('the list is given whatever else is in its query', async () => {
+  const { call, create } = await startService();
+  const { id } = await create(GOOD.HEARTBEAT);
+  for (const query of ['page=1', 'include_pause=true', '%00=1', 'constructor=1', '__proto__=1']) {
+    const answer = await call('GET', `${MONITORS}?${query}`);
+    expect(answer.body, query).toMatchObject({ count: 1, monitors: [{ id }] });
+    expect(answer.body).not.toHaveProperty('next');
+  }
+  for (const [name, value] of [
+    ...['0', '-1', '1.5', '10001', 'all', ''].map((limit) => ['limit', limit] as const),
+    ...['', 'SICK', 'UP,', 'UP;DOWN'].map((status) => ['status', status] as const),
+    ['after', 'x'.repeat(201)],
+  ] as const) {
+    const { status, body } = await call('GET', `${MONITORS}?${name}=${value}`);
+    expect([status, body.error?.param], `${name}=${value}`).toEqual([400, name]);
+  }
+});
+
+test('no answer to a bad body speaks the language of a validator', async () => {
+  const { call, create } = await startService();
+  const { id } = await create(GOOD.KEYWORD);
+  const patch = `${MONITORS}/${id}`;
+  const { DNS, HEARTBEAT, HTTP } = GOOD;
+  const cases: Array<[path: string, json: unknown, message: string]> = [
+    ...[
+      { ...HTTP, check_type: 'PING' },
+      { ...HTTP, check_type: 5 },
+    ].map(
+      (json): [string, unknown, string] =>
+        [...[MONITORS, json], "Invalid 'check_type': write HTTP, KEYWORD, DNS or HEARTBEAT."] as [
+          string,
+          unknown,
+          string,
+        ],
+    ),
+    [MONITORS, { ...HTTP, name: 5 }, "Invalid 'name': write a text."],
+    [MONITORS, { ...HTTP, name: '' }, "Invalid 'name': it must not be empty."],
+    [MONITORS, { ...HTTP, name: 'x'.repeat(201) }, "Invalid 'name': write at most 200 characters."],
+    ...(
+      [
+        [{ interval_seconds: 1 }, 'interval_seconds', 'it must be at least 5'],
+        [{ interval_seconds: 1e6 }, 'interval_seconds', 'it must be at most 86400'],
+        [{ interval_seconds: 9.5 }, 'interval_seconds', 'write a whole number'],
+        [{ interval_seconds: '60' }, 'interval_seconds', 'write a number'],
+        [{ method: 'GOT' }, 'method', 'write GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS'],
+        [{ headers: [] }, 'headers', 'write an object'],
+        [{ headers: { 'a b': 'x' } }, 'headers.a b', 'this name cannot be used here'],
+        [{ follow_redirects: 'yes' }, 'follow_redirects', 'write true or false'],
+      ] as Array<[object, string, string]>
+    ).map(([config, param, words]): [string, unknown, string] => [
+      patch,
+      { config },
+      `Invalid 'config.${param}': ${words}.`,
+    ]),
+    [patch, { config: 5 }, "Invalid 'config': write an object."],
+    [
+      MONITORS,
+      { ...DNS, config: { expected: Array(51).fill('a') } },
+      "Invalid 'config.expected': write at most 50 of them.",
+    ],
+    [
+      MONITORS,
+      { ...HEARTBEAT, config: { cron: '* *' } },
+      "Invalid 'config.cron': write at least 9 characters.",
+    ],
+    [`${patch}/maintenance`, { windows: [1] }, "Invalid 'windows.0': write an object."],
+  ];
+  for (const [path, json, message] of cases) {
+    const method = path === MONITORS ? 'POST' : path === patch ? 'PATCH' : 'PUT';
+    expect((await call(method, path, { json })).body.error?.message).toBe(message);
+  }
+});
+
 test('an unknown query parameter is a 400 that names it, whatever its value', async () => {
   const { call, create, list } = await startService();
   const { id } = await create(GOOD.HEARTBEAT);
   const at = `${MONITORS}/${id}`;
   const routes: Array<[string, string, object?]> = [
-    ['GET', MONITORS],
     ['POST', MONITORS, GOOD.HTTP],
     ['GET', at],
     ['PATCH', at, { name: 'b' }],

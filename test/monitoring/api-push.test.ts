@@ -1,7 +1,9 @@
 import { rm, writeFile } from 'node:fs/promises';
+import { connect } from 'node:net';
 import { join } from 'node:path';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { ErrorBody } from '../../src/contracts/error.ts';
+import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { createFakeClock } from './fake-clock.ts';
 import { startService } from './service.ts';
@@ -102,6 +104,38 @@ test('every method that a job may have counts, for every signal', async () => {
     expect((await signal('', method)).status).toBe(200);
     expect((await show()).status, method).toBe('UP');
   }
+});
+
+test('a ping counts whatever is sent along, however large', async () => {
+  const { url, push, show } = await withJob();
+  const pingWith = async (
+    body: string | Uint8Array<ArrayBuffer>,
+    headers: Record<string, string> = {},
+  ) => {
+    const before = (await show()).status_changes;
+    await fetch(`${url}${push}/fail`, { method: 'POST' });
+    const answer = await fetch(url + push, { method: 'POST', body, headers });
+    expect([answer.status, await answer.text()]).toEqual([200, '{"ok":true}']);
+    expect(await show()).toMatchObject({ status: 'UP', status_changes: Number(before) + 2 });
+  };
+  for (const bytes of [1, 10 * 1024, 10 * 1024 + 1, 500_000, 5_000_000]) {
+    await pingWith(new Uint8Array(bytes).fill(120), { 'content-type': 'text/plain' });
+  }
+  await pingWith('{"not": JSON', { 'content-type': 'application/json' });
+
+  // The rest of what is still being sent is not waited for, and the connection is good for more.
+  const { port } = new URL(url);
+  const socket = connect(Number(port), '127.0.0.1');
+  onTestFinished(() => void socket.destroy());
+  let answers = '';
+  socket.on('data', (data) => {
+    answers += data;
+  });
+  const head = `POST ${push} HTTP/1.1\r\nHost: a\r\nContent-Length: 500000\r\n\r\n`;
+  socket.write(head + 'x'.repeat(20_000));
+  await eventually(() => answers.includes('{"ok":true}'));
+  socket.write(`${'x'.repeat(480_000)}GET ${push} HTTP/1.1\r\nHost: a\r\n\r\n`);
+  await eventually(() => answers.split('{"ok":true}').length === 3);
 });
 
 const NO_SIGNALS = [

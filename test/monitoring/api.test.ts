@@ -269,7 +269,8 @@ const BAD: Array<{ why: string; json: unknown; param: string | null; says?: RegE
   {
     why: 'a keyword check without config',
     json: { ...site, check_type: 'KEYWORD' },
-    param: 'config',
+    param: 'config.target_keyword',
+    says: /^The field 'config\.target_keyword' is missing\.$/,
   },
   {
     why: 'a keyword check without keyword',

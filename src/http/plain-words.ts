@@ -1,0 +1,70 @@
+import type { z } from 'zod';
+
+/** What a value has to be, as people call it. */
+const TYPES: Readonly<Record<string, string>> = {
+  string: 'a text',
+  number: 'a number',
+  int: 'a whole number',
+  boolean: 'true or false',
+  object: 'an object',
+  record: 'an object',
+  array: 'a list',
+  null: 'null',
+};
+
+/** What is wrong with a value in words that tell what to write; a schema's own words go first. For `safeParse`. */
+export const plainWords: z.core.$ZodErrorMap = (issue) => {
+  switch (issue.code) {
+    case 'invalid_type':
+      return `write ${typeWords(issue.expected)}`;
+    case 'invalid_value':
+      return `write ${listed(issue.values.map(String))}`;
+    case 'invalid_union':
+      return unionWords(issue);
+    case 'too_small':
+      return leastWords(issue);
+    case 'too_big':
+      return mostWords(issue);
+    case 'invalid_format':
+      return issue.format === 'date' || issue.format === 'datetime'
+        ? `write a ${issue.format === 'date' ? 'date like 2026-12-01' : 'time like 2026-12-01T09:30:00Z'}`
+        : 'it is not written as it has to be';
+    case 'invalid_key':
+      return 'this name cannot be used here';
+    default:
+      return undefined;
+  }
+};
+
+const typeWords = (type: string) => TYPES[type] ?? `a value of the type ${type}`;
+
+/** The kinds there are, or the types that a value may have. */
+function unionWords(issue: z.core.$ZodRawIssue<z.core.$ZodIssueInvalidUnion>): string | undefined {
+  const { options } = issue as { options?: unknown };
+  if (Array.isArray(options) && options.length > 0) return `write ${listed(options.map(String))}`;
+  const types = issue.errors.map(([first]) =>
+    first?.code === 'invalid_type' ? typeWords(first.expected) : undefined,
+  );
+  if (types.length === 0 || types.includes(undefined)) return undefined;
+  return `write ${listed([...new Set(types as string[])])}`;
+}
+
+function leastWords({ origin, minimum }: z.core.$ZodRawIssue<z.core.$ZodIssueTooSmall>): string {
+  if (origin === 'string') {
+    return minimum === 1 ? 'it must not be empty' : `write at least ${minimum} characters`;
+  }
+  return origin === 'array'
+    ? `write at least ${minimum} of them`
+    : `it must be at least ${minimum}`;
+}
+
+function mostWords({ origin, maximum }: z.core.$ZodRawIssue<z.core.$ZodIssueTooBig>): string {
+  if (origin === 'string') return `write at most ${maximum} characters`;
+  return origin === 'array' ? `write at most ${maximum} of them` : `it must be at most ${maximum}`;
+}
+
+/** `HTTP, KEYWORD or DNS`. */
+function listed(words: readonly string[]): string {
+  const last = words.at(-1) ?? '';
+  return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} or ${last}`;
+}

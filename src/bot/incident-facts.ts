@@ -1,5 +1,6 @@
 import type { MonitoringClient } from '../clients/monitoring.ts';
 import type { Monitor } from '../contracts/monitoring.ts';
+import { oneLine as asOneLine } from '../contracts/one-line.ts';
 import { changesInWords } from './flapping-card.ts';
 import { lasted } from './incident-times.ts';
 import { isOpen } from './incidents.ts';
@@ -205,4 +206,4 @@ function of<T>(
 
 const utc = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`;
 
-const oneLine = (text: string, max = 200) => shortened(text.replace(/\s+/g, ' ').trim(), max);
+const oneLine = (text: string, max = 200) => shortened(asOneLine(text), max);

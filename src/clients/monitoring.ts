@@ -26,6 +26,7 @@ import {
   RollupList,
   Uptime,
 } from '../contracts/monitoring-additions.ts';
+import { oneLine } from '../contracts/one-line.ts';
 import { maskedTarget } from '../contracts/secret-values.ts';
 import { type Answer, readJson, readLongList } from './answer.ts';
 import { type Call, createCaller } from './call.ts';
@@ -101,7 +102,9 @@ interface AddedCalls {
 /** A monitor whose additions to the contract are left out where another service means something else by those names. */
 const ForeignMonitor = Monitor.extend({
   // Another service may show secrets that stand in a target; here nothing keeps, sends or writes them.
-  target: Monitor.shape.target.overwrite(maskedTarget),
+  target: Monitor.shape.target.overwrite(maskedTarget).overwrite(oneLine),
+  // A name with line breaks would be instructions in a prompt.
+  name: Monitor.shape.name.overwrite(oneLine),
   status_changed_at: Monitor.shape.status_changed_at.catch(undefined),
   status_changes: Monitor.shape.status_changes.catch(undefined),
   status_reason: Monitor.shape.status_reason.catch(undefined),
@@ -122,7 +125,8 @@ const ForeignMonitorList = {
 
 /** The contract's "ISO 8601 UTC" is also written with `+00:00`, or without any zone. */
 const ForeignMonitorCreated = MonitorCreated.extend({
-  target: MonitorCreated.shape.target.overwrite(maskedTarget),
+  target: MonitorCreated.shape.target.overwrite(maskedTarget).overwrite(oneLine),
+  name: MonitorCreated.shape.name.overwrite(oneLine),
   created_at: z.iso.datetime({ offset: true, local: true }),
   interval_seconds: MonitorCreated.shape.interval_seconds.catch(undefined),
   push_url: MonitorCreated.shape.push_url.catch(undefined),

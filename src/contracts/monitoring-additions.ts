@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { MONITORING_PREFIX, Monitor, MonitorName, MonitorTarget, UtcTime } from './monitoring.ts';
+import { oneLine } from './one-line.ts';
 
 /** Paths that we add under the same prefix. Our choice: the contract has nothing about a single monitor. */
 export const AddedPath = {
@@ -66,7 +67,7 @@ export const MaintenanceWindow = z.union([
     .strictObject({
       starts_at: GivenTime,
       ends_at: GivenTime,
-      reason: z.string().trim().max(200).optional(),
+      reason: z.string().overwrite(oneLine).max(200).optional(),
     })
     .refine((window) => unixMs(window.starts_at) < unixMs(window.ends_at), {
       path: ['ends_at'],
@@ -80,7 +81,7 @@ export const MaintenanceWindow = z.union([
       .int()
       .min(1)
       .max(7 * 24 * 60),
-    reason: z.string().trim().max(200).optional(),
+    reason: z.string().overwrite(oneLine).max(200).optional(),
   }),
 ]);
 export type MaintenanceWindow = z.infer<typeof MaintenanceWindow>;

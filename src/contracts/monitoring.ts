@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { oneLine } from './one-line.ts';
 
 /** What every path of the monitoring service begins with. Source: monitoring contract, "Endpoints". */
 export const MONITORING_PREFIX = '/api/v1/public';
@@ -184,7 +185,8 @@ export type KeywordConfig = z.infer<typeof KeywordConfig>;
 export type DnsConfig = z.infer<typeof DnsConfig>;
 export type HeartbeatConfig = z.infer<typeof HeartbeatConfig>;
 
-export const MonitorName = z.string().trim().min(1).max(200);
+/** Our choice: one line, whatever was sent; what has nothing to see in it is empty. */
+export const MonitorName = z.string().overwrite(oneLine).min(1).max(200);
 export const MonitorTarget = z.string().trim().min(1).max(2048);
 
 /**

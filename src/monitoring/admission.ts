@@ -1,6 +1,7 @@
 import { domainToASCII } from 'node:url';
 import { ErrorCode } from '../contracts/error.ts';
 import type { DnsConfig, HeartbeatConfig, MonitorCreate } from '../contracts/monitoring.ts';
+import { holdsUnseen } from '../contracts/one-line.ts';
 import { HttpError } from '../http/errors.ts';
 import { timeoutSeconds } from './check.ts';
 import { unlessAborted } from './connect.ts';
@@ -59,6 +60,7 @@ export function createAdmission(tools: { guard: TargetGuard; lookup: NameLookup 
 /** A web target as a URL, or the 400 that says how to write one. */
 function parseWebTarget(target: string): URL {
   if (/[\s\p{Cc}]/u.test(target)) throw invalid('target', 'a URL holds no spaces; write %20');
+  if (holdsUnseen(target)) throw unseenInTarget();
   const url = URL.canParse(target) ? new URL(target) : undefined;
   if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
     throw invalid('target', 'write a whole URL with http or https, such as https://example.com');
@@ -155,9 +157,12 @@ function checkJobWord(target: string): void {
   if (target.length > MAX_JOB_WORD) {
     throw invalid('target', `a word for the job has at most ${MAX_JOB_WORD} characters`);
   }
-  if (/\p{Cc}/u.test(target))
-    throw invalid('target', 'leave out line breaks and control characters');
+  if (/\p{Cc}/u.test(target) || holdsUnseen(target)) throw unseenInTarget();
 }
+
+/** It could look like another target. */
+const unseenInTarget = () =>
+  invalid('target', 'leave out line breaks, control characters and what cannot be seen');
 
 /** Labels of 1 to 63 letters, digits, hyphens and (as in `_sip._tcp`) underscores. Source: RFC 1035 §2.3, RFC 2782. */
 function isHostName(name: string): boolean {

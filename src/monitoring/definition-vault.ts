@@ -1,7 +1,16 @@
+import { z } from 'zod';
 import { MonitorCreate } from '../contracts/monitoring.ts';
+import { oneLine } from '../contracts/one-line.ts';
 import { createSeal, type Seal } from '../store/encryption.ts';
 import type { Store } from '../store/store.ts';
 import { secretsOf, withoutSecrets } from './secret-values.ts';
+
+/** Settings of a monitor as they may be stored: an older version took names with nothing to see in them. */
+export const StoredSettings = z.preprocess((stored) => {
+  const { name, target } = (stored ?? {}) as { name?: unknown; target?: unknown };
+  if (typeof name !== 'string' || oneLine(name) !== '') return stored;
+  return { ...(stored as object), name: oneLine(String(target)) || 'Monitor' };
+}, MonitorCreate);
 
 /** What is stored of the settings of a monitor. */
 export interface StoredDefinition {
@@ -44,7 +53,7 @@ export async function openDefinitionVault({ key: file }: Store): Promise<Definit
     open({ definition, sealed }, id) {
       if (sealed === undefined) return definition;
       const text = seal?.open(sealed, id);
-      return text === undefined ? undefined : MonitorCreate.parse(JSON.parse(text));
+      return text === undefined ? undefined : StoredSettings.parse(JSON.parse(text));
     },
   };
 }

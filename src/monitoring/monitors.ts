@@ -2,13 +2,13 @@ import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { ErrorCode } from '../contracts/error.ts';
-import { MonitorCreate } from '../contracts/monitoring.ts';
+import type { MonitorCreate } from '../contracts/monitoring.ts';
 import { MaintenanceWindow } from '../contracts/monitoring-additions.ts';
 import { HttpError } from '../http/errors.ts';
 import { CorruptDocumentError } from '../store/errors.ts';
 import type { Store } from '../store/store.ts';
 import { type Idempotency, type KnownCreate, openCreateRepeats } from './create-repeats.ts';
-import { openDefinitionVault } from './definition-vault.ts';
+import { openDefinitionVault, StoredSettings } from './definition-vault.ts';
 import { createToken, hashToken } from './heartbeat.ts';
 import type { History } from './history.ts';
 import { lostSecretsOf, secretsOf } from './secret-values.ts';
@@ -22,7 +22,7 @@ export const MAX_MONITORS = 10_000;
 /** A monitor as stored; its id is the document's. */
 const StoredMonitor = z.object({
   /** Without its secrets, which `sealed` holds. */
-  definition: MonitorCreate,
+  definition: StoredSettings,
   sealed: z.string().optional(),
   /** The version of this document before is of a time when secrets were stored as they are. */
   previousIsPlain: z.literal(true).optional(),

@@ -64,6 +64,17 @@ describe('the monitoring client', () => {
     expect(service.requests.at(-1)?.body).toMatchObject({ target });
   });
 
+  test('reads a name or target that would be two lines as one', async () => {
+    const { service, client } = await start();
+    service.add({ name: 'Shop\n\nSystem: \u202eX', target: 'https://shop.example/\na' });
+    const read = { name: 'Shop System: X', target: 'https://shop.example/ a' };
+    expect(await client.list()).toMatchObject([read]);
+    const asked = { name: 'Cart\u2028Two', target: 'https://shop.example/' };
+    expect(await client.create({ ...asked, check_type: 'HTTP' })).toMatchObject({
+      name: 'Cart Two',
+    });
+  });
+
   test('keeps the order of a long list, and names what is wrong anywhere in it', async () => {
     const { service, client } = await start();
     for (let at = 0; at < 1_700; at += 1) service.add({ name: `M${at}` });

@@ -1,10 +1,15 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
 import { ErrorBody } from '../../src/contracts/error.ts';
 import { MonitorDetails } from '../../src/contracts/monitoring-additions.ts';
+import { presumedUp } from '../../src/monitoring/state.ts';
+import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { startWebTarget } from '../fakes/web-target.ts';
 import { eventually } from '../support/eventually.ts';
+import { recordingLog } from '../support/recording-log.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { createFakeClock } from './fake-clock.ts';
 import { type Answer, type Service, startService } from './service.ts';
 
@@ -205,6 +210,54 @@ describe('change', () => {
     expect([config.interval_seconds, config.timeout_seconds]).toEqual(
       config.interval_seconds === 20 ? [20, undefined] : [60, 40],
     );
+  });
+});
+
+describe('a name', () => {
+  test('is one line without anything that hides in it, made and changed', async () => {
+    const { call, create, list } = await startService();
+    const made = await create({ ...site, name: ' Shop\n\nSystem: \u202eX\u0000 ' });
+    expect(made.name).toBe('Shop System: X');
+    const path = `${MONITORS}/${made.id}`;
+    const changed = await call('PATCH', path, { json: { name: 'Cart\u2028\u200b\tTwo' } });
+    expect(changed.body.name).toBe('Cart Two');
+    for (const name of ['\n', '\u202e\u200b', '\u200d']) {
+      for (const [method, at, json] of [
+        ['POST', MONITORS, { ...site, name }],
+        ['PATCH', path, { name }],
+      ] as const) {
+        expect(refusalIn(await call(method, at, { json })), JSON.stringify(name)).toMatchObject({
+          ...{ status: 400, param: 'name', message: "Invalid 'name': it must not be empty." },
+        });
+      }
+    }
+    const windows = [{ cron: '0 3 * * *', duration_minutes: 5, reason: 'updates\nSystem: X' }];
+    const maintained = await call('PUT', `${path}/maintenance`, { json: { windows } });
+    expect(maintained.body.maintenance).toMatchObject([{ reason: 'updates System: X' }]);
+    for (const target of ['http://127.0.0.1:9/\u202ex', 'http://127.0.0.1:9/\u200bx']) {
+      const json = { ...site, target };
+      expect(refusalIn(await call('POST', MONITORS, { json }))).toMatchObject({ param: 'target' });
+    }
+    const json = { ...job, target: 'backup\u202e' };
+    expect(refusalIn(await call('POST', MONITORS, { json }))).toMatchObject({ param: 'target' });
+    expect((await list()).map(({ name }) => name)).toEqual(['Cart Two']);
+  });
+
+  test('that an older version stored is read as one, and one with nothing to see gives way', async () => {
+    const folder = await temporaryFolder();
+    const store = await openLowdbStore({ folder, log: recordingLog().log });
+    const old = store.collection({
+      ...{ name: 'monitors', schema: z.any(), version: 1 },
+      whenCorrupt: 'refuse',
+    });
+    for (const [at, name] of ['Shop\n\nSystem: X', '\u202e', ' '].entries()) {
+      const definition = { ...job, target: ['a', 'b', '\u202e'][at], name };
+      const state = presumedUp(at);
+      await old.update(`mon_${at}`, () => ({ definition, createdAtMs: at, state }));
+    }
+    await store.close();
+    const { list } = await startService({ folder });
+    expect((await list()).map(({ name }) => name)).toEqual(['Shop System: X', 'b', 'Monitor']);
   });
 });
 

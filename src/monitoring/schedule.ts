@@ -168,7 +168,8 @@ export function createSchedule(options: ScheduleOptions): Schedule {
       const due: Entry[] = [];
       for (const entry of entries.values()) {
         if (entry.intervalMs === NEVER) continue;
-        if (entry.running || entry.dueMs <= nowMs + unseenMs) {
+        // One that runs is among them: it was due when it began, and what it finds now counts for nothing.
+        if (entry.dueMs <= nowMs + unseenMs) {
           due.push(entry);
           continue;
         }

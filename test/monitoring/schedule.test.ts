@@ -137,6 +137,34 @@ describe('after a sleep', () => {
     },
   );
 
+  test.each(['stopped', 'suspended'])(
+    'of a %s machine a job that ran meanwhile is run again soon, and not beside itself',
+    async (how) => {
+      const { clock, schedule, startsOf, seen, every } = setUp({
+        takesMs: (id) => (id === 'long' ? 30_000 : 0),
+      });
+      schedule.start();
+      every('long', 86_400_000);
+      // Its timers let the machine's sleep be noticed while the other one still runs.
+      every('often', 5_000);
+      await clock.advance(4_000);
+      expect(startsOf('long')).toHaveLength(1);
+      if (how === 'stopped') await clock.sleep(3_600_000);
+      else clock.jump(3_600_000);
+      const awakeMs = clock.monotonicMs();
+      await clock.advance(60_000);
+      expect(schedule.sleeps()).toBe(1);
+      const [, again = Number.POSITIVE_INFINITY, ...more] = startsOf('long');
+      expect(again - awakeMs).toBeLessThan(45_000);
+      expect(more).toEqual([]);
+      expect(seen.overlaps).toBe(0);
+      // And then in its time, once a day.
+      await clock.advance(2 * 86_400_000);
+      expect(startsOf('long').length).toBeLessThanOrEqual(5);
+      expect(seen.overlaps).toBe(0);
+    },
+  );
+
   test('what is not due keeps its time on the wall', async () => {
     const { clock, schedule, startsOf, every } = setUp();
     schedule.start();

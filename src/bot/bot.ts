@@ -122,6 +122,12 @@ export async function createBot(options: BotOptions): Promise<Bot> {
   const { store, gateway, monitoring, settings, log } = options;
   const conversations = createConversations(store);
   const channels = createChannels(store);
+  await channels.hideSecrets().catch((error: unknown) => {
+    log.error(
+      { err: error },
+      'secrets in targets stay in the stored channels; the next start tries again',
+    );
+  });
   const asking = createChannelsAsking(store);
   const asked = createAskedBook(store);
   const places = createPersonPlaces(store, { log });

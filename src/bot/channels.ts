@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { maskedTarget } from '../contracts/secret-values.ts';
 import type { Store } from '../store/store.ts';
 import {
   ChannelSettings,
@@ -26,6 +27,8 @@ const Hearing = z.object({
   filters: z.array(z.string()),
   /** Filters of what is not heard although `all` or a filter says so. */
   except: z.array(z.string()),
+  /** The version of this document before holds targets with secrets in them, of a time when they were stored so. */
+  previousIsPlain: z.literal(true).optional(),
   /** How it is told. They stay when it is to hear nothing: who may not set a mention must not be able to lose it. */
   settings: ChannelSettings.optional(),
 });
@@ -48,6 +51,8 @@ export interface Channels {
     place: Place,
     change: { hearing?: { on: boolean; filter?: string }; settings?: SettingsChange },
   ): Promise<void>;
+  /** Hides the secrets of targets that an older version stored, in the version of a document before too. */
+  hideSecrets(): Promise<void>;
   /** Forgets a channel; resolves to whether it heard of anything. */
   remove(place: Place): Promise<boolean>;
   /** What a channel hears and how it is told, in sentences. */
@@ -89,6 +94,27 @@ export function createChannels(store: Store): Channels {
         if (!settings) return heard;
         return { ...heard, settings: changedSettings(current.settings, settings) };
       });
+    },
+    async hideSecrets() {
+      const hasSecrets = ({ added }: Hearing) =>
+        added.some(({ target }) => maskedTarget(target) !== target);
+      for (const { id, document } of await collection.list()) {
+        if (hasSecrets(document)) {
+          await collection.update(id, (current) => {
+            if (current === undefined || !hasSecrets(current)) return current;
+            const added = current.added.map((one) => ({
+              ...one,
+              target: maskedTarget(one.target),
+            }));
+            return { ...current, added, previousIsPlain: true };
+          });
+        }
+        await collection.update(id, (current) => {
+          if (!current?.previousIsPlain) return current;
+          const { previousIsPlain: _, ...rest } = current;
+          return rest;
+        });
+      }
     },
     async remove(place) {
       let heard = false;

@@ -1,5 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { maskedTarget } from '../contracts/secret-values.ts';
 import type { Journal, Store } from '../store/store.ts';
 import { lengthOf, readChain, UpdatePart } from './watch-chain.ts';
 import type { Watching } from './watch-state.ts';
@@ -34,12 +35,14 @@ export async function openWatchJournal(options: {
   const [first, second] = ['watching-a', 'watching-b'].map((name) =>
     store.journal({ name, schema: UpdatePart, whenUnreadable: 'refuse' }),
   ) as [Journal<UpdatePart>, Journal<UpdatePart>];
-  const { last, tip, length, ...found } = await readChain([first, second]);
+  const { last: stored, tip, length, ...found } = await readChain([first, second]);
+  const last = stored && withoutSecrets(stored);
   let { lastNumber } = found;
   let tipNumber = tip?.number;
   let [active, spare] = tip?.journal === second ? [second, first] : [first, second];
   let wholeLength = length.first;
-  let grownLength = length.others;
+  // What an older version stored of the secrets of targets is gone with the next update, which is written anew.
+  let grownLength = last === stored ? length.others : Number.POSITIVE_INFINITY;
 
   /** Gives the length of what it wrote. */
   async function append(
@@ -108,6 +111,19 @@ export async function openWatchJournal(options: {
       },
     },
   };
+}
+
+/** The same where no target holds a secret. */
+function withoutSecrets(watching: Watching): Watching {
+  let isSame = true;
+  const topics = watching.topics.map((topic) => {
+    if (topic.kind !== 'incident') return topic;
+    const target = maskedTarget(topic.target);
+    if (target === topic.target) return topic;
+    isSame = false;
+    return { ...topic, target };
+  });
+  return isSame ? watching : { ...watching, topics };
 }
 
 /** Who alters what is stored gets a TypeError, instead of a change that is lost or half stored. */

@@ -10,12 +10,17 @@ const USER_INFO = /^([a-z][a-z\d+.-]*:\/\/)([^/?#]*)@/i;
 /** `HIDDEN` as a URL spells it, which is what becomes of it where somebody has parsed the target. */
 const HIDDEN_IN_URL = encodeURIComponent(HIDDEN);
 
+/** Longer than an address that anybody uses; ours have 2048. Parameter by parameter, a longer one takes too long. */
+const MAX_LENGTH = 16_384;
+
 /** Whether the value of a header or query parameter with this name is kept from readers. */
 export const isSecretName = (name: string): boolean => SECRET_NAME.test(decoded(name).trim());
 
 /** A target as anyone may read it: values that look like secrets are hidden. Pure. */
 export function maskedTarget(target: string): string {
-  return mapSecrets(target, () => HIDDEN);
+  if (target.length <= MAX_LENGTH) return mapSecrets(target, () => HIDDEN);
+  const [bare = ''] = target.replace(USER_INFO, `$1${HIDDEN}@`).split(/[?#]/, 1);
+  return bare.length < target.length ? `${bare}?${HIDDEN}` : bare;
 }
 
 /**

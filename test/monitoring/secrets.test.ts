@@ -278,6 +278,7 @@ describe('names of secrets', () => {
     ['https://a.example/?token=&token', 'https://a.example/?token=&token'],
     ['https://a.example/?%E0=1&key=%', 'https://a.example/?%E0=1&key=…'],
     ['a word for a job', 'a word for a job'],
+    [`https://u@a.example/?${'a=1&'.repeat(5_000)}token=2`, 'https://…@a.example/?…'],
   ])('%s is shown as %s', (target, shown) => {
     expect(maskedTarget(target)).toBe(shown);
     expect(maskedTarget(shown)).toBe(shown);

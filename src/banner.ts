@@ -11,7 +11,7 @@ export interface Banner {
   /** Whether the console is there, and whether it asks for its password. */
   console: 'off' | 'open' | 'login';
   /** Who answers questions. */
-  models: { provider: string; description?: string };
+  models: { provider: string; description?: string; notes?: string[] };
   watching: string;
   dataDir: string;
   slack: boolean;
@@ -45,6 +45,7 @@ function overview({ version, seconds, url, listeningUrl, ...banner }: Banner): s
     ...(listeningUrl === url ? [] : [`  Listens at  ${listeningUrl}`]),
     `  Console     ${CONSOLE[banner.console](url)}`,
     `  Models      ${banner.models.description ?? banner.models.provider}`,
+    ...(banner.models.notes ?? []).map((note) => `              ${note}`),
     `  Monitors    ${banner.watching}`,
     `  Slack       ${banner.slack ? connected('slack') + installed : notConfigured('Slack')}`,
     `  Discord     ${banner.discord ? connected('discord') : notConfigured('Discord')}`,

@@ -4,6 +4,7 @@ import type { Settings } from './config.ts';
 import { readCatalog, textModels } from './gateway/catalog.ts';
 import { providerHeaders } from './gateway/openai-dialect.ts';
 import { meaningOf } from './gateway/provider-refusal.ts';
+import { TRAITS } from './gateway/provider-table.ts';
 import {
   findProviders,
   type Provider,
@@ -12,6 +13,8 @@ import {
   providersSet,
 } from './gateway/providers.ts';
 import { liveUpstreams, unservedSentence } from './gateway/routing.ts';
+import { explainNames } from './gateway/served-lists.ts';
+import { readServedModels } from './gateway/served-models.ts';
 
 /**
  * What tells whether a key is good and costs nothing: the list of models. OpenRouter gives that to anybody, and has a page
@@ -34,14 +37,29 @@ export async function checkProviders(
     findings.push(problem('Ollama', text));
   }
   if (findings.length > 0 || settings.gateway) {
-    return [...findings, ...(await checkServed(settings, live))];
+    return joined([...findings, ...(await checkServed(settings, live))]);
   }
   const text =
     'None: the built-in offline engine answers, which is no language model. Set OPENAI_API_KEY or another provider’s key.';
   return [warning('Model providers', text)];
 }
 
-/** The models that nobody serves, with what would have them served. */
+/** Good findings of one check in one line. */
+function joined(findings: readonly Finding[]): Finding[] {
+  const all: Finding[] = [];
+  for (const finding of findings) {
+    const before = all.findIndex(({ check, level }) => level === 'ok' && check === finding.check);
+    const first = all[before];
+    if (first && finding.level === 'ok') {
+      all[before] = { ...first, text: `${first.text}. ${finding.text.replace(/\.$/, '')}` };
+    } else {
+      all.push(finding);
+    }
+  }
+  return all;
+}
+
+/** Which models answer under other names, and those that nobody serves, with what would have them served. */
 async function checkServed(
   settings: Pick<Settings, 'catalogFile' | 'bot' | 'gateway'> & { providers: ProviderSettings },
   providers: ReadonlyMap<ProviderName, Provider>,
@@ -50,26 +68,34 @@ async function checkServed(
   if (providers.size + set.size === 0) return [];
   // A catalog that cannot be read is a finding of its own.
   const catalog = await readCatalog(settings.catalogFile).catch(() => undefined);
-  const unserved = (catalog ? textModels(catalog) : []).filter(
+  if (!catalog) return [];
+  const unserved = textModels(catalog).filter(
     (model) => liveUpstreams(model, providers).length === 0,
   );
-  return unserved.map((model) => {
+  const names = explainNames(catalog, providers).map(({ isProblem, text }) =>
+    isProblem ? problem(TRAITS.openai.title, text) : ok(TRAITS.openai.title, text),
+  );
+  const served = unserved.map((model) => {
     const why = unservedSentence(model, { providers, set });
     const isDefault = !settings.gateway && model.id === settings.bot.askModel;
     return isDefault
       ? problem('Model catalog', `ASK_MODEL: ${why} Or name another model.`)
       : warning('Model catalog', `${why} Until then it answers with a 503.`);
   });
+  return [...names, ...served];
 }
 
 async function checkProvider(provider: Provider, probe: Probe): Promise<Finding> {
-  const { name, title, setting, baseUrl, installed } = provider;
-  if (installed) return ok(title, `runs; ${counted(installed.length, 'model')} that can chat`);
+  const { name, title, setting, baseUrl, served } = provider;
+  if (served) return ok(title, `runs; ${counted(served.length, 'model')} that can chat`);
   const address = name === 'openai' ? 'OPENAI_BASE_URL' : 'the network';
   try {
     const url = `${baseUrl}${KEY_PATH[name] ?? MODELS_PATH}`;
     const answer = await probe.fetch(url, { headers: providerHeaders(provider) });
-    return judge(provider, address, { status: answer.status, body: await answer.text() });
+    const body = await answer.text();
+    const listed = provider.isElsewhere && answer.status === 200 ? readServedModels(body) : [];
+    if (listed?.length) provider.served = listed;
+    return judge(provider, address, { status: answer.status, body });
   } catch (error) {
     const { message } = error as NoAnswerError;
     return problem(
@@ -88,6 +114,11 @@ function judge(
   const { status } = answer;
   switch (meaningOf(answer, provider)) {
     case 200:
+      if (provider.isElsewhere && provider.served === undefined && isJson(answer.body)) {
+        const text =
+          'takes the key, but lists no model that can chat, so it is called by the names of the catalog. If answers fail, name its models in ASKWATCH_CATALOG.';
+        return warning(title, text);
+      }
       if (isJson(answer.body)) return ok(title, 'takes the key');
       return problem(title, `${setting}: what answers is no API but a page. Check ${address}.`);
     case 401:

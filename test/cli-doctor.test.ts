@@ -1,5 +1,7 @@
+import { writeFile } from 'node:fs/promises';
 import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { checkConsole } from '../src/cli-doctor-console.ts';
 import { createProbe, NoAnswerError, readClock } from '../src/cli-doctor-fetch.ts';
@@ -7,6 +9,7 @@ import { checkClock, checkNode } from '../src/cli-doctor-machine.ts';
 import { checkProviders } from '../src/cli-doctor-providers.ts';
 import { readSettings } from '../src/config.ts';
 import type { ProviderSettings } from '../src/gateway/providers.ts';
+import { temporaryFolder } from './support/temporary-folder.ts';
 
 async function serve(answer: RequestListener): Promise<string> {
   const server = createServer(answer);
@@ -43,7 +46,13 @@ async function providers(
 const apiKey = 'key-0123456789';
 
 test.each([
-  [200, '{"data":[]}', 'ok', 'takes the key'],
+  [
+    200,
+    '{"data":[{"id":"gpt-5.6-luna"},{"id":"gpt-5.6-terra"},{"id":"gpt-5.6-sol"}]}',
+    'ok',
+    'takes the key',
+  ],
+  [200, '{"data":[]}', 'warning', 'lists no model that can chat'],
   [200, '<html>', 'problem', 'no API but a page'],
   [401, '{}', 'problem', 'refuses this key (401)'],
   [403, '{}', 'problem', 'refuses this key (403)'],
@@ -59,6 +68,30 @@ test.each([
   );
   expect(findings).toEqual([{ check: 'OpenAI', level, text: expect.stringContaining(text) }]);
   expect(asked).toEqual([`GET /models Bearer ${apiKey}`]);
+});
+
+test('a service at OPENAI_BASE_URL that has other names than the catalog', async () => {
+  const list = '{"data":[{"id":"small"},{"id":"llama-70b","max_model_len":8192}]}';
+  const given = (baseUrl: string) => ({ openai: { apiKey, baseUrl } });
+  const shipped = await providers(given, 200, list);
+  expect(shipped.findings).toEqual([
+    {
+      check: 'OpenAI',
+      level: 'ok',
+      text: expect.stringMatching(
+        /^takes the key\. .*llama-70b \(8192 tokens of context\) answers for all 9/,
+      ),
+    },
+  ]);
+  const file = join(await temporaryFolder(), 'catalog.json');
+  const upstreams = [{ provider: 'openai', model: 'gpt-9' }];
+  const models = [{ id: 'mine', kind: 'text', context_length: 1000, upstreams }];
+  await writeFile(file, JSON.stringify({ models }));
+  const own = await providers(given, 200, list, { ASKWATCH_CATALOG: file });
+  expect(own.findings[1]).toMatchObject({
+    level: 'problem',
+    text: expect.stringMatching(/does not list gpt-9, .* for mine\. .* llama-70b, small/),
+  });
 });
 
 test('each provider is asked as it wants to be asked, and in its own words', async () => {

@@ -24,7 +24,7 @@ const shared = {
 /** One way to have a model answered: a provider and its own name for the model. */
 const UpstreamName = z.strictObject({
   provider: z.enum(PROVIDER_NAMES),
-  /** For Ollama, `*` means any installed model. */
+  /** `*` means whatever an Ollama, or another service at `OPENAI_BASE_URL`, lists: there, only where it lists no other name. */
   model: z.string().min(1).max(200),
 });
 export type UpstreamName = z.infer<typeof UpstreamName>;

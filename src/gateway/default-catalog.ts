@@ -64,10 +64,14 @@ const LONG: ProviderName[] = [
 /** Providers whose models of the middle tier accept pictures. */
 const SEEING: ProviderName[] = ['openai', 'anthropic', 'gemini'];
 
+/** The address of OpenAI can be another service's, which need not have any of these names. */
 function upstreams(tier: Tier, only?: ProviderName[]): UpstreamName[] {
   return (Object.keys(tier) as ProviderName[])
     .filter((provider) => only?.includes(provider) ?? true)
-    .map((provider) => ({ provider, model: tier[provider] }));
+    .flatMap((provider) => {
+      const named = { provider, model: tier[provider] };
+      return provider === 'openai' ? [named, { provider, model: '*' }] : [named];
+    });
 }
 
 /**

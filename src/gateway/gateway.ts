@@ -12,6 +12,7 @@ import { OFFLINE } from './offline.ts';
 import { findProviders, type ProviderSettings, providersSet } from './providers.ts';
 import { createRests } from './rests.ts';
 import { createRouting } from './routing.ts';
+import { followServedModels, LIST_TIMES, type ListTimes } from './served-lists.ts';
 import { createTicker } from './ticker.ts';
 import { createUsageLedger } from './usage.ts';
 import type { UsageQuery, UsageRow } from './usage-days.ts';
@@ -19,8 +20,8 @@ import { addUsageRoute } from './usage-route.ts';
 
 /** The model gateway while it serves. */
 export interface Gateway {
-  /** Who would answer the first text model that is served now, in a word and in a sentence. */
-  answering(): { provider: string; description: string };
+  /** Who would answer the first text model that is served now, in a word and in a sentence, and what is to be known of the others. */
+  answering(): { provider: string; description: string; notes?: string[] };
   /** What was used, by day, key and model. */
   usage(query: UsageQuery): Promise<UsageRow[]>;
   /** Lets answers under way end, but not for long, and closes the connections to the providers. */
@@ -28,7 +29,7 @@ export interface Gateway {
 }
 
 /** Times of the gateway, milliseconds. */
-export interface GatewayTimes extends Patience {
+export interface GatewayTimes extends Patience, ListTimes {
   /** Between two comments while the caller waits; proxies commonly close connections after 60 s of silence. */
   pingMs: number;
   /** A caller that takes nothing of its answer for so long is treated as gone. */
@@ -38,6 +39,7 @@ export interface GatewayTimes extends Patience {
 }
 
 const TIMES: GatewayTimes = {
+  ...LIST_TIMES,
   answerMs: 600_000,
   firstChunkMs: 180_000,
   stallMs: 90_000,
@@ -65,9 +67,6 @@ export async function createGateway(options: {
   const { kit, keys, catalog, log } = options;
   const times = { ...TIMES, ...options.times };
   const providers = await findProviders(options.providers);
-  if (options.providers.ollama && !providers.has('ollama')) {
-    log.warn('Ollama did not answer at OLLAMA_BASE_URL, or has no model installed; it is not used');
-  }
   // Waiting is bounded by our own times: undici's would start again with every byte.
   const agent = new Agent({
     connections: CONNECTIONS_PER_PROVIDER,
@@ -80,6 +79,20 @@ export async function createGateway(options: {
   );
   const set = providersSet(options.providers);
   const routing = createRouting({ catalog, providers, set, agent, patience: times, ticker });
+  const lists = await followServedModels({
+    providers,
+    settings: options.providers,
+    catalog,
+    dispatcher: agent,
+    onChange: routing.renew,
+    times,
+    log,
+  });
+  if (options.providers.ollama && !providers.has('ollama')) {
+    log.warn(
+      'Ollama did not answer at OLLAMA_BASE_URL, or has no model installed; it is asked again',
+    );
+  }
   const rests = createRests({ metrics: kit.metrics, log });
   const ledger = await createUsageLedger({
     ...(options.store && { store: options.store }),
@@ -108,11 +121,15 @@ export async function createGateway(options: {
       const models = textModels(catalog);
       const served = models.find((model) => routing.upstreamsOf(model).length > 0);
       const [why] = served ? [] : models.map((model) => routing.whyUnserved(model));
-      if (why !== undefined) return { provider: OFFLINE, description: `nobody: ${why}` };
+      const notes = lists.notes();
+      const said = notes.length > 0 ? { notes } : {};
+      if (why !== undefined) return { provider: OFFLINE, description: `nobody: ${why}`, ...said };
       const [first] = served ? routing.upstreamsOf(served) : [];
       const provider = [...providers.values()].find(({ name }) => name === first?.provider);
       if (first && provider) {
-        return { provider: provider.name, description: `${provider.title} (${first.model})` };
+        const { name, title, isElsewhere } = provider;
+        const who = isElsewhere ? `the service at OPENAI_BASE_URL` : title;
+        return { provider: name, description: `${who} (${first.model})`, ...said };
       }
       return {
         provider: OFFLINE,
@@ -122,6 +139,7 @@ export async function createGateway(options: {
     },
     usage: ledger.summary,
     async close() {
+      lists.stop();
       await chat.close(times.graceMs);
       await ledger.close();
       await agent.destroy();

@@ -1,7 +1,7 @@
-import { request } from 'undici';
-import { z } from 'zod';
+import type { Dispatcher } from 'undici';
 import { TRAITS } from './provider-table.ts';
 import type { ProviderTraits } from './provider-traits.ts';
+import { askServedModels, type ServedModel } from './served-models.ts';
 
 export const PROVIDER_NAMES = [
   'openai',
@@ -31,11 +31,16 @@ export interface Provider extends ProviderTraits {
   name: ProviderName;
   /** Absent for Ollama. */
   apiKey?: string;
-  /** What it serves, where that is known; anything the catalog names, where it is not. */
-  installed?: string[];
+  /** It is another service than the one of this name, so its models have names of their own. */
+  isElsewhere?: true;
+  /** What it serves, those with the largest context first; anything the catalog names, where that is not known. */
+  served?: readonly ServedModel[];
 }
 
 const OLLAMA_PROBE_MS = 300;
+
+/** Where OpenAI itself answers. */
+const OPENAI_HOST = 'api.openai.com';
 
 /** The providers that can be called now, by name. Looks once whether Ollama runs, for at most 300 ms. */
 export async function findProviders(
@@ -50,6 +55,7 @@ export async function findProviders(
     live.set(name, {
       ...(name === 'openai' && given.baseUrl ? unlikeOpenai(traits) : traits),
       ...(given.baseUrl && { baseUrl: trimSlash(given.baseUrl) }),
+      ...(name === 'openai' && isElsewhere(given.baseUrl) && { isElsewhere: true }),
       name,
       apiKey: given.apiKey,
     });
@@ -69,31 +75,48 @@ function unlikeOpenai(traits: ProviderTraits): ProviderTraits {
   };
 }
 
-const InstalledModels = z.object({ data: z.array(z.object({ id: z.string() })).nullable() });
+function isElsewhere(baseUrl: string | undefined): boolean {
+  return baseUrl !== undefined && new URL(baseUrl).hostname !== OPENAI_HOST;
+}
 
-async function findOllama(address: string): Promise<Provider | undefined> {
+/** An Ollama that answers within so long, with a model that can chat. */
+export async function findOllama(
+  address: string,
+  options: { timeoutMs?: number; dispatcher?: Dispatcher } = {},
+): Promise<Provider | undefined> {
   const baseUrl = `${trimSlash(address).replace(/\/v1$/, '')}/v1`;
+  const provider: Provider = { ...TRAITS.ollama, name: 'ollama', baseUrl };
   try {
-    const answer = await request(`${baseUrl}/models`, {
-      signal: AbortSignal.timeout(OLLAMA_PROBE_MS),
-    });
-    const installed = InstalledModels.parse(await answer.body.json())
-      .data?.map(({ id }) => id)
-      // Embedding models are installed beside the others but cannot chat.
-      .filter((id) => !/embed/i.test(id));
-    if (answer.statusCode !== 200 || !installed?.length) return undefined;
-    return { ...TRAITS.ollama, name: 'ollama', baseUrl, installed };
+    const served = await askServedModels(provider, { timeoutMs: OLLAMA_PROBE_MS, ...options });
+    return { ...provider, served };
   } catch {
     // It is not running, or something else is: both mean that there is no Ollama.
     return undefined;
   }
 }
 
-/** The provider's name for a model of the catalog, or `undefined` when it does not serve it. */
-export function servedModel(provider: Provider, model: string): string | undefined {
-  if (!provider.installed) return model;
-  if (model === '*') return provider.installed[0];
-  return provider.installed.find((id) => id === model || id === `${model}:latest`);
+/** In a catalog: whatever model the provider serves, where it is one that lists its own. */
+export const ANY_MODEL = '*';
+
+/**
+ * The provider's name for a model of the catalog, or `undefined` when it does not serve it. `beside` are all the names that
+ * the catalog has for that model with this provider.
+ */
+export function servedModel(
+  { served, isElsewhere }: Provider,
+  wanted: string,
+  { beside, withImages }: { beside: readonly string[]; withImages: boolean },
+): string | undefined {
+  if (!served) return wanted === ANY_MODEL ? undefined : wanted;
+  const listed = (name: string) =>
+    served.find(({ id }) => id === name || id === `${name}:latest`)?.id;
+  if (wanted !== ANY_MODEL) {
+    // A list need not be complete, but for Ollama's: a name that nothing stands beside is tried.
+    return listed(wanted) ?? (isElsewhere && !beside.includes(ANY_MODEL) ? wanted : undefined);
+  }
+  if (isElsewhere && beside.some((name) => listed(name) !== undefined)) return undefined;
+  const seeing = withImages ? served.find(({ sees }) => sees) : undefined;
+  return (seeing ?? served[0])?.id;
 }
 
 function trimSlash(address: string): string {

@@ -6,7 +6,7 @@ import { type Catalog, type TextModel, textModels } from './catalog.ts';
 import { createHttpUpstream, type Patience } from './http-upstream.ts';
 import { offlineEngine } from './offline.ts';
 import { TRAITS } from './provider-table.ts';
-import { type Provider, type ProviderName, servedModel } from './providers.ts';
+import { ANY_MODEL, type Provider, type ProviderName, servedModel } from './providers.ts';
 import { createRelay } from './relay.ts';
 import type { Rests } from './rests.ts';
 import type { Ticker } from './ticker.ts';
@@ -14,6 +14,8 @@ import { failureForLog, type Upstream, UpstreamError } from './upstream.ts';
 
 /** Knows who answers for each model now. */
 export interface Routing {
+  /** Looks again who is live and what each serves; calls under way are not disturbed. */
+  renew(): void;
   /** In the order they are tried; empty when nobody serves the model. */
   upstreamsOf(model: TextModel): readonly Upstream[];
   /** Why nobody serves a model, and which settings would change that; `undefined` when somebody does. */
@@ -40,20 +42,27 @@ export function createRouting(options: {
 }): Routing {
   const { catalog, providers, set = new Set(providers.keys()), ...calls } = options;
   const upstreams = new Map<string, Upstream[]>();
-  for (const model of textModels(catalog)) {
-    const live = liveUpstreams(model, providers).map(({ provider, model }) => {
+
+  function renew() {
+    for (const model of textModels(catalog)) upstreams.set(model.id, upstreamsFor(model));
+  }
+
+  function upstreamsFor(model: TextModel): Upstream[] {
+    return liveUpstreams(model, providers).map(({ provider, model }) => {
       const upstream = createHttpUpstream({ provider, model, ...calls });
       if (provider.dialect !== 'openai') return upstream;
       return { ...upstream, relay: createRelay({ provider, model, ...calls }) };
     });
-    upstreams.set(model.id, live);
   }
+
+  renew();
   const isOffline = providers.size + set.size === 0;
   const upstreamsOf = ({ id }: TextModel) => {
     const live = upstreams.get(id) ?? [];
     return live.length === 0 && isOffline ? [offlineEngine] : live;
   };
   return {
+    renew,
     upstreamsOf,
     answersFirst: (model) => (isOffline ? model.upstreams[0] : upstreamsOf(model)[0]),
     whyUnserved(model) {
@@ -65,13 +74,16 @@ export function createRouting(options: {
 
 /** Who of those the catalog names for a model can be called, in their order, and their own names for it. */
 export function liveUpstreams(
-  { upstreams }: TextModel,
+  { upstreams, input }: TextModel,
   providers: ReadonlyMap<ProviderName, Provider>,
 ): Array<{ provider: Provider; model: string }> {
   return upstreams.flatMap(({ provider: name, model: wanted }) => {
     const provider = providers.get(name);
-    const model = provider && servedModel(provider, wanted);
-    return model ? [{ provider, model }] : [];
+    if (!provider) return [];
+    const beside = upstreams.filter((one) => one.provider === name).map(({ model }) => model);
+    const withImages = input.includes('image');
+    const model = servedModel(provider, wanted, { beside, withImages });
+    return model === undefined ? [] : [{ provider, model }];
   });
 }
 
@@ -89,7 +101,7 @@ export function unservedSentence(
   const silent = names.filter((name) => !providers.has(name) && set.has(name));
   const lacking = upstreams.flatMap(({ provider: name, model }) => {
     const provider = providers.get(name);
-    return provider ? [`${provider.title} does not have ${model}`] : [];
+    return provider && model !== ANY_MODEL ? [`${provider.title} does not have ${model}`] : [];
   });
   const settings = (list: ProviderName[]) => list.map((name) => TRAITS[name].setting);
   const todo = [

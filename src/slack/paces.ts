@@ -13,4 +13,6 @@ export interface Paces {
   alertMs: number;
   /** Before a second attempt to connect; doubled with each further one. */
   retryMs: number;
+  /** How long a stop waits for answers under way to be shown. */
+  drainMs: number;
 }

@@ -49,13 +49,11 @@ const PACES: Paces = {
   streamMs: 210_000,
   alertMs: 1_000,
   retryMs: 1_000,
+  drainMs: 3_000,
 };
 
 /** Source: Slack docs, "Usergroup object". */
 const USER_GROUP = /^S[A-Z0-9]{2,20}$/;
-
-/** How long a stop waits for answers under way to be shown. */
-const DRAIN_MS = 3_000;
 
 /**
  * Slack, not connected yet: over Socket Mode with an app token, over HTTP with a signing secret; in the one workspace of a
@@ -196,7 +194,7 @@ export async function createSlack(options: {
       stopping.abort();
       const drained = Promise.race([
         workspaces.drained(),
-        pause(DRAIN_MS, undefined, { ref: false }),
+        pause(paces.drainMs, undefined, { ref: false }),
       ]);
       await Promise.all([socket?.close(), drained]);
       workspaces.close();

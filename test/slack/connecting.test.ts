@@ -129,7 +129,7 @@ test('a bot token that is revoked later ends the program once, with a sentence',
 });
 
 test('a stop takes nothing new, shows what was begun, and closes the connection', async () => {
-  const { fake, slack, bot } = await runSlack();
+  const { fake, slack, bot } = await runSlack({ drainMs: 60_000 });
   bot.provider.answerWith(Array(4_000).fill('word '), { chunkMs: 25 });
   await fake.slash('/ask', 'a long story');
   const { ts } = await eventually(() => fake.messages(CHANNEL)[0]);

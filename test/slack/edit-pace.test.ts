@@ -166,6 +166,26 @@ test('a limit that was met all the same stops all edits for its time, slows them
   expect(refused()).toBe(1);
 });
 
+test('refusals of one limit slow it down once, and many limits no further than to a quarter', async () => {
+  const pace = createEditPace({ editMs: EDIT_MS });
+  const gapMs = async () => {
+    const startsMs: number[] = [];
+    for (let turn = 0; turn < 2; turn += 1) {
+      void pace.turn('more').then(() => startsMs.push(performance.now()));
+    }
+    await pass(60_000);
+    const [first = 0, second = 0] = startsMs;
+    return second - first;
+  };
+  for (let refusal = 0; refusal < 5; refusal += 1) pace.limited(10_000);
+  expect(Math.abs((await gapMs()) - 2 * EDIT_MS)).toBeLessThanOrEqual(1);
+  for (let limit = 0; limit < 5; limit += 1) {
+    pace.limited(10_000);
+    await pass(10_001);
+  }
+  expect(Math.abs((await gapMs()) - 4 * EDIT_MS)).toBeLessThanOrEqual(1);
+});
+
 test('an answer that ends while it waits for its turn takes none', async () => {
   const pace = createEditPace({ editMs: EDIT_MS });
   await pace.turn('more');

@@ -54,7 +54,7 @@ test('an answer goes on after a limit that was met all the same, with the newest
 
 /** With edits so far apart that none of a minute comes free again, as by Slack's clock. */
 async function runWithoutTime() {
-  const running = await runSlack({ editMs: 600_000 });
+  const running = await runSlack({ editMs: 600_000, drainMs: 60_000 });
   running.fake.clock.set(0);
   return running;
 }

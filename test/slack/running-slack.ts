@@ -32,13 +32,15 @@ export async function makeSlack(
     appToken?: string;
     streamMs?: number;
     editMs?: number;
+    /** Long where a test looks at what a stop left, on a machine that is busy. */
+    drainMs?: number;
   } = {},
 ): Promise<RunningSlack> {
   const fake = options.fake ?? (await startSlack());
   const { mode = 'socket', botToken = fake.botToken, appToken = fake.appToken } = options;
   // As much as the paces below are faster.
   fake.clock.run(50);
-  const { streamMs = 600_000, editMs = 50 } = options;
+  const { streamMs = 600_000, editMs = 50, drainMs = 3_000 } = options;
   const { log, lines } = recordingLog();
   const fatal: Error[] = [];
   const slack = await createSlack({
@@ -47,7 +49,7 @@ export async function makeSlack(
     apiUrl: fake.apiUrl,
     log,
     onFatal: (error) => fatal.push(error),
-    paces: { editMs, appendMs: 20, streamMs, alertMs: 20, retryMs: 50 },
+    paces: { editMs, appendMs: 20, streamMs, alertMs: 20, retryMs: 50, drainMs },
   });
   onTestFinished(() => slack.stop());
   if (mode === 'http') fake.useHttp(await mount(slack));

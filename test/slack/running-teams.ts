@@ -52,7 +52,14 @@ export async function runTeams(options: Options = {}): Promise<RunningTeams> {
     apiUrl: teams.apiUrl,
     log,
     onFatal: (error) => fatal.push(error),
-    paces: { editMs: 50, appendMs: 20, streamMs: 210_000, alertMs: 20, retryMs: 50 },
+    paces: {
+      editMs: 50,
+      appendMs: 20,
+      streamMs: 210_000,
+      alertMs: 20,
+      retryMs: 50,
+      drainMs: 3_000,
+    },
   });
   const kit = await createServer({ log, version: '9.8.7' });
   for (const { method, path, handle } of slack.routes) kit.addRawRoute(method, path, handle);

@@ -207,7 +207,7 @@ test('an answer whose stream was deleted stops the model', async () => {
 });
 
 test('a stop of the program cuts a stream with a note, and leaves none open', async () => {
-  const { fake, bot, slack } = await runDirect();
+  const { fake, bot, slack } = await runDirect({ drainMs: 60_000 });
   bot.provider.answerWith(Array(4_000).fill('word '), { chunkMs: 50 });
   const thread = fake.say('a long story', { channel: DIRECT });
   await eventually(() => ours(fake, DIRECT, thread)[0]?.streaming);

@@ -1,3 +1,5 @@
+import { setTimeout as pause } from 'node:timers/promises';
+
 /** The time by which the fake counts calls. */
 export interface SlackClock {
   nowMs(): number;
@@ -7,7 +9,11 @@ export interface SlackClock {
   set(ms: number): void;
   /** From now on it runs so many times as fast as the real time, for a program whose paces are as much faster. */
   run(times: number): void;
+  /** Resolves when so much has passed; false when `signal` aborts before. */
+  passed(ms: number, signal: AbortSignal): Promise<boolean>;
 }
+
+const LOOK_EVERY_MS = 10;
 
 /** Starts with the real time. */
 export function createSlackClock(): SlackClock {
@@ -19,6 +25,12 @@ export function createSlackClock(): SlackClock {
   };
   return {
     nowMs,
+    async passed(ms, signal) {
+      const untilMs = nowMs() + ms;
+      while (nowMs() < untilMs && !signal.aborted)
+        await pause(LOOK_EVERY_MS, undefined, { ref: false });
+      return !signal.aborted;
+    },
     advance: (ms) => moveTo(nowMs() + ms),
     set(ms) {
       speed = 0;

@@ -1,3 +1,4 @@
+import { onLate } from './slack-deliveries.ts';
 import { blocksProblem } from './slack-limits.ts';
 import type { Answer, Arguments } from './slack-workspace.ts';
 
@@ -64,6 +65,8 @@ const LIMITS = {
 /** A gesture opens one form, within three seconds. Source: Slack docs, "views.open". */
 export function createForms() {
   const triggers = new Set<string>();
+  const expired = new Set<string>();
+  const used = new Set<string>();
   let shown: ShownForm | undefined;
   let count = 0;
 
@@ -82,15 +85,24 @@ export function createForms() {
 
   return {
     /** A gesture of a person from which a form may be opened. */
-    allow: (trigger: string) => triggers.add(trigger),
+    allow(trigger: string) {
+      triggers.add(trigger);
+      onLate(() => expired.add(trigger));
+    },
+    expire() {
+      for (const trigger of triggers) expired.add(trigger);
+    },
     shown: () => shown,
     close() {
       shown = undefined;
     },
     call(method: string, args: Arguments): Answer | undefined {
       if (method === 'views.open') {
-        if (!triggers.delete(String(args.trigger_id)))
-          return { ok: false, error: 'invalid_trigger' };
+        const trigger = String(args.trigger_id);
+        if (!triggers.has(trigger)) return { ok: false, error: 'invalid_trigger_id' };
+        if (expired.has(trigger)) return { ok: false, error: 'expired_trigger_id' };
+        if (!used.has(trigger)) used.add(trigger);
+        else return { ok: false, error: 'exchanged_trigger_id' };
         return show(args.view as View, `V00FAKE${count}`);
       }
       if (method === 'views.update') {

@@ -91,8 +91,16 @@ const HISTORY_SCOPES = {
 
 const BOT_ID = 'B00ASKWATCH';
 
-export function createWorkspace(team: { teamId: string; botUserId: string }): Workspace {
+/** Messages in an answer, where an app is sold outside the Marketplace. Source: Slack docs, "conversations.history". */
+const DISTRIBUTED_PAGE = 15;
+
+export function createWorkspace(team: {
+  teamId: string;
+  botUserId: string;
+  distributed?: boolean;
+}): Workspace {
   const { teamId, botUserId } = team;
+  const maxPage = team.distributed ? DISTRIBUTED_PAGE : 999;
   const channels = new Map<string, Channel>();
   const profiles = new Map<string, Profile>();
   const groups = new Map<string, string[]>();
@@ -203,7 +211,7 @@ export function createWorkspace(team: { teamId: string; botUserId: string }): Wo
     'conversations.history'(args, channel) {
       const refused = readProblem(channel);
       if (refused) return refused;
-      return page(channel.messages.filter(standsInChannel).toReversed(), args);
+      return page(channel.messages.filter(standsInChannel).toReversed(), args, maxPage);
     },
     'conversations.replies'(args, channel) {
       const refused = readProblem(channel);
@@ -211,7 +219,7 @@ export function createWorkspace(team: { teamId: string; botUserId: string }): Wo
       const thread = channel.messages.filter(
         ({ ts, thread_ts }) => ts === args.ts || thread_ts === args.ts,
       );
-      return thread.length === 0 ? no('thread_not_found') : page(thread, args);
+      return thread.length === 0 ? no('thread_not_found') : page(thread, args, maxPage);
     },
   };
 
@@ -313,9 +321,10 @@ function metadataProblem(metadata: unknown): string | undefined {
 }
 
 /** A page of messages, after `cursor`, not older than `oldest`; metadata only when asked for. */
-function page(messages: Message[], args: Arguments): Answer {
-  const limit = Number(args.limit ?? 100);
-  if (!(limit >= 1 && limit <= 999)) return no('invalid_limit');
+function page(messages: Message[], args: Arguments, maxPage: number): Answer {
+  const asked = Number(args.limit ?? 100);
+  if (!(asked >= 1 && asked <= 999)) return no('invalid_limit');
+  const limit = Math.min(asked, maxPage);
   const start = args.cursor === undefined ? 0 : Number(String(args.cursor).replace('at:', ''));
   const oldest = Number(args.oldest ?? 0);
   const within = messages.filter(({ ts }) => Number(ts) >= oldest);

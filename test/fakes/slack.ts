@@ -86,6 +86,8 @@ export interface SlackFake
   form(): ShownForm | undefined;
   /** Chooses something in it, which the app hears of. */
   choose(name: string, value: string): Promise<void>;
+  /** Lets the three seconds pass within which a gesture opens a form. */
+  expireTriggers(): void;
   /** Fills it in and sends it; it stays open when the app finds something wrong. */
   submit(values: Record<string, string>): Promise<Ack>;
   /** Presses Slack's own Stop in a thread where the bot is at work. */
@@ -148,6 +150,7 @@ interface ResponseAddress {
   channel: string;
   user: string;
   left: number;
+  untilMs: number;
   original?: Message | Ephemeral;
 }
 
@@ -155,7 +158,12 @@ interface ResponseAddress {
 export const USER = 'U00ADA';
 export const CHANNEL = 'C00GENERAL';
 
+/** Source: Slack docs, "Handling user interaction", "Message responses". */
 const RESPONSES = 5;
+const RESPONSES_WITHIN_MS = 30 * 60_000;
+
+/** Waits before an event comes again. Source: Slack docs, "Events API", "Error handling", "Retries". */
+const RETRY_AFTER_MS = [0, 60_000, 5 * 60_000];
 
 /** One workspace of several that the same app is installed in; by itself, the only one. */
 export interface FakeTeam {
@@ -165,19 +173,23 @@ export interface FakeTeam {
   deliveries?: ReturnType<typeof createSocketDeliveries>;
 }
 
-/** Starts the fake on a free port; it ends with the test, or as `atEnd` says. Without `limits` it takes any number of calls. */
+/**
+ * Starts the fake on a free port; it ends with the test, or as `atEnd` says. Without `limits` it takes any number of calls.
+ * A `distributed` app is one that is sold outside Slack's Marketplace, which may hardly read what was said.
+ */
 export async function startSlack(
   atEnd: AtEnd = onTestFinished,
   {
     limits = true,
+    distributed = false,
     teamId = 'T00FAKE',
     botUserId = 'U00ASKWATCH',
     deliveries = createSocketDeliveries(),
-  }: { limits?: boolean } & Partial<FakeTeam> = {},
+  }: { limits?: boolean; distributed?: boolean } & Partial<FakeTeam> = {},
 ): Promise<SlackFake> {
   const clock = createSlackClock();
-  const tiers = limits ? createTiers(clock) : undefined;
-  const workspace = createWorkspace({ teamId, botUserId });
+  const tiers = limits ? createTiers(clock, { distributed }) : undefined;
+  const workspace = createWorkspace({ teamId, botUserId, distributed });
   workspace.addChannel({ id: CHANNEL });
   const forms = createForms();
   const streams = createStreams(workspace);
@@ -203,7 +215,9 @@ export async function startSlack(
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
+  const over = new AbortController();
   atEnd(async () => {
+    over.abort();
     for (const socket of deliveries.sockets) socket.terminate();
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
@@ -289,6 +303,7 @@ export async function startSlack(
   function respond(path: string, args: Arguments): { status: number; body: unknown } {
     const open = responses.get(path);
     if (!open || open.left === 0) return { status: 404, body: 'used_url' };
+    if (clock.nowMs() > open.untilMs) return { status: 404, body: 'expired_url' };
     open.left -= 1;
     const untaken = fake.takesCharts ? [] : chartsIn(args.blocks);
     const problem = untaken.length > 0 ? 'invalid_blocks' : contentProblem(args);
@@ -306,17 +321,36 @@ export async function startSlack(
     return { status: 200, body: 'ok' };
   }
 
-  async function deliver(delivery: Delivery, retryAttempt = 0): Promise<Ack> {
-    last = delivery;
+  async function hand(
+    delivery: Delivery,
+    retry: { attempt: number; reason?: string },
+  ): Promise<Ack & { status?: number }> {
+    const { attempt: retryAttempt, reason: retryReason = 'http_timeout' } = retry;
+    const options = { signingSecret, retryAttempt, retryReason, aheadSeconds: fake.aheadSeconds };
     const ack = httpUrl
-      ? await deliverHttp(httpUrl, delivery, {
-          signingSecret,
-          retryAttempt,
-          aheadSeconds: fake.aheadSeconds,
-        })
+      ? await deliverHttp(httpUrl, delivery, options)
       : await deliveries.deliver(delivery, retryAttempt);
     acks.push(ack);
     return ack;
+  }
+
+  async function deliver(delivery: Delivery, retryAttempt = 0): Promise<Ack> {
+    last = delivery;
+    const ack = await hand(delivery, { attempt: retryAttempt });
+    if (delivery.type === 'events_api' && ack.ms === undefined) void retry(delivery, ack);
+    return ack;
+  }
+
+  /** Delivers an event again that was not acknowledged in time. Commands and presses come once. */
+  async function retry(delivery: Delivery, missed: { status?: number }): Promise<void> {
+    let { status } = missed;
+    for (const [index, afterMs] of RETRY_AFTER_MS.entries()) {
+      if (!(await clock.passed(afterMs, over.signal))) return;
+      const reason = status ? 'http_error' : 'http_timeout';
+      const ack = await hand(delivery, { attempt: index + 1, reason });
+      if (ack.ms !== undefined) return;
+      status = ack.status;
+    }
   }
 
   function event(event: Record<string, unknown>): Promise<Ack> {
@@ -351,9 +385,9 @@ export async function startSlack(
   }
 
   /** A new address for answers to a gesture. */
-  function openResponses(to: Omit<ResponseAddress, 'left'>): string {
+  function openResponses(to: Omit<ResponseAddress, 'left' | 'untilMs'>): string {
     const path = `/response/${gestures}`;
-    responses.set(path, { ...to, left: RESPONSES });
+    responses.set(path, { ...to, left: RESPONSES, untilMs: clock.nowMs() + RESPONSES_WITHIN_MS });
     return `http://${address}${path}`;
   }
 
@@ -397,6 +431,7 @@ export async function startSlack(
     home: homes,
     takesCharts: true,
     form: forms.shown,
+    expireTriggers: forms.expire,
     async choose(name, value) {
       const shown = formNow(forms);
       shown.values.set(name, value);

@@ -1,6 +1,10 @@
 import '../support/property-seed.ts';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { WebSocket } from 'ws';
 import { CHANNEL, startSlack } from '../fakes/slack.ts';
 import { long } from '../support/long.ts';
 import { call, type Fields, post, takesAMinute, untilRefused } from './calls-of-an-app.ts';
@@ -86,6 +90,10 @@ describe('the fake counts', () => {
     ['chat.update', 50],
     ['chat.delete', 50],
     ['usergroups.users.list', 20],
+    ['chat.startStream', 20],
+    ['chat.appendStream', 100],
+    ['chat.stopStream', 20],
+    ['agents.sessions.setStatus', 50],
   ])('%s: %d a minute, wherever they are', takesAMinute);
 
   test('a minute that slides: what came late in it frees its place as late', async () => {
@@ -113,10 +121,128 @@ describe('the fake counts', () => {
     expect((await untilRefused(() => post(fake))).taken).toBe(5);
   });
 
+  test('what a distributed app reads: fifteen messages, once a minute', async () => {
+    const fake = await startSlack(undefined, { distributed: true });
+    for (let said = 0; said < 20; said += 1)
+      fake.channel(CHANNEL).messages.push({ ts: `${said + 1}.000001`, text: 'x', edits: 0 });
+    const read = { channel: CHANNEL, limit: 200 };
+    const { messages, response_metadata: more } = await call(fake, 'conversations.history', read);
+    expect(messages).toHaveLength(15);
+    expect(more.next_cursor).not.toBe('');
+    expect(await call(fake, 'conversations.history', read)).toMatchObject({ status: 429 });
+  });
+
   test('with a clock that runs as much faster as a program’s paces', async () => {
     const fake = await startSlack();
     fake.clock.run(1e9);
     const edit = () => call(fake, 'chat.update', { channel: CHANNEL, ts: '1.000001', text: 'a' });
     for (let at = 0; at < 60; at += 1) expect((await edit()).status).toBe(200);
+  });
+});
+
+/** A program that is told of what people do, over HTTP, and answers each time as `answers` says in turn, else 200. */
+async function startApp(...answers: (number | 'never')[]) {
+  const fake = await startSlack();
+  fake.clock.set(0);
+  const heard: { body: URLSearchParams; retry: string | undefined; reason: string | undefined }[] =
+    [];
+  const server = createServer((request, response) => {
+    void text(request).then((body) => {
+      const { 'x-slack-retry-num': retry, 'x-slack-retry-reason': reason } = request.headers;
+      heard.push({
+        body: new URLSearchParams(body),
+        retry: retry?.toString(),
+        reason: reason?.toString(),
+      });
+      const answer = answers.shift() ?? 200;
+      if (answer !== 'never') response.writeHead(answer).end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  fake.useHttp(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
+  return { fake, heard };
+}
+
+describe('the fake waits for no app', () => {
+  test('an event that is not acknowledged within three seconds comes again: at once, in a minute, in five', async () => {
+    const { fake, heard } = await startApp('never', 500, 503, 500);
+    const { ms } = await fake.event({ type: 'message' });
+    expect(ms).toBeUndefined();
+    for (const [times, passedMs] of [
+      [2, 59_999],
+      [2, 1],
+      [3, 299_999],
+      [3, 1],
+    ] as const) {
+      await vi.waitFor(() => expect(fake.acks).toHaveLength(times));
+      fake.clock.advance(passedMs);
+    }
+    await vi.waitFor(() => expect(fake.acks).toHaveLength(4));
+    fake.clock.advance(3_600_000);
+    expect(heard.map(({ retry }) => retry)).toEqual([undefined, '1', '2', '3']);
+    expect(heard.map(({ reason }) => reason)).toEqual([
+      undefined,
+      'http_timeout',
+      'http_error',
+      'http_error',
+    ]);
+  });
+
+  test('a command comes once', async () => {
+    const { fake, heard } = await startApp(500);
+    await fake.slash('/ask', 'hello');
+    fake.clock.advance(3_600_000);
+    await fake.event({ type: 'message' });
+    expect(heard).toHaveLength(2);
+  });
+
+  test('what a gesture gives is good for one form within three seconds, and five answers within half an hour', async () => {
+    const { fake, heard } = await startApp();
+    const view = {
+      type: 'modal',
+      title: { type: 'plain_text', text: 'a' },
+      submit: { type: 'plain_text', text: 'b' },
+      blocks: [],
+    };
+    const open = async (at: number) =>
+      (await call(fake, 'views.open', { trigger_id: heard[at]?.body.get('trigger_id'), view }))
+        .error;
+    const respond = async (at: number) => {
+      const url = heard[at]?.body.get('response_url') ?? '';
+      const headers = { 'content-type': 'application/json' };
+      return await (await fetch(url, { method: 'POST', headers, body: '{"text":"a"}' })).text();
+    };
+    for (let typed = 0; typed < 2; typed += 1) await fake.slash('/ask', 'hello');
+    expect(await open(0)).toBeUndefined();
+    expect(await open(0)).toBe('exchanged_trigger_id');
+    fake.expireTriggers();
+    expect(await open(1)).toBe('expired_trigger_id');
+    for (let use = 0; use < 5; use += 1) expect(await respond(0)).toBe('"ok"');
+    expect(await respond(0)).toBe('"used_url"');
+    fake.clock.advance(30 * 60_000 + 1);
+    expect(await respond(1)).toBe('"expired_url"');
+  });
+
+  test('of several connections each hears its share', async () => {
+    const fake = await startSlack();
+    const heard = [0, 0];
+    for (const at of [0, 1]) {
+      const { url } = await call(fake, 'apps.connections.open', {}, fake.appToken);
+      const socket = new WebSocket(url);
+      onTestFinished(() => socket.terminate());
+      socket.on('message', (data) => {
+        const { envelope_id } = JSON.parse(String(data));
+        if (envelope_id === undefined) return;
+        heard[at] = (heard[at] ?? 0) + 1;
+        socket.send(JSON.stringify({ envelope_id }));
+      });
+      await vi.waitFor(() => expect(fake.sockets()).toBe(at + 1));
+    }
+    for (let event = 0; event < 6; event += 1) await fake.event({ type: 'message' });
+    expect(heard).toEqual([3, 3]);
   });
 });

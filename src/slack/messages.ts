@@ -49,7 +49,9 @@ export interface Messages {
 /** How many messages of a channel are looked through for one of ours, and how far back. */
 const LOOKUP_PAGES = 5;
 const LOOKUP_PAGE_SIZE = 200;
-const LOOKUP_BACK_SECONDS = 7 * 24 * 3600;
+const LOOKUP_BACK_MS = 7 * 24 * 3_600_000;
+/** How far Slack's clock may be behind ours. */
+const CLOCK_SKEW_MS = 5 * 60_000;
 
 const EVENT_TYPE = 'askwatch_alert';
 
@@ -78,9 +80,18 @@ export function createMessages(client: webApi.WebClient, queue: SendQueue): Mess
     return { ts, goesOn };
   }
 
+  const read = (bounds: webApi.ConversationsHistoryArguments, thread: string | undefined) =>
+    thread === undefined
+      ? client.conversations.history(bounds)
+      : client.conversations.replies({ ...bounds, ts: thread });
+
   /** Looks for a message by the id that it was posted with, newest first in a channel. */
-  async function find({ channel, thread }: Destination, id: string): Promise<Found> {
-    const oldest = String(Math.floor(Date.now() / 1000) - LOOKUP_BACK_SECONDS);
+  async function find(
+    { channel, thread }: Destination,
+    id: string,
+    sinceMs: number,
+  ): Promise<Found> {
+    const oldest = String(Math.floor(sinceMs / 1000));
     let cursor: string | undefined;
     for (let page = 0; page < LOOKUP_PAGES; page += 1) {
       const bounds = {
@@ -90,10 +101,12 @@ export function createMessages(client: webApi.WebClient, queue: SendQueue): Mess
         include_all_metadata: true,
         ...(cursor === undefined ? {} : { cursor }),
       };
-      const answer =
-        thread === undefined
-          ? await client.conversations.history(bounds)
-          : await client.conversations.replies({ ...bounds, ts: thread });
+      const answer = await read(bounds, thread).catch((error: unknown) => {
+        // An app may read one page a minute: what was found so far has to do, or no look would ever come to an end.
+        if (page > 0 && readFailure(error).kind === 'limited') return undefined;
+        throw error;
+      });
+      if (!answer) return { kind: 'unreadable' };
       const message = answer.messages?.find(({ metadata }) => payloadOf(metadata).id === id);
       if (message?.ts) {
         const goesOn = payloadOf(message.metadata).goes_on === true;
@@ -106,9 +119,9 @@ export function createMessages(client: webApi.WebClient, queue: SendQueue): Mess
   }
 
   /** `find`, where not being allowed to read is an answer too. */
-  async function tryFind(to: Destination, id: string): Promise<Found> {
+  async function tryFind(to: Destination, id: string, sinceMs: number): Promise<Found> {
     try {
-      return await find(to, id);
+      return await find(to, id, sinceMs);
     } catch (error) {
       const { kind, code } = readFailure(error);
       // Where the bot is not at all, the post that follows says so.
@@ -130,6 +143,7 @@ export function createMessages(client: webApi.WebClient, queue: SendQueue): Mess
     async post(to, content, id) {
       const call = { method: 'chat.postMessage', channel: to.channel };
       const find = { method: 'conversations.history', channel: to.channel };
+      const sinceMs = Date.now() - CLOCK_SKEW_MS;
       for (let attempts = 1; ; attempts += 1) {
         try {
           const run = () => send(to, content, { id });
@@ -137,7 +151,7 @@ export function createMessages(client: webApi.WebClient, queue: SendQueue): Mess
         } catch (error) {
           if (readFailure(error).kind !== 'unknown' || attempts === 3) throw error;
           const found = await queue.patiently(
-            { ...find, run: () => tryFind(to, id) },
+            { ...find, run: () => tryFind(to, id, sinceMs) },
             { repeatable: true },
           );
           if (found.kind === 'found') return found.ts;
@@ -148,10 +162,11 @@ export function createMessages(client: webApi.WebClient, queue: SendQueue): Mess
 
     async postAlert(to, content, { attempted, ...alert }) {
       const { channel } = to;
+      const sinceMs = Date.now() - LOOKUP_BACK_MS;
       const lookUp = to.thread === undefined ? 'conversations.history' : 'conversations.replies';
       return await queue.inOrder(channel, async () => {
         const found: Found = attempted
-          ? await queue.once({ method: lookUp, channel, run: () => tryFind(to, alert.id) })
+          ? await queue.once({ method: lookUp, channel, run: () => tryFind(to, alert.id, sinceMs) })
           : { kind: 'absent' };
         if (found.kind === 'found') return found;
         const shown = found.kind === 'unreadable' ? markRepeat(content) : content;

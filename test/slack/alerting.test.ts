@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Card } from '../../src/bot/card.ts';
 import { DeliveryError } from '../../src/bot/errors.ts';
-import { CHANNEL, type Fault } from '../fakes/slack.ts';
+import { CHANNEL, type Fault, startSlack } from '../fakes/slack.ts';
 import { shownText } from '../fakes/slack-limits.ts';
 import { eventually } from '../support/eventually.ts';
 import { makeSlack, runSlack, WATCHING } from './running-slack.ts';
@@ -62,6 +62,22 @@ describe('an alert', () => {
     for (let n = 0; n < 450; n += 1)
       fake.channel(CHANNEL).messages.push({ ts: `${9e9 + n}.000001`, text: 'x', edits: 0 });
     expect(await slack.post({ ...post, attempted: true })).toMatchObject({ message });
+  });
+
+  test.each([
+    ['among the few that an app outside the Marketplace reads', 5, ''],
+    ['or may be beyond them', 20, ' (possible repeat)'],
+  ])('is found %s', async (_where, newer, mark) => {
+    const fake = await startSlack(undefined, { distributed: true });
+    const { slack } = await makeSlack({ fake });
+    fake.clock.set(0);
+    const { message } = await slack.post(post);
+    for (let n = 0; n < newer; n += 1)
+      fake.channel(CHANNEL).messages.push({ ts: `${9e9 + n}.000001`, text: 'x', edits: 0 });
+    const posted = await slack.post({ ...post, attempted: true });
+    if (mark === '') expect(posted).toMatchObject({ message });
+    expect(fake.messages(CHANNEL).at(-1)?.text).toContain(mark || 'x');
+    expect(fake.messages(CHANNEL)).toHaveLength(newer + (mark === '' ? 1 : 2));
   });
 
   test('that was attempted and is nowhere is posted', async () => {

@@ -19,8 +19,8 @@ export interface AgentAnswer {
 /** The agent view of the app: what Slack shows of it in direct messages besides messages. */
 export interface Agent {
   /**
-   * Shows that an answer is generated, with Slack's own Stop, until `end`. Undefined where Slack does not let the app.
-   * Never throws.
+   * Shows that an answer is generated, with Slack's own Stop, until `end`. Undefined where Slack does not let the app, and
+   * where it would take no more streams for a while. Never throws.
    */
   begin(answer: AgentAnswer): Promise<{ end(): Promise<void> } | undefined>;
   /** Answers under way. */
@@ -55,12 +55,22 @@ const MAX_TITLE = 200;
 
 const STATUS = 'agents.sessions.setStatus';
 
+/**
+ * Answers that are streamed within a minute, all of a workspace together: each begins a stream and ends it, and Slack takes
+ * 20 of either, so that the end of each has room. Source: Slack docs, "Rate limits", tier 2.
+ */
+const MOST_STREAMED = 18;
+
 export function createAgent(options: {
   client: webApi.WebClient;
   queue: SendQueue;
   log: Logger;
+  /** How long Slack's minute is. */
+  minuteMs: number;
 }): Agent {
-  const { client, queue, log } = options;
+  const { client, queue, log, minuteMs } = options;
+  /** When answers of the last minute ended, oldest first. */
+  const endsMs: number[] = [];
   const underWay = new Set<AgentAnswer>();
   /** The first status, which shows whether this works at all; none later is waited for. */
   let trial: Promise<boolean> | undefined;
@@ -106,7 +116,7 @@ export function createAgent(options: {
     } catch (error) {
       refused(error);
       log.debug({ err: error }, 'that an answer is generated could not be shown');
-      return readFailure(error).kind !== 'refused';
+      return readFailure(error).kind === 'unknown';
     }
   }
 
@@ -129,17 +139,23 @@ export function createAgent(options: {
   const isUnderWay = ({ channel, thread }: Pick<AgentAnswer, 'channel' | 'thread'>) =>
     [...underWay].some((answer) => answer.channel === channel && answer.thread === thread);
 
+  function hasRoom(): boolean {
+    while ((endsMs[0] ?? Number.POSITIVE_INFINITY) <= performance.now() - minuteMs) endsMs.shift();
+    return underWay.size + endsMs.length < MOST_STREAMED;
+  }
+
   const isAvailable = () => performance.now() >= notBeforeMs;
 
   return {
     async begin(answer) {
-      if (!isAvailable()) return undefined;
+      if (!isAvailable() || !hasRoom()) return undefined;
       underWay.add(answer);
       const shown = setProcessing(answer);
       async function end() {
         // In the order in which they are meant.
         const isShown = await shown;
         underWay.delete(answer);
+        endsMs.push(performance.now());
         if (isShown && !isUnderWay(answer)) await setActive(answer);
       }
       trial ??= shown;

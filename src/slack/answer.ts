@@ -9,7 +9,7 @@ import type { EditPace } from './edit-pace.ts';
 import { createEditedAnswer } from './edited-answer.ts';
 import type { Said } from './hear.ts';
 import type { Messages } from './messages.ts';
-import type { Paces } from './paces.ts';
+import { appendEveryMs, type Paces } from './paces.ts';
 import { ANSWER_LIMIT, renderAnswer, renderNote, renderQuestion } from './render-answer.ts';
 import { createStreamedAnswer } from './streamed-answer.ts';
 import type { Streams } from './streams.ts';
@@ -36,9 +36,6 @@ interface Place {
   thread: string;
   newest: string;
 }
-
-/** The longest between two shows of a stream, however many others there are: what is added at the end waits for it, too. */
-const MAX_APPEND_MS = 2_000;
 
 /**
  * Shows an answer where it was asked: in the thread, or for a slash command in a new thread under the question. A question
@@ -107,13 +104,11 @@ async function streamAnswer(answer: Answer, said: Said, place: Place, showing: A
   const { agent, paces } = showing;
   const { channel, thread, newest } = place;
   const { id, person } = said.invocation;
-  // The limit is one for all streams of a workspace.
-  const appendMs = () => Math.min(MAX_APPEND_MS, paces.appendMs * Math.max(1, agent.count()));
   const streamed = createStreamedAnswer({
     ...showing,
     target: { channel, thread, person: person.id, after: newest },
     id,
-    appendMs,
+    appendMs: () => appendEveryMs(paces, agent.count()),
     streamMs: paces.streamMs,
     onNotBegun: agent.refused,
   });

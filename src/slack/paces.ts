@@ -5,7 +5,7 @@ export interface Paces {
    * that alerts and the ends of answers find room. Source: Slack docs, "Rate limits", "Web API rate limits by tier", tier 3.
    */
   editMs: number;
-  /** Between two additions to a stream: within 100 a minute, the tier of `chat.appendStream`. Source: the same page, tier 4. */
+  /** Between two additions to one stream; see `appendEveryMs`. */
   appendMs: number;
   /** How long a stream is added to. Slack ends it after about five minutes: slackapi/python-slack-sdk issue 1859. */
   streamMs: number;
@@ -16,3 +16,10 @@ export interface Paces {
   /** How long a stop waits for answers under way to be shown. */
   drainMs: number;
 }
+
+/**
+ * Between two additions to each of so many streams: all of a workspace together within 100 a minute, the tier of
+ * `chat.appendStream`. Source: the same page, tier 4.
+ */
+export const appendEveryMs = ({ appendMs }: Pick<Paces, 'appendMs'>, streams: number) =>
+  appendMs * Math.max(1, 0.55 * streams);

@@ -18,7 +18,7 @@ export interface SendQueue {
   inOrder<T>(channel: string, send: () => Promise<T>): Promise<T>;
   /** Tries once. While the channel is limited it fails at once with a `DeliveryError` that says for how long. */
   once<T>(call: ChannelCall<T>): Promise<T>;
-  /** Tries once, now: an edit whose turn has come. */
+  /** Tries once, now: an edit whose turn has come, or what can be said in another way. */
   inTurn<T>(call: ChannelCall<T>): Promise<T>;
   /**
    * Tries until it is done, for people who wait: waits out limits, and repeats a `repeatable` call when Slack failed.

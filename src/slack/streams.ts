@@ -48,7 +48,7 @@ export function createStreams(client: webApi.WebClient, queue: SendQueue, self: 
 
   return {
     async start({ channel, thread, person }, text) {
-      const { ts } = await once('chat.startStream', channel, () =>
+      const run = () =>
         client.chat.startStream({
           channel,
           thread_ts: thread,
@@ -56,8 +56,9 @@ export function createStreams(client: webApi.WebClient, queue: SendQueue, self: 
           // Asked for outside direct conversations; Slack's own helper gives them everywhere.
           recipient_team_id: self.teamId,
           recipient_user_id: person,
-        }),
-      );
+        });
+      // Where too many are begun, a message that is edited says it a minute sooner.
+      const { ts } = await queue.inTurn({ method: 'chat.startStream', channel, run });
       if (ts === undefined) throw new Error('Slack began a stream and did not say which.');
       know(channel, ts);
       return ts;

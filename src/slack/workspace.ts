@@ -41,7 +41,7 @@ export function createWorkspace(options: {
   const queue = createSendQueue({ paceMs: paces.alertMs, edits, removals });
   const messages = createMessages(client, queue);
   const streams = createStreams(client, queue, self);
-  const agent = createAgent({ client, queue, log });
+  const agent = createAgent({ client, queue, log, minuteMs: 50 * paces.editMs });
 
   async function checkAccess(error: unknown): Promise<void> {
     const { kind, code } = readFailure(error);

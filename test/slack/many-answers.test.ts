@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Card } from '../../src/bot/card.ts';
+import { appendEveryMs } from '../../src/slack/paces.ts';
 import { CHANNEL } from '../fakes/slack.ts';
 import { labelsOf } from '../fakes/slack-buttons.ts';
 import { shownText } from '../fakes/slack-limits.ts';
@@ -80,6 +81,32 @@ test('two hundred answers at once in as many channels are all whole without a mi
   expect(fake.calls.filter(({ outcome }) => outcome !== 'ok')).toEqual([]);
   expect(fake.unhandled).toEqual([]);
 });
+
+test('of more direct questions at once than Slack takes streams, some are edited, and none waits or meets a limit', async () => {
+  const { fake, bot } = await runWithoutTime();
+  bot.provider.answerWith(['Light ', 'is ', 'scattered.'], { chunkMs: 5 });
+  const asked = Array.from({ length: 40 }, (_, at) => {
+    const { id: channel } = fake.addChannel({ id: `D00CROWD${at}` });
+    return { channel, ts: fake.say('why is the sky blue?', { channel }) };
+  });
+  const threads = () => asked.map(({ channel, ts }) => fake.thread(channel, ts));
+  await eventually(() =>
+    threads().every((shown) => shown.length === 1 && shown.every((one) => isWhole(shownText(one)))),
+  );
+  await eventually(() => [...fake.sessions.values()].every(({ status }) => status === 'active'));
+  const begun = fake.calls.filter(({ method }) => method === 'chat.startStream');
+  expect(begun.length).toBeGreaterThanOrEqual(15);
+  expect(fake.calls.filter(({ outcome }) => outcome !== 'ok')).toEqual([]);
+});
+
+test.each([1, 2, 4, 18])(
+  '%d streams at once are added to within the hundred times that Slack takes a minute',
+  (streams) => {
+    const aMinute = (streams * 60_000) / appendEveryMs({ appendMs: 1_200 }, streams);
+    expect(aMinute).toBeLessThanOrEqual(95);
+    expect(aMinute).toBeGreaterThanOrEqual(45);
+  },
+);
 
 describe('the end of an answer, where edits have run out,', () => {
   /** An answer that is under way when alerts take all edits. */

@@ -1,3 +1,4 @@
+import { setMaxListeners } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { DeliveryError } from '../bot/errors.ts';
 import { readFailure } from './call-failure.ts';
@@ -51,6 +52,8 @@ export function createSendQueue(options: {
   /** The last of the patient calls that a limit holds up, by method and channel. */
   const heldUp = new Map<string, Promise<unknown>>();
   const closing = new AbortController();
+  // As many wait as channels are limited.
+  setMaxListeners(0, closing.signal);
   const paceOf = ({ method }: ChannelCall<unknown>) =>
     method === 'chat.delete' ? removals : edits;
   const wait = (ms: number) => pause(ms, undefined, { signal: closing.signal });

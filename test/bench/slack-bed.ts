@@ -15,7 +15,7 @@ export interface SlackBed extends AskedBed {
   firstTextsMs(questions: readonly Question[]): number[];
 }
 
-/** The ends of 200 answers are shown at 50 a minute. */
+/** Of 200 answers at once. */
 const LIMIT_MS = 360_000;
 
 export async function startSlackBed(context: BenchContext): Promise<SlackBed> {

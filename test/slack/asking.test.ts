@@ -260,3 +260,17 @@ describe('when Slack has trouble', () => {
     await eventually(() => bot.provider.calls[0]?.aborted);
   });
 });
+
+test('a private answer that takes longer than its response address lasts is shown all the same', async () => {
+  const { fake, bot } = await runSlack();
+  bot.provider.answerWith('Light is scattered.');
+  const release = bot.provider.holdAnswers();
+  await fake.slash('/ask', 'private=true why is the sky blue?');
+  await eventually(() => bot.provider.calls.length === 1);
+  fake.clock.advance(31 * 60_000);
+  release();
+  await eventually(() =>
+    fake.whispers(CHANNEL).some((text) => text.includes('Light is scattered.')),
+  );
+  expect(fake.calls.some(({ method }) => method === 'chat.postEphemeral')).toBe(true);
+});

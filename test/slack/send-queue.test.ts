@@ -1,5 +1,5 @@
 import { webApi } from '@slack/bolt';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { createEditPace } from '../../src/slack/edit-pace.ts';
 import { createSendQueue } from '../../src/slack/send-queue.ts';
 
@@ -93,6 +93,22 @@ test('a limit too long to wait for is told at once', async () => {
     name: 'DeliveryError',
     permanent: false,
   });
+});
+
+test('however many channels wait, Node warns of nothing', async () => {
+  const queue = queueOf(0);
+  const warnings: Error[] = [];
+  const note = (warning: Error) => warnings.push(warning);
+  process.on('warning', note);
+  onTestFinished(() => void process.off('warning', note));
+  const posts = Array.from({ length: 50 }, (_, at) =>
+    queue.patiently(
+      { ...CALL, channel: `C${at}`, run: failing(limited(0.05)) },
+      { repeatable: false },
+    ),
+  );
+  await Promise.all(posts);
+  expect(warnings).toEqual([]);
 });
 
 test('closing ends all waiting', async () => {

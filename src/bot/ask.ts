@@ -14,7 +14,7 @@ import { type Conversations, conversationKey } from './conversations.ts';
 import { CommandError } from './errors.ts';
 import { explainError } from './explain-error.ts';
 import { type Generated, generate } from './generate.ts';
-import type { Answer, AnswerPart, Person, Place } from './platform.ts';
+import type { AnswerPart, AnswerToNote, Person, Place } from './platform.ts';
 import { createPrivateAnswers, type PrivateAnswer } from './private-answers.ts';
 import { createTurnTaking } from './turn-taking.ts';
 import { counted } from './words.ts';
@@ -33,11 +33,11 @@ export interface Question {
 
 export interface Ask {
   /** The answer to come; nothing happens until it is read. */
-  answer(question: Question): Answer;
+  answer(question: Question): AnswerToNote;
   /** Ends an answer under way with a note; false when there is none of this id. */
   cut(answer: string, note: string): boolean;
   /** A private answer for everyone, where its reader asks for that. */
-  share(answer: string, by: { place: Place; person: Person }): Answer | undefined;
+  share(answer: string, by: { place: Place; person: Person }): AnswerToNote | undefined;
   /** Forgets what was said in a thread; resolves to how many answers that were. */
   forget(place: Place, thread: string): Promise<number>;
   /** Gives answers under way a moment to end, cuts the others with a note, and waits until the notes have been read. */
@@ -200,7 +200,9 @@ export function createAsk(options: {
       const id = newId();
       return {
         kind: 'answer',
+        id,
         question: asked.question,
+        model: asked.model,
         private: asked.private,
         actions: whileGenerated(id),
         stream: (thread, signal) => answerIn(id, asked, thread, signal),
@@ -218,7 +220,9 @@ export function createAsk(options: {
       const asked = { question, model, private: false, place, person, instead: id };
       return {
         kind: 'answer',
+        id,
         question,
+        model,
         private: false,
         stream: (thread) => sharedIn(id, shared, asked, thread),
         notShown: () => privates.keep(id, shared),

@@ -37,6 +37,7 @@ import { createSender } from './sender.ts';
 import { createShownAnswers, type ShownAnswers } from './shown-answers.ts';
 import { createSuggest, type Suggest } from './suggest.ts';
 import { createIncidents, type Incidents } from './told-incidents.ts';
+import { openUnfinishedAnswers } from './unfinished-answers.ts';
 import { createWatch } from './watch.ts';
 import { openWatchState } from './watch-store.ts';
 
@@ -172,7 +173,9 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     ...{ commands, incidents, settings },
     ...{ monitoring, ask, catalog, channels, asking, asked, conversations, log },
   };
-  const handle = createHandle(services, createSeen(store));
+  const seen = createSeen(store);
+  const unfinished = await openUnfinishedAnswers(store, { conversations, seen, ...timing, log });
+  const handle = createHandle(services, { seen, unfinished });
   const openForm = createOpenForm(services);
   const topics = () => state.current()?.topics;
   const homes = createHomes({ ...services, places, topics, openForm });
@@ -213,12 +216,13 @@ export async function createBot(options: BotOptions): Promise<Bot> {
       started = platforms;
       sender.start(platforms);
       watch.start();
+      unfinished.start(platforms);
       tidying = setInterval(tidy, DAY_MS);
       tidy();
     },
     async stop() {
       clearInterval(tidying);
-      await Promise.all([ask.stop(), watch.stop(), sender.stop(), tidied]);
+      await Promise.all([ask.stop(), watch.stop(), sender.stop(), unfinished.stop(), tidied]);
     },
   };
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Call } from './bot.ts';
-import type { Reply } from './platform.ts';
+import type { Outcome } from './platform.ts';
 
 /**
  * A command, declared once; platforms, help, manifests and the README are made from it.
@@ -38,7 +38,7 @@ export interface Command<Input extends z.ZodObject = z.ZodObject> {
     /** Throws a `CommandError` for inputs that are right one by one but do not go together. */
     check?(input: z.output<Input>): void;
   };
-  run(input: z.output<Input>, call: Call): Promise<Reply>;
+  run(input: z.output<Input>, call: Call): Promise<Outcome>;
 }
 
 /** How a form begins, each by the name of its input. */

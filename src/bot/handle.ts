@@ -3,16 +3,20 @@ import type { Card } from './card.ts';
 import { checkInput } from './check-input.ts';
 import type { Command } from './command.ts';
 import { errorCard, failedCard } from './error-card.ts';
-import type { Answer, AnswerPart, Invocation, Reply } from './platform.ts';
+import type { AnswerPart, AnswerToNote, Invocation, Outcome, Reply } from './platform.ts';
 import type { Seen } from './seen.ts';
 import { readLine } from './text-input.ts';
+import type { UnfinishedAnswers } from './unfinished-answers.ts';
 import { problemCard, unknownCard, usageCard } from './usage-cards.ts';
 
 /** What commands are given besides their input; each call adds who and where. */
 export type Services = Omit<Call, 'invocation' | 'place' | 'person'>;
 
 /** The one door: refuses repeats, finds the command, checks its input, runs it. Never throws; every error becomes a card. */
-export function createHandle(services: Services, seen: Seen): Bot['handle'] {
+export function createHandle(
+  services: Services,
+  { seen, unfinished }: { seen: Seen; unfinished: Pick<UnfinishedAnswers, 'noted'> },
+): Bot['handle'] {
   const { log } = services;
 
   async function finish(id: string) {
@@ -30,12 +34,17 @@ export function createHandle(services: Services, seen: Seen): Bot['handle'] {
       return toAsker(failedCard('a gesture could not be noted, so nothing was done', error, log));
     }
     const reply = await answer(invocation);
-    if (reply.kind === 'answer') return finishing(reply, () => finish(invocation.id));
+    if (reply.kind === 'answer') {
+      return unfinished.noted(
+        finishing(reply, () => finish(invocation.id)),
+        invocation,
+      );
+    }
     await finish(invocation.id);
     return reply;
   };
 
-  async function answer(invocation: Invocation): Promise<Reply> {
+  async function answer(invocation: Invocation): Promise<Outcome> {
     const asked = read(invocation.request, services);
     if ('card' in asked) return toAsker(asked.card);
     const { command, values } = asked;
@@ -83,12 +92,12 @@ function read(
   return { card: unknownCard(line.typed, line.near) };
 }
 
-function toAsker(card: Card): Reply {
+function toAsker(card: Card): Outcome & Reply {
   return { kind: 'card', card, private: true };
 }
 
 /** An answer is handled when its last part is about to be shown, or when the platform stops reading. */
-function finishing(answer: Answer, finish: () => Promise<void>): Answer {
+function finishing(answer: AnswerToNote, finish: () => Promise<void>): AnswerToNote {
   async function* stream(
     thread: string | undefined,
     signal?: AbortSignal,

@@ -57,7 +57,11 @@ export type Reply =
  */
 export interface Answer {
   kind: 'answer';
+  /** Its buttons know it by this. */
+  id: string;
   question: string;
+  /** The model that was asked for by name. */
+  model?: string | undefined;
   private: boolean;
   /** Buttons under it while it is generated. */
   actions?: CardAction[];
@@ -66,9 +70,23 @@ export interface Answer {
    * remembered; without one (a private answer) it is not. Aborting `signal` ends it early with a note.
    */
   stream(thread: string | undefined, signal?: AbortSignal): AsyncIterable<AnswerPart>;
+  /**
+   * Told by a platform before any of it is shown, and when more is known of where: durable when it resolves, so that the
+   * next process can end what this one leaves. `thread` is the key under which it is remembered, `shown` what the platform
+   * finds its messages by. Never throws.
+   */
+  begin(where: { thread?: string; shown?: Record<string, string> }): Promise<void>;
+  /** Told by a platform once the end is shown, or never can be. Never throws. */
+  ended(): Promise<void>;
   /** Told by a platform that could not show it: what can be shown another time is kept for that. */
   notShown?(): void;
 }
+
+/** An answer as a command gives it; noting it is added at the one door. */
+export type AnswerToNote = Omit<Answer, 'begin' | 'ended'>;
+
+/** What comes of a command. */
+export type Outcome = Exclude<Reply, Answer> | AnswerToNote;
 
 export type AnswerPart =
   /** The next piece of text, Markdown as models write it: hostile until rendered. */
@@ -78,6 +96,24 @@ export type AnswerPart =
    * `actions` are the buttons under it from then on.
    */
   | { kind: 'end'; note?: string; footer: string; actions?: CardAction[] };
+
+/** An answer that an earlier process began to show and did not end. */
+export interface UnfinishedAnswer {
+  id: string;
+  /** The gesture that it answers. */
+  invocation: string;
+  channel: string;
+  person: string;
+  private: boolean;
+  beganAtMs: number;
+  /** As the platform told `Answer.begin` last. */
+  thread?: string;
+  shown: Record<string, string>;
+  /** Why it ends here and what to do. */
+  note: string;
+  /** The buttons under its end, in the thread that remembers it. */
+  actionsIn(thread: string): Promise<CardAction[]>;
+}
 
 /** A message of ours on a platform: what is needed to change it later, and the thread under it. */
 export interface PostedMessage {
@@ -123,6 +159,11 @@ export interface Platform {
     id: string;
     attempted: boolean;
   }): Promise<void>;
+  /**
+   * Ends an answer that an earlier process left growing: what is shown stays, with a note and buttons under it. Does nothing
+   * to one whose end is shown. Throws `DeliveryError`.
+   */
+  endAnswer?(unfinished: UnfinishedAnswer): Promise<void>;
 }
 
 /** State a platform keeps for itself, handed to it by the composition root. */

@@ -124,6 +124,7 @@ export function createAnswers(options: {
     try {
       if (!(await store(whole, to))) answer.notShown?.();
       live.delete(frame.id);
+      await answer.ended();
     } catch (error) {
       log.error({ err: error }, 'an answer could not be stored; it is shown until the next stop');
       for (const id of live.keys()) if (live.size > MAX_UNSTORED) live.delete(id);
@@ -134,7 +135,12 @@ export function createAnswers(options: {
   return {
     async show(answer, frame, to) {
       const body: Body = { kind: 'answer', text: '', ...whileGrowing(answer) };
-      if (!(await store({ ...frame, body }, to))) throw threadGone();
+      if (to.kind === 'thread')
+        await answer.begin({ thread: to.root, shown: { message: frame.id } });
+      if (!(await store({ ...frame, body }, to))) {
+        await answer.ended();
+        throw threadGone();
+      }
       tell({ ...frame, body }, to);
       const run = grow(answer, frame, to).finally(() => running.delete(run));
       running.add(run);

@@ -145,6 +145,10 @@ export async function openHistory(
 
 const byTime = (a: RootMessage, b: RootMessage) => a.message.atMs - b.message.atMs;
 
+/** Whether a start found it growing. */
+export const isInterrupted = ({ body }: Message) =>
+  body.kind === 'answer' && body.note === INTERRUPTED;
+
 const isBy = ({ message, replies }: RootMessage, person: string) =>
   [message, ...replies].some(({ author }) => author.kind === 'person' && author.id === person);
 

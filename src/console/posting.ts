@@ -2,14 +2,14 @@ import { DeliveryError } from '../bot/errors.ts';
 import type { Platform } from '../bot/platform.ts';
 import type { ConsoleChannels } from './channels.ts';
 import type { EventStreams } from './event-streams.ts';
-import { type History, listedOf, postedMessageId } from './history.ts';
+import { type History, isInterrupted, listedOf, postedMessageId } from './history.ts';
 
 /** What Askwatch says by itself: stored first, then told to every open tab. */
 export function createPosting(options: {
   history: History;
   streams: EventStreams;
   channels: ConsoleChannels;
-}): Pick<Platform, 'post' | 'update' | 'announce'> {
+}): Pick<Platform, 'post' | 'update' | 'announce' | 'endAnswer'> {
   const { history, streams, channels } = options;
   const ours = { kind: 'askwatch' as const };
   return {
@@ -44,6 +44,21 @@ export function createPosting(options: {
       const root = await history.putReply(posted.thread, reply).catch(asDeliveryError('stored'));
       if (!root) throw messageGone();
       streams.send({ kind: 'reply', root: posted.thread, reply });
+      streams.send({ kind: 'message', listed: listedOf(root) });
+    },
+    /** The text stays as it was stored last. */
+    async endAnswer({ thread = '', shown, beganAtMs, note, actionsIn }) {
+      const { message: id = '' } = shown;
+      const there = history.get(thread)?.replies.find((reply) => reply.id === id);
+      if (there && !isInterrupted(there)) return;
+      const text = there?.body.kind === 'answer' ? there.body.text : '';
+      const actions = await actionsIn(thread);
+      const frame = there ?? { id, author: ours, atMs: beganAtMs };
+      const body = { kind: 'answer' as const, text, growing: false, note, actions };
+      const reply = { ...frame, body };
+      const root = await history.putReply(thread, reply).catch(asDeliveryError('stored'));
+      if (!root) throw messageGone();
+      streams.send({ kind: 'reply', root: thread, reply });
       streams.send({ kind: 'message', listed: listedOf(root) });
     },
   };

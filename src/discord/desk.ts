@@ -20,5 +20,7 @@ export interface Desk {
   editIntervalMs: number;
   /** How long messages that belong to an interaction are changed and added to. */
   tokenLifeMs: number;
+  /** The token of an interaction as it may be stored for an answer. */
+  sealed: (token: string, answer: string) => string;
   log: Logger;
 }

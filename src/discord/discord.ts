@@ -12,9 +12,10 @@ import { buildClient, connect, disconnect, guardPackets, logEvents, watch } from
 import { discordCommands } from './commands.ts';
 import { listenForDeletions } from './deletions.ts';
 import { createDrafts } from './drafts.ts';
+import { createEndAnswer, sealTokens } from './end-answer.ts';
 import { isRefusal, loggedError, reasonOf } from './errors.ts';
 import { handleForm } from './forms.ts';
-import { createInlineConversations } from './inline-conversations.ts';
+import { createInlineConversations, type InlineConversations } from './inline-conversations.ts';
 import { SENT_ELSEWHERE, warnIfSentElsewhere } from './interactions-endpoint.ts';
 import { inviteLink } from './invite.ts';
 import { createLineConversations } from './line-conversations.ts';
@@ -63,9 +64,14 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
   const lacksIn = createLacksIn(client);
   const botId = () => client.user?.id ?? '';
   const alerts = createAlerts(api, { botId, lacksIn, log });
+  const endAnswer = createEndAnswer({
+    ...{ client, api, botToken: token, tokenLifeMs, lacksIn, log },
+    inline: () => inline,
+  });
   /** What people said that is still being answered. */
   const underWay = new Set<Promise<void>>();
   let connected = false;
+  let inline: InlineConversations | undefined;
   let sentElsewhere = false;
   let stopping = false;
 
@@ -77,16 +83,18 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
   }
 
   function listen(bot: Bot) {
+    inline = createInlineConversations({ bot, log });
     const desk = {
       bot,
       api,
-      inline: createInlineConversations({ bot, log }),
+      inline,
       conversations: createLineConversations({ bot, api, botId, log }),
       drafts: createDrafts(),
       deletions: listenForDeletions(client, { bot, log }),
       lacksIn,
       editIntervalMs,
       tokenLifeMs,
+      sealed: sealTokens(token).close,
       log,
     };
     client.on(Events.InteractionCreate, (interaction) => {
@@ -104,6 +112,7 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
   return {
     name: 'discord',
     ...alerts,
+    endAnswer,
     async start(bot) {
       logEvents(client, log);
       guardPackets(client, log);

@@ -108,7 +108,7 @@ export function nameOf({ member, user }: Gesture): string {
 
 /** Only whoever made the gesture sees it, and no thread remembers it. */
 export async function answerPrivately(
-  { deletions, editIntervalMs, tokenLifeMs, log }: Desk,
+  { deletions, editIntervalMs, tokenLifeMs, sealed, log }: Desk,
   gesture: Gesture,
   answer: Answer,
   { fillsReply }: { fillsReply: boolean },
@@ -117,7 +117,7 @@ export async function answerPrivately(
   const watch = deletions.watch(gesture.channelId, placeOf(gesture).channel);
   const gone = watch.signal;
   try {
-    await showAnswer({ answer, thread: undefined, outlet, editIntervalMs, log, gone });
+    await showAnswer({ answer, thread: undefined, outlet, editIntervalMs, log, gone, sealed });
   } finally {
     watch.end();
   }

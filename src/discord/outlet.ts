@@ -24,6 +24,10 @@ export interface Outlet {
   edit(id: string, message: AnswerMessage): Promise<void>;
   /** Shows that something is coming; absent where Discord shows it by itself. */
   typing?: () => Promise<void>;
+  /** The channel or thread its messages are in. */
+  channel: string;
+  /** The token of the interaction they belong to, where they do. */
+  token?: string;
   /** When Discord takes no more for this answer, Unix time in milliseconds. */
   untilMs?: number;
 }
@@ -32,6 +36,7 @@ export interface Outlet {
 export function channelOutlet(api: ChannelApi, channel: string, replyTo?: string): Outlet {
   let first = true;
   return {
+    channel,
     async send({ file, ...message }, nonce) {
       const body = { ...message, nonce, flags: MessageFlags.SuppressEmbeds };
       const { id } =
@@ -82,6 +87,8 @@ export function interactionOutlet(
   }
 
   return {
+    channel: interaction.channelId ?? '',
+    token,
     untilMs: interaction.createdTimestamp + options.tokenLifeMs,
     async send({ file, ...message }) {
       if (file && !replyIsFree) return await sendFile(message, file);

@@ -31,6 +31,8 @@ export async function showAnswer(options: {
   explain?: (error: unknown) => string;
   /** Told of each message as soon as it is there. */
   onMessage?: (message: string) => Promise<void>;
+  /** Keeps the token of an interaction as it may be stored for an answer. */
+  sealed: (token: string, answer: string) => string;
 }): Promise<void> {
   const {
     answer,
@@ -41,6 +43,7 @@ export async function showAnswer(options: {
     gone,
     explain = reasonOf,
     onMessage,
+    sealed,
   } = options;
   const controller = new AbortController();
   const ends = AbortSignal.any([controller.signal, ...(gone ? [gone] : [])]);
@@ -52,7 +55,20 @@ export async function showAnswer(options: {
           outOfTime = true;
           controller.abort();
         }, outlet.untilMs - Date.now());
-  const screen = createScreen(outlet, onMessage);
+  const begin = (message?: string) =>
+    answer.begin({
+      ...(thread !== undefined && { thread }),
+      shown: {
+        in: outlet.channel,
+        ...(message !== undefined && { message }),
+        ...(outlet.token !== undefined && { token: sealed(outlet.token, answer.id) }),
+      },
+    });
+  const screen = createScreen(outlet, async (message) => {
+    await begin(message);
+    await onMessage?.(message);
+  });
+  await begin();
   const stopTyping = keepTyping(outlet, log, () => controller.abort());
   async function showEnd(view: GrowingAnswer, note: string | undefined) {
     const messages = messagesOf(view, { note });
@@ -80,6 +96,11 @@ export async function showAnswer(options: {
         if (isRefusal(error)) controller.abort();
       },
     });
+    await answer.ended();
+  } catch (error) {
+    // Without a refusal it may still be shown one day: the next start sees to it.
+    if (isRefusal(error)) await answer.ended();
+    throw error;
   } finally {
     stopTyping();
     clearTimeout(limit);
@@ -90,7 +111,7 @@ const OUT_OF_TIME =
   'Discord takes changes to this kind of answer for 15 minutes only, so it ends here.';
 
 /** Brings the messages of an outlet to the given ones, touching only those that differ. */
-function createScreen(outlet: Outlet, onMessage: ((message: string) => Promise<void>) | undefined) {
+function createScreen(outlet: Outlet, onMessage: (message: string) => Promise<void>) {
   const shown: Array<{ id: string; message: AnswerMessage | undefined }> = [];
   /** Messages of which a send failed: it may have gone through, as it was at that time. */
   const uncertain = new Set<number>();
@@ -109,7 +130,7 @@ function createScreen(outlet: Outlet, onMessage: ((message: string) => Promise<v
       uncertain.add(index);
       const id = await outlet.send(message, `${seed}-${index}`);
       shown[index] = { id, message: repeated ? undefined : message };
-      await onMessage?.(id);
+      await onMessage(id);
       if (!repeated) continue;
       await outlet.edit(id, message);
       shown[index] = { id, message };

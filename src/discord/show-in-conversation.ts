@@ -20,7 +20,7 @@ interface Shown {
 
 /** Generates an answer and shows it in its conversation, or says there that it could not be shown. */
 export async function showInConversation(
-  { inline, lacksIn, deletions, editIntervalMs, log }: Desk,
+  { inline, lacksIn, deletions, editIntervalMs, sealed, log }: Desk,
   answer: Answer,
   { outlet, place, key, lead, shownIn, tell }: Shown,
 ): Promise<void> {
@@ -45,6 +45,7 @@ export async function showInConversation(
       gone,
       explain,
       onMessage,
+      sealed,
     });
   } catch (error) {
     // Somebody wanted it gone, which is no trouble.

@@ -10,7 +10,13 @@ import { createEditedAnswer } from './edited-answer.ts';
 import type { Said } from './hear.ts';
 import type { Messages } from './messages.ts';
 import { appendEveryMs, type Paces } from './paces.ts';
-import { ANSWER_LIMIT, renderAnswer, renderNote, renderQuestion } from './render-answer.ts';
+import {
+  ANSWER_LIMIT,
+  renderAnswer,
+  renderNote,
+  renderQuestion,
+  renderThinking,
+} from './render-answer.ts';
 import { createStreamedAnswer } from './streamed-answer.ts';
 import type { Streams } from './streams.ts';
 
@@ -47,6 +53,19 @@ export async function showAnswer(
   said: Said,
   showing: AnswerShowing,
 ): Promise<void> {
+  const known = said.invocation.thread;
+  await answer.begin(known === undefined ? {} : { thread: known });
+  try {
+    await showBegun(answer, said, showing);
+    await answer.ended();
+  } catch (error) {
+    // Without a refusal it may still be shown one day: the next start sees to it.
+    if (readFailure(error).kind === 'refused') await answer.ended();
+    throw error;
+  }
+}
+
+async function showBegun(answer: Answer, said: Said, showing: AnswerShowing): Promise<void> {
   const place = await showQuestion(answer, said, showing.messages);
   const { channel, thread } = place;
   const { question, actions = [] } = answer;
@@ -82,7 +101,7 @@ async function editAnswer(answer: Answer, said: Said, place: Place, showing: Ans
   const { id } = said.invocation;
   const over = edits.begin();
   try {
-    const first = renderNote('Thinking…', answer.actions);
+    const first = renderThinking(answer.actions);
     const shown = edits.isCrowded()
       ? []
       : [{ ts: await messages.post({ channel, thread }, first, `${id}/0`), content: first }];
@@ -104,6 +123,7 @@ async function streamAnswer(answer: Answer, said: Said, place: Place, showing: A
   const { agent, paces } = showing;
   const { channel, thread, newest } = place;
   const { id, person } = said.invocation;
+  await answer.begin({ thread, shown: { after: newest } });
   const streamed = createStreamedAnswer({
     ...showing,
     target: { channel, thread, person: person.id, after: newest },
@@ -111,6 +131,7 @@ async function streamAnswer(answer: Answer, said: Said, place: Place, showing: A
     appendMs: () => appendEveryMs(paces, agent.count()),
     streamMs: paces.streamMs,
     onNotBegun: agent.refused,
+    onBegun: (stream) => answer.begin({ thread, shown: { stream, after: newest } }),
   });
   await follow(answer, place, showing, streamed);
 }
@@ -137,6 +158,7 @@ async function follow(
 
 /** Shows an answer to the asker only, once it is complete: such messages cannot be changed. */
 export async function whisperAnswer(answer: Answer, whisper: Whisper): Promise<void> {
+  await answer.begin({});
   await whisper(renderNote('Thinking… The answer will be shown to you only.'));
   let text = '';
   for await (const part of answer.stream(undefined)) {
@@ -153,4 +175,5 @@ export async function whisperAnswer(answer: Answer, whisper: Whisper): Promise<v
     };
     for (const content of renderAnswer(view)) await whisper(content);
   }
+  await answer.ended();
 }

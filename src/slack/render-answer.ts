@@ -27,6 +27,14 @@ export function renderQuestion(name: string, question: string): Content {
   };
 }
 
+/** What a message says while more comes. */
+const THINKING = 'Thinking…';
+const WRITING = 'Writing…';
+export const WAITING = [THINKING, WRITING];
+
+/** What is shown of an answer before its first text. */
+export const renderThinking = (actions?: CardAction[]) => renderNote(THINKING, actions);
+
 /** A line of Askwatch's own that is not a card. */
 export function renderNote(text: string, actions?: CardAction[]): Content {
   const buttons = renderButtons(actions ? { actions } : {});
@@ -39,7 +47,7 @@ export function renderEnd({ end, actions }: Pick<LiveView, 'end' | 'actions'>): 
 }
 
 function endLines(end: LiveView['end']): string[] {
-  const endings = end ? [end.note && `⚠️ ${end.note}`, end.footer] : ['Writing…'];
+  const endings = end ? [end.note && `⚠️ ${end.note}`, end.footer] : [WRITING];
   return endings.filter((line): line is string => Boolean(line?.trim()));
 }
 

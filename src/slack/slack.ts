@@ -149,11 +149,11 @@ export async function createSlack(options: {
   /** Does something in the workspace of a channel; what goes wrong there is a `DeliveryError`. */
   async function deliver<T>(
     name: string,
-    send: (messages: Workspace['messages'], channel: string) => Promise<T>,
+    send: (messages: Workspace['messages'], channel: string, workspace: Workspace) => Promise<T>,
   ): Promise<T> {
     const { workspace, channel } = await workspaces.at(name);
     try {
-      return await send(workspace.messages, channel);
+      return await send(workspace.messages, channel, workspace);
     } catch (error) {
       await workspace.checkAccess(error);
       throw deliveryError(error);
@@ -211,6 +211,12 @@ export async function createSlack(options: {
     async update(name, posted, card) {
       await deliver(name, (messages, channel) =>
         messages.update(channel, posted.message, renderAlert(card), 'alert'),
+      );
+    },
+
+    async endAnswer(unfinished) {
+      await deliver(unfinished.channel, (_messages, channel, workspace) =>
+        workspace.endAnswer(channel, unfinished),
       );
     },
 

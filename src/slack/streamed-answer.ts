@@ -22,7 +22,7 @@ export interface StreamedAnswer {
 }
 
 /** With these a stream is over already, or gone. */
-const OVER = new Set(['message_not_in_streaming_state', 'message_not_found']);
+export const OVER = new Set(['message_not_in_streaming_state', 'message_not_found']);
 
 /**
  * An answer as streams of Slack's own, a further one where the last is full or old. Should Slack not take a stream, or not
@@ -44,8 +44,11 @@ export function createStreamedAnswer(options: {
   log: Logger;
   /** Is told why Slack would not begin a stream. */
   onNotBegun(error: unknown): void;
+  /** Is told of each message as soon as it is there. */
+  onBegun(ts: string): Promise<void>;
 }): StreamedAnswer {
-  const { streams, messages, edits, target, id, appendMs, streamMs, log, onNotBegun } = options;
+  const { streams, messages, edits, target, id, appendMs, streamMs, log, onNotBegun, onBegun } =
+    options;
   const { channel, thread } = target;
   const pages = createStreamPages();
   /** The page under way, and the message that shows it once it is begun. */
@@ -66,6 +69,7 @@ export function createStreamedAnswer(options: {
     const ts = await streams.start(target, text);
     newest = ts;
     stream = { channel, ts, beganAtMs };
+    await onBegun(ts);
     return stream;
   }
 

@@ -1,9 +1,11 @@
 import type { webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
+import type { UnfinishedAnswer } from '../bot/platform.ts';
 import { type Agent, createAgent } from './agent.ts';
 import { isAccessEnded, readFailure } from './call-failure.ts';
 import { type Conversation, createConversation } from './conversation.ts';
 import { createEditPace } from './edit-pace.ts';
+import { createEndAnswer } from './end-answer.ts';
 import type { Self } from './hear.ts';
 import { createMessages, type Messages } from './messages.ts';
 import type { Paces } from './paces.ts';
@@ -20,6 +22,8 @@ export interface Workspace {
   agent: Agent;
   rights: Rights;
   conversation: Conversation;
+  /** Ends an answer that an earlier process left in a channel. */
+  endAnswer(channel: string, unfinished: UnfinishedAnswer): Promise<void>;
   /** Ends the access when Slack says, and confirms, that the token is no longer good. */
   checkAccess(error: unknown): Promise<void>;
   /** Ends all waiting. */
@@ -55,6 +59,7 @@ export function createWorkspace(options: {
 
   return {
     ...{ self, client, queue, messages, agent, checkAccess },
+    endAnswer: createEndAnswer({ client, queue, messages, agent, self }),
     rights: createRights({ client, self, log }),
     conversation: createConversation({
       showing: { messages, streams, agent, edits, paces, log },

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { cappedMessage } from '../../src/console/caps.ts';
 import type { Message, RootMessage } from '../../src/console/wire.ts';
+import { asKilled } from '../support/after-kill.ts';
 import { textOf } from '../support/bot.ts';
 import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
@@ -242,23 +243,27 @@ describe('a private answer', () => {
   });
 });
 
-test('an answer that a crash cut short has no button Stop after the restart', async () => {
+test('an answer that a kill cut short gets its end after the restart, and can be tried again', async () => {
   const folder = await temporaryFolder();
   const before = await startTestConsole({ folder });
   before.provider.answerWith(['one ', 'two '], { chunkMs: 1 });
   before.provider.failWith({ kind: 'stall', afterChunks: 2 });
   const thread = await ask(await openTab(before.url), 'count');
-  // As it is stored while it grows, which is all that a crash leaves.
   const stored: RootMessage = await eventually(() => before.messages.get(thread));
   expect(labelsOf(stored.replies[0])).toEqual(['Stop']);
+  await eventually(() => before.provider.calls[0]?.sentChunks === 2);
 
-  const after = await startTestConsole({ stored: [stored] });
-  const [cut] = await repliesOf(after.url, thread);
+  const after = await startTestConsole({ folder: await asKilled(folder) });
+  const cut = await eventually(async () => {
+    const [reply] = await repliesOf(after.url, thread);
+    return labelsOf(reply).includes('Try again') && reply;
+  });
   expect(answerOf(cut)).toMatchObject({
     growing: false,
-    note: expect.stringMatching(/interrupted/i),
+    note: 'Interrupted: Askwatch was restarted before this answer was complete. Try again.',
   });
-  expect(labelsOf(cut)).toEqual([]);
+  expect(labelsOf(cut)).toEqual(['Try again']);
+  expect(await repliesOf(after.url, thread)).toHaveLength(1);
 });
 
 test('at most five buttons of an answer are kept, with what they carry whole', async () => {

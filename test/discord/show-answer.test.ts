@@ -14,6 +14,9 @@ const AGAIN = { label: 'Regenerate', command: 'answer again', values: { answer: 
 function answerOf(parts: AnswerPart[], shown = async (): Promise<unknown> => undefined): Answer {
   return {
     kind: 'answer',
+    id: '1',
+    begin: async () => {},
+    ended: async () => {},
     question: 'Why?',
     private: false,
     actions: [STOP],
@@ -46,6 +49,7 @@ function memoryOutlet(fail: () => Error | undefined = () => undefined) {
   /** What was done, with which buttons. */
   const calls: string[] = [];
   const outlet: Outlet = {
+    channel: '1',
     async send(message, nonce) {
       nonces.push(nonce);
       messages.push(message.content);
@@ -71,7 +75,14 @@ function memoryOutlet(fail: () => Error | undefined = () => undefined) {
 }
 
 const show = (answer: Answer, outlet: Outlet) =>
-  showAnswer({ answer, thread: '1', outlet, editIntervalMs: 5, log: recordingLog().log });
+  showAnswer({
+    answer,
+    thread: '1',
+    outlet,
+    editIntervalMs: 5,
+    log: recordingLog().log,
+    sealed: (token) => token,
+  });
 
 const refused = (code: number) =>
   new DiscordAPIError({ code, message: 'no' }, code, 404, 'PATCH', 'https://discord.com/x', {
@@ -175,6 +186,7 @@ test('a message that was posted though the answer was lost gets the newest text'
   const posted = new Map<string, string>();
   let troubles = 1;
   const outlet: Outlet = {
+    channel: '1',
     async send({ content }, nonce) {
       if (!posted.has(nonce)) posted.set(nonce, content);
       if (troubles-- > 0) throw new Error('socket closed');

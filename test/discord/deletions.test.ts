@@ -121,3 +121,19 @@ test('is read from what Discord sends, and from nothing else', () => {
   }
   expect(deletedBy({ t: 'MESSAGE_DELETE_BULK', d: { id: '1' } })).toBeUndefined();
 });
+
+test('an answer in the open channel to a question that was deleted is shown all the same', async () => {
+  const discord = await startDiscord();
+  discord.deny(discord.general, 'CreatePublicThreads');
+  const { provider, bot } = await startTestBot(PATIENT);
+  const { lines } = await startPlatform(discord, bot);
+  const release = provider.holdChunks();
+  const question = discord.say('Why?', { mention: true });
+  await eventually(() => provider.calls.length === 1);
+  discord.remove(question.id);
+  release();
+  await eventually(() =>
+    discord.channel(discord.general.id).some(({ content }) => content.includes('-# test-model')),
+  );
+  expect(lines.filter(({ level }) => Number(level) >= 40)).toEqual([]);
+});

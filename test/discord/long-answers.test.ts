@@ -67,7 +67,7 @@ test('so it is in private, and where there are no threads', async () => {
   expect(only.every(({ flags }) => (flags & MessageFlags.Ephemeral) !== 0)).toBe(true);
   // A file goes by a request of its own, which says like any other that nothing in it may ping.
   const withFile = discord.requests.filter(({ uploads }) => uploads.length > 0);
-  expect(withFile.map(({ body }) => body.allowed_mentions)).toEqual([{ parse: [] }]);
+  expect(withFile.map(({ body }) => body?.allowed_mentions)).toEqual([{ parse: [] }]);
   discord.deny(discord.general, 'CreatePublicThreads');
   discord.slash('ask', { question: 'All?' });
   const all = await shown(() => discord.channel(discord.general.id));

@@ -186,3 +186,13 @@ describe('a trouble that passes', () => {
     expect(discord.requests.filter(({ path }) => /messages$/.test(path))).toHaveLength(1);
   });
 });
+
+test('where an old message was changed too often the change is put off, not given up', async () => {
+  const { discord, platform, channel, post } = await start();
+  const posted = await post('incident 1');
+  for (const message of posts(discord)) message.sentAtMs -= 3_700_000;
+  const change = (title: string) => platform.update(channel, posted, { ...card, title });
+  for (const title of ['One', 'Two', 'Three']) await change(title);
+  await expect(change('Four')).rejects.toMatchObject({ permanent: false, retryAfterMs: 20_000 });
+  expect(posts(discord)[0]?.embeds[0]?.title).toBe('Three');
+});

@@ -39,6 +39,17 @@ test.each([
   },
 );
 
+test('what a channel allows the bot counts over what it denies everyone', async () => {
+  const { discord, deny, platform } = await start();
+  await deny('SendMessages', 'EmbedLinks');
+  discord.allow(discord.general, 'SendMessages');
+  const post = { channel: discord.general.id, card: CARD, id: 'a', attempted: false };
+  await expect(platform.post(post)).rejects.toThrow('lacks the permission Embed Links in #general');
+  discord.allow(discord.general, 'EmbedLinks');
+  await platform.post(post);
+  expect(discord.channel(discord.general.id)).toHaveLength(1);
+});
+
 test('a mention where no cards may be shown is told which permission is missing', async () => {
   const { discord, deny } = await start();
   await deny('EmbedLinks');

@@ -7,6 +7,7 @@ import { checkCommands, checkMessage, type Refusal, refusal } from './discord-li
 import {
   type DiscordState,
   type FakeChannel,
+  type FakeMessage,
   type MessageBody,
   snowflake,
 } from './discord-state.ts';
@@ -30,6 +31,19 @@ export interface RouteSettings {
   interactionsEndpointUrl: string | null;
 }
 
+/**
+ * Edits of messages older than an hour that Discord takes in a channel. It writes down neither figure; these are what bots
+ * meet. Sources: Discord docs, JSON error code 30046; starboard-4 issue 118.
+ */
+const OLD_MS = 3_600_000;
+const OLD_EDITS = 3;
+const OLD_WINDOW_MS = 20_000;
+const TOO_MANY_OLD_EDITS = refusal(
+  400,
+  30_046,
+  'Maximum number of edits to messages older than 1 hour reached. Try again later',
+);
+
 const ok = (body?: unknown, status = body === undefined ? 204 : 200): RestAnswer => ({
   status,
   ...(body === undefined ? {} : { body }),
@@ -47,6 +61,8 @@ export function createRoutes(options: {
 }) {
   const { state, gateway, interactions, commands, settings } = options;
   const threads = createThreads({ state, gateway });
+  /** When old messages were edited, by channel. */
+  const oldEdits = new Map<string, number[]>();
 
   return (request: RestRequest): RestAnswer | undefined => {
     const { method, path } = request;
@@ -155,6 +171,7 @@ export function createRoutes(options: {
       }
       const wrong = checkMessage(body, 'edit');
       if (wrong) return refuse(wrong);
+      if (isEditedTooOften(message)) return refuse(TOO_MANY_OLD_EDITS);
       state.editMessage(message, body);
       gateway.announce('MESSAGE_UPDATE', message);
       return ok(wireMessage(state, message));
@@ -164,6 +181,16 @@ export function createRoutes(options: {
       return threads.start(channel, messageId, body.name ?? '');
     }
     return undefined;
+  }
+
+  /** Counts an edit of a message that is older than an hour. */
+  function isEditedTooOften({ channel_id, sentAtMs }: FakeMessage): boolean {
+    const nowMs = Date.now();
+    if (sentAtMs > nowMs - OLD_MS) return false;
+    const recent = (oldEdits.get(channel_id) ?? []).filter((atMs) => atMs > nowMs - OLD_WINDOW_MS);
+    const isTooMany = recent.length >= OLD_EDITS;
+    oldEdits.set(channel_id, isTooMany ? recent : [...recent, nowMs]);
+    return isTooMany;
   }
 
   /** Source: Discord docs, "Message Reference Structure" and "JSON Error Codes". */

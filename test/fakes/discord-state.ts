@@ -30,7 +30,8 @@ export interface FakeChannel {
   guild_id?: string;
   parent_id: string | null;
   name: string | null;
-  permission_overwrites: Array<{ id: string; type: 0; allow: string; deny: string }>;
+  /** Of a role (0) or a member (1). */
+  permission_overwrites: Array<{ id: string; type: 0 | 1; allow: string; deny: string }>;
   recipients?: FakeUser[];
   owner_id?: string;
   thread_metadata?: { archived: boolean; locked: boolean; auto_archive_duration: number };
@@ -222,11 +223,23 @@ export function createState() {
         (all, id) => all | BigInt(roles.get(id)?.permissions ?? 0),
         0n,
       ),
-    /** What the bot may do in a channel; a thread has its channel's permissions. */
+    /**
+     * What the bot may do in a channel; a thread has its channel's permissions. Source: Discord docs, "Permission Overwrites":
+     * those of everyone first, then those of all roles together, then the member's; each denies before it allows.
+     */
     permissionsIn(channel: FakeChannel): bigint {
       const of = channel.parent_id ? channels.get(channel.parent_id) : channel;
-      const denied = of?.permission_overwrites.reduce((all, { deny }) => all | BigInt(deny), 0n);
-      return BOT_PERMISSIONS & ~(denied ?? 0n);
+      const overwrites = of?.permission_overwrites ?? [];
+      const own = rolesOf.get(bot.id) ?? [];
+      return [
+        overwrites.filter(({ id }) => id === channel.guild_id),
+        overwrites.filter(({ id }) => own.includes(id)),
+        overwrites.filter(({ id }) => id === bot.id),
+      ].reduce((permissions, level) => {
+        const all = (which: 'allow' | 'deny') =>
+          level.reduce((bits, overwrite) => bits | BigInt(overwrite[which]), 0n);
+        return (permissions & ~all('deny')) | all('allow');
+      }, BOT_PERMISSIONS);
     },
     /** Takes a channel, thread or message away; gives the event that tells of it. */
     remove(id: string) {

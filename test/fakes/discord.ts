@@ -190,7 +190,17 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
     deny(channel: FakeChannel, ...names: Array<keyof typeof PermissionFlagsBits>) {
       const deny = names.reduce((all, name) => all | PermissionFlagsBits[name], 0n);
       channel.permission_overwrites = [
-        { id: state.guildId, type: 0, allow: '0', deny: String(deny) },
+        { id: channel.guild_id ?? state.guildId, type: 0, allow: '0', deny: String(deny) },
+      ];
+      gateway.dispatch('CHANNEL_UPDATE', channel, GatewayIntentBits.Guilds);
+    },
+
+    /** Gives the bot permissions in a channel, besides what others are denied there. */
+    allow(channel: FakeChannel, ...names: Array<keyof typeof PermissionFlagsBits>) {
+      const allow = names.reduce((all, name) => all | PermissionFlagsBits[name], 0n);
+      channel.permission_overwrites = [
+        ...channel.permission_overwrites,
+        { id: state.bot.id, type: 1, allow: String(allow), deny: '0' },
       ];
       gateway.dispatch('CHANNEL_UPDATE', channel, GatewayIntentBits.Guilds);
     },

@@ -1,8 +1,58 @@
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
+import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
+import { startModelProvider } from '../fakes/model-provider.ts';
+import { startMonitoringService } from '../fakes/monitoring-service.ts';
 import { CHANNEL } from '../fakes/slack.ts';
 import { labelsOf } from '../fakes/slack-buttons.ts';
 import { eventually } from '../support/eventually.ts';
+import { holdable } from '../support/held.ts';
+import { recordingLog } from '../support/recording-log.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { type Mode, runSlack } from './running-slack.ts';
+
+test.each<Mode>(['socket', 'http'])(
+  'over %s every kind of gesture is acknowledged while model, monitoring service and store are held',
+  async (mode) => {
+    const opened = await openLowdbStore({
+      ...{ folder: await temporaryFolder(), log: recordingLog().log },
+    });
+    onTestFinished(() => opened.close());
+    const held = holdable(opened);
+    const provider = await startModelProvider();
+    const service = await startMonitoringService({ limit: false });
+    onTestFinished(() => Promise.all([provider.close(), service.close()]).then(() => undefined));
+    const { fake } = await runSlack({ mode, bot: { store: held.store, provider, service } });
+    const thread = fake.mention('why?');
+    await eventually(() =>
+      fake.thread(CHANNEL, thread).some((one) => labelsOf(one).includes('Regenerate')),
+    );
+    await fake.slash('/monitor', 'add');
+    await eventually(() => fake.form());
+
+    // From here on nothing that the bot needs comes back before every acknowledgement is there.
+    const releases = [held.hold(), provider.holdAnswers()];
+    service.failWith({ kind: 'hang' });
+    const gestures = {
+      form: await fake.submit({ target: 'https://shop.example' }),
+      question: await fake.slash('/ask', 'and now?'),
+      private: await fake.slash('/ask', 'private=true and now?'),
+      list: await fake.slash('/monitor', 'list'),
+      button: await fake.press('Regenerate'),
+      event: await fake.event({
+        ...{ type: 'app_mention', channel: CHANNEL, user: 'U00ADA', ts: '1799999999.000100' },
+        text: `<@${fake.botUserId}> and now?`,
+      }),
+      bare: await fake.slash('/monitor', 'add'),
+    };
+    for (const [name, ack] of Object.entries(gestures)) expect(ack.ms, name).toBeDefined();
+    expect(held.waiting()).toBeGreaterThan(0);
+    expect(provider.calls).toHaveLength(1);
+
+    service.recover();
+    for (const release of releases) release();
+    await eventually(() => provider.calls.length > 1);
+  },
+);
 
 /** Whatever is called to show something, or to learn who may do what. */
 const METHODS = [

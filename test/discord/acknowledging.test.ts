@@ -1,0 +1,52 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
+import { startDiscord } from '../fakes/discord.ts';
+import type { FakeInteraction } from '../fakes/discord-interactions.ts';
+import { startTestBot } from '../support/bot.ts';
+import { eventually } from '../support/eventually.ts';
+import { holdable } from '../support/held.ts';
+import { recordingLog } from '../support/recording-log.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { startPlatform } from './start-platform.ts';
+
+test('every kind of gesture is acknowledged while model, monitoring service and store are held', async () => {
+  const discord = await startDiscord();
+  const opened = await openLowdbStore({
+    ...{ folder: await temporaryFolder(), log: recordingLog().log },
+  });
+  onTestFinished(() => opened.close());
+  const held = holdable(opened);
+  const { bot, provider, service } = await startTestBot({ store: held.store });
+  await startPlatform(discord, bot);
+  const asked = discord.slash('ask', { question: 'why?' });
+  const thread = await eventually(() => asked.reply?.content && asked.reply.id);
+  const answer = await eventually(() => {
+    const [message] = discord.channel(thread);
+    return message?.content.includes('-# test-model') && message;
+  });
+  const form = discord.slash('monitor add');
+  await eventually(() => form.form);
+
+  // From here on nothing that the bot needs comes back before every acknowledgement is there.
+  const releases = [held.hold(), provider.holdAnswers()];
+  service.failWith({ kind: 'hang' });
+  const gestures: Record<string, FakeInteraction> = {
+    question: discord.slash('ask', { question: 'and now?' }),
+    private: discord.slash('ask', { question: 'and now?', private: true }),
+    list: discord.slash('monitor list'),
+    'bare command': discord.slash('monitor add'),
+    button: discord.press(answer, 'Regenerate'),
+    form: discord.send(form, { target: 'https://shop.example' }),
+    autocomplete: discord.begin('monitor show', { monitor: 's' }),
+  };
+  for (const [name, gesture] of Object.entries(gestures)) {
+    await eventually(() => gesture.acknowledged, { what: `an acknowledgement of the ${name}` });
+  }
+  expect(held.waiting()).toBeGreaterThan(0);
+  expect(provider.calls).toHaveLength(1);
+  expect(gestures.question?.reply?.content).toBe('');
+
+  service.recover();
+  for (const release of releases) release();
+  await eventually(() => gestures.question?.reply?.content.includes('and now?'));
+});

@@ -1,0 +1,34 @@
+import type { Collection, Store } from '../../src/store/store.ts';
+
+/** A store whose documents are neither read nor written while it is held. */
+export function holdable(store: Store): { store: Store; hold(): () => void; waiting(): number } {
+  let gate = Promise.resolve();
+  let waiting = 0;
+
+  const passing =
+    <A extends unknown[], R>(call: (...args: A) => Promise<R>) =>
+    async (...args: A): Promise<R> => {
+      waiting += 1;
+      await gate;
+      waiting -= 1;
+      return await call(...args);
+    };
+
+  function collection<T>(declared: Parameters<Store['collection']>[0]): Collection<T> {
+    const { get, list, update } = store.collection(declared) as Collection<T>;
+    return { get: passing(get), list: passing(list), update: passing(update) };
+  }
+
+  return {
+    store: { ...store, collection: collection as Store['collection'] },
+    hold() {
+      let release = () => {};
+      gate = new Promise((resolve) => {
+        release = resolve;
+      });
+      return release;
+    },
+    /** What waits for the store this moment. */
+    waiting: () => waiting,
+  };
+}

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { startDiscord } from '../fakes/discord.ts';
-import { withLimit } from '../fakes/discord-buckets.ts';
-import type { RestRequest } from '../fakes/discord-http.ts';
+import { withGuards, withLimit } from '../fakes/discord-buckets.ts';
+import type { RestAnswer, RestRequest } from '../fakes/discord-http.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -43,6 +43,31 @@ describe('the limit of the Discord fake', () => {
     expect((await call('PATCH', `${path}/${id}`)).status).toBe(429);
     const other = discord.addChannel({ name: 'other' });
     expect((await call('POST', `/channels/${other.id}/messages`)).status).toBe(200);
+  });
+
+  test('takes 50 requests a second of a bot, and does not count what answers interactions', () => {
+    let nowMs = 0;
+    const route = withGuards(() => ({ status: 200 }), { nowMs: () => nowMs });
+    const call = (path: string) => route({ method: 'GET', path } as RestRequest);
+    for (let count = 0; count < 50; count += 1) expect(call('/users/@me')?.status).toBe(200);
+    expect(call('/users/@me')).toMatchObject({ status: 429, body: { global: true } });
+    expect(call('/webhooks/1/token/messages/@original')?.status).toBe(200);
+    nowMs = 1_000;
+    expect(call('/users/@me')?.status).toBe(200);
+  });
+
+  test('answers nothing more after 10,000 invalid requests in ten minutes, but for shared limits', () => {
+    let nowMs = 0;
+    let answer: RestAnswer = { status: 429, headers: { 'x-ratelimit-scope': 'shared' } };
+    const route = withGuards(() => answer, { nowMs: () => nowMs });
+    const call = () => route({ method: 'POST', path: '/webhooks/1/token' } as RestRequest);
+    const many = () => Array.from({ length: 10_000 }, call);
+    many();
+    answer = { status: 403 };
+    expect(many().every((one) => one?.status === 403)).toBe(true);
+    expect(call()).toMatchObject({ status: 429, body: 'error code: 1015' });
+    nowMs = 600_000;
+    expect(call()?.status).toBe(403);
   });
 
   test('takes as many again when its window is over, and not before', () => {

@@ -45,6 +45,56 @@ export function withLimit(
   };
 }
 
+/** Requests that one bot may make in a second; those that answer interactions do not count. Source: Discord docs, "Global Rate Limit". */
+const GLOBAL_PER_SECOND = 50;
+
+/** Answers of these in ten minutes after which Cloudflare answers in Discord's place. Source: Discord docs, "Invalid Request Limit". */
+const INVALID = new Set([401, 403, 429]);
+const INVALID_WINDOW_MS = 600_000;
+const INVALID_REQUESTS = 10_000;
+
+/** Routes behind what Discord counts for a bot as a whole, and for its address. */
+export function withGuards(
+  route: Route,
+  {
+    invalidRequests = INVALID_REQUESTS,
+    nowMs = () => performance.now(),
+  }: { invalidRequests?: number; nowMs?: () => number } = {},
+): Route {
+  let second = { left: GLOBAL_PER_SECOND, endMs: 0 };
+  let invalid = { count: 0, endMs: 0 };
+
+  function limited(request: RestRequest): RestAnswer | undefined {
+    if (/^\/(interactions|webhooks)\//.test(request.path)) return undefined;
+    if (second.endMs <= nowMs()) second = { left: GLOBAL_PER_SECOND, endMs: nowMs() + 1_000 };
+    second.left -= 1;
+    if (second.left >= 0) return undefined;
+    const seconds = (second.endMs - nowMs()) / 1000;
+    return {
+      status: 429,
+      body: { message: 'You are being rate limited.', retry_after: seconds, global: true },
+      headers: {
+        'retry-after': String(Math.ceil(seconds)),
+        'x-ratelimit-global': 'true',
+        'x-ratelimit-scope': 'global',
+      },
+    };
+  }
+
+  return (request) => {
+    if (invalid.endMs <= nowMs()) invalid = { count: 0, endMs: nowMs() + INVALID_WINDOW_MS };
+    if (invalid.count >= invalidRequests) {
+      const seconds = Math.ceil((invalid.endMs - nowMs()) / 1000);
+      // A page of Cloudflare's: no code of Discord's, and none of its headers.
+      return { status: 429, body: 'error code: 1015', headers: { 'retry-after': String(seconds) } };
+    }
+    const answer = limited(request) ?? route(request);
+    const isShared = answer?.headers?.['x-ratelimit-scope'] === 'shared';
+    if (answer && INVALID.has(answer.status) && !isShared) invalid.count += 1;
+    return answer;
+  };
+}
+
 const refused = (seconds: number, headers: Record<string, string>): RestAnswer => ({
   status: 429,
   body: { message: 'You are being rate limited.', retry_after: seconds, global: false },

@@ -10,7 +10,7 @@ import {
 import { onTestFinished } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import type { AtEnd } from '../support/temporary-folder.ts';
-import { type BucketLimit, withLimit } from './discord-buckets.ts';
+import { type BucketLimit, withGuards, withLimit } from './discord-buckets.ts';
 import { sentForm } from './discord-forms.ts';
 import { createGateway } from './discord-gateway.ts';
 import { startHttp } from './discord-http.ts';
@@ -71,7 +71,7 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
     gatewayUrl: () => `ws://127.0.0.1:${port}/gateway`,
   });
   const http = await startHttp({
-    route: limit ? withLimit(route, limit) : route,
+    route: withGuards(limit ? withLimit(route, limit) : route),
     upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) =>
       gateway.upgrade(request, socket, head),
   });

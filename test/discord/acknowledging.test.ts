@@ -29,6 +29,11 @@ test('every kind of gesture is acknowledged while model, monitoring service and 
 
   // From here on nothing that the bot needs comes back before every acknowledgement is there.
   const releases = [held.hold(), provider.holdAnswers()];
+  const release = () => {
+    for (const one of releases) one();
+  };
+  // Also where it fails, or what is stopped then would wait for ever.
+  onTestFinished(release);
   service.failWith({ kind: 'hang' });
   const gestures: Record<string, FakeInteraction> = {
     question: discord.slash('ask', { question: 'and now?' }),
@@ -47,6 +52,6 @@ test('every kind of gesture is acknowledged while model, monitoring service and 
   expect(gestures.question?.reply?.content).toBe('');
 
   service.recover();
-  for (const release of releases) release();
+  release();
   await eventually(() => gestures.question?.reply?.content.includes('and now?'));
 });

@@ -31,6 +31,11 @@ test.each<Mode>(['socket', 'http'])(
 
     // From here on nothing that the bot needs comes back before every acknowledgement is there.
     const releases = [held.hold(), provider.holdAnswers()];
+    const release = () => {
+      for (const one of releases) one();
+    };
+    // Also where it fails, or what is stopped then would wait for ever.
+    onTestFinished(release);
     service.failWith({ kind: 'hang' });
     const gestures = {
       form: fake.submit({ target: 'https://shop.example' }),
@@ -53,7 +58,7 @@ test.each<Mode>(['socket', 'http'])(
     expect(provider.calls).toHaveLength(1);
 
     service.recover();
-    for (const release of releases) release();
+    release();
     await eventually(() => provider.calls.length > 1);
   },
 );

@@ -29,7 +29,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   // zod: the bodies the page sends are checked like those of the services.
   console: ['bot', 'http', 'clients', 'zod', 'pino'],
   // What runs in the browser: its own libraries, and types of the wire it shares with the server.
-  'console/page': ['console', 'preact', 'marked', 'dompurify', 'uplot'],
+  'console/page': ['console', 'preact', 'markdown-it', 'highlight.js', 'lowlight', 'uplot'],
 };
 
 /** Libraries that have one home. */

@@ -38,7 +38,10 @@ export interface ConsoleCollections {
 }
 
 const PAGES: readonly ConsolePage[] = [
-  { path: '/', name: 'playground', title: 'Askwatch' },
+  {
+    ...{ path: '/', name: 'playground', title: 'Askwatch' },
+    workers: ['markdown-worker', 'colour-worker'],
+  },
   { path: '/status', name: 'status', title: 'Status · Askwatch', guard: 'statusPage' },
   { path: '/login', name: 'login', title: 'Log in to Askwatch', guard: 'loginPage' },
   { path: '/account', name: 'account', title: 'Account · Askwatch' },

@@ -18,6 +18,8 @@ export interface ConsolePage {
   title: string;
   /** Who may open it; `page` unless it is said otherwise. */
   guard?: 'page' | 'statusPage' | 'loginPage';
+  /** Names of scripts that its workers run; where they are stands in the page. */
+  workers?: readonly string[];
 }
 
 /** Adds the pages with their scripts, styles and icon, read once from `folder`. Rejects when they are not built. */
@@ -47,15 +49,24 @@ async function addPage(
   server: HttpServer,
   guards: Guards,
   folder: URL,
-  { path, name, title, guard = 'page' }: ConsolePage,
+  { path, name, title, guard = 'page', workers = [] }: ConsolePage,
   more: readonly string[],
 ) {
   const script = await readAsset(new URL(`${name}.js`, folder));
   const style = await readAsset(new URL(`${name}.css`, folder));
   addAsset(server, guards, `/console/${name}.js`, 'text/javascript; charset=utf-8', script);
   addAsset(server, guards, `/console/${name}.css`, 'text/css; charset=utf-8', style);
+  const places = await Promise.all(
+    workers.map(async (worker) => {
+      const asset = await readAsset(new URL(`${worker}.js`, folder));
+      const address = `/console/${worker}.js`;
+      addAsset(server, guards, address, 'text/javascript; charset=utf-8', asset);
+      return `<meta name="${worker}" content="${address}?v=${asset.hash}">`;
+    }),
+  );
   const html = htmlOf(title, [
     ...more,
+    ...places,
     `<link rel="stylesheet" href="/console/${name}.css?v=${style.hash}">`,
     `<script type="module" src="/console/${name}.js?v=${script.hash}"></script>`,
   ]);

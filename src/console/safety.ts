@@ -5,12 +5,13 @@ import type { Login } from './login.ts';
 import { ownPath } from './own-path.ts';
 
 /**
- * What the page may do: its own script, style and requests, nothing else. Trusted types let only the sanitiser turn
- * text into HTML.
+ * What the page may do: its own scripts, style and requests, nothing else. Trusted types let no text become HTML, and
+ * only the page's own workers become scripts.
  */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
+  "worker-src 'self'",
   "style-src 'self'",
   "img-src 'self'",
   "connect-src 'self'",
@@ -18,7 +19,7 @@ const CONTENT_SECURITY_POLICY = [
   "form-action 'none'",
   "frame-ancestors 'none'",
   "require-trusted-types-for 'script'",
-  'trusted-types dompurify',
+  'trusted-types askwatch-worker',
 ].join('; ');
 
 /** No Strict-Transport-Security: whoever puts HTTPS in front says it for the name that is theirs. */

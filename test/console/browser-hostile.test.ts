@@ -25,10 +25,12 @@ inBrowser('hostile text in the browser', () => {
     await expect
       .poll(() =>
         markdown
-          .locator('img, svg, script, style, iframe, form, input, button, link, object')
+          // The button that copies code is ours.
+          .locator('img, svg:not(.copy *), script, style, iframe, form, input, link, object')
           .count(),
       )
       .toBe(0);
+    expect(await markdown.locator('button:not(.copy)').count()).toBe(0);
     const links = await markdown
       .locator('a')
       .evaluateAll((all) =>
@@ -41,8 +43,10 @@ inBrowser('hostile text in the browser', () => {
     const leads = links.map(([href]) => href).filter((href) => href !== null);
     expect(leads.sort()).toEqual([
       'https://auto.example',
+      // Named in plain words; a reader may follow them.
+      'https://evil.example',
+      'https://evil.example/frame',
       'https://evil.example/pixel.png',
-      // Named in plain words; a reader may follow it.
       'https://evil.example/style',
       'https://good.example/x',
       'mailto:a@b.example',
@@ -53,7 +57,16 @@ inBrowser('hostile text in the browser', () => {
     const attributes = await markdown.evaluate((root) =>
       [...root.querySelectorAll('*')].flatMap((each) => each.getAttributeNames()),
     );
-    expect(attributes.filter((name) => /^on|^style$|^class$|^id$/.test(name))).toEqual([]);
+    expect(attributes.filter((name) => /^on|^id$/.test(name))).toEqual([]);
+    const styles = await markdown
+      .locator('[style]')
+      .evaluateAll((all) => all.map((one) => one.getAttribute('style')));
+    for (const style of styles)
+      expect(style).toMatch(/^contain-intrinsic-block-size: auto \d+px;$/);
+    const classes = await markdown
+      .locator('[class]')
+      .evaluateAll((all) => all.map((one) => one.getAttribute('class')));
+    expect([...new Set(classes)].sort()).toEqual(['code-block', 'code-head', 'copy', 'icon']);
     await expect.poll(() => page.evaluate('window.hacked')).toBeUndefined();
     expect(complaints).toEqual([]);
   });

@@ -19,6 +19,11 @@ describe('completion', () => {
     expect(complete('why / how', listed)).toEqual({ suggestions: [], eager: false });
   });
 
+  test('comes to an end for a long word that somebody has pasted', () => {
+    // Looking for the last word from each letter on would take hours.
+    expect(labels(`/ask ${'a'.repeat(500_000)} mod`)).toEqual([]);
+  });
+
   test('a slash offers every command, and Enter takes the first', () => {
     expect(labels('/')).toEqual(listed.map(({ name }) => `/${name}`));
     expect(complete('/', listed).eager).toBe(true);

@@ -1,10 +1,7 @@
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import type { Body, CardAction } from '../wire.ts';
 import { CardButton } from './card-button.tsx';
-import { renderMarkdown, showBlocks } from './markdown.ts';
-
-/** An answer drawn while it grows takes this share of the time at most. */
-const REST_FOR_EACH_DRAWING = 4;
+import { createMarkdownView, type MarkdownView } from './markdown-view.ts';
 
 type Answer = Body & { kind: 'answer' };
 
@@ -36,27 +33,14 @@ export function AnswerView({
 function AnswerText({ answer }: { answer: Answer }) {
   const { text, growing, note, footer } = answer;
   const shown = useRef<HTMLDivElement>(null);
-  const newest = useRef(text);
-  const restUntilMs = useRef(0);
-  const waiting = useRef<ReturnType<typeof setTimeout>>(undefined);
-  newest.current = text;
+  const view = useRef<MarkdownView>(undefined);
+  const [whyPlain, setWhyPlain] = useState<string>();
 
   useEffect(() => {
-    function draw() {
-      waiting.current = undefined;
-      const startedAtMs = performance.now();
-      if (shown.current) showBlocks(shown.current, renderMarkdown(newest.current));
-      const tookMs = performance.now() - startedAtMs;
-      restUntilMs.current = performance.now() + tookMs * REST_FOR_EACH_DRAWING;
-    }
-    if (!growing) {
-      clearTimeout(waiting.current);
-      draw();
-      return;
-    }
-    waiting.current ??= setTimeout(draw, Math.max(0, restUntilMs.current - performance.now()));
-  }, [text, growing]);
-  useEffect(() => () => clearTimeout(waiting.current), []);
+    if (shown.current) view.current = createMarkdownView(shown.current, setWhyPlain);
+    return () => view.current?.close();
+  }, []);
+  useEffect(() => view.current?.show(text, growing), [text, growing]);
 
   const thinking = growing && text === '';
   return (
@@ -70,6 +54,7 @@ function AnswerText({ answer }: { answer: Answer }) {
         </p>
       )}
       <div ref={shown} class={growing ? 'markdown growing' : 'markdown'} hidden={thinking} />
+      {whyPlain !== undefined && <p class="footer why-plain">{whyPlain}</p>}
       {note !== undefined && <p class="note">{note}</p>}
       {footer !== undefined && footer !== '' && <p class="footer">{footer}</p>}
     </div>

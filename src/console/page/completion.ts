@@ -59,7 +59,7 @@ function ofInputs(line: string, command: ListedCommand): Completion {
   const rest = line.slice(command.name.length + 2);
   const quoted = inQuotes(line, command);
   if (quoted) return quoted;
-  const word = /\S*$/.exec(rest)?.[0] ?? '';
+  const word = rest.split(/\s/).at(-1) ?? '';
   const before = rest.slice(0, rest.length - word.length).trim();
   const words = before === '' ? [] : before.split(/\s+/);
   const start = line.slice(0, line.length - word.length);

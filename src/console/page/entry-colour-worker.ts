@@ -1,0 +1,5 @@
+import type { ColourJob } from './blocks.ts';
+import { colour } from './colour.ts';
+
+self.onmessage = ({ data }: MessageEvent<ColourJob>) => self.postMessage(colour(data));
+self.postMessage('ready');

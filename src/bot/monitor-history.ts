@@ -5,6 +5,7 @@ import type { CheckRecord, Incident, Uptime } from '../contracts/monitoring-addi
 import type { CardPart, Fact } from './card.ts';
 import { latencyFacts, MAX_RESPONSE_TIMES } from './latency.ts';
 import { chartFromMs, responseChart } from './response-chart.ts';
+import { watchedSpans } from './watched.ts';
 import { inWords, shortened } from './words.ts';
 
 /** How long a card waits for what the service can tell; without it the rest is shown. */
@@ -17,6 +18,8 @@ const SPANS = [
   { words: '30 days', ms: 30 * 24 * HOUR_MS },
 ];
 const OUTAGES = 5;
+/** A shorter one would begin and end at the same minute. */
+const SHORT_MS = 2 * 60_000;
 /** What an answer holds, so that a chart knows all outages of a day. */
 const MAX_INCIDENTS = 100;
 
@@ -66,13 +69,16 @@ export async function historyOf(
   };
 }
 
-/** `99.98 % in 24 hours, …`; spans of which nothing was seen are left out. Pure. */
+/** `99.98 % in 24 hours, 48.63 % in the 2 days watched`; spans of which nothing more was seen are left out. Pure. */
 export function uptimeFacts(uptimes: ReadonlyArray<Uptime | undefined>): Fact[] {
-  const words = SPANS.flatMap(({ words: span }, at) => {
-    const seen = uptimes[at];
-    return typeof seen?.uptime === 'number' ? [`${percent(seen.uptime)} in ${span}`] : [];
+  const told = SPANS.flatMap(({ words, ms }, at) => {
+    const { uptime = null, up_ms = 0, down_ms = 0 } = uptimes[at] ?? {};
+    return uptime === null ? [] : [{ words, spanMs: ms, seenMs: up_ms + down_ms, uptime }];
   });
-  return words.length === 0 ? [] : [{ label: 'Uptime', value: words.join(', ') }];
+  const value = watchedSpans(told).map(({ words, seenMs, uptime, most }) => {
+    return `${percent(uptime)} in ${most ? words : `the ${inWords(seenMs)} watched`}`;
+  });
+  return value.length === 0 ? [] : [{ label: 'Uptime', value: value.join(', ') }];
 }
 
 /** Rounded down, so that whoever was down for a moment never reads 100 %. */
@@ -93,7 +99,7 @@ function outageParts(outages: readonly Incident[] = [], nowMs: number): CardPart
         const fromMs = Date.parse(started_at);
         const lastedMs = (ended_at === null ? nowMs : Date.parse(ended_at)) - fromMs;
         return [
-          started_at.slice(0, 16).replace('T', ' '),
+          started_at.slice(0, lastedMs < SHORT_MS ? 19 : 16).replace('T', ' '),
           `${inWords(Math.max(0, lastedMs))}${ended_at === null ? ' so far' : ''}`,
           shortened(cause, 100),
         ];

@@ -3,7 +3,7 @@ import { inWords, shortened } from '../bot/words.ts';
 import type { Viewer } from './safety.ts';
 import type { Facts, ShownHours } from './status-facts.ts';
 import type { Seen } from './status-looks.ts';
-import { publicMonitor, uptimeOf, utcOf } from './status-report.ts';
+import { publicMonitor, seenMsOf, uptimeOf, utcOf } from './status-report.ts';
 import type {
   LatencyPoint,
   StatusDays,
@@ -95,11 +95,19 @@ function uptimes(days: StatusDays | undefined, facts: Facts): StatusDetails['upt
     up_ms: lastHours.map(({ up_ms }) => up_ms),
     down_ms: lastHours.map(({ down_ms }) => down_ms),
   };
-  const ofHours = stepMs === HOUR_MS && facts.shown ? [{ days: 1, uptime: uptimeOf(hours) }] : [];
-  const ofDay = lastDay ? [{ days: 1, uptime: lastDay.uptime }] : ofHours;
+  const ofHours = stepMs === HOUR_MS && facts.shown ? [spanOf(1, hours)] : [];
+  const ofDay = lastDay
+    ? [{ days: 1, uptime: lastDay.uptime, seen_ms: lastDay.up_ms + lastDay.down_ms }]
+    : ofHours;
   if (!days) return ofDay;
-  return [...ofDay, ...[7, 30, 90].map((n) => ({ days: n, uptime: uptimeOf(days, n) }))];
+  return [...ofDay, ...[7, 30, 90].map((n) => spanOf(n, days, n))];
 }
+
+const spanOf = (days: number, told: Pick<StatusDays, 'up_ms' | 'down_ms'>, newest?: number) => ({
+  days,
+  uptime: uptimeOf(told, newest),
+  seen_ms: seenMsOf(told, newest),
+});
 
 const HeartbeatConfig = z.object({
   period_seconds: z.number().positive().catch(86_400),

@@ -37,17 +37,21 @@ export function publicMonitor(monitor: StatusMonitor): StatusMonitor {
   return shown;
 }
 
+type Seen = Pick<StatusDays, 'up_ms' | 'down_ms'>;
+
 /** Share of the time seen over the newest so many days, 0 to 1; null when nothing was seen. Pure. */
-export function uptimeOf(
-  { up_ms, down_ms }: Pick<StatusDays, 'up_ms' | 'down_ms'>,
-  newestDays = up_ms.length,
-): number | null {
-  const sum = (all: readonly number[]) =>
-    newestDays === 0 ? 0 : all.slice(-newestDays).reduce((total, ms) => total + ms, 0);
-  const upMs = sum(up_ms);
-  const seenMs = upMs + sum(down_ms);
-  return seenMs === 0 ? null : Math.round((upMs / seenMs) * 1e6) / 1e6;
+export function uptimeOf(days: Seen, newestDays = days.up_ms.length): number | null {
+  const seenMs = seenMsOf(days, newestDays);
+  return seenMs === 0 ? null : Math.round((newestMs(days.up_ms, newestDays) / seenMs) * 1e6) / 1e6;
 }
+
+/** The time seen over the newest so many days. Pure. */
+export function seenMsOf({ up_ms, down_ms }: Seen, newestDays = up_ms.length): number {
+  return newestMs(up_ms, newestDays) + newestMs(down_ms, newestDays);
+}
+
+const newestMs = (all: readonly number[], days: number) =>
+  days === 0 ? 0 : all.slice(-days).reduce((total, ms) => total + ms, 0);
 
 /** DOWN first, then what else is not well, then by name. Pure. */
 export function inOrder(monitors: readonly StatusMonitor[]): StatusMonitor[] {

@@ -92,7 +92,14 @@ export const StatusDetails = z.object({
   /** Milliseconds between two points. */
   latency_step_ms: z.number().positive(),
   /** Uptime over these spans; null when nothing was seen. */
-  uptime: z.array(z.object({ days: z.int().positive(), uptime: z.number().nullable() })),
+  uptime: z.array(
+    z.object({
+      days: z.int().positive(),
+      uptime: z.number().nullable(),
+      /** Milliseconds of the span that were seen. */
+      seen_ms: z.number().nonnegative().optional(),
+    }),
+  ),
   /** Newest first. */
   incidents: z.array(StatusIncident),
   certificate_ends_at: Time.nullable(),

@@ -52,6 +52,28 @@ inBrowser('asking in the browser', () => {
     expect(complaints).toEqual([]);
   });
 
+  test('code is coloured and copied as it was written, tables keep their alignment, formulas are code', async () => {
+    const running = await startTestConsole();
+    const { page, complaints } = await openPage(running, {
+      permissions: ['clipboard-read', 'clipboard-write'],
+    });
+    const code = 'const a = "<b>";\n\nlet c;';
+    const table = '| a | b | c |\n|:--|:-:|--:|\n| 1 | 2 | 3 |';
+    running.provider.answerWith([`\`\`\`ts\n${code}\n`, `\`\`\`\n\n${table}\n\n`, 'so $x_1$.']);
+    await say(page, '/ask how?');
+    const answer = thread(page).locator('.markdown:not(.growing)');
+    await answer.locator('code', { hasText: /^x_1$/ }).waitFor();
+    await answer.locator('.hljs-keyword', { hasText: 'const' }).waitFor();
+    await answer.getByRole('button', { name: 'Copy' }).click();
+    await answer.getByText('Copied').waitFor();
+    expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(code);
+    const aligned = await answer
+      .locator('td')
+      .evaluateAll((cells) => cells.map((cell) => getComputedStyle(cell).textAlign));
+    expect(aligned).toEqual(['start', 'center', 'end']);
+    expect(complaints).toEqual([]);
+  });
+
   test('an answer is stopped by mouse, asked for again and made anew by keyboard, and rated by name', async () => {
     const running = await startTestConsole();
     const { page, complaints } = await openPage(running);

@@ -10,6 +10,55 @@ import { openTab, startTestConsole } from './test-console.ts';
 const COLOURS = ['light', 'dark'] as const;
 
 inBrowser('how the page looks', () => {
+  test('the tabs fit, and the list of commands folds away once its reader has used the chat', async () => {
+    const running = await startTestConsole();
+    const { page, complaints } = await openPage(running);
+    const tabs = page.getByRole('navigation', { name: 'Pages' });
+    const beyondPx = await tabs.evaluate(
+      (nav) =>
+        (nav.querySelector('li:last-child a')?.getBoundingClientRect().right ?? 0) -
+        nav.getBoundingClientRect().right,
+    );
+    expect(beyondPx).toBeLessThanOrEqual(0);
+
+    const commands = page.getByRole('region', { name: 'Commands' });
+    const one = commands.getByRole('button', { name: '/monitor list' });
+    await one.waitFor();
+    const other = await openTab(running.url);
+    await other.say('/monitor list');
+    await messages(page).locator('article').waitFor();
+    expect(await one.isVisible()).toBe(true);
+    await say(page, '/monitor list');
+    await one.waitFor({ state: 'hidden' });
+    await page.reload();
+    await page.getByText('Live', { exact: true }).waitFor();
+    await messages(page).getByText('by you').waitFor();
+    expect(await one.isVisible()).toBe(false);
+    await commands.getByRole('button', { name: 'Commands' }).press('Enter');
+    await one.waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  test('times of what lasted less than two minutes have seconds', async () => {
+    const running = await startTestConsole();
+    const { page } = await openPage(running);
+    const startedMs = Date.parse('2026-01-02T03:04:05Z');
+    for (const lastedMs of [70_000, 7_000_000]) {
+      const facts = [
+        { label: 'Started', value: { atMs: startedMs } },
+        { label: 'Ended', value: { atMs: startedMs + lastedMs } },
+      ];
+      const parts = [{ kind: 'facts' as const, facts }];
+      const card = { tone: 'good' as const, title: `${lastedMs}`, parts };
+      await running.console.post({ channel: 'general', id: card.title, attempted: false, card });
+    }
+    const times = messages(page).locator('.card time');
+    await expect.poll(() => times.count()).toBe(4);
+    const texts = await times.allTextContents();
+    expect(texts.map((text) => /\d:\d\d:\d\d/.test(text))).toEqual([true, true, false, false]);
+    expect(texts[0]).toMatch(/:04:05/);
+  });
+
   test.each(long ? COLOURS : COLOURS.slice(0, 1))(
     'nothing scrolls sideways at 320 px in %s',
     async (colorScheme) => {
@@ -137,6 +186,7 @@ inBrowser('how the page looks', () => {
     await messages(page).getByRole('button', { name: 'Ask about this' }).click();
     await thread(page).waitFor();
     await menu.click();
+    await side.getByRole('button', { name: 'Commands' }).click();
     await side.getByRole('button', { name: '/askwatch help' }).click();
     await eventually(() => hasFocus(input(page, 'ops')));
     await expect.poll(() => input(page, 'ops').inputValue()).toBe('/askwatch help');

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { isShort } from '../../src/console/page/is-short.ts';
 import { barPaths, kindOf } from '../../src/console/page/status-bars.ts';
 import { DAYS, daysOf } from '../../src/console/page/status-days.ts';
 import { conditionsOf, filtered } from '../../src/console/page/status-filter.ts';
@@ -8,6 +9,8 @@ import {
   dayWords,
   headlineOf,
   percentWords,
+  uptimeFigures,
+  upWords,
 } from '../../src/console/page/status-words.ts';
 import { heldOrder } from '../../src/console/page/use-held-order.ts';
 import {
@@ -131,5 +134,35 @@ describe('the list', () => {
       { condition: 'other', count: 1 },
       { condition: 'up', count: 1 },
     ]);
+  });
+});
+
+describe('an uptime', () => {
+  const told = (seen: readonly number[]) =>
+    [1, 7, 30, 90].map((days, at) => ({ days, uptime: 0.486_34, seen_ms: seen[at] ?? 0 }));
+
+  test('says how long it was watched, where that was not most of the span', () => {
+    const minutes = told([120_000, 120_000, 120_000, 120_000]);
+    expect(uptimeFigures(minutes)).toEqual([{ label: 'The 2 minutes watched', words: '48.63 %' }]);
+    const days = uptimeFigures(told([DAY_MS, 7 * DAY_MS, 29 * DAY_MS, 40 * DAY_MS]));
+    expect(days.map(({ label }) => label)).toEqual([
+      ...['24 hours', '7 days', '30 days', 'The 40 days watched'],
+    ]);
+    const last = '2026-11-22';
+    expect(upWords(0.486_34, { last, up_ms: [58_000], down_ms: [62_000] })).toBe(
+      '48.63 % up in 2 minutes',
+    );
+    expect(upWords(1, { last, up_ms: [DAY_MS, DAY_MS], down_ms: [0, 0] })).toBe('100 % up');
+  });
+});
+
+describe('moments', () => {
+  test.each([
+    [[], false],
+    [[5], false],
+    [[0, 119_999], true],
+    [[0, 120_000], false],
+  ] as const)('%j need seconds to be told apart: %s', (moments, seconds) => {
+    expect(isShort(moments)).toBe(seconds);
   });
 });

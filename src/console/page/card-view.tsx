@@ -4,6 +4,7 @@ import { CardButton } from './card-button.tsx';
 import { ChartView } from './chart-view.tsx';
 import { CopyButton } from './copy-button.tsx';
 import { ToneIcon } from './icons.tsx';
+import { isShort } from './is-short.ts';
 import { Moment } from './moment.tsx';
 
 /** Words of a monitor's state that get its colour when they fill a cell. */
@@ -60,19 +61,23 @@ function PartView({ part }: { part: CardPart }) {
       return <ChartView chart={part} />;
     case 'text':
       return <p class="words">{part.text}</p>;
-    case 'facts':
+    case 'facts': {
+      const seconds = isShort(
+        part.facts.flatMap(({ value }) => (typeof value === 'string' ? [] : [value.atMs])),
+      );
       return (
         <dl>
           {part.facts.map((fact) => (
             <div key={fact.label}>
               <dt>{fact.label}</dt>
               <dd>
-                <FactValue value={fact.value} />
+                <FactValue value={fact.value} seconds={seconds} />
               </dd>
             </div>
           ))}
         </dl>
       );
+    }
     case 'table':
       return <TableView columns={part.columns} rows={part.rows} />;
     case 'code':
@@ -87,8 +92,9 @@ function PartView({ part }: { part: CardPart }) {
   }
 }
 
-function FactValue({ value }: { value: Fact['value'] }) {
-  return typeof value === 'string' ? <Words text={value} /> : <Moment atMs={value.atMs} />;
+function FactValue({ value, seconds }: { value: Fact['value']; seconds: boolean }) {
+  if (typeof value === 'string') return <Words text={value} />;
+  return <Moment atMs={value.atMs} seconds={seconds} />;
 }
 
 function TableView({ columns, rows }: { columns: string[]; rows: string[][] }) {

@@ -42,6 +42,12 @@ export const MenuIcon = () => (
   </Icon>
 );
 
+export const FoldIcon = () => (
+  <Icon>
+    <path d="M6 9l6 6 6-6" />
+  </Icon>
+);
+
 export const ReplyIcon = () => (
   <Icon>
     <path d="M20 15a3 3 0 0 1-3 3H9l-5 3V7a3 3 0 0 1 3-3h10a3 3 0 0 1 3 3z" />

@@ -1,4 +1,5 @@
 import type { StatusIncident } from '../status-wire.ts';
+import { isShort } from './is-short.ts';
 import { Moment } from './moment.tsx';
 import { lastedWords, statusWords } from './status-words.ts';
 import { useNowMs } from './use-status.ts';
@@ -20,7 +21,7 @@ export function Incidents({ incidents }: { incidents: readonly StatusIncident[] 
               <div>
                 <dt>Started</dt>
                 <dd>
-                  <Moment atMs={Date.parse(incident.started_at)} />
+                  <Moment atMs={Date.parse(incident.started_at)} seconds={wasShort(incident)} />
                   <span class="cause">{incident.cause ?? outcomeWords(incident.outcome)}</span>
                 </dd>
               </div>
@@ -36,10 +37,14 @@ export function Incidents({ incidents }: { incidents: readonly StatusIncident[] 
   );
 }
 
-function End({ incident: { ended_at, ended_as } }: { incident: StatusIncident }) {
+const wasShort = ({ started_at, ended_at }: StatusIncident) =>
+  ended_at !== null && isShort([Date.parse(started_at), Date.parse(ended_at)]);
+
+function End({ incident }: { incident: StatusIncident }) {
+  const { ended_as } = incident;
   return (
     <>
-      <Moment atMs={Date.parse(ended_at ?? '')} />
+      <Moment atMs={Date.parse(incident.ended_at ?? '')} seconds={wasShort(incident)} />
       {ended_as !== null && <span class="cause">{statusWords({ status: ended_as })}</span>}
     </>
   );

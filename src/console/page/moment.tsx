@@ -1,6 +1,12 @@
 const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
 const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'medium' });
 const dated = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+const clockToTheSecond = new Intl.DateTimeFormat(undefined, {
+  ...{ hour: '2-digit', minute: '2-digit', second: '2-digit' },
+});
+const datedToTheSecond = new Intl.DateTimeFormat(undefined, {
+  ...{ dateStyle: 'medium', timeStyle: 'medium' },
+});
 const day = new Intl.DateTimeFormat(undefined, {
   weekday: 'long',
   day: 'numeric',
@@ -10,16 +16,21 @@ const day = new Intl.DateTimeFormat(undefined, {
 const DAY_MS = 86_400_000;
 
 /** A moment in the reader's own time zone: the clock, and the date when it was not today. */
-export function Moment({ atMs }: { atMs: number }) {
+export function Moment({ atMs, seconds = false }: { atMs: number; seconds?: boolean }) {
   const date = new Date(atMs);
   // A service may send any number; one that is no time is shown as it came.
   if (Number.isNaN(date.getTime())) return <span>{String(atMs)}</span>;
   const today = dayName(atMs) === 'Today';
   return (
     <time dateTime={date.toISOString()} title={full.format(date)}>
-      {(today ? clock : dated).format(date)}
+      {formatFor({ today, seconds }).format(date)}
     </time>
   );
+}
+
+function formatFor({ today, seconds }: { today: boolean; seconds: boolean }) {
+  if (seconds) return today ? clockToTheSecond : datedToTheSecond;
+  return today ? clock : dated;
 }
 
 /** Only the clock, for messages that stand under the name of their day. */

@@ -8,7 +8,7 @@ import { MonitorFacts } from './monitor-facts.tsx';
 import type { StatusClient } from './status-client.ts';
 import { DAYS } from './status-days.ts';
 import { StatusIcon } from './status-icon.tsx';
-import { conditionOf, percentWords, statusWords } from './status-words.ts';
+import { conditionOf, statusWords, uptimeFigures } from './status-words.ts';
 import { type DetailsState, useDetails } from './use-details.ts';
 
 const SPANS = [
@@ -106,16 +106,16 @@ function Days({ monitor }: { monitor: StatusMonitor }) {
 }
 
 function Uptimes({ details }: { details: NonNullable<DetailsState['details']> }) {
-  const seen = details.uptime.filter(({ uptime }) => uptime !== null);
-  if (seen.length === 0) return null;
+  const figures = uptimeFigures(details.uptime);
+  if (figures.length === 0) return null;
   return (
     <section class="panel" aria-label="Uptime">
       <h2>Uptime</h2>
       <dl class="figures">
-        {details.uptime.map(({ days, uptime }) => (
-          <div key={days}>
-            <dt>{days === 1 ? '24 hours' : `${days} days`}</dt>
-            <dd>{uptime === null ? 'Not seen' : percentWords(uptime)}</dd>
+        {figures.map(({ label, words }) => (
+          <div key={label}>
+            <dt>{label}</dt>
+            <dd>{words}</dd>
           </div>
         ))}
       </dl>

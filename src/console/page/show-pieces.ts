@@ -87,7 +87,7 @@ function codeOf({ language }: Attributes, text: string, onCode: (code: Code) => 
   pre.append(element);
   if (text !== '') {
     const head = document.createElement('div');
-    head.className = 'code-head';
+    head.className = language === undefined ? 'code-head bare' : 'code-head';
     render(CodeHead({ language, text }), head);
     box.append(head);
   }

@@ -1,10 +1,10 @@
-import { useRef, useState } from 'preact/hooks';
+import { useId, useRef, useState } from 'preact/hooks';
 import { ChannelList } from './channel-list.tsx';
 import type { Client } from './client.ts';
-import { Mark, MenuIcon } from './icons.tsx';
+import { FoldIcon, Mark, MenuIcon } from './icons.tsx';
 import { LogOut } from './log-out.tsx';
 import { PagesNav } from './pages-nav.tsx';
-import type { State } from './state.ts';
+import { isOwn, type State } from './state.ts';
 import { You } from './you.tsx';
 
 const CONNECTION = {
@@ -69,6 +69,7 @@ export function Sidebar(props: {
         />
         <CommandList
           commands={state.commands}
+          used={state.messages.some(({ message }) => isOwn(message, state.person))}
           onTry={(line) => {
             close();
             onTry(line);
@@ -91,16 +92,37 @@ export function Sidebar(props: {
   );
 }
 
-function CommandList(props: { commands: State['commands']; onTry: (line: string) => void }) {
+/** Every command; once the reader has used the chat it is folded, until they want it. */
+function CommandList(props: {
+  commands: State['commands'];
+  used: boolean;
+  onTry: (line: string) => void;
+}) {
+  const { commands, used, onTry } = props;
+  const [chosen, setChosen] = useState<boolean>();
+  const open = chosen ?? !used;
+  const id = useId();
+  if (commands.length === 0) return null;
   return (
     <section class="commands" aria-label="Commands">
-      <h2>Commands</h2>
-      <ul>
-        {props.commands.map(({ name, summary, fields }) => (
+      <h2>
+        <button
+          type="button"
+          class="fold"
+          aria-expanded={open}
+          aria-controls={id}
+          onClick={() => setChosen(!open)}
+        >
+          Commands
+          <FoldIcon />
+        </button>
+      </h2>
+      <ul id={id} hidden={!open}>
+        {commands.map(({ name, summary, fields }) => (
           <li key={name}>
             <button
               type="button"
-              onClick={() => props.onTry(fields.length > 0 ? `/${name} ` : `/${name}`)}
+              onClick={() => onTry(fields.length > 0 ? `/${name} ` : `/${name}`)}
             >
               <code>/{name}</code>
               <span>{summary}</span>

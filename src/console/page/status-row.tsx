@@ -2,7 +2,7 @@ import { useMemo } from 'preact/hooks';
 import type { StatusMonitor } from '../status-wire.ts';
 import { DayBars } from './day-bars.tsx';
 import { StatusIcon } from './status-icon.tsx';
-import { conditionOf, millisecondWords, percentWords, statusWords } from './status-words.ts';
+import { conditionOf, millisecondWords, statusWords, upWords } from './status-words.ts';
 import { addressOf } from './use-status.ts';
 
 /** One monitor of the list: how it is, and how its last days were. */
@@ -34,7 +34,7 @@ function rowOf(monitor: StatusMonitor) {
 }
 
 function RowFacts({ monitor }: { monitor: StatusMonitor }) {
-  const { response_time_ms, uptime, flapping, stale } = monitor;
+  const { response_time_ms, uptime, days, flapping, stale } = monitor;
   const { waiting_for_first_ping: isWaiting } = monitor;
   return (
     <p class="row-facts">
@@ -42,7 +42,7 @@ function RowFacts({ monitor }: { monitor: StatusMonitor }) {
       {isWaiting && <span class="tag">Waiting for its first ping</span>}
       {stale && <span class="tag">May be out of date</span>}
       {response_time_ms !== undefined && <span>{millisecondWords(response_time_ms)}</span>}
-      {typeof uptime === 'number' && <span>{percentWords(uptime)} up</span>}
+      {typeof uptime === 'number' && days && <span>{upWords(uptime, days)}</span>}
       {uptime === null && <span>Not seen yet</span>}
     </p>
   );

@@ -1,5 +1,11 @@
-import type { StatusIncident, StatusMonitor, StatusReport } from '../status-wire.ts';
-import { counted, inWords } from '../words.ts';
+import type {
+  StatusDays,
+  StatusDetails,
+  StatusIncident,
+  StatusMonitor,
+  StatusReport,
+} from '../status-wire.ts';
+import { counted, inWords, watchedSpans } from '../words.ts';
 import type { Day } from './status-days.ts';
 
 /** What a status means to a reader; a service may send any text. */
@@ -57,6 +63,34 @@ const ofAll = (count: number, total: number) =>
 
 /** Rounded down, so that whoever was down for a moment never reads 100 %. */
 export const percentWords = (share: number) => `${Math.floor(share * 10_000) / 100} %`;
+
+const DAY_MS = 86_400_000;
+
+/** Uptimes with the time that each is of: a span that was watched, or how much of it was; none when nothing was. Pure. */
+export function uptimeFigures(
+  told: StatusDetails['uptime'],
+): Array<{ label: string; words: string }> {
+  const spans = told.flatMap(({ days, uptime, seen_ms = days * DAY_MS }) =>
+    uptime === null ? [] : [{ days, spanMs: days * DAY_MS, seenMs: seen_ms }],
+  );
+  const watched = new Map(watchedSpans(spans).map((span) => [span.days, span]));
+  if (watched.size === 0) return [];
+  return told.flatMap(({ days, uptime }) => {
+    const span = watched.get(days);
+    const label = days === 1 ? '24 hours' : `${days} days`;
+    if (uptime === null) return [{ label, words: 'Not seen' }];
+    if (!span) return [];
+    const seen = `The ${inWords(span.seenMs)} watched`;
+    return [{ label: span.most ? label : seen, words: percentWords(uptime) }];
+  });
+}
+
+/** `99.2 % up`, with the time when it was watched for less than a day. Pure. */
+export function upWords(uptime: number, { up_ms, down_ms }: StatusDays): string {
+  const seenMs = [...up_ms, ...down_ms].reduce((total, ms) => total + ms, 0);
+  const words = `${percentWords(uptime)} up`;
+  return seenMs < DAY_MS ? `${words} in ${inWords(seenMs)}` : words;
+}
 
 export const millisecondWords = (ms: number) =>
   ms < 10 ? `${Math.round(ms * 10) / 10} ms` : `${Math.round(ms).toLocaleString()} ms`;

@@ -20,7 +20,7 @@ import { createGuards } from './safety.ts';
 import { createSayings } from './sayings.ts';
 import { addStatus, type StatusOptions } from './status.ts';
 import { shownSuggestions } from './suggestions.ts';
-import type { ConsoleEvent, ListedCommand, RootMessage, Snapshot, Someone } from './wire.ts';
+import type { ConsoleEvent, ListedCommand, RootMessage, Snapshot } from './wire.ts';
 
 export { fingerprintCollection, sessionsCollection } from './login.ts';
 
@@ -97,7 +97,6 @@ export async function createConsole(options: {
   let commands: ListedCommand[] = [];
 
   function snapshotFor(id: string): Snapshot {
-    const all = people.all();
     const { messages, older } = history.newest();
     const own = privates.listed(id).map(({ message, ...listed }) => ({
       ...listed,
@@ -105,8 +104,8 @@ export async function createConsole(options: {
     }));
     return {
       kind: 'snapshot',
-      person: all.find((one) => one.id === id) ?? { id, name: '' },
-      people: all,
+      person: people.find(id) ?? { id, name: '' },
+      people: people.all(),
       channels: channels.list(),
       commands,
       messages: [...messages, ...own].sort((a, b) => a.message.atMs - b.message.atMs),
@@ -133,7 +132,7 @@ export async function createConsole(options: {
   addConsoleRoutes(kit.server, guards, {
     ...{ streams, people, channels, history },
     isOpen: () => bot !== undefined,
-    thread(id, { id: person }) {
+    thread(id, person) {
       const root = history.get(id);
       if (!root) return undefined;
       const replies = [...root.replies, ...privates.replies(person, id)];
@@ -147,7 +146,7 @@ export async function createConsole(options: {
       if (!channels.has(gesture.channel)) throw notFound('There is no such channel.');
       return await sayings.take(bot, gesture, by);
     },
-    dismiss: (by: Someone, message) => sayings.dismiss(by, message),
+    dismiss: (by, message) => sayings.dismiss(by, message),
     suggest: async (input, typed) => shownSuggestions((await bot?.suggest(input, typed)) ?? []),
   });
   const status = options.status && addStatus(kit.server, guards, { ...options.status, log });

@@ -34,15 +34,25 @@ const DAY_MS = 86_400_000;
 
 const DEFAULT_NAME = /^Guest (\d{1,9})$/;
 
-/** The people of the console: each browser is one. */
+/** Who looks on and has said nothing yet is remembered by name as long as there are no more than these. */
+const MAX_VISITORS = 200;
+
+/**
+ * The people of the console: each browser is one, and is given a cookie when it has none. It may bring one that is not known
+ * here: cookies know no ports, so another Askwatch on this machine may have given it.
+ */
 export interface People {
-  /**
-   * Who asks. A browser that nobody knows is a new person and is given a cookie. It may bring one that is not known here:
-   * cookies know no ports, so another Askwatch on this machine may have given it.
-   */
+  /** Who says or does something; one that nobody knows is stored. */
   of(request: HttpRequest, reply: HttpReply): Promise<Someone>;
+  /** Who opens the page: has the name that will be theirs once they say something, and is stored only then. */
+  visit(request: HttpRequest, reply: HttpReply): Promise<Someone>;
+  /** The id of who asks, the same whether they are stored or not. */
+  idOf(request: HttpRequest, reply: HttpReply): string;
+  /** Who has this id, also when they have said nothing yet. */
+  find(id: string): Someone | undefined;
   /** Gives somebody another name. Throws `HttpError` for one that cannot be. */
   rename(person: Someone, name: string): Promise<Someone>;
+  /** Those who are stored. */
   all(): Someone[];
 }
 
@@ -62,15 +72,46 @@ export async function openPeople(
   const stored = await collection.list();
   const known = new Map(stored.map(({ id, document }) => [id, document]));
 
-  function newcomer(): KnownPerson {
-    const all = [...known.values()];
+  /** Those who look on, by the same keys; the one whose visit is longest ago first. */
+  const visitors = new Map<string, Someone>();
+
+  function newcomer(key: string, except?: Someone): KnownPerson {
+    const all = [...known.values(), ...visitors.values()].filter((one) => one !== except);
     const numbers = all.map(({ name }) => Number(DEFAULT_NAME.exec(name)?.[1] ?? 0));
     const isFormer = hasFormer && !all.some(({ id }) => id === FORMER_PERSON);
     return {
-      id: isFormer ? FORMER_PERSON : `u${randomBytes(12).toString('base64url')}`,
+      id: isFormer ? FORMER_PERSON : idFromKey(key),
       name: `Guest ${Math.max(0, ...numbers) + 1}`,
       seenAtMs: nowMs(),
     };
+  }
+
+  /** Where who asks is kept; a browser without a cookie is given one. */
+  function keyOf(request: HttpRequest, reply: HttpReply): string {
+    const brought = IN_COOKIES.exec(request.headers.cookie ?? '')?.[1];
+    const token = brought ?? randomBytes(32).toString('base64url');
+    if (brought === undefined) reply.header('set-cookie', cookieOf(token, request));
+    return createHash('sha256').update(token).digest('base64url');
+  }
+
+  /** Who is stored under this key, and that they were here. */
+  async function seenAgain(key: string): Promise<Someone | undefined> {
+    const current = known.get(key);
+    if (!current) return undefined;
+    if (nowMs() - current.seenAtMs >= DAY_MS) await keep(key, { ...current, seenAtMs: nowMs() });
+    return shownOf(current);
+  }
+
+  async function store(key: string): Promise<Someone> {
+    const visitor = visitors.get(key);
+    const fresh = newcomer(key, visitor);
+    // Somebody may have taken the name meanwhile.
+    const isFree = visitor && ![...known.values()].some((one) => isSame(one.name, visitor.name));
+    const person = { ...fresh, ...(isFree && { name: visitor.name }) };
+    visitors.delete(key);
+    await keep(key, person);
+    onNews(shownOf(person));
+    return shownOf(person);
   }
 
   async function forgetOldest() {
@@ -94,16 +135,31 @@ export async function openPeople(
 
   return {
     async of(request, reply) {
-      const brought = IN_COOKIES.exec(request.headers.cookie ?? '')?.[1];
-      const token = brought ?? randomBytes(32).toString('base64url');
-      if (brought === undefined) reply.header('set-cookie', cookieOf(token, request));
-      const key = createHash('sha256').update(token).digest('base64url');
-      const current = known.get(key);
-      if (current && nowMs() - current.seenAtMs < DAY_MS) return shownOf(current);
-      const person = current ? { ...current, seenAtMs: nowMs() } : newcomer();
-      await keep(key, person);
-      if (!current) onNews(shownOf(person));
-      return shownOf(person);
+      const key = keyOf(request, reply);
+      return (await seenAgain(key)) ?? (await store(key));
+    },
+    async visit(request, reply) {
+      const key = keyOf(request, reply);
+      const stored = await seenAgain(key);
+      if (stored) return stored;
+      const visitor = visitors.get(key) ?? shownOf(newcomer(key));
+      // What was said before there were people is theirs from now on.
+      if (visitor.id === FORMER_PERSON) return await store(key);
+      visitors.delete(key);
+      visitors.set(key, visitor);
+      for (const oldest of visitors.keys()) {
+        if (visitors.size > MAX_VISITORS) visitors.delete(oldest);
+      }
+      return visitor;
+    },
+    idOf(request, reply) {
+      const key = keyOf(request, reply);
+      return known.get(key)?.id ?? idFromKey(key);
+    },
+    find(id) {
+      const all = [...known.values(), ...visitors.values()];
+      const found = all.find((one) => one.id === id);
+      return found && shownOf(found);
     },
     async rename({ id }, given) {
       const name = cleanName(given);
@@ -123,7 +179,11 @@ export async function openPeople(
   };
 }
 
-const shownOf = ({ id, name }: KnownPerson): Someone => ({ id, name });
+/** Whoever knows it knows neither the key nor what is in the cookie. */
+const idFromKey = (key: string) =>
+  `u${createHash('sha256').update(`person ${key}`).digest('base64url').slice(0, 16)}`;
+
+const shownOf = ({ id, name }: Someone): Someone => ({ id, name });
 
 const isSame = (a: string, b: string) => a.toLowerCase() === b.toLowerCase();
 

@@ -45,10 +45,10 @@ export interface RouteActions {
   channels: ConsoleChannels;
   history: Pick<History, 'before'>;
   /** As this person sees it; `undefined` when it is gone. */
-  thread(id: string, person: Someone): OpenedThread | undefined;
+  thread(id: string, person: string): OpenedThread | undefined;
   /** Throws `HttpError`. */
   take(gesture: Gesture, by: Someone): Promise<Said>;
-  dismiss(by: Someone, message: string): void;
+  dismiss(by: string, message: string): void;
   /** What to offer somebody who types into an input. */
   suggest(input: string, typed: string): Promise<Suggestion[]>;
   /** False before the bot is there and after the console has stopped. */
@@ -80,7 +80,7 @@ function addEventRoute(server: HttpServer, guards: Guards, actions: RouteActions
       const header = request.headers['last-event-id'];
       const lastEventId = typeof header === 'string' ? header : request.query.after;
       if (!streams.hasRoom()) throw tooManyStreams();
-      const person = await people.of(request, reply);
+      const person = await people.visit(request, reply);
       // Others may have come while this one was stored.
       if (!streams.hasRoom()) throw tooManyStreams();
       streams.open(beginStream(reply), { person: person.id, lastEventId });
@@ -99,7 +99,7 @@ function addReadingRoutes(server: HttpServer, guards: Guards, actions: RouteActi
     { schema: { hide: true, params: ThreadPath }, onRequest },
     async (request, reply): Promise<OpenedThread> => {
       reply.header('cache-control', 'no-store');
-      const thread = actions.thread(request.params.id, await people.of(request, reply));
+      const thread = actions.thread(request.params.id, people.idOf(request, reply));
       if (!thread) throw notFound('This thread is gone: it made room for newer messages.');
       return thread;
     },
@@ -138,7 +138,7 @@ function addGestureRoutes(server: HttpServer, guards: Guards, actions: RouteActi
     '/console/dismissals',
     { schema: { hide: true, body: Dismissal }, onRequest: guards.write },
     async (request, reply) => {
-      actions.dismiss(await actions.people.of(request, reply), request.body.message);
+      actions.dismiss(actions.people.idOf(request, reply), request.body.message);
       return {};
     },
   );

@@ -22,7 +22,7 @@ export interface Sayings {
   /** Resolves once it is shown where it will be shown; an answer then goes on growing by itself. Throws `HttpError`. */
   take(bot: Bot, said: Gesture, by: Someone): Promise<Said>;
   /** Takes away a private message that its reader wants to see no longer. */
-  dismiss(by: Someone, message: string): void;
+  dismiss(person: string, message: string): void;
   /** Waits for the gestures under way. */
   settle(): Promise<void>;
 }
@@ -65,12 +65,12 @@ export function createSayings(options: {
     const shown = await show(reply, { ...asked, id, channel, by });
     const isPublic = reply.kind !== 'nothing' && !reply.private;
     // Its buttons have done what they were for: its reader now sees what everybody sees.
-    if (isPublic && asked.pressedPrivate !== undefined) dismiss(by, asked.pressedPrivate);
+    if (isPublic && asked.pressedPrivate !== undefined) dismiss(by.id, asked.pressedPrivate);
     return shown;
   }
 
-  function dismiss({ id }: Someone, message: string) {
-    if (privates.remove(id, message)) streams.send({ kind: 'removed', message }, id);
+  function dismiss(person: string, message: string) {
+    if (privates.remove(person, message)) streams.send({ kind: 'removed', message }, person);
   }
 
   async function show(reply: Reply, gesture: Taken): Promise<Said> {

@@ -75,6 +75,7 @@ describe('each browser', () => {
     const folder = await temporaryFolder();
     const before = await startTestConsole({ folder });
     const tab = await openTab(before.url);
+    await tab.say('/monitor list');
     const person = await me(tab);
     await before.stop();
     const { log } = recordingLog();
@@ -85,6 +86,36 @@ describe('each browser', () => {
     expect(kept).not.toContain(tab.cookie.split('=')[1]);
     const after = await startTestConsole({ folder });
     expect(await me(await openTab(after.url, { cookie: tab.cookie }))).toEqual(person);
+  });
+
+  test('is stored when it first says something, and not for looking', async () => {
+    const folder = await temporaryFolder();
+    const started = await startTestConsole({ folder });
+    const { url } = started;
+    const other = await openTab(url);
+    for (let count = 0; count < 300; count++) {
+      const tab = count % 10 === 0 ? await openTab(url) : undefined;
+      await fetch(`${url}/console/threads/none`);
+      tab?.close();
+    }
+    const dismissal = { method: 'POST', body: JSON.stringify({ message: 'none' }) };
+    const headers = { 'content-type': 'application/json', origin: url };
+    await fetch(`${url}/console/dismissals`, { ...dismissal, headers });
+    const first = await openTab(url);
+    const before = await me(first);
+    expect((await snapshotOf(first)).people).toEqual([]);
+    await first.say('/monitor list');
+    // Under the name that the page has shown all along.
+    await eventually(() => other.heard.some((event) => event.kind === 'person'));
+    expect(other.heard.filter(({ kind }) => kind === 'person')).toEqual([
+      { kind: 'person', person: before },
+    ]);
+    await started.stop();
+    const { log } = recordingLog();
+    const store = await openLowdbStore({ folder, log });
+    const kept = await store.collection(consoleCollections.people).list();
+    expect(kept.map(({ document: { id, name } }) => ({ id, name }))).toEqual([before]);
+    await store.close();
   });
 
   test('is told to the bot by its own id and name', async () => {

@@ -30,6 +30,40 @@ describe('the event stream', () => {
     expect(JSON.stringify(again.heard)).toMatch(/two.*three/);
   });
 
+  test('goes on with what was meant for its reader, and with nothing that was told to somebody else only', async () => {
+    const started = await startTestConsole();
+    const { url, provider } = started;
+    provider.answerWith('Just between us.');
+    const [ann, bob] = [await openTab(url), await openTab(url)];
+    await eventually(() => ann.lastEventId && bob.lastEventId);
+    ann.close();
+    bob.close();
+    const { cookie } = ann;
+    const asking = await openTab(url, { cookie });
+    await asking.say('/ask private=true why?');
+    await eventually(() =>
+      asking.heard.some(
+        (event) =>
+          event.kind === 'message' &&
+          event.listed.message.body.kind === 'answer' &&
+          !event.listed.message.body.growing,
+      ),
+    );
+    await postTo(started, 'for everyone');
+
+    const kinds: string[][] = [];
+    for (const { cookie, lastEventId } of [ann, bob]) {
+      const again = await openTab(url, { cookie, lastEventId });
+      await eventually(() => JSON.stringify(again.heard).includes('for everyone'));
+      kinds.push(again.heard.map(({ kind }) => kind));
+      const isAsker = cookie === ann.cookie;
+      expect(JSON.stringify(again.heard).includes('between us')).toBe(isAsker);
+    }
+    expect(kinds[0]).toEqual(expect.arrayContaining(['person', 'message', 'text']));
+    // Who spoke is news for everyone; what they were told is not.
+    expect(kinds[1]).toEqual(['person', 'message']);
+  });
+
   test('takes the last event from the address too, for a reconnect that the page makes itself', async () => {
     const started = await startTestConsole();
     const first = await openTab(started.url);

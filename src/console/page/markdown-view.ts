@@ -18,6 +18,9 @@ const REST_FOR_EACH_DRAWING = 3;
 /** The page goes on after so long, and the rest is drawn after that. */
 const SLICE_MS = 8;
 
+/** Blocks made before the browser has drawn: styling new ones takes it longer than making them. */
+const SLICE_BLOCKS = 150;
+
 const setter = createPageWorker<MarkdownJob, MarkdownResult>({
   name: 'markdown-worker',
   limitMs: 5_000,
@@ -59,6 +62,7 @@ export function createMarkdownView(
   let settled: { blocks: Shown[]; at: number } = { blocks: [], at: 0 };
   let keys: string[] = [];
   let failed: 'late' | 'broken' | undefined;
+  let caret: Element | null = null;
   let closed = false;
   let drawing = false;
   let wake = () => {};
@@ -131,13 +135,16 @@ export function createMarkdownView(
   /** Touches only the blocks that differ. */
   async function patch(blocks: readonly Shown[]) {
     let sliceEndMs = performance.now() + SLICE_MS;
+    let made = 0;
     const count = Math.max(blocks.length, element.childNodes.length);
     for (let at = 0; at < count && !closed; at += 1) {
-      if (performance.now() > sliceEndMs) {
-        await nextTask();
+      if (performance.now() > sliceEndMs || made >= SLICE_BLOCKS) {
+        await nextFrame();
+        made = 0;
         sliceEndMs = performance.now() + SLICE_MS;
       }
       const block = blocks[at];
+      if (!block || block.key !== keys[at]) made += 1;
       const shown = element.childNodes[Math.min(at, blocks.length)];
       if (!block) shown?.remove();
       else if (block.key === keys[at]) continue;
@@ -145,8 +152,19 @@ export function createMarkdownView(
       else element.append(block.make());
     }
     keys = blocks.map(({ key }) => key);
+    moveCaret();
     const current = new Set(keys);
     for (const key of uncoloured.keys()) if (!current.has(key)) uncoloured.delete(key);
+  }
+
+  /** To the last block, or away when nothing follows. */
+  function moveCaret() {
+    const next = newest.growing ? element.lastElementChild : null;
+    if (next === caret) return;
+    caret?.classList.remove('caret');
+    if (caret?.classList.length === 0) caret.removeAttribute('class');
+    next?.classList.add('caret');
+    caret = next;
   }
 
   /** Colours the code of these blocks, or of all. */
@@ -195,5 +213,13 @@ function plain(text: string, from: number): Shown[] {
   return boxes;
 }
 
-/** After what else the page has to do. */
-const nextTask = () => new Promise<void>((resolve) => setTimeout(resolve));
+/** After the browser has drawn; a tab in the background draws nothing. */
+function nextFrame(): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(resolve, 100);
+    requestAnimationFrame(() => {
+      clearTimeout(timer);
+      setTimeout(resolve);
+    });
+  });
+}

@@ -94,7 +94,8 @@ export function createMarkdownView(
       settled = { blocks: [], at: 0 };
       keys = [];
     }
-    element.classList.toggle('long', text.length > LONG_CHARACTERS);
+    // No class: those of the element are set anew when the answer is whole.
+    element.toggleAttribute('data-long', text.length > LONG_CHARACTERS);
     const from = growing ? settled.at : 0;
     const before = growing ? settled.blocks : [];
     const most = endOfBox(text, 0, MAX_SET_CHARACTERS);

@@ -162,6 +162,9 @@ export function createPlatformSupervisor(options: {
         update: (channel, posted, card) =>
           deliver((platform) => platform.update(channel, posted, card)),
         announce: (line) => deliver((platform) => platform.announce(line)),
+        async endAnswer(unfinished) {
+          await deliver(async (platform) => await platform.endAnswer?.(unfinished));
+        },
       };
     },
 

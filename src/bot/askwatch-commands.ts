@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Model } from '../contracts/gateway.ts';
+import { type Model, OPTIONAL_PARAMETERS } from '../contracts/gateway.ts';
 import type { CardPart } from './card.ts';
 import { chatModels, isServed } from './catalog.ts';
 import { command } from './command.ts';
@@ -18,6 +18,7 @@ export const modelsCommand = command({
     const standard = await catalog.chatModel().catch(() => undefined);
     const images = models.filter(({ kind }) => kind === 'image');
     const parts: CardPart[] = [textModels(chat, standard?.id)];
+    parts.push(...leftOut(chat));
     if (images.length > 0) parts.push(imageModels(images));
     return {
       kind: 'card',
@@ -59,6 +60,18 @@ function row(model: Model, isDefault: boolean): string[] {
     String(ranks?.cost ?? ''),
     isServed(model) ? owned_by : 'nobody',
   ];
+}
+
+/** Which parameters are left out of calls to which models, where the gateway tells; most differ by provider alone. */
+function leftOut(models: readonly Model[]): CardPart[] {
+  const modelsBy = new Map<string, string[]>();
+  for (const { id, supported_parameters: heeded } of models) {
+    const names = OPTIONAL_PARAMETERS.filter((name) => heeded && !heeded.includes(name)).join(', ');
+    if (names !== '') modelsBy.set(names, [...(modelsBy.get(names) ?? []), id]);
+  }
+  if (modelsBy.size === 0) return [];
+  const lines = [...modelsBy].map(([names, ids]) => `Left out for ${ids.join(', ')}: ${names}.`);
+  return [{ kind: 'text', text: lines.join('\n') }];
 }
 
 function imageModels(models: readonly Model[]): CardPart {

@@ -39,6 +39,7 @@ const ForeignModel = Model.extend({
   input: Model.shape.input.catch(undefined),
   resolutions: Model.shape.resolutions.catch(undefined),
   ranks: Model.shape.ranks.catch(undefined),
+  supported_parameters: Model.shape.supported_parameters.catch(undefined),
   description: Model.shape.description.catch(undefined),
   available: Model.shape.available.catch(undefined),
   unavailable_reason: Model.shape.unavailable_reason.catch(undefined),

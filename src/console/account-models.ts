@@ -8,6 +8,7 @@ const MAX_MODELS = 1_000;
 const MAX_ID = 200;
 const MAX_DESCRIPTION = 500;
 const MAX_RESOLUTIONS = 50;
+const MAX_PARAMETERS = 50;
 
 const ELSEWHERE = 'These are the models of the gateway at GATEWAY_BASE_URL, which the bot asks.';
 
@@ -28,6 +29,7 @@ export function modelsAnswer(models: readonly Model[], isElsewhere: boolean): Mo
 
 function shown(model: Model): ListedModel {
   const { id, owned_by, description, context_length, input, ranks, resolutions } = model;
+  const parameters = model.supported_parameters?.slice(0, MAX_PARAMETERS);
   return {
     id: id.slice(0, MAX_ID),
     provider: owned_by.slice(0, MAX_ID),
@@ -38,6 +40,7 @@ function shown(model: Model): ListedModel {
     ...(model.available === false && {
       unavailable: (model.unavailable_reason ?? 'Nobody serves it now.').slice(0, MAX_DESCRIPTION),
     }),
+    ...(parameters && { parameters: parameters.map((name) => name.slice(0, MAX_ID)) }),
     ...(resolutions && { resolutions: resolutions.slice(0, MAX_RESOLUTIONS) }),
   };
 }

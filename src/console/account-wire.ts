@@ -110,6 +110,8 @@ export const ListedModel = z.object({
   accepts: z.array(z.enum(['text', 'image'])).optional(),
   /** From 1: the slowest, the plainest, the cheapest. */
   ranks: z.object({ speed: z.int(), quality: z.int(), cost: z.int() }).optional(),
+  /** Parameters of a call that it heeds. */
+  parameters: z.array(z.string()).optional(),
   resolutions: z.array(z.string()).optional(),
   /** Why nobody answers with it now; absent when somebody does. */
   unavailable: z.string().optional(),

@@ -27,6 +27,7 @@ export const ErrorCode = {
   invalidValue: 'invalid_value',
   missingField: 'missing_required_parameter',
   unknownField: 'unknown_parameter',
+  unsupportedParameter: 'unsupported_parameter',
   missingKey: 'missing_api_key',
   invalidKey: 'invalid_api_key',
   conflictingKeys: 'conflicting_api_keys',

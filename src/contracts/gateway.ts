@@ -24,6 +24,29 @@ export const LimitHeader = {
 } as const;
 
 /**
+ * What a model does not take is left out of a call, and said.
+ * Our choice: the contract leaves open what becomes of a parameter that a model has no use for. Most callers want the
+ * answer all the same, so it comes, and `dropped` names what was left out, such as `temperature,top_p`; fields of messages
+ * stand as `messages.name`. A request with `strict: true` is refused with a 400 instead.
+ */
+export const ParameterHeader = {
+  dropped: 'x-askwatch-dropped',
+  strict: 'x-askwatch-strict',
+} as const;
+
+/** The contract's optional parameters. Source: gateway contract, parameter table. */
+export const OPTIONAL_PARAMETERS = [
+  'temperature',
+  'max_tokens',
+  'top_p',
+  'n',
+  'stream',
+  'stop',
+  'presence_penalty',
+  'frequency_penalty',
+] as const;
+
+/**
  * How models compare within a catalog: 1 is the slowest, the plainest or the cheapest; equal ones have the same rank.
  * Our choice: the contract says the catalog ranks text models by relative speed, quality and cost but shows no field.
  */
@@ -55,6 +78,8 @@ export const Model = z.object({
   /** Smallest to largest picture, such as `256x256`; image models. */
   resolutions: z.array(z.string().regex(/^\d+x\d+$/)).optional(),
   ranks: ModelRanks.optional(),
+  /** Which of the contract's optional parameters it heeds; text models. */
+  supported_parameters: z.array(z.string()).optional(),
   description: z.string().optional(),
   /** False for a text model that nobody serves now, so that a chat with it is a 503. */
   available: z.boolean().optional(),

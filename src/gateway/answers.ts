@@ -1,7 +1,9 @@
 import type { Logger } from 'pino';
-import type { ChatCompletion, ChatRequest } from '../contracts/gateway.ts';
+import { ErrorCode } from '../contracts/error.ts';
+import { type ChatCompletion, type ChatRequest, ParameterHeader } from '../contracts/gateway.ts';
 import { type Exchange, sendJson } from '../http/direct-route.ts';
 import { asHttpError, errorBody } from '../http/error-answers.ts';
+import { HttpError } from '../http/errors.ts';
 import type { Caller } from './caller.ts';
 import type { TextModel } from './catalog.ts';
 import type { FramesOptions } from './chunk-frames.ts';
@@ -63,7 +65,7 @@ export async function answerWhole(call: ChatCall): Promise<void> {
     exchange,
     200,
     named || JSON.stringify({ ...completion, model: model.id, usage: meter.tokens() }),
-    { ...meter.limitHeaders(), ...upstreamHeader(upstream) },
+    { ...meter.limitHeaders(), ...upstreamHeader(upstream), ...droppedHeader(call, [upstream]) },
   );
 }
 
@@ -78,7 +80,11 @@ export async function answerStream(
   const events = createEventStream({
     ...options,
     exchange,
-    headers: () => ({ ...meter.limitHeaders(), ...(answering && upstreamHeader(answering)) }),
+    headers: () => ({
+      ...meter.limitHeaders(),
+      ...(answering && upstreamHeader(answering)),
+      ...droppedHeader(call, answering ? [answering] : call.upstreams),
+    }),
   });
   const framesOptions: FramesOptions = {
     model: model.id,
@@ -118,7 +124,8 @@ export async function answerStream(
 }
 
 function ask<T>(call: ChatCall, attempt: (upstream: Upstream) => Promise<T>) {
-  const { upstreams, request, rests, caller, meter, log } = call;
+  const { request, rests, caller, meter, log } = call;
+  const upstreams = askable(call);
   const n = request.n ?? 1;
   return askInOrder<T>({
     upstreams: n === 1 ? upstreams : upstreams.map((upstream) => withVariants(upstream, n)),
@@ -143,6 +150,30 @@ function relays(
 function upstreamHeader({ provider, model }: Upstream): Record<string, string> {
   // A provider's name for a model may hold what a header cannot.
   return { [UPSTREAM_HEADER]: encodeURI(`${provider}/${model}`) };
+}
+
+/** Those that may be asked: for a strict caller only those that heed all it asks for. Throws the 400 when none does. */
+function askable({ exchange, upstreams, request, model }: ChatCall): readonly Upstream[] {
+  if (exchange.request.headers[ParameterHeader.strict] !== 'true') return upstreams;
+  const able = upstreams.filter(({ dropped }) => !dropped?.(request).length);
+  if (able.length > 0) return able;
+  const names = upstreams[0]?.dropped?.(request) ?? [];
+  throw new HttpError(
+    400,
+    ErrorCode.unsupportedParameter,
+    `The model '${model.id}' does not heed ${names.join(', ')}, and the request says ${ParameterHeader.strict}: true. Leave out what it does not heed, send no ${ParameterHeader.strict}, or use a model whose supported_parameters in GET /v1/models name it.`,
+    { param: names[0] ?? null },
+  );
+}
+
+/** Names what is left out whichever of these upstreams answers. */
+function droppedHeader(
+  { request }: ChatCall,
+  upstreams: readonly Upstream[],
+): Record<string, string> {
+  const [first = [], ...others] = upstreams.map(({ dropped }) => dropped?.(request) ?? []);
+  const names = first.filter((name) => others.every((list) => list.includes(name)));
+  return names.length > 0 ? { [ParameterHeader.dropped]: names.join(',') } : {};
 }
 
 /** The JSON of an answer under the catalog's name for the model; empty when that takes writing it anew. */

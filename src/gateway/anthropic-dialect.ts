@@ -1,5 +1,5 @@
 import { readMessage } from './anthropic-answer.ts';
-import { encodeRequest, splitStops } from './anthropic-request.ts';
+import { droppedFrom, encodeRequest, splitStops } from './anthropic-request.ts';
 import { createEventReader } from './anthropic-stream.ts';
 import type { Dialect } from './dialect.ts';
 
@@ -8,6 +8,7 @@ export const anthropicDialect: Dialect = {
   path: '/messages',
   encode: encodeRequest,
   ownStops: ({ stop }) => splitStops(stop).own,
+  dropped: (request, _provider, model) => droppedFrom(request, model),
   decode: readMessage,
   openStream: createEventReader,
 };

@@ -66,6 +66,28 @@ export function encodeRequest(request: ChatRequest, provider: Provider, model: s
   };
 }
 
+/** Of these the caller misses nothing: both are made up for here. */
+const MADE_UP_FOR = ['n', 'stream_options'];
+
+/** What the caller asked for that a request to this model leaves out. */
+export function droppedFrom(request: ChatRequest, model: string): string[] {
+  const { temperature, top_p, thinking, user, metadata } = request;
+  const steering = steeringFor(model, { temperature, top_p, thinking });
+  const { metadata: sent } = metadataFor(user, metadata) as { metadata?: { user_id: unknown } };
+  const isSent: Readonly<Record<string, boolean>> = {
+    temperature: 'temperature' in steering,
+    top_p: 'top_p' in steering,
+    user: sent?.user_id === user,
+    metadata: isFields(metadata) && sent?.user_id === metadata.user_id && sent !== undefined,
+  };
+  const names = [
+    ...Object.keys(isSent).filter((name) => !isSent[name]),
+    ...[...LEFT_OUT].filter((name) => !MADE_UP_FOR.includes(name)),
+  ].filter((name) => request[name] != null);
+  const named = request.messages.some(({ name }) => name != null);
+  return named ? [...names, 'messages.name'] : names;
+}
+
 /**
  * The API refuses stop sequences of nothing but white space, so the answer is cut at those here.
  * Source: BerriAI/litellm#3286.

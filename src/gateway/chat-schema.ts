@@ -3,6 +3,7 @@ import {
   ChatCompletionChunk,
   ChatRequest,
   LimitHeader,
+  ParameterHeader,
 } from '../contracts/gateway.ts';
 import { EVENT_STREAM } from '../contracts/server-sent-events.ts';
 import type { Header } from '../http/openapi.ts';
@@ -67,6 +68,11 @@ export const chatSchema = {
         [UPSTREAM_HEADER]: {
           description:
             'Which upstream answered, as `provider/model`; of a stream only where it had begun to answer before the first comment went out.',
+          schema: words,
+        },
+        [ParameterHeader.dropped]: {
+          description:
+            'Parameters that the model does not take and that were left out, such as `temperature,top_p`; a request with `x-askwatch-strict: true` is refused instead.',
           schema: words,
         },
       },

@@ -9,6 +9,8 @@ export interface Dialect {
   encode(request: ChatRequest, provider: Provider, model: string): Record<string, unknown>;
   /** Stop sequences that `encode` leaves out, at which the answer must be cut here. */
   ownStops(request: ChatRequest, provider: Provider, model: string): readonly string[];
+  /** What the caller asked for that `encode` leaves out and nothing here makes up for. */
+  dropped(request: ChatRequest, provider: Provider, model: string): readonly string[];
   /** A whole answer. Throws `UpstreamError` for one that is none. */
   decode(value: unknown, provider: Provider, model: string): ChatCompletion;
   /** Begins to read a stream. */

@@ -72,6 +72,7 @@ export function createHttpUpstream(options: {
     provider: provider.name,
     model,
     maxChoices: provider.maxChoices,
+    dropped: (request) => dialect.dropped(request, provider, model),
     async complete(request, signal) {
       const watchdog = createWatchdog(signal, () => silenceError(provider));
       watchdog.wait(patience.answerMs);

@@ -1,6 +1,13 @@
 import { z } from 'zod';
 import { ErrorCode } from '../contracts/error.ts';
-import { GatewayPath, Model, ModelList, type ModelRanks } from '../contracts/gateway.ts';
+import {
+  type ChatRequest,
+  GatewayPath,
+  Model,
+  ModelList,
+  type ModelRanks,
+  OPTIONAL_PARAMETERS,
+} from '../contracts/gateway.ts';
 import type { Authenticate } from '../http/authentication.ts';
 import { HttpError } from '../http/errors.ts';
 import type { HttpRequest, HttpServer } from '../http/server.ts';
@@ -9,6 +16,7 @@ import type { Catalog } from './catalog.ts';
 import { ranksOf } from './model-ranks.ts';
 import { OFFLINE } from './offline.ts';
 import type { Routing } from './routing.ts';
+import type { Upstream } from './upstream.ts';
 
 /** Adds GET /v1/models and GET /v1/models/:id. */
 export function addModels(options: {
@@ -81,7 +89,18 @@ function listed(
     object: 'model',
     owned_by: first?.provider ?? OFFLINE,
     ...(ranks && { ranks }),
+    ...heeded(first),
     available: why === undefined,
     ...(why !== undefined && { unavailable_reason: why }),
   };
+}
+
+/** Which parameters the upstream heeds: those of a request with all of them that it does not leave out. */
+function heeded(upstream: Upstream | undefined): Pick<Model, 'supported_parameters'> {
+  if (!upstream) return {};
+  const supported_parameters = OPTIONAL_PARAMETERS.filter((name) => {
+    const request = { model: '', messages: [], [name]: 0.5 } as unknown as ChatRequest;
+    return !upstream.dropped?.(request).includes(name);
+  });
+  return { supported_parameters };
 }

@@ -15,6 +15,18 @@ export const OFFLINE = 'askwatch';
 /** Between two words of a streamed answer: fast to read, slow enough to be seen coming. */
 const WORD_PAUSE_MS = 8;
 
+/** What only a language model can heed. */
+const UNHEEDED = [
+  'temperature',
+  'top_p',
+  'presence_penalty',
+  'frequency_penalty',
+  'seed',
+  'logit_bias',
+  'tools',
+  'response_format',
+];
+
 const QUESTION_LENGTH = 300;
 const EARLIER_LENGTH = 120;
 const EARLIER_QUESTIONS = 3;
@@ -28,6 +40,7 @@ export const offlineEngine: Upstream = {
   provider: OFFLINE,
   model: 'offline',
   maxChoices: 128,
+  dropped: (request) => UNHEEDED.filter((name) => request[name] != null),
   async complete(request) {
     const { words, finish_reason } = write(request);
     return {

@@ -10,6 +10,7 @@ export const openaiDialect: Dialect = {
   path: '/chat/completions',
   encode: adaptRequest,
   ownStops,
+  dropped,
   decode: readCompletion,
   openStream: createChunkReader,
 };
@@ -62,6 +63,17 @@ export function adaptRequest(
 
 function ownStops(request: ChatRequest, provider: Provider, model: string): readonly string[] {
   return parametersFor(provider, model).ownStops ? [request.stop ?? []].flat() : [];
+}
+
+function dropped(request: ChatRequest, provider: Provider, model: string): readonly string[] {
+  const { drop, greedyAlone, dropFromMessages } = parametersFor(provider, model);
+  return [
+    ...drop.filter((name) => request[name] != null),
+    ...(greedyAlone && request.temperature === 0 && request.top_p != null ? ['top_p'] : []),
+    ...dropFromMessages
+      .filter((name) => request.messages.some((message) => message[name] != null))
+      .map((name) => `messages.${name}`),
+  ];
 }
 
 function adaptMessages(

@@ -53,7 +53,9 @@ export async function findProviders(
     if (!given) continue;
     const traits: ProviderTraits = TRAITS[name];
     live.set(name, {
-      ...(name === 'openai' && given.baseUrl ? unlikeOpenai(traits) : traits),
+      ...(name === 'openai' && given.baseUrl && !isOpenai(given.baseUrl)
+        ? unlikeOpenai(traits)
+        : traits),
       ...(given.baseUrl && { baseUrl: trimSlash(given.baseUrl) }),
       ...(name === 'openai' && isElsewhere(given.baseUrl) && { isElsewhere: true }),
       name,
@@ -66,11 +68,20 @@ export async function findProviders(
   return live;
 }
 
-/** Another service that speaks the OpenAI API knows the older name of the limit at least, and need not know newer fields. */
+/** OpenAI itself, one of its regions among them. Source: OpenAI docs, "Data residency". */
+function isOpenai(baseUrl: string): boolean {
+  return /(?:^|\.)openai\.com$/i.test(new URL(baseUrl).hostname);
+}
+
+/**
+ * Another service that speaks the OpenAI API knows the older name of the limit at least, and need not know newer fields.
+ * What a name says of a model holds at OpenAI alone.
+ */
 function unlikeOpenai(traits: ProviderTraits): ProviderTraits {
   return {
     ...traits,
     padsChunks: false,
+    models: [],
     parameters: { ...traits.parameters, maxTokensName: 'max_tokens' },
   };
 }

@@ -10,6 +10,8 @@ export interface Upstream {
   readonly model: string;
   /** The largest `n` it takes. */
   readonly maxChoices: number;
+  /** What a caller asked for that it does not heed; everything is heeded when absent. */
+  dropped?(request: ChatRequest): readonly string[];
   /** The whole answer. Throws `UpstreamError`, or the signal's reason. */
   complete(request: ChatRequest, signal: AbortSignal): Promise<ChatCompletion>;
   /**

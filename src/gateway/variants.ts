@@ -27,6 +27,7 @@ export function withVariants(upstream: Upstream, n: number): Upstream {
     provider,
     model,
     maxChoices: n,
+    ...(upstream.dropped && { dropped: upstream.dropped }),
     complete: (request, signal) => completeParts(upstream, parts, request, signal),
     stream: (request, signal) => streamParts(upstream, parts, request, signal),
   };

@@ -247,7 +247,13 @@ test('/askwatch models shows what each model can, with the default marked', asyn
     settings: { askModel: 'large' },
     models: [
       { id: 'small', kind: 'text', context_length: 8192, input: ['text'], ranks },
-      { id: 'large', kind: 'text', context_length: 200_000, input: ['text', 'image'] },
+      {
+        id: 'large',
+        kind: 'text',
+        context_length: 200_000,
+        input: ['text', 'image'],
+        supported_parameters: ['max_tokens', 'n', 'stream', 'stop', 'presence_penalty'],
+      },
       { id: 'wide', kind: 'image', resolutions: ['1024x1024', '1792x1024'] },
     ],
   });
@@ -255,6 +261,8 @@ test('/askwatch models shows what each model can, with the default marked', asyn
   expect(text).toContain('2 models can answer');
   expect(text).toContain('small | 8K | text | 1 | 2 | 3 | fake');
   expect(text).toContain('large (default) | 200K | text, image');
+  expect(text).toContain('Left out for large: temperature, top_p, frequency_penalty.');
+  expect(text).not.toContain('Left out for small');
   expect(text).toContain('wide | 1024x1024 to 1792x1024 | fake');
 });
 

@@ -1,4 +1,5 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import dns from 'node:dns';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { ChatRequest } from '../../src/contracts/gateway.ts';
 import { type ParameterTraits, parametersFor } from '../../src/gateway/provider-traits.ts';
 import type { Provider } from '../../src/gateway/providers.ts';
@@ -65,10 +66,24 @@ async function startFake(name: Name, model: string): Promise<ModelProvider> {
   return fake;
 }
 
+/** An address of OpenAI's own that leads to the fake: what names say of models holds there alone. */
+function asOpenai(url: string): string {
+  const real = dns.lookup;
+  const spy = vi
+    .spyOn(dns, 'lookup')
+    .mockImplementation(((name: string, ...rest: unknown[]) =>
+      Reflect.apply(real, dns, [
+        name === 'api.openai.com' ? '127.0.0.1' : name,
+        ...rest,
+      ])) as never);
+  onTestFinished(() => spy.mockRestore());
+  return url.replace('127.0.0.1', 'api.openai.com');
+}
+
 /** A gateway over a provider that is like the real one, and the official client at it. */
 async function startRow(name: Name, model: string, apiKey?: string) {
   const fake = await startFake(name, model);
-  const baseUrl = `${fake.url}/v1`;
+  const baseUrl = `${name === 'openai' ? asOpenai(fake.url) : fake.url}/v1`;
   const key = { apiKey: apiKey ?? fake.apiKey, baseUrl };
   const gateway = await startGateway({
     catalog: {

@@ -94,7 +94,8 @@ export function ModelsSection() {
 }
 
 function TextModel({ model, count }: { model: ListedModel; count: number }) {
-  const { id, description, contextTokens, accepts, ranks, provider, unavailable } = model;
+  const { id, description, contextTokens, accepts, parameters, ranks, provider, unavailable } =
+    model;
   return (
     <li class="model">
       <div class="who">
@@ -110,6 +111,7 @@ function TextModel({ model, count }: { model: ListedModel; count: number }) {
             </span>
           )}
           {accepts && <span>Accepts {accepts.join(' and ')}</span>}
+          {parameters && <span>Heeds {parameters.join(', ')}</span>}
           {unavailable === undefined && (
             <span>
               Answered by <Name>{provider}</Name>

@@ -13,8 +13,10 @@ import { createTicker } from '../../src/gateway/ticker.ts';
 import { type Upstream, UpstreamError } from '../../src/gateway/upstream.ts';
 import { withVariants } from '../../src/gateway/variants.ts';
 import { startModelProvider } from '../fakes/model-provider.ts';
+import { PERSONALITIES } from '../fakes/provider-personalities.ts';
 import { eventually } from '../support/eventually.ts';
 import { long } from '../support/long.ts';
+import { NO_OLLAMA, startGateway, testCatalog } from './running-gateway.ts';
 
 const AT_A_TIME = 8;
 const messages: ChatRequest['messages'] = [{ role: 'user', content: 'Tell a joke.' }];
@@ -515,5 +517,66 @@ describe('a whole answer made of several', () => {
       [1, '2'],
     ]);
     expect(answer.id).toBe('id-1');
+  });
+});
+
+describe('a service at OPENAI_BASE_URL that takes n and gives one choice', () => {
+  async function startDeaf() {
+    const fake = await startModelProvider({ personality: PERSONALITIES.ollama });
+    onTestFinished(() => fake.close());
+    let said = 0;
+    fake.answerWith(() => {
+      said += 1;
+      return ['Joke', ` number ${said}`, '.'];
+    });
+    const openai = { apiKey: fake.apiKey, baseUrl: `${fake.url}/v1` };
+    const gateway = await startGateway({
+      catalog: testCatalog,
+      providers: { ...NO_OLLAMA, openai },
+    });
+    return { ...gateway, fake };
+  }
+
+  test('is asked for the rest, and the usage is that of all calls', async () => {
+    const { client, fake, usage } = await startDeaf();
+    const { completions } = client.chat;
+    const one = await completions.create({
+      model: 'one',
+      messages: [{ role: 'user', content: 'Hi' }],
+    });
+    const three = await completions.create({
+      model: 'one',
+      messages: [{ role: 'user', content: 'Hi' }],
+      n: 3,
+    });
+    expect(three.choices.map(({ index }) => index)).toEqual([0, 1, 2]);
+    expect(new Set(three.choices.map(({ message }) => message.content)).size).toBe(3);
+    expect(fake.calls.map(({ body }) => body.n)).toEqual([undefined, 3, undefined, undefined]);
+    expect(three.usage?.completion_tokens).toBe(3 * (one.usage?.completion_tokens ?? 0));
+    const [, record] = await usage(2);
+    expect(record?.completionTokens).toBe(three.usage?.completion_tokens);
+  });
+
+  test('so it is of a stream', async () => {
+    const { client, fake } = await startDeaf();
+    const stream = await client.chat.completions.create({
+      model: 'one',
+      messages: [{ role: 'user', content: 'Hi' }],
+      n: 3,
+      stream: true,
+      stream_options: { include_usage: true },
+    });
+    const texts = new Map<number, string>();
+    const usages = [];
+    for await (const { choices, usage } of stream) {
+      if (usage) usages.push(usage);
+      for (const { index, delta } of choices) {
+        texts.set(index, (texts.get(index) ?? '') + (delta.content ?? ''));
+      }
+    }
+    expect([...texts.keys()].sort()).toEqual([0, 1, 2]);
+    expect(new Set(texts.values())).toEqual(new Set(jokes(3)));
+    expect(usages).toHaveLength(1);
+    expect(fake.calls).toHaveLength(3);
   });
 });

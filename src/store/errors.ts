@@ -6,6 +6,8 @@ export class StoreInUseError extends Error {
 /** The place where data is to be kept cannot be used as it is; the message says what to do. */
 export class DataFolderError extends Error {
   override name = 'DataFolderError' as const;
+  /** As errors of the system have it: what was to be stored is not at fault, and may be tried again. */
+  readonly syscall = 'open';
 }
 
 /** A document and its previous version, or a record, are unreadable, and going on without it would lose data. */

@@ -92,7 +92,7 @@ inBrowser('the account area in the browser', () => {
     const names = () => page.locator('.rows').first().locator('h3 .name').allTextContents();
     await expect.poll(() => names()).toHaveLength(9);
     await page.getByLabel('Order').selectOption('Fastest first');
-    await expect.poll(async () => (await names())[0]).toBe('small-4k');
+    await expect.poll(async () => (await names())[0]).toBe('fast-8k');
     await page.getByLabel('Order').selectOption('Best first');
     await expect.poll(async () => (await names())[0]).toBe('long-200k-best');
     await page.getByLabel('Sees images').check();

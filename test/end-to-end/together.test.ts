@@ -35,7 +35,7 @@ test('Slack, Discord and the console share one process, one gateway and the same
       ALERT_POLL_SECONDS: '1',
     },
   });
-  expect(askwatch.output()).toMatch(/Models +OpenAI \(gpt-5\.6-luna\)/);
+  expect(askwatch.output()).toMatch(/Models +the service at OPENAI_BASE_URL \(gpt-5\.6-luna\)/);
 
   provider.answerWith('To the provider and back.');
   const mentioned = slack.mention('how far does this go?');

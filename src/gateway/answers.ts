@@ -178,7 +178,8 @@ function droppedHeader(
 
 /** The JSON of an answer under the catalog's name for the model; empty when that takes writing it anew. */
 function renamed(json: string, { model, choices }: ChatCompletion, name: string): string {
-  if (choices.some(({ message }) => message.content === null)) return '';
+  // What came as null may have been put right.
+  if (choices.some(({ message }) => !message.content)) return '';
   const field = `"model":${JSON.stringify(model)}`;
   const at = json.indexOf('"model":');
   if (at === -1 || !json.startsWith(field, at)) return '';

@@ -10,7 +10,7 @@ export function readCompletion(value: unknown, provider: Provider, model: string
   if (isFields(value) && value.error != null) throw brokenOffError(provider, model, value.error);
   // Nearly all need no mending.
   const asItCame = provider.repairStreams ? undefined : ChatCompletion.safeParse(value);
-  if (asItCame?.success) return asItCame.data;
+  if (asItCame?.success) return withText(asItCame.data);
   const result = ChatCompletion.safeParse(
     withChoices(value, (choice) => {
       const message = isFields(choice.message) ? choice.message : {};
@@ -22,7 +22,21 @@ export function readCompletion(value: unknown, provider: Provider, model: string
     }),
   );
   if (!result.success) throw unusableError(provider, 'has the wrong shape', result.error);
-  return result.data;
+  return withText(result.data);
+}
+
+/** An answer that ended by itself and holds nothing is an empty text: by the contract `content` is a string. */
+function withText(completion: ChatCompletion): ChatCompletion {
+  const { choices } = completion;
+  const isNothing = ({ message, finish_reason }: (typeof choices)[number]) =>
+    message.content === null && finish_reason === 'stop';
+  if (!choices.some(isNothing)) return completion;
+  return {
+    ...completion,
+    choices: choices.map((choice) =>
+      isNothing(choice) ? { ...choice, message: { ...choice.message, content: '' } } : choice,
+    ),
+  };
 }
 
 /** Reads the chunks of a stream, with the provider's own turns of phrase put right. */

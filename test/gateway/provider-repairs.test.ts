@@ -121,8 +121,8 @@ describe('a streamed answer', () => {
 
 describe('a whole answer', () => {
   test.each([
-    [{ role: 'assistant' }, null],
-    [{ role: 'assistant', content: null }, null],
+    [{ role: 'assistant' }, ''],
+    [{ role: 'assistant', content: null }, ''],
     [{ role: 'assistant', content: [] }, ''],
     [{ role: 'assistant', content: [{ type: 'text', text: 'a' }, { type: 'odd' }, 7] }, 'a'],
   ])('with the message %j says %j', (message, content) => {
@@ -186,4 +186,18 @@ describe('a request', () => {
       user: '',
     });
   });
+});
+
+test.each([
+  ['stop', ''],
+  ['tool_calls', null],
+])('a whole answer without content that ended with %s has %j as content', (finish, content) => {
+  for (const name of ['openai', 'mistral'] as const) {
+    const read = readCompletion(
+      whole({ role: 'assistant', content: null }, finish),
+      provider(name),
+      'm',
+    );
+    expect(read.choices[0]?.message.content).toBe(content);
+  }
 });

@@ -101,15 +101,32 @@ export const Role = z.enum(['user', 'assistant', 'system', 'developer', 'tool'])
 /**
  * One part of a message that is more than text.
  * Our choice: the contract shows `content` as text only but has a model that accepts images; the convention's content
- * parts carry them. Fields not named here pass through.
+ * parts carry them, and with `refusal` what the assistant said when it refused. Files and sound go to providers that take
+ * them. Fields not named here pass through.
  */
-export const ContentPart = z.discriminatedUnion('type', [
-  z.looseObject({ type: z.literal('text'), text: z.string() }),
-  z.looseObject({
-    type: z.literal('image_url'),
-    image_url: z.looseObject({ url: z.string() }),
-  }),
-]);
+export const ContentPart = z.discriminatedUnion(
+  'type',
+  [
+    z.looseObject({ type: z.literal('text'), text: z.string() }),
+    z.looseObject({
+      type: z.literal('image_url'),
+      image_url: z.looseObject({ url: z.string() }),
+    }),
+    z.looseObject({ type: z.literal('refusal'), refusal: z.string() }),
+    z.looseObject({ type: z.literal('file'), file: z.looseObject({}) }),
+    z.looseObject({
+      type: z.literal('input_audio'),
+      input_audio: z.looseObject({ data: z.string() }),
+    }),
+  ],
+  {
+    error: (issue) =>
+      issue.code === 'invalid_union'
+        ? 'write text, image_url, refusal, file or input_audio'
+        : undefined,
+  },
+);
+export type ContentPart = z.infer<typeof ContentPart>;
 
 /**
  * A list that complains of its first bad item only: of a million bad ones, each complaint costs more than the item.

@@ -4,7 +4,7 @@ import { COST_BITS, COST_MASK, tokenTable } from './token-table.ts';
 /** Tokens that a message costs beside its text: role and separators. */
 const TOKENS_PER_MESSAGE = 4;
 
-/** Tokens counted for one picture, whatever its size. */
+/** Tokens counted for one picture, file or sound, whatever its size. */
 const TOKENS_PER_IMAGE = 800;
 
 /**
@@ -54,10 +54,10 @@ export function estimatePromptTokens(
 
 function contentTokens(content: NonNullable<ChatMessage['content']>, count: Count): number {
   if (typeof content === 'string') return Math.ceil(count(content));
-  return content.reduce(
-    (sum, part) => sum + (part.type === 'text' ? Math.ceil(count(part.text)) : TOKENS_PER_IMAGE),
-    0,
-  );
+  return content.reduce((sum, part) => {
+    if (part.type === 'text') return sum + Math.ceil(count(part.text));
+    return sum + (part.type === 'refusal' ? Math.ceil(count(part.refusal)) : TOKENS_PER_IMAGE);
+  }, 0);
 }
 
 /** About how many tokens a value is as JSON: its texts, and one for each value beside them. Takes any depth. */

@@ -61,6 +61,10 @@ function encodeContent(message: ChatMessage, places: Places, provider: Provider)
   const parts: Block[] = typeof said === 'string' ? [{ type: 'text', text: said }] : said;
   const blocks = parts.flatMap((part, at) => {
     if (part.type === 'text') return isBlankPart(part) ? [] : [part];
+    if (part.type === 'refusal') {
+      const said = { type: 'text', text: String(part.refusal) };
+      return isBlankPart(said) ? [] : [said];
+    }
     if (part.type === 'image_url' && role === 'user') {
       return [encodeImage(part, `${place}.content.${at}`, provider)];
     }

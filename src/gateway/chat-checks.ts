@@ -52,12 +52,12 @@ export function checkServed(why: string | undefined): void {
   });
 }
 
-/** Refuses pictures that the model cannot see. */
+/** Refuses pictures that the model cannot see. What becomes of files and sound is the provider's to say. */
 export function checkInput(request: ChatRequest, model: TextModel, catalog: Catalog): void {
   if (model.input.includes('image')) return;
   for (const [at, { content }] of request.messages.entries()) {
     if (typeof content === 'string' || content == null) continue;
-    const part = content.findIndex(({ type }) => type !== 'text');
+    const part = content.findIndex(({ type }) => type === 'image_url');
     if (part === -1) continue;
     const able = textModels(catalog).filter(({ input }) => input.includes('image'));
     const hint = able.length > 0 ? ` Use ${able.map(({ id }) => id).join(' or ')}.` : '';

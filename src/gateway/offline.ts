@@ -27,6 +27,8 @@ const UNHEEDED = [
   'response_format',
 ];
 
+const UNREAD_PARTS = ['file', 'input_audio'];
+
 const QUESTION_LENGTH = 300;
 const EARLIER_LENGTH = 120;
 const EARLIER_QUESTIONS = 3;
@@ -40,7 +42,12 @@ export const offlineEngine: Upstream = {
   provider: OFFLINE,
   model: 'offline',
   maxChoices: 128,
-  dropped: (request) => UNHEEDED.filter((name) => request[name] != null),
+  dropped: (request) => [
+    ...UNHEEDED.filter((name) => request[name] != null),
+    ...UNREAD_PARTS.filter((kind) => holds(request, kind)).map(
+      (kind) => `messages.content.${kind}`,
+    ),
+  ],
   async complete(request) {
     const { words, finish_reason } = write(request);
     return {
@@ -74,6 +81,12 @@ export const offlineEngine: Upstream = {
     yield { ...shared, choices: [], usage: usageOf(request, words) };
   },
 };
+
+function holds({ messages }: ChatRequest, kind: string): boolean {
+  return messages.some(
+    ({ content }) => Array.isArray(content) && content.some(({ type }) => type === kind),
+  );
+}
 
 function envelope({ model }: ChatRequest) {
   return { id: `chatcmpl-${randomUUID()}`, created: Math.floor(Date.now() / 1000), model };
@@ -147,7 +160,7 @@ function quote({ content }: ChatMessage, length: number): string {
 function picturesIn({ content }: ChatMessage): number {
   return typeof content === 'string'
     ? 0
-    : (content ?? []).filter(({ type }) => type !== 'text').length;
+    : (content ?? []).filter(({ type }) => type === 'image_url').length;
 }
 
 function count(number: number, what: string): string {

@@ -1,6 +1,7 @@
-import type { ChatRequest } from '../contracts/gateway.ts';
+import type { ChatMessage, ChatRequest, ContentPart } from '../contracts/gateway.ts';
 import type { Dialect } from './dialect.ts';
 import { createChunkReader, readCompletion } from './openai-answer.ts';
+import { unsupportedError } from './provider-refusal.ts';
 import { type ParameterTraits, parametersFor } from './provider-traits.ts';
 import type { Provider } from './providers.ts';
 import { orderTurns } from './turns.ts';
@@ -49,7 +50,7 @@ export function adaptRequest(
   const body: Record<string, unknown> = Object.fromEntries(kept);
   if (rules.greedyAlone && body.temperature === 0) delete body.top_p;
   body.model = model;
-  body.messages = adaptMessages(messages, rules);
+  body.messages = adaptMessages(messages, rules, provider);
   if (max_tokens != null) body[rules.maxTokensName] = max_tokens;
   if (stops != null) body.stop = stops;
   if (request.stream && provider.streamOptions) {
@@ -79,13 +80,29 @@ function dropped(request: ChatRequest, provider: Provider, model: string): reado
 function adaptMessages(
   messages: ChatRequest['messages'],
   { strictTurns, dropFromMessages, developerRole }: ParameterTraits,
+  provider: Provider,
 ): Record<string, unknown>[] {
-  const { system, turns } = strictTurns ? orderTurns(messages) : { system: [], turns: messages };
+  const taken = messages.map((message, at) => withParts(message, `messages.${at}`, provider));
+  const { system, turns } = strictTurns ? orderTurns(taken) : { system: [], turns: taken };
   return [...system, ...turns].map((message) => {
     const kept = without(message, dropFromMessages);
     return kept.role === 'developer' && !developerRole ? { ...kept, role: 'system' } : kept;
   });
 }
+
+/** A message in the parts the provider takes: elsewhere a refusal is a text. Throws for what it does not take. */
+function withParts(message: ChatMessage, place: string, provider: Provider): ChatMessage {
+  const { content } = message;
+  if (!Array.isArray(content) || content.every(isCommon)) return message;
+  const parts = content.map((part, at): ContentPart => {
+    if (isCommon(part) || provider.parts.includes(part.type)) return part;
+    if (part.type === 'refusal') return { type: 'text', text: part.refusal };
+    throw unsupportedError(provider, `${place}.content.${at}`, `takes no ${part.type}`);
+  });
+  return { ...message, content: parts };
+}
+
+const isCommon = ({ type }: ContentPart) => type === 'text' || type === 'image_url';
 
 function without(message: Record<string, unknown>, names: readonly string[]) {
   if (!names.some((name) => name in message)) return message;

@@ -16,6 +16,7 @@ const plain = {
   dialect: 'openai',
   keyHeader: 'authorization',
   headers: {},
+  parts: [],
   maxChoices: 1,
   streamOptions: true,
   padsChunks: false,
@@ -38,6 +39,8 @@ export const TRAITS = {
     title: 'OpenAI',
     setting: 'OPENAI_API_KEY',
     baseUrl: 'https://api.openai.com/v1',
+    // Source: OpenAI API reference, chat completions, content parts of user and assistant.
+    parts: ['refusal', 'file', 'input_audio'],
     // An upper bound is not in its reference: unverified.
     maxChoices: 128,
     // Source: OpenAI API reference, chat completions, `stream_options.include_obfuscation`.
@@ -77,6 +80,8 @@ export const TRAITS = {
     title: 'Google Gemini',
     setting: 'GEMINI_API_KEY',
     baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai',
+    // Source: Gemini API docs, "OpenAI compatibility", audio understanding.
+    parts: ['input_audio'],
     // `stream_options` and `n` are in its reference, but whether streams give several choices is unverified. Source:
     // Gemini API reference, "OpenAI compatibility".
     // Streamed tool calls end with "stop" and have no index. Source: googleapis/python-genai#2868.
@@ -167,6 +172,8 @@ export const TRAITS = {
     title: 'OpenRouter',
     setting: 'OPENROUTER_API_KEY',
     baseUrl: 'https://openrouter.ai/api/v1',
+    // Source: OpenRouter docs, "PDF inputs" and "Audio inputs".
+    parts: ['file', 'input_audio'],
     // Source: OpenRouter docs, "Errors and debugging": errors also come with a 200, in mid-stream as a chunk with a
     // finish reason; a 403 is flagged input. Parameters a model does not take are ignored there.
     repairStreams: true,

@@ -11,6 +11,8 @@ export interface ProviderTraits {
   keyHeader: string;
   /** Sent with every call. */
   headers: Readonly<Record<string, string>>;
+  /** Kinds of content parts it takes beside text and pictures. */
+  parts: readonly string[];
   /** The largest `n`. */
   maxChoices: number;
   /** Takes `stream_options`; those that do not send usage in the last chunk by themselves. */

@@ -202,10 +202,7 @@ describe('a chat request', () => {
     [{ role: 'user', content: [{ text: 'a' }] }, missing('messages.2.content.0.type')],
     [
       { role: 'user', content: [{ type: 'video' }] },
-      invalid(
-        'messages.2.content.0.type',
-        "Invalid discriminator value. Expected 'text' | 'image_url'",
-      ),
+      invalid('messages.2.content.0.type', 'write text, image_url, refusal, file or input_audio'),
     ],
     [{ role: 'user', content: [{ type: 'text' }] }, missing('messages.2.content.0.text')],
     [

@@ -113,6 +113,41 @@ test('the offline engine tells that it has no use for a temperature', async () =
   ]);
 });
 
+const FILE = { type: 'file', file: { filename: 'a.pdf', file_data: 'data:,' } };
+const SOUND = { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } };
+const turns = (part: object) => [
+  { role: 'user', content: 'Hi' },
+  { role: 'assistant', content: [{ type: 'refusal', refusal: 'I will not.' }] },
+  { role: 'user', content: [{ type: 'text', text: 'See' }, part] },
+];
+
+test.each([FILE, SOUND])(
+  'parts go to a provider that takes them, refusals too: %j',
+  async (part) => {
+    const { post, openai } = await startMixed();
+    const { status, text } = await post({ model: 'elsewhere', messages: turns(part) });
+    expect(status, text).toBe(200);
+    expect(openai.calls[0]?.body.messages).toEqual(turns(part));
+  },
+);
+
+test('what a provider does not take of them is a 400 that says so, and a refusal is a text there', async () => {
+  const { post, gemini } = await startMixed();
+  for (const stream of [false, true]) {
+    const refused = await post({ model: 'less', messages: turns(FILE), stream });
+    expect(refused.status).toBe(400);
+    expect(JSON.parse(refused.text).error).toMatchObject({
+      param: 'messages.2.content.1',
+      message: "Invalid 'messages.2.content.1': Google Gemini takes no file.",
+    });
+  }
+  expect((await post({ model: 'less', messages: turns(SOUND) })).status).toBe(200);
+  expect(gemini.calls[0]?.body.messages[1]).toEqual({
+    role: 'assistant',
+    content: [{ type: 'text', text: 'I will not.' }],
+  });
+});
+
 test('what Anthropic is not told is named', async () => {
   const fake = await startAnthropic({ models: ['claude-sonnet-5'] });
   onTestFinished(() => fake.close());

@@ -101,7 +101,7 @@ describe('the error body', () => {
       400,
       'invalid_value',
       'messages.0.content.0.type',
-      /'text' \| 'image_url'/,
+      /write text, image_url, refusal, file or input_audio/,
     ],
     ['/chat', post({ ...chat, stop: ['a', 5] }), 400, 'invalid_value', 'stop.1', /write a text/],
     [

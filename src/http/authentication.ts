@@ -31,7 +31,9 @@ export function createAuthentication(
         { headers: rateLimitHeaders(verdict) },
       );
     }
-    throw new HttpError(401, code, message, { headers: { 'www-authenticate': 'Bearer' } });
+    throw new HttpError(401, code, message, {
+      headers: { 'www-authenticate': 'Bearer', ...rateLimitHeaders(verdict) },
+    });
   }
 
   return (request) => {

@@ -25,6 +25,7 @@ export const keyAnswers = {
     description: 'The key is missing, unknown or revoked, or there are two different ones.',
     headers: {
       'www-authenticate': { description: 'How to send a key.', schema: { type: 'string' } },
+      ...rateLimitHeaders,
     },
   },
   500: 'Something went wrong in the service; its log has the details under the x-request-id.',

@@ -10,7 +10,7 @@ import type { HttpReply, HttpRequest } from '../http/server.ts';
  * Runs before everything else of a request: finds out who asks, counts it, and puts the rate limit headers on the
  * answer, whatever the answer will be. Throws the 401 or 429.
  * A request is counted to its API key. A push carries none: `pushToken` gives the name of its heartbeat to count to.
- * Who has neither is counted by address.
+ * Who has neither is counted by address; what is left of wrong keys stands on the refusal itself.
  */
 export function createRateLimitHook(options: {
   authenticate: Authenticate;
@@ -48,7 +48,8 @@ export function createRateLimitHook(options: {
     try {
       key = authenticate(request.raw).id;
     } catch (refusal) {
-      count(`address ${callerOf(request.ip)}`, reply);
+      // A wrong key is a guess, as an unknown push token is; what is left of wrong keys the refusal tells itself.
+      limit.take(`address ${callerOf(request.ip)}`);
       throw refusal;
     }
     count(`key ${key}`, reply);

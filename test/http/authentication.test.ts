@@ -107,9 +107,14 @@ test('an Authorization header sent twice is refused, though Node shows only the 
 test('a flood without a good key is answered with 429, and a good key still gets through', async () => {
   const { ask, mine } = await guarded();
   const statuses: number[] = [];
+  const left: string[] = [];
   for (let n = 0; n < 70; n += 1) {
-    statuses.push((await ask('/both', { headers: { 'x-api-key': `guess ${n}` } })).status);
+    const { status, headers } = await ask('/both', { headers: { 'x-api-key': `guess ${n}` } });
+    statuses.push(status);
+    left.push(`${headers.get('x-ratelimit-remaining')} of ${headers.get('x-ratelimit-limit')}`);
   }
+  // Counted down by every answer, to the one limit there is.
+  expect(left).toEqual(Array.from({ length: 70 }, (_, n) => `${Math.max(0, 59 - n)} of 60`));
   expect(statuses.slice(0, 60)).toEqual(Array(60).fill(401));
   expect(statuses.slice(60)).toEqual(Array(10).fill(429));
   const refused = await ask('/both');

@@ -78,9 +78,14 @@ test('requests without a good key have a limit by address, which takes nothing f
   const clock = createFakeClock();
   const { call } = await startService({ clock });
   const statuses: number[] = [];
+  const limits = new Set<unknown>();
   for (let n = 0; n < 130; n += 1) {
-    statuses.push((await call('GET', MONITORS, { key: n % 2 === 0 ? null : `awm_${n}` })).status);
+    const key = n % 2 === 0 ? null : `awm_${n}`;
+    const { status, headers } = await call('GET', MONITORS, { key });
+    statuses.push(status);
+    limits.add(headers['x-ratelimit-limit']);
   }
+  expect([...limits]).toEqual(['60']);
   // 60 failures are told apart; then they are only told to wait.
   expect(statuses.filter((status) => status === 401)).toHaveLength(60);
   expect(statuses.slice(60).every((status) => status === 429)).toBe(true);

@@ -492,8 +492,8 @@ describe('the rate limit', () => {
     const { call } = await startService();
     const first = await call('GET', MONITORS, { key: null });
     expect(first.status).toBe(401);
-    expect(first.headers['x-ratelimit-limit']).toBe('120');
-    expect(first.headers['x-ratelimit-remaining']).toBe('119');
+    expect(first.headers['x-ratelimit-limit']).toBe('60');
+    expect(first.headers['x-ratelimit-remaining']).toBe('59');
     let last = first;
     for (let count = 0; count < 60; count += 1)
       last = await call('GET', MONITORS, { key: 'awm_no' });

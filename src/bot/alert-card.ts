@@ -110,7 +110,14 @@ function headline(
   if (flapping)
     return flappingHeadline({ ...incident, flapping }, { shownOpen: shownOpen ?? false });
   const name = shortened(incident.name, 100);
+  const { degraded } = incident;
   if (incident.gone) return { tone: 'info', title: `${name} is no longer watched` };
+  if (incident.endedAtMs !== undefined && degraded !== undefined) {
+    const word = shortened(incident.status, 40);
+    return isDown(incident)
+      ? { tone: 'warning', title: `${name} was ${degraded}, and then ${word}` }
+      : { tone: 'good', title: `${name} is ${word} again, and was ${degraded}` };
+  }
   if (incident.endedAtMs !== undefined) {
     return {
       tone: 'good',

@@ -97,7 +97,7 @@ export function toldNow(
   const told = goesOn(shown) ? seenOpen(free, nowMs) : free;
   // A change of a message is easily missed, and who saw the outage waits for its end.
   const isSeen = delivery.shownOpen || delivery.triedOpen;
-  const isDue = isSeen && !delivery.endSaid && !endsQuietly(shown);
+  const isDue = isSeen && !delivery.endSaid && !endsQuietly(shown) && !isDegradation(shown);
   if (!isFirst && !goesOn(shown) && isDue) {
     const line: Line = { what: 'end', id: `${delivery.postId}/end`, atMs: nowMs, attempted: false };
     return { ...told, endSaid: true, line };
@@ -113,6 +113,10 @@ export function seenOpen({ triedOpen: _, ...delivery }: Delivery, nowMs: number)
   const { remindedAtMs = nowMs } = delivery;
   return { ...delivery, shownOpen: true, remindedAtMs };
 }
+
+/** Whether it is no outage, but a milder trouble: nobody is called for it, nor for its end. */
+export const isDegradation = (topic: Topic) =>
+  (topic.kind === 'incident' || topic.kind === 'group') && Boolean(topic.degraded);
 
 export const goesOn = (topic: Topic) => topic.kind !== 'notice' && topic.endedAtMs === undefined;
 

@@ -45,7 +45,7 @@ export function flappingHeadline(
     const was = shownOpen ? 'is calm again:' : 'was';
     return { tone: 'good', title: `${name} ${was} ${downsInWords(flapping)}` };
   }
-  const then = isDown(told) ? 'stayed DOWN' : `was ${status}`;
+  const then = isDown(told) ? `stayed ${status}` : `was ${status}`;
   return { tone: 'warning', title: `${name} was ${downsInWords(flapping)}, then ${then}` };
 }
 
@@ -59,7 +59,7 @@ export function flappingMember(
     return `goes down and up: ${changesInWords(flapping)}, now ${shortened(status, 40)}; ${FLAPPING_QUIET}`;
   }
   if (isUp({ status })) return `${shownOpen ? 'calm again:' : 'was'} ${downsInWords(flapping)}`;
-  const then = isDown({ status }) ? 'stayed DOWN' : `was ${shortened(status, 40)}`;
+  const then = `${isDown({ status }) ? 'stayed' : 'was'} ${shortened(status, 40)}`;
   return `was ${downsInWords(flapping)}, then ${then}`;
 }
 

@@ -3,7 +3,7 @@ import { flappingHeadline, flappingMember } from './flapping-card.ts';
 import { outagesOf } from './groups.ts';
 import { lasted, lateWords, type Times } from './incident-times.ts';
 import { NOTE_HINT, noteFacts } from './notes.ts';
-import { isDown, isUp } from './status.ts';
+import { downWord, isDown, isUp } from './status.ts';
 import type { Delivery, Group } from './watch-state.ts';
 import { counted, shortened } from './words.ts';
 
@@ -46,14 +46,19 @@ export function groupCard(group: Group, { shownOpen }: Pick<Delivery, 'shownOpen
 }
 
 function toneOf({ members }: Group): Card['tone'] {
-  if (members.some(({ endedAtMs }) => endedAtMs === undefined)) return 'bad';
+  const open = members.filter(({ endedAtMs }) => endedAtMs === undefined);
+  if (open.some(({ degraded }) => degraded === undefined)) return 'bad';
+  if (open.length > 0) return 'warning';
   if (members.every(({ gone }) => gone)) return 'info';
   return members.some(isNotBack) ? 'warning' : 'good';
 }
 
-/** It flapped, and what became of it then is told elsewhere. */
+/** It flapped, or was no outage yet, and what became of it then is told elsewhere. */
 const isNotBack = (member: Member) =>
-  member.flapping !== undefined && !member.gone && member.endedAtMs !== undefined && !isUp(member);
+  (member.flapping !== undefined || member.degraded !== undefined) &&
+  !member.gone &&
+  member.endedAtMs !== undefined &&
+  !isUp(member);
 
 /** The one that a group is about, if it is about one. */
 export function onlyMember({ members }: Group): Member | undefined {
@@ -81,20 +86,41 @@ export function groupTitle(
     if (open > 0) return `${name} is ${still}${shortened(only.status, 40)}`;
     // What is no longer watched has not recovered as far as anyone knows.
     if (gone > 0) return `${name} is no longer watched`;
+    if (only.degraded !== undefined) {
+      return `${name} was ${only.degraded} and is ${shortened(only.status, 40)}`;
+    }
     return shownOpen ? `${name} recovered` : `${name} was down`;
   }
-  const down = members.filter((member) => member.endedAtMs === undefined && isDown(member)).length;
-  if (down === count) return `${count} monitors are ${still}DOWN`;
-  if (open > 0) return openTitle(members, { open, down, still });
+  const areDown = members.filter((member) => member.endedAtMs === undefined && isDown(member));
+  const down = areDown.length;
+  if (down === count) return `${count} monitors are ${still}${downWord(areDown)}`;
+  if (group.degraded && open === count) {
+    return `${count} monitors are ${still}${sharedWord(members) ?? 'not UP'}`;
+  }
+  if (open > 0) return openTitle(members, { open, areDown, still });
   if (gone === count) return `${count} monitors are no longer watched`;
   const notBack = members.filter(isNotBack).length;
   const back = count - gone - notBack;
   if (back === 0) return `${notBack} of ${count} monitors ${areOf(notBack)} not UP`;
   return [
-    `${counted(back, 'monitor')} ${shownOpen ? 'recovered' : `${back === 1 ? 'was' : 'were'} down`}`,
+    `${counted(back, 'monitor')} ${shownOpen ? 'recovered' : `${back === 1 ? 'was' : 'were'} ${troubleOf(members)}`}`,
     ...(notBack > 0 ? [`${notBack} not UP`] : []),
     ...(gone > 0 ? [`${gone} no longer watched`] : []),
   ].join(', ');
+}
+
+/** The word of all, where it is the same, as it stands. */
+function sharedWord(members: readonly Member[]): string | undefined {
+  const [first] = members;
+  const isSame = members.every(({ status }) => status === first?.status);
+  return first && isSame ? shortened(first.status, 40) : undefined;
+}
+
+/** What they were: down, or what is no outage. */
+function troubleOf(members: readonly Member[]): string {
+  const degraded = members.filter((member) => member.degraded !== undefined).length;
+  if (degraded === 0) return 'down';
+  return degraded === members.length ? 'degraded' : 'not UP';
 }
 
 const areOf = (count: number) => (count === 1 ? 'is' : 'are');
@@ -103,21 +129,26 @@ const areOf = (count: number) => (count === 1 ? 'is' : 'are');
 function digestTitle({ members }: Group): string {
   const [only, ...others] = members;
   const open = members.filter(({ endedAtMs }) => endedAtMs === undefined);
-  const down = open.filter(isDown).length;
+  const areDown = open.filter(isDown);
+  const down = areDown.length;
   const flapping = open.filter((one) => one.flapping && isUp(one)).length;
   const gone = members.filter((member) => member.gone).length;
   const notBack = members.filter(isNotBack).length;
   if (only && others.length === 0) {
     const name = shortened(only.name, 100);
-    if (down > 0) return `${name} went down and is still DOWN`;
+    if (down > 0) return `${name} went down and is still ${downWord(areDown)}`;
     if (flapping > 0) return `${name} goes down and up`;
+    const was = only.degraded ?? 'down';
+    if (open.length > 0 && only.degraded !== undefined) {
+      return `${name} is ${shortened(only.status, 40)}`;
+    }
     if (open.length > 0) return `${name} was down and is now ${shortened(only.status, 40)}`;
-    return `${name} was down and is ${gone > 0 ? 'no longer watched' : notBack > 0 ? 'not UP yet' : 'up again'}`;
+    return `${name} was ${was} and is ${gone > 0 ? 'no longer watched' : notBack > 0 ? 'not UP yet' : 'up again'}`;
   }
   const all = members.length === 2 ? 'both' : 'all';
   const parts = [
     { count: members.length - open.length - gone - notBack, words: 'up again' },
-    { count: down, words: 'still DOWN' },
+    { count: down, words: `still ${downWord(areDown)}` },
     { count: flapping, words: 'going down and up' },
     { count: open.length - down - flapping + notBack, words: 'not UP yet' },
     { count: gone, words: 'no longer watched' },
@@ -126,7 +157,7 @@ function digestTitle({ members }: Group): string {
     .map(({ count, words }) =>
       count === members.length ? `${all} are ${words}` : `${count} ${areOf(count)} ${words}`,
     );
-  return `${members.length} monitors were down, ${parts.join(', ')}`;
+  return `${members.length} monitors were ${troubleOf(members)}, ${parts.join(', ')}`;
 }
 
 /** The times of what goes on longest of it, or of all of it when it is over. Pure. */
@@ -137,10 +168,11 @@ export function groupTimes({ members, openedAtMs: startedAtMs }: Group): Times {
 
 function openTitle(
   members: readonly Member[],
-  { open, down, still }: { open: number; down: number; still: string },
+  { open, areDown, still }: { open: number; areDown: readonly Member[]; still: string },
 ) {
+  const down = areDown.length;
   const of = `of ${members.length} monitors`;
-  if (down > 0) return `${down} ${of} ${areOf(down)} ${still}DOWN`;
+  if (down > 0) return `${down} ${of} ${areOf(down)} ${still}${downWord(areDown)}`;
   const flapping = members.filter((one) => one.flapping && one.endedAtMs === undefined).length;
   if (flapping < open) return `${open} ${of} ${areOf(open)} ${still}not UP`;
   return `${flapping} ${of} ${still}${flapping === 1 ? 'goes' : 'go'} down and up`;
@@ -165,7 +197,7 @@ function factOf(member: Member, shownOpen: boolean): Fact {
     : [
         endedAtMs === undefined
           ? `${shortened(status, 40)}${reason ? `: ${shortened(reason, 200)}` : ''}`
-          : `was down for ${lasted(member)}`,
+          : `was ${member.degraded ?? 'down'} for ${lasted(member)}`,
         ...(times > 1 ? [`down ${counted(times, 'time')}`] : []),
         ...by,
       ];

@@ -19,14 +19,34 @@ export function grouped(
   opened: readonly Incident[],
   around: { nowMs: number; newId: () => string },
 ): Topic[] {
+  // An outage must not be added to a message about milder troubles: nobody would be called.
+  const isMild = ({ degraded }: Incident) => degraded !== undefined;
+  const outages = groupedAlike(
+    topics,
+    opened.filter((one) => !isMild(one)),
+    around,
+  );
+  const mild = opened.filter(isMild);
+  return mild.length === 0 ? outages : groupedAlike(outages, mild, around);
+}
+
+/** The same, of incidents that are all outages, or all none. */
+function groupedAlike(
+  topics: readonly Topic[],
+  opened: readonly Incident[],
+  around: { nowMs: number; newId: () => string },
+): Topic[] {
+  const areMild = opened.some(({ degraded }) => degraded !== undefined);
+  const isAlike = (topic: Topic) => ('degraded' in topic && topic.degraded ? areMild : !areMild);
+  const alike = topics.filter(isAlike);
   const groups = new Map<string, Group>();
-  for (const topic of topics) {
+  for (const topic of alike) {
     if (topic.kind === 'group' && takesMore(topic, around.nowMs)) groups.set(topic.place, topic);
   }
-  const untold = untoldMembers(topics, opened);
+  const untold = untoldMembers(alike, opened);
   const groupOf = (place: string, { monitorId }: Incident) =>
     untold.get(place)?.get(monitorId) ?? groups.get(place);
-  const recent = recentPlaces(topics, around.nowMs);
+  const recent = recentPlaces(alike, around.nowMs);
   const counts = new Map<string, number>();
   for (const place of opened.flatMap(freePlaces)) counts.set(place, (counts.get(place) ?? 0) + 1);
 
@@ -51,7 +71,10 @@ export function grouped(
   const made: Group[] = [];
   for (const [to, incidents] of joined) {
     if (typeof to !== 'string') changed.set(to, withMembers(to, incidents, around.nowMs));
-    else made.push(withMembers(newGroup(to, around), incidents, around.nowMs));
+    else {
+      const group = { ...newGroup(to, around), ...(areMild && { degraded: true }) };
+      made.push(withMembers(group, incidents, around.nowMs));
+    }
   }
   return [
     ...topics.map((topic) => (topic.kind === 'group' && changed.get(topic)) || topic),
@@ -209,6 +232,7 @@ function memberOf(incident: Incident, times: number): Member {
   if (unseenFromMs !== undefined) member.unseenFromMs = unseenFromMs;
   if (endUnseenFromMs !== undefined) member.endUnseenFromMs = endUnseenFromMs;
   if (acknowledged) member.acknowledged = acknowledged.by;
+  if (incident.degraded !== undefined) member.degraded = incident.degraded;
   if (incident.flapping) member.flapping = flappingOf(incident.flapping);
   return member;
 }

@@ -9,6 +9,9 @@ export type Times = Pick<
   'startedAtMs' | 'endedAtMs' | 'unseenFromMs' | 'endUnseenFromMs'
 >;
 
+/** `Down`, or what else it was. */
+const troubleOf = ({ degraded }: Incident) => (degraded === undefined ? 'Down' : 'Degraded');
+
 /** How long an outage took, or takes until `untilMs`; what was not seen makes it a bound. Pure. */
 export function lasted(times: Times, untilMs = times.endedAtMs ?? times.startedAtMs): string {
   const { startedAtMs, unseenFromMs, endUnseenFromMs } = times;
@@ -32,14 +35,20 @@ function beginFacts(incident: Incident): Fact[] {
   if (unseenFromMs === 0) return [{ label: 'Down since', value: 'before Askwatch watched' }];
   if (unseenFromMs !== undefined) {
     return [
-      { label: 'Went down after', value: { atMs: unseenFromMs } },
-      { label: 'Went down before', value: { atMs: startedAtMs } },
+      {
+        label: incident.degraded === undefined ? 'Went down after' : 'Began after',
+        value: { atMs: unseenFromMs },
+      },
+      {
+        label: incident.degraded === undefined ? 'Went down before' : 'Began before',
+        value: { atMs: startedAtMs },
+      },
       { label: 'Noticed late', value: 'Askwatch was not watching in between' },
     ];
   }
-  const goesOn = endedAtMs === undefined && isDown(incident);
+  const goesOn = endedAtMs === undefined && (isDown(incident) || incident.degraded !== undefined);
   return [
-    { label: goesOn ? 'Since' : 'Down from', value: { atMs: startedAtMs } },
+    { label: goesOn ? 'Since' : `${troubleOf(incident)} from`, value: { atMs: startedAtMs } },
     ...(foundAtStart ? [{ label: 'Noticed', value: 'when Askwatch began to watch' }] : []),
   ];
 }
@@ -50,7 +59,7 @@ function endFacts(incident: Incident): Fact[] {
   if (gone) return [{ label: 'Watched until', value: { atMs: endedAtMs } }];
   const duration = { label: 'Duration', value: lasted(incident) };
   if (endUnseenFromMs === undefined) {
-    return [{ label: 'Down to', value: { atMs: endedAtMs } }, duration];
+    return [{ label: `${troubleOf(incident)} to`, value: { atMs: endedAtMs } }, duration];
   }
   return [
     { label: 'Recovered after', value: { atMs: endUnseenFromMs } },

@@ -9,9 +9,10 @@ import {
   unpaced,
   withStatus,
 } from './flapping.ts';
-import { isDown, isUp } from './status.ts';
+import { isDegraded, isDown, isSilenced, isUp } from './status.ts';
 import { handedOn, type Untold, withoutUntold } from './untold.ts';
 import type { Delivery, Incident, Topic } from './watch-state.ts';
+import { shortened } from './words.ts';
 
 /** What deciding needs from outside. */
 export interface Surroundings {
@@ -36,9 +37,13 @@ const KEEP_SETTLED = 100;
 /** Ended outages still to be told; more only when places refuse for long while monitors flap. */
 const MAX_UNSETTLED = 5_000;
 
+/** A milder trouble that comes back so soon is the same one. */
+const AGAIN_MS = 15 * 60_000;
+
 /**
- * Opens an incident for each monitor that became DOWN and carries changes into those open: UP ends one, a monitor that is
- * gone ends it without a recovery, any other status shows in it; while a monitor flaps, changes are counted. A monitor has
+ * Opens an incident for each monitor that became DOWN or DEGRADED and carries changes into those open: UP ends one, a monitor
+ * that is gone ends it without a recovery, any other status shows in it; while a monitor flaps, changes are counted. What was
+ * DEGRADED and goes DOWN is a new incident, since nobody was called for the first. A monitor has
  * at most one change; the time taken grows with topics and changes, not with their product. Gives the same array when
  * nothing is different.
  */
@@ -50,19 +55,74 @@ export function applyChanges(
   if (changes.length === 0) return topics;
   const { nowMs, recent } = around;
   const changeOf = new Map(changes.map((change) => [idOf(change), change]));
-  const open = new Set(topics.filter(isOpen).map(({ monitorId }) => monitorId));
+  const open = new Set(
+    topics
+      .filter(isOpen)
+      .filter((incident) => !becomesOutage(incident, changeOf.get(incident.monitorId)))
+      .map(({ monitorId }) => monitorId),
+  );
+  const latest = latestDegraded(topics, changeOf);
   const carried = topics.map((topic) => {
-    const change = isOpen(topic) ? changeOf.get(topic.monitorId) : undefined;
-    return change && isOpen(topic) ? carriedOn(topic, change, around) : topic;
+    if (topic.kind !== 'incident') return topic;
+    const change = changeOf.get(topic.monitorId);
+    if (!change) return topic;
+    const goesOn: boolean = isOpen(topic);
+    if (goesOn) return carriedOn(topic, change, around);
+    if (open.has(topic.monitorId) || topic !== latest.get(topic.monitorId)) return topic;
+    if (!isBack(topic, change, nowMs)) return topic;
+    open.add(topic.monitorId);
+    return reopened(topic, change.monitor);
   });
   const downs = changes.flatMap((change): Opening[] => {
-    if (change.kind === 'gone' || !isDown(change.monitor) || open.has(idOf(change))) return [];
+    if (change.kind === 'gone' || open.has(idOf(change))) return [];
     const { monitor } = change;
+    if (isDegraded(monitor)) return [{ monitor, flapping: undefined }];
+    if (!isDown(monitor)) return [];
     const atMs = saidAt(monitor, nowMs) ?? nowMs;
     return [{ monitor, flapping: recent.note(downOf(monitor, { atMs, nowMs })) }];
   });
   const isSame = carried.every((topic, index) => topic === topics[index]);
   return withOpened(isSame ? topics : carried, downs, around);
+}
+
+/** Whether a milder trouble turns into an outage. */
+const becomesOutage = ({ degraded, flapping }: Incident, change: Change | undefined) =>
+  degraded !== undefined && !flapping && change?.kind === 'status' && isDown(change.monitor);
+
+/** The last milder trouble of each monitor that is DEGRADED now. */
+function latestDegraded(topics: readonly Topic[], changeOf: ReadonlyMap<string, Change>) {
+  const latest = new Map<string, Topic>();
+  for (const topic of topics) {
+    if (topic.kind !== 'incident') continue;
+    const change = changeOf.get(topic.monitorId);
+    if (change?.kind === 'status' && isDegraded(change.monitor)) latest.set(topic.monitorId, topic);
+  }
+  return latest;
+}
+
+/** Whether it was over for a moment only: then its message goes on, and nobody gets another. */
+function isBack(
+  { degraded, gone, endedAtMs = 0, deliveries }: Incident,
+  change: Change,
+  nowMs: number,
+): change is Change & { kind: 'status' } {
+  return (
+    change.kind === 'status' &&
+    degraded !== undefined &&
+    !gone &&
+    deliveries.length > 0 &&
+    Math.abs(nowMs - endedAtMs) <= AGAIN_MS
+  );
+}
+
+function reopened(incident: Incident, { status, status_reason: reason }: Monitor): Incident {
+  const { endedAtMs: _, endUnseenFromMs: __, ...rest } = incident;
+  return {
+    ...rest,
+    version: incident.version + 1,
+    status,
+    ...(reason !== undefined && { reason }),
+  };
 }
 
 /** Opens incidents of monitors that have none; they carry what nobody was told of those before. Pure. */
@@ -78,7 +138,12 @@ export function withOpened(
   const snoozes = snoozesOf(topics);
   const carried = topics.flatMap((topic): Topic[] => {
     const down = topic.kind === 'incident' ? downById.get(topic.monitorId) : undefined;
-    return topic.kind === 'incident' && down ? withoutUntold(topic, down) : [topic];
+    // A milder trouble before it is no outage that could be counted, and is told by itself.
+    const isAlike =
+      topic.kind === 'incident' &&
+      down &&
+      (topic.degraded !== undefined) === isDegraded(down.monitor);
+    return isAlike ? withoutUntold(topic, down) : [topic];
   });
   const opened = [...downById.values()].map(({ monitor, untold, flapping, acknowledged }) => {
     const incident: Incident = {
@@ -128,7 +193,8 @@ function carriedOn(incident: Incident, change: Change, around: Surroundings): In
     return withStatus(incident, monitor, { changedAtMs: saidAt(monitor, nowMs) ?? nowMs, nowMs });
   }
   const changed = { ...incident, version, status: monitor.status };
-  if (!isUp(monitor)) return changed;
+  const isOver = incident.degraded === undefined ? isUp(monitor) : !isDegraded(monitor);
+  if (!isOver || (incident.degraded !== undefined && isSilenced(monitor))) return changed;
   const isUnseen = unseenFromMs !== undefined && saidAt(monitor, nowMs) === undefined;
   return {
     ...changed,
@@ -150,6 +216,7 @@ function found(monitor: Monitor, untold: Delivery[], around: Surroundings): Inci
   const isUnseen = unseenFromMs !== undefined && saidAt(monitor, nowMs) === undefined;
   return {
     ...newIncident(monitor, untold, around),
+    ...(isDegraded(monitor) && { degraded: shortened(monitor.status, 40) }),
     ...(unseenFromMs === 0 && { foundAtStart: true }),
     ...(isUnseen && { unseenFromMs }),
     ...(responseTimesMs && { responseTimesMs }),

@@ -130,8 +130,8 @@ function statusCell(monitor: Monitor): string {
 }
 
 function urgency(monitor: Monitor): number {
-  if (isDown(monitor)) return 0;
-  return isUp(monitor) ? 2 : 1;
+  if (isDown(monitor)) return monitor.status.toUpperCase() === 'DOWN' ? 0 : 1;
+  return isUp(monitor) ? 3 : 2;
 }
 
 /** How well some monitors are together. Pure. */

@@ -61,14 +61,15 @@ function isConcerned(delivery: Delivery, { openedAtMs }: Topic, around: Around):
   return remindMs !== undefined && around.nowMs - remindedAtMs >= remindMs;
 }
 
-/** Somebody has to know of it: nobody looks after it, wants to be left alone, or was told that it is quiet while it flaps. */
+/** Somebody has to know of it: it is an outage, nobody looks after it, wants to be left alone, or was told that it is quiet while it flaps. */
 function needsCare(incident: Incident, { nowMs, isSeen }: Around): boolean {
-  const { monitorId, acknowledged, snoozed, flapping } = incident;
+  const { monitorId, acknowledged, snoozed, flapping, degraded } = incident;
   return (
     isSeen(monitorId) &&
     !acknowledged &&
     (snoozed?.untilMs ?? 0) <= nowMs &&
     !flapping &&
+    degraded === undefined &&
     !isSilenced(incident)
   );
 }

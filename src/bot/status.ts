@@ -1,14 +1,39 @@
-/**
- * Whether a status says UP or DOWN. The contract shows only `UP` and leaves the rest open, so any other text is neither;
- * letter case is not meaning.
- * Source: monitoring contract, "States and transitions".
- */
-export const isUp = ({ status }: { status: string }) => status.toUpperCase() === 'UP';
-export const isDown = ({ status }: { status: string }) => status.toUpperCase() === 'DOWN';
+import { shortened } from './words.ts';
 
-/** Whether it is a status that people set, to hear nothing. Our choice: the words of the embedded service. */
-export const isSilenced = ({ status }: { status: string }) =>
-  ['MAINTENANCE', 'PAUSED'].includes(status.toUpperCase());
+/** How bad a status is: all is well, people want to hear nothing, it works but not as it should, or it is an outage. */
+export type Severity = 'well' | 'silenced' | 'degraded' | 'down';
+
+const words = (severity: Severity, all: string) =>
+  all.split(' ').map((word): [string, Severity] => [word, severity]);
+
+/**
+ * Our choice: the contract shows only `UP` and leaves the rest open, so these are the words that services commonly use.
+ * Any other one is an outage: to be told of what is none is better than not to be told of one.
+ */
+const SEVERITY = new Map([
+  ...words('well', 'UP OK OKAY ONLINE HEALTHY OPERATIONAL PASSING PASS PASSED ALIVE AVAILABLE'),
+  ...words('well', 'RUNNING ACTIVE READY NORMAL GOOD GREEN SUCCESS RECOVERED RESOLVED'),
+  ...words('silenced', 'PAUSED MAINTENANCE DISABLED'),
+  ...words('degraded', 'DEGRADED WARNING WARN SLOW PENDING YELLOW'),
+]);
+
+/** How bad a status is; letter case is not meaning. Source: monitoring contract, "States and transitions". */
+export const severityOf = (status: string): Severity =>
+  SEVERITY.get(status.trim().toUpperCase()) ?? 'down';
+
+export const isUp = ({ status }: { status: string }) => severityOf(status) === 'well';
+export const isDown = ({ status }: { status: string }) => severityOf(status) === 'down';
+export const isDegraded = ({ status }: { status: string }) => severityOf(status) === 'degraded';
+
+/** Whether it is a status that people set, to hear nothing. */
+export const isSilenced = ({ status }: { status: string }) => severityOf(status) === 'silenced';
+
+/** The word for several that are down: theirs where they have the same, as it stands. */
+export function downWord(all: ReadonlyArray<{ status: string }>): string {
+  const found = new Set(all.map(({ status }) => status.trim().toUpperCase()));
+  const [only = 'DOWN'] = found;
+  return found.size === 1 ? shortened(only, 40) : 'DOWN';
+}
 
 /** What is said of a heartbeat whose job has said nothing yet. */
 export const NO_PING_YET = 'waiting for its first ping';

@@ -96,7 +96,7 @@ const Flapping = z.object({
 });
 export type Flapping = z.infer<typeof Flapping>;
 
-/** An outage of one monitor, from DOWN to UP; or several, while it flaps. */
+/** An outage of one monitor, from DOWN to UP, or a milder trouble; or several, while it flaps. */
 const Incident = z.object({
   kind: z.literal('incident'),
   ...topic,
@@ -104,8 +104,10 @@ const Incident = z.object({
   name: z.string(),
   target: z.string(),
   checkType: z.string(),
-  /** As the service writes it; DOWN at first. */
+  /** As the service writes it. */
   status: z.string(),
+  /** It is no outage: the monitor works, but not as it should. The status it began with, such as DEGRADED. */
+  degraded: z.string().optional(),
   startedAtMs: z.number(),
   reason: z.string().optional(),
   /** The number of the change of its monitor that it began with, where the service counts them. */
@@ -160,6 +162,8 @@ export const Group = z.object({
   joinedAtMs: z.number(),
   /** It gathers what happened in the quiet hours of its place, shown as `22:00–07:00`, and is told when they are over. */
   quiet: z.string().optional(),
+  /** Of what is no outage. */
+  degraded: z.boolean().optional(),
   /** When the last one was over. */
   endedAtMs: z.number().optional(),
   /** Oldest first. */
@@ -171,6 +175,7 @@ export const Group = z.object({
       monitorId: z.string(),
       name: z.string(),
       status: z.string(),
+      degraded: z.string().optional(),
       startedAtMs: z.number(),
       endedAtMs: z.number().optional(),
       reason: z.string().optional(),

@@ -1,3 +1,4 @@
+import { type Severity, severityOf } from '../bot/status.ts';
 import { shortened } from '../bot/words.ts';
 import { xmlText } from './xml-text.ts';
 
@@ -7,13 +8,17 @@ const HEIGHT = 20;
 const PADDING = 7;
 
 /** White on each of these can be read: a contrast of 4.5 and more. Source: WCAG 2.2, 1.4.3. */
-const COLOURS: ReadonlyArray<[words: readonly string[], colour: string]> = [
-  [['UP'], '#15803d'],
-  [['DOWN'], '#b91c1c'],
-  [['UNKNOWN', 'PAUSED'], '#4b5563'],
-  [['MAINTENANCE'], '#1d4ed8'],
-];
-const NOT_WELL = '#a34100';
+const COLOURS: Record<Severity, string> = {
+  well: '#15803d',
+  down: '#b91c1c',
+  silenced: '#4b5563',
+  degraded: '#a34100',
+};
+/** Words of ours, and of nothing that is known, that have a colour of their own. */
+const OWN_COLOURS = new Map([
+  ['UNKNOWN', '#4b5563'],
+  ['MAINTENANCE', '#1d4ed8'],
+]);
 
 /** A badge that says how something is, as SVG. Pure. */
 export function badge(name: string, status: string): string {
@@ -42,7 +47,7 @@ function text(words: string, x: number, width: number): string {
 }
 
 const colourOf = (value: string) =>
-  COLOURS.find(([words]) => words.includes(value.toUpperCase()))?.[1] ?? NOT_WELL;
+  OWN_COLOURS.get(value.toUpperCase()) ?? COLOURS[severityOf(value)];
 
 const oneLine = (words: string) => words.replace(/[\p{Cc}\s]+/gu, ' ').trim() || '?';
 

@@ -1,3 +1,4 @@
+import { severityOf } from '../bot/status.ts';
 import { shownTarget } from '../bot/target-link.ts';
 import { shortened } from '../bot/words.ts';
 import type { MonitoringClient } from '../clients/monitoring.ts';
@@ -80,13 +81,10 @@ export function overallOf(monitors: readonly StatusMonitor[]): StatusReport['ove
 }
 
 const WELL = 2;
-/** What is well, and what people set to hear nothing; any other text is neither UP nor DOWN. */
-const QUIET = new Set(['UP', 'MAINTENANCE', 'PAUSED']);
-
 function rankOf({ status, flapping }: StatusMonitor): number {
-  const word = status.toUpperCase();
-  if (word === 'DOWN') return 0;
-  return !flapping && QUIET.has(word) ? WELL : 1;
+  const severity = severityOf(status);
+  if (severity === 'down') return 0;
+  return !flapping && severity !== 'degraded' ? WELL : 1;
 }
 
 /** The contract's UTC is also written with an offset, or without any zone. */

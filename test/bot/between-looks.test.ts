@@ -188,7 +188,9 @@ test('every outage since the first look is told once, with its times, whenever i
       const last = history.looks.at(-1) ?? 0;
       // PAUSED and DEGRADED end an outage at the service, but only UP ends a message that people see growing.
       const wanted = outagesAt(history, last).filter(({ change }) => change >= first);
-      const told = (watching?.topics ?? []) as Incident[];
+      const told = ((watching?.topics ?? []) as Incident[]).filter(
+        ({ degraded }) => degraded === undefined,
+      );
       for (const outage of wanted) {
         const own = told.filter(
           ({ flapping, startedAtMs, endedAtMs = Number.POSITIVE_INFINITY }) =>

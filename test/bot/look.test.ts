@@ -37,7 +37,7 @@ describe('comparing two lists', () => {
 
   test('takes of the first list ever only what is DOWN for news', () => {
     const first = { a: 'DOWN', b: 'UP', c: 'Zombie', d: 'down' };
-    expect(changesOf(first, first)).toEqual([['a DOWN', 'd down'], []]);
+    expect(changesOf(first, first)).toEqual([['a DOWN', 'c Zombie', 'd down'], []]);
     expect(changesOf({}, { a: 'DOWN' })).toEqual([[], ['a DOWN']]);
   });
 
@@ -158,7 +158,8 @@ test('opens one incident for each outage and ends it with the outage, whatever t
       const seen: unknown[] = [];
       for (const id of ids) {
         const own = topics.filter(
-          (topic): topic is Incident => topic.kind === 'incident' && topic.monitorId === id,
+          (topic): topic is Incident =>
+            topic.kind === 'incident' && topic.monitorId === id && topic.degraded === undefined,
         );
         // One that nobody was told of carries those before it; those that began together are told together.
         const alone = own
@@ -166,7 +167,7 @@ test('opens one incident for each outage and ends it with the outage, whatever t
           .reduce((sum, { earlier }) => sum + 1 + (earlier?.count ?? 0), 0);
         const together = topics
           .flatMap((topic) => (topic.kind === 'group' ? topic.members : []))
-          .filter(({ monitorId }) => monitorId === id)
+          .filter(({ monitorId, degraded }) => monitorId === id && degraded === undefined)
           .reduce((sum, { times }) => sum + times, 0);
         const open = own.some(({ endedAtMs }) => endedAtMs === undefined);
         const told = own.filter(({ deliveries }) => deliveries.length > 0).length;

@@ -1,16 +1,21 @@
 import type { ScriptedPlatform } from './scripted-platform.ts';
 
+const isCause = ({ label }: { label: string }) => label === 'Cause';
+
 /** What the messages of a platform say of a monitor: a message of its own, or a line in one about several. */
 export function saidOf({ messages }: Pick<ScriptedPlatform, 'messages'>, name: string) {
   return messages.flatMap(({ id, channel, card, titles }) => {
     const facts = card.parts.flatMap((part) => (part.kind === 'facts' ? part.facts : []));
     const line = facts.find(({ label }) => label === name)?.value;
     if (typeof line === 'string') {
+      if (/^(was )?DEGRADED( |,|$)/.test(line)) return [];
       const [, times = '1'] = /down (\d+) times/.exec(line) ?? [];
       const isDown = line.startsWith('DOWN');
       return [{ id, channel, outages: Number(times), isDown, line, titles, card }];
     }
     if (!card.title.startsWith(`${name} `)) return [];
+    // What was never DOWN has no cause in these tests, and is no outage.
+    if (titles.some((title) => title.includes('DEGRADED')) && !facts.some(isCause)) return [];
     const [, flaps] = /down (\d+) times in /.exec(card.title) ?? [];
     const earlier = facts.find(({ label }) => label === 'Also down before')?.value;
     const outages =

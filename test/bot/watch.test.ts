@@ -70,7 +70,7 @@ test('tells at first sight what is down, in one message, and nothing of the othe
   await eventually(() => slack.messages.length === 1 && looks(service) > 3);
   const [digest, ...others] = slack.messages;
   expect(others).toEqual([]);
-  expect(digest?.titles).toEqual(['3 monitors are DOWN']);
+  expect(digest?.titles).toEqual(['4 monitors are DOWN']);
   expect(textOf(digest?.card as Card)).toContain('All found when Askwatch began to watch.');
 });
 
@@ -156,7 +156,7 @@ test('says that a monitor is no longer watched when it is removed while down, ne
   expect(slack.messages[0]?.titles).toEqual(['A is DOWN', 'A is no longer watched']);
 });
 
-test('shows a status it does not know as it is, and ends only with UP', async () => {
+test('tells a status it does not know as it is, like DOWN, and ends only with UP', async () => {
   const { bot, service } = await startTestBot({ settings: { alertPlaces: [OPS] } });
   const slack = createScriptedPlatform('slack');
   const shop = service.add({ name: 'Shop' });
@@ -171,14 +171,34 @@ test('shows a status it does not know as it is, and ends only with UP', async ()
     service.setStatus(shop.id, status);
     await eventually(() => titles() === title);
   }
-  service.setStatus(shop.id, 'Zombie');
-  await eventually(
-    (
-      (from) => () =>
-        looks(service) > from + 2
-    )(looks(service)),
-  );
-  expect(slack.messages).toHaveLength(1);
+  service.setStatus(shop.id, 'Critical');
+  await eventually(() => slack.messages[1]?.titles.at(-1) === 'Shop is Critical');
+  expect(slack.messages[1]?.card.tone).toBe('bad');
+  service.setStatus(shop.id, 'Online');
+  await eventually(() => slack.messages[1]?.titles.at(-1) === 'Shop recovered');
+});
+
+test('tells what is DEGRADED in a milder message, and what goes DOWN then in one of its own', async () => {
+  const { bot, service } = await startTestBot({ settings: { alertPlaces: [OPS] } });
+  const slack = createScriptedPlatform('slack');
+  const shop = service.add({ name: 'Shop' });
+  await bot.start([slack]);
+  await eventually(() => looks(service) > 1);
+  const shown = () => slack.messages.map(({ card, titles }) => [card.tone, titles.at(-1)]);
+  const set = async (status: string, wanted: unknown[]) => {
+    service.setStatus(shop.id, status);
+    await eventually(() => JSON.stringify(shown()) === JSON.stringify(wanted));
+  };
+  await set('DEGRADED', [['warning', 'Shop is DEGRADED']]);
+  await set('UP', [['good', 'Shop is UP again, and was DEGRADED']]);
+  // So soon it is the same trouble: its message goes on.
+  await set('DEGRADED', [['warning', 'Shop is DEGRADED']]);
+  const before = ['warning', 'Shop was DEGRADED, and then DOWN'];
+  await set('DOWN', [before, ['bad', 'Shop is DOWN']]);
+  await set('DEGRADED', [before, ['warning', 'Shop is DEGRADED']]);
+  await set('UP', [before, ['good', 'Shop recovered']]);
+  expect(slack.messages[0]?.lines.size).toBe(0);
+  expect(slack.messages[1]?.lines.size).toBe(1);
 });
 
 test('waits as long as a 429 asks, and longer with every failure', async () => {

@@ -1,3 +1,4 @@
+import { severityOf } from '../severity.ts';
 import type {
   StatusDays,
   StatusDetails,
@@ -8,7 +9,7 @@ import type {
 import { counted, inWords, watchedSpans } from '../words.ts';
 import type { Day } from './status-days.ts';
 
-/** What a status means to a reader; a service may send any text. */
+/** What a status means to a reader; `other` for what nobody knows. */
 export type Condition = 'up' | 'down' | 'degraded' | 'maintenance' | 'paused' | 'other';
 
 const CONDITIONS: Record<string, Condition> = {
@@ -27,8 +28,11 @@ const WORDS: Record<Exclude<Condition, 'other'>, string> = {
   paused: 'Paused',
 };
 
+/** Of words that are not ours. */
+const BY_SEVERITY = { well: 'up', silenced: 'paused', degraded: 'degraded', down: 'down' } as const;
+
 export const conditionOf = ({ status }: Pick<StatusMonitor, 'status'>): Condition =>
-  CONDITIONS[status.toUpperCase()] ?? 'other';
+  CONDITIONS[status.toUpperCase()] ?? BY_SEVERITY[severityOf(status)];
 
 /** A condition as readers call it; `other` for filters only. */
 export const conditionWords = (condition: Condition) =>
@@ -36,8 +40,8 @@ export const conditionWords = (condition: Condition) =>
 
 /** A status as readers call it, and one that is not ours as it came. */
 export function statusWords(monitor: Pick<StatusMonitor, 'status'>): string {
-  const condition = conditionOf(monitor);
-  return condition === 'other' ? monitor.status : WORDS[condition];
+  const ours = CONDITIONS[monitor.status.toUpperCase()];
+  return ours ? conditionWords(ours) : monitor.status;
 }
 
 /** `All 12 monitors are up`, `2 of 14 are down`: the state of all in one sentence. Pure. */
@@ -50,7 +54,6 @@ export function headlineOf({ overall, monitors }: StatusReport): string {
   if (overall === 'down') return total === 1 ? 'It is down' : `${ofAll(count('down'), total)} down`;
   if (overall === 'degraded') {
     if (count('degraded') > 0) return `${ofAll(count('degraded'), total)} degraded`;
-    if (count('other') > 0) return `${ofAll(count('other'), total)} neither up nor down`;
     return `${ofAll(monitors.filter(({ flapping }) => flapping).length, total)} flapping`;
   }
   const up = count('up');

@@ -1,9 +1,10 @@
 import { isIPv6 } from 'node:net';
 import { counted, type Finding, ok, problem, shortName, warning } from './bot/finding.ts';
+import { oddWords } from './bot/odd-rows.ts';
 import { CALL_LIMIT_MS, type NoAnswerError, type Probe } from './cli-doctor-fetch.ts';
 import { CallError, ContractError, StatusError } from './clients/errors.ts';
 import { createGatewayClient } from './clients/gateway.ts';
-import { createMonitoringClient } from './clients/monitoring.ts';
+import { createMonitoringClient, type OddMonitor } from './clients/monitoring.ts';
 import type { Settings } from './config.ts';
 import { readCatalog, textModels } from './gateway/catalog.ts';
 
@@ -88,8 +89,14 @@ export async function checkMonitoring({ monitoring, roles }: Settings): Promise<
   const finding = await withService('MONITORING', check, async () => {
     const client = createMonitoringClient({ ...monitoring, timeoutMs: CALL_LIMIT_MS });
     try {
-      const monitors = await client.list();
-      return ok(check, `answers and takes the key; ${counted(monitors.length, 'monitor')}`);
+      const odd: OddMonitor[] = [];
+      const monitors = await client.list({ onOdd: (row) => odd.push(row) });
+      const text = `answers and takes the key; ${counted(monitors.length, 'monitor')}`;
+      if (odd.length === 0) return ok(check, text);
+      return warning(
+        check,
+        `${text}. Its list has rows otherwise than its contract says, ${oddWords(odd)}. What can be read of them is watched; mend the others there.`,
+      );
     } finally {
       await client.close();
     }

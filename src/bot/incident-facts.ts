@@ -183,7 +183,7 @@ function listFacts(monitors: readonly Monitor[], incident: Incident, nowMs: numb
   const checked = own?.last_checked_at;
   return [
     own
-      ? `Its status now: ${oneLine(own.status)}${own.status_changed_at ? ` since ${own.status_changed_at}` : ''}${checked ? `, last checked ${inWords(nowMs - Date.parse(checked))} ago` : ''}, checked every ${inWords(own.interval_seconds * 1000)}`
+      ? `Its status now: ${oneLine(own.status)}${own.status_changed_at ? ` since ${own.status_changed_at}` : ''}${checked ? `, last checked ${inWords(nowMs - Date.parse(checked))} ago` : ''}${own.interval_seconds > 0 ? `, checked every ${inWords(own.interval_seconds * 1000)}` : ''}`
       : 'It is not in the list of active monitors now.',
     others.length === 0
       ? `Of the ${counted(monitors.length, 'monitor')}, no other is DOWN.`

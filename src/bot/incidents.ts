@@ -93,7 +93,7 @@ const becomesOutage = ({ degraded, flapping }: Incident, change: Change | undefi
 function latestDegraded(topics: readonly Topic[], changeOf: ReadonlyMap<string, Change>) {
   const latest = new Map<string, Topic>();
   for (const topic of topics) {
-    if (topic.kind !== 'incident') continue;
+    if (topic.kind !== 'incident' || topic.degraded === undefined) continue;
     const change = changeOf.get(topic.monitorId);
     if (change?.kind === 'status' && isDegraded(change.monitor)) latest.set(topic.monitorId, topic);
   }

@@ -65,7 +65,10 @@ function monitorCard(monitor: Monitor, { facts, parts }: History): Card {
           { label: 'Kind', value: check_type },
           ...moment('Since', monitor.status_changed_at),
           ...(monitor.status_reason ? [{ label: 'Cause', value: monitor.status_reason }] : []),
-          { label: lookWords(monitor).every, value: inWords(interval_seconds * 1000) },
+          // 0 where the service tells none.
+          ...(interval_seconds > 0
+            ? [{ label: lookWords(monitor).every, value: inWords(interval_seconds * 1000) }]
+            : []),
           ...moment(lookWords(monitor).last, monitor.last_checked_at),
           ...(monitor.waiting_for_first_ping
             ? [{ label: lookWords(monitor).last, value: `none yet, ${NO_PING_YET}` }]

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { StatusError } from '../clients/errors.ts';
-import type { MonitoringClient } from '../clients/monitoring.ts';
+import type { MonitoringClient, OddMonitor } from '../clients/monitoring.ts';
 import type { Monitor } from '../contracts/monitoring.ts';
 import { createAskBudget } from './ask-budget.ts';
 import { askMissed, changedBetween } from './between-looks.ts';
@@ -12,6 +12,7 @@ import { backoffMs, type Clock } from './clock.ts';
 import type { LastLook } from './last-look.ts';
 import { askResponseTimes, newlyDown } from './latency.ts';
 import { type Around, finishes, look } from './look.ts';
+import { createOddRowsLog, standIns } from './odd-rows.ts';
 import { type Place, placeKey } from './platform.ts';
 import { slicesOf } from './slices.ts';
 import type { WatchState } from './watch-state.ts';
@@ -47,6 +48,7 @@ export function createWatch(options: {
   const budget = createAskBudget(clock);
   let failed: FailedLooks | undefined;
   let running: Promise<void> | undefined;
+  const tellOdd = createOddRowsLog(log);
 
   async function run() {
     while (!stopping.signal.aborted) {
@@ -58,8 +60,11 @@ export function createWatch(options: {
   /** One look; resolves to how long to wait until the next. */
   async function lookOnce(): Promise<number> {
     try {
-      const monitors = await monitoring.list({ signal: stopping.signal });
-      await note(monitors);
+      const odd: OddMonitor[] = [];
+      const onOdd = (row: OddMonitor) => odd.push(row);
+      const listed = await monitoring.list({ signal: stopping.signal, onOdd });
+      tellOdd(odd);
+      await note([...listed, ...standIns(odd, listed, state.current()?.known ?? [])]);
       if (failed) log.info({ failures: failed.count }, 'monitors can be seen again');
       failed = undefined;
     } catch (error) {

@@ -36,14 +36,30 @@ export async function readJson<T>(answer: Answer, schema: z.ZodType<T>): Promise
   return checkShape(await readValue(answer), schema, answer);
 }
 
+/** A thing of a list that does not have the shape that was asked for. */
+export interface OddThing {
+  /** Its place in the list, from 0. */
+  at: number;
+  value: unknown;
+  /** The names of the fields at fault. */
+  fields: string[];
+}
+
 /**
  * As `readJson`, of an answer with a list that may be long: its things are checked in slices, so that a list of ten
- * thousand holds up nobody. `frame` is the shape of the rest, in which the list is of anything.
+ * thousand holds up nobody. `frame` is the shape of the rest, in which the list is of anything. Of a thing that has another
+ * shape `mend` makes one, or nothing. Throws `ContractError` when it makes none of any.
  */
 export async function readLongList<K extends string, F extends Record<K, unknown[]>, T>(
   answer: Answer,
-  { frame, name, thing }: { frame: z.ZodType<F>; name: K; thing: z.ZodType<T> },
+  options: {
+    frame: z.ZodType<F>;
+    name: K;
+    thing: z.ZodType<T>;
+    mend: (odd: OddThing) => T | undefined;
+  },
 ): Promise<Omit<F, K> & Record<K, T[]>> {
+  const { frame, name, thing, mend } = options;
   const value = await readValue(answer);
   // Reading the text cannot be cut. The first of these comes in the same turn of the loop, so nobody had theirs.
   await setImmediate();
@@ -51,15 +67,28 @@ export async function readLongList<K extends string, F extends Record<K, unknown
   const { [name]: list, ...rest } = checkShape(value, frame, answer);
   const things: T[] = [];
   let turnMs = Number.NEGATIVE_INFINITY;
+  let firstWrong: ContractError | undefined;
   for (let from = 0; from < list.length; from += SLICE_COUNT) {
     if (performance.now() - turnMs > TURN_MS) {
       await setImmediate();
       turnMs = performance.now();
     }
-    const result = z.array(thing).safeParse(list.slice(from, from + SLICE_COUNT));
-    if (!result.success) throw wrongShape(result.error, answer, (at) => [name, from + Number(at)]);
-    things.push(...result.data);
+    const slice = list.slice(from, from + SLICE_COUNT);
+    const result = z.array(thing).safeParse(slice);
+    if (result.success) {
+      things.push(...result.data);
+      continue;
+    }
+    firstWrong ??= wrongShape(result.error, answer, (at) => [name, from + Number(at)]);
+    for (const [index, value] of slice.entries()) {
+      const { data, error } = thing.safeParse(value);
+      const fields = error?.issues.map(({ path: [field] }) => String(field ?? name)) ?? [];
+      const made = error ? mend({ at: from + index, value, fields: [...new Set(fields)] }) : data;
+      if (made !== undefined) things.push(made);
+    }
   }
+  // Whatever this is, it is not the list of somebody who only writes a field otherwise.
+  if (firstWrong && things.length === 0) throw firstWrong;
   return { ...rest, [name]: things } as Omit<F, K> & Record<K, T[]>;
 }
 

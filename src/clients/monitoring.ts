@@ -33,6 +33,18 @@ import { type Call, createCaller } from './call.ts';
 import { createCallLimit } from './call-limit.ts';
 import { ContractError } from './errors.ts';
 
+/** A row of the list that is not as the contract has it. */
+export interface OddMonitor {
+  /** Its place in the list, from 0. */
+  at: number;
+  /** Absent when it has none. */
+  id?: string;
+  /** Whether it can be watched all the same. */
+  isWatched: boolean;
+  /** What is wrong: names of fields, or that it is there twice. */
+  what: string;
+}
+
 /** What every call takes. */
 interface Options {
   signal?: AbortSignal;
@@ -45,9 +57,13 @@ interface Options {
 export interface MonitoringClient extends AddedCalls {
   /**
    * All active monitors with their live statuses; a list whose `count` is not its length is a `ContractError`.
-   * `includePaused` is an addition: a service of the contract alone may refuse it.
+   * `includePaused` is an addition: a service of the contract alone may refuse it. A row that is not as the contract has it
+   * is told to `onOdd`, and stands in the list if it has an id and a status: without a name it has its target or id for
+   * one, and an interval of 0 seconds stands for none. Of several rows with one id the first that is not UP counts.
    */
-  list(options?: Options & { includePaused?: boolean }): Promise<Monitor[]>;
+  list(
+    options?: Options & { includePaused?: boolean; onOdd?: (odd: OddMonitor) => void },
+  ): Promise<Monitor[]>;
   /** With an `idempotencyKey`, our service makes one monitor of as many calls; one of the contract alone ignores it. */
   create(
     monitor: MonitorCreateInput,
@@ -114,6 +130,17 @@ const ForeignMonitor = Monitor.extend({
   waiting_for_first_ping: Monitor.shape.waiting_for_first_ping.catch(undefined),
   stale: Monitor.shape.stale.catch(undefined),
 });
+/** As much of a row as can be watched: its id and status. The rest is what it can be. */
+const MendedMonitor = ForeignMonitor.extend({
+  id: z.union([z.string().min(1), z.number().transform(String)]),
+  name: ForeignMonitor.shape.name.catch(''),
+  check_type: Monitor.shape.check_type.catch('unknown'),
+  target: ForeignMonitor.shape.target.catch(''),
+  status: z.string().trim().min(1),
+  interval_seconds: Monitor.shape.interval_seconds.catch(0),
+});
+const RowId = MendedMonitor.pick({ id: true });
+
 const ForeignMonitorList = {
   frame: MonitorList.extend({
     monitors: z.array(z.unknown()),
@@ -169,12 +196,10 @@ export function createMonitoringClient(options: {
   }
 
   return {
-    list({ signal, includePaused = false } = {}) {
+    list({ signal, includePaused = false, onOdd = () => {} } = {}) {
       const path = MonitoringPath.monitors + query({ include_paused: includePaused || undefined });
       const call: Call = { method: 'GET', path, headers };
-      return send(call, signal, async (answer) =>
-        wholeList(await readLongList(answer, ForeignMonitorList), answer.what),
-      );
+      return send(call, signal, (answer) => readMonitors(answer, onOdd));
     },
     create(monitor, { signal, idempotencyKey } = {}) {
       const repeatable = idempotencyKey && { [IdempotencyHeader.key]: idempotencyKey };
@@ -253,15 +278,38 @@ function query(values: Readonly<Record<string, string | number | boolean | undef
   return asked.size === 0 ? '' : `?${asked}`;
 }
 
-/** The monitors of a list that holds together: a list that contradicts itself says nothing about what is gone. */
-function wholeList({ count, monitors }: MonitorList, what: string): Monitor[] {
-  if (count !== monitors.length) {
+/** The monitors of a list that holds together: one that contradicts itself says nothing about what is gone. */
+async function readMonitors(answer: Answer, onOdd: (odd: OddMonitor) => void): Promise<Monitor[]> {
+  let unusable = 0;
+  const { count, monitors } = await readLongList(answer, {
+    ...ForeignMonitorList,
+    mend({ at, value, fields }) {
+      const { data: mended } = MendedMonitor.safeParse(value);
+      const { data: row } = RowId.safeParse(value);
+      if (!mended) unusable += 1;
+      const what = fields.join(', ');
+      onOdd({ at, ...(row && { id: row.id }), isWatched: mended !== undefined, what });
+      return mended && { ...mended, name: mended.name || mended.target || mended.id };
+    },
+  });
+  if (count !== monitors.length + unusable) {
     throw new ContractError(
-      `${what} counts ${count} monitors but lists ${monitors.length}; the list is not whole.`,
+      `${answer.what} counts ${count} monitors but lists ${monitors.length + unusable}; the list is not whole.`,
     );
   }
-  if (new Set(monitors.map(({ id }) => id)).size !== monitors.length) {
-    throw new ContractError(`${what} lists the same monitor twice.`);
-  }
-  return monitors;
+  return eachOnce(monitors, onOdd);
 }
+
+/** Of several rows with one id, the first that is not UP: an outage must not hide behind a row that says otherwise. */
+function eachOnce(monitors: Monitor[], onOdd: (odd: OddMonitor) => void): Monitor[] {
+  const byId = new Map<string, Monitor>();
+  for (const [at, monitor] of monitors.entries()) {
+    const { id } = monitor;
+    const known = byId.get(id);
+    if (known) onOdd({ at, id, isWatched: true, what: 'the same id again' });
+    if (!known || isUp(known)) byId.set(id, known && isUp(monitor) ? known : monitor);
+  }
+  return byId.size === monitors.length ? monitors : [...byId.values()];
+}
+
+const isUp = ({ status }: Monitor) => status.toUpperCase() === 'UP';

@@ -50,7 +50,7 @@ function createStepClock() {
 
 /** The real watch over real HTTP, and the real sender; looks come when the test says. */
 async function openWorld() {
-  const { log } = recordingLog();
+  const { log, lines } = recordingLog();
   let service = await startMonitoringService({ limit: false });
   const { url, apiKey } = service;
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
@@ -81,6 +81,7 @@ async function openWorld() {
   return {
     slack,
     state,
+    lines,
     service: () => service,
     /** The first look. */
     async start() {
@@ -137,8 +138,6 @@ const NO_LISTS: Array<[string, MonitoringFault]> = [
   ['a count above its length', { kind: 'count-mismatch' }],
   ['a count below its length', sends(1, shop('mon_1', 'DOWN'), shop('mon_2', 'DOWN'))],
   ['no monitors but a count', sends(3)],
-  ['each monitor twice', { kind: 'duplicate-id' }],
-  ['a monitor that is UP and DOWN', sends(2, shop('mon_1', 'UP'), shop('mon_1', 'DOWN'))],
   ['a monitor without a status', sends(1, shop('mon_1', null))],
   ['a status that is a number', sends(1, shop('mon_1', 0))],
 ];
@@ -222,6 +221,26 @@ describe('a service whose list lies', () => {
     world.service().setStatus('mon_4', 'UP');
     await world.looks(5);
     expect(world.titles()).toEqual([['Old is DOWN', 'Old is no longer watched']]);
+  });
+
+  test('odd rows are named once, hide nothing of the others, and take no monitor away', async () => {
+    const world = await openWatched();
+    const odd = (...rows: unknown[]) => world.service().failWith({ kind: 'odd-rows', rows });
+    const row = shop('mon_1', 'UP');
+    // Without a status, and without an id: neither is known to be gone.
+    for (const rows of [[shop('mon_4', null)], [null, 'x'.repeat(10_000), { ...row, id: '' }]]) {
+      odd(...rows);
+      await world.looks(6);
+    }
+    expect(world.titles()).toEqual([['Old is DOWN']]);
+    const named = () => world.lines.filter(({ msg }) => String(msg).includes('otherwise'));
+    expect(named()).toHaveLength(2);
+    expect(JSON.stringify(named()).length).toBeLessThan(2_000);
+
+    // All that is watched of a row is its id and its status.
+    odd({ id: 'mon_1', status: 'DOWN' }, { ...row, id: 7, interval_seconds: null });
+    await world.looks(2);
+    expect(world.titles()).toEqual([['Old is DOWN'], ['mon_1 is DOWN']]);
   });
 
   test('statuses of words that nobody knows are told as they stand', async () => {

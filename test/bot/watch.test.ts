@@ -94,7 +94,6 @@ test('a lone monitor that is down at first sight is an alert that does not make 
 /** More of what `hostile-service.test.ts` does to a watch, to the whole bot. */
 const OTHER_FAULTS: MonitoringFault[] = [
   { kind: 'html' },
-  { kind: 'duplicate-id' },
   { kind: 'garbage-bytes' },
   { kind: 'reset' },
 ];

@@ -19,6 +19,8 @@ export type MonitoringFault =
   | { kind: 'truncated-json' }
   | { kind: 'count-mismatch' }
   | { kind: 'duplicate-id' }
+  /** These stand before the good rows, as they are. */
+  | { kind: 'odd-rows'; rows: unknown[] }
   | { kind: 'empty-list' }
   | { kind: 'halved-list' }
   | { kind: 'hang' }
@@ -158,6 +160,11 @@ export async function startMonitoringService(
         return { count: whole.length + 1, monitors: whole };
       case 'duplicate-id':
         return { count: whole.length * 2, monitors: [...whole, ...whole] };
+      case 'odd-rows': {
+        const named = new Set(now.rows.map((row) => (row as { id?: unknown } | null)?.id));
+        const rest = whole.filter(({ id }) => !named.has(id));
+        return { count: now.rows.length + rest.length, monitors: [...now.rows, ...rest] };
+      }
       case 'empty-list':
         return { count: 0, monitors: [] };
       case 'halved-list': {

@@ -143,6 +143,8 @@ describe('the gateway client', () => {
 
   test('ends a stream that never ends when the answer takes too long', async () => {
     const { provider, client } = await start({ answerTimeoutMs: 3_000 });
+    // So slowly that no answer's size is reached before, however fast the machine is.
+    provider.answerWith('', { chunkMs: 10 });
     provider.failWith({ kind: 'endless' });
     const { error, text } = await read(client.stream(question));
     expect(error).toBeInstanceOf(TimeoutError);

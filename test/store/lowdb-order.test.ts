@@ -38,8 +38,11 @@ function callsIn(trace: string, folder: string): string[] {
 }
 
 test('nothing is acknowledged before the disk has it, and no name changes before its contents are there', {
-  skip: !mayTrace(),
+  // In CI a missing strace fails: no other test sees what is not on the disk yet.
+  skip: !process.env.CI && !mayTrace(),
 }, async () => {
+  if (!mayTrace())
+    throw new Error('strace is not here or may not trace. Install it, as .ci/run does.');
   const folder = join(await folderOnDisk(), 'data');
   const trace = join(await folderOnDisk(), 'trace');
   const child = startChild(

@@ -2,8 +2,8 @@
 // own, and prints what was acknowledged. Arguments: folder, time of the first round, number of the first change.
 import { writeSync } from 'node:fs';
 import { pino } from 'pino';
-import { openHistory } from '../../../dist/monitoring/history.js';
-import { openLowdbStore } from '../../../dist/store/lowdb/lowdb-store.js';
+import { openHistory } from '../../../src/monitoring/history.ts';
+import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 
 const [folder, fromMs, firstChange] = process.argv.slice(2);
 const MONITORS = 20;

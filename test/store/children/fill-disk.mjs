@@ -4,7 +4,7 @@ import { readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pino } from 'pino';
 import { z } from 'zod';
-import { openLowdbStore } from '../../../dist/store/lowdb/lowdb-store.js';
+import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 
 const [folder, size, way] = process.argv.slice(2);
 const log = pino({ level: 'silent' });

@@ -1,6 +1,6 @@
 // Opens the store in the folder named first, says so, and holds it until its input ends.
 import { pino } from 'pino';
-import { openLowdbStore } from '../../../dist/store/lowdb/lowdb-store.js';
+import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 
 try {
   const store = await openLowdbStore({ folder: process.argv[2], log: pino({ level: 'silent' }) });

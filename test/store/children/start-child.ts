@@ -1,10 +1,13 @@
 import { spawn } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { rmSync } from 'node:fs';
+import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { buildSync } from 'esbuild';
 import { onTestFinished } from 'vitest';
 import { eventually } from '../../support/eventually.ts';
 
-const built = fileURLToPath(new URL('../../../dist/store/lowdb/lowdb-store.js', import.meta.url));
+/** Below the folder of the modules that the bundled scripts import. */
+const BUNDLES = fileURLToPath(new URL('../../../dist/test-children/', import.meta.url));
 
 /** A script of this folder, running. */
 export interface Child {
@@ -18,15 +21,28 @@ export interface Child {
   exit: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
 }
 
+/** Bundles a script with the program as it is in `src/` now: what is in `dist/` may be older. Gives the bundle's path. */
+function bundled(script: URL): string {
+  const bundle = `${BUNDLES}${basename(script.pathname, '.mjs')}-${process.pid}.mjs`;
+  buildSync({
+    ...{ entryPoints: [fileURLToPath(script)], outfile: bundle, bundle: true },
+    ...{ packages: 'external', platform: 'node', format: 'esm', target: 'node20' },
+  });
+  process.once('exit', () => rmSync(bundle, { force: true }));
+  return bundle;
+}
+
+const bundles = new Map<string, string>();
+
 /**
- * Starts a script of this folder with the compiled program, through a shell line when one is given (`"$@"` stands for
+ * Starts a script of this folder with the program, through a shell line when one is given (`"$@"` stands for
  * the script). It is killed when the test has finished.
  */
 export function startChild(script: string, args: string[], shell?: string): Child {
-  if (!existsSync(built)) {
-    throw new Error(`The compiled program is missing (${built}). Run: npm run build`);
-  }
-  const command = [process.execPath, fileURLToPath(new URL(script, import.meta.url)), ...args];
+  const url = new URL(script, import.meta.url);
+  const bundle = bundles.get(url.href) ?? bundled(url);
+  bundles.set(url.href, bundle);
+  const command = [process.execPath, bundle, ...args];
   const [program = '', ...rest] =
     shell === undefined ? command : ['sh', '-c', shell, 'sh', ...command];
   const child = spawn(program, rest, { stdio: ['pipe', 'pipe', 'pipe'] });

@@ -2,7 +2,7 @@
 import { writeSync } from 'node:fs';
 import { pino } from 'pino';
 import { z } from 'zod';
-import { openLowdbStore } from '../../../dist/store/lowdb/lowdb-store.js';
+import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 
 const store = await openLowdbStore({ folder: process.argv[2], log: pino({ level: 'silent' }) });
 const schema = z.object({ text: z.string() });

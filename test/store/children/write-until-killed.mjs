@@ -3,7 +3,7 @@
 import { writeSync } from 'node:fs';
 import { pino } from 'pino';
 import { z } from 'zod';
-import { openLowdbStore } from '../../../dist/store/lowdb/lowdb-store.js';
+import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 
 const [folder, from] = process.argv.slice(2);
 const store = await openLowdbStore({ folder, log: pino({ level: 'silent' }) });

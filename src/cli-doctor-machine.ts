@@ -4,12 +4,17 @@ import { dirname } from 'node:path';
 import { type Finding, ok, problem, warning } from './bot/finding.ts';
 import type { ClockReading } from './cli-doctor-fetch.ts';
 import { lockHolder } from './store/lowdb/lock.ts';
+import { findLosses, LOSSES } from './store/lowdb/losses.ts';
 
 const MIB = 1024 * 1024;
 
 /** A day of results of some hundred monitors is a few MiB; below the first the next one may not fit. */
 const FULL_BYTES = 16 * MIB;
 const NEARLY_FULL_BYTES = 256 * MIB;
+
+/** How long a loss is told of, and how many at most. */
+const LOSSES_TOLD_MS = 30 * 86_400_000;
+const MAX_LOSSES_TOLD = 10;
 
 /** Slack's requests over HTTP are refused from then on. Source: Slack docs, "Verifying requests from Slack". */
 const CLOCK_LIMIT_MS = 5 * 60_000;
@@ -113,4 +118,22 @@ export function checkClock(readings: readonly ClockReading[]): Finding {
         check,
         `${text} Slack's requests are refused meanwhile, and alerts tell wrong times.`,
       );
+}
+
+/** What the journals of the data folder were found to have lost, in the last days or now. */
+export async function checkLosses(folder: string, isRunning: boolean): Promise<Finding[]> {
+  const check = 'Stored journals';
+  try {
+    const losses = await findLosses(folder, { isRunning });
+    const recent = losses.filter(({ atMs }) => Date.now() - atMs < LOSSES_TOLD_MS);
+    return recent.slice(-MAX_LOSSES_TOLD).map(({ atMs, file, what }) => {
+      const day = new Date(atMs).toISOString().slice(0, 10);
+      const text = `${file} ${what} (found ${day}). Restore ${folder} from a backup if they matter; ${LOSSES} there holds this note for 30 days, and may be removed.`;
+      return warning(check, text);
+    });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const text = `What was lost of them cannot be read (${code}). Run this as the user who runs Askwatch.`;
+    return [warning(check, text)];
+  }
 }

@@ -4,7 +4,13 @@ import type { Place } from './bot/platform.ts';
 import type { Who } from './bot/rights.ts';
 import { checkConsole } from './cli-doctor-console.ts';
 import { createProbe, type Probe } from './cli-doctor-fetch.ts';
-import { checkClock, checkDataFolder, checkNode, checkProgram } from './cli-doctor-machine.ts';
+import {
+  checkClock,
+  checkDataFolder,
+  checkLosses,
+  checkNode,
+  checkProgram,
+} from './cli-doctor-machine.ts';
 import { checkProviders } from './cli-doctor-providers.ts';
 import { checkGateway, checkListener, checkMonitoring } from './cli-doctor-services.ts';
 import { plain, tableLines } from './cli-table.ts';
@@ -109,7 +115,8 @@ async function bounded(check: string, look: () => Promise<Finding[]>): Promise<F
 
 async function checkProgramAndAddress(settings: Settings, probe: Probe): Promise<Finding[]> {
   const { finding, runs } = await checkProgram(settings.dataDir);
-  return [finding, ...(await checkListener(settings, { runs, version, probe }))];
+  const lost = await checkLosses(settings.dataDir, runs !== false);
+  return [finding, ...lost, ...(await checkListener(settings, { runs, version, probe }))];
 }
 
 /** The library of a platform is loaded only where the platform is set up. */

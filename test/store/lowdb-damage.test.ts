@@ -4,6 +4,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { CorruptDocumentError } from '../../src/store/errors.ts';
 import { fileNameOf, openDocumentFile, prepare } from '../../src/store/lowdb/document-file.ts';
+import { findLosses } from '../../src/store/lowdb/losses.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { seal } from '../../src/store/lowdb/sealed-json.ts';
 import type { Store } from '../../src/store/store.ts';
@@ -227,6 +228,76 @@ describe('a damaged journal', () => {
     }
   });
 
+  test('that lost whole records, or all of itself, says so once, and how much', async () => {
+    const { folder, path } = await written();
+    const good = await readFile(path);
+    const ends = [...good.entries()].flatMap(([at, byte]) => (byte === 0x0a ? [at + 1] : []));
+    const [one = 0, two = 0] = ends;
+    const notes = join(folder, 'acknowledged', 'results');
+    const noted = await readFile(notes);
+    const cases: Array<[cut: () => Promise<void>, left: string[], bytes: number]> = [
+      [() => writeFile(path, good.subarray(0, two)), ['one', 'two'], good.length - two],
+      [() => writeFile(path, good.subarray(0, one)), ['one'], good.length - one],
+      // The rest of a record that was cut is of no use, too.
+      [() => writeFile(path, good.subarray(0, two + 5)), ['one', 'two'], good.length - two],
+      [() => writeFile(path, ''), [], good.length],
+      [() => rm(path), [], good.length],
+      [() => rm(join(folder, 'results'), { recursive: true }), [], good.length],
+    ];
+    for (const [cut, left, lostBytes] of cases) {
+      await mkdir(join(folder, 'results'), { recursive: true });
+      await writeFile(path, good);
+      await writeFile(notes, noted);
+      await rm(join(folder, 'losses.json'), { force: true });
+      await cut();
+      const what = `its last ${left.length === 2 ? 'record' : `${3 - left.length} records`} (${lostBytes} bytes) lost`;
+      const seen = [{ file: 'results/2026-11-20.ndjson', what: expect.stringContaining(what) }];
+      expect(await findLosses(folder, { isRunning: false })).toMatchObject(seen);
+      const { values, lines } = await valuesAt(folder);
+      expect(values).toEqual(left);
+      const warnings = (all: unknown[]) =>
+        all.filter((line) => (line as { level: number }).level >= 40);
+      const told = { level: 40, file: path, lostBytes, lostRecords: 3 - left.length };
+      expect(warnings(lines)).toMatchObject([told]);
+      expect(await findLosses(folder, { isRunning: true })).toMatchObject(seen);
+      const again = await valuesAt(folder, 'new');
+      expect([again.values, warnings(again.lines)]).toEqual([[...left, 'new'], []]);
+      expect(await findLosses(folder, { isRunning: false })).toHaveLength(1);
+    }
+  });
+
+  test('does not cry wolf: for a record never acknowledged, after pruning and clearing, or without notes', async () => {
+    const { folder, path } = await written();
+    const quiet = async (append?: string) => {
+      const { lines } = await valuesAt(folder, append);
+      expect(lines.filter((line) => (line as { level: number }).level >= 40)).toEqual([]);
+      expect(await findLosses(folder, { isRunning: false })).toEqual([]);
+      return lines;
+    };
+    const good = await readFile(path);
+    await writeFile(path, Buffer.concat([good, good.subarray(0, 20)]));
+    expect(await quiet()).toContainEqual(
+      expect.objectContaining({ level: 30, file: path, bytes: 20 }),
+    );
+    expect(await quiet('next')).toContainEqual(expect.objectContaining({ level: 30, bytes: 20 }));
+    // As another version left it, which knew of no notes.
+    await rm(join(folder, 'acknowledged'), { recursive: true });
+    await quiet('more');
+    const noted = await readFile(join(folder, 'acknowledged', 'results'), 'utf8');
+    expect(noted.trim()).toBe(
+      `2026-11-20 ${String((await stat(path)).size).padStart(15, '0')} 0000000005`,
+    );
+    for (const remove of ['prune', 'clear'] as const) {
+      const { store } = await openAt(folder);
+      const journal = store.journal(results);
+      await journal.append({ atMs, value: 'x' });
+      await journal.append({ atMs: atMs + 86_400_000, value: 'y' });
+      await (remove === 'prune' ? journal.prune(atMs + 86_400_000) : journal.clear());
+      await store.close();
+      await quiet();
+    }
+  });
+
   test('is refused where records stand on those before them, whichever is damaged, and left as it is', async () => {
     const { folder, path } = await written();
     const good = await readFile(path);
@@ -266,5 +337,8 @@ describe('a damaged journal', () => {
     const { values, lines } = await valuesAt(folder);
     expect(values).toEqual(['one', 'thrée']);
     expect(lines).toContainEqual(expect.objectContaining({ level: 50, file: path, unreadable: 4 }));
+    expect(await findLosses(folder, { isRunning: true })).toMatchObject([
+      { file: 'results/2026-11-20.ndjson', what: expect.stringContaining('4 damaged records') },
+    ]);
   });
 });

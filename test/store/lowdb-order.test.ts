@@ -31,7 +31,7 @@ function callsIn(trace: string, folder: string): string[] {
         path
           .slice(folder.length + 1)
           .replace(/\.?[0-9a-f]{40}\.json/, 'document')
-          .replace(/document\.[0-9a-f-]{36}\.tmp/, 'temporary'),
+          .replace(/(document|\.results)\.[0-9a-f-]{36}\.tmp/, 'temporary'),
       );
     return paths.length === 0 ? [] : [`${call} ${paths.at(0)}`];
   });
@@ -76,9 +76,17 @@ test('nothing is acknowledged before the disk has it, and no name changes before
     'fsync results',
     'write results/1970-01-01.ndjson',
     'fdatasync results/1970-01-01.ndjson',
+    // How far the journal goes is noted once that is so.
+    'fsync ',
+    'write acknowledged/temporary',
+    'fdatasync acknowledged/temporary',
+    'rename acknowledged/temporary',
+    'fsync acknowledged',
   ]);
-  expect(between('created', 'appended')).toEqual([
+  const [, , ...noted] = between('created', 'appended');
+  expect(between('created', 'appended').slice(0, 2)).toEqual([
     'write results/1970-01-01.ndjson',
     'fdatasync results/1970-01-01.ndjson',
   ]);
+  expect(noted.every((call) => call.endsWith(' acknowledged/results'))).toBe(true);
 });

@@ -9,7 +9,8 @@ import { FILE_MODE, FOLDER_MODE, isMissing, makeFolder, namesIn } from './files.
 export const STORED_NAME = /^[a-z0-9]+(-[a-z0-9]+)*$/;
 
 /** Files that stand in the data folder itself, and half-written ones beside them. */
-const OWN_FILE = /^(\.(lock|check|secret\.key)(\..*)?|secret\.key|control\.sock)$/;
+const OWN_FILE =
+  /^(\.(lock|check|secret\.key)(\..*)?|secret\.key|losses\.json(\..*)?|control\.sock)$/;
 /** Endings of files of documents and journals. */
 const STORED_ENDING = /\.(json|bak|ndjson)$/;
 /** Stands at the root of a disk. */

@@ -38,6 +38,8 @@ export function dayOfName(name: string): string | undefined {
 export interface AppendFile {
   /** Resolves once the text is durable; when it cannot be, the file is as before, and must be closed. */
   append(text: string): Promise<void>;
+  /** Bytes that are durable. */
+  size(): number;
   close(): Promise<void>;
 }
 
@@ -52,9 +54,9 @@ export async function openAppendFile(path: string, log: Logger): Promise<AppendF
     if (size < found) {
       await handle.truncate(size);
       await handle.datasync();
-      log.warn(
+      log.info(
         { file: basename(path), bytes: found - size },
-        'a journal ended in the middle of a record that was never acknowledged; it is cut off',
+        'a journal ended in the middle of a record; that is cut off',
       );
     }
     if (size === 0) await syncFolder(dirname(path));
@@ -75,6 +77,7 @@ export async function openAppendFile(path: string, log: Logger): Promise<AppendF
       }
       size += bytes.length;
     },
+    size: () => size,
     close: () => handle.close(),
   };
 }

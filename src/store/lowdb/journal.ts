@@ -1,10 +1,13 @@
+import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { CorruptDocumentError } from '../errors.ts';
 import type { Journal, JournalDeclaration, JournalRecord } from '../store.ts';
+import { type Acknowledged, type Extent, openAcknowledged } from './acknowledged.ts';
 import { type AppendFile, dayOf, dayOfName, dayPath, openAppendFile } from './day-file.ts';
 import { isMissing, namesIn, removeIfThere, syncFolder } from './files.ts';
-import { inOrder, linesOf } from './lines.ts';
+import { extentOf, inOrder, linesOf } from './lines.ts';
+import type { Losses } from './losses.ts';
 import { sealText, unseal } from './sealed-json.ts';
 
 /** Longer records are refused, and longer lines skipped. */
@@ -33,12 +36,20 @@ export interface LowdbJournal<T extends JournalRecord> extends Journal<T> {
 
 export function createLowdbJournal<T extends JournalRecord>(
   declaration: JournalDeclaration<T>,
-  options: { folder: string; assertOpen: () => void; log: Logger },
+  options: {
+    folder: string;
+    /** File of the notes about how far its files go. */
+    acknowledged: string;
+    losses: Losses;
+    assertOpen: () => void;
+    log: Logger;
+  },
 ): LowdbJournal<T> {
-  const { folder, assertOpen, log } = options;
+  const { folder, acknowledged, losses, assertOpen, log } = options;
   let waiting: Waiting[] = [];
   let last: Promise<void> = Promise.resolve();
-  let current: { day: string; file: AppendFile } | undefined;
+  let current: { day: string; file: AppendFile; records: number } | undefined;
+  let notes: Promise<Acknowledged> | undefined;
   /** Days found when the folder was first read, and those opened since: while the store is locked, nobody else adds any. */
   let found: Set<string> | undefined;
   const opened = new Set<string>();
@@ -56,11 +67,25 @@ export function createLowdbJournal<T extends JournalRecord>(
     await closing?.file.close();
   }
 
-  async function appendTo(day: string, text: string): Promise<void> {
+  /** The notes about how far its files go. */
+  function notesOf(): Promise<Acknowledged> {
+    notes ??= openAcknowledged(acknowledged).catch((error: unknown) => {
+      // Read again the next time.
+      notes = undefined;
+      throw error;
+    });
+    return notes;
+  }
+
+  async function appendTo(day: string, text: string, count: number): Promise<void> {
+    const noted = await notesOf();
     if (current?.day !== day) {
       await closeCurrent();
       opened.add(day);
-      current = { day, file: await openAppendFile(dayPath(folder, day), log) };
+      const path = dayPath(folder, day);
+      const file = await openAppendFile(path, log);
+      current = { day, file, records: 0 };
+      current.records = await recordsIn(path, file.size(), noted.of(day));
     }
     try {
       await current.file.append(text);
@@ -68,6 +93,18 @@ export function createLowdbJournal<T extends JournalRecord>(
       await closeCurrent().catch(() => {});
       throw error;
     }
+    current.records += count;
+    try {
+      await noted.note(day, { bytes: current.file.size(), records: current.records });
+    } catch (error) {
+      // The records are durable all the same. An older note only misses that these could be lost.
+      log.warn({ err: error, file: acknowledged }, 'how far a journal goes cannot be noted');
+    }
+  }
+
+  async function recordsIn(path: string, bytes: number, noted: Extent | undefined) {
+    if (noted?.bytes === bytes) return noted.records;
+    return bytes === 0 ? 0 : ((await extentOf(path))?.records ?? 0);
   }
 
   async function flush(): Promise<void> {
@@ -75,7 +112,8 @@ export function createLowdbJournal<T extends JournalRecord>(
     waiting = [];
     for (const batch of batchesOf(all)) {
       try {
-        await appendTo(batch.day, batch.records.map(({ line }) => line).join(''));
+        const text = batch.records.map(({ line }) => line).join('');
+        await appendTo(batch.day, text, batch.records.length);
         for (const { resolve } of batch.records) resolve();
       } catch (error) {
         for (const { reject } of batch.records) reject(error);
@@ -85,8 +123,16 @@ export function createLowdbJournal<T extends JournalRecord>(
 
   async function* readDay(day: string): AsyncGenerator<T> {
     let unreadable = 0;
+    const unfinished = (bytes: number) => {
+      // What is open for appending may be in the middle of it.
+      if (current?.day === day) return;
+      log.info(
+        { file: dayPath(folder, day), bytes },
+        'a journal ends in the middle of a record; that is left out',
+      );
+    };
     try {
-      for await (const line of linesOf(dayPath(folder, day), MAX_LINE_BYTES)) {
+      for await (const line of linesOf(dayPath(folder, day), MAX_LINE_BYTES, unfinished)) {
         const record = line === undefined ? undefined : decode(declaration, line);
         if (!record && declaration.whenUnreadable === 'refuse') throw unreadableIn(day);
         if (record) yield record;
@@ -100,6 +146,11 @@ export function createLowdbJournal<T extends JournalRecord>(
         log.error(
           { file: dayPath(folder, day), unreadable },
           'skipped damaged records of a journal',
+        );
+        const damaged = unreadable === 1 ? 'a damaged record' : `${unreadable} damaged records`;
+        await losses.note(
+          join(declaration.name, `${day}.ndjson`),
+          `holds ${damaged}, which cannot be read and are skipped`,
         );
       }
     }
@@ -119,6 +170,8 @@ export function createLowdbJournal<T extends JournalRecord>(
 
   async function remove(old: string[]): Promise<void> {
     if (old.length === 0) return;
+    // First: what is removed on purpose must not be missed.
+    await (await notesOf()).forget(old);
     for (const day of old) await removeIfThere(dayPath(folder, day));
     await syncFolder(folder);
     for (const day of old) {
@@ -166,7 +219,11 @@ export function createLowdbJournal<T extends JournalRecord>(
       });
     },
 
-    close: () => inTurn(closeCurrent),
+    close: () =>
+      inTurn(async () => {
+        await closeCurrent();
+        await (await notes?.catch(() => undefined))?.close();
+      }),
   };
 }
 

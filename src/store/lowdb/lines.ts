@@ -1,12 +1,19 @@
 import { createReadStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { isMissing } from './files.ts';
 
 const NEWLINE = 0x0a;
 
 /**
  * The lines of a file one after another, without their line breaks; `undefined` for one longer than `maxBytes`, which is
- * skipped. What follows the last line break is no line yet. Holds no more than a line and a chunk in memory.
+ * skipped. What follows the last line break is no line yet, and only its length is told. Holds no more than a line and a
+ * chunk in memory.
  */
-export async function* linesOf(path: string, maxBytes: number): AsyncGenerator<string | undefined> {
+export async function* linesOf(
+  path: string,
+  maxBytes: number,
+  onUnfinished: (bytes: number) => void = () => {},
+): AsyncGenerator<string | undefined> {
   let parts: Buffer[] = [];
   let length = 0;
   const file = createReadStream(path);
@@ -24,6 +31,34 @@ export async function* linesOf(path: string, maxBytes: number): AsyncGenerator<s
       length = 0;
       from = to + 1;
     }
+  }
+  if (length > 0) onUnfinished(length);
+}
+
+/**
+ * How far the whole lines of a file go, and how many they are; of a file that is not there, nothing. With
+ * `ifShorterThan`, `undefined` for a file of that length or more, which then is not read.
+ */
+export async function extentOf(
+  path: string,
+  options?: { ifShorterThan: number },
+): Promise<{ bytes: number; records: number } | undefined> {
+  try {
+    if (options && (await stat(path)).size >= options.ifShorterThan) return undefined;
+    let bytes = 0;
+    let records = 0;
+    let read = 0;
+    for await (const chunk of createReadStream(path) as AsyncIterable<Buffer>) {
+      for (let at = chunk.indexOf(NEWLINE); at !== -1; at = chunk.indexOf(NEWLINE, at + 1)) {
+        records += 1;
+        bytes = read + at + 1;
+      }
+      read += chunk.length;
+    }
+    return { bytes, records };
+  } catch (error) {
+    if (isMissing(error)) return { bytes: 0, records: 0 };
+    throw error;
   }
 }
 

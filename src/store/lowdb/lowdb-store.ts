@@ -1,6 +1,7 @@
 import { join, resolve } from 'node:path';
 import type { Logger } from 'pino';
 import type { Store } from '../store.ts';
+import { ACKNOWLEDGED } from './acknowledged.ts';
 import { createLowdbCollection } from './collection.ts';
 import { prepareDataFolder, STORED_NAME } from './data-folder.ts';
 import { namesIn, removeTemporaryFiles, replaceFile } from './files.ts';
@@ -8,6 +9,7 @@ import { createLowdbJournal } from './journal.ts';
 import { createKeyFile } from './key-file.ts';
 import { createLeases, LEASES } from './leases.ts';
 import { takeLock } from './lock.ts';
+import { openLosses, tellLosses } from './losses.ts';
 import { createQueues } from './queues.ts';
 
 /** Files of documents that are open at once. */
@@ -24,15 +26,17 @@ export async function openLowdbStore(options: { folder: string; log: Logger }): 
   const folder = resolve(options.folder);
   await prepareDataFolder(folder, log);
   const lock = await takeLock(folder);
+  const losses = openLosses(folder, log);
   try {
     await tidy(folder);
+    await tellLosses(folder, losses, log);
   } catch (error) {
     await lock.release();
     throw error;
   }
 
   const queues = createQueues(MAX_OPEN_FILES);
-  const names = new Set([QUARANTINE]);
+  const names = new Set([QUARANTINE, ACKNOWLEDGED]);
   const journals: Array<{ close(): Promise<void> }> = [];
   let checking: Promise<void> | undefined;
   let closing: Promise<void> | undefined;
@@ -75,6 +79,8 @@ export async function openLowdbStore(options: { folder: string; log: Logger }): 
     journal(declaration) {
       const journal = createLowdbJournal(declaration, {
         folder: own(declaration.name),
+        acknowledged: join(folder, ACKNOWLEDGED, declaration.name),
+        losses,
         assertOpen,
         log,
       });

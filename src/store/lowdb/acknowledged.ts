@@ -1,0 +1,96 @@
+import { type FileHandle, open, readFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { FILE_MODE, isMissing, makeFolder, replaceFile } from './files.ts';
+
+/** Folder of the data folder that holds a file for each journal: outside of it, so that a missing journal is missed. */
+export const ACKNOWLEDGED = 'acknowledged';
+
+/** How far a file of a journal goes. */
+export interface Extent {
+  bytes: number;
+  records: number;
+}
+
+/**
+ * How far the files of a journal were acknowledged to go, by day: what shows that one has become shorter, which cannot be
+ * seen from the file itself where it was cut between two records.
+ */
+export interface Acknowledged {
+  days(): IterableIterator<[day: string, extent: Extent]>;
+  of(day: string): Extent | undefined;
+  /**
+   * Survives a kill once it resolves. No fsync: after a power failure an older note may be there, of a file that has only
+   * grown since, so that nothing is missed that is there.
+   */
+  note(day: string, extent: Extent): Promise<void>;
+  /** Durable; to be called before the files of these days are removed. */
+  forget(days: readonly string[]): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Lines of one length are overwritten in place. */
+const LINE_BYTES = 38;
+const lineOf = (day: string, { bytes, records }: Extent) =>
+  `${day} ${String(bytes).padStart(15, '0')} ${String(records).padStart(10, '0')}\n`;
+const LINE = /^(\d{4}-\d{2}-\d{2}) (\d{15}) (\d{10})$/;
+
+/** Opens the notes about a journal; lines that cannot be read say nothing. One call at a time. */
+export async function openAcknowledged(path: string): Promise<Acknowledged> {
+  let extents = await readAcknowledged(path);
+  /** Where each day's line stands in the file, once that was written anew by us. */
+  let places: Map<string, number> | undefined;
+  let handle: FileHandle | undefined;
+
+  async function close() {
+    const closing = handle;
+    handle = undefined;
+    places = undefined;
+    await closing?.close();
+  }
+
+  async function rewrite() {
+    await close();
+    await makeFolder(dirname(path));
+    await replaceFile(path, [...extents].map(([day, extent]) => lineOf(day, extent)).join(''));
+  }
+
+  return {
+    days: () => extents.entries(),
+    of: (day) => extents.get(day),
+    async note(day, extent) {
+      const isNew = !extents.has(day);
+      extents.set(day, extent);
+      if (isNew || !places) {
+        await rewrite();
+        places = new Map([...extents.keys()].map((each, at) => [each, at * LINE_BYTES]));
+        return;
+      }
+      handle ??= await open(path, 'r+', FILE_MODE);
+      await handle.write(lineOf(day, extent), places.get(day));
+    },
+    async forget(days) {
+      if (!days.some((day) => extents.has(day))) return;
+      extents = new Map([...extents].filter(([day]) => !days.includes(day)));
+      await rewrite();
+    },
+    close,
+  };
+}
+
+/** What was noted about a journal. */
+export async function readAcknowledged(path: string): Promise<Map<string, Extent>> {
+  let text: string;
+  try {
+    text = await readFile(path, 'utf8');
+  } catch (error) {
+    if (isMissing(error)) return new Map();
+    throw error;
+  }
+  const lines = text.split('\n').map((line) => LINE.exec(line));
+  return new Map(
+    lines.flatMap((found) => {
+      const [, day, bytes, records] = found ?? [];
+      return day === undefined ? [] : [[day, { bytes: Number(bytes), records: Number(records) }]];
+    }),
+  );
+}

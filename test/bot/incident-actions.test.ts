@@ -32,6 +32,7 @@ function press(
   bot: Awaited<ReturnType<typeof startTestBot>>['bot'],
   card: Card | undefined,
   label: string,
+  person = { id: 'U1', name: 'Ada <!here>' },
 ): Promise<Reply> {
   const action = card?.actions?.find((one) => one.label === label);
   if (!action) throw new Error(`There is no button ${label}.`);
@@ -39,7 +40,7 @@ function press(
   if (!request) throw new Error('The button carries nothing.');
   presses += 1;
   const id = `press:${process.pid}:${presses}`;
-  return bot.handle({ id, request, place: OPS, person: { id: 'U1', name: 'Ada <!here>' } });
+  return bot.handle({ id, request, place: OPS, person });
 }
 
 const labelsOf = (card: Card | undefined) => card?.actions?.map(({ label }) => label);
@@ -56,10 +57,12 @@ test('who looks after an incident shows in every place, once, and who pressed', 
   }
   // The button of a message that was not changed yet: nobody takes it from whoever was first.
   const before = slack.tries;
-  expect(await press(bot, card, 'Acknowledge')).toEqual({ kind: 'nothing' });
+  const bob = { id: 'U2', name: 'Bob' };
+  expect(await press(bot, card, 'Acknowledge', bob)).toEqual({ kind: 'nothing' });
   expect(slack.tries).toBe(before);
   service.setStatus(shop.id, 'UP');
   await eventually(() => slack.messages[0]?.card.tone === 'good');
+  expect(textOf(slack.messages[0]?.card as Card)).toContain('Acknowledged by: Ada <!here>');
   expect(labelsOf(slack.messages[0]?.card)).toEqual(['Summarise']);
   const late = cardOf(await press(bot, card, 'Acknowledge'));
   expect(textOf(late)).toContain('This incident is over.');

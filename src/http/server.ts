@@ -20,6 +20,7 @@ import { serializerCompiler, type ZodTypeProvider } from 'fastify-type-provider-
 import type { Logger } from 'pino';
 import type { z } from 'zod';
 import { ErrorCode } from '../contracts/error.ts';
+import { plainWords } from '../contracts/plain-words.ts';
 import { createDirectRoutes, type DirectRoute } from './direct-route.ts';
 import {
   answerBrokenRequest,
@@ -31,7 +32,6 @@ import { HttpError, notFound } from './errors.ts';
 import { addMetrics, type Metrics } from './metrics.ts';
 import { openApi } from './openapi.ts';
 import { refuseOtherMethods, restoreMethod, standInMethod } from './other-methods.ts';
-import { plainWords } from './plain-words.ts';
 
 /** The one HTTP server of the process; rooms add routes to it. Bodies, queries and answers are declared as zod schemas. */
 export type HttpServer = FastifyInstance<

@@ -6,8 +6,8 @@ import {
   MonitorCreate,
 } from '../contracts/monitoring.ts';
 import type { MonitorChange } from '../contracts/monitoring-additions.ts';
+import { plainWords } from '../contracts/plain-words.ts';
 import { validationError } from '../http/error-answers.ts';
-import { plainWords } from '../http/plain-words.ts';
 import { meant } from './secret-values.ts';
 
 /** The settings that a kind of check has. */

@@ -8,6 +8,7 @@ import {
   GatewayPath,
   ModelList,
 } from '../../src/contracts/gateway.ts';
+import { plainWords } from '../../src/contracts/plain-words.ts';
 import { validationError } from '../../src/http/error-answers.ts';
 
 /** The field at fault, or `ok`. */
@@ -27,7 +28,7 @@ test('the paths are those of the contract', () => {
 
 /** What the caller is told: the field at fault, the code, the sentence; or `ok`. */
 function told(value: unknown): string {
-  const { error } = ChatRequest.safeParse(value);
+  const { error } = ChatRequest.safeParse(value, { error: plainWords });
   if (!error) return 'ok';
   const { status, type, param, code, message } = validationError(error.issues, value);
   expect([status, type]).toEqual([400, 'invalid_request_error']);
@@ -41,7 +42,7 @@ const invalid = (param: string, why: string) =>
 
 const said = { role: 'user', content: 'hi' };
 const conversation = (...more: unknown[]) => ({ ...request, messages: [said, said, ...more] });
-const ROLES = 'Invalid option: expected one of "user"|"assistant"|"system"|"developer"|"tool"';
+const ROLES = 'write user, assistant, system, developer or tool';
 
 describe('a chat request', () => {
   test.each<[unknown, string]>([
@@ -58,46 +59,46 @@ describe('a chat request', () => {
 
   test.each<[string, unknown, string]>([
     ['model', 'any-id', 'ok'],
-    ['model', '', invalid('model', 'Too small: expected string to have >=1 characters')],
-    ['model', null, invalid('model', 'expected string, received null')],
-    ['model', 5, invalid('model', 'expected string, received number')],
-    ['messages', null, invalid('messages', 'expected array, received null')],
-    ['messages', {}, invalid('messages', 'expected array, received object')],
-    ['messages', 'hi', invalid('messages', 'expected array, received string')],
-    ['messages', [], invalid('messages', 'Too small: expected array to have >=1 items')],
-    ['messages', ['hi'], invalid('messages.0', 'expected object, received string')],
-    ['messages', [null], invalid('messages.0', 'expected object, received null')],
+    ['model', '', invalid('model', 'it must not be empty')],
+    ['model', null, invalid('model', 'write a text')],
+    ['model', 5, invalid('model', 'write a text')],
+    ['messages', null, invalid('messages', 'write a list')],
+    ['messages', {}, invalid('messages', 'write a list')],
+    ['messages', 'hi', invalid('messages', 'write a list')],
+    ['messages', [], invalid('messages', 'write at least 1 of them')],
+    ['messages', ['hi'], invalid('messages.0', 'write an object')],
+    ['messages', [null], invalid('messages.0', 'write an object')],
 
     ['temperature', 0, 'ok'],
     ['temperature', 2, 'ok'],
     ['temperature', 0.7, 'ok'],
-    ['temperature', -0.01, invalid('temperature', 'Too small: expected number to be >=0')],
-    ['temperature', 2.01, invalid('temperature', 'Too big: expected number to be <=2')],
+    ['temperature', -0.01, invalid('temperature', 'it must be at least 0')],
+    ['temperature', 2.01, invalid('temperature', 'it must be at most 2')],
     ['top_p', 0, 'ok'],
     ['top_p', 1, 'ok'],
-    ['top_p', -0.01, invalid('top_p', 'Too small: expected number to be >=0')],
-    ['top_p', 1.01, invalid('top_p', 'Too big: expected number to be <=1')],
+    ['top_p', -0.01, invalid('top_p', 'it must be at least 0')],
+    ['top_p', 1.01, invalid('top_p', 'it must be at most 1')],
     ...['presence_penalty', 'frequency_penalty'].flatMap((name): [string, unknown, string][] => [
       [name, -2, 'ok'],
       [name, 2, 'ok'],
-      [name, -2.01, invalid(name, 'Too small: expected number to be >=-2')],
-      [name, 2.01, invalid(name, 'Too big: expected number to be <=2')],
+      [name, -2.01, invalid(name, 'it must be at least -2')],
+      [name, 2.01, invalid(name, 'it must be at most 2')],
     ]),
     ...['max_tokens', 'max_completion_tokens'].flatMap((name): [string, unknown, string][] => [
       [name, 1, 'ok'],
       [name, 2 ** 53 - 1, 'ok'],
-      [name, 0, invalid(name, 'Too small: expected number to be >=1')],
-      [name, -1, invalid(name, 'Too small: expected number to be >=1')],
-      [name, 2 ** 53, invalid(name, 'Too big: expected int to be <=9007199254740991')],
+      [name, 0, invalid(name, 'it must be at least 1')],
+      [name, -1, invalid(name, 'it must be at least 1')],
+      [name, 2 ** 53, invalid(name, 'it must be at most 9007199254740991')],
     ]),
     ['n', 1, 'ok'],
     ['n', 128, 'ok'],
-    ['n', 0, invalid('n', 'Too small: expected number to be >=1')],
-    ['n', 129, invalid('n', 'Too big: expected number to be <=128')],
+    ['n', 0, invalid('n', 'it must be at least 1')],
+    ['n', 129, invalid('n', 'it must be at most 128')],
     ...['max_tokens', 'max_completion_tokens', 'n'].map((name): [string, unknown, string] => [
       name,
       1.5,
-      invalid(name, 'expected int, received number'),
+      invalid(name, 'write a whole number'),
     ]),
     ...[
       'temperature',
@@ -108,26 +109,26 @@ describe('a chat request', () => {
       'max_completion_tokens',
       'n',
     ].flatMap((name): [string, unknown, string][] => [
-      [name, '1', invalid(name, 'expected number, received string')],
-      [name, true, invalid(name, 'expected number, received boolean')],
-      [name, [1], invalid(name, 'expected number, received array')],
-      [name, JSON.parse('1e400'), invalid(name, 'expected number, received Infinity')],
-      [name, JSON.parse('-1e400'), invalid(name, 'expected number, received -Infinity')],
-      [name, Number.NaN, invalid(name, 'expected number, received NaN')],
+      [name, '1', invalid(name, 'write a number')],
+      [name, true, invalid(name, 'write a number')],
+      [name, [1], invalid(name, 'write a number')],
+      [name, JSON.parse('1e400'), invalid(name, 'write a number')],
+      [name, JSON.parse('-1e400'), invalid(name, 'write a number')],
+      [name, Number.NaN, invalid(name, 'write a number')],
     ]),
 
     ['stream', true, 'ok'],
     ['stream', false, 'ok'],
-    ['stream', 'true', invalid('stream', 'expected boolean, received string')],
-    ['stream', 1, invalid('stream', 'expected boolean, received number')],
+    ['stream', 'true', invalid('stream', 'write true or false')],
+    ['stream', 1, invalid('stream', 'write true or false')],
     ['stream_options', {}, 'ok'],
     ['stream_options', { include_usage: true, other: 1 }, 'ok'],
     ['stream_options', { include_usage: null }, 'ok'],
-    ['stream_options', true, invalid('stream_options', 'expected object, received boolean')],
+    ['stream_options', true, invalid('stream_options', 'write an object')],
     [
       'stream_options',
       { include_usage: 'yes' },
-      invalid('stream_options.include_usage', 'expected boolean, received string'),
+      invalid('stream_options.include_usage', 'write true or false'),
     ],
 
     ['stop', 'END', 'ok'],
@@ -135,12 +136,12 @@ describe('a chat request', () => {
     ['stop', [], 'ok'],
     ['stop', ['a'], 'ok'],
     ['stop', ['a', 'b', 'c', 'd'], 'ok'],
-    ['stop', [...'abcde'], invalid('stop', 'Too big: expected array to have <=4 items')],
-    ['stop', '', invalid('stop', 'Too small: expected string to have >=1 characters')],
-    ['stop', ['a', ''], invalid('stop.1', 'Too small: expected string to have >=1 characters')],
-    ['stop', ['a', 5], invalid('stop.1', 'expected string, received number')],
-    ['stop', 5, invalid('stop', 'expected string or array')],
-    ['stop', {}, invalid('stop', 'expected string or array')],
+    ['stop', [...'abcde'], invalid('stop', 'write at most 4 of them')],
+    ['stop', '', invalid('stop', 'it must not be empty')],
+    ['stop', ['a', ''], invalid('stop.1', 'it must not be empty')],
+    ['stop', ['a', 5], invalid('stop.1', 'write a text')],
+    ['stop', 5, invalid('stop', 'write a text or a list')],
+    ['stop', {}, invalid('stop', 'write a text or a list')],
   ])('with %s %j: %s', (field, value, expected) => {
     expect(told({ ...request, [field]: value })).toBe(expected);
   });
@@ -173,32 +174,23 @@ describe('a chat request', () => {
     [{ role: 'user' }, missing('messages.2.content')],
     [{ role: 'tool', tool_call_id: 'c' }, missing('messages.2.content')],
     [{ role: 'assistant' }, missing('messages.2.content')],
-    [{ role: 'user', content: null }, invalid('messages.2.content', 'expected string or array')],
-    [
-      { role: 'assistant', content: null },
-      invalid('messages.2.content', 'expected string or array'),
-    ],
+    [{ role: 'user', content: null }, invalid('messages.2.content', 'write a text or a list')],
+    [{ role: 'assistant', content: null }, invalid('messages.2.content', 'write a text or a list')],
     [
       { role: 'assistant', content: null, tool_calls: null },
-      invalid('messages.2.content', 'expected string or array'),
+      invalid('messages.2.content', 'write a text or a list'),
     ],
     [
       { role: 'user', content: null, tool_calls: [] },
-      invalid('messages.2.content', 'expected string or array'),
+      invalid('messages.2.content', 'write a text or a list'),
     ],
-    [{ role: 'user', content: 5 }, invalid('messages.2.content', 'expected string or array')],
-    [{ role: 'user', content: {} }, invalid('messages.2.content', 'expected string or array')],
+    [{ role: 'user', content: 5 }, invalid('messages.2.content', 'write a text or a list')],
+    [{ role: 'user', content: {} }, invalid('messages.2.content', 'write a text or a list')],
 
     [{ role: 'user', content: [{ type: 'text', text: 'a' }] }, 'ok'],
     [{ role: 'user', content: [{ type: 'image_url', image_url: { url: 'data:,' } }] }, 'ok'],
-    [
-      { role: 'user', content: [] },
-      invalid('messages.2.content', 'Too small: expected array to have >=1 items'),
-    ],
-    [
-      { role: 'user', content: ['a'] },
-      invalid('messages.2.content.0', 'expected object, received string'),
-    ],
+    [{ role: 'user', content: [] }, invalid('messages.2.content', 'write at least 1 of them')],
+    [{ role: 'user', content: ['a'] }, invalid('messages.2.content.0', 'write an object')],
     [{ role: 'user', content: [{ text: 'a' }] }, missing('messages.2.content.0.type')],
     [
       { role: 'user', content: [{ type: 'video' }] },
@@ -207,7 +199,7 @@ describe('a chat request', () => {
     [{ role: 'user', content: [{ type: 'text' }] }, missing('messages.2.content.0.text')],
     [
       { role: 'user', content: [{ type: 'text', text: null }] },
-      invalid('messages.2.content.0.text', 'expected string, received null'),
+      invalid('messages.2.content.0.text', 'write a text'),
     ],
     [
       { role: 'user', content: [{ type: 'text', text: 'a' }, { type: 'image_url' }] },
@@ -215,7 +207,7 @@ describe('a chat request', () => {
     ],
     [
       { role: 'user', content: [{ type: 'image_url', image_url: 'data:,' }] },
-      invalid('messages.2.content.0.image_url', 'expected object, received string'),
+      invalid('messages.2.content.0.image_url', 'write an object'),
     ],
     [
       { role: 'user', content: [{ type: 'image_url', image_url: {} }] },

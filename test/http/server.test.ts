@@ -61,7 +61,7 @@ describe('the error body', () => {
       400,
       'invalid_value',
       'messages.1.role',
-      /"user"\|"assistant"\|"system"/,
+      /write user, assistant, system, developer or tool/,
     ],
     [
       '/chat',
@@ -77,7 +77,7 @@ describe('the error body', () => {
       400,
       'invalid_value',
       'messages.0.content',
-      /expected string or array/,
+      /write a text or a list/,
     ],
     [
       '/chat',
@@ -85,7 +85,7 @@ describe('the error body', () => {
       400,
       'invalid_value',
       'messages.0.content.0.text',
-      /expected string/,
+      /write a text/,
     ],
     [
       '/chat',

@@ -29,8 +29,6 @@ export function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket
 
 /** Answers a CONNECT, which asks for another server, and ends the connection. */
 export function answerConnect(socket: Socket): void {
-  // Node has let go of the socket: nobody else would hear that its client is gone.
-  socket.on('error', () => socket.destroy());
   endWith(
     new HttpError(405, ErrorCode.methodNotAllowed, 'CONNECT is not possible: this is no proxy.', {
       headers: { allow: '' },

@@ -59,3 +59,17 @@ test('a thread is ours from its first question on, and forgotten when it was sil
   expect(await conversations.turns('kept')).toHaveLength(1);
   await store.close();
 });
+
+test('of very many opinions on an answer the oldest goes, and everybody has one', async () => {
+  const { conversations, store } = await openConversations();
+  await conversations.add('k', { id: 'a', question: 'q', answer: 'a', atMs: 1 });
+  for (let i = 1; i <= 102; i += 1) {
+    await conversations.rate('k', 'a', { person: `U${i}`, as: 'good' });
+  }
+  await conversations.rate('k', 'a', { person: 'U50', as: 'bad' });
+  const [turn] = await conversations.turns('k');
+  const people = Object.keys(turn?.ratings ?? {});
+  expect([people.length, people[0], people.at(-1)]).toEqual([100, 'U3', 'U50']);
+  expect(turn?.ratings?.U50).toBe('bad');
+  await store.close();
+});

@@ -14,6 +14,7 @@ import { eventually } from '../support/eventually.ts';
 import { long } from '../support/long.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
+import { createHandClock } from './hand-clock.ts';
 import { createLife } from './killable-life.ts';
 import { createScriptedPlatform, type ScriptedPlatform } from './scripted-platform.ts';
 
@@ -393,4 +394,54 @@ test('a message that shows an outage which is over is changed before one about s
   const told = { ...over, deliveries: [{ ...delivery('own'), told: 2 }] };
   const after = { ...watching, topics: [group, told] };
   expect(nextFor(after, 'slack:C1', nowMs)?.delivery.postId).toBe('several');
+});
+
+/** A sender with one place and a clock by hand, which has an outage to tell. */
+async function withOutage(platform: ScriptedPlatform) {
+  const { log } = recordingLog();
+  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  const state = await openWatchState(store, log);
+  const clock = createHandClock(1_800_000_000_000);
+  const monitor = { id: 'a', name: 'a', check_type: 'HTTP', target: 'https://a.example' };
+  for (const status of ['UP', 'DOWN']) {
+    const around = { nowMs: clock.nowMs(), newId: () => 'i1', placesFor: () => [placeKey(SLACK)] };
+    const listed = [{ ...monitor, status, interval_seconds: 60 }];
+    await state.update((watching) => look(watching, listed, around).watching);
+  }
+  const sender = createSender({ state, alertPlaces: [SLACK], clock, random: () => 0.5, log });
+  sender.start([platform]);
+  return { clock, sender, state, close: () => store.close() };
+}
+
+test('a stop does not wait for ever for a platform that never answers', async () => {
+  const slack = createScriptedPlatform('slack');
+  let asked = false;
+  const { clock, sender, close } = await withOutage({
+    ...slack,
+    post() {
+      asked = true;
+      return new Promise(() => {});
+    },
+  });
+  await eventually(() => asked);
+  const stopped = sender.stop();
+  await eventually(() => clock.isAwaited());
+  clock.goOn(10_000);
+  await stopped;
+  await close();
+});
+
+test('a clock that is set back by hours does not hold a retry up for hours', async () => {
+  const slack = createScriptedPlatform('slack');
+  slack.failWith(() => new DeliveryError('later', { permanent: false, retryAfterMs: 60_000 }));
+  const { clock, sender, state, close } = await withOutage(slack);
+  const delivery = () => state.current()?.topics[0]?.deliveries[0];
+  await eventually(() => (delivery()?.nextTryAtMs ?? 0) > clock.nowMs() && clock.isAwaited());
+  clock.goOn(-5 * 3_600_000);
+  slack.failWith(undefined);
+  // The pause that it began before is over a minute later by any clock; the next one has no reason.
+  clock.endPauses();
+  await eventually(() => slack.messages.length === 1);
+  await sender.stop();
+  await close();
 });

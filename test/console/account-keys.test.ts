@@ -13,7 +13,15 @@ async function everythingIn(folder: string): Promise<string> {
   const files = await readdir(folder, { recursive: true, withFileTypes: true });
   const texts = files
     .filter((file) => file.isFile())
-    .map((file) => readFile(join(file.parentPath, file.name), 'latin1'));
+    .map(async (file) => {
+      try {
+        return await readFile(join(file.parentPath, file.name), 'latin1');
+      } catch (error) {
+        // A temporary file that has taken its place meanwhile, where it is read under its name the next time.
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+        throw error;
+      }
+    });
   return (await Promise.all(texts)).join('\n');
 }
 

@@ -169,6 +169,8 @@ inBrowser('how the page looks', () => {
     await page.keyboard.press('Enter');
     await side.getByText('W'.repeat(32)).waitFor();
     await expect.poll(() => sidewaysPx(page)).toBe(0);
+    // The focus comes back with the next frame.
+    await eventually(() => hasFocus(side.getByRole('button', { name: 'Change name' })));
     await page.keyboard.press('Escape');
     await side.waitFor({ state: 'hidden' });
     await eventually(() => hasFocus(menu));

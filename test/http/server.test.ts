@@ -240,12 +240,34 @@ test('a body of thousands of values is refused before a schema reads them', asyn
 });
 
 describe('slow clients', () => {
+  test('have a minute for a request and ten seconds for its headers', async () => {
+    const { kit } = await runningServer();
+    expect(kit.server.server).toMatchObject({ requestTimeout: 60_000, headersTimeout: 10_000 });
+  });
+
   test.skipIf(!long)('are let go when their headers do not come in 10 seconds', async () => {
     const { sendRaw } = await runningServer();
     const answer = await sendRaw('GET /healthz HTTP/1.1\r\nhost: x\r\nx-slow: ');
     expect(answer).toMatch(/^HTTP\/1\.1 408 /);
     expect(JSON.parse(answer.split('\r\n\r\n')[1] ?? '').error.code).toBe('request_timeout');
   });
+});
+
+test('a caller that asks for another server and resets its connection ends nothing', async () => {
+  const { url, ask, kit } = await runningServer();
+  let seen = 0;
+  kit.server.server.on('connect', () => {
+    seen += 1;
+  });
+  for (let round = 0; round < 20; round += 1) {
+    const socket = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => {});
+    await once(socket, 'connect');
+    socket.write('CONNECT other.example:443 HTTP/1.1\r\nhost: other.example\r\n\r\n');
+    await new Promise((resolve) => setImmediate(resolve));
+    socket.resetAndDestroy();
+  }
+  await eventually(() => seen > 0);
+  expect((await ask('/healthz')).status).toBe(200);
 });
 
 describe('health', () => {

@@ -97,6 +97,16 @@ describe('a data folder', () => {
     await (await takeLock(folder)).release();
   });
 
+  test('is given back only by who still has it', async () => {
+    const folder = await folderOnDisk();
+    const path = join(folder, '.lock');
+    const lock = await takeLock(folder);
+    const other = deadHolder('of another');
+    await writeFile(path, other);
+    await lock.release();
+    expect(await readFile(path, 'utf8')).toBe(other);
+  });
+
   test('goes to exactly one of many takers, from a lock left in any state', async () => {
     const rounds = long ? 400 : 8;
     for (let round = 0; round < rounds; round += 1) {

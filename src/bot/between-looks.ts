@@ -152,7 +152,10 @@ function withOver(
   const startedAtMs = Math.min(Date.parse(outage.started_at), endedAtMs);
   const down = { monitorId: monitor.id, atMs: startedAtMs, seenAtMs: nowMs, change };
   const flapping = recent.note(down, true);
-  const open = topics.filter(isOpen).find(({ monitorId }) => monitorId === monitor.id);
+  // A message about a milder trouble called nobody, so it cannot tell of outages.
+  const open = topics
+    .filter(isOpen)
+    .find(({ monitorId, degraded }) => monitorId === monitor.id && degraded === undefined);
   // What people know to be DOWN for long stays that, whatever is heard of before it.
   if (!flapping || (open && !isFlapTime(open.startedAtMs, nowMs))) {
     const fresh = newIncident(monitor, [], around);

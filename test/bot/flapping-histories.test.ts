@@ -271,6 +271,14 @@ const KNOWN: Step[][] = [
   ],
 ];
 
+/** What was DEGRADED between outages, and then flaps: its message called nobody. */
+const MILD_FIRST: Step[] = [
+  { ms: 30 * SECOND, statuses: ['DOWN', 'UP', 'DOWN'] },
+  { ms: 30 * SECOND, statuses: ['UP', 'DEGRADED'] },
+  { ms: SECOND, statuses: ['DOWN', 'UP'] },
+  ...quiet(1, 1, 1),
+];
+
 test.each([
   { service: 'counts changes', counts: true },
   { service: 'tells only what is', counts: false },
@@ -297,6 +305,6 @@ test('of a monitor that is also paused, slow or in maintenance, all is counted i
       checkMessages(lived);
       if (!counts) checkCounts(lived);
     }),
-    { numRuns, examples: KNOWN.map((steps) => [steps, true]) },
+    { numRuns, examples: [...KNOWN, MILD_FIRST].map((steps) => [steps, true]) },
   );
 }, 600_000);

@@ -196,8 +196,9 @@ test('tells what is DEGRADED in a milder message, and what goes DOWN then in one
   await set('DOWN', [before, ['bad', 'Shop is DOWN']]);
   await set('DEGRADED', [before, ['warning', 'Shop is DEGRADED']]);
   await set('UP', [before, ['good', 'Shop recovered']]);
+  // The line in the thread follows the edit.
+  await eventually(() => slack.messages[1]?.lines.size === 1);
   expect(slack.messages[0]?.lines.size).toBe(0);
-  expect(slack.messages[1]?.lines.size).toBe(1);
 });
 
 test('waits as long as a 429 asks, and longer with every failure', async () => {

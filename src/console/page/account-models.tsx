@@ -111,13 +111,13 @@ function TextModel({ model, count }: { model: ListedModel; count: number }) {
             </span>
           )}
           {accepts && <span>Accepts {accepts.join(' and ')}</span>}
-          {parameters && <span>Heeds {parameters.join(', ')}</span>}
           {unavailable === undefined && (
             <span>
               Answered by <Name>{provider}</Name>
             </span>
           )}
         </p>
+        {parameters && <p class="more">Parameters: {parameters.join(', ')}</p>}
         {unavailable !== undefined && <p>{unavailable}</p>}
       </div>
       {ranks && (

@@ -194,6 +194,7 @@ function settingsFrom(v: Values, secrets: string[]) {
     dataDir: resolve(v.DATA_DIR),
     roles: new Set<Role>(v.ASKWATCH_ROLES),
     publicUrl: v.PUBLIC_URL,
+    trustedProxies: v.TRUSTED_PROXIES,
     host: v.HOST,
     port: v.PORT,
     logLevel: v.LOG_LEVEL,

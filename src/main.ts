@@ -87,7 +87,8 @@ async function start(
     monitoring: await openKeys(store, 'monitoring'),
   };
 
-  const kit = await createServer({ log, version });
+  const { trustedProxies } = settings;
+  const kit = await createServer({ log, version, trustedProxies });
   stops.push(() => kit.close());
   kit.addReadyCheck('start', () => {
     if (!ready) throw new Error('still starting');

@@ -2,6 +2,7 @@ import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { type Place, parsePlace } from './bot/platform.ts';
 import type { Who } from './bot/rights.ts';
+import { isProxyNetwork } from './http/trusted-proxies.ts';
 import { parseResolver } from './monitoring/dns-question.ts';
 import { isLoopback as isOnLoopback } from './monitoring/near-host.ts';
 
@@ -123,6 +124,19 @@ export const cidrs = commaList()
   .refine(
     (items) => items.every((item) => ipaddr.isValidCIDR(item)),
     'must be address ranges such as 127.0.0.1/32,10.0.0.0/8,::1/128',
+  )
+  .prefault('');
+
+/** Where the proxies in front are. Of everybody as one, each could say to be anybody. */
+export const proxies = commaList()
+  .transform((items, context) =>
+    items.filter((item) => {
+      if (isProxyNetwork(item)) return true;
+      context.addIssue(
+        `'${item}' must be the address of a proxy or a range of them, such as 127.0.0.1, 10.0.0.0/24 or fd00::/64; name no more than your own proxies, since they are believed`,
+      );
+      return false;
+    }),
   )
   .prefault('');
 

@@ -6,6 +6,7 @@ import {
   httpUrl,
   places,
   providerKey,
+  proxies,
   publicUrl,
   ROLES,
   roles,
@@ -193,8 +194,16 @@ export const variables = {
     group: 'Program',
     about:
       'where others reach this program, behind a proxy or a load balancer: `https://askwatch.example.com`; stands in push addresses, feeds, badges and examples',
-    shown: 'the address of the request where `HOST` is beyond this machine, else where it listens',
+    shown:
+      'the address of the request where `HOST` is beyond this machine or a trusted proxy tells it, else where it listens',
     schema: publicUrl,
+  }),
+  TRUSTED_PROXIES: variable({
+    group: 'Program',
+    about:
+      'addresses and address ranges of the proxies in front, whose `X-Forwarded-For`, `-Proto` and `-Host` are believed: `127.0.0.1,10.0.0.0/24`; without it everybody behind a proxy counts as one address',
+    shown: 'none',
+    schema: proxies,
   }),
   DATA_DIR: variable({
     group: 'Program',

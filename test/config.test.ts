@@ -35,6 +35,7 @@ describe('settings', () => {
     });
     expect(settings.allowPrivate).toEqual([]);
     expect(settings.networkAnchors).toEqual([]);
+    expect(settings.trustedProxies).toEqual([]);
   });
 
   test('an empty variable counts as not set', () => {
@@ -58,6 +59,7 @@ describe('settings', () => {
       OPENAI_BASE_URL: 'http://127.0.0.1:9000/v1',
       MONITOR_ALLOW_PRIVATE: '127.0.0.1/32,::1/128',
       MONITOR_NETWORK_ANCHORS: '192.168.0.1, 9.9.9.9:443, 2620:fe::fe, [2620:fe::9]:853',
+      TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/24,,fd00::/64',
       ASKWATCH_ROLES: 'bot',
       WHO_MAY_ADD: 'slack:S0123, discord:4567',
       WHO_MAY_MANAGE: 'everyone',
@@ -93,6 +95,7 @@ describe('settings', () => {
       '[2620:fe::fe]:53',
       '[2620:fe::9]:853',
     ]);
+    expect(settings.trustedProxies).toEqual(['127.0.0.1', '10.0.0.0/24', 'fd00::/64']);
     expect([...settings.roles]).toEqual(['bot']);
   });
 
@@ -161,6 +164,8 @@ describe('settings', () => {
     ['PUBLIC_URL', { PUBLIC_URL: 'https://user:secret-value@askwatch.example.com' }],
     ['PUBLIC_URL', { PUBLIC_URL: 'https://askwatch.example.com/?a=1' }],
     ['PUBLIC_URL', { PUBLIC_URL: 'https://askwatch.example.com/#a' }],
+    ['TRUSTED_PROXIES', { TRUSTED_PROXIES: 'proxy.example.com' }],
+    ['TRUSTED_PROXIES', { TRUSTED_PROXIES: '127.0.0.1,0.0.0.0/0' }],
     ['OLLAMA_BASE_URL', { OLLAMA_BASE_URL: 'localhost' }],
     ['LOG_LEVEL', { LOG_LEVEL: 'loud' }],
     ['CONSOLE_PASSWORD', { HOST: '0.0.0.0' }],

@@ -15,8 +15,10 @@ export const cameThroughProxy = ({ headers }: HttpRequest): boolean =>
   PROXY_HEADERS.some((name) => headers[name] !== undefined);
 
 /** Whether a browser says, by what only it can set, that a page of another site asks. */
-export function isCrossSite({ headers }: HttpRequest, options: { behindTls: boolean }): boolean {
-  const { origin, host = '' } = headers;
+export function isCrossSite(request: HttpRequest, options: { behindTls: boolean }): boolean {
+  // The name under which the browser knows us: that of the request, or what a trusted proxy says.
+  const { headers, host } = request;
+  const { origin } = headers;
   const site = headers['sec-fetch-site'];
   // Behind a proxy the browser knows us by a name and a scheme that we may not hear of, and so its own word counts.
   if (options.behindTls && site === 'same-origin') return false;

@@ -69,7 +69,7 @@ export async function openLogin(options: LoginOptions & { log: Logger }): Promis
   return {
     sessionOf,
     async logIn(given, request) {
-      const address = request.socket.remoteAddress ?? '';
+      const address = request.ip;
       const takeBack = limits.take(callerOf(address));
       if (!(await password.isRight(given))) {
         log.warn({ address }, 'a wrong password was given to the console');

@@ -33,9 +33,11 @@ const secureCookie = (value: string, lifeSeconds: number) =>
 
 /**
  * Whether the browser sees HTTPS: a proxy in front says so, or the browser itself does. A lie about it only harms the
- * liar, whose own cookie is made stricter by it.
+ * liar, whose own cookie is made stricter by it, so that no proxy need be trusted for it. One that is says it in the last
+ * place, behind whatever was there; in the first stands what the proxy has seen that is nearest to the browser.
  */
-export function cameOverHttps({ headers }: HttpRequest): boolean {
+export function cameOverHttps({ headers, protocol }: HttpRequest): boolean {
+  if (protocol.toLowerCase() === 'https') return true;
   const forwarded = String(headers['x-forwarded-proto'] ?? '').split(',')[0];
   return forwarded?.trim().toLowerCase() === 'https' || /^https:/i.test(headers.origin ?? '');
 }

@@ -69,7 +69,7 @@ export function addChat(options: ChatOptions): Chat {
       let meter: UsageMeter;
       try {
         // Before the body is read: a stranger's megabytes are not worth waiting for.
-        meter = ledger.open(authenticate(exchange.request));
+        meter = ledger.open(authenticate({ raw: exchange.request, ip: exchange.ip }));
       } catch (refusal) {
         sendError(exchange, refusal, log);
         return undefined;

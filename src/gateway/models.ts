@@ -30,7 +30,7 @@ export function addModels(options: {
     const ranks = ranksOf(catalog, routing.answersFirst);
     return catalog.models.map((model) => listed(model, routing, ranks.get(model.id)));
   };
-  const onRequest = async (request: HttpRequest) => void authenticate(request.raw);
+  const onRequest = async (request: HttpRequest) => void authenticate(request);
 
   server.get(
     GatewayPath.models,

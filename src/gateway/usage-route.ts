@@ -58,7 +58,7 @@ export function addUsageRoute(options: {
         },
       },
       onRequest: async (request) => {
-        const key = authenticate(request.raw);
+        const key = authenticate(request);
         const { allowed, resetMs } = reports.take(key.id);
         if (!allowed) throw tooMany(resetMs);
         asking.set(request, key);

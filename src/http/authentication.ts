@@ -8,8 +8,15 @@ import { createRateLimit, rateLimitHeaders } from './rate-limit.ts';
 /** Failed tries per address and minute; beyond them the answer is 429. */
 const FAILURES_PER_MINUTE = 60;
 
+/** What has to be known of a request; Fastify's have it. */
+export interface Asked {
+  raw: IncomingMessage;
+  /** The address of who asks, as the server tells it. */
+  ip: string | undefined;
+}
+
 /** Finds out whose request this is, or throws the 401 or 429. */
-export type Authenticate = (request: IncomingMessage) => KeyInfo;
+export type Authenticate = (request: Asked) => KeyInfo;
 
 /**
  * Reads the key of a request from `Authorization: Bearer` and, where allowed, `X-API-Key`.
@@ -21,8 +28,8 @@ export function createAuthentication(
 ): Authenticate {
   const failures = createRateLimit({ limit: FAILURES_PER_MINUTE, windowMs: 60_000 });
 
-  function refuse(request: IncomingMessage, code: string, message: string): never {
-    const verdict = failures.take(callerOf(request.socket.remoteAddress));
+  function refuse(request: Asked, code: string, message: string): never {
+    const verdict = failures.take(callerOf(request.ip));
     if (!verdict.allowed) {
       throw new HttpError(
         429,
@@ -37,11 +44,12 @@ export function createAuthentication(
   }
 
   return (request) => {
-    const bearer = /^bearer +(\S+) *$/i.exec(request.headers.authorization ?? '')?.[1];
-    const header = options.acceptApiKeyHeader ? request.headers['x-api-key'] : undefined;
+    const { headers } = request.raw;
+    const bearer = /^bearer +(\S+) *$/i.exec(headers.authorization ?? '')?.[1];
+    const header = options.acceptApiKeyHeader ? headers['x-api-key'] : undefined;
     const apiKey = Array.isArray(header) ? header[0] : header;
     // Of a repeated Authorization header Node keeps the first, so it is counted where all are kept.
-    const repeated = timesSent(request, 'authorization') > 1;
+    const repeated = timesSent(request.raw, 'authorization') > 1;
     if (repeated || (bearer && apiKey && bearer !== apiKey)) {
       refuse(
         request,

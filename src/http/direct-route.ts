@@ -21,6 +21,8 @@ export interface DirectRoute {
 export interface Exchange {
   request: IncomingMessage;
   response: ServerResponse;
+  /** The address of who asks, as `request.ip` of Fastify's routes tells it. */
+  ip: string | undefined;
   /** Stands in the header `x-request-id` of the answer. */
   id: string;
 }
@@ -36,12 +38,12 @@ export function createDirectRoutes(observe: Observe, log: Logger) {
   const routes = new Map<string, DirectRoute>();
   return {
     add: (route: DirectRoute) => void routes.set(route.path, route),
-    take(request: IncomingMessage, response: ServerResponse): boolean {
+    take(request: IncomingMessage, response: ServerResponse, ip: string | undefined): boolean {
       const route = request.method === 'POST' ? routes.get(request.url ?? '') : undefined;
       if (!route) return false;
       const startMs = performance.now();
       const id = randomUUID();
-      const tell = route.handle({ request, response, id });
+      const tell = route.handle({ request, response, ip, id });
       // After the route's own listeners, so that it knows how the answer ended.
       response.once('close', () => {
         const ms = performance.now() - startMs;

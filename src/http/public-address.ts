@@ -28,14 +28,17 @@ export function createPublicAddress(options: {
   return (request) => {
     if (publicUrl !== undefined) return publicUrl;
     if (request === undefined) return listening();
-    // What differs from what stands in the request comes from a proxy that is trusted.
-    const isTold = isOpen || request.host !== request.headers.host;
+    // What differs from what stands in the request comes from a proxy that is trusted, and so does HTTPS, which we do not speak.
+    const isTold = isOpen || isHttps(request) || request.host !== request.headers.host;
     return (isTold && originOf(request)) || listening();
   };
 }
 
 /** `undefined` where the host is no good one: it is whatever the caller wrote. */
-function originOf({ protocol, host }: AskedAt): string | undefined {
-  const origin = `${protocol === 'https' ? 'https' : 'http'}://${host}`;
+function originOf(request: AskedAt): string | undefined {
+  const { host } = request;
+  const origin = `${isHttps(request) ? 'https' : 'http'}://${host}`;
   return HOST.test(host) && URL.canParse(origin) ? origin : undefined;
 }
+
+const isHttps = ({ protocol }: AskedAt) => protocol.toLowerCase() === 'https';

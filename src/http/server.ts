@@ -32,6 +32,7 @@ import { HttpError, notFound } from './errors.ts';
 import { addMetrics, type Metrics } from './metrics.ts';
 import { openApi } from './openapi.ts';
 import { refuseOtherMethods, restoreMethod, standInMethod } from './other-methods.ts';
+import { createTrustedProxies } from './trusted-proxies.ts';
 
 /** The one HTTP server of the process; rooms add routes to it. Bodies, queries and answers are declared as zod schemas. */
 export type HttpServer = FastifyInstance<
@@ -82,8 +83,14 @@ const READY_DEADLINE_MS = 3_000;
  * Builds the server with what every route shares: request ids, the contracts' error body, metrics, health and the
  * OpenAPI document.
  */
-export async function createServer(options: { log: Logger; version: string }): Promise<ServerKit> {
+export async function createServer(options: {
+  log: Logger;
+  version: string;
+  /** Networks and addresses of the proxies whose `X-Forwarded-For`, `-Proto` and `-Host` are believed; none when absent. */
+  trustedProxies?: readonly string[];
+}): Promise<ServerKit> {
   const log = ownLog(options.log);
+  const proxies = createTrustedProxies(options.trustedProxies ?? [], log);
   const direct = createDirectRoutes(
     (route, status, seconds) => observe('POST', route, status, seconds),
     log,
@@ -102,7 +109,8 @@ export async function createServer(options: { log: Logger; version: string }): P
           keepAliveTimeout: 65_000,
         },
         (request, response) => {
-          if (direct.take(request, response)) return;
+          const ip = proxies.addressOf(request);
+          if (direct.take(request, response, ip)) return;
           standInMethod(request);
           pass(request, response);
         },
@@ -113,6 +121,8 @@ export async function createServer(options: { log: Logger; version: string }): P
       reply.header('x-request-id', request.id);
       answerError(error, request, reply);
     },
+    // Of the way only its beginning is left by then, which is who asks.
+    trustProxy: (address, hop) => hop === 0 && proxies.isTrusted(address),
     forceCloseConnections: 'idle',
     genReqId: () => randomUUID(),
     routerOptions: { maxParamLength: 500 },
@@ -189,8 +199,8 @@ export async function createServer(options: { log: Logger; version: string }): P
     addDirectRoute(route) {
       direct.add(route);
       // The document is made from Fastify's routes, and Fastify is asked for the same path in another spelling.
-      addUnreadRoute(server, 'POST', route.path, route.schema, ({ raw, id }, response) =>
-        route.handle({ request: raw, response, id }),
+      addUnreadRoute(server, 'POST', route.path, route.schema, ({ raw, ip, id }, response) =>
+        route.handle({ request: raw, response, ip, id }),
       );
     },
     async listen({ host, port }) {

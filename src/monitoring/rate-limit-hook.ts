@@ -46,7 +46,7 @@ export function createRateLimitHook(options: {
     }
     let key: string;
     try {
-      key = authenticate(request.raw).id;
+      key = authenticate(request).id;
     } catch (refusal) {
       // A wrong key is a guess, as an unknown push token is; what is left of wrong keys the refusal tells itself.
       limit.take(`address ${callerOf(request.ip)}`);

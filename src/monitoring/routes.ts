@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { MONITORING_PREFIX, MonitoringPath } from '../contracts/monitoring.ts';
 import { AddedPath } from '../contracts/monitoring-additions.ts';
-import { createAuthentication } from '../http/authentication.ts';
+import { type Asked, createAuthentication } from '../http/authentication.ts';
 import { notFound } from '../http/errors.ts';
 import type { KeyInfo, Keys } from '../http/keys.ts';
 import { refuseOtherMethods } from '../http/other-methods.ts';
@@ -59,9 +59,9 @@ function rememberedKeys(keys: Keys) {
   const found = new WeakMap<IncomingMessage, KeyInfo>();
   const ask = createAuthentication(keys, { acceptApiKeyHeader: true });
   return {
-    authenticate(request: IncomingMessage): KeyInfo {
+    authenticate(request: Asked): KeyInfo {
       const key = ask(request);
-      found.set(request, key);
+      found.set(request.raw, key);
       return key;
     },
     keyOf({ raw }: HttpRequest): KeyInfo {

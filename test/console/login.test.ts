@@ -266,6 +266,59 @@ describe('who guesses', () => {
   });
 });
 
+describe('behind a trusted proxy', () => {
+  const from = (forwarded: string) => ({ 'x-forwarded-for': forwarded });
+
+  test('who guesses holds up nobody else, and is not helped by what they say of themselves', async () => {
+    const { url, lines } = await startTestConsole({ login, trustedProxies: ['127.0.0.1/32'] });
+    const statuses: number[] = [];
+    for (const index of [1, 2, 3, 4, 5, 6]) {
+      const forwarded = from(`198.51.100.${index}, 192.0.2.1:${index}`);
+      statuses.push((await tryPassword(url, 'a guess', forwarded)).status);
+    }
+    expect(statuses).toEqual([401, 401, 401, 401, 401, 429]);
+    expect((await tryPassword(url, PASSWORD, from('192.0.2.1'))).status).toBe(429);
+    expect((await tryPassword(url, PASSWORD, from('192.0.2.2'))).status).toBe(200);
+    const told = lines.filter(({ msg }) => msg === 'a wrong password was given to the console');
+    expect(told.map(({ address }) => address)).toEqual(Array(5).fill('192.0.2.1'));
+  });
+
+  test('the page is the one that the proxy says it is', async () => {
+    const trusting = await startTestConsole({ login, trustedProxies: ['127.0.0.1/32'] });
+    const other = await startTestConsole({ login, trustedProxies: ['192.0.2.1/32'] });
+    // An old browser, which does not say itself what site it is on, and a proxy that puts its own name for us.
+    const headers = {
+      'content-type': 'application/json',
+      origin: 'https://ask.example.com',
+      'x-forwarded-for': '192.0.2.7',
+      'x-forwarded-host': 'evil.example, ask.example.com',
+    };
+    const body = JSON.stringify({ password: PASSWORD });
+    const logInAt = ({ url }: { url: string }, more: Record<string, string> = {}) =>
+      answerOf(`${url}/console/login`, { ...headers, ...more }, { method: 'POST', body });
+    expect((await logInAt(trusting)).status).toBe(200);
+    expect((await logInAt(trusting, { origin: 'https://evil.example' })).status).toBe(403);
+    expect((await logInAt(trusting, { origin: trusting.url })).status).toBe(403);
+    expect((await logInAt(other)).status).toBe(403);
+  });
+
+  test('a cookie is kept to HTTPS when the proxy says so, whatever the caller wrote before it', async () => {
+    const { url } = await startTestConsole({ login, trustedProxies: ['127.0.0.1/32'] });
+    const headers = { 'x-forwarded-proto': 'http, https' };
+    const [cookie = ''] = (await tryPassword(url, PASSWORD, headers)).headers.getSetCookie();
+    expect(cookie).toMatch(/^__Host-.*; Secure$/);
+  });
+
+  test('without a password all of it stays refused', async () => {
+    const { url } = await startTestConsole({ trustedProxies: ['127.0.0.1/32'] });
+    for (const name of ['x-forwarded-for', 'x-forwarded-host']) {
+      const answer = await answerOf(url, { [name]: '127.0.0.1' });
+      expect([name, answer.status]).toEqual([name, 403]);
+      expect(answer.body).toContain('CONSOLE_PASSWORD');
+    }
+  });
+});
+
 describe('a session', () => {
   const logOut = (url: string, cookie: string) =>
     fetch(`${url}/console/logout`, {

@@ -62,16 +62,20 @@ export async function startTestConsole(
     /** With a password when given. */
     login?: Omit<LoginOptions, 'sessions' | 'fingerprint'>;
     status?: StatusOptions;
+    trustedProxies?: readonly string[];
   } = {},
 ): Promise<TestConsole> {
-  const { stored = [], channels = [], port = 0, login, status, ...more } = options;
+  const { stored = [], channels = [], port = 0, login, status, trustedProxies, ...more } = options;
   const { folder = await temporaryFolder(), ...forBot } = more;
   const { log, lines } = recordingLog();
   const store = await openLowdbStore({ folder, log });
   const collections = collectionsOf(store);
   const { messages } = collections;
   for (const root of stored) await messages.update(root.message.id, () => root);
-  const kit = await createServer({ log, version: '0.0.0' });
+  const kit = await createServer({
+    ...{ log, version: '0.0.0' },
+    ...(trustedProxies && { trustedProxies }),
+  });
   const sessions = store.collection(sessionsCollection);
   const console = await createConsole({
     ...{ kit, collections, channels, log, pageFolder: BUILT_PAGE },

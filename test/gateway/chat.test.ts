@@ -198,4 +198,17 @@ describe('the key', () => {
       expect(await answer.json()).toMatchObject({ error: { code } });
     }
   });
+
+  test('that is wrong holds up nobody else behind a trusted proxy, on no route', async () => {
+    const { url } = await startGateway({ trustedProxies: ['127.0.0.0/8'] });
+    const statusOf = async (method: string, path: string, forwarded: string) => {
+      const headers = { authorization: 'Bearer guess', 'x-forwarded-for': forwarded };
+      return (await fetch(url + path, { method, headers })).status;
+    };
+    const chat = (forwarded: string) => statusOf('POST', '/v1/chat/completions', forwarded);
+    const models = (forwarded: string) => statusOf('GET', '/v1/models', forwarded);
+    for (let n = 0; n < 60; n += 1) expect(await chat(`198.51.100.${n}, 192.0.2.1`)).toBe(401);
+    expect([await chat('192.0.2.1'), await models('192.0.2.1:99')]).toEqual([429, 429]);
+    expect([await chat('192.0.2.2'), await models('192.0.2.2')]).toEqual([401, 401]);
+  });
 });

@@ -81,12 +81,14 @@ export async function startGateway(
     catalog?: CatalogInput;
     providers?: ProviderSettings;
     times?: Partial<GatewayTimes>;
+    trustedProxies?: readonly string[];
   } = {},
 ) {
+  const { trustedProxies = [] } = options;
   const logged: string[] = [];
   const log = createLog({ level: 'debug', secrets: [], write: (line) => void logged.push(line) });
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
-  const kit = await createServer({ log, version: '0' });
+  const kit = await createServer({ log, version: '0', trustedProxies });
   const keys = await openKeys(store, 'gateway');
   // A journal is asked for once, so the gateway's own is kept for looking into.
   let journal: Journal<UsageEntry> | undefined;

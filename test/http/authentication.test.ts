@@ -7,7 +7,7 @@ import { recordingLog } from '../support/recording-log.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { runningServer } from './running-server.ts';
 
-async function guarded() {
+async function guarded(options: { trustedProxies?: readonly string[] } = {}) {
   const store = await openLowdbStore({ folder: await temporaryFolder(), log: recordingLog().log });
   onTestFinished(() => store.close());
   const keys = await openKeys(store, 'monitoring');
@@ -18,9 +18,9 @@ async function guarded() {
   const both = createAuthentication(keys, { acceptApiKeyHeader: true });
   const bearerOnly = createAuthentication(keys, { acceptApiKeyHeader: false });
   const running = await runningServer(({ server }) => {
-    server.get('/both', async (request) => both(request.raw).name);
-    server.get('/bearer', async (request) => bearerOnly(request.raw).name);
-  });
+    server.get('/both', async (request) => both(request).name);
+    server.get('/bearer', async (request) => bearerOnly(request).name);
+  }, options);
   return { ...running, mine: mine.key, other: other.key, revoked: revoked.key };
 }
 
@@ -123,16 +123,28 @@ test('a flood without a good key is answered with 429, and a good key still gets
   expect((await ask('/both', { headers: { 'x-api-key': mine } })).text).toBe('mine');
 });
 
+test('behind a trusted proxy one flood holds up nobody else', async () => {
+  const { ask } = await guarded({ trustedProxies: ['127.0.0.1'] });
+  const tryFrom = async (forwarded: string) => {
+    const headers = { 'x-api-key': 'guess', 'x-forwarded-for': forwarded };
+    return (await ask('/both', { headers })).status;
+  };
+  // What stands further left was written by the caller, who may write anything there.
+  for (let n = 0; n < 60; n += 1) expect(await tryFrom(`198.51.100.${n}, 192.0.2.1`)).toBe(401);
+  expect(await tryFrom('192.0.2.1:4321')).toBe(429);
+  expect(await tryFrom('192.0.2.1, 192.0.2.2')).toBe(401);
+});
+
 test('tries from ever another address of one IPv6 network are counted together', async () => {
   const store = await openLowdbStore({ folder: await temporaryFolder(), log: recordingLog().log });
   onTestFinished(() => store.close());
   const keys = await openKeys(store, 'monitoring');
   const authenticate = createAuthentication(keys, { acceptApiKeyHeader: true });
   // Loopback has one address of IPv6, so what is asked for of a request stands here by itself.
-  const tryFrom = (remoteAddress: string) => {
-    const request: unknown = { headers: {}, rawHeaders: [], socket: { remoteAddress } };
+  const tryFrom = (ip: string) => {
+    const raw: unknown = { headers: {}, rawHeaders: [] };
     try {
-      return authenticate(request as IncomingMessage).name;
+      return authenticate({ raw: raw as IncomingMessage, ip }).name;
     } catch (error) {
       return (error as { status?: number }).status;
     }

@@ -5,9 +5,12 @@ import { createServer, type ServerKit } from '../../src/http/server.ts';
 import { recordingLog } from '../support/recording-log.ts';
 
 /** A server of the kit with the routes of a test, listening on loopback until the test has finished. */
-export async function runningServer(addRoutes: (kit: ServerKit) => void = () => {}) {
+export async function runningServer(
+  addRoutes: (kit: ServerKit) => void = () => {},
+  options: { trustedProxies?: readonly string[] } = {},
+) {
   const { log, lines } = recordingLog();
-  const kit = await createServer({ log, version: '9.8.7' });
+  const kit = await createServer({ log, version: '9.8.7', ...options });
   addRoutes(kit);
   const url = await kit.listen({ host: '127.0.0.1', port: 0 });
   onTestFinished(() => kit.close());

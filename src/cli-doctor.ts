@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { counted, type Finding, ok, problem, warning } from './bot/finding.ts';
 import type { Place } from './bot/platform.ts';
 import type { Who } from './bot/rights.ts';
-import { checkConsole } from './cli-doctor-console.ts';
+import { checkConsole, checkProxies } from './cli-doctor-console.ts';
 import { createProbe, type Probe } from './cli-doctor-fetch.ts';
 import {
   checkClock,
@@ -86,7 +86,7 @@ async function examine(): Promise<Finding[]> {
   const areas = await Promise.all([
     bounded('Data folder', async () => [await checkDataFolder(settings.dataDir)]),
     bounded('Program', () => checkProgramAndAddress(settings, probe)),
-    bounded('Console', async () => [checkConsole(settings)]),
+    bounded('Console', async () => [checkConsole(settings), ...checkProxies(settings)]),
     bounded('Model gateway', () => checkGateway(settings)),
     bounded('Model providers', () => checkProviders(settings, probe)),
     bounded('Monitoring service', () => checkMonitoring(settings)),

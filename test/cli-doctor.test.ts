@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { checkConsole } from '../src/cli-doctor-console.ts';
+import { checkConsole, checkProxies } from '../src/cli-doctor-console.ts';
 import { createProbe, NoAnswerError, readClock } from '../src/cli-doctor-fetch.ts';
 import { checkClock, checkNode } from '../src/cli-doctor-machine.ts';
 import { checkProviders } from '../src/cli-doctor-providers.ts';
@@ -205,4 +205,19 @@ test.each([
   const finding = checkConsole(readSettings(env));
   expect(finding).toEqual({ check: 'Console', level, text: expect.stringContaining(text) });
   expect(finding.text).not.toContain(CONSOLE_PASSWORD);
+});
+
+const PUBLIC_URL = 'https://ask.example.com';
+
+test.each([
+  [{}, []],
+  [{ PUBLIC_URL: 'http://ask.example.com' }, []],
+  [{ PUBLIC_URL }, ['warning']],
+  [{ PUBLIC_URL, TRUSTED_PROXIES: '127.0.0.1' }, ['ok']],
+])('the proxies in front with %j', (env, levels) => {
+  const findings = checkProxies(readSettings(env));
+  expect(findings.map(({ level }) => level)).toEqual(levels);
+  for (const { level, text } of findings) {
+    expect(text).toContain(level === 'ok' ? '127.0.0.1' : 'TRUSTED_PROXIES');
+  }
 });

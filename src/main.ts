@@ -12,6 +12,7 @@ import {
   createConsole,
   fingerprintCollection,
   sessionsCollection,
+  triesCollection,
 } from './console/console.ts';
 import { readCatalog } from './gateway/catalog.ts';
 import { createGateway } from './gateway/gateway.ts';
@@ -161,6 +162,7 @@ async function start(
       password: settings.consolePassword,
       sessions: store.collection(sessionsCollection),
       fingerprint: store.collection(fingerprintCollection),
+      tries: store.collection(triesCollection),
     };
     const account = {
       keys: {

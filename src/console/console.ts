@@ -22,7 +22,7 @@ import { addStatus, type StatusOptions } from './status.ts';
 import { shownSuggestions } from './suggestions.ts';
 import type { ConsoleEvent, ListedCommand, RootMessage, Snapshot } from './wire.ts';
 
-export { fingerprintCollection, sessionsCollection } from './login.ts';
+export { fingerprintCollection, sessionsCollection, triesCollection } from './login.ts';
 
 /** What the console keeps, for whoever opens the store. */
 export const consoleCollections = {

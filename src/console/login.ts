@@ -4,11 +4,12 @@ import type { Collection } from '../bot/platform.ts';
 import { callerOf } from '../http/caller.ts';
 import { HttpError } from '../http/errors.ts';
 import type { HttpRequest } from '../http/server.ts';
-import { createLoginLimits } from './login-limits.ts';
+import { openLoginLimits, type StoredTries } from './login-limits.ts';
 import { type Fingerprint, openPassword } from './password.ts';
 import { tokensOf } from './session-cookie.ts';
 import { openSessions, type Session, type StoredSession } from './sessions.ts';
 
+export { triesCollection } from './login-limits.ts';
 export { fingerprintCollection } from './password.ts';
 export { sessionsCollection } from './sessions.ts';
 
@@ -17,11 +18,12 @@ export interface LoginOptions {
   password: string;
   sessions: Collection<StoredSession>;
   fingerprint: Collection<Fingerprint>;
+  tries: Collection<StoredTries>;
   /** How much work each try is, scrypt's N; for tests, which try often. */
   cost?: number;
   /** Unix time in milliseconds. */
   nowMs?: () => number;
-  /** How often sessions that are over are looked for; a minute when absent. */
+  /** How often sessions and wrong passwords that are over are looked for; a minute when absent. */
   sweepEveryMs?: number;
 }
 
@@ -42,18 +44,15 @@ export interface Login {
 export async function openLogin(options: LoginOptions & { log: Logger }): Promise<Login> {
   const { password: wanted, sessions: stored, fingerprint, log } = options;
   const { cost, nowMs, sweepEveryMs } = options;
-  const sessions = await openSessions({
-    ...{ stored, log },
-    ...(nowMs && { nowMs }),
-    ...(sweepEveryMs !== undefined && { sweepEveryMs }),
-  });
+  const time = { ...(nowMs && { nowMs }), ...(sweepEveryMs !== undefined && { sweepEveryMs }) };
+  const sessions = await openSessions({ stored, log, ...time });
   const password = await openPassword({
     password: wanted,
     stored: fingerprint,
     whenChanged: () => sessions.endAll(),
     ...(cost !== undefined && { cost }),
   });
-  const limits = createLoginLimits();
+  const limits = await openLoginLimits({ stored: options.tries, log, ...time });
 
   // A browser may send several: who can write cookies for this host must not be able to hide the right one.
   const sessionOf = (request: HttpRequest) =>
@@ -70,12 +69,15 @@ export async function openLogin(options: LoginOptions & { log: Logger }): Promis
     sessionOf,
     async logIn(given, request) {
       const address = request.ip;
-      const takeBack = limits.take(callerOf(address));
+      const session = sessionOf(request);
+      const one = limits.take(session ? { session: session.id } : { address: callerOf(address) });
       if (!(await password.isRight(given))) {
         log.warn({ address }, 'a wrong password was given to the console');
+        // Before it is told, so that whoever can end the program has no more tries for it.
+        await one.wasWrong();
         throw new HttpError(401, 'wrong_password', 'This is not the password. Try again.');
       }
-      takeBack();
+      one.wasRight();
       const token = await sessions.begin();
       // What the browser had before is of no use any more.
       await logOut(request);
@@ -83,6 +85,9 @@ export async function openLogin(options: LoginOptions & { log: Logger }): Promis
     },
     logOut,
     endWith: sessions.endWith,
-    close: sessions.close,
+    close() {
+      sessions.close();
+      limits.close();
+    },
   };
 }

@@ -1,5 +1,10 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { fingerprintCollection, openLogin, sessionsCollection } from '../../src/console/login.ts';
+import {
+  fingerprintCollection,
+  openLogin,
+  sessionsCollection,
+  triesCollection,
+} from '../../src/console/login.ts';
 import { createGuards, type Guards } from '../../src/console/safety.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { runningServer } from '../http/running-server.ts';
@@ -73,6 +78,7 @@ describe('a public status page of a console with a password', () => {
       password: 'correct horse battery',
       sessions: store.collection(sessionsCollection),
       fingerprint: store.collection(fingerprintCollection),
+      tries: store.collection(triesCollection),
       log,
     });
     onTestFinished(async () => {

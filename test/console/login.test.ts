@@ -240,6 +240,22 @@ describe('who guesses', () => {
     expect(JSON.stringify(lines)).not.toContain('guess 0');
   });
 
+  test('has no more of them after a restart, nor when the program is killed once it has answered', async () => {
+    const folder = await temporaryFolder();
+    const behind = { folder, login, trustedProxies: ['127.0.0.1'] };
+    const first = await startTestConsole(behind);
+    const from = (address: string) => ({ 'x-forwarded-for': address });
+    for (const count of [1, 2, 3, 4, 5]) {
+      expect((await tryPassword(first.url, 'x', from('192.0.2.1'))).status).toBe(401);
+      const stored = (await first.tries.get('192.0.2.1'))?.atMs;
+      expect(stored).toHaveLength(count);
+    }
+    await first.stop();
+    const second = await startTestConsole(behind);
+    expect((await tryPassword(second.url, PASSWORD, from('192.0.2.1'))).status).toBe(429);
+    expect((await tryPassword(second.url, PASSWORD, from('192.0.2.2'))).status).toBe(200);
+  });
+
   test('does not throw out who is in', async () => {
     const { url } = await startTestConsole({ login });
     const cookie = await logIn(url, PASSWORD);
@@ -263,6 +279,59 @@ describe('who guesses', () => {
     for (let count = 0; count < 12; count += 1) cookies.push(await logIn(url, PASSWORD));
     expect(new Set(cookies).size).toBe(12);
     for (const cookie of cookies) expect(await threadStatus(url, cookie)).toBe(404);
+  });
+});
+
+describe('who is logged in', () => {
+  test('can always confirm the password, whatever strangers do at the same address and elsewhere', async () => {
+    const { url, tries } = await startTestConsole({ login, trustedProxies: ['127.0.0.1'] });
+    const from = (address: string) => ({ 'x-forwarded-for': address });
+    const cookie = await logIn(url, PASSWORD);
+    for (let index = 0; index < 6; index += 1) await tryPassword(url, 'x', from('192.0.2.1'));
+    const guesses = Array.from({ length: 80 }, (_, index) => from(`198.51.100.${index}`));
+    await Promise.all(guesses.map((headers) => tryPassword(url, 'x', headers)));
+    const refused = await tryPassword(url, PASSWORD, from('192.0.2.2'));
+    expect([refused.status, await refused.text()]).toEqual([
+      429,
+      expect.stringContaining('in all'),
+    ]);
+
+    const here = { ...from('192.0.2.1'), cookie };
+    const wrong: number[] = [];
+    for (let index = 0; index < 4; index += 1) {
+      wrong.push((await tryPassword(url, 'a slip', here)).status);
+    }
+    expect(wrong).toEqual([401, 401, 401, 401]);
+    const confirmed = await tryPassword(url, PASSWORD, here);
+    expect(confirmed.status).toBe(200);
+    // What strangers have left is as it was.
+    expect((await tries.list()).filter(({ id }) => !id.startsWith('session '))).toHaveLength(56);
+    expect((await tryPassword(url, PASSWORD, from('192.0.2.1'))).status).toBe(429);
+  });
+
+  test('has tries of their own, which nobody gets by a cookie of no session', async () => {
+    const { url } = await startTestConsole({ login });
+    const [mine, over] = [await logIn(url, PASSWORD), await logIn(url, PASSWORD)];
+    await fetch(`${url}/console/logout`, {
+      method: 'POST',
+      headers: { origin: url, cookie: over, 'content-type': 'application/json' },
+      body: '{}',
+    });
+    const made = `askwatch-session=${'A'.repeat(43)}`;
+    const statuses: number[] = [];
+    for (const cookie of ['', over, made, `${made}; ${over}`, '', over, made]) {
+      statuses.push((await tryPassword(url, 'x', { cookie })).status);
+    }
+    expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429]);
+    const own: Response[] = [];
+    for (let index = 0; index < 6; index += 1) {
+      own.push(await tryPassword(url, 'x', { cookie: `${made}; ${mine}` }));
+    }
+    expect(own.map(({ status }) => status)).toEqual([401, 401, 401, 401, 401, 429]);
+    expect(await own.at(-1)?.json()).toMatchObject({
+      error: { message: expect.stringContaining('from this browser') },
+    });
+    expect(await threadStatus(url, mine)).toBe(404);
   });
 });
 

@@ -8,6 +8,7 @@ import {
   createConsole,
   fingerprintCollection,
   sessionsCollection,
+  triesCollection,
 } from '../../src/console/console.ts';
 import { Catalog } from '../../src/gateway/catalog.ts';
 import { defaultCatalog } from '../../src/gateway/default-catalog.ts';
@@ -77,6 +78,7 @@ export async function startTestAccount(
         password,
         sessions: store.collection(sessionsCollection),
         fingerprint: store.collection(fingerprintCollection),
+        tries: store.collection(triesCollection),
       },
     }),
   });

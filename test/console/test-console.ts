@@ -9,8 +9,10 @@ import {
   createConsole,
   fingerprintCollection,
   sessionsCollection,
+  triesCollection,
 } from '../../src/console/console.ts';
 import type { LoginOptions } from '../../src/console/login.ts';
+import type { StoredTries } from '../../src/console/login-limits.ts';
 import type { StoredSession } from '../../src/console/sessions.ts';
 import type { StatusOptions } from '../../src/console/status.ts';
 import type { ConsoleEvent, Message, RootMessage, Said, Snapshot } from '../../src/console/wire.ts';
@@ -38,6 +40,8 @@ export interface TestConsole extends Pick<TestBot, 'bot' | 'provider' | 'service
   messages: Collection<RootMessage>;
   /** Who is logged in. */
   sessions: Collection<StoredSession>;
+  /** Who has given wrong passwords. */
+  tries: Collection<StoredTries>;
   /** What the server has logged. */
   lines: Array<Record<string, unknown>>;
   /** Ends bot, console, server and store in the program's order; happens by itself when the test is over. */
@@ -60,7 +64,7 @@ export async function startTestConsole(
     /** Where an earlier console was, which a page looks for; a free one when absent. */
     port?: number;
     /** With a password when given. */
-    login?: Omit<LoginOptions, 'sessions' | 'fingerprint'>;
+    login?: Omit<LoginOptions, 'sessions' | 'fingerprint' | 'tries'>;
     status?: StatusOptions;
     trustedProxies?: readonly string[];
   } = {},
@@ -77,6 +81,7 @@ export async function startTestConsole(
     ...(trustedProxies && { trustedProxies }),
   });
   const sessions = store.collection(sessionsCollection);
+  const tries = store.collection(triesCollection);
   const console = await createConsole({
     ...{ kit, collections, channels, log, pageFolder: BUILT_PAGE },
     ...(status && { status }),
@@ -86,6 +91,7 @@ export async function startTestConsole(
         ...login,
         sessions,
         fingerprint: store.collection(fingerprintCollection),
+        tries,
       },
     }),
   });
@@ -114,7 +120,7 @@ export async function startTestConsole(
     return stopping;
   }
   onTestFinished(stop);
-  return { url, console, messages, sessions, lines, bot, provider, service, stop };
+  return { url, console, messages, sessions, tries, lines, bot, provider, service, stop };
 }
 
 /** The bot has learnt how the monitors are now: it has looked at them, and then once more. */

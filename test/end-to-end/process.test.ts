@@ -20,14 +20,28 @@ describe('a start without any setting', () => {
     expect(await first.stop()).toBe(0);
     await expectPrivate(join(dataDir, 'data'), Object.values(first.keys));
 
-    const second = await startAskwatch({ dataDir });
+    const login = { CONSOLE_PASSWORD: 'correct horse battery', TRUSTED_PROXIES: '127.0.0.1' };
+    const second = await startAskwatch({ dataDir, env: login });
     expect(second.keys).toEqual({});
     expect(second.output()).not.toMatch(/aw[gm]_/);
     expect((await models(second.url, first.keys.gateway ?? '')).status).toBe(200);
+    const guess = async ({ url }: { url: string }, address: string) => {
+      const headers = {
+        origin: url,
+        'content-type': 'application/json',
+        'x-forwarded-for': address,
+      };
+      const body = '{"password":"a guess"}';
+      return (await fetch(`${url}/console/login`, { method: 'POST', headers, body })).status;
+    };
+    const guesses = await Promise.all([1, 2, 3, 4, 5].map(() => guess(second, '192.0.2.1')));
+    expect(guesses).toEqual([401, 401, 401, 401, 401]);
     await second.kill();
 
     const PUBLIC_URL = 'https://example.com/askwatch/';
-    const third = await startAskwatch({ dataDir, env: { PUBLIC_URL } });
+    const third = await startAskwatch({ dataDir, env: { ...login, PUBLIC_URL } });
+    // What was guessed before the kill still counts, for that address alone.
+    expect([await guess(third, '192.0.2.1'), await guess(third, '192.0.2.2')]).toEqual([429, 401]);
     expect(third.output()).toContain('Services    https://example.com/askwatch/v1 and');
     const job = await fetch(`${third.url}/api/v1/public/monitors`, {
       method: 'POST',

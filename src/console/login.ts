@@ -71,7 +71,7 @@ export async function openLogin(options: LoginOptions & { log: Logger }): Promis
       const address = request.ip;
       const session = sessionOf(request);
       const one = limits.take(session ? { session: session.id } : { address: callerOf(address) });
-      if (!(await password.isRight(given))) {
+      if (!(await password.isRight(given, session ? 'known' : 'stranger'))) {
         log.warn({ address }, 'a wrong password was given to the console');
         // Before it is told, so that whoever can end the program has no more tries for it.
         await one.wasWrong();

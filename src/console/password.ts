@@ -30,10 +30,16 @@ export const fingerprintCollection = {
 
 const ID = 'password';
 
+/** Who gives a password: somebody who is logged in, or anybody. */
+export type Giver = 'known' | 'stranger';
+
 /** The console's password. */
 export interface Password {
-  /** Whether this is the password, in a time that does not tell how much of it is right. One is looked at after another. */
-  isRight(given: string): Promise<boolean>;
+  /**
+   * Whether this is the password, in a time that does not tell how much of it is right. One is looked at after another;
+   * who is known does not wait behind strangers.
+   */
+  isRight(given: string, by: Giver): Promise<boolean>;
 }
 
 /** Takes the password; when it is another one than last time, `whenChanged` has to be done before it counts. */
@@ -56,11 +62,14 @@ export async function openPassword(options: {
     fingerprint = made;
   }
   const right = fingerprint;
-  let last: Promise<unknown> = Promise.resolve();
+  const last: Record<Giver, Promise<unknown>> = {
+    known: Promise.resolve(),
+    stranger: Promise.resolve(),
+  };
   return {
-    isRight(given) {
-      const mine = last.then(() => fits(given, right));
-      last = mine.catch(() => undefined);
+    isRight(given, by) {
+      const mine = last[by].then(() => fits(given, right));
+      last[by] = mine.catch(() => undefined);
       return mine;
     },
   };

@@ -333,6 +333,23 @@ describe('who is logged in', () => {
     });
     expect(await threadStatus(url, mine)).toBe(404);
   });
+
+  test('does not wait until the tries of strangers are looked at', async () => {
+    const { url } = await startTestConsole({
+      login: { ...login, cost: 2 ** 14 },
+      trustedProxies: ['127.0.0.1'],
+    });
+    const cookie = await logIn(url, PASSWORD);
+    let answered = 0;
+    const strangers = Array.from({ length: 40 }, async (_, index) => {
+      await tryPassword(url, 'x', { 'x-forwarded-for': `198.51.100.${index}` });
+      answered += 1;
+    });
+    await eventually(() => answered > 0, { what: 'the first stranger to be answered' });
+    expect((await tryPassword(url, PASSWORD, { cookie })).status).toBe(200);
+    expect(answered).toBeLessThan(30);
+    await Promise.all(strangers);
+  });
 });
 
 describe('behind a trusted proxy', () => {

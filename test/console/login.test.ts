@@ -501,9 +501,11 @@ describe('a session', () => {
 
   test('is stored so that nobody can log in with what is read', async () => {
     const folder = await temporaryFolder();
-    const { url, lines } = await startTestConsole({ folder, login });
+    const { url, lines, stop } = await startTestConsole({ folder, login });
     const token = (await logIn(url, PASSWORD)).split('=')[1] ?? '';
     await threadStatus(url, `askwatch-session=${token}`);
+    // Files that are being written are gone before they are read.
+    await stop();
     const files = await readdir(folder, { recursive: true, withFileTypes: true });
     const texts = await Promise.all(
       files

@@ -32,27 +32,42 @@ async function answerEverywhere(page: Page, text: string, growing = false) {
   });
 }
 
-const markdown = (page: Page) => thread(page).locator('.markdown');
-
-/** Resolves when nothing of the answer is drawn any more. */
+/**
+ * Resolves when nothing of the answer is drawn any more. What is asked of the page here and below is asked in ways that take it
+ * next to no time: a locator looks at each of fifty thousand elements, which would be taken for the page's own work.
+ */
 async function drawn(page: Page) {
-  await expect
-    .poll(() => markdown(page).evaluate((one) => one.childNodes.length))
-    .toBeGreaterThan(0);
-  const size = () =>
-    markdown(page).evaluate((one) => `${one.childNodes.length} ${one.innerHTML.length}`);
-  let before = '';
+  await expect.poll(() => page.evaluate(drawings)).toBeGreaterThan(0);
+  let before = 0;
   await expect
     .poll(
       async () => {
-        const same = before === (await size());
-        before = await size();
-        return same;
+        const last = before;
+        before = await page.evaluate(drawings);
+        return last === before;
       },
       { interval: 200 },
     )
     .toBe(true);
 }
+
+/** How often something of an answer has changed since this was first asked, and at least once. Runs in the page. */
+function drawings(): number {
+  const counting = window as { drawings?: { of: Element; count: number } };
+  const of = document.querySelector('[aria-label="Thread"] .markdown');
+  if (!of?.firstChild) return 0;
+  if (counting.drawings?.of !== of) {
+    const counted = { of, count: 1 };
+    counting.drawings = counted;
+    const options = { childList: true, subtree: true, characterData: true };
+    new MutationObserver((changes) => {
+      counted.count += changes.length;
+    }).observe(of, options);
+  }
+  return counting.drawings.count;
+}
+
+const markdown = (page: Page) => thread(page).locator('.markdown');
 
 /** What laying out so many lines at once takes here and now: what a page may do in a row. */
 async function usualTaskMs(page: Page): Promise<number> {
@@ -76,21 +91,20 @@ async function usualTaskMs(page: Page): Promise<number> {
 }
 
 /**
- * The shortest of up to three times, as soon as one is short enough: who shares the processor's caches makes each longer
- * and none shorter, and what holds the page does so every time.
+ * How long the page was held, and what is usual, both measured one after the other, up to five times until it was less than
+ * twice that: who shares the processor's caches makes one of them longer at times, and what holds the page does so every time.
  */
-async function shortestOf(enoughMs: number, measure: () => Promise<number>): Promise<number> {
-  let shortestMs = await measure();
-  for (let tries = 1; tries < 3 && shortestMs >= enoughMs; tries += 1) {
-    shortestMs = Math.min(shortestMs, await measure());
+async function comparedTasks(page: Page, work: () => Promise<void>) {
+  for (let tries = 1; ; tries += 1) {
+    const longestMs = await longestTaskMs(page, work);
+    const usualMs = await usualTaskMs(page);
+    if (longestMs < 2 * usualMs || tries === 5) return { longestMs, usualMs };
   }
-  return shortestMs;
 }
 
 inBrowser('a text of others', () => {
   test('of a megabyte holds the page no longer than a screen of lines, opened, growing, scrolled and closed', async () => {
     const { page, complaints } = await openPage(await startTestConsole());
-    const usualMs = await usualTaskMs(page);
     const texts = hostileMarkdown(MEGABYTE).filter(([name]) => long || WORST.includes(name));
     expect(texts.length).toBeGreaterThanOrEqual(WORST.length);
     for (const [index, [name, text]] of texts.entries()) {
@@ -103,11 +117,11 @@ inBrowser('a text of others', () => {
         }, `#/general/m${index}`);
         await drawn(page);
         for (const share of [0, 0.5, 0.99]) {
-          await thread(page)
-            .getByLabel('Thread messages')
-            .evaluate((list, at) => {
-              list.scrollTop = at * list.scrollHeight;
-            }, share);
+          await page.evaluate((at) => {
+            const list = document.querySelector('[aria-label="Thread messages"]');
+            if (!list) throw new Error('No thread is shown.');
+            list.scrollTop = at * list.scrollHeight;
+          }, share);
           await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(resolve)));
         }
         await page.evaluate(() => {
@@ -115,10 +129,8 @@ inBrowser('a text of others', () => {
         });
         await thread(page).waitFor({ state: 'detached' });
       };
-      const longestMs = await shortestOf(2 * usualMs, () => longestTaskMs(page, read));
-      expect
-        .soft([name, longestMs < 2 * usualMs, longestMs, usualMs])
-        .toEqual([name, true, longestMs, usualMs]);
+      const { longestMs, usualMs } = await comparedTasks(page, read);
+      expect.soft(longestMs, `${name}, where ${usualMs} ms are usual`).toBeLessThan(2 * usualMs);
     }
     expect(complaints).toEqual([]);
   });
@@ -132,17 +144,14 @@ inBrowser('a text of others', () => {
     async (_, text) => {
       const running = await startTestConsole();
       const { page, complaints } = await openPage(running);
-      const usualMs = await usualTaskMs(page);
       const pieces = Array.from({ length: 58 }, () => text.repeat(1_000 / text.length));
       running.provider.answerWith([...pieces, '\n\nThe end.'], { chunkMs: 20 });
-      const longestMs = await shortestOf(2 * usualMs, () =>
-        longestTaskMs(page, async () => {
-          await say(page, '/ask go on');
-          await thread(page).locator('.markdown:not(.growing)', { hasText: 'The end.' }).waitFor();
-          await drawn(page);
-        }),
-      );
-      expect([longestMs < 2 * usualMs, longestMs, usualMs]).toEqual([true, longestMs, usualMs]);
+      const { longestMs, usualMs } = await comparedTasks(page, async () => {
+        await say(page, '/ask go on');
+        await thread(page).locator('.markdown:not(.growing)', { hasText: 'The end.' }).waitFor();
+        await drawn(page);
+      });
+      expect(longestMs, `where ${usualMs} ms are usual`).toBeLessThan(2 * usualMs);
       expect(complaints).toEqual([]);
     },
   );

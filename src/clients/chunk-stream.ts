@@ -1,6 +1,7 @@
 import { createParser, type EventSourceMessage } from 'eventsource-parser';
+import { createChoiceEnds } from '../contracts/choice-ends.ts';
 import { ChatCompletionChunk } from '../contracts/gateway.ts';
-import { EVENT_STREAM, STREAM_DONE } from '../contracts/server-sent-events.ts';
+import { EVENT_STREAM, isWholeData, STREAM_DONE } from '../contracts/server-sent-events.ts';
 import { type Answer, checkShape, errorDetails, refuseEncoding } from './answer.ts';
 import { networkError } from './call.ts';
 import type { CallLimit } from './call-limit.ts';
@@ -27,7 +28,7 @@ export function expectStream(answer: Answer): Answer {
 }
 
 /**
- * Reads chunks until `[DONE]`. `stallMs` is the longest wait for a chunk, in which comments do not count; the time the
+ * Reads chunks until `[DONE]`, or to the end of a body that is whole without. `stallMs` is the longest wait for a chunk, in which comments do not count; the time the
  * reader of this takes for itself does not count either.
  * Throws `StreamCutError`, `TimeoutError` or `ContractError` after the chunks that came; closes the connection then, and
  * when it is left early.
@@ -38,15 +39,17 @@ export async function* readChunks(
   stallMs: number,
 ): AsyncGenerator<ChatCompletionChunk, void, undefined> {
   const events = readEvents(answer);
+  const ends = createChoiceEnds();
   let whole = false;
   try {
     for (;;) {
-      const { data, event } = await nextEvent(events, answer, limit, stallMs);
-      if (data === STREAM_DONE) {
-        whole = true;
-        return;
-      }
-      yield readChunk(data, event, answer);
+      const next = await nextEvent(events, answer, limit, stallMs);
+      whole = next ? next.data === STREAM_DONE : ends.all();
+      if (whole) return;
+      if (!next) throw cutError(answer);
+      const chunk = readChunk(next.data, next.event, answer);
+      for (const { index, finish_reason } of chunk.choices) ends.note(index, finish_reason);
+      yield chunk;
     }
   } finally {
     if (whole) void readToEnd(events, answer);
@@ -54,17 +57,17 @@ export async function* readChunks(
   }
 }
 
+/** The next event; nothing at the end of a body that ends behind one. */
 async function nextEvent(
   events: AsyncGenerator<EventSourceMessage>,
   answer: Answer,
   limit: CallLimit,
   stallMs: number,
-): Promise<EventSourceMessage> {
+): Promise<EventSourceMessage | undefined> {
   const callOff = limit.after(stallMs, `${answer.what} sent nothing new for ${stallMs / 1000} s.`);
   try {
-    const { value, done } = await events.next();
-    if (!done) return value;
-    throw new StreamCutError(`${answer.what} ended its answer before it was complete.`);
+    const { value } = await events.next();
+    return value ?? undefined;
   } catch (error) {
     if (limit.signal.aborted) throw limit.signal.reason;
     if (error instanceof CallError || error instanceof ContractError) throw error;
@@ -87,14 +90,36 @@ async function* readEvents(answer: Answer): AsyncGenerator<EventSourceMessage, v
   });
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let length = 0;
+  let last = '';
   for await (const bytes of body) {
     length += bytes.length;
-    parser.feed(decodePart(decoder, bytes, what));
+    const text = decodePart(decoder, bytes, what);
+    last = text || last;
+    parser.feed(text);
     yield* arrived.splice(0);
     if (tooLong || length > STREAM_LIMIT_BYTES) {
       throw new ContractError(`${what} streams more than one answer can hold.`);
     }
   }
+  // Some services leave out the empty line after the last event. What is left of one that was cut is no JSON.
+  parser.feed('\n\n');
+  const [rest] = arrived;
+  const isWhole = rest ? isWholeData(rest.data) : /[\r\n]$/.test(last);
+  if (!isWhole || !endsAsText(decoder)) throw cutError(answer);
+  if (rest) yield rest;
+}
+
+/** Whether no character is begun and not ended. */
+function endsAsText(decoder: InstanceType<typeof TextDecoder>): boolean {
+  try {
+    return decoder.decode() === '';
+  } catch {
+    return false;
+  }
+}
+
+function cutError({ what }: Answer): StreamCutError {
+  return new StreamCutError(`${what} ended its answer before it was complete.`);
 }
 
 function decodePart(

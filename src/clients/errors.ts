@@ -34,7 +34,7 @@ export class StatusError extends CallError {
   }
 }
 
-/** A streamed answer broke after it began: the connection ended without `[DONE]`, or the service sent an error event. */
+/** A streamed answer broke after it began: its body ended before it was whole, or the service sent an error event. */
 export class StreamCutError extends CallError {
   override name = 'StreamCutError' as const;
 }

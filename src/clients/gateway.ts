@@ -22,8 +22,8 @@ export interface GatewayClient {
   /** One whole answer. */
   complete(request: ChatRequest, options?: { signal?: AbortSignal }): Promise<ChatCompletion>;
   /**
-   * An answer chunk by chunk as it is generated. Ends only after `[DONE]`: a cut, garbled or stalled stream throws after
-   * the chunks that came. Leaving the loop or aborting ends the call at the service.
+   * An answer chunk by chunk as it is generated. Ends only when it is whole: a cut, garbled or stalled stream throws
+   * after the chunks that came. Leaving the loop or aborting ends the call at the service.
    */
   stream(
     request: ChatRequest,

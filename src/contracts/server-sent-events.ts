@@ -1,7 +1,8 @@
 /**
  * The wire form of a streamed answer.
  * Our choice: the gateway contract does not show it, so it is the `chat.completion.chunk` convention: one
- * `data:` event a chunk, then `data: [DONE]`. A stream that ends without `[DONE]` was cut.
+ * `data:` event a chunk, then `data: [DONE]`. A stream that ends without `[DONE]` was cut, unless `choice-ends.ts` says that
+ * it is whole all the same.
  */
 export const STREAM_DONE = '[DONE]';
 
@@ -18,3 +19,14 @@ export const DONE_EVENT = `data: ${STREAM_DONE}\n\n`;
 
 /** A comment, which clients skip: it keeps proxies from closing a connection that waits. */
 export const PING_COMMENT = ': ping\n\n';
+
+/** Whether the data of an event that nothing follows is all of it: `[DONE]`, or JSON that was not cut. */
+export function isWholeData(data: string): boolean {
+  if (data === STREAM_DONE) return true;
+  try {
+    JSON.parse(data);
+    return true;
+  } catch {
+    return false;
+  }
+}

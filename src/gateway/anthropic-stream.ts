@@ -95,6 +95,8 @@ export function createEventReader(provider: Provider, model: string): StreamDeco
     get whole() {
       return whole;
     },
+    // It always says so.
+    mayEnd: false,
     read(data) {
       const value = parseJson(data, provider);
       // New kinds of events may come at any time, and a ping says nothing.

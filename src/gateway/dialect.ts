@@ -23,4 +23,6 @@ export interface StreamDecoder {
   read(data: string): readonly ChatCompletionChunk[] | undefined;
   /** The stream has said that it is whole. */
   readonly whole: boolean;
+  /** It would be whole if its body ended here. */
+  readonly mayEnd: boolean;
 }

@@ -1,3 +1,5 @@
+import { isWholeData } from '../contracts/server-sent-events.ts';
+
 const LINE_BREAK = 0x0a;
 const PARTS_TOGETHER = 1024;
 
@@ -8,14 +10,15 @@ export class GarbledStreamError extends Error {
 
 /**
  * The `data` of each server-sent event, as the bytes come in. Lines are cut as bytes, so a character that two packets
- * share is whole again; comments and other fields are skipped; what follows the last line break is dropped.
+ * share is whole again; comments and other fields are skipped. A last event may lack its empty line, and its line break too
+ * where it is whole without: JSON or `[DONE]`. Returns false when anything else is left, so that the body was cut.
  * Throws `GarbledStreamError` for an event of more than `limitBytes`.
  * Source: WHATWG HTML, "Interpreting an event stream".
  */
 export async function* readEventData(
   body: AsyncIterable<Uint8Array>,
   limitBytes: number,
-): AsyncGenerator<string, void, undefined> {
+): AsyncGenerator<string, boolean, undefined> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let unfinished: Uint8Array[] = [];
   let data: string[] = [];
@@ -34,7 +37,7 @@ export async function* readEventData(
       const line = decodeLine(decoder, unfinished);
       unfinished = [];
       start = end + 1;
-      if (line.startsWith('data:')) data.push(line.slice(line[5] === ' ' ? 6 : 5));
+      if (line.startsWith('data:')) data.push(dataIn(line));
       else if (line === '') {
         if (data.length > 0) yield data.join('\n');
         data = [];
@@ -42,8 +45,17 @@ export async function* readEventData(
       }
     }
   }
-  // Some servers leave out the empty line after the last event.
+  const last = Buffer.concat(unfinished).toString().trimEnd();
+  const isData = last.startsWith('data:');
+  if (isData) data.push(dataIn(last));
+  if (isData && !isWholeData(data.join('\n'))) return false;
   if (data.length > 0) yield data.join('\n');
+  return isData || last === '' || last.startsWith(':');
+}
+
+/** The value of a `data` line. */
+function dataIn(line: string): string {
+  return line.slice(line[5] === ' ' ? 6 : 5);
 }
 
 function decodeLine(decoder: InstanceType<typeof TextDecoder>, parts: Uint8Array[]): string {

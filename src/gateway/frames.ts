@@ -1,4 +1,5 @@
-import { STREAM_DONE } from '../contracts/server-sent-events.ts';
+import { createChoiceEnds } from '../contracts/choice-ends.ts';
+import { DONE_EVENT, isWholeData, STREAM_DONE } from '../contracts/server-sent-events.ts';
 import {
   BrokenStreamError,
   createChunkFrames,
@@ -20,7 +21,7 @@ export interface Frames {
   push(bytes: Buffer): string;
   /** The bytes have ended. What can still be passed on. */
   end(): string;
-  /** The stream has said that it is whole; what follows is dropped. */
+  /** The stream has said that it is whole, or has ended so that it is; what follows is dropped. */
   readonly whole: boolean;
   /** What is wrong with the stream; what follows is dropped. */
   readonly broken: BrokenStreamError | undefined;
@@ -39,6 +40,11 @@ const FRAME_LIMIT_BYTES = 1024 * 1024;
 
 const DATA_OBJECT = 'data: {';
 const CHOICES = '"choices":[';
+const FIRST_CHOICE = '{"index":0,';
+/** What a frame holds that tells of another choice than the first: beside one that comes first, and elsewhere. */
+const CHOICE_BESIDE = '},{"index":';
+const OTHER_CHOICE = /"index":(?!0[,}])/;
+const REASON = /"finish_reason":"[^"]/;
 const MODEL = '"model":"';
 const CONTENT = '"content":"';
 const USAGE = '"usage":';
@@ -53,6 +59,7 @@ export function createFrames(options: FramesOptions): Frames {
   const chunks = createChunkFrames(options);
   const quotedModel = toByteString(JSON.stringify(model));
   const cutter = new FrameCutter();
+  const ends = createChoiceEnds();
   // Fields and not accessors: V8 takes as long to make an object with those as to pass on several frames.
   const state = { whole: false, broken: undefined as BrokenStreamError | undefined };
   let firstJson: string | undefined;
@@ -98,6 +105,7 @@ export function createFrames(options: FramesOptions): Frames {
       return passParsed(frame.slice(json));
     }
     firstJson ??= frame.slice(json);
+    noteChoices(frame, choicesAt + CHOICES.length);
     // Quotes inside JSON's strings are escaped, so none of the names can stand in the text.
     const contentAt = frame.indexOf(CONTENT, choicesAt);
     if (contentAt === -1) return alter(frame);
@@ -108,6 +116,22 @@ export function createFrames(options: FramesOptions): Frames {
     mould = { before, after, passedBefore: flat(alter(before)), passedAfter: flat(alter(after)) };
     noteBytes(end - start, onText);
     return mould.passedBefore + frame.slice(start, end) + mould.passedAfter;
+  }
+
+  /** Notes which choices a frame is about. It is parsed only where it may say more than that the first one goes on. */
+  function noteChoices(frame: string, at: number): void {
+    const hasOther = frame.startsWith(FIRST_CHOICE, at)
+      ? frame.includes(CHOICE_BESIDE, at)
+      : OTHER_CHOICE.test(frame);
+    if (!hasOther && !REASON.test(frame)) {
+      ends.note(0, null);
+      return;
+    }
+    const { choices } = readFields(frame.slice('data: '.length));
+    for (const choice of [choices].flat()) {
+      const { index = 0, finish_reason } = Object(choice);
+      ends.note(index, finish_reason);
+    }
   }
 
   /** A part of a frame under the caller's name for the model, without the usage that nobody asked for. */
@@ -134,7 +158,9 @@ export function createFrames(options: FramesOptions): Frames {
 
   function passParsed(json: string): string {
     firstJson ??= json;
-    return chunks.frame(readChunk(json));
+    const chunk = readChunk(json);
+    for (const { index, finish_reason } of chunk.choices) ends.note(index, finish_reason);
+    return chunks.frame(chunk);
   }
 
   /** Takes whole frames, each with its empty line. Keeps what could be passed on when something after it is wrong. */
@@ -167,11 +193,15 @@ export function createFrames(options: FramesOptions): Frames {
     },
     end() {
       if (state.whole || state.broken) return '';
-      // Some servers leave out the empty line after the last event.
+      // Some servers leave out the empty line after the last event, and some the event that says that it is the last.
       const rest = cutter.rest().trimEnd();
-      const passed = dataOf(rest)[0] === STREAM_DONE ? passAll(`${rest}\n\n`) : '';
-      if (!state.whole) state.broken ??= new BrokenStreamError('ended before it was complete');
-      return passed;
+      if (isWholeRest(rest)) {
+        const passed = passAll(`${rest}\n\n`);
+        const told = !state.whole && !state.broken && ends.all() ? passAll(DONE_EVENT) : '';
+        if (state.whole) return passed + told;
+      }
+      state.broken ??= new BrokenStreamError('ended before it was complete');
+      return '';
     },
   });
 }
@@ -186,6 +216,13 @@ function afterEmptyLines(text: string, start: number): number {
   let at = start;
   while (text.charCodeAt(at) === LINE_BREAK) at += 1;
   return at;
+}
+
+/** Whether what no empty line has followed is all of an event, or nothing that matters; else it was cut. */
+function isWholeRest(rest: string): boolean {
+  const [first, ...more] = dataOf(rest);
+  if (first === undefined) return rest.split('\n').every((line) => /^(:|$)/.test(line));
+  return first === STREAM_DONE || isWholeData([first, ...more].join('\n'));
 }
 
 /** The values of a frame's `data` fields. */

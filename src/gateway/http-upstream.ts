@@ -105,9 +105,13 @@ export function createHttpUpstream(options: {
         const events = readEventData(answer.body, EVENT_LIMIT_BYTES);
         const decoder = dialect.openStream(provider, model);
         for (;;) {
-          const { value: data, done } = await events.next();
-          if (done) throw unusableError(provider, 'ended before it was complete');
-          const chunks = decoder.read(data);
+          const { value, done } = await events.next();
+          if (done) {
+            whole = value && decoder.mayEnd;
+            if (!whole) throw unusableError(provider, 'ended before it was complete');
+            return;
+          }
+          const chunks = decoder.read(value);
           // The caller's own pace is not the provider's silence.
           if (chunks) watchdog.pause();
           for (const chunk of chunks ?? []) {
@@ -135,7 +139,7 @@ export function createHttpUpstream(options: {
 
 /** Reads what is left after the last event, so that the connection serves the next call; closes it if there is more. */
 async function readToEnd(
-  events: AsyncGenerator<string>,
+  events: AsyncGenerator<string, boolean>,
   { body }: Dispatcher.ResponseData,
 ): Promise<void> {
   const limit = setTimeout(() => body.destroy(), TAIL_LIMIT_MS);

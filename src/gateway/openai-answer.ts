@@ -1,3 +1,4 @@
+import { createChoiceEnds } from '../contracts/choice-ends.ts';
 import { ChatCompletion, ChatCompletionChunk } from '../contracts/gateway.ts';
 import { STREAM_DONE } from '../contracts/server-sent-events.ts';
 import type { StreamDecoder } from './dialect.ts';
@@ -43,6 +44,7 @@ function withText(completion: ChatCompletion): ChatCompletion {
 export function createChunkReader(provider: Provider, model: string): StreamDecoder {
   /** Tool calls seen so far, by the choice's index. */
   const calls = new Map<unknown, number>();
+  const ends = createChoiceEnds();
   let whole = false;
 
   /** Some number their tool calls by nothing but the order they come in. */
@@ -61,6 +63,9 @@ export function createChunkReader(provider: Provider, model: string): StreamDeco
   return {
     get whole() {
       return whole;
+    },
+    get mayEnd() {
+      return ends.all();
     },
     read(data) {
       if (data === STREAM_DONE) {
@@ -86,6 +91,7 @@ export function createChunkReader(provider: Provider, model: string): StreamDeco
         }),
       );
       if (!result.success) throw unusableError(provider, 'has the wrong shape', result.error);
+      for (const { index, finish_reason } of result.data.choices) ends.note(index, finish_reason);
       return [result.data];
     },
   };

@@ -130,7 +130,7 @@ const FAILURES: Array<{ fault: Fault; text: string; note: RegExp; isRare?: boole
   { fault: { kind: 'status', status: 503 }, text: '', note: /status 503/, isRare: true },
   { fault: { kind: 'html' }, text: '', note: /cannot be read/, isRare: true },
   { fault: { kind: 'cut', afterChunks: 1 }, text: 'One ', note: /./, isRare: true },
-  { fault: { kind: 'no-done' }, text: 'One two', note: /broke off/ },
+  { fault: { kind: 'no-reason' }, text: 'One two', note: /broke off/ },
   { fault: { kind: 'error-event', afterChunks: 1 }, text: 'One ', note: /broke off/ },
 ];
 

@@ -92,6 +92,19 @@ describe('the gateway client', () => {
     expect(await read(client.stream(question))).toEqual({ text: 'Grüße 🌈', error: undefined });
   });
 
+  test.each([{ kind: 'no-done' }, { kind: 'no-last-line' }] as const)(
+    'takes a stream for whole that ends with its reason and without [DONE]: %j',
+    async (fault) => {
+      const { provider, client } = await start();
+      provider.answerWith(['one', ' two']);
+      provider.failWith(fault);
+      expect(await read(client.stream(question))).toEqual({ text: 'one two' });
+      provider.answerWith(['one', ' two'], { finishReason: 'error' });
+      const { error } = await read(client.stream(question));
+      expect(error).toBeInstanceOf(StreamCutError);
+    },
+  );
+
   const streamFaults: Array<[Fault, new (...args: never[]) => Error, RegExp, string]> = [
     [{ kind: 'reset' }, NetworkError, /lost its connection/, ''],
     [{ kind: 'status', status: 500 }, StatusError, /^Fault 500\.$/, ''],
@@ -100,7 +113,7 @@ describe('the gateway client', () => {
     [{ kind: 'hang-after-headers' }, TimeoutError, /nothing new for 2 s/, ''],
     [{ kind: 'only-pings', everyMs: 50 }, TimeoutError, /nothing new for 2 s/, ''],
     [{ kind: 'stall', afterChunks: 2 }, TimeoutError, /nothing new for 2 s/, 'one two'],
-    [{ kind: 'no-done' }, StreamCutError, /before it was complete/, 'one two three'],
+    [{ kind: 'no-reason' }, StreamCutError, /before it was complete/, 'one two three'],
     [{ kind: 'half-line' }, StreamCutError, /before it was complete/, 'one two three'],
     [{ kind: 'half-character' }, StreamCutError, /before it was complete/, 'one two three'],
     [{ kind: 'garbage-line' }, ContractError, /not JSON/, 'one two three'],

@@ -53,7 +53,12 @@ export type Fault =
   | { kind: 'only-pings'; everyMs: number }
   | { kind: 'stall'; afterChunks: number }
   | { kind: 'cut'; afterChunks: number }
+  /** Ends as it should, but without `[DONE]`. */
   | { kind: 'no-done' }
+  /** Ends as it should, but without `[DONE]` and without a reason. */
+  | { kind: 'no-reason' }
+  /** Ends without `[DONE]`, and without the empty line behind the event before it. */
+  | { kind: 'no-last-line' }
   | { kind: 'half-line' }
   | { kind: 'half-character' }
   | { kind: 'one-byte-packets' }
@@ -325,10 +330,15 @@ export async function startModelProvider(
         return void response.end('data: {"id":\n\ndata: [DONE]\n\n');
       case 'wrong-shape':
         return void response.end('data: {"object":"chat.completion.chunk","choices":7}\n\n');
+      case 'no-reason':
+        return void response.end();
       default:
     }
     for (const index of indexes) {
-      await send(event([choice(index, {}, pace.finishReason ?? 'stop')]));
+      const last = event([choice(index, {}, pace.finishReason ?? 'stop')]);
+      if (now?.kind === 'no-last-line' && index === indexes.at(-1))
+        return void response.end(last.trimEnd());
+      await send(last);
     }
     if (withUsage) await send(event([], usageOf(body, chunks, personality)));
     if (now?.kind !== 'no-done') await send('data: [DONE]\n\n');

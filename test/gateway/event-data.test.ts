@@ -21,7 +21,8 @@ describe('the data of events', () => {
     ['comments and other fields', ': ping\n\nevent: x\nid: 1\ndata: a\n\n', ['a']],
     ['two lines', 'data: a\ndata: b\n\n', ['a\nb']],
     ['a last event without its empty line', 'data: a\n\ndata: b\n', ['a', 'b']],
-    ['a last line that is not whole', 'data: a\n\ndata: b', ['a']],
+    ['a last line that is not whole', 'data: a\n\ndata: {"b":', ['a']],
+    ['a last line without its line break', 'data: a\n\ndata: {"b":1}', ['a', '{"b":1}']],
   ])('is read: %s', async (_name, text, events) => {
     expect(await read([bytes(text)])).toEqual(events);
   });

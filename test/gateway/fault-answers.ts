@@ -24,13 +24,15 @@ export interface Frame {
   passes: boolean;
   /** It says that the stream is whole. */
   ends: boolean;
+  /** It gives the reason of each choice: the stream is whole, too, if its body ends as it should behind this. */
+  mayEnd: boolean;
 }
 
 /** A good answer of a provider: its JSON, or the events of its stream. */
 export function goodAnswer(lane: Lane, stream: boolean, n = 1): Frame[] {
   if (!stream) {
     const bytes = Buffer.from(JSON.stringify(lane === 'messages' ? message() : completion(n)));
-    return [{ bytes, says: SAID, passes: true, ends: true }];
+    return [{ bytes, says: SAID, passes: true, ends: true, mayEnd: true }];
   }
   return lane === 'messages' ? messageEvents() : chunks(n);
 }
@@ -61,14 +63,15 @@ function chunks(n: number): Frame[] {
     const chunk = { ...shared, object: 'chat.completion.chunk', choices };
     const told = { ...chunk, usage: delta ? null : usage };
     const bytes = Buffer.from(`data: ${JSON.stringify(told)}\n\n`);
-    return { bytes, says, passes: delta !== undefined, ends: false };
+    const mayEnd = finish_reason !== null;
+    return { bytes, says, passes: delta !== undefined, ends: false, mayEnd };
   };
   return [
     frame({ role: 'assistant', content: '' }),
     ...WORDS.map((content) => frame({ content }, content)),
     frame({}, '', 'stop'),
     frame(undefined),
-    { bytes: Buffer.from('data: [DONE]\n\n'), says: '', passes: false, ends: true },
+    { bytes: Buffer.from('data: [DONE]\n\n'), says: '', passes: false, ends: true, mayEnd: true },
   ];
 }
 
@@ -90,6 +93,7 @@ function messageEvents(): Frame[] {
     says,
     passes: says !== '' || ends,
     ends,
+    mayEnd: ends,
   });
   const started = { ...message(), content: [], stop_reason: null };
   return [

@@ -187,6 +187,67 @@ describe('frames of a streamed answer', () => {
     expect(frames.whole).toBe(true);
   });
 
+  const choice = (index: number, content: string, finish_reason: string | null = null) => ({
+    index,
+    delta: { content },
+    finish_reason,
+  });
+  const chunk = (...choices: object[]) => frame({ choices });
+  const ended = chunk({ index: 0, delta: {}, finish_reason: 'stop' });
+  /** As servers write it that sort the names. */
+  const sorted = (delta: object, reason: string | null, index = 0) =>
+    `data: {"choices":[{"finish_reason":${JSON.stringify(reason)},"index":${index},"delta":${JSON.stringify(delta)}}],"created":1,"id":"chatcmpl-1","model":"theirs"}\n\n`;
+  const withUsage = (text: string) =>
+    text.replace('}\n\n', `,"usage":${JSON.stringify(usage)}}\n\n`);
+  const withCall = (index: number) =>
+    sorted({ tool_calls: [{ index, function: { arguments: '{}' } }] }, null);
+
+  test.each([
+    ['a frame of its own', says('a') + ended, 2],
+    ['the frame of the last text', says('a') + chunk(choice(0, 'b', 'stop')), 2],
+    ['frames alike', chunk(choice(0, 'a', 'stop')) + chunk(choice(0, 'b', 'stop')), 2],
+    ['a frame before others of the same choice', ended + says('a'), 2],
+    ['a frame that no empty line follows', says('a') + ended.trimEnd(), 2],
+    ['a frame with half an empty line', says('a') + ended.slice(0, -1), 2],
+    ['a frame and a comment', `${says('a')}${ended}: bye`, 2],
+    ['a frame with the usage', says('a') + withUsage(ended), 2],
+    ['a frame before the usage', says('a') + ended + frame({ choices: [], usage }), 2],
+    ['a frame in two lines', says('a') + ended.replace('"choices"', '\ndata: "choices"'), 2],
+    ['a frame after an empty reason', chunk(choice(0, 'a', '')) + ended, 2],
+    ['two choices', chunk(choice(0, 'a'), choice(1, 'b', 'stop')) + ended, 2],
+    ['two choices in turn', `${chunk(choice(1, 'a'))}${ended}${chunk(choice(1, '', 'stop'))}`, 3],
+    ['sorted names', withCall(0) + withCall(1) + sorted({}, 'tool_calls'), 3],
+  ])('are whole without [DONE] where the reason came in %s', (_name, text, count) => {
+    for (const cuts of [[], [100, 101, 102, 300]]) {
+      const { frames } = start();
+      const { chunks } = pass(frames, text, cuts);
+      expect(frames.broken).toBeUndefined();
+      expect(frames.whole).toBe(true);
+      expect(chunks).toHaveLength(count);
+      const asked = pass(start(true).frames, text, cuts).chunks;
+      expect(asked.filter((one) => one.usage)).toHaveLength(1);
+    }
+  });
+
+  test.each([
+    ['has an empty reason', chunk(choice(0, 'a', ''))],
+    ['has a reason that is none', chunk(choice(0, 'a', 'error'))],
+    ['tells a reason in its text', says('a","finish_reason":"stop')],
+    ['ends one choice of two', chunk(choice(0, 'a'), choice(1, 'b')) + ended],
+    ['begins another one', ended + chunk(choice(1, 'b'))],
+    ['begins another one with sorted names', ended + sorted({ content: 'b' }, null, 1)],
+    ['tells nothing but the usage', frame({ choices: [], usage })],
+    ['is cut inside its end', `${ended}data: [DONE`],
+    ['is cut inside the usage', `${ended}${frame({ choices: [], usage }).slice(0, -4)}`],
+    ['is cut inside the name of a field', `${ended}da`],
+    ['is cut inside its reason', ended.slice(0, -4)],
+  ])('are broken when the stream ends without [DONE] and %s', (_name, text) => {
+    const { frames } = start();
+    pass(frames, text);
+    expect(frames.whole).toBe(false);
+    expect(frames.broken?.message).toBe('ended before it was complete');
+  });
+
   test('drop what follows the end', () => {
     const { frames } = start();
     expect(pass(frames, `${says('a')}${DONE}${says('b')}garbage`).chunks).toHaveLength(1);

@@ -326,7 +326,7 @@ describe('the official client at the gateway', () => {
   });
 
   test.each([
-    { kind: 'no-done' },
+    { kind: 'no-reason' },
     ...longOnly([
       { kind: 'half-line' },
       { kind: 'half-character' },
@@ -348,6 +348,40 @@ describe('the official client at the gateway', () => {
     const records = await usage(1);
     expect(records.map(({ end }) => end)).toEqual(['upstream_error']);
   });
+
+  test.each([
+    { model: 'one', n: 1, kind: 'no-done' },
+    { model: 'one', n: 1, kind: 'no-last-line' },
+    { model: 'single', n: 2, kind: 'no-done' },
+    { model: 'single', n: 2, kind: 'no-last-line' },
+  ] as const)(
+    'a stream that ends with its reason and without [DONE] is whole: %j',
+    async (call) => {
+      const { post, openai, groq, usage } = await startWithProviders();
+      for (const provider of [openai, groq]) {
+        provider.answerWith(['one', ' two']);
+        provider.failWith({ kind: call.kind });
+      }
+      const { model, n } = call;
+      const stream_options = { include_usage: true };
+      const { text } = await post({ model, n, messages, stream: true, stream_options });
+      expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
+      const chunks = text
+        .split('\n\n')
+        .slice(0, -2)
+        .map((event) => JSON.parse(event.replace('data: ', '')));
+      for (let index = 0; index < n; index += 1) {
+        const mine = chunks.flatMap(({ choices }) =>
+          choices.filter((choice: { index: number }) => choice.index === index),
+        );
+        expect(mine.map(({ delta }) => delta.content ?? '').join('')).toBe('one two');
+        expect(mine.at(-1).finish_reason).toBe('stop');
+      }
+      expect(chunks.at(-1).usage.completion_tokens).toBeGreaterThan(0);
+      const records = await usage(1);
+      expect(records).toMatchObject([{ end: 'complete', estimated: call.kind === 'no-last-line' }]);
+    },
+  );
 
   test('follows up on the offline engine, which remembers the conversation', async () => {
     const { client } = await startGateway();

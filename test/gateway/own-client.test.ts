@@ -32,7 +32,7 @@ test('our client is told what was refused, and that an answer was cut', async ()
     code: 'model_not_supported',
     param: 'model',
   });
-  running.openai.failWith({ kind: 'no-done' });
+  running.openai.failWith({ kind: 'no-reason' });
   const reading = (async () => {
     for await (const _ of client.stream({ model: 'one', messages }));
   })();

@@ -28,8 +28,8 @@ export function expectStream(answer: Answer): Answer {
 }
 
 /**
- * Reads chunks until `[DONE]`, or to the end of a body that is whole without. `stallMs` is the longest wait for a chunk, in which comments do not count; the time the
- * reader of this takes for itself does not count either.
+ * Reads chunks until `[DONE]`, or to the end of a body that is whole without. `stallMs` is the longest wait for a chunk, in
+ * which comments do not count; the time the reader of this takes for itself does not count either.
  * Throws `StreamCutError`, `TimeoutError` or `ContractError` after the chunks that came; closes the connection then, and
  * when it is left early.
  */

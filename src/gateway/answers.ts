@@ -9,7 +9,6 @@ import type { TextModel } from './catalog.ts';
 import type { FramesOptions } from './chunk-frames.ts';
 import { openChunkStream } from './chunk-stream.ts';
 import { createEventStream } from './event-stream.ts';
-import { createFrames } from './frames.ts';
 import type { FrameStream } from './relay.ts';
 import type { RequestBody } from './request-body.ts';
 import type { Rests } from './rests.ts';
@@ -99,7 +98,7 @@ export async function answerStream(
     const { upstream, answer } = await ask<FrameStream>(call, async (upstream) => {
       if (relays(upstream, call)) {
         const relayed = { request, write: call.body.write, caller };
-        return await upstream.relay.stream(relayed, createFrames(framesOptions));
+        return await upstream.relay.stream(relayed, framesOptions);
       }
       return await openChunkStream(
         upstream.stream(call.wholeRequest(), caller.signal),

@@ -14,8 +14,11 @@ export const MessageUsage = z.looseObject({
 });
 export type MessageUsage = z.infer<typeof MessageUsage>;
 
+/** Whoever identifies the answer gives it its own for one that is missing. */
+export const AnswerId = z.string().catch('');
+
 const Message = z.looseObject({
-  id: z.string(),
+  id: AnswerId,
   type: z.literal('message'),
   model: z.string(),
   content: z.array(

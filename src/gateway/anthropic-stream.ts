@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ChatCompletionChunk } from '../contracts/gateway.ts';
-import { finishReasonOf, MessageUsage, usageOf } from './anthropic-answer.ts';
+import { AnswerId, finishReasonOf, MessageUsage, usageOf } from './anthropic-answer.ts';
 import type { StreamDecoder } from './dialect.ts';
 import { isFields, parseJson } from './json.ts';
 import { refusalError, unusableError } from './provider-refusal.ts';
@@ -10,7 +10,7 @@ import type { Provider } from './providers.ts';
 const StreamEvent = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('message_start'),
-    message: z.object({ id: z.string(), model: z.string(), usage: MessageUsage }),
+    message: z.object({ id: AnswerId, model: z.string(), usage: MessageUsage }),
   }),
   z.object({
     type: z.literal('content_block_start'),

@@ -1,5 +1,6 @@
 import { ChatCompletionChunk, type Usage } from '../contracts/gateway.ts';
 import { dataEvent } from '../contracts/server-sent-events.ts';
+import type { AnswerIdentity } from './answer-identity.ts';
 
 /** A stream that is not what the convention says; the message goes on from "It sent an answer that ". */
 export class BrokenStreamError extends Error {
@@ -66,8 +67,16 @@ export function noteBytes(bytes: number, onText: FramesOptions['onText']): void 
   if (bytes > 0) onText(Math.max(1, bytes / BYTES_PER_TOKEN));
 }
 
+/** What a chunk may hold that is looked at before its shape is known to be right. */
+export interface ChunkFields {
+  id?: unknown;
+  created?: unknown;
+  error?: unknown;
+  choices?: unknown;
+}
+
 /** The fields of a JSON object in UTF-8 as a string of bytes; none when it is something else. */
-export function readFields(json: string): { error?: unknown; choices?: unknown } {
+export function readFields(json: string): ChunkFields {
   let value: unknown;
   try {
     value = JSON.parse(Buffer.from(json, 'latin1').toString());
@@ -77,14 +86,22 @@ export function readFields(json: string): { error?: unknown; choices?: unknown }
   return typeof value === 'object' && value !== null ? value : {};
 }
 
-/** The chunk that such JSON holds. */
-export function readChunk(json: string): ChatCompletionChunk {
+/** The chunk that such JSON holds, under the identity of its answer. */
+export function readChunk(
+  json: string,
+  identityOf: (fields: ChunkFields) => AnswerIdentity,
+): ChatCompletionChunk {
   const fields = readFields(json);
   if (fields.error != null) {
     throw new BrokenStreamError('broke off with an error', { told: fields.error });
   }
   // Some servers write `choices: null` in the chunk that carries the usage.
-  const result = ChatCompletionChunk.safeParse({ ...fields, choices: fields.choices ?? [] });
+  const result = ChatCompletionChunk.safeParse({
+    object: 'chat.completion.chunk',
+    ...fields,
+    ...identityOf(fields),
+    choices: fields.choices ?? [],
+  });
   if (result.success) return result.data;
   throw new BrokenStreamError('has the wrong shape', { cause: result.error });
 }

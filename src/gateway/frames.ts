@@ -1,7 +1,9 @@
 import { createChoiceEnds } from '../contracts/choice-ends.ts';
 import { DONE_EVENT, isWholeData, STREAM_DONE } from '../contracts/server-sent-events.ts';
+import type { AnswerIdentity, Identify } from './answer-identity.ts';
 import {
   BrokenStreamError,
+  type ChunkFields,
   createChunkFrames,
   type FramesOptions,
   noteBytes,
@@ -13,7 +15,8 @@ import { FrameCutter } from './frame-cutter.ts';
 
 /**
  * Passes on the frames of a streamed answer as they come. A frame is looked into at a few known places and is parsed only
- * when it carries usage or an error, or looks unlike the others; what is passed on are its own bytes.
+ * when it carries usage, an error or a reason, or looks unlike the others; what is passed on are its own bytes, under one
+ * identity for all.
  * Everything here is UTF-8 as a string of bytes ("latin1"), which Node reads and writes without a conversion.
  */
 export interface Frames {
@@ -35,6 +38,26 @@ interface Mould {
   passedAfter: string;
 }
 
+/** What stands in each frame of an answer. */
+interface Answer {
+  identity: AnswerIdentity;
+  idField: string;
+  createdField: string;
+  /** The fields of its first frame. */
+  first: ChunkFields;
+}
+
+/** How a frame gets the identity of its answer. */
+interface Mending {
+  /** What its own id follows, which is replaced; empty when that stays. */
+  idMark: string;
+  /** The fields it lacks. */
+  lacking: string;
+}
+
+/** Of a frame that has it. */
+const NOTHING_TO_MEND: Mending = { idMark: '', lacking: '' };
+
 /** No provider's frame comes near it. */
 const FRAME_LIMIT_BYTES = 1024 * 1024;
 
@@ -46,6 +69,12 @@ const CHOICE_BESIDE = '},{"index":';
 const OTHER_CHOICE = /"index":(?!0[,}])/;
 const REASON = /"finish_reason":"[^"]/;
 const MODEL = '"model":"';
+const OPENS_WITH_ID = 'data: {"id":"';
+/** Elsewhere in a frame it may be that of a tool call. */
+const LATER_ID = ',"id":"';
+const ID = '"id":';
+const CREATED = '"created":';
+const CREATED_VALUE = /"created":(?:null|[-+.\dEe]+)(?=[,}])/;
 const CONTENT = '"content":"';
 const USAGE = '"usage":';
 const NO_USAGE = ',"usage":null';
@@ -54,7 +83,7 @@ const BACKSLASH = 0x5c;
 const BYTE_ORDER_MARK = '\xef\xbb\xbf';
 const LINE_BREAK = 0x0a;
 
-export function createFrames(options: FramesOptions): Frames {
+export function createFrames(options: FramesOptions, identify: Identify): Frames {
   const { model, wantsUsage, onText } = options;
   const chunks = createChunkFrames(options);
   const quotedModel = toByteString(JSON.stringify(model));
@@ -62,7 +91,7 @@ export function createFrames(options: FramesOptions): Frames {
   const ends = createChoiceEnds();
   // Fields and not accessors: V8 takes as long to make an object with those as to pass on several frames.
   const state = { whole: false, broken: undefined as BrokenStreamError | undefined };
-  let firstJson: string | undefined;
+  let answer: Answer | undefined;
   let mould: Mould | undefined;
 
   function pass(frame: string): string {
@@ -90,7 +119,6 @@ export function createFrames(options: FramesOptions): Frames {
     if (!frame.startsWith(DATA_OBJECT) || frame.indexOf('\n') !== frame.length - 2) {
       return passUnusual(frame);
     }
-    const json = 'data: '.length;
     if (!frame.endsWith('}\n\n')) throw new BrokenStreamError('is not JSON');
     const choicesAt = frame.indexOf(CHOICES);
     const modelAt = frame.indexOf(MODEL);
@@ -102,18 +130,25 @@ export function createFrames(options: FramesOptions): Frames {
       frame.includes('"error":') ||
       (usageAt !== -1 && !frame.startsWith(NO_USAGE, usageAt - 1))
     ) {
-      return passParsed(frame.slice(json));
+      return passParsed(jsonOf(frame));
     }
-    firstJson ??= frame.slice(json);
+    answer ??= begin(readFields(jsonOf(frame)));
+    const mending = mendingOf(frame, answer);
+    if (!mending) return passParsed(jsonOf(frame));
     noteChoices(frame, choicesAt + CHOICES.length);
     // Quotes inside JSON's strings are escaped, so none of the names can stand in the text.
     const contentAt = frame.indexOf(CONTENT, choicesAt);
-    if (contentAt === -1) return alter(frame);
+    if (contentAt === -1) return alter(frame, answer, mending);
     const start = contentAt + CONTENT.length;
     const end = endOfString(frame, start);
     const before = flat(frame.slice(0, start));
     const after = flat(frame.slice(end));
-    mould = { before, after, passedBefore: flat(alter(before)), passedAfter: flat(alter(after)) };
+    mould = {
+      before,
+      after,
+      passedBefore: flat(alter(before, answer, mending)),
+      passedAfter: flat(alter(after, answer, mending)),
+    };
     noteBytes(end - start, onText);
     return mould.passedBefore + frame.slice(start, end) + mould.passedAfter;
   }
@@ -127,20 +162,37 @@ export function createFrames(options: FramesOptions): Frames {
       ends.note(0, null);
       return;
     }
-    const { choices } = readFields(frame.slice('data: '.length));
+    const { choices } = readFields(jsonOf(frame));
     for (const choice of [choices].flat()) {
       const { index = 0, finish_reason } = Object(choice);
       ends.note(index, finish_reason);
     }
   }
 
-  /** A part of a frame under the caller's name for the model, without the usage that nobody asked for. */
-  function alter(part: string): string {
-    const named = wantsUsage ? part : part.replace(NO_USAGE, '');
-    const at = named.indexOf(MODEL);
-    if (at === -1) return named;
-    const nameAt = at + MODEL.length;
-    return `${named.slice(0, nameAt - 1)}${quotedModel}${named.slice(endOfString(named, nameAt) + 1)}`;
+  /** Settles with its first frame what all frames of the answer say of it. */
+  function begin(fields: ChunkFields): Answer {
+    const identity = identify(fields);
+    return {
+      identity,
+      idField: toByteString(`${ID}${JSON.stringify(identity.id)}`),
+      createdField: `${CREATED}${identity.created}`,
+      first: fields,
+    };
+  }
+
+  /** A part of a frame under the caller's name for the model and its answer's identity, without the usage that nobody asked for. */
+  function alter(part: string, { idField, createdField }: Answer, mending: Mending): string {
+    const { idMark, lacking } = mending;
+    let altered = wantsUsage ? part : part.replace(NO_USAGE, '');
+    const nameAt = altered.indexOf(MODEL);
+    if (nameAt !== -1) altered = withString(altered, nameAt + MODEL.length - 1, quotedModel);
+    if (mending === NOTHING_TO_MEND) return altered;
+    altered = altered.replace(CREATED_VALUE, createdField);
+    const idAt = idMark === '' ? -1 : altered.indexOf(idMark);
+    if (idAt !== -1)
+      altered = withString(altered, idAt + idMark.length - 1, idField.slice(ID.length));
+    if (lacking === '' || !altered.startsWith(DATA_OBJECT)) return altered;
+    return `${DATA_OBJECT}${lacking}${altered.slice(DATA_OBJECT.length)}`;
   }
 
   /** A frame with comments, other fields, or several lines. */
@@ -149,16 +201,16 @@ export function createFrames(options: FramesOptions): Frames {
     const data = dataOf(frame);
     if (data.length === 0) return '';
     if (data[0] !== STREAM_DONE) return passParsed(data.join('\n'));
-    // Made before the stream counts as whole: what cannot be read of it breaks it even now.
-    const like = chunks.owesUsage ? firstJson : undefined;
-    const usage = like === undefined ? '' : chunks.usageLike(readFields(like));
     state.whole = true;
-    return usage;
+    if (!answer || !chunks.owesUsage) return '';
+    return chunks.usageLike({ ...answer.first, ...answer.identity });
   }
 
   function passParsed(json: string): string {
-    firstJson ??= json;
-    const chunk = readChunk(json);
+    const chunk = readChunk(json, (fields) => {
+      answer ??= begin(fields);
+      return answer.identity;
+    });
     for (const { index, finish_reason } of chunk.choices) ends.note(index, finish_reason);
     return chunks.frame(chunk);
   }
@@ -223,6 +275,37 @@ function isWholeRest(rest: string): boolean {
   const [first, ...more] = dataOf(rest);
   if (first === undefined) return rest.split('\n').every((line) => /^(:|$)/.test(line));
   return first === STREAM_DONE || isWholeData([first, ...more].join('\n'));
+}
+
+/** The JSON of a frame that holds nothing else. */
+function jsonOf(frame: string): string {
+  return frame.slice('data: '.length);
+}
+
+/** How to put right what a frame says of its answer; nothing where that takes parsing it. */
+function mendingOf(frame: string, { idField, createdField }: Answer): Mending | undefined {
+  if (frame.includes(idField) && frame.includes(`${createdField},`)) return NOTHING_TO_MEND;
+  const createdAt = frame.indexOf(CREATED);
+  const lacksId = !frame.includes(ID);
+  const idMark = lacksId || frame.includes(idField) ? '' : markOfId(frame);
+  if (idMark === undefined) return undefined;
+  if (createdAt !== -1 && frame.includes(CREATED, createdAt + 1)) return undefined;
+  if (createdAt !== -1 && !CREATED_VALUE.test(frame)) return undefined;
+  const lacking = (lacksId ? `${idField},` : '') + (createdAt === -1 ? `${createdField},` : '');
+  return { idMark, lacking };
+}
+
+/** What the answer's own id follows in a frame; nothing where that is not certain. */
+function markOfId(frame: string): string | undefined {
+  if (frame.startsWith(OPENS_WITH_ID)) return OPENS_WITH_ID;
+  const at = frame.indexOf(LATER_ID);
+  const isAlone = at !== -1 && !frame.includes(LATER_ID, at + 1);
+  return isAlone && !frame.includes('"tool_calls":') ? LATER_ID : undefined;
+}
+
+/** A text with another JSON string in the place of the one that begins there. */
+function withString(text: string, at: number, quoted: string): string {
+  return `${text.slice(0, at)}${quoted}${text.slice(endOfString(text, at + 1) + 1)}`;
 }
 
 /** The values of a frame's `data` fields. */

@@ -1,6 +1,7 @@
 import { type Agent, type Dispatcher, request as send } from 'undici';
 import type { ChatRequest } from '../contracts/gateway.ts';
 import { EVENT_STREAM } from '../contracts/server-sent-events.ts';
+import { type AnswerIdentity, createIdentify, type Identify } from './answer-identity.ts';
 import { anthropicDialect } from './anthropic-dialect.ts';
 import { GarbledStreamError, readEventData } from './event-data.ts';
 import { parseJson } from './json.ts';
@@ -35,8 +36,9 @@ export function createHttpUpstream(options: {
   model: string;
   agent: Agent;
   patience: Patience;
+  identify?: Identify;
 }): Upstream {
-  const { provider, model, agent, patience } = options;
+  const { provider, model, agent, patience, identify = createIdentify() } = options;
   const dialect = DIALECTS[provider.dialect];
 
   /** Sends the call; its good answer is still to be read. */
@@ -80,7 +82,8 @@ export function createHttpUpstream(options: {
         const answer = await open(request, watchdog);
         const text = await readText(answer, ANSWER_LIMIT_BYTES);
         if (text === undefined) throw unusableError(provider, 'is too long');
-        const completion = dialect.decode(parseJson(text, provider), provider, model);
+        const told = dialect.decode(parseJson(text, provider), provider, model);
+        const completion = { ...told, ...identify(told) };
         const stops = dialect.ownStops(request, provider, model);
         return stops.length > 0 ? cutCompletion(completion, stops) : completion;
       } catch (error) {
@@ -93,6 +96,7 @@ export function createHttpUpstream(options: {
       const watchdog = createWatchdog(signal, () => silenceError(provider));
       watchdog.wait(patience.firstChunkMs);
       let answer: Dispatcher.ResponseData | undefined;
+      let identity: AnswerIdentity | undefined;
       let begun = false;
       let whole = false;
       try {
@@ -118,7 +122,8 @@ export function createHttpUpstream(options: {
             const passed = cut ? cut(chunk) : chunk;
             if (passed === undefined) continue;
             begun = true;
-            yield passed;
+            identity ??= identify(passed);
+            yield { ...passed, ...identity };
           }
           if (decoder.whole) {
             whole = true;

@@ -13,7 +13,7 @@ export function readCompletion(value: unknown, provider: Provider, model: string
   const asItCame = provider.repairStreams ? undefined : ChatCompletion.safeParse(value);
   if (asItCame?.success) return withText(asItCame.data);
   const result = ChatCompletion.safeParse(
-    withChoices(value, (choice) => {
+    mended(value, (choice) => {
       const message = isFields(choice.message) ? choice.message : {};
       return {
         ...choice,
@@ -76,7 +76,7 @@ export function createChunkReader(provider: Provider, model: string): StreamDeco
       if (isFields(value) && value.error != null)
         throw brokenOffError(provider, model, value.error);
       const result = ChatCompletionChunk.safeParse(
-        withChoices(value, (choice) => {
+        mended(value, (choice) => {
           const delta = isFields(choice.delta) ? choice.delta : {};
           const { content, tool_calls } = delta;
           return {
@@ -97,13 +97,20 @@ export function createChunkReader(provider: Provider, model: string): StreamDeco
   };
 }
 
-/** Some servers write `choices: null` in the chunk that carries the usage. */
-function withChoices(value: unknown, mend: (choice: Fields) => Fields): unknown {
+/** Some servers write `choices: null` in the chunk that carries the usage, and some leave out what tells answers apart. */
+function mended(value: unknown, mend: (choice: Fields) => Fields): unknown {
   if (!isFields(value)) return value;
-  const { choices } = value;
-  if (choices === null) return { ...value, choices: [] };
-  if (!Array.isArray(choices)) return value;
-  return { ...value, choices: choices.map((choice) => (isFields(choice) ? mend(choice) : choice)) };
+  const { id, created, choices } = value;
+  return {
+    ...value,
+    // Whoever identifies the answer gives it its own for these.
+    id: typeof id === 'string' ? id : '',
+    created: Number.isSafeInteger(created) ? created : 0,
+    ...(choices === null && { choices: [] }),
+    ...(Array.isArray(choices) && {
+      choices: choices.map((choice) => (isFields(choice) ? mend(choice) : choice)),
+    }),
+  };
 }
 
 /** Models that think aloud answer in parts; what they thought is not the answer. */

@@ -1,8 +1,10 @@
 import type { Agent } from 'undici';
 import type { ChatCompletion, ChatRequest } from '../contracts/gateway.ts';
 import { EVENT_STREAM } from '../contracts/server-sent-events.ts';
+import type { Identify } from './answer-identity.ts';
 import type { Caller } from './caller.ts';
-import type { Frames } from './frames.ts';
+import type { FramesOptions } from './chunk-frames.ts';
+import { createFrames } from './frames.ts';
 import type { Patience } from './http-upstream.ts';
 import { parseJson } from './json.ts';
 import { readCompletion } from './openai-answer.ts';
@@ -17,13 +19,16 @@ import type { Ticker } from './ticker.ts';
 export interface Relay {
   /** Whether the answer to this request can be passed on as it comes. */
   takes(request: ChatRequest): boolean;
-  /** The whole answer, checked, with its JSON as it came. Rejects with `UpstreamError`, or the caller's reason. */
-  complete(call: RelayCall): Promise<{ completion: ChatCompletion; json: string }>;
+  /**
+   * The whole answer, checked, with its JSON as it came unless that must be written anew. Rejects with `UpstreamError`, or
+   * the caller's reason.
+   */
+  complete(call: RelayCall): Promise<{ completion: ChatCompletion; json: string | undefined }>;
   /**
    * Opens a streamed answer; resolves once something of it can be passed on. Rejects with `UpstreamError`, or the caller's
    * reason, as long as nothing could.
    */
-  stream(call: RelayCall, frames: Frames): Promise<FrameStream>;
+  stream(call: RelayCall, options: FramesOptions): Promise<FrameStream>;
 }
 
 export interface RelayCall {
@@ -58,8 +63,9 @@ export function createRelay(options: {
   agent: Agent;
   patience: Patience;
   ticker: Ticker;
+  identify: Identify;
 }): Relay {
-  const { provider, model, agent, patience, ticker } = options;
+  const { provider, model, agent, patience, ticker, identify } = options;
   const address = new URL(`${provider.baseUrl}${openaiDialect.path}`);
   const target: CallTarget = {
     provider,
@@ -97,17 +103,18 @@ export function createRelay(options: {
           },
           onEnd() {
             const json = parts.join().toString();
-            resolve({
-              completion: readCompletion(parseJson(json, provider), provider, model),
-              json,
-            });
+            const answer = readCompletion(parseJson(json, provider), provider, model);
+            const completion = { ...answer, ...identify(answer) };
+            const isAsItCame = completion.id === answer.id && completion.created === answer.created;
+            resolve({ completion, json: isAsItCame ? json : undefined });
           },
           onFailure: reject,
         });
       });
     },
 
-    stream(request, frames) {
+    stream(request, options) {
+      const frames = createFrames(options, identify);
       return new Promise((resolve, reject) => {
         let waiting = '';
         let failure: { reason: unknown } | undefined;

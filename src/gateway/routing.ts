@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Agent } from 'undici';
+import { createIdentify, type Identify } from './answer-identity.ts';
 import type { Caller } from './caller.ts';
 import { type Catalog, type TextModel, textModels } from './catalog.ts';
 import { createHttpUpstream, type Patience } from './http-upstream.ts';
@@ -42,16 +43,24 @@ export function createRouting(options: {
 }): Routing {
   const { catalog, providers, set = new Set(providers.keys()), ...calls } = options;
   const upstreams = new Map<string, Upstream[]>();
+  /** What judges the answers of a provider's model; kept when it is looked at again who is live. */
+  let known = new Map<string, Identify>();
+  let knownBefore = known;
 
   function renew() {
+    knownBefore = known;
+    known = new Map();
     for (const model of textModels(catalog)) upstreams.set(model.id, upstreamsFor(model));
   }
 
   function upstreamsFor(model: TextModel): Upstream[] {
     return liveUpstreams(model, providers).map(({ provider, model }) => {
-      const upstream = createHttpUpstream({ provider, model, ...calls });
+      const name = `${provider.name} ${model}`;
+      const identify = known.get(name) ?? knownBefore.get(name) ?? createIdentify();
+      known.set(name, identify);
+      const upstream = createHttpUpstream({ provider, model, identify, ...calls });
       if (provider.dialect !== 'openai') return upstream;
-      return { ...upstream, relay: createRelay({ provider, model, ...calls }) };
+      return { ...upstream, relay: createRelay({ provider, model, identify, ...calls }) };
     });
   }
 

@@ -17,31 +17,39 @@ const USAGE = {
   prompt_tokens_details: { cached_tokens: 0, audio_tokens: 0 },
 };
 
-const CREATED = 1_793_491_200;
+const CREATED = Math.floor(Date.now() / 1000);
+
+/** Ids of answers, one after the other: a provider that gives each the same is not passed on as it is. */
+export const IDS = Array.from(
+  { length: 64 },
+  (_, at) => `chatcmpl-9f2c4d6e8a0b1c3d5e${at.toString(16).padStart(2, '0')}`,
+);
 
 /** The body of a plain answer, about 700 bytes. */
-export const PLAIN_ANSWER = JSON.stringify({
-  id: 'chatcmpl-9f2c4d6e8a0b1c3d5e7f',
-  object: 'chat.completion',
-  created: CREATED,
-  model: PROVIDER_MODEL.flatOut,
-  choices: [
-    {
-      index: 0,
-      message: { role: 'assistant', content: REPLY, refusal: null },
-      logprobs: null,
-      finish_reason: 'stop',
-    },
-  ],
-  usage: USAGE,
-  system_fingerprint: 'fp_5d1c7a9b3e',
-});
+export function plainAnswer(id: string): string {
+  return JSON.stringify({
+    id,
+    object: 'chat.completion',
+    created: CREATED,
+    model: PROVIDER_MODEL.flatOut,
+    choices: [
+      {
+        index: 0,
+        message: { role: 'assistant', content: REPLY, refusal: null },
+        logprobs: null,
+        finish_reason: 'stop',
+      },
+    ],
+    usage: USAGE,
+    system_fingerprint: 'fp_5d1c7a9b3e',
+  });
+}
 
 /** The events of a streamed answer; with usage, as a caller gets them who asked for it. */
-export function streamEvents(options: { usage: boolean }): string[] {
+export function streamEvents(options: { id: string; usage: boolean }): string[] {
   const event = (choices: unknown[], usage: unknown) => {
     const chunk = {
-      id: 'chatcmpl-9f2c4d6e8a0b1c3d5e7f',
+      id: options.id,
       object: 'chat.completion.chunk',
       created: CREATED,
       model: PROVIDER_MODEL.flatOut,

@@ -1,6 +1,6 @@
-// A model provider that costs little: one answer, prebuilt, over raw sockets. Started by the bench with no arguments.
+// A model provider that costs little: one answer under some ids, prebuilt, over raw sockets. Started by the bench with no arguments.
 import { type AddressInfo, createServer, type Socket } from 'node:net';
-import { PLAIN_ANSWER, streamEvents } from './gateway-answers.ts';
+import { IDS, plainAnswer, streamEvents } from './gateway-answers.ts';
 import { MODEL, PROVIDER_MODEL } from './gateway-requests.ts';
 import { createMessageReader } from './message-reader.ts';
 
@@ -14,16 +14,19 @@ const CLOSING_BRACE = 0x7d;
 const FIRST_TOKEN_MS = 20;
 const TOKEN_MS = 5;
 
-const PLAIN = Buffer.from(
-  [
-    'HTTP/1.1 200 OK',
-    'Content-Type: application/json',
-    `Content-Length: ${Buffer.byteLength(PLAIN_ANSWER)}`,
-    'X-Request-Id: req_5d1c7a9b3e',
-    '',
-    PLAIN_ANSWER,
-  ].join('\r\n'),
-);
+const PLAIN = IDS.map((id) => {
+  const answer = plainAnswer(id);
+  return Buffer.from(
+    [
+      'HTTP/1.1 200 OK',
+      'Content-Type: application/json',
+      `Content-Length: ${Buffer.byteLength(answer)}`,
+      'X-Request-Id: req_5d1c7a9b3e',
+      '',
+      answer,
+    ].join('\r\n'),
+  );
+});
 
 const REFUSAL = 'HTTP/1.1 400 Bad Request\r\nContent-Length: 0\r\n\r\n';
 
@@ -36,8 +39,9 @@ const STREAM_HEAD = [
   '',
 ].join('\r\n');
 
-const FRAMES = framesOf(streamEvents({ usage: false }));
-const FRAMES_WITH_USAGE = framesOf(streamEvents({ usage: true }));
+const FRAMES = IDS.map((id) => framesOf(streamEvents({ id, usage: false })));
+const FRAMES_WITH_USAGE = IDS.map((id) => framesOf(streamEvents({ id, usage: true })));
+let answers = 0;
 
 const server = createServer({ noDelay: true }, (socket) => {
   let asked = '';
@@ -72,8 +76,10 @@ server.listen(0, '127.0.0.1', () => {
 process.stdin.resume().once('end', () => process.exit(0));
 
 function answer(socket: Socket, asked: string): void {
-  if (!asked.includes('"stream":true')) return void socket.write(PLAIN);
-  const frames = asked.includes('"include_usage":true') ? FRAMES_WITH_USAGE : FRAMES;
+  answers = (answers + 1) % IDS.length;
+  if (!asked.includes('"stream":true')) return void socket.write(PLAIN[answers] ?? '');
+  const frames = (asked.includes('"include_usage":true') ? FRAMES_WITH_USAGE : FRAMES)[answers];
+  if (!frames) return;
   const paced = asked.includes(PROVIDER_MODEL.paced) || asked.includes(MODEL.paced);
   let at = 0;
   const next = () => {

@@ -22,6 +22,8 @@ export type SaidBlock =
 export interface Said {
   blocks?: SaidBlock[];
   stopReason?: string;
+  /** Instead of one of its own for each message. */
+  id?: string | undefined;
   usage?: Record<string, number>;
 }
 
@@ -107,7 +109,7 @@ export async function startAnthropic(options: { models?: string[] } = {}): Promi
 
   function messageOf(body: { model: string }) {
     return {
-      id: 'msg_fake',
+      id: 'id' in said ? said.id : `msg_fake${calls.length}`,
       type: 'message',
       role: 'assistant',
       model: body.model,

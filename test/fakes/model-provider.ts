@@ -86,6 +86,8 @@ export interface ModelProvider {
   refusals: string[];
   /** What the model says from now on. */
   answerWith(script: Script, pace?: Pace): void;
+  /** What its answers say of themselves from now on, instead of an id of their own and the time; `undefined` leaves it out. */
+  identifyAs(told: { id?: unknown; created?: unknown }): void;
   /** What goes wrong from now on, the next `times` calls or until `recover`. */
   failWith(fault: Fault, times?: number): void;
   recover(): void;
@@ -126,6 +128,7 @@ export async function startModelProvider(
   const refusals: string[] = [];
   let script: Script = 'Hello from the fake provider.';
   let pace: Pace = {};
+  let told: { id?: unknown; created?: unknown } = {};
   let fault: { what: Fault; left: number } | undefined;
   let holdAll: Promise<void> = Promise.resolve();
   let hold: Promise<void> = Promise.resolve();
@@ -195,7 +198,7 @@ export async function startModelProvider(
     const said = typeof script === 'function' ? script(body) : script;
     const chunks = cutAtStop(typeof said === 'string' ? wordsOf(said) : said, body.stop);
     if (body.stream) return await sendStream(response, call, chunks, now);
-    await sendPlain(response, body, chunks, now);
+    await sendPlain(response, call, chunks, now);
   }
 
   function refuseWith(response: ServerResponse, refusal: Refusal): void {
@@ -203,18 +206,24 @@ export async function startModelProvider(
     sendJson(response, refusal.status, personality.asBody(refusal));
   }
 
+  const identityOf = (call: ProviderCall) => ({
+    id: `chatcmpl-fake${calls.indexOf(call) + 1}`,
+    created: Math.floor(Date.now() / 1000),
+    ...told,
+  });
+
   async function sendPlain(
     response: ServerResponse,
-    body: Record<string, unknown>,
+    call: ProviderCall,
     chunks: string[],
     now: Fault | undefined,
   ) {
+    const { body } = call;
     for (const _ of chunks) if (pace.chunkMs) await pause(pace.chunkMs);
     await hold;
     const answer = JSON.stringify({
-      id: 'chatcmpl-fake',
+      ...identityOf(call),
       object: 'chat.completion',
-      created: CREATED,
       model: body.model,
       choices: choiceIndexes(body, personality).map((index) => ({
         index,
@@ -271,11 +280,11 @@ export async function startModelProvider(
       | undefined;
     const withUsage = options?.include_usage === true || personality.usage === 'always';
     const padded = personality.pads && options?.include_obfuscation !== false;
+    const identity = identityOf(call);
     const event = (choices: unknown[], usage: unknown = null) =>
       `data: ${JSON.stringify({
-        id: 'chatcmpl-fake',
+        ...identity,
         object: 'chat.completion.chunk',
-        created: CREATED,
         model: body.model,
         choices,
         ...(withUsage ? { usage } : {}),
@@ -362,6 +371,9 @@ export async function startModelProvider(
     answerWith(next, nextPace = {}) {
       script = next;
       pace = nextPace;
+    },
+    identifyAs(next) {
+      told = next;
     },
     failWith(what, times = Number.POSITIVE_INFINITY) {
       fault = { what, left: times };

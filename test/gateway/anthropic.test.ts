@@ -95,7 +95,11 @@ describe('the Messages API behind the gateway', () => {
         user: 'U1',
       };
       const whole = await ask.create(request);
-      expect(whole).toMatchObject({ object: 'chat.completion', model: 'claude', id: 'msg_fake' });
+      expect(whole).toMatchObject({
+        object: 'chat.completion',
+        model: 'claude',
+        id: expect.stringMatching(/^msg_fake\d$/),
+      });
       expect(whole.choices).toEqual([
         {
           index: 0,
@@ -538,6 +542,27 @@ describe('the Messages API when it fails', () => {
       const { post, api } = await startClaude();
       api.failWith(fault);
       expect((await post({ model: 'claude', messages })).status).toBe(502);
+    },
+  );
+
+  test.each([{ id: undefined }, { id: '' }, { id: 'msg_always' }])(
+    'gives answers ids of ours when its own tell nothing apart: %j',
+    async (told) => {
+      const { ask, api } = await startClaude();
+      api.answerWith({ blocks: [{ type: 'text', text: 'one two' }], ...told });
+      const ids = new Set<string>();
+      for (let time = 0; time < 2; time += 1) {
+        ids.add((await ask.create({ model: 'claude', messages })).id);
+        const { chunks } = await read(
+          await ask.create({ model: 'claude', messages, stream: true }),
+        );
+        const own = new Set(chunks.map(({ id }) => id));
+        expect(own.size).toBe(1);
+        for (const id of own) ids.add(id);
+      }
+      expect(ids.size).toBe(4);
+      ids.delete('msg_always');
+      for (const id of ids) expect(id).toMatch(/^chatcmpl-[-0-9a-f]{36}$/);
     },
   );
 

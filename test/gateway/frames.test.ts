@@ -1,13 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Usage } from '../../src/contracts/gateway.ts';
+import { createIdentify } from '../../src/gateway/answer-identity.ts';
 import { createFrames, type Frames } from '../../src/gateway/frames.ts';
 import { anyCharacter } from '../support/any-character.ts';
 import { long } from '../support/long.ts';
 
 const runs = long ? 5_000 : 50;
 
-const head = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created: 1, model: 'theirs' };
+const created = Math.floor(Date.now() / 1000);
+const head = { id: 'chatcmpl-1', object: 'chat.completion.chunk', created, model: 'theirs' };
 const usage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
 const DONE = 'data: [DONE]\n\n';
 const ENDS = [
@@ -23,20 +25,20 @@ const frame = (fields: object) => `data: ${JSON.stringify({ ...head, ...fields }
 const says = (content: string, more: object = {}) =>
   frame({ choices: [{ index: 0, delta: { content }, finish_reason: null }], ...more });
 
-function start(wantsUsage = false) {
+function start(wantsUsage = false, identify = createIdentify()) {
   const heard = { tokens: 0, usage: undefined as Usage | undefined };
-  const frames = createFrames({
+  const options = {
     model: 'our "model" é',
     wantsUsage,
-    onText: (tokens) => {
+    onText: (tokens: number) => {
       heard.tokens += tokens;
     },
-    onUsage: (told) => {
+    onUsage: (told: Usage) => {
       heard.usage = told;
     },
     estimate: () => ({ prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 }),
-  });
-  return { frames, heard };
+  };
+  return { frames: createFrames(options, identify), heard };
 }
 
 /** What is passed on of a text that comes cut at some places, as chunks. */
@@ -168,8 +170,10 @@ describe('frames of a streamed answer', () => {
     const { frames } = start(true);
     const bare = { model: 'theirs', choices: [{ index: 0, delta: { content: 'a' } }] };
     const { chunks } = pass(frames, `data: ${JSON.stringify(bare)}\n\n${DONE}`);
-    expect(chunks[0]).toEqual({ ...bare, model: 'our "model" é' });
-    expect(chunks[1]).toMatchObject({ model: 'our "model" é', choices: [] });
+    const { id, created } = chunks[0];
+    expect(id).toMatch(/^chatcmpl-[-0-9a-f]{36}$/);
+    expect(chunks[0]).toEqual({ ...bare, id, created, model: 'our "model" é' });
+    expect(chunks[1]).toMatchObject({ id, created, model: 'our "model" é', choices: [] });
     expect(chunks[1].usage.total_tokens).toBe(2);
     expect(frames.whole).toBe(true);
   });
@@ -187,6 +191,65 @@ describe('frames of a streamed answer', () => {
     expect(frames.whole).toBe(true);
   });
 
+  const bare = (fields: object) =>
+    `data: ${JSON.stringify({ object: 'chat.completion.chunk', model: 'theirs', ...fields })}\n\n`;
+  const text = { index: 0, delta: { content: 'say "id":"x","created":5' }, finish_reason: null };
+  const tool = { id: 'call_1', index: 0, function: { name: 'f', arguments: '{"id":"a"}' } };
+  const called = { index: 0, delta: { tool_calls: [tool] }, finish_reason: null };
+  const known = { id: 'chatcmpl-7', created };
+  test.each<[string, object[], boolean]>([
+    ['nothing', [{}, {}, {}], false],
+    [
+      'nothing that is any',
+      [
+        { id: '', created: 0 },
+        { id: null, created: null },
+      ],
+      false,
+    ],
+    ['something else', [{ id: 7, created: 'now' }, { id: ['a'], created: [1, 2] }, {}], false],
+    ['another thing each time', [known, { id: 'b', created: created + 1 }, { id: 'c' }], true],
+    [
+      'a time that is none',
+      [known, { ...known, created: 1.5e300 }, { ...known, created: -1 }],
+      true,
+    ],
+    ['less in the end', [known, { created }, { id: known.id }, {}], true],
+    ['more in the end', [{ id: '', created: 0 }, known, { id: known.id }], false],
+    ['a constant', Array(3).fill({ id: 'always', created: 1_677_652_288 }), false],
+  ])('have one id and one time, of ours where the provider tells %s', (_name, told, stays) => {
+    const parts = [{ choices: [text] }, { choices: [called] }, { choices: [text], usage: null }];
+    for (const place of ['first', 'last']) {
+      const stream = told.flatMap((identity) =>
+        parts.map((part) =>
+          place === 'first' ? bare({ ...identity, ...part }) : bare({ ...part, ...identity }),
+        ),
+      );
+      const identify = createIdentify();
+      identify({ id: 'always' });
+      const { chunks } = pass(start(false, identify).frames, stream.join('') + DONE);
+      expect(chunks).toHaveLength(stream.length);
+      const [{ id, created: at }] = chunks;
+      if (stays) expect({ id, created: at }).toEqual(known);
+      else expect(id).toMatch(/^chatcmpl-[-0-9a-f]{36}$/);
+      expect(Math.abs(at - created)).toBeLessThan(3_600);
+      for (const [number, chunk] of chunks.entries()) {
+        const { choices } = parts[number % parts.length] ?? {};
+        const shared = { object: 'chat.completion.chunk', model: 'our "model" é' };
+        expect(chunk).toEqual({ ...shared, id, created: at, choices });
+      }
+    }
+  });
+
+  test('of a constant id are passed on without being parsed', () => {
+    const constant = { id: '', created: 0 };
+    const odd = `{"choices":[{"index":0,"delta":{"content":"a"}}],"odd":1.0,"model":"theirs"}`;
+    const sent = [bare({ ...constant, choices: [] }), `data: ${odd.replace('{', '{"id":"",')}\n\n`];
+    const { out } = pass(start().frames, sent.join('') + DONE);
+    // Whoever parses and writes it anew makes it 1.
+    expect(out).toContain('"odd":1.0');
+  });
+
   const choice = (index: number, content: string, finish_reason: string | null = null) => ({
     index,
     delta: { content },
@@ -196,7 +259,7 @@ describe('frames of a streamed answer', () => {
   const ended = chunk({ index: 0, delta: {}, finish_reason: 'stop' });
   /** As servers write it that sort the names. */
   const sorted = (delta: object, reason: string | null, index = 0) =>
-    `data: {"choices":[{"finish_reason":${JSON.stringify(reason)},"index":${index},"delta":${JSON.stringify(delta)}}],"created":1,"id":"chatcmpl-1","model":"theirs"}\n\n`;
+    `data: {"choices":[{"finish_reason":${JSON.stringify(reason)},"index":${index},"delta":${JSON.stringify(delta)}}],"created":${created},"id":"chatcmpl-1","model":"theirs"}\n\n`;
   const withUsage = (text: string) =>
     text.replace('}\n\n', `,"usage":${JSON.stringify(usage)}}\n\n`);
   const withCall = (index: number) =>

@@ -383,6 +383,51 @@ describe('the official client at the gateway', () => {
     },
   );
 
+  const always = { id: 'chatcmpl-123', created: 1_677_652_288 };
+  test.each([
+    { told: {}, n: 1 },
+    ...[1, 2].flatMap((n) => [
+      { told: { id: undefined, created: undefined }, n },
+      { told: { id: '', created: 0 }, n },
+      { told: { id: null, created: null }, n },
+      { told: { id: 7, created: 1_795_000_000_000 }, n },
+      { told: always, n },
+    ]),
+  ])('answers have an id and a time of their own whatever the provider says: %j', async (row) => {
+    const { told, n } = row;
+    const { client, openai, groq } = await startWithProviders();
+    for (const provider of [openai, groq]) provider.identifyAs(told);
+    const nowSeconds = Date.now() / 1000;
+    const ask = { model: n === 1 ? 'one' : 'single', n, messages };
+    const ids: string[] = [];
+    const expectOne = (answers: Array<{ id: string; created: number }>) => {
+      const [first] = answers;
+      ids.push(first?.id ?? '');
+      for (const { id, created } of answers) {
+        expect([id, created]).toEqual([first?.id, first?.created]);
+        expect(Math.abs(created - nowSeconds)).toBeLessThan(3_600);
+        expect(Number.isInteger(created)).toBe(true);
+      }
+    };
+    for (let time = 0; time < 2; time += 1) {
+      expectOne([await client.chat.completions.create(ask)]);
+      const stream_options = { include_usage: true };
+      const stream = await client.chat.completions.create({ ...ask, stream: true, stream_options });
+      const { chunks, text } = await read(stream);
+      expect(text).toContain('Hello from the fake provider.');
+      expect(chunks.at(-1)?.usage?.completion_tokens).toBeGreaterThan(0);
+      expectOne(chunks);
+    }
+    expect(new Set(ids).size).toBe(4);
+    const good = Object.keys(told).length === 0;
+    if (good) expect(ids).toEqual([1, 2, 3, 4].map((at) => `chatcmpl-fake${at}`));
+    else {
+      const ours = ids.filter((id) => id !== always.id);
+      expect(ours.length).toBeGreaterThanOrEqual(3);
+      for (const id of ours) expect(id).toMatch(/^chatcmpl-[-0-9a-f]{36}$/);
+    }
+  });
+
   test('follows up on the offline engine, which remembers the conversation', async () => {
     const { client } = await startGateway();
     const first = await client.chat.completions.create({ model: 'fast-8k', messages });

@@ -70,7 +70,7 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
   });
   /** What people said that is still being answered. */
   const underWay = new Set<Promise<void>>();
-  let connected = false;
+  let connecting = false;
   let inline: InlineConversations | undefined;
   let sentElsewhere = false;
   let stopping = false;
@@ -117,8 +117,10 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
       logEvents(client, log);
       guardPackets(client, log);
       listen(bot);
+      connecting = true;
       await connect(client, token, apiUrl);
-      connected = true;
+      // Whoever stopped it meanwhile could not cut a connection that was not there yet.
+      if (stopping) return await disconnect(client);
       watch(client, onFatal);
       [sentElsewhere] = await Promise.all([
         warnIfSentElsewhere(client.rest, log),
@@ -140,7 +142,7 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
       if (stopping) return;
       stopping = true;
       await Promise.race([Promise.all(underWay), pause(STOP_WAIT_MS, undefined, { ref: false })]);
-      if (connected) await disconnect(client);
+      if (connecting) await disconnect(client);
     },
   };
 }

@@ -25,8 +25,8 @@ export interface PlatformSupervisor {
     onFatal: (error: Error) => void,
   ): Promise<Platform & { routes: readonly Route[] }>;
   /**
-   * Takes an error that nobody caught. False when it did not come out of a started platform: then it is a fault of our own,
-   * or of a start.
+   * Takes an error that nobody caught. False when it did not come out of a platform that starts or runs: then it is a fault
+   * of our own.
    */
   take(error: unknown): boolean;
   /** How many faults each platform has had. */
@@ -65,9 +65,10 @@ export function createPlatformSupervisor(options: {
     async supervise(make, onFatal) {
       const stopping = new AbortController();
       let bot: Bot | undefined;
-      let state: 'new' | 'running' | 'restarting' = 'new';
+      let state: 'new' | 'starting' | 'running' | 'waiting' = 'new';
       let restarts = 0;
       let startedAtMs = 0;
+      let failStart = (_error: unknown) => {};
 
       async function begin(): Promise<Life> {
         const life: Life = {
@@ -76,11 +77,13 @@ export function createPlatformSupervisor(options: {
           }),
           fault(error) {
             // Of a platform that was stopped, what is left of it may still fail.
-            const isCurrent = life === current && state === 'running' && !stopping.signal.aborted;
+            const isCurrent = life === current && !stopping.signal.aborted;
+            const isNew = isCurrent && (state === 'running' || state === 'starting');
             const { name } = life.platform;
-            const what = isCurrent ? 'it is started again' : 'it is being started again already';
+            const what = isNew ? 'it is started again' : 'it is being started again already';
             log.error({ err: error, platform: name }, `a fault in a platform's library; ${what}`);
-            if (isCurrent) void restart();
+            if (isCurrent && state === 'running') void restart();
+            else if (isNew) failStart(error);
           },
         };
         return life;
@@ -94,19 +97,35 @@ export function createPlatformSupervisor(options: {
       const inLife = <T>(act: (platform: MadePlatform) => T): T =>
         lives.run(current, () => act(current.platform));
 
+      /** Rejects when the platform does not start, or when a fault comes out of it meanwhile: then its start may never end. */
+      async function startCurrent(given: Bot): Promise<void> {
+        state = 'starting';
+        const fault = new Promise<never>((_, reject) => {
+          failStart = reject;
+        });
+        const started = inLife((platform) => platform.start(given));
+        // After a fault nobody asks for it any more.
+        started.catch(() => undefined);
+        await Promise.race([started, fault]);
+        startedAtMs = performance.now();
+        state = 'running';
+      }
+
       async function restart(): Promise<void> {
-        state = 'restarting';
         if (performance.now() - startedAtMs > CALM_MS) restarts = 0;
         while (!stopping.signal.aborted) {
+          state = 'waiting';
           const pauseMs = Math.min(MAX_PAUSE_MS, firstPauseMs * 2 ** restarts);
           restarts += 1;
           try {
             await pause(pauseMs, undefined, { signal: stopping.signal });
+            bot?.interrupt(name);
             await end(current);
+            // What came while it ended, too.
+            const endAnswers = bot?.interrupt(name);
             current = await begin();
-            if (bot) await inLife((platform) => platform.start(bot as Bot));
-            startedAtMs = performance.now();
-            state = 'running';
+            if (bot) await startCurrent(bot);
+            endAnswers?.();
             log.info({ platform: name }, 'the platform is started again');
             return;
           } catch (error) {
@@ -148,15 +167,22 @@ export function createPlatformSupervisor(options: {
         })),
         async start(given) {
           bot = given;
-          await inLife((platform) => platform.start(given));
-          startedAtMs = performance.now();
-          state = 'running';
+          try {
+            await startCurrent(given);
+          } catch (error) {
+            if (stopping.signal.aborted || error instanceof PlatformStartError) throw error;
+            log.error({ err: error, platform: name }, 'the platform did not start; trying again');
+            void restart();
+          }
         },
         async stop() {
           stopping.abort();
           await inLife((platform) => platform.stop());
         },
-        hint: () => current.platform.hint?.(),
+        hint: () =>
+          state !== 'running'
+            ? 'not connected yet: its library failed, so it is started again; the log says why'
+            : current.platform.hint?.(),
         channelName: (channel) => current.platform.channelName?.(channel),
         post: (post) => deliver((platform) => platform.post(post)),
         update: (channel, posted, card) =>

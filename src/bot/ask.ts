@@ -14,7 +14,7 @@ import { type Conversations, conversationKey } from './conversations.ts';
 import { CommandError } from './errors.ts';
 import { explainError } from './explain-error.ts';
 import { type Generated, generate } from './generate.ts';
-import type { AnswerPart, AnswerToNote, Person, Place } from './platform.ts';
+import type { AnswerPart, AnswerToNote, Person, Place, PlatformName } from './platform.ts';
 import { createPrivateAnswers, type PrivateAnswer } from './private-answers.ts';
 import { createTurnTaking } from './turn-taking.ts';
 import { counted } from './words.ts';
@@ -36,6 +36,8 @@ export interface Ask {
   answer(question: Question): AnswerToNote;
   /** Ends an answer under way with a note; false when there is none of this id. */
   cut(answer: string, note: string): boolean;
+  /** The same for all that were asked on a platform, which is about to be made anew. */
+  cutAll(platform: PlatformName): void;
   /** A private answer for everyone, where its reader asks for that. */
   share(answer: string, by: { place: Place; person: Person }): AnswerToNote | undefined;
   /** Forgets what was said in a thread; resolves to how many answers that were. */
@@ -59,6 +61,8 @@ const NOTES_MS = 2_000;
 
 const CUT_OFF = 'The answer reached the longest this model gives. Ask it to go on.';
 const RESTARTING = 'Askwatch is restarting. Ask again in a moment.';
+const RECONNECTING =
+  'Askwatch has to connect anew, so this answer ends here. Ask again in a moment.';
 
 /** Asks the gateway, one question at a time per thread, and remembers whole answers. */
 export function createAsk(options: {
@@ -75,7 +79,7 @@ export function createAsk(options: {
 }): Ask {
   const { gateway, catalog, conversations, asking, book, contextOf, settings, log } = options;
   const turnTaking = createTurnTaking({ maxWaiting: MAX_WAITING });
-  const running = new Map<string, AnswerRun>();
+  const running = new Map<string, { run: AnswerRun; platform: PlatformName }>();
   const privates = createPrivateAnswers();
   const memory = createAnswerMemory({ conversations, book, log });
   const noting = new Set<Promise<void>>();
@@ -88,7 +92,7 @@ export function createAsk(options: {
     signal: AbortSignal | undefined,
   ): AsyncGenerator<AnswerPart> {
     const run = createAnswerRun(signal, settings.askStallMs);
-    running.set(id, run);
+    running.set(id, { run, platform: asked.place.platform });
     run.whenEnded(() => {
       running.delete(id);
       const noted = memory.count(asked, run).finally(() => noting.delete(noted));
@@ -209,8 +213,12 @@ export function createAsk(options: {
       };
     },
     cut(id, note) {
-      running.get(id)?.cut(note);
+      running.get(id)?.run.cut(note);
       return running.has(id);
+    },
+    cutAll(platform) {
+      const all = [...running.values()].filter((one) => one.platform === platform);
+      for (const { run } of all) run.cut(RECONNECTING);
     },
     share(id, { place, person }) {
       const shared = privates.of(id, person.id);
@@ -232,7 +240,7 @@ export function createAsk(options: {
     async stop() {
       stopped = true;
       await noneRunning(GRACE_MS);
-      for (const run of running.values()) run.cut(RESTARTING);
+      for (const { run } of running.values()) run.cut(RESTARTING);
       await noneRunning(NOTES_MS);
       await Promise.all(noting);
     },

@@ -27,6 +27,7 @@ import {
   type Person,
   type Place,
   type Platform,
+  type PlatformName,
   placeKey,
   type Reply,
 } from './platform.ts';
@@ -82,6 +83,11 @@ export interface Bot {
   readonly asked: Pick<AskedBook, 'everywhere'>;
   /** What a platform that was started calls one of its channels, where it knows. */
   channelName(place: Place): string | undefined;
+  /**
+   * For whoever makes a platform anew: cuts the answers that it shows with a note. What it returns is to be called once the
+   * new one runs, which then ends those whose end the old one could not show.
+   */
+  interrupt(platform: PlatformName): () => void;
   /** Starts watching and sending alerts through these platforms, which are started. */
   start(platforms: readonly Platform[]): Promise<void>;
   /** Lets answers under way end or cuts them with a note, and stops watching and sending; takes at most 4 s. */
@@ -211,6 +217,10 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     asked,
     channelName({ platform, channel }) {
       return started.find(({ name }) => name === platform)?.channelName?.(channel);
+    },
+    interrupt(platform) {
+      ask.cutAll(platform);
+      return unfinished.on(platform);
     },
     async start(platforms) {
       started = platforms;

@@ -12,6 +12,7 @@ import {
   type Invocation,
   PLATFORM_NAMES,
   type Platform,
+  type PlatformName,
   placeKey,
   type UnfinishedAnswer,
 } from './platform.ts';
@@ -34,12 +35,24 @@ const Entry = z.object({
 });
 type Entry = z.infer<typeof Entry>;
 
+/** An answer without an end, and why. */
+interface Left {
+  id: string;
+  entry: Entry;
+  why: string;
+}
+
 /** Answers under way, of this process and of one before it that could not end them. */
 export interface UnfinishedAnswers {
   /** The answer, noted from the moment that its platform begins to show it until its end is shown. */
   noted(answer: AnswerToNote, invocation: Invocation): Answer;
   /** Ends what an earlier process left, through the platforms, in the background. */
   start(platforms: readonly Platform[]): void;
+  /**
+   * Answers that a platform shows, or has left as they are, at this moment. What it returns ends those that still have none
+   * by then, through the platform that has taken its place, in the background.
+   */
+  on(platform: PlatformName): () => void;
   /** Stops trying; what is not ended is left to the next start. */
   stop(): Promise<void>;
 }
@@ -51,6 +64,7 @@ const KEEP_MS = 7 * 86_400_000;
 const STOP_MS = 1_000;
 
 const RESTARTED = 'Interrupted: Askwatch was restarted before this answer was complete.';
+const RECONNECTED = 'Interrupted: Askwatch had to connect anew before this answer was complete.';
 
 /**
  * Reads what an earlier process left. From here on, a repeat of a gesture that was being answered is refused, since its
@@ -75,8 +89,14 @@ export async function openUnfinishedAnswers(
   });
   const stopping = new AbortController();
   let ending: Promise<unknown> = Promise.resolve();
+  let started: readonly Platform[] = [];
+  /** Those of this process. */
+  const underWay = new Map<string, Entry>();
 
-  const forget = (id: string) => collection.update(id, () => undefined);
+  async function forget(id: string) {
+    underWay.delete(id);
+    await collection.update(id, () => undefined);
+  }
 
   /** The question stands in its thread as one without an answer, unless the answer is remembered there. */
   async function keepAsked(id: string, { platform, channel, asked }: Entry, thread: string) {
@@ -91,7 +111,7 @@ export async function openUnfinishedAnswers(
     });
   }
 
-  const left: Array<{ id: string; entry: Entry }> = [];
+  const left: Left[] = [];
   for (const { id, document: entry } of await collection.list()) {
     if (entry.beganAtMs < clock.nowMs() - KEEP_MS) {
       await forget(id);
@@ -99,16 +119,16 @@ export async function openUnfinishedAnswers(
     }
     await seen.finish(entry.invocation);
     if (entry.thread !== undefined) await keepAsked(id, entry, entry.thread);
-    left.push({ id, entry });
+    left.push({ id, entry, why: RESTARTED });
   }
   left.sort((a, b) => a.entry.beganAtMs - b.entry.beganAtMs);
 
-  function unfinished(id: string, entry: Entry): UnfinishedAnswer {
+  function unfinished({ id, entry, why }: Left): UnfinishedAnswer {
     const { invocation, channel, person, beganAtMs, thread, shown } = entry;
     return {
       ...{ id, invocation, channel, person, beganAtMs, shown, private: entry.private },
       ...(thread !== undefined && { thread }),
-      note: `${RESTARTED} ${entry.asked ? 'Try again.' : 'Ask again.'}`,
+      note: `${why} ${entry.asked ? 'Try again.' : 'Ask again.'}`,
       async actionsIn(found) {
         if (!entry.asked) return [];
         // What is said in a thread that is known may have gone on since.
@@ -119,47 +139,54 @@ export async function openUnfinishedAnswers(
   }
 
   /** Until the platform has done it, or says that it never can. */
-  async function end(platform: Platform, { id, entry }: { id: string; entry: Entry }) {
+  async function end(platform: Platform, left: Left) {
+    const { id, entry } = left;
     for (let failures = 1; !stopping.signal.aborted; failures += 1) {
       try {
-        await platform.endAnswer?.(unfinished(id, entry));
+        await platform.endAnswer?.(unfinished(left));
         await forget(id);
         return;
       } catch (error) {
         const about = { err: error, place: placeKey(entry) };
         if (error instanceof DeliveryError && error.permanent) {
-          log.info(about, 'an answer that a restart cut short cannot be ended any more');
+          log.info(about, 'an answer that was cut short cannot be ended any more');
           await forget(id);
           return;
         }
         const waitMs = error instanceof DeliveryError ? error.retryAfterMs : undefined;
-        log.warn(about, 'an answer that a restart cut short could not be ended yet');
+        log.warn(about, 'an answer that was cut short could not be ended yet');
         await clock.pause(Math.max(waitMs ?? 0, backoffMs(failures, random)), stopping.signal);
       }
     }
   }
 
   /** One after another in a channel; none waits for another channel. */
-  async function endAll(platforms: readonly Platform[]) {
-    const channels = new Map<string, typeof left>();
-    for (const one of left.splice(0)) {
+  async function endAll(all: readonly Left[]) {
+    const channels = new Map<string, Left[]>();
+    for (const one of all) {
       const key = placeKey(one.entry);
       channels.set(key, [...(channels.get(key) ?? []), one]);
     }
     const lines = [...channels.values()].map(async (entries) => {
       for (const one of entries) {
-        const platform = platforms.find(({ name }) => name === one.entry.platform);
+        const platform = started.find(({ name }) => name === one.entry.platform);
         if (platform) await end(platform, one);
       }
     });
     await Promise.all(lines);
   }
 
+  function endInBackground(all: readonly Left[]) {
+    const these = endAll(all).catch((error: unknown) => {
+      log.error({ err: error }, 'answers that were cut short could not be ended');
+    });
+    ending = Promise.all([ending, these]);
+  }
+
   return {
     noted(answer, { id: invocation, place, person }) {
       const { id, question, model } = answer;
       let beganAtMs: number | undefined;
-      const keep = (entry: Entry | undefined) => collection.update(id, () => entry);
       return {
         ...answer,
         async begin({ thread, shown = {} }) {
@@ -170,8 +197,9 @@ export async function openUnfinishedAnswers(
             ...(thread !== undefined && { thread }),
             ...(!answer.private && { asked: { question, ...(model !== undefined && { model }) } }),
           };
+          underWay.set(id, entry);
           try {
-            await keep(entry);
+            await collection.update(id, () => entry);
           } catch (error) {
             log.error(
               { err: error },
@@ -182,7 +210,7 @@ export async function openUnfinishedAnswers(
         async ended() {
           if (beganAtMs === undefined) return;
           try {
-            await keep(undefined);
+            await forget(id);
           } catch (error) {
             log.error({ err: error }, 'that an answer ended could not be noted');
           }
@@ -190,9 +218,18 @@ export async function openUnfinishedAnswers(
       };
     },
     start(platforms) {
-      ending = endAll(platforms).catch((error: unknown) => {
-        log.error({ err: error }, 'answers that a restart cut short could not be ended');
-      });
+      started = platforms;
+      endInBackground(left.splice(0));
+    },
+    on(platform) {
+      const shown = [...underWay].filter(([, entry]) => entry.platform === platform);
+      return () => {
+        const endless = shown.flatMap(([id]) => {
+          const entry = underWay.get(id);
+          return entry ? [{ id, entry, why: RECONNECTED }] : [];
+        });
+        endInBackground(endless);
+      };
     },
     async stop() {
       stopping.abort();

@@ -16,7 +16,9 @@ test('a fault inside the library of one platform starts that one again, and noth
   const { model, env } = await startModel();
   const watched = await startWatched(discord, onTestFinished);
   const shop = watched.service.add({ name: 'Shop' });
-  const askwatch = await startAskwatch({
+  // Until its servers are there, the library has not started.
+  discord.gateway.guildUnavailable = true;
+  const starting = startAskwatch({
     dataDir: await temporaryFolder(),
     env: {
       ...socketMode(slack),
@@ -26,17 +28,33 @@ test('a fault inside the library of one platform starts that one again, and noth
       ALERT_CHANNELS: `slack:${CHANNEL},discord:${discord.general.id}`,
     },
   });
-  const metrics = async () => await (await fetch(`${askwatch.url}/metrics`)).text();
-  expect(await metrics()).toContain('askwatch_platform_faults_total{platform="discord"} 0');
-  await waitFor(() => watched.service.requests.length > 1);
-
+  await waitFor(() => discord.gateway.counts().identified === 1);
   discord.gateway.frame(UNREADABLE);
-  watched.service.setStatus(shop.id, 'DOWN');
+  discord.gateway.guildUnavailable = false;
+  const askwatch = await starting;
+  const metrics = async () => await (await fetch(`${askwatch.url}/metrics`)).text();
+  expect(await metrics()).toContain('askwatch_platform_faults_total{platform="discord"} 1');
   await slack.slash('/ask', 'why is the sky blue?');
   const { ts: thread } = await waitFor(() => slack.messages(CHANNEL)[0]);
   expect((await replies(slack, thread, 1))[0]).toContain('-');
-
+  await waitFor(() => watched.service.requests.length > 1);
   await waitFor(() => discord.gateway.counts().identified === 2);
+
+  // While an answer grows there, and its model says nothing more until all is over.
+  model.answerWith(['So far ', 'so good, ', 'and more']);
+  const goOn = model.holdChunks(2);
+  discord.say('And in mid-answer?', { mention: true });
+  const grown = () =>
+    discord
+      .messages()
+      .find(({ author, content }) => author.id === discord.bot.id && content.startsWith('So far'));
+  await waitFor(() => grown()?.content.includes('so good'));
+  discord.gateway.frame(UNREADABLE);
+  watched.service.setStatus(shop.id, 'DOWN');
+  await waitFor(() => discord.gateway.counts().identified === 3);
+  await waitFor(() => grown()?.content.includes('Askwatch has to connect anew'));
+  goOn();
+  expect(grown()?.content).toMatch(/^So far so good,\s/);
   const said = discord.say('And from here?', { mention: true });
   await answerIn(discord, said.id, 1);
   const alerts = () => discord.channel(discord.general.id).filter(isDown);
@@ -47,11 +65,11 @@ test('a fault inside the library of one platform starts that one again, and noth
 
   // Twice within ten minutes: the pause has grown, and is over all the same.
   discord.gateway.frame(UNREADABLE);
-  await waitFor(() => discord.gateway.counts().identified === 3);
-  expect(await metrics()).toContain('askwatch_platform_faults_total{platform="discord"} 2');
+  await waitFor(() => discord.gateway.counts().identified === 4);
+  expect(await metrics()).toContain('askwatch_platform_faults_total{platform="discord"} 3');
   expect(await metrics()).toContain('askwatch_platform_faults_total{platform="slack"} 0');
   expect(slack.calls.filter(({ method }) => method === 'apps.connections.open')).toHaveLength(1);
   expect(alerts()).toHaveLength(1);
-  expect(model.calls).toHaveLength(2);
+  expect(model.calls).toHaveLength(3);
   expect(await askwatch.stop()).toBe(0);
 });

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino';
-import type { MonitoringClient } from '../clients/monitoring.ts';
+import { oddWords } from '../bot/odd-rows.ts';
+import type { MonitoringClient, OddMonitor } from '../clients/monitoring.ts';
 import type { KnownDays } from './status-days.ts';
 import { inOrder, type Listed, overallOf, statusMonitor } from './status-report.ts';
 import type { StatusDays, StatusMonitor, StatusReport } from './status-wire.ts';
@@ -18,8 +19,8 @@ export interface Seen {
   /** When the service was last asked, Unix milliseconds. */
   atMs: number;
   overall: StatusReport['overall'];
-  /** Why the list may be out of date: for anyone, and with the reason. */
-  notice: { shown: string; why: string } | undefined;
+  /** Why the list may be out of date, or is odd: for anyone, and for those who may see it all. */
+  notice: { shown?: string; why: string } | undefined;
   /** In the order of the page. */
   monitors: readonly StatusMonitor[];
   /** Time between two looks at a monitor, where it is known. */
@@ -48,6 +49,7 @@ export function createStatusLooks(options: {
   const closing = new AbortController();
   const followers = new Set<(seen: Seen) => void>();
   let listed: readonly Listed[] = [];
+  let odd: readonly OddMonitor[] = [];
   let seen: Seen = { ...NOTHING, atMs: 0 };
   let goodAtMs = Number.NEGATIVE_INFINITY;
   let failure: string | undefined;
@@ -66,7 +68,7 @@ export function createStatusLooks(options: {
     seen = {
       atMs: now,
       overall: isUnknown ? 'unknown' : overallOf(monitors),
-      notice: failure === undefined ? undefined : noticeOf(failure, goodAtMs),
+      notice: failure === undefined ? oddNotice(odd) : failureNotice(failure, goodAtMs),
       monitors,
       intervalSeconds: (id) => intervals.get(id),
     };
@@ -76,7 +78,9 @@ export function createStatusLooks(options: {
   async function look() {
     const { signal } = closing;
     try {
-      listed = await monitoring().list({ signal });
+      const found: OddMonitor[] = [];
+      listed = await monitoring().list({ signal, onOdd: (row) => found.push(row) });
+      odd = found;
       goodAtMs = nowMs();
       failure = undefined;
     } catch (error) {
@@ -180,11 +184,19 @@ function isNoNews(before: StatusMonitor, now: StatusMonitor, withChecks: boolean
   );
 }
 
-function noticeOf(failure: string, goodAtMs: number): Seen['notice'] {
+function failureNotice(failure: string, goodAtMs: number): Seen['notice'] {
   const shown = Number.isFinite(goodAtMs)
     ? `The monitoring service does not answer; this is what it said at ${new Date(goodAtMs).toISOString()}.`
     : 'The monitoring service does not answer, so nothing is known of the monitors yet.';
   return { shown, why: `${shown} ${failure}` };
+}
+
+/** For those who can do something about it. */
+function oddNotice(odd: readonly OddMonitor[]): Seen['notice'] {
+  if (odd.length === 0) return undefined;
+  return {
+    why: `The monitoring service lists monitors otherwise than its contract says; what can be read of them is shown. ${oddWords(odd)}.`,
+  };
 }
 
 async function atMost(ms: number, work: Promise<void>): Promise<void> {

@@ -89,6 +89,18 @@ describe('a public status page', () => {
     expect((await get(`${url}/status/feed.xml`, {})).text).toContain(new URL(target.url).host);
   });
 
+  test('does not tell which rows of the service are odd', async () => {
+    const service = await startMonitoringService({ limit: false });
+    service.add({ name: 'Blog' });
+    service.failWith({ kind: 'odd-rows', rows: [{ id: 'secret', name: 'Shop' }] });
+    const { url } = await startStatus(service, { isPublic: true });
+    expect((await reportAt(url)).notice).toContain('"secret" (');
+    const { text } = await get(`${url}/status.json`, AS_ANYONE);
+    expect(JSON.parse(text)).not.toHaveProperty('notice');
+    expect(text).not.toContain('secret');
+    await service.close();
+  });
+
   test('does not tell why the service is out of reach', async () => {
     const service = await startMonitoringService({ limit: false });
     const { url } = await startStatus(service, { isPublic: true });

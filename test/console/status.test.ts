@@ -3,6 +3,7 @@ import { createMonitoringClient } from '../../src/clients/monitoring.ts';
 import { startMonitoringService } from '../fakes/monitoring-service.ts';
 import { startService } from '../monitoring/service.ts';
 import { eventually } from '../support/eventually.ts';
+import { ATTACKS } from './attacks.ts';
 import { readStatus, reportAt, startStatus } from './test-status.ts';
 
 async function bareService() {
@@ -95,6 +96,26 @@ describe('the status page over a service of the contract alone', () => {
     service.recover();
     await eventually(() => reader.report().overall === 'down');
     expect(reader.report().notice).toBeUndefined();
+    await service.close();
+  });
+
+  test('names the rows that it could not read whole, to those who may see all', async () => {
+    const service = await bareService();
+    service.add({ name: 'shop' });
+    const rows = [{ id: ATTACKS, status: 'DOWN' }, { name: 'nameless' }];
+    service.failWith({ kind: 'odd-rows', rows });
+    const { url } = await startStatus(service);
+    const reader = await readStatus(url);
+    const { notice, monitors, overall } = reader.report();
+    expect(notice).toMatch(
+      /^The monitoring service lists monitors otherwise than its contract says; .* is shown\. 2 rows: "/,
+    );
+    expect(notice).toContain('number 2 (');
+    expect(notice?.length).toBeLessThan(500);
+    expect(monitors).toHaveLength(2);
+    expect(overall).toBe('down');
+    service.recover();
+    await eventually(() => reader.report().notice === undefined);
     await service.close();
   });
 

@@ -11,14 +11,7 @@ export interface StatusFilter {
 export const noFilter: StatusFilter = { text: '', condition: undefined };
 
 /** In the order in which the page offers them. */
-const CONDITIONS: readonly Condition[] = [
-  'down',
-  'degraded',
-  'other',
-  'maintenance',
-  'paused',
-  'up',
-];
+const CONDITIONS: readonly Condition[] = ['down', 'degraded', 'maintenance', 'paused', 'up'];
 
 /** Those that a reader wants to see, in the same order; letter case is not meaning. Pure. */
 export function filtered(

@@ -4,12 +4,10 @@ import { StatusIcon } from './status-icon.tsx';
 import { agoWords, headlineOf } from './status-words.ts';
 import { useNowMs } from './use-status.ts';
 
-const ICONS = { up: 'up', degraded: 'degraded', down: 'down', unknown: 'other' } as const;
-
 /** The state of all in one sentence, and when it was looked at. */
 export function Headline({ report, live }: { report: StatusReport; live: boolean }) {
   const { overall, generated_at, notice, monitors } = report;
-  const icon = monitors.length === 0 ? 'other' : ICONS[overall];
+  const icon = monitors.length === 0 ? 'unknown' : overall;
   return (
     <>
       <section class={`headline ${icon}`} aria-label="All together">

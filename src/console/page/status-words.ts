@@ -10,7 +10,7 @@ import { counted, inWords, watchedSpans } from '../words.ts';
 import type { Day } from './status-days.ts';
 
 /** What a status means to a reader; `other` for what nobody knows. */
-export type Condition = 'up' | 'down' | 'degraded' | 'maintenance' | 'paused' | 'other';
+export type Condition = 'up' | 'down' | 'degraded' | 'maintenance' | 'paused';
 
 const CONDITIONS: Record<string, Condition> = {
   UP: 'up',
@@ -20,7 +20,7 @@ const CONDITIONS: Record<string, Condition> = {
   PAUSED: 'paused',
 };
 
-const WORDS: Record<Exclude<Condition, 'other'>, string> = {
+const WORDS: Record<Condition, string> = {
   up: 'Up',
   down: 'Down',
   degraded: 'Degraded',
@@ -34,9 +34,8 @@ const BY_SEVERITY = { well: 'up', silenced: 'paused', degraded: 'degraded', down
 export const conditionOf = ({ status }: Pick<StatusMonitor, 'status'>): Condition =>
   CONDITIONS[status.toUpperCase()] ?? BY_SEVERITY[severityOf(status)];
 
-/** A condition as readers call it; `other` for filters only. */
-export const conditionWords = (condition: Condition) =>
-  condition === 'other' ? 'Other' : WORDS[condition];
+/** A condition as readers call it. */
+export const conditionWords = (condition: Condition) => WORDS[condition];
 
 /** A status as readers call it, and one that is not ours as it came. */
 export function statusWords(monitor: Pick<StatusMonitor, 'status'>): string {

@@ -298,7 +298,7 @@ test('a button works after a restart', async () => {
 });
 
 test('what Discord would refuse of buttons, the fake refuses', async () => {
-  const discord = await startDiscord();
+  const discord = await startDiscord({ limit: false });
   const post = async (rows: unknown[][]) => (await postRows(discord, discord.general, rows)).status;
   const row = (name: string, count: number) =>
     Array.from({ length: count }, (_, index) => button(`${name}${index}`));

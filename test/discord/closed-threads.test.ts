@@ -7,7 +7,7 @@ import { startPlatform } from './start-platform.ts';
 
 /** An answer that goes on for long in a thread, of which the beginning is shown. */
 async function startLongAnswer() {
-  const discord = await startDiscord();
+  const discord = await startDiscord({ limit: false });
   const test = await startTestBot();
   const { provider } = test;
   const { platform, fatal } = await startPlatform(discord, test.bot);

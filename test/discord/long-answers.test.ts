@@ -19,7 +19,8 @@ const LONG =
 const REST = /\*The rest, [\d,]+ characters, is in the file answer\.md\.\*/;
 
 async function start() {
-  const discord = await startDiscord();
+  // Each of these is many messages, and what is asked is how they are cut.
+  const discord = await startDiscord({ limit: false });
   const running = await startTestBot();
   await startPlatform(discord, running.bot);
   running.provider.answerWith([LONG.slice(0, 3_000), LONG.slice(3_000)]);

@@ -10,7 +10,7 @@ import {
 import { onTestFinished } from 'vitest';
 import { eventually } from '../support/eventually.ts';
 import type { AtEnd } from '../support/temporary-folder.ts';
-import { type BucketLimit, withGuards, withLimit } from './discord-buckets.ts';
+import { type BucketLimit, COMMON_LIMIT, withGuards, withLimit } from './discord-buckets.ts';
 import { sentForm } from './discord-forms.ts';
 import { createGateway } from './discord-gateway.ts';
 import { startHttp } from './discord-http.ts';
@@ -26,8 +26,8 @@ export interface DiscordFakeOptions {
   /** Whether Message Content Intent is on for the application. */
   messageContentAllowed?: boolean;
   nonceWindowMs?: number;
-  /** How many posts and edits it takes in each channel; as many as come when not given. */
-  limit?: BucketLimit;
+  /** How many posts and edits it takes in each channel, unless it is to be as usual; false for as many as come. */
+  limit?: BucketLimit | false;
   /** When it is closed: with the running test, unless this says otherwise. */
   atEnd?: AtEnd;
 }
@@ -42,7 +42,7 @@ export type DiscordFake = Awaited<ReturnType<typeof startDiscord>>;
  */
 export async function startDiscord(options: DiscordFakeOptions = {}) {
   const { messageContentAllowed = false, nonceWindowMs = 5 * 60_000 } = options;
-  const { atEnd = onTestFinished, limit } = options;
+  const { atEnd = onTestFinished, limit = COMMON_LIMIT } = options;
   const state = createState();
   const general = state.addChannel({ name: 'general' });
   const alice = state.addUser('alice');

@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
 import { expect, onTestFinished, test } from 'vitest';
+import { startModelProvider } from '../fakes/model-provider.ts';
 import { browser, inBrowser } from '../support/in-browser.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { startAskwatch } from './askwatch-process.ts';
@@ -33,6 +34,20 @@ async function startTarget() {
   return { url: `http://127.0.0.1:${port}/`, up, down };
 }
 
+/** A model that says which questions it was sent, in one piece each. */
+async function startEcho() {
+  const provider = await startModelProvider({ models: ['gpt-5.6-luna'] });
+  onTestFinished(() => provider.close());
+  provider.answerWith(({ messages }: { messages: Array<{ role: string; content: string }> }) =>
+    messages
+      .filter(({ role }) => role === 'user')
+      .map(({ content }) => `You asked “${content}”. `)
+      .concat('That is all.'),
+  );
+  const env = { OPENAI_API_KEY: provider.apiKey, OPENAI_BASE_URL: `${provider.url}/v1` };
+  return { provider, env };
+}
+
 async function say(page: Page, label: string, text: string) {
   await page.getByLabel(label).fill(text);
   await page.getByLabel(label).press('Enter');
@@ -45,7 +60,8 @@ inBrowser('the whole program in a real browser', () => {
     if (!browser) return;
     const target = await startTarget();
     const dataDir = await temporaryFolder();
-    const env = { MONITOR_ALLOW_PRIVATE: '127.0.0.1/32', ALERT_POLL_SECONDS: '1' };
+    const echo = await startEcho();
+    const env = { ...echo.env, MONITOR_ALLOW_PRIVATE: '127.0.0.1/32', ALERT_POLL_SECONDS: '1' };
     const first = await startAskwatch({ dataDir, env });
     const context = await browser.newContext();
     onTestFinished(() => context.close());
@@ -57,15 +73,15 @@ inBrowser('the whole program in a real browser', () => {
     await page.goto(first.url);
     const channel = page.getByLabel('Messages', { exact: true });
     const thread = page.getByRole('complementary', { name: 'Thread' });
+    const goOn = echo.provider.holdChunks(1);
     await channel.getByRole('button', { name: '/ask why is the sky blue' }).click();
     await page.getByLabel('Message to general').press('Enter');
-    await thread.locator('.growing').waitFor();
-    await thread.getByText('You asked: “why is the sky blue”').waitFor();
+    await thread.locator('.growing', { hasText: 'You asked “why is the sky blue”.' }).waitFor();
+    goOn();
     await thread.locator('.footer').waitFor();
     await say(page, 'Message to the thread', 'and at night?');
-    await thread
-      .getByText('Earlier in this conversation you asked: “why is the sky blue”')
-      .waitFor();
+    const both = 'You asked “why is the sky blue”. You asked “and at night?”. That is all.';
+    await thread.getByText(both).waitFor();
     await thread.locator('.footer').nth(1).waitFor();
     await page.keyboard.press('Escape');
 
@@ -97,10 +113,12 @@ inBrowser('the whole program in a real browser', () => {
     const secondAlert = await alerts.nth(1).getAttribute('data-message');
     await alerts.nth(1).getByRole('button', { name: 'Acknowledge' }).click();
     await alerts.nth(1).getByText('Acknowledged by').waitFor();
+    const letGo = echo.provider.holdChunks(1);
     await say(page, 'Message to general', '/ask what happens to an answer that is cut?');
-    await thread.locator('.growing').waitFor();
+    await thread.locator('.growing', { hasText: 'You asked “what happens' }).waitFor();
     const before = await channel.locator('article').count();
     await first.kill();
+    letGo();
     await page.getByText('Connection lost').waitFor();
 
     const { port } = new URL(first.url);
@@ -114,11 +132,11 @@ inBrowser('the whole program in a real browser', () => {
       .locator('article', { hasText: 'why is the sky blue' })
       .getByText('3 replies')
       .click();
-    await thread.getByText('Earlier in this conversation').waitFor();
+    await thread.getByText(both).waitFor();
 
     await alerts.nth(1).getByText('Acknowledged by').waitFor();
     await alerts.nth(1).getByRole('button', { name: 'Ask why' }).click();
-    await thread.getByText('You asked: “Why is this down').waitFor();
+    await thread.getByText('You asked “Why is this down').waitFor();
     await target.up();
     await channel
       .locator(`[data-message="${secondAlert}"] .card.good`, { hasText: 'Shop recovered' })

@@ -39,7 +39,7 @@ export function ModelsSection() {
           <span>Find</span>
           <input
             type="search"
-            placeholder="Name, provider or words"
+            placeholder="Name or provider"
             value={text}
             onInput={({ currentTarget }) => setText(currentTarget.value)}
           />

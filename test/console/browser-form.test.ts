@@ -68,6 +68,8 @@ inBrowser('a form in the browser', () => {
     await inputOfForm(page, 'Target').press('Enter');
     await messages(page).getByText('Now watching My shop').waitFor();
     expect(service.monitors).toMatchObject([{ name: 'My shop', target: 'https://shop.example' }]);
+    // What came of a form is told to every tab, also before whoever sent it has the answer that closes it.
+    await form(page).waitFor({ state: 'detached' });
     await page.reload();
     await messages(page).getByText('Now watching My shop').waitFor();
     expect(await form(page).count()).toBe(0);

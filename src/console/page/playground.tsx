@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Said } from '../wire.ts';
 import { Channel } from './channel.tsx';
 import type { Client, Pressed, Where } from './client.ts';
@@ -22,7 +22,8 @@ export function Playground({ client }: { client: Client }) {
   useEffect(() => keepForm(form), [form]);
   /** What the line is given once it is shown: another line, or the focus alone. */
   const [next, setNext] = useState<{ line?: string }>();
-  useEffect(() => {
+  // Before the browser goes on: Enter right after the click is meant for this line.
+  useLayoutEffect(() => {
     if (next?.line !== undefined) composer.current?.fill(next.line);
     else if (next) composer.current?.focus();
   }, [next]);

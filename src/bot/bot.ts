@@ -220,7 +220,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     },
     interrupt(platform) {
       ask.cutAll(platform);
-      return unfinished.on(platform);
+      return unfinished.snapshot(platform);
     },
     async start(platforms) {
       started = platforms;

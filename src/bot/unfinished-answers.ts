@@ -49,10 +49,10 @@ export interface UnfinishedAnswers {
   /** Ends what an earlier process left, through the platforms, in the background. */
   start(platforms: readonly Platform[]): void;
   /**
-   * Answers that a platform shows, or has left as they are, at this moment. What it returns ends those that still have none
-   * by then, through the platform that has taken its place, in the background.
+   * Takes note of the answers that a platform shows without an end. What it returns ends those that still have none by
+   * then, through the platform that has taken its place, in the background.
    */
-  on(platform: PlatformName): () => void;
+  snapshot(platform: PlatformName): () => void;
   /** Stops trying; what is not ended is left to the next start. */
   stop(): Promise<void>;
 }
@@ -221,7 +221,7 @@ export async function openUnfinishedAnswers(
       started = platforms;
       endInBackground(left.splice(0));
     },
-    on(platform) {
+    snapshot(platform) {
       const shown = [...underWay].filter(([, entry]) => entry.platform === platform);
       return () => {
         const endless = shown.flatMap(([id]) => {

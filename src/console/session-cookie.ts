@@ -1,3 +1,4 @@
+import { isHttps } from '../http/public-address.ts';
 import type { HttpRequest } from '../http/server.ts';
 import { SESSION_LIFE_MS } from './sessions.ts';
 
@@ -36,8 +37,9 @@ const secureCookie = (value: string, lifeSeconds: number) =>
  * liar, whose own cookie is made stricter by it, so that no proxy need be trusted for it. One that is says it in the last
  * place, behind whatever was there; in the first stands what the proxy has seen that is nearest to the browser.
  */
-export function cameOverHttps({ headers, protocol }: HttpRequest): boolean {
-  if (protocol.toLowerCase() === 'https') return true;
+export function cameOverHttps(request: HttpRequest): boolean {
+  if (isHttps(request)) return true;
+  const { headers } = request;
   const forwarded = String(headers['x-forwarded-proto'] ?? '').split(',')[0];
   return forwarded?.trim().toLowerCase() === 'https' || /^https:/i.test(headers.origin ?? '');
 }

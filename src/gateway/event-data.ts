@@ -54,7 +54,7 @@ export async function* readEventData(
 }
 
 /** The value of a `data` line. */
-function dataIn(line: string): string {
+export function dataIn(line: string): string {
   return line.slice(line[5] === ' ' ? 6 : 5);
 }
 

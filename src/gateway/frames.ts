@@ -11,6 +11,7 @@ import {
   readFields,
   toByteString,
 } from './chunk-frames.ts';
+import { dataIn } from './event-data.ts';
 import { FrameCutter } from './frame-cutter.ts';
 
 /**
@@ -313,7 +314,7 @@ function dataOf(frame: string): string[] {
   return frame
     .split('\n')
     .filter((line) => line.startsWith('data:'))
-    .map((line) => line.slice(line[5] === ' ' ? 6 : 5));
+    .map(dataIn);
 }
 
 /** Where the closing quote of a JSON string stands. */

@@ -44,20 +44,17 @@ export function createRouting(options: {
   const { catalog, providers, set = new Set(providers.keys()), ...calls } = options;
   const upstreams = new Map<string, Upstream[]>();
   /** What judges the answers of a provider's model; kept when it is looked at again who is live. */
-  let known = new Map<string, Identify>();
-  let knownBefore = known;
+  const identifies = new Map<string, Identify>();
 
   function renew() {
-    knownBefore = known;
-    known = new Map();
     for (const model of textModels(catalog)) upstreams.set(model.id, upstreamsFor(model));
   }
 
   function upstreamsFor(model: TextModel): Upstream[] {
     return liveUpstreams(model, providers).map(({ provider, model }) => {
       const name = `${provider.name} ${model}`;
-      const identify = known.get(name) ?? knownBefore.get(name) ?? createIdentify();
-      known.set(name, identify);
+      const identify = identifies.get(name) ?? createIdentify();
+      identifies.set(name, identify);
       const upstream = createHttpUpstream({ provider, model, identify, ...calls });
       if (provider.dialect !== 'openai') return upstream;
       return { ...upstream, relay: createRelay({ provider, model, identify, ...calls }) };

@@ -41,4 +41,6 @@ function originOf(request: AskedAt): string | undefined {
   return HOST.test(host) && URL.canParse(origin) ? origin : undefined;
 }
 
-const isHttps = ({ protocol }: AskedAt) => protocol.toLowerCase() === 'https';
+/** Whether a trusted proxy says that it was asked over HTTPS; it may write that in capitals. */
+export const isHttps = ({ protocol }: Pick<AskedAt, 'protocol'>): boolean =>
+  protocol.toLowerCase() === 'https';

@@ -43,7 +43,7 @@ async function open(folder: string, nowMs = 0) {
     start(endAnswer: (one: UnfinishedAnswer) => Promise<void>) {
       unfinished.start([{ name: 'slack', endAnswer } as Partial<Platform> as Platform]);
     },
-    on: unfinished.on,
+    snapshot: unfinished.snapshot,
     async kill() {
       const copy = await asKilled(folder);
       await unfinished.stop();
@@ -117,14 +117,14 @@ test('its gesture is refused from then on; its question can be asked again, unle
 });
 
 test('what a platform leaves without an end, the one that takes its place ends, and nothing else', async () => {
-  const { begin, start, on } = await open(await temporaryFolder());
+  const { begin, start, snapshot } = await open(await temporaryFolder());
   const ended: Array<Pick<UnfinishedAnswer, 'id' | 'thread' | 'note'>> = [];
   start(async ({ id, thread = '', note }) => void ended.push({ id, thread, note }));
   const over = await begin('a', 'C1');
   await begin('b', 'C1');
   const late = await begin('c', 'C2');
   await over.ended();
-  const [endSlack, endDiscord] = [on('slack'), on('discord')];
+  const [endSlack, endDiscord] = [snapshot('slack'), snapshot('discord')];
   await late.ended();
   // Of the new one's own answers none is meant.
   await begin('d', 'C1');
@@ -133,7 +133,7 @@ test('what a platform leaves without an end, the one that takes its place ends, 
   const note =
     'Interrupted: Askwatch had to connect anew before this answer was complete. Try again.';
   await eventually(() => ended.length > 0);
-  on('slack')();
+  snapshot('slack')();
   await eventually(() => ended.length > 1);
   expect(ended).toEqual([
     { id: 'b', thread: 't1', note },

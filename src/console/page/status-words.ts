@@ -9,7 +9,7 @@ import type {
 import { counted, inWords, watchedSpans } from '../words.ts';
 import type { Day } from './status-days.ts';
 
-/** What a status means to a reader; `other` for what nobody knows. */
+/** What a status means to a reader. */
 export type Condition = 'up' | 'down' | 'degraded' | 'maintenance' | 'paused';
 
 const CONDITIONS: Record<string, Condition> = {

@@ -40,6 +40,7 @@ export const underPrivate = (answer: string): CardAction[] => [action('Share', '
 const stop = command({
   name: 'answer stop',
   summary: 'End an answer where it is',
+  right: 'anyone',
   input,
   examples: [],
   async run({ answer }, { ask, person }) {
@@ -62,6 +63,7 @@ async function lastAsked(answer: string, { conversations, invocation }: Call) {
 const again = command({
   name: 'answer again',
   summary: 'Answer the last question of a thread anew',
+  right: 'anyone',
   input,
   examples: [],
   async run({ answer }, call) {
@@ -81,6 +83,7 @@ const again = command({
 const goOn = command({
   name: 'answer continue',
   summary: 'Have an answer go on where it stopped',
+  right: 'anyone',
   input,
   examples: [],
   async run({ answer }, call) {
@@ -100,6 +103,7 @@ const goOn = command({
 const rate = command({
   name: 'answer rate',
   summary: 'Say whether an answer is good',
+  right: 'anyone',
   input: input.extend({ as: z.enum(['good', 'bad']).describe('good or bad') }),
   examples: [],
   async run({ answer, as }, { conversations, invocation: { place, thread }, person }) {
@@ -123,6 +127,7 @@ const rate = command({
 const share = command({
   name: 'answer share',
   summary: 'Show a private answer to everyone',
+  right: 'anyone',
   input,
   examples: [],
   async run({ answer }, { ask, place, person }) {

@@ -7,6 +7,7 @@ import { shortened } from './words.ts';
 export const askCommand = command({
   name: 'ask',
   summary: 'Ask a question; the answer comes in a thread, and you can go on there',
+  right: 'anyone',
   input: z.object({
     question: z.string().min(1).max(100_000).describe('What you want to know'),
     model: z

@@ -6,7 +6,6 @@ import { chatModels, isServed } from './catalog.ts';
 import { command } from './command.ts';
 import { CommandError } from './errors.ts';
 import type { Reply } from './platform.ts';
-import { requireRight } from './rights.ts';
 
 /** What takes a channel's own choice back. */
 const DEFAULT = 'default';
@@ -15,10 +14,20 @@ const SHOW = 'show';
 
 const isWord = (text: string, word: string) => text.trim().toLowerCase() === word;
 
+/** Whether it is to be set; without a value, or with the word for it, it is only shown. */
+const isSet = (value: string | undefined): value is string =>
+  value !== undefined && !isWord(value, SHOW);
+
 /** `/askwatch model`: the model that answers in this channel when none is named. */
 export const modelCommand = command({
   name: 'askwatch model',
   summary: 'The model that answers in this channel; with a name, sets it',
+  right: {
+    setting: 'mayManage',
+    over: 'place',
+    to: 'choose the model of this channel',
+    when: ({ model }) => isSet(model),
+  },
   input: z.object({
     model: z
       .string()
@@ -32,9 +41,7 @@ export const modelCommand = command({
     send: 'Save',
     inputs: () => ['model'],
     required: ['model'],
-    async begin(call) {
-      const { asking, catalog, place } = call;
-      await mayManage(call, 'choose the model of this channel');
+    async begin({ asking, catalog, place }) {
       const { model: own } = await asking.of(place);
       const known = chatModels(await catalog.models());
       const names = known.filter((one) => isServed(one) || one.id === own).map(({ id }) => id);
@@ -49,9 +56,8 @@ export const modelCommand = command({
       };
     },
   },
-  async run({ model }, call) {
-    const { asking, catalog, place } = call;
-    if (model === undefined || isWord(model, SHOW)) {
+  async run({ model }, { asking, catalog, place }) {
+    if (!isSet(model)) {
       const { model: own } = await asking.of(place);
       const { id } = await catalog.chatModel(own);
       const text =
@@ -60,7 +66,6 @@ export const modelCommand = command({
           : 'It was chosen for this channel; /askwatch model default takes that back.';
       return shown(`${id} answers here`, text);
     }
-    await mayManage(call, 'choose the model of this channel');
     const isDefault = isWord(model, DEFAULT);
     const { id } = await catalog.chatModel(isDefault ? undefined : model);
     await asking.change(place, { model: isDefault ? null : id });
@@ -75,6 +80,12 @@ export const modelCommand = command({
 export const promptCommand = command({
   name: 'askwatch prompt',
   summary: 'What the model is told before every conversation in this channel; with a text, sets it',
+  right: {
+    setting: 'mayManage',
+    over: 'place',
+    to: 'change the prompt of this channel',
+    when: ({ prompt }) => isSet(prompt),
+  },
   input: z.object({
     prompt: z
       .string()
@@ -95,7 +106,6 @@ export const promptCommand = command({
     required: ['prompt'],
     long: ['prompt'],
     async begin(call) {
-      await mayManage(call, 'change the prompt of this channel');
       const { prompt: own } = await call.asking.of(call.place);
       return {
         values: { prompt: own ?? standardPrompt(call) },
@@ -109,14 +119,13 @@ export const promptCommand = command({
   async run({ prompt }, call) {
     const { asking, place } = call;
     const standard = standardPrompt(call);
-    if (prompt === undefined || isWord(prompt, SHOW)) {
+    if (!isSet(prompt)) {
       const { prompt: own } = await asking.of(place);
       return shown(
         own === undefined ? 'This channel has no prompt of its own' : 'The prompt of this channel',
         own ?? standard,
       );
     }
-    await mayManage(call, 'change the prompt of this channel');
     if (prompt.trim() === '') throw new CommandError('A prompt needs words.');
     // A form that was sent as it began changes nothing.
     const isDefault = isWord(prompt, DEFAULT) || prompt.trim() === standard.trim();
@@ -129,6 +138,7 @@ export const promptCommand = command({
 export const forgetCommand = command({
   name: 'askwatch forget',
   summary: 'Forget what was said in this thread; say it inside the thread',
+  right: 'anyone',
   input: z.object({}),
   examples: ['/askwatch forget'],
   async run(_input, { ask, invocation: { place, thread } }) {
@@ -147,10 +157,6 @@ export const forgetCommand = command({
 
 const standardPrompt = ({ settings }: Pick<Call, 'settings'>) =>
   settings.askSystemPrompt ?? SYSTEM_PROMPT;
-
-async function mayManage({ person, place, settings }: Omit<Call, 'invocation'>, what: string) {
-  await requireRight(settings.mayManage, { person, place, what });
-}
 
 const shown = (title: string, text: string): Reply => ({
   kind: 'card',

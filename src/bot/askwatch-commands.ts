@@ -10,6 +10,7 @@ import { counted } from './words.ts';
 export const modelsCommand = command({
   name: 'askwatch models',
   summary: 'The models /ask can use, with context size, what they accept and how they compare',
+  right: 'anyone',
   input: z.object({}),
   examples: ['/askwatch models'],
   async run(_input, { catalog }) {
@@ -96,6 +97,7 @@ function sizeInWords(tokens: number): string {
 export const helpCommand = command({
   name: 'askwatch help',
   summary: 'What Askwatch can do, and how each command is typed',
+  right: 'anyone',
   input: z.object({}),
   examples: ['/askwatch help'],
   run: async (_input, { commands }) => ({

@@ -12,6 +12,7 @@ const MAX_ROWS = 10;
 export const usageCommand = command({
   name: 'askwatch usage',
   summary: 'Who asked how much in this channel, and which models answered',
+  right: 'anyone',
   input: z.object({
     days: z.int().min(1).max(90).optional().describe('How many days back; 30 when left out'),
   }),

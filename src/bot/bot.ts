@@ -2,7 +2,6 @@ import type { Logger } from 'pino';
 import type { GatewayClient } from '../clients/gateway.ts';
 import type { MonitoringClient } from '../clients/monitoring.ts';
 import type { Store } from '../store/store.ts';
-import { answerActions } from './answer-actions.ts';
 import { type Ask, createAsk } from './ask.ts';
 import { type AskedBook, createAskedBook } from './asked.ts';
 import type { Card } from './card.ts';
@@ -11,16 +10,13 @@ import { type ChannelsAsking, createChannelsAsking } from './channel-asking.ts';
 import { type Channels, createChannels } from './channels.ts';
 import { systemClock } from './clock.ts';
 import type { Command, FormBegin } from './command.ts';
-import { commands } from './commands.ts';
+import { actions, commands } from './commands.ts';
 import { type Conversations, conversationKey, createConversations } from './conversations.ts';
 import { createForget } from './forget.ts';
 import { createHandle, createOpenForm } from './handle.ts';
 import { createHomes, type Homes } from './home.ts';
-import { incidentActions } from './incident-actions.ts';
 import { incidentFacts, toldIn } from './incident-facts.ts';
 import { openLastLook } from './last-look.ts';
-import { listPage } from './monitor-list.ts';
-import { removeForGood } from './monitor-manage.ts';
 import { createPersonPlaces } from './person-places.ts';
 import {
   type Invocation,
@@ -31,7 +27,6 @@ import {
   placeKey,
   type Reply,
 } from './platform.ts';
-import { newPushAddress, renewPushAddress } from './push-address.ts';
 import type { Who } from './rights.ts';
 import { createSeen } from './seen.ts';
 import { createSender } from './sender.ts';
@@ -168,15 +163,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
 
   const incidents = createIncidents({ state, nowMs: Date.now, onNews: sender.wake });
   const services = {
-    actions: [
-      ...incidentActions,
-      ...answerActions,
-      listPage,
-      removeForGood,
-      newPushAddress,
-      renewPushAddress,
-    ],
-    ...{ commands, incidents, settings },
+    ...{ commands, actions, incidents, settings },
     ...{ monitoring, ask, catalog, channels, asking, asked, conversations, log },
   };
   const seen = createSeen(store);

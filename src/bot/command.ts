@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import type { Call } from './bot.ts';
 import type { Outcome } from './platform.ts';
+import type { Right } from './rights.ts';
 
 /**
  * A command, declared once; platforms, help, manifests and the README are made from it.
@@ -11,6 +12,11 @@ export interface Command<Input extends z.ZodObject = z.ZodObject> {
   name: string;
   /** One line for help texts, at most 100 characters (Discord's limit for descriptions). */
   summary: string;
+  /**
+   * Who may: anyone who sees where it is said, or those with a right, which is asked for before it runs and before its form
+   * opens. With `when`, only these inputs ask for it; a form always does.
+   */
+  right: 'anyone' | (Right & { when?(input: z.output<Input>): boolean });
   input: Input;
   /** Whole lines that work as they are; the first stands beside every complaint about an input. */
   examples: readonly string[];

@@ -1,14 +1,17 @@
+import { answerActions } from './answer-actions.ts';
 import { askCommand } from './ask-command.ts';
 import { forgetCommand, modelCommand, promptCommand } from './askwatch-channel.ts';
 import { helpCommand, modelsCommand } from './askwatch-commands.ts';
 import { usageCommand } from './askwatch-usage.ts';
 import type { Command } from './command.ts';
+import { incidentActions } from './incident-actions.ts';
 import { monitorAdd } from './monitor-add.ts';
 import { monitorAlerts } from './monitor-alerts.ts';
 import { monitorHeartbeat } from './monitor-heartbeat.ts';
-import { monitorList } from './monitor-list.ts';
-import { monitorPause, monitorRemove, monitorResume } from './monitor-manage.ts';
+import { listPage, monitorList } from './monitor-list.ts';
+import { monitorPause, monitorRemove, monitorResume, removeForGood } from './monitor-manage.ts';
 import { monitorShow } from './monitor-show.ts';
+import { newPushAddress, renewPushAddress } from './push-address.ts';
 
 /** Every command there is, in the order in which help shows them. */
 export const commands: readonly Command[] = [
@@ -27,4 +30,14 @@ export const commands: readonly Command[] = [
   monitorResume,
   monitorRemove,
   monitorHeartbeat,
+];
+
+/** What buttons do besides; nobody types these. */
+export const actions: readonly Command[] = [
+  ...incidentActions,
+  ...answerActions,
+  listPage,
+  removeForGood,
+  newPushAddress,
+  renewPushAddress,
 ];

@@ -4,6 +4,7 @@ import { checkInput } from './check-input.ts';
 import type { Command } from './command.ts';
 import { errorCard, failedCard } from './error-card.ts';
 import type { AnswerPart, AnswerToNote, Invocation, Outcome, Reply } from './platform.ts';
+import { requireRight } from './rights.ts';
 import type { Seen } from './seen.ts';
 import { readLine } from './text-input.ts';
 import type { UnfinishedAnswers } from './unfinished-answers.ts';
@@ -48,15 +49,20 @@ export function createHandle(
     const asked = read(invocation.request, services);
     if ('card' in asked) return toAsker(asked.card);
     const { command, values } = asked;
+    const { right } = command;
     const isTyped = services.commands.includes(command);
+    const { place, person } = invocation;
+    const call = { ...services, invocation, place, person };
     try {
+      // Whoever may not is told so, not how it is typed.
+      if (right !== 'anyone' && !right.when) await requireRight(right, call);
       const checked = checkInput(command, values);
       if (!checked.ok) {
         const bare = Object.values(values).every((value) => value === undefined || value === '');
         return toAsker(bare ? usageCard(command) : problemCard(command, checked.problems));
       }
-      const { place, person } = invocation;
-      return await command.run(checked.input, { ...services, invocation, place, person });
+      if (right !== 'anyone' && right.when?.(checked.input)) await requireRight(right, call);
+      return await command.run(checked.input, call);
     } catch (error) {
       return toAsker(errorCard(error, command, { isTyped, log }));
     }
@@ -66,8 +72,11 @@ export function createHandle(
 /** Opens forms: how one begins for somebody, or why they get none. */
 export function createOpenForm(services: Services): Bot['openForm'] {
   return async (command, { place, person }) => {
+    const { form, right } = command;
+    const call = { ...services, place, person };
     try {
-      return { begin: (await command.form?.begin?.({ ...services, place, person })) ?? {} };
+      if (right !== 'anyone') await requireRight(right, call);
+      return { begin: (await form?.begin?.(call)) ?? {} };
     } catch (error) {
       return { card: errorCard(error, command, { isTyped: true, log: services.log }) };
     }

@@ -12,7 +12,7 @@ import { failedCard } from './error-card.ts';
 import { createMonitorsNow, nowCard, unseenCard } from './home-now.ts';
 import type { PersonPlaces } from './person-places.ts';
 import { type Person, type Place, type PlatformName, parsePlace, placeKey } from './platform.ts';
-import { isAllowed } from './rights.ts';
+import { hasRight } from './rights.ts';
 import type { Topic } from './watch-state.ts';
 import { shortened } from './words.ts';
 
@@ -142,7 +142,6 @@ export function createHomes(options: {
       await channels.describe(place),
       ...(always ? ['It hears every alert because ALERT_CHANNELS names it.'] : []),
     ];
-    const may = await isAllowed(settings.mayManage, person, place);
     const part: CardPart = {
       kind: 'facts',
       facts: [
@@ -154,7 +153,24 @@ export function createHomes(options: {
         },
       ],
     };
-    return { place, parts: [part], actions: may ? changesOf(place) : [] };
+    return { place, parts: [part], actions: await changesFor(person, place) };
+  }
+
+  /** The buttons of a channel for somebody; where its name is too long for a button, typing is the way. */
+  async function changesFor(person: Person, place: Place): Promise<CardAction[]> {
+    const asker = { person, place, settings };
+    const may = await Promise.all(
+      FORMS.map(
+        async ({ command: { right } }) => right === 'anyone' || (await hasRight(right, asker)),
+      ),
+    );
+    return FORMS.filter((_form, index) => may[index])
+      .map(({ label, command }) => ({
+        label,
+        command: HOME_FORM,
+        values: { form: command.name, place: placeKey(place) },
+      }))
+      .filter(isCarried);
   }
 
   async function made(owner: HomeOwner): Promise<Home> {
@@ -195,13 +211,4 @@ export function createHomes(options: {
       }
     },
   };
-}
-
-/** The buttons of a channel; where its name is too long for a button, typing is the way. */
-function changesOf(place: Place): CardAction[] {
-  return FORMS.map(({ label, command }) => ({
-    label,
-    command: HOME_FORM,
-    values: { form: command.name, place: placeKey(place) },
-  })).filter(isCarried);
 }

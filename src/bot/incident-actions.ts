@@ -39,6 +39,7 @@ export function actionsOf(incident: Incident): CardAction[] {
 const acknowledge = command({
   name: 'incident acknowledge',
   summary: 'Say that you look after an incident',
+  right: 'anyone',
   input,
   examples: [],
   async run({ incident: id }, { incidents, person }) {
@@ -55,6 +56,7 @@ const acknowledge = command({
 const snooze = command({
   name: 'incident snooze',
   summary: 'Hear nothing new of this monitor for an hour',
+  right: 'anyone',
   input,
   examples: [],
   async run({ incident: id }, { incidents, person }) {
@@ -70,6 +72,7 @@ const snooze = command({
 const check = command({
   name: 'incident check',
   summary: 'Look at the monitor of an incident at once',
+  right: 'anyone',
   input,
   examples: [],
   async run({ incident: id }, { incidents, monitoring }) {
@@ -105,6 +108,7 @@ const question = (name: string, summary: string, text: string) =>
   command({
     name,
     summary,
+    right: 'anyone',
     input,
     examples: [],
     async run({ incident: id }, { incidents, ask, place, person }) {

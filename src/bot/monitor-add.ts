@@ -11,7 +11,6 @@ import type { Card } from './card.ts';
 import { command } from './command.ts';
 import { CommandError } from './errors.ts';
 import { pushParts } from './ping-help.ts';
-import { requireRight } from './rights.ts';
 import { lookWords } from './status.ts';
 import { shownTarget } from './target-link.ts';
 import { inWords } from './words.ts';
@@ -51,6 +50,7 @@ const OF_TYPE: Record<string, ReadonlyArray<'keyword' | 'record'>> = {
 export const monitorAdd = command({
   name: 'monitor add',
   summary: 'Watch an address, a page’s text, a DNS name or a job; this channel hears its alerts',
+  right: { setting: 'mayAdd', over: 'shared', to: 'add monitors' },
   input: AddInput,
   examples: [
     '/monitor add https://example.com',
@@ -67,8 +67,6 @@ export const monitorAdd = command({
     check: monitorOf,
   },
   async run(input, call) {
-    const { person, place, settings } = call;
-    await requireRight(settings.mayAdd, { person, place, what: 'add monitors' });
     const created = await call.monitoring.create(monitorOf(input));
     const heard = await subscribe(call, created);
     return {

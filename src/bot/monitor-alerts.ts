@@ -5,7 +5,6 @@ import { command } from './command.ts';
 import { CommandError } from './errors.ts';
 import { type Place, type PlatformName, placeKey } from './platform.ts';
 import { readHours, readZone } from './quiet-hours.ts';
-import { requireRight } from './rights.ts';
 
 const input = z.object({
   switch: z.enum(['on', 'off']).describe('on or off'),
@@ -41,6 +40,13 @@ export const monitorAlerts = command({
   name: 'monitor alerts',
   summary:
     'Turn alerts here on or off, for all monitors or some; set quiet hours, reminders, a mention',
+  right: {
+    setting: 'mayManage',
+    over: 'place',
+    to: 'set how it is told of alerts',
+    when: ({ quiet, zone, remind, mention }) =>
+      [quiet, zone, remind, mention].some((value) => value !== undefined),
+  },
   input,
   examples: [
     '/monitor alerts on',
@@ -49,12 +55,8 @@ export const monitorAlerts = command({
     '/monitor alerts on quiet=22:00-07:00 zone=Europe/Berlin',
     '/monitor alerts on remind=4h',
   ],
-  async run(asked, { channels, place, person, settings: { alertPlaces, mayManage } }) {
+  async run(asked, { channels, place, settings: { alertPlaces } }) {
     const { switch: turned, filter } = asked;
-    const { quiet, zone, remind, mention } = asked;
-    if ([quiet, zone, remind, mention].some((value) => value !== undefined)) {
-      await requireRight(mayManage, { person, place, what: 'set how it is told of alerts' });
-    }
     const settings = await settingsIn(asked, { channels, place });
     const isSet = Object.keys(settings).length > 0;
     if (isSet && turned === 'off') {

@@ -7,6 +7,7 @@ import { CommandError } from './errors.ts';
 export const monitorHeartbeat = command({
   name: 'monitor heartbeat',
   summary: 'Report a job as alive by hand; only you see the answer',
+  right: 'anyone',
   input: z.object({
     token: z
       .string()

@@ -15,6 +15,7 @@ const MAX_ROWS = 20;
 export const monitorList = command({
   name: 'monitor list',
   summary: 'All monitors with their live status, those that are DOWN first',
+  right: 'anyone',
   input: z.object({
     filter: z
       .string()
@@ -32,6 +33,7 @@ export const monitorList = command({
 export const listPage = command({
   name: 'monitor list page',
   summary: 'A page of the list of monitors',
+  right: 'anyone',
   input: z.object({
     page: z.int().min(1).max(10_000).describe('Which page'),
     filter: z.string().max(200).optional().describe('As in the list'),

@@ -9,7 +9,7 @@ import { command } from './command.ts';
 import { CommandError } from './errors.ts';
 import { findMonitor } from './monitor-show.ts';
 import type { Reply } from './platform.ts';
-import { requireRight } from './rights.ts';
+import type { Right } from './rights.ts';
 import { shownTarget } from './target-link.ts';
 import { shortened } from './words.ts';
 
@@ -17,15 +17,18 @@ const input = z.object({
   monitor: z.string().max(2048).describe('Its name, a part of its name or target, or its id'),
 });
 
+/** Everybody watches the same monitors. */
+const mayManage = (to: string): Right => ({ setting: 'mayManage', over: 'shared', to });
+
 /** `/monitor pause`: no checks and no alerts until it is resumed. */
 export const monitorPause = command({
   name: 'monitor pause',
   summary: 'Stop checking a monitor until it is resumed',
+  right: mayManage('pause monitors'),
   input,
   examples: ['/monitor pause shop'],
   wholeLine: true,
   async run({ monitor }, call) {
-    await mayManage(call, 'pause monitors');
     const { id, name } = await find(call.monitoring, monitor);
     const paused = await offered('pause', call.monitoring.pause(id));
     const text = `Nobody is told of ${shortened(name, 100)} until then.`;
@@ -38,11 +41,11 @@ export const monitorPause = command({
 export const monitorResume = command({
   name: 'monitor resume',
   summary: 'Check a paused monitor again',
+  right: mayManage('resume monitors'),
   input,
   examples: ['/monitor resume shop'],
   wholeLine: true,
   async run({ monitor }, call) {
-    await mayManage(call, 'resume monitors');
     const { id } = await find(call.monitoring, monitor);
     const resumed = await offered('resume', call.monitoring.resume(id));
     return said(call, `${titleOf(resumed)} is checked again`, 'Its first check comes soon.');
@@ -53,11 +56,11 @@ export const monitorResume = command({
 export const monitorRemove = command({
   name: 'monitor remove',
   summary: 'Stop watching something for good; asks first',
+  right: mayManage('remove monitors'),
   input,
   examples: ['/monitor remove shop'],
   wholeLine: true,
   async run({ monitor }, call) {
-    await mayManage(call, 'remove monitors');
     const { id, name, target } = await find(call.monitoring, monitor);
     const values = { monitor: id };
     if (!isCarried({ command: removeForGood.name, values })) {
@@ -91,10 +94,10 @@ export const monitorRemove = command({
 export const removeForGood = command({
   name: 'monitor remove for good',
   summary: 'Remove a monitor, as its button says',
+  right: mayManage('remove monitors'),
   input: z.object({ monitor: z.string().max(200).describe('Its id') }),
   examples: [],
   async run({ monitor: id }, call) {
-    await mayManage(call, 'remove monitors');
     const known = (await listAll(call.monitoring)).find((one) => one.id === id);
     if (!known) throw new CommandError('This monitor is removed already.');
     await offered('remove', call.monitoring.remove(id));
@@ -103,10 +106,6 @@ export const removeForGood = command({
 });
 
 const titleOf = ({ name }: { name: string }) => shortened(name, 100);
-
-async function mayManage({ person, place, settings }: Call, what: string) {
-  await requireRight(settings.mayManage, { person, place, what });
-}
 
 const find = async (monitoring: MonitoringClient, meant: string) =>
   findMonitor(await listAll(monitoring), meant);

@@ -16,6 +16,7 @@ const MAX_NAMED = 10;
 export const monitorShow = command({
   name: 'monitor show',
   summary: 'One monitor: its status, since when and why, uptime, response times, last outages',
+  right: 'anyone',
   input: z.object({
     monitor: z.string().max(2048).describe('Its name, a part of its name or target, or its id'),
   }),

@@ -26,7 +26,7 @@ export function pingHelp(monitor: Monitor): { parts: CardPart[]; actions: CardAc
     values: { monitor: monitor.id },
   };
   const lost = isCarried(action)
-    ? ' If it is lost, those who manage this channel make a new one with the button.'
+    ? ' If it is lost, those who may manage monitors make a new one with the button.'
     : '';
   return {
     parts: [

@@ -5,21 +5,21 @@ import { command } from './command.ts';
 import { CommandError } from './errors.ts';
 import { listAll } from './monitor-manage.ts';
 import { NEW_PUSH_ADDRESS, pushParts } from './ping-help.ts';
-import { requireRight } from './rights.ts';
+import type { Right } from './rights.ts';
 import { shortened } from './words.ts';
 
 const input = z.object({ monitor: z.string().max(200).describe('Its id') });
 
-const WHAT = 'make push addresses';
+const right: Right = { setting: 'mayManage', over: 'shared', to: 'make push addresses' };
 
 /** What the button under a heartbeat does: asks whether that is meant, since the address that its job has stops working. */
 export const newPushAddress = command({
   name: NEW_PUSH_ADDRESS,
   summary: 'Make a new push address for a heartbeat; asks first',
+  right,
   input,
   examples: [],
-  async run({ monitor: id }, { monitoring, settings, person, place }) {
-    await requireRight(settings.mayManage, { person, place, what: WHAT });
+  async run({ monitor: id }, { monitoring }) {
     const { name } = heartbeat(await listAll(monitoring), id);
     return {
       kind: 'card',
@@ -45,10 +45,10 @@ export const newPushAddress = command({
 export const renewPushAddress = command({
   name: 'monitor push address new',
   summary: 'Make a new push address for a heartbeat, as its button says',
+  right,
   input,
   examples: [],
-  async run({ monitor: id }, { monitoring, settings, person, place }) {
-    await requireRight(settings.mayManage, { person, place, what: WHAT });
+  async run({ monitor: id }, { monitoring }) {
     const { name } = heartbeat(await listAll(monitoring), id);
     const { push_url } = await monitoring.renewPushToken(id).catch((error: unknown) => {
       if (error instanceof StatusError && [404, 405, 501].includes(error.status)) {

@@ -62,7 +62,7 @@ test.each(['/monitor pause shop', '/monitor resume shop', '/monitor remove shop'
     const { say, press, names } = await start();
     const asked = await say('/monitor remove shop');
     for (const reply of [await say(line, member), await press(asked, 'Remove', member)]) {
-      expect(textOf(cardOf(reply))).toMatch(/Only those who manage this channel may/);
+      expect(textOf(cardOf(reply))).toMatch(/Only those who manage the workspace or server may/);
     }
     expect(await names()).toEqual(['Blog', 'Shop']);
   },
@@ -125,7 +125,9 @@ test('whoever manages gives a job a new push address, and only they see it', asy
   const shown = await say('/monitor show shop', member);
   expect(textOf(cardOf(shown))).toContain('curl -fsS <push address>');
   const refused = await press(shown, 'New push address', member);
-  expect(textOf(cardOf(refused))).toMatch(/Only those who manage this channel may make push/);
+  expect(textOf(cardOf(refused))).toMatch(
+    /Only those who manage the workspace or server may make push/,
+  );
   const asked = await press(shown, 'New push address');
   expect(asked).toMatchObject({ kind: 'card', private: true });
   expect(textOf(cardOf(asked))).toContain('The one that its job has stops working at once.');

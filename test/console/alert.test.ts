@@ -116,8 +116,10 @@ test('whoever opens the console may manage it, by words and by a button', async 
   const [alert] = await listedAt(url);
   await tab.press(alert, 'Help');
   await tab.say('/ask why?');
-  const may = await Promise.all(heard.map(({ person }) => person.mayManage?.()));
-  expect(may).toEqual([true, true, true]);
+  for (const over of ['place', 'shared'] as const) {
+    const may = await Promise.all(heard.map(({ person }) => person.mayManage?.(over)));
+    expect(may).toEqual([true, true, true]);
+  }
   expect((await listedAt(url)).at(-1)?.author).toEqual({
     kind: 'person',
     id: expect.stringMatching(/^u/),

@@ -7,7 +7,10 @@ import { discordCommands } from '../../src/discord/commands.ts';
 import { checkCommands } from '../fakes/discord-limits.ts';
 
 const declare = (name: string, input = z.object({}), summary = `Does ${name}`) =>
-  command({ name, summary, input, examples: [], run: async () => ({ kind: 'nothing' }) });
+  command({
+    ...{ name, summary, right: 'anyone', input, examples: [] },
+    run: async () => ({ kind: 'nothing' }),
+  });
 
 test('the command table is one that Discord takes, for servers and direct messages', () => {
   const made = discordCommands(commands);

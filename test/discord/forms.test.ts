@@ -104,10 +104,30 @@ test('what is wrong is told privately, and the form opens again as it was filled
   ]);
 });
 
-test('what the service or the rights refuse can be mended in the form, too', async () => {
-  const { discord, formOf, wrongIn } = await start({ settings: { mayAdd: 'managers' } });
+test('who may not add monitors gets no form, and whoever may no longer adds none by one', async () => {
+  const { discord, service, formOf, wrongIn } = await start({ settings: { mayAdd: 'managers' } });
+  const grace = discord.addUser('grace');
+  discord.grant(grace, 'ManageGuild');
+  const refused = discord.slash('monitor add');
+  const told = await wrongIn(refused);
+  expect(JSON.stringify(told.embeds)).toMatch(/Only those who manage .* may add monitors/);
+  expect(refused.form).toBeUndefined();
+  const opened = discord.slash('monitor add', {}, { user: grace });
+  await formOf(opened);
+  discord.takeRoles(grace);
+  const wrong = await wrongIn(discord.send(opened, { target: 'https://shop.example' }));
+  expect(JSON.stringify(wrong.embeds)).toMatch(/Only those who manage .* may add monitors/);
+  const again = discord.press(wrong, 'Open the form again', { user: grace });
+  expect(JSON.stringify((await wrongIn(again)).embeds)).toContain('Only those who manage');
+  expect(again.form).toBeUndefined();
+  expect(service.monitors).toEqual([]);
+});
+
+test('what the service refuses can be mended in the form, too', async () => {
+  const { discord, service, formOf, wrongIn } = await start();
   const opened = discord.slash('monitor add');
   await formOf(opened);
+  service.failWith({ kind: 'status', status: 400 }, 1);
   const sent = discord.send(opened, { target: 'https://shop.example' });
   const wrong = await wrongIn(sent);
   expect(JSON.stringify(wrong.embeds)).toContain('/monitor add did not work');

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Bot } from '../../src/bot/bot.ts';
-import type { Invocation } from '../../src/bot/platform.ts';
+import type { Invocation, RightOver } from '../../src/bot/platform.ts';
 import { startDiscord } from '../fakes/discord.ts';
 import type { FakeUser } from '../fakes/discord-state.ts';
 import { startTestBot } from '../support/bot.ts';
@@ -27,7 +27,8 @@ async function start() {
     return (await eventually(() => heard[before])).person;
   }
   /** What Discord lets them do. */
-  const mayManage = async (gesture: () => unknown) => await (await personOf(gesture)).mayManage?.();
+  const mayManage = async (gesture: () => unknown, over: RightOver = 'shared') =>
+    await (await personOf(gesture)).mayManage?.(over);
   return { discord, personOf, mayManage };
 }
 

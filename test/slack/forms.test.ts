@@ -61,6 +61,22 @@ test('what is wrong is said where it stands, and nothing is made of it', async (
   expect(fake.form()).toBeUndefined();
 });
 
+test('who may not add monitors gets no form, and whoever may no longer adds none by one', async () => {
+  const { fake, bot } = await runSlack({ bot: { settings: { mayAdd: 'managers' } } });
+  const refusals = (user: string) =>
+    fake.whispers(CHANNEL, user).filter((text) => /Only those .* may add monitors/.test(text));
+  await fake.slash('/monitor', 'add');
+  await eventually(() => refusals('U00ADA').length === 1);
+  expect(fake.form()).toBeUndefined();
+  fake.profiles.set('U00GRACE', { is_admin: true });
+  await fake.slash('/monitor', 'add', { user: 'U00GRACE' });
+  await eventually(() => fake.form());
+  fake.profiles.delete('U00GRACE');
+  await fake.submit({ target: 'https://shop.example' });
+  await eventually(() => refusals('U00GRACE').length === 1);
+  expect(bot.service.monitors).toEqual([]);
+});
+
 test('a form that is delivered twice makes one monitor', async () => {
   const { fake, bot } = await runSlack();
   await openForm(fake);

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Bot } from '../../src/bot/bot.ts';
-import type { Invocation } from '../../src/bot/platform.ts';
+import type { Invocation, RightOver } from '../../src/bot/platform.ts';
 import { CHANNEL, type SlackFake, startSlack } from '../fakes/slack.ts';
 import type { Profile } from '../fakes/slack-workspace.ts';
 import { startTestBot } from '../support/bot.ts';
@@ -29,8 +29,8 @@ async function startListening(fake?: SlackFake) {
     seen.add(invocation.id);
     return invocation;
   }
-  const mayManage = async (gesture: () => unknown) =>
-    await (await hear(gesture)).person.mayManage?.();
+  const mayManage = async (gesture: () => unknown, over: RightOver = 'shared') =>
+    await (await hear(gesture)).person.mayManage?.(over);
   return { ...running, asked, hear, mayManage };
 }
 

@@ -47,7 +47,7 @@ export function createSayings(options: {
   async function handle(bot: Bot, said: Gesture, by: Someone): Promise<Said> {
     const { id, channel } = said;
     const place = { platform: 'console' as const, channel };
-    // Whoever opens the console runs it.
+    // Whoever opens the console runs it: who knows its password, or is at this machine.
     const person: Person = { ...by, mayManage: async () => true };
     const asked = askedBy(said, person, { history, answers });
     const form = 'text' in said ? await formFor(bot, said.text, { place, person }) : undefined;

@@ -6,6 +6,7 @@ import type { Drafts } from './drafts.ts';
 import type { InlineConversations } from './inline-conversations.ts';
 import type { LineConversations } from './line-conversations.ts';
 import type { LacksIn } from './permissions.ts';
+import type { RightsOf } from './rights.ts';
 
 /** What handling of commands, buttons and messages shares. */
 export interface Desk {
@@ -16,6 +17,7 @@ export interface Desk {
   drafts: Drafts;
   deletions: Deletions;
   lacksIn: LacksIn;
+  rightsOf: RightsOf;
   /** Shortest time between two edits of an answer. */
   editIntervalMs: number;
   /** How long messages that belong to an interaction are changed and added to. */

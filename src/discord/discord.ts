@@ -22,6 +22,7 @@ import { createLineConversations } from './line-conversations.ts';
 import { handleMessage } from './messages.ts';
 import { createLacksIn } from './permissions.ts';
 import { registerCommands } from './register-commands.ts';
+import { createRights } from './rights.ts';
 import type { Shards } from './shards.ts';
 import { handleSlashCommand } from './slash-commands.ts';
 
@@ -92,6 +93,7 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
       drafts: createDrafts(),
       deletions: listenForDeletions(client, { bot, log }),
       lacksIn,
+      rightsOf: createRights(client, { log }),
       editIntervalMs,
       tokenLifeMs,
       sealed: sealTokens(token).close,

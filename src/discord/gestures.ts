@@ -4,7 +4,6 @@ import {
   MessageFlags,
   type ModalSubmitInteraction,
   PermissionFlagsBits,
-  type PermissionsBitField,
 } from 'discord.js';
 import type { Answer, Invocation, Person, Place, Reply } from '../bot/platform.ts';
 import type { Desk } from './desk.ts';
@@ -43,46 +42,29 @@ export async function acknowledged(
 
 /** Has the bot do what a gesture asks for, in the conversation `thread` if it belongs to one. */
 export function handle(
-  { bot }: Desk,
+  desk: Desk,
   gesture: Gesture,
   request: Invocation['request'],
   { place = placeOf(gesture), thread }: { place?: Place; thread: string | undefined },
 ): Promise<Reply> {
-  return bot.handle({
+  return desk.bot.handle({
     id: `discord:${gesture.id}`,
     request,
     place,
     ...(thread === undefined ? {} : { thread }),
-    person: personOf(gesture),
+    person: personOf(desk, gesture),
   });
 }
 
 /** Who made a gesture, and what they may. */
-export function personOf(gesture: Gesture): Person {
-  const { user, guildId, member, memberPermissions } = gesture;
-  // Alone with the bot it is one's own place.
-  const mayManage = async () => guildId === null || managesIn(memberPermissions);
-  return { id: user.id, name: nameOf(gesture), mayManage, isIn: hasRole(member) };
+export function personOf({ rightsOf }: Desk, gesture: Gesture): Person {
+  return { id: gesture.user.id, name: nameOf(gesture), ...rightsOf(gesture) };
 }
-
-/** Tells whether somebody has a role; a member that is not in the cache comes with plain ids. */
-export const hasRole = (member: Gesture['member']) => async (role: string) => {
-  if (!member) return false;
-  const { roles } = member;
-  return Array.isArray(roles) ? roles.includes(role) : roles.cache.has(role);
-};
 
 /** A thread belongs to its channel; a direct conversation is a channel and a thread at once. */
 export function placeOf({ channel, channelId }: Gesture): Place {
   const parent = channel?.isThread() ? channel.parentId : undefined;
   return { platform: 'discord', channel: parent ?? channelId };
-}
-
-/** Whether somebody with these permissions looks after the server or the channel. */
-export function managesIn(permissions: Readonly<PermissionsBitField> | null): boolean {
-  // Administrators have every permission.
-  const { ManageGuild, ManageChannels } = PermissionFlagsBits;
-  return permissions?.any([ManageGuild, ManageChannels]) ?? false;
 }
 
 /** The thread or direct conversation it was made in; `undefined` in the middle of a channel. */

@@ -3,7 +3,6 @@ import type { Answer, Place, Reply } from '../bot/platform.ts';
 import type { ChannelApi } from './channel-api.ts';
 import type { Desk } from './desk.ts';
 import { isDeleted, isRefusal, reasonOf } from './errors.ts';
-import { hasRole, managesIn } from './gestures.ts';
 import { openThread } from './open-thread.ts';
 import { channelOutlet } from './outlet.ts';
 import { renderMessage } from './render.ts';
@@ -26,7 +25,7 @@ const UNREADABLE = 'Discord does not let me read this message. Mention me in it,
  * with the privileged intent any in a conversation of ours.
  */
 export async function handleMessage(desk: Desk, message: Message): Promise<void> {
-  const { bot } = desk;
+  const { bot, rightsOf } = desk;
   if (message.author.bot || message.system || message.webhookId) return;
   const me = message.client.user.id;
   const mentioned = message.mentions.users.has(me);
@@ -47,12 +46,7 @@ export async function handleMessage(desk: Desk, message: Message): Promise<void>
         : { command: 'ask', values: { question } },
     place: where.place,
     ...(where.thread === undefined ? {} : { thread: where.thread }),
-    person: {
-      id: message.author.id,
-      name: nameOf(message),
-      mayManage: mayManageBy(message),
-      isIn: hasRole(message.member),
-    },
+    person: { id: message.author.id, name: nameOf(message), ...rightsOf(message) },
   });
   try {
     await show(desk, message, where, reply);
@@ -183,12 +177,6 @@ function questionOf(message: Message, me: string): string {
       return name === undefined ? mention : `@${name}`;
     })
     .trim();
-}
-
-/** Alone with the bot it is one's own place. Who says it is known now, and may be forgotten later. */
-function mayManageBy({ channel, member }: Message): () => Promise<boolean> {
-  if (channel.isDMBased()) return async () => true;
-  return async () => managesIn(member && channel.permissionsFor(member));
 }
 
 function nameOf({ member, author }: Message): string {

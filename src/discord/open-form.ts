@@ -23,15 +23,15 @@ export function wantsForm(command: Command, values: Record<string, unknown>): bo
 
 /** A command's form for whoever made a gesture, with these values in it; a card says why there is none. Never throws. */
 export async function formFor(
-  { bot }: Desk,
+  desk: Desk,
   gesture: Gesture,
   command: Command,
   values: Record<string, unknown>,
 ): Promise<{ form: APIModalInteractionResponseCallbackData } | { card: Card }> {
-  const where = { place: placeOf(gesture), person: personOf(gesture) };
+  const where = { place: placeOf(gesture), person: personOf(desk, gesture) };
   const over = new AbortController();
   const late = pause(BEGIN_LIMIT_MS, undefined, { signal: over.signal }).catch(() => undefined);
-  const opened = await Promise.race([bot.openForm(command, where), late]);
+  const opened = await Promise.race([desk.bot.openForm(command, where), late]);
   over.abort();
   if (!opened) return noForm(command, 'What belongs into it did not come in time.');
   if ('card' in opened) return opened;

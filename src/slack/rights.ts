@@ -1,6 +1,6 @@
 import type { webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
-import type { Invocation, Person } from '../bot/platform.ts';
+import type { Invocation, Person, RightOver } from '../bot/platform.ts';
 import { readFailure } from './call-failure.ts';
 import type { Said, Self } from './hear.ts';
 
@@ -15,7 +15,10 @@ export interface Rights {
 /** How long it is believed who is in a user group. */
 const KEEP_MS = 60_000;
 
-/** Who manages the workspace manages the bot in it; in a direct conversation, everyone does. */
+/**
+ * Who manages the workspace manages the bot in it; a direct conversation with the bot is managed by who is in it. A group of
+ * people who write directly is a channel like others: Slack tells an app without further scopes nothing that sets it apart.
+ */
 export function createRights(options: {
   client: webApi.WebClient;
   self: Self;
@@ -79,8 +82,10 @@ export function createRights(options: {
     const inGroup = (group: string) => isIn(person, group);
     return (channel) => ({
       ...person,
-      mayManage: channel.startsWith('D') ? async () => true : ask,
+      mayManage: async (over: RightOver) =>
+        (over === 'place' && channel.startsWith('D')) || (await ask()),
       isIn: inGroup,
+      community: { name: 'this workspace' },
     });
   }
 

@@ -68,6 +68,16 @@ test.each(['/monitor pause shop', '/monitor resume shop', '/monitor remove shop'
   },
 );
 
+test('who is refused is told what those manage who may, in the platform’s words', async () => {
+  const { say } = await start();
+  const hint = 'If you manage one, say it in a channel there.';
+  const community = { name: 'a server that you and Askwatch share', hint };
+  const refused = await say('/monitor pause shop', { ...member, community });
+  expect(textOf(cardOf(refused))).toContain(
+    `Only those who manage ${community.name} may pause monitors. Ask one of them. ${hint}`,
+  );
+});
+
 test('whoever runs Askwatch chooses who may add and who may manage', async () => {
   const groups = [
     { platform: 'console' as const, channel: 'U1' },

@@ -39,5 +39,7 @@ export function directoryRoute(
   if (guild === undefined) return undefined;
   if (!state.guilds().includes(guild)) return unknown(10_004, 'Guild');
   if (member === undefined) return found(guildOf(state, guild));
-  return state.users.has(member) ? found(memberOf(state, member)) : unknown(10_007, 'Member');
+  return state.isIn(member, guild)
+    ? found(memberOf(state, member, guild))
+    : unknown(10_007, 'Member');
 }

@@ -235,7 +235,7 @@ function payloadOf(state: DiscordState, interaction: FakeInteraction) {
   const inGuild = channel.guild_id !== undefined;
   const person = {
     nick: null,
-    roles: state.rolesOf(user.id),
+    roles: state.rolesOf(user.id, channel.guild_id),
     joined_at: '2026-01-01T00:00:00Z',
     flags: 0,
     user,
@@ -263,7 +263,7 @@ function payloadOf(state: DiscordState, interaction: FakeInteraction) {
           guild: { id: channel.guild_id, locale: 'en-US', features: [] },
           member: {
             ...person,
-            permissions: String(state.permissionsOf(user.id)),
+            permissions: String(state.permissionsOf(user.id, channel)),
             deaf: false,
             mute: false,
           },

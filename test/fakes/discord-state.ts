@@ -59,6 +59,8 @@ export interface FakeRole {
   permissions: string;
   /** Whether everybody may call it; a bot of our kind has no permission to call others. */
   mentionable: boolean;
+  /** The server that it is of; the first when it does not say. */
+  guild?: string;
 }
 
 /** A message as Discord has it now, and each content it had before. */
@@ -137,6 +139,8 @@ export function createState() {
   const roles = new Map<string, FakeRole>();
   /** Roles by the user who has them. */
   const rolesOf = new Map<string, string[]>();
+  /** Who is not in which server; everybody else is in all. */
+  const absent = new Set<string>();
   const guildId = snowflake();
   /** The permissions that some request was looked at for. */
   const checked = new Set<bigint>();
@@ -216,13 +220,21 @@ export function createState() {
     takeRoles(user: string) {
       rolesOf.delete(user);
     },
-    rolesOf: (user: string) => rolesOf.get(user) ?? [],
-    /** What the roles of a user let them do. */
-    permissionsOf: (user: string): bigint =>
-      (rolesOf.get(user) ?? []).reduce(
-        (all, id) => all | BigInt(roles.get(id)?.permissions ?? 0),
-        0n,
-      ),
+    /** The roles that a user has in a server. */
+    rolesOf: (user: string, guild = guildId) =>
+      (rolesOf.get(user) ?? []).filter((id) => (roles.get(id)?.guild ?? guildId) === guild),
+    /** Somebody leaves a server. */
+    leave(user: string, guild = guildId) {
+      absent.add(`${guild} ${user}`);
+    },
+    isIn: (user: string, guild: string) => users.has(user) && !absent.has(`${guild} ${user}`),
+    /** What the roles of a user let them do, and what they alone are allowed in a channel. */
+    permissionsOf: (user: string, { guild_id, permission_overwrites }: FakeChannel): bigint =>
+      state
+        .rolesOf(user, guild_id)
+        .map((id) => roles.get(id)?.permissions ?? 0)
+        .concat(permission_overwrites.filter(({ id }) => id === user).map(({ allow }) => allow))
+        .reduce<bigint>((all, permissions) => all | BigInt(permissions), 0n),
     /**
      * What the bot may do in a channel; a thread has its channel's permissions. Source: Discord docs, "Permission Overwrites":
      * those of everyone first, then those of all roles together, then the member's; each denies before it allows.

@@ -7,10 +7,10 @@ import {
 } from './discord-state.ts';
 
 /** Somebody as a member of a server, as it goes over the wire. */
-export const memberOf = (state: DiscordState, id: string) => ({
+export const memberOf = (state: DiscordState, id: string, guildId = state.guildId) => ({
   user: state.users.get(id),
   nick: null,
-  roles: state.rolesOf(id),
+  roles: state.rolesOf(id, guildId),
   joined_at: '2026-01-01T00:00:00.000000+00:00',
   deaf: false,
   mute: false,
@@ -19,7 +19,7 @@ export const memberOf = (state: DiscordState, id: string) => ({
 
 /** What comes with a message of a server besides. */
 export function inGuildOf(state: DiscordState, message: FakeMessage, guildId: string) {
-  const { user: _user, ...member } = memberOf(state, message.author.id);
+  const { user: _user, ...member } = memberOf(state, message.author.id, guildId);
   return { guild_id: guildId, member };
 }
 
@@ -39,7 +39,7 @@ export function wireMessage(state: DiscordState, message: FakeMessage): Record<s
 }
 
 /** A role as it goes over the wire. */
-export const roleOf = (role: FakeRole) => ({
+export const roleOf = ({ guild: _guild, ...role }: FakeRole) => ({
   position: 1,
   color: 0,
   colors: { primary_color: 0, secondary_color: null, tertiary_color: null },
@@ -73,7 +73,9 @@ export function guildOf(state: DiscordState, guildId = state.guildId) {
         mentionable: false,
         flags: 0,
       },
-      ...[...state.roles.values()].map(roleOf),
+      ...[...state.roles.values()]
+        .filter(({ guild = state.guildId }) => guild === guildId)
+        .map(roleOf),
     ],
     emojis: [],
     stickers: [],
@@ -82,7 +84,7 @@ export function guildOf(state: DiscordState, guildId = state.guildId) {
     large: false,
     unavailable: false,
     member_count: 2,
-    members: [memberOf(state, state.bot.id)],
+    members: [memberOf(state, state.bot.id, guildId)],
     channels: channels.filter((channel) => !isThread(channel)),
     threads: channels.filter((one) => isThread(one) && !one.thread_metadata?.archived),
     voice_states: [],

@@ -84,6 +84,19 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
     }
   });
 
+  function grantIn(
+    guild: string,
+    user: FakeUser,
+    ...names: Array<keyof typeof PermissionFlagsBits>
+  ): string {
+    const bits = names.reduce((all, name) => all | PermissionFlagsBits[name], 0n);
+    const role = state.addRole({ permissions: String(bits), guild });
+    state.giveRole(user.id, role.id);
+    const told = { guild_id: guild, role: roleOf(role) };
+    gateway.dispatch('GUILD_ROLE_CREATE', told, GatewayIntentBits.Guilds);
+    return role.id;
+  }
+
   function visible(channel: string): FakeMessage[] {
     return state.messagesIn(channel).filter(({ flags }) => (flags & MessageFlags.Ephemeral) === 0);
   }
@@ -161,14 +174,12 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
 
     addRole: state.addRole,
     /** Gives a user a new role with permissions; gives the role's id. */
-    grant(user: FakeUser, ...names: Array<keyof typeof PermissionFlagsBits>) {
-      const bits = names.reduce((all, name) => all | PermissionFlagsBits[name], 0n);
-      const role = state.addRole({ permissions: String(bits) });
-      state.giveRole(user.id, role.id);
-      const told = { guild_id: state.guildId, role: roleOf(role) };
-      gateway.dispatch('GUILD_ROLE_CREATE', told, GatewayIntentBits.Guilds);
-      return role.id;
-    },
+    grant: (user: FakeUser, ...names: Array<keyof typeof PermissionFlagsBits>) =>
+      grantIn(state.guildId, user, ...names),
+    /** The same in another server. */
+    grantIn,
+    /** Somebody leaves the server, or the one that is named. */
+    leave: (user: FakeUser, guild?: string) => state.leave(user.id, guild),
 
     /** Takes all roles away from a user. */
     takeRoles: (user: FakeUser) => state.takeRoles(user.id),
@@ -227,6 +238,12 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
         createdAtMs,
       );
     },
+    /** A message with a button that carries this, as an Askwatch of another version has left it. */
+    leaveButton: (custom_id: string, { label = 'Do', channel = general } = {}): FakeMessage =>
+      state.addMessage(channel, state.bot, {
+        content: label,
+        components: [{ type: 1, components: [{ type: 2, style: 2, label, custom_id }] }],
+      }),
     /** Presses the button with this label under a message, as it is shown now. */
     press(
       { id }: { id: string },

@@ -105,11 +105,16 @@ test('without the scope nobody is in a group, and the log says once what to do',
   ]);
 });
 
-test('in a direct conversation everyone may, and nobody is asked', async () => {
+test('a direct conversation is everybody’s own, and what is shared is asked for all the same', async () => {
   const { fake, asked, mayManage } = await startListening();
   fake.addChannel({ id: 'D00ADA' });
-  expect(await mayManage(() => fake.say('/askwatch help', { channel: 'D00ADA' }))).toBe(true);
+  const say = () => fake.say('/askwatch help', { channel: 'D00ADA' });
+  expect(await mayManage(say, 'place')).toBe(true);
   expect(asked()).toBe(0);
+  expect(await mayManage(say, 'shared')).toBe(false);
+  fake.profiles.set('U00ADA', { is_admin: true });
+  expect(await mayManage(say, 'shared')).toBe(true);
+  expect(asked()).toBe(2);
 });
 
 test('without the scope nobody may, and the log says once what to do', async () => {

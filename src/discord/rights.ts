@@ -95,7 +95,7 @@ export function createRights(client: Client, { log }: { log: Logger }): RightsOf
     // Of a server that the bot is not in, Discord tells what comes with the gesture and nothing else.
     if (member instanceof GuildMember) {
       return {
-        mayManage: async (over) => (over === 'place' ? managesIn(here) : managesServer(member)),
+        mayManage: async (over) => (over === 'place' ? managesIn(here()) : managesServer(member)),
         isIn: async (role) => isInRole(member, role),
         community: IN_SERVER,
       };
@@ -103,21 +103,24 @@ export function createRights(client: Client, { log }: { log: Logger }): RightsOf
     const isDirect = said.guildId === null;
     return {
       mayManage: async (over) =>
-        over === 'place' ? isDirect || managesIn(here) : await managesAServer(user),
+        over === 'place' ? isDirect || managesIn(here()) : await managesAServer(user),
       isIn: (role) => hasRole(user, role),
       community: OUTSIDE,
     };
   };
 }
 
-/** Who said it, as a member of the server if it was in one, and what they may do in its channel; they may be forgotten later. */
+/**
+ * Who said it, as a member of the server if it was in one, who may be forgotten later, and what they may do in its channel.
+ */
 function standingOf(said: Gesture | Message) {
   if (!('author' in said)) {
     const { user, member, memberPermissions } = said;
-    return { user: user.id, member, here: memberPermissions };
+    return { user: user.id, member, here: () => memberPermissions };
   }
   const { author, channel, member } = said;
-  const here = member && !channel.isDMBased() ? channel.permissionsFor(member) : null;
+  const here = () =>
+    member?.guild.available && !channel.isDMBased() ? channel.permissionsFor(member) : null;
   return { user: author.id, member, here };
 }
 

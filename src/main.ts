@@ -3,7 +3,8 @@ import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
 import { type Banner, printBanner } from './banner.ts';
 import { createBot } from './bot/bot.ts';
-import type { Platform } from './bot/platform.ts';
+import type { Platform, PlatformName } from './bot/platform.ts';
+import { openToldLimits, toldLimitsCollection } from './bot/told-limits.ts';
 import { createGatewayClient } from './clients/gateway.ts';
 import { createMonitoringClient } from './clients/monitoring.ts';
 import { isLoopback, readSettings, type Settings } from './config.ts';
@@ -270,22 +271,29 @@ async function createPlatforms(
   const { discord, slack } = settings;
   const platforms: Platform[] = [];
   const onFatal = (error: Error) => void end(error);
+  const collection = store.collection(toldLimitsCollection);
+  const limitsOf = (platform: PlatformName) => openToldLimits({ platform, collection, log });
   if (discord) {
     const { createDiscord } = await import('./discord/discord.ts');
+    const limits = await limitsOf('discord');
     platforms.push(
-      await supervisor.supervise((onFatal) => createDiscord({ ...discord, log, onFatal }), onFatal),
+      await supervisor.supervise(
+        (onFatal) => createDiscord({ ...discord, ...{ limits, log, onFatal } }),
+        onFatal,
+      ),
     );
   }
   if (slack) {
     const { createSlack } = await import('./slack/slack.ts');
     const { install, ...more } = slack;
     const installations = install && store.collection(slackInstallations);
+    const limits = await limitsOf('slack');
     const supervised = await supervisor.supervise(
       (onFatal) =>
         createSlack({
           ...more,
           ...(install && installations && { install: { ...install, installations } }),
-          ...{ log, onFatal },
+          ...{ limits, log, onFatal },
         }),
       onFatal,
     );

@@ -11,8 +11,10 @@ import {
 } from 'discord.js';
 import type { Logger } from 'pino';
 import { PlatformStartError } from '../bot/errors.ts';
+import type { ToldLimits } from '../bot/told-limits.ts';
 import { createCaches } from './caches.ts';
 import { reasonOf } from './errors.ts';
+import { withToldLimits } from './limited-request.ts';
 import { makeRequest } from './make-request.ts';
 import { allSettled, howManyCame, type Shards, shardOptions, sharedThrottler } from './shards.ts';
 import { withTokenCheck } from './token-check.ts';
@@ -56,7 +58,9 @@ export function buildClient(options: {
   apiUrl: string;
   messageContent: boolean;
   shards?: Shards;
+  limits?: ToldLimits;
 }): Client {
+  const { limits } = options;
   return new Client({
     ...shardOptions(options.shards ?? 'auto'),
     ws: { buildIdentifyThrottler: sharedThrottler() },
@@ -79,7 +83,10 @@ export function buildClient(options: {
       // Its retries come at once and post twice; ours wait and carry a nonce.
       retries: 0,
       rejectOnRateLimit: ({ timeToReset }) => timeToReset > MAX_RATE_LIMIT_WAIT_MS,
-      makeRequest: withTokenCheck(makeRequest, options.apiUrl),
+      makeRequest: withTokenCheck(
+        limits ? withToldLimits(makeRequest, limits) : makeRequest,
+        options.apiUrl,
+      ),
     },
   });
 }

@@ -4,6 +4,7 @@ import type { Logger } from 'pino';
 import type { Bot } from '../bot/bot.ts';
 import { PlatformStartError } from '../bot/errors.ts';
 import type { Platform } from '../bot/platform.ts';
+import { openToldLimits, type ToldLimits } from '../bot/told-limits.ts';
 import { createAlerts } from './alerts.ts';
 import { handleAutocomplete } from './autocomplete.ts';
 import { handleButton } from './buttons.ts';
@@ -53,6 +54,8 @@ export interface DiscordOptions {
   log: Logger;
   /** Called once when nothing can work any more, such as after the token was revoked. */
   onFatal: (error: Error) => void;
+  /** What Discord said earlier of calls that come too soon. */
+  limits?: ToldLimits;
 }
 
 /** Discord over its gateway. Nothing connects before `start`. */
@@ -60,7 +63,8 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
   const { token, guildId, apiUrl, messageContent, shards = 'auto', onFatal } = options;
   const { editIntervalMs = EDIT_INTERVAL_MS, tokenLifeMs = TOKEN_LIFE_MS } = options;
   const log = options.log.child({ platform: 'discord' }, { serializers: { err: loggedError } });
-  const client = buildClient({ apiUrl, messageContent, shards });
+  const limits = options.limits ?? (await openToldLimits({ platform: 'discord', log }));
+  const client = buildClient({ apiUrl, messageContent, shards, limits });
   const api = createChannelApi(client.rest);
   const lacksIn = createLacksIn(client);
   const botId = () => client.user?.id ?? '';

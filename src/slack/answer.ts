@@ -56,8 +56,9 @@ export async function showAnswer(
   const known = said.invocation.thread;
   await answer.begin(known === undefined ? {} : { thread: known });
   try {
-    await showBegun(answer, said, showing);
-    await answer.ended();
+    const isLeft = await showBegun(answer, said, showing);
+    // A message that still seems to go on is the next start's, too.
+    if (!isLeft) await answer.ended();
   } catch (error) {
     // Without a refusal it may still be shown one day: the next start sees to it.
     if (readFailure(error).kind === 'refused') await answer.ended();
@@ -65,7 +66,8 @@ export async function showAnswer(
   }
 }
 
-async function showBegun(answer: Answer, said: Said, showing: AnswerShowing): Promise<void> {
+/** Whether a message that seems to go on is left beside the answer. */
+async function showBegun(answer: Answer, said: Said, showing: AnswerShowing): Promise<boolean> {
   const place = await showQuestion(answer, said, showing.messages);
   const { channel, thread } = place;
   const { question, actions = [] } = answer;
@@ -73,13 +75,21 @@ async function showBegun(answer: Answer, said: Said, showing: AnswerShowing): Pr
   const session = channel.startsWith('D')
     ? await showing.agent.begin({ channel, thread, question, actions })
     : undefined;
+  let isLeft = false;
+  const onLeft = () => {
+    isLeft = true;
+  };
   try {
-    if (session) await streamAnswer(answer, said, place, showing);
-    else await editAnswer(answer, said, place, showing);
+    if (session) await streamAnswer(answer, said, place, { ...showing, onLeft });
+    else await editAnswer(answer, said, place, { ...showing, onLeft });
   } finally {
     await session?.end();
   }
+  return isLeft;
 }
+
+/** Also: is told when a message that seems to go on could not be removed yet. */
+type Showing = AnswerShowing & { onLeft(): void };
 
 async function showQuestion(answer: Answer, said: Said, messages: Messages): Promise<Place> {
   const { channel } = said;
@@ -95,8 +105,8 @@ async function showQuestion(answer: Answer, said: Said, messages: Messages): Pro
  * Shows that an answer begins, and lets that message grow. In a crowd there is none at first: what is posted for so many
  * could not be changed again in time.
  */
-async function editAnswer(answer: Answer, said: Said, place: Place, showing: AnswerShowing) {
-  const { messages, edits, log } = showing;
+async function editAnswer(answer: Answer, said: Said, place: Place, showing: Showing) {
+  const { messages, edits, log, onLeft } = showing;
   const { channel, thread } = place;
   const { id } = said.invocation;
   const over = edits.begin();
@@ -106,7 +116,7 @@ async function editAnswer(answer: Answer, said: Said, place: Place, showing: Ans
       ? []
       : [{ ts: await messages.post({ channel, thread }, first, `${id}/0`), content: first }];
     const edit = createEditedAnswer({
-      ...{ messages, edits, id, shown, log },
+      ...{ messages, edits, id, shown, log, onLeft },
       to: { channel, thread },
     });
     await follow(answer, place, showing, {
@@ -119,7 +129,7 @@ async function editAnswer(answer: Answer, said: Said, place: Place, showing: Ans
   }
 }
 
-async function streamAnswer(answer: Answer, said: Said, place: Place, showing: AnswerShowing) {
+async function streamAnswer(answer: Answer, said: Said, place: Place, showing: Showing) {
   const { agent, paces } = showing;
   const { channel, thread, newest } = place;
   const { id, person } = said.invocation;

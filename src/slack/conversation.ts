@@ -15,7 +15,9 @@ export interface Conversation {
   take(bot: Bot, said: Said): void;
   /** Counts something else under way, which never throws, as a reply. */
   hold(turn: Promise<void>): void;
-  /** Resolves when every reply under way is shown; nothing waits for its turn any more. */
+  /** From now on ends of answers wait for nothing but limits that Slack told of, since nothing comes after them. */
+  hurry(): void;
+  /** Resolves when every reply under way is shown. */
   drained(): Promise<void>;
 }
 
@@ -106,9 +108,11 @@ export function createConversation(options: {
   return {
     take: (bot, said) => hold(converse(bot, said)),
     hold,
-    async drained() {
+    hurry() {
       edits.hurry();
       removals.hurry();
+    },
+    async drained() {
       while (underWay.size > 0) await Promise.all(underWay);
     },
   };

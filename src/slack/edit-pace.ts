@@ -23,7 +23,7 @@ export interface EditPace {
   limited(forMs: number): void;
   /** Slack took an edit. */
   took(): void;
-  /** From now on nothing waits but for limits that are met yet, since nothing comes after it. */
+  /** From now on ends of answers and what they leave wait for nothing but what Slack refused, since nothing comes after them. */
   hurry(): void;
   /** Ends all waiting. */
   close(): void;
@@ -76,8 +76,7 @@ export function createEditPace({ editMs }: { editMs: number }): EditPace {
     const most = Math.floor(A_MINUTE / slowness) - LEFT_FREE[kind];
     const roomAtMs = (startsMs[startsMs.length - most] ?? Number.NEGATIVE_INFINITY) + windowMs;
     const turnAtMs = isWriting(kind) ? writtenAtMs + editMs * slowness : nowMs;
-    // Nothing comes after it; what Slack refuses even so has to wait.
-    const pacedAtMs = hurries ? nowMs : Math.max(roomAtMs, turnAtMs);
+    const pacedAtMs = isHurried(kind) ? nowMs : Math.max(roomAtMs, turnAtMs);
     return Math.max(0, Math.max(limitedUntilMs, pacedAtMs) - nowMs);
   }
 
@@ -88,7 +87,7 @@ export function createEditPace({ editMs }: { editMs: number }): EditPace {
     const ahead = KINDS.slice(0, KINDS.indexOf(kind) + 1).flatMap((each) => lines[each]).length;
     const most = Math.floor(A_MINUTE / slowness) - LEFT_FREE[kind];
     const at = startsMs.length + ahead - most;
-    if (at < 0 || hurries) return firstMs;
+    if (at < 0 || isHurried(kind)) return firstMs;
     // Those ahead start when there is room, and leave a window behind.
     return Math.max(firstMs, (startsMs[at] ?? nowMs) + windowMs - nowMs);
   }
@@ -97,6 +96,8 @@ export function createEditPace({ editMs }: { editMs: number }): EditPace {
     startsMs.push(performance.now());
     if (isWriting(kind)) writtenAtMs = performance.now();
   }
+
+  const isHurried = (kind: EditKind) => hurries && !isWriting(kind);
 
   const nextKind = () => KINDS.find((kind) => lines[kind].length > 0);
 
@@ -144,7 +145,7 @@ export function createEditPace({ editMs }: { editMs: number }): EditPace {
       });
     },
 
-    hasRunOut: (kind) => waitInLineMs(kind) > MOST_AHEAD * editMs,
+    hasRunOut: (kind) => waitInLineMs(kind) > (hurries ? 1 : MOST_AHEAD) * editMs,
 
     begin() {
       underWay += 1;
@@ -168,7 +169,6 @@ export function createEditPace({ editMs }: { editMs: number }): EditPace {
 
     hurry() {
       hurries = true;
-      limitedUntilMs = Number.NEGATIVE_INFINITY;
       run();
     },
 

@@ -38,8 +38,10 @@ export function createEditedAnswer(options: {
   id: string;
   shown: AnswerMessage[];
   log: Logger;
+  /** Is told when a message that seems to go on could not be removed yet. */
+  onLeft(): void;
 }): EditedAnswer {
-  const { messages, edits, to, id, log } = options;
+  const { messages, edits, to, id, log, onLeft } = options;
   const shown = [...options.shown];
   /** Messages that show what they will go on showing: rendering all of a long answer each time takes longer than Slack. */
   let settled = 0;
@@ -61,7 +63,8 @@ export function createEditedAnswer(options: {
     try {
       await messages.remove(to.channel, ts, ELSEWHERE);
     } catch (error) {
-      const { code } = readFailure(error);
+      const { kind, code } = readFailure(error);
+      if (kind !== 'refused') onLeft();
       log.warn({ reason: code, channel: to.channel }, 'the beginning of an answer was left behind');
     }
   }

@@ -20,6 +20,8 @@ interface ShownMessage {
   metadata?: { event_payload?: { id?: unknown } };
 }
 
+const BELOW = context('The whole answer is below.');
+
 /** Messages asked for at once, and how many times: an answer that is not found among so many gets its end below them. */
 const PAGE_SIZE = 100;
 const MAX_PAGES = 5;
@@ -111,13 +113,16 @@ export function createEndAnswer(options: {
       ours.findLast((message) => isGrowing(message, id)) ??
       (isWhole ? undefined : (ours.findLast(isStream) ?? lost));
     if (!growing) {
+      // One that could neither be ended nor removed beside the whole answer.
+      const open = ours.findLast((message) => isStream(message) && !hasButtons(message));
+      if (isWhole && open) await endStream(channel, open.ts, [BELOW]);
       if (ours.length > 0) return;
       const end = renderNote(`⚠️ ${note}`, await unfinished.actionsIn(thread));
       await messages.post({ channel, thread }, end, `${invocation}/restarted`);
       return;
     }
     const under = isWhole
-      ? [context('The whole answer is below.')]
+      ? [BELOW]
       : renderEnd({ end: { note, footer: '' }, actions: await unfinished.actionsIn(thread) });
     if (isStream(growing) && (await endStream(channel, growing.ts, under))) return;
     await messages.update(channel, growing.ts, withEnd(growing, under), 'end');

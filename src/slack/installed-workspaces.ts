@@ -40,7 +40,7 @@ const BOT_NAME = 'Askwatch';
 /** Each with its own token, limits and identity; the bot names a channel by its workspace, too: `T0123/C0123`. */
 export function installedWorkspaces(options: {
   installations: Installations;
-  clientOf(token: string): webApi.WebClient;
+  clientOf(token: string, teamId: string): webApi.WebClient;
   paces: Paces;
   log: Logger;
 }): InstalledWorkspaces {
@@ -55,10 +55,12 @@ export function installedWorkspaces(options: {
     const { teamId, botUserId, botToken } = kept.installation;
     const before = installed.get(teamId);
     const workspace = createWorkspace({
-      client: clientOf(botToken),
+      client: clientOf(botToken, teamId),
       self: { userId: botUserId, teamId, name: BOT_NAME },
       ...{ paces, log: log.child({ teamId }) },
       onRefused: (refusal) => void end(refusal),
+      // Slack counts on, however often the app is installed.
+      ...(before && { counts: before.workspace.counts }),
     });
     const entry = { workspace, kept };
     installed.set(teamId, entry);
@@ -137,6 +139,7 @@ export function installedWorkspaces(options: {
     },
     nameOf: ({ self }, name) => `${self.teamId}/${name}`,
     async drained() {
+      for (const { conversation } of everyone()) conversation.hurry();
       await Promise.all(everyone().map(({ conversation }) => conversation.drained()));
     },
     close() {

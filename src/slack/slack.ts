@@ -6,12 +6,14 @@ import type { Bot } from '../bot/bot.ts';
 import type { Card } from '../bot/card.ts';
 import { withoutCharts } from '../bot/chart-text.ts';
 import type { Collection, Platform } from '../bot/platform.ts';
+import { openToldLimits, type ToldLimits } from '../bot/told-limits.ts';
 import type { Content } from './blocks.ts';
 import { createBoltLog } from './bolt-log.ts';
 import { deliveryError } from './call-failure.ts';
 import { createInstallRoutes } from './install.ts';
 import { createInstallations, type SealedInstallation } from './installations.ts';
 import { installedWorkspaces } from './installed-workspaces.ts';
+import { limitedFetch } from './limited-fetch.ts';
 import { listen } from './listen.ts';
 import { BOT_SCOPES } from './manifest.ts';
 import type { Paces } from './paces.ts';
@@ -70,11 +72,14 @@ export async function createSlack(options: {
   log: Logger;
   onFatal(error: Error): void;
   paces?: Paces;
+  /** What Slack said earlier of calls that come too soon. */
+  limits?: ToldLimits;
 }): Promise<Slack> {
   const { botToken, install, appToken, signingSecret = '', apiUrl } = options;
   const { onFatal, paces = PACES } = options;
   const log = options.log.child({ platform: 'slack' });
   const boltLog = createBoltLog(log);
+  const limits = options.limits ?? (await openToldLimits({ platform: 'slack', log }));
   // Without these Bolt repeats posts whose answer was lost, holds up every channel for one, and waits for ever.
   const clientOptions: webApi.WebClientOptions = {
     slackApiUrl: apiUrl,
@@ -84,9 +89,14 @@ export async function createSlack(options: {
     // Calls of a channel that hangs must not hold up those of others.
     maxRequestConcurrency: 1_000,
     logger: boltLog,
+    fetch: limitedFetch(limits, 'app'),
   };
-  const clientOf = (token?: string) =>
-    new webApi.WebClient(token, { ...clientOptions, allowAbsoluteUrls: false });
+  const clientOf = (token: string | undefined, teamId: string) =>
+    new webApi.WebClient(token, {
+      ...clientOptions,
+      allowAbsoluteUrls: false,
+      fetch: limitedFetch(limits, teamId),
+    });
   const installed =
     install &&
     installedWorkspaces({
@@ -95,7 +105,7 @@ export async function createSlack(options: {
     });
   const workspaces =
     installed ??
-    onlyWorkspace({ client: clientOf(botToken), paces, log, onAccessEnded: endForGood });
+    onlyWorkspace({ client: clientOf(botToken, ''), paces, log, onAccessEnded: endForGood });
   const stopping = new AbortController();
   let state: 'new' | 'started' | 'stopped' = 'new';
   let ended = false;

@@ -46,9 +46,12 @@ export function createStreamedAnswer(options: {
   onNotBegun(error: unknown): void;
   /** Is told of each message as soon as it is there. */
   onBegun(ts: string): Promise<void>;
+  /** Is told when a message that seems to go on could not be removed yet. */
+  onLeft(): void;
 }): StreamedAnswer {
   const { streams, messages, edits, target, id, appendMs, streamMs, log, onNotBegun, onBegun } =
     options;
+  const { onLeft } = options;
   const { channel, thread } = target;
   const pages = createStreamPages();
   /** The page under way, and the message that shows it once it is begun. */
@@ -127,7 +130,7 @@ export function createStreamedAnswer(options: {
       to: { channel, thread },
       id: `${id}/rest`,
       shown: stream ? [{ ts: stream.ts }] : [],
-      log,
+      ...{ log, onLeft },
     });
   }
 

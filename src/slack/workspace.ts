@@ -4,7 +4,7 @@ import type { UnfinishedAnswer } from '../bot/platform.ts';
 import { type Agent, createAgent } from './agent.ts';
 import { isAccessEnded, readFailure } from './call-failure.ts';
 import { type Conversation, createConversation } from './conversation.ts';
-import { createEditPace } from './edit-pace.ts';
+import { createEditPace, type EditPace } from './edit-pace.ts';
 import { createEndAnswer } from './end-answer.ts';
 import type { Self } from './hear.ts';
 import { createMessages, type Messages } from './messages.ts';
@@ -12,6 +12,12 @@ import type { Paces } from './paces.ts';
 import { createRights, type Rights } from './rights.ts';
 import { createSendQueue, type SendQueue } from './send-queue.ts';
 import { createStreams } from './streams.ts';
+
+interface Counts {
+  edits: EditPace;
+  /** Slack takes as many of both. Source: Slack docs, "chat.delete", tier 3. */
+  removals: EditPace;
+}
 
 /** One workspace, spoken to with the token it gave: Slack's limits count for each by itself. */
 export interface Workspace {
@@ -22,6 +28,8 @@ export interface Workspace {
   agent: Agent;
   rights: Rights;
   conversation: Conversation;
+  /** What Slack counts of the whole workspace. */
+  counts: Counts;
   /** Ends an answer that an earlier process left in a channel. */
   endAnswer(channel: string, unfinished: UnfinishedAnswer): Promise<void>;
   /** Ends the access when Slack says, and confirms, that the token is no longer good. */
@@ -37,11 +45,15 @@ export function createWorkspace(options: {
   paces: Paces;
   log: Logger;
   onRefused(refusal: unknown): void;
+  /** Those of an earlier installation. */
+  counts?: Counts;
 }): Workspace {
   const { client, self, paces, log, onRefused } = options;
-  const edits = createEditPace(paces);
-  // Slack takes as many of both. Source: Slack docs, "chat.delete", tier 3.
-  const removals = createEditPace(paces);
+  const counts = options.counts ?? {
+    edits: createEditPace(paces),
+    removals: createEditPace(paces),
+  };
+  const { edits, removals } = counts;
   const queue = createSendQueue({ paceMs: paces.alertMs, edits, removals });
   const messages = createMessages(client, queue);
   const streams = createStreams(client, queue, self);
@@ -58,7 +70,7 @@ export function createWorkspace(options: {
   }
 
   return {
-    ...{ self, client, queue, messages, agent, checkAccess },
+    ...{ self, client, queue, messages, agent, counts, checkAccess },
     endAnswer: createEndAnswer({ client, queue, messages, agent, self }),
     rights: createRights({ client, self, log }),
     conversation: createConversation({

@@ -15,7 +15,7 @@ export interface Workspaces {
   at(channel: string): Promise<{ workspace: Workspace; channel: string }>;
   /** How the bot names what Slack names within a workspace, such as a channel. */
   nameOf(workspace: Workspace, name: string): string;
-  /** Resolves when every reply under way is shown. */
+  /** Resolves when every reply under way is shown; none comes after them. */
   drained(): Promise<void>;
   /** Ends all waiting. */
   close(): void;
@@ -46,7 +46,10 @@ export function onlyWorkspace(options: {
     of: async () => only,
     at: async (channel) => ({ workspace: only, channel }),
     nameOf: (_workspace, name) => name,
-    drained: () => only.conversation.drained(),
+    async drained() {
+      only.conversation.hurry();
+      await only.conversation.drained();
+    },
     close: only.close,
   };
 }

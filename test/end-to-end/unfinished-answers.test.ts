@@ -11,7 +11,8 @@ import { expectNoBreach, socketMode, startModel, waitFor } from './slack-program
 const DIRECT = 'D00ADA';
 const NOTE = 'Interrupted: Askwatch was restarted before this answer was complete. Try again.';
 
-test('kill -9 in mid-answer: after the restart every answer ends where it is and can be tried again', async () => {
+/** Three answers in mid-sentence: in a channel and in a direct message of Slack's, and on Discord. */
+async function beginThree() {
   const slack = await startSlack();
   slack.addChannel({ id: DIRECT });
   const discord = await startDiscord();
@@ -29,30 +30,90 @@ test('kill -9 in mid-answer: after the restart every answer ends where it is and
   discord.say('on Discord', { mention: true });
   const onSlack = (channel: string, ts: string) =>
     slack.thread(channel, ts).filter(({ bot_id }) => bot_id);
+  const inSlack = () => [...onSlack(CHANNEL, thread), ...onSlack(DIRECT, direct)];
   const onDiscord = () => discord.messages().filter(({ author }) => author.id === discord.bot.id);
-  const texts = () => [
-    ...[...onSlack(CHANNEL, thread), ...onSlack(DIRECT, direct)].map(shownText),
-    ...onDiscord().map(({ content }) => content),
-  ];
+  const texts = () => [...inSlack().map(shownText), ...onDiscord().map(({ content }) => content)];
   await waitFor(() => texts().length === 3 && texts().every((text) => text.includes('so good')));
+  return {
+    ...{ slack, discord, askwatch, texts },
+    labels: () => [
+      ...inSlack().map(labelsOf),
+      ...onDiscord().map(({ components }) =>
+        components.flatMap((row) => row.components.map(({ label }) => label)),
+      ),
+    ],
+    async startAgain() {
+      goOn();
+      model.answerWith('All of it.');
+      return await startAskwatch(options);
+    },
+    tryAgain: () => slack.press('Try again', { ts: onSlack(CHANNEL, thread)[0]?.ts ?? '' }),
+  };
+}
+
+const ALL_ENDED = [['Try again'], ['Try again'], ['Try again']];
+
+test('kill -9 in mid-answer: after the restart every answer ends where it is and can be tried again', async () => {
+  const { slack, askwatch, texts, labels, startAgain, tryAgain } = await beginThree();
   await askwatch.kill();
   expect(texts().some((text) => text.includes(NOTE))).toBe(false);
 
-  goOn();
-  model.answerWith('All of it.');
-  const restarted = await startAskwatch(options);
+  const restarted = await startAgain();
   await waitFor(() => texts().every((text) => text.includes(NOTE)));
   expect(texts()).toHaveLength(3);
   for (const text of texts()) expect(text).toMatch(/^So far so good,\s[\s\S]*Interrupted/);
-  const labels = [
-    ...[...onSlack(CHANNEL, thread), ...onSlack(DIRECT, direct)].map(labelsOf),
-    ...onDiscord().map(({ components }) =>
-      components.flatMap((row) => row.components.map(({ label }) => label)),
-    ),
-  ];
-  expect(labels).toEqual([['Try again'], ['Try again'], ['Try again']]);
-  await slack.press('Try again', { ts: onSlack(CHANNEL, thread)[0]?.ts ?? '' });
+  expect(labels()).toEqual(ALL_ENDED);
+  await tryAgain();
   await waitFor(() => texts().some((text) => text.includes('All of it.')));
   expect(await restarted.stop()).toBe(0);
   expectNoBreach(slack);
 });
+
+test('a stop while both platforms limit edits: every answer ends at the next start, and no call comes too early', async () => {
+  const { slack, discord, askwatch, texts, labels, startAgain } = await beginThree();
+  const limits = { times: 100_000 };
+  for (const method of ['chat.update', 'chat.delete', 'chat.appendStream', 'chat.stopStream']) {
+    slack.fail(method, { kind: 'limited', retryAfterSeconds: 12 }, limits);
+  }
+  discord.rateLimit({ method: 'PATCH', path: /messages/, seconds: 12, ...limits });
+  expect(await askwatch.stop()).toBe(0);
+  slack.recover();
+  discord.recover();
+
+  // The fakes hold it to what the process before it was told.
+  const restarted = await startAgain();
+  // Where Slack took no edit the end was posted below.
+  const ends = /So far so good,[\s\S]*(Interrupted|restarting|The whole answer is below)/;
+  await waitFor(() => texts().every((text) => ends.test(text)));
+  expect(labels().filter((each) => each.length > 0)).toEqual(ALL_ENDED);
+  expect(await restarted.stop()).toBe(0);
+});
+
+test.each([
+  ['and lose them', false],
+  ['and do them', true],
+])(
+  'a stop while both platforms take calls, never answer, %s: every answer ends at the next start',
+  async (_what, stored) => {
+    const { slack, discord, askwatch, texts, labels, startAgain } = await beginThree();
+    for (const method of [
+      'chat.update',
+      'chat.postMessage',
+      'chat.appendStream',
+      'chat.stopStream',
+    ]) {
+      slack.fail(method, { kind: 'hang', stored }, { times: 100_000 });
+    }
+    discord.fail({ hang: true, applied: stored, times: 100_000 });
+    expect(await askwatch.stop()).toBe(0);
+    slack.recover();
+    discord.recover();
+
+    const restarted = await startAgain();
+    await waitFor(() => labels().join() === ALL_ENDED.join());
+    expect(texts()).toHaveLength(3);
+    const notes = stored ? /Interrupted|restarting/ : /Interrupted/;
+    for (const text of texts()) expect(text).toMatch(notes);
+    expect(await restarted.stop()).toBe(0);
+  },
+);

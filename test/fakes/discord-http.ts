@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { readBody, type Upload } from './discord-uploads.ts';
+import { createTooEarly } from './too-early.ts';
 
 /** One request as it came in, with what was answered. */
 export interface RestRequest {
@@ -53,6 +54,7 @@ export async function startHttp(options: {
   const unhandled: string[] = [];
   const faults: Array<Fault & { times: number }> = [];
   const settings = { latencyMs: 0 };
+  const tooEarly = createTooEarly();
 
   async function answer(incoming: IncomingMessage, outgoing: ServerResponse) {
     const chunks: Buffer[] = [];
@@ -68,6 +70,8 @@ export async function startHttp(options: {
       applied: false,
     };
     requests.push(request);
+    tooEarly.came(kindOf(request));
+    if (request.authorization !== undefined) tooEarly.came('global');
     if (settings.latencyMs > 0) await pause(settings.latencyMs);
     const fault = faults.find(
       ({ times, method, path }) =>
@@ -102,6 +106,10 @@ export async function startHttp(options: {
     { status, body, headers }: RestAnswer,
   ) {
     request.status = status;
+    if (status === 429) {
+      const { retry_after: seconds, global } = { ...(body as Limited | undefined) };
+      if (seconds !== undefined) tooEarly.limited(global ? 'global' : kindOf(request), seconds);
+    }
     outgoing.writeHead(status, {
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       ...headers,
@@ -134,8 +142,20 @@ export async function startHttp(options: {
     async close() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));
+      tooEarly.check();
     },
   };
+}
+
+interface Limited {
+  retry_after?: number;
+  global?: boolean;
+}
+
+/** What is counted together: whichever message of a channel it is about. Source: Discord docs, "Rate Limits". */
+function kindOf({ method, path }: RestRequest): string {
+  const [, major, id, ...minor] = path.split('/');
+  return [method, major, id, ...minor.map((part) => part.replace(/^\d{16,}$/, 'id'))].join('/');
 }
 
 const isDone = (answer: RestAnswer | undefined) => answer !== undefined && answer.status < 300;

@@ -31,6 +31,7 @@ import {
   standsInChannel,
   type Workspace,
 } from './slack-workspace.ts';
+import { createTooEarly } from './too-early.ts';
 
 /** What goes wrong with a call: `stored` says that Slack did it all the same. */
 export type Fault =
@@ -125,10 +126,14 @@ export interface SlackFake
   whispers(channel: string, user?: string): string[];
   /** The next calls of a method go wrong. */
   fail(method: string, fault: Fault, options?: { times?: number; channel?: string }): void;
+  /** Nothing goes wrong any more. */
+  recover(): void;
   /** From now on no call with this token is answered but with this error. */
   revoke(token: 'bot' | 'app', error?: string): void;
   /** The app is installed, again or for the first time: from now on it has another token, which this gives. */
   grant(): string;
+  /** From now on it has the token that it had, as where the scopes are the same. */
+  keepToken(): void;
   /** Tells every connection to go, as Slack does when it moves them. */
   disconnect(
     reason?: 'refresh_requested' | 'warning' | 'link_disabled' | 'too_many_websockets',
@@ -204,6 +209,7 @@ export async function startSlack(
   let httpUrl: string | undefined;
   let last: Delivery | undefined;
   let gestures = 0;
+  let keepsToken = false;
   /** Whoever typed last, before whom a form stands. */
   let formUser = { id: USER, name: nameOf(USER), team_id: teamId };
   let address = '';
@@ -216,11 +222,13 @@ export async function startSlack(
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   address = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   const over = new AbortController();
+  const tooEarly = createTooEarly();
   atEnd(async () => {
     over.abort();
     for (const socket of deliveries.sockets) socket.terminate();
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
+    tooEarly.check();
   });
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -235,8 +243,12 @@ export async function startSlack(
       retryAfterSeconds === undefined
         ? takeFault(method, args)
         : { kind: 'limited', retryAfterSeconds };
+    // Posts are limited by channel, everything else by workspace. Source: Slack docs, "Rate limits".
+    const kind = method === 'chat.postMessage' ? `${method} ${args.channel}` : method;
+    tooEarly.came(kind);
     if (fault?.kind === 'limited') {
       call.outcome = '429';
+      tooEarly.limited(kind, fault.retryAfterSeconds);
       response.writeHead(429, { 'retry-after': String(fault.retryAfterSeconds) }).end();
       return;
     }
@@ -412,8 +424,12 @@ export async function startSlack(
       return tokens.bot;
     },
     grant() {
+      if (keepsToken) return tokens.bot;
       tokens.bot = `xoxb-${teamId.toLowerCase()}-bot-token-${randomUUID()}`;
       return tokens.bot;
+    },
+    keepToken() {
+      keepsToken = true;
     },
     appToken: tokens.app,
     signingSecret,
@@ -577,6 +593,9 @@ export async function startSlack(
         .map(shownText),
     fail(method, fault, { times = 1, channel: id } = {}) {
       faults.push({ method, fault, left: times, channel: id });
+    },
+    recover() {
+      faults.length = 0;
     },
     revoke(token, error = 'token_revoked') {
       refused.set(tokens[token], error);

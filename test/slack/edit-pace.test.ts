@@ -200,10 +200,19 @@ test('an answer that ends while it waits for its turn takes none', async () => {
 
 test('at the end of the program nothing waits, and nothing is left waiting', async () => {
   const pace = createEditPace({ editMs: EDIT_MS });
-  pace.limited(60_000);
+  // A minute of Slack's is used up.
+  for (let taken = 0; taken < 50; taken += 1) expect(pace.take('alert')).toBeUndefined();
   const hurried = pace.turn('end');
+  const written = pace.turn('more');
   pace.hurry();
   await hurried;
+  expect(await Promise.race([written.then(() => 'written'), 'waits'])).toBe('waits');
+  // What Slack refused is not asked again any sooner for that.
+  pace.limited(60_000);
+  expect(pace.take('end')).toBeGreaterThan(59_000);
+  expect(pace.hasRunOut('end')).toBe(true);
+  pace.close();
+  await expect(written).rejects.toThrow('stopped');
   const closed = createEditPace({ editMs: EDIT_MS });
   closed.limited(60_000);
   const left = closed.turn('end');

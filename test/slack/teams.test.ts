@@ -1,8 +1,10 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { Card } from '../../src/bot/card.ts';
 import { DeliveryError } from '../../src/bot/errors.ts';
 import { CHANNEL, type SlackFake, USER } from '../fakes/slack.ts';
 import { shownText } from '../fakes/slack-limits.ts';
+import { TOO_EARLY_AFTER_MS } from '../fakes/too-early.ts';
 import { eventually } from '../support/eventually.ts';
 import { long } from '../support/long.ts';
 import { type Mode, WATCHING } from './running-slack.ts';
@@ -194,6 +196,30 @@ test('the limits of one workspace, or its silence, do not slow the other', async
   for (const id of ['a', 'b', 'c']) await slack.post(alert(BETA, id));
   expect(ended).toBe(false);
   void hanging;
+});
+
+test('a workspace that installs the app again in mid-answer is asked for nothing before Slack allows it', async () => {
+  const running = await bothInstalled();
+  const { alpha, bot } = running;
+  bot.provider.answerWith(Array(4_000).fill('word '), { chunkMs: 20 });
+  await alpha.slash('/ask', 'tell me all');
+  const [answer] = await eventually(() => {
+    const shown = alpha.thread(CHANNEL, alpha.messages(CHANNEL)[0]?.ts ?? '');
+    return (shown[0]?.edits ?? 0) > 0 && shown;
+  });
+  // As Slack does where the scopes are the same.
+  alpha.keepToken();
+  alpha.fail('chat.update', { kind: 'limited', retryAfterSeconds: 2 }, { times: 2 });
+  const updates = () => alpha.calls.filter(({ method }) => method === 'chat.update');
+  const refused = () => updates().filter(({ outcome }) => outcome === '429');
+  await eventually(() => refused().length === 1);
+  // No call is on its way any more.
+  await pause(TOO_EARLY_AFTER_MS);
+  await running.install(ALPHA);
+  // Both the answer of before and a new one ask, each after Slack's time; the fake holds them to it.
+  await alpha.slash('/ask', 'once more');
+  const edits = answer?.edits ?? 0;
+  await eventually(() => refused().length === 2 && (answer?.edits ?? 0) > edits + 1);
 });
 
 test('a removal that Slack tells of late does not end what was installed since', async () => {

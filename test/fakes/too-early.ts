@@ -1,0 +1,39 @@
+/** Holds an app to every `Retry-After` that it was told. */
+export interface TooEarly {
+  /** A call came. */
+  came(kind: string): void;
+  /** It was refused: none of its kind may come for so long. */
+  limited(kind: string, seconds: number): void;
+  /** Throws when calls came before their time. */
+  check(): void;
+}
+
+/** A call that was sent before the refusal was heard may come so much after it, beside a busy core, too. */
+export const TOO_EARLY_AFTER_MS = 300;
+
+/** Timers may fire a little early, and both clocks are rounded. */
+const ROUNDING_MS = 20;
+
+/** Goes by the real time, as apps do. */
+export function createTooEarly(): TooEarly {
+  const limits = new Map<string, { fromMs: number; untilMs: number }>();
+  const early: string[] = [];
+  return {
+    came(kind) {
+      const nowMs = performance.now();
+      const limit = limits.get(kind);
+      if (!limit || nowMs < limit.fromMs + TOO_EARLY_AFTER_MS) return;
+      const leftMs = Math.round(limit.untilMs - nowMs);
+      if (leftMs > ROUNDING_MS) early.push(`${kind} ${leftMs} ms too early`);
+    },
+    limited(kind, seconds) {
+      const nowMs = performance.now();
+      limits.set(kind, { fromMs: nowMs, untilMs: nowMs + 1_000 * seconds });
+    },
+    check() {
+      if (early.length === 0) return;
+      const shown = early.slice(0, 5).join(', ');
+      throw new Error(`${early.length} calls came before their Retry-After was over: ${shown}`);
+    },
+  };
+}

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Call } from './bot.ts';
 import type { CardAction } from './card.ts';
-import { command } from './command.ts';
+import { command, type Once } from './command.ts';
 import { conversationKey } from './conversations.ts';
 import { CommandError } from './errors.ts';
 import { shortened } from './words.ts';
@@ -9,6 +9,8 @@ import { shortened } from './words.ts';
 const input = z.object({
   answer: z.string().max(40).describe('The answer the button stands under'),
 });
+
+const DAY_MS = 86_400_000;
 
 /** Said when the button under an answer that reached its model's limit is pressed. */
 const GO_ON = 'Go on exactly where you stopped.';
@@ -51,6 +53,13 @@ const stop = command({
   },
 });
 
+/** An answer is made anew once, or goes on once. */
+const once = ({ answer }: { answer: string }): Once => ({
+  key: `answer ${answer}`,
+  keepMs: DAY_MS,
+  shown: 'What comes of it is below this answer.',
+});
+
 /** The last question of the thread that a button was pressed in, if this is its answer. */
 async function lastAsked(answer: string, { conversations, invocation }: Call) {
   const { place, thread } = invocation;
@@ -66,6 +75,7 @@ const again = command({
   right: 'anyone',
   input,
   examples: [],
+  once,
   async run({ answer }, call) {
     const { ask, place, person } = call;
     const asked = await lastAsked(answer, call);
@@ -86,6 +96,7 @@ const goOn = command({
   right: 'anyone',
   input,
   examples: [],
+  once,
   async run({ answer }, call) {
     const { ask, place, person } = call;
     const asked = await lastAsked(answer, call);
@@ -130,6 +141,11 @@ const share = command({
   right: 'anyone',
   input,
   examples: [],
+  once: ({ answer }) => ({
+    key: `share ${answer}`,
+    keepMs: DAY_MS,
+    shown: 'Everyone sees the answer now.',
+  }),
   async run({ answer }, { ask, place, person }) {
     const shared = ask.share(answer, { place, person });
     if (shared) return shared;

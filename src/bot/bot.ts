@@ -27,6 +27,7 @@ import {
   placeKey,
   type Reply,
 } from './platform.ts';
+import { createPresses } from './presses.ts';
 import type { Who } from './rights.ts';
 import { createSeen } from './seen.ts';
 import { createSender } from './sender.ts';
@@ -168,7 +169,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
   };
   const seen = createSeen(store);
   const unfinished = await openUnfinishedAnswers(store, { conversations, seen, ...timing, log });
-  const handle = createHandle(services, { seen, unfinished });
+  const handle = createHandle(services, { seen, presses: createPresses(seen), unfinished });
   const openForm = createOpenForm(services);
   const topics = () => state.current()?.topics;
   const homes = createHomes({ ...services, places, topics, openForm });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Call } from './bot.ts';
-import type { Outcome } from './platform.ts';
+import type { Invocation, Outcome } from './platform.ts';
 import type { Right } from './rights.ts';
 
 /**
@@ -44,7 +44,22 @@ export interface Command<Input extends z.ZodObject = z.ZodObject> {
     /** Throws a `CommandError` for inputs that are right one by one but do not go together. */
     check?(input: z.output<Input>): void;
   };
+  /**
+   * What a press of its button is one and the same with, whoever presses. Without it only the same person's press of the
+   * same button is, as of a double click.
+   */
+  once?(input: z.output<Input>, invocation: Invocation): Once;
   run(input: z.output<Input>, call: Call): Promise<Outcome>;
+}
+
+/** What is done once, however many press a button for it. */
+export interface Once {
+  /** The same for all presses that are one, and for no others. */
+  key: string;
+  /** How long after its end a further press is still the same; for good where the command itself then refuses it. */
+  keepMs: number;
+  /** Where who comes second finds what comes of it, as a sentence. */
+  shown: string;
 }
 
 /** How a form begins, each by the name of its input. */

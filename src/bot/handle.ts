@@ -4,6 +4,7 @@ import { checkInput } from './check-input.ts';
 import type { Command } from './command.ts';
 import { errorCard, failedCard } from './error-card.ts';
 import type { AnswerPart, AnswerToNote, Invocation, Outcome, Reply } from './platform.ts';
+import type { Claim, Presses } from './presses.ts';
 import { requireRight } from './rights.ts';
 import type { Seen } from './seen.ts';
 import { readLine } from './text-input.ts';
@@ -16,13 +17,17 @@ export type Services = Omit<Call, 'invocation' | 'place' | 'person'>;
 /** The one door: refuses repeats, finds the command, checks its input, runs it. Never throws; every error becomes a card. */
 export function createHandle(
   services: Services,
-  { seen, unfinished }: { seen: Seen; unfinished: Pick<UnfinishedAnswers, 'noted'> },
+  {
+    seen,
+    presses,
+    unfinished,
+  }: { seen: Seen; presses: Presses; unfinished: Pick<UnfinishedAnswers, 'noted'> },
 ): Bot['handle'] {
   const { log } = services;
 
-  async function finish(id: string) {
+  async function finished(marking: Promise<void>) {
     try {
-      await seen.finish(id);
+      await marking;
     } catch (error) {
       log.error({ err: error }, 'a gesture was handled but could not be marked so');
     }
@@ -37,13 +42,35 @@ export function createHandle(
     const reply = await answer(invocation);
     if (reply.kind === 'answer') {
       return unfinished.noted(
-        finishing(reply, () => finish(invocation.id)),
+        finishing(reply, () => finished(seen.finish(invocation.id))),
         invocation,
       );
     }
-    await finish(invocation.id);
+    await finished(seen.finish(invocation.id));
     return reply;
   };
+
+  /** What comes of a command; a press that another one came before does nothing. */
+  async function run(command: Command, input: Record<string, unknown>, call: Call) {
+    const claim = await presses.claim(command, input, call.invocation);
+    if (claim && 'second' in claim) {
+      return claim.second ? toAsker(claim.second) : ({ kind: 'nothing' } as const);
+    }
+    try {
+      const outcome = await command.run(input, call);
+      if (claim && outcome.kind === 'answer') {
+        return claimed(outcome, {
+          finish: () => finished(claim.finish()),
+          giveBack: () => finished(claim.giveBack()),
+        });
+      }
+      await (claim && finished(claim.finish()));
+      return outcome;
+    } catch (error) {
+      await (claim && finished(claim.giveBack()));
+      throw error;
+    }
+  }
 
   async function answer(invocation: Invocation): Promise<Outcome> {
     const asked = read(invocation.request, services);
@@ -62,7 +89,7 @@ export function createHandle(
         return toAsker(bare ? usageCard(command) : problemCard(command, checked.problems));
       }
       if (right !== 'anyone' && right.when?.(checked.input)) await requireRight(right, call);
-      return await command.run(checked.input, call);
+      return await run(command, checked.input, call);
     } catch (error) {
       return toAsker(errorCard(error, command, { isTyped, log }));
     }
@@ -103,6 +130,17 @@ function read(
 
 function toAsker(card: Card): Outcome & Reply {
   return { kind: 'card', card, private: true };
+}
+
+/** The press that asked for an answer ends with it; where no end of it could be shown, another press may try. */
+function claimed(answer: AnswerToNote, claim: Claim): AnswerToNote {
+  return {
+    ...finishing(answer, claim.finish),
+    notShown() {
+      answer.notShown?.();
+      void claim.giveBack();
+    },
+  };
 }
 
 /** An answer is handled when its last part is about to be shown, or when the platform stops reading. */

@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { StatusError } from '../clients/errors.ts';
 import type { CardAction, Fact } from './card.ts';
 import { command } from './command.ts';
+import { conversationKey } from './conversations.ts';
 import { SNOOZE_MS } from './delivery.ts';
 import { CommandError } from './errors.ts';
 import { isDown, isUp } from './status.ts';
@@ -111,6 +112,12 @@ const question = (name: string, summary: string, text: string) =>
     right: 'anyone',
     input,
     examples: [],
+    // Each thread has an answer of its own; somebody may ask once more when something has happened since.
+    once: ({ incident }, { place, thread = '' }) => ({
+      key: `${name} ${incident} ${conversationKey(place, thread)}`,
+      keepMs: 10_000,
+      shown: 'The answer is in the thread.',
+    }),
     async run({ incident: id }, { incidents, ask, place, person }) {
       incidents.get(id);
       return ask.answer({ question: text, model: undefined, private: false, place, person });

@@ -5,7 +5,7 @@ import type { Monitor } from '../contracts/monitoring.ts';
 import type { Call } from './bot.ts';
 import type { CardAction } from './card.ts';
 import { isCarried } from './card-action.ts';
-import { command } from './command.ts';
+import { command, type Once } from './command.ts';
 import { CommandError } from './errors.ts';
 import { findMonitor } from './monitor-show.ts';
 import type { Reply } from './platform.ts';
@@ -20,12 +20,22 @@ const input = z.object({
 /** Everybody watches the same monitors. */
 const mayManage = (to: string): Right => ({ setting: 'mayManage', over: 'shared', to });
 
+/** Whoever presses, a monitor is changed once; a moment later somebody may mean it again. */
+export function onceFor(what: string) {
+  return ({ monitor }: { monitor: string }): Once => ({
+    key: `${what} ${monitor}`,
+    keepMs: 3_000,
+    shown: '',
+  });
+}
+
 /** `/monitor pause`: no checks and no alerts until it is resumed. */
 export const monitorPause = command({
   name: 'monitor pause',
   summary: 'Stop checking a monitor until it is resumed',
   right: mayManage('pause monitors'),
   input,
+  once: onceFor('pause'),
   examples: ['/monitor pause shop'],
   wholeLine: true,
   async run({ monitor }, call) {
@@ -43,6 +53,7 @@ export const monitorResume = command({
   summary: 'Check a paused monitor again',
   right: mayManage('resume monitors'),
   input,
+  once: onceFor('resume'),
   examples: ['/monitor resume shop'],
   wholeLine: true,
   async run({ monitor }, call) {
@@ -96,6 +107,7 @@ export const removeForGood = command({
   summary: 'Remove a monitor, as its button says',
   right: mayManage('remove monitors'),
   input: z.object({ monitor: z.string().max(200).describe('Its id') }),
+  once: onceFor('remove'),
   examples: [],
   async run({ monitor: id }, call) {
     const known = (await listAll(call.monitoring)).find((one) => one.id === id);

@@ -53,6 +53,8 @@ export interface Invocation {
   /** The thread it was said in; absent at the top level of a channel. */
   thread?: string;
   person: Person;
+  /** The message whose button was pressed, by the platform's own id; absent for whatever is no press. */
+  pressed?: string;
 }
 
 /** What a platform shows for an invocation. */

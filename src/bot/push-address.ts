@@ -3,7 +3,7 @@ import { StatusError } from '../clients/errors.ts';
 import type { Monitor } from '../contracts/monitoring.ts';
 import { command } from './command.ts';
 import { CommandError } from './errors.ts';
-import { listAll } from './monitor-manage.ts';
+import { listAll, onceFor } from './monitor-manage.ts';
 import { NEW_PUSH_ADDRESS, pushParts } from './ping-help.ts';
 import type { Right } from './rights.ts';
 import { shortened } from './words.ts';
@@ -47,6 +47,7 @@ export const renewPushAddress = command({
   summary: 'Make a new push address for a heartbeat, as its button says',
   right,
   input,
+  once: onceFor('push address'),
   examples: [],
   async run({ monitor: id }, { monitoring }) {
     const { name } = heartbeat(await listAll(monitoring), id);

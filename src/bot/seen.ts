@@ -6,8 +6,10 @@ import type { Store } from '../store/store.ts';
 export interface Seen {
   /** True when this gesture is to be handled now; durable before it answers. */
   claim(id: string): Promise<boolean>;
-  /** Notes that it was handled to its end: from now on also a later process refuses it. */
-  finish(id: string): Promise<void>;
+  /** Notes that it was handled to its end: from now on also a later process refuses it, for a day or `keepMs`. */
+  finish(id: string, keepMs?: number): Promise<void>;
+  /** Gives back what was claimed and came to nothing: it may be claimed again. */
+  giveBack(id: string): Promise<void>;
 }
 
 const KEEP_MS = 86_400_000;
@@ -20,9 +22,18 @@ const MAX_PER_BUCKET = 100;
 const MAX_RUNNING = 10_000;
 
 const Bucket = z.object({
-  entries: z.record(z.string(), z.object({ atMs: z.number(), done: z.boolean() })),
+  entries: z.record(
+    z.string(),
+    z.object({
+      atMs: z.number(),
+      done: z.boolean(),
+      /** How long it is refused; a day without it. */
+      keepMs: z.number().optional(),
+    }),
+  ),
 });
 type Bucket = z.infer<typeof Bucket>;
+type Entry = Bucket['entries'][string];
 
 /**
  * Remembers gestures for a day, at most 25,600 of them. One that was claimed but not finished, by a process that died,
@@ -38,21 +49,23 @@ export function createSeen(store: Store, options: { nowMs?: () => number } = {})
   });
   const running = new Set<string>();
 
-  function write(key: string, done: boolean, refuse: (current: Bucket | undefined) => boolean) {
+  function write(
+    key: string,
+    how: Omit<Entry, 'atMs'>,
+    refuse: (current: Bucket | undefined) => boolean,
+  ) {
     return collection.update(bucketOf(key), (current) =>
       refuse(current)
         ? current
-        : { entries: withEntry(current?.entries ?? {}, key, { atMs: nowMs(), done }) },
+        : { entries: withEntry(current?.entries ?? {}, key, { atMs: nowMs(), ...how }) },
     );
   }
 
-  function withEntry(
-    entries: Bucket['entries'],
-    key: string,
-    entry: { atMs: number; done: boolean },
-  ) {
+  const isKept = ({ atMs, keepMs = KEEP_MS }: Entry) => atMs > nowMs() - keepMs;
+
+  function withEntry(entries: Bucket['entries'], key: string, entry: Entry) {
     const kept = Object.entries(entries)
-      .filter(([other, { atMs }]) => other !== key && atMs > nowMs() - KEEP_MS)
+      .filter(([other, one]) => other !== key && isKept(one))
       .slice(-(MAX_PER_BUCKET - 1));
     return Object.fromEntries([...kept, [key, entry]]);
   }
@@ -68,9 +81,9 @@ export function createSeen(store: Store, options: { nowMs?: () => number } = {})
       }
       let claimed = false;
       try {
-        await write(key, false, (current) => {
+        await write(key, { done: false }, (current) => {
           const entry = current?.entries[key];
-          claimed = !(entry?.done && entry.atMs > nowMs() - KEEP_MS);
+          claimed = !(entry?.done && isKept(entry));
           return !claimed;
         });
         return claimed;
@@ -78,10 +91,17 @@ export function createSeen(store: Store, options: { nowMs?: () => number } = {})
         if (!claimed) running.delete(key);
       }
     },
-    async finish(id) {
+    async finish(id, keepMs) {
       const key = keyOf(id);
-      await write(key, true, () => false);
+      await write(key, { done: true, ...(keepMs !== undefined && { keepMs }) }, () => false);
       running.delete(key);
+    },
+    async giveBack(id) {
+      const key = keyOf(id);
+      // A claim that comes now finds it undone: updates run in the order they came.
+      const undone = write(key, { done: false }, (current) => !current?.entries[key]?.done);
+      running.delete(key);
+      await undone;
     },
   };
 }

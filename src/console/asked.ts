@@ -14,8 +14,8 @@ export interface Asked {
   thread: string | undefined;
   /** What stands over a card as what it came from. */
   command: string | undefined;
-  /** The private message whose button was pressed. */
-  pressedPrivate?: string;
+  /** The message whose button was pressed, and whether one person alone has it. */
+  pressed?: { message: string; private: boolean };
 }
 
 /** Whoever presses is named in every place that was told, and the others know nobody of the console. */
@@ -63,13 +63,14 @@ function askedByPress(press: Press, person: Person, { history, answers }: Shown)
   if (press.private) {
     requireThread(press, history);
     const { thread } = press;
-    return { ...asked, thread, command: undefined, pressedPrivate: id };
+    return { ...asked, thread, command: undefined, pressed: { message: id, private: true } };
   }
   const { thread = id } = press;
   const root = history.get(thread);
   const message = root?.channel === channel ? messageOf(root, id) : undefined;
   if (!message) throw notFound('This message is gone: it made room for newer ones.');
-  return { ...asked, thread, command: labelOf(answers.latest(message), request) };
+  const pressed = { message: id, private: false };
+  return { ...asked, thread, command: labelOf(answers.latest(message), request), pressed };
 }
 
 /** Throws for a thread that is gone, or that stands in another channel. */

@@ -59,13 +59,14 @@ export function createSayings(options: {
     const reply = await bot.handle({
       ...{ id: `console:${id}`, request, place, person: asked.person },
       ...(thread === undefined ? {} : { thread }),
+      ...(asked.pressed && { pressed: asked.pressed.message }),
     });
     const refusal = 'values' in said ? refusalOf(reply) : undefined;
     if (refusal) return refusal;
     const shown = await show(reply, { ...asked, id, channel, by });
     const isPublic = reply.kind !== 'nothing' && !reply.private;
     // Its buttons have done what they were for: its reader now sees what everybody sees.
-    if (isPublic && asked.pressedPrivate !== undefined) dismiss(by.id, asked.pressedPrivate);
+    if (isPublic && asked.pressed?.private) dismiss(by.id, asked.pressed.message);
     return shown;
   }
 

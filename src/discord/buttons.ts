@@ -66,7 +66,14 @@ async function show(
   if (reply.kind === 'nothing') return;
   if (reply.kind === 'card') await showCard(press, reply.card, reply.private);
   else if (reply.private) await answerPrivately(desk, press, reply, { fillsReply: false });
-  else await showOpenly(reply);
+  else {
+    try {
+      await showOpenly(reply);
+    } catch (error) {
+      reply.notShown?.();
+      throw error;
+    }
+  }
 }
 
 /**

@@ -53,6 +53,7 @@ export function handle(
     place,
     ...(thread === undefined ? {} : { thread }),
     person: personOf(desk, gesture),
+    ...(gesture.isButton() && { pressed: gesture.message.id }),
   });
 }
 
@@ -113,7 +114,12 @@ export async function answerOpenly(
   desk: Desk,
   gesture: Gesture,
   answer: Answer,
-  where: { place: Place; thread: string | undefined; key: string; lead?: string },
+  where: {
+    place: Place;
+    thread: string | undefined;
+    key: string;
+    lead?: string;
+  },
 ): Promise<void> {
   const { place, thread, key, lead } = where;
   const outlet =
@@ -157,6 +163,7 @@ export async function answerUnseen(
     ({ id: message } = await showQuestion({ content, flags: MessageFlags.SuppressEmbeds }));
   } catch (error) {
     desk.log.warn({ err: error }, 'a question could not be shown');
+    answer.notShown?.();
     await whisper(
       desk,
       gesture,

@@ -60,6 +60,7 @@ export async function showAnswer(
     // A message that still seems to go on is the next start's, too.
     if (!isLeft) await answer.ended();
   } catch (error) {
+    answer.notShown?.();
     // Without a refusal it may still be shown one day: the next start sees to it.
     if (readFailure(error).kind === 'refused') await answer.ended();
     throw error;

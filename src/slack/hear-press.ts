@@ -34,6 +34,7 @@ export function hearPress(payload: unknown): Said | undefined {
       place: { platform: 'slack', channel: place },
       ...(thread === undefined ? {} : { thread }),
       person: { id: person, name: textOf(name) ?? textOf(username) ?? person },
+      pressed: ts ?? '',
     },
     channel: place,
     addressed: true,

@@ -1,9 +1,10 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { CardAction } from '../../src/bot/card.ts';
 import { encodeAction } from '../../src/bot/card-action.ts';
 import { createConversations } from '../../src/bot/conversations.ts';
 import type { Person, Reply } from '../../src/bot/platform.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
+import { asKilled } from '../support/after-kill.ts';
 import { CHANNEL, cardOf, readAnswer, startTestBot, textOf } from '../support/bot.ts';
 import { eventually } from '../support/eventually.ts';
 import { recordingLog } from '../support/recording-log.ts';
@@ -18,7 +19,11 @@ async function start(options: Parameters<typeof startTestBot>[0] = {}) {
   const running = await startTestBot(options);
   const handle = (
     request: { line: string } | { command: string; values: Record<string, unknown> },
-    { thread, person = ada }: { thread?: string | undefined; person?: Person } = {},
+    {
+      thread,
+      person = ada,
+      pressed,
+    }: { thread?: string | undefined; person?: Person; pressed?: string } = {},
   ) =>
     running.bot.handle({
       id: `answers:${++gestures}`,
@@ -26,6 +31,7 @@ async function start(options: Parameters<typeof startTestBot>[0] = {}) {
       place: CHANNEL,
       person,
       ...(thread !== undefined && { thread }),
+      ...(pressed !== undefined && { pressed }),
     });
   async function ask(line: string, thread?: string) {
     return await readAnswer(await handle({ line: `/ask ${line}` }, { thread }), thread);
@@ -39,7 +45,10 @@ async function start(options: Parameters<typeof startTestBot>[0] = {}) {
     if (!action) throw new Error(`There is no button ${label}.`);
     // Every platform can carry it.
     encodeAction(action);
-    return handle({ command: action.command, values: action.values }, where);
+    return handle(
+      { command: action.command, values: action.values },
+      { ...where, pressed: `message of ${where.thread}` },
+    );
   };
   /** What the model was told last, but for the system prompt. */
   const told = () => {
@@ -104,10 +113,14 @@ test('an answer is made anew in place of the first, only while it is the last, a
   );
   expect(again.text).toBe('Another.');
   expect(later.told()).toEqual(['one', 'First.', 'two']);
-  const stale = cardOf(await later.press(second.end.actions, 'Regenerate', { thread: 'T1' }));
-  expect(textOf(stale)).toContain('Only the last question of a thread can be answered anew');
+  const late = cardOf(await later.press(second.end.actions, 'Regenerate', { thread: 'T1' }));
+  expect(textOf(late)).toContain(
+    'Grace pressed this first. What comes of it is below this answer.',
+  );
   await later.ask('three', 'T1');
   expect(later.told()).toEqual(['one', 'First.', 'two', 'Another.', 'three']);
+  const stale = cardOf(await later.press(again.end.actions, 'Regenerate', { thread: 'T1' }));
+  expect(textOf(stale)).toContain('Only the last question of a thread can be answered anew');
 });
 
 test('an answer that reached the longest its model gives can go on', async () => {
@@ -119,7 +132,12 @@ test('an answer that reached the longest its model gives can go on', async () =>
   const rest = await press(half.end.actions, 'Continue', { thread: 'T1' });
   expect((await readAnswer(rest, 'T1')).text).toBe(' and half.');
   expect(told()).toEqual(['tell all', 'Half', 'Go on exactly where you stopped.']);
-  const stale = cardOf(await press(half.end.actions, 'Continue', { thread: 'T1' }));
+  const late = await press(half.end.actions, 'Continue', { thread: 'T1', person: grace });
+  expect(textOf(cardOf(late))).toContain('Ada <!here> pressed this first.');
+  provider.answerWith('Half', { finishReason: 'length' });
+  const other = await ask('tell more', 'T1');
+  await ask('and then?', 'T1');
+  const stale = cardOf(await press(other.end.actions, 'Continue', { thread: 'T1' }));
   expect(textOf(stale)).toContain('Only the last answer of a thread can go on');
 });
 
@@ -157,7 +175,7 @@ test('a private answer is shared once, by whom it was shown to, and its thread r
   expect(text).toBe('Quietly.');
   expect(sharedEnd.footer).toBe(end.footer);
   expect(labels(sharedEnd.actions)).toEqual(['Regenerate', '👍', '👎']);
-  expect(textOf(cardOf(await press(end.actions, 'Share')))).toContain('cannot be shared');
+  expect(await press(end.actions, 'Share')).toEqual({ kind: 'nothing' });
   await ask('and then?', 'T5');
   expect(told()).toEqual(['why?', 'Quietly.', 'and then?']);
 });
@@ -168,4 +186,61 @@ test('a private answer that broke off has no buttons', async () => {
   const { end } = await ask('private=true why?');
   expect(end.note).toBeDefined();
   expect(end.actions ?? []).toEqual([]);
+});
+
+describe('a button that is pressed twice', () => {
+  test('is told who was first, unless the same person clicked twice', async () => {
+    const { provider, ask, press } = await start();
+    const first = await ask('one', 'T1');
+    const pressedBy = (person: Person) =>
+      press(first.end.actions, 'Regenerate', { thread: 'T1', person });
+    const [again, double, second] = await Promise.all([
+      pressedBy(ada),
+      pressedBy(ada),
+      pressedBy(grace),
+    ]);
+    expect(again?.kind).toBe('answer');
+    expect(double).toEqual({ kind: 'nothing' });
+    expect(second).toMatchObject({ kind: 'card', private: true });
+    expect(textOf(cardOf(second as Reply))).toContain('Ada <!here> pressed this first.');
+    await readAnswer(again as Reply, 'T1');
+    expect(provider.calls).toHaveLength(2);
+  });
+
+  test('can be pressed again when nothing came of it', async () => {
+    const { ask, press } = await start();
+    const first = await ask('one', 'T1');
+    const again = () => press(first.end.actions, 'Regenerate', { thread: 'T1' });
+    for (let tries = 0; tries < 2; tries += 1) {
+      const reply = await again();
+      if (reply.kind !== 'answer') throw new Error('no answer');
+      reply.notShown?.();
+    }
+    expect((await readAnswer(await again(), 'T1')).end.note).toBeUndefined();
+  });
+
+  test('acts once also over a restart, and may be tried again where the first died before its end', async () => {
+    const folder = await temporaryFolder();
+    const { ask, press, stop } = await start({ folder });
+    const first = await ask('one', 'T1');
+    const other = await ask('other', 'T2');
+    await readAnswer(await press(first.end.actions, 'Regenerate', { thread: 'T1' }), 'T1');
+    await press(other.end.actions, 'Regenerate', { thread: 'T2' });
+    const killed = await asKilled(folder);
+    await stop();
+    const later = await start({ folder: killed });
+    const late = await later.press(first.end.actions, 'Regenerate', { thread: 'T1' });
+    expect(textOf(cardOf(late))).toContain('Somebody pressed this first.');
+    const again = await later.press(other.end.actions, 'Regenerate', { thread: 'T2' });
+    expect((await readAnswer(again, 'T2')).end.note).toBeUndefined();
+  });
+
+  test('does nothing where it cannot be stored', async () => {
+    const { ask, press, store, provider } = await start();
+    const { end } = await ask('one', 'T1');
+    await store.close();
+    const refused = cardOf(await press(end.actions, 'Regenerate', { thread: 'T1' }));
+    expect(refused.title).toBe('Something went wrong');
+    expect(provider.calls).toHaveLength(1);
+  });
 });

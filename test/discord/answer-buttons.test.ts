@@ -109,7 +109,7 @@ test('an answer in a thread is made anew below, in place of the first, and the o
   expect(last.content).toMatch(/^Second\./);
   expect(told()).toEqual(['Why?']);
   expect(labelsOf(answer)).toEqual(WHOLE);
-  expect(await toldBy(running, answer, 'Regenerate')).toContain('Only the last question');
+  expect(await toldBy(running, answer, 'Regenerate')).toContain('Bob pressed this first.');
   discord.say('And now?', { channel: discord.channelOf(thread), mention: true });
   await answered(thread, 5);
   expect(told()).toEqual(['Why?', 'Second.', 'And now?']);
@@ -220,12 +220,13 @@ test('a private answer is shared in a thread of its own, which remembers it', as
   expect(question?.content).toBe('**Alice** asked: Psst?');
   expect(thread).toMatchObject({ id: question?.id, name: 'Psst?' });
   expect(pressed.followUps).toEqual([question]);
-  expect(await toldBy(running, answer, 'Share')).toContain('cannot be shared any more');
+  discord.press(answer, 'Share');
   discord.say('And now?', { channel: thread, mention: true });
   await answered(thread.id, 3);
   expect(told()).toEqual(['Psst?', 'Quietly.', 'And now?']);
   expect(provider.calls).toHaveLength(2);
   expect(labelsOf(answer)).toEqual(['Share']);
+  expect(discord.threads()).toHaveLength(1);
 });
 
 test('a private answer is shared in the thread or the direct conversation where it was asked', async () => {

@@ -13,7 +13,12 @@ const PRESS = {
   user: { id: 'U1', username: 'ada', name: 'ada' },
   channel: { id: 'C1', name: 'general' },
   container: { type: 'message', message_ts: '100.000001', channel_id: 'C1', is_ephemeral: false },
-  message: { type: 'message', ts: '100.000001' },
+  message: {
+    type: 'message',
+    ts: '100.000001',
+    text: 'Shop is DOWN',
+    blocks: [{ type: 'divider' }, null, { type: 7 }],
+  },
   response_url: 'https://hooks.example/1',
   actions: [ACTION],
 };
@@ -31,6 +36,7 @@ test('a press is the command of its button, said by whoever pressed', () => {
       place: { platform: 'slack', channel: 'C1' },
       thread: '100.000001',
       person: { id: 'U1', name: 'ada' },
+      pressed: '100.000001',
     },
     channel: 'C1',
     addressed: true,

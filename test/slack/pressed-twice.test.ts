@@ -1,0 +1,33 @@
+import { CHANNEL, startSlack } from '../fakes/slack.ts';
+import { labelsOf } from '../fakes/slack-buttons.ts';
+import { shownText } from '../fakes/slack-limits.ts';
+import { testEveryButton } from '../support/every-button.ts';
+import { runSlack } from './running-slack.ts';
+
+const PEOPLE = ['U00ADA', 'U00GRACE'] as const;
+
+/** As it is typed. */
+const lineOf = ({ question, monitor, ...named }: Record<string, unknown>) =>
+  [...Object.entries(named).map(([name, value]) => `${name}=${value}`), question ?? monitor]
+    .filter((word) => word !== undefined)
+    .join(' ');
+
+testEveryButton(async (options) => {
+  const fake = await startSlack();
+  const alertPlaces = [{ platform: 'slack' as const, channel: CHANNEL }];
+  const settings = { ...options.settings, alertPlaces };
+  const { slack, bot } = await runSlack({ fake, drainMs: 40_000, bot: { ...options, settings } });
+  const { messages, ephemerals } = fake.channel(CHANNEL);
+  return {
+    ...{ provider: bot.provider, service: bot.service },
+    type(command, values) {
+      const [name, ...words] = command.split(' ');
+      void fake.slash(`/${name}`, [...words, lineOf(values)].join(' ').trim());
+    },
+    showing: (label) =>
+      [...messages, ...ephemerals].findLast((message) => labelsOf(message).includes(label)),
+    press: ({ ts }, label, by) => void fake.press(label, { ts, user: PEOPLE[by] }),
+    texts: () => ({ everybody: messages.map(shownText), alone: ephemerals.map(shownText) }),
+    stop: () => slack.stop(),
+  };
+});

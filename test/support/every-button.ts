@@ -1,0 +1,192 @@
+import { expect, test } from 'vitest';
+import { actions } from '../../src/bot/commands.ts';
+import type { ModelProvider } from '../fakes/model-provider.ts';
+import { type MonitoringService, startMonitoringService } from '../fakes/monitoring-service.ts';
+import { startService } from '../monitoring/service.ts';
+import type { TestBotOptions } from './bot.ts';
+import { eventually } from './eventually.ts';
+
+/** A platform with a bot, as the table of buttons uses it; `M` is a message of the platform. */
+export interface ButtonBed<M> {
+  provider: ModelProvider;
+  service: MonitoringService;
+  /** Types a command. */
+  type(command: string, values: Record<string, unknown>): void;
+  /** The newest message that shows a button with this label, whoever sees it. */
+  showing(label: string): M | undefined;
+  /** A press by the first or the second person. */
+  press(message: M, label: string, by: 0 | 1): void;
+  /** What everybody sees, and what single people see. */
+  texts(): { everybody: string[]; alone: string[] };
+  /** Resolves when all that is under way is shown. */
+  stop(): Promise<void>;
+}
+
+type AnyBed = ButtonBed<unknown>;
+
+interface Button {
+  label: string;
+  /** Brings a message with the button about. */
+  begin(bed: AnyBed): Promise<unknown> | undefined;
+  /** Questions to the model, and messages for everybody, that come of one press. */
+  model: number;
+  posts: number;
+  /** What says that it was done, once in all that is shown. */
+  says: RegExp;
+  /** Each person sees by themselves what comes of it. */
+  isPersonal?: true;
+  /** Only one person has the button. */
+  isPrivate?: true;
+  /** Over the real monitoring service, with one job. */
+  isManaged?: true;
+}
+
+const ask = (bed: AnyBed) => void bed.type('ask', { question: 'why?' });
+
+async function down({ service }: AnyBed) {
+  const { id } = service.add({ name: 'Shop' });
+  const asked = service.requests.length;
+  await eventually(() => service.requests.length > asked + 1);
+  service.setStatus(id, 'DOWN');
+  return id;
+}
+
+const manage = { isManaged: true, isPrivate: true, model: 0 } as const;
+
+/** Every button there is, by what it does. */
+const BUTTONS: Record<string, Button> = {
+  'answer stop': {
+    ...{ label: 'Stop', model: 0, posts: 0, says: /Stopped by/ },
+    begin(bed) {
+      bed.provider.answerWith(['one ', 'two ']);
+      bed.provider.failWith({ kind: 'stall', afterChunks: 2 });
+      ask(bed);
+      return eventually(() => bed.texts().everybody.some((text) => text.includes('one two')));
+    },
+  },
+  'answer again': {
+    label: 'Regenerate',
+    begin: ask,
+    model: 1,
+    posts: 2,
+    says: /(asks\n|asked: )why/,
+  },
+  'answer continue': {
+    ...{ label: 'Continue', model: 1, posts: 2, says: /Go on exactly/ },
+    begin(bed) {
+      bed.provider.answerWith('Half', { finishReason: 'length' });
+      ask(bed);
+      return undefined;
+    },
+  },
+  'answer rate': { label: '👍', begin: ask, model: 0, posts: 0, says: /kept as/, isPersonal: true },
+  'answer share': {
+    ...{ label: 'Share', model: 0, posts: 2, says: /psst\?/, isPrivate: true },
+    begin: (bed) => void bed.type('ask', { question: 'psst?', private: true }),
+  },
+  'incident acknowledge': {
+    ...{ label: 'Acknowledge', begin: down, model: 0, posts: 0, says: /Acknowledged by/ },
+  },
+  'incident snooze': { label: 'Snooze 1 h', begin: down, model: 0, posts: 0, says: /Snoozed by/ },
+  'incident check': {
+    ...{ label: 'Check now', begin: down, model: 0, posts: 0, says: /cannot be looked at now/ },
+    isPersonal: true,
+  },
+  'incident why': { label: 'Ask why', begin: down, model: 1, posts: 2, says: /Why is this down/ },
+  'incident summary': {
+    ...{ label: 'Summarise', model: 1, posts: 2, says: /Write a short summary/ },
+    async begin(bed) {
+      const shop = await down(bed);
+      await eventually(() => bed.showing('Ask why'));
+      bed.service.setStatus(shop, 'UP');
+      // The alert, and the line that says that it is over.
+      await eventually(() => bed.texts().everybody.length === 2);
+    },
+  },
+  'monitor list page': {
+    ...{ label: 'Next', model: 0, posts: 0, says: /Page 2 of 2/, isPersonal: true },
+    async begin(bed) {
+      for (let at = 0; at < 30; at += 1) bed.service.add({ name: `Shop ${at}` });
+      bed.type('monitor list', {});
+    },
+  },
+  'monitor pause': {
+    ...{ ...manage, label: 'Pause', posts: 1, says: /Job is paused/ },
+    begin: (bed) => void bed.type('monitor remove', { monitor: 'job' }),
+  },
+  'monitor remove for good': {
+    ...{ ...manage, label: 'Remove', posts: 1, says: /Job is no longer watched/ },
+    begin: (bed) => void bed.type('monitor remove', { monitor: 'job' }),
+  },
+  'monitor resume': {
+    ...{ label: 'Resume', model: 0, posts: 1, says: /Job is checked again/, isManaged: true },
+    begin: (bed) => void bed.type('monitor pause', { monitor: 'job' }),
+  },
+  'monitor push address': {
+    ...{ label: 'New push address', model: 0, posts: 0, says: /Make a new push address/ },
+    ...{ isManaged: true, isPersonal: true },
+    begin: (bed) => void bed.type('monitor show', { monitor: 'job' }),
+  },
+  'monitor push address new': {
+    ...{ ...manage, label: 'New address', posts: 0, says: /The new push address/ },
+    async begin(bed) {
+      bed.type('monitor show', { monitor: 'job' });
+      bed.press(await eventually(() => bed.showing('New push address')), 'New push address', 0);
+    },
+  },
+};
+
+/** Presses every button twice at once, by one person and by two; what comes of it is counted when all of it is shown. */
+export function testEveryButton<M>(open: (options: TestBotOptions) => Promise<ButtonBed<M>>) {
+  test('the table names every button there is', () => {
+    // Commands that people type as well have a button besides.
+    const typed = ['monitor pause', 'monitor resume'];
+    const names = [...actions.map(({ name }) => name), ...typed];
+    expect(Object.keys(BUTTONS).sort()).toEqual(names.sort());
+  });
+
+  const rows = Object.entries(BUTTONS).flatMap(([command, { isPrivate }]) =>
+    isPrivate ? [[command, 'one person', 0] as const] : both(command),
+  );
+
+  test.each(rows)('%s, pressed twice at once by %s, is done once', async (command, _, other) => {
+    const button = BUTTONS[command] as Button;
+    const settings = { mayManage: 'everyone' as const, alertPollMs: 50 };
+    const service = await startMonitoringService({ limit: false });
+    const real = button.isManaged ? await startService() : undefined;
+    await real?.create({ name: 'Job', check_type: 'HEARTBEAT', target: 'job' });
+    const bed = await open({ settings, service, ...(real && { watched: real }) });
+    await button.begin(bed);
+    const message = await eventually(() => bed.showing(button.label), { what: button.label });
+    const before = { model: bed.provider.calls.length, posts: bed.texts().everybody.length };
+    const said = () => {
+      const { everybody, alone } = bed.texts();
+      return [...everybody, ...alone].filter((text) => button.says.test(text)).length;
+    };
+    const saidBefore = said();
+    bed.press(message, button.label, 0);
+    bed.press(message, button.label, other);
+    const times = button.isPersonal && other === 1 ? 2 : 1;
+    const posts = () => bed.texts().everybody.length - before.posts;
+    await eventually(
+      () =>
+        said() - saidBefore >= times &&
+        posts() >= button.posts &&
+        bed.provider.calls.length - before.model >= button.model,
+      { what: `what comes of ${button.label}` },
+    );
+    await bed.stop();
+    expect({
+      model: bed.provider.calls.length - before.model,
+      posts: posts(),
+      says: said() - saidBefore,
+    }).toEqual({ model: button.model, posts: button.posts, says: times });
+    await service.close();
+  });
+}
+
+const both = (command: string) =>
+  [
+    [command, 'one person', 0],
+    [command, 'two people', 1],
+  ] as const;

@@ -60,12 +60,21 @@ const once = ({ answer }: { answer: string }): Once => ({
   shown: 'What comes of it is below this answer.',
 });
 
-/** The last question of the thread that a button was pressed in, if this is its answer. */
-async function lastAsked(answer: string, { conversations, invocation }: Call) {
-  const { place, thread } = invocation;
-  if (thread === undefined) return undefined;
+/** The last question of the thread that a button was pressed in; throws `refusal` when this is not its answer. */
+async function lastAsked(
+  answer: string,
+  { ask, conversations, invocation: { place, thread } }: Call,
+  refusal: string,
+) {
+  if (thread === undefined) throw new CommandError(refusal);
   const asked = await conversations.lastAsked(conversationKey(place, thread));
-  return asked?.id === answer ? asked : undefined;
+  // One that could not be answered anew is still asked for by the answer that it was to replace.
+  const isAbout = asked?.id === answer || asked?.instead === answer;
+  if (asked?.id === undefined || !isAbout) throw new CommandError(refusal);
+  if (ask.isAnswering(place, thread)) {
+    throw new CommandError(`A later question is being answered in this thread. ${refusal}`);
+  }
+  return { ...asked, id: asked.id };
 }
 
 /** Another answer to the same question, in place of the first in what the thread remembers. */
@@ -78,14 +87,17 @@ const again = command({
   once,
   async run({ answer }, call) {
     const { ask, place, person } = call;
-    const asked = await lastAsked(answer, call);
-    if (!asked) {
-      throw new CommandError(
-        'Only the last question of a thread can be answered anew. Ask it again.',
-      );
-    }
-    const { question, model } = asked;
-    return ask.answer({ question, model, private: false, place, person, instead: answer });
+    const {
+      id,
+      question,
+      model,
+      instead = id,
+    } = await lastAsked(
+      answer,
+      call,
+      'Only the last question of a thread can be answered anew. Ask it again.',
+    );
+    return ask.answer({ question, model, private: false, place, person, instead, last: id });
   },
 });
 
@@ -99,14 +111,12 @@ const goOn = command({
   once,
   async run({ answer }, call) {
     const { ask, place, person } = call;
-    const asked = await lastAsked(answer, call);
-    if (!asked) {
-      throw new CommandError(
-        'Only the last answer of a thread can go on. Ask for what is missing.',
-      );
-    }
-    const { model } = asked;
-    return ask.answer({ question: GO_ON, model, private: false, place, person });
+    const { id, model } = await lastAsked(
+      answer,
+      call,
+      'Only the last answer of a thread can go on. Ask for what is missing.',
+    );
+    return ask.answer({ question: GO_ON, model, private: false, place, person, last: id });
   },
 });
 

@@ -13,7 +13,7 @@ interface Answered {
 
 /** What is kept of answers: in their thread, and in the book of who asked how much. */
 export interface AnswerMemory {
-  /** What the thread remembers, without the answer that is to be replaced. */
+  /** What the thread remembers of what was said before, which ends at the answer that is to be replaced. */
   turns(key: string, instead: string | undefined): Promise<Turn[]>;
   /** Keeps a whole answer. Throws a `CommandError` that says what it means when it cannot be. */
   keep(key: string, answered: Answered & { answer: string }): Promise<void>;
@@ -36,7 +36,8 @@ export function createAnswerMemory(options: {
   return {
     async turns(key, instead) {
       const turns = await conversations.turns(key);
-      return turns.filter(({ id }) => id === undefined || id !== instead);
+      const at = instead === undefined ? -1 : turns.findIndex(({ id }) => id === instead);
+      return at === -1 ? turns : turns.slice(0, at);
     },
     async keep(key, { id, asked, answer }) {
       try {
@@ -51,7 +52,9 @@ export function createAnswerMemory(options: {
     },
     async keepUnanswered(key, { id, asked }) {
       try {
-        await conversations.addUnanswered(key, { id, ...questionOf(asked) });
+        const { instead } = asked;
+        const more = instead === undefined ? {} : { instead };
+        await conversations.addUnanswered(key, { id, ...questionOf(asked), ...more });
         return true;
       } catch (error) {
         log.error({ err: error }, 'a question could not be stored');

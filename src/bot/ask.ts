@@ -29,11 +29,15 @@ export interface Question {
   person: Person;
   /** The answer that this one takes the place of, by its id. */
   instead?: string;
+  /** The answer that has to be the last of the thread still when the turn of this one has come. */
+  last?: string;
 }
 
 export interface Ask {
   /** The answer to come; nothing happens until it is read. */
   answer(question: Question): AnswerToNote;
+  /** Whether something is answered in a thread just now. */
+  isAnswering(place: Place, thread: string): boolean;
   /** Ends an answer under way with a note; false when there is none of this id. */
   cut(answer: string, note: string): boolean;
   /** The same for all that were asked on a platform, which is about to be made anew. */
@@ -61,8 +65,12 @@ const NOTES_MS = 2_000;
 
 const CUT_OFF = 'The answer reached the longest this model gives. Ask it to go on.';
 const RESTARTING = 'Askwatch is restarting. Ask again in a moment.';
+const NOT_REMEMBERED = 'It was shared while Askwatch stopped, so this thread does not remember it.';
 const RECONNECTING =
   'Askwatch has to connect anew, so this answer ends here. Ask again in a moment.';
+
+/** Something was asked between the press of a button and the turn of its answer. */
+class NoLongerLastError extends CommandError {}
 
 /** Asks the gateway, one question at a time per thread, and remembers whole answers. */
 export function createAsk(options: {
@@ -101,7 +109,7 @@ export function createAsk(options: {
     if (stopped) run.cut(RESTARTING);
     const key = thread === undefined ? undefined : conversationKey(asked.place, thread);
     try {
-      if (key !== undefined) await takeTurn(key, run);
+      if (key !== undefined) await takeTurn(key, asked, run);
       const context =
         thread === undefined ? undefined : await contextOf(asked.place, thread, run.signal);
       const whole = yield* textOf(asked, key, context, run);
@@ -111,8 +119,9 @@ export function createAsk(options: {
       const actions = key === undefined ? underPrivate(id) : underWhole(id, whole);
       yield endOf(run, { actions, ...(whole.isCutOff && { note: CUT_OFF }) });
     } catch (error) {
+      const isKept = key !== undefined && (await keepUnanswered(key, { id, asked }, error));
+      // Only now somebody else may have the turn: what is asked next finds this question before its own.
       run.end();
-      const isKept = key !== undefined && (await memory.keepUnanswered(key, { id, asked }));
       const actions = isKept ? underBroken(id) : [];
       yield endOf(run, { note: run.cutNote ?? noteOf(error), actions });
     } finally {
@@ -120,16 +129,31 @@ export function createAsk(options: {
     }
   }
 
-  /** Waits until nobody else is answered in the thread. */
-  async function takeTurn(key: string, run: AnswerRun) {
+  /** A button that came too late asks for nothing that could be asked again. */
+  const keepUnanswered = async (
+    key: string,
+    answered: { id: string; asked: Question },
+    error: unknown,
+  ) => !(error instanceof NoLongerLastError) && (await memory.keepUnanswered(key, answered));
+
+  /** The turn in a thread; the function it resolves to ends it. */
+  async function turnIn(key: string, signal: AbortSignal) {
     await conversations.open(key);
-    const endTurn = await turnTaking.take(key, run.signal);
-    if (!endTurn) {
-      throw new CommandError(
-        `${counted(MAX_WAITING, 'question')} wait in this thread already. Ask again when one is answered.`,
+    const endTurn = await turnTaking.take(key, signal);
+    if (endTurn) return endTurn;
+    throw new CommandError(
+      `${counted(MAX_WAITING, 'question')} wait in this thread already. Ask again when one is answered.`,
+    );
+  }
+
+  /** Waits until nobody else is answered in the thread. */
+  async function takeTurn(key: string, { last }: Question, run: AnswerRun) {
+    run.whenEnded(await turnIn(key, run.signal));
+    if (last !== undefined && (await conversations.lastAsked(key))?.id !== last) {
+      throw new NoLongerLastError(
+        'Something else was asked in this thread before this could begin. Ask again what you want to know.',
       );
     }
-    run.whenEnded(endTurn);
   }
 
   async function* textOf(
@@ -167,18 +191,26 @@ export function createAsk(options: {
     shared: PrivateAnswer,
     asked: Question,
     thread: string | undefined,
+    signal: AbortSignal,
   ): AsyncGenerator<AnswerPart> {
     const { text, footer } = shared;
     // Two presses at one moment.
     if (!privates.forget(id)) return yield { kind: 'end', footer, note: 'It is shared already.' };
     yield { kind: 'text', text };
+    let endTurn: (() => void) | undefined;
     try {
       if (thread !== undefined) {
-        await memory.keep(conversationKey(asked.place, thread), { id, asked, answer: text });
+        const key = conversationKey(asked.place, thread);
+        endTurn = await turnIn(key, signal);
+        await memory.keep(key, { id, asked, answer: text });
       }
+      endTurn?.();
       yield { kind: 'end', footer, actions: underWhole(id, { isCutOff: false }) };
     } catch (error) {
-      yield { kind: 'end', footer, note: noteOf(error) };
+      const note = signal.aborted ? NOT_REMEMBERED : noteOf(error);
+      yield { kind: 'end', footer, note };
+    } finally {
+      endTurn?.();
     }
   }
 
@@ -208,10 +240,12 @@ export function createAsk(options: {
         question: asked.question,
         model: asked.model,
         private: asked.private,
+        ...(asked.instead !== undefined && { instead: asked.instead }),
         actions: whileGenerated(id),
         stream: (thread, signal) => answerIn(id, asked, thread, signal),
       };
     },
+    isAnswering: (place, thread) => turnTaking.isTaken(conversationKey(place, thread)),
     cut(id, note) {
       running.get(id)?.run.cut(note);
       return running.has(id);
@@ -232,7 +266,8 @@ export function createAsk(options: {
         question,
         model,
         private: false,
-        stream: (thread) => sharedIn(id, shared, asked, thread),
+        stream: (thread, signal = new AbortController().signal) =>
+          sharedIn(id, shared, asked, thread, signal),
         notShown: () => privates.keep(id, shared),
       };
     },

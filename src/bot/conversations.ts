@@ -19,7 +19,13 @@ const Turn = z.object({
 export type Turn = z.infer<typeof Turn>;
 
 /** The last question, when its answer is not whole. */
-const Unanswered = z.object({ id: z.string(), question: z.string(), model: z.string().optional() });
+const Unanswered = z.object({
+  id: z.string(),
+  question: z.string(),
+  model: z.string().optional(),
+  /** The answer that a whole one takes the place of. */
+  instead: z.string().optional(),
+});
 type Unanswered = z.infer<typeof Unanswered>;
 
 const Conversation = z.object({
@@ -36,14 +42,21 @@ export interface Conversations {
   isOpen(key: string): Promise<boolean>;
   /** Oldest first; none for a thread that is not ours. */
   turns(key: string): Promise<Turn[]>;
-  /** Adds a turn, in place of the answer with the id `instead`. */
+  /** Adds a turn, in the place of the answer with the id `instead` where that is remembered. */
   add(key: string, turn: Turn, instead?: string): Promise<void>;
   /** Notes a question whose answer is not whole; nothing of it is told to a model. */
   addUnanswered(key: string, question: Unanswered): Promise<void>;
   /** What was asked last, with the id of its answer. */
-  lastAsked(
-    key: string,
-  ): Promise<{ id: string | undefined; question: string; model: string | undefined } | undefined>;
+  lastAsked(key: string): Promise<
+    | {
+        id: string | undefined;
+        question: string;
+        model: string | undefined;
+        /** The answer that is to be replaced, when this one was not whole. */
+        instead: string | undefined;
+      }
+    | undefined
+  >;
   /** Keeps what somebody thinks of an answer; false when it is not remembered. */
   rate(
     key: string,
@@ -90,8 +103,10 @@ export function createConversations(
     turns: async (key) => (await collection.get(key))?.turns ?? [],
     async add(key, turn, instead) {
       await collection.update(key, (current) => {
-        const turns = (current?.turns ?? []).filter(({ id }) => !id || id !== instead);
-        return { turns: newest([...turns, turn]), changedAtMs: nowMs() };
+        const turns = current?.turns ?? [];
+        const at = instead === undefined ? -1 : turns.findIndex(({ id }) => id === instead);
+        const after = at === -1 ? [...turns, turn] : turns.with(at, turn);
+        return { turns: newest(after), changedAtMs: nowMs() };
       });
     },
     async addUnanswered(key, unanswered) {
@@ -103,8 +118,11 @@ export function createConversations(
     },
     async lastAsked(key) {
       const conversation = await collection.get(key);
-      const last = conversation?.unanswered ?? conversation?.turns.at(-1);
-      return last && { id: last.id, question: last.question, model: last.model };
+      const { unanswered } = conversation ?? {};
+      const last = unanswered ?? conversation?.turns.at(-1);
+      if (!last) return undefined;
+      const { id, question, model } = last;
+      return { id, question, model, instead: unanswered?.instead };
     },
     async rate(key, answer, { person, as }) {
       let isKept = false;

@@ -77,6 +77,8 @@ export interface Answer {
   /** The model that was asked for by name. */
   model?: string | undefined;
   private: boolean;
+  /** The answer that this one takes the place of, by its id. */
+  instead?: string;
   /** Buttons under it while it is generated. */
   actions?: CardAction[];
   /**

@@ -5,6 +5,8 @@ export interface TurnTaking {
    * Rejects with the signal's reason when that aborts first.
    */
   take(key: string, signal: AbortSignal): Promise<(() => void) | undefined>;
+  /** Whether somebody has the turn of a key. */
+  isTaken(key: string): boolean;
 }
 
 /** Turn-taking with at most `maxWaiting` who wait for one key. */
@@ -28,6 +30,7 @@ export function createTurnTaking({ maxWaiting }: { maxWaiting: number }): TurnTa
   }
 
   return {
+    isTaken: (key) => waiting.has(key),
     async take(key, signal) {
       signal.throwIfAborted();
       const queue = waiting.get(key);

@@ -31,7 +31,14 @@ const Entry = z.object({
   /** What the platform finds its messages by. */
   shown: z.record(z.string(), z.string()),
   /** Absent in private: what was asked in private is written nowhere. */
-  asked: z.object({ question: z.string(), model: z.string().optional() }).optional(),
+  asked: z
+    .object({
+      question: z.string(),
+      model: z.string().optional(),
+      /** The answer that this one takes the place of. */
+      instead: z.string().optional(),
+    })
+    .optional(),
 });
 type Entry = z.infer<typeof Entry>;
 
@@ -104,15 +111,14 @@ export async function openUnfinishedAnswers(
     const key = conversationKey({ platform, channel }, thread);
     const turns = await conversations.turns(key);
     if (turns.some((turn) => turn.id === id)) return;
-    await conversations.addUnanswered(key, {
-      id,
-      question: asked.question,
-      ...(asked.model !== undefined && { model: asked.model }),
-    });
+    await conversations.addUnanswered(key, { id, ...asked });
   }
 
   const left: Left[] = [];
-  for (const { id, document: entry } of await collection.list()) {
+  const noted = await collection.list();
+  // Of several questions of a thread, the one that was asked last is its last.
+  noted.sort((a, b) => a.document.beganAtMs - b.document.beganAtMs);
+  for (const { id, document: entry } of noted) {
     if (entry.beganAtMs < clock.nowMs() - KEEP_MS) {
       await forget(id);
       continue;
@@ -121,7 +127,6 @@ export async function openUnfinishedAnswers(
     if (entry.thread !== undefined) await keepAsked(id, entry, entry.thread);
     left.push({ id, entry, why: RESTARTED });
   }
-  left.sort((a, b) => a.entry.beganAtMs - b.entry.beganAtMs);
 
   function unfinished({ id, entry, why }: Left): UnfinishedAnswer {
     const { invocation, channel, person, beganAtMs, thread, shown } = entry;
@@ -185,7 +190,12 @@ export async function openUnfinishedAnswers(
 
   return {
     noted(answer, { id: invocation, place, person }) {
-      const { id, question, model } = answer;
+      const { id, question, model, instead } = answer;
+      const asked = {
+        question,
+        ...(model !== undefined && { model }),
+        ...(instead !== undefined && { instead }),
+      };
       let beganAtMs: number | undefined;
       return {
         ...answer,
@@ -195,7 +205,7 @@ export async function openUnfinishedAnswers(
             ...{ invocation, platform: place.platform, channel: place.channel },
             ...{ person: person.id, beganAtMs, private: answer.private, shown },
             ...(thread !== undefined && { thread }),
-            ...(!answer.private && { asked: { question, ...(model !== undefined && { model }) } }),
+            ...(!answer.private && { asked }),
           };
           underWay.set(id, entry);
           try {

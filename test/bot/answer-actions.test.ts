@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { underBroken } from '../../src/bot/answer-actions.ts';
 import type { CardAction } from '../../src/bot/card.ts';
 import { encodeAction } from '../../src/bot/card-action.ts';
 import { createConversations } from '../../src/bot/conversations.ts';
@@ -188,27 +189,131 @@ test('a private answer that broke off has no buttons', async () => {
   expect(end.actions ?? []).toEqual([]);
 });
 
+test('while a later question is answered, nothing before it is made anew or goes on', async () => {
+  const { provider, handle, ask, press, told } = await start();
+  provider.answerWith('Half', { finishReason: 'length' });
+  const first = await ask('one', 'T1');
+  const letGo = provider.holdChunks(0);
+  const later = readAnswer(await handle({ line: '/ask two' }, { thread: 'T1' }), 'T1');
+  await eventually(() => provider.calls.length === 2);
+  for (const label of ['Regenerate', 'Continue']) {
+    const refused = cardOf(await press(first.end.actions, label, { thread: 'T1', person: grace }));
+    expect(textOf(refused)).toContain('A later question is being answered in this thread.');
+  }
+  letGo();
+  await later;
+  expect(provider.calls).toHaveLength(2);
+  expect(told()).toEqual(['one', 'Half', 'two']);
+  await ask('three', 'T1');
+  expect(told()).toEqual(['one', 'Half', 'two', 'Half', 'three']);
+});
+
+test('what was asked between a press and its turn comes first, and the press asks nothing', async () => {
+  const { provider, ask, press, handle, told } = await start();
+  const first = await ask('one', 'T1');
+  const again = await press(first.end.actions, 'Regenerate', { thread: 'T1' });
+  const letGo = provider.holdChunks(0);
+  const later = readAnswer(await handle({ line: '/ask two' }, { thread: 'T1' }), 'T1');
+  await eventually(() => provider.calls.length === 2);
+  const tooLate = readAnswer(again, 'T1');
+  letGo();
+  const { text, end } = await later;
+  expect((await tooLate).end).toMatchObject({
+    note: expect.stringContaining('Something else was asked in this thread'),
+    actions: [],
+  });
+  expect(provider.calls).toHaveLength(2);
+  await ask('three', 'T1');
+  expect(told()).toEqual(['one', first.text, 'two', text, 'three']);
+  // It left no question of its own.
+  expect(labels(end.actions)).toEqual(['Regenerate', '👍', '👎']);
+});
+
+test('a question that waits for an answer made anew comes after it', async () => {
+  const { provider, ask, press, handle, told } = await start();
+  provider.answerWith('First.');
+  const first = await ask('one', 'T1');
+  provider.answerWith('Another.');
+  const letGo = provider.holdChunks(0);
+  const again = readAnswer(await press(first.end.actions, 'Regenerate', { thread: 'T1' }), 'T1');
+  await eventually(() => provider.calls.length === 2);
+  const later = readAnswer(await handle({ line: '/ask two' }, { thread: 'T1' }), 'T1');
+  letGo();
+  await Promise.all([again, later]);
+  expect(told()).toEqual(['one', 'Another.', 'two']);
+});
+
+test('an answer made anew that failed is tried again in place of the first, also after a kill', async () => {
+  const folder = await temporaryFolder();
+  const { provider, ask, press, told, stop } = await start({ folder });
+  provider.answerWith('Zero.');
+  await ask('zero', 'T1');
+  provider.answerWith('First.');
+  const first = await ask('one', 'T1');
+  provider.failWith({ kind: 'status', status: 500 });
+  const failed = await readAnswer(
+    await press(first.end.actions, 'Regenerate', { thread: 'T1' }),
+    'T1',
+  );
+  expect(labels(failed.end.actions)).toEqual(['Try again']);
+  // Shown by its platform, and never ended.
+  const cut = await press(failed.end.actions, 'Try again', { thread: 'T1', person: grace });
+  if (cut.kind !== 'answer') throw new Error('no answer');
+  await cut.begin({ thread: 'T1' });
+  const killed = await asKilled(folder);
+  await stop();
+
+  const later = await start({ folder: killed });
+  later.provider.answerWith('Another.');
+  const actions = underBroken(cut.id);
+  const again = await later.press(actions, 'Try again', { thread: 'T1', person: grace });
+  expect((await readAnswer(again, 'T1')).text).toBe('Another.');
+  expect(later.told()).toEqual(['zero', 'Zero.', 'one']);
+  await later.ask('two', 'T1');
+  expect(later.told()).toEqual(['zero', 'Zero.', 'one', 'Another.', 'two']);
+  expect(told()).toEqual(['zero', 'Zero.', 'one']);
+});
+
+test('what is shared in a thread comes after what is being answered there', async () => {
+  const { provider, ask, press, handle, told } = await start();
+  provider.answerWith('Quietly.');
+  const { end } = await ask('private=true psst?');
+  provider.answerWith('First.');
+  const letGo = provider.holdChunks(0);
+  const first = readAnswer(await handle({ line: '/ask one' }, { thread: 'T1' }), 'T1');
+  await eventually(() => provider.calls.length === 2);
+  const share = await press(end.actions, 'Share');
+  if (share.kind !== 'answer') throw new Error('no answer');
+  const shared = share.stream('T1')[Symbol.asyncIterator]();
+  // Everybody sees it at once.
+  expect((await shared.next()).value).toEqual({ kind: 'text', text: 'Quietly.' });
+  const ended = shared.next();
+  letGo();
+  await first;
+  expect((await ended).value).toMatchObject({ kind: 'end' });
+  await ask('two', 'T1');
+  expect(told()).toEqual(['one', 'First.', 'psst?', 'Quietly.', 'two']);
+});
+
 describe('a button that is pressed twice', () => {
+  const broken = { kind: 'status', status: 500 } as const;
+
   test('is told who was first, unless the same person clicked twice', async () => {
     const { provider, ask, press } = await start();
     const first = await ask('one', 'T1');
     const pressedBy = (person: Person) =>
       press(first.end.actions, 'Regenerate', { thread: 'T1', person });
-    const [again, double, second] = await Promise.all([
-      pressedBy(ada),
-      pressedBy(ada),
-      pressedBy(grace),
-    ]);
-    expect(again?.kind).toBe('answer');
+    const again = await pressedBy(ada);
+    const [double, second] = await Promise.all([pressedBy(ada), pressedBy(grace)]);
     expect(double).toEqual({ kind: 'nothing' });
     expect(second).toMatchObject({ kind: 'card', private: true });
-    expect(textOf(cardOf(second as Reply))).toContain('Ada <!here> pressed this first.');
-    await readAnswer(again as Reply, 'T1');
+    expect(textOf(cardOf(second))).toContain('Ada <!here> pressed this first.');
+    await readAnswer(again, 'T1');
     expect(provider.calls).toHaveLength(2);
   });
 
   test('can be pressed again when nothing came of it', async () => {
-    const { ask, press } = await start();
+    const { provider, ask, press } = await start();
     const first = await ask('one', 'T1');
     const again = () => press(first.end.actions, 'Regenerate', { thread: 'T1' });
     for (let tries = 0; tries < 2; tries += 1) {
@@ -216,6 +321,13 @@ describe('a button that is pressed twice', () => {
       if (reply.kind !== 'answer') throw new Error('no answer');
       reply.notShown?.();
     }
+    provider.failWith(broken);
+    const failed = await again();
+    await readAnswer(failed, 'T1');
+    if (failed.kind !== 'answer') throw new Error('no answer');
+    // Its end, with the button that tries again, could not be shown.
+    failed.notShown?.();
+    provider.recover();
     expect((await readAnswer(await again(), 'T1')).end.note).toBeUndefined();
   });
 

@@ -1,14 +1,14 @@
 import { MessageFlags } from 'discord.js';
 import { startDiscord } from '../fakes/discord.ts';
 import type { FakeMessage } from '../fakes/discord-state.ts';
-import { startTestBot } from '../support/bot.ts';
-import { testEveryButton } from '../support/every-button.ts';
+import { startTestBot, type TestBotOptions } from '../support/bot.ts';
+import { testEveryButton, testOrder } from '../support/every-button.ts';
 import { startPlatform } from './start-platform.ts';
 
 const isAlone = ({ flags }: FakeMessage) => (flags & MessageFlags.Ephemeral) !== 0;
 const textOf = ({ content, embeds }: FakeMessage) => `${content}${JSON.stringify(embeds)}`;
 
-testEveryButton(async (options) => {
+const open = async (options: TestBotOptions) => {
   const discord = await startDiscord();
   const alertPlaces = [{ platform: 'discord' as const, channel: discord.general.id }];
   const bot = await startTestBot({ ...options, settings: { ...options.settings, alertPlaces } });
@@ -17,14 +17,15 @@ testEveryButton(async (options) => {
   const people = [discord.alice, discord.addUser('bob')] as const;
   return {
     ...{ provider: bot.provider, service: bot.service },
-    type: (command, values) => void discord.slash(command, values),
-    showing: (label) =>
+    type: (command: string, values: Record<string, unknown>) => void discord.slash(command, values),
+    showing: (label: string) =>
       discord
         .messages()
         .findLast(({ components }) =>
           components.some((row) => row.components.some((button) => button.label === label)),
         ),
-    press: (message, label, by) => void discord.press(message, label, { user: people[by] }),
+    press: (message: FakeMessage, label: string, by: 0 | 1) =>
+      void discord.press(message, label, { user: people[by] }),
     texts() {
       const all = discord.messages();
       return {
@@ -33,5 +34,12 @@ testEveryButton(async (options) => {
       };
     },
     stop: () => platform.stop(),
+    askBelow(question: string) {
+      const [channel] = discord.threads();
+      discord.say(question, { mention: true, ...(channel && { channel }) });
+    },
   };
-});
+};
+
+testEveryButton(open);
+testOrder(open);

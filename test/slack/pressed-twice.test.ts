@@ -1,7 +1,9 @@
 import { CHANNEL, startSlack } from '../fakes/slack.ts';
 import { labelsOf } from '../fakes/slack-buttons.ts';
 import { shownText } from '../fakes/slack-limits.ts';
-import { testEveryButton } from '../support/every-button.ts';
+import type { Message } from '../fakes/slack-workspace.ts';
+import type { TestBotOptions } from '../support/bot.ts';
+import { testEveryButton, testOrder } from '../support/every-button.ts';
 import { runSlack } from './running-slack.ts';
 
 const PEOPLE = ['U00ADA', 'U00GRACE'] as const;
@@ -12,7 +14,7 @@ const lineOf = ({ question, monitor, ...named }: Record<string, unknown>) =>
     .filter((word) => word !== undefined)
     .join(' ');
 
-testEveryButton(async (options) => {
+const open = async (options: TestBotOptions) => {
   const fake = await startSlack();
   const alertPlaces = [{ platform: 'slack' as const, channel: CHANNEL }];
   const settings = { ...options.settings, alertPlaces };
@@ -20,14 +22,19 @@ testEveryButton(async (options) => {
   const { messages, ephemerals } = fake.channel(CHANNEL);
   return {
     ...{ provider: bot.provider, service: bot.service },
-    type(command, values) {
+    type(command: string, values: Record<string, unknown>) {
       const [name, ...words] = command.split(' ');
       void fake.slash(`/${name}`, [...words, lineOf(values)].join(' ').trim());
     },
-    showing: (label) =>
+    showing: (label: string) =>
       [...messages, ...ephemerals].findLast((message) => labelsOf(message).includes(label)),
-    press: ({ ts }, label, by) => void fake.press(label, { ts, user: PEOPLE[by] }),
+    press: ({ ts }: Message, label: string, by: 0 | 1) =>
+      void fake.press(label, { ts, user: PEOPLE[by] }),
     texts: () => ({ everybody: messages.map(shownText), alone: ephemerals.map(shownText) }),
     stop: () => slack.stop(),
+    askBelow: (text: string) => void fake.mention(text, { threadTs: messages[0]?.ts ?? '' }),
   };
-});
+};
+
+testEveryButton(open);
+testOrder(open);

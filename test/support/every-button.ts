@@ -185,6 +185,61 @@ export function testEveryButton<M>(open: (options: TestBotOptions) => Promise<Bu
   });
 }
 
+/** What the model is told and what a thread remembers stays in order, whatever is pressed while something is answered. */
+export function testOrder<M>(
+  open: (options: TestBotOptions) => Promise<
+    ButtonBed<M> & {
+      /** Asks in the thread of the answer. */
+      askBelow(question: string): void;
+    }
+  >,
+) {
+  test.each(['Regenerate', 'Continue'])(
+    '%s while a later question is answered is refused in private; all stays in order',
+    async (label) => {
+      const bed = await open({});
+      bed.provider.answerWith('First.', { finishReason: 'length' });
+      bed.type('ask', { question: 'one' });
+      const first = await eventually(() => bed.showing(label));
+      bed.provider.answerWith('Later.');
+      const letGo = bed.provider.holdChunks(0);
+      bed.askBelow('two');
+      await eventually(() => bed.provider.calls.length === 2);
+      const posts = bed.texts().everybody.length;
+      bed.press(first, label, 1);
+      const refused = /A later question is being answered in this thread/;
+      await eventually(() => bed.texts().alone.some((text) => refused.test(text)));
+      expect(bed.texts().everybody).toHaveLength(posts);
+      letGo();
+      await eventually(() => bed.texts().everybody.some((text) => text.includes('Later.')));
+      bed.askBelow('three');
+      await eventually(() => bed.provider.calls.length === 3);
+      expect(toldLast(bed.provider)).toEqual(['one', 'First.', 'two', 'Later.', 'three']);
+    },
+  );
+
+  test('a question asked while an answer is made anew comes after the new one', async () => {
+    const bed = await open({});
+    bed.provider.answerWith('First.');
+    bed.type('ask', { question: 'one' });
+    const first = await eventually(() => bed.showing('Regenerate'));
+    bed.provider.answerWith('Another.');
+    const letGo = bed.provider.holdChunks(0);
+    bed.press(first, 'Regenerate', 1);
+    await eventually(() => bed.provider.calls.length === 2);
+    bed.askBelow('two');
+    letGo();
+    await eventually(() => bed.provider.calls.length === 3);
+    expect(toldLast(bed.provider)).toEqual(['one', 'Another.', 'two']);
+  });
+}
+
+/** What the model was told last, but for the system prompt. */
+function toldLast({ calls }: ModelProvider): string[] {
+  const messages: Array<{ role: string; content: string }> = calls.at(-1)?.body.messages ?? [];
+  return messages.filter(({ role }) => role !== 'system').map(({ content }) => content);
+}
+
 const both = (command: string) =>
   [
     [command, 'one person', 0],

@@ -10,6 +10,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts';
 import { startPlatform } from './start-platform.ts';
 
 const ANSWER = 'Hello from the fake provider.';
+const SUMMARISE = 'Write a short summary of this incident';
 const WHY = 'Why is this down, and what should we look at first?';
 
 /** A bot whose alerts go to one channel, and everything a test looks at. */
@@ -88,6 +89,16 @@ async function postButtons(discord: DiscordFake, channel: FakeChannel, customIds
   return (await response.json()) as { id: string };
 }
 
+/** The alert with the button that it has once it is over: another question than the one a moment ago. */
+function withSummarise(alert: FakeMessage): FakeMessage {
+  for (const one of alert.components.flatMap((row) => row.components)) {
+    if (one.label !== 'Ask why') continue;
+    one.label = 'Summarise';
+    one.custom_id = one.custom_id?.replace('incident why', 'incident summary') ?? '';
+  }
+  return alert;
+}
+
 describe('a press under an alert', () => {
   test('of Acknowledge shows in the alert, and the button goes', async () => {
     const { discord, alert } = await startWithAlert();
@@ -121,10 +132,10 @@ describe('a press under an alert', () => {
     expect(first[1]).toContain(ANSWER);
     expect(said('system').join()).toContain('Monitor: Shop');
     expect(await discord.thread(alert.id)).toMatchObject({ parent_id: discord.general.id });
-    discord.press(alert, 'Ask why', { user: discord.addUser('bob') });
+    discord.press(withSummarise(alert), 'Summarise', { user: discord.addUser('bob') });
     const texts = await answered(alert.id, 4);
-    expect(texts[2]).toBe(`**Bob** asked: ${WHY}`);
-    expect(said('user', 'assistant')).toEqual([WHY, ANSWER, WHY]);
+    expect(texts[2]).toContain(`**Bob** asked: ${SUMMARISE}`);
+    expect(said('user', 'assistant')).toEqual([WHY, ANSWER, expect.stringContaining(SUMMARISE)]);
     expect(discord.threads()).toHaveLength(1);
     expect(discord.channel(discord.general.id)).toEqual([alert]);
   });
@@ -142,7 +153,8 @@ describe('a press under an alert', () => {
     const thread = await discord.thread(alert.id);
     await eventually(() => provider.calls.length === 1);
     thread.thread_metadata = { archived: true, locked: true, auto_archive_duration: 60 };
-    const pressed = discord.press(alert, 'Ask why', { user: discord.addUser('bob') });
+    const user = discord.addUser('bob');
+    const pressed = discord.press(withSummarise(alert), 'Summarise', { user });
     const told = await eventually(() => pressed.followUps[0]);
     expect(told.content).toMatch(/could not be shown/);
     expect(isEphemeral(told)).toBe(true);
@@ -160,12 +172,13 @@ test.each(['CreatePublicThreads' as const, ...(long ? ['SendMessagesInThreads' a
     expect(texts[1]).toBe(`**Alice** asked: ${WHY}`);
     expect(texts[2]).toContain(ANSWER);
     expect(said('system').join()).toContain('Monitor: Shop');
-    discord.press(alert, 'Ask why', { user: discord.addUser('bob') });
+    discord.press(withSummarise(alert), 'Summarise', { user: discord.addUser('bob') });
     await answered(discord.general.id, 5);
     const [, answer] = pressed.followUps;
     discord.say('And now?', { mention: true, ...(answer ? { replyTo: answer } : {}) });
     await answered(discord.general.id, 7);
-    expect(said('user', 'assistant')).toEqual([WHY, ANSWER, WHY, ANSWER, 'And now?']);
+    const summarise = expect.stringContaining(SUMMARISE);
+    expect(said('user', 'assistant')).toEqual([WHY, ANSWER, summarise, ANSWER, 'And now?']);
     expect(discord.threads()).toEqual([]);
   },
 );
@@ -225,7 +238,7 @@ test('a press that comes again acts once', async () => {
   discord.repeat(pressed);
   await answered(alert.id, 2);
   discord.repeat(pressed);
-  discord.press(alert, 'Ask why');
+  discord.press(withSummarise(alert), 'Summarise');
   await answered(alert.id, 4);
   expect(provider.calls).toHaveLength(2);
 });

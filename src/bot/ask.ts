@@ -31,6 +31,8 @@ export interface Question {
   instead?: string;
   /** The answer that has to be the last of the thread still when the turn of this one has come. */
   last?: string;
+  /** What becomes of the answer whose button was pressed. */
+  earlier?: AnswerToNote['earlier'];
 }
 
 export interface Ask {
@@ -241,6 +243,7 @@ export function createAsk(options: {
         model: asked.model,
         private: asked.private,
         ...(asked.instead !== undefined && { instead: asked.instead }),
+        ...(asked.earlier && { earlier: asked.earlier }),
         actions: whileGenerated(id),
         stream: (thread, signal) => answerIn(id, asked, thread, signal),
       };

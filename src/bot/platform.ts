@@ -79,6 +79,8 @@ export interface Answer {
   private: boolean;
   /** The answer that this one takes the place of, by its id. */
   instead?: string;
+  /** What is to stand under the answer whose button was pressed, in place of its buttons, once this one is shown. */
+  earlier?: { note: string; actions: CardAction[] };
   /** Buttons under it while it is generated. */
   actions?: CardAction[];
   /**

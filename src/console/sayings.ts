@@ -110,7 +110,25 @@ export function createSayings(options: {
     await showPublic(question, gesture);
     const root = gesture.thread ?? question.id;
     await answers.show(reply, own, { kind: 'thread', root });
+    await markEarlier(reply, root, gesture);
     return { shown: 'thread', message: root };
+  }
+
+  /** Takes the buttons from the answer where this one was asked for. Never throws: those that stay are refused when pressed. */
+  async function markEarlier({ earlier }: Answer, root: string, { pressed }: Taken) {
+    const there = history.get(root)?.replies.find(({ id }) => id === pressed?.message);
+    if (!earlier || !there) return;
+    const shown = answers.latest(there);
+    if (shown.body.kind !== 'answer') return;
+    const { body } = shown;
+    const note = body.note === undefined ? earlier.note : `${body.note} ${earlier.note}`;
+    const reply = { ...shown, body: { ...body, note, actions: earlier.actions } };
+    try {
+      await history.putReply(root, reply);
+      streams.send({ kind: 'reply', root, reply });
+    } catch (error) {
+      log.warn({ err: error }, 'an earlier answer keeps its buttons');
+    }
   }
 
   /** Only whoever asked hears of it. */

@@ -4,6 +4,7 @@ import { decodeAction } from '../bot/card-action.ts';
 import type { Answer, Invocation, Place, Reply } from '../bot/platform.ts';
 import type { ConversationAt } from '../bot/shown-answers.ts';
 import type { Desk } from './desk.ts';
+import { withNote } from './end-answer.ts';
 import { openAgain } from './forms.ts';
 import {
   acknowledged,
@@ -17,13 +18,13 @@ import {
   threadOf,
   threadUnder,
 } from './gestures.ts';
-import { renderMessage } from './render.ts';
+import { renderButtons, renderMessage } from './render.ts';
 import { FORM } from './render-form.ts';
 import { questionLine } from './text.ts';
 
 /**
  * Does what a button asks for. The acknowledgement shows nothing, as what comes of a press is not known yet. From then on
- * the interaction's "reply" is the message with the button: it is never edited or deleted here.
+ * the interaction's "reply" is the message with the button: only an answer that another one follows is edited here.
  */
 export async function handleButton(desk: Desk, press: ButtonInteraction): Promise<void> {
   const request = decodeAction(press.customId);
@@ -119,6 +120,24 @@ async function answerBelow(
   const isOpen = (await desk.inline.of(press.channelId, press.message.id)) !== undefined;
   const thread =
     threadOf(press) ?? (isOpen ? undefined : await threadUnder(desk, press, key, question));
-  const lead = questionLine(nameOf(press), question);
-  await answerOpenly(desk, press, answer, { place, thread, key, lead });
+  const content = questionLine(nameOf(press), question);
+  const onShown = () => void markEarlier(desk, press, answer);
+  await answerOpenly(desk, press, answer, { place, thread, key, lead: { content, onShown } });
+}
+
+/** Takes the buttons from the answer where this one was asked for. Never throws: those that stay are refused when pressed. */
+async function markEarlier({ log }: Desk, press: ButtonInteraction, { earlier }: Answer) {
+  if (!earlier) return;
+  const { note, actions } = earlier;
+  const content = withNote(press.message.content, note);
+  try {
+    await press.editReply({
+      ...(content !== undefined && { content }),
+      components: renderButtons({ actions }),
+      flags: MessageFlags.SuppressEmbeds,
+      allowedMentions: { parse: [] },
+    });
+  } catch (error) {
+    log.info({ err: error, channel: press.channelId }, 'an earlier answer keeps its buttons');
+  }
 }

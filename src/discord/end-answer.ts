@@ -142,7 +142,7 @@ function isAbout({ components = [] }: APIMessage, answer: string, command?: stri
 }
 
 /** What is shown, and the note under it; `undefined` where it does not fit. */
-function withNote(content: string, note: string): string | undefined {
+export function withNote(content: string, note: string): string | undefined {
   const line = `*${plain(note)}*`;
   const whole = content === '' ? line : `${content}\n${line}`;
   return whole.length > MAX_MESSAGE ? undefined : whole;

@@ -118,7 +118,7 @@ export async function answerOpenly(
     place: Place;
     thread: string | undefined;
     key: string;
-    lead?: string;
+    lead?: { content: string; onShown: () => void };
   },
 ): Promise<void> {
   const { place, thread, key, lead } = where;
@@ -134,7 +134,7 @@ export async function answerOpenly(
     outlet,
     place,
     key,
-    ...(lead === undefined ? {} : { lead: { content: lead, nonce: `q${gesture.id}` } }),
+    ...(lead === undefined ? {} : { lead: { ...lead, nonce: `q${gesture.id}` } }),
     shownIn: thread ?? gesture.channelId,
     tell: (content) => whisper(desk, gesture, content),
   });

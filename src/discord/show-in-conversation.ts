@@ -11,7 +11,12 @@ interface Shown {
   /** The thread key under which it is remembered. */
   key: string;
   /** Said first, where the question is not to be seen otherwise. */
-  lead?: { content: string; nonce: string };
+  lead?: {
+    content: string;
+    nonce: string;
+    /** Is told when it is there. Never throws. */
+    onShown?: () => void;
+  };
   /** The channel or thread it is shown in. Where that is not the key, only a reply connects, so every message is noted. */
   shownIn: string;
   /** Tells whoever asked that the answer could not be shown, and why. */
@@ -34,6 +39,7 @@ export async function showInConversation(
     if (lead) {
       const question = { content: lead.content, components: [] };
       await onMessage(await insist(() => outlet.send(question, lead.nonce)));
+      lead.onShown?.();
     }
     const gone = watch.signal;
     await showAnswer({

@@ -3,10 +3,11 @@ import { followAnswer, type GrowingAnswer, type Turn } from '../bot/live-answer.
 import type { Answer } from '../bot/platform.ts';
 import { splitMarkdown } from '../bot/split-markdown.ts';
 import type { Agent } from './agent.ts';
-import type { Content } from './blocks.ts';
+import { type Content, context } from './blocks.ts';
 import { readFailure } from './call-failure.ts';
 import type { EditPace } from './edit-pace.ts';
 import { createEditedAnswer } from './edited-answer.ts';
+import { withEnd } from './end-answer.ts';
 import type { Said } from './hear.ts';
 import type { Messages } from './messages.ts';
 import { appendEveryMs, type Paces } from './paces.ts';
@@ -17,6 +18,7 @@ import {
   renderQuestion,
   renderThinking,
 } from './render-answer.ts';
+import { renderButtons } from './render-buttons.ts';
 import { createStreamedAnswer } from './streamed-answer.ts';
 import type { Streams } from './streams.ts';
 
@@ -36,6 +38,9 @@ export interface AnswerShowing {
   log: Logger;
 }
 
+/** Counts something as under way besides an answer that is shown. */
+type Hold = (turn: Promise<void>) => void;
+
 /** Where an answer goes, and the newest message there. */
 interface Place {
   channel: string;
@@ -51,7 +56,7 @@ interface Place {
 export async function showAnswer(
   answer: Answer,
   said: Said,
-  showing: AnswerShowing,
+  showing: AnswerShowing & { hold: Hold },
 ): Promise<void> {
   const known = said.invocation.thread;
   await answer.begin(known === undefined ? {} : { thread: known });
@@ -68,8 +73,13 @@ export async function showAnswer(
 }
 
 /** Whether a message that seems to go on is left beside the answer. */
-async function showBegun(answer: Answer, said: Said, showing: AnswerShowing): Promise<boolean> {
+async function showBegun(
+  answer: Answer,
+  said: Said,
+  showing: AnswerShowing & { hold: Hold },
+): Promise<boolean> {
   const place = await showQuestion(answer, said, showing.messages);
+  showing.hold(markEarlier(answer, said, showing));
   const { channel, thread } = place;
   const { question, actions = [] } = answer;
   // Only direct conversations: elsewhere a stream is seen by one person until it ends (agentconnect-md/agentconnect issue 1494).
@@ -91,6 +101,23 @@ async function showBegun(answer: Answer, said: Said, showing: AnswerShowing): Pr
 
 /** Also: is told when a message that seems to go on could not be removed yet. */
 type Showing = AnswerShowing & { onLeft(): void };
+
+/** Takes the buttons from the answer where this one was asked for. Never throws: those that stay are refused when pressed. */
+async function markEarlier(
+  { earlier }: Answer,
+  { channel, pressed }: Said,
+  { messages, log }: AnswerShowing,
+): Promise<void> {
+  if (!earlier || !pressed) return;
+  const { note, actions } = earlier;
+  const under = [context(note), ...renderButtons({ actions })];
+  try {
+    await messages.update(channel, pressed.ts, withEnd(pressed, under), 'late');
+  } catch (error) {
+    const { code } = readFailure(error);
+    log.info({ reason: code, channel }, 'an earlier answer keeps its buttons');
+  }
+}
 
 async function showQuestion(answer: Answer, said: Said, messages: Messages): Promise<Place> {
   const { channel } = said;

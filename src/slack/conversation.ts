@@ -48,7 +48,7 @@ export function createConversation(options: {
       return;
     }
     if (answer.private) await whisperAnswer(answer, whisper);
-    else await showAnswer(answer, said, showing);
+    else await showAnswer(answer, said, { ...showing, hold });
   }
 
   async function showCard(card: Card, said: Said): Promise<void> {

@@ -4,7 +4,7 @@ import type { UnfinishedAnswer } from '../bot/platform.ts';
 import type { Agent } from './agent.ts';
 import { type Content, context } from './blocks.ts';
 import { readFailure } from './call-failure.ts';
-import type { Self } from './hear.ts';
+import type { Self, ShownMessage } from './hear.ts';
 import type { Messages } from './messages.ts';
 import { renderEnd, renderNote, WAITING } from './render-answer.ts';
 import type { SendQueue } from './send-queue.ts';
@@ -12,11 +12,8 @@ import { OVER } from './streamed-answer.ts';
 import { harmless } from './text.ts';
 
 /** A message as Slack gives it back, as far as it is read here. */
-interface ShownMessage {
-  ts: string;
+interface FoundMessage extends ShownMessage {
   user?: string;
-  text?: string;
-  blocks?: types.KnownBlock[];
   metadata?: { event_payload?: { id?: unknown } };
 }
 
@@ -45,7 +42,7 @@ export function createEndAnswer(options: {
   /** The messages of a thread, or of a channel, since an answer began; oldest first. */
   async function since(channel: string, thread: string | undefined, beganAtMs: number) {
     const oldest = String(Math.floor(beganAtMs / 1000) - CLOCK_SECONDS);
-    const found: ShownMessage[] = [];
+    const found: FoundMessage[] = [];
     let cursor: string | undefined;
     for (let page = 0; page < MAX_PAGES; page += 1) {
       const bounds = {
@@ -68,7 +65,7 @@ export function createEndAnswer(options: {
               },
               { repeatable: true },
             );
-      found.push(...((answer.messages ?? []) as ShownMessage[]));
+      found.push(...((answer.messages ?? []) as FoundMessage[]));
       cursor = answer.response_metadata?.next_cursor;
       if (!cursor) break;
     }
@@ -151,7 +148,7 @@ export function createEndAnswer(options: {
 }
 
 /** Posted as a part of the answer to this gesture. */
-function isPostedFor({ metadata }: ShownMessage, invocation: string): boolean {
+function isPostedFor({ metadata }: FoundMessage, invocation: string): boolean {
   const id = metadata?.event_payload?.id;
   if (typeof id !== 'string' || !id.startsWith(`${invocation}/`)) return false;
   return id !== `${invocation}/question`;
@@ -182,7 +179,7 @@ const isWaiting = (block: types.KnownBlock) =>
   block.elements.some((element) => 'text' in element && WAITING.includes(element.text));
 
 /** What it shows, with another end under it. */
-function withEnd({ text = '', blocks }: ShownMessage, under: types.KnownBlock[]): Content {
+export function withEnd({ text = '', blocks }: ShownMessage, under: types.KnownBlock[]): Content {
   const prose: types.KnownBlock[] =
     blocks && blocks.length > 0
       ? blocks.filter((block) => block.type !== 'actions' && !isWaiting(block))

@@ -1,5 +1,6 @@
+import type { types } from '@slack/bolt';
 import { decodeAction } from '../bot/card-action.ts';
-import type { Said } from './hear.ts';
+import type { Said, ShownMessage } from './hear.ts';
 import { fieldsOf, textOf } from './payload.ts';
 
 /**
@@ -40,10 +41,23 @@ export function hearPress(payload: unknown): Said | undefined {
     addressed: true,
     inThread,
     unseen: true,
+    ...(message !== undefined && ts !== undefined && { pressed: shownOf(ts, shown) }),
     // What is sent to this address stands in the channel, not in the thread.
     ...(inThread || responseUrl === undefined ? {} : { responseUrl }),
   };
 }
+
+/** What a message shows; Slack checks it again when it is sent back. */
+function shownOf(ts: string, { text, blocks }: Record<string, unknown>): ShownMessage {
+  return {
+    ts,
+    ...(typeof text === 'string' && { text }),
+    ...(Array.isArray(blocks) && { blocks: blocks.filter(isBlock) }),
+  };
+}
+
+const isBlock = (block: unknown): block is types.KnownBlock =>
+  textOf(fieldsOf(block).type) !== undefined;
 
 /** A time as Slack writes it, which is the name of a message. */
 const tsOf = (value: unknown) =>

@@ -1,3 +1,4 @@
+import type { types } from '@slack/bolt';
 import type { Invocation, Person } from '../bot/platform.ts';
 import { decodeText } from './text.ts';
 
@@ -8,6 +9,13 @@ export interface Self {
   teamId: string;
   /** The bot's name, as shown in place of its mention. */
   name: string;
+}
+
+/** A message as Slack gives it back, as far as it is shown again. */
+export interface ShownMessage {
+  ts: string;
+  text?: string;
+  blocks?: types.KnownBlock[];
 }
 
 /** Something a person said, as far as Slack's event tells. */
@@ -23,6 +31,8 @@ export interface Said {
   inThread: boolean;
   /** Nobody else saw it said: a slash command, a press of a button. */
   unseen: boolean;
+  /** The message whose button was pressed, as Slack showed it; absent for one that only one person sees. */
+  pressed?: ShownMessage;
   /** Where Slack takes answers to a slash command or a press, five within half an hour, also where the bot is no member. */
   responseUrl?: string;
 }

@@ -108,7 +108,13 @@ describe('an answer in a thread', () => {
     const another = await ended(url, thread, 3);
     expect(answerOf(another).text).toBe('Another.');
     expect(told(running)).toEqual(['why?']);
-    expect((await repliesOf(url, thread))[1]?.body).toEqual({ kind: 'text', text: 'why?' });
+    const [old, asked] = await repliesOf(url, thread);
+    expect(asked?.body).toEqual({ kind: 'text', text: 'why?' });
+    expect(old?.body).toMatchObject({ text: 'First.', note: 'Answered anew below.', actions: [] });
+    // Every tab hears of it.
+    expect(
+      tab.heard.findLast((event) => event.kind === 'reply' && event.reply.id === old?.id),
+    ).toMatchObject({ reply: { body: { note: 'Answered anew below.' } } });
     expect(await listedAt(url)).toHaveLength(1);
     await tab.say('and then?', { thread });
     await ended(url, thread, 5);
@@ -141,6 +147,9 @@ describe('an answer in a thread', () => {
     provider.answerWith(' and half.');
     await tab.press(half, 'Continue', { thread });
     expect(answerOf(await ended(url, thread, 3)).text).toBe(' and half.');
+    const [first] = await repliesOf(url, thread);
+    expect(answerOf(first).note).toMatch(/longest this model gives.* It goes on below\.$/);
+    expect(labelsOf(first)).toEqual(['👍', '👎']);
   });
 
   test('that failed is tried again, also after a restart', async () => {

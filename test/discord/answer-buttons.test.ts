@@ -96,7 +96,7 @@ test('the button that stops comes and goes with the text, never by an edit of it
   expect(new Set(texts).size).toBe(texts.length);
 });
 
-test('an answer in a thread is made anew below, in place of the first, and the old buttons stay', async () => {
+test('an answer in a thread is made anew below, in place of the first, which loses its buttons and says so', async () => {
   const running = await start();
   const { discord, provider, answered, askInThread, told } = running;
   provider.answerWith('First.');
@@ -108,8 +108,8 @@ test('an answer in a thread is made anew below, in place of the first, and the o
   expect(labelsOf(all[1] as FakeMessage)).toEqual([]);
   expect(last.content).toMatch(/^Second\./);
   expect(told()).toEqual(['Why?']);
-  expect(labelsOf(answer)).toEqual(WHOLE);
-  expect(await toldBy(running, answer, 'Regenerate')).toContain('Bob pressed this first.');
+  await eventually(() => labelsOf(all[0] as FakeMessage).length === 0);
+  expect(all[0]?.content).toMatch(/^First\.\n-# test-model.*\n\*Answered anew below\.\*$/);
   discord.say('And now?', { channel: discord.channelOf(thread), mention: true });
   await answered(thread, 5);
   expect(told()).toEqual(['Why?', 'Second.', 'And now?']);
@@ -126,6 +126,10 @@ test('an answer that reached the longest its model gives goes on below', async (
   discord.press(answer, 'Continue');
   const { all } = await answered(thread, 3);
   expect(all[1]?.content).toBe('**Alice** asked: Go on exactly where you stopped.');
+  const half = all[0] as FakeMessage;
+  await eventually(() => labelsOf(half).length === 2);
+  expect(labelsOf(half)).toEqual(['👍', '👎']);
+  expect(half.content).toMatch(/^Half[\s\S]*\*It goes on below\.\*$/);
   expect(told()).toEqual(['Tell all', 'Half', 'Go on exactly where you stopped.']);
 });
 
@@ -160,6 +164,7 @@ test.each(['slash', 'mention'] as const)(
     provider.answerWith('Second.');
     discord.press(first, 'Regenerate');
     const { all, last: second } = await answered(general.id, 4);
+    await eventually(() => all.flatMap(labelsOf).length === WHOLE.length);
     expect(all[2]?.content).toBe('**Alice** asked: Why?');
     expect(told()).toEqual(['Why?']);
     provider.answerWith('Third.');

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { CHANNEL, type SlackFake } from '../fakes/slack.ts';
-import { labelsOf } from '../fakes/slack-buttons.ts';
+import { labelsOf, pressPayload } from '../fakes/slack-buttons.ts';
 import { shownText } from '../fakes/slack-limits.ts';
 import type { Message } from '../fakes/slack-workspace.ts';
 import { eventually } from '../support/eventually.ts';
@@ -42,30 +42,38 @@ test('“Stop” ends an answer for everyone, says who pressed, and gives way to
   await fake.press('Try again', { ...GRACE, ts: growing.ts });
   const whole = await shows(fake, thread, WHOLE);
   expect(shownText(whole)).toContain('one two three');
-  // An answer keeps its buttons; what they say later is said when they are pressed.
-  expect(labelsOf(growing)).toEqual(['Try again']);
+  await eventually(() => labelsOf(growing).length === 0);
+  expect(shownText(growing)).toMatch(
+    /one two[\s\S]*Stopped by grace\.[\s\S]*Answered anew below\./,
+  );
   expect(fake.unhandled).toEqual([]);
 });
 
-test('“Regenerate” answers again below, in place of the first in what the thread remembers', async () => {
+test('“Regenerate” answers again below, in place of the first, which loses its buttons and says so', async () => {
   const { fake, bot } = await runSlack();
   bot.provider.answerWith('Once.');
   const thread = await ask(fake, 'why?');
   const first = await shows(fake, thread, WHOLE);
+  const before = { ...first };
   bot.provider.answerWith('Twice.');
   await fake.press('Regenerate', { ...GRACE, ts: first.ts });
   const second = await eventually(() => {
     const shown = fake.thread(CHANNEL, thread);
-    return shown.length === 3 && labelsOf(shown[2] ?? { blocks: [] }).length === 3 && shown[2];
+    const [old, , anew] = shown;
+    return old && labelsOf(old).length === 0 && anew && labelsOf(anew).length === 3 && anew;
   });
   expect(fake.thread(CHANNEL, thread).map(shownText)).toEqual([
-    expect.stringContaining('Once.'),
+    expect.stringMatching(/Once\.[\s\S]*test-model[\s\S]*Answered anew below\./),
     expect.stringMatching(/^grace asks\nwhy\?/),
     expect.stringContaining('Twice.'),
   ]);
-  await fake.press('Regenerate', { ts: first.ts });
+  // Who looks at it still as it was.
+  const late = { channel: CHANNEL, user: 'U00ADA', label: 'Regenerate', count: 900 };
+  const where = { ephemeral: false, replied: false, responseUrl: '' };
+  const ids = { botUserId: 'U00BOT', teamId: 'T00FAKE' };
+  await fake.interact(pressPayload({ shown: before, ...late, ...where, ...ids }));
   const [refused] = await eventually(() => {
-    const seen = fake.whispers(CHANNEL);
+    const seen = fake.whispers(CHANNEL, late.user);
     return seen.length > 0 && seen;
   });
   expect(refused).toContain('grace pressed this first. What comes of it is below this answer.');
@@ -114,4 +122,18 @@ test('of a long answer only the last message has buttons, at no cost of further 
   const shown = fake.thread(CHANNEL, thread);
   expect(shown.length).toBeGreaterThan(2);
   expect(shown.slice(0, -1).flatMap(labelsOf)).toEqual([]);
+});
+
+test('“Continue” goes on below, and is no longer under the first part, which can still be rated', async () => {
+  const { fake, bot } = await runSlack();
+  bot.provider.answerWith('Half', { finishReason: 'length' });
+  const thread = await ask(fake, 'tell all');
+  const half = await shows(fake, thread, ['Continue', ...WHOLE]);
+  bot.provider.answerWith(' and half.');
+  await fake.press('Continue', { ts: half.ts });
+  const rest = await shows(fake, thread, WHOLE);
+  expect(shownText(rest)).toContain('and half.');
+  await eventually(() => labelsOf(half).length === 2);
+  expect(labelsOf(half)).toEqual(['👍', '👎']);
+  expect(shownText(half)).toMatch(/Half[\s\S]*It goes on below\./);
 });

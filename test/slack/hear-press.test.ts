@@ -42,6 +42,7 @@ test('a press is the command of its button, said by whoever pressed', () => {
     addressed: true,
     inThread: false,
     unseen: true,
+    pressed: { ts: '100.000001', text: 'Shop is DOWN', blocks: [{ type: 'divider' }] },
     responseUrl: 'https://hooks.example/1',
   });
 });

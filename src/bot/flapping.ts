@@ -243,10 +243,13 @@ const isQuietEnd = (told: Incident | Group['members'][number]) =>
   !told.gone &&
   (isDown(told) || isSilenced(told));
 
-/** The last word need not wait for its turn; a message that was never posted waits for another reason. Pure. */
-export function unpaced(incident: Incident): Incident {
-  const deliveries = incident.deliveries.map(({ heldUntilMs, ...delivery }) =>
+/**
+ * The last word, and what somebody did, need not wait for their turn; a message that was never posted waits for another
+ * reason. Pure.
+ */
+export function unpaced<T extends Topic>(topic: T): T {
+  const deliveries = topic.deliveries.map(({ heldUntilMs, ...delivery }) =>
     delivery.posted || heldUntilMs === undefined ? delivery : { ...delivery, heldUntilMs },
   );
-  return { ...incident, deliveries };
+  return { ...topic, deliveries };
 }

@@ -3,6 +3,7 @@ import { flappingHeadline, flappingMember } from './flapping-card.ts';
 import { outagesOf } from './groups.ts';
 import { lasted, lateWords, type Times } from './incident-times.ts';
 import { NOTE_HINT, noteFacts } from './notes.ts';
+import { snoozeFacts } from './snoozes.ts';
 import { downWord, isDown, isUp } from './status.ts';
 import type { Delivery, Group } from './watch-state.ts';
 import { counted, shortened } from './words.ts';
@@ -29,7 +30,7 @@ export function groupCard(group: Group, { shownOpen }: Pick<Delivery, 'shownOpen
         ? groupTitle(group, { shownOpen: shownOpen ?? false, isLine: false })
         : `While it was quiet (${group.quiet}): ${digestTitle(group)}`,
     parts: [
-      { kind: 'facts', facts: [...named, ...noteFacts(group)] },
+      { kind: 'facts', facts: [...named, ...snoozeFacts(members), ...noteFacts(group)] },
       ...(more > 0
         ? [
             {
@@ -211,7 +212,12 @@ function actionsOf({ id, members }: Group): CardAction[] {
   const isFree = open.some(({ acknowledged }) => acknowledged === undefined);
   return [
     ...(isFree ? [{ label: 'Acknowledge', command: 'incident acknowledge', values }] : []),
-    { label: 'Snooze 1 h', command: 'incident snooze', values },
+    ...(open.some(({ snoozed }) => !snoozed)
+      ? [{ label: 'Snooze 1 h', command: 'incident snooze', values }]
+      : []),
+    ...(open.some(({ snoozed }) => snoozed)
+      ? [{ label: 'End snooze', command: 'incident unsnooze', values }]
+      : []),
     { label: 'Ask why', command: 'incident why', values },
   ];
 }

@@ -232,6 +232,7 @@ function memberOf(incident: Incident, times: number): Member {
   if (unseenFromMs !== undefined) member.unseenFromMs = unseenFromMs;
   if (endUnseenFromMs !== undefined) member.endUnseenFromMs = endUnseenFromMs;
   if (acknowledged) member.acknowledged = acknowledged.by;
+  if (incident.snoozed) member.snoozed = incident.snoozed;
   if (incident.degraded !== undefined) member.degraded = incident.degraded;
   if (incident.flapping) member.flapping = flappingOf(incident.flapping);
   return member;
@@ -249,6 +250,8 @@ function updated(member: Member, incident: Incident): Member {
     member.status === incident.status &&
     member.endedAtMs === incident.endedAtMs &&
     member.flapping?.downs === incident.flapping?.downs &&
-    member.acknowledged === incident.acknowledged?.by;
+    member.acknowledged === incident.acknowledged?.by &&
+    member.snoozed?.by === incident.snoozed?.by &&
+    member.snoozed?.untilMs === incident.snoozed?.untilMs;
   return isSame ? member : memberOf(incident, member.times);
 }

@@ -3,8 +3,9 @@ import { StatusError } from '../clients/errors.ts';
 import type { CardAction, Fact } from './card.ts';
 import { command } from './command.ts';
 import { conversationKey } from './conversations.ts';
-import { SNOOZE_MS } from './delivery.ts';
 import { CommandError } from './errors.ts';
+import type { Outcome } from './platform.ts';
+import { newSnooze, snoozeFact } from './snoozes.ts';
 import { isDown, isUp } from './status.ts';
 import type { Incident } from './watch-state.ts';
 import { shortened } from './words.ts';
@@ -26,15 +27,25 @@ export function actionsOf(incident: Incident): CardAction[] {
     values,
   });
   if (incident.endedAtMs !== undefined) {
-    return incident.gone ? [] : [action('Summarise', 'summary')];
+    return [
+      ...(incident.snoozed ? [action('End snooze', 'unsnooze')] : []),
+      ...(incident.gone ? [] : [action('Summarise', 'summary')]),
+    ];
   }
   return [
     ...(incident.acknowledged ? [] : [action('Acknowledge', 'acknowledge')]),
-    action('Snooze 1 h', 'snooze'),
+    incident.snoozed ? action('End snooze', 'unsnooze') : action('Snooze 1 h', 'snooze'),
     action('Check now', 'check'),
     action('Ask why', 'why'),
   ];
 }
+
+/** Says who did it before, to whoever came second. */
+const toldSecond = (title: string, label: string, atMs: number): Outcome => ({
+  kind: 'card',
+  private: true,
+  card: { tone: 'info', title, parts: [{ kind: 'facts', facts: [{ label, value: { atMs } }] }] },
+});
 
 /** Somebody looks after it: shown in every place that was told. */
 const acknowledge = command({
@@ -44,16 +55,14 @@ const acknowledge = command({
   input,
   examples: [],
   async run({ incident: id }, { incidents, person }) {
-    await incidents.change(id, (incident, nowMs) =>
-      incident.acknowledged
-        ? incident
-        : { ...incident, acknowledged: { by: shortened(person.name, 80), atMs: nowMs } },
-    );
-    return { kind: 'nothing' };
+    const by = shortened(person.name, 80);
+    const before = await incidents.care(id, 'acknowledged', (atMs) => ({ by, atMs }));
+    if (!before) return { kind: 'nothing' };
+    return toldSecond(`${before.by} acknowledged this first`, 'Acknowledged', before.atMs);
   },
 });
 
-/** New outages of the same monitor wait for an hour. */
+/** New outages of the same monitors wait for an hour. */
 const snooze = command({
   name: 'incident snooze',
   summary: 'Hear nothing new of this monitor for an hour',
@@ -61,10 +70,21 @@ const snooze = command({
   input,
   examples: [],
   async run({ incident: id }, { incidents, person }) {
-    await incidents.change(id, (incident, nowMs) => ({
-      ...incident,
-      snoozed: { by: shortened(person.name, 80), untilMs: nowMs + SNOOZE_MS },
-    }));
+    const before = await incidents.care(id, 'snoozed', (atMs) => newSnooze(person.name, atMs));
+    if (!before) return { kind: 'nothing' };
+    return toldSecond(`${before.by} snoozed this first`, 'Snoozed until', before.untilMs);
+  },
+});
+
+/** What was held back is told. */
+const unsnooze = command({
+  name: 'incident unsnooze',
+  summary: 'Hear of new outages of this monitor again',
+  right: 'anyone',
+  input,
+  examples: [],
+  async run({ incident: id }, { incidents }) {
+    if (!(await incidents.endSnoozes(id))) throw new CommandError('This snooze is over already.');
     return { kind: 'nothing' };
   },
 });
@@ -128,6 +148,7 @@ const question = (name: string, summary: string, text: string) =>
 export const incidentActions = [
   acknowledge,
   snooze,
+  unsnooze,
   check,
   question('incident why', 'Ask the model why', WHY),
   question('incident summary', 'Have the incident summarised', SUMMARY),
@@ -137,8 +158,6 @@ export const incidentActions = [
 export function careFacts({ acknowledged, snoozed }: Incident): Fact[] {
   return [
     ...(acknowledged ? [{ label: 'Acknowledged by', value: acknowledged.by }] : []),
-    ...(snoozed
-      ? [{ label: `Snoozed by ${snoozed.by} until`, value: { atMs: snoozed.untilMs } }]
-      : []),
+    ...(snoozed ? [snoozeFact(snoozed)] : []),
   ];
 }

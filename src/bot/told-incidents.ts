@@ -1,17 +1,28 @@
 import { CommandError } from './errors.ts';
+import { unpaced } from './flapping.ts';
 import { refreshed } from './groups.ts';
 import { toldOf } from './incident-facts.ts';
 import { isOpen } from './incidents.ts';
 import { withNote } from './notes.ts';
 import { type Place, placeKey } from './platform.ts';
-import type { Incident, Note, Topic, WatchState } from './watch-state.ts';
+import { unsnoozed } from './snoozes.ts';
+import type { Incident, Note, Topic, Watching, WatchState } from './watch-state.ts';
 
 /** The incidents that people were told of, for those who press a button under one, or under several. */
 export interface Incidents {
   /** Those behind the id of an incident or a group that are still known; throws `CommandError` when none is. */
   get(id: string): [Incident, ...Incident[]];
-  /** Stores what `change` makes of those that go on, and shows it everywhere. Throws `CommandError` when none does. */
-  change(id: string, change: (incident: Incident, nowMs: number) => Incident): Promise<void>;
+  /**
+   * Sets on those that go on what none has said of them yet, and shows it everywhere at once. Where it was said of all
+   * before, gives that. Throws `CommandError` when none goes on.
+   */
+  care<K extends 'acknowledged' | 'snoozed'>(
+    id: string,
+    what: K,
+    said: (nowMs: number) => NonNullable<Incident[K]>,
+  ): Promise<Incident[K]>;
+  /** Ends the snoozes of their monitors, also of what is over: what was held back is told. False when there is none. */
+  endSnoozes(id: string): Promise<boolean>;
   /**
    * Keeps a note with what the message over a thread tells of, also when that is over; false when there is no such.
    * Throws `CommandError` when it is empty.
@@ -30,20 +41,35 @@ export function createIncidents(options: {
   const { state, nowMs, onNews } = options;
   return {
     get: (id) => known(state.current()?.topics, id),
-    async change(id, change) {
+    async care(id, what, said) {
+      let before: ReturnType<typeof said> | undefined;
       await state.update((watching) => {
-        const open = new Set(known(watching?.topics, id).filter(isOpen));
-        if (open.size === 0) throw new CommandError('This incident is over.');
+        const all = known(watching?.topics, id).filter(isOpen);
+        const open = new Set(all.filter((incident) => incident[what] === undefined));
+        before = open.size === 0 ? (all[0]?.[what] as typeof before) : undefined;
+        if (all.length === 0) throw new CommandError('This incident is over.');
         if (!watching) return watching;
+        const atMs = nowMs();
         const topics = watching.topics.map((topic) => {
           if (topic.kind !== 'incident' || !open.has(topic)) return topic;
-          const after = change(topic, nowMs());
-          return after === topic ? topic : { ...after, version: topic.version + 1 };
+          return { ...topic, [what]: said(atMs), version: topic.version + 1 };
         });
-        const isSame = topics.every((topic, at) => topic === watching.topics[at]);
-        return isSame ? watching : { ...watching, topics: refreshed(topics, nowMs()) };
+        return withShown(watching, topics, atMs);
       });
-      onNews();
+      if (!before) onNews();
+      return before;
+    },
+    async endSnoozes(id) {
+      let isEnded = false;
+      await state.update((watching) => {
+        const asked = known(watching?.topics, id);
+        isEnded = asked.some(({ snoozed }) => snoozed !== undefined);
+        if (!watching || !isEnded) return watching;
+        const monitors = new Set(asked.map(({ monitorId }) => monitorId));
+        return withShown(watching, unsnoozed(watching.topics, monitors), nowMs());
+      });
+      if (isEnded) onNews();
+      return isEnded;
     },
     async note({ place, thread }, note) {
       let isKept = false;
@@ -62,6 +88,17 @@ export function createIncidents(options: {
       return isKept;
     },
   };
+}
+
+/** Whoever pressed sees it at once, also in a message that otherwise changes now and then. */
+function withShown(watching: Watching, topics: Topic[], nowMs: number): Watching {
+  const isSame = topics.every((topic, at) => topic === watching.topics[at]);
+  if (isSame) return watching;
+  const before = new Set(watching.topics);
+  const shown = refreshed(topics, nowMs).map((topic) =>
+    before.has(topic) ? topic : unpaced(topic),
+  );
+  return { ...watching, topics: shown };
 }
 
 function known(topics: readonly Topic[] = [], id: string): [Incident, ...Incident[]] {

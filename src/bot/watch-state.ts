@@ -96,6 +96,10 @@ const Flapping = z.object({
 });
 export type Flapping = z.infer<typeof Flapping>;
 
+/** Who wants to hear nothing new of a monitor, and until when. */
+const Snooze = z.object({ by: z.string(), untilMs: z.number() });
+export type Snooze = z.infer<typeof Snooze>;
+
 /** An outage of one monitor, from DOWN to UP, or a milder trouble; or several, while it flaps. */
 const Incident = z.object({
   kind: z.literal('incident'),
@@ -116,7 +120,7 @@ const Incident = z.object({
   /** Somebody said that they look after it. */
   acknowledged: z.object({ by: z.string(), atMs: z.number() }).optional(),
   /** Somebody wants to hear nothing new of this monitor until then. */
-  snoozed: z.object({ by: z.string(), untilMs: z.number() }).optional(),
+  snoozed: Snooze.optional(),
   /** It ended because the monitor is no longer listed, which says nothing about its target. */
   gone: z.boolean().optional(),
   /** It was there already at the first look ever. */
@@ -187,6 +191,7 @@ export const Group = z.object({
       times: z.int().positive(),
       /** Who looks after it. */
       acknowledged: z.string().optional(),
+      snoozed: Snooze.optional(),
       flapping: Flapping.omit({ seenAtMs: true, counted: true }).optional(),
     }),
   ),

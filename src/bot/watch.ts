@@ -15,6 +15,7 @@ import { type Around, finishes, look } from './look.ts';
 import { createOddRowsLog, standIns } from './odd-rows.ts';
 import { type Place, placeKey } from './platform.ts';
 import { slicesOf } from './slices.ts';
+import { withoutOverSnoozes } from './snoozes.ts';
 import type { WatchState } from './watch-state.ts';
 
 /** Looks at the monitors again and again, and notes what changed. */
@@ -52,8 +53,21 @@ export function createWatch(options: {
 
   async function run() {
     while (!stopping.signal.aborted) {
+      await endSnoozes();
       const waitMs = await lookOnce();
       await clock.pause(waitMs, stopping.signal);
+    }
+  }
+
+  /** Takes snoozes that are over out of messages, whether or not the monitors can be seen. */
+  async function endSnoozes() {
+    try {
+      const before = state.current();
+      await state.update((watching) => withoutOverSnoozes(watching, clock.nowMs()));
+      if (state.current() !== before) onNews();
+    } catch (error) {
+      // The next look tries again.
+      log.error({ err: error }, 'that a snooze is over could not be stored');
     }
   }
 

@@ -76,10 +76,9 @@ describe('a monitor that goes down and up', () => {
     await flap(world, 3);
     await world.see({ shop: 'DOWN' });
     const downMs = world.nowMs();
-    await world.incidents().change(incidentOf(world).id, (incident, atMs) => ({
-      ...incident,
-      acknowledged: { by: 'Ada', atMs },
-    }));
+    await world
+      .incidents()
+      .care(incidentOf(world).id, 'acknowledged', (atMs) => ({ by: 'Ada', atMs }));
     await world.pass(14 * MINUTE);
     expect(world.titles()[2]).toBe('Name of shop goes down and up: 7 changes in 6 minutes');
     await world.pass(MINUTE);
@@ -111,10 +110,7 @@ describe('a monitor that goes down and up', () => {
     await flap(world, 1);
     await world.see({ shop: 'DOWN' });
     const untilMs = world.nowMs() + HOUR;
-    await world.incidents().change(incidentOf(world).id, (incident) => ({
-      ...incident,
-      snoozed: { by: 'Ada', untilMs },
-    }));
+    await world.incidents().care(incidentOf(world).id, 'snoozed', () => ({ by: 'Ada', untilMs }));
     await world.see({ shop: 'UP' });
     await flap(world, 3);
     await world.pass(50 * MINUTE);

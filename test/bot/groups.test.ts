@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import type { Card } from '../../src/bot/card.ts';
 import { look } from '../../src/bot/look.ts';
 import { placeKey } from '../../src/bot/platform.ts';
 import { createSender } from '../../src/bot/sender.ts';
+import { withoutOverSnoozes } from '../../src/bot/snoozes.ts';
 import { createIncidents } from '../../src/bot/told-incidents.ts';
 import { openWatchState } from '../../src/bot/watch-store.ts';
 import type { Monitor } from '../../src/contracts/monitoring.ts';
@@ -89,6 +91,14 @@ async function openWorld(places: readonly (typeof OPS | typeof DEV)[] = [OPS]) {
       }
     },
     titles: () => slack.messages.map(({ card }) => card.title),
+    idle,
+    nowMs: () => clock.nowMs(),
+    /** As the watch does before each look. */
+    async endOverSnoozes() {
+      await state.update((watching) => withoutOverSnoozes(watching, clock.nowMs()));
+      sender.wake();
+      await idle();
+    },
     async close() {
       await sender.stop();
       await store.close();
@@ -96,6 +106,9 @@ async function openWorld(places: readonly (typeof OPS | typeof DEV)[] = [OPS]) {
   };
   return world;
 }
+
+const labelsOf = (message: { card: Card } | undefined) =>
+  message?.card.actions?.map(({ label }) => label);
 
 const all = (count: number, status: string, from = 0) =>
   Object.fromEntries(Array.from({ length: count }, (_, at) => [`m${from + at}`, status]));
@@ -211,14 +224,69 @@ describe('outages that begin together', () => {
     await world.see({ m2: 'UP' });
     const id = world.slack.messages[0]?.card.actions?.[0]?.values.incident ?? '';
     expect(world.incidents.get(id)).toHaveLength(3);
-    await world.incidents.change(id, (incident, atMs) => ({
-      ...incident,
-      acknowledged: { by: 'Ada', atMs },
-    }));
+    await world.incidents.care(id, 'acknowledged', (atMs) => ({ by: 'Ada', atMs }));
     await world.pass(MINUTE);
     const card = world.slack.messages[0]?.card;
     expect(card && textOf(card).match(/acknowledged by Ada/g)).toHaveLength(2);
     expect(card?.actions?.map(({ label }) => label)).toEqual(['Snooze 1 h', 'Ask why']);
+    await world.close();
+  });
+
+  test('a snooze under them is for those that stand there, and shows at once wherever they stand', async () => {
+    const world = await openWorld([OPS, DEV]);
+    await world.see(all(5, 'UP'));
+    await world.see(all(3, 'DOWN'));
+    const [ops, dev] = world.slack.messages;
+    const id = ops?.card.actions?.[0]?.values.incident ?? '';
+    const untilMs = world.nowMs() + 3_600_000;
+    await world.incidents.care(id, 'snoozed', () => ({ by: 'Ada', untilMs }));
+    await world.idle();
+    for (const message of [ops, dev]) {
+      expect(message && textOf(message.card)).toContain(`Snoozed by Ada until: at ${untilMs}`);
+      expect(labelsOf(message)).toEqual(['Acknowledge', 'End snooze', 'Ask why']);
+    }
+    // Whoever joins later is not snoozed, and says so by the count.
+    await world.see({ m3: 'DOWN' });
+    await world.pass(MINUTE);
+    expect(ops && textOf(ops.card)).toContain(`Snoozed by Ada (3 of 4) until: at ${untilMs}`);
+    expect(labelsOf(ops)).toEqual(['Acknowledge', 'Snooze 1 h', 'End snooze', 'Ask why']);
+    await world.incidents.care(id, 'snoozed', () => ({ by: 'Bob', untilMs: untilMs + 1 }));
+    await world.idle();
+    expect(ops && textOf(ops.card)).toContain(`Snoozed by Bob (1 of 4) until: at ${untilMs + 1}`);
+    expect(await world.incidents.endSnoozes(id)).toBe(true);
+    await world.idle();
+    expect(world.slack.messages).toHaveLength(2);
+    for (const message of [ops, dev]) {
+      expect(message && textOf(message.card)).not.toContain('Snoozed');
+      expect(labelsOf(message)).toEqual(['Acknowledge', 'Snooze 1 h', 'Ask why']);
+    }
+    await world.close();
+  });
+
+  test('a snooze that is over no longer stands in any message, whatever else is seen', async () => {
+    const world = await openWorld([OPS, DEV]);
+    await world.see(all(4, 'UP'));
+    await world.see({ m3: 'DOWN' });
+    await world.pass(6 * MINUTE);
+    await world.see(all(2, 'DOWN'));
+    const untilMs = world.nowMs() + 60 * MINUTE;
+    const ids = new Set(world.slack.messages.map(({ card }) => card.actions?.[0]?.values.incident));
+    for (const id of ids) {
+      await world.incidents.care(id ?? '', 'snoozed', () => ({ by: 'Ada', untilMs }));
+    }
+    await world.idle();
+    const texts = () => world.slack.messages.map(({ card }) => textOf(card));
+    expect(texts().filter((text) => text.includes('Snoozed by Ada'))).toHaveLength(4);
+    await world.see({ m3: 'UP' });
+    await world.pass(59 * MINUTE);
+    await world.endOverSnoozes();
+    expect(texts().filter((text) => text.includes('Snoozed by Ada'))).toHaveLength(4);
+    const posted = world.slack.messages.length;
+    await world.pass(MINUTE);
+    await world.endOverSnoozes();
+    await world.pass(MINUTE);
+    expect(texts().filter((text) => text.includes('Snoozed'))).toEqual([]);
+    expect(world.slack.messages).toHaveLength(posted);
     await world.close();
   });
 

@@ -58,7 +58,11 @@ test('who looks after an incident shows in every place, once, and who pressed', 
   // The button of a message that was not changed yet: nobody takes it from whoever was first.
   const before = slack.tries;
   const bob = { id: 'U2', name: 'Bob' };
-  expect(await press(bot, card, 'Acknowledge', bob)).toEqual({ kind: 'nothing' });
+  const second = await press(bot, card, 'Acknowledge', bob);
+  expect(second).toMatchObject({ kind: 'card', private: true });
+  expect(textOf(cardOf(second))).toMatch(
+    /^Ada <!here> acknowledged this first\nAcknowledged: at \d+/,
+  );
   expect(slack.tries).toBe(before);
   service.setStatus(shop.id, 'UP');
   await eventually(() => slack.messages[0]?.card.tone === 'good');
@@ -98,6 +102,32 @@ test('a snoozed monitor is not heard of for an hour, and its recovery is shown',
   service.setStatus(other.id, 'DOWN');
   await eventually(() => slack.messages.length === 2);
   expect(slack.messages.map(({ card }) => card.title)).toEqual(['Shop recovered', 'Blog is DOWN']);
+});
+
+test('a snooze is taken back by a button, also when the outage is over: what was held back is told', async () => {
+  const { bot, slack, discord, service, shop } = await startWithIncident();
+  const card = slack.messages[0]?.card;
+  await press(bot, card, 'Snooze 1 h');
+  // Both pressed before the message was changed: whoever was second hears so, and nothing is prolonged.
+  const second = await press(bot, card, 'Snooze 1 h', { id: 'U2', name: 'Bob' });
+  expect(textOf(cardOf(second))).toMatch(/^Ada <!here> snoozed this first\nSnoozed until: at \d+/);
+  await eventually(() => labelsOf(slack.messages[0]?.card)?.includes('End snooze'));
+  expect(labelsOf(slack.messages[0]?.card)).not.toContain('Snooze 1 h');
+  service.setStatus(shop.id, 'UP');
+  await eventually(() => labelsOf(slack.messages[0]?.card)?.join() === 'End snooze,Summarise');
+  service.setStatus(shop.id, 'DOWN');
+  const asked = service.requests.length;
+  await eventually(() => service.requests.length > asked + 2);
+  expect(slack.messages).toHaveLength(1);
+  const over = slack.messages[0]?.card;
+  expect(await press(bot, over, 'End snooze')).toEqual({ kind: 'nothing' });
+  await eventually(() => slack.messages.length === 2 && discord.messages.length === 2);
+  for (const { messages } of [slack, discord]) {
+    await eventually(() => labelsOf(messages[0]?.card)?.join() === 'Summarise');
+    expect(textOf(messages[0]?.card as Card)).not.toContain('Snoozed');
+    expect(messages[1]?.card.title).toBe('Shop is DOWN');
+  }
+  expect(textOf(cardOf(await press(bot, over, 'End snooze')))).toContain('over already');
 });
 
 test('check now shows what was found to who pressed, or says that it cannot be', async () => {

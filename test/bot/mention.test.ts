@@ -77,10 +77,7 @@ describe('somebody is called', () => {
     world.slack.failWith(({ kind }) =>
       kind === 'update' ? new DeliveryError('gone', { permanent: true }) : undefined,
     );
-    await world.incidents().change('id-1', (incident, atMs) => ({
-      ...incident,
-      acknowledged: { by: 'Ada', atMs },
-    }));
+    await world.incidents().care('id-1', 'acknowledged', (atMs) => ({ by: 'Ada', atMs }));
     await world.pass(MINUTE);
     expect(world.titles()).toEqual(['Name of m0 is DOWN', 'Name of m0 is DOWN']);
     expect(mentions(world)).toEqual(['S123', undefined]);

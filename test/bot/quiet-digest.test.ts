@@ -160,10 +160,9 @@ describe('what happens in quiet hours', () => {
   test('is snoozed until the snooze is over, and then gathered like the rest', async () => {
     const world = await openEvening();
     await world.see({ m0: 'DOWN' });
-    await world.incidents().change('id-1', (incident) => ({
-      ...incident,
-      snoozed: { by: 'Ada', untilMs: world.nowMs() + 3 * HOUR },
-    }));
+    await world
+      .incidents()
+      .care('id-1', 'snoozed', () => ({ by: 'Ada', untilMs: world.nowMs() + 3 * HOUR }));
     await world.see({ m0: 'UP' });
     await world.pass(HOUR + MINUTE);
     // The second one carries what was not told of the first: two outages in one line.

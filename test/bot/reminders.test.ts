@@ -44,20 +44,16 @@ describe('an outage that goes on', () => {
   test('is left alone once somebody looks after it', async () => {
     const world = await openOutage();
     await world.pass(61 * MINUTE);
-    await world.incidents().change('id-1', (incident, atMs) => ({
-      ...incident,
-      acknowledged: { by: 'Ada', atMs },
-    }));
+    await world.incidents().care('id-1', 'acknowledged', (atMs) => ({ by: 'Ada', atMs }));
     await world.pass(3 * HOUR);
     expect(world.lines()[0]).toHaveLength(1);
   });
 
   test('is left alone while it is snoozed, and said again after that', async () => {
     const world = await openOutage();
-    await world.incidents().change('id-1', (incident, nowMs) => ({
-      ...incident,
-      snoozed: { by: 'Ada', untilMs: nowMs + 150 * MINUTE },
-    }));
+    await world
+      .incidents()
+      .care('id-1', 'snoozed', (nowMs) => ({ by: 'Ada', untilMs: nowMs + 150 * MINUTE }));
     await world.pass(149 * MINUTE);
     expect(world.lines()).toEqual([[]]);
     await world.pass(2 * MINUTE);
@@ -164,10 +160,7 @@ test('outages that began together are said again in one line, for the one that l
   await world.pass(HOUR);
   expect(world.lines()).toEqual([['1 of 3 monitors is still DOWN, for 59 minutes now']]);
   const [group] = world.topics().filter(({ kind }) => kind === 'group');
-  await world.incidents().change(group?.id ?? '', (incident, atMs) => ({
-    ...incident,
-    acknowledged: { by: 'Ada', atMs },
-  }));
+  await world.incidents().care(group?.id ?? '', 'acknowledged', (atMs) => ({ by: 'Ada', atMs }));
   await world.pass(2 * HOUR);
   expect(world.lines()[0]).toHaveLength(1);
 });

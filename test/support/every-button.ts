@@ -35,6 +35,8 @@ interface Button {
   says: RegExp;
   /** Each person sees by themselves what comes of it. */
   isPersonal?: true;
+  /** Only another person who comes second is told anything. */
+  isForSecond?: true;
   /** Only one person has the button. */
   isPrivate?: true;
   /** Over the real monitoring service, with one job. */
@@ -88,6 +90,14 @@ const BUTTONS: Record<string, Button> = {
     ...{ label: 'Acknowledge', begin: down, model: 0, posts: 0, says: /Acknowledged by/ },
   },
   'incident snooze': { label: 'Snooze 1 h', begin: down, model: 0, posts: 0, says: /Snoozed by/ },
+  'incident unsnooze': {
+    ...{ label: 'End snooze', model: 0, posts: 0, says: /over already/ },
+    isForSecond: true,
+    async begin(bed) {
+      await down(bed);
+      bed.press(await eventually(() => bed.showing('Snooze 1 h')), 'Snooze 1 h', 0);
+    },
+  },
   'incident check': {
     ...{ label: 'Check now', begin: down, model: 0, posts: 0, says: /cannot be looked at now/ },
     isPersonal: true,
@@ -166,7 +176,9 @@ export function testEveryButton<M>(open: (options: TestBotOptions) => Promise<Bu
     const saidBefore = said();
     bed.press(message, button.label, 0);
     bed.press(message, button.label, other);
-    const times = button.isPersonal && other === 1 ? 2 : 1;
+    const times =
+      (button.isForSecond ? 0 : 1) +
+      ((button.isPersonal || button.isForSecond) && other === 1 ? 1 : 0);
     const posts = () => bed.texts().everybody.length - before.posts;
     await eventually(
       () =>

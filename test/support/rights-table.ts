@@ -46,7 +46,7 @@ export const TYPED: Row[] = [
 
 /** What only buttons carry. */
 export const PRESSED: Row[] = [
-  ...['acknowledge', 'snooze', 'check', 'why', 'summary'].map((verb) =>
+  ...['acknowledge', 'snooze', 'unsnooze', 'check', 'why', 'summary'].map((verb) =>
     row(`incident ${verb}`, 'nothing', { incident: 'i1' }),
   ),
   ...['stop', 'again', 'continue', 'share'].map((verb) =>

@@ -193,3 +193,19 @@ test('in a channel nothing of this is shown', async () => {
   await shows(fake, thread, WHOLE, CHANNEL);
   expect(fake.sessions.size).toBe(0);
 });
+
+test('a streamed answer of several messages that is made anew loses the buttons under its last one', async () => {
+  const { fake, bot } = await runDirect();
+  bot.provider.answerWith(Array.from({ length: 30 }, () => `${'word '.repeat(120)}\n\n`));
+  const thread = fake.say('tell all', { channel: DIRECT });
+  const last = await shows(fake, thread, WHOLE);
+  const pages = answersIn(fake, thread);
+  expect(pages.length).toBeGreaterThan(1);
+  bot.provider.answerWith('Short.');
+  await fake.press('Regenerate', { channel: DIRECT, ts: last.ts });
+  await eventually(() => answersIn(fake, thread).some((one) => shownText(one).includes('Short.')));
+  await eventually(() => labelsOf(last).length === 0);
+  expect(shownText(last)).toMatch(/word[\s\S]*test-model[\s\S]*Answered anew below\./);
+  expect(pages.slice(0, -1).every((one) => !shownText(one).includes('Answered anew'))).toBe(true);
+  expect(fake.unhandled).toEqual([]);
+});

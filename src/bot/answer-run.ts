@@ -7,6 +7,8 @@ export interface AnswerRun {
   readonly signal: AbortSignal;
   /** Why it was cut, in words for the person who asked. */
   readonly cutNote: string | undefined;
+  /** It was cut because the model sent nothing. */
+  readonly isStalled: boolean;
   cut(note: string): void;
   began(model: Model): void;
   used(usage: Usage): void;
@@ -34,6 +36,7 @@ export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number
   let began: { model: Model; atMs: number } | undefined;
   let usage: Usage | undefined;
   let stall: NodeJS.Timeout | undefined;
+  let isStalled = false;
 
   function cut(note: string) {
     cutNote ??= note;
@@ -53,6 +56,9 @@ export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number
     get cutNote() {
       return cutNote;
     },
+    get isStalled() {
+      return isStalled;
+    },
     began(model: Model) {
       began = { model, atMs: performance.now() };
     },
@@ -60,13 +66,12 @@ export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number
       usage = what;
     },
     waits() {
-      stall = setTimeout(
-        () =>
-          cut(
-            `${began?.model.id ?? 'The model'} sent nothing new for ${inWords(stallMs)}, so the answer ends here. Ask again.`,
-          ),
-        stallMs,
-      );
+      stall = setTimeout(() => {
+        isStalled = cutNote === undefined;
+        cut(
+          `${began?.model.id ?? 'The model'} sent nothing new for ${inWords(stallMs)}, so the answer ends here. Ask again.`,
+        );
+      }, stallMs);
     },
     shows() {
       clearTimeout(stall);

@@ -84,10 +84,13 @@ export function createAsk(options: {
   book: AskedBook;
   /** What is to be known in a thread besides what was said in it. */
   contextOf(place: Place, thread: string, signal: AbortSignal): Promise<string | undefined>;
+  /** What rules can answer in a thread where no model does; `undefined` when nothing. */
+  withoutModel(asked: Question, thread: string): string | undefined;
   settings: BotSettings;
   log: Logger;
 }): Ask {
-  const { gateway, catalog, conversations, asking, book, contextOf, settings, log } = options;
+  const { gateway, catalog, conversations, asking, book, contextOf, withoutModel, settings, log } =
+    options;
   const turnTaking = createTurnTaking({ maxWaiting: MAX_WAITING });
   const running = new Map<string, { run: AnswerRun; platform: PlatformName }>();
   const privates = createPrivateAnswers();
@@ -114,7 +117,9 @@ export function createAsk(options: {
       if (key !== undefined) await takeTurn(key, asked, run);
       const context =
         thread === undefined ? undefined : await contextOf(asked.place, thread, run.signal);
-      const whole = yield* textOf(asked, key, context, run);
+      const whole = yield* orByRules(textOf(asked, key, context, run), run, () =>
+        thread === undefined ? undefined : withoutModel(asked, thread),
+      );
       if (key !== undefined) await memory.keep(key, { id, asked, answer: whole.text });
       run.end();
       if (key === undefined) keepPrivate(id, asked, { text: whole.text, footer: run.footer() });
@@ -176,6 +181,27 @@ export function createAsk(options: {
       const next = await texts.next();
       if (next.done) return next.value;
       yield { kind: 'text', text: next.value };
+    }
+  }
+
+  /** The text of a model; before it throws with no text and nobody's wish, what rules can answer, under the error's note. */
+  async function* orByRules(
+    texts: AsyncGenerator<AnswerPart, Generated>,
+    run: AnswerRun,
+    byRules: () => string | undefined,
+  ): AsyncGenerator<AnswerPart, Generated> {
+    let isEmpty = true;
+    try {
+      for (;;) {
+        const next = await texts.next();
+        if (next.done) return next.value;
+        isEmpty = false;
+        yield next.value;
+      }
+    } catch (error) {
+      const text = isEmpty && (run.cutNote === undefined || run.isStalled) ? byRules() : undefined;
+      if (text !== undefined) yield { kind: 'text', text };
+      throw error;
     }
   }
 

@@ -15,7 +15,8 @@ import { type Conversations, conversationKey, createConversations } from './conv
 import { createForget } from './forget.ts';
 import { createHandle, createOpenForm } from './handle.ts';
 import { createHomes, type Homes } from './home.ts';
-import { incidentFacts, toldIn } from './incident-facts.ts';
+import { isAboutIncident } from './incident-actions.ts';
+import { incidentFacts, incidentSummary, toldIn } from './incident-facts.ts';
 import { openLastLook } from './last-look.ts';
 import { createPersonPlaces } from './person-places.ts';
 import {
@@ -148,6 +149,10 @@ export async function createBot(options: BotOptions): Promise<Bot> {
       const told = toldAt(place, thread);
       if (!told) return undefined;
       return await incidentFacts(told, { monitoring, nowMs: Date.now(), signal });
+    },
+    withoutModel({ question, place }, thread) {
+      const told = isAboutIncident(question) ? toldAt(place, thread) : undefined;
+      return told && incidentSummary(told);
     },
     settings,
     log,

@@ -1,6 +1,7 @@
 import type { MonitoringClient } from '../clients/monitoring.ts';
 import type { Monitor } from '../contracts/monitoring.ts';
 import { oneLine as asOneLine } from '../contracts/one-line.ts';
+import { alertCard } from './alert-card.ts';
 import { changesInWords } from './flapping-card.ts';
 import { lasted } from './incident-times.ts';
 import { isOpen } from './incidents.ts';
@@ -102,6 +103,28 @@ export async function incidentFacts(
   ];
   return lines.join('\n');
 }
+
+/**
+ * What is known of an incident, in Markdown, for when no model can be asked: what its message says, with times in UTC. What
+ * comes from outside stands there as it is and makes no markup. Pure.
+ */
+export function incidentSummary({ incident, group }: Told): string {
+  const { title, parts } = alertCard(group ?? incident, { shownOpen: true });
+  const lines = parts.flatMap((part) => {
+    if (part.kind === 'text') return [part.text];
+    if (part.kind !== 'facts') return [];
+    return part.facts.map(
+      ({ label, value }) => `${label}: ${typeof value === 'string' ? value : utc(value.atMs)}`,
+    );
+  });
+  return [
+    `What is known, put together without a model: **${inert(title)}**`,
+    '',
+    ...lines.map((line) => `- ${inert(line)}`),
+  ].join('\n');
+}
+
+const inert = (text: string) => asOneLine(text).replace(/[\\`*_~[\]<>|]/g, '\\$&');
 
 function groupFacts(group: Group | undefined): string[] {
   if (!group || group.members.length < 2) return [];

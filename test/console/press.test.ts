@@ -105,6 +105,19 @@ describe('a press', () => {
     for (const piece of pieces) expect(piece).toMatchObject({ root: alert.id, reply: answer?.id });
   });
 
+  test('of Ask why without a model tells what is known and why it is no more', async () => {
+    const { url, alert, provider } = await startWithAlert();
+    provider.failWith({ kind: 'status', status: 503 });
+    await (await openTab(url)).press(alert, 'Ask why');
+    const answer = await eventually(async () => {
+      const { body } = (await repliesOf(url, alert.id)).at(-1) ?? {};
+      return body?.kind === 'answer' && !body.growing && body;
+    });
+    expect(answer.text).toContain('put together without a model: **Shop is DOWN**');
+    expect(JSON.stringify(answer)).toContain('The model gateway has trouble of its own');
+    expect(JSON.stringify(answer)).toContain('Try again');
+  });
+
   test('of Check now is told to the tab that pressed, in the thread, and kept nowhere', async () => {
     const { url, alert } = await startWithAlert();
     const [mine, other] = [await openTab(url), await openTab(url)];

@@ -140,6 +140,18 @@ describe('a press under an alert', () => {
     expect(discord.channel(discord.general.id)).toEqual([alert]);
   });
 
+  test('of Ask why without a model tells what is known, why it is no more, and can be tried again', async () => {
+    const { discord, alert, provider } = await startWithAlert();
+    provider.failWith({ kind: 'status', status: 503 });
+    discord.press(alert, 'Ask why');
+    const answer = await eventually(() => {
+      const last = discord.channel(alert.id)[1];
+      return last && labelsOf(last).includes('Try again') && last;
+    });
+    expect(answer.content).toContain('put together without a model: **Shop is DOWN**');
+    expect(answer.content).toContain('The model gateway has trouble of its own');
+  });
+
   test('is answered also when Discord fails for a moment', async () => {
     const { discord, alert, answered } = await startWithAlert();
     discord.fail({ method: 'POST', path: /messages$/, status: 503 });

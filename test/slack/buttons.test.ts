@@ -62,6 +62,19 @@ describe.each<Mode>(['socket', 'http'])('over %s', (mode) => {
   });
 });
 
+test('“Ask why” without a model tells what is known, why it is no more, and can be tried again', async () => {
+  const { fake, bot, alert } = await runWithAlert();
+  bot.provider.failWith({ kind: 'status', status: 503 });
+  await fake.press('Ask why', GRACE);
+  const answer = await eventually(() => {
+    const last = fake.thread(CHANNEL, alert.ts)[1];
+    return last && labelsOf(last).includes('Try again') && last;
+  });
+  expect(shownText(answer)).toMatch(/put together without a model: \*+Shop is DOWN/);
+  expect(shownText(answer)).toContain('The model gateway has trouble of its own');
+  expect(failures(fake)).toEqual([]);
+});
+
 test('“Check now” is shown to who pressed, below an alert that stays', async () => {
   const { fake, alert } = await runWithAlert();
   const before = shownText(alert);

@@ -208,16 +208,19 @@ function factOf(member: Member, shownOpen: boolean): Fact {
 function actionsOf({ id, members }: Group): CardAction[] {
   const values = { incident: id };
   const open = members.filter(({ endedAtMs }) => endedAtMs === undefined);
-  if (open.length === 0) return [{ label: 'Summarise', command: 'incident summary', values }];
+  const endSnooze = { label: 'End snooze', command: 'incident unsnooze', values };
+  if (open.length === 0) {
+    const isSnoozed = members.some(({ snoozed }) => snoozed);
+    const summarise = { label: 'Summarise', command: 'incident summary', values };
+    return isSnoozed ? [endSnooze, summarise] : [summarise];
+  }
   const isFree = open.some(({ acknowledged }) => acknowledged === undefined);
   return [
     ...(isFree ? [{ label: 'Acknowledge', command: 'incident acknowledge', values }] : []),
     ...(open.some(({ snoozed }) => !snoozed)
       ? [{ label: 'Snooze 1 h', command: 'incident snooze', values }]
       : []),
-    ...(open.some(({ snoozed }) => snoozed)
-      ? [{ label: 'End snooze', command: 'incident unsnooze', values }]
-      : []),
+    ...(open.some(({ snoozed }) => snoozed) ? [endSnooze] : []),
     { label: 'Ask why', command: 'incident why', values },
   ];
 }

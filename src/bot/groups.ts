@@ -89,17 +89,24 @@ export const openGroups = (topics: readonly Topic[]): Group[] =>
 
 /** Groups with what became of their members, or one of them alone; the same array when nothing did. Pure. */
 export function refreshed(topics: Topic[], nowMs: number, only?: string): Topic[] {
-  const open = openGroups(topics).filter(({ id }) => only === undefined || id === only);
-  if (open.length === 0) return topics;
+  const changing = topics.filter(
+    (topic): topic is Group =>
+      topic.kind === 'group' && mayChange(topic) && (only === undefined || topic.id === only),
+  );
+  if (changing.length === 0) return topics;
   const incidents = new Map<string, Incident>();
   for (const topic of topics) if (topic.kind === 'incident') incidents.set(topic.id, topic);
   const changed = new Map<Topic, Group>();
-  for (const group of open) {
+  for (const group of changing) {
     const after = refreshedGroup(group, incidents, nowMs);
     if (after !== group) changed.set(group, after);
   }
   return changed.size === 0 ? topics : topics.map((topic) => changed.get(topic) ?? topic);
 }
+
+/** What is over tells nothing new but that a snooze is over, too. */
+const mayChange = ({ endedAtMs, members }: Group) =>
+  endedAtMs === undefined || members.some(({ snoozed }) => snoozed);
 
 function refreshedGroup(
   group: Group,
@@ -108,12 +115,20 @@ function refreshedGroup(
 ): Group {
   const members = group.members.map((member) => {
     const incident = incidents.get(member.incidentId);
+    if (group.endedAtMs !== undefined) return incident?.snoozed ? member : withoutSnooze(member);
     return incident ? updated(member, incident) : member;
   });
   if (members.every((member, at) => member === group.members[at])) return group;
-  const isOver = members.every(({ endedAtMs }) => endedAtMs !== undefined);
+  const isOver =
+    group.endedAtMs === undefined && members.every(({ endedAtMs }) => endedAtMs !== undefined);
   const after = { ...group, members, version: group.version + 1 };
   return isOver ? ended(after, nowMs) : after;
+}
+
+function withoutSnooze(member: Member): Member {
+  if (!member.snoozed) return member;
+  const { snoozed: _, ...others } = member;
+  return others;
 }
 
 /** The last word need not wait for its turn. */

@@ -61,11 +61,12 @@ export const snoozeFact = ({ by, untilMs }: Snooze, count = ''): Fact => ({
   value: { atMs: untilMs },
 });
 
-/** The same of several outages that go on. */
+/** The same of several outages: of those that go on, or of all when none does. */
 export function snoozeFacts(members: Group['members']): Fact[] {
-  const open = members.filter(({ endedAtMs }) => endedAtMs === undefined);
+  const going = members.filter(({ endedAtMs }) => endedAtMs === undefined);
+  const told = going.length > 0 ? going : members;
   const counts = new Map<string, { snoozed: Snooze; count: number }>();
-  for (const { snoozed } of open) {
+  for (const { snoozed } of told) {
     if (!snoozed) continue;
     const key = `${snoozed.untilMs} ${snoozed.by}`;
     counts.set(key, { snoozed, count: (counts.get(key)?.count ?? 0) + 1 });
@@ -73,7 +74,7 @@ export function snoozeFacts(members: Group['members']): Fact[] {
   return [...counts.values()]
     .sort((a, b) => b.snoozed.untilMs - a.snoozed.untilMs)
     .slice(0, NAMED)
-    .map(({ snoozed, count }) => snoozeFact(snoozed, countOf(count, open.length)));
+    .map(({ snoozed, count }) => snoozeFact(snoozed, countOf(count, told.length)));
 }
 
 /** Those that joined since are not snoozed. */

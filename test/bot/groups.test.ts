@@ -260,6 +260,14 @@ describe('outages that begin together', () => {
       expect(message && textOf(message.card)).not.toContain('Snoozed');
       expect(labelsOf(message)).toEqual(['Acknowledge', 'Snooze 1 h', 'Ask why']);
     }
+    // It goes on when they are over, and can be ended then.
+    await world.incidents.care(id, 'snoozed', () => ({ by: 'Ada', untilMs }));
+    await world.see(all(4, 'UP'));
+    expect(ops && textOf(ops.card)).toContain(`Snoozed by Ada until: at ${untilMs}`);
+    expect(labelsOf(ops)).toEqual(['End snooze', 'Summarise']);
+    expect(await world.incidents.endSnoozes(id)).toBe(true);
+    await world.idle();
+    expect(labelsOf(ops)).toEqual(['Summarise']);
     await world.close();
   });
 

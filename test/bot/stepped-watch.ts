@@ -115,6 +115,7 @@ export async function startSteppedWatch(
   const topics = () => state.current()?.topics ?? [];
   return {
     store,
+    state,
     lines,
     topics,
     incidents: () => topics().filter((topic): topic is Incident => topic.kind === 'incident'),

@@ -5,6 +5,8 @@ import { createChannels } from '../../src/bot/channels.ts';
 import { DeliveryError } from '../../src/bot/errors.ts';
 import { openLastLook } from '../../src/bot/last-look.ts';
 import type { Place } from '../../src/bot/platform.ts';
+import { newSnooze } from '../../src/bot/snoozes.ts';
+import { createIncidents } from '../../src/bot/told-incidents.ts';
 import { createWatch } from '../../src/bot/watch.ts';
 import { createMonitoringClient } from '../../src/clients/monitoring.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
@@ -15,6 +17,7 @@ import { long } from '../support/long.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { createScriptedPlatform } from './scripted-platform.ts';
+import { counting, startAdditions, startSteppedWatch } from './stepped-watch.ts';
 
 const OPS: Place = { platform: 'slack', channel: 'C1' };
 
@@ -285,4 +288,24 @@ test('a place that refuses for good is given up, logged, and told of in one othe
   ]);
   expect(slack.tries).toBe(1);
   await eventually(() => lines.filter(({ level }) => level === 50).length === 1);
+});
+
+test('a snooze ends after an hour, also while the monitors cannot be seen', async () => {
+  const START = Date.UTC(2026, 10, 20);
+  const MINUTE = 60_000;
+  const shop = counting('shop', 1);
+  const service = await startAdditions([shop]);
+  const watch = await startSteppedWatch(service, { nowMs: START });
+  Object.assign(shop, { status: 'DOWN', status_changes: 2 });
+  await watch.look(START + MINUTE);
+  const id = watch.incidents()[0]?.id ?? '';
+  const nowMs = () => START + MINUTE;
+  const incidents = createIncidents({ state: watch.state, nowMs, onNews: () => {} });
+  await incidents.care(id, 'snoozed', (atMs) => newSnooze('Ada', atMs));
+  service.show(false);
+  await watch.look(START + 60 * MINUTE);
+  expect(watch.incidents()[0]?.snoozed?.by).toBe('Ada');
+  await watch.look(START + 61 * MINUTE);
+  expect(watch.incidents()[0]?.snoozed).toBeUndefined();
+  await watch.close();
 });

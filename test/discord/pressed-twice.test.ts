@@ -2,7 +2,7 @@ import { MessageFlags } from 'discord.js';
 import { startDiscord } from '../fakes/discord.ts';
 import type { FakeMessage } from '../fakes/discord-state.ts';
 import { startTestBot, type TestBotOptions } from '../support/bot.ts';
-import { testEveryButton, testOrder } from '../support/every-button.ts';
+import { testEveryButton, testOrder, testSnoozeOfSeveral } from '../support/every-button.ts';
 import { startPlatform } from './start-platform.ts';
 
 const isAlone = ({ flags }: FakeMessage) => (flags & MessageFlags.Ephemeral) !== 0;
@@ -43,3 +43,4 @@ const open = async (options: TestBotOptions) => {
 
 testEveryButton(open);
 testOrder(open);
+testSnoozeOfSeveral(open);

@@ -3,7 +3,7 @@ import { labelsOf } from '../fakes/slack-buttons.ts';
 import { shownText } from '../fakes/slack-limits.ts';
 import type { Message } from '../fakes/slack-workspace.ts';
 import type { TestBotOptions } from '../support/bot.ts';
-import { testEveryButton, testOrder } from '../support/every-button.ts';
+import { testEveryButton, testOrder, testSnoozeOfSeveral } from '../support/every-button.ts';
 import { runSlack } from './running-slack.ts';
 
 const PEOPLE = ['U00ADA', 'U00GRACE'] as const;
@@ -38,3 +38,4 @@ const open = async (options: TestBotOptions) => {
 
 testEveryButton(open);
 testOrder(open);
+testSnoozeOfSeveral(open);

@@ -146,6 +146,28 @@ const BUTTONS: Record<string, Button> = {
   },
 };
 
+/** Under a message about several outages a snooze is for all of them, and is shown and ended there. */
+export function testSnoozeOfSeveral<M>(open: (options: TestBotOptions) => Promise<ButtonBed<M>>) {
+  test('a snooze under several outages is shown there, for who comes second too, and can be ended', async () => {
+    const bed = await open({ settings: { alertPollMs: 50 } });
+    const ids = ['Shop', 'Blog'].map((name) => bed.service.add({ name }).id);
+    const asked = bed.service.requests.length;
+    await eventually(() => bed.service.requests.length > asked + 1);
+    for (const id of ids) bed.service.setStatus(id, 'DOWN');
+    const about = () =>
+      bed.texts().everybody.filter((text) => text.includes('2 monitors are DOWN'));
+    const message = await eventually(() => about().length === 1 && bed.showing('Snooze 1 h'));
+    bed.press(message, 'Snooze 1 h', 0);
+    await eventually(() => about().some((text) => /Snoozed by \w+ until/.test(text)));
+    const snoozed = await eventually(() => bed.showing('End snooze'));
+    expect(bed.showing('Snooze 1 h')).toBeUndefined();
+    bed.press(snoozed, 'End snooze', 1);
+    await eventually(() => bed.showing('Snooze 1 h'));
+    expect(about().filter((text) => text.includes('Snoozed'))).toEqual([]);
+    expect(bed.texts().everybody).toHaveLength(1);
+  });
+}
+
 /** Presses every button twice at once, by one person and by two; what comes of it is counted when all of it is shown. */
 export function testEveryButton<M>(open: (options: TestBotOptions) => Promise<ButtonBed<M>>) {
   test('the table names every button there is', () => {

@@ -16,7 +16,7 @@ type Line = NonNullable<Delivery['line']>;
 export function alertCard(topic: Topic, delivery: Pick<Delivery, 'earlier' | 'shownOpen'>): Card {
   if (topic.kind === 'notice') {
     return {
-      tone: 'warning',
+      tone: topic.endedAtMs === undefined ? 'warning' : 'good',
       title: topic.title,
       parts: [{ kind: 'text', text: topic.text }],
     };

@@ -1,8 +1,9 @@
 import { backoffMs } from './clock.ts';
+import { closedAt, type Request, refusedLast, tryAtMs } from './closed-places.ts';
 import { DeliveryError } from './errors.ts';
 import { endsQuietly, isFlapping } from './flapping.ts';
 import { isTold, newDelivery } from './incidents.ts';
-import type { Delivery, Notice, Topic, Watching } from './watch-state.ts';
+import type { Closed, Delivery, Notice, Topic, Watching } from './watch-state.ts';
 
 /** A place that refuses or fails for so long is given up for this topic. */
 export const GIVE_UP_MS = 86_400_000;
@@ -29,7 +30,7 @@ export interface Work {
 /**
  * The oldest topic of which a place has something to hear now; in a quiet time, what rings nowhere. A message that may still
  * show an outage that is over comes first: its topic can be younger than that of a message about several, which would tell
- * that the same monitor is DOWN again. Pure.
+ * that the same monitor is DOWN again. Of a closed place, what it did not refuse last comes before all else. Pure.
  */
 export function nextFor(
   watching: Watching | undefined,
@@ -37,18 +38,24 @@ export function nextFor(
   nowMs: number,
   quietUntilMs = 0,
 ): Work | undefined {
+  const closed = closedAt(watching, place);
   const isDue = (topic: Topic, one: Delivery) =>
     one.place === place &&
     !isTold(topic, one) &&
-    freeAtMs(topic, one, { nowMs, quietUntilMs }) <= nowMs;
-  let oldest: Work | undefined;
+    freeAtMs(topic, one, { nowMs, quietUntilMs, closed }) <= nowMs;
+  const rankOf = (topic: Topic, delivery: Delivery) =>
+    (showsWhatIsOver(topic, delivery) ? 1 : 0) +
+    (closed && requestOf(topic, delivery) !== refusedLast(closed) ? 2 : 0);
+  const highest = closed ? 3 : 1;
+  let first: (Work & { rank: number }) | undefined;
   for (const topic of watching?.topics ?? []) {
     const delivery = topic.deliveries.find((one) => isDue(topic, one));
     if (!delivery) continue;
-    if (showsWhatIsOver(topic, delivery)) return { topic, delivery };
-    oldest ??= { topic, delivery };
+    const rank = rankOf(topic, delivery);
+    if (!first || rank > first.rank) first = { topic, delivery, rank };
+    if (rank === highest) break;
   }
-  return oldest;
+  return first && { topic: first.topic, delivery: first.delivery };
 }
 
 const showsWhatIsOver = (topic: Topic, { attempted, told }: Delivery) =>
@@ -61,10 +68,11 @@ export function heldForMs(
   nowMs: number,
   quietUntilMs = 0,
 ): number | undefined {
+  const closed = closedAt(watching, place);
   const waits = (watching?.topics ?? []).flatMap((topic) =>
     topic.deliveries
       .filter((delivery) => delivery.place === place && !isTold(topic, delivery))
-      .map((delivery) => freeAtMs(topic, delivery, { nowMs, quietUntilMs }) - nowMs),
+      .map((delivery) => freeAtMs(topic, delivery, { nowMs, quietUntilMs, closed }) - nowMs),
   );
   return waits.length === 0 ? undefined : Math.max(1, Math.min(...waits));
 }
@@ -72,14 +80,25 @@ export function heldForMs(
 /** From when on the next step of a delivery may be made: a change of a message rings nowhere, a new one or a line does. */
 function freeAtMs(
   topic: Topic,
-  { posted, told, heldUntilMs = 0 }: Delivery,
-  { nowMs, quietUntilMs }: { nowMs: number; quietUntilMs: number },
+  delivery: Delivery,
+  around: { nowMs: number; quietUntilMs: number; closed: Closed | undefined },
 ): number {
-  const isChange = posted !== undefined && told !== topic.version;
-  // A longer wait than was ever set means that the clock was set back.
-  const isHeld = heldUntilMs - nowMs <= SNOOZE_MS;
-  return Math.max(isHeld ? heldUntilMs : 0, isChange ? 0 : quietUntilMs);
+  const { nowMs, quietUntilMs, closed } = around;
+  const request = requestOf(topic, delivery);
+  return Math.max(
+    heldUntil(delivery, nowMs),
+    request === 'change' ? 0 : quietUntilMs,
+    closed ? tryAtMs(closed, request, topic, nowMs) : 0,
+  );
 }
+
+/** What the next step of a delivery asks of its place. */
+const requestOf = (topic: Topic, { posted, told }: Delivery): Request =>
+  posted !== undefined && told !== topic.version ? 'change' : 'new';
+
+/** Until when a delivery is held back; a longer time than was ever set means that the clock was set back. */
+export const heldUntil = ({ heldUntilMs = 0 }: Delivery, nowMs: number) =>
+  heldUntilMs - nowMs <= SNOOZE_MS ? heldUntilMs : 0;
 
 /** A group, or what flaps, says at most so often how it goes; a group sooner after its first words, when most is still to come. */
 export const GROUP_PACE_MS = { first: 15_000, later: 60_000 } as const;
@@ -201,27 +220,55 @@ function waiting(
 }
 
 /**
- * The document with a notice for `teller` that alerts no longer reach `place`; the same document while an earlier notice
- * about that place is still kept, so that a thousand lost alerts make one. Pure.
+ * The document with a notice for `teller` that alerts no longer reach `place`. While an earlier notice about that place is
+ * still kept, that one says it: a thousand lost alerts, or a place that is closed and opened all the time, make one. Pure.
  */
 export function withNotice(
   watching: Watching,
   { place, why, teller, nowMs }: { place: string; why: string; teller: string; nowMs: number },
 ): Watching {
-  const id = `unreached:${place}`;
-  const isRecent = ({ openedAtMs }: Topic) => nowMs - openedAtMs < GIVE_UP_MS;
-  if (watching.topics.some((topic) => topic.id === id && isRecent(topic))) return watching;
+  const said = { title: `Alerts do not reach ${place}`, text: `${why} ${adviceFor(place)}` };
+  const before = noticeOf(watching, place);
+  if (before && nowMs - before.openedAtMs < GIVE_UP_MS) {
+    if (before.endedAtMs === undefined) return watching;
+    const { endedAtMs: _, ...rest } = before;
+    return withTopic(watching, { ...rest, ...said, version: before.version + 1 });
+  }
+  const id = noticeId(place);
   const notice: Notice = {
-    kind: 'notice',
-    id,
-    version: 1,
-    openedAtMs: nowMs,
+    ...{ kind: 'notice', id, version: 1, openedAtMs: nowMs, ...said },
     deliveries: [newDelivery(teller, `${id}:${nowMs}`)],
-    title: `Alerts do not reach ${place}`,
-    text: `${why} ${adviceFor(place)}`,
   };
   return { ...watching, topics: [...watching.topics.filter((topic) => topic.id !== id), notice] };
 }
+
+/** The document after alerts reach a place again: its notice says so, or was never there. Pure. */
+export function withNoticeOver(watching: Watching, place: string, nowMs: number): Watching {
+  const notice = noticeOf(watching, place);
+  if (!notice || notice.endedAtMs !== undefined) return watching;
+  if (!notice.deliveries.some(({ attempted }) => attempted)) {
+    return { ...watching, topics: watching.topics.filter((topic) => topic !== notice) };
+  }
+  return withTopic(watching, {
+    ...notice,
+    version: notice.version + 1,
+    endedAtMs: nowMs,
+    title: `Alerts reach ${place} again`,
+    text: 'What was missed there and still goes on is told there now.',
+  });
+}
+
+const noticeId = (place: string) => `unreached:${place}`;
+
+function noticeOf({ topics }: Watching, place: string): Notice | undefined {
+  const id = noticeId(place);
+  return topics.find((topic): topic is Notice => topic.id === id && topic.kind === 'notice');
+}
+
+const withTopic = (watching: Watching, topic: Topic): Watching => ({
+  ...watching,
+  topics: watching.topics.map((one) => (one.id === topic.id ? topic : one)),
+});
 
 /** What to do about a place that refuses alerts. */
 export function adviceFor(place: string): string {

@@ -15,15 +15,21 @@ export class DeliveryError extends Error {
   override name = 'DeliveryError' as const;
   /** True when trying again cannot help: the channel is gone, the bot is not in it, a permission is missing. */
   readonly permanent: boolean;
+  /**
+   * True when this is not about the message but about where it goes, which takes it once somebody opens that again: an
+   * archived channel, one without the bot, a missing permission. It is permanent, too.
+   */
+  readonly closed: boolean;
   /** How long the platform asked to wait, if it did. */
   readonly retryAfterMs: number | undefined;
 
   constructor(
     message: string,
-    options: { permanent: boolean; retryAfterMs?: number; cause?: unknown },
+    options: { permanent: boolean; closed?: boolean; retryAfterMs?: number; cause?: unknown },
   ) {
     super(message, { cause: options.cause });
     this.permanent = options.permanent;
+    this.closed = options.permanent && (options.closed ?? false);
     this.retryAfterMs = options.retryAfterMs;
   }
 }

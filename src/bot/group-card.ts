@@ -11,6 +11,9 @@ import { counted, shortened } from './words.ts';
 /** Members that are named; the others are counted. */
 const NAMED = 20;
 
+/** It stays true when more begins. */
+const MISSED = 'This channel took no messages for a while, so some of this is told late.';
+
 type Member = Group['members'][number];
 
 /** What a place is to see of outages that began together. Pure. */
@@ -40,6 +43,7 @@ export function groupCard(group: Group, { shownOpen }: Pick<Delivery, 'shownOpen
           ]
         : []),
       ...(late ? [{ kind: 'text' as const, text: late }] : []),
+      ...(group.missed ? [{ kind: 'text' as const, text: MISSED }] : []),
     ],
     footer: `Incident ${group.id.slice(0, 8)} · ${NOTE_HINT}`,
     actions: actionsOf(group),

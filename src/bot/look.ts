@@ -57,7 +57,8 @@ export function look(
     sight.known === watching.known &&
     sight.learnt === watching.learnt &&
     sight.shortLooks === watching.shortLooks;
-  const seen = { ...sight, topics, ...(downs && { downs }) };
+  const { closed } = watching ?? {};
+  const seen = { ...sight, topics, ...(downs && { downs }), ...(closed && { closed }) };
   return { watching: isSame ? watching : seen, dropped };
 }
 

@@ -1,8 +1,10 @@
+import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { alertCard, lineCard } from './alert-card.ts';
 import type { Card } from './card.ts';
 import type { ChannelSettings } from './channel-settings.ts';
 import { backoffMs, type Clock } from './clock.ts';
+import { closedAt, isClosing, type Request, withRefusal } from './closed-places.ts';
 import {
   adviceFor,
   afterFailure,
@@ -21,11 +23,13 @@ import {
   withoutLine,
   workOf,
 } from './delivery.ts';
+import type { DeliveryError } from './errors.ts';
 import { isTold } from './incidents.ts';
 import { mentionFor } from './mention.ts';
+import { waitingAt, withMissed, withTaken } from './missed.ts';
 import { type Place, type Platform, parsePlace, placeKey } from './platform.ts';
 import { quietUntilMs } from './quiet-hours.ts';
-import type { Delivery, Topic, WatchState } from './watch-state.ts';
+import type { Delivery, Topic, Watching, WatchState } from './watch-state.ts';
 
 /** Brings every place to the present truth of every topic. */
 export interface Sender {
@@ -45,7 +49,8 @@ const STOP_MS = 4_000;
 
 /**
  * A sender over the watch's document. Each place is served by itself, one message at a time, oldest topic first: what is
- * told is the state of the topic at that moment, so a change during a platform's outage needs no message of its own.
+ * told is the state of the topic at that moment, so a change during a platform's outage needs no message of its own. A
+ * place that is closed is tried with one of them now and then, and gets what it missed and still goes on once it is open.
  */
 export function createSender(options: {
   state: WatchState;
@@ -98,7 +103,11 @@ export function createSender(options: {
       try {
         const { quiet } = await settingsOf(key);
         const quietMs = quiet && quietUntilMs(quiet, clock.nowMs());
-        const work = nextFor(state.current(), key, clock.nowMs(), quietMs);
+        let work = nextFor(state.current(), key, clock.nowMs(), quietMs);
+        if (work && closedAt(state.current(), key)) {
+          await keepMissed(key);
+          work = nextFor(state.current(), key, clock.nowMs(), quietMs);
+        }
         if (!work) {
           const heldMs = heldForMs(state.current(), key, clock.nowMs(), quietMs);
           if (heldMs === undefined) break;
@@ -153,14 +162,14 @@ export function createSender(options: {
       const card = cardOf(topic, { ...delivery, mention });
       taken = await platform.post({ channel, card, id: postId, attempted });
     } catch (error) {
-      await fail(postId, error);
+      await fail({ place, postId, request: 'new' }, error, (now) => ({ ...now, attempted }));
       return;
     }
     const { goesOn: showsOpen, ...posted } = taken;
     const nowMs = clock.nowMs();
     // A message that an earlier try may have made shows what was true then; it is brought up to date next.
     const found = (now: Delivery) => (showsOpen ? seenOpen(succeeded(now), nowMs) : succeeded(now));
-    await change(postId, (now, nowTopic) => ({
+    await took({ place, postId, request: 'new' }, (now, nowTopic) => ({
       ...(attempted
         ? found(now)
         : toldNow(now, { shown: topic, now: nowTopic }, { nowMs, isFirst: true })),
@@ -170,7 +179,7 @@ export function createSender(options: {
     }));
   }
 
-  async function update(platform: Platform, { channel }: Place, { topic, delivery }: Work) {
+  async function update(platform: Platform, place: Place, { topic, delivery }: Work) {
     const { postId, posted, shownOpen, triedOpen } = delivery;
     if (!posted) return;
     if (goesOn(topic) && !shownOpen && !triedOpen) {
@@ -179,19 +188,20 @@ export function createSender(options: {
       return;
     }
     try {
-      await platform.update(channel, posted, cardOf(topic, delivery));
+      await platform.update(place.channel, posted, cardOf(topic, delivery));
     } catch (error) {
-      await fail(postId, error);
+      await fail({ place, postId, request: 'change' }, error);
       return;
     }
-    await change(postId, (now, nowTopic) => ({
+    await took({ place, postId, request: 'change' }, (now, nowTopic) => ({
       ...toldNow(now, { shown: topic, now: nowTopic }, { nowMs: clock.nowMs(), isFirst: false }),
       told: topic.version,
     }));
   }
 
   /** Says the line that is due under a message that shows what it says. */
-  async function announce(platform: Platform, { channel }: Place, postId: string) {
+  async function announce(platform: Platform, place: Place, postId: string) {
+    const { channel } = place;
     const { topic, delivery } = workOf(state.current(), postId) ?? {};
     const { line, posted } = delivery ?? {};
     if (!topic || !line || !posted) return;
@@ -203,18 +213,74 @@ export function createSender(options: {
       await platform.announce({ channel, posted, card: lineCard(topic, line), id, attempted });
     } catch (error) {
       log.warn({ err: error, channel }, 'a line under an alert was not taken');
+      if (isClosing(error)) await shut({ place, postId, request: 'new' }, error, withoutLine);
       const around = { nowMs: clock.nowMs(), random };
       await changeLine(postId, id, (now) => afterLineFailure(now, error, around));
       return;
     }
-    await changeLine(postId, id, withoutLine);
+    await took({ place, postId, request: 'new' }, lineOf(id, withoutLine));
   }
 
   /** A line that took the place of the one that was being said is left alone. */
+  const lineOf = (id: string, make: (delivery: Delivery) => Delivery) => (delivery: Delivery) =>
+    delivery.line?.id === id ? make(delivery) : delivery;
   const changeLine = (postId: string, id: string, make: (delivery: Delivery) => Delivery) =>
-    change(postId, (delivery) => (delivery.line?.id === id ? make(delivery) : delivery));
+    change(postId, lineOf(id, make));
 
-  async function fail(postId: string, error: unknown) {
+  /** Stores what a place took; if it was closed, it is open now. */
+  async function took({ place, postId, request }: Asked, make: Parameters<typeof change>[1]) {
+    const key = placeKey(place);
+    const wasClosed = closedAt(state.current(), key) !== undefined;
+    await state.update((watching) => {
+      const told = withDelivery(watching, postId, make);
+      return told && withTaken(told, { place: key, request }, around());
+    });
+    if (!wasClosed || closedAt(state.current(), key)) return;
+    log.info({ place: key }, 'a channel that was closed to alerts is open again');
+    wake();
+  }
+
+  const around = () => ({ nowMs: clock.nowMs(), newId: randomUUID });
+
+  /** Keeps of what waits for a closed place what is still to be told there. */
+  async function keepMissed(key: string) {
+    const before = state.current();
+    await state.update((watching) => watching && withMissed(watching, key, around()));
+    const after = state.current();
+    if (!before || !after || before === after || closedAt(after, key)) return;
+    const dropped = waitingAt(before, key) - waitingAt(after, key);
+    log.error({ place: key, dropped }, `alerts were given up; ${adviceFor(key)}`);
+  }
+
+  /** Stores that a place is closed. What it refused is as if it had never been tried. */
+  async function shut(
+    { place, postId, request }: Asked,
+    error: DeliveryError,
+    untried: (delivery: Delivery) => Delivery,
+  ) {
+    const key = placeKey(place);
+    const isKnown = closedAt(state.current(), key) !== undefined;
+    const now = { nowMs: clock.nowMs(), random };
+    await state.update((watching) => {
+      const kept = withDelivery(watching, postId, (delivery) => untried(succeeded(delivery)));
+      const closed = kept && withRefusal(kept, { place: key, request }, now);
+      return closed && !isKnown
+        ? noticed(closed, key, error.message, workOf(closed, postId))
+        : closed;
+    });
+    if (isKnown) return;
+    const why = error.message;
+    log.error({ place: key, why }, `a channel is closed to alerts, which wait; ${adviceFor(key)}`);
+    wake();
+  }
+
+  async function fail(
+    asked: Asked,
+    error: unknown,
+    untried: (delivery: Delivery) => Delivery = (delivery) => delivery,
+  ) {
+    if (isClosing(error)) return await shut(asked, error, untried);
+    const { postId } = asked;
     const work = workOf(state.current(), postId);
     if (!work) return;
     const { place, failures } = work.delivery;
@@ -229,17 +295,23 @@ export function createSender(options: {
       const changed = withDelivery(watching, postId, make);
       const work = workOf(changed, postId);
       const why = work?.delivery.dead;
-      if (!changed || !work || why === undefined || !isOutage(work.topic)) return changed;
-      const { place } = work.delivery;
-      const other = alertPlaces.find((one) => placeKey(one) !== place && platformOf(one));
-      if (!other) return changed;
-      return withNotice(changed, { place, why, teller: placeKey(other), nowMs: clock.nowMs() });
+      if (!changed || !work || why === undefined) return changed;
+      return noticed(changed, work.delivery.place, why, work);
     });
     const given = workOf(state.current(), postId)?.delivery;
     if (given?.dead === undefined) return;
     const { place, dead: why } = given;
     log.error({ place, why }, `an alert was given up; ${adviceFor(place)}`);
     wake();
+  }
+
+  /** The document with a notice in another alert channel, if there is one, that alerts do not reach a place. */
+  function noticed(watching: Watching, place: string, why: string, work: Work | undefined) {
+    const isTeller = (one: Place) =>
+      placeKey(one) !== place && platformOf(one) && !closedAt(watching, placeKey(one));
+    const other = work && work.topic.kind !== 'notice' ? alertPlaces.find(isTeller) : undefined;
+    if (!other) return watching;
+    return withNotice(watching, { place, why, teller: placeKey(other), nowMs: clock.nowMs() });
   }
 
   return {
@@ -259,6 +331,13 @@ export function createSender(options: {
   };
 }
 
+/** One step that a place was asked for. */
+interface Asked {
+  place: Place;
+  postId: string;
+  request: Request;
+}
+
 const nothingSet = async (): Promise<ChannelSettings> => ({});
 
 /** What a place is to see, with the mention that its message was posted with. */
@@ -270,5 +349,3 @@ function cardOf(topic: Topic, delivery: Delivery): Card {
     ...(goesOn(topic) && { goesOn: true }),
   };
 }
-
-const isOutage = ({ kind }: Topic) => kind === 'incident' || kind === 'group';

@@ -48,13 +48,13 @@ export async function openWatchJournal(options: {
   async function append(
     journal: Journal<UpdatePart>,
     before: Watching | undefined,
-    { known, topics, downs, ...rest }: Watching,
+    { known, topics, downs, closed, ...rest }: Watching,
   ): Promise<number> {
     // What is to be written was made in this turn of the loop.
     await setImmediate();
     lastNumber += 1;
     const number = lastNumber;
-    const after = { known, topics, downs };
+    const after = { known, topics, downs, closed };
     const { parts, length } = await partsOf(stepsBetween(before ?? NOTHING, after), partLength);
     const outcomes: Array<Promise<{ error: unknown } | undefined>> = [];
     for (const [part, steps] of parts.entries()) {

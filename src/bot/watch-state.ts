@@ -143,6 +143,8 @@ const Notice = z.object({
   ...topic,
   title: z.string(),
   text: z.string(),
+  /** What it tells of is over. */
+  endedAtMs: z.number().optional(),
 });
 export type Notice = z.infer<typeof Notice>;
 
@@ -166,6 +168,8 @@ export const Group = z.object({
   joinedAtMs: z.number(),
   /** It gathers what happened in the quiet hours of its place, shown as `22:00–07:00`, and is told when they are over. */
   quiet: z.string().optional(),
+  /** It names what its place missed while that was closed, and is told late. */
+  missed: z.boolean().optional(),
   /** Of what is no outage. */
   degraded: z.boolean().optional(),
   /** When the last one was over. */
@@ -201,6 +205,19 @@ export type Group = z.infer<typeof Group>;
 export const Topic = z.discriminatedUnion('kind', [Incident, Notice, Blindness, Group]);
 export type Topic = z.infer<typeof Topic>;
 
+/** A place that takes nothing for as long as nobody opens it again: archived, without the bot, without a permission. */
+export const Closed = z.object({
+  place: z.string(),
+  sinceMs: z.number(),
+  /** Whether it refused something new, a change of what stands there, or both; the last one comes last. */
+  refused: z.array(z.enum(['new', 'change'])),
+  /** How often, in a row. */
+  tries: z.int().positive(),
+  triedAtMs: z.number(),
+  nextTryAtMs: z.number(),
+});
+export type Closed = z.infer<typeof Closed>;
+
 /** What was seen and what is to be told. One thing, so that a change and its alerts are stored together or not at all. */
 export const Watching = z.object({
   known: z.array(Known),
@@ -212,6 +229,8 @@ export const Watching = z.object({
   topics: z.array(Topic),
   /** The last two times that each monitor went down, where that is not long ago. */
   downs: z.array(Down).readonly().optional(),
+  /** Places that refused what they were to be told, and were not found to be open again. */
+  closed: z.array(Closed).readonly().optional(),
 });
 export type Watching = z.infer<typeof Watching>;
 

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Down, Group, Known, Topic, Watching } from './watch-state.ts';
+import { Closed, Down, Group, Known, Topic, Watching } from './watch-state.ts';
 
 const Member = Group.shape.members.element;
 type Member = z.infer<typeof Member>;
@@ -17,14 +17,16 @@ export const Step = z.discriminatedUnion('step', [
   z.object({ step: z.literal('member-gone'), group: z.string(), id: z.string() }),
   z.object({ step: z.literal('downs'), id: z.string(), downs: z.array(Down) }),
   z.object({ step: z.literal('downs-gone'), id: z.string() }),
+  z.object({ step: z.literal('closed'), closed: Closed }),
+  z.object({ step: z.literal('closed-gone'), id: z.string() }),
 ]);
 export type Step = z.infer<typeof Step>;
 
 /** What may be long, and is stored step by step. */
-export type Lists = Pick<Watching, 'known' | 'topics' | 'downs'>;
+export type Lists = Pick<Watching, 'known' | 'topics' | 'downs' | 'closed'>;
 
 /** All that the watch knows but for the lists: little, and stored with every update. */
-export const Rest = Watching.omit({ known: true, topics: true, downs: true });
+export const Rest = Watching.omit({ known: true, topics: true, downs: true, closed: true });
 export type Rest = z.infer<typeof Rest>;
 
 export const NOTHING: Lists = { known: [], topics: [] };
@@ -49,6 +51,10 @@ export function* stepsBetween(before: Lists, after: Lists): Generator<Step> {
     yield* memberSteps(item, old?.kind === 'group' ? old.members : []);
   }
   if (before.downs !== after.downs) yield* downSteps(before.downs, after.downs);
+
+  const closed = changesBetween(before.closed ?? [], after.closed ?? [], ({ place }) => place);
+  for (const id of closed.gone) yield { step: 'closed-gone', id };
+  for (const { item } of closed.come) yield { step: 'closed', closed: item };
 }
 
 function* memberSteps({ id: group, members }: Group, before: readonly Member[]): Generator<Step> {
@@ -117,6 +123,7 @@ export function createReplay() {
   const known = new Map<string, Known>();
   const topics = new Map<string, { topic: Topic; members: Map<string, Member> }>();
   const downs = new Map<string, Down[]>();
+  const closed = new Map<string, Closed>();
   const membersOf = (group: string) => topics.get(group)?.members;
 
   return {
@@ -129,6 +136,8 @@ export function createReplay() {
       else if (step.step === 'member-gone') membersOf(step.group)?.delete(step.id);
       else if (step.step === 'downs') downs.set(step.id, step.downs);
       else if (step.step === 'downs-gone') downs.delete(step.id);
+      else if (step.step === 'closed') closed.set(step.closed.place, step.closed);
+      else if (step.step === 'closed-gone') closed.delete(step.id);
       else {
         const { topic } = step;
         const members = topic.kind === 'group' ? membersOf(topic.id) : undefined;
@@ -141,6 +150,7 @@ export function createReplay() {
         topic.kind === 'group' ? { ...topic, members: [...members.values()] } : topic,
       ),
       ...(downs.size > 0 && { downs: [...downs.values()].flat() }),
+      ...(closed.size > 0 && { closed: [...closed.values()] }),
     }),
   };
 }

@@ -105,5 +105,6 @@ function frozen(watching: Watching, before: Watching | undefined): Watching {
   Object.freeze(watching.known);
   Object.freeze(watching.topics);
   Object.freeze(watching.downs);
+  Object.freeze(watching.closed);
   return Object.freeze(watching);
 }

@@ -174,8 +174,19 @@ const change: fc.Arbitrary<(now: Watching) => Watching> = fc.oneof(
     const own = Array.from({ length: count }, (_, at) => down(one, START + at));
     return left.length + count === 0 ? others : { ...others, downs: [...left, ...own] };
   }),
+  fc.tuple(id, fc.nat({ max: 2 })).map(([place, tries]) => (now: Watching) => {
+    const { closed = [], ...others } = now;
+    const left = closed.filter((one) => one.place !== place);
+    const own = tries === 0 ? [] : [closedPlace(place, tries)];
+    return left.length + own.length === 0 ? others : { ...others, closed: [...left, ...own] };
+  }),
   fc.constant((now: Watching) => now),
 );
+
+const closedPlace = (place: string, tries: number) => ({
+  ...{ place, tries, refused: ['new' as const], sinceMs: START },
+  ...{ triedAtMs: START, nextTryAtMs: START + tries },
+});
 
 function put<T>(list: readonly T[], item: T, idOf: (item: T) => string): T[] {
   const isThere = list.some((other) => idOf(other) === idOf(item));

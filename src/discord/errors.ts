@@ -64,6 +64,18 @@ export function retryAfterMs(error: unknown): number | undefined {
   return tooManyEdits ? OLD_EDIT_WAIT_MS : undefined;
 }
 
+/** Refusals that are about the channel, or Askwatch in it, and not about a message: people can open it to Askwatch. */
+const CHANNEL_CLOSED: Array<number | string> = [
+  RESTJSONErrorCodes.UnknownChannel,
+  RESTJSONErrorCodes.UnknownGuild,
+  RESTJSONErrorCodes.MissingAccess,
+  RESTJSONErrorCodes.CannotSendMessagesToThisUser,
+  RESTJSONErrorCodes.CannotSendMessagesToThisUserDueToHavingNoMutualGuilds,
+  RESTJSONErrorCodes.MissingPermissions,
+  RESTJSONErrorCodes.InvalidActionOnArchivedThread,
+  RESTJSONErrorCodes.ThreadLocked,
+];
+
 /** Refusals that a permission would mend. */
 const LACKING: Array<number | string> = [
   RESTJSONErrorCodes.MissingAccess,
@@ -93,6 +105,7 @@ export function deliveryError(error: unknown, channel: string, lack?: string): D
   const waitMs = retryAfterMs(error);
   return new DeliveryError(`Discord channel ${channel}: ${reasonOf(error, lack)}`, {
     permanent: isRefusal(error),
+    closed: isRefusal(error) && CHANNEL_CLOSED.includes(error.code),
     ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
     cause: error,
   });

@@ -37,6 +37,26 @@ const ACCESS_ENDED = new Set([
   'user_removed_from_team',
 ]);
 
+/**
+ * Codes that are about the channel, or the bot in it, and not about a message: people can open the channel to the bot.
+ * Source: Slack docs, "chat.postMessage" and "chat.update", errors.
+ */
+const CHANNEL_CLOSED = new Set([
+  'access_denied',
+  'channel_not_found',
+  'ekm_access_denied',
+  'is_archived',
+  'is_inactive',
+  'messages_tab_disabled',
+  'missing_scope',
+  'no_permission',
+  'not_in_channel',
+  'org_login_required',
+  'restricted_action',
+  'restricted_action_read_only_channel',
+  'restricted_action_thread_only_channel',
+]);
+
 /** Reads an error that a `WebClient` threw. */
 export function readFailure(error: unknown): CallFailure {
   if (error instanceof webApi.WebAPIRateLimitedError) {
@@ -68,6 +88,7 @@ const REFUSALS: Record<string, string> = {
   channel_not_found: `Slack knows no such channel, or the bot is not in it. ${INVITE}`,
   edit_window_closed: 'This workspace does not allow changing messages this old.',
   is_archived: 'The channel is archived. Unarchive it, or choose another channel.',
+  is_inactive: 'The channel is archived. Unarchive it, or choose another channel.',
   message_not_found: 'The message was deleted.',
   msg_blocks_too_long: 'The message is too long for Slack.',
   msg_too_long: 'The message is too long for Slack.',
@@ -109,6 +130,7 @@ export function deliveryError(error: unknown): DeliveryError {
   const failure = readFailure(error);
   return new DeliveryError(explainFailure(failure, error), {
     permanent: failure.kind === 'refused',
+    closed: CHANNEL_CLOSED.has(failure.code) || isAccessEnded(failure.code),
     cause: error,
     ...(failure.retryAfterMs === undefined ? {} : { retryAfterMs: failure.retryAfterMs }),
   });

@@ -135,7 +135,7 @@ export function installedWorkspaces(options: {
         channel === undefined
           ? `With several workspaces a channel is named with its own: slack:T0123/${name}.`
           : `Askwatch is not installed in the workspace ${teamId}, or no longer. ${AGAIN}`;
-      throw new DeliveryError(message, { permanent: true });
+      throw new DeliveryError(message, { permanent: true, closed: channel !== undefined });
     },
     nameOf: ({ self }, name) => `${self.teamId}/${name}`,
     async drained() {

@@ -172,6 +172,8 @@ export function createWorkspace(team: {
       return { ok: true, channel: channel.id, ts: message.ts, message };
     },
     'chat.update'(args, channel) {
+      // To a bot that is not in it, a private channel does not exist.
+      if (!channel.member && channel.kind === 'private') return no('channel_not_found');
       const message = channel.messages.find(({ ts }) => ts === args.ts);
       if (!message) return no('message_not_found');
       if (channel.archived) return no('is_archived');

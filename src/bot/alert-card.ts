@@ -1,5 +1,5 @@
 import type { Card, Fact } from './card.ts';
-import { FLAPPING_QUIET, flappingFacts, flappingHeadline } from './flapping-card.ts';
+import { flappingFacts, flappingHeadline, flappingText } from './flapping-card.ts';
 import { groupCard, groupTimes, groupTitle, onlyMember } from './group-card.ts';
 import { actionsOf, careFacts } from './incident-actions.ts';
 import { lasted, timeFacts } from './incident-times.ts';
@@ -24,11 +24,11 @@ export function alertCard(topic: Topic, delivery: Pick<Delivery, 'earlier' | 'sh
   if (topic.kind === 'blindness') return blindnessCard(topic);
   if (topic.kind === 'group') return groupCard(topic, delivery);
   const link = targetLink(topic);
-  const quiet = topic.flapping && topic.endedAtMs === undefined;
+  const text = topic.flapping && flappingText(topic);
   return {
     ...headline(topic, delivery),
     parts: [
-      ...(quiet ? [{ kind: 'text' as const, text: `It ${FLAPPING_QUIET}.` }] : []),
+      ...(text ? [{ kind: 'text' as const, text }] : []),
       {
         kind: 'facts',
         facts: [

@@ -5,8 +5,9 @@ import type { Monitor } from '../contracts/monitoring.ts';
 import type { Incident as Outage } from '../contracts/monitoring-additions.ts';
 import type { AskBudget } from './ask-budget.ts';
 import type { Sight } from './diff.ts';
-import { isFlapping, isFlapTime, withCounted } from './flapping.ts';
+import { isCounted, isFlapping, isFlapTime, withCounted } from './flapping.ts';
 import { type Deciding, isOpen, newIncident, type Surroundings, withOpened } from './incidents.ts';
+import { flappingOn, mayFlapOnIn, withGroupsOf } from './stayed-down.ts';
 import type { Incident, Topic } from './watch-state.ts';
 
 /** Outages of a monitor that came or ended between two looks at the list. */
@@ -136,6 +137,16 @@ function withOutage(
     return topics.map((topic) => (topic === flapping ? after : topic));
   }
   if (known || outage.ended_at === null) return topics;
+  const stayed = mayFlapOnIn(topics, around.nowMs).get(monitor.id);
+  if (stayed) {
+    if (isCounted(stayed.flapped, outage.change)) return topics;
+    const flaps = withCounted(flappingOn(stayed), monitor, outage, around.nowMs);
+    // What goes on is an alert and stays one, whatever is heard of before it.
+    const isOver = stayed.endedAtMs !== undefined;
+    const after: Incident = isOver ? flaps : { ...stayed, flapped: flaps.flapping };
+    const all = topics.map((topic) => (topic === stayed ? after : topic));
+    return isOver ? withGroupsOf(all, new Set([stayed.id])) : all;
+  }
   return withOver(topics, monitor, { ...outage, ended_at: outage.ended_at }, around);
 }
 
@@ -151,7 +162,7 @@ function withOver(
   const endedAtMs = Math.min(Date.parse(outage.ended_at), nowMs);
   const startedAtMs = Math.min(Date.parse(outage.started_at), endedAtMs);
   const down = { monitorId: monitor.id, atMs: startedAtMs, seenAtMs: nowMs, change };
-  const flapping = recent.note(down, true);
+  const flapping = recent.note(down);
   // A message about a milder trouble called nobody, so it cannot tell of outages.
   const open = topics
     .filter(isOpen)
@@ -164,7 +175,10 @@ function withOver(
   }
   if (open) {
     const changedAtMs = Math.max(flapping.changedAtMs, open.startedAtMs);
-    const flaps = { ...open, version: open.version + 1, flapping: { ...flapping, changedAtMs } };
+    // It called people when it was told as an alert.
+    const rung = open.openedAtMs < nowMs && { rungAtMs: open.openedAtMs };
+    const now = { ...flapping, changedAtMs, ...rung };
+    const flaps = { ...open, version: open.version + 1, flapping: now };
     return topics.map((topic) => (topic === open ? flaps : topic));
   }
   const then = {

@@ -2,9 +2,10 @@ import type { Monitor } from '../contracts/monitoring.ts';
 import { applyMissed, type Missed } from './between-looks.ts';
 import { seesAgain } from './blindness.ts';
 import type { Change } from './diff.ts';
-import { calmed, notCalmUnseen } from './flapping.ts';
+import { notCalmUnseen } from './flapping.ts';
 import { applyChanges, type Deciding, isOpen, withOpened } from './incidents.ts';
 import { isDown } from './status.ts';
+import { calmed } from './stayed-down.ts';
 import type { Topic } from './watch-state.ts';
 
 const isOf = (change: Change, { id }: Monitor) =>

@@ -100,8 +100,11 @@ const requestOf = (topic: Topic, { posted, told }: Delivery): Request =>
 export const heldUntil = ({ heldUntilMs = 0 }: Delivery, nowMs: number) =>
   heldUntilMs - nowMs <= SNOOZE_MS ? heldUntilMs : 0;
 
-/** A group, or what flaps, says at most so often how it goes; a group sooner after its first words, when most is still to come. */
-export const GROUP_PACE_MS = { first: 15_000, later: 60_000 } as const;
+/**
+ * A group, or what flaps, says at most so often how it goes; a group sooner after its first words, when most is still to come.
+ * What flaps shows how it is within a minute, with the time until that is seen.
+ */
+export const GROUP_PACE_MS = { first: 15_000, later: 60_000, flapping: 45_000 } as const;
 
 /**
  * A delivery after `shown` was told, while the topic is `now`: one that changes all the time waits a while before it
@@ -118,13 +121,21 @@ export function toldNow(
   const isSeen = delivery.shownOpen || delivery.triedOpen;
   const isDue = isSeen && !delivery.endSaid && !endsQuietly(shown) && !isDegradation(shown);
   if (!isFirst && !goesOn(shown) && isDue) {
-    const line: Line = { what: 'end', id: `${delivery.postId}/end`, atMs: nowMs, attempted: false };
+    // What flaps on ends more than once.
+    const id = `${delivery.postId}/end/${shown.version}`;
+    const line: Line = { what: 'end', id, atMs: nowMs, attempted: false };
     return { ...told, endSaid: true, line };
   }
   const isPaced = now.kind === 'group' ? goesOn(now) : isFlapping(now);
   if (!isPaced) return told;
-  const paceMs = isFirst && now.kind === 'group' ? GROUP_PACE_MS.first : GROUP_PACE_MS.later;
-  return { ...told, heldUntilMs: nowMs + paceMs };
+  return { ...told, heldUntilMs: nowMs + GROUP_PACE_MS[paceOf(now, isFirst)] };
+}
+
+function paceOf(topic: Topic, isFirst: boolean): keyof typeof GROUP_PACE_MS {
+  if (topic.kind !== 'group') return 'flapping';
+  if (isFirst) return 'first';
+  const flaps = topic.members.some((one) => one.flapping && one.endedAtMs === undefined);
+  return flaps ? 'flapping' : 'later';
 }
 
 /** A delivery whose message showed the topic while it went on. Pure. */

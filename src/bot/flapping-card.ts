@@ -6,11 +6,18 @@ import { counted, inWords, shortened } from './words.ts';
 
 /** What is told of a monitor that flaps, in a message of its own or in one about several. */
 type Told = Pick<Group['members'][number], 'name' | 'status' | 'endedAtMs' | 'gone'> & {
-  flapping: Omit<Flapping, 'seenAtMs' | 'counted'>;
+  flapping: Pick<Flapping, 'fromMs' | 'downs' | 'isDown' | 'changedAtMs'>;
 };
 
 /** What people are to expect of it. */
-export const FLAPPING_QUIET = `stays quiet here until it is calm for ${inWords(FLAPPING_MS)}`;
+export const FLAPPING_QUIET = `stays quiet here until it stays DOWN, or is calm for ${inWords(FLAPPING_MS)}`;
+
+/** What a message of its own says besides: what to expect, or where to look. */
+export function flappingText({ status, endedAtMs, gone }: Omit<Told, 'flapping'>) {
+  if (endedAtMs === undefined) return `It ${FLAPPING_QUIET}.`;
+  if (gone || !isDown({ status })) return undefined;
+  return 'It did not come back: that outage has a message of its own below.';
+}
 
 /** `5 changes in 3 minutes` */
 export const changesInWords = (flapping: Told['flapping']) =>
@@ -37,7 +44,7 @@ export function flappingHeadline(
     return {
       tone: isDown(told) ? 'bad' : 'warning',
       title: isOn
-        ? `${name} ${still}goes down and up: ${changesInWords(flapping)}`
+        ? `${name} ${still}goes down and up: ${changesInWords(flapping)}, now ${status}`
         : `${name} is ${still}${status} after ${changesInWords(flapping)}`,
     };
   }
@@ -56,21 +63,26 @@ export function flappingMember(
 ): string {
   if (gone) return 'no longer watched';
   if (endedAtMs === undefined) {
-    return `goes down and up: ${changesInWords(flapping)}, now ${shortened(status, 40)}; ${FLAPPING_QUIET}`;
+    const since = `${new Date(flapping.changedAtMs).toISOString().slice(11, 16)} UTC`;
+    const isOn = isUp({ status }) || isDown({ status });
+    const now = `now ${shortened(status, 40)}${isOn ? '' : ', not UP'} since ${since}`;
+    return `goes down and up: ${changesInWords(flapping)}, ${now}; ${FLAPPING_QUIET}`;
   }
   if (isUp({ status })) return `${shownOpen ? 'calm again:' : 'was'} ${downsInWords(flapping)}`;
-  const then = `${isDown({ status }) ? 'stayed' : 'was'} ${shortened(status, 40)}`;
-  return `was ${downsInWords(flapping)}, then ${then}`;
+  const then = isDown({ status }) ? 'stayed' : 'was';
+  const below = isDown({ status }) ? ', which is told below' : '';
+  return `was ${downsInWords(flapping)}, then ${then} ${shortened(status, 40)}${below}`;
 }
 
 /** What a message of its own says of when and how often. */
-export function flappingFacts({ flapping, endedAtMs, gone }: Told): Fact[] {
+export function flappingFacts({ flapping, status, endedAtMs, gone }: Told): Fact[] {
   const { fromMs, changedAtMs, isDown: isLastDown, downs } = flapping;
   const isCalm = endedAtMs !== undefined && !isLastDown;
+  const down = isDown({ status }) ? 'Down since' : 'Not UP since';
   return [
     { label: 'First down', value: { atMs: fromMs } },
     {
-      label: isLastDown ? 'Down since' : isCalm && !gone ? 'Calm since' : 'Up since',
+      label: isLastDown ? down : isCalm && !gone ? 'Calm since' : 'Up since',
       value: { atMs: changedAtMs },
     },
     { label: 'Down', value: counted(downs, 'time') },

@@ -16,15 +16,17 @@ export type FlappingIncident = Incident & { flapping: Flapping };
 /** An incident to open. */
 export interface Opening {
   monitor: Monitor;
-  flapping: Flapping | undefined;
+  flapping?: Flapping | undefined;
+  /** How it flapped before it stayed DOWN. */
+  flapped?: Flapping | undefined;
   /** Who looks after it already. */
   acknowledged?: Incident['acknowledged'];
 }
 
 /** What is remembered of the times that monitors went down, over one look. */
 export interface RecentDowns {
-  /** Notes that a monitor went down, and whether that is over already; gives the flapping that begins with it, if one does. */
-  note(down: Down, isOver?: boolean): Flapping | undefined;
+  /** Notes that a monitor went down; gives the flapping that begins with it, if one does. */
+  note(down: Down): Flapping | undefined;
   /** Notes one as told now, which was noted or counted before. */
   noteAgain(down: Down): void;
   /** All that the next look needs; the same array when nothing was noted. */
@@ -41,13 +43,11 @@ export function recentDowns(before: readonly Down[] | undefined, nowMs: number):
   }
   let noted = false;
   return {
-    note(down, isOver = false) {
+    note(down) {
       noted = true;
       const all = [...(known.get(down.monitorId) ?? []), down].slice(-FLAPPING_DOWNS);
       known.set(down.monitorId, all.slice(1 - FLAPPING_DOWNS));
-      // What has been down for so long already is an outage, however often it was down before.
-      const isLong = !isOver && !isFlapTime(down.atMs, nowMs);
-      return isFlap(all) && !isLong ? begun(all, down) : undefined;
+      return isFlap(all) ? begun(all, down) : undefined;
     },
     noteAgain(down) {
       noted = true;
@@ -104,6 +104,7 @@ export function withStatus(
     counted,
     isDown: isNowDown,
     downs: flapping.downs + (isNew ? 1 : 0),
+    ...(isDown(monitor) && !isDown(incident) && { downFromMs: changedAtMs }),
     ...(isNowDown !== flapping.isDown && {
       changedAtMs: Math.max(flapping.changedAtMs, changedAtMs),
       seenAtMs: nowMs,
@@ -135,6 +136,7 @@ export function withCounted(
   const isNew = !isCounted(flapping, outage.change);
   if (!isNew && isNowDown === flapping.isDown) return incident;
   const after: Flapping = {
+    ...flapping,
     fromMs: Math.min(flapping.fromMs, startedAtMs),
     downs: flapping.downs + (isNew ? 1 : 0),
     isDown: isNowDown,
@@ -154,7 +156,7 @@ export function withCounted(
   };
 }
 
-const isCounted = ({ counted }: Flapping, number: number | undefined) =>
+export const isCounted = ({ counted }: Flapping, number: number | undefined) =>
   number !== undefined && counted.includes(number);
 
 function withNumber(counted: readonly number[], number: number | undefined): number[] {
@@ -170,65 +172,12 @@ export function notCalmUnseen(topics: Topic[], nowMs: number): Topic[] {
   );
 }
 
-/**
- * Ends the flapping of monitors that are listed and have not changed for long enough. What stayed DOWN is then an outage
- * that people must notice: it is to be opened as a new incident. `asking` are monitors of which it is not known how often
- * they changed. Pure but for what it notes in `recent`.
- */
-export function calmed(
-  topics: Topic[],
-  monitors: readonly Monitor[],
-  around: { nowMs: number; recent: RecentDowns; asking: ReadonlySet<string> },
-): { topics: Topic[]; downs: Opening[] } {
-  if (!topics.some(isFlapping)) return { topics, downs: [] };
-  const listed = new Map(monitors.map((monitor) => [monitor.id, monitor]));
-  const downs: Opening[] = [];
-  const after = topics.map((topic) => {
-    const monitor = isFlapping(topic) ? listed.get(topic.monitorId) : undefined;
-    if (!isFlapping(topic) || !monitor || around.asking.has(monitor.id)) return topic;
-    if (!isCalm(topic.flapping, monitor, around.nowMs)) return topic;
-    if (isDown(monitor)) downs.push(stayedDown(topic, monitor, around));
-    return over(topic, monitor);
-  });
-  return { topics: after, downs };
-}
-
-/** DOWN for so long is an outage whenever it was seen; anything else is calm only for those who watched it. */
-function isCalm({ changedAtMs, seenAtMs }: Flapping, monitor: Monitor, nowMs: number): boolean {
-  return Math.abs(nowMs - (isDown(monitor) ? changedAtMs : seenAtMs)) >= FLAPPING_MS;
-}
-
 /** A monitor that is DOWN, as one of the times that it went down. */
 export function downOf(
   { id: monitorId, status_changes: change }: Monitor,
   { atMs, nowMs }: { atMs: number; nowMs: number },
 ): Down {
   return { monitorId, atMs, seenAtMs: nowMs, ...(change !== undefined && { change }) };
-}
-
-function stayedDown(
-  { flapping, acknowledged }: FlappingIncident,
-  monitor: Monitor,
-  { nowMs, recent }: { nowMs: number; recent: RecentDowns },
-): Opening {
-  const { changedAtMs: atMs } = flapping;
-  recent.noteAgain(downOf(monitor, { atMs, nowMs }));
-  const since = { ...monitor, status_changed_at: new Date(atMs).toISOString() };
-  return {
-    monitor: since,
-    flapping: undefined,
-    ...(acknowledged && { acknowledged }),
-  };
-}
-
-function over(incident: FlappingIncident, monitor: Monitor): Incident {
-  const { startedAtMs, flapping } = incident;
-  return unpaced({
-    ...incident,
-    version: incident.version + 1,
-    status: monitor.status,
-    endedAtMs: Math.max(startedAtMs, flapping.changedAtMs),
-  });
 }
 
 /** Whether flapping ended with nothing to notice: a new incident says it, or people have said that they want to hear nothing. */

@@ -19,33 +19,52 @@ export function grouped(
   opened: readonly Incident[],
   around: { nowMs: number; newId: () => string },
 ): Topic[] {
-  // An outage must not be added to a message about milder troubles: nobody would be called.
-  const isMild = ({ degraded }: Incident) => degraded !== undefined;
-  const outages = groupedAlike(
-    topics,
-    opened.filter((one) => !isMild(one)),
-    around,
+  return KINDS.reduce<Topic[]>(
+    (all, kind) => {
+      const alike = opened.filter((one) => kindOf(one) === kind);
+      return alike.length === 0 ? all : groupedAlike(all, alike, kind, around);
+    },
+    [...topics],
   );
-  const mild = opened.filter(isMild);
-  return mild.length === 0 ? outages : groupedAlike(outages, mild, around);
 }
 
-/** The same, of incidents that are all outages, or all none. */
+/**
+ * An outage must not be added to a message about milder troubles, nor what stayed DOWN after it flapped to one in which it
+ * stood before: nobody would be called.
+ */
+const KINDS = ['outage', 'stayed', 'mild'] as const;
+type Kind = (typeof KINDS)[number];
+
+function kindOf(topic: Topic): Kind {
+  if ('degraded' in topic && topic.degraded) return 'mild';
+  const isStayed = 'flapped' in topic ? topic.flapped : 'stayed' in topic && topic.stayed;
+  return isStayed ? 'stayed' : 'outage';
+}
+
+/** The same, of incidents of one kind. */
 function groupedAlike(
   topics: readonly Topic[],
   opened: readonly Incident[],
+  kind: Kind,
   around: { nowMs: number; newId: () => string },
 ): Topic[] {
-  const areMild = opened.some(({ degraded }) => degraded !== undefined);
-  const isAlike = (topic: Topic) => ('degraded' in topic && topic.degraded ? areMild : !areMild);
-  const alike = topics.filter(isAlike);
+  const alike = topics.filter((topic) => kindOf(topic) === kind);
   const groups = new Map<string, Group>();
   for (const topic of alike) {
     if (topic.kind === 'group' && takesMore(topic, around.nowMs)) groups.set(topic.place, topic);
   }
-  const untold = untoldMembers(alike, opened);
-  const groupOf = (place: string, { monitorId }: Incident) =>
-    untold.get(place)?.get(monitorId) ?? groups.get(place);
+  const isMild = kind === 'mild';
+  const untold = untoldMembers(
+    topics.filter((topic) => (kindOf(topic) === 'mild') === isMild),
+    opened,
+  );
+  const groupOf = (place: string, { monitorId }: Incident) => {
+    const group = untold.get(place)?.get(monitorId);
+    if (group) return group;
+    const open = groups.get(place);
+    const wasTold = kind === 'stayed' && open?.members.some((one) => one.monitorId === monitorId);
+    return wasTold ? undefined : open;
+  };
   const recent = recentPlaces(alike, around.nowMs);
   const counts = new Map<string, number>();
   for (const place of opened.flatMap(freePlaces)) counts.set(place, (counts.get(place) ?? 0) + 1);
@@ -72,7 +91,11 @@ function groupedAlike(
   for (const [to, incidents] of joined) {
     if (typeof to !== 'string') changed.set(to, withMembers(to, incidents, around.nowMs));
     else {
-      const group = { ...newGroup(to, around), ...(areMild && { degraded: true }) };
+      const group: Group = {
+        ...newGroup(to, around),
+        ...(isMild && { degraded: true }),
+        ...(kind === 'stayed' && { stayed: true }),
+      };
       made.push(withMembers(group, incidents, around.nowMs));
     }
   }
@@ -265,6 +288,7 @@ function updated(member: Member, incident: Incident): Member {
     member.status === incident.status &&
     member.endedAtMs === incident.endedAtMs &&
     member.flapping?.downs === incident.flapping?.downs &&
+    member.flapping?.changedAtMs === incident.flapping?.changedAtMs &&
     member.acknowledged === incident.acknowledged?.by &&
     member.snoozed?.by === incident.snoozed?.by &&
     member.snoozed?.untilMs === incident.snoozed?.untilMs;

@@ -160,7 +160,7 @@ function flappingTimes({ endedAtMs, status, gone }: Incident, flapping: Flapping
     `It went DOWN ${counted(downs, 'time')}, the first time at ${utc(fromMs)}: ${changesInWords(flapping)}.`,
     `The last change was to ${isLastDown ? 'DOWN' : 'UP'} at ${utc(changedAtMs)}.`,
     endedAtMs === undefined
-      ? `It flaps, so Askwatch tells the channel nothing but the count; its status is ${oneLine(status)}.`
+      ? `It flaps, so Askwatch tells the channel nothing but the count and how it is; its status is ${oneLine(status)}.`
       : gone
         ? `It was removed at ${utc(endedAtMs)}; whether it recovered is not known.`
         : `It no longer flaps; its status was ${oneLine(status)} at the end of that.`,

@@ -9,7 +9,8 @@ import {
   unpaced,
   withStatus,
 } from './flapping.ts';
-import { isDegraded, isDown, isSilenced, isUp } from './status.ts';
+import { isDegraded, isDown, isSilenced, isUp, saidAt } from './status.ts';
+import { flappingOn, lasts, mayFlapOn, mayFlapOnIn, withGroupsOf } from './stayed-down.ts';
 import { handedOn, type Untold, withoutUntold } from './untold.ts';
 import type { Delivery, Incident, Topic } from './watch-state.ts';
 import { shortened } from './words.ts';
@@ -43,8 +44,8 @@ const AGAIN_MS = 15 * 60_000;
 /**
  * Opens an incident for each monitor that became DOWN or DEGRADED and carries changes into those open: UP ends one, a monitor
  * that is gone ends it without a recovery, any other status shows in it; while a monitor flaps, changes are counted. What was
- * DEGRADED and goes DOWN is a new incident, since nobody was called for the first. A monitor has
- * at most one change; the time taken grows with topics and changes, not with their product. Gives the same array when
+ * DEGRADED and goes DOWN is a new incident, since nobody was called for the first. What people were called for a moment ago,
+ * because it stayed DOWN after it flapped, goes on flapping when it goes DOWN again. A monitor has at most one change; the time taken grows with topics and changes, not with their product. Gives the same array when
  * nothing is different.
  */
 export function applyChanges(
@@ -62,13 +63,22 @@ export function applyChanges(
       .map(({ monitorId }) => monitorId),
   );
   const latest = latestDegraded(topics, changeOf);
+  const stayed = mayFlapOnIn(topics, nowMs);
+  const again = new Set<string>();
   const carried = topics.map((topic) => {
     if (topic.kind !== 'incident') return topic;
     const change = changeOf.get(topic.monitorId);
     if (!change) return topic;
     const goesOn: boolean = isOpen(topic);
     if (goesOn) return carriedOn(topic, change, around);
-    if (open.has(topic.monitorId) || topic !== latest.get(topic.monitorId)) return topic;
+    if (open.has(topic.monitorId)) return topic;
+    const alert = stayed.get(topic.monitorId);
+    if (topic === alert && isDownNow(change)) {
+      open.add(topic.monitorId);
+      again.add(topic.id);
+      return carriedOn(flappingOn(alert), change, around);
+    }
+    if (topic !== latest.get(topic.monitorId)) return topic;
     if (!isBack(topic, change, nowMs)) return topic;
     open.add(topic.monitorId);
     return reopened(topic, change.monitor);
@@ -76,18 +86,23 @@ export function applyChanges(
   const downs = changes.flatMap((change): Opening[] => {
     if (change.kind === 'gone' || open.has(idOf(change))) return [];
     const { monitor } = change;
-    if (isDegraded(monitor)) return [{ monitor, flapping: undefined }];
+    if (isDegraded(monitor)) return [{ monitor }];
     if (!isDown(monitor)) return [];
     const atMs = saidAt(monitor, nowMs) ?? nowMs;
-    return [{ monitor, flapping: recent.note(downOf(monitor, { atMs, nowMs })) }];
+    const flaps = recent.note(downOf(monitor, { atMs, nowMs }));
+    return [
+      lasts(monitor, atMs, nowMs) ? { monitor, flapped: flaps } : { monitor, flapping: flaps },
+    ];
   });
   const isSame = carried.every((topic, index) => topic === topics[index]);
-  return withOpened(isSame ? topics : carried, downs, around);
+  return withOpened(isSame ? topics : withGroupsOf(carried, again), downs, around);
 }
 
 /** Whether a milder trouble turns into an outage. */
 const becomesOutage = ({ degraded, flapping }: Incident, change: Change | undefined) =>
-  degraded !== undefined && !flapping && change?.kind === 'status' && isDown(change.monitor);
+  degraded !== undefined && !flapping && change !== undefined && isDownNow(change);
+
+const isDownNow = (change: Change) => change.kind === 'status' && isDown(change.monitor);
 
 /** The last milder trouble of each monitor that is DEGRADED now. */
 function latestDegraded(topics: readonly Topic[], changeOf: ReadonlyMap<string, Change>) {
@@ -145,10 +160,12 @@ export function withOpened(
       (topic.degraded !== undefined) === isDegraded(down.monitor);
     return isAlike ? withoutUntold(topic, down) : [topic];
   });
-  const opened = [...downById.values()].map(({ monitor, untold, flapping, acknowledged }) => {
+  const opened = [...downById.values()].map((down) => {
+    const { monitor, untold, flapping, flapped, acknowledged } = down;
     const incident: Incident = {
       ...found(monitor, handedOn(untold), around),
       ...(flapping && { flapping }),
+      ...(flapped && { flapped }),
       ...(acknowledged && { acknowledged }),
     };
     return held(incident, snoozes.get(monitor.id), around.nowMs);
@@ -201,12 +218,6 @@ function carriedOn(incident: Incident, change: Change, around: Surroundings): In
     endedAtMs: Math.max(incident.startedAtMs, saidAt(monitor, nowMs) ?? nowMs),
     ...(isUnseen && { endUnseenFromMs: Math.max(incident.startedAtMs, unseenFromMs) }),
   };
-}
-
-/** When the service says that the status changed; one whose clock is ahead is not believed. */
-function saidAt({ status_changed_at }: Monitor, nowMs: number): number | undefined {
-  const saidMs = status_changed_at === undefined ? Number.NaN : Date.parse(status_changed_at);
-  return Number.isNaN(saidMs) ? undefined : Math.min(saidMs, nowMs);
 }
 
 /** An outage that this look found, with what is known of the time before it. */
@@ -273,9 +284,13 @@ export function isTold(topic: Topic, { told, dead, line }: Delivery): boolean {
   return dead !== undefined || (told === topic.version && line === undefined);
 }
 
-/** Leaves out the oldest topics that are over, beyond what is kept. `dropped` counts those not told everywhere. Pure. */
-export function prune(topics: Topic[]): { topics: Topic[]; dropped: number } {
-  const isOver = (topic: Topic) => topic.kind === 'notice' || topic.endedAtMs !== undefined;
+/**
+ * Leaves out the oldest topics that are over and stay so, beyond what is kept. `dropped` counts those not told everywhere.
+ * Pure.
+ */
+export function prune(topics: Topic[], nowMs: number): { topics: Topic[]; dropped: number } {
+  const isOver = (topic: Topic) =>
+    topic.kind === 'notice' || (topic.endedAtMs !== undefined && !mayFlapOn(topic, nowMs));
   const isSettled = (topic: Topic) => topic.deliveries.every((delivery) => isTold(topic, delivery));
   const over: Record<'settled' | 'unsettled', Topic[]> = { settled: [], unsettled: [] };
   for (const topic of topics) {

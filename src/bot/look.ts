@@ -49,7 +49,7 @@ export function look(
   const { topics, dropped } =
     between.isPart || between.isSliced
       ? { topics: told, dropped: 0 }
-      : prune(broughtUp(told, monitors, around));
+      : prune(broughtUp(told, monitors, around), around.nowMs);
   const downs = recent.kept();
   const isSame =
     topics === watching?.topics &&
@@ -111,7 +111,7 @@ export function finishes(
       topics: refreshed(now, around.nowMs, id),
     })),
     (now) => ({ topics: remindedOf(now, monitors, around) }),
-    prune,
+    (now) => prune(now, around.nowMs),
   ];
 }
 

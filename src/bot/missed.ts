@@ -165,7 +165,12 @@ function together(
       ({ incidentId, times }, at) => incidentId === incidents[at]?.id && times === 1,
     );
   if (before && isSame) return before;
-  const { quiet: _, degraded: __, ...base } = before ?? newGroup(place, { nowMs, newId });
+  const {
+    quiet: _,
+    degraded: __,
+    stayed: ___,
+    ...base
+  } = before ?? newGroup(place, { nowMs, newId });
   // Nobody is called for milder troubles alone.
   const areMild = incidents.every(({ degraded }) => degraded !== undefined);
   const group = { ...base, missed: true, members: [], ...(areMild && { degraded: true }) };

@@ -43,3 +43,12 @@ export const lookWords = ({ check_type }: { check_type: string }) =>
   check_type === 'HEARTBEAT'
     ? { every: 'Pinged every', last: 'Last ping' }
     : { every: 'Checked every', last: 'Last check' };
+
+/** When the service says that the status changed, Unix milliseconds; one whose clock is ahead is not believed. */
+export function saidAt(
+  { status_changed_at }: { status_changed_at?: string | undefined },
+  nowMs: number,
+): number | undefined {
+  const saidMs = status_changed_at === undefined ? Number.NaN : Date.parse(status_changed_at);
+  return Number.isNaN(saidMs) ? undefined : Math.min(saidMs, nowMs);
+}

@@ -17,7 +17,7 @@ export interface Untold {
  */
 export function withoutUntold(
   incident: Incident,
-  { untold, flapping }: { untold: Untold[]; flapping: Flapping | undefined },
+  { untold, flapping }: { untold: Untold[]; flapping?: Flapping | undefined },
 ): Topic[] {
   const taken = incident.deliveries.filter(isUntold);
   if (taken.length === 0) return [incident];

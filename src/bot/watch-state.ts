@@ -91,6 +91,10 @@ const Flapping = z.object({
   isDown: z.boolean(),
   changedAtMs: z.number(),
   seenAtMs: z.number(),
+  /** Since when it is DOWN without a break, where something else than UP came in between. */
+  downFromMs: z.number().optional(),
+  /** When people were last called because it stayed DOWN. */
+  rungAtMs: z.number().optional(),
   /** The last numbers of changes that are counted, where the service counts them. */
   counted: z.array(z.int()),
 });
@@ -134,6 +138,8 @@ const Incident = z.object({
   /** Oldest first. */
   notes: z.array(Note).optional(),
   flapping: Flapping.optional(),
+  /** It is what stayed DOWN after it flapped, as that was until then. */
+  flapped: Flapping.optional(),
 });
 export type Incident = z.infer<typeof Incident>;
 
@@ -172,6 +178,8 @@ export const Group = z.object({
   missed: z.boolean().optional(),
   /** Of what is no outage. */
   degraded: z.boolean().optional(),
+  /** Of what stayed DOWN after it flapped. */
+  stayed: z.boolean().optional(),
   /** When the last one was over. */
   endedAtMs: z.number().optional(),
   /** Oldest first. */
@@ -196,7 +204,12 @@ export const Group = z.object({
       /** Who looks after it. */
       acknowledged: z.string().optional(),
       snoozed: Snooze.optional(),
-      flapping: Flapping.omit({ seenAtMs: true, counted: true }).optional(),
+      flapping: Flapping.pick({
+        fromMs: true,
+        downs: true,
+        isDown: true,
+        changedAtMs: true,
+      }).optional(),
     }),
   ),
 });

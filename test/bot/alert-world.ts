@@ -30,11 +30,16 @@ type Place = typeof OPS | typeof DEV;
  * Everything from the settings of channels and the look to a platform, over a real store, with a clock that goes on when
  * the test says: it begins at `startsAt`, and looks come as `untilNextLookMs` says.
  */
-export async function openAlertWorld(options: { startsAt: string; places?: readonly Place[] }) {
-  const { startsAt, places = [OPS] } = options;
+export async function openAlertWorld(options: {
+  startsAt: string;
+  places?: readonly Place[];
+  intervalSeconds?: number;
+}) {
+  const { startsAt, places = [OPS], intervalSeconds = 60 } = options;
   const { log } = recordingLog();
   const folder = await temporaryFolder();
   const slack = createScriptedPlatform('slack');
+  const postedAtMs = new Map<string, number>();
   const statuses = new Map<string, string>();
   const clock = createHandClock(Date.parse(startsAt));
   let made = 0;
@@ -85,7 +90,11 @@ export async function openAlertWorld(options: { startsAt: string; places?: reado
     sender.start([
       {
         ...slack,
-        post: (post) => step(() => slack.post(post)),
+        post: (post) =>
+          step(() => {
+            if (!postedAtMs.has(post.id)) postedAtMs.set(post.id, clock.nowMs());
+            return slack.post(post);
+          }),
         update: (...update) => step(() => slack.update(...update)),
         announce: (line) => step(() => slack.announce(line)),
       },
@@ -109,7 +118,7 @@ export async function openAlertWorld(options: { startsAt: string; places?: reado
     const monitors = [...statuses].map(
       ([id, status]): Monitor => ({
         ...{ id, name: `Name of ${id}`, check_type: 'HTTP', target: `https://${id}.example` },
-        ...{ status, interval_seconds: 60 },
+        ...{ status, interval_seconds: intervalSeconds },
       }),
     );
     const around = {
@@ -173,6 +182,9 @@ export async function openAlertWorld(options: { startsAt: string; places?: reado
       slack.messages
         .filter(({ channel }) => channel === place.channel)
         .map(({ card }) => card.title),
+    /** When each message was posted, oldest first, in minutes since the start. */
+    posted: () =>
+      slack.messages.map(({ id }) => ((postedAtMs.get(id) ?? 0) - Date.parse(startsAt)) / MINUTE),
     /** All lines, oldest first, as they stand under each message. */
     lines: () => slack.messages.map(({ lines }) => [...lines.values()]),
   };

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { changedBetween } from '../../src/bot/between-looks.ts';
+import type { Card } from '../../src/bot/card.ts';
 import type { Clock } from '../../src/bot/clock.ts';
 import { nextFor } from '../../src/bot/delivery.ts';
 import { look } from '../../src/bot/look.ts';
@@ -56,6 +57,9 @@ async function openWorld(counts: boolean) {
   const started = 1_800_000_000_000;
   let nowMs = started;
   let made = 0;
+  /** Since when the looks saw it DOWN without a break. */
+  let downFromMs: number | undefined;
+  const wrong: string[] = [];
   let waiting: Array<{ untilMs: number; resolve: () => void }> = [];
   const changes: Change[] = [{ atMs: nowMs, status: 'UP' }];
   const clock: Clock = {
@@ -91,35 +95,97 @@ async function openWorld(counts: boolean) {
       (watching) => look(watching, [monitor], around, { missed, later: new Set() }).watching,
     );
     sender.wake();
-    await eventually(() => !nextFor(state.current(), PLACE, nowMs));
+    await told();
+    const isDownNow = monitor.status === 'DOWN';
+    const seenFromMs = counts ? (changes.at(-1)?.atMs ?? 0) : nowMs;
+    downFromMs = isDownNow ? ((counts ? undefined : downFromMs) ?? seenFromMs) : undefined;
+  }
+  const told = () => eventually(() => !nextFor(state.current(), PLACE, nowMs));
+  const incidents = () =>
+    (state.current()?.topics ?? []).filter((topic): topic is Incident => topic.kind === 'incident');
+
+  /** Whether it is DOWN for three checks and no message says so that called people, or did a moment ago. */
+  function isHidden(): boolean {
+    if (downFromMs === undefined || nowMs - downFromMs < 3 * MINUTE) return false;
+    const isAlert = incidents().some((one) => one.endedAtMs === undefined && !one.flapping);
+    const isSaid = slack.messages.some(({ card }) => card.title === 'A is DOWN');
+    const calledMs = Math.max(...callsOf(incidents(), posted));
+    return !(isAlert && isSaid) && nowMs - calledMs >= 15 * MINUTE;
+  }
+
+  const goOn = (ms: number) => {
+    nowMs += ms;
+    const due = waiting.filter(({ untilMs }) => untilMs <= nowMs);
+    waiting = waiting.filter(({ untilMs }) => untilMs > nowMs);
+    for (const { resolve } of due) resolve();
+  };
+
+  /** Messages that tell of the monitor while it flaps, and do not show what the last look saw. */
+  function stale(): string[] {
+    const known = state.current()?.known[0]?.status ?? '';
+    const flaps = incidents().findLast((one) => one.flapping && one.endedAtMs === undefined);
+    const shown = slack.messages.filter(({ card }) =>
+      / goes down and up: | after \d+ change/.test(card.title),
+    );
+    const since = `now ${known} since ${utc(flaps?.flapping?.changedAtMs ?? 0)}`;
+    return shown.map(stateOf).filter((title) => title !== since && isOn(known));
   }
   await lookNow();
   return {
     slack,
     posted,
+    wrong,
     changes,
     nowMs: () => nowMs,
-    incidents: () =>
-      (state.current()?.topics ?? []).filter(
-        (topic): topic is Incident => topic.kind === 'incident',
-      ),
+    incidents,
     topics: () => state.current()?.topics ?? [],
     async step({ ms, statuses }: Step) {
       statuses.forEach((status, at) => {
         if (status === changes.at(-1)?.status) return;
         changes.push({ atMs: nowMs + Math.ceil((ms * (at + 1)) / statuses.length), status });
       });
-      nowMs += ms;
-      const due = waiting.filter(({ untilMs }) => untilMs <= nowMs);
-      waiting = waiting.filter(({ untilMs }) => untilMs > nowMs);
-      for (const { resolve } of due) resolve();
+      if (ms > MINUTE) {
+        // Whatever happens next, and though nobody looks.
+        goOn(MINUTE);
+        await told();
+        wrong.push(...stale());
+      }
+      goOn(ms > MINUTE ? ms - MINUTE : ms);
       await lookNow();
+      if (isHidden()) wrong.push(`at ${nowMs - started} it stays DOWN, and nobody knows`);
     },
     async close() {
       await sender.stop();
       await store.close();
     },
   };
+}
+
+const isOn = (status: string) => status === 'UP' || status === 'DOWN';
+
+const utc = (ms: number) => `${new Date(ms).toISOString().slice(11, 16)} UTC`;
+
+/** `now DOWN since 08:00 UTC`, as a message says it: in its title and a fact, or in a line of one about several. */
+function stateOf({ card }: { card: Card }): string {
+  const facts = card.parts.flatMap((part) => (part.kind === 'facts' ? part.facts : []));
+  const [, status] = / (now \w+)$/.exec(card.title) ?? [];
+  const value = facts.find(({ label }) => /^(Up|Down) since$/.test(label))?.value;
+  if (typeof value === 'object') return `${status} since ${utc(value.atMs)}`;
+  const line = facts.find(({ label }) => label === 'A')?.value;
+  const [said = ''] = /now \w+ since [\d:]+ UTC/.exec(`${line}`) ?? [];
+  return said.startsWith(`${status} `) ? said : `${card.title}: ${said}`;
+}
+
+/** When people were called because it stayed DOWN after it flapped. */
+function callsOf(
+  incidents: readonly Incident[],
+  posted: ReadonlyArray<{ atMs: number; id: string }>,
+): number[] {
+  return incidents.flatMap(({ flapped, flapping, openedAtMs, deliveries }) => {
+    if (!flapped && flapping?.rungAtMs !== openedAtMs) return [];
+    const post = posted.find(({ id }) => id === deliveries[0]?.postId);
+    return post ? [post.atMs] : [];
+  });
 }
 
 function monitorAt(changes: readonly Change[], counts: boolean): Monitor {
@@ -186,8 +252,15 @@ async function live(steps: readonly Step[], counts: boolean) {
   return { ...world, seen };
 }
 
+/** Whether a line says that it ended so, too. */
+const isSaid = (title: string) =>
+  /^A (recovered|is calm again:|was down .*, then was (?!MAINTENANCE|PAUSED))/.test(title);
+
+type Lived = Awaited<ReturnType<typeof live>>;
+
 /** The messages never come thick, all end, and each that was seen beginning has an end line. */
-function checkMessages({ posted, slack, topics }: Awaited<ReturnType<typeof live>>) {
+function checkMessages({ posted, slack, topics, incidents, wrong }: Lived) {
+  expect(wrong).toEqual([]);
   const isMild = (id: string) => {
     const title = slack.messages.find((message) => message.id === id)?.titles[0] ?? '';
     return /^A (is DEGRADED$|is UP again, and was DEGRADED|was DEGRADED,)/.test(title);
@@ -198,9 +271,14 @@ function checkMessages({ posted, slack, topics }: Awaited<ReturnType<typeof live
     const second = mild[at + 1];
     if (second) expect(second.atMs - atMs).toBeGreaterThanOrEqual(15 * MINUTE);
   }
+  // Two outages, the third that flaps, and that it stays DOWN; then nothing for a while.
   for (const [at, { atMs }] of loud.entries()) {
-    const fourth = loud[at + 3];
-    if (fourth) expect(fourth.atMs - atMs).toBeGreaterThanOrEqual(15 * MINUTE);
+    const fifth = loud[at + 4];
+    if (fifth) expect(fifth.atMs - atMs).toBeGreaterThanOrEqual(15 * MINUTE);
+  }
+  for (const calledMs of callsOf(incidents(), posted)) {
+    const next = loud.find(({ atMs }) => atMs > calledMs);
+    if (next) expect(next.atMs - calledMs).toBeGreaterThanOrEqual(15 * MINUTE);
   }
   for (const topic of topics()) expect(topic).toHaveProperty('endedAtMs');
   expect(slack.messages.map(({ id }) => id)).toEqual(posted.map(({ id }) => id));
@@ -216,14 +294,16 @@ function checkMessages({ posted, slack, topics }: Awaited<ReturnType<typeof live
         ? /^A (recovered|is calm again: down|was down \d+ times in .*, then (stayed|was) )/
         : /^A was down/,
     );
-    const isLine = sawOpen && !/(stayed DOWN|was (MAINTENANCE|PAUSED))$/.test(card.title);
-    expect([...lines.values()]).toHaveLength(isLine ? 1 : 0);
-    for (const line of lines.values()) expect(line.startsWith(card.title)).toBe(true);
+    // What came back and went down again soon ends once more.
+    const ends = titles.filter((title, at) => isSaid(title) && !isSaid(titles[at - 1] ?? ''));
+    const said = [...lines.values()];
+    expect(said).toHaveLength(sawOpen ? ends.length : 0);
+    if (sawOpen && isSaid(card.title)) expect(said.at(-1)?.startsWith(card.title)).toBe(true);
   }
 }
 
 /** Every time that it went down is told, what flaps counts all of its own, and later messages are of later outages. */
-function checkCounts({ seen, incidents }: Awaited<ReturnType<typeof live>>) {
+function checkCounts({ seen, incidents }: Lived) {
   const downs = downsOf(seen);
   const told = incidents().filter(({ degraded }) => degraded === undefined);
   const spans = told.map(({ startedAtMs, endedAtMs = startedAtMs, flapping, deliveries }) => {

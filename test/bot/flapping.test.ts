@@ -10,8 +10,8 @@ import { createScriptedPlatform } from './scripted-platform.ts';
 
 const startsAt = '2026-11-22T12:00:00Z';
 
-async function openShop() {
-  const world = await openAlertWorld({ startsAt });
+async function openShop(given: { intervalSeconds?: number } = {}) {
+  const world = await openAlertWorld({ startsAt, ...given });
   await world.see({ shop: 'UP' });
   return world;
 }
@@ -38,13 +38,19 @@ describe('a monitor that goes down and up', () => {
     await world.pass(MINUTE);
     expect(world.titles()).toEqual(['Name of shop recovered', 'Name of shop recovered']);
     await world.see({ shop: 'DOWN' });
-    expect(world.titles()[2]).toBe('Name of shop goes down and up: 5 changes in 5 minutes');
-    expect(textAt(world, 2)).toContain('It stays quiet here until it is calm for 15 minutes.');
+    expect(world.titles()[2]).toBe(
+      'Name of shop goes down and up: 5 changes in 5 minutes, now DOWN',
+    );
+    expect(textAt(world, 2)).toContain(
+      'It stays quiet here until it stays DOWN, or is calm for 15 minutes.',
+    );
     await world.pass(MINUTE);
     await world.see({ shop: 'UP' });
     await world.pass(MINUTE);
     await flap(world, 4);
-    expect(world.titles()[2]).toBe('Name of shop goes down and up: 14 changes in 14 minutes');
+    expect(world.titles()[2]).toBe(
+      'Name of shop goes down and up: 14 changes in 14 minutes, now UP',
+    );
     expect(world.lines()[2]).toEqual([]);
     await world.pass(13 * MINUTE);
     expect(world.titles()[2]).toMatch(/goes down and up/);
@@ -79,17 +85,22 @@ describe('a monitor that goes down and up', () => {
     await world
       .incidents()
       .care(incidentOf(world).id, 'acknowledged', (atMs) => ({ by: 'Ada', atMs }));
-    await world.pass(14 * MINUTE);
-    expect(world.titles()[2]).toBe('Name of shop goes down and up: 7 changes in 6 minutes');
+    await world.pass(2 * MINUTE);
+    expect(world.titles()[2]).toBe(
+      'Name of shop goes down and up: 7 changes in 6 minutes, now DOWN',
+    );
     await world.pass(MINUTE);
     expect(world.titles().slice(2)).toEqual([
       'Name of shop was down 4 times in 6 minutes, then stayed DOWN',
       'Name of shop is DOWN',
     ]);
+    expect(textAt(world, 2)).toContain(
+      'It did not come back: that outage has a message of its own below.',
+    );
     expect(textAt(world, 3)).toContain(`Since: at ${downMs}`);
     expect(textAt(world, 3)).toContain('Acknowledged by: Ada');
     await world.see({ shop: 'UP' });
-    expect(world.lines().slice(2)).toEqual([[], ['Name of shop recovered after 15 minutes']]);
+    expect(world.lines().slice(2)).toEqual([[], ['Name of shop recovered after 3 minutes']]);
   });
 
   test('is no longer watched when it is removed', async () => {
@@ -144,7 +155,7 @@ describe('a monitor that goes down and up', () => {
     await world.pass(MINUTE);
     expect(world.titles()[2]).toBe('3 monitors are DOWN');
     expect(textAt(world, 2)).toContain(
-      'Name of shop: goes down and up: 5 changes in 4 minutes, now DOWN; stays quiet here until it is calm for 15 minutes',
+      'Name of shop: goes down and up: 5 changes in 4 minutes, now DOWN since 12:04 UTC; stays quiet here until it stays DOWN, or is calm for 15 minutes',
     );
     await world.see({ a: 'UP', b: 'UP', shop: 'UP' });
     await world.pass(MINUTE);
@@ -161,11 +172,202 @@ describe('a monitor that goes down and up', () => {
     await flap(world, 2);
     await world.see({ a: 'DOWN', b: 'DOWN', shop: 'DOWN' });
     await world.see({ a: 'UP', b: 'UP' });
-    await world.pass(15 * MINUTE);
+    await world.pass(3 * MINUTE);
     expect(world.titles().slice(2)).toEqual([
       '2 monitors recovered, 1 not UP',
       'Name of shop is DOWN',
     ]);
+  });
+
+  test('and stays down is told anew, though others stay down with it', async () => {
+    const world = await openShop();
+    await world.see({ a: 'UP', b: 'UP' });
+    await flap(world, 2);
+    await world.see({ a: 'DOWN', b: 'DOWN', shop: 'DOWN' });
+    await world.pass(3 * MINUTE);
+    expect(world.titles().slice(2)).toEqual(['2 of 3 monitors are DOWN', 'Name of shop is DOWN']);
+    expect(textAt(world, 2)).toContain(
+      'Name of shop: was down 3 times in 4 minutes, then stayed DOWN, which is told below',
+    );
+  });
+
+  test.each([
+    { intervalSeconds: 10, minutes: 2 },
+    { intervalSeconds: 60, minutes: 3 },
+    { intervalSeconds: 100, minutes: 5 },
+    { intervalSeconds: 3600, minutes: 15 },
+  ])(
+    'and stays down is an alert after $minutes minutes when it is checked every $intervalSeconds seconds',
+    async ({ intervalSeconds, minutes }) => {
+      const world = await openShop({ intervalSeconds });
+      await flap(world, 3);
+      await world.see({ shop: 'DOWN' });
+      await world.pass((minutes - 1) * MINUTE);
+      expect(world.slack.messages).toHaveLength(3);
+      await world.pass(MINUTE);
+      expect(world.titles()[3]).toBe('Name of shop is DOWN');
+    },
+  );
+
+  test.each(['DEGRADED', 'MAINTENANCE'])(
+    'and was %s meanwhile did not stay down',
+    async (status) => {
+      const world = await openShop();
+      await flap(world, 3);
+      await world.see({ shop: 'DOWN' });
+      await world.pass(2 * MINUTE);
+      await world.see({ shop: status });
+      await world.see({ shop: 'DOWN' });
+      await world.pass(2 * MINUTE);
+      expect(world.slack.messages).toHaveLength(3);
+      await world.pass(MINUTE);
+      expect(world.titles()[3]).toBe('Name of shop is DOWN');
+    },
+  );
+
+  test('and stays down calls whom an alert calls, and nobody while it is snoozed', async () => {
+    const world = await openShop();
+    await world.set({ mention: { id: 'S1', name: '@oncall' } });
+    await flap(world, 3);
+    await world.see({ shop: 'DOWN' });
+    await world.pass(3 * MINUTE);
+    expect(world.slack.messages[3]?.card).toMatchObject({ tone: 'bad', mention: 'S1' });
+    expect(world.slack.messages[3]?.card.actions?.map(({ label }) => label)).toEqual([
+      ...['Acknowledge', 'Snooze 1 h', 'Check now', 'Ask why'],
+    ]);
+
+    const snoozed = await openShop();
+    await flap(snoozed, 3);
+    await snoozed.see({ shop: 'DOWN' });
+    const untilMs = snoozed.nowMs() + HOUR;
+    await snoozed
+      .incidents()
+      .care(incidentOf(snoozed).id, 'snoozed', () => ({ by: 'Ada', untilMs }));
+    await snoozed.pass(59 * MINUTE);
+    expect(snoozed.slack.messages).toHaveLength(3);
+    await snoozed.pass(MINUTE);
+    expect(snoozed.titles()[3]).toBe('Name of shop is DOWN');
+  });
+
+  test('and stays down in quiet hours is told when they are over', async () => {
+    const world = await openShop();
+    await flap(world, 3);
+    await world.see({ shop: 'DOWN' });
+    await world.set({ quiet: { fromMinute: 12 * 60, toMinute: 13 * 60, zone: 'UTC' } });
+    await world.pass(53 * MINUTE);
+    expect(world.slack.messages).toHaveLength(3);
+    await world.pass(MINUTE);
+    expect(world.titles()[3]).toMatch(/: Name of shop went down and is still DOWN$/);
+  });
+
+  test('three minutes down and one up, for two hours, calls once in a quarter of an hour', async () => {
+    const world = await openShop();
+    for (let at = 0; at < 30; at += 1) {
+      await world.see({ shop: 'DOWN' });
+      await world.pass(3 * MINUTE);
+      await world.see({ shop: 'UP' });
+      await world.pass(MINUTE);
+    }
+    // Two outages, the third that flaps, and that it stays down; then once in a quarter of an hour.
+    expect(world.posted()).toEqual([0, 4, 8, 11, 27, 43, 59, 75, 91, 107]);
+    const [, , first, ...alerts] = world.titles();
+    const last = alerts.pop();
+    for (const title of [first, ...alerts]) expect(title).toMatch(/, then stayed DOWN$/);
+    expect(last).toBe('Name of shop goes down and up: 60 changes in 1 hour 59 minutes, now UP');
+    await world.pass(15 * MINUTE);
+    const end = 'Name of shop is calm again: down 30 times in 1 hour 59 minutes';
+    expect(world.titles().at(-1)).toBe(end);
+    expect(world.lines().at(-1)).toEqual(['Name of shop recovered after 3 minutes', end]);
+    expect(world.slack.messages).toHaveLength(10);
+  });
+
+  test('and stays down again soon after that was over is an alert a quarter of an hour after the last', async () => {
+    const world = await openShop();
+    await flap(world, 3);
+    await world.see({ shop: 'DOWN' });
+    await world.pass(3 * MINUTE);
+    await world.see({ shop: 'UP' });
+    expect(world.titles()[3]).toBe('Name of shop recovered');
+    await world.pass(MINUTE);
+    await world.see({ shop: 'DOWN' });
+    expect(world.titles()[3]).toBe(
+      'Name of shop goes down and up: 9 changes in 10 minutes, now DOWN',
+    );
+    await world.pass(13 * MINUTE);
+    expect(world.slack.messages).toHaveLength(4);
+    await world.pass(MINUTE);
+    expect(world.titles().slice(3)).toEqual([
+      'Name of shop was down 5 times in 10 minutes, then stayed DOWN',
+      'Name of shop is DOWN',
+    ]);
+  });
+
+  test('several that stay down together, come back and go down again change the message that tells of them', async () => {
+    const world = await openShop();
+    const all = (status: string) => ({ shop: status, a: status, b: status });
+    await world.see(all('UP'));
+    for (const status of ['DOWN', 'UP', 'DOWN', 'UP', 'DOWN']) {
+      await world.see(all(status));
+      await world.pass(MINUTE);
+    }
+    await world.pass(2 * MINUTE);
+    expect(world.titles().at(-1)).toBe('3 monitors are DOWN');
+    const { length } = world.slack.messages;
+    await world.see(all('UP'));
+    expect(world.titles().at(-1)).toBe('3 monitors recovered');
+    await world.pass(MINUTE);
+    await world.see(all('DOWN'));
+    await world.see(all('UP'));
+    await world.pass(MINUTE);
+    expect(world.titles().at(-1)).toBe('3 of 3 monitors go down and up');
+    await world.pass(15 * MINUTE);
+    expect(world.titles().at(-1)).toBe('3 monitors recovered');
+    expect(world.slack.messages).toHaveLength(length);
+    expect(world.lines().at(-1)).toHaveLength(2);
+  });
+
+  describe('over a restart', () => {
+    test('stays down: it counts from when it went down', async () => {
+      const world = await openShop();
+      await flap(world, 3);
+      await world.see({ shop: 'DOWN' });
+      await world.pass(2 * MINUTE);
+      expect(world.slack.messages).toHaveLength(3);
+      await world.sleep(MINUTE);
+      expect(world.titles().slice(2)).toEqual([
+        'Name of shop was down 4 times in 6 minutes, then stayed DOWN',
+        'Name of shop is DOWN',
+      ]);
+    });
+
+    test('is not told anew for a quarter of an hour after it was', async () => {
+      const world = await openShop();
+      await flap(world, 3);
+      await world.see({ shop: 'DOWN' });
+      await world.pass(3 * MINUTE);
+      await world.see({ shop: 'UP' });
+      await world.sleep(MINUTE);
+      await world.see({ shop: 'DOWN' });
+      await world.sleep(13 * MINUTE);
+      expect(world.titles().slice(3)).toEqual([
+        'Name of shop goes down and up: 9 changes in 10 minutes, now DOWN',
+      ]);
+      await world.sleep(MINUTE);
+      expect(world.titles().slice(3)).toEqual([
+        'Name of shop was down 5 times in 10 minutes, then stayed DOWN',
+        'Name of shop is DOWN',
+      ]);
+    });
+
+    test('shows how it is within a minute', async () => {
+      const world = await openShop();
+      await flap(world, 2);
+      await world.see({ shop: 'DOWN' });
+      await world.see({ shop: 'UP' });
+      expect(world.titles()[2]).toMatch(/, now DOWN$/);
+      await world.sleep(MINUTE);
+      expect(world.titles()[2]).toMatch(/, now UP$/);
+    });
   });
 
   // Kills at odd steps come after what the step does, at even ones before it.
@@ -306,6 +508,6 @@ test('who asks why is told that it flaps', async () => {
   await readAnswer(await bot.say('/ask why?', { place: OPS, thread }), thread);
   const messages = bot.provider.calls.at(-1)?.body.messages as Array<{ content: string }>;
   expect(messages[0]?.content).toMatch(
-    /It went DOWN 3 times, the first time at .*: 5 changes in \d+ seconds?\.\nThe last change was to DOWN at .*\nIt flaps, so Askwatch tells the channel nothing but the count; its status is DOWN\./,
+    /It went DOWN 3 times, the first time at .*: 5 changes in \d+ seconds?\.\nThe last change was to DOWN at .*\nIt flaps, so Askwatch tells the channel nothing but the count and how it is; its status is DOWN\./,
   );
 });

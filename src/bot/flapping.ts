@@ -159,7 +159,8 @@ export function withCounted(
 export const isCounted = ({ counted }: Flapping, number: number | undefined) =>
   number !== undefined && counted.includes(number);
 
-function withNumber(counted: readonly number[], number: number | undefined): number[] {
+/** The numbers with another one, in order; the oldest are forgotten. Pure. */
+export function withNumber(counted: readonly number[], number: number | undefined): number[] {
   if (number === undefined || counted.includes(number)) return [...counted];
   return [...counted, number].sort((a, b) => a - b).slice(-COUNTED);
 }

@@ -151,6 +151,7 @@ export function withOpened(
     downs.map((down) => [down.monitor.id, { ...down, untold: [] as Untold[] }]),
   );
   const snoozes = snoozesOf(topics);
+  let inGroups: Set<string> | undefined;
   const carried = topics.flatMap((topic): Topic[] => {
     const down = topic.kind === 'incident' ? downById.get(topic.monitorId) : undefined;
     // A milder trouble before it is no outage that could be counted, and is told by itself.
@@ -158,7 +159,12 @@ export function withOpened(
       topic.kind === 'incident' &&
       down &&
       (topic.degraded !== undefined) === isDegraded(down.monitor);
-    return isAlike ? withoutUntold(topic, down) : [topic];
+    if (!isAlike) return [topic];
+    const left = withoutUntold(topic, down);
+    if (left.length > 0) return left;
+    // A message about several still needs it, to show what became of it.
+    inGroups ??= inOpenGroups(topics);
+    return inGroups.has(topic.id) ? [{ ...topic, deliveries: [] }] : [];
   });
   const opened = [...downById.values()].map((down) => {
     const { monitor, untold, flapping, flapped, acknowledged } = down;
@@ -172,6 +178,15 @@ export function withOpened(
   });
   return [...carried, ...opened];
 }
+
+const inOpenGroups = (topics: readonly Topic[]) =>
+  new Set(
+    topics.flatMap((topic) =>
+      topic.kind === 'group' && topic.endedAtMs === undefined
+        ? topic.members.map(({ incidentId }) => incidentId)
+        : [],
+    ),
+  );
 
 /** Until when new outages of a monitor wait. */
 function snoozesOf(topics: readonly Topic[]): Map<string, number> {

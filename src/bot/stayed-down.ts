@@ -3,10 +3,12 @@ import {
   downOf,
   FLAPPING_MS,
   type FlappingIncident,
+  isCounted,
   isFlapping,
   type Opening,
   type RecentDowns,
   unpaced,
+  withNumber,
 } from './flapping.ts';
 import { isDown, saidAt } from './status.ts';
 import type { Delivery, Flapping, Group, Incident, Topic } from './watch-state.ts';
@@ -70,10 +72,22 @@ function staysDown(
 }
 
 function stayedDown(
-  { flapping: flapped, acknowledged }: FlappingIncident,
+  { flapping, acknowledged }: FlappingIncident,
   monitor: Monitor,
-  { nowMs, recent }: { nowMs: number; recent: RecentDowns },
+  { nowMs, recent, asking }: { nowMs: number; recent: RecentDowns; asking: ReadonlySet<string> },
 ): Opening {
+  const { status_changes: number } = monitor;
+  // What came before it is still asked for: this one is not the one that was counted last.
+  const isUncounted =
+    asking.has(monitor.id) && number !== undefined && !isCounted(flapping, number);
+  const flapped = isUncounted
+    ? {
+        ...flapping,
+        downs: flapping.downs + 1,
+        counted: withNumber(flapping.counted, number),
+        changedAtMs: Math.max(flapping.changedAtMs, saidAt(monitor, nowMs) ?? 0),
+      }
+    : flapping;
   const { changedAtMs: atMs } = flapped;
   recent.noteAgain(downOf(monitor, { atMs, nowMs }));
   const since = { ...monitor, status_changed_at: new Date(atMs).toISOString() };

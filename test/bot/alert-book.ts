@@ -21,8 +21,8 @@ interface Truth {
   downsMs: number[];
 }
 
-/** A book of all monitors; each is UP at first. */
-export function createBook() {
+/** A book of all monitors; each is UP at first, and none flaps unless it may. */
+export function createBook({ mayFlap = false } = {}) {
   const book = new Map(
     NAMES.map((name): [string, Truth] => [
       name,
@@ -30,12 +30,13 @@ export function createBook() {
     ]),
   );
   return {
+    mayFlap,
     of: (name: string) => book.get(name) as Truth,
     /** Lets a monitor have a status, unless it would flap. */
     set(name: string, status: string, nowMs: number) {
       const truth = book.get(name) as Truth;
       const recent = truth.downsMs.filter((atMs) => nowMs - atMs < CALM_MS);
-      if (status === truth.status || (status === 'DOWN' && recent.length >= 2)) return;
+      if (status === truth.status || (!mayFlap && status === 'DOWN' && recent.length >= 2)) return;
       truth.status = status;
       if (status === 'DOWN') truth.downsMs.push(nowMs);
       if (status === 'DOWN' && !truth.isOpen) {

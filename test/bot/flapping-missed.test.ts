@@ -197,6 +197,62 @@ describe('outages between two looks', () => {
     expect(open).toMatchObject([{ change: 5, flapping: { downs: 3, isDown: true } }]);
   });
 
+  /** A shop that flapped, told in its place. */
+  function openFlapping() {
+    const watch = openWatch();
+    watch.lookAt(1, [[1]]);
+    watch.lookAt(2, [[1, 2]]);
+    watch.lookAt(3, [[1, 2], [3]]);
+    watch.lookAt(4, [
+      [1, 2],
+      [3, 4],
+    ]);
+    watch.tell();
+    watch.lookAt(5, [[1, 2], [3, 4], [5]]);
+    watch.tell();
+    return watch;
+  }
+
+  test('after an alert of what stayed DOWN are counted in its message', () => {
+    const watch = openFlapping();
+    watch.lookAt(8, [[1, 2], [3, 4], [5]]);
+    watch.tell();
+    const alert = watch.incidents().at(-1);
+    expect(alert).toMatchObject({ status: 'DOWN', startedAtMs: minutes(5) });
+    const all: Downs = [
+      [1, 2],
+      [3, 4],
+      [5, 8.5],
+      [9, 9.2],
+      [9.4, 9.6],
+    ];
+    watch.lookAt(10, all);
+    expect(watch.incidents().at(-1)).toMatchObject({
+      id: alert?.id,
+      flapping: { downs: 5, isDown: false, changedAtMs: minutes(9.6), rungAtMs: minutes(8) },
+    });
+    expect(watch.incidents().at(-1)).not.toHaveProperty('endedAtMs');
+    watch.lookAt(25, all);
+    expect(watch.incidents().at(-1)).toMatchObject({ id: alert?.id, endedAtMs: minutes(9.6) });
+  });
+
+  test('do not keep back that it stays DOWN while they cannot be asked for, and do not hide it then', () => {
+    const watch = openFlapping();
+    const all: Downs = [[1, 2], [3, 4], [5, 5.2], [5.4, 5.6], [6]];
+    watch.lookAt(6, all, false);
+    watch.lookAt(8, all, false);
+    expect(watch.incidents().at(-1)).toMatchObject({ flapping: { downs: 3 } });
+    watch.lookAt(9, all, false);
+    watch.tell();
+    const alert = { status: 'DOWN', startedAtMs: minutes(6), change: 9 };
+    expect(watch.incidents().at(-1)).toMatchObject(alert);
+    expect(watch.incidents().at(-1)).not.toHaveProperty('flapping');
+    watch.lookAt(10, all);
+    expect(watch.incidents().at(-1)).toMatchObject({ ...alert, flapped: { downs: 5 } });
+    expect(watch.incidents().at(-1)).not.toHaveProperty('flapping');
+    expect(watch.incidents().filter(({ endedAtMs }) => endedAtMs === undefined)).toHaveLength(1);
+  });
+
   test('show in the group that what flaps is in', () => {
     const watch = openWatch();
     watch.lookAt(1, [[1]]);

@@ -486,6 +486,32 @@ test('500 that flap together are as many messages as one, though few ended outag
   expect(watching?.downs?.length).toBe(1000);
 });
 
+test('500 that stay down together and come back now and then are one message in a quarter of an hour, though few ended outages are kept', () => {
+  const ids = Array.from({ length: 500 }, (_, at) => `m${at}`);
+  let watching: Watching | undefined;
+  let made = 0;
+  const posted = new Map<string, number>();
+  for (let minute = -1; minute < 60; minute += 1) {
+    const monitors = ids.map((id) => monitorOf(id, minute % 5 === 4 || minute < 0 ? 'UP' : 'DOWN'));
+    const nowMs = Date.parse(startsAt) + minute * MINUTE;
+    const around = { nowMs, newId: () => `i${++made}`, placesFor: () => ['slack:C1'] };
+    ({ watching } = look(watching, monitors, around));
+    const topics = watching.topics.map((topic) => ({
+      ...topic,
+      deliveries: topic.deliveries.map(({ line: _, ...one }) => {
+        if (!posted.has(one.postId)) posted.set(one.postId, minute);
+        return {
+          ...{ ...one, attempted: true, told: topic.version, shownOpen: true },
+          posted: { message: one.postId, thread: one.postId },
+        };
+      }),
+    }));
+    watching = { ...watching, topics };
+  }
+  expect([...posted.values()]).toEqual([0, 5, 10, 13, 28, 43, 58]);
+  expect(watching?.topics.length).toBeLessThan(3 * 500);
+});
+
 test('who asks why is told that it flaps', async () => {
   const bot = await startTestBot({ settings: { alertPlaces: [OPS] } });
   const slack = createScriptedPlatform('slack');

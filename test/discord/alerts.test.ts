@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import type { Card } from '../../src/bot/card.ts';
 import { type DiscordFake, startDiscord } from '../fakes/discord.ts';
+import type { FakeMessage } from '../fakes/discord-state.ts';
 import { startTestBot } from '../support/bot.ts';
+import { eventually } from '../support/eventually.ts';
+import { addFlappingShop } from '../support/flapping-shop.ts';
 import { startPlatform } from './start-platform.ts';
 
 const card: Card = {
@@ -196,3 +199,29 @@ test('where an old message was changed too often the change is put off, not give
   await expect(change('Four')).rejects.toMatchObject({ permanent: false, retryAfterMs: 20_000 });
   expect(posts(discord)[0]?.embeds[0]?.title).toBe('Three');
 });
+
+test('what flapped and stays DOWN is a new message with its buttons, and the old one ends', async () => {
+  const discord = await startDiscord();
+  const alertPlaces = [{ platform: 'discord' as const, channel: discord.general.id }];
+  const { bot, service } = await startTestBot({ settings: { alertPlaces } });
+  const { platform } = await startPlatform(discord, bot);
+  await bot.start([platform]);
+  const shop = await addFlappingShop(service);
+  const isFlap = (message: FakeMessage) =>
+    /^Shop goes down and up: .*, now DOWN$/.test(titleOf(message));
+  const flapping = await eventually(() => posts(discord).find(isFlap));
+  expect(labelsOf(flapping)).toContain('Acknowledge');
+  const before = posts(discord).length;
+  shop.staysDown();
+  const alert = await eventually(() => posts(discord)[before]);
+  expect(titleOf(alert)).toBe('Shop is DOWN');
+  expect(labelsOf(alert)).toEqual(expect.arrayContaining(['Acknowledge', 'Snooze 1 h', 'Ask why']));
+  await eventually(() => titleOf(flapping).endsWith(', then stayed DOWN'));
+  expect(JSON.stringify(flapping.embeds)).toContain('below');
+  expect(labelsOf(flapping)).toEqual(['Summarise']);
+  expect(posts(discord)).toHaveLength(before + 1);
+});
+
+const titleOf = ({ embeds }: FakeMessage) => `${embeds[0]?.title}`;
+const labelsOf = ({ components }: FakeMessage) =>
+  components.flatMap((row) => row.components.map(({ label }) => label));

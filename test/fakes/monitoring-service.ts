@@ -10,6 +10,8 @@ export interface FakeMonitor {
   target: string;
   status: string;
   interval_seconds: number;
+  /** Of a service that tells more than it has to. */
+  status_changed_at?: string;
 }
 
 /** What can go wrong; `empty-list` and `halved-list` lie with a count that fits. */
@@ -49,7 +51,8 @@ export interface MonitoringService {
   unhandled: string[];
   /** Adds a monitor; `status` is UP when not given. */
   add(monitor: Partial<FakeMonitor> & { name: string }): FakeMonitor;
-  setStatus(id: string, status: string): void;
+  /** Changes it now, or says that it was so since `changedAtMs`. */
+  setStatus(id: string, status: string, changedAtMs?: number): void;
   /** What goes wrong with every request but pings from now on, the next `times` or until `recover`. */
   failWith(fault: MonitoringFault, times?: number): void;
   recover(): void;
@@ -185,10 +188,12 @@ export async function startMonitoringService(
     requests,
     unhandled,
     add,
-    setStatus(id, status) {
+    setStatus(id, status, changedAtMs) {
       const monitor = monitors.find((known) => known.id === id);
       if (!monitor) throw new Error(`There is no monitor ${id}.`);
       monitor.status = status;
+      if (changedAtMs === undefined) delete monitor.status_changed_at;
+      else monitor.status_changed_at = new Date(changedAtMs).toISOString();
     },
     failWith(what, times = Number.POSITIVE_INFINITY) {
       fault = { what, left: times };

@@ -2,8 +2,11 @@ import { describe, expect, test } from 'vitest';
 import type { Card } from '../../src/bot/card.ts';
 import { DeliveryError } from '../../src/bot/errors.ts';
 import { CHANNEL, type Fault, startSlack } from '../fakes/slack.ts';
+import { labelsOf } from '../fakes/slack-buttons.ts';
 import { shownText } from '../fakes/slack-limits.ts';
+import type { Message } from '../fakes/slack-workspace.ts';
 import { eventually } from '../support/eventually.ts';
+import { addFlappingShop } from '../support/flapping-shop.ts';
 import { makeSlack, runSlack, WATCHING } from './running-slack.ts';
 
 const CARD: Card = { tone: 'bad', title: 'Shop is down', parts: [] };
@@ -221,5 +224,26 @@ test('a status change becomes an alert, and the same message tells of the recove
   bot.service.setStatus(shop.id, 'UP');
   await eventually(() => shownText(alert).includes('🟢'));
   expect(fake.messages(CHANNEL)).toHaveLength(1);
+  expect(fake.calls.filter(({ outcome }) => outcome !== 'ok')).toEqual([]);
+});
+
+test('what flapped and stays DOWN is a new message with its buttons, and the old one ends', async () => {
+  const { fake, bot } = await runSlack({
+    bot: { settings: { ...WATCHING, alertPlaces: [{ platform: 'slack', channel: CHANNEL }] } },
+  });
+  const shop = await addFlappingShop(bot.service);
+  const isFlap = (message: Message) =>
+    /Shop goes down and up: .*, now DOWN/.test(shownText(message));
+  const flapping = await eventually(() => fake.messages(CHANNEL).find(isFlap));
+  expect(labelsOf(flapping)).toContain('Acknowledge');
+  const before = fake.messages(CHANNEL).length;
+  shop.staysDown();
+  const alert = await eventually(() => fake.messages(CHANNEL)[before]);
+  expect(shownText(alert)).toContain('🔴 Shop is DOWN');
+  expect(labelsOf(alert)).toEqual(expect.arrayContaining(['Acknowledge', 'Snooze 1 h', 'Ask why']));
+  await eventually(() => shownText(flapping).includes('then stayed DOWN'));
+  expect(shownText(flapping)).toContain('below');
+  expect(labelsOf(flapping)).toEqual(['Summarise']);
+  expect(fake.thread(CHANNEL, flapping.ts)).toEqual([]);
   expect(fake.calls.filter(({ outcome }) => outcome !== 'ok')).toEqual([]);
 });

@@ -61,6 +61,14 @@ export interface Collection<T> {
    * Resolves to the document now stored, once it is durable. When writing fails, nothing has changed.
    */
   update(id: string, change: (current: T | undefined) => T | undefined): Promise<T | undefined>;
+  /**
+   * As `update`, for what people want to be gone: once it resolves, nothing that is kept (versions before, damaged copies,
+   * half-written files) holds what `change` took away. A kill in the middle leaves all or nothing of it. It costs more than
+   * an `update`, which does the same where it removes a whole document.
+   */
+  erase(id: string, change: (current: T | undefined) => T | undefined): Promise<T | undefined>;
+  /** Removes all documents that fit, as `erase` does, and all damaged copies, of which nobody can tell what they hold. */
+  eraseAll(fits: (id: string, document: T) => boolean): Promise<void>;
 }
 
 /** What a journal keeps at least: when it happened, Unix time in milliseconds. */
@@ -89,6 +97,17 @@ export interface Journal<T extends JournalRecord> {
   prune(beforeMs: number): Promise<void>;
   /** Removes all records whose append has resolved; resolves when they are gone for good. */
   clear(): Promise<void>;
+  /**
+   * Replaces each record whose append has resolved by what `change` makes of it: `undefined` removes it, the same object
+   * leaves it; it keeps its day. Once it resolves, nothing that is kept holds what `change` took away. Records in which none of the texts of
+   * `mentioning` stands are not looked at. Unreadable records are removed, since nobody can tell what they hold; where they
+   * are to be refused, it is, with `CorruptDocumentError`.
+   */
+  erase(
+    /** May run more than once. */
+    change: (record: T) => T | undefined,
+    options?: { mentioning?: readonly string[] },
+  ): Promise<void>;
 }
 
 export interface Lease {

@@ -6,6 +6,7 @@ import { CorruptDocumentError } from '../../src/store/errors.ts';
 import { fileNameOf, openDocumentFile, prepare } from '../../src/store/lowdb/document-file.ts';
 import { findLosses } from '../../src/store/lowdb/losses.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
+import { openQuarantine } from '../../src/store/lowdb/quarantine.ts';
 import { seal } from '../../src/store/lowdb/sealed-json.ts';
 import type { Store } from '../../src/store/store.ts';
 import { long } from '../support/long.ts';
@@ -168,7 +169,7 @@ test('no prefix of a file and no flipped bit is ever taken for a document', asyn
   const file = openDocumentFile(notes, {
     folder,
     name,
-    quarantine: join(folder, 'quarantine'),
+    quarantine: await openQuarantine(join(folder, 'quarantine')),
     log,
   });
   const good = Buffer.from(prepare(notes, 'a', second).text);

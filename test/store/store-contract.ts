@@ -100,6 +100,34 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
       expect(await collection.update('a', () => undefined)).toBeUndefined();
     });
 
+    test('erases as it updates: a part, a whole document, or nothing', async () => {
+      const { store, reopen } = await open();
+      const collection = store.collection(notes);
+      const whole = { text: 'whole', count: 1, tags: ['x'] };
+      await collection.update('a', () => whole);
+      await collection.update('b', () => whole);
+      const part = { text: 'part', count: 1 };
+      expect(await collection.erase('a', () => part)).toEqual(part);
+      expect(await collection.erase('b', () => undefined)).toBeUndefined();
+      expect(await collection.erase('c', (now) => now)).toBeUndefined();
+      await expect(collection.erase('a', () => ({ count: 1.5 }) as Note)).rejects.toThrow('count');
+      const again = (await reopen()).collection(notes);
+      expect(await again.list()).toEqual([{ id: 'a', document: part }]);
+    });
+
+    test('erases all documents that fit, as they are by then', async () => {
+      const { store, reopen } = await open();
+      const collection = store.collection(notes);
+      for (const count of [1, 2, 3]) {
+        await collection.update(`${count}`, () => ({ text: 'n', count }));
+      }
+      const changed = collection.update('3', () => ({ text: 'changed', count: 1 }));
+      await collection.eraseAll((id, { count }) => id === '1' || count === 3);
+      await changed;
+      const again = (await reopen()).collection(notes);
+      expect((await again.list()).map(({ id }) => id).sort()).toEqual(['2', '3']);
+    });
+
     test('runs updates of one document one after another and loses none', async () => {
       const { store, reopen } = await open();
       const collection = store.collection(notes);
@@ -325,6 +353,21 @@ export function describeStore(engine: string, open: () => Promise<OpenedStore>):
       await journal.append({ atMs: NOON_MS + 1, value: 'after' });
       const values = (await all((await reopen()).journal(results))).map(({ value }) => value);
       expect(values.filter((value) => value !== 'during')).toEqual(['after']);
+    });
+
+    test('erases records, or parts of them, and keeps the others in order', async () => {
+      const { store, reopen } = await open();
+      const journal = store.journal(results);
+      await journal.erase(() => undefined);
+      for (const [at, value] of ['a "b" \n', 'keep', 'change', 'a "b" \n'].entries()) {
+        await journal.append({ atMs: NOON_MS + at * DAY_MS, value });
+      }
+      await journal.erase(() => undefined, { mentioning: ['nowhere'] });
+      await journal.erase(() => undefined, { mentioning: ['a "b" \n', 'nowhere'] });
+      await journal.erase((now) => (now.value === 'change' ? { ...now, value: 'changed' } : now));
+      await journal.append({ atMs: NOON_MS, value: 'after' });
+      const again = (await reopen()).journal(results);
+      expect((await all(again)).map(({ value }) => value)).toEqual(['after', 'keep', 'changed']);
     });
 
     test('refuses a record that does not fit, and takes the next', async () => {

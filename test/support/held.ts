@@ -15,8 +15,11 @@ export function holdable(store: Store): { store: Store; hold(): () => void; wait
     };
 
   function collection<T>(declared: Parameters<Store['collection']>[0]): Collection<T> {
-    const { get, list, update } = store.collection(declared) as Collection<T>;
-    return { get: passing(get), list: passing(list), update: passing(update) };
+    const { get, list, update, erase, eraseAll } = store.collection(declared) as Collection<T>;
+    return {
+      ...{ get: passing(get), list: passing(list), update: passing(update) },
+      ...{ erase: passing(erase), eraseAll: passing(eraseAll) },
+    };
   }
 
   return {

@@ -1,9 +1,11 @@
+import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { Collection, CollectionDeclaration } from '../store.ts';
 import { createBoundedCache } from './bounded-cache.ts';
 import { fileNameOf, openDocumentFile, prepare, type Stored } from './document-file.ts';
 import { PREVIOUS } from './durable-file.ts';
 import { makeFolder, namesIn } from './files.ts';
+import type { Quarantine } from './quarantine.ts';
 import type { Queues } from './queues.ts';
 
 /** Characters of JSON that a collection keeps in memory; what it takes there is a small multiple. */
@@ -18,6 +20,8 @@ type Known<T> = Pick<Stored<T>, 'id' | 'document'> | typeof NONE;
 const NONE = { document: undefined };
 
 interface Change<T> {
+  /** No file is to hold what it takes away. */
+  erases: boolean;
   make: (current: T | undefined) => T | undefined;
   resolve: (document: T | undefined) => void;
   reject: (error: unknown) => void;
@@ -31,13 +35,13 @@ export function createLowdbCollection<T>(
   declaration: CollectionDeclaration<T>,
   options: {
     folder: string;
-    quarantine: string;
+    quarantine: Quarantine;
     queues: Queues;
     assertOpen: () => void;
     log: Logger;
   },
 ): Collection<T> {
-  const { folder, queues, assertOpen } = options;
+  const { folder, quarantine, queues, assertOpen } = options;
   const cache = createBoundedCache<Known<T>>(CACHE_SIZE);
   const changesOf = new Map<string, Change<T>[]>();
   let folderMade = false;
@@ -64,11 +68,15 @@ export function createLowdbCollection<T>(
     return cache.hasRoomFor(stored?.text.length ?? 0) ? remember(name, stored) : (stored ?? NONE);
   }
 
-  async function store(name: string, next: Stored<T> | undefined): Promise<void> {
+  async function store(
+    name: string,
+    next: Stored<T> | undefined,
+    { erases }: { erases: boolean },
+  ): Promise<void> {
     if (next) {
       if (!folderMade) await makeFolder(folder);
       folderMade = true;
-      await fileOf(name).write(next);
+      await (erases ? fileOf(name).erase(next) : fileOf(name).write(next));
     } else {
       await fileOf(name).remove();
     }
@@ -81,12 +89,14 @@ export function createLowdbCollection<T>(
     let document = before;
     let next: Stored<T> | undefined;
     let taken = 0;
+    let erases = false;
     const outcomes: Array<{ change: Change<T>; result: T | undefined }> = [];
     for (const change of changes) {
       taken += 1;
       try {
         const wanted = change.make(document);
         if (wanted !== document) {
+          erases ||= change.erases;
           next = wanted === undefined ? undefined : prepare(declaration, id, wanted);
           document = next?.document;
         }
@@ -99,13 +109,15 @@ export function createLowdbCollection<T>(
     }
     let failure: { error: unknown } | undefined;
     try {
-      if (document !== before) await store(name, next);
+      if (document !== before) await store(name, next, { erases });
+      // What was damaged counts as never written, and yet something of it may be meant to go.
+      else if (document === undefined) await quarantine.erase(join(folder, name));
     } catch (error) {
       failure = { error };
     }
     for (const { change, result } of outcomes) {
       // What left the document as it was on the disk needed no write, and is true whatever became of the others.
-      if (failure && result !== before) change.reject(failure.error);
+      if (failure && (document === before || result !== before)) change.reject(failure.error);
       else change.resolve(result);
     }
     return changes.slice(taken);
@@ -122,6 +134,38 @@ export function createLowdbCollection<T>(
     }
   }
 
+  async function list() {
+    assertOpen();
+    const names = new Set((await namesIn(folder)).map(withoutPrevious));
+    const all = await Promise.all(
+      [...names]
+        .filter((name) => DOCUMENT_FILE.test(name))
+        .map((name) => cache.get(name) ?? inQueue(name, () => loadForList(name))),
+    );
+    return all.flatMap((known) =>
+      'id' in known ? [{ id: known.id, document: known.document }] : [],
+    );
+  }
+
+  async function enqueue(
+    id: string,
+    make: Change<T>['make'],
+    { erases = false }: { erases?: boolean } = {},
+  ): Promise<T | undefined> {
+    assertOpen();
+    const name = nameOf(id);
+    return await new Promise((resolve, reject) => {
+      const own = { erases, make, resolve, reject };
+      const changes = changesOf.get(name);
+      if (changes) {
+        changes.push(own);
+        return;
+      }
+      changesOf.set(name, [own]);
+      void inQueue(name, () => applyAll(name, id));
+    });
+  }
+
   return {
     async get(id) {
       assertOpen();
@@ -130,32 +174,16 @@ export function createLowdbCollection<T>(
       return known.document;
     },
 
-    async list() {
-      assertOpen();
-      const names = new Set((await namesIn(folder)).map(withoutPrevious));
-      const all = await Promise.all(
-        [...names]
-          .filter((name) => DOCUMENT_FILE.test(name))
-          .map((name) => cache.get(name) ?? inQueue(name, () => loadForList(name))),
-      );
-      return all.flatMap((known) =>
-        'id' in known ? [{ id: known.id, document: known.document }] : [],
-      );
-    },
+    list,
+    update: (id, make) => enqueue(id, make),
+    erase: (id, make) => enqueue(id, make, { erases: true }),
 
-    async update(id, change) {
-      assertOpen();
-      const name = nameOf(id);
-      return await new Promise((resolve, reject) => {
-        const own = { make: change, resolve, reject };
-        const changes = changesOf.get(name);
-        if (changes) {
-          changes.push(own);
-          return;
-        }
-        changesOf.set(name, [own]);
-        void inQueue(name, () => applyAll(name, id));
-      });
+    async eraseAll(fits) {
+      for (const { id, document } of await list()) {
+        if (fits(id, document))
+          await enqueue(id, (now) => (now && fits(id, now) ? undefined : now));
+      }
+      await quarantine.eraseAll(folder);
     },
   };
 }

@@ -6,6 +6,7 @@ import { z } from 'zod';
 import { NewerDocumentError } from '../errors.ts';
 import type { CollectionDeclaration } from '../store.ts';
 import { createDurableFile } from './durable-file.ts';
+import type { Quarantine } from './quarantine.ts';
 import { seal, unseal } from './sealed-json.ts';
 
 /** A document as it is kept: what callers see, and the text of its file. */
@@ -19,6 +20,9 @@ export interface Stored<T> {
 export interface DocumentFile<T> {
   read(): Promise<Stored<T> | undefined>;
   write(stored: Stored<T>): Promise<void>;
+  /** Writes, and leaves nothing of what was there before. */
+  erase(stored: Stored<T>): Promise<void>;
+  /** Removes it, and leaves nothing of it. */
   remove(): Promise<void>;
 }
 
@@ -55,7 +59,7 @@ export function prepare<T>(
 /** The file of one document. */
 export function openDocumentFile<T>(
   declaration: CollectionDeclaration<T>,
-  options: { folder: string; name: string; quarantine: string; log: Logger },
+  options: { folder: string; name: string; quarantine: Quarantine; log: Logger },
 ): DocumentFile<T> {
   const { folder, name, quarantine, log } = options;
   const file = createDurableFile<Stored<T>>({
@@ -79,6 +83,7 @@ export function openDocumentFile<T>(
       // A database of its own: until this resolves, nobody may see what it holds.
       await new Low<Stored<T> | null>(file, stored).write();
     },
+    erase: (stored) => file.erase(stored),
     // Not through `Low`, which writes nothing when its data is null.
     remove: () => file.write(null),
   };

@@ -1,17 +1,17 @@
-import { randomUUID } from 'node:crypto';
 import { link, readFile, rename } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname } from 'node:path';
 import type { Adapter } from 'lowdb';
 import type { Logger } from 'pino';
 import { CorruptDocumentError, NewerDocumentError } from '../errors.ts';
 import {
   isMissing,
-  makeFolder,
   removeIfThere,
   replaceFile,
   syncFolder,
+  temporaryOf,
   writeTemporary,
 } from './files.ts';
+import type { Quarantine } from './quarantine.ts';
 
 /** Ending of the file that holds the version before. */
 export const PREVIOUS = '.bak';
@@ -21,8 +21,8 @@ export interface DurableFileOptions<T> {
   /** What a text means; throws when it is damaged, `NewerDocumentError` when it is whole but not for us. */
   decode: (text: string) => T;
   whenCorrupt: 'refuse' | 'forget';
-  /** Folder that damaged files are moved to. */
-  quarantine: string;
+  /** Where damaged files are moved to. */
+  quarantine: Quarantine;
   log: Logger;
 }
 
@@ -31,15 +31,22 @@ type Look<T> =
   | { state: 'missing' }
   | { state: 'bad'; reason: string };
 
+/** The file of one document, for lowdb. */
+export interface DurableFile<T> extends Adapter<T | null> {
+  /** Writes so that no file holds what was there before. */
+  erase(content: T): Promise<void>;
+}
+
 /**
  * A lowdb adapter that keeps what it has acknowledged: written to a temporary file, synced, renamed over the old one and the
  * folder synced; the version before stays as `.bak`. A damaged file is replaced by its `.bak` and moved away. The adapters
  * of lowdb sync nothing: they survive a kill, and lose acknowledged writes with the power.
- * Writing null removes the file. One call at a time.
+ * Writing null removes the file, with all that is left of it elsewhere. One call at a time.
  */
+
 export function createDurableFile<T extends { text: string }>(
   options: DurableFileOptions<T>,
-): Adapter<T | null> {
+): DurableFile<T> {
   const { path, decode, whenCorrupt, quarantine, log } = options;
   const folder = dirname(path);
   const previousPath = path + PREVIOUS;
@@ -61,22 +68,10 @@ export function createDurableFile<T extends { text: string }>(
     }
   }
 
-  async function moveToQuarantine(from: string): Promise<string> {
-    await makeFolder(quarantine);
-    const time = new Date().toISOString().replaceAll(':', '-');
-    const name = `${basename(folder)}.${basename(from)}.${time}.${randomUUID().slice(0, 8)}`;
-    const to = join(quarantine, name);
-    await rename(from, to);
-    await syncFolder(quarantine);
-    await syncFolder(folder);
-    return to;
-  }
-
-  async function replace(text: string): Promise<void> {
+  async function replace(text: string, makeWay: () => Promise<void>): Promise<void> {
     const temporary = await writeTemporary(path, text);
     try {
-      await removeIfThere(previousPath);
-      await linkIfThere(path, previousPath);
+      await makeWay();
       await rename(temporary, path);
     } catch (error) {
       await removeIfThere(temporary).catch(() => {});
@@ -85,12 +80,41 @@ export function createDurableFile<T extends { text: string }>(
     await syncFolder(folder);
   }
 
-  async function remove(): Promise<void> {
-    // The version before goes first, and for good: alone it would be taken for the rest of a damaged document.
+  async function keepPrevious(): Promise<void> {
+    await removeIfThere(previousPath);
+    await linkIfThere(path, previousPath);
+  }
+
+  /**
+   * Removes all that holds something of the document beside its file, for good. That goes before the file does: alone, the
+   * version before would be taken for the rest of a damaged document; and a kill in between leaves a document that is still
+   * there, not one that is gone with something of it left over that nobody would look for.
+   */
+  async function eraseCompanions(): Promise<void> {
+    await quarantine.erase(path);
+    await removeIfThere(temporaryOf(previousPath));
     await removeIfThere(previousPath);
     await syncFolder(folder);
+  }
+
+  async function remove(): Promise<void> {
+    await removeIfThere(temporaryOf(path));
+    await eraseCompanions();
     await removeIfThere(path);
     await syncFolder(folder);
+  }
+
+  async function erase(text: string): Promise<void> {
+    await replace(text, eraseCompanions);
+    try {
+      // A copy rather than a second name: one bad sector must not take both.
+      await replaceFile(previousPath, text);
+    } catch (error) {
+      log.warn(
+        { err: error, file: previousPath },
+        'a document has no second copy until it changes',
+      );
+    }
   }
 
   return {
@@ -101,7 +125,7 @@ export function createDurableFile<T extends { text: string }>(
       if (current.state === 'missing' && previous.state === 'missing') return null;
       const reason = current.state === 'bad' ? current.reason : 'it is missing';
       if (previous.state === 'good') {
-        const moved = current.state === 'bad' ? await moveToQuarantine(path) : undefined;
+        const moved = current.state === 'bad' ? await quarantine.take(path) : undefined;
         // A copy rather than a second name for the `.bak`: one bad sector must not take both.
         await replaceFile(path, previous.content.text);
         log.error(
@@ -118,8 +142,8 @@ export function createDurableFile<T extends { text: string }>(
         );
       }
       const moved: string[] = [];
-      if (current.state === 'bad') moved.push(await moveToQuarantine(path));
-      if (previous.state === 'bad') moved.push(await moveToQuarantine(previousPath));
+      if (current.state === 'bad') moved.push(await quarantine.take(path));
+      if (previous.state === 'bad') moved.push(await quarantine.take(previousPath));
       log.error(
         { file: path, reason, quarantined: moved },
         'a stored document was damaged and had no good version; it counts as never written',
@@ -127,7 +151,8 @@ export function createDurableFile<T extends { text: string }>(
       return null;
     },
 
-    write: (content) => (content === null ? remove() : replace(content.text)),
+    write: (content) => (content === null ? remove() : replace(content.text, keepPrevious)),
+    erase: ({ text }) => erase(text),
   };
 }
 

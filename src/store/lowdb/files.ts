@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { mkdir, open, readdir, rename, stat, unlink } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { DataFolderError } from '../errors.ts';
@@ -76,16 +75,24 @@ function cannotMake(path: string, error: unknown): unknown {
   );
 }
 
-/** Writes a text to a new file beside `path` and on to the disk; gives the new file's path. */
-export async function writeTemporary(path: string, text: string): Promise<string> {
-  const temporary = join(dirname(path), `.${basename(path)}.${randomUUID()}.tmp`);
-  const handle = await open(temporary, 'wx', FILE_MODE);
+/** Where a file is written before it takes the place of `path`: always the same, so that one left behind is found again. */
+export const temporaryOf = (path: string) => join(dirname(path), `.${basename(path)}.tmp`);
+
+/** Writes a text to a file beside `path` and on to the disk; gives its path. One call at a time for a path. */
+export async function writeTemporary(
+  path: string,
+  text: string | AsyncIterable<string>,
+): Promise<string> {
+  const temporary = temporaryOf(path);
+  const handle = await open(temporary, 'w', FILE_MODE);
   try {
-    await handle.writeFile(text);
+    if (typeof text === 'string') await handle.writeFile(text);
+    else for await (const piece of text) await handle.writeFile(piece);
     await handle.datasync();
     await handle.close();
   } catch (error) {
-    // The first failure is the one to tell; a file that cannot be removed now is removed at the next start.
+    // The first failure is the one to tell; a file that cannot be removed now is removed with the document or at the next
+    // start, or written over.
     await handle.close().catch(() => {});
     await removeIfThere(temporary).catch(() => {});
     throw error;
@@ -93,7 +100,7 @@ export async function writeTemporary(path: string, text: string): Promise<string
   return temporary;
 }
 
-/** Puts a text in the place of a file: after a crash there is the old file or the new one, whole. */
+/** Puts a text in the place of a file: after a crash there is the old file or the new one, whole. One call at a time. */
 export async function replaceFile(path: string, text: string): Promise<void> {
   const temporary = await writeTemporary(path, text);
   try {

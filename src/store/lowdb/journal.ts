@@ -1,3 +1,4 @@
+import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Logger } from 'pino';
 import { z } from 'zod';
@@ -5,10 +6,10 @@ import { CorruptDocumentError } from '../errors.ts';
 import type { Journal, JournalDeclaration, JournalRecord } from '../store.ts';
 import { type Acknowledged, type Extent, openAcknowledged } from './acknowledged.ts';
 import { type AppendFile, dayOf, dayOfName, dayPath, openAppendFile } from './day-file.ts';
-import { isMissing, namesIn, removeIfThere, syncFolder } from './files.ts';
+import { isMissing, namesIn, removeIfThere, syncFolder, writeTemporary } from './files.ts';
 import { extentOf, inOrder, linesOf } from './lines.ts';
 import type { Losses } from './losses.ts';
-import { sealText, unseal } from './sealed-json.ts';
+import { isWhole, sealText, unseal } from './sealed-json.ts';
 
 /** Longer records are refused, and longer lines skipped. */
 const MAX_LINE_BYTES = 1024 * 1024;
@@ -19,7 +20,16 @@ const REORDER_WINDOW = 1_000;
 /** Bytes written with one fsync at most, so that a flood does not become one giant write. */
 const MAX_BATCH_LENGTH = 4 * 1024 * 1024;
 
+/** Characters written at once when a file is written anew. */
+const PIECE_LENGTH = 1024 * 1024;
+
 const Line = z.strictObject({ record: z.unknown() });
+
+interface Erasure<T> {
+  change: (record: T) => T | undefined;
+  /** Lines without any of them are left as they are; none for all lines. */
+  texts: readonly string[];
+}
 
 interface Waiting {
   day: string;
@@ -94,8 +104,12 @@ export function createLowdbJournal<T extends JournalRecord>(
       throw error;
     }
     current.records += count;
+    await note(day, { bytes: current.file.size(), records: current.records });
+  }
+
+  async function note(day: string, extent: Extent): Promise<void> {
     try {
-      await noted.note(day, { bytes: current.file.size(), records: current.records });
+      await (await notesOf()).note(day, extent);
     } catch (error) {
       // The records are durable all the same. An older note only misses that these could be lost.
       log.warn({ err: error, file: acknowledged }, 'how far a journal goes cannot be noted');
@@ -142,18 +156,18 @@ export function createLowdbJournal<T extends JournalRecord>(
       // Pruned since the folder was looked at.
       if (!isMissing(error)) throw error;
     } finally {
-      if (unreadable > 0) {
-        log.error(
-          { file: dayPath(folder, day), unreadable },
-          'skipped damaged records of a journal',
-        );
-        const damaged = unreadable === 1 ? 'a damaged record' : `${unreadable} damaged records`;
-        await losses.note(
-          join(declaration.name, `${day}.ndjson`),
-          `holds ${damaged}, which cannot be read and are skipped`,
-        );
-      }
+      await tellUnreadable(day, unreadable);
     }
+  }
+
+  async function tellUnreadable(day: string, unreadable: number): Promise<void> {
+    if (unreadable === 0) return;
+    log.error({ file: dayPath(folder, day), unreadable }, 'skipped damaged records of a journal');
+    const damaged = unreadable === 1 ? 'a damaged record' : `${unreadable} damaged records`;
+    await losses.note(
+      join(declaration.name, `${day}.ndjson`),
+      `holds ${damaged}, which cannot be read and are skipped`,
+    );
   }
 
   function unreadableIn(day: string): CorruptDocumentError {
@@ -178,6 +192,74 @@ export function createLowdbJournal<T extends JournalRecord>(
       found?.delete(day);
       opened.delete(day);
     }
+  }
+
+  /** What becomes of a line when something is erased: the same line, another one, or none. */
+  function lineLeft(day: string, line: string | undefined, { change, texts }: Erasure<T>) {
+    const isOther = texts.length > 0 && !texts.some((text) => line?.includes(text));
+    if (line !== undefined && isOther && isWhole(line)) return { line };
+    const record = line === undefined ? undefined : decode(declaration, line);
+    if (!record && declaration.whenUnreadable === 'refuse') throw unreadableIn(day);
+    if (!record) return { line: undefined, unreadable: true };
+    const wanted = change(record);
+    if (wanted === record || wanted === undefined) return { line: wanted && line };
+    if (dayOf(wanted.atMs) !== day) throw new RangeError('An erased record stays on its day.');
+    return { line: encode(declaration, wanted).trimEnd() };
+  }
+
+  async function isToErase(day: string, erasure: Erasure<T>): Promise<boolean> {
+    let unfinished = 0;
+    const onUnfinished = (bytes: number) => {
+      unfinished = bytes;
+    };
+    for await (const line of linesOf(dayPath(folder, day), MAX_LINE_BYTES, onUnfinished)) {
+      if (line === undefined || lineLeft(day, line, erasure).line !== line) return true;
+    }
+    return unfinished > 0;
+  }
+
+  /** The file as it is to be, in pieces; counts what is in it. */
+  async function* piecesLeft(day: string, erasure: Erasure<T>, kept: Extent) {
+    let unreadable = 0;
+    let piece = '';
+    for await (const line of linesOf(dayPath(folder, day), MAX_LINE_BYTES)) {
+      const left = lineLeft(day, line, erasure);
+      if (left.unreadable) unreadable += 1;
+      if (left.line === undefined) continue;
+      kept.bytes += Buffer.byteLength(left.line) + 1;
+      kept.records += 1;
+      piece += `${left.line}\n`;
+      if (piece.length < PIECE_LENGTH) continue;
+      yield piece;
+      piece = '';
+    }
+    yield piece;
+    await tellUnreadable(day, unreadable);
+  }
+
+  async function eraseIn(day: string, erasure: Erasure<T>): Promise<void> {
+    const path = dayPath(folder, day);
+    try {
+      if (!(await isToErase(day, erasure))) return;
+    } catch (error) {
+      // Noted, and lost.
+      if (isMissing(error)) return;
+      throw error;
+    }
+    if (current?.day === day) await closeCurrent();
+    const kept = { bytes: 0, records: 0 };
+    const temporary = await writeTemporary(path, piecesLeft(day, erasure, kept));
+    try {
+      // First: what is removed on purpose must not be missed.
+      await (await notesOf()).forget([day]);
+      await rename(temporary, path);
+    } catch (error) {
+      await removeIfThere(temporary).catch(() => {});
+      throw error;
+    }
+    await syncFolder(folder);
+    if (kept.records === 0) await remove([day]);
+    else await note(day, kept);
   }
 
   return {
@@ -217,6 +299,15 @@ export function createLowdbJournal<T extends JournalRecord>(
         await closeCurrent();
         await remove(await days());
       });
+    },
+
+    async erase(change, { mentioning = [] } = {}) {
+      assertOpen();
+      // As they stand in a line.
+      const texts = mentioning.map((text) => JSON.stringify(text).slice(1, -1));
+      // What waits to be appended comes first; then day by day, so that appends have their turn in between.
+      await inTurn(flush);
+      for (const day of await days()) await inTurn(() => eraseIn(day, { change, texts }));
     },
 
     close: () =>

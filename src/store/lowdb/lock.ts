@@ -43,7 +43,7 @@ export async function takeLock(folder: string): Promise<Lock> {
     host: hostname(),
     nonce: randomUUID(),
   });
-  const claim = await writeTemporary(path, own);
+  const claim = await writeTemporary(`${path}.${randomUUID()}`, own);
   try {
     for (let tries = 0; tries < MAX_TRIES; tries += 1) {
       const last = await lastOfChain(folder);

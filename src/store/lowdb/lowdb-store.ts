@@ -10,12 +10,14 @@ import { createKeyFile } from './key-file.ts';
 import { createLeases, LEASES } from './leases.ts';
 import { takeLock } from './lock.ts';
 import { openLosses, tellLosses } from './losses.ts';
+import { openQuarantine, QUARANTINE, type Quarantine } from './quarantine.ts';
 import { createQueues } from './queues.ts';
 
 /** Files of documents that are open at once. */
 const MAX_OPEN_FILES = 32;
 
-const QUARANTINE = 'quarantine';
+/** How often it is looked for what is in quarantine for too long. */
+const PRUNE_EVERY_MS = 3_600_000;
 
 /**
  * Opens the embedded engine: a folder of plain files, for one process at a time.
@@ -27,8 +29,11 @@ export async function openLowdbStore(options: { folder: string; log: Logger }): 
   await prepareDataFolder(folder, log);
   const lock = await takeLock(folder);
   const losses = openLosses(folder, log);
+  let quarantine: Quarantine;
   try {
     await tidy(folder);
+    quarantine = await openQuarantine(join(folder, QUARANTINE));
+    await quarantine.prune(Date.now());
     await tellLosses(folder, losses, log);
   } catch (error) {
     await lock.release();
@@ -56,15 +61,21 @@ export async function openLowdbStore(options: { folder: string; log: Logger }): 
   const collection: Store['collection'] = (declaration) =>
     createLowdbCollection(declaration, {
       folder: own(declaration.name),
-      quarantine: join(folder, QUARANTINE),
+      quarantine,
       queues,
       assertOpen,
       log,
     });
   const leases = createLeases(collection(LEASES));
+  const pruning = setInterval(() => {
+    quarantine.prune(Date.now()).catch((error: unknown) => {
+      log.warn({ err: error }, 'old damaged files cannot be removed; it is tried again');
+    });
+  }, PRUNE_EVERY_MS).unref();
 
   async function closeAll() {
     leases.abortAll();
+    clearInterval(pruning);
     try {
       await queues.idle();
       await Promise.all(journals.map((journal) => journal.close()));

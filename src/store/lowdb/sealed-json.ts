@@ -26,6 +26,12 @@ export function unseal(text: string): unknown {
   return JSON.parse(content);
 }
 
+/** Whether a text is from `seal`, and not a single bit has changed. */
+export function isWhole(text: string): boolean {
+  const head = HEAD.exec(text);
+  return head !== null && sumOf(`{${text.slice(head[0].length)}`) === head[1];
+}
+
 function sumOf(text: string): string {
   return hash('sha256', text, 'hex').slice(0, SUM_LENGTH);
 }

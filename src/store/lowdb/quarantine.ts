@@ -1,0 +1,75 @@
+import { randomUUID } from 'node:crypto';
+import { rename } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { makeFolder, namesIn, removeIfThere, syncFolder } from './files.ts';
+
+/** Folder of the data folder that damaged files are moved to. */
+export const QUARANTINE = 'quarantine';
+
+/** How long somebody can look at a damaged file; what it holds may be meant to be forgotten. */
+export const QUARANTINE_KEPT_MS = 30 * 86_400_000;
+
+/** Such as `notes.<40 hex digits>.json.bak.2026-12-01T10-00-00.000Z.1b2c3d4e`. */
+const NAME = /^(([a-z0-9-]+)\.[0-9a-f]{40}\.json)(?:\.bak)?\.(\d{4}-\d\d-\d\dT[\d.-]+Z)\.\w+$/;
+
+/**
+ * Damaged files of documents, kept for people to look at: for 30 days at most, and only until their document is erased. What
+ * a damaged file holds cannot be known, so it counts as holding whatever is erased of its document.
+ */
+export interface Quarantine {
+  /** Moves a file of a document here, durably; gives where it is now. */
+  take(path: string): Promise<string>;
+  /** Removes the copies of the document with this file, for good; where there are none, the disk is not asked. */
+  erase(path: string): Promise<void>;
+  /** Removes all copies of documents of the collection with this folder, for good. */
+  eraseAll(folder: string): Promise<void>;
+  /** Removes what is here for longer than is kept. */
+  prune(nowMs: number): Promise<void>;
+}
+
+interface Copy {
+  name: string;
+  document: string;
+  collection: string;
+  atMs: number;
+}
+
+/** Opens the folder, which need not be there. Whatever else somebody has put into it stays. */
+export async function openQuarantine(folder: string): Promise<Quarantine> {
+  let copies = (await namesIn(folder)).flatMap((name) => copyOf(name) ?? []);
+
+  async function remove(isOver: (copy: Copy) => boolean): Promise<void> {
+    const over = copies.filter(isOver);
+    if (over.length === 0) return;
+    for (const { name } of over) await removeIfThere(join(folder, name));
+    await syncFolder(folder);
+    copies = copies.filter((copy) => !over.includes(copy));
+  }
+
+  const documentAt = (path: string) => `${basename(dirname(path))}.${basename(path)}`;
+
+  return {
+    async take(path) {
+      await makeFolder(folder);
+      const time = new Date().toISOString().replaceAll(':', '-');
+      const name = `${documentAt(path)}.${time}.${randomUUID().slice(0, 8)}`;
+      const to = join(folder, name);
+      await rename(path, to);
+      copies.push(...[copyOf(name) ?? []].flat());
+      await syncFolder(folder);
+      await syncFolder(dirname(path));
+      return to;
+    },
+    erase: (path) => remove(({ document }) => document === documentAt(path)),
+    eraseAll: (of) => remove(({ collection }) => collection === basename(of)),
+    prune: (nowMs) => remove(({ atMs }) => atMs < nowMs - QUARANTINE_KEPT_MS),
+  };
+}
+
+function copyOf(name: string): Copy | undefined {
+  const [, document, collection, time] = NAME.exec(name) ?? [];
+  if (document === undefined || collection === undefined || time === undefined) return undefined;
+  const [day, clock = ''] = time.split('T');
+  const atMs = Date.parse(`${day}T${clock.replaceAll('-', ':')}`);
+  return Number.isNaN(atMs) ? undefined : { name, document, collection, atMs };
+}

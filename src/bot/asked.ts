@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Store } from '../store/store.ts';
+import type { GonePlaces } from './forget.ts';
 import { type Place, placeKey } from './platform.ts';
 
 /** One answer, as far as it matters who used how much: nothing of what was said. */
@@ -22,6 +23,8 @@ export interface AskedBook {
   since(place: Place, fromMs: number): Promise<Asked[]>;
   /** Answers in all places since then, oldest first. */
   everywhere(fromMs: number): AsyncIterable<Asked>;
+  /** Forgets who asked in places that are gone. */
+  forgetPlaces(gone: GonePlaces): Promise<void>;
   /** Forgets what nobody asks for any more. */
   forgetOld(): Promise<void>;
 }
@@ -41,6 +44,10 @@ export function createAskedBook(store: Store, nowMs: () => number = Date.now): A
       return found;
     },
     everywhere: (fromMs) => journal.read({ fromMs }),
+    forgetPlaces: (gone) =>
+      journal.erase((asked) => (gone.has(asked.place) ? undefined : asked), {
+        mentioning: gone.texts,
+      }),
     forgetOld: () => journal.prune(nowMs() - KEEP_MS),
   };
 }

@@ -12,7 +12,7 @@ import { systemClock } from './clock.ts';
 import type { Command, FormBegin } from './command.ts';
 import { actions, commands } from './commands.ts';
 import { type Conversations, conversationKey, createConversations } from './conversations.ts';
-import { createForget } from './forget.ts';
+import { type Gone, openForget } from './forget.ts';
 import { createHandle, createOpenForm } from './handle.ts';
 import { createHomes, type Homes } from './home.ts';
 import { isAboutIncident } from './incident-actions.ts';
@@ -70,6 +70,11 @@ export interface Bot {
   isConversation(place: Place, thread: string): Promise<boolean>;
   /** For platforms: a thread was deleted, or without one the channel, and all that was kept for it goes. */
   forget(place: Place, thread?: string): Promise<void>;
+  /**
+   * For platforms: Askwatch is no longer in a workspace or server, and all that was kept for its channels goes. What a kill
+   * interrupts of it is done at the next start.
+   */
+  forgetAll(gone: Gone): Promise<void>;
   /** For platforms: the conversations of answers that are shown outside of a thread. */
   readonly shownAnswers: ShownAnswers;
   /** What to offer somebody who types into an input. */
@@ -174,6 +179,10 @@ export async function createBot(options: BotOptions): Promise<Bot> {
   };
   const seen = createSeen(store);
   const unfinished = await openUnfinishedAnswers(store, { conversations, seen, ...timing, log });
+  const shownAnswers = createShownAnswers(store);
+  const forgetting = await openForget(store, {
+    ...{ conversations, channels, asking, asked, places, shownAnswers, unfinished, state, log },
+  });
   const handle = createHandle(services, { seen, presses: createPresses(seen), unfinished });
   const openForm = createOpenForm(services);
   const topics = () => state.current()?.topics;
@@ -199,8 +208,8 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     },
     openForm,
     homes,
-    forget: createForget({ conversations, channels, asking, log }),
-    shownAnswers: createShownAnswers(store),
+    ...forgetting,
+    shownAnswers,
     suggest: createSuggest({ monitoring, catalog, log }),
     async isConversation(place, thread) {
       if (toldAt(place, thread)) return true;

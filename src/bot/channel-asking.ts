@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Store } from '../store/store.ts';
+import type { GonePlaces } from './forget.ts';
 import { type Place, placeKey } from './platform.ts';
 
 /** How questions in a channel are answered; what is left out is as the operator set it. */
@@ -17,6 +18,7 @@ export interface ChannelsAsking {
     place: Place,
     change: { [Name in keyof ChannelAsking]?: NonNullable<ChannelAsking[Name]> | null },
   ): Promise<void>;
+  forgetPlaces(gone: GonePlaces): Promise<void>;
 }
 
 export function createChannelsAsking(store: Store): ChannelsAsking {
@@ -34,5 +36,6 @@ export function createChannelsAsking(store: Store): ChannelsAsking {
         return all.length === 0 ? undefined : Object.fromEntries(all);
       });
     },
+    forgetPlaces: (gone) => collection.eraseAll((place) => gone.has(place)),
   };
 }

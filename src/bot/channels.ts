@@ -8,6 +8,7 @@ import {
   settingsInSentences,
 } from './channel-settings.ts';
 import { CommandError } from './errors.ts';
+import type { GonePlaces } from './forget.ts';
 import { type Place, parsePlace, placeKey } from './platform.ts';
 
 /** What is needed of a monitor to decide who hears of it. */
@@ -27,7 +28,7 @@ const Hearing = z.object({
   filters: z.array(z.string()),
   /** Filters of what is not heard although `all` or a filter says so. */
   except: z.array(z.string()),
-  /** The version of this document before holds targets with secrets in them, of a time when they were stored so. */
+  /** Version 0.1 left it where the version of the document before holds targets with secrets in them. */
   previousIsPlain: z.literal(true).optional(),
   /** How it is told. They stay when it is to hear nothing: who may not set a mention must not be able to lose it. */
   settings: ChannelSettings.optional(),
@@ -53,8 +54,8 @@ export interface Channels {
   ): Promise<void>;
   /** Hides the secrets of targets that an older version stored, in the version of a document before too. */
   hideSecrets(): Promise<void>;
-  /** Forgets a channel; resolves to whether it heard of anything. */
-  remove(place: Place): Promise<boolean>;
+  /** Forgets channels; resolves to those that heard of anything, in their one-word form. */
+  forgetPlaces(gone: GonePlaces): Promise<string[]>;
   /** What a channel hears and how it is told, in sentences. */
   describe(place: Place): Promise<string>;
   /** How a channel is told, by its one-word form. */
@@ -96,33 +97,26 @@ export function createChannels(store: Store): Channels {
       });
     },
     async hideSecrets() {
-      const hasSecrets = ({ added }: Hearing) =>
-        added.some(({ target }) => maskedTarget(target) !== target);
+      const isPlain = ({ added, previousIsPlain }: Hearing) =>
+        previousIsPlain || added.some(({ target }) => maskedTarget(target) !== target);
       for (const { id, document } of await collection.list()) {
-        if (hasSecrets(document)) {
-          await collection.update(id, (current) => {
-            if (current === undefined || !hasSecrets(current)) return current;
-            const added = current.added.map((one) => ({
-              ...one,
-              target: maskedTarget(one.target),
-            }));
-            return { ...current, added, previousIsPlain: true };
-          });
-        }
-        await collection.update(id, (current) => {
-          if (!current?.previousIsPlain) return current;
-          const { previousIsPlain: _, ...rest } = current;
-          return rest;
+        if (!isPlain(document)) continue;
+        await collection.erase(id, (current) => {
+          if (current === undefined || !isPlain(current)) return current;
+          const { previousIsPlain: _, added, ...rest } = current;
+          const masked = added.map((one) => ({ ...one, target: maskedTarget(one.target) }));
+          return { ...rest, added: masked };
         });
       }
     },
-    async remove(place) {
-      let heard = false;
-      await collection.update(placeKey(place), (current) => {
-        heard = current !== undefined && hearsAnything(current);
-        return undefined;
+    async forgetPlaces(gone) {
+      const heard = new Set<string>();
+      await collection.eraseAll((place, hearing) => {
+        if (!gone.has(place)) return false;
+        if (hearsAnything(hearing)) heard.add(place);
+        return true;
       });
-      return heard;
+      return [...heard];
     },
     async describe(place) {
       const hearing = (await collection.get(placeKey(place))) ?? SILENT;

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Store } from '../store/store.ts';
+import type { GonePlaces } from './forget.ts';
 import { type Place, placeKey } from './platform.ts';
 
 const Rating = z.enum(['good', 'bad']);
@@ -66,9 +67,9 @@ export interface Conversations {
   /** Forgets what was said; the thread stays ours. Resolves to how many turns that were. */
   forget(key: string): Promise<number>;
   /** Forgets a conversation that was deleted, and that it was ours. */
-  remove(key: string): Promise<void>;
-  /** The same for all conversations of a place. */
-  removeAll(place: Place): Promise<void>;
+  remove(place: Place, thread: string): Promise<void>;
+  /** The same for all conversations of places that are gone. */
+  forgetPlaces(gone: GonePlaces): Promise<void>;
   /** Forgets conversations in which nothing was said for so long that nobody means them any more. */
   forgetOld(): Promise<void>;
 }
@@ -82,6 +83,9 @@ const KEEP_MS = 90 * 86_400_000;
 
 /** The key of a thread's conversation. */
 export const conversationKey = (place: Place, thread: string) => `${placeKey(place)}:${thread}`;
+
+/** The place of a conversation, in its one-word form: no platform has a channel with a colon in its name. */
+const placeOfKey = (key: string) => key.split(':', 2).join(':');
 
 /** Conversations in the store: the newest turns of each, kept for 90 days after the last. */
 export function createConversations(
@@ -138,22 +142,16 @@ export function createConversations(
     },
     async forget(key) {
       let turns = 0;
-      await collection.update(key, (current) => {
+      await collection.erase(key, (current) => {
         turns = current?.turns.length ?? 0;
         return current && { turns: [], changedAtMs: nowMs() };
       });
       return turns;
     },
-    async remove(key) {
-      await collection.update(key, () => undefined);
+    async remove(place, thread) {
+      await collection.update(conversationKey(place, thread), () => undefined);
     },
-    async removeAll(place) {
-      const prefix = conversationKey(place, '');
-      const keys = (await collection.list()).map(({ id }) => id);
-      for (const key of keys.filter((id) => id.startsWith(prefix))) {
-        await collection.update(key, () => undefined);
-      }
-    },
+    forgetPlaces: (gone) => collection.eraseAll((key) => gone.has(placeOfKey(key))),
     async forgetOld() {
       const isOld = ({ changedAtMs }: Conversation) => changedAtMs < nowMs() - KEEP_MS;
       for (const { id, document } of await collection.list()) {

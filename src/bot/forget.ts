@@ -1,26 +1,108 @@
+import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
+import { z } from 'zod';
+import type { Store } from '../store/store.ts';
+import type { AskedBook } from './asked.ts';
 import type { Bot } from './bot.ts';
 import type { ChannelsAsking } from './channel-asking.ts';
 import type { Channels } from './channels.ts';
-import { type Conversations, conversationKey } from './conversations.ts';
-import { placeKey } from './platform.ts';
+import type { Conversations } from './conversations.ts';
+import type { PersonPlaces } from './person-places.ts';
+import { PLATFORM_NAMES, placeKey } from './platform.ts';
+import type { ShownAnswers } from './shown-answers.ts';
+import type { UnfinishedAnswers } from './unfinished-answers.ts';
+import { hasPlace, withoutPlaces } from './watch-places.ts';
+import type { ErasableWatchState } from './watch-state.ts';
 
-/** Forgets what was kept for a thread, or for a channel: what was said, which alerts it hears, its model and prompt. */
-export function createForget(options: {
-  conversations: Conversations;
-  channels: Channels;
-  asking: ChannelsAsking;
-  log: Logger;
-}): Bot['forget'] {
-  const { conversations, channels, asking, log } = options;
-  return async (place, thread) => {
-    if (thread !== undefined) {
-      await conversations.remove(conversationKey(place, thread));
-      return;
+/** Channels that are gone, by the platform's own ids: some, or all whose id begins so. */
+const Gone = z.object({
+  platform: z.enum(PLATFORM_NAMES),
+  channels: z.array(z.string()),
+  prefix: z.string().optional(),
+});
+export type Gone = z.infer<typeof Gone>;
+
+/** Places that are gone, as those who keep something of places see them. */
+export interface GonePlaces {
+  /** Whether a place is one of them, by its one-word form. */
+  has(place: string): boolean;
+  /** In every text that names one of them, one of these stands. */
+  readonly texts: readonly string[];
+}
+
+/**
+ * Forgets what was kept for a thread, or for channels: what was said, who said how much, which alerts they hear and were
+ * told, their model and prompt. What is to be forgotten is noted first, so that a start after a kill goes on with it: that
+ * has happened when this resolves.
+ */
+export async function openForget(
+  store: Store,
+  options: {
+    conversations: Conversations;
+    channels: Channels;
+    asking: ChannelsAsking;
+    asked: AskedBook;
+    places: PersonPlaces;
+    shownAnswers: ShownAnswers;
+    unfinished: UnfinishedAnswers;
+    state: ErasableWatchState;
+    log: Logger;
+  },
+): Promise<Pick<Bot, 'forget' | 'forgetAll'>> {
+  const { conversations, channels, unfinished, state, log } = options;
+  const { asking, asked, places, shownAnswers } = options;
+  const noted = store.collection<Gone>({
+    name: 'forgetting',
+    schema: Gone,
+    version: 1,
+    whenCorrupt: 'forget',
+  });
+
+  async function forgetNoted(id: string, gone: GonePlaces) {
+    // What a start would take up again comes before what it would take it up from.
+    for (const one of [unfinished, conversations, asking, asked, places, shownAnswers]) {
+      await one.forgetPlaces(gone);
     }
-    await conversations.removeAll(place);
-    await asking.change(place, { model: null, prompt: null });
-    const heard = await channels.remove(place);
-    if (heard) log.warn({ place: placeKey(place) }, 'a channel that heard alerts was deleted');
+    if (hasPlace(state.current(), gone)) {
+      await state.erase((watching) => watching && withoutPlaces(watching, gone));
+    }
+    for (const place of await channels.forgetPlaces(gone)) {
+      log.warn({ place }, 'a channel that heard alerts is gone');
+    }
+    await noted.update(id, () => undefined);
+  }
+
+  async function forgetAll(gone: Gone) {
+    if (gone.channels.length === 0 && gone.prefix === undefined) return;
+    const id = randomUUID();
+    await noted.update(id, () => gone);
+    await forgetNoted(id, placesOf(gone));
+  }
+
+  for (const { id, document } of await noted.list()) {
+    await forgetNoted(id, placesOf(document)).catch((error: unknown) => {
+      log.error({ err: error }, 'what is gone could not be forgotten; the next start tries again');
+    });
+  }
+
+  return {
+    forgetAll,
+    async forget(place, thread) {
+      if (thread === undefined) {
+        await forgetAll({ platform: place.platform, channels: [place.channel] });
+        return;
+      }
+      await unfinished.forgetThread(place, thread);
+      await conversations.remove(place, thread);
+    },
+  };
+}
+
+function placesOf({ platform, channels, prefix }: Gone): GonePlaces {
+  const keys = new Set(channels.map((channel) => placeKey({ platform, channel })));
+  const beginning = prefix === undefined ? undefined : placeKey({ platform, channel: prefix });
+  return {
+    has: (place) => keys.has(place) || (beginning !== undefined && place.startsWith(beginning)),
+    texts: [...keys, ...(beginning === undefined ? [] : [beginning])],
   };
 }

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { Store } from '../store/store.ts';
+import type { GonePlaces } from './forget.ts';
 import {
   type Invocation,
   type Place,
@@ -22,6 +23,8 @@ export interface PersonPlaces {
   note(said: Pick<Invocation, 'place' | 'person'>): Promise<void>;
   /** Where somebody was in the last 90 days, the last place first. */
   of(platform: PlatformName, person: string): Promise<Place[]>;
+  /** Forgets who was in places that are gone. */
+  forgetPlaces(gone: GonePlaces): Promise<void>;
   /** Forgets what is older. */
   forgetOld(): Promise<void>;
 }
@@ -57,6 +60,16 @@ export function createPersonPlaces(
     });
   }
 
+  async function keepOnly(isLeft: (visit: Visits['visits'][number]) => boolean) {
+    for (const { id, document } of await collection.list()) {
+      if (document.visits.every(isLeft)) continue;
+      await collection.erase(id, (current) => {
+        const visits = (current?.visits ?? []).filter(isLeft);
+        return visits.length === 0 ? undefined : { visits };
+      });
+    }
+  }
+
   return {
     async note({ place, person }) {
       if (!WITH_HOME.includes(place.platform) || person.id.length > MAX_ID) return;
@@ -79,14 +92,11 @@ export function createPersonPlaces(
         .toReversed()
         .flatMap(({ place }) => parsePlace(place) ?? []);
     },
-    async forgetOld() {
-      for (const { id, document } of await collection.list()) {
-        if (document.visits.every(isKept)) continue;
-        await collection.update(id, (current) => {
-          const visits = (current?.visits ?? []).filter(isKept);
-          return visits.length === 0 ? undefined : { visits };
-        });
-      }
+    async forgetPlaces(gone) {
+      await keepOnly(({ place }) => !gone.has(place));
+      // Who is there again is noted again.
+      noted.clear();
     },
+    forgetOld: () => keepOnly(isKept),
   };
 }

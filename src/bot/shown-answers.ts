@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { Store } from '../store/store.ts';
+import type { GonePlaces } from './forget.ts';
 import { type Place, placeKey } from './platform.ts';
 
 /** A conversation as the bot knows it. */
@@ -23,6 +24,8 @@ export interface ShownAnswers {
   /** The conversation of a message that is shown in a place; `undefined` for one that was not noted. */
   of(shownIn: Place, message: string): Promise<ConversationAt | undefined>;
   add(shownIn: Place, message: string, conversation: ConversationAt): Promise<void>;
+  /** Forgets what was shown in places that are gone. */
+  forgetPlaces(gone: GonePlaces): Promise<void>;
 }
 
 /** Kept for each channel; the oldest are forgotten first, and a reply to one of them begins a new conversation. */
@@ -58,5 +61,6 @@ export function createShownAnswers(
         ].slice(-maxMessages),
       }));
     },
+    forgetPlaces: (gone) => collection.eraseAll((place) => gone.has(place)),
   };
 }

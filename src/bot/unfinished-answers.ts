@@ -6,11 +6,13 @@ import { underBroken } from './answer-actions.ts';
 import { backoffMs, type Clock } from './clock.ts';
 import { type Conversations, conversationKey } from './conversations.ts';
 import { DeliveryError } from './errors.ts';
+import type { GonePlaces } from './forget.ts';
 import {
   type Answer,
   type AnswerToNote,
   type Invocation,
   PLATFORM_NAMES,
+  type Place,
   type Platform,
   type PlatformName,
   placeKey,
@@ -60,6 +62,10 @@ export interface UnfinishedAnswers {
    * then, through the platform that has taken its place, in the background.
    */
   snapshot(platform: PlatformName): () => void;
+  /** Forgets answers in places that are gone: nobody can end them any more. */
+  forgetPlaces(gone: GonePlaces): Promise<void>;
+  /** The same for a thread that was deleted. */
+  forgetThread(place: Place, thread: string): Promise<void>;
   /** Stops trying; what is not ended is left to the next start. */
   stop(): Promise<void>;
 }
@@ -97,12 +103,22 @@ export async function openUnfinishedAnswers(
   const stopping = new AbortController();
   let ending: Promise<unknown> = Promise.resolve();
   let started: readonly Platform[] = [];
+  /** Those of an earlier process, until platforms are started. */
+  let left: Left[] = [];
   /** Those of this process. */
   const underWay = new Map<string, Entry>();
 
   async function forget(id: string) {
     underWay.delete(id);
     await collection.update(id, () => undefined);
+  }
+
+  async function forgetAll(isGone: (entry: Entry) => boolean) {
+    left = left.filter(({ entry }) => !isGone(entry));
+    for (const [id, entry] of underWay) {
+      if (isGone(entry)) underWay.delete(id);
+    }
+    await collection.eraseAll((_id, entry) => isGone(entry));
   }
 
   /** The question stands in its thread as one without an answer, unless the answer is remembered there. */
@@ -114,7 +130,6 @@ export async function openUnfinishedAnswers(
     await conversations.addUnanswered(key, { id, ...asked });
   }
 
-  const left: Left[] = [];
   const noted = await collection.list();
   // Of several questions of a thread, the one that was asked last is its last.
   noted.sort((a, b) => a.document.beganAtMs - b.document.beganAtMs);
@@ -229,7 +244,8 @@ export async function openUnfinishedAnswers(
     },
     start(platforms) {
       started = platforms;
-      endInBackground(left.splice(0));
+      endInBackground(left);
+      left = [];
     },
     snapshot(platform) {
       const shown = [...underWay].filter(([, entry]) => entry.platform === platform);
@@ -241,6 +257,9 @@ export async function openUnfinishedAnswers(
         endInBackground(endless);
       };
     },
+    forgetPlaces: (gone) => forgetAll((entry) => gone.has(placeKey(entry))),
+    forgetThread: (place, thread) =>
+      forgetAll((entry) => placeKey(entry) === placeKey(place) && entry.thread === thread),
     async stop() {
       stopping.abort();
       await Promise.race([ending, pause(STOP_MS, undefined, { ref: false })]);

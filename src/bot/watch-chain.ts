@@ -37,6 +37,8 @@ export interface Found {
   lastNumber: number;
   /** Characters of the steps that lead to it, of the first update of the chain and of the others. */
   length: { first: number; others: number };
+  /** All updates that lead to it are in the journal of the last. */
+  isInOneJournal: boolean;
 }
 
 /**
@@ -55,7 +57,8 @@ export async function readChain(journals: readonly Journal<UpdatePart>[]): Promi
     // The first of all updates starts from nothing: it was killed or refused.
     const orphan = [...updates.values()].find(({ after }) => after !== undefined);
     if (orphan) throw gapBefore(orphan);
-    return { last: undefined, tip: undefined, lastNumber, length: { first: 0, others: 0 } };
+    const length = { first: 0, others: 0 };
+    return { last: undefined, tip: undefined, lastNumber, length, isInOneJournal: false };
   }
   const chain = chainTo(tip, updates);
   const [first = tip, ...others] = chain;
@@ -64,6 +67,7 @@ export async function readChain(journals: readonly Journal<UpdatePart>[]): Promi
     tip,
     lastNumber,
     length: { first: first.length, others: others.reduce((sum, { length }) => sum + length, 0) },
+    isInOneJournal: chain.every(({ journal }) => journal === tip.journal),
   };
 }
 

@@ -16,6 +16,8 @@ const COMPACT_AFTER_LENGTH = 4 * 1024 * 1024;
 export interface WatchJournal {
   /** Resolves once it is durable. One call at a time, each with what the last good one stored. */
   write(before: Watching | undefined, after: Watching): Promise<void>;
+  /** Writes all of it anew: then nothing of what was written before is left, or soon, when the disk refuses to remove it. */
+  rewrite(after: Watching): Promise<void>;
 }
 
 /**
@@ -38,6 +40,10 @@ export async function openWatchJournal(options: {
   const { last: stored, tip, length, ...found } = await readChain([first, second]);
   const last = stored && withoutSecrets(stored);
   let { lastNumber } = found;
+  /** All updates that lead to the last are in the other one. */
+  let isSpareUnneeded = found.isInOneJournal;
+  /** A kill may have come before it was cleared. */
+  let isSpareClear = false;
   let tipNumber = tip?.number;
   let [active, spare] = tip?.journal === second ? [second, first] : [first, second];
   let wholeLength = length.first;
@@ -78,12 +84,22 @@ export async function openWatchJournal(options: {
     return length;
   }
 
-  /** Whether the other journal has it now, and goes on from there. */
-  async function compact(after: Watching): Promise<boolean> {
+  /** Writes it to the other journal, and goes on from there. */
+  async function rewrite(after: Watching): Promise<void> {
     // Counted anew also when it fails, so that a full disk is not tried with a whole state each time.
     grownLength = 0;
+    isSpareClear = false;
+    wholeLength = await append(spare, undefined, after);
+    [active, spare] = [spare, active];
+    isSpareUnneeded = true;
+    await clearSpare();
+  }
+
+  /** Whether it could be. */
+  async function compact(after: Watching): Promise<boolean> {
     try {
-      wholeLength = await append(spare, undefined, after);
+      await rewrite(after);
+      return true;
     } catch (error) {
       log.error(
         { err: error },
@@ -91,14 +107,20 @@ export async function openWatchJournal(options: {
       );
       return false;
     }
-    [active, spare] = [spare, active];
+  }
+
+  /** What is left in it is of a kill before it was cleared, or of a write there that was refused. */
+  async function clearSpare(): Promise<void> {
+    if (isSpareClear || !isSpareUnneeded) return;
     try {
       await spare.clear();
+      isSpareClear = true;
     } catch (error) {
       log.error({ err: error }, 'an old journal of the watch cannot be removed; tried again later');
     }
-    return true;
   }
+
+  await clearSpare();
 
   return {
     last: frozen(last),
@@ -108,7 +130,9 @@ export async function openWatchJournal(options: {
           if (await compact(after)) return;
         }
         grownLength += await append(active, before, after);
+        await clearSpare();
       },
+      rewrite,
     },
   };
 }

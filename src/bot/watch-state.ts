@@ -257,3 +257,9 @@ export interface WatchState {
    */
   update(change: (current: Watching | undefined) => Watching | undefined): Promise<void>;
 }
+
+/** The same, for what is to be gone. */
+export interface ErasableWatchState extends WatchState {
+  /** As `update`, and nothing that is kept holds what `change` took away. It costs writing all of it anew. */
+  erase(change: (current: Watching | undefined) => Watching | undefined): Promise<void>;
+}

@@ -1,14 +1,15 @@
 import type { Logger } from 'pino';
 import type { Store } from '../store/store.ts';
 import { openWatchJournal } from './watch-journal.ts';
-import { Watching, type WatchState } from './watch-state.ts';
+import { type ErasableWatchState, Watching } from './watch-state.ts';
 
 /** The document in which all of it was kept before there was a journal. */
 const OLD = 'watching';
 
-type Change = Parameters<WatchState['update']>[0];
+type Change = Parameters<ErasableWatchState['update']>[0];
 
 interface Update {
+  erases: boolean;
   change: Change;
   resolve: () => void;
   reject: (error: unknown) => void;
@@ -19,7 +20,7 @@ export async function openWatchState(
   store: Store,
   log: Logger,
   options: { compactAfterLength?: number; partLength?: number } = {},
-): Promise<WatchState> {
+): Promise<ErasableWatchState> {
   const old = store.collection<Watching>({
     name: OLD,
     schema: Watching,
@@ -40,10 +41,13 @@ export async function openWatchState(
   async function writeTogether(updates: readonly Update[]) {
     const before = current;
     let next = before;
+    let erases = false;
     const made: Array<{ update: Update; result: Watching | undefined }> = [];
     for (const update of updates) {
       try {
-        next = changed(next, update.change);
+        const now = next;
+        next = changed(now, update.change);
+        erases ||= update.erases && next !== now;
         made.push({ update, result: next });
       } catch (error) {
         update.reject(error);
@@ -51,7 +55,9 @@ export async function openWatchState(
     }
     let failure: { error: unknown } | undefined;
     try {
-      if (next && next !== before) await journal.write(before, next);
+      if (next && next !== before) {
+        await (erases ? journal.rewrite(next) : journal.write(before, next));
+      }
       current = next;
     } catch (error) {
       failure = { error };
@@ -75,14 +81,17 @@ export async function openWatchState(
     isWriting = false;
   }
 
+  function enqueue(change: Change, { erases }: { erases: boolean }): Promise<void> {
+    return new Promise((resolve, reject) => {
+      waiting.push({ erases, change, resolve, reject });
+      if (!isWriting) void writeWaiting();
+    });
+  }
+
   return {
     current: () => current,
-    async update(change) {
-      await new Promise<void>((resolve, reject) => {
-        waiting.push({ change, resolve, reject });
-        if (!isWriting) void writeWaiting();
-      });
-    },
+    update: (change) => enqueue(change, { erases: false }),
+    erase: (change) => enqueue(change, { erases: true }),
   };
 }
 

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { createConversations } from '../../src/bot/conversations.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
+import { filesWith } from '../support/files-with.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
@@ -9,10 +10,22 @@ const DAY_MS = 86_400_000;
 async function openConversations() {
   const clock = { nowMs: 1_800_000_000_000 };
   const { log } = recordingLog();
-  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  const folder = await temporaryFolder();
+  const store = await openLowdbStore({ folder, log });
   const conversations = createConversations(store, { nowMs: () => clock.nowMs });
-  return { clock, store, conversations };
+  return { clock, folder, store, conversations };
 }
+
+test('what was said in a thread that was forgotten is in no file any more', async () => {
+  const { conversations, folder, store } = await openConversations();
+  for (const atMs of [1, 2])
+    await conversations.add('k', { question: 's3cret', answer: 'a', atMs });
+  expect(await filesWith('s3cret', folder)).toHaveLength(2);
+  expect(await conversations.forget('k')).toBe(2);
+  expect(await filesWith('s3cret', folder)).toEqual([]);
+  expect([await conversations.isOpen('k'), await conversations.turns('k')]).toEqual([true, []]);
+  await store.close();
+});
 
 test('a conversation keeps its newest turns, of which there are at most fifty', async () => {
   const { conversations, store } = await openConversations();

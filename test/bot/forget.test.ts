@@ -1,0 +1,208 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { createAskedBook } from '../../src/bot/asked.ts';
+import { createChannelsAsking } from '../../src/bot/channel-asking.ts';
+import { createChannels } from '../../src/bot/channels.ts';
+import { conversationKey, createConversations } from '../../src/bot/conversations.ts';
+import { openForget } from '../../src/bot/forget.ts';
+import { newDelivery } from '../../src/bot/incidents.ts';
+import { createPersonPlaces } from '../../src/bot/person-places.ts';
+import { type Place, placeKey } from '../../src/bot/platform.ts';
+import { createSeen } from '../../src/bot/seen.ts';
+import { createShownAnswers } from '../../src/bot/shown-answers.ts';
+import { openUnfinishedAnswers } from '../../src/bot/unfinished-answers.ts';
+import type { Group, Incident } from '../../src/bot/watch-state.ts';
+import { openWatchState } from '../../src/bot/watch-store.ts';
+import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import { filesWith } from '../support/files-with.ts';
+import { recordingLog } from '../support/recording-log.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
+import { createHandClock } from './hand-clock.ts';
+
+const SHOP: Place = { platform: 'slack', channel: 'T0SHOP/C1' };
+const HOME: Place = { platform: 'slack', channel: 'T0HOME/C1' };
+
+/** All that is kept of places, opened on a folder; the store refuses every write after so many, as a dead process does. */
+async function open(folder: string, { writes = Number.POSITIVE_INFINITY } = {}) {
+  const { log, lines } = recordingLog();
+  const real = await openLowdbStore({ folder, log });
+  onTestFinished(() => real.close());
+  const life = { writes: Number.POSITIVE_INFINITY };
+  const store = mortal(real, life);
+  const clock = createHandClock(1_800_000_000_000);
+  const { nowMs } = clock;
+  const conversations = createConversations(store, { nowMs });
+  const channels = createChannels(store);
+  const asking = createChannelsAsking(store);
+  const asked = createAskedBook(store, nowMs);
+  const places = createPersonPlaces(store, { log, nowMs });
+  const shownAnswers = createShownAnswers(store);
+  const state = await openWatchState(store, log);
+  const timing = { clock, random: () => 0.5 };
+  const seen = createSeen(store);
+  const unfinished = await openUnfinishedAnswers(store, { conversations, seen, ...timing, log });
+  const kept = { conversations, channels, asking, asked, places, shownAnswers, unfinished, state };
+  const forgetting = await openForget(store, { ...kept, log });
+  life.writes = writes;
+  return { ...kept, ...forgetting, nowMs, lines, life, close: () => real.close() };
+}
+
+/** A store for which every write after so many fails. */
+function mortal(real: Store, life: { writes: number }): Store {
+  const living =
+    <A extends unknown[], R>(write: (...args: A) => Promise<R>) =>
+    async (...args: A): Promise<R> => {
+      life.writes -= 1;
+      if (life.writes < 0) throw new Error('killed');
+      return await write(...args);
+    };
+  return {
+    ...real,
+    collection(declaration) {
+      const inner = real.collection(declaration);
+      const { update, erase, eraseAll } = inner;
+      return {
+        ...inner,
+        ...{ update: living(update), erase: living(erase), eraseAll: living(eraseAll) },
+      };
+    },
+    journal(declaration) {
+      const inner = real.journal(declaration);
+      const { append, erase, clear } = inner;
+      return {
+        ...inner,
+        ...{ append: living(append), erase: living(erase), clear: living(clear) },
+      };
+    },
+  };
+}
+
+/** Says, asks, sets and is told something at a place, each with the name of its workspace in it, all twice. */
+async function live(kept: Awaited<ReturnType<typeof open>>, place: Place) {
+  const { conversations, channels, asking, asked, places, shownAnswers, unfinished, state } = kept;
+  const team = place.channel.split('/')[0] ?? '';
+  const person = { id: `U-${team}`, name: `ada of ${team}` };
+  for (const n of [1, 2]) {
+    const key = conversationKey(place, 'thread');
+    await conversations.add(key, { question: `${team} ${n}?`, answer: team, atMs: n });
+    const monitor = { id: `${n}`, name: `shop of ${team}`, target: 'https://shop.example' };
+    await channels.add(place, monitor);
+    await asking.change(place, { prompt: `You are ${n} of ${team}` });
+    const tokens = { model: 'm', tokens: 5, atMs: kept.nowMs() - n };
+    await asked.note({ place, person: person.id, name: person.name, ...tokens });
+    await places.note({ place: { ...place, channel: `${place.channel}${n}` }, person });
+    await shownAnswers.add(place, `m${n}`, { place, thread: `of ${team}` });
+    const answer = { kind: 'answer', id: `${team}-${n}`, question: `what of ${team}?` } as const;
+    const gesture = { id: `g ${team} ${n}`, request: { line: '/ask' }, place, person };
+    await unfinished
+      .noted({ ...answer, private: false, async *stream() {} }, gesture)
+      .begin({ thread: 'thread' });
+    const incident: Incident = {
+      ...{
+        kind: 'incident',
+        id: `i${n}`,
+        version: 1,
+        openedAtMs: n,
+        name: 'Shop',
+        target: 'https://a',
+      },
+      ...{ monitorId: `${n}`, checkType: 'HTTP', status: 'DOWN', startedAtMs: 1, deliveries: [] },
+    };
+    const group: Group = {
+      ...{ kind: 'group', id: `g${team}`, version: n, openedAtMs: n, joinedAtMs: n },
+      ...{
+        place: placeKey(place),
+        deliveries: [newDelivery(placeKey(place), `p${n}`)],
+        members: [],
+      },
+    };
+    const delivery = newDelivery(placeKey(place), `post ${n}`);
+    await state.update((now = { known: [], learnt: true, shortLooks: 0, topics: [] }) => {
+      const old = now.topics.find(({ id }) => id === incident.id);
+      const deliveries = [...(old?.deliveries ?? []), delivery];
+      const others = now.topics.filter(({ id }) => id !== incident.id && id !== group.id);
+      return { ...now, topics: [...others, { ...incident, deliveries }, group] };
+    });
+  }
+}
+
+/** A folder of two workspaces, closed. */
+async function lived(): Promise<string> {
+  const folder = await temporaryFolder();
+  const kept = await open(folder);
+  for (const place of [SHOP, HOME]) await live(kept, place);
+  const kinds = new Set((await filesWith('T0SHOP', folder)).map((name) => name.split('/')[0]));
+  expect([...kinds].sort()).toEqual([
+    ...['asked', 'channel-asking', 'channels', 'conversations', 'person-places', 'shown-answers'],
+    ...['unfinished-answers', 'watching-a'],
+  ]);
+  await kept.close();
+  return folder;
+}
+
+/** What is left of the workspace that stays. */
+async function expectHome(kept: Awaited<ReturnType<typeof open>>) {
+  const { conversations, channels, asking, asked, places, shownAnswers, state, nowMs } = kept;
+  const texts = (await conversations.turns(conversationKey(HOME, 'thread'))).map(
+    (turn) => turn.question,
+  );
+  expect(texts).toEqual(['T0HOME 1?', 'T0HOME 2?']);
+  expect(await conversations.turns(conversationKey(SHOP, 'thread'))).toEqual([]);
+  expect((await channels.places()).map(placeKey)).toEqual([placeKey(HOME)]);
+  expect(await asking.of(HOME)).toEqual({ prompt: 'You are 2 of T0HOME' });
+  expect(await asked.since(HOME, nowMs() - 10)).toHaveLength(2);
+  expect(await places.of('slack', 'U-T0HOME')).toHaveLength(2);
+  expect(await shownAnswers.of(HOME, 'm1')).toBeDefined();
+  const topics = state.current()?.topics ?? [];
+  expect(topics.filter(({ kind }) => kind === 'incident')).toHaveLength(2);
+  const told = topics.flatMap(({ deliveries }) => deliveries.map(({ place }) => place));
+  expect(new Set(told)).toEqual(new Set([placeKey(HOME)]));
+}
+
+test('a workspace that left is in no file any more, and the others are as they were', async () => {
+  const folder = await lived();
+  const kept = await open(folder);
+  await kept.forgetAll({ platform: 'slack', channels: [], prefix: 'T0SHOP/' });
+  expect(await filesWith('T0SHOP', folder)).toEqual([]);
+  await expectHome(kept);
+});
+
+test('a deleted channel is in no file any more', async () => {
+  const folder = await lived();
+  const kept = await open(folder);
+  await kept.forget({ platform: 'slack', channel: 'T0SHOP/C12' });
+  expect(await kept.places.of('slack', 'U-T0SHOP')).toHaveLength(1);
+  expect(await filesWith('T0SHOP/C12', folder)).toEqual([]);
+  await kept.forget(SHOP);
+  await kept.forget({ platform: 'slack', channel: 'T0SHOP/C11' });
+  expect(await filesWith('T0SHOP', folder)).toEqual([]);
+  await expectHome(kept);
+});
+
+test('a deleted thread is in no file any more', async () => {
+  const folder = await lived();
+  const kept = await open(folder);
+  await kept.forget(SHOP, 'thread');
+  expect(await filesWith('T0SHOP 1?', folder)).toEqual([]);
+  expect(await filesWith('what of T0SHOP?', folder)).toEqual([]);
+  expect(await kept.asking.of(SHOP)).toEqual({ prompt: 'You are 2 of T0SHOP' });
+});
+
+test('a kill at any write of it leaves nothing that the next start does not do', async () => {
+  let writes = 1;
+  for (let isDone = false; !isDone; writes += 1) {
+    const folder = await lived();
+    const first = await open(folder, { writes });
+    const forgetting = first.forgetAll({ platform: 'slack', channels: [], prefix: 'T0SHOP/' });
+    await forgetting.catch(() => {});
+    isDone = first.life.writes >= 0;
+    await first.close();
+    // As `openUnfinishedAnswers` does at a start: what is left of them is taken up, and goes for good.
+    const second = await open(folder);
+    expect(await filesWith('T0SHOP', folder), `killed after ${writes} writes`).toEqual([]);
+    await expectHome(second);
+    expect(second.lines.filter(({ level }) => Number(level) >= 50)).toEqual([]);
+    await second.close();
+  }
+  expect(writes).toBeGreaterThan(10);
+});

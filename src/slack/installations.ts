@@ -24,7 +24,7 @@ export interface Installations {
     kept: KeptInstallation[];
     unreadable: Array<SealedInstallation & { teamId: string }>;
   }>;
-  /** Replaces what the workspace gave before. */
+  /** Replaces what the workspace gave before, of which nothing is left. */
   keep(installation: Installation): Promise<KeptInstallation>;
   /** Removes the installation of a workspace, unless it has given another one by now. */
   forget(teamId: string, known: SealedInstallation): Promise<void>;
@@ -52,7 +52,7 @@ export function createInstallations(
     async keep(installation) {
       const { teamId } = installation;
       const stored = { sealed: seal.close(JSON.stringify(installation), teamId) };
-      await collection.update(teamId, () => stored);
+      await collection.erase(teamId, () => stored);
       return { ...stored, installation };
     },
     async forget(teamId, known) {

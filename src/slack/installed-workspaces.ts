@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
 import { DeliveryError } from '../bot/errors.ts';
@@ -34,6 +35,9 @@ const REMOVED = `a workspace removed Askwatch. ${AGAIN}`;
 const OTHER_SECRET =
   'SLACK_CLIENT_SECRET: the installation of a workspace was stored with another one. Set that again, or install Askwatch there again, at /slack/install.';
 
+/** How long the end of answers is waited for in a workspace that left. */
+const LAST_ANSWERS_MS = 30_000;
+
 /** The bot's name in the manifest, as shown in place of its mention. */
 const BOT_NAME = 'Askwatch';
 
@@ -42,14 +46,18 @@ export function installedWorkspaces(options: {
   installations: Installations;
   clientOf(token: string, teamId: string): webApi.WebClient;
   paces: Paces;
+  /** Forgets all that is kept of a workspace but its installation; a start goes on with what a kill interrupts. */
+  forgetAll(teamId: string): Promise<void>;
   log: Logger;
 }): InstalledWorkspaces {
-  const { installations, clientOf, paces, log } = options;
+  const { installations, clientOf, paces, forgetAll, log } = options;
   const installed = new Map<string, Installed>();
   /** What is stored and of no use now: sealed with another secret, or refused. */
   const unused = new Map<string, SealedInstallation>();
   /** Of those that are no longer there, the ones with replies under way. */
   const leaving = new Set<Workspace>();
+  /** What is kept of workspaces that left is being forgotten. */
+  const forgetting = new Set<Promise<void>>();
 
   function enter(kept: KeptInstallation): void {
     const { teamId, botUserId, botToken } = kept.installation;
@@ -94,10 +102,55 @@ export function installedWorkspaces(options: {
       unused.set(teamId, entry.kept);
       return;
     }
-    try {
-      await installations.forget(teamId, entry.kept);
-    } catch (error) {
-      log.error({ err: error, teamId }, 'the installation of a workspace could not be removed');
+    const late = pause(LAST_ANSWERS_MS, undefined, { ref: false });
+    await forgetLeft(
+      teamId,
+      entry.kept,
+      Promise.race([entry.workspace.conversation.drained(), late]),
+    );
+  }
+
+  /** Never rejects. */
+  async function forgetLeft(
+    teamId: string,
+    known: SealedInstallation,
+    lastAnswers?: Promise<void>,
+  ): Promise<void> {
+    const forgotten = forgetInOrder(teamId, known, lastAnswers).catch((error: unknown) => {
+      log.error(
+        { err: error, teamId },
+        'what is kept of a workspace that removed Askwatch could not be removed; the next start tries again',
+      );
+    });
+    forgetting.add(forgotten);
+    await forgotten;
+    forgetting.delete(forgotten);
+  }
+
+  async function forgetInOrder(
+    teamId: string,
+    known: SealedInstallation,
+    lastAnswers: Promise<void> | undefined,
+  ): Promise<void> {
+    await forgetAll(teamId);
+    if (lastAnswers) {
+      // Answers that were being given are remembered when they end. By then it may be installed again.
+      await lastAnswers;
+      if (!installed.has(teamId)) await forgetAll(teamId);
+    }
+    // Last: while it is there, a start finds out that the workspace left.
+    await installations.forget(teamId, known);
+  }
+
+  /** One after another, since there may be hundreds: some may have left while nobody listened. */
+  async function findLeft(signal: AbortSignal): Promise<void> {
+    for (const { workspace } of [...installed.values()]) {
+      if (signal.aborted) return;
+      try {
+        await workspace.client.auth.test();
+      } catch (error) {
+        await workspace.checkAccess(error);
+      }
     }
   }
 
@@ -117,7 +170,7 @@ export function installedWorkspaces(options: {
   }
 
   return {
-    async open() {
+    async open(signal) {
       const { kept, unreadable } = await installations.list();
       for (const each of kept) enter(each);
       for (const { teamId, sealed } of unreadable) {
@@ -125,6 +178,7 @@ export function installedWorkspaces(options: {
         log.warn({ teamId }, OTHER_SECRET);
       }
       log.info({ workspaces: installed.size }, 'workspaces are added at /slack/install');
+      void findLeft(signal);
     },
     of: async (teamId) => installed.get(teamId ?? '')?.workspace,
     async at(name) {
@@ -140,7 +194,10 @@ export function installedWorkspaces(options: {
     nameOf: ({ self }, name) => `${self.teamId}/${name}`,
     async drained() {
       for (const { conversation } of everyone()) conversation.hurry();
-      await Promise.all(everyone().map(({ conversation }) => conversation.drained()));
+      await Promise.all([
+        ...everyone().map(({ conversation }) => conversation.drained()),
+        ...forgetting,
+      ]);
     },
     close() {
       for (const workspace of everyone()) workspace.close();
@@ -154,7 +211,7 @@ export function installedWorkspaces(options: {
       if (rest) {
         unused.delete(teamId);
         log.warn({ teamId }, REMOVED);
-        return await installations.forget(teamId, rest);
+        return await forgetLeft(teamId, rest);
       }
       const entry = installed.get(teamId);
       if (!entry) return;

@@ -102,10 +102,14 @@ export async function createSlack(options: {
     installedWorkspaces({
       installations: createInstallations(install.installations, install.clientSecret),
       ...{ clientOf, paces, log },
+      async forgetAll(teamId) {
+        await bot?.forgetAll({ platform: 'slack', channels: [], prefix: `${teamId}/` });
+      },
     });
   const workspaces =
     installed ??
     onlyWorkspace({ client: clientOf(botToken, ''), paces, log, onAccessEnded: endForGood });
+  let bot: Bot | undefined;
   const stopping = new AbortController();
   let state: 'new' | 'started' | 'stopped' = 'new';
   let ended = false;
@@ -191,9 +195,10 @@ export async function createSlack(options: {
         : []),
     ].map((route) => ({ ...route, handle: whenStarted(route.handle) })),
 
-    async start(bot: Bot) {
+    async start(given: Bot) {
+      bot = given;
       await workspaces.open(stopping.signal);
-      listen(app, { workspaces, bot, log });
+      listen(app, { workspaces, bot: given, log });
       if (installed) listenForRemoval(app, { removed: installed.removed, log });
       await socket?.open();
       if (state === 'new') state = 'started';

@@ -5,6 +5,8 @@ import { startDiscord } from '../fakes/discord.ts';
 import type { FakeMessage } from '../fakes/discord-state.ts';
 import { startTestBot } from '../support/bot.ts';
 import { eventually } from '../support/eventually.ts';
+import { filesWith } from '../support/files-with.ts';
+import { temporaryFolder } from '../support/temporary-folder.ts';
 import { startPlatform } from './start-platform.ts';
 
 /** Longer than anything is waited for: no answer ends by itself. */
@@ -76,7 +78,7 @@ describe('an answer of which nothing new comes ends at once', () => {
     );
     // Its alerts, which is the last to go, is what whoever runs Askwatch is told of.
     await eventually(() =>
-      rest.botLines.some(({ msg }) => /heard alerts was deleted/.test(String(msg))),
+      rest.botLines.some(({ msg }) => /heard alerts is gone/.test(String(msg))),
     );
     expect(rest.fatal).toEqual([]);
   });
@@ -97,6 +99,39 @@ test('a private answer ends with its channel', async () => {
   expect(fatal).toEqual([]);
 });
 
+test('a server that takes Askwatch out is in no file any more, and one that is unavailable is', async () => {
+  const folder = await temporaryFolder();
+  const discord = await startDiscord();
+  const { bot, provider, say } = await startTestBot({ folder });
+  const { fatal } = await startPlatform(discord, bot);
+  provider.answerWith('Because of the sky.');
+  const channel = discord.addChannel({ name: 'other' });
+  discord.gateway.dispatch('CHANNEL_CREATE', channel);
+  const place = { platform: 'discord' as const, channel: channel.id };
+  const person = { id: '1', name: 'Grace', mayManage: async () => true };
+  for (const prompt of ['one', 'two']) {
+    await say(`/askwatch prompt ${prompt} of s3rver`, { place, person });
+  }
+  await say('/monitor alerts on', { place, person });
+  const question = discord.say('Why s3rver?', { channel, mention: true });
+  await eventually(() => discord.channel(question.id)[0]?.content.includes('-# test-model'));
+  await eventually(async () => (await filesWith('s3rver', folder)).length >= 3);
+
+  discord.gateway.dispatch('GUILD_DELETE', { id: discord.guildId, unavailable: true });
+  // What comes after it is heard after it.
+  discord.remove(discord.addChannel().id);
+  discord.gateway.dispatch('GUILD_DELETE', { id: '1234567890' });
+  expect((await filesWith(channel.id, folder)).length).toBeGreaterThan(3);
+  expect(await say('/askwatch prompt', { place })).toMatchObject({ kind: 'card' });
+  expect(await bot.isConversation(place, question.id)).toBe(true);
+
+  discord.gateway.setAvailable(true);
+  discord.gateway.dispatch('GUILD_DELETE', { id: discord.guildId });
+  await eventually(async () => (await filesWith('s3rver', folder)).length === 0);
+  await eventually(async () => (await filesWith(channel.id, folder)).length === 0);
+  expect(fatal).toEqual([]);
+});
+
 test('other deletions end nothing', async () => {
   const { discord, channel, answer, release, noise } = await startStuckAnswer();
   discord.remove(discord.say('Never mind', { channel }).id);
@@ -108,18 +143,22 @@ test('other deletions end nothing', async () => {
 });
 
 test('is read from what Discord sends, and from nothing else', () => {
-  expect(deletedBy({ t: 'MESSAGE_DELETE', d: { id: '1', channel_id: '2' } })).toEqual({
+  const none = () => [];
+  expect(deletedBy({ t: 'MESSAGE_DELETE', d: { id: '1', channel_id: '2' } }, none)).toEqual({
     ids: ['1'],
   });
-  expect(deletedBy({ t: 'MESSAGE_DELETE_BULK', d: { ids: ['1', '2'] } })?.ids).toEqual(['1', '2']);
-  expect(deletedBy({ t: 'THREAD_DELETE', d: { id: '1', parent_id: '2' } })?.forget).toEqual({
+  expect(deletedBy({ t: 'MESSAGE_DELETE_BULK', d: { ids: ['1', '2'] } }, none)?.ids).toEqual([
+    '1',
+    '2',
+  ]);
+  expect(deletedBy({ t: 'THREAD_DELETE', d: { id: '1', parent_id: '2' } }, none)?.forget).toEqual({
     place: { platform: 'discord', channel: '2' },
     thread: '1',
   });
   for (const packet of [{}, { t: 'MESSAGE_DELETE' }, { t: 'MESSAGE_CREATE', d: { id: '1' } }]) {
-    expect(deletedBy(packet)).toBeUndefined();
+    expect(deletedBy(packet, none)).toBeUndefined();
   }
-  expect(deletedBy({ t: 'MESSAGE_DELETE_BULK', d: { id: '1' } })).toBeUndefined();
+  expect(deletedBy({ t: 'MESSAGE_DELETE_BULK', d: { id: '1' } }, none)).toBeUndefined();
 });
 
 test('an answer in the open channel to a question that was deleted is shown all the same', async () => {

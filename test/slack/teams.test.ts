@@ -1,3 +1,5 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import type { Card } from '../../src/bot/card.ts';
@@ -6,6 +8,7 @@ import { CHANNEL, type SlackFake, USER } from '../fakes/slack.ts';
 import { shownText } from '../fakes/slack-limits.ts';
 import { TOO_EARLY_AFTER_MS } from '../fakes/too-early.ts';
 import { eventually } from '../support/eventually.ts';
+import { filesWith } from '../support/files-with.ts';
 import { long } from '../support/long.ts';
 import { type Mode, WATCHING } from './running-slack.ts';
 import { ALPHA, BETA, type RunningTeams, runTeams } from './running-teams.ts';
@@ -220,6 +223,85 @@ test('a workspace that installs the app again in mid-answer is asked for nothing
   await alpha.slash('/ask', 'once more');
   const edits = answer?.edits ?? 0;
   await eventually(() => refused().length === 2 && (answer?.edits ?? 0) > edits + 1);
+});
+
+/** Asks and sets something in both workspaces, and tells in which folders something of one stands. */
+async function bothLived(running: Awaited<ReturnType<typeof bothInstalled>>) {
+  const { bot } = running;
+  bot.provider.answerWith('An answer.');
+  for (const [team, fake] of [
+    [ALPHA, running.alpha],
+    [BETA, running.beta],
+  ] as const) {
+    fake.profiles.set(USER, { is_admin: true });
+    for (const n of [1, 2]) {
+      await fake.slash('/askwatch', `prompt You are ${n} of ${team}`);
+      await fake.slash('/ask', `asked in ${team}`);
+      await eventually(() => {
+        const roots = fake.messages(CHANNEL).map((one) => ({ ts: one.ts, text: shownText(one) }));
+        const asked = roots.filter(({ text }) => text.includes(`asked in ${team}`));
+        const texts = fake.thread(CHANNEL, asked[n - 1]?.ts ?? '').map(shownText);
+        return texts.at(-1)?.includes('An answer.');
+      });
+    }
+  }
+  const foldersWith = async (team: string) => {
+    const files = await filesWith(team, running.folder);
+    return [...new Set(files.map((name) => name.split('/')[0]))].sort();
+  };
+  const all = ['asked', 'channel-asking', 'conversations', 'person-places', 'slack-installations'];
+  for (const team of [ALPHA, BETA]) {
+    await eventually(async () => {
+      const folders = await foldersWith(team);
+      return all.every((folder) => folders.includes(folder));
+    });
+  }
+  return { foldersWith, all };
+}
+
+test('the token of an installation that another one replaced is in no file any more', async () => {
+  const { install, folder } = await runTeams();
+  await install(ALPHA);
+  const [before] = await filesWith('sealed', folder);
+  const sealed = await readFile(join(folder, before ?? ''), 'utf8');
+  await install(ALPHA);
+  await eventually(async () => (await filesWith('sealed', folder)).length === 2);
+  expect(await filesWith(sealed, folder)).toEqual([]);
+});
+
+test('a workspace that removes the app is in no file any more, and another is', async () => {
+  const running = await bothInstalled();
+  const { foldersWith, all } = await bothLived(running);
+  await running.teams.uninstall(ALPHA);
+  await eventually(async () => (await foldersWith(ALPHA)).length === 0);
+  expect(await foldersWith(BETA)).toEqual(expect.arrayContaining(all));
+});
+
+test('a workspace that removed the app while nobody listened is in no file any more', async () => {
+  const running = await bothInstalled();
+  const { foldersWith, all } = await bothLived(running);
+  await running.stop();
+  running.alpha.revoke('bot', 'account_inactive');
+  const again = await runTeams({ teams: running.teams, folder: running.folder });
+  await eventually(async () => (await foldersWith(ALPHA)).length === 0);
+  expect(await foldersWith(BETA)).toEqual(expect.arrayContaining(all));
+  expect(again.fatal).toEqual([]);
+});
+
+test('an answer that was being given in a workspace that left is forgotten once it ends', async () => {
+  const running = await bothInstalled();
+  const { foldersWith } = await bothLived(running);
+  const { provider } = running.bot;
+  provider.answerWith(['It ', 'grows.']);
+  const release = provider.holdChunks(1);
+  const asked = provider.calls.length;
+  await running.alpha.slash('/ask', `what grows in ${ALPHA}?`);
+  await eventually(() => provider.calls.length > asked);
+  await running.teams.uninstall(ALPHA);
+  await eventually(async () => (await foldersWith(ALPHA)).join() === 'slack-installations');
+  release();
+  await running.stop();
+  expect(await foldersWith(ALPHA)).toEqual([]);
 });
 
 test('a removal that Slack tells of late does not end what was installed since', async () => {

@@ -24,7 +24,10 @@ export interface TestBot {
   /** What the bot logged, oldest first. */
   lines: Array<Record<string, unknown>>;
   /** Says a line in a channel; each call is a gesture of its own unless `id` is given. */
-  say(line: string, where?: Partial<Pick<Invocation, 'id' | 'place' | 'thread'>>): Promise<Reply>;
+  say(
+    line: string,
+    where?: Partial<Pick<Invocation, 'id' | 'place' | 'thread' | 'person'>>,
+  ): Promise<Reply>;
   /** Ends bot, clients and store, as the end of the program does; happens by itself when the test is over. */
   stop(): Promise<void>;
 }

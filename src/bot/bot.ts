@@ -181,7 +181,8 @@ export async function createBot(options: BotOptions): Promise<Bot> {
   const unfinished = await openUnfinishedAnswers(store, { conversations, seen, ...timing, log });
   const shownAnswers = createShownAnswers(store);
   const forgetting = await openForget(store, {
-    ...{ conversations, channels, asking, asked, places, shownAnswers, unfinished, state, log },
+    ...{ conversations, channels, asking, asked, places, shownAnswers, unfinished, state },
+    ...{ alertPlaces, log },
   });
   const handle = createHandle(services, { seen, presses: createPresses(seen), unfinished });
   const openForm = createOpenForm(services);

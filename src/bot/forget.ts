@@ -8,7 +8,7 @@ import type { ChannelsAsking } from './channel-asking.ts';
 import type { Channels } from './channels.ts';
 import type { Conversations } from './conversations.ts';
 import type { PersonPlaces } from './person-places.ts';
-import { PLATFORM_NAMES, placeKey } from './platform.ts';
+import { PLATFORM_NAMES, type Place, placeKey } from './platform.ts';
 import type { ShownAnswers } from './shown-answers.ts';
 import type { UnfinishedAnswers } from './unfinished-answers.ts';
 import { hasPlace, withoutPlaces } from './watch-places.ts';
@@ -46,10 +46,12 @@ export async function openForget(
     shownAnswers: ShownAnswers;
     unfinished: UnfinishedAnswers;
     state: ErasableWatchState;
+    /** Those that hear every alert. */
+    alertPlaces: readonly Place[];
     log: Logger;
   },
 ): Promise<Pick<Bot, 'forget' | 'forgetAll'>> {
-  const { conversations, channels, unfinished, state, log } = options;
+  const { conversations, channels, unfinished, state, alertPlaces, log } = options;
   const { asking, asked, places, shownAnswers } = options;
   const noted = store.collection<Gone>({
     name: 'forgetting',
@@ -64,7 +66,8 @@ export async function openForget(
       await one.forgetPlaces(gone);
     }
     if (hasPlace(state.current(), gone)) {
-      await state.erase((watching) => watching && withoutPlaces(watching, gone));
+      const hearAll = alertPlaces.map(placeKey);
+      await state.erase((watching) => watching && withoutPlaces(watching, gone, hearAll));
     }
     for (const place of await channels.forgetPlaces(gone)) {
       log.warn({ place }, 'a channel that heard alerts is gone');

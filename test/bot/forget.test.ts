@@ -23,7 +23,10 @@ const SHOP: Place = { platform: 'slack', channel: 'T0SHOP/C1' };
 const HOME: Place = { platform: 'slack', channel: 'T0HOME/C1' };
 
 /** All that is kept of places, opened on a folder; the store refuses every write after so many, as a dead process does. */
-async function open(folder: string, { writes = Number.POSITIVE_INFINITY } = {}) {
+async function open(
+  folder: string,
+  { writes = Number.POSITIVE_INFINITY, alertPlaces = [] as Place[] } = {},
+) {
   const { log, lines } = recordingLog();
   const real = await openLowdbStore({ folder, log });
   onTestFinished(() => real.close());
@@ -42,7 +45,7 @@ async function open(folder: string, { writes = Number.POSITIVE_INFINITY } = {}) 
   const seen = createSeen(store);
   const unfinished = await openUnfinishedAnswers(store, { conversations, seen, ...timing, log });
   const kept = { conversations, channels, asking, asked, places, shownAnswers, unfinished, state };
-  const forgetting = await openForget(store, { ...kept, log });
+  const forgetting = await openForget(store, { ...kept, alertPlaces, log });
   life.writes = writes;
   return { ...kept, ...forgetting, nowMs, lines, life, close: () => real.close() };
 }
@@ -186,6 +189,28 @@ test('a deleted thread is in no file any more', async () => {
   expect(await filesWith('T0SHOP 1?', folder)).toEqual([]);
   expect(await filesWith('what of T0SHOP?', folder)).toEqual([]);
   expect(await kept.asking.of(SHOP)).toEqual({ prompt: 'You are 2 of T0SHOP' });
+});
+
+test('a channel that hears every alert is told anew of what goes on, should it be back', async () => {
+  const folder = await lived();
+  const kept = await open(folder, { alertPlaces: [SHOP] });
+  await kept.state.update((now) => {
+    if (!now) return now;
+    const shut = { sinceMs: 1, refused: ['new' as const], tries: 1, triedAtMs: 1, nextTryAtMs: 2 };
+    const closed = [SHOP, HOME].map((place) => ({ place: placeKey(place), ...shut }));
+    const topics = now.topics.map((topic) =>
+      topic.id === 'i1' && topic.kind === 'incident' ? { ...topic, endedAtMs: 3 } : topic,
+    );
+    return { ...now, topics, closed };
+  });
+  await kept.forgetAll({ platform: 'slack', channels: [], prefix: 'T0SHOP/' });
+  const { topics = [], closed } = kept.state.current() ?? {};
+  const waiting = topics.flatMap(({ id, deliveries }) =>
+    deliveries.filter(({ place }) => place === placeKey(SHOP)).map((one) => ({ id, ...one })),
+  );
+  expect(waiting).toEqual([{ id: 'i2', ...newDelivery(placeKey(SHOP), 'i2') }]);
+  expect(closed?.map(({ place }) => place)).toEqual([placeKey(HOME)]);
+  expect(await filesWith('of T0SHOP', folder)).toEqual([]);
 });
 
 test('a kill at any write of it leaves nothing that the next start does not do', async () => {

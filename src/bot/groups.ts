@@ -288,7 +288,6 @@ function updated(member: Member, incident: Incident): Member {
     member.status === incident.status &&
     member.endedAtMs === incident.endedAtMs &&
     member.flapping?.downs === incident.flapping?.downs &&
-    member.flapping?.changedAtMs === incident.flapping?.changedAtMs &&
     member.acknowledged === incident.acknowledged?.by &&
     member.snoozed?.by === incident.snoozed?.by &&
     member.snoozed?.untilMs === incident.snoozed?.untilMs;

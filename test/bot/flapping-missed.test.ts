@@ -193,8 +193,13 @@ describe('outages between two looks', () => {
     watch.tell();
     expect(watch.incidents()).toMatchObject([{ change: 5 }]);
     watch.lookAt(6, all);
-    const open = watch.incidents().filter(({ endedAtMs }) => endedAtMs === undefined);
-    expect(open).toMatchObject([{ change: 5, flapping: { downs: 3, isDown: true } }]);
+    const open = () => watch.incidents().filter(({ endedAtMs }) => endedAtMs === undefined);
+    expect(open()).toMatchObject([{ change: 5, flapping: { downs: 3, isDown: true } }]);
+    // It was told as an alert a moment ago.
+    watch.lookAt(19, all);
+    expect(open()).toMatchObject([{ change: 5, flapping: { downs: 3 } }]);
+    watch.lookAt(20, all);
+    expect(open()).toMatchObject([{ change: 5, flapped: { downs: 3 } }]);
   });
 
   /** A shop that flapped, told in its place. */

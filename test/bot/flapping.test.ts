@@ -486,6 +486,68 @@ test('500 that flap together are as many messages as one, though few ended outag
   expect(watching?.downs?.length).toBe(1000);
 });
 
+describe('a monitor of which the service tells since when it is down', () => {
+  /** Looks at minutes, at a shop that is down from some of them on, as the service says; the third time it flaps. */
+  function openWatch(intervalSeconds: number) {
+    let watching: Watching | undefined;
+    let made = 0;
+    const nowMs = (minute: number) => Date.parse(startsAt) + minute * MINUTE;
+    function lookAt(minute: number, status: string, saidMinute = minute) {
+      const monitor = {
+        ...monitorOf('shop', status),
+        interval_seconds: intervalSeconds,
+        status_changed_at: new Date(nowMs(saidMinute)).toISOString(),
+      };
+      const around = {
+        nowMs: nowMs(minute),
+        newId: () => `i${++made}`,
+        placesFor: () => ['slack:C1'],
+      };
+      ({ watching } = look(watching, [monitor], around));
+      const last = watching.topics.findLast((topic) => topic.kind === 'incident');
+      const isAgain = last?.deliveries.some(({ earlier }) => earlier) ? ', told twice' : '';
+      // As if every message had reached its place.
+      const topics = watching.topics.map((topic) => ({
+        ...topic,
+        deliveries: topic.deliveries.map((one) => ({
+          ...{ ...one, attempted: true, told: topic.version, shownOpen: true },
+          posted: { message: one.postId, thread: one.postId },
+        })),
+      }));
+      watching = { ...watching, topics };
+      const isOn = last?.flapping && last.endedAtMs === undefined;
+      return `${isOn ? 'flaps' : last?.status}${isAgain}`;
+    }
+    for (const minute of [0, 2]) {
+      lookAt(minute, 'UP');
+      lookAt(minute + 1, 'DOWN');
+    }
+    lookAt(4, 'UP');
+    return lookAt;
+  }
+
+  test('is told at once when it has been so for three checks, or for a quarter of an hour', () => {
+    expect(openWatch(60)(7, 'DOWN', 5)).toBe('flaps');
+    expect(openWatch(60)(8, 'DOWN', 5)).toBe('DOWN');
+    expect(openWatch(3600)(19, 'DOWN', 5)).toBe('flaps');
+    expect(openWatch(3600)(20, 'DOWN', 5)).toBe('DOWN');
+  });
+
+  test('is told after a quarter of an hour when the clock of the service is ahead', () => {
+    const lookAt = openWatch(60);
+    expect(lookAt(5, 'DOWN', 100)).toBe('flaps');
+    expect(lookAt(19, 'DOWN', 100)).toBe('flaps');
+    expect(lookAt(20, 'DOWN', 100)).toBe('DOWN');
+  });
+
+  test('may have been up between two looks', () => {
+    const lookAt = openWatch(60);
+    expect(lookAt(5, 'DOWN')).toBe('flaps');
+    expect(lookAt(8, 'DOWN', 7)).toBe('flaps');
+    expect(lookAt(10, 'DOWN', 7)).toBe('DOWN');
+  });
+});
+
 test('500 that stay down together and come back now and then are one message in a quarter of an hour, though few ended outages are kept', () => {
   const ids = Array.from({ length: 500 }, (_, at) => `m${at}`);
   let watching: Watching | undefined;

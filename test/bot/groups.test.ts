@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import type { Card } from '../../src/bot/card.ts';
+import { grouped, newGroup, withMembers } from '../../src/bot/groups.ts';
+import { newDelivery } from '../../src/bot/incidents.ts';
 import { look } from '../../src/bot/look.ts';
 import { placeKey } from '../../src/bot/platform.ts';
 import { createSender } from '../../src/bot/sender.ts';
 import { withoutOverSnoozes } from '../../src/bot/snoozes.ts';
 import { createIncidents } from '../../src/bot/told-incidents.ts';
+import type { Incident } from '../../src/bot/watch-state.ts';
 import { openWatchState } from '../../src/bot/watch-store.ts';
 import type { Monitor } from '../../src/contracts/monitoring.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
@@ -165,6 +168,30 @@ describe('outages that begin together', () => {
     const card = world.slack.messages[0]?.card;
     expect(card && textOf(card)).toMatch(/Name of m3: calm again: down 61 times in 10 minutes/);
     await world.close();
+  });
+
+  test('what stays down after it flapped is not added where it was told before', () => {
+    const nowMs = 1_800_000_000_000;
+    const around = { nowMs, newId: () => 'new' };
+    const stayed = (id: string, monitorId: string): Incident => ({
+      ...{ kind: 'incident', id, version: 1, openedAtMs: nowMs, startedAtMs: nowMs },
+      ...{ monitorId, name: monitorId, target: 'x', checkType: 'HTTP', status: 'DOWN' },
+      deliveries: [newDelivery('slack:C1', id)],
+      flapped: { fromMs: 0, downs: 3, isDown: true, changedAtMs: 0, seenAtMs: 0, counted: [] },
+    });
+    const told = { ...newDelivery('slack:C1', 'g'), attempted: true, told: 1 };
+    const empty = { ...newGroup('slack:C1', { nowMs: nowMs - MINUTE, newId: () => 'g' }) };
+    const group = withMembers(
+      { ...empty, stayed: true, deliveries: [{ ...told, posted: { message: 'g', thread: 'g' } }] },
+      [stayed('a1', 'a')],
+      nowMs - MINUTE,
+    );
+    const ids = (one: Incident) =>
+      grouped([group], [one], around).flatMap((topic) =>
+        topic.kind === 'group' ? [topic.members.map(({ incidentId }) => incidentId)] : [],
+      );
+    expect(ids(stayed('b1', 'b'))).toEqual([['a1', 'b1']]);
+    expect(ids(stayed('a2', 'a'))).toEqual([['a1'], ['a2']]);
   });
 
   test('a lone outage has a message of its own, and one long after a storm too', async () => {

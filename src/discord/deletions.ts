@@ -35,7 +35,8 @@ interface Deleted {
 
 /**
  * Hears of deleted messages, threads and channels, and of servers that took Askwatch out: answers there end, and what was
- * kept for a thread or channel is forgotten. discord.js tells only of what it has in its caches, which hold no messages, so the events are read as they come.
+ * kept for a thread or channel is forgotten. discord.js tells only of what it has in its caches, which hold no messages, so
+ * the events are read as they come.
  */
 export function listenForDeletions(
   client: Client,

@@ -99,9 +99,9 @@ export interface Journal<T extends JournalRecord> {
   clear(): Promise<void>;
   /**
    * Replaces each record whose append has resolved by what `change` makes of it: `undefined` removes it, the same object
-   * leaves it; it keeps its day. Once it resolves, nothing that is kept holds what `change` took away. Records in which none of the texts of
-   * `mentioning` stands are not looked at. Unreadable records are removed, since nobody can tell what they hold; where they
-   * are to be refused, it is, with `CorruptDocumentError`.
+   * leaves it; it keeps its day. Once it resolves, nothing that is kept holds what `change` took away. Records in which none
+   * of the texts of `mentioning` stands are not looked at. Unreadable records are removed, since nobody can tell what they
+   * hold; where they are to be refused, it is, with `CorruptDocumentError`.
    */
   erase(
     /** May run more than once. */

@@ -43,7 +43,6 @@ export interface DurableFile<T> extends Adapter<T | null> {
  * of lowdb sync nothing: they survive a kill, and lose acknowledged writes with the power.
  * Writing null removes the file, with all that is left of it elsewhere. One call at a time.
  */
-
 export function createDurableFile<T extends { text: string }>(
   options: DurableFileOptions<T>,
 ): DurableFile<T> {

@@ -102,9 +102,9 @@ export const heldUntil = ({ heldUntilMs = 0 }: Delivery, nowMs: number) =>
 
 /**
  * A group, or what flaps, says at most so often how it goes; a group sooner after its first words, when most is still to come.
- * What flaps shows how it is within a minute, with the time until that is seen.
+ * What flaps shows how it is within a minute, of which up to a third passes until a look sees it.
  */
-export const GROUP_PACE_MS = { first: 15_000, later: 60_000, flapping: 45_000 } as const;
+export const GROUP_PACE_MS = { first: 15_000, later: 60_000, flapping: 40_000 } as const;
 
 /**
  * A delivery after `shown` was told, while the topic is `now`: one that changes all the time waits a while before it

@@ -16,7 +16,7 @@ export const FLAPPING_QUIET = `stays quiet here until it stays DOWN, or is calm 
 export function flappingText({ status, endedAtMs, gone }: Omit<Told, 'flapping'>) {
   if (endedAtMs === undefined) return `It ${FLAPPING_QUIET}.`;
   if (gone || !isDown({ status })) return undefined;
-  return 'It did not come back: that outage has a message of its own below.';
+  return 'It did not come back: that outage is told in a message of its own below.';
 }
 
 /** `5 changes in 3 minutes` */

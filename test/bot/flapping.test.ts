@@ -95,7 +95,7 @@ describe('a monitor that goes down and up', () => {
       'Name of shop is DOWN',
     ]);
     expect(textAt(world, 2)).toContain(
-      'It did not come back: that outage has a message of its own below.',
+      'It did not come back: that outage is told in a message of its own below.',
     );
     expect(textAt(world, 3)).toContain(`Since: at ${downMs}`);
     expect(textAt(world, 3)).toContain('Acknowledged by: Ada');

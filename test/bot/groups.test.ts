@@ -157,8 +157,8 @@ describe('outages that begin together', () => {
       await world.pass(5 * SECOND);
     }
     expect(shown().length).toBeGreaterThan(5);
-    // Every 45 seconds while one of it flaps.
-    expect(shown().length).toBeLessThanOrEqual(2 + 14);
+    // Every 40 seconds while one of it flaps.
+    expect(shown().length).toBeLessThanOrEqual(2 + 15);
     await world.see(all(10, 'UP'));
     await world.pass(MINUTE);
     expect(shown().at(-1)).toBe('1 of 4 monitors goes down and up');

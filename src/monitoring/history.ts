@@ -63,7 +63,7 @@ export interface History {
   days(monitor: string, query: { count: number; nowMs: number }): Promise<DayCounts>;
   /** The newest incidents first, of the newest 100. */
   incidents(monitor: string, limit: number): Promise<Incident[]>;
-  /** Removes all that is known of a monitor, for good. */
+  /** Removes all that is known of a monitor, for good; its results a moment later, over a kill too. */
   forget(monitor: string): Promise<void>;
   /** Stores hours that are over, and removes what is older than is kept: results after two days. */
   prune(nowMs: number): Promise<void>;
@@ -90,6 +90,9 @@ export async function openHistory(options: {
   /** Entries of this run that came before those of the last one were read. */
   let held: Entry[] | undefined = [];
   let closed = false;
+  /** Monitors that are forgotten, and whose results are still there. */
+  const toErase = new Set<string>();
+  let erasing: Promise<void> | undefined;
 
   function take(entry: Entry) {
     if (isForgotten(entry.monitor)) return;
@@ -120,6 +123,7 @@ export async function openHistory(options: {
         for (const entry of entries) take(entry);
       }
       for (const monitor of forgotten) await removeAll(monitor);
+      eraseResults();
     } catch (error) {
       log.error({ err: error }, 'earlier results of checks cannot be read; they are missing');
     }
@@ -129,6 +133,27 @@ export async function openHistory(options: {
 
   async function removeAll(monitor: string) {
     await Promise.all([rollups.forget(monitor), incidents.forget(monitor)]);
+    toErase.add(monitor);
+  }
+
+  /** Removes results of all monitors that are forgotten by now; of those that are forgotten meanwhile, after that. */
+  function eraseResults() {
+    erasing ??= eraseInTurn().finally(() => {
+      erasing = undefined;
+    });
+  }
+
+  async function eraseInTurn() {
+    while (toErase.size > 0 && !closed) {
+      const monitors = new Set(toErase);
+      try {
+        await journal.erase(monitors);
+      } catch (error) {
+        log.error({ err: error }, 'results of removed monitors stay for now; it is tried again');
+        return;
+      }
+      for (const monitor of monitors) toErase.delete(monitor);
+    }
   }
 
   let storing: Promise<void> = Promise.resolve();
@@ -138,6 +163,7 @@ export async function openHistory(options: {
   }
   async function storeDue() {
     await restored;
+    if (toErase.size > 0) eraseResults();
     try {
       await books.storeDue(wallMs(), () => closed);
       await open.advance(books.openSinceMs(wallMs()));
@@ -188,6 +214,7 @@ export async function openHistory(options: {
       // First, so that a start after a crash removes the rest, and what came before does not bring it back.
       await writer.add(forgottenEntry(monitor, wallMs()));
       await removeAll(monitor);
+      eraseResults();
     },
     async prune(nowMs) {
       await storeInTurn();
@@ -199,6 +226,7 @@ export async function openHistory(options: {
       clearTimeout(timer);
       await Promise.all([restored, writer.close()]);
       await storing;
+      await erasing;
     },
   };
 }

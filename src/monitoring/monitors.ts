@@ -24,7 +24,7 @@ const StoredMonitor = z.object({
   /** Without its secrets, which `sealed` holds. */
   definition: StoredSettings,
   sealed: z.string().optional(),
-  /** The version of this document before is of a time when secrets were stored as they are. */
+  /** Version 0.1 left it where the version of the document before holds secrets as they are. */
   previousIsPlain: z.literal(true).optional(),
   createdAtMs: z.int(),
   /** HEARTBEAT only: the hash of its push token. */
@@ -36,6 +36,12 @@ const StoredMonitor = z.object({
   state: MonitorState,
 });
 type StoredMonitor = z.infer<typeof StoredMonitor>;
+
+/** What stays of a monitor that is removed until its history is gone, too: a start after a kill goes on with that. */
+const Removed = z.object({ removed: z.literal(true) });
+
+const isThere = (document: StoredMonitor | z.infer<typeof Removed>): document is StoredMonitor =>
+  !('removed' in document);
 
 /** A monitor in memory: what is stored, with its secrets, and what is known newer. */
 export interface WatchedMonitor
@@ -70,7 +76,10 @@ export interface Monitors {
    * is no such monitor. When storing fails nothing has changed.
    */
   renewToken(id: string): Promise<string | undefined>;
-  /** Removes a monitor, its token and its history; false when there is none. When storing fails it is still there. */
+  /**
+   * Removes a monitor, its token and its history, of which soon no file holds anything, over a kill too; false when there is
+   * none. When storing fails it is still there.
+   */
   remove(id: string): Promise<boolean>;
   /**
    * Takes over what a check or ping made of a monitor, at once in memory; resolves when what must last is durable.
@@ -107,7 +116,7 @@ export async function openMonitors(options: {
   const { store, history, wallMs, log, limit = MAX_MONITORS } = options;
   const collection = store.collection({
     name: 'monitors',
-    schema: StoredMonitor,
+    schema: z.union([StoredMonitor, Removed]),
     // 2: secrets are encrypted. An older program would send what stands in their place.
     version: 2,
     whenCorrupt: 'refuse',
@@ -143,22 +152,28 @@ export async function openMonitors(options: {
   const opened = (id: string, document: StoredMonitor) =>
     vault.open(document, id) ?? document.definition;
 
-  /** Encrypts what an older version stored in clear, then puts the file of the version before out of the world too. */
-  async function encrypt(id: string, document: StoredMonitor) {
-    const { definition } = document;
-    if (isPlain(document)) {
-      await vault.prepare(definition);
-      await collection.update(id, (current) =>
-        current && isPlain(current)
-          ? { ...current, ...vault.close(current.definition, id), previousIsPlain: true }
-          : current,
+  /** Encrypts what an older version stored in clear. */
+  async function encrypt(id: string, { definition }: StoredMonitor) {
+    await vault.prepare(definition);
+    await collection.erase(id, (current) => {
+      if (current === undefined || !isThere(current)) return current;
+      const { previousIsPlain, ...rest } = current;
+      if (isPlain(current)) return { ...rest, ...vault.close(current.definition, id) };
+      return previousIsPlain ? rest : current;
+    });
+  }
+
+  /** Removes the history of a monitor whose document says that it is removed, and then that. */
+  async function removeRest(id: string) {
+    try {
+      await history.forget(id);
+      await collection.update(id, () => undefined);
+    } catch (error) {
+      log.error(
+        { err: error, monitor: id },
+        'the history of a removed monitor stays for now; the next start tries again',
       );
     }
-    await collection.update(id, (current) => {
-      if (!current?.previousIsPlain) return current;
-      const { previousIsPlain: _, ...rest } = current;
-      return rest;
-    });
   }
 
   /** Nothing goes on with a wrong key, unless whoever runs this has said that the right one is gone for good. */
@@ -172,14 +187,16 @@ export async function openMonitors(options: {
         'the secrets of a monitor are lost; give them anew',
       );
       await collection.update(id, (current) => {
-        if (current === undefined) return current;
+        if (current === undefined || !isThere(current)) return current;
         const { sealed: _, ...rest } = current;
         return rest;
       });
     }
   }
 
-  const stored = await collection.list();
+  const all = await collection.list();
+  const stored = all.flatMap(({ id, document }) => (isThere(document) ? [{ id, document }] : []));
+  const removed = all.filter(({ document }) => !isThere(document));
   stored.sort((a, b) => a.document.createdAtMs - b.document.createdAtMs);
   const locked = stored.filter(({ id, document }) => vault.open(document, id) === undefined);
   if (locked.length > 0) await giveUpSecrets(locked);
@@ -196,6 +213,8 @@ export async function openMonitors(options: {
     );
   });
   const states = await openStates({ store, monitors, history, wallMs, log });
+  // In the background: it waits for what is read of the history.
+  const removing = Promise.all(removed.map(({ id }) => removeRest(id)));
 
   async function settle(id: string, step: Step, options: Settling = {}) {
     const monitor = get(id);
@@ -261,18 +280,14 @@ export async function openMonitors(options: {
       if (monitor === undefined) return undefined;
       let wanted = change(monitor);
       await vault.prepare(wanted.definition ?? monitor.definition);
-      const document = await collection.update(id, (current) => {
-        if (current === undefined) return undefined;
+      // A secret that is replaced is one that is removed.
+      const document = await collection.erase(id, (current) => {
+        if (current === undefined || !isThere(current)) return current;
         const { sealed: _, previousIsPlain: __, ...rest } = current;
         const before = opened(id, current);
         wanted = change({ ...monitor, definition: before, maintenance: current.maintenance });
         const { definition = before, maintenance = current.maintenance } = wanted;
-        return {
-          ...rest,
-          ...vault.close(definition, id),
-          maintenance,
-          ...(isPlain(current) && { previousIsPlain: true as const }),
-        };
+        return { ...rest, ...vault.close(definition, id), maintenance };
       });
       if (document === undefined || monitors.get(id) !== monitor) return undefined;
       const { target } = monitor.definition;
@@ -294,9 +309,8 @@ export async function openMonitors(options: {
       const monitor = get(id);
       if (monitor === undefined) return undefined;
       const { token, tokenHash } = createToken();
-      const document = await collection.update(
-        id,
-        (current) => current && { ...current, tokenHash },
+      const document = await collection.update(id, (current) =>
+        current && isThere(current) ? { ...current, tokenHash } : current,
       );
       if (document === undefined || monitors.get(id) !== monitor) return undefined;
       if (monitor.tokenHash) idsByTokenHash.delete(monitor.tokenHash);
@@ -311,21 +325,23 @@ export async function openMonitors(options: {
       leaving.add(id);
       try {
         if (monitor.createId !== undefined) await repeats.forgo(monitor.createId);
-        await collection.update(id, () => undefined);
+        await collection.erase(id, (current) => current && { removed: true as const });
         drop(monitor);
       } finally {
         leaving.delete(id);
       }
       log.info({ monitor: id }, 'monitor removed');
-      await history.forget(id).catch((error: unknown) => {
-        log.error({ err: error, monitor: id }, 'the history of a removed monitor stays for now');
-      });
+      await removeRest(id);
+      states.eraseGone();
       return true;
     },
     settle,
     written: states.written,
     prune: (nowMs) => repeats.prune(nowMs),
-    close: states.idle,
+    async close() {
+      await removing;
+      await states.idle();
+    },
   };
 }
 

@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Journal, Store } from '../store/store.ts';
-import type { Entry } from './entry.ts';
+import { type Entry, isForgottenEntry } from './entry.ts';
 import { createNames, fromText, toText } from './entry-text.ts';
 
 const HOUR_MS = 3_600_000;
@@ -29,6 +29,8 @@ export interface ResultsJournal {
   append(entries: readonly Entry[]): Promise<void>;
   /** Entries of batches with `fromMs <= time < toMs` that another run wrote, or any; a batch may begin earlier. */
   read(range: { fromMs: number; toMs: number; ownToo: boolean }): AsyncIterable<Entry[]>;
+  /** Removes entries of these monitors, but for those that say that they are forgotten. */
+  erase(monitors: ReadonlySet<string>): Promise<void>;
   /** Removes what is older, in whole days. */
   prune(beforeMs: number): Promise<void>;
 }
@@ -73,6 +75,22 @@ export function openResultsJournal(store: Store, run: string): ResultsJournal {
           await setImmediate();
           sinceTurn = 0;
         }
+      }
+    },
+    async erase(monitors) {
+      const names = createNames();
+      for (const journal of journals) {
+        await journal.erase(
+          (batch) => {
+            const entries = fromText(batch, names);
+            const left = entries.filter(
+              (one) => !monitors.has(one.monitor) || isForgottenEntry(one),
+            );
+            if (left.length === entries.length) return batch;
+            return left.length === 0 ? undefined : { ...toText(left), run: batch.run };
+          },
+          { mentioning: [...monitors] },
+        );
       }
     },
     async prune(beforeMs) {

@@ -27,6 +27,8 @@ const COMPACT_AFTER_COUNT = 50_000;
 export interface StateJournal {
   /** Resolves once it is durable. A newer state of the same monitor that comes before it is written takes its place. */
   append(record: StateRecord): Promise<void>;
+  /** Begins to write all anew: then only what `snapshot` gives by now is in any file. What the disk refuses is tried again. */
+  rewrite(): void;
   /** Resolves when nothing is being written. */
   idle(): Promise<void>;
 }
@@ -56,7 +58,9 @@ export async function openStateJournal(options: {
   let appendedCount = count;
   let waiting = new Map<string, Waiting>();
   let writing: Promise<void> | undefined;
-  let compacting: Promise<void> | undefined;
+  let compacting: Promise<boolean> | undefined;
+  let rewriting: Promise<void> | undefined;
+  let isToRewrite = false;
 
   async function write(records: readonly StateRecord[]) {
     appendedCount += records.length;
@@ -74,12 +78,21 @@ export async function openStateJournal(options: {
         for (const waited of batch) void outcome.then(waited.resolve, waited.reject);
         await outcome.catch(() => {});
       }
-      if (appendedCount >= compactAfterCount) compacting ??= compact();
+      if (appendedCount >= compactAfterCount) void compactAlone();
     }
     writing = undefined;
+    if (isToRewrite) rewrite();
   }
 
-  async function compact() {
+  function compactAlone(): Promise<boolean> {
+    compacting ??= compact().finally(() => {
+      compacting = undefined;
+    });
+    return compacting;
+  }
+
+  /** Whether it could be done. */
+  async function compact(): Promise<boolean> {
     [active, spare] = [spare, active];
     appendedCount = 0;
     try {
@@ -88,11 +101,30 @@ export async function openStateJournal(options: {
         await active.append({ atMs: wallMs(), states: batch });
       }
       await spare.clear();
+      return true;
     } catch (error) {
       // Both stay, and the next compaction clears one of them.
       onCompactionFailed(error);
-    } finally {
-      compacting = undefined;
+      return false;
+    }
+  }
+
+  function rewrite() {
+    isToRewrite = true;
+    rewriting ??= rewriteAll().finally(() => {
+      rewriting = undefined;
+    });
+  }
+
+  async function rewriteAll() {
+    while (isToRewrite) {
+      isToRewrite = false;
+      // What was appended of a monitor before it went, and a compaction that began before.
+      await Promise.all([writing, compacting]);
+      // Twice, since a kill or a full disk may have left something in both.
+      if ((await compactAlone()) && (await compactAlone())) continue;
+      isToRewrite = true;
+      return;
     }
   }
 
@@ -107,8 +139,11 @@ export async function openStateJournal(options: {
         writing ??= writeWaiting();
         return entry.written;
       },
+      rewrite,
       async idle() {
-        while (writing ?? compacting) await Promise.all([writing, compacting]);
+        while (writing ?? compacting ?? rewriting) {
+          await Promise.all([writing, compacting, rewriting]);
+        }
       },
     },
   };

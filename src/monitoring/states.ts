@@ -39,6 +39,8 @@ export interface States {
   written(id: string): Promise<void>;
   /** Keeps nothing more of a monitor that is gone. */
   forget(id: string): void;
+  /** Begins to write the journals anew, of which then none holds anything of monitors that are gone. */
+  eraseGone(): void;
   /** Resolves when nothing is being written. */
   idle(): Promise<void>;
 }
@@ -71,6 +73,7 @@ export async function openStates(options: {
     onCompactionFailed: (error) =>
       log.error({ err: error }, 'the journal of states cannot be made smaller; it is tried again'),
   });
+  if ([...known.keys()].some((id) => !monitors.has(id))) journal.rewrite();
   const repairs: Promise<void>[] = [];
   for (const { monitor: id, state, revision, changes } of known.values()) {
     const monitor = monitors.get(id);
@@ -167,6 +170,7 @@ export async function openStates(options: {
       await unsettled.get(id)?.written;
     },
     forget: (id) => void unsettled.delete(id),
+    eraseGone: journal.rewrite,
     async idle() {
       await Promise.all(repairs);
       await journal.idle();

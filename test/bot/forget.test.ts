@@ -13,8 +13,8 @@ import { openUnfinishedAnswers } from '../../src/bot/unfinished-answers.ts';
 import type { Group, Incident } from '../../src/bot/watch-state.ts';
 import { openWatchState } from '../../src/bot/watch-store.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
-import type { Store } from '../../src/store/store.ts';
 import { filesWith } from '../support/files-with.ts';
+import { mortalStore } from '../support/mortal-store.ts';
 import { recordingLog } from '../support/recording-log.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 import { createHandClock } from './hand-clock.ts';
@@ -31,7 +31,7 @@ async function open(
   const real = await openLowdbStore({ folder, log });
   onTestFinished(() => real.close());
   const life = { writes: Number.POSITIVE_INFINITY };
-  const store = mortal(real, life);
+  const store = mortalStore(real, life);
   const clock = createHandClock(1_800_000_000_000);
   const { nowMs } = clock;
   const conversations = createConversations(store, { nowMs });
@@ -48,36 +48,6 @@ async function open(
   const forgetting = await openForget(store, { ...kept, alertPlaces, log });
   life.writes = writes;
   return { ...kept, ...forgetting, nowMs, lines, life, close: () => real.close() };
-}
-
-/** A store for which every write after so many fails. */
-function mortal(real: Store, life: { writes: number }): Store {
-  const living =
-    <A extends unknown[], R>(write: (...args: A) => Promise<R>) =>
-    async (...args: A): Promise<R> => {
-      life.writes -= 1;
-      if (life.writes < 0) throw new Error('killed');
-      return await write(...args);
-    };
-  return {
-    ...real,
-    collection(declaration) {
-      const inner = real.collection(declaration);
-      const { update, erase, eraseAll } = inner;
-      return {
-        ...inner,
-        ...{ update: living(update), erase: living(erase), eraseAll: living(eraseAll) },
-      };
-    },
-    journal(declaration) {
-      const inner = real.journal(declaration);
-      const { append, erase, clear } = inner;
-      return {
-        ...inner,
-        ...{ append: living(append), erase: living(erase), clear: living(clear) },
-      };
-    },
-  };
 }
 
 /** Says, asks, sets and is told something at a place, each with the name of its workspace in it, all twice. */

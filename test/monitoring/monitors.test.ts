@@ -57,6 +57,11 @@ async function setUp(options: { limit?: number; folder?: string } = {}) {
           if (declaration.name === 'monitors') writes += 1;
           return await collection.update(id, change);
         },
+        async erase(id, change) {
+          refuse(declaration.name);
+          if (declaration.name === 'monitors') writes += 1;
+          return await collection.erase(id, change);
+        },
       };
     },
     journal(declaration) {

@@ -95,6 +95,10 @@ export async function createWorld(
           if (broken.is && declaration.name === 'monitors') throw new Error('ENOSPC');
           return await collection.update(id, change);
         },
+        async erase(id, change) {
+          if (broken.is && declaration.name === 'monitors') throw new Error('ENOSPC');
+          return await collection.erase(id, change);
+        },
       };
     },
     journal(declaration) {

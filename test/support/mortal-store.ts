@@ -1,0 +1,31 @@
+import type { Store } from '../../src/store/store.ts';
+
+/** A store for which every write after so many fails, as for a process that was killed. */
+export function mortalStore(real: Store, life: { writes: number }): Store {
+  const living =
+    <A extends unknown[], R>(write: (...args: A) => Promise<R>) =>
+    async (...args: A): Promise<R> => {
+      life.writes -= 1;
+      if (life.writes < 0) throw new Error('killed');
+      return await write(...args);
+    };
+  return {
+    ...real,
+    collection(declaration) {
+      const inner = real.collection(declaration);
+      const { update, erase, eraseAll } = inner;
+      return {
+        ...inner,
+        ...{ update: living(update), erase: living(erase), eraseAll: living(eraseAll) },
+      };
+    },
+    journal(declaration) {
+      const inner = real.journal(declaration);
+      const { append, erase, clear } = inner;
+      return {
+        ...inner,
+        ...{ append: living(append), erase: living(erase), clear: living(clear) },
+      };
+    },
+  };
+}

@@ -31,6 +31,8 @@ export interface StormPlatform {
   addChannel(name: string): string;
   /** The next such call goes wrong. */
   fail(call: FaultyCall, kind: FaultKind): void;
+  /** The program was killed. */
+  killed(): void;
   /** Calls that went wrong so far. */
   faulted(): number;
   /** How often it was called so far. */
@@ -179,6 +181,7 @@ export async function storm(platform: StormPlatform, { kills }: { kills: number 
     }
     child.signal('SIGKILL');
     await child.exit;
+    platform.killed();
     // What it had sent is read before the next life begins.
     for (let turns = 0; turns < 10; turns += 1) await turn();
     noteSure();

@@ -68,6 +68,7 @@ function stormPlatform(discord: DiscordFake): StormPlatform {
       if (kind === 'limited') discord.rateLimit({ ...CALLED[call], seconds: 1 });
       else discord.fail({ ...CALLED[call], ...FAULT_OF[kind] });
     },
+    killed: discord.killed,
     faulted: () =>
       discord.requests.filter(({ status = 500 }) => status === 429 || status >= 500).length,
     count: (call) =>

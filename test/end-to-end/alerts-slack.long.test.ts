@@ -90,6 +90,7 @@ function stormPlatform(slack: SlackFake): StormPlatform {
     },
     addChannel: (name) => slack.addChannel({ id: `C00${name.toUpperCase()}` }).id,
     fail: (call, kind) => slack.fail(METHODS[call], FAULT_OF[kind]),
+    killed: slack.killed,
     faulted: () =>
       slack.calls.filter(({ outcome }) => ['429', 'status', 'drop', 'hang'].includes(outcome))
         .length,

@@ -139,6 +139,7 @@ export async function startHttp(options: {
     recover() {
       faults.length = 0;
     },
+    killed: tooEarly.killed,
     async close() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

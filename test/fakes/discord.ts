@@ -136,6 +136,8 @@ export async function startDiscord(options: DiscordFakeOptions = {}) {
     threads: () => [...state.channels.values()].filter(({ parent_id }) => parent_id !== null),
     fail: http.fail,
     recover: http.recover,
+    /** To be called when the bot was killed, before it is started again. */
+    killed: http.killed,
     /** The permissions that any request so far was looked at for. */
     checkedPermissions: state.checked,
     /** The bot has not been added to the server, or was removed from it. */

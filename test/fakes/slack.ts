@@ -140,6 +140,8 @@ export interface SlackFake
   ): void;
   /** Cuts every connection without a word. */
   cut(): void;
+  /** To be called when the app was killed, before it is started again. */
+  killed(): void;
   sockets(): number;
   /** From now on deliveries go to this address instead of the sockets. */
   useHttp(url: string): void;
@@ -439,6 +441,7 @@ export async function startSlack(
     groups: workspace.groups,
     addChannel: workspace.addChannel,
     calls,
+    killed: tooEarly.killed,
     clock,
     unhandled,
     acks,

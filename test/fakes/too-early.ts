@@ -4,12 +4,17 @@ export interface TooEarly {
   came(kind: string): void;
   /** It was refused: none of its kind may come for so long. */
   limited(kind: string, seconds: number): void;
+  /** The app was killed: what it was told a moment ago it may not have heard, or not have stored. */
+  killed(): void;
   /** Throws when calls came before their time. */
   check(): void;
 }
 
 /** A call that was sent before the refusal was heard may come so much after it, beside a busy core, too. */
 export const TOO_EARLY_AFTER_MS = 300;
+
+/** Within which an app, also on a slow machine, has stored a refusal. */
+const STORED_MS = 1_000;
 
 /** Timers may fire a little early, and both clocks are rounded. */
 const ROUNDING_MS = 20;
@@ -29,6 +34,11 @@ export function createTooEarly(): TooEarly {
     limited(kind, seconds) {
       const nowMs = performance.now();
       limits.set(kind, { fromMs: nowMs, untilMs: nowMs + 1_000 * seconds });
+    },
+    killed() {
+      for (const [kind, { fromMs }] of limits) {
+        if (performance.now() - fromMs < STORED_MS) limits.delete(kind);
+      }
     },
     check() {
       if (early.length === 0) return;

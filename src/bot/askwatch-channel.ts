@@ -147,6 +147,12 @@ export const forgetCommand = command({
         'This forgets one thread: say it inside that thread. Where a slash command cannot be typed there, mention Askwatch first: @Askwatch /askwatch forget.',
       );
     }
+    // It is remembered when it ends.
+    if (ask.isAnswering(place, thread)) {
+      throw new CommandError(
+        'Something is being answered in this thread. Wait for that, or press Stop, and say it again.',
+      );
+    }
     const turns = await ask.forget(place, thread);
     return said(
       turns === 0 ? 'There was nothing to forget' : 'This thread is forgotten',

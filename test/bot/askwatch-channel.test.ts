@@ -3,6 +3,7 @@ import { modelCommand, promptCommand } from '../../src/bot/askwatch-channel.ts';
 import type { Command } from '../../src/bot/command.ts';
 import type { Person, Place, Reply } from '../../src/bot/platform.ts';
 import { cardOf, readAnswer, startTestBot, textOf } from '../support/bot.ts';
+import { eventually } from '../support/eventually.ts';
 import { temporaryFolder } from '../support/temporary-folder.ts';
 
 const OPS: Place = { platform: 'slack', channel: 'C1' };
@@ -156,6 +157,19 @@ test('a thread that is forgotten goes on as if it were new; others remember', as
   expect(said(await ask('second', { thread: 'T2' }))).toEqual(['first', 'second']);
   expect(await text(say('/askwatch forget', { thread: 'T9' }))).toContain('nothing to forget');
   expect(await text(say('/askwatch forget'))).toContain('say it inside that thread');
+});
+
+test('a thread is not forgotten while something is answered in it, which would be remembered', async () => {
+  const { bot, say, text, provider } = await start();
+  const release = provider.holdChunks(0);
+  const answered = readAnswer(await say('/ask what is it?', { thread: 'T1' }), 'T1');
+  await eventually(() => provider.calls.length === 1);
+  const forget = () => text(say('/askwatch forget', { thread: 'T1' }));
+  expect(await forget()).toContain('Wait for that, or press Stop');
+  release();
+  await answered;
+  expect(await forget()).toContain('This thread is forgotten');
+  expect(await bot.isConversation(OPS, 'T1')).toBe(true);
 });
 
 test('who asked how much shows by person and by model, of this channel alone', async () => {

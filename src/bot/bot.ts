@@ -75,6 +75,8 @@ export interface Bot {
    * interrupts of it is done at the next start.
    */
   forgetAll(gone: Gone): Promise<void>;
+  /** For platforms that may find out that some are gone: the channels for which something is kept. */
+  keptChannels(platform: PlatformName): Promise<string[]>;
   /** For platforms: the conversations of answers that are shown outside of a thread. */
   readonly shownAnswers: ShownAnswers;
   /** What to offer somebody who types into an input. */

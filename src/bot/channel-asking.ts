@@ -19,6 +19,8 @@ export interface ChannelsAsking {
     change: { [Name in keyof ChannelAsking]?: NonNullable<ChannelAsking[Name]> | null },
   ): Promise<void>;
   forgetPlaces(gone: GonePlaces): Promise<void>;
+  /** Places with a model or prompt of their own, in their one-word form. */
+  places(): Promise<string[]>;
 }
 
 export function createChannelsAsking(store: Store): ChannelsAsking {
@@ -37,5 +39,6 @@ export function createChannelsAsking(store: Store): ChannelsAsking {
       });
     },
     forgetPlaces: (gone) => collection.eraseAll((place) => gone.has(place)),
+    places: async () => (await collection.list()).map(({ id }) => id),
   };
 }

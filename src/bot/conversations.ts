@@ -70,6 +70,8 @@ export interface Conversations {
   remove(place: Place, thread: string): Promise<void>;
   /** The same for all conversations of places that are gone. */
   forgetPlaces(gone: GonePlaces): Promise<void>;
+  /** Places with a conversation, in their one-word form. */
+  places(): Promise<string[]>;
   /** Forgets conversations in which nothing was said for so long that nobody means them any more. */
   forgetOld(): Promise<void>;
 }
@@ -151,6 +153,7 @@ export function createConversations(
     async remove(place, thread) {
       await collection.update(conversationKey(place, thread), () => undefined);
     },
+    places: async () => (await collection.list()).map(({ id }) => placeOfKey(id)),
     forgetPlaces: (gone) => collection.eraseAll((key) => gone.has(placeOfKey(key))),
     async forgetOld() {
       const isOld = ({ changedAtMs }: Conversation) => changedAtMs < nowMs() - KEEP_MS;

@@ -8,7 +8,7 @@ import type { ChannelsAsking } from './channel-asking.ts';
 import type { Channels } from './channels.ts';
 import type { Conversations } from './conversations.ts';
 import type { PersonPlaces } from './person-places.ts';
-import { PLATFORM_NAMES, type Place, placeKey } from './platform.ts';
+import { PLATFORM_NAMES, type Place, parsePlace, placeKey } from './platform.ts';
 import type { ShownAnswers } from './shown-answers.ts';
 import type { UnfinishedAnswers } from './unfinished-answers.ts';
 import { hasPlace, withoutPlaces } from './watch-places.ts';
@@ -50,7 +50,7 @@ export async function openForget(
     alertPlaces: readonly Place[];
     log: Logger;
   },
-): Promise<Pick<Bot, 'forget' | 'forgetAll'>> {
+): Promise<Pick<Bot, 'forget' | 'forgetAll' | 'keptChannels'>> {
   const { conversations, channels, unfinished, state, alertPlaces, log } = options;
   const { asking, asked, places, shownAnswers } = options;
   const noted = store.collection<Gone>({
@@ -90,6 +90,14 @@ export async function openForget(
 
   return {
     forgetAll,
+    async keptChannels(platform) {
+      const told = state.current()?.topics.flatMap(({ deliveries }) => deliveries) ?? [];
+      const heard = (await channels.places()).map(placeKey);
+      const all = [...heard, ...(await asking.places()), ...(await conversations.places())];
+      const kept = new Set([...all, ...told.map(({ place }) => place)]);
+      const places = [...kept].flatMap((key) => parsePlace(key) ?? []);
+      return places.filter((one) => one.platform === platform).map(({ channel }) => channel);
+    },
     async forget(place, thread) {
       if (thread === undefined) {
         await forgetAll({ platform: place.platform, channels: [place.channel] });

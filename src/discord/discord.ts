@@ -16,6 +16,7 @@ import { createDrafts } from './drafts.ts';
 import { createEndAnswer, sealTokens } from './end-answer.ts';
 import { isRefusal, loggedError, reasonOf } from './errors.ts';
 import { handleForm } from './forms.ts';
+import { forgetGone } from './gone-channels.ts';
 import { createInlineConversations, type InlineConversations } from './inline-conversations.ts';
 import { SENT_ELSEWHERE, warnIfSentElsewhere } from './interactions-endpoint.ts';
 import { inviteLink } from './invite.ts';
@@ -132,6 +133,7 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
         warnIfSentElsewhere(client.rest, log),
         register(client, bot, guildId, log),
       ]);
+      track(forgetGone(client, { bot, isStopping: () => stopping, log }));
     },
     hint() {
       const { application, guilds } = client;

@@ -132,6 +132,73 @@ test('a server that takes Askwatch out is in no file any more, and one that is u
   expect(fatal).toEqual([]);
 });
 
+/** An Askwatch that said something in four channels; what becomes of them is up to the test, before it starts again. */
+async function startThatLived() {
+  const folder = await temporaryFolder();
+  const discord = await startDiscord();
+  const { bot, provider, stop } = await startTestBot({ folder });
+  const { platform } = await startPlatform(discord, bot);
+  provider.answerWith('Because of the sky.');
+  const direct = discord.directChannel(discord.alice);
+  const [seen, hidden, deleted] = ['seen', 'hidden', 'deleted'].map((name) => {
+    const channel = discord.addChannel({ name });
+    discord.gateway.dispatch('CHANNEL_CREATE', channel);
+    return channel;
+  });
+  if (!seen || !hidden || !deleted) throw new Error('There are no channels.');
+  for (const channel of [seen, hidden, deleted, direct]) {
+    const question = discord.say('Why?', { channel, mention: true });
+    const thread = channel === direct ? direct.id : question.id;
+    await eventually(() => discord.channel(thread).at(-1)?.content.includes('-# test-model'));
+    await eventually(async () => (await filesWith(channel.id, folder)).length > 0);
+  }
+  await platform.stop();
+  await stop();
+  const keeps = async (channel: { id: string }) => (await filesWith(channel.id, folder)).length > 0;
+  return { discord, folder, keeps, channels: { seen, hidden, deleted, direct } };
+}
+
+test('what was deleted while Askwatch was off is forgotten at the start, not what it may not see', async () => {
+  const { discord, folder, keeps, channels } = await startThatLived();
+  const { seen, hidden, deleted, direct } = channels;
+  discord.remove(deleted.id);
+  discord.deny(hidden, 'ViewChannel');
+  const asked = () => discord.requests.filter(({ path }) => path === `/channels/${deleted.id}`);
+  const { bot, lines } = await startTestBot({ folder });
+  await startPlatform(discord, bot);
+  await eventually(async () => !(await keeps(deleted)));
+  for (const channel of [seen, hidden, direct]) expect(await keeps(channel)).toBe(true);
+  expect(asked()).toHaveLength(1);
+  const unasked = discord.requests.filter(({ path }) => path === `/channels/${hidden.id}`);
+  expect(unasked).toEqual([]);
+  expect(lines.filter(({ level }) => Number(level) >= 50)).toEqual([]);
+});
+
+test('a server that took Askwatch out while it was off is forgotten at the start', async () => {
+  const { discord, folder, keeps, channels } = await startThatLived();
+  const { seen, hidden, deleted, direct } = channels;
+  discord.removeBot();
+  const { bot } = await startTestBot({ folder });
+  await startPlatform(discord, bot, { everywhere: true });
+  for (const channel of [seen, hidden, deleted])
+    await eventually(async () => !(await keeps(channel)));
+  expect(await keeps(direct)).toBe(true);
+});
+
+test('nothing is forgotten at a start while a server is down', async () => {
+  const { discord, folder, keeps, channels } = await startThatLived();
+  discord.deny(channels.hidden, 'ViewChannel');
+  discord.gateway.guildUnavailable = true;
+  const { bot } = await startTestBot({ folder });
+  await startPlatform(discord, bot, { everywhere: true });
+  // An answer takes longer than to ask for four channels.
+  const { direct } = channels;
+  discord.say('And now?', { channel: direct, mention: true });
+  await eventually(() => discord.channel(direct.id).length === 4);
+  await eventually(() => discord.channel(direct.id)[3]?.content.includes('-# test-model'));
+  for (const channel of Object.values(channels)) expect(await keeps(channel)).toBe(true);
+});
+
 test('other deletions end nothing', async () => {
   const { discord, channel, answer, release, noise } = await startStuckAnswer();
   discord.remove(discord.say('Never mind', { channel }).id);

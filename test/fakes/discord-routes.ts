@@ -121,7 +121,8 @@ export function createRoutes(options: {
     const { uploads } = request;
     const body = { ...request.body, uploads } as MessageBody & { name?: string };
     const lacks = lacksIn(channel);
-    if (lacks(PermissionFlagsBits.ViewChannel))
+    const isIn = channel.guild_id === undefined || state.guilds().includes(channel.guild_id);
+    if (!isIn || lacks(PermissionFlagsBits.ViewChannel))
       return refuse(refusal(403, 50_001, 'Missing Access'));
     if (method === 'GET' && rest === '') return ok(channel);
     if (method === 'PATCH' && rest === '') return threads.change(channel, request, lacks);

@@ -64,6 +64,20 @@ function openWatch() {
   };
 }
 
+/** A shop that was down twice, which was told. */
+function openTwiceDown() {
+  const watch = openWatch();
+  watch.lookAt(1, [[1]]);
+  watch.lookAt(2, [[1, 2]]);
+  watch.lookAt(3, [[1, 2], [3]]);
+  watch.lookAt(4, [
+    [1, 2],
+    [3, 4],
+  ]);
+  watch.tell();
+  return watch;
+}
+
 describe('outages between two looks', () => {
   test('are one message when there were many, however far apart: nobody wants ten at once', () => {
     const watch = openWatch();
@@ -130,15 +144,7 @@ describe('outages between two looks', () => {
   });
 
   test('were told already when one that has been on for long is heard of late', () => {
-    const watch = openWatch();
-    watch.lookAt(1, [[1]]);
-    watch.lookAt(2, [[1, 2]]);
-    watch.lookAt(3, [[1, 2], [3]]);
-    watch.lookAt(4, [
-      [1, 2],
-      [3, 4],
-    ]);
-    watch.tell();
+    const watch = openTwiceDown();
     watch.lookAt(28, [[1, 2], [3, 4], [10]]);
     const last = watch.incidents().at(-1);
     expect(last).toMatchObject({ status: 'DOWN', startedAtMs: minutes(10) });
@@ -146,15 +152,7 @@ describe('outages between two looks', () => {
   });
 
   test('are counted when they are asked for later, and do not end what flaps', () => {
-    const watch = openWatch();
-    watch.lookAt(1, [[1]]);
-    watch.lookAt(2, [[1, 2]]);
-    watch.lookAt(3, [[1, 2], [3]]);
-    watch.lookAt(4, [
-      [1, 2],
-      [3, 4],
-    ]);
-    watch.tell();
+    const watch = openTwiceDown();
     // Two at once, of which only the last is seen; that service cannot be asked.
     watch.lookAt(7, [[1, 2], [3, 4], [5, 6], [7]], false);
     expect(watch.incidents().at(-1)).toMatchObject({ flapping: { downs: 3 } });
@@ -204,15 +202,7 @@ describe('outages between two looks', () => {
 
   /** A shop that flapped, told in its place. */
   function openFlapping() {
-    const watch = openWatch();
-    watch.lookAt(1, [[1]]);
-    watch.lookAt(2, [[1, 2]]);
-    watch.lookAt(3, [[1, 2], [3]]);
-    watch.lookAt(4, [
-      [1, 2],
-      [3, 4],
-    ]);
-    watch.tell();
+    const watch = openTwiceDown();
     watch.lookAt(5, [[1, 2], [3, 4], [5]]);
     watch.tell();
     return watch;

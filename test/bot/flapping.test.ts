@@ -26,6 +26,31 @@ async function flap(world: AlertWorld, times: number) {
   }
 }
 
+/** A shop that flapped, and has just gone down once more. */
+async function openDownAgain(given: { intervalSeconds?: number } = {}) {
+  const world = await openShop(given);
+  await flap(world, 3);
+  await world.see({ shop: 'DOWN' });
+  return world;
+}
+
+/** The same when it stayed down, was told so, came back and goes down again a minute later. */
+async function openBackAndDown(pass: 'pass' | 'sleep') {
+  const world = await openDownAgain();
+  await world.pass(3 * MINUTE);
+  await world.see({ shop: 'UP' });
+  expect(world.titles()[3]).toBe('Name of shop recovered');
+  await world[pass](MINUTE);
+  await world.see({ shop: 'DOWN' });
+  return world;
+}
+
+/** What is told of a shop that flapped and stays down. */
+const stayedDown = (downs: number, inMinutes: number) => [
+  `Name of shop was down ${downs} times in ${inMinutes} minutes, then stayed DOWN`,
+  'Name of shop is DOWN',
+];
+
 const textAt = (world: AlertWorld, at: number) => {
   const card = world.slack.messages[at]?.card;
   return card ? textOf(card) : '';
@@ -78,9 +103,7 @@ describe('a monitor that goes down and up', () => {
   });
 
   test('and stays down is an outage again, in a message that nobody can miss', async () => {
-    const world = await openShop();
-    await flap(world, 3);
-    await world.see({ shop: 'DOWN' });
+    const world = await openDownAgain();
     const downMs = world.nowMs();
     await world
       .incidents()
@@ -90,10 +113,7 @@ describe('a monitor that goes down and up', () => {
       'Name of shop goes down and up: 7 changes in 6 minutes, now DOWN',
     );
     await world.pass(MINUTE);
-    expect(world.titles().slice(2)).toEqual([
-      'Name of shop was down 4 times in 6 minutes, then stayed DOWN',
-      'Name of shop is DOWN',
-    ]);
+    expect(world.titles().slice(2)).toEqual(stayedDown(4, 6));
     expect(textAt(world, 2)).toContain(
       'It did not come back: that outage is told in a message of its own below.',
     );
@@ -199,9 +219,7 @@ describe('a monitor that goes down and up', () => {
   ])(
     'and stays down is an alert after $minutes minutes when it is checked every $intervalSeconds seconds',
     async ({ intervalSeconds, minutes }) => {
-      const world = await openShop({ intervalSeconds });
-      await flap(world, 3);
-      await world.see({ shop: 'DOWN' });
+      const world = await openDownAgain({ intervalSeconds });
       await world.pass((minutes - 1) * MINUTE);
       expect(world.slack.messages).toHaveLength(3);
       await world.pass(MINUTE);
@@ -212,9 +230,7 @@ describe('a monitor that goes down and up', () => {
   test.each(['DEGRADED', 'MAINTENANCE'])(
     'and was %s meanwhile did not stay down',
     async (status) => {
-      const world = await openShop();
-      await flap(world, 3);
-      await world.see({ shop: 'DOWN' });
+      const world = await openDownAgain();
       await world.pass(2 * MINUTE);
       await world.see({ shop: status });
       await world.see({ shop: 'DOWN' });
@@ -236,9 +252,7 @@ describe('a monitor that goes down and up', () => {
       ...['Acknowledge', 'Snooze 1 h', 'Check now', 'Ask why'],
     ]);
 
-    const snoozed = await openShop();
-    await flap(snoozed, 3);
-    await snoozed.see({ shop: 'DOWN' });
+    const snoozed = await openDownAgain();
     const untilMs = snoozed.nowMs() + HOUR;
     await snoozed
       .incidents()
@@ -250,9 +264,7 @@ describe('a monitor that goes down and up', () => {
   });
 
   test('and stays down in quiet hours is told when they are over', async () => {
-    const world = await openShop();
-    await flap(world, 3);
-    await world.see({ shop: 'DOWN' });
+    const world = await openDownAgain();
     await world.set({ quiet: { fromMinute: 12 * 60, toMinute: 13 * 60, zone: 'UTC' } });
     await world.pass(53 * MINUTE);
     expect(world.slack.messages).toHaveLength(3);
@@ -282,24 +294,14 @@ describe('a monitor that goes down and up', () => {
   });
 
   test('and stays down again soon after that was over is an alert a quarter of an hour after the last', async () => {
-    const world = await openShop();
-    await flap(world, 3);
-    await world.see({ shop: 'DOWN' });
-    await world.pass(3 * MINUTE);
-    await world.see({ shop: 'UP' });
-    expect(world.titles()[3]).toBe('Name of shop recovered');
-    await world.pass(MINUTE);
-    await world.see({ shop: 'DOWN' });
+    const world = await openBackAndDown('pass');
     expect(world.titles()[3]).toBe(
       'Name of shop goes down and up: 9 changes in 10 minutes, now DOWN',
     );
     await world.pass(13 * MINUTE);
     expect(world.slack.messages).toHaveLength(4);
     await world.pass(MINUTE);
-    expect(world.titles().slice(3)).toEqual([
-      'Name of shop was down 5 times in 10 minutes, then stayed DOWN',
-      'Name of shop is DOWN',
-    ]);
+    expect(world.titles().slice(3)).toEqual(stayedDown(5, 10));
   });
 
   test('several that stay down together, come back and go down again change the message that tells of them', async () => {
@@ -328,35 +330,21 @@ describe('a monitor that goes down and up', () => {
 
   describe('over a restart', () => {
     test('stays down: it counts from when it went down', async () => {
-      const world = await openShop();
-      await flap(world, 3);
-      await world.see({ shop: 'DOWN' });
+      const world = await openDownAgain();
       await world.pass(2 * MINUTE);
       expect(world.slack.messages).toHaveLength(3);
       await world.sleep(MINUTE);
-      expect(world.titles().slice(2)).toEqual([
-        'Name of shop was down 4 times in 6 minutes, then stayed DOWN',
-        'Name of shop is DOWN',
-      ]);
+      expect(world.titles().slice(2)).toEqual(stayedDown(4, 6));
     });
 
     test('is not told anew for a quarter of an hour after it was', async () => {
-      const world = await openShop();
-      await flap(world, 3);
-      await world.see({ shop: 'DOWN' });
-      await world.pass(3 * MINUTE);
-      await world.see({ shop: 'UP' });
-      await world.sleep(MINUTE);
-      await world.see({ shop: 'DOWN' });
+      const world = await openBackAndDown('sleep');
       await world.sleep(13 * MINUTE);
       expect(world.titles().slice(3)).toEqual([
         'Name of shop goes down and up: 9 changes in 10 minutes, now DOWN',
       ]);
       await world.sleep(MINUTE);
-      expect(world.titles().slice(3)).toEqual([
-        'Name of shop was down 5 times in 10 minutes, then stayed DOWN',
-        'Name of shop is DOWN',
-      ]);
+      expect(world.titles().slice(3)).toEqual(stayedDown(5, 10));
     });
 
     test('shows how it is within a minute', async () => {

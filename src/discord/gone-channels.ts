@@ -11,7 +11,8 @@ const GONE: Array<number | string> = [
 /**
  * Forgets channels that were deleted, or whose server took Askwatch out, while nobody listened. Discord tells of all channels
  * of a server, also of those that Askwatch may not see, so it is asked of others only; one after another, since there may be
- * many direct conversations. Nothing is forgotten while a server is down. Source: Discord docs, "Channel Visibility".
+ * many direct conversations. Nothing is forgotten while a server is down. Never rejects. Source: Discord docs, "Channel
+ * Visibility".
  */
 export async function forgetGone(
   client: Client,
@@ -22,14 +23,22 @@ export async function forgetGone(
   }: { bot: Pick<Bot, 'keptChannels' | 'forgetAll'>; isStopping: () => boolean; log: Logger },
 ): Promise<void> {
   if (client.guilds.cache.some(({ available }) => !available)) return;
-  const gone: string[] = [];
-  for (const channel of await bot.keptChannels('discord')) {
-    if (isStopping()) return;
-    if (!client.channels.cache.has(channel) && (await isGone(client, channel))) gone.push(channel);
+  try {
+    const gone: string[] = [];
+    for (const channel of await bot.keptChannels('discord')) {
+      if (isStopping()) return;
+      const isKnown = client.channels.cache.has(channel);
+      if (!isKnown && (await isGone(client, channel))) gone.push(channel);
+    }
+    if (gone.length === 0) return;
+    log.warn({ channels: gone.length }, 'forgets channels that are gone since the last start');
+    await bot.forgetAll({ platform: 'discord', channels: gone });
+  } catch (error) {
+    log.error(
+      { err: error },
+      'channels that are gone could not be forgotten; the next start tries again',
+    );
   }
-  if (gone.length === 0) return;
-  log.warn({ channels: gone.length }, 'forgets channels that are gone since the last start');
-  await bot.forgetAll({ platform: 'discord', channels: gone });
 }
 
 async function isGone({ rest }: Client, channel: string): Promise<boolean> {

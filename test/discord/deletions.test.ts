@@ -185,6 +185,17 @@ test('a server that took Askwatch out while it was off is forgotten at the start
   expect(await keeps(direct)).toBe(true);
 });
 
+test('what cannot be forgotten at a start is said in the log, and left to the next', async () => {
+  const { discord, folder, keeps, channels } = await startThatLived();
+  discord.remove(channels.deleted.id);
+  const { bot } = await startTestBot({ folder });
+  const full = { ...bot, forgetAll: () => Promise.reject(new Error('disk full')) };
+  const { lines } = await startPlatform(discord, full);
+  const told = () => lines.find(({ msg }) => /could not be forgotten; the next/.test(String(msg)));
+  expect(await eventually(told)).toMatchObject({ err: { message: 'disk full' } });
+  expect(await keeps(channels.deleted)).toBe(true);
+});
+
 test('nothing is forgotten at a start while a server is down', async () => {
   const { discord, folder, keeps, channels } = await startThatLived();
   discord.deny(channels.hidden, 'ViewChannel');

@@ -117,9 +117,7 @@ export function createAsk(options: {
       if (key !== undefined) await takeTurn(key, asked, run);
       const context =
         thread === undefined ? undefined : await contextOf(asked.place, thread, run.signal);
-      const whole = yield* orByRules(textOf(asked, key, context, run), run, () =>
-        thread === undefined ? undefined : withoutModel(asked, thread),
-      );
+      const whole = yield* textOf(asked, { thread, key, context }, run);
       if (key !== undefined) await memory.keep(key, { id, asked, answer: whole.text });
       run.end();
       if (key === undefined) keepPrivate(id, asked, { text: whole.text, footer: run.footer() });
@@ -163,44 +161,32 @@ export function createAsk(options: {
     }
   }
 
+  /** The text of a model. Where it throws with no text and nobody wished so, what rules can answer comes before that. */
   async function* textOf(
     asked: Question,
-    key: string | undefined,
-    context: string | undefined,
+    { thread, key, context }: Record<'thread' | 'key' | 'context', string | undefined>,
     run: AnswerRun,
-  ): AsyncGenerator<AnswerPart, Generated> {
-    const turns = key === undefined ? [] : await memory.turns(key, asked.instead);
-    const { model: own, prompt } = await asking.of(asked.place);
-    const model = await orAborted(catalog.chatModel(asked.model ?? own), run.signal);
-    const system = [prompt ?? settings.askSystemPrompt ?? SYSTEM_PROMPT, context];
-    const texts = generate(
-      { model, system: system.filter(Boolean).join('\n\n'), turns, question: asked.question },
-      { gateway, run },
-    );
-    for (;;) {
-      const next = await texts.next();
-      if (next.done) return next.value;
-      yield { kind: 'text', text: next.value };
-    }
-  }
-
-  /** The text of a model; before it throws with no text and nobody's wish, what rules can answer, under the error's note. */
-  async function* orByRules(
-    texts: AsyncGenerator<AnswerPart, Generated>,
-    run: AnswerRun,
-    byRules: () => string | undefined,
   ): AsyncGenerator<AnswerPart, Generated> {
     let isEmpty = true;
     try {
+      const turns = key === undefined ? [] : await memory.turns(key, asked.instead);
+      const { model: own, prompt } = await asking.of(asked.place);
+      const model = await orAborted(catalog.chatModel(asked.model ?? own), run.signal);
+      const system = [prompt ?? settings.askSystemPrompt ?? SYSTEM_PROMPT, context];
+      const texts = generate(
+        { model, system: system.filter(Boolean).join('\n\n'), turns, question: asked.question },
+        { gateway, run },
+      );
       for (;;) {
         const next = await texts.next();
         if (next.done) return next.value;
         isEmpty = false;
-        yield next.value;
+        yield { kind: 'text', text: next.value };
       }
     } catch (error) {
-      const text = isEmpty && (run.cutNote === undefined || run.isStalled) ? byRules() : undefined;
-      if (text !== undefined) yield { kind: 'text', text };
+      const isWanted = run.cutNote === undefined || run.isStalled;
+      const text = isEmpty && isWanted && thread !== undefined && withoutModel(asked, thread);
+      if (text) yield { kind: 'text', text };
       throw error;
     }
   }

@@ -15,7 +15,7 @@ import { type Conversations, conversationKey, createConversations } from './conv
 import { type Gone, openForget } from './forget.ts';
 import { createHandle, createOpenForm } from './handle.ts';
 import { createHomes, type Homes } from './home.ts';
-import { isAboutIncident } from './incident-actions.ts';
+import { isIncidentQuestion } from './incident-actions.ts';
 import { incidentFacts, incidentSummary, toldIn } from './incident-facts.ts';
 import { openLastLook } from './last-look.ts';
 import { createPersonPlaces } from './person-places.ts';
@@ -158,7 +158,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
       return await incidentFacts(told, { monitoring, nowMs: Date.now(), signal });
     },
     withoutModel({ question, place }, thread) {
-      const told = isAboutIncident(question) ? toldAt(place, thread) : undefined;
+      const told = isIncidentQuestion(question) ? toldAt(place, thread) : undefined;
       return told && incidentSummary(told);
     },
     settings,

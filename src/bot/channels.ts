@@ -28,8 +28,6 @@ const Hearing = z.object({
   filters: z.array(z.string()),
   /** Filters of what is not heard although `all` or a filter says so. */
   except: z.array(z.string()),
-  /** Version 0.1 left it where the version of the document before holds targets with secrets in them. */
-  previousIsPlain: z.literal(true).optional(),
   /** How it is told. They stay when it is to hear nothing: who may not set a mention must not be able to lose it. */
   settings: ChannelSettings.optional(),
 });
@@ -97,15 +95,14 @@ export function createChannels(store: Store): Channels {
       });
     },
     async hideSecrets() {
-      const isPlain = ({ added, previousIsPlain }: Hearing) =>
-        previousIsPlain || added.some(({ target }) => maskedTarget(target) !== target);
+      const isPlain = ({ added }: Hearing) =>
+        added.some(({ target }) => maskedTarget(target) !== target);
       for (const { id, document } of await collection.list()) {
         if (!isPlain(document)) continue;
         await collection.erase(id, (current) => {
           if (current === undefined || !isPlain(current)) return current;
-          const { previousIsPlain: _, added, ...rest } = current;
-          const masked = added.map((one) => ({ ...one, target: maskedTarget(one.target) }));
-          return { ...rest, added: masked };
+          const added = current.added.map((one) => ({ ...one, target: maskedTarget(one.target) }));
+          return { ...current, added };
         });
       }
     },

@@ -19,7 +19,7 @@ const SUMMARY =
   'Write a short summary of this incident for those who were not here: what happened, from when to when, why as far as it is known, and what was said in this thread about it.';
 
 /** Whether this is what the buttons under an incident ask a model, which is then asked again in the same words. Pure. */
-export const isAboutIncident = (question: string) => question === WHY || question === SUMMARY;
+export const isIncidentQuestion = (question: string) => question === WHY || question === SUMMARY;
 
 /** The buttons under an incident. */
 export function actionsOf(incident: Incident): CardAction[] {

@@ -213,7 +213,10 @@ export function createSender(options: {
       await platform.announce({ channel, posted, card: lineCard(topic, line), id, attempted });
     } catch (error) {
       log.warn({ err: error, channel }, 'a line under an alert was not taken');
-      if (isClosing(error)) await shut({ place, postId, request: 'new' }, error, withoutLine);
+      if (isClosing(error)) {
+        await shut({ place, postId, request: 'new' }, error, lineOf(id, withoutLine));
+        return;
+      }
       const around = { nowMs: clock.nowMs(), random };
       await changeLine(postId, id, (now) => afterLineFailure(now, error, around));
       return;

@@ -40,10 +40,8 @@ export async function openWatchJournal(options: {
   const { last: stored, tip, length, ...found } = await readChain([first, second]);
   const last = stored && withoutSecrets(stored);
   let { lastNumber } = found;
-  /** All updates that lead to the last are in the other one. */
-  let isSpareUnneeded = found.isInOneJournal;
-  /** A kill may have come before it was cleared. */
-  let isSpareClear = false;
+  /** Updates that lead to the last, or what a kill before it was cleared or a refused write left there, which nobody needs. */
+  let inSpare: 'needed' | 'left over' | 'nothing' = found.isInOneJournal ? 'left over' : 'needed';
   let tipNumber = tip?.number;
   let [active, spare] = tip?.journal === second ? [second, first] : [first, second];
   let wholeLength = length.first;
@@ -88,10 +86,10 @@ export async function openWatchJournal(options: {
   async function rewrite(after: Watching): Promise<void> {
     // Counted anew also when it fails, so that a full disk is not tried with a whole state each time.
     grownLength = 0;
-    isSpareClear = false;
+    if (inSpare === 'nothing') inSpare = 'left over';
     wholeLength = await append(spare, undefined, after);
     [active, spare] = [spare, active];
-    isSpareUnneeded = true;
+    inSpare = 'left over';
     await clearSpare();
   }
 
@@ -109,12 +107,11 @@ export async function openWatchJournal(options: {
     }
   }
 
-  /** What is left in it is of a kill before it was cleared, or of a write there that was refused. */
   async function clearSpare(): Promise<void> {
-    if (isSpareClear || !isSpareUnneeded) return;
+    if (inSpare !== 'left over') return;
     try {
       await spare.clear();
-      isSpareClear = true;
+      inSpare = 'nothing';
     } catch (error) {
       log.error({ err: error }, 'an old journal of the watch cannot be removed; tried again later');
     }

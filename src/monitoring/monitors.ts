@@ -24,8 +24,6 @@ const StoredMonitor = z.object({
   /** Without its secrets, which `sealed` holds. */
   definition: StoredSettings,
   sealed: z.string().optional(),
-  /** Version 0.1 left it where the version of the document before holds secrets as they are. */
-  previousIsPlain: z.literal(true).optional(),
   createdAtMs: z.int(),
   /** HEARTBEAT only: the hash of its push token. */
   tokenHash: z.string().length(64).optional(),
@@ -44,9 +42,7 @@ const isThere = (document: StoredMonitor | z.infer<typeof Removed>): document is
   !('removed' in document);
 
 /** A monitor in memory: what is stored, with its secrets, and what is known newer. */
-export interface WatchedMonitor
-  extends Omit<StoredMonitor, 'sealed' | 'previousIsPlain'>,
-    Stateful {}
+export interface WatchedMonitor extends Omit<StoredMonitor, 'sealed'>, Stateful {}
 
 /** Monitors that are named when their secrets cannot be read. */
 const MAX_NAMED = 5;
@@ -156,10 +152,8 @@ export async function openMonitors(options: {
   async function encrypt(id: string, { definition }: StoredMonitor) {
     await vault.prepare(definition);
     await collection.erase(id, (current) => {
-      if (current === undefined || !isThere(current)) return current;
-      const { previousIsPlain, ...rest } = current;
-      if (isPlain(current)) return { ...rest, ...vault.close(current.definition, id) };
-      return previousIsPlain ? rest : current;
+      if (current === undefined || !isThere(current) || !isPlain(current)) return current;
+      return { ...current, ...vault.close(current.definition, id) };
     });
   }
 
@@ -201,11 +195,11 @@ export async function openMonitors(options: {
   const locked = stored.filter(({ id, document }) => vault.open(document, id) === undefined);
   if (locked.length > 0) await giveUpSecrets(locked);
   for (const { id, document } of stored) {
-    const { sealed: _, previousIsPlain: __, ...rest } = document;
+    const { sealed: _, ...rest } = document;
     const definition = opened(id, document);
     keep({ id, ...rest, definition, told: document.state, revision: 0 });
   }
-  const plain = stored.filter(({ document }) => isPlain(document) || document.previousIsPlain);
+  const plain = stored.filter(({ document }) => isPlain(document));
   await Promise.all(plain.map(({ id, document }) => encrypt(id, document))).catch((error) => {
     log.error(
       { err: error },
@@ -283,7 +277,7 @@ export async function openMonitors(options: {
       // A secret that is replaced is one that is removed.
       const document = await collection.erase(id, (current) => {
         if (current === undefined || !isThere(current)) return current;
-        const { sealed: _, previousIsPlain: __, ...rest } = current;
+        const { sealed: _, ...rest } = current;
         const before = opened(id, current);
         wanted = change({ ...monitor, definition: before, maintenance: current.maintenance });
         const { definition = before, maintenance = current.maintenance } = wanted;

@@ -131,7 +131,7 @@ describe('the buttons under an alert, where no model can be asked', () => {
     expect(silent.text).toMatch(/^What is known/);
     expect(silent.end.note).toMatch(/sent nothing new for/);
     provider.answerWith(['The ', 'disk ', 'is full.']);
-    provider.failWith({ kind: 'stall', afterChunks: 2 }, 1);
+    provider.failWith({ kind: 'cut', afterChunks: 2 }, 1);
     const [again] = silent.end.actions ?? [];
     const begun = await running.bot.handle({
       id: 'again',

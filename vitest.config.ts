@@ -1,5 +1,5 @@
 import { configDefaults, defineConfig } from 'vitest/config';
-import { long } from './test/support/long.ts';
+import { long } from './test/helpers/long.ts';
 
 /**
  * A group of files whose processes take one file after another, since importing zod, Fastify, Bolt or discord.js anew takes
@@ -28,7 +28,7 @@ const SLACK = ['test/slack/**/*.test.ts'];
 export default defineConfig({
   test: {
     pool: 'forks',
-    setupFiles: ['test/support/property-seed.ts'],
+    setupFiles: ['test/helpers/property-seed.ts'],
     // Most tests wait for clocks and processes; with a worker a core they would wait one after another. Full counts keep the
     // cores busier.
     maxWorkers: long ? 4 : 5,
@@ -39,7 +39,7 @@ export default defineConfig({
     projects: [
       group('end-to-end', {
         include: END_TO_END,
-        globalSetup: 'test/end-to-end/bundle-program.ts',
+        globalSetup: 'test/helpers/end-to-end/bundle-program.ts',
         // Some start three programs, one after another.
         testTimeout: long ? 600_000 : 300_000,
       }),

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { parseArgs } from 'node:util';
-import { CommandLineError, keyOptions } from './cli-options.ts';
+import { CommandLineError, keyOptions } from './cli/options.ts';
 
 const HELP = `Usage: npx askwatch <command>
 
@@ -23,7 +23,7 @@ try {
   process.stderr.write(
     error instanceof CommandLineError
       ? `${error.message}\n\n${HELP}`
-      : `${(await import('./startup-errors.ts')).startupSentence(error)}\n`,
+      : `${(await import('./app/startup-errors.ts')).startupSentence(error)}\n`,
   );
   process.exitCode = 1;
 }
@@ -41,7 +41,7 @@ async function run(argv: string[]): Promise<void> {
   }
   if (command === 'doctor') {
     if (rest.length > 0) throw new CommandLineError('doctor takes no more words.');
-    const { runDoctor } = await import('./cli-doctor.ts');
+    const { runDoctor } = await import('./cli/doctor.ts');
     const { text, problems } = await runDoctor({ json: values.json ?? false });
     await new Promise((written) => process.stdout.write(text, written));
     // A call that goes on beyond every limit must not keep the process.
@@ -49,7 +49,7 @@ async function run(argv: string[]): Promise<void> {
   }
   if (command !== 'keys') throw new CommandLineError(`There is no command '${command}'.`);
   if (values.json) throw new CommandLineError('--json is for doctor.');
-  const { runKeys } = await import('./cli-keys.ts');
+  const { runKeys } = await import('./cli/keys.ts');
   const lines = await runKeys(rest, values);
   process.stdout.write(`${lines.join('\n')}\n`);
 }

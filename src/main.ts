@@ -1,13 +1,17 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { setFlagsFromString } from 'node:v8';
 import type { Logger } from 'pino';
-import { type Banner, printBanner } from './banner.ts';
+import { type Banner, printBanner } from './app/banner.ts';
+import { createLog } from './app/log.ts';
+import { createPlatformSupervisor, type PlatformSupervisor } from './app/platform-supervisor.ts';
+import { slackInstallations } from './app/slack-installations.ts';
+import { startupSentence } from './app/startup-errors.ts';
 import { createBot } from './bot/bot.ts';
 import type { Platform, PlatformName } from './bot/platform.ts';
-import { openToldLimits, toldLimitsCollection } from './bot/told-limits.ts';
+import { openToldLimits, toldLimitsCollection } from './bot/shared/platform-limits.ts';
 import { createGatewayClient } from './clients/gateway.ts';
 import { createMonitoringClient } from './clients/monitoring.ts';
-import { isLoopback, readSettings, type Settings } from './config.ts';
+import { isLoopback, readSettings, type Settings } from './config/settings.ts';
 import {
   consoleCollections,
   createConsole,
@@ -15,17 +19,13 @@ import {
   sessionsCollection,
   triesCollection,
 } from './console/console.ts';
-import { readCatalog } from './gateway/catalog.ts';
+import { readCatalog } from './gateway/catalog/catalog.ts';
 import { createGateway } from './gateway/gateway.ts';
 import { openControl } from './http/control.ts';
 import { openKeys } from './http/keys.ts';
 import { createPublicAddress } from './http/public-address.ts';
 import { createServer, type ServerKit } from './http/server.ts';
-import { createLog } from './log.ts';
 import { createMonitoring } from './monitoring/monitoring.ts';
-import { createPlatformSupervisor, type PlatformSupervisor } from './platform-supervisor.ts';
-import { slackInstallations } from './slack-installations.ts';
-import { startupSentence } from './startup-errors.ts';
 import { openLowdbStore } from './store/lowdb/lowdb-store.ts';
 import type { Store } from './store/store.ts';
 

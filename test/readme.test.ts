@@ -9,11 +9,11 @@ import {
   MonitoringPath,
 } from '../src/contracts/monitoring.ts';
 import { AddedPath } from '../src/contracts/monitoring-additions.ts';
-import { Catalog, type CatalogInput } from '../src/gateway/catalog.ts';
-import { TRAITS } from '../src/gateway/provider-table.ts';
-import type { ProviderTraits } from '../src/gateway/provider-traits.ts';
-import { PROVIDER_NAMES } from '../src/gateway/providers.ts';
-import { startGateway } from './gateway/running-gateway.ts';
+import { Catalog, type CatalogInput } from '../src/gateway/catalog/catalog.ts';
+import type { ProviderTraits } from '../src/gateway/providers/provider-profile.ts';
+import { TRAITS } from '../src/gateway/providers/provider-table.ts';
+import { PROVIDER_NAMES } from '../src/gateway/providers/providers.ts';
+import { startGateway } from './helpers/gateway/running-gateway.ts';
 
 const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8');
 const readme = read('../README.md');

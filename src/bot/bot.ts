@@ -2,23 +2,27 @@ import type { Logger } from 'pino';
 import type { GatewayClient } from '../clients/gateway.ts';
 import type { MonitoringClient } from '../clients/monitoring.ts';
 import type { Store } from '../store/store.ts';
-import { type Ask, createAsk } from './ask.ts';
-import { type AskedBook, createAskedBook } from './asked.ts';
-import type { Card } from './card.ts';
-import { type Catalog, createCatalog } from './catalog.ts';
-import { type ChannelsAsking, createChannelsAsking } from './channel-asking.ts';
-import { type Channels, createChannels } from './channels.ts';
-import { systemClock } from './clock.ts';
-import type { Command, FormBegin } from './command.ts';
-import { actions, commands } from './commands.ts';
-import { type Conversations, conversationKey, createConversations } from './conversations.ts';
+import { incidentFacts, incidentSummary, toldIn } from './alerts/incident-facts.ts';
+import { createSender } from './alerts/sender.ts';
+import { type Ask, createAsk } from './ask/ask.ts';
+import { type Catalog, createCatalog } from './ask/catalog.ts';
+import { type ChannelsAsking, createChannelsAsking } from './ask/channel-defaults.ts';
+import { type Conversations, conversationKey, createConversations } from './ask/conversations.ts';
+import { createShownAnswers, type ShownAnswers } from './ask/shown-answers.ts';
+import { openUnfinishedAnswers } from './ask/unfinished-answers.ts';
+import { type AskedBook, createAskedBook } from './ask/usage-log.ts';
+import { type Channels, createChannels } from './channels/channels.ts';
+import { createPersonPlaces } from './channels/person-places.ts';
+import type { Command, FormBegin } from './commands/command.ts';
+import { actions, commands } from './commands/commands.ts';
+import { createHandle, createOpenForm } from './commands/dispatch.ts';
+import { isIncidentQuestion } from './commands/incident-actions.ts';
+import { createPresses } from './commands/press-claims.ts';
+import { createSeen } from './commands/seen-invocations.ts';
+import { createSuggest, type Suggest } from './commands/suggest.ts';
 import { type Gone, openForget } from './forget.ts';
-import { createHandle, createOpenForm } from './handle.ts';
-import { createHomes, type Homes } from './home.ts';
-import { isIncidentQuestion } from './incident-actions.ts';
-import { incidentFacts, incidentSummary, toldIn } from './incident-facts.ts';
-import { openLastLook } from './last-look.ts';
-import { createPersonPlaces } from './person-places.ts';
+import { createHomes, type Homes } from './home/home.ts';
+import { createIncidents, type Incidents } from './incidents/incident-service.ts';
 import {
   type Invocation,
   type Person,
@@ -28,16 +32,12 @@ import {
   placeKey,
   type Reply,
 } from './platform.ts';
-import { createPresses } from './presses.ts';
-import type { Who } from './rights.ts';
-import { createSeen } from './seen.ts';
-import { createSender } from './sender.ts';
-import { createShownAnswers, type ShownAnswers } from './shown-answers.ts';
-import { createSuggest, type Suggest } from './suggest.ts';
-import { createIncidents, type Incidents } from './told-incidents.ts';
-import { openUnfinishedAnswers } from './unfinished-answers.ts';
-import { createWatch } from './watch.ts';
-import { openWatchState } from './watch-store.ts';
+import type { Card } from './shared/card.ts';
+import { systemClock } from './shared/clock.ts';
+import type { Who } from './shared/rights.ts';
+import { openLastLook } from './watch/last-poll.ts';
+import { createWatch } from './watch/poller.ts';
+import { openWatchState } from './watch/watch-store.ts';
 
 /** What the bot may be told by the operator. */
 export interface BotSettings {

@@ -2,17 +2,17 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { Store } from '../store/store.ts';
-import type { AskedBook } from './asked.ts';
+import type { ChannelsAsking } from './ask/channel-defaults.ts';
+import type { Conversations } from './ask/conversations.ts';
+import type { ShownAnswers } from './ask/shown-answers.ts';
+import type { UnfinishedAnswers } from './ask/unfinished-answers.ts';
+import type { AskedBook } from './ask/usage-log.ts';
 import type { Bot } from './bot.ts';
-import type { ChannelsAsking } from './channel-asking.ts';
-import type { Channels } from './channels.ts';
-import type { Conversations } from './conversations.ts';
-import type { PersonPlaces } from './person-places.ts';
+import type { Channels } from './channels/channels.ts';
+import type { PersonPlaces } from './channels/person-places.ts';
+import { hasPlace, withoutPlaces } from './incidents/places-in-state.ts';
+import type { ErasableWatchState } from './incidents/watch-state.ts';
 import { PLATFORM_NAMES, type Place, parsePlace, placeKey } from './platform.ts';
-import type { ShownAnswers } from './shown-answers.ts';
-import type { UnfinishedAnswers } from './unfinished-answers.ts';
-import { hasPlace, withoutPlaces } from './watch-places.ts';
-import type { ErasableWatchState } from './watch-state.ts';
 
 /** Channels that are gone, by the platform's own ids: some, or all whose id begins so. */
 const Gone = z.object({

@@ -1,5 +1,5 @@
 import type { Bot } from './bot.ts';
-import type { Card, CardAction } from './card.ts';
+import type { Card, CardAction } from './shared/card.ts';
 
 export const PLATFORM_NAMES = ['slack', 'discord', 'console'] as const;
 export type PlatformName = (typeof PLATFORM_NAMES)[number];

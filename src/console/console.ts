@@ -3,26 +3,31 @@ import type { Bot } from '../bot/bot.ts';
 import type { Collection, Platform } from '../bot/platform.ts';
 import { HttpError, notFound } from '../http/errors.ts';
 import type { ServerKit } from '../http/server.ts';
-import { type Account, addAccountRoutes } from './account.ts';
-import { createAnswers } from './answers.ts';
-import { type ChannelBook, channelsCollection, openChannels } from './channels.ts';
-import { createEventStreams } from './event-streams.ts';
-import { historyCollection, listedOf, openHistory } from './history.ts';
-import { listedCommand } from './listed-command.ts';
-import { type LoginOptions, openLogin } from './login.ts';
-import { addLoginRoutes } from './login-routes.ts';
+import { type Account, addAccountRoutes } from './account/account.ts';
+import { createGuards } from './login/guards.ts';
+import { type LoginOptions, openLogin } from './login/login.ts';
+import { addLoginRoutes } from './login/routes.ts';
 import { addPageRoutes, BUILT_PAGE, type ConsolePage } from './page-files.ts';
-import { FORMER_PERSON, type KnownPerson, openPeople, peopleCollection } from './people.ts';
-import { createPosting } from './posting.ts';
-import { createPrivateMessages } from './private-messages.ts';
-import { addConsoleRoutes } from './routes.ts';
-import { createGuards } from './safety.ts';
-import { createSayings } from './sayings.ts';
-import { addStatus, type StatusOptions } from './status.ts';
-import { shownSuggestions } from './suggestions.ts';
-import type { ConsoleEvent, ListedCommand, RootMessage, Snapshot } from './wire.ts';
+import { createAnswers } from './playground/answers.ts';
+import { type ChannelBook, channelsCollection, openChannels } from './playground/channels.ts';
+import { createEventStreams } from './playground/event-streams.ts';
+import { historyCollection, listedOf, openHistory } from './playground/history.ts';
+import { listedCommand } from './playground/listed-command.ts';
+import { createSayings } from './playground/message-intake.ts';
+import {
+  FORMER_PERSON,
+  type KnownPerson,
+  openPeople,
+  peopleCollection,
+} from './playground/people.ts';
+import { createPosting } from './playground/posting.ts';
+import { createPrivateMessages } from './playground/private-messages.ts';
+import { addConsoleRoutes } from './playground/routes.ts';
+import { shownSuggestions } from './playground/suggestions.ts';
+import type { ConsoleEvent, ListedCommand, RootMessage, Snapshot } from './shared/api-types.ts';
+import { addStatus, type StatusOptions } from './status/status.ts';
 
-export { fingerprintCollection, sessionsCollection, triesCollection } from './login.ts';
+export { fingerprintCollection, sessionsCollection, triesCollection } from './login/login.ts';
 
 /** What the console keeps, for whoever opens the store. */
 export const consoleCollections = {

@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import type { HttpServer } from '../http/server.ts';
-import { compressedOnce } from './conditional.ts';
-import { PUBLIC_URL_META } from './public-url.ts';
-import type { Guards } from './safety.ts';
-import { xmlText } from './xml-text.ts';
+import type { Guards } from './login/guards.ts';
+import { compressedOnce } from './shared/conditional.ts';
+import { PUBLIC_URL_META } from './shared/public-url.ts';
+import { xmlText } from './shared/xml-text.ts';
 
 /** What stands beside the compiled module, where `npm run build:page` writes it. */
 export const BUILT_PAGE = new URL('./page/', import.meta.url);

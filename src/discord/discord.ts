@@ -2,31 +2,34 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { type Client, Events } from 'discord.js';
 import type { Logger } from 'pino';
 import type { Bot } from '../bot/bot.ts';
-import { PlatformStartError } from '../bot/errors.ts';
 import type { Platform } from '../bot/platform.ts';
-import { openToldLimits, type ToldLimits } from '../bot/told-limits.ts';
-import { createAlerts } from './alerts.ts';
-import { handleAutocomplete } from './autocomplete.ts';
-import { handleButton } from './buttons.ts';
-import { createChannelApi } from './channel-api.ts';
-import { buildClient, connect, disconnect, guardPackets, logEvents, watch } from './client.ts';
-import { discordCommands } from './commands.ts';
-import { listenForDeletions } from './deletions.ts';
-import { createDrafts } from './drafts.ts';
-import { createEndAnswer, sealTokens } from './end-answer.ts';
-import { isRefusal, loggedError, reasonOf } from './errors.ts';
-import { handleForm } from './forms.ts';
-import { forgetGone } from './gone-channels.ts';
-import { createInlineConversations, type InlineConversations } from './inline-conversations.ts';
-import { SENT_ELSEWHERE, warnIfSentElsewhere } from './interactions-endpoint.ts';
-import { inviteLink } from './invite.ts';
-import { createLineConversations } from './line-conversations.ts';
-import { handleMessage } from './messages.ts';
-import { createLacksIn } from './permissions.ts';
-import { registerCommands } from './register-commands.ts';
-import { createRights } from './rights.ts';
-import type { Shards } from './shards.ts';
-import { handleSlashCommand } from './slash-commands.ts';
+import { PlatformStartError } from '../bot/shared/errors.ts';
+import { openToldLimits, type ToldLimits } from '../bot/shared/platform-limits.ts';
+import { createAlerts } from './answers/alerts.ts';
+import { listenForDeletions } from './answers/deletions.ts';
+import { createEndAnswer, sealTokens } from './answers/end-answer.ts';
+import { forgetGone } from './answers/gone-channels.ts';
+import {
+  createInlineConversations,
+  type InlineConversations,
+} from './answers/inline-conversations.ts';
+import { createLineConversations } from './answers/line-conversations.ts';
+import { createChannelApi } from './api/channel-api.ts';
+import { buildClient, connect, disconnect, guardPackets, logEvents, watch } from './api/client.ts';
+import { discordCommands } from './api/commands.ts';
+import { createDrafts } from './api/drafts.ts';
+import { isRefusal, loggedError, reasonOf } from './api/errors.ts';
+import { SENT_ELSEWHERE, warnIfSentElsewhere } from './api/interactions-endpoint.ts';
+import { inviteLink } from './api/invite.ts';
+import { createLacksIn } from './api/permissions.ts';
+import { registerCommands } from './api/register-commands.ts';
+import type { Shards } from './api/shards.ts';
+import { handleAutocomplete } from './interactions/autocomplete.ts';
+import { handleButton } from './interactions/buttons.ts';
+import { handleForm } from './interactions/forms.ts';
+import { handleMessage } from './interactions/messages.ts';
+import { createRights } from './interactions/rights.ts';
+import { handleSlashCommand } from './interactions/slash-commands.ts';
 
 /** How long answers under way may still be shown after the stop. */
 const STOP_WAIT_MS = 3_000;

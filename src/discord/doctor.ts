@@ -14,13 +14,13 @@ import {
   type RESTOptions,
   Routes,
 } from 'discord.js';
-import { type Finding, ok, problem, shortName, warning } from '../bot/finding.ts';
-import { permissionsIn } from './channel-permissions.ts';
-import { INTENT_REFUSED, TOKEN_REFUSED } from './client.ts';
-import { isRefusal, reasonOf } from './errors.ts';
-import { isSentElsewhere, SENT_ELSEWHERE } from './interactions-endpoint.ts';
-import { inviteLink, PERMISSION_NAMES, PERMISSIONS, type PermissionName } from './invite.ts';
-import { checkShards, type Shards } from './shards.ts';
+import { type Finding, ok, problem, shortName, warning } from '../bot/shared/finding.ts';
+import { permissionsIn } from './api/channel-permissions.ts';
+import { INTENT_REFUSED, TOKEN_REFUSED } from './api/client.ts';
+import { isRefusal, reasonOf } from './api/errors.ts';
+import { isSentElsewhere, SENT_ELSEWHERE } from './api/interactions-endpoint.ts';
+import { inviteLink, PERMISSION_NAMES, PERMISSIONS, type PermissionName } from './api/invite.ts';
+import { checkShards, type Shards } from './api/shards.ts';
 
 /** Discord as it is set up, and where alerts are to go. */
 export interface DiscordSetup {

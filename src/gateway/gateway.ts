@@ -4,19 +4,19 @@ import { createAuthentication } from '../http/authentication.ts';
 import type { Keys } from '../http/keys.ts';
 import type { ServerKit } from '../http/server.ts';
 import type { Store } from '../store/store.ts';
-import { type Catalog, textModels } from './catalog.ts';
-import { addChat } from './chat.ts';
-import type { Patience } from './http-upstream.ts';
-import { addModels } from './models.ts';
-import { OFFLINE } from './offline.ts';
-import { findProviders, type ProviderSettings, providersSet } from './providers.ts';
-import { createRests } from './rests.ts';
-import { createRouting } from './routing.ts';
-import { followServedModels, LIST_TIMES, type ListTimes } from './served-lists.ts';
-import { createTicker } from './ticker.ts';
-import { createUsageLedger } from './usage.ts';
-import type { UsageQuery, UsageRow } from './usage-days.ts';
-import { addUsageRoute } from './usage-route.ts';
+import { type Catalog, textModels } from './catalog/catalog.ts';
+import { addChat } from './chat/chat.ts';
+import { addModels } from './models/models.ts';
+import { followServedModels, LIST_TIMES, type ListTimes } from './models/served-lists.ts';
+import { findProviders, type ProviderSettings, providersSet } from './providers/providers.ts';
+import { createTicker } from './shared/ticker.ts';
+import { createRests } from './upstreams/circuit-breaker.ts';
+import type { Patience } from './upstreams/http-upstream.ts';
+import { OFFLINE } from './upstreams/offline.ts';
+import { createRouting } from './upstreams/routing.ts';
+import { createUsageLedger } from './usage/usage.ts';
+import type { UsageQuery, UsageRow } from './usage/usage-days.ts';
+import { addUsageRoute } from './usage/usage-route.ts';
 
 /** The model gateway while it serves. */
 export interface Gateway {

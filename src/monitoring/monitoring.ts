@@ -5,18 +5,18 @@ import type { Keys } from '../http/keys.ts';
 import type { AddressFor } from '../http/public-address.ts';
 import type { ServerKit } from '../http/server.ts';
 import type { Store } from '../store/store.ts';
-import { createAdmission } from './admission.ts';
-import { createCheck } from './check.ts';
-import { type Clock, systemClock } from './clock.ts';
-import { createConnect } from './connect.ts';
-import { openHistory } from './history.ts';
-import { openMonitors } from './monitors.ts';
-import { createNameLookup } from './name-lookup.ts';
-import { createOwnNetwork } from './own-network.ts';
-import { createProbe } from './own-network-probe.ts';
-import { addRoutes } from './routes.ts';
-import { createTargetGuard } from './target-guard.ts';
-import { createWatch } from './watch.ts';
+import { createAdmission } from './api/admission.ts';
+import { addRoutes } from './api/routes.ts';
+import { createCheck } from './checks/check.ts';
+import { createConnect } from './checks/connect.ts';
+import { createNameLookup } from './checks/name-lookup.ts';
+import { createTargetGuard } from './checks/ssrf-guard.ts';
+import { createOwnNetwork } from './connectivity/connectivity.ts';
+import { createProbe } from './connectivity/probe.ts';
+import { openHistory } from './history/history.ts';
+import { openMonitors } from './monitors/monitors.ts';
+import { createWatch } from './scheduler/runner.ts';
+import { type Clock, systemClock } from './time/clock.ts';
 
 /** The monitoring service. */
 export interface Monitoring {

@@ -1,8 +1,8 @@
 import { webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
-import { type Finding, ok, problem, shortName, warning } from '../bot/finding.ts';
-import { createBoltLog } from './bolt-log.ts';
-import { explainFailure, readFailure, startError } from './call-failure.ts';
+import { type Finding, ok, problem, shortName, warning } from '../bot/shared/finding.ts';
+import { createBoltLog } from './api/bolt-log.ts';
+import { explainFailure, readFailure, startError } from './api/call-failure.ts';
 import { slackManifest } from './manifest.ts';
 
 /** Slack as it is set up, and where alerts are to go. */

@@ -13,7 +13,7 @@ import {
   type ModelProviderOptions,
   startModelProvider,
 } from '../fakes/model-provider.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../helpers/eventually.ts';
 
 const question: ChatRequest = {
   model: 'test-model',

@@ -3,7 +3,7 @@ import { StatusError } from '../../src/clients/errors.ts';
 import { createMonitoringClient } from '../../src/clients/monitoring.ts';
 import { startMonitoringService } from '../fakes/monitoring-service.ts';
 import { startWebTarget } from '../fakes/web-target.ts';
-import { startService } from '../monitoring/service.ts';
+import { startService } from '../helpers/monitoring/service.ts';
 
 async function start() {
   const { url, key } = await startService();

@@ -10,7 +10,7 @@ import {
 } from '../../src/clients/errors.ts';
 import { createMonitoringClient, type OddMonitor } from '../../src/clients/monitoring.ts';
 import { type MonitoringFault, startMonitoringService } from '../fakes/monitoring-service.ts';
-import { eventually } from '../support/eventually.ts';
+import { eventually } from '../helpers/eventually.ts';
 
 async function start(options: { timeoutMs?: number; apiKey?: string; suffix?: string } = {}) {
   const service = await startMonitoringService();

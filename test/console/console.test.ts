@@ -1,12 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import type { Card } from '../../src/bot/card.ts';
-import { DeliveryError } from '../../src/bot/errors.ts';
-import type { ConsoleEvent, Message, RootMessage } from '../../src/console/wire.ts';
+import type { Card } from '../../src/bot/shared/card.ts';
+import { DeliveryError } from '../../src/bot/shared/errors.ts';
+import type { ConsoleEvent, Message, RootMessage } from '../../src/console/shared/api-types.ts';
 import { startModelProvider } from '../fakes/model-provider.ts';
 import { startMonitoringService } from '../fakes/monitoring-service.ts';
-import { eventually } from '../support/eventually.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
 import {
   ALERTING,
   listedAt,
@@ -17,7 +15,9 @@ import {
   saying,
   startTestConsole,
   type Tab,
-} from './test-console.ts';
+} from '../helpers/console/test-console.ts';
+import { eventually } from '../helpers/eventually.ts';
+import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 const card = (title: string): Card => ({ tone: 'bad', title, parts: [] });
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { holdsUnseen, oneLine } from '../../src/contracts/one-line.ts';
-import { anyCharacter } from '../support/any-character.ts';
-import { long } from '../support/long.ts';
+import { anyCharacter } from '../helpers/any-character.ts';
+import { long } from '../helpers/long.ts';
 
 test.each([
   ['Shop\n\nSystem: X', 'Shop System: X'],

@@ -10,7 +10,7 @@ import {
   estimateTextTokens,
   roughTokens,
 } from '../../src/contracts/tokens.ts';
-import { anyCharacter } from '../support/any-character.ts';
+import { anyCharacter } from '../helpers/any-character.ts';
 
 const FOLDER = fileURLToPath(new URL('../fixtures/texts/', import.meta.url));
 

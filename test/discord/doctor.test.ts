@@ -1,9 +1,9 @@
 import { ChannelType, OverwriteType, PermissionFlagsBits } from 'discord.js';
 import { expect, test } from 'vitest';
-import { createProbe } from '../../src/cli-doctor-fetch.ts';
-import { permissionsIn } from '../../src/discord/channel-permissions.ts';
+import { createProbe } from '../../src/cli/doctor-fetch.ts';
+import { permissionsIn } from '../../src/discord/api/channel-permissions.ts';
 import { checkDiscord, type DiscordSetup } from '../../src/discord/doctor.ts';
-import { type DiscordFake, startDiscord } from '../fakes/discord.ts';
+import { type DiscordFake, startDiscord } from '../fakes/discord/discord.ts';
 
 /** What the checks say of a Discord: the level and the text of each, by its name. */
 async function examine(discord: DiscordFake, options: Partial<DiscordSetup> = {}) {

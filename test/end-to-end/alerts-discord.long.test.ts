@@ -1,9 +1,14 @@
 import { test } from 'vitest';
-import { type DiscordFake, startDiscord } from '../fakes/discord.ts';
-import type { Fault, RestRequest } from '../fakes/discord-http.ts';
-import type { FakeMessage } from '../fakes/discord-state.ts';
-import { type FaultKind, type FaultyCall, type StormPlatform, storm } from './alert-storm.ts';
-import type { AlertMessage } from './alert-verdict.ts';
+import { type DiscordFake, startDiscord } from '../fakes/discord/discord.ts';
+import type { Fault, RestRequest } from '../fakes/discord/http.ts';
+import type { FakeMessage } from '../fakes/discord/state.ts';
+import {
+  type FaultKind,
+  type FaultyCall,
+  type StormPlatform,
+  storm,
+} from '../helpers/end-to-end/alert-storm.ts';
+import type { AlertMessage } from '../helpers/end-to-end/alert-verdict.ts';
 
 /** Shorter than most of the time between two lives: mostly a message is found by its reference, sometimes by its nonce. */
 const NONCE_WINDOW_MS = 500;

@@ -1,10 +1,10 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { startDiscord } from '../fakes/discord.ts';
+import { startDiscord } from '../fakes/discord/discord.ts';
 import { startMonitoringService } from '../fakes/monitoring-service.ts';
-import { startSlack } from '../fakes/slack.ts';
-import { eventually } from '../support/eventually.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
-import { startAskwatch } from './askwatch-process.ts';
+import { startSlack } from '../fakes/slack/slack.ts';
+import { startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
+import { eventually } from '../helpers/eventually.ts';
+import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 /** A wait that the test does not see the end of: a second try of the limited channel would come after it. */
 const RETRY_AFTER_SECONDS = 300;

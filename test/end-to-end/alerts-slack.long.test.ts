@@ -1,8 +1,13 @@
 import { test } from 'vitest';
-import { type Call, type Fault, type SlackFake, startSlack } from '../fakes/slack.ts';
-import type { Message } from '../fakes/slack-workspace.ts';
-import { type FaultKind, type FaultyCall, type StormPlatform, storm } from './alert-storm.ts';
-import type { AlertMessage } from './alert-verdict.ts';
+import { type Call, type Fault, type SlackFake, startSlack } from '../fakes/slack/slack.ts';
+import type { Message } from '../fakes/slack/workspace.ts';
+import {
+  type FaultKind,
+  type FaultyCall,
+  type StormPlatform,
+  storm,
+} from '../helpers/end-to-end/alert-storm.ts';
+import type { AlertMessage } from '../helpers/end-to-end/alert-verdict.ts';
 
 const METHODS: Record<FaultyCall, string> = {
   post: 'chat.postMessage',

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { counting, startAdditions } from '../bot/stepped-watch.ts';
-import { startDiscord } from '../fakes/discord.ts';
-import { CHANNEL, startSlack } from '../fakes/slack.ts';
-import { chartsIn } from '../fakes/slack-chart.ts';
-import { eventually } from '../support/eventually.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
-import { startAskwatch } from './askwatch-process.ts';
+import { startDiscord } from '../fakes/discord/discord.ts';
+import { chartsIn } from '../fakes/slack/chart.ts';
+import { CHANNEL, startSlack } from '../fakes/slack/slack.ts';
+import { counting, startAdditions } from '../helpers/bot/stepped-watch.ts';
+import { startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
+import { eventually } from '../helpers/eventually.ts';
+import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 const waitFor = <T>(condition: () => T) => eventually(condition, { withinMs: 90_000 });
 

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { type DiscordFake, startDiscord } from '../fakes/discord.ts';
-import type { Fault } from '../fakes/discord-http.ts';
-import type { FakeMessage } from '../fakes/discord-state.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
-import { sharedAskwatch, spawnAskwatch } from './askwatch-process.ts';
+import { type DiscordFake, startDiscord } from '../fakes/discord/discord.ts';
+import type { Fault } from '../fakes/discord/http.ts';
+import type { FakeMessage } from '../fakes/discord/state.ts';
+import { sharedAskwatch, spawnAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
 import {
   answerIn,
   discordEnv,
@@ -13,7 +12,8 @@ import {
   startWatched,
   textOf,
   waitFor,
-} from './discord-program.ts';
+} from '../helpers/end-to-end/discord-program.ts';
+import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 describe('one program, killed with -9 again and again', () => {
   const kills = 60;

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
-import { startDiscord } from '../fakes/discord.ts';
+import { startDiscord } from '../fakes/discord/discord.ts';
 import { startWebTarget } from '../fakes/web-target.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
-import { startAskwatch } from './askwatch-process.ts';
+import { startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
 import {
   answerIn,
   discordEnv,
@@ -11,7 +10,8 @@ import {
   startModel,
   textOf,
   waitFor,
-} from './discord-program.ts';
+} from '../helpers/end-to-end/discord-program.ts';
+import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 test('ask, go on asking, add a monitor, hear that it goes down and comes back; SIGTERM in mid-answer leaves a note', async () => {
   const discord = await startDiscord();

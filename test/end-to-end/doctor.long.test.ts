@@ -4,9 +4,9 @@ import { createServer, type RequestListener } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { temporaryFolder } from '../support/temporary-folder.ts';
-import { startAskwatch } from './askwatch-process.ts';
-import { examine, runDoctor, startEverything } from './run-doctor.ts';
+import { startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
+import { examine, runDoctor, startEverything } from '../helpers/end-to-end/run-doctor.ts';
+import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 /** A server of this machine that does whatever it is told; gives its address. */
 async function serve(answer: RequestListener): Promise<string> {

@@ -1,8 +1,8 @@
 import { readdir } from 'node:fs/promises';
 import { expect, test } from 'vitest';
-import { CHANNEL } from '../fakes/slack.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
-import { examine, runDoctor, startEverything } from './run-doctor.ts';
+import { CHANNEL } from '../fakes/slack/slack.ts';
+import { examine, runDoctor, startEverything } from '../helpers/end-to-end/run-doctor.ts';
+import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 test('all is well: one line a check, in an order that stays, and nothing is changed anywhere', async () => {
   const { slack, discord, provider, gateway, monitoring, env } = await startEverything();

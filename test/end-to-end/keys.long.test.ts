@@ -1,9 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { eventually } from '../support/eventually.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
-import { sharedAskwatch, startAskwatch } from './askwatch-process.ts';
+import { sharedAskwatch, startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
 import {
   cells,
   chat,
@@ -11,7 +9,9 @@ import {
   managesKeys,
   runCli,
   showsUsage,
-} from './key-commands.ts';
+} from '../helpers/end-to-end/key-commands.ts';
+import { eventually } from '../helpers/eventually.ts';
+import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 describe('npx askwatch keys', () => {
   const shared = sharedAskwatch();
@@ -53,7 +53,7 @@ test('usage and budgets outlive kill -9, but for the last quarter of a second', 
 
 test('npx askwatch says how it is used when it is called in a way it does not know', async () => {
   const dataDir = await temporaryFolder();
-  // All other wrong words are in test/cli-keys.test.ts, without a process for each.
+  // All other wrong words are in test/cli/keys.test.ts, without a process for each.
   for (const args of [
     ['fly'],
     ['keys'],

@@ -1,6 +1,10 @@
 import { describe, test } from 'vitest';
-import { sharedAskwatch } from './askwatch-process.ts';
-import { limitsOnlyGatewayKeys, managesKeys, showsUsage } from './key-commands.ts';
+import { sharedAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
+import {
+  limitsOnlyGatewayKeys,
+  managesKeys,
+  showsUsage,
+} from '../helpers/end-to-end/key-commands.ts';
 
 describe('npx askwatch keys, while the program runs', () => {
   const shared = sharedAskwatch();

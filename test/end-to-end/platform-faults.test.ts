@@ -1,11 +1,16 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { startDiscord } from '../fakes/discord.ts';
-import { CHANNEL, startSlack } from '../fakes/slack.ts';
-import { shownText } from '../fakes/slack-limits.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
-import { startAskwatch } from './askwatch-process.ts';
-import { answerIn, discordEnv, isDown, startWatched } from './discord-program.ts';
-import { replies, socketMode, startModel, waitFor } from './slack-program.ts';
+import { startDiscord } from '../fakes/discord/discord.ts';
+import { shownText } from '../fakes/slack/limits.ts';
+import { CHANNEL, startSlack } from '../fakes/slack/slack.ts';
+import { startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
+import {
+  answerIn,
+  discordEnv,
+  isDown,
+  startWatched,
+} from '../helpers/end-to-end/discord-program.ts';
+import { replies, socketMode, startModel, waitFor } from '../helpers/end-to-end/slack-program.ts';
+import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 /** What discord.js 14.28 answers with a rejection that nobody hears. */
 const UNREADABLE = '{"op":9}';

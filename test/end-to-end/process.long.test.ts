@@ -1,8 +1,8 @@
 import { createServer } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { temporaryFolder } from '../support/temporary-folder.ts';
-import { startAskwatch } from './askwatch-process.ts';
-import { failedStart, models, RESOLVER_ON_LOOPBACK } from './plain-start.ts';
+import { startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
+import { failedStart, models, RESOLVER_ON_LOOPBACK } from '../helpers/end-to-end/plain-start.ts';
+import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 describe('a start that cannot work', () => {
   test('refuses to open the console to others without a password', async () => {

@@ -1,10 +1,10 @@
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { eventually } from '../support/eventually.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
-import { sharedAskwatch, startAskwatch } from './askwatch-process.ts';
-import { failedStart, models, RESOLVER_ON_LOOPBACK } from './plain-start.ts';
+import { sharedAskwatch, startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
+import { failedStart, models, RESOLVER_ON_LOOPBACK } from '../helpers/end-to-end/plain-start.ts';
+import { eventually } from '../helpers/eventually.ts';
+import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 const shared = sharedAskwatch(async () => RESOLVER_ON_LOOPBACK);
 

@@ -1,12 +1,12 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { startMonitoringService } from '../fakes/monitoring-service.ts';
-import { CHANNEL } from '../fakes/slack.ts';
-import { openBrowser } from '../fakes/slack-browser.ts';
-import { shownText } from '../fakes/slack-limits.ts';
-import { startSlackTeams } from '../fakes/slack-teams.ts';
-import { eventually } from '../support/eventually.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
-import { startAskwatch } from './askwatch-process.ts';
+import { openBrowser } from '../fakes/slack/browser.ts';
+import { shownText } from '../fakes/slack/limits.ts';
+import { CHANNEL } from '../fakes/slack/slack.ts';
+import { startSlackTeams } from '../fakes/slack/teams.ts';
+import { startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
+import { eventually } from '../helpers/eventually.ts';
+import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 const TEAMS = ['T00ALPHA', 'T00BETA'];
 

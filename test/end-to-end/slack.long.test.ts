@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { CHANNEL, type Fault, type SlackFake, startSlack } from '../fakes/slack.ts';
-import { shownText } from '../fakes/slack-limits.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
-import { sharedAskwatch, spawnAskwatch, startAskwatch } from './askwatch-process.ts';
+import { shownText } from '../fakes/slack/limits.ts';
+import { CHANNEL, type Fault, type SlackFake, startSlack } from '../fakes/slack/slack.ts';
+import {
+  sharedAskwatch,
+  spawnAskwatch,
+  startAskwatch,
+} from '../helpers/end-to-end/askwatch-process.ts';
 import {
   expectNoBreach,
   replies,
@@ -10,7 +13,8 @@ import {
   startModel,
   startWatched,
   waitFor,
-} from './slack-program.ts';
+} from '../helpers/end-to-end/slack-program.ts';
+import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 test('over HTTP the same program answers at /slack/events on its own port', async () => {
   const slack = await startSlack();

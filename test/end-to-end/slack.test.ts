@@ -1,9 +1,8 @@
 import { expect, test } from 'vitest';
-import { CHANNEL, startSlack } from '../fakes/slack.ts';
-import { shownText } from '../fakes/slack-limits.ts';
+import { shownText } from '../fakes/slack/limits.ts';
+import { CHANNEL, startSlack } from '../fakes/slack/slack.ts';
 import { startWebTarget } from '../fakes/web-target.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
-import { startAskwatch } from './askwatch-process.ts';
+import { startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
 import {
   expectNoBreach,
   replies,
@@ -11,7 +10,8 @@ import {
   socketMode,
   startModel,
   waitFor,
-} from './slack-program.ts';
+} from '../helpers/end-to-end/slack-program.ts';
+import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 test('ask, go on asking, add a monitor, hear that it goes down and comes back; SIGTERM in mid-answer leaves a note', async () => {
   const slack = await startSlack();

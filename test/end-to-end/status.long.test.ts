@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import { get, readStatus, reportAt } from '../console/test-status.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
-import { startAskwatch } from './askwatch-process.ts';
+import { get, readStatus, reportAt } from '../helpers/console/test-status.ts';
+import { startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
+import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 test('without a bot the console shows the monitors of a service elsewhere, to anyone where wanted', async () => {
   const service = await startAskwatch({

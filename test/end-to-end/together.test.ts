@@ -1,12 +1,12 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { startDiscord } from '../fakes/discord.ts';
+import { startDiscord } from '../fakes/discord/discord.ts';
 import { startModelProvider } from '../fakes/model-provider.ts';
 import { startMonitoringService } from '../fakes/monitoring-service.ts';
-import { CHANNEL, startSlack } from '../fakes/slack.ts';
-import { shownText } from '../fakes/slack-limits.ts';
-import { eventually } from '../support/eventually.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
-import { startAskwatch } from './askwatch-process.ts';
+import { shownText } from '../fakes/slack/limits.ts';
+import { CHANNEL, startSlack } from '../fakes/slack/slack.ts';
+import { startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
+import { eventually } from '../helpers/eventually.ts';
+import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 const waitFor = <T>(condition: () => T) => eventually(condition, { withinMs: 90_000 });
 

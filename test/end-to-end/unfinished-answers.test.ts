@@ -1,12 +1,17 @@
 import { expect, test } from 'vitest';
-import { startDiscord } from '../fakes/discord.ts';
-import { CHANNEL, startSlack } from '../fakes/slack.ts';
-import { labelsOf } from '../fakes/slack-buttons.ts';
-import { shownText } from '../fakes/slack-limits.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
-import { startAskwatch } from './askwatch-process.ts';
-import { discordEnv } from './discord-program.ts';
-import { expectNoBreach, socketMode, startModel, waitFor } from './slack-program.ts';
+import { startDiscord } from '../fakes/discord/discord.ts';
+import { labelsOf } from '../fakes/slack/buttons.ts';
+import { shownText } from '../fakes/slack/limits.ts';
+import { CHANNEL, startSlack } from '../fakes/slack/slack.ts';
+import { startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
+import { discordEnv } from '../helpers/end-to-end/discord-program.ts';
+import {
+  expectNoBreach,
+  socketMode,
+  startModel,
+  waitFor,
+} from '../helpers/end-to-end/slack-program.ts';
+import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 const DIRECT = 'D00ADA';
 const NOTE = 'Interrupted: Askwatch was restarted before this answer was complete. Try again.';

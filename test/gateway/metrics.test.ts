@@ -1,14 +1,14 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createUsageLedger } from '../../src/gateway/usage.ts';
+import { createUsageLedger } from '../../src/gateway/usage/usage.ts';
 import { createServer } from '../../src/http/server.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
-import { eventually } from '../support/eventually.ts';
-import { recordingLog } from '../support/recording-log.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
-import { startWithProviders } from './running-gateway.ts';
-import { keyWith } from './usage-ledger.ts';
+import { eventually } from '../helpers/eventually.ts';
+import { startWithProviders } from '../helpers/gateway/running-gateway.ts';
+import { keyWith } from '../helpers/gateway/usage-ledger.ts';
+import { recordingLog } from '../helpers/recording-log.ts';
+import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 const messages = [{ role: 'user', content: 'Is this in the log?' }];
 

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { GatewayPath } from '../../src/contracts/gateway.ts';
 import type { Fault } from '../fakes/model-provider.ts';
-import { openApiOf } from '../support/openapi.ts';
-import { startWithProviders } from './running-gateway.ts';
+import { startWithProviders } from '../helpers/gateway/running-gateway.ts';
+import { openApiOf } from '../helpers/openapi.ts';
 
 const messages = [{ role: 'user', content: 'Hi' }];
 const CHAT = GatewayPath.chatCompletions;

@@ -3,9 +3,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createAuthentication } from '../../src/http/authentication.ts';
 import { openKeys } from '../../src/http/keys.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
-import { recordingLog } from '../support/recording-log.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
-import { runningServer } from './running-server.ts';
+import { runningServer } from '../helpers/http/running-server.ts';
+import { recordingLog } from '../helpers/recording-log.ts';
+import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 async function guarded(options: { trustedProxies?: readonly string[] } = {}) {
   const store = await openLowdbStore({ folder: await temporaryFolder(), log: recordingLog().log });

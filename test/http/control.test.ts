@@ -7,8 +7,8 @@ import { openControl } from '../../src/http/control.ts';
 import { controlSocket } from '../../src/http/control-socket.ts';
 import { openKeys } from '../../src/http/keys.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
-import { recordingLog } from '../support/recording-log.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { recordingLog } from '../helpers/recording-log.ts';
+import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 const MadeKey = z.object({ id: z.string(), key: z.string() });
 

@@ -4,8 +4,8 @@ import { expect, onTestFinished, test } from 'vitest';
 import { KEY_PATTERN } from '../../src/contracts/api-key.ts';
 import { openKeys } from '../../src/http/keys.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
-import { recordingLog } from '../support/recording-log.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
+import { recordingLog } from '../helpers/recording-log.ts';
+import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 async function openAt(folder: string) {
   const { log, lines } = recordingLog();

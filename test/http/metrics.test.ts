@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { Histogram, Registry } from 'prom-client';
 import { expect, test } from 'vitest';
 import { createHistogram } from '../../src/http/histogram.ts';
-import { runningServer } from './running-server.ts';
+import { runningServer } from '../helpers/http/running-server.ts';
 
 test('a histogram of ours is told as one of prom-client is', async () => {
   const bounds = [0.5, 1, 10];

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { HttpError } from '../../src/http/errors.ts';
-import { openApiOf } from '../support/openapi.ts';
-import { post, runningServer } from './running-server.ts';
+import { post, runningServer } from '../helpers/http/running-server.ts';
+import { openApiOf } from '../helpers/openapi.ts';
 
 const Thing = z.object({ id: z.string(), made: z.iso.datetime().optional(), count: z.int() });
 const NewThing = z.strictObject({ id: z.string() });

@@ -7,9 +7,9 @@ import { ErrorBody } from '../../src/contracts/error.ts';
 import { GatewayPath } from '../../src/contracts/gateway.ts';
 import { MonitoringPath } from '../../src/contracts/monitoring.ts';
 import type { HttpServer } from '../../src/http/server.ts';
-import { startGateway } from '../gateway/running-gateway.ts';
-import { startService } from '../monitoring/service.ts';
-import { runningServer, sendRaw } from './running-server.ts';
+import { startGateway } from '../helpers/gateway/running-gateway.ts';
+import { runningServer, sendRaw } from '../helpers/http/running-server.ts';
+import { startService } from '../helpers/monitoring/service.ts';
 
 const raw = (method: string, path: string, more = '') =>
   `${method} ${path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n${more}\r\n`;

@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createRateLimit, rateLimitHeaders } from '../../src/http/rate-limit.ts';
-import { long } from '../support/long.ts';
+import { long } from '../helpers/long.ts';
 
 const WINDOW_MS = 60_000;
 

@@ -8,9 +8,9 @@ import { ChatRequest } from '../../src/contracts/gateway.ts';
 import { MonitorCreate } from '../../src/contracts/monitoring.ts';
 import { HttpError } from '../../src/http/errors.ts';
 import type { ServerKit } from '../../src/http/server.ts';
-import { eventually } from '../support/eventually.ts';
-import { long } from '../support/long.ts';
-import { post, runningServer } from './running-server.ts';
+import { eventually } from '../helpers/eventually.ts';
+import { post, runningServer } from '../helpers/http/running-server.ts';
+import { long } from '../helpers/long.ts';
 
 function addContractRoutes({ server }: ServerKit) {
   server.post('/chat', { schema: { body: ChatRequest } }, async (request) => request.body);

@@ -2,8 +2,8 @@ import type { IncomingMessage } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { type AddressFor, createPublicAddress } from '../../src/http/public-address.ts';
 import { createTrustedProxies, isProxyNetwork } from '../../src/http/trusted-proxies.ts';
-import { recordingLog } from '../support/recording-log.ts';
-import { runningServer } from './running-server.ts';
+import { runningServer } from '../helpers/http/running-server.ts';
+import { recordingLog } from '../helpers/recording-log.ts';
 
 const PROXIES = ['127.0.0.1/32', '10.0.0.0/8', 'fd00::/64'];
 

@@ -5,12 +5,18 @@ import { type Monitor, MonitoringPath, MonitorList } from '../../src/contracts/m
 import { AddedPath, IncidentList } from '../../src/contracts/monitoring-additions.ts';
 import { openKeys } from '../../src/http/keys.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
-import { startAskwatch } from '../end-to-end/askwatch-process.ts';
 import { startWebTarget } from '../fakes/web-target.ts';
-import { long } from '../support/long.ts';
-import { recordingLog } from '../support/recording-log.ts';
-import { temporaryFolder } from '../support/temporary-folder.ts';
-import { type Book, createRandom, type Kind, startKillLoad, type Told } from './kill-load.ts';
+import { startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
+import { long } from '../helpers/long.ts';
+import {
+  type Book,
+  createRandom,
+  type Kind,
+  startKillLoad,
+  type Told,
+} from '../helpers/monitoring/kill-load.ts';
+import { recordingLog } from '../helpers/recording-log.ts';
+import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 const KILLS = long ? 200 : 1;
 /** Side by side, since a start waits more than it works. */

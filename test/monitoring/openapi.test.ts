@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import { MonitoringPath } from '../../src/contracts/monitoring.ts';
 import { AddedPath } from '../../src/contracts/monitoring-additions.ts';
-import { openApiOf } from '../support/openapi.ts';
-import { startService } from './service.ts';
+import { startService } from '../helpers/monitoring/service.ts';
+import { openApiOf } from '../helpers/openapi.ts';
 
 /** A path as the document writes it. */
 const documented = (path: string) => path.replace(/:(\w+)/g, '{$1}');

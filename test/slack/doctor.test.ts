@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
-import { createProbe } from '../../src/cli-doctor-fetch.ts';
+import { createProbe } from '../../src/cli/doctor-fetch.ts';
 import { checkSlack, type SlackSetup } from '../../src/slack/doctor.ts';
-import { CHANNEL, type SlackFake, startSlack } from '../fakes/slack.ts';
-import { recordingLog } from '../support/recording-log.ts';
+import { CHANNEL, type SlackFake, startSlack } from '../fakes/slack/slack.ts';
+import { recordingLog } from '../helpers/recording-log.ts';
 
 /** What the checks say of a workspace: the level and the text of each, by its name. */
 async function examine(slack: SlackFake, options: Partial<SlackSetup> = {}) {

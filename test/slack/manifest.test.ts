@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { commands } from '../../src/bot/commands.ts';
-import { readLine } from '../../src/bot/text-input.ts';
+import { commands } from '../../src/bot/commands/commands.ts';
+import { readLine } from '../../src/bot/commands/text-input.ts';
 import { slackManifest, topLevelNames } from '../../src/slack/manifest.ts';
 
 interface Manifest {

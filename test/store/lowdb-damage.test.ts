@@ -9,9 +9,9 @@ import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { openQuarantine } from '../../src/store/lowdb/quarantine.ts';
 import { seal } from '../../src/store/lowdb/sealed-json.ts';
 import type { Store } from '../../src/store/store.ts';
-import { long } from '../support/long.ts';
-import { recordingLog } from '../support/recording-log.ts';
-import { folderOnDisk } from '../support/temporary-folder.ts';
+import { long } from '../helpers/long.ts';
+import { recordingLog } from '../helpers/recording-log.ts';
+import { folderOnDisk } from '../helpers/temporary-folder.ts';
 
 const Note = z.object({ text: z.string(), count: z.int() });
 const notes = { name: 'notes', schema: Note, version: 1, whenCorrupt: 'refuse' } as const;

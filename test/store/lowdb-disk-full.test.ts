@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { expect, test } from 'vitest';
-import { folderOnDisk } from '../support/temporary-folder.ts';
+import { folderOnDisk } from '../helpers/temporary-folder.ts';
 import { startChild } from './children/start-child.ts';
 
 /** Mounts in a name space of its own, so that the mount goes away with the child, whatever happens. `$3` is the folder. */

@@ -7,9 +7,9 @@ import { findLosses } from '../../src/store/lowdb/losses.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { openQuarantine, QUARANTINE_KEPT_MS } from '../../src/store/lowdb/quarantine.ts';
 import type { Journal } from '../../src/store/store.ts';
-import { filesWith } from '../support/files-with.ts';
-import { recordingLog } from '../support/recording-log.ts';
-import { folderOnDisk } from '../support/temporary-folder.ts';
+import { filesWith } from '../helpers/files-with.ts';
+import { recordingLog } from '../helpers/recording-log.ts';
+import { folderOnDisk } from '../helpers/temporary-folder.ts';
 
 const MARKER = 'what-is-to-be-gone';
 const Note = z.object({ text: z.string() });

@@ -4,9 +4,9 @@ import { expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { createBoundedCache } from '../../src/store/lowdb/bounded-cache.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
-import { long } from '../support/long.ts';
-import { recordingLog } from '../support/recording-log.ts';
-import { folderOnDisk } from '../support/temporary-folder.ts';
+import { long } from '../helpers/long.ts';
+import { recordingLog } from '../helpers/recording-log.ts';
+import { folderOnDisk } from '../helpers/temporary-folder.ts';
 
 const Note = z.object({ text: z.string() });
 const notes = { name: 'notes', schema: Note, version: 1, whenCorrupt: 'refuse' } as const;

@@ -3,9 +3,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
-import { long } from '../support/long.ts';
-import { recordingLog } from '../support/recording-log.ts';
-import { folderOnDisk } from '../support/temporary-folder.ts';
+import { long } from '../helpers/long.ts';
+import { recordingLog } from '../helpers/recording-log.ts';
+import { folderOnDisk } from '../helpers/temporary-folder.ts';
 import { startChild } from './children/start-child.ts';
 
 const KILLS = long ? 300 : 5;

@@ -7,9 +7,9 @@ import { StoreInUseError } from '../../src/store/errors.ts';
 import { takeLock } from '../../src/store/lowdb/lock.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { isRunning, startOf } from '../../src/store/lowdb/process-identity.ts';
-import { long } from '../support/long.ts';
-import { recordingLog } from '../support/recording-log.ts';
-import { folderOnDisk } from '../support/temporary-folder.ts';
+import { long } from '../helpers/long.ts';
+import { recordingLog } from '../helpers/recording-log.ts';
+import { folderOnDisk } from '../helpers/temporary-folder.ts';
 import { startChild } from './children/start-child.ts';
 
 const onLinux = process.platform === 'linux';

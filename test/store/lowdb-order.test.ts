@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { folderOnDisk } from '../support/temporary-folder.ts';
+import { folderOnDisk } from '../helpers/temporary-folder.ts';
 import { startChild } from './children/start-child.ts';
 
 // Names differ between processors; `?` means where it exists.

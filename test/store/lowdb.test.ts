@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
-import { recordingLog } from '../support/recording-log.ts';
-import { folderOnDisk } from '../support/temporary-folder.ts';
+import { recordingLog } from '../helpers/recording-log.ts';
+import { folderOnDisk } from '../helpers/temporary-folder.ts';
 import { describeStore } from './store-contract.ts';
 
 describeStore('the lowdb engine', async () => {

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import type { Collection, Journal, JournalRecord, Store } from '../../src/store/store.ts';
-import { long } from '../support/long.ts';
+import { long } from '../helpers/long.ts';
 
 /** What an engine under test offers: a store on fresh data, and the same data opened again after a close. */
 export interface OpenedStore {

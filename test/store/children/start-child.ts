@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { buildSync } from 'esbuild';
 import { onTestFinished } from 'vitest';
-import { eventually } from '../../support/eventually.ts';
+import { eventually } from '../../helpers/eventually.ts';
 
 /** Below the folder of the modules that the bundled scripts import. */
 const BUNDLES = fileURLToPath(new URL('../../../dist/test-children/', import.meta.url));

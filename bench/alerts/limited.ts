@@ -1,0 +1,76 @@
+import type { BenchContext } from '../shared/area.ts';
+import { inTurn } from '../shared/passes.ts';
+import { type AlertStage, startAlertBed } from './bed.ts';
+import {
+  type AlertTimes,
+  rowOf,
+  tellsDown,
+  timesOf,
+  together,
+  turnInTurn,
+  untilTold,
+} from './times.ts';
+
+const SIZES = {
+  full: { passes: 2, monitors: 60, overMs: 25_000 },
+  quick: { passes: 1, monitors: 25, overMs: 8_000 },
+};
+
+/** Short, so that the limited channel is tried again and again. */
+const RETRY_AFTER_SECONDS = 2;
+
+/** Whether one channel of each platform, which hears all of it too, is limited from the start. */
+const CASES = { 'none limited': false, 'one limited': true };
+type Case = keyof typeof CASES;
+
+/** What the other channels hear while one is limited, beside the same while none is. */
+export async function measureLimited(context: BenchContext): Promise<string[][]> {
+  const { passes, ...size } = SIZES[context.quick ? 'quick' : 'full'];
+  const found = new Map<string, AlertTimes[]>();
+  for (let pass = 0; pass < passes; pass += 1) {
+    for (const name of inTurn(pass, Object.keys(CASES) as Case[])) {
+      context.progress(`  ${name}`);
+      const stages = await measureOnce(context, { ...size, isLimited: CASES[name] });
+      for (const { platform, times } of stages) {
+        const title = `${platform}, ${name}`;
+        found.set(title, [...(found.get(title) ?? []), times]);
+      }
+    }
+  }
+  return [...found].map(([title, times]) => rowOf(title, together(times)));
+}
+
+async function measureOnce(
+  context: BenchContext,
+  { monitors, overMs, isLimited }: { monitors: number; overMs: number; isLimited: boolean },
+) {
+  const bed = await startAlertBed(context, {
+    ...{ monitors, intervalSeconds: 5, hasOwnChannels: true, sharedChannels: 1 },
+  });
+  for (const { platform, shared } of bed.stages) {
+    for (const channel of isLimited ? shared : []) platform.limit(channel, RETRY_AFTER_SECONDS);
+  }
+  await turnInTurn(bed, { count: monitors, to: 'bad', overMs });
+  await untilTold(bed, { count: monitors, isIt: tellsDown });
+  const listed = await bed.list();
+  const notedMs = await bed.stop();
+  return bed.stages.map((stage) => {
+    checkLimit(stage, isLimited);
+    const { name } = stage.platform;
+    const times = timesOf(stage, { isIt: tellsDown, listed, changes: 1, notedMs });
+    const refused = `${name} refused ${stage.platform.refused()} calls`;
+    context.detail(rowOf(refused, times).join(' | '));
+    return { platform: name, times };
+  });
+}
+
+/** Throws when the limit was not what it was to be: then the figures would say nothing. */
+function checkLimit({ platform, shared }: AlertStage, isLimited: boolean) {
+  const isTold = platform.arrivals().some(({ channel }) => shared.includes(channel));
+  const isRefused = platform.refused() > 0;
+  if (isTold === isLimited || isRefused !== isLimited) {
+    throw new Error(
+      `${platform.name} refused ${platform.refused()} calls, and the channel was ${isTold ? '' : 'not '}told.`,
+    );
+  }
+}

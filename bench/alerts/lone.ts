@@ -1,0 +1,30 @@
+import type { BenchContext } from '../shared/area.ts';
+import { startAlertBed } from './bed.ts';
+import { rowOf, tellsDown, tellsUp, timesOf, turnInTurn, untilTold } from './times.ts';
+
+/** Of fewer than 100 that are over, the bot keeps all: when it noted them is read from there. */
+const SIZES = {
+  full: { downs: 120, downMs: 80_000, ups: 60, upMs: 30_000 },
+  quick: { downs: 30, downMs: 12_000, ups: 10, upMs: 3_000 },
+};
+
+/** Outages that are told alone, one after another, and the ends of some. */
+export async function measureLone(context: BenchContext): Promise<string[][]> {
+  const { downs, downMs, ups, upMs } = SIZES[context.quick ? 'quick' : 'full'];
+  const bed = await startAlertBed(context, {
+    ...{ monitors: downs, intervalSeconds: 5, hasOwnChannels: true, sharedChannels: 0 },
+  });
+  await turnInTurn(bed, { count: downs, to: 'bad', overMs: downMs });
+  await untilTold(bed, { count: downs, isIt: tellsDown });
+  const whenDown = await bed.list();
+  await turnInTurn(bed, { count: ups, to: 'good', overMs: upMs });
+  await untilTold(bed, { count: ups, isIt: tellsUp });
+  const whenUp = (await bed.list()).slice(0, ups);
+  const notedMs = await bed.stop();
+  return bed.stages.flatMap((stage) => {
+    const { name } = stage.platform;
+    const down = timesOf(stage, { isIt: tellsDown, listed: whenDown, changes: 1, notedMs });
+    const up = timesOf(stage, { isIt: tellsUp, listed: whenUp, changes: 2 });
+    return [rowOf(`${name}, goes DOWN`, down), rowOf(`${name}, is UP again`, up)];
+  });
+}

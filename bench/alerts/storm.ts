@@ -1,0 +1,46 @@
+import type { BenchContext } from '../shared/area.ts';
+import { type AlertStage, startAlertBed } from './bed.ts';
+import type { Arrival } from './platforms.ts';
+import { changedMs, rowOf } from './times.ts';
+
+const MONITORS = 500;
+const INTERVAL_SECONDS = { full: 10, quick: 5 };
+const CHANNELS = 2;
+const MANY_POSTS = 10;
+
+/** Everything goes down at once, and two channels of each platform hear of all of it. */
+export async function measureStorm(context: BenchContext): Promise<string[][]> {
+  const bed = await startAlertBed(context, {
+    ...{ monitors: MONITORS, intervalSeconds: INTERVAL_SECONDS[context.quick ? 'quick' : 'full'] },
+    ...{ hasOwnChannels: false, sharedChannels: CHANNELS },
+  });
+  for (let number = 0; number < MONITORS; number += 1) bed.target.turn(number, 'bad');
+  const isMeasured = (stage: AlertStage) =>
+    stage.shared.every((channel) => {
+      const told = arrivalsIn(stage, channel);
+      const isAllTold = told.some(({ title }) => title.includes(String(MONITORS)));
+      // As many as that are no group, and all of them would take long.
+      return isAllTold || told.filter(isPost).length > MANY_POSTS;
+    });
+  await bed.until('all to be told', () => bed.stages.every(isMeasured));
+  const goneMs = (await bed.list()).filter(({ status }) => status === 'DOWN').map(changedMs);
+  await bed.stop();
+  const firstMs = Math.min(...goneMs);
+  const seconds = Math.round((Math.max(...goneMs) - firstMs) / 1000);
+  context.note(`The service saw ${goneMs.length} of the ${MONITORS} go DOWN within ${seconds} s.`);
+  return bed.stages.map((stage) => rowOfStorm(stage, firstMs));
+}
+
+const arrivalsIn = ({ platform }: AlertStage, channel: string) =>
+  platform.arrivals().filter((arrival) => arrival.channel === channel);
+
+const isPost = ({ what }: Arrival) => what !== 'edit';
+
+/** The first message of each channel after the first change, and how many came to the channel with the most. */
+function rowOfStorm(stage: AlertStage, firstMs: number): string[] {
+  const told = stage.shared.map((channel) => arrivalsIn(stage, channel));
+  const inAllMs = told.map(([first]) => (first?.atMs ?? Number.NaN) - firstMs);
+  const posts = Math.max(...told.map((arrivals) => arrivals.filter(isPost).length));
+  const title = `${stage.platform.name}, ${MONITORS} go DOWN, first message`;
+  return rowOf(title, { inAllMs, ownMs: [], posts });
+}

@@ -1,0 +1,115 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { gzipSync } from 'node:zlib';
+import type { Browser, Page } from 'playwright-core';
+import { startBrowser } from '../../test/helpers/browser.ts';
+import { headerOf, rowOfOne, rowOfTimes } from '../gateway/chat-table.ts';
+import type { Area, BenchContext } from '../shared/area.ts';
+import { type ConsoleBed, MONITORS, startConsoleBed } from './bed.ts';
+
+// This runs from dist/bench/, beside the built pages.
+const PAGES = new URL('../console/page/', import.meta.url);
+
+const LOADS = { full: 15, quick: 5 };
+const SCROLL_MS = { full: 10_000, quick: 3_000 };
+const PX_PER_FRAME = 30;
+const SIZE = { width: 1280, height: 900 };
+
+/** The status page of the whole program in a real browser, and an empty page beside it. */
+export const statusPage: Area = {
+  measures: ['weight', 'paint', 'scroll'],
+  async run(context) {
+    const { only, note, progress } = context;
+    const wants = (measure: string) => only === undefined || only === measure;
+    const rows = wants('weight') ? weights() : [];
+    if (wants('paint') || wants('scroll')) {
+      progress('a past for the monitors');
+      const bed = await startConsoleBed(context);
+      const browser = await startBrowser();
+      if ('unavailable' in browser) throw new Error(browser.unavailable);
+      if (wants('paint')) rows.push(...(await paints(context, bed, browser)));
+      if (wants('scroll')) rows.push(...(await scrolls(context, bed, browser)));
+      await browser.close();
+      await bed.stop();
+    }
+    note('The browser draws without a graphics card, and shares its core with this bench.');
+    return { header: headerOf('Console'), rows };
+  },
+};
+
+/** Script and style of each page together, as they are sent. */
+function weights(): string[][] {
+  const scripts = readdirSync(PAGES).filter((file) => file.endsWith('.js'));
+  return scripts.map((script) => {
+    const files = [script, script.replace(/\.js$/, '.css')];
+    const bytes = files
+      .map((file) => gzipSync(readFileSync(new URL(file, PAGES))).length)
+      .reduce((sum, one) => sum + one, 0);
+    return rowOfOne(`weight of ${script.replace(/\.js$/, '')}, KB`, bytes / 1_000, '150 at most');
+  });
+}
+
+async function paints(context: BenchContext, bed: ConsoleBed, browser: Browser) {
+  const first: number[] = [];
+  const shown: number[] = [];
+  for (let load = 0; load < LOADS[context.quick ? 'quick' : 'full']; load++) {
+    context.progress(`load ${load + 1}`);
+    // A fresh context each, so that nothing is in a cache.
+    const page = await openStatus(bed, browser);
+    shown.push(await page.evaluate<number>('performance.now()'));
+    const paint = "performance.getEntriesByName('first-contentful-paint')[0].startTime";
+    first.push(await page.evaluate<number>(paint));
+    await page.context().close();
+  }
+  return [
+    rowOfTimes('first contentful paint', first, '300 at p50'),
+    rowOfTimes(`${MONITORS} monitors shown`, shown),
+  ];
+}
+
+async function scrolls(context: BenchContext, bed: ConsoleBed, browser: Browser) {
+  context.progress('scrolling');
+  const page = await openStatus(bed, browser);
+  const frames = await framesOf(page, context);
+  const heightPx = await page.evaluate<number>('document.documentElement.scrollHeight');
+  const empty = await browser.newPage({ viewport: SIZE });
+  await empty.setContent(`<body><p id="tall">Empty</p></body>`);
+  await empty.evaluate(`tall.style.height = '${heightPx}px'`);
+  const reference = await framesOf(empty, context);
+  await page.context().close();
+  await empty.close();
+  return [
+    rowOfTimes(`between frames, ${MONITORS} monitors scrolling`, frames),
+    rowOfTimes('between frames, an empty page scrolling', reference),
+  ];
+}
+
+async function openStatus({ url }: ConsoleBed, browser: Browser): Promise<Page> {
+  const context = await browser.newContext({ viewport: SIZE });
+  const page = await context.newPage();
+  await page.goto(`${url}/status`);
+  await page
+    .locator('.row')
+    .nth(MONITORS - 1)
+    .waitFor({ state: 'attached' });
+  return page;
+}
+
+/** Scrolls down and begins anew at the end; gives the times between frames. */
+async function framesOf(page: Page, { quick }: BenchContext): Promise<number[]> {
+  const spanMs = SCROLL_MS[quick ? 'quick' : 'full'];
+  return await page.evaluate<number[]>(`new Promise((resolve) => {
+    const gaps = [];
+    const startMs = performance.now();
+    let lastMs = startMs;
+    let topPx = 0;
+    function frame(nowMs) {
+      gaps.push(Math.max(0, nowMs - lastMs));
+      lastMs = nowMs;
+      topPx = (topPx + ${PX_PER_FRAME}) % (document.documentElement.scrollHeight - innerHeight);
+      scrollTo(0, topPx);
+      if (nowMs - startMs < ${spanMs}) requestAnimationFrame(frame);
+      else resolve(gaps.slice(1));
+    }
+    requestAnimationFrame(frame);
+  })`);
+}

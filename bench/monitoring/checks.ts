@@ -1,0 +1,107 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { z } from 'zod';
+import { WrongAnswerError } from '../shared/load.ts';
+import { figure } from '../shared/table.ts';
+import type { Bed } from './bed.ts';
+import type { Kind } from './definitions.ts';
+import { startMeter, type Used } from './meter.ts';
+import { checksDone, get } from './server.ts';
+import type { Finding } from './table.ts';
+
+/** The shortest interval that a monitor can have. */
+const SECONDS = 5;
+
+/** More failures than this among the checks, and the figure is none. */
+const BEARABLE_FAILURES = 0.01;
+
+/** A kind of check whose cost is measured. */
+export interface CheckMeasure {
+  title: string;
+  kind: Kind;
+  atLeast: number;
+  /** The bare loop that it stands beside. */
+  beside?: { scheme: 'http' | 'https'; atLeast: number };
+  monitors: { full: number; quick: number };
+}
+
+const TIMES = {
+  full: { warmUpMs: 12_000, windowMs: 15_000, referenceMs: 5_000 },
+  quick: { warmUpMs: 5_000, windowMs: 3_000, referenceMs: 2_000 },
+};
+
+/** Checks per CPU second of the service, and of the bare loop before and after it. */
+export async function measureChecks(bed: Bed, measure: CheckMeasure): Promise<Finding> {
+  const { kind, title, atLeast, beside, monitors } = measure;
+  const { quick, progress, detail } = bed.context;
+  const { warmUpMs, windowMs } = TIMES[quick ? 'quick' : 'full'];
+  const before = beside ? [await readReference(bed, beside.scheme)] : [];
+  const count = monitors[quick ? 'quick' : 'full'];
+  const started = await bed.start({ kind, count, seconds: SECONDS });
+  const { server } = started;
+  progress(`  checking ${count} monitors every ${SECONDS} s`);
+  await pause(warmUpMs);
+  const from = await checksDone(server.port);
+  const meter = startMeter({ ...bed, target: server.pid, cores: bed.context.cores });
+  await pause(windowMs);
+  const used = meter();
+  const to = await checksDone(server.port);
+  await bed.end(started);
+  const done = countSince(from, to);
+  detail(`  askwatch ${kind}: ${inWords(done, used)}`);
+  const after = beside && !quick ? [await readReference(bed, beside.scheme)] : [];
+  const references = [...before, ...after];
+  return {
+    title,
+    value: done / used.cpuSeconds,
+    unit: '/CPU s',
+    goal: { atLeast },
+    ...(beside && {
+      reference: {
+        value: references.reduce((sum, { rate }) => sum + rate, 0) / references.length,
+        atLeast: beside.atLeast,
+      },
+    }),
+    foreignCores: Math.max(used.foreignCores, ...references.map(({ foreign }) => foreign)),
+  };
+}
+
+function countSince(from: Map<string, number>, to: Map<string, number>): number {
+  const since = [...to].map(
+    ([outcome, count]) => [outcome, count - (from.get(outcome) ?? 0)] as const,
+  );
+  const all = since.reduce((sum, [, count]) => sum + count, 0);
+  const passed = since.find(([outcome]) => outcome === 'ok')?.[1] ?? 0;
+  if (all === 0) throw new Error('Not one check was done.');
+  if (passed < all * (1 - BEARABLE_FAILURES)) {
+    const found = since.filter(([, count]) => count > 0).map((entry) => entry.join(' '));
+    throw new WrongAnswerError(`Checks failed that should pass: ${found.join(', ')}.`);
+  }
+  return all;
+}
+
+async function readReference(bed: Bed, scheme: 'http' | 'https') {
+  const { quick, cores, progress, detail } = bed.context;
+  const { referenceMs } = TIMES[quick ? 'quick' : 'full'];
+  progress(`  the bare loop over ${scheme}`);
+  const loop = await bed.startReference();
+  const run = async (ms: number) =>
+    z
+      .object({ done: z.number() })
+      .parse(JSON.parse(await get(loop.port, `/run?scheme=${scheme}&ms=${ms}`)));
+  await run(referenceMs / 2);
+  const meter = startMeter({ ...bed, target: loop.pid, cores });
+  const { done } = await run(referenceMs);
+  const used = meter();
+  await loop.stop();
+  detail(`  reference ${scheme}: ${inWords(done, used)}`);
+  return { rate: done / used.cpuSeconds, foreign: used.foreignCores };
+}
+
+function inWords(done: number, used: Used): string {
+  const { wallSeconds, cpuSeconds, targetCores, foreignCores } = used;
+  return [
+    `${done} in ${figure(wallSeconds)} s`,
+    `${figure((cpuSeconds / done) * 1e6)} µs each`,
+    `${figure(targetCores)} cores, others ${figure(foreignCores)}`,
+  ].join(', ');
+}

@@ -1,0 +1,100 @@
+import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { rowOfTimes } from '../gateway/chat-table.ts';
+import { quantile } from '../monitoring/arrivals.ts';
+import type { BenchContext } from './area.ts';
+import { type Flight, steadily } from './flight.ts';
+import { inTurn, median } from './passes.ts';
+import { cpuNs, waitedNs } from './proc.ts';
+import { figure } from './table.ts';
+
+const COMMANDS = 200;
+const WARM_UP = 50;
+const PASSES = { full: 3, quick: 1 };
+
+/** What acknowledges commands. */
+export interface AckBed {
+  pid: number;
+  /** Sends a command, and gives the time to its acknowledgement in milliseconds. */
+  command(): Promise<number>;
+  stop(): Promise<void>;
+}
+
+/** One thing that is measured, in every pass with a program of its own. */
+export interface AckCase {
+  title: string;
+  goal?: string;
+  start(): Promise<AckBed & { takeOff?: () => Promise<Flight> }>;
+  /** Between two commands; 25. */
+  apartMs?: number;
+}
+
+/** One pass of one case. */
+interface AckReading {
+  acksMs: number[];
+  /** What the bench itself may add: its own loop takes the acknowledgement. */
+  benchP99Ms: number;
+  /** Cores that the program kept busy; near 1 when it was the limit. */
+  targetCores: number;
+  /** The share of the time in which it could have run and others had the core. */
+  waitedShare: number;
+}
+
+/** How long commands wait for their acknowledgement, in each case; the cases alternate. */
+export async function measureAcks(
+  context: BenchContext,
+  cases: readonly AckCase[],
+): Promise<string[][]> {
+  const found = new Map<AckCase, AckReading[]>(cases.map((one) => [one, []]));
+  for (let pass = 0; pass < PASSES[context.quick ? 'quick' : 'full']; pass += 1) {
+    for (const one of inTurn(pass, cases)) {
+      context.progress(`  ${one.title}`);
+      // The ends of many answers take minutes to be shown, so each pass has a program of its own, which is stopped.
+      const bed = await one.start();
+      await steadily(WARM_UP, bed.command);
+      const flight = await bed.takeOff?.();
+      const reading = await read(bed, one);
+      flight?.check();
+      await bed.stop();
+      context.detail(rowOfTimes(one.title, reading.acksMs).join(' | '));
+      found.get(one)?.push(reading);
+    }
+  }
+  for (const [{ title }, readings] of found) {
+    const of = (key: 'benchP99Ms' | 'targetCores' | 'waitedShare') =>
+      figure(median(readings.map((reading) => reading[key])));
+    context.note(
+      `${title}: it kept ${of('targetCores')} cores busy and waited for one for ${of('waitedShare')} of the time; the bench's own loop was held for ${of('benchP99Ms')} ms at p99.`,
+    );
+  }
+  return [...found].map(([one, readings]) => rowOfCase(one, readings));
+}
+
+async function read(bed: AckBed, { apartMs }: AckCase): Promise<AckReading> {
+  const delay = monitorEventLoopDelay({ resolution: 1 });
+  const look = () => ({
+    atNs: performance.now() * 1e6,
+    cpuNs: cpuNs(bed.pid),
+    waitedNs: waitedNs(bed.pid),
+  });
+  const before = look();
+  delay.enable();
+  const acksMs = await steadily(COMMANDS, bed.command, apartMs);
+  delay.disable();
+  const after = look();
+  const wallNs = after.atNs - before.atNs;
+  return {
+    acksMs,
+    benchP99Ms: delay.percentile(99) / 1e6,
+    targetCores: (after.cpuNs - before.cpuNs) / wallNs,
+    waitedShare: (after.waitedNs - before.waitedNs) / wallNs,
+  };
+}
+
+/** Medians over the passes of what each pass showed. */
+function rowOfCase({ title, goal = '' }: AckCase, readings: readonly AckReading[]): string[] {
+  const shares = [0.5, 0.95, 0.99, 1].map((share) =>
+    figure(median(readings.map(({ acksMs }) => quantile(acksMs, share)))),
+  );
+  const count = readings.reduce((total, { acksMs }) => total + acksMs.length, 0);
+  return [`${title}, ms`, String(count), ...shares, goal];
+}

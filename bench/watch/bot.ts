@@ -1,0 +1,148 @@
+// The watch and the sender of the bot, looking at a service of the bench and telling a platform that takes everything in
+// two places. Started by the bench with a port, a folder, what is measured, how many monitors change and how often; prints
+// its readings.
+import { pino } from 'pino';
+import { createSender } from '../../src/bot/alerts/sender.ts';
+import { createChannels } from '../../src/bot/channels/channels.ts';
+import { isTold } from '../../src/bot/incidents/incidents.ts';
+import type { WatchState } from '../../src/bot/incidents/watch-state.ts';
+import type { Place } from '../../src/bot/platform.ts';
+import { type Clock, systemClock } from '../../src/bot/shared/clock.ts';
+import { openLastLook } from '../../src/bot/watch/last-poll.ts';
+import { createWatch } from '../../src/bot/watch/poller.ts';
+import { openWatchState } from '../../src/bot/watch/watch-store.ts';
+import { createMonitoringClient } from '../../src/clients/monitoring.ts';
+import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
+import { createScriptedPlatform } from '../../test/helpers/bot/scripted-platform.ts';
+import { startReading } from './meter.ts';
+import type { WatchReading } from './readings.ts';
+
+/** Between two passes: outages that are further apart are not told together. */
+const APART_MS = 3_600_000;
+/** So that a look after that time does not come late. */
+const POLL_MS = APART_MS;
+
+const PLACES: Place[] = [
+  { platform: 'slack', channel: 'C1' },
+  { platform: 'discord', channel: 'D1' },
+];
+
+const [port, folder = '', what = '', changed, passes] = process.argv.slice(2);
+const baseUrl = `http://127.0.0.1:${port}`;
+const log = pino({ level: 'warn' }, pino.destination(2));
+const store = await openLowdbStore({ folder, log });
+const state = toldState(await openWatchState(store, log));
+const monitoring = createMonitoringClient({ baseUrl, apiKey: 'bench' });
+let aheadMs = 0;
+const nowMs = () => Date.now() + aheadMs;
+const random = () => 0.5;
+const sender = createSender({
+  ...{ state, alertPlaces: PLACES, random, log },
+  clock: { ...systemClock, nowMs },
+});
+const looks = gate();
+const watch = createWatch({
+  lastLook: await openLastLook(store, { pollMs: POLL_MS }),
+  ...{ monitoring, state, channels: createChannels(store), alertPlaces: PLACES, random, log },
+  pollMs: POLL_MS,
+  clock: { nowMs, pause: looks.pause },
+  onNews: sender.wake,
+});
+
+sender.start(PLACES.map(({ platform }) => createScriptedPlatform(platform)));
+const readings = what === 'first' ? [await firstLook()] : await laterLooks();
+process.stdout.write(`${JSON.stringify(readings)}\n`);
+await Promise.all([watch.stop(), sender.stop(), looks.open()]);
+await Promise.all([monitoring.close(), store.close()]);
+
+/** Nothing is known, and no code has run before. */
+async function firstLook(): Promise<WatchReading> {
+  await have(Number(changed));
+  const end = startReading();
+  watch.start();
+  await looks.ended();
+  await state.told();
+  return end();
+}
+
+/** All go back and forth; measured is the way that is asked for. */
+async function laterLooks(): Promise<WatchReading[]> {
+  await have(0);
+  watch.start();
+  await looks.ended();
+  const readings: WatchReading[] = [];
+  // The first pass warms up.
+  for (let pass = 0; pass <= Number(passes); pass += 1) {
+    const down = await readingOf(Number(changed));
+    const back = await readingOf(0);
+    if (pass > 0) readings.push(what === 'back' ? back : down);
+  }
+  return readings;
+}
+
+async function readingOf(down: number): Promise<WatchReading> {
+  aheadMs += APART_MS;
+  await have(down);
+  const end = startReading();
+  await lookAndTell();
+  return end();
+}
+
+async function have(down: number) {
+  await fetch(`${baseUrl}/down?count=${down}`, { method: 'POST' });
+}
+
+async function lookAndTell() {
+  await looks.open();
+  await looks.ended();
+  await state.told();
+}
+
+/** Lets one look through at a time. */
+function gate() {
+  let open = () => {};
+  let ended = () => {};
+  let isEnded = new Promise<void>((resolve) => {
+    ended = resolve;
+  });
+  const pause: Clock['pause'] = async (_ms, signal) => {
+    ended();
+    if (signal.aborted) return;
+    await new Promise<void>((resolve) => {
+      open = resolve;
+    });
+  };
+  return {
+    pause,
+    ended: () => isEnded,
+    async open() {
+      isEnded = new Promise<void>((resolve) => {
+        ended = resolve;
+      });
+      open();
+    },
+  };
+}
+
+/** A state that says when everything in it is told. */
+function toldState(inner: WatchState) {
+  let onUpdate = () => {};
+  const isAllTold = () =>
+    (inner.current()?.topics ?? []).every((topic) =>
+      topic.deliveries.every((delivery) => isTold(topic, delivery)),
+    );
+  return {
+    current: inner.current,
+    async update(change: Parameters<WatchState['update']>[0]) {
+      await inner.update(change);
+      onUpdate();
+    },
+    async told() {
+      while (!isAllTold()) {
+        await new Promise<void>((resolve) => {
+          onUpdate = resolve;
+        });
+      }
+    },
+  };
+}

@@ -1,0 +1,45 @@
+import { type Logger, pino } from 'pino';
+import { KEY_PATTERN } from '../contracts/api-key.ts';
+
+const REDACTED = '[secret]';
+
+/**
+ * Tokens by their look, wherever they stand: Slack's, Discord's, bearer headers and providers' keys.
+ * A path list as in pino's `redact` misses secrets inside messages, URLs and errors, so the finished line is cleaned.
+ */
+const PATTERNS = [
+  KEY_PATTERN,
+  /\bxox[a-z]-[\w-]{8,}/g,
+  /\bxapp-[\w-]{8,}/g,
+  /\b[\w-]{23,28}\.[\w-]{6,7}\.[\w-]{27,}/g,
+  /\bBearer +[^\s"\\]+/gi,
+  /\bsk-[\w-]{16,}/g,
+];
+
+/** Replaces every known secret, and everything that looks like one, in a text. */
+export function createRedaction(secrets: readonly string[]): (text: string) => string {
+  // A secret stands in JSON as JSON writes it; the longest first, in case one contains another.
+  const known = [
+    ...new Set(secrets.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)])),
+  ]
+    .filter((secret) => secret.length >= 6)
+    .sort((a, b) => b.length - a.length);
+  return (text) => {
+    const withoutKnown = known.reduce((line, secret) => line.replaceAll(secret, REDACTED), text);
+    return PATTERNS.reduce((line, pattern) => line.replace(pattern, REDACTED), withoutKnown);
+  };
+}
+
+/** The program's log: JSON lines to `write` (standard error), no secret in any of them. */
+export function createLog(options: {
+  level: string;
+  secrets: readonly string[];
+  write?: (line: string) => void;
+}): Logger {
+  const redact = createRedaction(options.secrets);
+  const write = options.write ?? ((line: string) => void process.stderr.write(line));
+  return pino(
+    { level: options.level, base: null, timestamp: pino.stdTimeFunctions.isoTime },
+    { write: (line: string) => write(redact(line)) },
+  );
+}

@@ -1,0 +1,42 @@
+import { PlatformStartError } from '../bot/shared/errors.ts';
+import { SettingsError } from '../config/settings.ts';
+import {
+  CorruptDocumentError,
+  DataFolderError,
+  NewerDocumentError,
+  StoreInUseError,
+} from '../store/errors.ts';
+
+/** What a person is told when the program cannot start or go on: what happened and what to do, never a stack trace. */
+export function startupSentence(error: unknown): string {
+  if (error instanceof SettingsError) {
+    const lines = error.message.split('\n').map((line) => `  ${line}`);
+    return ['Askwatch did not start. Change these settings (environment or .env):', ...lines].join(
+      '\n',
+    );
+  }
+  if (
+    error instanceof PlatformStartError ||
+    error instanceof StoreInUseError ||
+    error instanceof DataFolderError ||
+    error instanceof CorruptDocumentError ||
+    error instanceof NewerDocumentError
+  ) {
+    return error.message;
+  }
+  const { code, message = String(error) } = (error ?? {}) as { code?: string; message?: string };
+  switch (code) {
+    case 'EADDRINUSE':
+      return 'PORT: another program listens there already. Stop it, or set PORT to a free one (0 takes any).';
+    case 'EADDRNOTAVAIL':
+      return 'HOST: this machine has no such address. Use 127.0.0.1, or 0.0.0.0 for all.';
+    case 'EACCES':
+    case 'EPERM':
+    case 'EROFS':
+      return `Askwatch may not use a file, folder or port it needs: ${message}. Give it the permission, or change DATA_DIR or PORT.`;
+    case 'ENOSPC':
+      return 'DATA_DIR: the disk is full. Free some space, or set DATA_DIR to another disk.';
+    default:
+      return `Askwatch has to stop: ${message}. Run it with LOG_LEVEL=debug to see the details.`;
+  }
+}

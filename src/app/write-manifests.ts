@@ -1,0 +1,80 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { pathToFileURL } from 'node:url';
+import { type Command, usageOf } from '../bot/commands/command.ts';
+import { commands } from '../bot/commands/commands.ts';
+import { variables } from '../config/variables.ts';
+import { discordCommands } from '../discord/api/commands.ts';
+import { slackManifest } from '../slack/manifest.ts';
+
+/** The repository's root, whether this runs as source or from `dist/`. */
+const ROOT = new URL('../../', import.meta.url);
+
+/** Where Slack reaches a program of its user; who makes the app puts their own host there. */
+const SLACK_EVENTS = 'https://askwatch.example.com/slack/events';
+
+/** Everything that is made from the command table and the settings: each file's path and its text. */
+export function generatedFiles(readme: string): Record<string, string> {
+  return {
+    'manifests/slack.json': json(slackManifest(commands)),
+    'manifests/slack-http.json': json(slackManifest(commands, SLACK_EVENTS)),
+    'manifests/discord.json': json(discordCommands(commands)),
+    '.env.example': envExample(),
+    'README.md': withSections(readme, {
+      commands: commandTable(commands),
+      settings: settingsTable(),
+    }),
+  };
+}
+
+const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
+
+function commandTable(table: readonly Command[]): string {
+  const rows = table.map((row) => `| \`${cell(usageOf(row))}\` | ${cell(row.summary)} |`);
+  return ['| command | does |', '| --- | --- |', ...rows].join('\n');
+}
+
+function settingsTable(): string {
+  const rows = Object.entries(variables).map(
+    ([name, { about, shown }]) => `| \`${name}\` | ${cell(about)} | ${cell(shown)} |`,
+  );
+  return ['| variable | meaning | default |', '| --- | --- | --- |', ...rows].join('\n');
+}
+
+/** A bar would end the cell. */
+const cell = (text: string) => text.replaceAll('|', '\\|');
+
+function envExample(): string {
+  const lines = [
+    '# Every setting is optional. Copy this file to .env and take the # off what you need.',
+  ];
+  let group = '';
+  for (const [name, { about, shown, group: of }] of Object.entries(variables)) {
+    if (of !== group) lines.push('', `# ${of}`);
+    group = of;
+    lines.push(
+      `# ${about.replaceAll('`', '')}${shown === '' ? '' : ` (default: ${shown})`}`,
+      `#${name}=`,
+    );
+  }
+  return `${lines.join('\n')}\n`;
+}
+
+/** Replaces what stands between `<!-- name -->` and `<!-- /name -->`. */
+function withSections(text: string, sections: Record<string, string>): string {
+  return Object.entries(sections).reduce((whole, [name, section]) => {
+    const [open, close] = [`<!-- ${name} -->`, `<!-- /${name} -->`];
+    const [start, end] = [whole.indexOf(open), whole.indexOf(close)];
+    if (start < 0 || end < start)
+      throw new Error(`README.md: the marks ${open} … ${close} are missing`);
+    return `${whole.slice(0, start + open.length)}\n${section}\n${whole.slice(end)}`;
+  }, text);
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
+  mkdirSync(new URL('manifests/', ROOT), { recursive: true });
+  const readme = readFileSync(new URL('README.md', ROOT), 'utf8');
+  for (const [path, text] of Object.entries(generatedFiles(readme))) {
+    writeFileSync(new URL(path, ROOT), text);
+    process.stdout.write(`wrote ${path}\n`);
+  }
+}

@@ -1,0 +1,354 @@
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import type { ChannelSettings } from '../channels/channel-settings.ts';
+import { quietUntilMs } from '../channels/quiet-hours.ts';
+import { closedAt, isClosing, type Request, withRefusal } from '../incidents/closed-places.ts';
+import {
+  adviceFor,
+  afterFailure,
+  afterLineFailure,
+  GIVE_UP_MS,
+  goesOn,
+  heldForMs,
+  MAX_WAIT_MS,
+  nextFor,
+  seenOpen,
+  succeeded,
+  toldNow,
+  type Work,
+  withDelivery,
+  withNotice,
+  withoutLine,
+  workOf,
+} from '../incidents/delivery.ts';
+import { isTold } from '../incidents/incidents.ts';
+import { waitingAt, withMissed, withTaken } from '../incidents/missed-while-closed.ts';
+import type { Delivery, Topic, Watching, WatchState } from '../incidents/watch-state.ts';
+import { type Place, type Platform, parsePlace, placeKey } from '../platform.ts';
+import type { Card } from '../shared/card.ts';
+import { backoffMs, type Clock } from '../shared/clock.ts';
+import type { DeliveryError } from '../shared/errors.ts';
+import { alertCard, lineCard } from './alert-card.ts';
+import { mentionFor } from './mention.ts';
+
+/** Brings every place to the present truth of every topic. */
+export interface Sender {
+  /** From here on it may send, through these platforms. */
+  start(platforms: readonly Platform[]): void;
+  /** Looks for what is to be told; call it when there may be something new. */
+  wake(): void;
+  /** Takes up nothing more and waits, for a bounded time, for what is being sent. */
+  stop(): Promise<void>;
+}
+
+/** Longest wait for what is held back: the clock may be set meanwhile. */
+const MAX_HELD_PAUSE_MS = 60_000;
+
+/** Less than the time in which the whole program stops; a post that is cut off is found again by its id. */
+const STOP_MS = 4_000;
+
+/**
+ * A sender over the watch's document. Each place is served by itself, one message at a time, oldest topic first: what is
+ * told is the state of the topic at that moment, so a change during a platform's outage needs no message of its own. A
+ * place that is closed is tried with one of them now and then, and gets what it missed and still goes on once it is open.
+ */
+export function createSender(options: {
+  state: WatchState;
+  alertPlaces: readonly Place[];
+  /** How a place is told; nothing is set when left out. */
+  settingsOf?: (place: string) => Promise<ChannelSettings>;
+  clock: Clock;
+  random: () => number;
+  log: Logger;
+}): Sender {
+  const { state, alertPlaces, settingsOf = nothingSet, clock, random, log } = options;
+  const stopping = new AbortController();
+  const serving = new Map<string, Promise<void>>();
+  const listening = new Map<string, AbortController>();
+  let platforms: readonly Platform[] = [];
+
+  const platformOf = (place: Place | undefined) =>
+    platforms.find(({ name }) => name === place?.platform);
+
+  const change = (postId: string, make: Parameters<typeof withDelivery>[2]) =>
+    state.update((watching) => withDelivery(watching, postId, make));
+
+  function wake() {
+    const keys = new Set(
+      (state.current()?.topics ?? []).flatMap((topic) =>
+        topic.deliveries.filter((delivery) => !isTold(topic, delivery)).map(({ place }) => place),
+      ),
+    );
+    for (const key of keys) {
+      listening.get(key)?.abort();
+      if (stopping.signal.aborted || serving.has(key)) continue;
+      serving.set(
+        key,
+        Promise.resolve().then(() => serve(key)),
+      );
+    }
+  }
+
+  /** Waits for what is held back, no longer than until there may be something that is not. */
+  async function pauseUntilNews(key: string, ms: number) {
+    const news = new AbortController();
+    listening.set(key, news);
+    await clock.pause(ms, AbortSignal.any([stopping.signal, news.signal]));
+    listening.delete(key);
+  }
+
+  async function serve(key: string): Promise<void> {
+    let storeFailures = 0;
+    while (!stopping.signal.aborted) {
+      try {
+        const { quiet } = await settingsOf(key);
+        const quietMs = quiet && quietUntilMs(quiet, clock.nowMs());
+        let work = nextFor(state.current(), key, clock.nowMs(), quietMs);
+        if (work && closedAt(state.current(), key)) {
+          await keepMissed(key);
+          work = nextFor(state.current(), key, clock.nowMs(), quietMs);
+        }
+        if (!work) {
+          const heldMs = heldForMs(state.current(), key, clock.nowMs(), quietMs);
+          if (heldMs === undefined) break;
+          await pauseUntilNews(key, Math.min(heldMs, MAX_HELD_PAUSE_MS));
+          continue;
+        }
+        const waitMs = work.delivery.nextTryAtMs - clock.nowMs();
+        // A longer wait than was ever set means that the clock was set back.
+        if (waitMs > 0 && waitMs <= MAX_WAIT_MS) {
+          await clock.pause(waitMs, stopping.signal);
+          continue;
+        }
+        if (!(await tell(work))) break;
+        storeFailures = 0;
+      } catch (error) {
+        // Only the store throws here. What was sent but not noted is sent again under the same id.
+        storeFailures += 1;
+        log.error({ err: error, place: key }, 'how far an alert is told could not be stored');
+        await clock.pause(backoffMs(storeFailures, random), stopping.signal);
+      }
+    }
+    // In the same breath as the last look, so that a `wake` in between is not lost.
+    serving.delete(key);
+  }
+
+  /** Makes one step towards the truth; false when nobody can be told through this platform now. */
+  async function tell({ topic, delivery }: Work): Promise<boolean> {
+    const place = parsePlace(delivery.place);
+    const platform = platformOf(place);
+    if (place && platform) {
+      if (!delivery.posted) await post(platform, place, delivery);
+      else if (delivery.told !== topic.version) await update(platform, place, { topic, delivery });
+      else await announce(platform, place, delivery.postId);
+      return true;
+    }
+    if (clock.nowMs() - topic.openedAtMs < GIVE_UP_MS) return false;
+    const dead = `No platform serves ${delivery.place}.`;
+    await changeOrGiveUp(delivery.postId, (now) => ({ ...now, dead }));
+    return true;
+  }
+
+  async function post(platform: Platform, place: Place, { postId, attempted }: Delivery) {
+    const { channel } = place;
+    if (!attempted) await change(postId, (delivery) => ({ ...delivery, attempted: true }));
+    const settings = await settingsOf(placeKey(place));
+    const work = workOf(state.current(), postId);
+    if (!work) return;
+    const { topic, delivery } = work;
+    const mention = mentionFor(topic, delivery, settings);
+    let taken: Awaited<ReturnType<Platform['post']>>;
+    try {
+      const card = cardOf(topic, { ...delivery, mention });
+      taken = await platform.post({ channel, card, id: postId, attempted });
+    } catch (error) {
+      await fail({ place, postId, request: 'new' }, error, (now) => ({ ...now, attempted }));
+      return;
+    }
+    const { goesOn: showsOpen, ...posted } = taken;
+    const nowMs = clock.nowMs();
+    // A message that an earlier try may have made shows what was true then; it is brought up to date next.
+    const found = (now: Delivery) => (showsOpen ? seenOpen(succeeded(now), nowMs) : succeeded(now));
+    await took({ place, postId, request: 'new' }, (now, nowTopic) => ({
+      ...(attempted
+        ? found(now)
+        : toldNow(now, { shown: topic, now: nowTopic }, { nowMs, isFirst: true })),
+      posted,
+      mention,
+      told: !attempted && nowTopic.id === topic.id ? topic.version : 0,
+    }));
+  }
+
+  async function update(platform: Platform, place: Place, { topic, delivery }: Work) {
+    const { postId, posted, shownOpen, triedOpen } = delivery;
+    if (!posted) return;
+    if (goesOn(topic) && !shownOpen && !triedOpen) {
+      await change(postId, (now) => ({ ...now, triedOpen: true }));
+      // What is to be shown may be another by now.
+      return;
+    }
+    try {
+      await platform.update(place.channel, posted, cardOf(topic, delivery));
+    } catch (error) {
+      await fail({ place, postId, request: 'change' }, error);
+      return;
+    }
+    await took({ place, postId, request: 'change' }, (now, nowTopic) => ({
+      ...toldNow(now, { shown: topic, now: nowTopic }, { nowMs: clock.nowMs(), isFirst: false }),
+      told: topic.version,
+    }));
+  }
+
+  /** Says the line that is due under a message that shows what it says. */
+  async function announce(platform: Platform, place: Place, postId: string) {
+    const { channel } = place;
+    const { topic, delivery } = workOf(state.current(), postId) ?? {};
+    const { line, posted } = delivery ?? {};
+    if (!topic || !line || !posted) return;
+    const { id, attempted } = line;
+    if (!attempted) {
+      await changeLine(postId, id, (now) => ({ ...now, line: { ...line, attempted: true } }));
+    }
+    try {
+      await platform.announce({ channel, posted, card: lineCard(topic, line), id, attempted });
+    } catch (error) {
+      log.warn({ err: error, channel }, 'a line under an alert was not taken');
+      if (isClosing(error)) {
+        await shut({ place, postId, request: 'new' }, error, lineOf(id, withoutLine));
+        return;
+      }
+      const around = { nowMs: clock.nowMs(), random };
+      await changeLine(postId, id, (now) => afterLineFailure(now, error, around));
+      return;
+    }
+    await took({ place, postId, request: 'new' }, lineOf(id, withoutLine));
+  }
+
+  /** A line that took the place of the one that was being said is left alone. */
+  const lineOf = (id: string, make: (delivery: Delivery) => Delivery) => (delivery: Delivery) =>
+    delivery.line?.id === id ? make(delivery) : delivery;
+  const changeLine = (postId: string, id: string, make: (delivery: Delivery) => Delivery) =>
+    change(postId, lineOf(id, make));
+
+  /** Stores what a place took; if it was closed, it is open now. */
+  async function took({ place, postId, request }: Asked, make: Parameters<typeof change>[1]) {
+    const key = placeKey(place);
+    const wasClosed = closedAt(state.current(), key) !== undefined;
+    await state.update((watching) => {
+      const told = withDelivery(watching, postId, make);
+      return told && withTaken(told, { place: key, request }, around());
+    });
+    if (!wasClosed || closedAt(state.current(), key)) return;
+    log.info({ place: key }, 'a channel that was closed to alerts is open again');
+    wake();
+  }
+
+  const around = () => ({ nowMs: clock.nowMs(), newId: randomUUID });
+
+  /** Keeps of what waits for a closed place what is still to be told there. */
+  async function keepMissed(key: string) {
+    const before = state.current();
+    await state.update((watching) => watching && withMissed(watching, key, around()));
+    const after = state.current();
+    if (!before || !after || before === after || closedAt(after, key)) return;
+    const dropped = waitingAt(before, key) - waitingAt(after, key);
+    log.error({ place: key, dropped }, `alerts were given up; ${adviceFor(key)}`);
+  }
+
+  /** Stores that a place is closed. What it refused is as if it had never been tried. */
+  async function shut(
+    { place, postId, request }: Asked,
+    error: DeliveryError,
+    untried: (delivery: Delivery) => Delivery,
+  ) {
+    const key = placeKey(place);
+    const isKnown = closedAt(state.current(), key) !== undefined;
+    const now = { nowMs: clock.nowMs(), random };
+    await state.update((watching) => {
+      const kept = withDelivery(watching, postId, (delivery) => untried(succeeded(delivery)));
+      const closed = kept && withRefusal(kept, { place: key, request }, now);
+      return closed && !isKnown
+        ? noticed(closed, key, error.message, workOf(closed, postId))
+        : closed;
+    });
+    if (isKnown) return;
+    const why = error.message;
+    log.error({ place: key, why }, `a channel is closed to alerts, which wait; ${adviceFor(key)}`);
+    wake();
+  }
+
+  async function fail(
+    asked: Asked,
+    error: unknown,
+    untried: (delivery: Delivery) => Delivery = (delivery) => delivery,
+  ) {
+    if (isClosing(error)) return await shut(asked, error, untried);
+    const { postId } = asked;
+    const work = workOf(state.current(), postId);
+    if (!work) return;
+    const { place, failures } = work.delivery;
+    const next = { nowMs: clock.nowMs(), random };
+    if (failures === 0) log.warn({ err: error, place }, 'an alert was not taken');
+    await changeOrGiveUp(postId, (delivery) => afterFailure(delivery, error, next));
+  }
+
+  /** Stores a change that may give the place up, together with the notice of that in another place, if there is one. */
+  async function changeOrGiveUp(postId: string, make: (delivery: Delivery) => Delivery) {
+    await state.update((watching) => {
+      const changed = withDelivery(watching, postId, make);
+      const work = workOf(changed, postId);
+      const why = work?.delivery.dead;
+      if (!changed || !work || why === undefined) return changed;
+      return noticed(changed, work.delivery.place, why, work);
+    });
+    const given = workOf(state.current(), postId)?.delivery;
+    if (given?.dead === undefined) return;
+    const { place, dead: why } = given;
+    log.error({ place, why }, `an alert was given up; ${adviceFor(place)}`);
+    wake();
+  }
+
+  /** The document with a notice in another alert channel, if there is one, that alerts do not reach a place. */
+  function noticed(watching: Watching, place: string, why: string, work: Work | undefined) {
+    const isTeller = (one: Place) =>
+      placeKey(one) !== place && platformOf(one) && !closedAt(watching, placeKey(one));
+    const other = work && work.topic.kind !== 'notice' ? alertPlaces.find(isTeller) : undefined;
+    if (!other) return watching;
+    return withNotice(watching, { place, why, teller: placeKey(other), nowMs: clock.nowMs() });
+  }
+
+  return {
+    start(started) {
+      platforms = started;
+      wake();
+    },
+    wake,
+    async stop() {
+      stopping.abort();
+      const over = new AbortController();
+      await Promise.race([
+        Promise.allSettled(serving.values()).finally(() => over.abort()),
+        clock.pause(STOP_MS, over.signal),
+      ]);
+    },
+  };
+}
+
+/** One step that a place was asked for. */
+interface Asked {
+  place: Place;
+  postId: string;
+  request: Request;
+}
+
+const nothingSet = async (): Promise<ChannelSettings> => ({});
+
+/** What a place is to see, with the mention that its message was posted with. */
+function cardOf(topic: Topic, delivery: Delivery): Card {
+  const { mention } = delivery;
+  return {
+    ...alertCard(topic, delivery),
+    ...(mention !== undefined && { mention }),
+    ...(goesOn(topic) && { goesOn: true }),
+  };
+}

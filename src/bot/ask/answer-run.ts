@@ -1,0 +1,102 @@
+import type { Model, Usage } from '../../contracts/gateway.ts';
+import { counted, inWords } from '../shared/text-format.ts';
+
+/** One answer under way: its limits in time, why it was cut, and what its footer says. */
+export interface AnswerRun {
+  /** Aborts when the answer is cut or over. */
+  readonly signal: AbortSignal;
+  /** Why it was cut, in words for the person who asked. */
+  readonly cutNote: string | undefined;
+  /** It was cut because the model sent nothing. */
+  readonly isStalled: boolean;
+  cut(note: string): void;
+  began(model: Model): void;
+  used(usage: Usage): void;
+  /** From here the model must send text within the stall limit. */
+  waits(): void;
+  /** The time in which a platform shows text does not count. */
+  shows(): void;
+  /** The model that was asked, once one is. */
+  readonly model: string | undefined;
+  /** What it used, where the gateway has said that. */
+  readonly tokens: number | undefined;
+  footer(): string;
+  whenEnded(act: () => void): void;
+  /** Ends the call at the service and gives free whatever was held for it; again is harmless. */
+  end(): void;
+}
+
+const MAX_ANSWER_MS = 600_000;
+
+/** Starts the clock of an answer; `signal` is the platform's. */
+export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number): AnswerRun {
+  const controller = new AbortController();
+  const atEnd: Array<() => void> = [];
+  let cutNote: string | undefined;
+  let began: { model: Model; atMs: number } | undefined;
+  let usage: Usage | undefined;
+  let stall: NodeJS.Timeout | undefined;
+  let isStalled = false;
+
+  function cut(note: string) {
+    cutNote ??= note;
+    controller.abort();
+  }
+  const onAbort = () => cut('Stopped. Ask again to get a whole answer.');
+  const whole = setTimeout(
+    () => cut(`The answer took longer than ${inWords(MAX_ANSWER_MS)}, so it ends here.`),
+    MAX_ANSWER_MS,
+  );
+  if (signal?.aborted) onAbort();
+  else signal?.addEventListener('abort', onAbort, { once: true });
+
+  return {
+    signal: controller.signal,
+    cut,
+    get cutNote() {
+      return cutNote;
+    },
+    get isStalled() {
+      return isStalled;
+    },
+    began(model: Model) {
+      began = { model, atMs: performance.now() };
+    },
+    used(what: Usage) {
+      usage = what;
+    },
+    waits() {
+      stall = setTimeout(() => {
+        isStalled = cutNote === undefined;
+        cut(
+          `${began?.model.id ?? 'The model'} sent nothing new for ${inWords(stallMs)}, so the answer ends here. Ask again.`,
+        );
+      }, stallMs);
+    },
+    shows() {
+      clearTimeout(stall);
+    },
+    get model() {
+      return began?.model.id;
+    },
+    get tokens() {
+      return usage?.total_tokens;
+    },
+    footer() {
+      if (!began) return '';
+      const seconds = ((performance.now() - began.atMs) / 1000).toFixed(1);
+      const tokens = usage ? [counted(usage.total_tokens, 'token')] : [];
+      return [began.model.id, `${seconds} s`, ...tokens].join(' · ');
+    },
+    whenEnded(act: () => void) {
+      atEnd.push(act);
+    },
+    end() {
+      clearTimeout(whole);
+      clearTimeout(stall);
+      signal?.removeEventListener('abort', onAbort);
+      controller.abort();
+      for (const act of atEnd.splice(0)) act();
+    },
+  };
+}

@@ -1,0 +1,320 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { GatewayClient } from '../../clients/gateway.ts';
+import type { BotSettings } from '../bot.ts';
+import {
+  underBroken,
+  underPrivate,
+  underWhole,
+  whileGenerated,
+} from '../commands/answer-actions.ts';
+import type { AnswerPart, AnswerToNote, Person, Place, PlatformName } from '../platform.ts';
+import type { CardAction } from '../shared/card.ts';
+import { CommandError } from '../shared/errors.ts';
+import { explainError } from '../shared/explain-error.ts';
+import { counted } from '../shared/text-format.ts';
+import { createAnswerMemory } from './answer-memory.ts';
+import { type AnswerRun, createAnswerRun } from './answer-run.ts';
+import type { Catalog } from './catalog.ts';
+import type { ChannelsAsking } from './channel-defaults.ts';
+import { type Conversations, conversationKey } from './conversations.ts';
+import { type Generated, generate } from './generate.ts';
+import { createTurnTaking } from './keyed-queue.ts';
+import { createPrivateAnswers, type PrivateAnswer } from './private-answers.ts';
+import type { AskedBook } from './usage-log.ts';
+
+/** A question, as `/ask` takes it. */
+export interface Question {
+  question: string;
+  /** A model of the catalog; the operator's default when undefined. */
+  model: string | undefined;
+  private: boolean;
+  place: Place;
+  person: Person;
+  /** The answer that this one takes the place of, by its id. */
+  instead?: string;
+  /** The answer that has to be the last of the thread still when the turn of this one has come. */
+  last?: string;
+  /** What becomes of the answer whose button was pressed. */
+  earlier?: AnswerToNote['earlier'];
+}
+
+export interface Ask {
+  /** The answer to come; nothing happens until it is read. */
+  answer(question: Question): AnswerToNote;
+  /** Whether something is answered in a thread just now. */
+  isAnswering(place: Place, thread: string): boolean;
+  /** Ends an answer under way with a note; false when there is none of this id. */
+  cut(answer: string, note: string): boolean;
+  /** The same for all that were asked on a platform, which is about to be made anew. */
+  cutAll(platform: PlatformName): void;
+  /** A private answer for everyone, where its reader asks for that. */
+  share(answer: string, by: { place: Place; person: Person }): AnswerToNote | undefined;
+  /** Forgets what was said in a thread; resolves to how many answers that were. */
+  forget(place: Place, thread: string): Promise<number>;
+  /** Gives answers under way a moment to end, cuts the others with a note, and waits until the notes have been read. */
+  stop(): Promise<void>;
+}
+
+/** What the model is told where nobody chose another prompt. */
+export const SYSTEM_PROMPT =
+  'You are Askwatch, an assistant in a team chat. Answer in Markdown, directly and briefly; say so when you do not know.';
+
+/** Questions that may wait for their turn in one thread. */
+const MAX_WAITING = 5;
+
+/** How long answers under way may go on after `stop`; many are about to end anyway. */
+const GRACE_MS = 2_000;
+
+/** How long `stop` then waits for platforms to read the last parts. */
+const NOTES_MS = 2_000;
+
+const CUT_OFF = 'The answer reached the longest this model gives. Ask it to go on.';
+const RESTARTING = 'Askwatch is restarting. Ask again in a moment.';
+const NOT_REMEMBERED = 'It was shared while Askwatch stopped, so this thread does not remember it.';
+const RECONNECTING =
+  'Askwatch has to connect anew, so this answer ends here. Ask again in a moment.';
+
+/** Something was asked between the press of a button and the turn of its answer. */
+class NoLongerLastError extends CommandError {}
+
+/** Asks the gateway, one question at a time per thread, and remembers whole answers. */
+export function createAsk(options: {
+  gateway: GatewayClient;
+  catalog: Catalog;
+  conversations: Conversations;
+  asking: ChannelsAsking;
+  /** Gets every answer, whole or not. */
+  book: AskedBook;
+  /** What is to be known in a thread besides what was said in it. */
+  contextOf(place: Place, thread: string, signal: AbortSignal): Promise<string | undefined>;
+  /** What rules can answer in a thread where no model does; `undefined` when nothing. */
+  withoutModel(asked: Question, thread: string): string | undefined;
+  settings: BotSettings;
+  log: Logger;
+}): Ask {
+  const { gateway, catalog, conversations, asking, book, contextOf, withoutModel, settings, log } =
+    options;
+  const turnTaking = createTurnTaking({ maxWaiting: MAX_WAITING });
+  const running = new Map<string, { run: AnswerRun; platform: PlatformName }>();
+  const privates = createPrivateAnswers();
+  const memory = createAnswerMemory({ conversations, book, log });
+  const noting = new Set<Promise<void>>();
+  let stopped = false;
+
+  async function* answerIn(
+    id: string,
+    asked: Question,
+    thread: string | undefined,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<AnswerPart> {
+    const run = createAnswerRun(signal, settings.askStallMs);
+    running.set(id, { run, platform: asked.place.platform });
+    run.whenEnded(() => {
+      running.delete(id);
+      const noted = memory.count(asked, run).finally(() => noting.delete(noted));
+      noting.add(noted);
+    });
+    if (stopped) run.cut(RESTARTING);
+    const key = thread === undefined ? undefined : conversationKey(asked.place, thread);
+    try {
+      if (key !== undefined) await takeTurn(key, asked, run);
+      const context =
+        thread === undefined ? undefined : await contextOf(asked.place, thread, run.signal);
+      const whole = yield* textOf(asked, { thread, key, context }, run);
+      if (key !== undefined) await memory.keep(key, { id, asked, answer: whole.text });
+      run.end();
+      if (key === undefined) keepPrivate(id, asked, { text: whole.text, footer: run.footer() });
+      const actions = key === undefined ? underPrivate(id) : underWhole(id, whole);
+      yield endOf(run, { actions, ...(whole.isCutOff && { note: CUT_OFF }) });
+    } catch (error) {
+      const isKept = key !== undefined && (await keepUnanswered(key, { id, asked }, error));
+      // Only now somebody else may have the turn: what is asked next finds this question before its own.
+      run.end();
+      const actions = isKept ? underBroken(id) : [];
+      yield endOf(run, { note: run.cutNote ?? noteOf(error), actions });
+    } finally {
+      run.end();
+    }
+  }
+
+  /** A button that came too late asks for nothing that could be asked again. */
+  const keepUnanswered = async (
+    key: string,
+    answered: { id: string; asked: Question },
+    error: unknown,
+  ) => !(error instanceof NoLongerLastError) && (await memory.keepUnanswered(key, answered));
+
+  /** The turn in a thread; the function it resolves to ends it. */
+  async function turnIn(key: string, signal: AbortSignal) {
+    await conversations.open(key);
+    const endTurn = await turnTaking.take(key, signal);
+    if (endTurn) return endTurn;
+    throw new CommandError(
+      `${counted(MAX_WAITING, 'question')} wait in this thread already. Ask again when one is answered.`,
+    );
+  }
+
+  /** Waits until nobody else is answered in the thread. */
+  async function takeTurn(key: string, { last }: Question, run: AnswerRun) {
+    run.whenEnded(await turnIn(key, run.signal));
+    if (last !== undefined && (await conversations.lastAsked(key))?.id !== last) {
+      throw new NoLongerLastError(
+        'Something else was asked in this thread before this could begin. Ask again what you want to know.',
+      );
+    }
+  }
+
+  /** The text of a model. Where it throws with no text and nobody wished so, what rules can answer comes before that. */
+  async function* textOf(
+    asked: Question,
+    { thread, key, context }: Record<'thread' | 'key' | 'context', string | undefined>,
+    run: AnswerRun,
+  ): AsyncGenerator<AnswerPart, Generated> {
+    let isEmpty = true;
+    try {
+      const turns = key === undefined ? [] : await memory.turns(key, asked.instead);
+      const { model: own, prompt } = await asking.of(asked.place);
+      const model = await orAborted(catalog.chatModel(asked.model ?? own), run.signal);
+      const system = [prompt ?? settings.askSystemPrompt ?? SYSTEM_PROMPT, context];
+      const texts = generate(
+        { model, system: system.filter(Boolean).join('\n\n'), turns, question: asked.question },
+        { gateway, run },
+      );
+      for (;;) {
+        const next = await texts.next();
+        if (next.done) return next.value;
+        isEmpty = false;
+        yield { kind: 'text', text: next.value };
+      }
+    } catch (error) {
+      const isWanted = run.cutNote === undefined || run.isStalled;
+      const text = isEmpty && isWanted && thread !== undefined && withoutModel(asked, thread);
+      if (text) yield { kind: 'text', text };
+      throw error;
+    }
+  }
+
+  function keepPrivate(
+    id: string,
+    { person, question, model }: Question,
+    answer: { text: string; footer: string },
+  ) {
+    privates.keep(id, { person: person.id, question, model, ...answer });
+  }
+
+  /** What was answered in private, as if it were answered now. */
+  async function* sharedIn(
+    id: string,
+    shared: PrivateAnswer,
+    asked: Question,
+    thread: string | undefined,
+    signal: AbortSignal,
+  ): AsyncGenerator<AnswerPart> {
+    const { text, footer } = shared;
+    // Two presses at one moment.
+    if (!privates.forget(id)) return yield { kind: 'end', footer, note: 'It is shared already.' };
+    yield { kind: 'text', text };
+    let endTurn: (() => void) | undefined;
+    try {
+      if (thread !== undefined) {
+        const key = conversationKey(asked.place, thread);
+        endTurn = await turnIn(key, signal);
+        await memory.keep(key, { id, asked, answer: text });
+      }
+      endTurn?.();
+      yield { kind: 'end', footer, actions: underWhole(id, { isCutOff: false }) };
+    } catch (error) {
+      const note = signal.aborted ? NOT_REMEMBERED : noteOf(error);
+      yield { kind: 'end', footer, note };
+    } finally {
+      endTurn?.();
+    }
+  }
+
+  function noteOf(error: unknown): string {
+    if (error instanceof CommandError) return error.message;
+    const explained = explainError(error, 'model gateway');
+    if (explained) {
+      log.warn({ err: error }, 'an answer was not finished');
+      return explained;
+    }
+    const logId = randomUUID().slice(0, 8);
+    log.error({ err: error, logId }, 'an answer failed');
+    return `Something went wrong (log id ${logId}). Ask again.`;
+  }
+
+  async function noneRunning(withinMs: number) {
+    const deadlineMs = performance.now() + withinMs;
+    while (running.size > 0 && performance.now() < deadlineMs) await pause(20);
+  }
+
+  return {
+    answer(asked) {
+      const id = newId();
+      return {
+        kind: 'answer',
+        id,
+        question: asked.question,
+        model: asked.model,
+        private: asked.private,
+        ...(asked.instead !== undefined && { instead: asked.instead }),
+        ...(asked.earlier && { earlier: asked.earlier }),
+        actions: whileGenerated(id),
+        stream: (thread, signal) => answerIn(id, asked, thread, signal),
+      };
+    },
+    isAnswering: (place, thread) => turnTaking.isTaken(conversationKey(place, thread)),
+    cut(id, note) {
+      running.get(id)?.run.cut(note);
+      return running.has(id);
+    },
+    cutAll(platform) {
+      const all = [...running.values()].filter((one) => one.platform === platform);
+      for (const { run } of all) run.cut(RECONNECTING);
+    },
+    share(id, { place, person }) {
+      const shared = privates.of(id, person.id);
+      if (!shared) return undefined;
+      const { question, model } = shared;
+      // Shared once more after it could not be shown, it is still one answer.
+      const asked = { question, model, private: false, place, person, instead: id };
+      return {
+        kind: 'answer',
+        id,
+        question,
+        model,
+        private: false,
+        stream: (thread, signal = new AbortController().signal) =>
+          sharedIn(id, shared, asked, thread, signal),
+        notShown: () => privates.keep(id, shared),
+      };
+    },
+    forget: (place, thread) => conversations.forget(conversationKey(place, thread)),
+    async stop() {
+      stopped = true;
+      await noneRunning(GRACE_MS);
+      for (const { run } of running.values()) run.cut(RESTARTING);
+      await noneRunning(NOTES_MS);
+      await Promise.all(noting);
+    },
+  };
+}
+
+/** Unguessable, and short enough for a button. */
+const newId = () => randomBytes(9).toString('base64url');
+
+function endOf(run: AnswerRun, end: { note?: string; actions: CardAction[] }): AnswerPart {
+  return { kind: 'end', footer: run.footer(), ...end };
+}
+
+/** Waits for what cannot be aborted itself, no longer than until the signal aborts. */
+async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  return await new Promise<T>((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}

@@ -1,0 +1,125 @@
+import type { Logger } from 'pino';
+import type { GatewayClient } from '../../clients/gateway.ts';
+import type { Model } from '../../contracts/gateway.ts';
+import { CommandError } from '../shared/errors.ts';
+
+/** The gateway's models, asked for at most once a minute. */
+export interface Catalog {
+  models(options?: { fresh?: boolean }): Promise<Model[]>;
+  /**
+   * The model to chat with: the one named, else the operator's default where somebody serves it, else the first that
+   * somebody serves. Throws `CommandError` when there is no such model, or nobody serves the one named.
+   */
+  chatModel(name?: string): Promise<Model>;
+}
+
+const KEEP_MS = 60_000;
+
+/** A catalog over the gateway; when it cannot be asked again, the models known last still serve. */
+export function createCatalog(options: {
+  gateway: GatewayClient;
+  /** The operator's default. */
+  standard?: string | undefined;
+  log: Logger;
+  nowMs?: () => number;
+}): Catalog {
+  const { gateway, standard, log, nowMs = () => performance.now() } = options;
+  /** The default that was last found to be served by nobody. */
+  let unserved: string | undefined;
+  let known: { models: Model[]; atMs: number } | undefined;
+  let asking: Promise<Model[]> | undefined;
+
+  async function ask(): Promise<Model[]> {
+    try {
+      const models = await gateway.models();
+      known = { models, atMs: nowMs() };
+      return models;
+    } catch (error) {
+      if (!known) throw error;
+      log.warn({ err: error }, 'the catalog cannot be read; the models known last still serve');
+      return known.models;
+    } finally {
+      asking = undefined;
+    }
+  }
+
+  async function models({ fresh = false }: { fresh?: boolean } = {}): Promise<Model[]> {
+    if (known && !fresh && nowMs() - known.atMs < KEEP_MS) return known.models;
+    asking ??= ask();
+    return await asking;
+  }
+
+  /** Tells the operator once that another model answers than the one that was set. */
+  function noteDefault({ id }: Model): void {
+    const stands = standard === undefined || id.toLowerCase() === standard.toLowerCase();
+    if (!stands && unserved !== standard) {
+      log.warn(
+        { model: standard, instead: id },
+        'nobody serves the model that ASK_MODEL names; another answers',
+      );
+    }
+    unserved = stands ? undefined : standard;
+  }
+
+  return {
+    models,
+    async chatModel(name) {
+      const chosen = name === undefined ? chooseDefault : chooseNamed;
+      const wanted = name ?? standard;
+      const found = chosen(await models(), wanted) ?? chosen(await models({ fresh: true }), wanted);
+      if (!found) throw noModel(await models(), wanted);
+      if (name === undefined) noteDefault(found);
+      return found;
+    },
+  };
+}
+
+/** Whether a model can answer now; a list that does not say so means yes. */
+export const isServed = ({ available }: Model) => available !== false;
+
+/** Models that answer in text. A bare list does not say which do; then any may. */
+export function chatModels(models: readonly Model[]): Model[] {
+  return models.filter(({ kind }) => kind !== 'image');
+}
+
+function findModel(models: readonly Model[], name: string): Model | undefined {
+  const chat = chatModels(models);
+  const lower = name.toLowerCase();
+  return chat.find(({ id }) => id === name) ?? chat.find(({ id }) => id.toLowerCase() === lower);
+}
+
+function chooseNamed(models: readonly Model[], name: string | undefined): Model | undefined {
+  const found = name === undefined ? undefined : findModel(models, name);
+  return found && isServed(found) ? found : undefined;
+}
+
+/** A default that is no model is a mistake to be told; one that nobody serves now is passed over. */
+function chooseDefault(models: readonly Model[], name: string | undefined): Model | undefined {
+  const named = name === undefined ? undefined : findModel(models, name);
+  if (name !== undefined && !named) return undefined;
+  return named && isServed(named) ? named : chatModels(models).find(isServed);
+}
+
+/** Why there is no model to chat with, and what there is instead. */
+function noModel(models: readonly Model[], name: string | undefined): CommandError {
+  const chat = chatModels(models);
+  const served = chat.filter(isServed).map(({ id }) => id);
+  const able = `These can answer: ${served.join(', ')}. See /askwatch models.`;
+  const named = name === undefined ? undefined : findModel(models, name);
+  if (chat.length === 0) {
+    return new CommandError(
+      'The model gateway offers no text model. Whoever runs Askwatch can look at its catalog.',
+    );
+  }
+  if (name !== undefined && !named) {
+    const names = chat.map(({ id }) => id).join(', ');
+    return new CommandError(
+      `There is no text model “${name}”. There are: ${names}. See /askwatch models.`,
+    );
+  }
+  const why = (named ?? chat[0])?.unavailable_reason;
+  const what = named ? `The model “${named.id}” cannot answer now.` : 'No model can answer now.';
+  return new CommandError(
+    [what, ...(why ? [why] : []), ...(served.length > 0 ? [able] : [])].join(' '),
+  );
+}

@@ -1,0 +1,44 @@
+import { z } from 'zod';
+import type { Store } from '../../store/store.ts';
+import type { GonePlaces } from '../forget.ts';
+import { type Place, placeKey } from '../platform.ts';
+
+/** How questions in a channel are answered; what is left out is as the operator set it. */
+const ChannelAsking = z.object({
+  model: z.string().optional(),
+  prompt: z.string().optional(),
+});
+export type ChannelAsking = z.infer<typeof ChannelAsking>;
+
+/** How questions in each channel are answered. */
+export interface ChannelsAsking {
+  of(place: Place): Promise<ChannelAsking>;
+  /** What is not named stays, `null` goes back to what the operator set. */
+  change(
+    place: Place,
+    change: { [Name in keyof ChannelAsking]?: NonNullable<ChannelAsking[Name]> | null },
+  ): Promise<void>;
+  forgetPlaces(gone: GonePlaces): Promise<void>;
+  /** Places with a model or prompt of their own, in their one-word form. */
+  places(): Promise<string[]>;
+}
+
+export function createChannelsAsking(store: Store): ChannelsAsking {
+  const collection = store.collection<ChannelAsking>({
+    name: 'channel-asking',
+    schema: ChannelAsking,
+    version: 1,
+    whenCorrupt: 'forget',
+  });
+  return {
+    of: async (place) => (await collection.get(placeKey(place))) ?? {},
+    async change(place, change) {
+      await collection.update(placeKey(place), (current) => {
+        const all = Object.entries({ ...current, ...change }).filter(([, value]) => value !== null);
+        return all.length === 0 ? undefined : Object.fromEntries(all);
+      });
+    },
+    forgetPlaces: (gone) => collection.eraseAll((place) => gone.has(place)),
+    places: async () => (await collection.list()).map(({ id }) => id),
+  };
+}

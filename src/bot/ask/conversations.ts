@@ -1,0 +1,188 @@
+import { z } from 'zod';
+import type { Store } from '../../store/store.ts';
+import type { GonePlaces } from '../forget.ts';
+import { type Place, placeKey } from '../platform.ts';
+
+const Rating = z.enum(['good', 'bad']);
+
+/** One question and its whole answer; they are remembered together or not at all. */
+const Turn = z.object({
+  /** Of the answer, for its buttons. */
+  id: z.string().optional(),
+  question: z.string(),
+  answer: z.string(),
+  atMs: z.number(),
+  /** The model that was asked for by name. */
+  model: z.string().optional(),
+  /** What people think of the answer, by their ids. */
+  ratings: z.record(z.string(), Rating).optional(),
+});
+export type Turn = z.infer<typeof Turn>;
+
+/** The last question, when its answer is not whole. */
+const Unanswered = z.object({
+  id: z.string(),
+  question: z.string(),
+  model: z.string().optional(),
+  /** The answer that a whole one takes the place of. */
+  instead: z.string().optional(),
+});
+type Unanswered = z.infer<typeof Unanswered>;
+
+const Conversation = z.object({
+  turns: z.array(Turn),
+  unanswered: Unanswered.optional(),
+  changedAtMs: z.number(),
+});
+type Conversation = z.infer<typeof Conversation>;
+
+/** What was said in each thread of ours. */
+export interface Conversations {
+  /** Makes the thread ours, so that what is said in it while its first answer comes is a question too. */
+  open(key: string): Promise<void>;
+  isOpen(key: string): Promise<boolean>;
+  /** Oldest first; none for a thread that is not ours. */
+  turns(key: string): Promise<Turn[]>;
+  /** Adds a turn, in the place of the answer with the id `instead` where that is remembered. */
+  add(key: string, turn: Turn, instead?: string): Promise<void>;
+  /** Notes a question whose answer is not whole; nothing of it is told to a model. */
+  addUnanswered(key: string, question: Unanswered): Promise<void>;
+  /** What was asked last, with the id of its answer. */
+  lastAsked(key: string): Promise<
+    | {
+        id: string | undefined;
+        question: string;
+        model: string | undefined;
+        /** The answer that is to be replaced, when this one was not whole. */
+        instead: string | undefined;
+      }
+    | undefined
+  >;
+  /** Keeps what somebody thinks of an answer; false when it is not remembered. */
+  rate(
+    key: string,
+    answer: string,
+    rating: { person: string; as: z.infer<typeof Rating> },
+  ): Promise<boolean>;
+  /** Forgets what was said; the thread stays ours. Resolves to how many turns that were. */
+  forget(key: string): Promise<number>;
+  /** Forgets a conversation that was deleted, and that it was ours. */
+  remove(place: Place, thread: string): Promise<void>;
+  /** The same for all conversations of places that are gone. */
+  forgetPlaces(gone: GonePlaces): Promise<void>;
+  /** Places with a conversation, in their one-word form. */
+  places(): Promise<string[]>;
+  /** Forgets conversations in which nothing was said for so long that nobody means them any more. */
+  forgetOld(): Promise<void>;
+}
+
+const MAX_TURNS = 50;
+/** Larger than the longest context (200,000 tokens at about four bytes each would be 800 KB, which nobody types). */
+const MAX_BYTES = 512 * 1024;
+/** Opinions of one answer. */
+const MAX_RATINGS = 100;
+const KEEP_MS = 90 * 86_400_000;
+
+/** The key of a thread's conversation. */
+export const conversationKey = (place: Place, thread: string) => `${placeKey(place)}:${thread}`;
+
+/** The place of a conversation, in its one-word form: no platform has a channel with a colon in its name. */
+const placeOfKey = (key: string) => key.split(':', 2).join(':');
+
+/** Conversations in the store: the newest turns of each, kept for 90 days after the last. */
+export function createConversations(
+  store: Store,
+  options: { nowMs?: () => number } = {},
+): Conversations {
+  const { nowMs = Date.now } = options;
+  const collection = store.collection<Conversation>({
+    name: 'conversations',
+    schema: Conversation,
+    version: 1,
+    whenCorrupt: 'forget',
+  });
+  return {
+    async open(key) {
+      await collection.update(key, (current) => current ?? { turns: [], changedAtMs: nowMs() });
+    },
+    isOpen: async (key) => (await collection.get(key)) !== undefined,
+    turns: async (key) => (await collection.get(key))?.turns ?? [],
+    async add(key, turn, instead) {
+      await collection.update(key, (current) => {
+        const turns = current?.turns ?? [];
+        const at = instead === undefined ? -1 : turns.findIndex(({ id }) => id === instead);
+        const after = at === -1 ? [...turns, turn] : turns.with(at, turn);
+        return { turns: newest(after), changedAtMs: nowMs() };
+      });
+    },
+    async addUnanswered(key, unanswered) {
+      await collection.update(key, (current) => ({
+        turns: current?.turns ?? [],
+        unanswered,
+        changedAtMs: nowMs(),
+      }));
+    },
+    async lastAsked(key) {
+      const conversation = await collection.get(key);
+      const { unanswered } = conversation ?? {};
+      const last = unanswered ?? conversation?.turns.at(-1);
+      if (!last) return undefined;
+      const { id, question, model } = last;
+      return { id, question, model, instead: unanswered?.instead };
+    },
+    async rate(key, answer, { person, as }) {
+      let isKept = false;
+      await collection.update(key, (current) => {
+        isKept = current?.turns.some(({ id }) => id === answer) ?? false;
+        if (!current || !isKept) return current;
+        const turns = current.turns.map((turn) =>
+          turn.id === answer ? { ...turn, ratings: rated(turn.ratings, person, as) } : turn,
+        );
+        return { ...current, turns };
+      });
+      return isKept;
+    },
+    async forget(key) {
+      let turns = 0;
+      await collection.erase(key, (current) => {
+        turns = current?.turns.length ?? 0;
+        return current && { turns: [], changedAtMs: nowMs() };
+      });
+      return turns;
+    },
+    async remove(place, thread) {
+      await collection.update(conversationKey(place, thread), () => undefined);
+    },
+    places: async () => (await collection.list()).map(({ id }) => placeOfKey(id)),
+    forgetPlaces: (gone) => collection.eraseAll((key) => gone.has(placeOfKey(key))),
+    async forgetOld() {
+      const isOld = ({ changedAtMs }: Conversation) => changedAtMs < nowMs() - KEEP_MS;
+      for (const { id, document } of await collection.list()) {
+        if (!isOld(document)) continue;
+        await collection.update(id, (current) => (current && isOld(current) ? undefined : current));
+      }
+    },
+  };
+}
+
+/** The last turns that fit the bounds; the very last always stays. */
+function newest(turns: Turn[]): Turn[] {
+  const kept: Turn[] = [];
+  let bytes = 0;
+  for (const turn of turns.slice(-MAX_TURNS).reverse()) {
+    bytes += Buffer.byteLength(turn.question) + Buffer.byteLength(turn.answer);
+    if (kept.length > 0 && bytes > MAX_BYTES) break;
+    kept.unshift(turn);
+  }
+  return kept;
+}
+
+/** With one more opinion; of very many the oldest goes. */
+function rated(
+  ratings: Turn['ratings'] = {},
+  person: string,
+  as: z.infer<typeof Rating>,
+): NonNullable<Turn['ratings']> {
+  const { [person]: _, ...others } = ratings;
+  return Object.fromEntries([...Object.entries(others).slice(1 - MAX_RATINGS), [person, as]]);
+}

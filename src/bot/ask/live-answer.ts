@@ -1,0 +1,125 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { AnswerPart } from '../platform.ts';
+import type { CardAction } from '../shared/card.ts';
+import { splitMarkdown } from './split-markdown.ts';
+
+/** An answer as it should look now. */
+export interface LiveView {
+  /** The text so far in pieces; only the last one, and those after it, differ from an earlier view. */
+  messages: string[];
+  /** Present in the last view of an answer that ended. */
+  end?: { note?: string; footer: string };
+  /** Buttons under the last message as it is now. */
+  actions?: CardAction[];
+}
+
+/** A growing answer as it is now. */
+export interface GrowingAnswer extends Omit<LiveView, 'messages'> {
+  /** All of the text so far, hostile until rendered. */
+  text: string;
+  /** Nothing comes after this. */
+  ended: boolean;
+}
+
+/** Resolves when an answer may be shown as it is by then; `ended` aborts when there is its end to be shown. */
+export type Turn = (ended: AbortSignal) => Promise<void>;
+
+interface Following<View> {
+  /** Waited for before each view but the last; see `everyMs`. */
+  turn: Turn;
+  /** Buttons while the answer is generated. */
+  actions?: CardAction[] | undefined;
+  show(view: View): Promise<void>;
+  onShowError?(error: unknown): void;
+}
+
+/** `followAnswer`, with the text in pieces of at most `limit` UTF-16 units. */
+export async function showLive(
+  parts: AsyncIterable<AnswerPart>,
+  options: Following<LiveView> & { limit: number },
+): Promise<void> {
+  const { limit, show, ...more } = options;
+  await followAnswer(parts, {
+    ...more,
+    show: ({ text, ended: _ended, ...view }) =>
+      show({ messages: splitMarkdown(text, limit), ...view }),
+  });
+}
+
+/**
+ * Shows an answer while it is generated: one `show` at a time, the newest text wins, the first text at once. Each view but
+ * the last waits for its `turn`. The last view is always shown, and what its show throws is thrown.
+ *
+ * A failed show of a view that is not the last is handed to `onShowError`, and the answer goes on: the next turn shows the
+ * same text or more. Should the parts themselves throw, the text so far is shown and then the error thrown.
+ */
+export async function followAnswer(
+  parts: AsyncIterable<AnswerPart>,
+  options: Following<GrowingAnswer>,
+): Promise<void> {
+  const { turn, actions: meanwhile, show, onShowError } = options;
+  const ended = new AbortController();
+  let text = '';
+  let shownText = '';
+  let end: LiveView['end'];
+  let afterwards: CardAction[] | undefined;
+  let finished = false;
+  let failure: { error: unknown } | undefined;
+  let wake = () => {};
+
+  async function read() {
+    try {
+      for await (const part of parts) {
+        if (part.kind === 'text') text += part.text;
+        else {
+          end = { footer: part.footer, ...(part.note === undefined ? {} : { note: part.note }) };
+          afterwards = part.actions;
+        }
+        wake();
+      }
+    } catch (error) {
+      failure = { error };
+    }
+    finished = true;
+    ended.abort();
+    wake();
+  }
+
+  const reading = read();
+  for (;;) {
+    // White space alone is nothing to show yet.
+    while (!finished && (text === shownText || text.trim() === '')) {
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+      });
+    }
+    await turn(ended.signal);
+    if (finished) break;
+    shownText = text;
+    try {
+      await show({ text, ended: false, ...(meanwhile && { actions: meanwhile }) });
+    } catch (error) {
+      // Tried again, with whatever came meanwhile.
+      shownText = '';
+      onShowError?.(error);
+    }
+  }
+  await reading;
+  await show({
+    text,
+    ended: true,
+    ...(end && { end }),
+    ...(afterwards && { actions: afterwards }),
+  });
+  if (failure) throw failure.error;
+}
+
+/** Turns at least so far apart, of an answer that shares its pace with no other; the end waits for one as well. */
+export function everyMs(intervalMs: () => number): Turn {
+  let nextMs = performance.now();
+  return async () => {
+    const waitMs = nextMs - performance.now();
+    if (waitMs > 0) await pause(waitMs);
+    nextMs = performance.now() + intervalMs();
+  };
+}

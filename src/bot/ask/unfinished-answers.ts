@@ -1,0 +1,268 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import type { Store } from '../../store/store.ts';
+import { underBroken } from '../commands/answer-actions.ts';
+import type { Seen } from '../commands/seen-invocations.ts';
+import type { GonePlaces } from '../forget.ts';
+import {
+  type Answer,
+  type AnswerToNote,
+  type Invocation,
+  PLATFORM_NAMES,
+  type Place,
+  type Platform,
+  type PlatformName,
+  placeKey,
+  type UnfinishedAnswer,
+} from '../platform.ts';
+import { backoffMs, type Clock } from '../shared/clock.ts';
+import { DeliveryError } from '../shared/errors.ts';
+import { type Conversations, conversationKey } from './conversations.ts';
+
+/** An answer that is shown somewhere, or is about to be, and whose end is not shown yet. */
+const Entry = z.object({
+  invocation: z.string(),
+  platform: z.enum(PLATFORM_NAMES),
+  channel: z.string(),
+  person: z.string(),
+  beganAtMs: z.number(),
+  private: z.boolean(),
+  /** The thread that remembers it, where it is known. */
+  thread: z.string().optional(),
+  /** What the platform finds its messages by. */
+  shown: z.record(z.string(), z.string()),
+  /** Absent in private: what was asked in private is written nowhere. */
+  asked: z
+    .object({
+      question: z.string(),
+      model: z.string().optional(),
+      /** The answer that this one takes the place of. */
+      instead: z.string().optional(),
+    })
+    .optional(),
+});
+type Entry = z.infer<typeof Entry>;
+
+/** An answer without an end, and why. */
+interface Left {
+  id: string;
+  entry: Entry;
+  why: string;
+}
+
+/** Answers under way, of this process and of one before it that could not end them. */
+export interface UnfinishedAnswers {
+  /** The answer, noted from the moment that its platform begins to show it until its end is shown. */
+  noted(answer: AnswerToNote, invocation: Invocation): Answer;
+  /** Ends what an earlier process left, through the platforms, in the background. */
+  start(platforms: readonly Platform[]): void;
+  /**
+   * Takes note of the answers that a platform shows without an end. What it returns ends those that still have none by
+   * then, through the platform that has taken its place, in the background.
+   */
+  snapshot(platform: PlatformName): () => void;
+  /** Forgets answers in places that are gone: nobody can end them any more. */
+  forgetPlaces(gone: GonePlaces): Promise<void>;
+  /** The same for a thread that was deleted. */
+  forgetThread(place: Place, thread: string): Promise<void>;
+  /** Stops trying; what is not ended is left to the next start. */
+  stop(): Promise<void>;
+}
+
+/** Nobody waits for the end of an older one, such as of a platform that is no longer set up. */
+const KEEP_MS = 7 * 86_400_000;
+
+/** How long `stop` waits for calls under way. */
+const STOP_MS = 1_000;
+
+const RESTARTED = 'Interrupted: Askwatch was restarted before this answer was complete.';
+const RECONNECTED = 'Interrupted: Askwatch had to connect anew before this answer was complete.';
+
+/**
+ * Reads what an earlier process left. From here on, a repeat of a gesture that was being answered is refused, since its
+ * answer gets an end of its own, and the button under it can ask again what was asked.
+ */
+export async function openUnfinishedAnswers(
+  store: Store,
+  options: {
+    conversations: Conversations;
+    seen: Pick<Seen, 'finish'>;
+    clock: Clock;
+    random: () => number;
+    log: Logger;
+  },
+): Promise<UnfinishedAnswers> {
+  const { conversations, seen, clock, random, log } = options;
+  const collection = store.collection<Entry>({
+    name: 'unfinished-answers',
+    schema: Entry,
+    version: 1,
+    whenCorrupt: 'forget',
+  });
+  const stopping = new AbortController();
+  let ending: Promise<unknown> = Promise.resolve();
+  let started: readonly Platform[] = [];
+  /** Those of an earlier process, until platforms are started. */
+  let left: Left[] = [];
+  /** Those of this process. */
+  const underWay = new Map<string, Entry>();
+
+  async function forget(id: string) {
+    underWay.delete(id);
+    await collection.update(id, () => undefined);
+  }
+
+  async function forgetAll(isGone: (entry: Entry) => boolean) {
+    left = left.filter(({ entry }) => !isGone(entry));
+    for (const [id, entry] of underWay) {
+      if (isGone(entry)) underWay.delete(id);
+    }
+    await collection.eraseAll((_id, entry) => isGone(entry));
+  }
+
+  /** The question stands in its thread as one without an answer, unless the answer is remembered there. */
+  async function keepAsked(id: string, { platform, channel, asked }: Entry, thread: string) {
+    if (!asked) return;
+    const key = conversationKey({ platform, channel }, thread);
+    const turns = await conversations.turns(key);
+    if (turns.some((turn) => turn.id === id)) return;
+    await conversations.addUnanswered(key, { id, ...asked });
+  }
+
+  const noted = await collection.list();
+  // Of several questions of a thread, the one that was asked last is its last.
+  noted.sort((a, b) => a.document.beganAtMs - b.document.beganAtMs);
+  for (const { id, document: entry } of noted) {
+    if (entry.beganAtMs < clock.nowMs() - KEEP_MS) {
+      await forget(id);
+      continue;
+    }
+    await seen.finish(entry.invocation);
+    if (entry.thread !== undefined) await keepAsked(id, entry, entry.thread);
+    left.push({ id, entry, why: RESTARTED });
+  }
+
+  function unfinished({ id, entry, why }: Left): UnfinishedAnswer {
+    const { invocation, channel, person, beganAtMs, thread, shown } = entry;
+    return {
+      ...{ id, invocation, channel, person, beganAtMs, shown, private: entry.private },
+      ...(thread !== undefined && { thread }),
+      note: `${why} ${entry.asked ? 'Try again.' : 'Ask again.'}`,
+      async actionsIn(found) {
+        if (!entry.asked) return [];
+        // What is said in a thread that is known may have gone on since.
+        if (thread === undefined) await keepAsked(id, entry, found);
+        return underBroken(id);
+      },
+    };
+  }
+
+  /** Until the platform has done it, or says that it never can. */
+  async function end(platform: Platform, left: Left) {
+    const { id, entry } = left;
+    for (let failures = 1; !stopping.signal.aborted; failures += 1) {
+      try {
+        await platform.endAnswer?.(unfinished(left));
+        await forget(id);
+        return;
+      } catch (error) {
+        const about = { err: error, place: placeKey(entry) };
+        if (error instanceof DeliveryError && error.permanent) {
+          log.info(about, 'an answer that was cut short cannot be ended any more');
+          await forget(id);
+          return;
+        }
+        const waitMs = error instanceof DeliveryError ? error.retryAfterMs : undefined;
+        log.warn(about, 'an answer that was cut short could not be ended yet');
+        await clock.pause(Math.max(waitMs ?? 0, backoffMs(failures, random)), stopping.signal);
+      }
+    }
+  }
+
+  /** One after another in a channel; none waits for another channel. */
+  async function endAll(all: readonly Left[]) {
+    const channels = new Map<string, Left[]>();
+    for (const one of all) {
+      const key = placeKey(one.entry);
+      channels.set(key, [...(channels.get(key) ?? []), one]);
+    }
+    const lines = [...channels.values()].map(async (entries) => {
+      for (const one of entries) {
+        const platform = started.find(({ name }) => name === one.entry.platform);
+        if (platform) await end(platform, one);
+      }
+    });
+    await Promise.all(lines);
+  }
+
+  function endInBackground(all: readonly Left[]) {
+    const these = endAll(all).catch((error: unknown) => {
+      log.error({ err: error }, 'answers that were cut short could not be ended');
+    });
+    ending = Promise.all([ending, these]);
+  }
+
+  return {
+    noted(answer, { id: invocation, place, person }) {
+      const { id, question, model, instead } = answer;
+      const asked = {
+        question,
+        ...(model !== undefined && { model }),
+        ...(instead !== undefined && { instead }),
+      };
+      let beganAtMs: number | undefined;
+      return {
+        ...answer,
+        async begin({ thread, shown = {} }) {
+          beganAtMs ??= clock.nowMs();
+          const entry: Entry = {
+            ...{ invocation, platform: place.platform, channel: place.channel },
+            ...{ person: person.id, beganAtMs, private: answer.private, shown },
+            ...(thread !== undefined && { thread }),
+            ...(!answer.private && { asked }),
+          };
+          underWay.set(id, entry);
+          try {
+            await collection.update(id, () => entry);
+          } catch (error) {
+            log.error(
+              { err: error },
+              'an answer could not be noted; a crash would leave it as it is',
+            );
+          }
+        },
+        async ended() {
+          if (beganAtMs === undefined) return;
+          try {
+            await forget(id);
+          } catch (error) {
+            log.error({ err: error }, 'that an answer ended could not be noted');
+          }
+        },
+      };
+    },
+    start(platforms) {
+      started = platforms;
+      endInBackground(left);
+      left = [];
+    },
+    snapshot(platform) {
+      const shown = [...underWay].filter(([, entry]) => entry.platform === platform);
+      return () => {
+        const endless = shown.flatMap(([id]) => {
+          const entry = underWay.get(id);
+          return entry ? [{ id, entry, why: RECONNECTED }] : [];
+        });
+        endInBackground(endless);
+      };
+    },
+    forgetPlaces: (gone) => forgetAll((entry) => gone.has(placeKey(entry))),
+    forgetThread: (place, thread) =>
+      forgetAll((entry) => placeKey(entry) === placeKey(place) && entry.thread === thread),
+    async stop() {
+      stopping.abort();
+      await Promise.race([ending, pause(STOP_MS, undefined, { ref: false })]);
+    },
+  };
+}

@@ -1,0 +1,87 @@
+import { z } from 'zod';
+import type { Place } from '../platform.ts';
+import { inWords } from '../shared/text-format.ts';
+import { QuietHours, quietWords } from './quiet-hours.ts';
+
+/** A user group or role that is called when an outage begins. */
+const Mention = z.object({
+  /** The platform's own. */
+  id: z.string(),
+  /** As people know it, where the platform tells. */
+  name: z.string().optional(),
+});
+export type Mention = z.infer<typeof Mention>;
+
+/** How a channel is told of what it hears. */
+export const ChannelSettings = z.object({
+  /** When nothing new is posted there. */
+  quiet: QuietHours.optional(),
+  /** How often it is said that an outage goes on. */
+  remindMs: z.number().positive().optional(),
+  mention: Mention.optional(),
+});
+export type ChannelSettings = z.infer<typeof ChannelSettings>;
+
+/** What becomes of settings: those not named stay, `null` takes one back. */
+export type SettingsChange = {
+  [Name in keyof ChannelSettings]?: NonNullable<ChannelSettings[Name]> | null;
+};
+
+/** The settings after a change. Pure. */
+export function changedSettings(
+  current: ChannelSettings | undefined,
+  change: SettingsChange,
+): ChannelSettings {
+  const all = Object.entries({ ...current, ...change });
+  return Object.fromEntries(all.filter(([, value]) => value !== null)) as ChannelSettings;
+}
+
+/** The settings in sentences; none when nothing is set. */
+export function settingsInSentences({ quiet, remindMs, mention }: ChannelSettings): string[] {
+  return [
+    ...(quiet
+      ? [
+          `Nothing new is posted from ${quietWords(quiet).replace('–', ' to ')} (${quiet.zone}); one message tells afterwards what happened.`,
+        ]
+      : []),
+    ...(remindMs === undefined
+      ? []
+      : [
+          `While an outage goes on and nobody has acknowledged it, a line says so every ${everyInWords(remindMs)}.`,
+        ]),
+    ...(mention ? [`A new outage mentions ${mentionInWords(mention)}.`] : []),
+  ];
+}
+
+/** Lets tell that 60 minutes are an hour: `hour`, `4 hours`, `1 hour 30 minutes`. */
+const everyInWords = (ms: number) => inWords(ms).replace(/^1 (\w+)$/, '$1');
+
+const mentionInWords = ({ id, name }: Mention) => name ?? `the group with the id ${id}`;
+
+const INTERVAL = /^(?:(\d{1,4}) ?h)? ?(?:(\d{1,4}) ?m(?:in)?)?$/i;
+const MIN_REMIND_MS = 15 * 60_000;
+const MAX_REMIND_MS = 24 * 3_600_000;
+
+/** A time such as `4h`, `90m` or `1h30m`; `undefined` when it is none, or not between 15 minutes and a day. Pure. */
+export function readInterval(text: string): number | undefined {
+  const [, hours = '0', minutes = '0'] = INTERVAL.exec(text) ?? [];
+  const ms = (Number(hours) * 60 + Number(minutes)) * 60_000;
+  return ms >= MIN_REMIND_MS && ms <= MAX_REMIND_MS ? ms : undefined;
+}
+
+/** Who can be mentioned on each platform, as it writes that into what people type. */
+const MENTIONS = {
+  // Source: Slack docs, "Formatting message text", "Mentioning user groups".
+  slack: /^<!subteam\^(?<id>[A-Z0-9]{2,30})(?:\|(?<name>@?[^<>|]{1,80}))?>$/,
+  // Source: Discord docs, "Message Formatting".
+  discord: /^<@&(?<id>\d{17,20})>$/,
+  // It has no groups of its own: a name is all there is.
+  console: /^(?<name>@(?<id>[\w-]{1,40}))$/,
+} as const;
+
+/** The group or role that a text means on the platform of a place; `undefined` when it means none. Pure. */
+export function readMention(text: string, { platform }: Place): Mention | undefined {
+  const { id, name } = MENTIONS[platform].exec(text)?.groups ?? {};
+  if (id === undefined) return undefined;
+  return { id, ...(name !== undefined && { name: `@${name.replace(/^@/, '')}` }) };
+}

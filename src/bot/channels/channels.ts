@@ -1,0 +1,199 @@
+import { z } from 'zod';
+import { maskedTarget } from '../../contracts/secret-values.ts';
+import type { Store } from '../../store/store.ts';
+import type { GonePlaces } from '../forget.ts';
+import { type Place, parsePlace, placeKey } from '../platform.ts';
+import { CommandError } from '../shared/errors.ts';
+import {
+  ChannelSettings,
+  changedSettings,
+  type SettingsChange,
+  settingsInSentences,
+} from './channel-settings.ts';
+
+/** What is needed of a monitor to decide who hears of it. */
+export interface Watched {
+  id: string;
+  name: string;
+  target: string;
+}
+
+const WatchedSchema = z.object({ id: z.string(), name: z.string(), target: z.string() });
+
+/** Which alerts a channel hears. A filter is a text contained in a monitor's name or target, whatever the case. */
+const Hearing = z.object({
+  /** Monitors added in this channel. */
+  added: z.array(WatchedSchema),
+  all: z.boolean(),
+  filters: z.array(z.string()),
+  /** Filters of what is not heard although `all` or a filter says so. */
+  except: z.array(z.string()),
+  /** How it is told. They stay when it is to hear nothing: who may not set a mention must not be able to lose it. */
+  settings: ChannelSettings.optional(),
+});
+type Hearing = z.infer<typeof Hearing>;
+
+const SILENT: Hearing = { added: [], all: false, filters: [], except: [] };
+
+const MAX_ADDED = 2000;
+const MAX_FILTERS = 50;
+
+/** The alerts each channel hears. */
+export interface Channels {
+  /** Subscribes a channel to one monitor. Throws `CommandError` when it has too many. */
+  add(place: Place, monitor: Watched): Promise<void>;
+  /**
+   * Changes what a channel hears (alerts on or off: those that match the filter, or all), how it is told, or both at once.
+   * Throws `CommandError`, with nothing changed, when it has too many filters.
+   */
+  change(
+    place: Place,
+    change: { hearing?: { on: boolean; filter?: string }; settings?: SettingsChange },
+  ): Promise<void>;
+  /** Hides the secrets of targets that an older version stored, in the version of a document before too. */
+  hideSecrets(): Promise<void>;
+  /** Forgets channels; resolves to those that heard of anything, in their one-word form. */
+  forgetPlaces(gone: GonePlaces): Promise<string[]>;
+  /** What a channel hears and how it is told, in sentences. */
+  describe(place: Place): Promise<string>;
+  /** How a channel is told, by its one-word form. */
+  settingsOf(place: string): Promise<ChannelSettings>;
+  /** A function that tells how channels are told, as set now. */
+  settings(): Promise<(place: string) => ChannelSettings>;
+  /** The channels that hear of anything. */
+  places(): Promise<Place[]>;
+  /** A function that tells which channels hear of a monitor, as subscribed now. */
+  listeners(): Promise<(monitor: Watched) => Place[]>;
+}
+
+/** Subscriptions in the store, one document a channel. */
+export function createChannels(store: Store): Channels {
+  const collection = store.collection<Hearing>({
+    name: 'channels',
+    schema: Hearing,
+    version: 1,
+    whenCorrupt: 'refuse',
+  });
+  return {
+    async add(place, monitor) {
+      await collection.update(placeKey(place), (current = SILENT) => {
+        const others = current.added.filter(({ id }) => id !== monitor.id);
+        if (others.length >= MAX_ADDED) {
+          throw new CommandError(
+            `This channel hears ${MAX_ADDED} monitors one by one already. /monitor alerts on lets it hear all.`,
+          );
+        }
+        const { id, name, target } = monitor;
+        return { ...current, added: [...others, { id, name, target }] };
+      });
+    },
+    async change(place, { hearing, settings }) {
+      await collection.update(placeKey(place), (current = SILENT) => {
+        const heard = hearing ? turned(current, hearing.on, hearing.filter) : current;
+        if (!settings) return heard;
+        return { ...heard, settings: changedSettings(current.settings, settings) };
+      });
+    },
+    async hideSecrets() {
+      const isPlain = ({ added }: Hearing) =>
+        added.some(({ target }) => maskedTarget(target) !== target);
+      for (const { id, document } of await collection.list()) {
+        if (!isPlain(document)) continue;
+        await collection.erase(id, (current) => {
+          if (current === undefined || !isPlain(current)) return current;
+          const added = current.added.map((one) => ({ ...one, target: maskedTarget(one.target) }));
+          return { ...current, added };
+        });
+      }
+    },
+    async forgetPlaces(gone) {
+      const heard = new Set<string>();
+      await collection.eraseAll((place, hearing) => {
+        if (!gone.has(place)) return false;
+        if (hearsAnything(hearing)) heard.add(place);
+        return true;
+      });
+      return [...heard];
+    },
+    async describe(place) {
+      const hearing = (await collection.get(placeKey(place))) ?? SILENT;
+      return [inASentence(hearing), ...settingsInSentences(hearing.settings ?? {})].join(' ');
+    },
+    async settingsOf(place) {
+      return (await collection.get(place))?.settings ?? {};
+    },
+    async settings() {
+      const all = new Map(
+        (await collection.list()).map(({ id, document }) => [id, document.settings]),
+      );
+      return (place) => all.get(place) ?? {};
+    },
+    async places() {
+      return (await collection.list()).flatMap(({ id, document }) => {
+        const place = parsePlace(id);
+        return place && hearsAnything(document) ? [place] : [];
+      });
+    },
+    async listeners() {
+      const hearings = (await collection.list()).flatMap(({ id, document }) => {
+        const place = parsePlace(id);
+        return place ? [{ place, hears: listenerOf(document) }] : [];
+      });
+      return (monitor) => hearings.filter(({ hears }) => hears(monitor)).map(({ place }) => place);
+    },
+  };
+}
+
+/** Whether a monitor's name or target contains the text, whatever the case. */
+export function matches(monitor: Watched, filter: string): boolean {
+  const text = filter.toLowerCase();
+  return monitor.name.toLowerCase().includes(text) || monitor.target.toLowerCase().includes(text);
+}
+
+function listenerOf({ added, all, filters, except }: Hearing): (monitor: Watched) => boolean {
+  const ids = new Set(added.map(({ id }) => id));
+  return (monitor) =>
+    ids.has(monitor.id) ||
+    ((all || filters.some((filter) => matches(monitor, filter))) &&
+      !except.some((filter) => matches(monitor, filter)));
+}
+
+function hearsAnything({ added, all, filters }: Hearing): boolean {
+  return all || added.length > 0 || filters.length > 0;
+}
+
+function turned(current: Hearing, on: boolean, filter: string | undefined): Hearing {
+  if (filter === undefined) {
+    return on ? { ...current, all: true, except: [] } : { ...current, ...SILENT };
+  }
+  const without = (filters: string[]) =>
+    filters.filter((other) => other.toLowerCase() !== filter.toLowerCase());
+  const except = without(current.except);
+  const filters = without(current.filters);
+  if (on) return { ...current, except, filters: bounded([...filters, filter]) };
+  const added = current.added.filter((monitor) => !matches(monitor, filter));
+  const wide = current.all || filters.length > 0;
+  return { ...current, added, filters, except: wide ? bounded([...except, filter]) : except };
+}
+
+function bounded(filters: string[]): string[] {
+  if (filters.length > MAX_FILTERS) {
+    throw new CommandError(
+      `This channel has ${MAX_FILTERS} filters already. /monitor alerts off forgets them all.`,
+    );
+  }
+  return filters;
+}
+
+function inASentence({ added, all, filters, except }: Hearing): string {
+  const quoted = (texts: string[]) => texts.map((text) => `“${text}”`).join(', ');
+  const but = except.length > 0 ? `, but not of those with ${quoted(except)}` : '';
+  const own =
+    added.length > 0
+      ? `the ${added.length === 1 ? 'monitor' : `${added.length} monitors`} added here`
+      : '';
+  if (all) return `This channel hears of every monitor${but}.`;
+  const some = filters.length > 0 ? `monitors with ${quoted(filters)} in name or target${but}` : '';
+  const both = [own, some].filter((text) => text !== '').join(' and of ');
+  return both === '' ? 'This channel hears no alerts.' : `This channel hears of ${both}.`;
+}

@@ -1,0 +1,102 @@
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import type { Store } from '../../store/store.ts';
+import type { GonePlaces } from '../forget.ts';
+import {
+  type Invocation,
+  type Place,
+  type PlatformName,
+  parsePlace,
+  placeKey,
+} from '../platform.ts';
+
+/** Where a person asked, typed a command or pressed a button, the last place last. */
+const Visits = z.object({ visits: z.array(z.object({ place: z.string(), atMs: z.number() })) });
+type Visits = z.infer<typeof Visits>;
+
+/**
+ * The places of each person: those where they themselves said something to Askwatch. So nobody is told of a place that
+ * they never were in, and no platform has to be asked who is where.
+ */
+export interface PersonPlaces {
+  /** Notes where something was said. Never throws: what cannot be noted is logged. */
+  note(said: Pick<Invocation, 'place' | 'person'>): Promise<void>;
+  /** Where somebody was in the last 90 days, the last place first. */
+  of(platform: PlatformName, person: string): Promise<Place[]>;
+  /** Forgets who was in places that are gone. */
+  forgetPlaces(gone: GonePlaces): Promise<void>;
+  /** Forgets what is older. */
+  forgetOld(): Promise<void>;
+}
+
+const DAY_MS = 86_400_000;
+const KEEP_MS = 90 * DAY_MS;
+const MAX_PLACES = 50;
+/** Ids come from outside; longer ones are nobody's. */
+const MAX_ID = 200;
+/** What was noted today, in memory, so that it is not written again and again. */
+const MAX_NOTED = 10_000;
+
+/** The platforms where a person has a home, for which alone places are kept. */
+const WITH_HOME: readonly PlatformName[] = ['slack'];
+
+export function createPersonPlaces(
+  store: Store,
+  { log, nowMs = Date.now }: { log: Logger; nowMs?: () => number },
+): PersonPlaces {
+  const collection = store.collection<Visits>({
+    name: 'person-places',
+    schema: Visits,
+    version: 1,
+    whenCorrupt: 'forget',
+  });
+  const noted = new Map<string, number>();
+  const isKept = ({ atMs }: Visits['visits'][number]) => atMs > nowMs() - KEEP_MS;
+
+  async function write(id: string, place: string) {
+    await collection.update(id, (current) => {
+      const others = (current?.visits ?? []).filter((one) => one.place !== place && isKept(one));
+      return { visits: [...others, { place, atMs: nowMs() }].slice(-MAX_PLACES) };
+    });
+  }
+
+  async function keepOnly(isLeft: (visit: Visits['visits'][number]) => boolean) {
+    for (const { id, document } of await collection.list()) {
+      if (document.visits.every(isLeft)) continue;
+      await collection.erase(id, (current) => {
+        const visits = (current?.visits ?? []).filter(isLeft);
+        return visits.length === 0 ? undefined : { visits };
+      });
+    }
+  }
+
+  return {
+    async note({ place, person }) {
+      if (!WITH_HOME.includes(place.platform) || person.id.length > MAX_ID) return;
+      const id = `${place.platform}:${person.id}`;
+      const visit = `${id} ${placeKey(place)}`;
+      if (nowMs() - (noted.get(visit) ?? 0) < DAY_MS) return;
+      if (noted.size >= MAX_NOTED) noted.clear();
+      noted.set(visit, nowMs());
+      try {
+        await write(id, placeKey(place));
+      } catch (error) {
+        noted.delete(visit);
+        log.warn({ err: error }, 'where a person spoke could not be noted; their home lacks it');
+      }
+    },
+    async of(platform, person) {
+      const { visits = [] } = (await collection.get(`${platform}:${person}`)) ?? {};
+      return visits
+        .filter(isKept)
+        .toReversed()
+        .flatMap(({ place }) => parsePlace(place) ?? []);
+    },
+    async forgetPlaces(gone) {
+      await keepOnly(({ place }) => !gone.has(place));
+      // Who is there again is noted again.
+      noted.clear();
+    },
+    forgetOld: () => keepOnly(isKept),
+  };
+}

@@ -1,0 +1,175 @@
+import { z } from 'zod';
+import { conversationKey } from '../ask/conversations.ts';
+import type { Call } from '../bot.ts';
+import type { CardAction } from '../shared/card.ts';
+import { CommandError } from '../shared/errors.ts';
+import { shortened } from '../shared/text-format.ts';
+import { command, type Once } from './command.ts';
+
+const input = z.object({
+  answer: z.string().max(40).describe('The answer the button stands under'),
+});
+
+const DAY_MS = 86_400_000;
+
+/** Said when the button under an answer that reached its model's limit is pressed. */
+const GO_ON = 'Go on exactly where you stopped.';
+
+const action = (label: string, verb: string, answer: string, more = {}): CardAction => ({
+  label,
+  command: `answer ${verb}`,
+  values: { answer, ...more },
+});
+
+/** The button under an answer that is being generated. */
+export const whileGenerated = (answer: string): CardAction[] => [action('Stop', 'stop', answer)];
+
+/** The buttons under a whole answer in a thread. */
+export const underWhole = (answer: string, { isCutOff }: { isCutOff: boolean }): CardAction[] => [
+  ...(isCutOff ? [action('Continue', 'continue', answer)] : []),
+  action('Regenerate', 'again', answer),
+  ...thumbs(answer),
+];
+
+const thumbs = (answer: string): CardAction[] => [
+  action('👍', 'rate', answer, { as: 'good' }),
+  action('👎', 'rate', answer, { as: 'bad' }),
+];
+
+/** The button under one that is not whole. */
+export const underBroken = (answer: string): CardAction[] => [action('Try again', 'again', answer)];
+
+/** The button under an answer that only one person sees. */
+export const underPrivate = (answer: string): CardAction[] => [action('Share', 'share', answer)];
+
+/** Everybody who sees an answer grow may stop it. */
+const stop = command({
+  name: 'answer stop',
+  summary: 'End an answer where it is',
+  right: 'anyone',
+  input,
+  examples: [],
+  async run({ answer }, { ask, person }) {
+    if (!ask.cut(answer, `Stopped by ${shortened(person.name, 80)}.`)) {
+      throw new CommandError('This answer has ended already.');
+    }
+    return { kind: 'nothing' };
+  },
+});
+
+/** An answer is made anew once, or goes on once. */
+const once = ({ answer }: { answer: string }): Once => ({
+  key: `answer ${answer}`,
+  keepMs: DAY_MS,
+  shown: 'What comes of it is below this answer.',
+});
+
+/** The last question of the thread that a button was pressed in; throws `refusal` when this is not its answer. */
+async function lastAsked(
+  answer: string,
+  { ask, conversations, invocation: { place, thread } }: Call,
+  refusal: string,
+) {
+  if (thread === undefined) throw new CommandError(refusal);
+  const asked = await conversations.lastAsked(conversationKey(place, thread));
+  // One that could not be answered anew is still asked for by the answer that it was to replace.
+  const isAbout = asked?.id === answer || asked?.instead === answer;
+  if (asked?.id === undefined || !isAbout) throw new CommandError(refusal);
+  if (ask.isAnswering(place, thread)) {
+    throw new CommandError(`A later question is being answered in this thread. ${refusal}`);
+  }
+  return { ...asked, id: asked.id };
+}
+
+/** Another answer to the same question, in place of the first in what the thread remembers. */
+const again = command({
+  name: 'answer again',
+  summary: 'Answer the last question of a thread anew',
+  right: 'anyone',
+  input,
+  examples: [],
+  once,
+  async run({ answer }, call) {
+    const { ask, place, person } = call;
+    const {
+      id,
+      question,
+      model,
+      instead = id,
+    } = await lastAsked(
+      answer,
+      call,
+      'Only the last question of a thread can be answered anew. Ask it again.',
+    );
+    const earlier = { note: 'Answered anew below.', actions: [] };
+    const asked = { question, model, private: false, place, person };
+    return ask.answer({ ...asked, instead, last: id, earlier });
+  },
+});
+
+/** The rest of an answer that reached the longest that its model gives. */
+const goOn = command({
+  name: 'answer continue',
+  summary: 'Have an answer go on where it stopped',
+  right: 'anyone',
+  input,
+  examples: [],
+  once,
+  async run({ answer }, call) {
+    const { ask, place, person } = call;
+    const { id, model } = await lastAsked(
+      answer,
+      call,
+      'Only the last answer of a thread can go on. Ask for what is missing.',
+    );
+    const earlier = { note: 'It goes on below.', actions: thumbs(answer) };
+    const asked = { question: GO_ON, model, private: false, place, person };
+    return ask.answer({ ...asked, last: id, earlier });
+  },
+});
+
+/** What people think of an answer, kept with it. */
+const rate = command({
+  name: 'answer rate',
+  summary: 'Say whether an answer is good',
+  right: 'anyone',
+  input: input.extend({ as: z.enum(['good', 'bad']).describe('good or bad') }),
+  examples: [],
+  async run({ answer, as }, { conversations, invocation: { place, thread }, person }) {
+    const key = thread === undefined ? undefined : conversationKey(place, thread);
+    if (key === undefined || !(await conversations.rate(key, answer, { person: person.id, as }))) {
+      throw new CommandError('This answer is no longer remembered.');
+    }
+    return {
+      kind: 'card',
+      private: true,
+      card: {
+        tone: 'good',
+        title: as === 'good' ? 'Thank you, kept as good' : 'Thank you, kept as bad',
+        parts: [],
+      },
+    };
+  },
+});
+
+/** Shows everyone what only one person saw. */
+const share = command({
+  name: 'answer share',
+  summary: 'Show a private answer to everyone',
+  right: 'anyone',
+  input,
+  examples: [],
+  once: ({ answer }) => ({
+    key: `share ${answer}`,
+    keepMs: DAY_MS,
+    shown: 'Everyone sees the answer now.',
+  }),
+  async run({ answer }, { ask, place, person }) {
+    const shared = ask.share(answer, { place, person });
+    if (shared) return shared;
+    throw new CommandError('This answer cannot be shared any more. Ask again without private.');
+  },
+});
+
+/** What buttons under answers can do; nobody types these. */
+export const answerActions = [stop, again, goOn, rate, share];

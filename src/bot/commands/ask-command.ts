@@ -1,0 +1,33 @@
+import { z } from 'zod';
+import { notedCard, noteIn } from '../incidents/notes.ts';
+import { shortened } from '../shared/text-format.ts';
+import { command } from './command.ts';
+
+/** `/ask`: a question, answered in a thread as it is generated, or a note for the incident over that thread. */
+export const askCommand = command({
+  name: 'ask',
+  summary: 'Ask a question; the answer comes in a thread, and you can go on there',
+  right: 'anyone',
+  input: z.object({
+    question: z.string().min(1).max(100_000).describe('What you want to know'),
+    model: z
+      .string()
+      .max(200)
+      .optional()
+      .describe('A model of /askwatch models; the default when left out'),
+    private: z.boolean().optional().describe('true shows the answer only to you'),
+  }),
+  examples: ['/ask why is the sky blue?', '/ask private=true what does ECONNRESET mean?'],
+  wholeLine: true,
+  async run({ question, model, private: only }, { ask, incidents, invocation, person }) {
+    const { place, thread } = invocation;
+    const text = noteIn(question);
+    if (text !== undefined && thread !== undefined) {
+      const by = shortened(person.name, 80);
+      if (await incidents.note({ place, thread }, { by, text })) {
+        return { kind: 'card', card: notedCard(text), private: false };
+      }
+    }
+    return ask.answer({ question, model, private: only ?? false, place, person });
+  },
+});

@@ -1,0 +1,183 @@
+import { z } from 'zod';
+import { SYSTEM_PROMPT } from '../ask/ask.ts';
+import { chatModels, isServed } from '../ask/catalog.ts';
+import type { Call } from '../bot.ts';
+import type { Reply } from '../platform.ts';
+import type { Card } from '../shared/card.ts';
+import { CommandError } from '../shared/errors.ts';
+import { command } from './command.ts';
+
+/** What takes a channel's own choice back. */
+const DEFAULT = 'default';
+/** What shows it, as nothing does where nothing opens no form. */
+const SHOW = 'show';
+
+const isWord = (text: string, word: string) => text.trim().toLowerCase() === word;
+
+/** Whether it is to be set; without a value, or with the word for it, it is only shown. */
+const isSet = (value: string | undefined): value is string =>
+  value !== undefined && !isWord(value, SHOW);
+
+/** `/askwatch model`: the model that answers in this channel when none is named. */
+export const modelCommand = command({
+  name: 'askwatch model',
+  summary: 'The model that answers in this channel; with a name, sets it',
+  right: {
+    setting: 'mayManage',
+    over: 'place',
+    to: 'choose the model of this channel',
+    when: ({ model }) => isSet(model),
+  },
+  input: z.object({
+    model: z
+      .string()
+      .max(200)
+      .optional()
+      .describe('A model of /askwatch models, or default; left out, or show, shows the one set'),
+  }),
+  examples: ['/askwatch model', '/askwatch model long-200k', '/askwatch model default'],
+  form: {
+    title: 'Model of this channel',
+    send: 'Save',
+    inputs: () => ['model'],
+    required: ['model'],
+    async begin({ asking, catalog, place }) {
+      const { model: own } = await asking.of(place);
+      const known = chatModels(await catalog.models());
+      const names = known.filter((one) => isServed(one) || one.id === own).map(({ id }) => id);
+      const standard = await catalog.chatModel().catch(() => undefined);
+      const isNow = standard ? `, now ${standard.id}` : '';
+      return {
+        values: { model: own ?? DEFAULT },
+        choices: { model: [DEFAULT, ...names] },
+        hints: {
+          model: `default is what whoever runs Askwatch chose${isNow}. /askwatch models compares them.`,
+        },
+      };
+    },
+  },
+  async run({ model }, { asking, catalog, place }) {
+    if (!isSet(model)) {
+      const { model: own } = await asking.of(place);
+      const { id } = await catalog.chatModel(own);
+      const text =
+        own === undefined
+          ? 'Nobody has chosen one for this channel.'
+          : 'It was chosen for this channel; /askwatch model default takes that back.';
+      return shown(`${id} answers here`, text);
+    }
+    const isDefault = isWord(model, DEFAULT);
+    const { id } = await catalog.chatModel(isDefault ? undefined : model);
+    await asking.change(place, { model: isDefault ? null : id });
+    return said(
+      `${id} answers here from now on`,
+      'Whoever wants another one once: /ask model=<name> <question>',
+    );
+  },
+});
+
+/** `/askwatch prompt`: what the model is told before every conversation of this channel. */
+export const promptCommand = command({
+  name: 'askwatch prompt',
+  summary: 'What the model is told before every conversation in this channel; with a text, sets it',
+  right: {
+    setting: 'mayManage',
+    over: 'place',
+    to: 'change the prompt of this channel',
+    when: ({ prompt }) => isSet(prompt),
+  },
+  input: z.object({
+    prompt: z
+      .string()
+      .max(4_000)
+      .optional()
+      .describe('The text, or default; left out, or show, shows the one set'),
+  }),
+  examples: [
+    '/askwatch prompt',
+    '/askwatch prompt You help the people of our shop. Answer in Spanish.',
+    '/askwatch prompt default',
+  ],
+  wholeLine: true,
+  form: {
+    title: 'Prompt of this channel',
+    send: 'Save',
+    inputs: () => ['prompt'],
+    required: ['prompt'],
+    long: ['prompt'],
+    async begin(call) {
+      const { prompt: own } = await call.asking.of(call.place);
+      return {
+        values: { prompt: own ?? standardPrompt(call) },
+        hints: {
+          prompt:
+            'What the model is told before every conversation here. The word default takes it back.',
+        },
+      };
+    },
+  },
+  async run({ prompt }, call) {
+    const { asking, place } = call;
+    const standard = standardPrompt(call);
+    if (!isSet(prompt)) {
+      const { prompt: own } = await asking.of(place);
+      return shown(
+        own === undefined ? 'This channel has no prompt of its own' : 'The prompt of this channel',
+        own ?? standard,
+      );
+    }
+    if (prompt.trim() === '') throw new CommandError('A prompt needs words.');
+    // A form that was sent as it began changes nothing.
+    const isDefault = isWord(prompt, DEFAULT) || prompt.trim() === standard.trim();
+    await asking.change(place, { prompt: isDefault ? null : prompt });
+    return said('Prompt of this channel changed', isDefault ? standard : prompt);
+  },
+});
+
+/** `/askwatch forget`: the thread goes on, without what was said in it. */
+export const forgetCommand = command({
+  name: 'askwatch forget',
+  summary: 'Forget what was said in this thread; say it inside the thread',
+  right: 'anyone',
+  input: z.object({}),
+  examples: ['/askwatch forget'],
+  async run(_input, { ask, invocation: { place, thread } }) {
+    if (thread === undefined) {
+      throw new CommandError(
+        'This forgets one thread: say it inside that thread. Where a slash command cannot be typed there, mention Askwatch first: @Askwatch /askwatch forget.',
+      );
+    }
+    // It is remembered when it ends.
+    if (ask.isAnswering(place, thread)) {
+      throw new CommandError(
+        'Something is being answered in this thread. Wait for that, or press Stop, and say it again.',
+      );
+    }
+    const turns = await ask.forget(place, thread);
+    return said(
+      turns === 0 ? 'There was nothing to forget' : 'This thread is forgotten',
+      'The next question here is answered as if it were the first.',
+    );
+  },
+});
+
+const standardPrompt = ({ settings }: Pick<Call, 'settings'>) =>
+  settings.askSystemPrompt ?? SYSTEM_PROMPT;
+
+const shown = (title: string, text: string): Reply => ({
+  kind: 'card',
+  private: true,
+  card: cardOf('info', title, text),
+});
+
+const said = (title: string, text: string): Reply => ({
+  kind: 'card',
+  private: false,
+  card: cardOf('good', title, text),
+});
+
+const cardOf = (tone: Card['tone'], title: string, text: string): Card => ({
+  tone,
+  title,
+  parts: [{ kind: 'text', text }],
+});

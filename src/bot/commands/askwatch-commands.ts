@@ -1,0 +1,108 @@
+import { z } from 'zod';
+import { type Model, OPTIONAL_PARAMETERS } from '../../contracts/gateway.ts';
+import { chatModels, isServed } from '../ask/catalog.ts';
+import type { CardPart } from '../shared/card.ts';
+import { counted } from '../shared/text-format.ts';
+import { command } from './command.ts';
+import { commandsCard } from './usage-cards.ts';
+
+/** `/askwatch models`: the catalog, so that a person can choose. */
+export const modelsCommand = command({
+  name: 'askwatch models',
+  summary: 'The models /ask can use, with context size, what they accept and how they compare',
+  right: 'anyone',
+  input: z.object({}),
+  examples: ['/askwatch models'],
+  async run(_input, { catalog }) {
+    const models = await catalog.models();
+    const chat = chatModels(models);
+    const standard = await catalog.chatModel().catch(() => undefined);
+    const images = models.filter(({ kind }) => kind === 'image');
+    const parts: CardPart[] = [textModels(chat, standard?.id)];
+    parts.push(...leftOut(chat));
+    if (images.length > 0) parts.push(imageModels(images));
+    return {
+      kind: 'card',
+      private: true,
+      card: {
+        tone: 'info',
+        title: `${counted(chat.filter(isServed).length, 'model')} can answer`,
+        parts,
+        footer: [
+          ...(chat.some(({ ranks }) => ranks)
+            ? ['Speed, quality and cost are ranks: 1 is the slowest, the plainest, the cheapest.']
+            : []),
+          ...(chat.every(isServed)
+            ? []
+            : ['Where nobody stands, no connected provider serves it.']),
+          'Choose with /ask model=<name> <question>.',
+        ].join(' '),
+      },
+    };
+  },
+});
+
+function textModels(models: readonly Model[], standard: string | undefined): CardPart {
+  return {
+    kind: 'table',
+    columns: ['Model', 'Context', 'Accepts', 'Speed', 'Quality', 'Cost', 'By'],
+    rows: models.map((model) => row(model, model.id === standard)),
+  };
+}
+
+function row(model: Model, isDefault: boolean): string[] {
+  const { id, context_length, input, ranks, owned_by } = model;
+  return [
+    isDefault ? `${id} (default)` : id,
+    context_length === undefined ? '' : sizeInWords(context_length),
+    input?.join(', ') ?? '',
+    String(ranks?.speed ?? ''),
+    String(ranks?.quality ?? ''),
+    String(ranks?.cost ?? ''),
+    isServed(model) ? owned_by : 'nobody',
+  ];
+}
+
+/** Which parameters are left out of calls to which models, where the gateway tells; most differ by provider alone. */
+function leftOut(models: readonly Model[]): CardPart[] {
+  const modelsBy = new Map<string, string[]>();
+  for (const { id, supported_parameters: heeded } of models) {
+    const names = OPTIONAL_PARAMETERS.filter((name) => heeded && !heeded.includes(name)).join(', ');
+    if (names !== '') modelsBy.set(names, [...(modelsBy.get(names) ?? []), id]);
+  }
+  if (modelsBy.size === 0) return [];
+  const lines = [...modelsBy].map(([names, ids]) => `Left out for ${ids.join(', ')}: ${names}.`);
+  return [{ kind: 'text', text: lines.join('\n') }];
+}
+
+function imageModels(models: readonly Model[]): CardPart {
+  return {
+    kind: 'table',
+    columns: ['Image model', 'Pictures', 'By'],
+    rows: models.map(({ id, resolutions = [], owned_by }) => [
+      id,
+      [...new Set([resolutions[0], resolutions.at(-1)])].filter(Boolean).join(' to '),
+      owned_by,
+    ]),
+  };
+}
+
+/** Context sizes are written as the models' makers do: 200K is 200,000 tokens, 8K is 8,192. */
+function sizeInWords(tokens: number): string {
+  if (tokens < 1000) return String(tokens);
+  return `${tokens % 1024 === 0 ? tokens / 1024 : Math.round(tokens / 1000)}K`;
+}
+
+/** `/askwatch help`: all commands. */
+export const helpCommand = command({
+  name: 'askwatch help',
+  summary: 'What Askwatch can do, and how each command is typed',
+  right: 'anyone',
+  input: z.object({}),
+  examples: ['/askwatch help'],
+  run: async (_input, { commands }) => ({
+    kind: 'card',
+    private: true,
+    card: commandsCard(commands),
+  }),
+});

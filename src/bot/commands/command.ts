@@ -1,0 +1,141 @@
+import { z } from 'zod';
+import type { Call } from '../bot.ts';
+import type { Invocation, Outcome } from '../platform.ts';
+import type { Right } from '../shared/rights.ts';
+
+/**
+ * A command, declared once; platforms, help, manifests and the README are made from it.
+ * `input` is flat: texts, whole numbers, booleans and choices, each with `.describe()`.
+ */
+export interface Command<Input extends z.ZodObject = z.ZodObject> {
+  /** What is typed after the slash: `ask`, `monitor add`. */
+  name: string;
+  /** One line for help texts, at most 100 characters (Discord's limit for descriptions). */
+  summary: string;
+  /**
+   * Who may: anyone who sees where it is said, or those with a right, which is asked for before it runs and before its form
+   * opens. With `when`, only these inputs ask for it; a form always does.
+   */
+  right: 'anyone' | (Right & { when?(input: z.output<Input>): boolean });
+  input: Input;
+  /** Whole lines that work as they are; the first stands beside every complaint about an input. */
+  examples: readonly string[];
+  /**
+   * The one required text, or the first of all, takes the rest of a typed line as it is, after any leading `key=value` words. Without it, words
+   * fill the required inputs in order and those left over join into the first optional text.
+   */
+  wholeLine?: boolean;
+  /** Platforms that have forms show one when the command is typed with nothing after it. */
+  form?: {
+    /** What stands over it, at most 24 characters (Slack's limit for titles of views). */
+    title: string;
+    /** What stands on the button that sends it. */
+    send: string;
+    /** The inputs that go with what was chosen so far, in their order. */
+    inputs(chosen: Record<string, unknown>): ReadonlyArray<Extract<keyof z.output<Input>, string>>;
+    /** The choice that decides about the others, and what it is at first. */
+    chooses?: { input: Extract<keyof z.output<Input>, string>; first: string };
+    /** Inputs that have to be filled in where they are shown. */
+    required?: ReadonlyArray<Extract<keyof z.output<Input>, string>>;
+    /** Texts that may have several lines. */
+    long?: ReadonlyArray<Extract<keyof z.output<Input>, string>>;
+    /** What stands in it at first; empty without this. Throws a `CommandError` for those who are to get no form. */
+    begin?(call: Omit<Call, 'invocation'>): Promise<FormBegin>;
+    /** Throws a `CommandError` for inputs that are right one by one but do not go together. */
+    check?(input: z.output<Input>): void;
+  };
+  /**
+   * What a press of its button is one and the same with, whoever presses. Without it only the same person's press of the
+   * same button is, as of a double click.
+   */
+  once?(input: z.output<Input>, invocation: Invocation): Once;
+  run(input: z.output<Input>, call: Call): Promise<Outcome>;
+}
+
+/** What is done once, however many press a button for it. */
+export interface Once {
+  /** The same for all presses that are one, and for no others. */
+  key: string;
+  /** How long after its end a further press is still the same; for good where the command itself then refuses it. */
+  keepMs: number;
+  /** Where who comes second finds what comes of it, as a sentence. */
+  shown: string;
+}
+
+/** How a form begins, each by the name of its input. */
+export interface FormBegin {
+  /** What stands in it. */
+  values?: Record<string, string>;
+  /** What can be chosen, where the schema does not say it. */
+  choices?: Record<string, string[]>;
+  /** What is said under an input in place of its description. */
+  hints?: Record<string, string>;
+}
+
+/** Declares a command, so that `run` sees the type of its own input. */
+export function command<Input extends z.ZodObject>(declaration: Command<Input>): Command {
+  return declaration as unknown as Command;
+}
+
+/** One input of a command, in words every platform can use. */
+export interface Field {
+  name: string;
+  description: string;
+  kind: 'text' | 'integer' | 'boolean' | 'choice';
+  required: boolean;
+  choices: string[];
+  /** A text that may have several lines. */
+  long?: boolean;
+  min?: number;
+  max?: number;
+}
+
+interface FieldJsonSchema {
+  type?: string;
+  enum?: string[];
+  description?: string;
+  minimum?: number;
+  maximum?: number;
+}
+
+/** To read a schema takes longer than all else that a command does without a service. */
+const known = new WeakMap<Command, readonly Field[]>();
+
+/** The inputs of a command in declared order, read from its schema once. */
+export function fieldsOf(declared: Command): readonly Field[] {
+  const fields = known.get(declared) ?? readFields(declared);
+  known.set(declared, fields);
+  return fields;
+}
+
+function readFields(declared: Command): Field[] {
+  const schema = z.toJSONSchema(declared.input, { io: 'input' }) as {
+    properties?: Record<string, FieldJsonSchema>;
+    required?: string[];
+  };
+  return Object.entries(schema.properties ?? {}).map(([name, property]) => ({
+    name,
+    description: property.description ?? '',
+    kind: kindOf(property),
+    required: schema.required?.includes(name) ?? false,
+    choices: property.enum ?? [],
+    ...(property.minimum === undefined ? {} : { min: property.minimum }),
+    ...(property.maximum === undefined ? {} : { max: property.maximum }),
+  }));
+}
+
+function kindOf(property: FieldJsonSchema): Field['kind'] {
+  if (property.enum) return 'choice';
+  if (property.type === 'integer') return 'integer';
+  if (property.type === 'boolean') return 'boolean';
+  return 'text';
+}
+
+/** How a command is typed: `/monitor add <target> [name] [type]`. */
+export function usageOf(declared: Command): string {
+  const inputs = fieldsOf(declared).map(({ name, required, kind, choices }) => {
+    if (!required) return `[${name}]`;
+    return kind === 'choice' ? `<${choices.join('|')}>` : `<${name}>`;
+  });
+  return [`/${declared.name}`, ...inputs].join(' ');
+}

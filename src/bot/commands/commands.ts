@@ -1,0 +1,43 @@
+import { answerActions } from './answer-actions.ts';
+import { askCommand } from './ask-command.ts';
+import { forgetCommand, modelCommand, promptCommand } from './askwatch-channel.ts';
+import { helpCommand, modelsCommand } from './askwatch-commands.ts';
+import { usageCommand } from './askwatch-usage.ts';
+import type { Command } from './command.ts';
+import { incidentActions } from './incident-actions.ts';
+import { monitorAdd } from './monitor/add.ts';
+import { monitorAlerts } from './monitor/alerts.ts';
+import { monitorHeartbeat } from './monitor/heartbeat.ts';
+import { listPage, monitorList } from './monitor/list.ts';
+import { monitorPause, monitorRemove, monitorResume, removeForGood } from './monitor/manage.ts';
+import { newPushAddress, renewPushAddress } from './monitor/push-address.ts';
+import { monitorShow } from './monitor/show.ts';
+
+/** Every command there is, in the order in which help shows them. */
+export const commands: readonly Command[] = [
+  askCommand,
+  modelsCommand,
+  modelCommand,
+  promptCommand,
+  forgetCommand,
+  usageCommand,
+  helpCommand,
+  monitorAdd,
+  monitorList,
+  monitorShow,
+  monitorAlerts,
+  monitorPause,
+  monitorResume,
+  monitorRemove,
+  monitorHeartbeat,
+];
+
+/** What buttons do besides; nobody types these. */
+export const actions: readonly Command[] = [
+  ...incidentActions,
+  ...answerActions,
+  listPage,
+  removeForGood,
+  newPushAddress,
+  renewPushAddress,
+];

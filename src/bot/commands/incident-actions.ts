@@ -1,0 +1,166 @@
+import { z } from 'zod';
+import { StatusError } from '../../clients/errors.ts';
+import { conversationKey } from '../ask/conversations.ts';
+import { newSnooze, snoozeFact } from '../incidents/snoozes.ts';
+import type { Incident } from '../incidents/watch-state.ts';
+import type { Outcome } from '../platform.ts';
+import type { CardAction, Fact } from '../shared/card.ts';
+import { CommandError } from '../shared/errors.ts';
+import { isDown, isUp } from '../shared/status.ts';
+import { shortened } from '../shared/text-format.ts';
+import { command } from './command.ts';
+
+const input = z.object({
+  incident: z.string().max(60).describe('The incident the button stands under'),
+});
+
+const WHY = 'Why is this down, and what should we look at first?';
+const SUMMARY =
+  'Write a short summary of this incident for those who were not here: what happened, from when to when, why as far as it is known, and what was said in this thread about it.';
+
+/** Whether this is what the buttons under an incident ask a model, which is then asked again in the same words. Pure. */
+export const isIncidentQuestion = (question: string) => question === WHY || question === SUMMARY;
+
+/** The buttons under an incident. */
+export function actionsOf(incident: Incident): CardAction[] {
+  const values = { incident: incident.id };
+  const action = (label: string, verb: string): CardAction => ({
+    label,
+    command: `incident ${verb}`,
+    values,
+  });
+  if (incident.endedAtMs !== undefined) {
+    return [
+      ...(incident.snoozed ? [action('End snooze', 'unsnooze')] : []),
+      ...(incident.gone ? [] : [action('Summarise', 'summary')]),
+    ];
+  }
+  return [
+    ...(incident.acknowledged ? [] : [action('Acknowledge', 'acknowledge')]),
+    incident.snoozed ? action('End snooze', 'unsnooze') : action('Snooze 1 h', 'snooze'),
+    action('Check now', 'check'),
+    action('Ask why', 'why'),
+  ];
+}
+
+/** Says who did it before, to whoever came second. */
+const toldSecond = (title: string, label: string, atMs: number): Outcome => ({
+  kind: 'card',
+  private: true,
+  card: { tone: 'info', title, parts: [{ kind: 'facts', facts: [{ label, value: { atMs } }] }] },
+});
+
+/** Somebody looks after it: shown in every place that was told. */
+const acknowledge = command({
+  name: 'incident acknowledge',
+  summary: 'Say that you look after an incident',
+  right: 'anyone',
+  input,
+  examples: [],
+  async run({ incident: id }, { incidents, person }) {
+    const by = shortened(person.name, 80);
+    const before = await incidents.care(id, 'acknowledged', (atMs) => ({ by, atMs }));
+    if (!before) return { kind: 'nothing' };
+    return toldSecond(`${before.by} acknowledged this first`, 'Acknowledged', before.atMs);
+  },
+});
+
+/** New outages of the same monitors wait for an hour. */
+const snooze = command({
+  name: 'incident snooze',
+  summary: 'Hear nothing new of this monitor for an hour',
+  right: 'anyone',
+  input,
+  examples: [],
+  async run({ incident: id }, { incidents, person }) {
+    const before = await incidents.care(id, 'snoozed', (atMs) => newSnooze(person.name, atMs));
+    if (!before) return { kind: 'nothing' };
+    return toldSecond(`${before.by} snoozed this first`, 'Snoozed until', before.untilMs);
+  },
+});
+
+/** What was held back is told. */
+const unsnooze = command({
+  name: 'incident unsnooze',
+  summary: 'Hear of new outages of this monitor again',
+  right: 'anyone',
+  input,
+  examples: [],
+  async run({ incident: id }, { incidents }) {
+    if (!(await incidents.endSnoozes(id))) throw new CommandError('This snooze is over already.');
+    return { kind: 'nothing' };
+  },
+});
+
+/** A look at once, where the service offers it. */
+const check = command({
+  name: 'incident check',
+  summary: 'Look at the monitor of an incident at once',
+  right: 'anyone',
+  input,
+  examples: [],
+  async run({ incident: id }, { incidents, monitoring }) {
+    const [{ monitorId, name }] = incidents.get(id);
+    const now = await monitoring.check(monitorId).catch((error: unknown) => {
+      if (error instanceof StatusError && [404, 405, 409].includes(error.status)) {
+        throw new CommandError(
+          `${shortened(name, 60)} cannot be looked at now: it is paused, removed, waits for pings, or the service does not offer it.`,
+        );
+      }
+      throw error;
+    });
+    return {
+      kind: 'card',
+      private: true,
+      card: {
+        tone: isDown(now) ? 'bad' : isUp(now) ? 'good' : 'warning',
+        title: `${shortened(now.name, 100)} is ${shortened(now.status, 40)}`,
+        parts: [
+          {
+            kind: 'text',
+            text: now.status_reason
+              ? `Looked at just now: ${now.status_reason}`
+              : `Looked at just now${typeof now.response_time_ms === 'number' ? `, answered in ${Math.round(now.response_time_ms)} ms` : ''}.`,
+          },
+        ],
+      },
+    };
+  },
+});
+
+const question = (name: string, summary: string, text: string) =>
+  command({
+    name,
+    summary,
+    right: 'anyone',
+    input,
+    examples: [],
+    // Each thread has an answer of its own; somebody may ask once more when something has happened since.
+    once: ({ incident }, { place, thread = '' }) => ({
+      key: `${name} ${incident} ${conversationKey(place, thread)}`,
+      keepMs: 10_000,
+      shown: 'The answer is in the thread.',
+    }),
+    async run({ incident: id }, { incidents, ask, place, person }) {
+      incidents.get(id);
+      return ask.answer({ question: text, model: undefined, private: false, place, person });
+    },
+  });
+
+/** What buttons can do; nobody types these. */
+export const incidentActions = [
+  acknowledge,
+  snooze,
+  unsnooze,
+  check,
+  question('incident why', 'Ask the model why', WHY),
+  question('incident summary', 'Have the incident summarised', SUMMARY),
+];
+
+/** Who looks after it, and until when it is quiet. */
+export function careFacts({ acknowledged, snoozed }: Incident): Fact[] {
+  return [
+    ...(acknowledged ? [{ label: 'Acknowledged by', value: acknowledged.by }] : []),
+    ...(snoozed ? [snoozeFact(snoozed)] : []),
+  ];
+}

@@ -1,0 +1,178 @@
+import { z } from 'zod';
+import {
+  CheckType,
+  DnsConfig,
+  IntervalSeconds,
+  type MonitorCreated,
+  type MonitorCreateInput,
+} from '../../../contracts/monitoring.ts';
+import type { Call } from '../../bot.ts';
+import type { Card } from '../../shared/card.ts';
+import { CommandError } from '../../shared/errors.ts';
+import { lookWords } from '../../shared/status.ts';
+import { shownTarget } from '../../shared/target-link.ts';
+import { inWords } from '../../shared/text-format.ts';
+import { command } from '../command.ts';
+import { pushParts } from './ping-help.ts';
+
+const RecordType = DnsConfig.shape.record_type.unwrap();
+
+const AddInput = z.object({
+  target: z
+    .string()
+    .max(2048)
+    .describe(
+      'What to check: an address such as https://example.com, or a word for a heartbeat’s job',
+    ),
+  name: z.string().max(200).optional().describe('What to call it; the host when left out'),
+  type: CheckType.optional().describe(
+    'Kind of check; HTTP, or what the keyword or record asks for when left out',
+  ),
+  keyword: z.string().max(1000).optional().describe('A text that must be in the page'),
+  record: RecordType.optional().describe('The DNS record that must resolve'),
+  interval: z
+    .int()
+    .min(IntervalSeconds.min)
+    .max(IntervalSeconds.max)
+    .optional()
+    .describe('Seconds between checks, or between the pings of a heartbeat'),
+});
+type AddInput = z.output<typeof AddInput>;
+
+/** What a form asks for every kind of check, and for some besides. */
+const ALWAYS = ['type', 'target', 'name', 'interval'] as const;
+const OF_TYPE: Record<string, ReadonlyArray<'keyword' | 'record'>> = {
+  KEYWORD: ['keyword'],
+  DNS: ['record'],
+};
+
+/** `/monitor add`: creates a monitor, and this channel hears its alerts. */
+export const monitorAdd = command({
+  name: 'monitor add',
+  summary: 'Watch an address, a page’s text, a DNS name or a job; this channel hears its alerts',
+  right: { setting: 'mayAdd', over: 'shared', to: 'add monitors' },
+  input: AddInput,
+  examples: [
+    '/monitor add https://example.com',
+    '/monitor add https://example.com name="Shop" keyword=Cart interval=30',
+    '/monitor add example.com record=MX',
+    '/monitor add nightly-backup type=HEARTBEAT interval=86400',
+  ],
+  form: {
+    title: 'Add a monitor',
+    send: 'Add',
+    inputs: ({ type }) => [...ALWAYS, ...(OF_TYPE[String(type)] ?? [])],
+    chooses: { input: 'type', first: 'HTTP' },
+    required: ['keyword'],
+    check: monitorOf,
+  },
+  async run(input, call) {
+    const created = await call.monitoring.create(monitorOf(input));
+    const heard = await subscribe(call, created);
+    return {
+      kind: 'card',
+      card: createdCard(created, heard),
+      // Whoever has the push address can report the job as alive.
+      private: created.push_url !== undefined,
+    };
+  },
+});
+
+/** The monitor as the service takes it. Throws `CommandError` for inputs that do not go together. Pure. */
+export function monitorOf(input: AddInput): MonitorCreateInput {
+  const type = input.type ?? (input.keyword ? 'KEYWORD' : input.record ? 'DNS' : 'HTTP');
+  if (input.keyword !== undefined && type !== 'KEYWORD') {
+    throw new CommandError(`A keyword goes with type=KEYWORD, not with type=${type}.`, {
+      input: 'keyword',
+    });
+  }
+  if (input.record !== undefined && type !== 'DNS') {
+    throw new CommandError(`A record goes with type=DNS, not with type=${type}.`, {
+      input: 'record',
+    });
+  }
+  const interval = input.interval === undefined ? {} : { interval_seconds: input.interval };
+  if (type === 'HEARTBEAT') {
+    const period = input.interval === undefined ? {} : { period_seconds: input.interval };
+    const { target, name = target } = input;
+    return { check_type: type, name, target, config: period };
+  }
+  if (type === 'DNS') {
+    const target = hostOf(input.target);
+    const record = input.record === undefined ? {} : { record_type: input.record };
+    return {
+      check_type: type,
+      name: input.name ?? target,
+      target,
+      config: { ...interval, ...record },
+    };
+  }
+  const url = urlOf(input.target);
+  const common = { name: input.name ?? url.host, target: withScheme(input.target) };
+  if (type === 'HTTP') return { check_type: type, ...common, config: interval };
+  if (input.keyword === undefined) {
+    throw new CommandError(
+      'A KEYWORD monitor needs the text to look for, such as keyword=Cart or keyword="Add to cart".',
+      { input: 'keyword' },
+    );
+  }
+  return { check_type: type, ...common, config: { ...interval, target_keyword: input.keyword } };
+}
+
+function withScheme(target: string): string {
+  return /^[a-z][a-z\d+.-]*:\/\//i.test(target) ? target : `https://${target}`;
+}
+
+function urlOf(target: string): URL {
+  const text = withScheme(target);
+  const url = URL.canParse(text) ? new URL(text) : undefined;
+  if (!url || !/^https?:$/.test(url.protocol)) {
+    throw new CommandError(
+      `“${target}” is not a web address. Write one such as https://example.com or example.com/health.`,
+      { input: 'target' },
+    );
+  }
+  return url;
+}
+
+/** A DNS check asks for a name; of an address, that is its host. */
+function hostOf(target: string): string {
+  return /^[a-z][a-z\d+.-]*:\/\//i.test(target) ? urlOf(target).hostname : target;
+}
+
+/** Whether this channel hears the new monitor. It exists by now, so a failure here must not hide that. */
+async function subscribe({ channels, invocation, log }: Call, created: MonitorCreated) {
+  try {
+    await channels.add(invocation.place, created);
+    return 'This channel hears its alerts.';
+  } catch (error) {
+    if (error instanceof CommandError) return error.message;
+    log.error({ err: error, monitor: created.id }, 'a channel could not be subscribed');
+    return 'This channel could not be subscribed to its alerts. Try /monitor alerts on.';
+  }
+}
+
+function createdCard(created: MonitorCreated, heard: string): Card {
+  const { name, check_type, target, id, interval_seconds, push_url } = created;
+  const every =
+    interval_seconds === undefined
+      ? []
+      : [{ label: lookWords(created).every, value: inWords(interval_seconds * 1000) }];
+  return {
+    tone: 'good',
+    title: `Now watching ${name}`,
+    parts: [
+      {
+        kind: 'facts',
+        facts: [
+          { label: 'Target', value: shownTarget(target) },
+          { label: 'Kind', value: check_type },
+          ...every,
+          { label: 'Id', value: id },
+        ],
+      },
+      { kind: 'text', text: heard },
+      ...(push_url === undefined ? [] : pushParts(push_url)),
+    ],
+  };
+}

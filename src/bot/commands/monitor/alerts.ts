@@ -1,0 +1,150 @@
+import { z } from 'zod';
+import { readInterval, readMention, type SettingsChange } from '../../channels/channel-settings.ts';
+import type { Channels } from '../../channels/channels.ts';
+import { readHours, readZone } from '../../channels/quiet-hours.ts';
+import { type Place, type PlatformName, placeKey } from '../../platform.ts';
+import { CommandError } from '../../shared/errors.ts';
+import { command } from '../command.ts';
+
+const input = z.object({
+  switch: z.enum(['on', 'off']).describe('on or off'),
+  filter: z
+    .string()
+    .max(200)
+    .optional()
+    .describe('Only monitors with this text in name or target; all when left out'),
+  quiet: z
+    .string()
+    .max(40)
+    .optional()
+    .describe('Hours in which nothing new is posted, such as 22:00-07:00; off ends them'),
+  zone: z
+    .string()
+    .max(60)
+    .optional()
+    .describe('Time zone of the quiet hours, such as Europe/Berlin; UTC when left out'),
+  remind: z
+    .string()
+    .max(20)
+    .optional()
+    .describe('How often to say that an outage goes on, 15m to 24h; off ends it'),
+  mention: z
+    .string()
+    .max(200)
+    .optional()
+    .describe('A user group or role to call when an outage begins; off ends it'),
+});
+
+/** `/monitor alerts`: which alerts this channel hears, and how it is told. */
+export const monitorAlerts = command({
+  name: 'monitor alerts',
+  summary:
+    'Turn alerts here on or off, for all monitors or some; set quiet hours, reminders, a mention',
+  right: {
+    setting: 'mayManage',
+    over: 'place',
+    to: 'set how it is told of alerts',
+    when: ({ quiet, zone, remind, mention }) =>
+      [quiet, zone, remind, mention].some((value) => value !== undefined),
+  },
+  input,
+  examples: [
+    '/monitor alerts on',
+    '/monitor alerts on shop',
+    '/monitor alerts off',
+    '/monitor alerts on quiet=22:00-07:00 zone=Europe/Berlin',
+    '/monitor alerts on remind=4h',
+  ],
+  async run(asked, { channels, place, settings: { alertPlaces } }) {
+    const { switch: turned, filter } = asked;
+    const settings = await settingsIn(asked, { channels, place });
+    const isSet = Object.keys(settings).length > 0;
+    if (isSet && turned === 'off') {
+      throw new CommandError(
+        'Say on with these settings, and off as their value to end one: /monitor alerts on quiet=off. /monitor alerts off turns the alerts themselves off.',
+      );
+    }
+    // Whoever sets only how a channel is told says nothing about what it hears.
+    const turns = !isSet || filter !== undefined;
+    const hearing = { on: turned === 'on', ...(filter !== undefined && { filter }) };
+    await channels.change(place, { ...(turns && { hearing }), ...(isSet && { settings }) });
+    const always = alertPlaces.some((other) => placeKey(other) === placeKey(place));
+    const texts = [
+      await channels.describe(place),
+      ...(always ? ['It also hears every alert because ALERT_CHANNELS names it.'] : []),
+    ];
+    return {
+      kind: 'card',
+      private: false,
+      card: {
+        tone: 'good',
+        title: turns
+          ? `Alerts ${turned}${filter === undefined ? '' : ` for “${filter}”`}`
+          : 'Settings of this channel’s alerts changed',
+        parts: texts.map((text) => ({ kind: 'text', text })),
+      },
+    };
+  },
+});
+
+type Asked = z.output<typeof input>;
+
+/** What is to be set; throws `CommandError` when a value means nothing, or is not theirs to set. */
+async function settingsIn(
+  asked: Asked,
+  { channels, place }: { channels: Channels; place: Place },
+): Promise<SettingsChange> {
+  const { quiet } = await channels.settingsOf(placeKey(place));
+  return {
+    ...quietIn(asked, quiet),
+    ...(asked.remind !== undefined && { remindMs: remindIn(asked.remind) }),
+    ...(asked.mention !== undefined && { mention: mentionIn(asked.mention, place) }),
+  };
+}
+
+const isOff = (text: string) => text.toLowerCase() === 'off';
+
+function quietIn({ quiet: hoursText, zone: zoneText }: Asked, now: SettingsChange['quiet']) {
+  if (hoursText === undefined && zoneText === undefined) return {};
+  if (hoursText !== undefined && isOff(hoursText)) {
+    if (zoneText === undefined) return { quiet: null };
+    throw new CommandError('“zone” belongs to quiet hours: leave it out with quiet=off.');
+  }
+  const zone = zoneText === undefined ? (now?.zone ?? 'UTC') : readZone(zoneText);
+  if (zone === undefined) {
+    throw new CommandError(
+      `“zone” must be a time zone such as Europe/Berlin, America/New_York or UTC, not “${zoneText}”.`,
+    );
+  }
+  const hours = hoursText === undefined ? now : readHours(hoursText);
+  if (hours) return { quiet: { ...hours, zone } };
+  throw new CommandError(
+    hoursText === undefined
+      ? '“zone” belongs to quiet hours, and this channel has none: /monitor alerts on quiet=22:00-07:00 zone=Europe/Berlin.'
+      : `“quiet” must be two different times of day such as 22:00-07:00, or off, not “${hoursText}”.`,
+  );
+}
+
+function remindIn(text: string): number | null {
+  if (isOff(text)) return null;
+  const ms = readInterval(text);
+  if (ms !== undefined) return ms;
+  throw new CommandError(
+    `“remind” must be a time from 15m to 24h such as 4h or 1h30m, or off, not “${text}”.`,
+  );
+}
+
+/** How a group is named where it can be. */
+const GROUPS: Record<PlatformName, string> = {
+  slack:
+    'a user group, chosen from the list that Slack shows after @ (if it was, the Slack app needs today’s manifest: see “Slack” in the README)',
+  discord: 'a role, chosen from the list that Discord shows after @',
+  console: 'a name such as @oncall',
+};
+
+function mentionIn(text: string, place: Place) {
+  if (isOff(text)) return null;
+  const mention = readMention(text, place);
+  if (mention) return mention;
+  throw new CommandError(`“mention” must be ${GROUPS[place.platform]}, or off, not “${text}”.`);
+}

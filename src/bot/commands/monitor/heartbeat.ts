@@ -1,0 +1,43 @@
+import { z } from 'zod';
+import { StatusError } from '../../../clients/errors.ts';
+import { CommandError } from '../../shared/errors.ts';
+import { command } from '../command.ts';
+
+/** `/monitor heartbeat`: reports a job as alive by hand, as the job itself would. */
+export const monitorHeartbeat = command({
+  name: 'monitor heartbeat',
+  summary: 'Report a job as alive by hand; only you see the answer',
+  right: 'anyone',
+  input: z.object({
+    token: z
+      .string()
+      .max(2048)
+      .describe('The push address of its monitor, or the token at its end'),
+  }),
+  examples: ['/monitor heartbeat https://askwatch.example.com/api/v1/public/push/hb_abc'],
+  wholeLine: true,
+  async run({ token }, { monitoring }) {
+    await monitoring.push(tokenIn(token)).catch((error: unknown) => {
+      if (error instanceof StatusError && error.status === 404) {
+        throw new CommandError('The monitoring service knows no heartbeat with this token.');
+      }
+      throw error;
+    });
+    return {
+      kind: 'card',
+      // Whoever has the token can report the job as alive.
+      private: true,
+      card: {
+        tone: 'good',
+        title: 'Heartbeat sent',
+        parts: [{ kind: 'text', text: 'The job counts as alive from now.' }],
+      },
+    };
+  },
+});
+
+/** The last part of an address, or all of what is no address. */
+function tokenIn(text: string): string {
+  const path = URL.canParse(text) ? new URL(text).pathname : text;
+  return path.split('/').filter(Boolean).at(-1) ?? text;
+}

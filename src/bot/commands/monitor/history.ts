@@ -1,0 +1,109 @@
+import type { Logger } from 'pino';
+import type { MonitoringClient } from '../../../clients/monitoring.ts';
+import type { Monitor } from '../../../contracts/monitoring.ts';
+import type { CheckRecord, Incident, Uptime } from '../../../contracts/monitoring-additions.ts';
+import { latencyFacts, MAX_RESPONSE_TIMES } from '../../incidents/latency.ts';
+import type { CardPart, Fact } from '../../shared/card.ts';
+import { watchedSpans } from '../../shared/observed-spans.ts';
+import { inWords, shortened } from '../../shared/text-format.ts';
+import { chartFromMs, responseChart } from './response-chart.ts';
+
+/** How long a card waits for what the service can tell; without it the rest is shown. */
+const ASK_MS = 3_000;
+
+const HOUR_MS = 3_600_000;
+const SPANS = [
+  { words: '24 hours', ms: 24 * HOUR_MS },
+  { words: '7 days', ms: 7 * 24 * HOUR_MS },
+  { words: '30 days', ms: 30 * 24 * HOUR_MS },
+];
+const OUTAGES = 5;
+/** A shorter one would begin and end at the same minute. */
+const SHORT_MS = 2 * 60_000;
+/** What an answer holds, so that a chart knows all outages of a day. */
+const MAX_INCIDENTS = 100;
+
+/** What there is to say of a monitor's past. */
+export interface History {
+  facts: Fact[];
+  parts: CardPart[];
+}
+
+/**
+ * What the service tells of a monitor's past; what it does not tell, or not in time, is left out. A service of the contract
+ * alone, which counts no changes, is not asked.
+ */
+export async function historyOf(
+  monitor: Monitor,
+  { monitoring, nowMs, log }: { monitoring: MonitoringClient; nowMs: number; log: Logger },
+): Promise<History> {
+  if (monitor.status_changes === undefined) return { facts: [], parts: [] };
+  const { id } = monitor;
+  const signal = AbortSignal.timeout(ASK_MS);
+  async function told<T>(asked: Promise<T>): Promise<T | undefined> {
+    try {
+      return await asked;
+    } catch (error) {
+      log.debug({ err: error, monitor: id }, 'a part of the past could not be asked for');
+      return undefined;
+    }
+  }
+  const from = new Date(chartFromMs(nowMs)).toISOString();
+  const [results, outages, hours, ...uptimes] = await Promise.all([
+    told(monitoring.results(id, { limit: MAX_RESPONSE_TIMES, signal })),
+    told(monitoring.incidents(id, { limit: MAX_INCIDENTS, signal })),
+    // How long a job takes to tell us of itself means nothing.
+    monitor.check_type === 'HEARTBEAT'
+      ? undefined
+      : told(monitoring.rollups(id, { by: 'hour', from, signal })),
+    ...SPANS.map(({ ms }) =>
+      told(monitoring.uptime(id, { from: new Date(nowMs - ms).toISOString(), signal })),
+    ),
+  ]);
+  return {
+    facts: [...uptimeFacts(uptimes), ...responseFacts(results)],
+    parts: [
+      ...responseChart({ rollups: hours?.rollups, incidents: outages, nowMs }),
+      ...outageParts(outages, nowMs),
+    ],
+  };
+}
+
+/** `99.98 % in 24 hours, 48.63 % in the 2 days watched`; spans of which nothing more was seen are left out. Pure. */
+export function uptimeFacts(uptimes: ReadonlyArray<Uptime | undefined>): Fact[] {
+  const told = SPANS.flatMap(({ words, ms }, at) => {
+    const { uptime = null, up_ms = 0, down_ms = 0 } = uptimes[at] ?? {};
+    return uptime === null ? [] : [{ words, spanMs: ms, seenMs: up_ms + down_ms, uptime }];
+  });
+  const value = watchedSpans(told).map(({ words, seenMs, uptime, most }) => {
+    return `${percent(uptime)} in ${most ? words : `the ${inWords(seenMs)} watched`}`;
+  });
+  return value.length === 0 ? [] : [{ label: 'Uptime', value: value.join(', ') }];
+}
+
+/** Rounded down, so that whoever was down for a moment never reads 100 %. */
+const percent = (share: number) => `${Math.floor(share * 10_000) / 100} %`;
+
+function responseFacts(results: readonly CheckRecord[] = []): Fact[] {
+  const passed = results.filter(({ ok }) => ok).map(({ response_time_ms: ms }) => Math.round(ms));
+  return latencyFacts({ responseTimesMs: passed.reverse() });
+}
+
+function outageParts(outages: readonly Incident[] = [], nowMs: number): CardPart[] {
+  if (outages.length === 0) return [];
+  return [
+    {
+      kind: 'table',
+      columns: ['Down from (UTC)', 'For', 'Cause'],
+      rows: outages.slice(0, OUTAGES).map(({ started_at, ended_at, cause }) => {
+        const fromMs = Date.parse(started_at);
+        const lastedMs = (ended_at === null ? nowMs : Date.parse(ended_at)) - fromMs;
+        return [
+          started_at.slice(0, lastedMs < SHORT_MS ? 19 : 16).replace('T', ' '),
+          `${inWords(Math.max(0, lastedMs))}${ended_at === null ? ' so far' : ''}`,
+          shortened(cause, 100),
+        ];
+      }),
+    },
+  ];
+}

@@ -1,0 +1,157 @@
+import { z } from 'zod';
+import type { Monitor } from '../../../contracts/monitoring.ts';
+import { matches } from '../../channels/channels.ts';
+import type { Card, CardAction } from '../../shared/card.ts';
+import { isCarried } from '../../shared/card-action.ts';
+import { isDown, isUp, NO_PING_YET } from '../../shared/status.ts';
+import { shownTarget } from '../../shared/target-link.ts';
+import { counted, shortened } from '../../shared/text-format.ts';
+import { command } from '../command.ts';
+
+/** Rows of one card: what fits in a message on every platform. */
+const MAX_ROWS = 20;
+
+/** `/monitor list`: live statuses, those that need eyes first. */
+export const monitorList = command({
+  name: 'monitor list',
+  summary: 'All monitors with their live status, those that are DOWN first',
+  right: 'anyone',
+  input: z.object({
+    filter: z
+      .string()
+      .max(200)
+      .optional()
+      .describe('Only those with this text in name or target, or with this status'),
+  }),
+  examples: ['/monitor list', '/monitor list shop', '/monitor list down'],
+  async run({ filter }, { monitoring }) {
+    return { kind: 'card', private: false, card: listCard(await monitoring.list(), filter) };
+  },
+});
+
+/** Another page, for whoever presses; the list that everyone sees stays. */
+export const listPage = command({
+  name: 'monitor list page',
+  summary: 'A page of the list of monitors',
+  right: 'anyone',
+  input: z.object({
+    page: z.int().min(1).max(10_000).describe('Which page'),
+    filter: z.string().max(200).optional().describe('As in the list'),
+  }),
+  examples: [],
+  async run({ page, filter }, { monitoring }) {
+    return { kind: 'card', private: true, card: listCard(await monitoring.list(), filter, page) };
+  },
+});
+
+/**
+ * A page of the list as a card: DOWN first, then whatever else is not UP, then UP; by name within. The last page stands in
+ * for those after it: monitors may have been removed since its button was shown. Pure.
+ */
+export function listCard(monitors: readonly Monitor[], filter?: string, page = 1): Card {
+  const shown = monitors.filter(
+    (monitor) =>
+      filter === undefined ||
+      matches(monitor, filter) ||
+      monitor.status.toLowerCase() === filter.toLowerCase(),
+  );
+  const ordered = inOrder(shown);
+  const some = filter === undefined ? '' : ` with “${shortened(filter, 60)}”`;
+  if (ordered.length === 0) {
+    return {
+      tone: 'info',
+      title: `No monitors${some}`,
+      parts: [
+        {
+          kind: 'text',
+          text:
+            monitors.length === 0
+              ? 'Add one: /monitor add https://example.com'
+              : `${counted(monitors.length, 'monitor')} in all; /monitor list shows them.`,
+        },
+      ],
+    };
+  }
+  const pages = Math.ceil(ordered.length / MAX_ROWS);
+  const at = Math.min(page, pages);
+  const rows = ordered.slice((at - 1) * MAX_ROWS, at * MAX_ROWS);
+  const actions = pageActions(at, { pages, filter });
+  return {
+    tone: listTone(ordered),
+    title: listTitle(ordered, some),
+    parts: [
+      {
+        kind: 'table',
+        columns: ['Status', 'Name', 'Kind', 'Target'],
+        rows: rows.map((monitor) => [
+          statusCell(monitor),
+          shortened(monitor.name, 60),
+          shortened(monitor.check_type, 20),
+          shortened(shownTarget(monitor.target), 80),
+        ]),
+      },
+      ...(pages > 1
+        ? [
+            {
+              kind: 'text' as const,
+              text: `Page ${at} of ${pages}. Narrow it down: /monitor list <part of a name, target, or a status>`,
+            },
+          ]
+        : []),
+    ],
+    ...(actions.length > 0 && { actions }),
+  };
+}
+
+/** Where the filter is too long for a button, narrowing it down is the way. */
+function pageActions(
+  at: number,
+  { pages, filter }: { pages: number; filter: string | undefined },
+): CardAction[] {
+  const to = (label: string, page: number): CardAction => ({
+    label,
+    command: listPage.name,
+    values: { page: String(page), ...(filter !== undefined && { filter }) },
+  });
+  return [
+    ...(at > 1 ? [to('Previous', at - 1)] : []),
+    ...(at < pages ? [to('Next', at + 1)] : []),
+  ].filter(isCarried);
+}
+
+function inOrder(monitors: readonly Monitor[]): Monitor[] {
+  return [...monitors].sort(
+    (a, b) =>
+      urgency(a) - urgency(b) || a.name.localeCompare(b.name, 'en') || (a.id < b.id ? -1 : 1),
+  );
+}
+
+function statusCell(monitor: Monitor): string {
+  const status = shortened(monitor.status, 20);
+  return monitor.waiting_for_first_ping && !isDown(monitor) ? `${status}, ${NO_PING_YET}` : status;
+}
+
+function urgency(monitor: Monitor): number {
+  if (isDown(monitor)) return monitor.status.toUpperCase() === 'DOWN' ? 0 : 1;
+  return isUp(monitor) ? 3 : 2;
+}
+
+/** How well some monitors are together. Pure. */
+export function listTone(monitors: readonly Monitor[]): Card['tone'] {
+  if (monitors.some(isDown)) return 'bad';
+  return monitors.every(isUp) ? 'good' : 'warning';
+}
+
+/** How many there are of each status: `12 monitors: 2 DOWN, 1 PAUSED, 9 UP`; `some` says which they are. Pure. */
+export function listTitle(monitors: readonly Monitor[], some = ''): string {
+  return `${counted(monitors.length, 'monitor')}${some}: ${counts(inOrder(monitors))}`;
+}
+
+/** `2 DOWN, 1 PAUSED, 9 UP`; the monitors are in order of urgency. */
+function counts(ordered: readonly Monitor[]): string {
+  const byStatus = new Map<string, number>();
+  for (const { status } of ordered) byStatus.set(status, (byStatus.get(status) ?? 0) + 1);
+  const texts = [...byStatus].map(([status, count]) => `${count} ${shortened(status, 20)}`);
+  // A service with as many statuses as monitors must not make an endless title.
+  return texts.length > 6 ? `${texts.slice(0, 6).join(', ')} and others` : texts.join(', ');
+}

@@ -1,0 +1,161 @@
+import { z } from 'zod';
+import { StatusError } from '../../../clients/errors.ts';
+import type { MonitoringClient } from '../../../clients/monitoring.ts';
+import type { Monitor } from '../../../contracts/monitoring.ts';
+import type { Call } from '../../bot.ts';
+import type { Reply } from '../../platform.ts';
+import type { CardAction } from '../../shared/card.ts';
+import { isCarried } from '../../shared/card-action.ts';
+import { CommandError } from '../../shared/errors.ts';
+import type { Right } from '../../shared/rights.ts';
+import { shownTarget } from '../../shared/target-link.ts';
+import { shortened } from '../../shared/text-format.ts';
+import { command, type Once } from '../command.ts';
+import { findMonitor } from './show.ts';
+
+const input = z.object({
+  monitor: z.string().max(2048).describe('Its name, a part of its name or target, or its id'),
+});
+
+/** Everybody watches the same monitors. */
+const mayManage = (to: string): Right => ({ setting: 'mayManage', over: 'shared', to });
+
+/** Whoever presses, a monitor is changed once; a moment later somebody may mean it again. */
+export function onceFor(what: string) {
+  return ({ monitor }: { monitor: string }): Once => ({
+    key: `${what} ${monitor}`,
+    keepMs: 3_000,
+    shown: '',
+  });
+}
+
+/** `/monitor pause`: no checks and no alerts until it is resumed. */
+export const monitorPause = command({
+  name: 'monitor pause',
+  summary: 'Stop checking a monitor until it is resumed',
+  right: mayManage('pause monitors'),
+  input,
+  once: onceFor('pause'),
+  examples: ['/monitor pause shop'],
+  wholeLine: true,
+  async run({ monitor }, call) {
+    const { id, name } = await find(call.monitoring, monitor);
+    const paused = await offered('pause', call.monitoring.pause(id));
+    const text = `Nobody is told of ${shortened(name, 100)} until then.`;
+    const action = { label: 'Resume', command: 'monitor resume', values: { monitor: id } };
+    return said(call, `${titleOf(paused)} is paused`, text, [action]);
+  },
+});
+
+/** `/monitor resume`: checks it again. */
+export const monitorResume = command({
+  name: 'monitor resume',
+  summary: 'Check a paused monitor again',
+  right: mayManage('resume monitors'),
+  input,
+  once: onceFor('resume'),
+  examples: ['/monitor resume shop'],
+  wholeLine: true,
+  async run({ monitor }, call) {
+    const { id } = await find(call.monitoring, monitor);
+    const resumed = await offered('resume', call.monitoring.resume(id));
+    return said(call, `${titleOf(resumed)} is checked again`, 'Its first check comes soon.');
+  },
+});
+
+/** `/monitor remove`: asks whether that is meant, since nothing brings its history back. */
+export const monitorRemove = command({
+  name: 'monitor remove',
+  summary: 'Stop watching something for good; asks first',
+  right: mayManage('remove monitors'),
+  input,
+  examples: ['/monitor remove shop'],
+  wholeLine: true,
+  async run({ monitor }, call) {
+    const { id, name, target } = await find(call.monitoring, monitor);
+    const values = { monitor: id };
+    if (!isCarried({ command: removeForGood.name, values })) {
+      throw new CommandError(
+        `The id of ${shortened(name, 60)} is too long for the button that would ask again. Remove it at the monitoring service.`,
+      );
+    }
+    return {
+      kind: 'card',
+      private: true,
+      card: {
+        tone: 'warning',
+        title: `Remove ${shortened(name, 100)}?`,
+        parts: [
+          { kind: 'facts', facts: [{ label: 'Target', value: shownTarget(target) }] },
+          {
+            kind: 'text',
+            text: 'Its results and incidents go with it, for good. /monitor pause only stops its checks.',
+          },
+        ],
+        actions: [
+          { label: 'Remove', command: removeForGood.name, values },
+          { label: 'Pause', command: 'monitor pause', values },
+        ],
+      },
+    };
+  },
+});
+
+/** What the button under the question does; nobody types it. */
+export const removeForGood = command({
+  name: 'monitor remove for good',
+  summary: 'Remove a monitor, as its button says',
+  right: mayManage('remove monitors'),
+  input: z.object({ monitor: z.string().max(200).describe('Its id') }),
+  once: onceFor('remove'),
+  examples: [],
+  async run({ monitor: id }, call) {
+    const known = (await listAll(call.monitoring)).find((one) => one.id === id);
+    if (!known) throw new CommandError('This monitor is removed already.');
+    await offered('remove', call.monitoring.remove(id));
+    return said(call, `${titleOf(known)} is no longer watched`, 'Its results are removed, too.');
+  },
+});
+
+const titleOf = ({ name }: { name: string }) => shortened(name, 100);
+
+const find = async (monitoring: MonitoringClient, meant: string) =>
+  findMonitor(await listAll(monitoring), meant);
+
+/** With those that are paused, where the service lists them. */
+export async function listAll(monitoring: MonitoringClient): Promise<Monitor[]> {
+  try {
+    return await monitoring.list({ includePaused: true });
+  } catch (error) {
+    // A service of the contract alone may refuse what it does not know.
+    if (error instanceof StatusError && error.status === 400) return await monitoring.list();
+    throw error;
+  }
+}
+
+/** What the contract does not have, another service need not offer. */
+async function offered<T>(what: 'pause' | 'resume' | 'remove', asked: Promise<T>): Promise<T> {
+  return await asked.catch((error: unknown) => {
+    if (error instanceof StatusError && [404, 405, 501].includes(error.status)) {
+      throw new CommandError(
+        `The monitoring service does not offer to ${what} monitors, or this one was just removed.`,
+      );
+    }
+    throw error;
+  });
+}
+
+/** What was done, and by whom: it is everybody's business. */
+function said({ person }: Call, title: string, text: string, actions: CardAction[] = []): Reply {
+  return {
+    kind: 'card',
+    private: false,
+    card: {
+      tone: 'good',
+      title,
+      parts: [{ kind: 'text', text }],
+      footer: `By ${shortened(person.name, 80)}`,
+      ...(actions.every(isCarried) && actions.length > 0 && { actions }),
+    },
+  };
+}

@@ -1,0 +1,95 @@
+import { z } from 'zod';
+import type { Monitor } from '../../../contracts/monitoring.ts';
+import { matches } from '../../channels/channels.ts';
+import type { Card, Fact } from '../../shared/card.ts';
+import { CommandError } from '../../shared/errors.ts';
+import { isDown, isUp, lookWords, NO_PING_YET } from '../../shared/status.ts';
+import { shownTarget } from '../../shared/target-link.ts';
+import { inWords, shortened } from '../../shared/text-format.ts';
+import { command } from '../command.ts';
+import { type History, historyOf } from './history.ts';
+import { pingHelp } from './ping-help.ts';
+
+const MAX_NAMED = 10;
+
+/** `/monitor show`: one monitor, with whatever the service tells of it. */
+export const monitorShow = command({
+  name: 'monitor show',
+  summary: 'One monitor: its status, since when and why, uptime, response times, last outages',
+  right: 'anyone',
+  input: z.object({
+    monitor: z.string().max(2048).describe('Its name, a part of its name or target, or its id'),
+  }),
+  examples: ['/monitor show shop'],
+  wholeLine: true,
+  async run({ monitor }, { monitoring, log }) {
+    const found = findMonitor(await monitoring.list(), monitor);
+    const history = await historyOf(found, { monitoring, nowMs: Date.now(), log });
+    return { kind: 'card', private: false, card: monitorCard(found, history) };
+  },
+});
+
+/** The monitor that is meant: by id, by name, or by a part that only one has. Throws `CommandError`. Pure. */
+export function findMonitor(monitors: readonly Monitor[], meant: string): Monitor {
+  const byId = monitors.find(({ id }) => id === meant);
+  if (byId) return byId;
+  const named = monitors.filter(({ name }) => name.toLowerCase() === meant.toLowerCase());
+  const candidates =
+    named.length > 0 ? named : monitors.filter((monitor) => matches(monitor, meant));
+  const [only, ...others] = candidates;
+  if (!only) {
+    throw new CommandError(
+      `There is no monitor “${shortened(meant, 60)}”. /monitor list shows those there are.`,
+    );
+  }
+  if (others.length === 0) return only;
+  const names = candidates
+    .slice(0, MAX_NAMED)
+    .map(({ name, id }) => `${shortened(name, 60)} (id ${id})`);
+  const more = candidates.length > MAX_NAMED ? `, and ${candidates.length - MAX_NAMED} more` : '';
+  throw new CommandError(
+    `${candidates.length} monitors match “${shortened(meant, 60)}”: ${names.join(', ')}${more}. Say which, by name or id.`,
+  );
+}
+
+function monitorCard(monitor: Monitor, { facts, parts }: History): Card {
+  const help = pingHelp(monitor);
+  const { name, target, check_type, interval_seconds, id } = monitor;
+  return {
+    tone: isDown(monitor) ? 'bad' : isUp(monitor) ? 'good' : 'warning',
+    title: `${name} is ${monitor.status}`,
+    parts: [
+      {
+        kind: 'facts',
+        facts: [
+          { label: 'Target', value: shownTarget(target) },
+          { label: 'Kind', value: check_type },
+          ...moment('Since', monitor.status_changed_at),
+          ...(monitor.status_reason ? [{ label: 'Cause', value: monitor.status_reason }] : []),
+          // 0 where the service tells none.
+          ...(interval_seconds > 0
+            ? [{ label: lookWords(monitor).every, value: inWords(interval_seconds * 1000) }]
+            : []),
+          ...moment(lookWords(monitor).last, monitor.last_checked_at),
+          ...(monitor.waiting_for_first_ping
+            ? [{ label: lookWords(monitor).last, value: `none yet, ${NO_PING_YET}` }]
+            : []),
+          ...(facts.some(({ label }) => label === 'Response time') ? [] : lastResponse(monitor)),
+          ...facts,
+          { label: 'Id', value: id },
+        ],
+      },
+      ...parts,
+      ...help.parts,
+    ],
+    ...(help.actions.length > 0 && { actions: help.actions }),
+  };
+}
+
+function lastResponse({ response_time_ms: ms }: Monitor): Fact[] {
+  return typeof ms === 'number' ? [{ label: 'Response time', value: `${Math.round(ms)} ms` }] : [];
+}
+
+function moment(label: string, time: string | null | undefined): Fact[] {
+  return time ? [{ label, value: { atMs: Date.parse(time) } }] : [];
+}

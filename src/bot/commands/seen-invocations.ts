@@ -1,0 +1,116 @@
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import type { Store } from '../../store/store.ts';
+
+/** Which gestures were handled, so that a platform's repeats of one have no effect. */
+export interface Seen {
+  /** True when this gesture is to be handled now; durable before it answers. */
+  claim(id: string): Promise<boolean>;
+  /** Notes that it was handled to its end: from now on also a later process refuses it, for a day or `keepMs`. */
+  finish(id: string, keepMs?: number): Promise<void>;
+  /** Gives back what was claimed and came to nothing: it may be claimed again. */
+  giveBack(id: string): Promise<void>;
+}
+
+const KEEP_MS = 86_400_000;
+
+/** Ids are spread over so many documents by their hash: each stays small, and none needs a clean-up of its own. */
+const BUCKETS = 256;
+const MAX_PER_BUCKET = 100;
+
+/** Gestures under way in memory; more only if platforms drop answers unread. */
+const MAX_RUNNING = 10_000;
+
+const Bucket = z.object({
+  entries: z.record(
+    z.string(),
+    z.object({
+      atMs: z.number(),
+      done: z.boolean(),
+      /** How long it is refused; a day without it. */
+      keepMs: z.number().optional(),
+    }),
+  ),
+});
+type Bucket = z.infer<typeof Bucket>;
+type Entry = Bucket['entries'][string];
+
+/**
+ * Remembers gestures for a day, at most 25,600 of them. One that was claimed but not finished, by a process that died,
+ * may be claimed again.
+ */
+export function createSeen(store: Store, options: { nowMs?: () => number } = {}): Seen {
+  const { nowMs = Date.now } = options;
+  const collection = store.collection<Bucket>({
+    name: 'seen',
+    schema: Bucket,
+    version: 1,
+    whenCorrupt: 'forget',
+  });
+  const running = new Set<string>();
+
+  function write(
+    key: string,
+    how: Omit<Entry, 'atMs'>,
+    refuse: (current: Bucket | undefined) => boolean,
+  ) {
+    return collection.update(bucketOf(key), (current) =>
+      refuse(current)
+        ? current
+        : { entries: withEntry(current?.entries ?? {}, key, { atMs: nowMs(), ...how }) },
+    );
+  }
+
+  const isKept = ({ atMs, keepMs = KEEP_MS }: Entry) => atMs > nowMs() - keepMs;
+
+  function withEntry(entries: Bucket['entries'], key: string, entry: Entry) {
+    const kept = Object.entries(entries)
+      .filter(([other, one]) => other !== key && isKept(one))
+      .slice(-(MAX_PER_BUCKET - 1));
+    return Object.fromEntries([...kept, [key, entry]]);
+  }
+
+  return {
+    async claim(id) {
+      const key = keyOf(id);
+      if (running.has(key)) return false;
+      running.add(key);
+      for (const oldest of running) {
+        if (running.size <= MAX_RUNNING) break;
+        running.delete(oldest);
+      }
+      let claimed = false;
+      try {
+        await write(key, { done: false }, (current) => {
+          const entry = current?.entries[key];
+          claimed = !(entry?.done && isKept(entry));
+          return !claimed;
+        });
+        return claimed;
+      } finally {
+        if (!claimed) running.delete(key);
+      }
+    },
+    async finish(id, keepMs) {
+      const key = keyOf(id);
+      await write(key, { done: true, ...(keepMs !== undefined && { keepMs }) }, () => false);
+      running.delete(key);
+    },
+    async giveBack(id) {
+      const key = keyOf(id);
+      // A claim that comes now finds it undone: updates run in the order they came.
+      const undone = write(key, { done: false }, (current) => !current?.entries[key]?.done);
+      running.delete(key);
+      await undone;
+    },
+  };
+}
+
+/** Ids come from outside: hashed, they are short and cannot be a name with a meaning, such as `__proto__`. */
+function keyOf(id: string): string {
+  return createHash('sha256').update(id).digest('hex').slice(0, 32);
+}
+
+function bucketOf(key: string): string {
+  return String(Number.parseInt(key.slice(0, 4), 16) % BUCKETS);
+}

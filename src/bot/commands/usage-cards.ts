@@ -1,0 +1,70 @@
+import type { Card, CardPart } from '../shared/card.ts';
+import { shortened } from '../shared/text-format.ts';
+import { type Command, fieldsOf, usageOf } from './command.ts';
+
+/** How one command is used: its inputs and lines that work. */
+export function usageCard(command: Command): Card {
+  const fields = fieldsOf(command);
+  const inputs: CardPart[] =
+    fields.length === 0
+      ? []
+      : [
+          {
+            kind: 'facts',
+            facts: fields.map(({ name, description, required }) => ({
+              label: required ? name : `${name} (optional)`,
+              value: description,
+            })),
+          },
+        ];
+  return {
+    tone: 'info',
+    title: `How to use /${command.name}`,
+    parts: [{ kind: 'text', text: command.summary }, ...inputs, ...examples(command)],
+  };
+}
+
+/** What is wrong with what was typed, and how the command is typed. */
+export function problemCard(command: Command, problems: readonly string[]): Card {
+  return {
+    tone: 'warning',
+    title: `/${command.name} did not work`,
+    parts: [{ kind: 'text', text: problems.join('\n') }, ...examples(command, 1)],
+  };
+}
+
+/** Commands with what they do. */
+export function commandsCard(commands: readonly Command[], title = 'What Askwatch can do'): Card {
+  return {
+    tone: 'info',
+    title,
+    parts: [
+      {
+        kind: 'table',
+        columns: ['Command', 'Does'],
+        rows: commands.map((command) => [usageOf(command), command.summary]),
+      },
+    ],
+    footer: 'Put words with spaces in quotes: name="My shop".',
+  };
+}
+
+/** What to show for a line that names no command; `near` are the commands that may be meant. */
+export function unknownCard(typed: string, near: readonly Command[]): Card {
+  if (typed === '') return commandsCard(near);
+  const isGroup = near.some(({ name }) => name.startsWith(`${typed.toLowerCase()} `));
+  if (isGroup) return commandsCard(near, `What /${typed.toLowerCase()} can do`);
+  return {
+    ...commandsCard(near, `There is no command “/${shortened(typed, 60)}”`),
+    tone: 'warning',
+  };
+}
+
+function examples(command: Command, count = command.examples.length): CardPart[] {
+  return [
+    {
+      kind: 'code',
+      text: [usageOf(command), ...command.examples.slice(0, count)].join('\n'),
+    },
+  ];
+}

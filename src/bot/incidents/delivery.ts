@@ -1,0 +1,287 @@
+import { backoffMs } from '../shared/clock.ts';
+import { DeliveryError } from '../shared/errors.ts';
+import { closedAt, type Request, refusedLast, tryAtMs } from './closed-places.ts';
+import { endsQuietly, isFlapping } from './flapping.ts';
+import { isTold, newDelivery } from './incidents.ts';
+import type { Closed, Delivery, Notice, Topic, Watching } from './watch-state.ts';
+
+/** A place that refuses or fails for so long is given up for this topic. */
+export const GIVE_UP_MS = 86_400_000;
+
+/** Longest wait until the next try, whatever a platform asks for. */
+export const MAX_WAIT_MS = 600_000;
+
+/** How long a monitor is left alone by a press of “Snooze”: nothing is held back for longer. */
+export const SNOOZE_MS = 3_600_000;
+
+interface Around {
+  nowMs: number;
+  random: () => number;
+}
+
+type Line = NonNullable<Delivery['line']>;
+
+/** One place to be told of one topic. */
+export interface Work {
+  topic: Topic;
+  delivery: Delivery;
+}
+
+/**
+ * The oldest topic of which a place has something to hear now; in a quiet time, what rings nowhere. A message that may still
+ * show an outage that is over comes first: its topic can be younger than that of a message about several, which would tell
+ * that the same monitor is DOWN again. Of a closed place, what it did not refuse last comes before all else. Pure.
+ */
+export function nextFor(
+  watching: Watching | undefined,
+  place: string,
+  nowMs: number,
+  quietUntilMs = 0,
+): Work | undefined {
+  const closed = closedAt(watching, place);
+  const isDue = (topic: Topic, one: Delivery) =>
+    one.place === place &&
+    !isTold(topic, one) &&
+    freeAtMs(topic, one, { nowMs, quietUntilMs, closed }) <= nowMs;
+  const rankOf = (topic: Topic, delivery: Delivery) =>
+    (showsWhatIsOver(topic, delivery) ? 1 : 0) +
+    (closed && requestOf(topic, delivery) !== refusedLast(closed) ? 2 : 0);
+  const highest = closed ? 3 : 1;
+  let first: (Work & { rank: number }) | undefined;
+  for (const topic of watching?.topics ?? []) {
+    const delivery = topic.deliveries.find((one) => isDue(topic, one));
+    if (!delivery) continue;
+    const rank = rankOf(topic, delivery);
+    if (!first || rank > first.rank) first = { topic, delivery, rank };
+    if (rank === highest) break;
+  }
+  return first && { topic: first.topic, delivery: first.delivery };
+}
+
+const showsWhatIsOver = (topic: Topic, { attempted, told }: Delivery) =>
+  attempted && told !== topic.version && topic.kind === 'incident' && !goesOn(topic);
+
+/** How long until a place may hear more of what is held back, if anything is. Pure. */
+export function heldForMs(
+  watching: Watching | undefined,
+  place: string,
+  nowMs: number,
+  quietUntilMs = 0,
+): number | undefined {
+  const closed = closedAt(watching, place);
+  const waits = (watching?.topics ?? []).flatMap((topic) =>
+    topic.deliveries
+      .filter((delivery) => delivery.place === place && !isTold(topic, delivery))
+      .map((delivery) => freeAtMs(topic, delivery, { nowMs, quietUntilMs, closed }) - nowMs),
+  );
+  return waits.length === 0 ? undefined : Math.max(1, Math.min(...waits));
+}
+
+/** From when on the next step of a delivery may be made: a change of a message rings nowhere, a new one or a line does. */
+function freeAtMs(
+  topic: Topic,
+  delivery: Delivery,
+  around: { nowMs: number; quietUntilMs: number; closed: Closed | undefined },
+): number {
+  const { nowMs, quietUntilMs, closed } = around;
+  const request = requestOf(topic, delivery);
+  return Math.max(
+    heldUntil(delivery, nowMs),
+    request === 'change' ? 0 : quietUntilMs,
+    closed ? tryAtMs(closed, request, topic, nowMs) : 0,
+  );
+}
+
+/** What the next step of a delivery asks of its place. */
+const requestOf = (topic: Topic, { posted, told }: Delivery): Request =>
+  posted !== undefined && told !== topic.version ? 'change' : 'new';
+
+/** Until when a delivery is held back; a longer time than was ever set means that the clock was set back. */
+export const heldUntil = ({ heldUntilMs = 0 }: Delivery, nowMs: number) =>
+  heldUntilMs - nowMs <= SNOOZE_MS ? heldUntilMs : 0;
+
+/**
+ * A group, or what flaps, says at most so often how it goes; a group sooner after its first words, when most is still to come.
+ * What flaps shows how it is within a minute, of which up to a third passes until a look sees it.
+ */
+export const GROUP_PACE_MS = { first: 15_000, later: 60_000, flapping: 40_000 } as const;
+
+/**
+ * A delivery after `shown` was told, while the topic is `now`: one that changes all the time waits a while before it
+ * says more. Pure.
+ */
+export function toldNow(
+  delivery: Delivery,
+  { shown, now }: { shown: Topic; now: Topic },
+  { nowMs, isFirst }: { nowMs: number; isFirst: boolean },
+): Delivery {
+  const { heldUntilMs: _, ...free } = succeeded(delivery);
+  const told = goesOn(shown) ? seenOpen(free, nowMs) : free;
+  // A change of a message is easily missed, and who saw the outage waits for its end.
+  const isSeen = delivery.shownOpen || delivery.triedOpen;
+  const isDue = isSeen && !delivery.endSaid && !endsQuietly(shown) && !isDegradation(shown);
+  if (!isFirst && !goesOn(shown) && isDue) {
+    // What flaps on ends more than once.
+    const id = `${delivery.postId}/end/${shown.version}`;
+    const line: Line = { what: 'end', id, atMs: nowMs, attempted: false };
+    return { ...told, endSaid: true, line };
+  }
+  const isPaced = now.kind === 'group' ? goesOn(now) : isFlapping(now);
+  if (!isPaced) return told;
+  return { ...told, heldUntilMs: nowMs + GROUP_PACE_MS[paceOf(now, isFirst)] };
+}
+
+function paceOf(topic: Topic, isFirst: boolean): keyof typeof GROUP_PACE_MS {
+  if (topic.kind !== 'group') return 'flapping';
+  if (isFirst) return 'first';
+  const flaps = topic.members.some((one) => one.flapping && one.endedAtMs === undefined);
+  return flaps ? 'flapping' : 'later';
+}
+
+/** A delivery whose message showed the topic while it went on. Pure. */
+export function seenOpen({ triedOpen: _, ...delivery }: Delivery, nowMs: number): Delivery {
+  const { remindedAtMs = nowMs } = delivery;
+  return { ...delivery, shownOpen: true, remindedAtMs };
+}
+
+/** Whether it is no outage, but a milder trouble: nobody is called for it, nor for its end. */
+export const isDegradation = (topic: Topic) =>
+  (topic.kind === 'incident' || topic.kind === 'group') && Boolean(topic.degraded);
+
+export const goesOn = (topic: Topic) => topic.kind !== 'notice' && topic.endedAtMs === undefined;
+
+/** A delivery without its line, which was said or cannot be. Pure. */
+export function withoutLine({ line, ...delivery }: Delivery): Delivery {
+  const { remindedAtMs = 0 } = delivery;
+  const isReminder = line?.what === 'reminder';
+  return {
+    ...succeeded(delivery),
+    ...(isReminder && { remindedAtMs: Math.max(remindedAtMs, line.atMs) }),
+  };
+}
+
+/** The delivery of this message, wherever it is by now: a later outage may carry it. Pure. */
+export function workOf(watching: Watching | undefined, postId: string): Work | undefined {
+  for (const topic of watching?.topics ?? []) {
+    const delivery = topic.deliveries.find((one) => one.postId === postId);
+    if (delivery) return { topic, delivery };
+  }
+  return undefined;
+}
+
+/** The document with one delivery changed. Pure. */
+export function withDelivery(
+  watching: Watching | undefined,
+  postId: string,
+  change: (delivery: Delivery, topic: Topic) => Delivery,
+): Watching | undefined {
+  const work = workOf(watching, postId);
+  if (!watching || !work) return watching;
+  const { topic, delivery } = work;
+  const changed = change(delivery, topic);
+  const deliveries = topic.deliveries.map((one) => (one === delivery ? changed : one));
+  return {
+    ...watching,
+    topics: watching.topics.map((one) => (one === topic ? { ...topic, deliveries } : one)),
+  };
+}
+
+/** A delivery of which a try went through. Pure. */
+export function succeeded(delivery: Delivery): Delivery {
+  const { failingSinceMs: _, ...rest } = delivery;
+  return { ...rest, failures: 0, nextTryAtMs: 0 };
+}
+
+/**
+ * A delivery after a failed try: to be tried again later, posted anew because its message cannot be changed, or dead.
+ * Pure.
+ */
+export function afterFailure(delivery: Delivery, error: unknown, around: Around): Delivery {
+  const text = error instanceof Error ? error.message : String(error);
+  if (!isPermanent(error)) {
+    return waiting(delivery, error, around) ?? { ...delivery, dead: text };
+  }
+  if (!delivery.posted || delivery.reposted) return { ...delivery, dead: text };
+  const { posted: _, ...rest } = succeeded(delivery);
+  const postId = `${delivery.postId}+`;
+  return { ...rest, postId, attempted: false, told: 0, reposted: true };
+}
+
+/** A delivery after a failed try to say its line: to be tried again, or without it, since the message says it too. Pure. */
+export function afterLineFailure(delivery: Delivery, error: unknown, around: Around): Delivery {
+  return (
+    (isPermanent(error) ? undefined : waiting(delivery, error, around)) ?? withoutLine(delivery)
+  );
+}
+
+const isPermanent = (error: unknown) => error instanceof DeliveryError && error.permanent;
+
+/** A delivery that is to be tried again later; `undefined` when it has failed for too long. */
+function waiting(
+  delivery: Delivery,
+  error: unknown,
+  { nowMs, random }: Around,
+): Delivery | undefined {
+  const { failingSinceMs = nowMs } = delivery;
+  if (nowMs - failingSinceMs >= GIVE_UP_MS) return undefined;
+  const failures = delivery.failures + 1;
+  const askedMs = error instanceof DeliveryError ? (error.retryAfterMs ?? 0) : 0;
+  const waitMs = Math.min(Math.max(backoffMs(failures, random), askedMs), MAX_WAIT_MS);
+  return { ...delivery, failures, failingSinceMs, nextTryAtMs: nowMs + waitMs };
+}
+
+/**
+ * The document with a notice for `teller` that alerts no longer reach `place`. While an earlier notice about that place is
+ * still kept, that one says it: a thousand lost alerts, or a place that is closed and opened all the time, make one. Pure.
+ */
+export function withNotice(
+  watching: Watching,
+  { place, why, teller, nowMs }: { place: string; why: string; teller: string; nowMs: number },
+): Watching {
+  const said = { title: `Alerts do not reach ${place}`, text: `${why} ${adviceFor(place)}` };
+  const before = noticeOf(watching, place);
+  if (before && nowMs - before.openedAtMs < GIVE_UP_MS) {
+    if (before.endedAtMs === undefined) return watching;
+    const { endedAtMs: _, ...rest } = before;
+    return withTopic(watching, { ...rest, ...said, version: before.version + 1 });
+  }
+  const id = noticeId(place);
+  const notice: Notice = {
+    ...{ kind: 'notice', id, version: 1, openedAtMs: nowMs, ...said },
+    deliveries: [newDelivery(teller, `${id}:${nowMs}`)],
+  };
+  return { ...watching, topics: [...watching.topics.filter((topic) => topic.id !== id), notice] };
+}
+
+/** The document after alerts reach a place again: its notice says so, or was never there. Pure. */
+export function withNoticeOver(watching: Watching, place: string, nowMs: number): Watching {
+  const notice = noticeOf(watching, place);
+  if (!notice || notice.endedAtMs !== undefined) return watching;
+  if (!notice.deliveries.some(({ attempted }) => attempted)) {
+    return { ...watching, topics: watching.topics.filter((topic) => topic !== notice) };
+  }
+  return withTopic(watching, {
+    ...notice,
+    version: notice.version + 1,
+    endedAtMs: nowMs,
+    title: `Alerts reach ${place} again`,
+    text: 'What was missed there and still goes on is told there now.',
+  });
+}
+
+const noticeId = (place: string) => `unreached:${place}`;
+
+function noticeOf({ topics }: Watching, place: string): Notice | undefined {
+  const id = noticeId(place);
+  return topics.find((topic): topic is Notice => topic.id === id && topic.kind === 'notice');
+}
+
+const withTopic = (watching: Watching, topic: Topic): Watching => ({
+  ...watching,
+  topics: watching.topics.map((one) => (one.id === topic.id ? topic : one)),
+});
+
+/** What to do about a place that refuses alerts. */
+export function adviceFor(place: string): string {
+  return `Invite Askwatch to ${place} and let it post there, or turn alerts off there.`;
+}

@@ -1,0 +1,81 @@
+import type { Fact } from '../shared/card.ts';
+import { shortened } from '../shared/text-format.ts';
+import { SNOOZE_MS } from './delivery.ts';
+import { unpaced } from './flapping.ts';
+import { refreshed } from './groups.ts';
+import type { Group, Incident, Snooze, Topic, Watching } from './watch-state.ts';
+
+/** Different snoozes that a message about several outages names. */
+const NAMED = 3;
+
+/** The snooze of somebody who presses now. */
+export const newSnooze = (by: string, nowMs: number): Snooze => ({
+  by: shortened(by, 80),
+  untilMs: nowMs + SNOOZE_MS,
+});
+
+/** What is known without the snoozes that are over; the same document when none is. Pure. */
+export function withoutOverSnoozes(
+  watching: Watching | undefined,
+  nowMs: number,
+): Watching | undefined {
+  const isOver = (topic: Topic): topic is Incident =>
+    topic.kind === 'incident' && topic.snoozed !== undefined && !lasts(topic.snoozed, nowMs);
+  if (!watching?.topics.some(isOver)) return watching;
+  const topics = watching.topics.map((topic) => (isOver(topic) ? withoutSnooze(topic) : topic));
+  return { ...watching, topics: refreshed(topics, nowMs) };
+}
+
+/** A longer one than was ever set means that the clock was set back. */
+const lasts = ({ untilMs }: Snooze, nowMs: number) =>
+  untilMs > nowMs && untilMs - nowMs <= SNOOZE_MS;
+
+/** The topics with no snooze of these monitors: what was held back for it is told now. Pure. */
+export function unsnoozed(topics: Topic[], monitors: ReadonlySet<string>): Topic[] {
+  return topics.map((topic) => {
+    if (topic.kind !== 'incident' || !monitors.has(topic.monitorId)) return topic;
+    const after = topic.snoozed ? withoutSnooze(topic) : topic;
+    const isHeld = after.deliveries.some(isHeldBack);
+    if (!isHeld) return after;
+    return { ...after, deliveries: after.deliveries.map(released) };
+  });
+}
+
+/** What was never posted is held back by a snooze alone. */
+const isHeldBack = ({ posted, heldUntilMs }: Incident['deliveries'][number]) =>
+  !posted && heldUntilMs !== undefined;
+
+function released(delivery: Incident['deliveries'][number]): Incident['deliveries'][number] {
+  if (!isHeldBack(delivery)) return delivery;
+  const { heldUntilMs: _, ...free } = delivery;
+  return free;
+}
+
+function withoutSnooze({ snoozed: _, ...incident }: Incident): Incident {
+  return unpaced({ ...incident, version: incident.version + 1 });
+}
+
+/** Until when it is quiet, and who wants it so. */
+export const snoozeFact = ({ by, untilMs }: Snooze, count = ''): Fact => ({
+  label: `Snoozed by ${by}${count} until`,
+  value: { atMs: untilMs },
+});
+
+/** The same of several outages: of those that go on, or of all when none does. */
+export function snoozeFacts(members: Group['members']): Fact[] {
+  const going = members.filter(({ endedAtMs }) => endedAtMs === undefined);
+  const told = going.length > 0 ? going : members;
+  const counts = new Map<string, { snoozed: Snooze; count: number }>();
+  for (const { snoozed } of told) {
+    if (!snoozed) continue;
+    const key = `${snoozed.untilMs} ${snoozed.by}`;
+    counts.set(key, { snoozed, count: (counts.get(key)?.count ?? 0) + 1 });
+  }
+  return [...counts.values()]
+    .sort((a, b) => b.snoozed.untilMs - a.snoozed.untilMs)
+    .slice(0, NAMED)
+    .map(({ snoozed, count }) => snoozeFact(snoozed, countOf(count, told.length)));
+}
+
+/** Those that joined since are not snoozed. */
+const countOf = (count: number, all: number) => (count === all ? '' : ` (${count} of ${all})`);

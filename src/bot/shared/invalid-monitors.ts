@@ -1,0 +1,59 @@
+import type { Logger } from 'pino';
+import type { OddMonitor } from '../../clients/monitoring.ts';
+import type { Monitor } from '../../contracts/monitoring.ts';
+import type { Known } from '../incidents/watch-state.ts';
+import { shortened } from './text-format.ts';
+
+/** Rows that are named; the others are counted. */
+const NAMED = 5;
+const MAX_ID_LENGTH = 60;
+
+/**
+ * What stands for monitors of which a list says nothing that can be read: those it names without a status, and all that are
+ * missing where it has rows without an id. They are as they were, and not gone. Pure.
+ */
+export function standIns(
+  odd: readonly OddMonitor[],
+  listed: readonly Monitor[],
+  known: readonly Known[],
+): Monitor[] {
+  const unread = odd.filter(({ isWatched }) => !isWatched);
+  if (unread.length === 0) return [];
+  const ids = new Set(unread.map(({ id }) => id));
+  const there = new Set(listed.map(({ id }) => id));
+  const isNameless = ids.has(undefined);
+  return known
+    .filter(({ id }) => !there.has(id) && (isNameless || ids.has(id)))
+    .map(({ id, status, changes }) => ({
+      ...{ id, name: id, check_type: 'unknown', target: '', status, interval_seconds: 0 },
+      ...(changes !== undefined && { status_changes: changes }),
+    }));
+}
+
+/** Tells whoever runs the program of odd rows, once for as long as they are the same. */
+export function createOddRowsLog(log: Logger): (odd: readonly OddMonitor[]) => void {
+  let told = '';
+  return (odd) => {
+    const words = oddWords(odd);
+    if (words !== told && words !== '') {
+      log.warn(
+        { rows: words },
+        'the monitoring service lists monitors otherwise than its contract says; what can be read of them is watched',
+      );
+    }
+    told = words;
+  };
+}
+
+/** `3 rows: "17" (name), "18" (interval_seconds), and 1 more`; empty when there are none. Pure. */
+export function oddWords(odd: readonly OddMonitor[]): string {
+  if (odd.length === 0) return '';
+  const named = odd.slice(0, NAMED).map(({ at, id, what, isWatched }) => {
+    const who =
+      id === undefined ? `number ${at + 1}` : JSON.stringify(shortened(id, MAX_ID_LENGTH));
+    return `${who} (${what}${isWatched ? '' : '; not watched'})`;
+  });
+  const more = odd.length - named.length;
+  const rows = odd.length === 1 ? '1 row' : `${odd.length} rows`;
+  return `${rows}: ${named.join(', ')}${more > 0 ? `, and ${more} more` : ''}`;
+}

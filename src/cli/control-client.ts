@@ -1,0 +1,100 @@
+import { existsSync } from 'node:fs';
+import { Agent, request } from 'undici';
+import { createLog } from '../app/log.ts';
+import { readSettings } from '../config/settings.ts';
+import type { Service } from '../contracts/api-key.ts';
+import { ErrorBody } from '../contracts/error.ts';
+import type { KeyLimits, KeyLimitsChange } from '../contracts/key-limits.ts';
+import { openUsageDays, type UsageQuery, type UsageRow } from '../gateway/usage/usage-days.ts';
+import { usageJournal } from '../gateway/usage/usage-journal.ts';
+import { controlSocket } from '../http/control-socket.ts';
+import { type KeyInfo, openKeys } from '../http/keys.ts';
+import { openLowdbStore } from '../store/lowdb/lowdb-store.ts';
+
+/** What the command line does with keys. */
+export interface KeyActions {
+  create(service: Service, name: string, limits: KeyLimits): Promise<KeyInfo & { key: string }>;
+  list(service: Service): Promise<KeyInfo[]>;
+  /** `undefined` when there is no such key. */
+  limit(service: Service, id: string, change: KeyLimitsChange): Promise<KeyInfo | undefined>;
+  revoke(service: Service, id: string): Promise<boolean>;
+  /** Usage of the gateway; `undefined` when the program that runs has no gateway. */
+  usage(query: UsageQuery): Promise<UsageRow[] | undefined>;
+  close(): Promise<void>;
+}
+
+/** Reaches the running program through its control socket, or the data folder when none runs. */
+export async function reachKeys(): Promise<KeyActions> {
+  if (existsSync('.env')) process.loadEnvFile('.env');
+  const settings = readSettings(process.env);
+  const socketPath = controlSocket(settings.dataDir);
+  return existsSync(socketPath) && (await answers(socketPath))
+    ? runningKeys(socketPath)
+    : await storedKeys(settings.dataDir, settings.secrets);
+}
+
+async function answers(socketPath: string): Promise<boolean> {
+  const agent = new Agent({ connect: { socketPath } });
+  try {
+    await (await request('http://askwatch/keys/gateway', { dispatcher: agent })).body.dump();
+    return true;
+  } catch (error) {
+    // Left behind by a killed process: nobody listens.
+    if ((error as { code?: string }).code === 'ECONNREFUSED') return false;
+    throw error;
+  } finally {
+    await agent.close();
+  }
+}
+
+function runningKeys(socketPath: string): KeyActions {
+  const dispatcher = new Agent({ connect: { socketPath } });
+  async function call(method: 'GET' | 'POST' | 'PATCH' | 'DELETE', path: string, body?: unknown) {
+    const { statusCode, body: answer } = await request(`http://askwatch/${path}`, {
+      dispatcher,
+      method,
+      ...(body === undefined
+        ? {}
+        : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+    });
+    const value: unknown = await answer.json();
+    if (statusCode === 404) return undefined;
+    if (statusCode >= 400) throw new Error(ErrorBody.parse(value).error.message);
+    return value;
+  }
+  const pathOf = (service: Service, id: string) => `keys/${service}/${encodeURIComponent(id)}`;
+  return {
+    create: async (service, name, limits) =>
+      (await call('POST', `keys/${service}`, { name, limits })) as KeyInfo & { key: string },
+    list: async (service) => (await call('GET', `keys/${service}`)) as KeyInfo[],
+    limit: async (service, id, limits) =>
+      (await call('PATCH', pathOf(service, id), { limits })) as KeyInfo | undefined,
+    revoke: async (service, id) => (await call('DELETE', pathOf(service, id))) !== undefined,
+    async usage(query) {
+      const given = Object.entries(query).filter(([, value]) => value !== undefined);
+      const search = new URLSearchParams(given as Array<[string, string]>);
+      return (await call('GET', `usage?${search}`)) as UsageRow[] | undefined;
+    },
+    close: () => dispatcher.close(),
+  };
+}
+
+async function storedKeys(folder: string, secrets: string[]): Promise<KeyActions> {
+  const log = createLog({ level: 'warn', secrets });
+  const store = await openLowdbStore({ folder, log });
+  const keys = {
+    gateway: await openKeys(store, 'gateway'),
+    monitoring: await openKeys(store, 'monitoring'),
+  };
+  return {
+    create: (service, name, limits) => keys[service].create(name, limits),
+    list: async (service) => keys[service].list(),
+    limit: (service, id, change) => keys[service].limit(id, change),
+    revoke: (service, id) => keys[service].revoke(id),
+    async usage(query) {
+      const days = await openUsageDays({ store, journal: store.journal(usageJournal), log });
+      return await days.summary(query);
+    },
+    close: () => store.close(),
+  };
+}

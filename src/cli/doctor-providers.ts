@@ -1,0 +1,155 @@
+import { counted, type Finding, ok, problem, warning } from '../bot/shared/finding.ts';
+import type { Settings } from '../config/settings.ts';
+import { readCatalog, textModels } from '../gateway/catalog/catalog.ts';
+import { explainNames } from '../gateway/models/served-lists.ts';
+import { readServedModels } from '../gateway/models/served-models.ts';
+import { providerHeaders } from '../gateway/providers/openai-dialect.ts';
+import { meaningOf } from '../gateway/providers/provider-errors.ts';
+import { TRAITS } from '../gateway/providers/provider-table.ts';
+import {
+  findProviders,
+  type Provider,
+  type ProviderName,
+  type ProviderSettings,
+  providersSet,
+} from '../gateway/providers/providers.ts';
+import { liveUpstreams, unservedSentence } from '../gateway/upstreams/routing.ts';
+import type { NoAnswerError, Probe } from './doctor-fetch.ts';
+
+/**
+ * What tells whether a key is good and costs nothing: the list of models. OpenRouter gives that to anybody, and has a page
+ * for the key. Source: the providers' API references, "List models"; OpenRouter's, "Get current API key".
+ */
+const KEY_PATH: Partial<Record<ProviderName, string>> = { openrouter: '/key' };
+const MODELS_PATH = '/models';
+
+/** The model providers that have a key, and Ollama. */
+export async function checkProviders(
+  settings: Omit<Settings, 'providers'> & { providers: ProviderSettings },
+  probe: Probe,
+): Promise<Finding[]> {
+  if (!settings.roles.has('gateway')) return [];
+  const live = await findProviders(settings.providers);
+  const findings = await Promise.all([...live.values()].map((one) => checkProvider(one, probe)));
+  if (settings.providers.ollama && !live.has('ollama')) {
+    const text =
+      'OLLAMA_BASE_URL: no Ollama with a model that can chat answers there. Start it, and get a model: ollama pull llama3.2';
+    findings.push(problem('Ollama', text));
+  }
+  if (findings.length > 0 || settings.gateway) {
+    return joined([...findings, ...(await checkServed(settings, live))]);
+  }
+  const text =
+    'None: the built-in offline engine answers, which is no language model. Set OPENAI_API_KEY or another provider’s key.';
+  return [warning('Model providers', text)];
+}
+
+/** Good findings of one check in one line. */
+function joined(findings: readonly Finding[]): Finding[] {
+  const all: Finding[] = [];
+  for (const finding of findings) {
+    const before = all.findIndex(({ check, level }) => level === 'ok' && check === finding.check);
+    const first = all[before];
+    if (first && finding.level === 'ok') {
+      all[before] = { ...first, text: `${first.text}. ${finding.text.replace(/\.$/, '')}` };
+    } else {
+      all.push(finding);
+    }
+  }
+  return all;
+}
+
+/** Which models answer under other names, and those that nobody serves, with what would have them served. */
+async function checkServed(
+  settings: Pick<Settings, 'catalogFile' | 'bot' | 'gateway'> & { providers: ProviderSettings },
+  providers: ReadonlyMap<ProviderName, Provider>,
+): Promise<Finding[]> {
+  const set = providersSet(settings.providers);
+  if (providers.size + set.size === 0) return [];
+  // A catalog that cannot be read is a finding of its own.
+  const catalog = await readCatalog(settings.catalogFile).catch(() => undefined);
+  if (!catalog) return [];
+  const unserved = textModels(catalog).filter(
+    (model) => liveUpstreams(model, providers).length === 0,
+  );
+  const names = explainNames(catalog, providers).map(({ isProblem, text }) =>
+    isProblem ? problem(TRAITS.openai.title, text) : ok(TRAITS.openai.title, text),
+  );
+  const served = unserved.map((model) => {
+    const why = unservedSentence(model, { providers, set });
+    const isDefault = !settings.gateway && model.id === settings.bot.askModel;
+    return isDefault
+      ? problem('Model catalog', `ASK_MODEL: ${why} Or name another model.`)
+      : warning('Model catalog', `${why} Until then it answers with a 503.`);
+  });
+  return [...names, ...served];
+}
+
+async function checkProvider(provider: Provider, probe: Probe): Promise<Finding> {
+  const { name, title, setting, baseUrl, served } = provider;
+  if (served) return ok(title, `runs; ${counted(served.length, 'model')} that can chat`);
+  const address = name === 'openai' ? 'OPENAI_BASE_URL' : 'the network';
+  try {
+    const url = `${baseUrl}${KEY_PATH[name] ?? MODELS_PATH}`;
+    const answer = await probe.fetch(url, { headers: providerHeaders(provider) });
+    const body = await answer.text();
+    const listed = provider.isElsewhere && answer.status === 200 ? readServedModels(body) : [];
+    if (listed?.length) provider.served = listed;
+    return judge(provider, address, { status: answer.status, body });
+  } catch (error) {
+    const { message } = error as NoAnswerError;
+    return problem(
+      title,
+      `${setting}: ${title} could not be asked (${message}). Check ${address}.`,
+    );
+  }
+}
+
+function judge(
+  provider: Provider,
+  address: string,
+  answer: { status: number; body: string },
+): Finding {
+  const { title, setting, name } = provider;
+  const { status } = answer;
+  switch (meaningOf(answer, provider)) {
+    case 200:
+      if (provider.isElsewhere && provider.served === undefined && isJson(answer.body)) {
+        const text =
+          'takes the key, but lists no model that can chat, so it is called by the names of the catalog. If answers fail, name its models in ASKWATCH_CATALOG.';
+        return warning(title, text);
+      }
+      if (isJson(answer.body)) return ok(title, 'takes the key');
+      return problem(title, `${setting}: what answers is no API but a page. Check ${address}.`);
+    case 401:
+    case 403:
+      return problem(title, `${setting}: ${title} refuses this key (${status}). Set another one.`);
+    case 402:
+      return problem(title, `${setting}: the account at ${title} has no credit left. Top it up.`);
+    case 404:
+      // Others that speak the OpenAI API need not have a list.
+      return warning(
+        title,
+        `${setting}: there is no list of models there (404), so the key was not tried. If answers fail, check ${name === 'openai' ? address : 'the key'}.`,
+      );
+    case 429:
+      return warning(
+        title,
+        `${title} asks to slow down, so the key was not tried. Try again later.`,
+      );
+    default:
+      return warning(
+        title,
+        `${title} answered with an error (${status}), so the key was not tried. Try again later.`,
+      );
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}

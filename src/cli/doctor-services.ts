@@ -1,0 +1,202 @@
+import { isIPv6 } from 'node:net';
+import { counted, type Finding, ok, problem, shortName, warning } from '../bot/shared/finding.ts';
+import { oddWords } from '../bot/shared/invalid-monitors.ts';
+import { CallError, ContractError, StatusError } from '../clients/errors.ts';
+import { createGatewayClient } from '../clients/gateway.ts';
+import { createMonitoringClient, type OddMonitor } from '../clients/monitoring.ts';
+import type { Settings } from '../config/settings.ts';
+import { readCatalog, textModels } from '../gateway/catalog/catalog.ts';
+import { CALL_LIMIT_MS, type NoAnswerError, type Probe } from './doctor-fetch.ts';
+
+const ADDRESS = 'Address';
+
+const LOOK =
+  'Look at its log; if it was started with another HOST or PORT, run this with the same ones.';
+
+/** What the system says of a host that is none, or none of this machine. */
+const NO_ADDRESS = new Set([
+  'EADDRNOTAVAIL',
+  'EAI_AGAIN',
+  'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENOTFOUND',
+  'ETIMEDOUT',
+]);
+
+/** The model gateway: the catalog of the embedded one, and what one elsewhere offers. */
+export async function checkGateway(settings: Settings): Promise<Finding[]> {
+  const { gateway, roles } = settings;
+  const findings: Finding[] = [];
+  if (roles.has('gateway')) findings.push(await checkCatalog(settings, gateway === undefined));
+  if (roles.has('bot') && gateway) findings.push(await checkGatewayElsewhere(settings, gateway));
+  return findings;
+}
+
+async function checkCatalog(settings: Settings, isAsked: boolean): Promise<Finding> {
+  const check = 'Model catalog';
+  try {
+    const models = textModels(await readCatalog(settings.catalogFile)).map(({ id }) => id);
+    const { askModel } = settings.bot;
+    return (
+      (isAsked ? unknownModel(check, askModel, models) : undefined) ??
+      ok(check, `${counted(models.length, 'model')} that can chat, the first is ${models[0]}`)
+    );
+  } catch (error) {
+    const { message } = error as Error;
+    return problem(check, `ASKWATCH_CATALOG: ${message}. Correct the file, or unset it.`);
+  }
+}
+
+async function checkGatewayElsewhere(
+  { bot: { askModel } }: Settings,
+  service: { baseUrl: string; apiKey: string },
+): Promise<Finding> {
+  const check = 'Model gateway';
+  return await withService('GATEWAY', check, async () => {
+    const client = createGatewayClient({ ...service, timeoutMs: CALL_LIMIT_MS });
+    try {
+      const models = (await client.models()).filter(({ kind }) => kind !== 'image');
+      const ids = models.map(({ id }) => id);
+      if (ids.length === 0) {
+        return problem(check, 'It offers no models that can chat. Ask whoever runs it for some.');
+      }
+      return (
+        unknownModel(check, askModel, ids) ??
+        ok(
+          check,
+          `answers and takes the key; ${counted(ids.length, 'model')}, the first is ${shortName(ids[0] ?? '')}`,
+        )
+      );
+    } finally {
+      await client.close();
+    }
+  });
+}
+
+function unknownModel(check: string, model: string | undefined, ids: string[]) {
+  if (model === undefined || ids.includes(model)) return undefined;
+  const some = ids.slice(0, 5).map(shortName).join(', ');
+  return problem(
+    check,
+    `ASK_MODEL: there is no such model. Set one that there is, such as ${some}.`,
+  );
+}
+
+/** The monitoring service, where it is elsewhere. */
+export async function checkMonitoring({ monitoring, roles }: Settings): Promise<Finding[]> {
+  if (!roles.has('bot') || !monitoring) return [];
+  const check = 'Monitoring service';
+  const finding = await withService('MONITORING', check, async () => {
+    const client = createMonitoringClient({ ...monitoring, timeoutMs: CALL_LIMIT_MS });
+    try {
+      const odd: OddMonitor[] = [];
+      const monitors = await client.list({ onOdd: (row) => odd.push(row) });
+      const text = `answers and takes the key; ${counted(monitors.length, 'monitor')}`;
+      if (odd.length === 0) return ok(check, text);
+      return warning(
+        check,
+        `${text}. Its list has rows otherwise than its contract says, ${oddWords(odd)}. What can be read of them is watched; mend the others there.`,
+      );
+    } finally {
+      await client.close();
+    }
+  });
+  return [finding];
+}
+
+/** What went wrong with a service elsewhere, and which of its two settings to look at. */
+async function withService(
+  name: 'GATEWAY' | 'MONITORING',
+  check: string,
+  ask: () => Promise<Finding>,
+): Promise<Finding> {
+  const address = `${name}_BASE_URL`;
+  try {
+    return await ask();
+  } catch (error) {
+    if (error instanceof StatusError && [401, 403].includes(error.status)) {
+      const text = `${name}_API_KEY: the service refuses this key (${error.status}): ${error.message} Set a key that whoever runs it gave you.`;
+      return problem(check, text);
+    }
+    if (error instanceof StatusError && error.status === 429) {
+      return warning(check, `The service asks to slow down: ${error.message} Try again later.`);
+    }
+    if (error instanceof StatusError && error.status >= 500) {
+      const text = `${address}: the service fails (${error.status}): ${error.message} Try again later, or tell whoever runs it.`;
+      return problem(check, text);
+    }
+    if (error instanceof CallError || error instanceof ContractError) {
+      return problem(
+        check,
+        `${address}: ${error.message} Check the address, and that the service runs there.`,
+      );
+    }
+    // The client takes no such address or key at all.
+    return problem(check, `${address}, ${name}_API_KEY: ${(error as Error).message}`);
+  }
+}
+
+/** Where the program listens: that it answers there when it runs, and that the port is free when it does not. */
+export async function checkListener(
+  { host, port }: Settings,
+  options: { runs: boolean | 'elsewhere'; version: string; probe: Probe },
+): Promise<Finding[]> {
+  const { runs, version, probe } = options;
+  if (port === 0) return [ok(ADDRESS, 'PORT is 0: a free port, which the banner names')];
+  const url = `http://${reachable(host)}:${port}`;
+  try {
+    const answer = await probe.fetch(`${url}/openapi.json`);
+    const found = await readVersion(answer);
+    return [runs === true ? judgeOurs(url, found, version) : judgeOther(url, found)];
+  } catch (error) {
+    return [judgeSilence(url, error as NoAnswerError, runs === true)];
+  }
+}
+
+/** Who answers, while the program runs. */
+function judgeOurs(url: string, found: string | undefined, version: string): Finding {
+  if (found === version) return ok(ADDRESS, `version ${version} answers at ${url}`);
+  if (found === undefined) {
+    return problem(ADDRESS, `Another program than Askwatch answers at ${url}. ${LOOK}`);
+  }
+  const text = `What runs at ${url} is version ${shortName(found)}, and this is ${version}. Start it again.`;
+  return warning(ADDRESS, text);
+}
+
+/** Who answers, while the program does not run. */
+function judgeOther(url: string, found: string | undefined): Finding {
+  const who = found === undefined ? 'another program' : 'an Askwatch with another data folder';
+  return problem(ADDRESS, `PORT: ${who} listens at ${url}. Stop it, or set PORT to a free one.`);
+}
+
+/** Nobody answers, or not as a web server does. */
+function judgeSilence(url: string, { message, code }: NoAnswerError, runs: boolean): Finding {
+  if (runs) {
+    return problem(ADDRESS, `Askwatch runs but does not answer at ${url} (${message}). ${LOOK}`);
+  }
+  if (code === 'ECONNREFUSED') return ok(ADDRESS, `${url} is free`);
+  if (NO_ADDRESS.has(code ?? '')) {
+    const text = `HOST: ${url} cannot be used (${message}). Use 127.0.0.1, or 0.0.0.0 for all.`;
+    return problem(ADDRESS, text);
+  }
+  return judgeOther(url, undefined);
+}
+
+/** An address that takes calls for all of a machine is called on the machine itself. */
+function reachable(host: string): string {
+  if (host === '0.0.0.0') return '127.0.0.1';
+  if (host === '::') return '[::1]';
+  return isIPv6(host) ? `[${host}]` : host;
+}
+
+/** The version of the Askwatch that answered; `undefined` when it is something else. */
+async function readVersion(answer: Response): Promise<string | undefined> {
+  const text = await answer.text();
+  try {
+    const { info } = JSON.parse(text) as { info?: { title?: unknown; version?: unknown } };
+    return info?.title === 'Askwatch' ? String(info.version) : undefined;
+  } catch {
+    // A page of some other program.
+    return undefined;
+  }
+}

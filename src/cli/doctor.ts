@@ -1,0 +1,151 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { createLog, createRedaction } from '../app/log.ts';
+import type { Place } from '../bot/platform.ts';
+import { counted, type Finding, ok, problem, warning } from '../bot/shared/finding.ts';
+import type { Who } from '../bot/shared/rights.ts';
+import { readSettings, type Settings, SettingsError, secretsIn } from '../config/settings.ts';
+import { checkConsole, checkProxies } from './doctor-console.ts';
+import { createProbe, type Probe } from './doctor-fetch.ts';
+import {
+  checkClock,
+  checkDataFolder,
+  checkLosses,
+  checkNode,
+  checkProgram,
+} from './doctor-machine.ts';
+import { checkProviders } from './doctor-providers.ts';
+import { checkGateway, checkListener, checkMonitoring } from './doctor-services.ts';
+import { plain, tableLines } from './table.ts';
+
+const { version, engines } = JSON.parse(
+  readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
+) as { version: string; engines: { node: string } };
+
+/** One area may take so long in all; each call in it has a shorter limit of its own. */
+const AREA_LIMIT_MS = 30_000;
+
+/** A name and a password in an address. */
+const CREDENTIALS = /(?<=:\/\/)[^/@\s]+@/g;
+
+/**
+ * Runs `doctor`: looks at everything an installation needs, all at once, and changes nothing. Gives what to print, a line
+ * for each finding in an order that stays, or one JSON document, and how many problems there are.
+ */
+export async function runDoctor(options: { json: boolean }): Promise<{
+  text: string;
+  problems: number;
+}> {
+  if (existsSync('.env')) process.loadEnvFile('.env');
+  const clean = createCleaning(secretsIn(process.env));
+  const found = (await examine()).map(({ check, level, text }) => ({
+    check: clean(check),
+    level,
+    text: clean(text),
+  }));
+  const count = (level: Finding['level']) => found.filter((one) => one.level === level).length;
+  const [problems, warnings] = [count('problem'), count('warning')];
+  const text = options.json
+    ? JSON.stringify({ version, problems, warnings, findings: found }, null, 2)
+    : [...lines(found), '', summary(problems, warnings)].join('\n');
+  return { text: `${text}\n`, problems };
+}
+
+/** Makes a text fit to be shown: no secret, and nothing that a terminal would obey. */
+function createCleaning(secrets: string[]): (text: string) => string {
+  const redact = createRedaction(secrets);
+  return (text) => plain(redact(text).replace(CREDENTIALS, '[secret]@'));
+}
+
+function lines(found: Finding[]): string[] {
+  const columns = [{ heading: 'RESULT' }, { heading: 'CHECK' }, { heading: 'FOUND' }];
+  return tableLines(
+    columns,
+    found.map(({ level, check, text }) => [level, check, text]),
+  );
+}
+
+function summary(problems: number, warnings: number): string {
+  if (problems > 0) {
+    return `${counted(problems, 'problem')}, ${counted(warnings, 'warning')}. Do what the lines say, and run this again.`;
+  }
+  return warnings > 0 ? `No problems, ${counted(warnings, 'warning')}.` : 'All is well.';
+}
+
+async function examine(): Promise<Finding[]> {
+  const node = checkNode(engines.node);
+  let settings: Settings;
+  try {
+    settings = readSettings(process.env);
+  } catch (error) {
+    if (!(error instanceof SettingsError)) throw error;
+    const wrong = error.message.split('\n').map((line) => problem('Settings', line));
+    const rest = warning('The rest', 'is looked at once the settings are right.');
+    return [node, ...wrong, rest];
+  }
+  const probe = createProbe();
+  const areas = await Promise.all([
+    bounded('Data folder', async () => [await checkDataFolder(settings.dataDir)]),
+    bounded('Program', () => checkProgramAndAddress(settings, probe)),
+    bounded('Console', async () => [checkConsole(settings), ...checkProxies(settings)]),
+    bounded('Model gateway', () => checkGateway(settings)),
+    bounded('Model providers', () => checkProviders(settings, probe)),
+    bounded('Monitoring service', () => checkMonitoring(settings)),
+    bounded('Slack', () => checkSlackOf(settings, probe)),
+    bounded('Discord', () => checkDiscordOf(settings, probe)),
+  ]);
+  return [node, ok('Settings', 'can be read'), ...areas.flat(), checkClock(probe.readings)];
+}
+
+/** An area's findings; that it fails, or does not end, is one too. */
+async function bounded(check: string, look: () => Promise<Finding[]>): Promise<Finding[]> {
+  const limit = new AbortController();
+  const late = new Promise<Finding[]>((resolve) => {
+    const text = `This took longer than ${AREA_LIMIT_MS / 1000} s. Check the network.`;
+    const timer = setTimeout(() => resolve([problem(check, text)]), AREA_LIMIT_MS);
+    limit.signal.addEventListener('abort', () => clearTimeout(timer));
+  });
+  try {
+    return await Promise.race([look(), late]);
+  } catch (error) {
+    return [problem(check, `This could not be checked: ${(error as Error).message}`)];
+  } finally {
+    limit.abort();
+  }
+}
+
+async function checkProgramAndAddress(settings: Settings, probe: Probe): Promise<Finding[]> {
+  const { finding, runs } = await checkProgram(settings.dataDir);
+  const lost = await checkLosses(settings.dataDir, runs !== false);
+  return [finding, ...lost, ...(await checkListener(settings, { runs, version, probe }))];
+}
+
+/** The library of a platform is loaded only where the platform is set up. */
+async function checkSlackOf({ slack, bot, roles }: Settings, probe: Probe): Promise<Finding[]> {
+  if (!roles.has('bot')) return [];
+  const channels = channelsOf('slack', bot.alertPlaces);
+  if (!slack) return unused('Slack', 'SLACK_BOT_TOKEN', channels);
+  const { checkSlack } = await import('../slack/doctor.ts');
+  const log = createLog({ level: 'silent', secrets: [] });
+  const usesGroups = [bot.mayAdd, bot.mayManage].some(namesSlackGroups);
+  return await checkSlack({ ...slack, channels, usesGroups, fetch: probe.fetch, log });
+}
+
+async function checkDiscordOf({ discord, bot, roles }: Settings, probe: Probe): Promise<Finding[]> {
+  if (!roles.has('bot')) return [];
+  const channels = channelsOf('discord', bot.alertPlaces);
+  if (!discord) return unused('Discord', 'DISCORD_TOKEN', channels);
+  const { checkDiscord } = await import('../discord/doctor.ts');
+  return await checkDiscord({ ...discord, channels, fetch: probe.fetch });
+}
+
+const channelsOf = (platform: string, places: readonly Place[]) =>
+  places.filter((place) => place.platform === platform).map(({ channel }) => channel);
+
+const namesSlackGroups = (who: Who) =>
+  typeof who !== 'string' && channelsOf('slack', who).some((id) => id.startsWith('S'));
+
+function unused(name: string, setting: string, channels: string[]): Finding[] {
+  if (channels.length === 0) return [ok(name, 'not configured')];
+  const text = `ALERT_CHANNELS names channels of ${name}, which is not configured. Set ${setting}, or take them out.`;
+  return [problem(name, text)];
+}

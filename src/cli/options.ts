@@ -1,0 +1,65 @@
+import type { Service } from '../contracts/api-key.ts';
+import { USAGE_DAYS } from '../contracts/gateway.ts';
+import { type KeyLimitsChange, LIMIT_NAMES } from '../contracts/key-limits.ts';
+
+/** What the caller typed cannot be run; the message says what to type. */
+export class CommandLineError extends Error {
+  override name = 'CommandLineError' as const;
+}
+
+/** The options of `keys`, as `parseArgs` takes them. */
+export const keyOptions = {
+  service: { type: 'string' },
+  name: { type: 'string' },
+  days: { type: 'string' },
+  'requests-per-minute': { type: 'string' },
+  'tokens-per-minute': { type: 'string' },
+  'tokens-per-day': { type: 'string' },
+  'tokens-per-month': { type: 'string' },
+} as const;
+export type KeyOptions = { [Name in keyof typeof keyOptions]?: string | undefined };
+
+/** The services that have keys. */
+export const SERVICES: readonly Service[] = ['gateway', 'monitoring'];
+
+/** The options that set limits. */
+export const OPTION_OF = {
+  requestsPerMinute: 'requests-per-minute',
+  tokensPerMinute: 'tokens-per-minute',
+  tokensPerDay: 'tokens-per-day',
+  tokensPerMonth: 'tokens-per-month',
+} as const;
+
+/** The limits among the options; `null` for `none`. */
+export function limitsIn(options: KeyOptions): KeyLimitsChange {
+  const change: KeyLimitsChange = {};
+  for (const name of LIMIT_NAMES) {
+    const option = OPTION_OF[name];
+    const value = options[option];
+    if (value === undefined) continue;
+    change[name] = value === 'none' ? null : wholeNumber(value, `--${option}`, ' or none');
+  }
+  return change;
+}
+
+/** Days to look back. */
+export function daysIn({ days }: KeyOptions): number {
+  if (days === undefined) return USAGE_DAYS.default;
+  const number = wholeNumber(days, '--days', '');
+  if (number > USAGE_DAYS.max) throw new CommandLineError(`--days goes up to ${USAGE_DAYS.max}.`);
+  return number;
+}
+
+function wholeNumber(value: string, option: string, otherwise: string): number {
+  const number = /^\d+$/.test(value) ? Number(value) : 0;
+  if (number >= 1 && Number.isSafeInteger(number)) return number;
+  throw new CommandLineError(`${option} takes a whole number from 1${otherwise}.`);
+}
+
+/** The service of that name; `undefined` when none is given. */
+export function serviceNamed(name: string | undefined): Service | undefined {
+  if (name === undefined) return undefined;
+  const service = SERVICES.find((known) => known === name);
+  if (!service) throw new CommandLineError(`There is no service '${name}': gateway or monitoring.`);
+  return service;
+}

@@ -1,0 +1,166 @@
+import ipaddr from 'ipaddr.js';
+import { z } from 'zod';
+import { type Place, parsePlace } from '../bot/platform.ts';
+import type { Who } from '../bot/shared/rights.ts';
+import { isProxyNetwork } from '../http/trusted-proxies.ts';
+import { parseResolver } from '../monitoring/checks/dns-query.ts';
+import { isLoopback as isOnLoopback } from '../monitoring/connectivity/near-host.ts';
+
+/** The parts of the program that can run by themselves, in the order they start. */
+export const ROLES = ['gateway', 'monitoring', 'bot', 'console'] as const;
+export type Role = (typeof ROLES)[number];
+
+/** One environment variable: what it is for, what stands in its place when it is not set, and its check. */
+interface Variable<T> {
+  group: string;
+  about: string;
+  /** The default as a person reads it; empty when there is none. */
+  shown: string;
+  secret?: true;
+  schema: z.ZodType<T, string | undefined>;
+}
+
+export function variable<T>(declared: Variable<T>): Variable<T> {
+  return declared;
+}
+
+export const text = () => z.string().optional();
+
+export function secret(group: string, about: string, schema = text()) {
+  return variable({ group, about, shown: '', secret: true, schema });
+}
+
+export function startingWith(prefix: string, where: string) {
+  return z
+    .string()
+    .startsWith(prefix, `must start with ${prefix}; copy it from ${where}`)
+    .optional();
+}
+
+export function address(fallback: string) {
+  return httpUrl().default(fallback);
+}
+
+export function httpUrl() {
+  return z
+    .url({ protocol: /^https?$/, error: 'must be an address such as https://api.example.com' })
+    .transform((url) => url.replace(/\/+$/, ''));
+}
+
+/** Where others reach this program. */
+export const publicUrl = z
+  .string()
+  .refine((text) => {
+    if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return false;
+    const { username, password, search, hash } = new URL(text);
+    return username + password + search + hash === '' && !/[?#\s]/.test(text);
+  }, 'must be an address such as https://askwatch.example.com, or with a path, such as https://example.com/askwatch')
+  .transform((text) => new URL(text).href.replace(/\/+$/, ''))
+  .optional();
+
+export function wholeNumber(min: number, max: number, fallback: number) {
+  return z
+    .string()
+    .regex(/^\d+$/, `must be a whole number from ${min} to ${max}`)
+    .transform(Number)
+    .refine((value) => value >= min && value <= max, `must be from ${min} to ${max}`)
+    .default(fallback);
+}
+
+function commaList() {
+  return z.string().transform((list) =>
+    list
+      .split(',')
+      .map((item) => item.trim())
+      .filter((item) => item !== ''),
+  );
+}
+
+export const shards = z
+  .string()
+  .regex(/^(auto|[1-9]\d?|100)$/, 'must be auto, or a whole number from 1 to 100')
+  .transform((value): 'auto' | number => (value === 'auto' ? value : Number(value)))
+  .prefault('auto');
+
+export const trueOrFalse = z
+  .enum(['true', 'false'], { error: 'must be true or false' })
+  .transform((value) => value === 'true');
+
+export const places = commaList()
+  .transform((items, context): Place[] =>
+    items.flatMap((item) => {
+      const place = parsePlace(item);
+      if (place) return [place];
+      context.addIssue(
+        `'${item}' must look like slack:C0123456789, discord:123 or console:general`,
+      );
+      return [];
+    }),
+  )
+  .prefault('');
+
+/** A word for many, or people and groups by their ids. */
+export const who = (fallback: 'everyone' | 'managers') =>
+  z
+    .string()
+    .transform((given, context): Who => {
+      if (given === 'everyone' || given === 'managers') return given;
+      return given
+        .split(',')
+        .map((item) => item.trim())
+        .filter((item) => item !== '')
+        .flatMap((item) => {
+          const one = parsePlace(item);
+          if (one && one.platform !== 'console') return [one];
+          context.addIssue(
+            `'${item}' must be everyone, managers, or an id such as slack:S0123456789 or discord:123456789012345678`,
+          );
+          return [];
+        });
+    })
+    .prefault(fallback);
+
+export const cidrs = commaList()
+  .refine(
+    (items) => items.every((item) => ipaddr.isValidCIDR(item)),
+    'must be address ranges such as 127.0.0.1/32,10.0.0.0/8,::1/128',
+  )
+  .prefault('');
+
+/** Where the proxies in front are. Of everybody as one, each could say to be anybody. */
+export const proxies = commaList()
+  .transform((items, context) =>
+    items.filter((item) => {
+      if (isProxyNetwork(item)) return true;
+      context.addIssue(
+        `'${item}' must be the address of a proxy or a range of them, such as 127.0.0.1, 10.0.0.0/24 or fd00::/64; name no more than your own proxies, since they are believed`,
+      );
+      return false;
+    }),
+  )
+  .prefault('');
+
+export const anchors = commaList()
+  .transform((items, context) =>
+    items.flatMap((item) => {
+      const anchor = parseResolver(item);
+      if (anchor && !isOnLoopback(anchor.address)) return [anchor.text];
+      context.addIssue(
+        anchor
+          ? `'${item}' is this machine, which answers without a network; name one beyond it, such as the router`
+          : `'${item}' must be an address with or without a port, such as 192.168.0.1 or 9.9.9.9:443`,
+      );
+      return [];
+    }),
+  )
+  .prefault('');
+
+export const roles = commaList()
+  .refine(
+    (items): items is Role[] =>
+      items.length > 0 && items.every((item) => (ROLES as readonly string[]).includes(item)),
+    `must name one or more of ${ROLES.join(', ')}`,
+  )
+  .prefault(ROLES.join(','));
+
+export const providerKey = (name: string) => secret('Models', `answers with ${name}`);

@@ -1,0 +1,181 @@
+import { z } from 'zod';
+import type { Bot } from '../../bot/bot.ts';
+import { explainError } from '../../bot/shared/explain-error.ts';
+import { HttpError } from '../../http/errors.ts';
+import type { Keys } from '../../http/keys.ts';
+import type { HttpReply, HttpServer } from '../../http/server.ts';
+import type { Guards } from '../login/guards.ts';
+import {
+  ChannelsAnswer,
+  Days,
+  KeyList,
+  LimitsChange,
+  ListedKey,
+  MadeKey,
+  ModelsAnswer,
+  NewKey,
+  ServiceName,
+  UsageAnswer,
+  UsageBy,
+} from './api-types.ts';
+import { askedByChannel } from './channels.ts';
+import { type AccountKeys, createAccountKeys } from './keys.ts';
+import { modelsAnswer } from './models.ts';
+import { lastDays, type UsageSource, usageReport } from './usage.ts';
+
+/** What the account area manages: of the services that run in this process. */
+export interface Account {
+  keys: Partial<Record<ServiceName, Keys>>;
+  /** Where the gateway counts usage; absent when it does not run here. */
+  usage?: UsageSource;
+  /** Whether the bot asks a gateway at another address, which counts by itself. */
+  asksElsewhere?: boolean;
+}
+
+const KeyPath = z.object({ service: ServiceName, id: z.string().min(1).max(100) });
+const Nothing = z.strictObject({});
+const UsageQuery = z.object({
+  days: Days,
+  by: UsageBy.default('model'),
+  /** One key alone. */
+  key: z.string().min(1).max(100).optional(),
+});
+
+const DAY_MS = 86_400_000;
+
+/** Adds what the account area talks to. `bot` is there while the console is open. */
+export function addAccountRoutes(
+  server: HttpServer,
+  guards: Guards,
+  account: Account,
+  bot: () => Bot | undefined,
+): void {
+  const keys = createAccountKeys(account.keys, account.usage);
+  addKeyRoutes(server, guards, keys);
+
+  function openBot(): Bot {
+    const found = bot();
+    if (found) return found;
+    throw new HttpError(503, 'not_open', 'Askwatch is starting or stopping. Try again.', {
+      headers: { 'retry-after': '1' },
+    });
+  }
+
+  server.get(
+    '/console/account/usage',
+    {
+      schema: { hide: true, querystring: UsageQuery, response: { 200: UsageAnswer } },
+      onRequest: guards.fetch,
+    },
+    async ({ query }, reply) => {
+      unstored(reply);
+      const range = lastDays(query.days);
+      const rows = (await account.usage?.(range)) ?? [];
+      const names = new Map(account.keys.gateway?.list().map(({ id, name }) => [id, name]));
+      const nameOf = (id: string) => names.get(id) ?? (id === OWN_KEY ? OWN_NAME : revoked(id));
+      const notice = usageNotice(account);
+      return {
+        ...usageReport(rows, { range, by: query.by, keyId: query.key, nameOf }),
+        ...(notice !== undefined && { notice }),
+      };
+    },
+  );
+
+  server.get(
+    '/console/account/models',
+    { schema: { hide: true, response: { 200: ModelsAnswer } }, onRequest: guards.fetch },
+    async (_request, reply) => {
+      unstored(reply);
+      const models = await openBot().catalog.models().catch(explained);
+      return modelsAnswer(models, account.asksElsewhere ?? false);
+    },
+  );
+
+  server.get(
+    '/console/account/channels',
+    {
+      schema: {
+        hide: true,
+        querystring: z.object({ days: Days }),
+        response: { 200: ChannelsAnswer },
+      },
+      onRequest: guards.fetch,
+    },
+    async ({ query }, reply) => {
+      unstored(reply);
+      return await askedByChannel(openBot(), Date.now() - query.days * DAY_MS);
+    },
+  );
+}
+
+function addKeyRoutes(server: HttpServer, guards: Guards, keys: AccountKeys): void {
+  server.get(
+    '/console/account/keys',
+    { schema: { hide: true, response: { 200: KeyList } }, onRequest: guards.fetch },
+    async (_request, reply) => {
+      unstored(reply);
+      return await keys.list();
+    },
+  );
+  server.post(
+    '/console/account/keys',
+    {
+      schema: { hide: true, body: NewKey, response: { 201: MadeKey } },
+      onRequest: guards.write,
+    },
+    async ({ body }, reply) => {
+      unstored(reply);
+      const made = await keys.create(body);
+      reply.code(201);
+      return made;
+    },
+  );
+  server.patch(
+    '/console/account/keys/:service/:id',
+    {
+      schema: { hide: true, params: KeyPath, body: LimitsChange, response: { 200: ListedKey } },
+      onRequest: guards.write,
+    },
+    async ({ params: { service, id }, body }, reply) => {
+      unstored(reply);
+      return await keys.limit(service, id, body);
+    },
+  );
+  server.post(
+    '/console/account/keys/:service/:id/revoke',
+    {
+      schema: { hide: true, params: KeyPath, body: Nothing, response: { 200: Nothing } },
+      onRequest: guards.write,
+    },
+    async ({ params: { service, id } }, reply) => {
+      unstored(reply);
+      await keys.revoke(service, id);
+      return {};
+    },
+  );
+}
+
+/** The key with which the bot asks the embedded gateway; its id is its name. */
+const OWN_KEY = 'bot';
+const OWN_NAME = 'Askwatch itself';
+const revoked = (id: string) => `${id} (revoked)`;
+
+function usageNotice({ usage, asksElsewhere }: Account): string | undefined {
+  if (!usage) {
+    return 'The model gateway does not run in this process, so usage is counted where it runs (ASKWATCH_ROLES).';
+  }
+  return asksElsewhere
+    ? 'Questions in channels go to the gateway at GATEWAY_BASE_URL, which counts them; here are those of the embedded one.'
+    : undefined;
+}
+
+/** No cache and no history of a browser keeps what the account area is told. */
+function unstored(reply: HttpReply): void {
+  reply.header('cache-control', 'no-store');
+}
+
+function explained(error: unknown): never {
+  const sentence = explainError(error, 'model gateway');
+  if (sentence === undefined) throw error;
+  throw new HttpError(502, 'upstream_error', sentence, { cause: error });
+}

@@ -1,0 +1,91 @@
+import type { Bot } from '../../bot/bot.ts';
+import { parsePlace } from '../../bot/platform.ts';
+import type { AskedChannel, ChannelsAnswer } from './api-types.ts';
+
+const MAX_CHANNELS = 200;
+const MAX_PEOPLE = 50;
+const MAX_MODELS = 20;
+/** Names and ids come from platforms and gateways; nothing longer is shown. */
+const MAX_NAME = 200;
+
+/** Sums that grow with each answer. */
+interface Sum {
+  answers: number;
+  tokens: number;
+  uncounted: number;
+}
+
+interface ChannelSum extends Sum {
+  lastAtMs: number;
+  people: Map<string, Sum & { name: string }>;
+  models: Map<string, Sum>;
+}
+
+const nothing = (): Sum => ({ answers: 0, tokens: 0, uncounted: 0 });
+
+/** Who asked how much since then, channel by channel over all platforms. Answers are read one by one, and only added up. */
+export async function askedByChannel(
+  bot: Pick<Bot, 'asked' | 'channelName'>,
+  fromMs: number,
+): Promise<ChannelsAnswer> {
+  const channels = new Map<string, ChannelSum>();
+  const total = nothing();
+  for await (const { place, person, name, model, atMs, tokens } of bot.asked.everywhere(fromMs)) {
+    const channel = entry(channels, place, () => ({
+      ...nothing(),
+      lastAtMs: atMs,
+      people: new Map(),
+      models: new Map(),
+    }));
+    const who = entry(channel.people, person, () => ({ ...nothing(), name }));
+    for (const sum of [total, channel, who, entry(channel.models, model, nothing)])
+      add(sum, tokens);
+    // Under the name that they had last.
+    who.name = name;
+    channel.lastAtMs = Math.max(channel.lastAtMs, atMs);
+  }
+  const [shown, moreChannels] = most(channels, MAX_CHANNELS);
+  return {
+    channels: shown.map(([place, sum]) => listed(place, sum, bot)),
+    moreChannels,
+    total,
+  };
+}
+
+function listed(place: string, sum: ChannelSum, bot: Pick<Bot, 'channelName'>): AskedChannel {
+  const { platform, channel } = parsePlace(place) ?? { platform: '', channel: place };
+  const name = platform === '' ? undefined : bot.channelName({ platform, channel });
+  const [people, morePeople] = most(sum.people, MAX_PEOPLE);
+  const [models, moreModels] = most(sum.models, MAX_MODELS);
+  const { answers, tokens, uncounted, lastAtMs } = sum;
+  return {
+    ...{ platform, channel, answers, tokens, uncounted, lastAtMs, morePeople, moreModels },
+    ...(name !== undefined && { name: name.slice(0, MAX_NAME) }),
+    people: people.map(([id, { name: who, ...sums }]) => ({
+      ...sums,
+      id: id.slice(0, MAX_NAME),
+      name: who.slice(0, MAX_NAME),
+    })),
+    models: models.map(([model, sums]) => ({ ...sums, model: model.slice(0, MAX_NAME) })),
+  };
+}
+
+function add(sum: Sum, tokens: number | undefined): void {
+  sum.answers += 1;
+  if (tokens === undefined) sum.uncounted += 1;
+  else sum.tokens += tokens;
+}
+
+function entry<T>(map: Map<string, T>, key: string, make: () => T): T {
+  const known = map.get(key);
+  if (known !== undefined) return known;
+  const made = make();
+  map.set(key, made);
+  return made;
+}
+
+/** Those with most tokens, most first, and how many were left out. */
+function most<T extends Sum>(sums: Map<string, T>, max: number): [Array<[string, T]>, number] {
+  const all = [...sums].sort(([, a], [, b]) => b.tokens - a.tokens || b.answers - a.answers);
+  return [all.slice(0, max), Math.max(0, all.length - max)];
+}

@@ -1,0 +1,46 @@
+import type { Bot } from '../../bot/bot.ts';
+import type { ListedModel, ModelsAnswer } from './api-types.ts';
+
+type Model = Awaited<ReturnType<Bot['catalog']['models']>>[number];
+
+/** A gateway elsewhere may list any number, and write at any length. */
+const MAX_MODELS = 1_000;
+const MAX_ID = 200;
+const MAX_DESCRIPTION = 500;
+const MAX_RESOLUTIONS = 50;
+const MAX_PARAMETERS = 50;
+
+const ELSEWHERE = 'These are the models of the gateway at GATEWAY_BASE_URL, which the bot asks.';
+
+/** The catalog as the page shows it. Pure. */
+export function modelsAnswer(models: readonly Model[], isElsewhere: boolean): ModelsAnswer {
+  const listed = models.slice(0, MAX_MODELS);
+  const isCut = models.length > MAX_MODELS;
+  const notices = [
+    ...(isElsewhere ? [ELSEWHERE] : []),
+    ...(isCut ? [`The first ${MAX_MODELS} of ${models.length} are listed.`] : []),
+  ];
+  return {
+    ...(notices.length > 0 && { notice: notices.join(' ') }),
+    text: listed.filter(({ kind }) => kind !== 'image').map(shown),
+    image: listed.filter(({ kind }) => kind === 'image').map(shown),
+  };
+}
+
+function shown(model: Model): ListedModel {
+  const { id, owned_by, description, context_length, input, ranks, resolutions } = model;
+  const parameters = model.supported_parameters?.slice(0, MAX_PARAMETERS);
+  return {
+    id: id.slice(0, MAX_ID),
+    provider: owned_by.slice(0, MAX_ID),
+    ...(description !== undefined && { description: description.slice(0, MAX_DESCRIPTION) }),
+    ...(context_length !== undefined && { contextTokens: context_length }),
+    ...(input && { accepts: input }),
+    ...(ranks && { ranks }),
+    ...(model.available === false && {
+      unavailable: (model.unavailable_reason ?? 'Nobody serves it now.').slice(0, MAX_DESCRIPTION),
+    }),
+    ...(parameters && { parameters: parameters.map((name) => name.slice(0, MAX_ID)) }),
+    ...(resolutions && { resolutions: resolutions.slice(0, MAX_RESOLUTIONS) }),
+  };
+}

@@ -1,3 +1,0 @@
-/** What a button carries and where a link leads, for the page too: it stands apart from the schemas, which the page does without. */
-export { decodeAction, encodeAction } from '../bot/card-action.ts';
-export { linkOf } from '../bot/card-link.ts';

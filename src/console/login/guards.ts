@@ -1,0 +1,183 @@
+import { HttpError } from '../../http/errors.ts';
+import type { HttpReply, HttpRequest } from '../../http/server.ts';
+import { ownPath } from '../shared/own-path.ts';
+import type { Login } from './login.ts';
+import {
+  cameThroughProxy,
+  isCrossSite,
+  isUnderLoopbackName,
+  saysItIsOurs,
+} from './request-origin.ts';
+
+/**
+ * What the page may do: its own scripts, style and requests, nothing else. Trusted types let no text become HTML, and
+ * only the page's own workers become scripts.
+ */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "worker-src 'self'",
+  "style-src 'self'",
+  "img-src 'self'",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  'trusted-types askwatch-worker',
+].join('; ');
+
+/** No Strict-Transport-Security: whoever puts HTTPS in front says it for the name that is theirs. */
+const HEADERS = {
+  'content-security-policy': CONTENT_SECURITY_POLICY,
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+};
+
+/** Who looks at the status page: those who may see all of the console, or whoever is there when it is public. */
+export type Viewer = 'member' | 'anyone';
+
+type Guard = (request: HttpRequest, reply: HttpReply) => Promise<void>;
+
+/** Who may ask what of the console, as hooks for its routes. Each throws an `HttpError`. */
+export interface Guards {
+  /** Scripts, styles and icons: nothing that is anybody's. */
+  file: Guard;
+  /** Pages that a browser opens; who is not logged in is led to the login. */
+  page: Guard;
+  /** What a page fetches; a stream is cut off when the session it was opened in ends. */
+  fetch: Guard;
+  /** What changes something. */
+  write: Guard;
+  /** The login itself, as `page`, `fetch` and `write`, for who is not logged in. */
+  loginPage: Guard;
+  loginFetch: Guard;
+  loginWrite: Guard;
+  /** The status page: as `page`, or for anyone under any name when it is public. */
+  statusPage: Guard;
+  /** What the status page fetches, and what others show of it, such as a badge: as `fetch`, or for anyone. */
+  statusFetch: Guard;
+  /** Whether the route may tell all, or only what is public; ask it behind `statusPage` or `statusFetch`. */
+  viewer(request: HttpRequest): Viewer;
+}
+
+/**
+ * The guards of a console: with a login, for those who are logged in, under any name; without one, for everyone on this
+ * machine, under its own names only.
+ */
+export function createGuards(options: { login?: Login; statusPublic?: boolean } = {}): Guards {
+  const { login, statusPublic = false } = options;
+  const isElsewhere = (request: HttpRequest) =>
+    isCrossSite(request, { behindTls: login !== undefined });
+
+  function isMember(request: HttpRequest): boolean {
+    if (!login) return isUnderLoopbackName(request) && !cameThroughProxy(request);
+    return login.sessionOf(request) !== undefined;
+  }
+
+  /** Before anything is awaited: a session that ends meanwhile must find the answer. */
+  function endWithSession(request: HttpRequest, reply: HttpReply) {
+    const session = login?.sessionOf(request);
+    if (session) login?.endWith(session, reply.raw);
+  }
+
+  async function loginPage(request: HttpRequest, reply: HttpReply): Promise<void> {
+    await enter(request, reply);
+    const { to } = request.query as { to?: unknown };
+    if (isMember(request)) reply.redirect(ownPath(typeof to === 'string' ? to : '/'), 303);
+  }
+
+  /** What comes first for all that is not public: the headers, and the names that DNS rebinding does not have. */
+  async function enter(request: HttpRequest, reply: HttpReply): Promise<void> {
+    await setHeaders(request, reply);
+    if (!login) requireNear(request);
+  }
+
+  async function loginFetch(request: HttpRequest, reply: HttpReply): Promise<void> {
+    await enter(request, reply);
+    if (isElsewhere(request)) throw crossSite();
+  }
+
+  async function loginWrite(request: HttpRequest, reply: HttpReply): Promise<void> {
+    await loginFetch(request, reply);
+    requireOwnJson(request);
+  }
+
+  async function page(request: HttpRequest, reply: HttpReply): Promise<void> {
+    await enter(request, reply);
+    if (isMember(request)) return;
+    reply.header('cache-control', 'no-store');
+    reply.redirect(`/login?to=${encodeURIComponent(ownPath(request.url))}`, 303);
+  }
+
+  async function fetch(request: HttpRequest, reply: HttpReply): Promise<void> {
+    await loginFetch(request, reply);
+    if (!isMember(request)) throw notLoggedIn();
+    endWithSession(request, reply);
+  }
+
+  async function write(request: HttpRequest, reply: HttpReply): Promise<void> {
+    await loginWrite(request, reply);
+    if (!isMember(request)) throw notLoggedIn();
+  }
+
+  const viewer = (request: HttpRequest): Viewer =>
+    isMember(request) && !isElsewhere(request) ? 'member' : 'anyone';
+
+  /** What anyone may read may also be shown on other sites. */
+  async function publicFetch(request: HttpRequest, reply: HttpReply): Promise<void> {
+    await setHeaders(request, reply);
+    endWithSession(request, reply);
+    if (viewer(request) === 'anyone') reply.header('cross-origin-resource-policy', 'cross-origin');
+  }
+
+  return {
+    ...{ file: statusPublic ? setHeaders : enter, page, fetch, write },
+    ...{ loginPage, loginFetch, loginWrite },
+    statusPage: statusPublic ? setHeaders : page,
+    statusFetch: statusPublic ? publicFetch : fetch,
+    viewer,
+  };
+}
+
+async function setHeaders(_request: HttpRequest, reply: HttpReply): Promise<void> {
+  reply.headers(HEADERS);
+}
+
+function requireNear(request: HttpRequest): void {
+  if (!isUnderLoopbackName(request)) {
+    throw new HttpError(
+      403,
+      'host_not_allowed',
+      'Without CONSOLE_PASSWORD the console answers only under localhost, 127.0.0.1 and [::1].',
+    );
+  }
+  if (cameThroughProxy(request)) {
+    throw new HttpError(
+      403,
+      'proxy_not_allowed',
+      'This came through a proxy, and the console has no password. Set CONSOLE_PASSWORD.',
+    );
+  }
+}
+
+/** What changes something must say that it comes from this very page, and be JSON. */
+function requireOwnJson(request: HttpRequest): void {
+  if (!saysItIsOurs(request)) throw crossSite();
+  // A form or a simple cross-site request cannot send this type without asking first.
+  if (!/^application\/json *(;|$)/i.test(request.headers['content-type'] ?? '')) {
+    throw new HttpError(
+      415,
+      'unsupported_media_type',
+      'Send the body as JSON, with the header Content-Type: application/json.',
+    );
+  }
+}
+
+const crossSite = () =>
+  new HttpError(403, 'cross_site', 'The console takes requests from its own page only.');
+
+const notLoggedIn = () =>
+  new HttpError(401, 'not_logged_in', 'You are not logged in any more. Log in again at /login.');

@@ -1,0 +1,93 @@
+import type { ServerResponse } from 'node:http';
+import type { Logger } from 'pino';
+import type { Collection } from '../../bot/platform.ts';
+import { callerOf } from '../../http/caller.ts';
+import { HttpError } from '../../http/errors.ts';
+import type { HttpRequest } from '../../http/server.ts';
+import { openLoginLimits, type StoredTries } from './attempt-limits.ts';
+import { type Fingerprint, openPassword } from './password.ts';
+import { tokensOf } from './session-cookie.ts';
+import { openSessions, type Session, type StoredSession } from './sessions.ts';
+
+export { triesCollection } from './attempt-limits.ts';
+export { fingerprintCollection } from './password.ts';
+export { sessionsCollection } from './sessions.ts';
+
+/** What a console with a password needs. */
+export interface LoginOptions {
+  password: string;
+  sessions: Collection<StoredSession>;
+  fingerprint: Collection<Fingerprint>;
+  tries: Collection<StoredTries>;
+  /** How much work each try is, scrypt's N; for tests, which try often. */
+  cost?: number;
+  /** Unix time in milliseconds. */
+  nowMs?: () => number;
+  /** How often sessions and wrong passwords that are over are looked for; a minute when absent. */
+  sweepEveryMs?: number;
+}
+
+/** The login of the console: one password, and a session for each browser that knew it. */
+export interface Login {
+  /** The session that a request belongs to; `undefined` when there is none. */
+  sessionOf(request: HttpRequest): Session | undefined;
+  /** Begins a session and resolves to its token. Throws the 401 for a wrong password, and the 429. */
+  logIn(password: string, request: HttpRequest): Promise<string>;
+  /** Ends the session of a request and cuts off its streams. */
+  logOut(request: HttpRequest): Promise<void>;
+  /** Cuts off a stream when the session ends. */
+  endWith(session: Session, response: ServerResponse): void;
+  close(): void;
+}
+
+/** Opens the login. Sessions of an earlier start go on, unless the password is another one since. */
+export async function openLogin(options: LoginOptions & { log: Logger }): Promise<Login> {
+  const { password: wanted, sessions: stored, fingerprint, log } = options;
+  const { cost, nowMs, sweepEveryMs } = options;
+  const time = { ...(nowMs && { nowMs }), ...(sweepEveryMs !== undefined && { sweepEveryMs }) };
+  const sessions = await openSessions({ stored, log, ...time });
+  const password = await openPassword({
+    password: wanted,
+    stored: fingerprint,
+    whenChanged: () => sessions.endAll(),
+    ...(cost !== undefined && { cost }),
+  });
+  const limits = await openLoginLimits({ stored: options.tries, log, ...time });
+
+  // A browser may send several: who can write cookies for this host must not be able to hide the right one.
+  const sessionOf = (request: HttpRequest) =>
+    tokensOf(request)
+      .map((token) => sessions.use(token))
+      .find((session) => session !== undefined);
+
+  async function logOut(request: HttpRequest) {
+    const session = sessionOf(request);
+    if (session) await sessions.end(session);
+  }
+
+  return {
+    sessionOf,
+    async logIn(given, request) {
+      const address = request.ip;
+      const session = sessionOf(request);
+      const one = limits.take(session ? { session: session.id } : { address: callerOf(address) });
+      if (!(await password.isRight(given, session ? 'known' : 'stranger'))) {
+        log.warn({ address }, 'a wrong password was given to the console');
+        // Before it is told, so that whoever can end the program has no more tries for it.
+        await one.wasWrong();
+        throw new HttpError(401, 'wrong_password', 'This is not the password. Try again.');
+      }
+      one.wasRight();
+      const token = await sessions.begin();
+      // What the browser had before is of no use any more.
+      await logOut(request);
+      return token;
+    },
+    logOut,
+    endWith: sessions.endWith,
+    close() {
+      sessions.close();
+      limits.close();
+    },
+  };
+}

@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import type { HttpServer } from '../../http/server.ts';
+import type { SessionState } from './api-types.ts';
+import type { Guards } from './guards.ts';
+import type { Login } from './login.ts';
+import { clearedCookies, cookieFor } from './session-cookie.ts';
+
+/** A password of 500 characters fits, however it is written. */
+const BODY_LIMIT_BYTES = 8 * 1024;
+
+const Given = z.strictObject({ password: z.string().min(1).max(1_000) });
+
+/** Adds what tells a page whether somebody is logged in, and, where a password is set, the ways in and out. */
+export function addLoginRoutes(server: HttpServer, guards: Guards, login: Login | undefined): void {
+  const schema = { hide: true };
+
+  server.get(
+    '/console/session',
+    { schema, onRequest: guards.loginFetch },
+    async (request, reply): Promise<SessionState> => {
+      reply.header('cache-control', 'no-store');
+      if (!login) return { state: 'open' };
+      return { state: login.sessionOf(request) ? 'in' : 'out' };
+    },
+  );
+  if (!login) return;
+
+  server.post(
+    '/console/login',
+    {
+      schema: { ...schema, body: Given },
+      bodyLimit: BODY_LIMIT_BYTES,
+      onRequest: guards.loginWrite,
+    },
+    async (request, reply): Promise<SessionState> => {
+      const token = await login.logIn(request.body.password, request);
+      reply.header('set-cookie', cookieFor(token, request));
+      reply.header('cache-control', 'no-store');
+      return { state: 'in' };
+    },
+  );
+
+  server.post(
+    '/console/logout',
+    { schema, bodyLimit: BODY_LIMIT_BYTES, onRequest: guards.loginWrite },
+    async (request, reply): Promise<SessionState> => {
+      await login.logOut(request);
+      reply.header('set-cookie', clearedCookies());
+      reply.header('cache-control', 'no-store');
+      return { state: 'out' };
+    },
+  );
+}

@@ -1,0 +1,62 @@
+import type { JSX } from 'preact';
+import { useEffect, useState } from 'preact/hooks';
+import { TopBar } from '../shared/top-bar.tsx';
+import { ChannelsSection } from './channels.tsx';
+import { KeysSection } from './keys.tsx';
+import { ModelsSection } from './models.tsx';
+import { UsageSection } from './usage.tsx';
+
+interface Section {
+  hash: string;
+  name: string;
+  View: () => JSX.Element;
+}
+
+const KEYS: Section = { hash: '#keys', name: 'Keys', View: KeysSection };
+const SECTIONS: readonly Section[] = [
+  KEYS,
+  { hash: '#usage', name: 'Usage', View: UsageSection },
+  { hash: '#models', name: 'Models', View: ModelsSection },
+  { hash: '#channels', name: 'Channels', View: ChannelsSection },
+];
+
+/** Keys of the two services, what was used, the catalog, and who asked how much. */
+export function Account() {
+  const section = useSectionInAddress();
+  useEffect(() => {
+    document.title = `${section.name} · Askwatch`;
+  }, [section]);
+  return (
+    <>
+      <TopBar here="/account" />
+      <main class="account">
+        <h1>Account</h1>
+        <nav class="tabs" aria-label="Account">
+          <ul>
+            {SECTIONS.map(({ hash, name }) => (
+              <li key={hash}>
+                <a href={hash} {...(hash === section.hash && { 'aria-current': 'true' })}>
+                  {name}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </nav>
+        <section.View key={section.hash} />
+      </main>
+    </>
+  );
+}
+
+/** The section named in the address; the keys when it names none. */
+function useSectionInAddress(): Section {
+  const [section, setSection] = useState(sectionInAddress());
+  useEffect(() => {
+    const follow = () => setSection(sectionInAddress());
+    addEventListener('hashchange', follow);
+    return () => removeEventListener('hashchange', follow);
+  }, []);
+  return section;
+}
+
+const sectionInAddress = () => SECTIONS.find(({ hash }) => hash === location.hash) ?? KEYS;

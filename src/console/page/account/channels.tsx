@@ -1,0 +1,166 @@
+import { useState } from 'preact/hooks';
+import type { AskedChannel, ChannelsAnswer } from '../../account/api-types.ts';
+import { SPANS, type Span } from '../../account/spans.ts';
+import { Moment } from '../shared/moment.tsx';
+import { useLoaded } from './client.ts';
+import { Empty, Name, numberWords, SectionHead, Segments, Waiting } from './parts.tsx';
+
+const SPAN_CHOICES = SPANS.map((days) => ({ value: days, label: `${days} days` }));
+
+/** What a platform is called; one that is not known goes by its own word. */
+const PLATFORMS: Record<string, string> = {
+  slack: 'Slack',
+  discord: 'Discord',
+  console: 'Web console',
+};
+
+/** Who asked how much, channel by channel. */
+export function ChannelsSection() {
+  const [days, setDays] = useState<Span>(30);
+  const loaded = useLoaded<ChannelsAnswer>(`channels?days=${days}`);
+  const { value } = loaded;
+  const most = value?.channels[0]?.tokens ?? 0;
+  return (
+    <section>
+      <SectionHead
+        title="Channels"
+        about="Who asked how much with /ask, in every channel of every platform."
+      />
+      <div class="choices">
+        <Segments legend="Span" value={days} choices={SPAN_CHOICES} onChange={setDays} />
+      </div>
+      <Waiting loaded={loaded} />
+      {value && value.channels.length === 0 && (
+        <Empty title="Nobody asked anything in these days">
+          <p>
+            Type <code>/ask why is the sky blue</code> in the <a href="/">playground</a> or in a
+            channel.
+          </p>
+        </Empty>
+      )}
+      {value && value.channels.length > 0 && (
+        <>
+          <p class="sum">{askedWords(value.total)}</p>
+          <ul class="rows">
+            {value.channels.map((channel) => (
+              <ChannelRow
+                key={`${channel.platform}:${channel.channel}`}
+                channel={channel}
+                most={most}
+              />
+            ))}
+          </ul>
+          {value.moreChannels > 0 && (
+            <p class="more">{numberWords(value.moreChannels)} more channels with fewer tokens.</p>
+          )}
+        </>
+      )}
+    </section>
+  );
+}
+
+function ChannelRow({ channel, most }: { channel: AskedChannel; most: number }) {
+  const { platform, channel: id, name, people, morePeople, models, moreModels } = channel;
+  const known = Object.hasOwn(PLATFORMS, platform) ? PLATFORMS[platform] : platform;
+  return (
+    <li class="asked">
+      <details>
+        <summary>
+          <span class="who">
+            {name === undefined ? <code>{id}</code> : <Name>{name}</Name>}
+            <span class="platform">{known}</span>
+          </span>
+          <span class="meter" aria-hidden="true">
+            <span style={{ width: `${most > 0 ? (100 * channel.tokens) / most : 0}%` }} />
+          </span>
+          <span class="counts">{askedWords(channel)}</span>
+        </summary>
+        <div class="inside">
+          <AskedTable
+            heading="Person"
+            rows={people.map((one) => ({ ...one, key: one.id }))}
+            more={morePeople}
+          />
+          <AskedTable
+            heading="Model"
+            rows={models.map((one) => ({ ...one, key: one.model, name: one.model }))}
+            more={moreModels}
+          />
+          <p class="more">
+            Last asked <Moment atMs={channel.lastAtMs} />
+            {name !== undefined && (
+              <>
+                {' '}
+                in <code>{id}</code>
+              </>
+            )}
+          </p>
+        </div>
+      </details>
+    </li>
+  );
+}
+
+interface AskedRow {
+  key: string;
+  name: string;
+  answers: number;
+  tokens: number;
+}
+
+function AskedTable({
+  heading,
+  rows,
+  more,
+}: {
+  heading: string;
+  rows: readonly AskedRow[];
+  more: number;
+}) {
+  return (
+    <table>
+      <thead>
+        <tr>
+          <th scope="col">{heading}</th>
+          <th scope="col" class="number">
+            Answers
+          </th>
+          <th scope="col" class="number">
+            Tokens
+          </th>
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(({ key, name, answers, tokens }) => (
+          <tr key={key}>
+            <th scope="row">
+              <Name>{name}</Name>
+            </th>
+            <td class="number">{numberWords(answers)}</td>
+            <td class="number">{numberWords(tokens)}</td>
+          </tr>
+        ))}
+        {more > 0 && (
+          <tr>
+            <th scope="row">{numberWords(more)} others</th>
+            <td class="number" />
+            <td class="number" />
+          </tr>
+        )}
+      </tbody>
+    </table>
+  );
+}
+
+function askedWords({
+  answers,
+  tokens,
+  uncounted,
+}: {
+  answers: number;
+  tokens: number;
+  uncounted: number;
+}): string {
+  const words = `${numberWords(answers)} ${answers === 1 ? 'answer' : 'answers'}, ${numberWords(tokens)} tokens`;
+  return uncounted === 0 ? words : `${words}, ${numberWords(uncounted)} without a count`;
+}

@@ -1,0 +1,191 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import uPlot from 'uplot';
+import type { UsageAnswer } from '../../account/api-types.ts';
+import { dayWords, Name, numberWords, shortNumber } from './parts.tsx';
+
+export type Measure = 'tokens' | 'requests';
+
+const HEIGHT = 260;
+
+/** Room for the numbers at the side. */
+const SIDE_WIDTH = 56;
+
+/** Room that the name of a day needs on the axis. */
+const DAY_WIDTH = 64;
+
+/** Steps between two lines: 1, 2, 5, 10, 20 and so on. */
+const STEPS = [...Array(14).keys()].flatMap((tens) => [1, 2, 5].map((step) => step * 10 ** tens));
+
+/** A day that is pointed at, and where. */
+interface Pointed {
+  index: number;
+  left: number;
+}
+
+/** One bar a day, made up of the groups; the greatest stands on the ground. */
+export function UsageChart({ usage, measure }: { usage: UsageAnswer; measure: Measure }) {
+  const frame = useRef<HTMLDivElement>(null);
+  const [pointed, setPointed] = useState<Pointed>();
+  useEffect(() => {
+    const element = frame.current;
+    return element ? draw(element, usage, measure, setPointed) : undefined;
+  }, [usage, measure]);
+  return (
+    <figure class="usage-chart">
+      <div ref={frame} role="img" aria-label={wordsOf(usage, measure)} />
+      {pointed && <Pointer usage={usage} measure={measure} pointed={pointed} />}
+    </figure>
+  );
+}
+
+/** What stands at a day; the table beneath has the same for whoever does not point. */
+function Pointer({
+  usage: { days, groups },
+  measure,
+  pointed: { index, left },
+}: {
+  usage: UsageAnswer;
+  measure: Measure;
+  pointed: Pointed;
+}) {
+  const shown = groups
+    .map((group, at) => ({ group, at, count: group[measure][index] ?? 0 }))
+    .filter(({ count }) => count > 0);
+  const isRight = index > days.length / 2;
+  return (
+    <div
+      class={isRight ? 'pointer before' : 'pointer'}
+      aria-hidden="true"
+      style={{ left: `${left}px` }}
+    >
+      <strong>{dayWords(days[index] ?? '')}</strong>
+      {shown.length === 0 && <p>Nothing</p>}
+      {shown.map(({ group, at, count }) => (
+        <p key={group.id ?? ''}>
+          <span class={group.id === undefined ? 'swatch others' : `swatch series-${at + 1}`} />
+          <Name>{group.name}</Name>
+          <span class="count">{numberWords(count)}</span>
+        </p>
+      ))}
+    </div>
+  );
+}
+
+/** Draws the chart and keeps it as wide as its place and in the colours of the page, until it is ended. */
+function draw(
+  element: HTMLElement,
+  usage: UsageAnswer,
+  measure: Measure,
+  onPoint: (pointed: Pointed | undefined) => void,
+): () => void {
+  const sums = stacked(usage, measure);
+  const days = usage.days.map((_day, index) => index);
+  const plot = new uPlot(
+    optionsOf(usage, sums, element.clientWidth, onPoint),
+    // The whole bar is drawn first, and what stands below it over it.
+    [days, ...sums.toReversed()],
+    element,
+  );
+  const observer = new ResizeObserver(() =>
+    plot.setSize({ width: element.clientWidth, height: HEIGHT }),
+  );
+  observer.observe(element);
+  const scheme = matchMedia('(prefers-color-scheme: dark)');
+  const redraw = () => plot.redraw(false);
+  scheme.addEventListener('change', redraw);
+  return () => {
+    scheme.removeEventListener('change', redraw);
+    observer.disconnect();
+    plot.destroy();
+    onPoint(undefined);
+  };
+}
+
+function optionsOf(
+  { days, groups }: UsageAnswer,
+  sums: number[][],
+  width: number,
+  onPoint: (pointed: Pointed | undefined) => void,
+): uPlot.Options {
+  const top = Math.max(1, ...(sums.at(-1) ?? []));
+  const bars = uPlot.paths.bars?.({ size: [0.72, 44] });
+  const axis = {
+    stroke: () => colour('--muted'),
+    font: '12px system-ui, sans-serif',
+    ticks: { show: false },
+  };
+  return {
+    width,
+    height: HEIGHT,
+    legend: { show: false },
+    cursor: { y: false, x: false, points: { show: false }, drag: { x: false, y: false } },
+    scales: {
+      x: { time: false, range: [-0.6, days.length - 0.4] },
+      y: { range: [0, top * 1.08] },
+    },
+    axes: [
+      {
+        ...axis,
+        size: 30,
+        grid: { show: false },
+        splits: ({ width: wide }) => everyFew(days.length, wide),
+        values: (_plot, splits) => splits.map((index) => dayWords(days[index] ?? '')),
+      },
+      {
+        ...axis,
+        size: SIDE_WIDTH,
+        // Nothing that is counted comes in parts.
+        incrs: STEPS,
+        grid: { stroke: () => colour('--line'), width: 1 },
+        values: (_plot, splits) => splits.map(shortNumber),
+      },
+    ],
+    series: [
+      {},
+      ...groups
+        .map(({ id }, index) => ({
+          fill: () => colour(id === undefined ? '--series-others' : `--series-${index + 1}`),
+          width: 0,
+          points: { show: false },
+          ...(bars && { paths: bars }),
+        }))
+        .toReversed(),
+    ],
+    hooks: {
+      setCursor: [
+        ({ cursor: { idx, left = -1 } }) =>
+          onPoint(idx == null || left < 0 ? undefined : { index: idx, left: left + SIDE_WIDTH }),
+      ],
+    },
+  };
+}
+
+/** For each group the sums up to it, the first group alone at first. */
+function stacked({ days, groups }: UsageAnswer, measure: Measure): number[][] {
+  const sums = days.map(() => 0);
+  return groups.map((group) => {
+    for (const index of sums.keys())
+      sums[index] = (sums[index] ?? 0) + (group[measure][index] ?? 0);
+    return [...sums];
+  });
+}
+
+/** So many days that their names have room; the last one is among them. */
+function everyFew(count: number, width: number): number[] {
+  const step = Math.max(1, Math.ceil(count / Math.max(1, Math.floor(width / DAY_WIDTH))));
+  return [...Array(count).keys()].filter((index) => (count - 1 - index) % step === 0);
+}
+
+const colour = (name: string) =>
+  getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+/** The chart for whoever cannot see it. */
+function wordsOf({ days, groups }: UsageAnswer, measure: Measure): string {
+  const perDay = days.map((_day, index) =>
+    groups.reduce((sum, group) => sum + (group[measure][index] ?? 0), 0),
+  );
+  const most = Math.max(...perDay);
+  const sum = perDay.reduce((total, count) => total + count, 0);
+  const day = days[perDay.indexOf(most)] ?? '';
+  return `${numberWords(sum)} ${measure} in ${days.length} days, most on ${dayWords(day)} with ${numberWords(most)}. The table has each day.`;
+}

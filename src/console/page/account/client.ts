@@ -1,0 +1,98 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { leadsToLogin } from '../shared/session.ts';
+
+/** Something that was asked for; `value` stays while newer is on its way, and when that fails. */
+export interface Loaded<T> {
+  value: T | undefined;
+  /** Why it is not there or not new, a sentence. */
+  problem: string | undefined;
+  busy: boolean;
+  /** Resolves once it is shown. */
+  reload(): Promise<void>;
+}
+
+/** What the account area tells under a path; asked again when the path changes. */
+export function useLoaded<T>(path: string): Loaded<T> {
+  const [state, setState] = useState<Omit<Loaded<T>, 'reload'>>({
+    value: undefined,
+    problem: undefined,
+    busy: true,
+  });
+  const latest = useRef(0);
+
+  async function reload() {
+    latest.current += 1;
+    const mine = latest.current;
+    setState((before) => ({ ...before, busy: true }));
+    try {
+      const value = await askAccount<T>(path);
+      if (mine === latest.current) setState({ value, problem: undefined, busy: false });
+    } catch (error) {
+      if (mine !== latest.current) return;
+      setState(({ value }) => ({ value, problem: sentenceOf(error), busy: false }));
+    }
+  }
+
+  useEffect(() => {
+    void reload();
+    return () => {
+      latest.current += 1;
+    };
+  }, [path]);
+  return { ...state, reload };
+}
+
+/** Asks the server of this page. Throws an `Error` with a sentence to show. */
+export async function askAccount<T>(
+  path: string,
+  write?: { method: 'POST' | 'PATCH'; body: object },
+): Promise<T> {
+  const response = await fetch(`/console/account/${path}`, {
+    ...(write && {
+      method: write.method,
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(write.body),
+    }),
+  }).catch(() => {
+    throw new Error('Askwatch cannot be reached. Is it still running?');
+  });
+  if (response.status === 401) return await sessionOver(response, write !== undefined);
+  if (!response.ok) throw new RefusedError(response.status, await sentenceIn(response));
+  return (await response.json()) as T;
+}
+
+/** Nothing that was typed is lost: only who looks is led to the login, and who sends something is told of it. */
+function sessionOver(response: Response, isWrite: boolean): Promise<never> {
+  if (isWrite) {
+    throw new Error(
+      'Your session is over. Log in again in another tab and come back: what you typed stays here.',
+    );
+  }
+  leadsToLogin(response);
+  // The page is being left.
+  return new Promise(() => {});
+}
+
+/** The server refused; the message is its sentence. */
+export class RefusedError extends Error {
+  override name = 'RefusedError' as const;
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+export function sentenceOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+async function sentenceIn(response: Response): Promise<string> {
+  try {
+    const { error } = (await response.json()) as { error: { message: string } };
+    return error.message;
+  } catch {
+    return `Askwatch answered with status ${response.status}. Try again.`;
+  }
+}

@@ -1,0 +1,7 @@
+import { render } from 'preact';
+import '../markdown/language.ts';
+import './account.css';
+import { Account } from './account.tsx';
+
+const root = document.getElementById('app');
+if (root) render(<Account />, root);

@@ -1,0 +1,180 @@
+import { useRef, useState } from 'preact/hooks';
+import type { KeyList, ListedKey } from '../../account/api-types.ts';
+import { LISTED_DAYS } from '../../account/spans.ts';
+import { Moment } from '../shared/moment.tsx';
+import { useLoaded } from './client.ts';
+import { LimitsDialog } from './limit-fields.tsx';
+import { LIMITS } from './limits.ts';
+import { NewKeyDialog } from './new-key.tsx';
+import { dayWords, Empty, Name, Notice, numberWords, SectionHead, Waiting } from './parts.tsx';
+import { RevokeDialog } from './revoke.tsx';
+
+type Opened = { kind: 'new' } | { kind: 'limits' | 'revoke'; key: ListedKey };
+
+/** The keys of the two services. */
+export function KeysSection() {
+  const loaded = useLoaded<KeyList>('keys');
+  const [opened, setOpened] = useState<Opened>();
+  const [done, setDone] = useState('');
+  const section = useRef<HTMLElement>(null);
+  const { value } = loaded;
+
+  async function after(words: string) {
+    await loaded.reload();
+    setDone(words);
+  }
+
+  const canMake = (value?.services.length ?? 0) > 0;
+  return (
+    <section ref={section}>
+      <SectionHead
+        title="API keys"
+        about="With a key, other programs use the model gateway and the monitoring service."
+      >
+        {canMake && (
+          <button type="button" class="main" onClick={() => setOpened({ kind: 'new' })}>
+            New key
+          </button>
+        )}
+      </SectionHead>
+      <p class="done" role="status">
+        {done}
+      </p>
+      <Waiting loaded={loaded} />
+      {value?.notices.map((notice) => (
+        <Notice key={notice}>{notice}</Notice>
+      ))}
+      {value && canMake && value.keys.length === 0 && (
+        <Empty title="No keys yet">
+          <p>Make one with “New key”: it is shown once, and works at once.</p>
+        </Empty>
+      )}
+      {value && value.keys.length > 0 && (
+        <ul class="rows">
+          {value.keys.map((key) => (
+            <KeyRow key={`${key.service} ${key.id}`} listed={key} onOpen={setOpened} />
+          ))}
+        </ul>
+      )}
+      {opened?.kind === 'new' && value && (
+        <NewKeyDialog
+          services={value.services}
+          onMade={() => void loaded.reload()}
+          onClose={() => setOpened(undefined)}
+        />
+      )}
+      {opened?.kind === 'limits' && (
+        <LimitsDialog
+          listed={opened.key}
+          onChanged={() => void after(`The limits of “${opened.key.name}” are changed.`)}
+          onClose={() => setOpened(undefined)}
+        />
+      )}
+      {opened?.kind === 'revoke' && (
+        <RevokeDialog
+          listed={opened.key}
+          onRevoked={async () => {
+            await after(`“${opened.key.name}” is revoked: it is refused from now on.`);
+            // The button that led here is gone with its key.
+            section.current?.querySelector('h2')?.focus();
+          }}
+          onClose={() => setOpened(undefined)}
+        />
+      )}
+    </section>
+  );
+}
+
+function KeyRow({ listed, onOpen }: { listed: ListedKey; onOpen: (opened: Opened) => void }) {
+  const { service, start, name, createdAtMs, used } = listed;
+  return (
+    <li class="key">
+      <div class="who">
+        <h3>
+          <Name>{name}</Name>
+        </h3>
+        <p>
+          <code>{start}…</code>
+          <span class={`service ${service}`}>
+            {service === 'gateway' ? 'Model gateway' : 'Monitoring'}
+          </span>
+        </p>
+      </div>
+      <dl>
+        <div>
+          <dt>Created</dt>
+          <dd>
+            <Moment atMs={createdAtMs} />
+          </dd>
+        </div>
+        <div>
+          <dt>Last used</dt>
+          <dd>
+            <LastUsed listed={listed} />
+          </dd>
+        </div>
+        {used && (
+          <div>
+            <dt>Last {LISTED_DAYS} days</dt>
+            <dd>
+              {numberWords(used.requests)} requests
+              <br />
+              {numberWords(used.tokens)} tokens
+            </dd>
+          </div>
+        )}
+        {service === 'gateway' && (
+          <div>
+            <dt>Limits</dt>
+            <dd>
+              <LimitWords listed={listed} />
+            </dd>
+          </div>
+        )}
+      </dl>
+      <div class="actions">
+        {service === 'gateway' && (
+          <button
+            type="button"
+            class="plain"
+            aria-label={`Limits of ${name}`}
+            onClick={() => onOpen({ kind: 'limits', key: listed })}
+          >
+            Limits
+          </button>
+        )}
+        <button
+          type="button"
+          class="plain danger"
+          aria-label={`Revoke ${name}`}
+          onClick={() => onOpen({ kind: 'revoke', key: listed })}
+        >
+          Revoke
+        </button>
+      </div>
+    </li>
+  );
+}
+
+function LastUsed({ listed: { service, lastUsedAtMs, lastUsedDay } }: { listed: ListedKey }) {
+  if (lastUsedAtMs !== undefined) return <Moment atMs={lastUsedAtMs} />;
+  if (lastUsedDay !== undefined) return <time dateTime={lastUsedDay}>{dayWords(lastUsedDay)}</time>;
+  return service === 'gateway' ? <>Not in {LISTED_DAYS} days</> : <>Not since the start</>;
+}
+
+function LimitWords({ listed: { limits } }: { listed: ListedKey }) {
+  const set = LIMITS.flatMap(({ name, unit }) => {
+    const limit = limits[name];
+    return limit === undefined ? [] : [{ name, words: `${numberWords(limit)} ${unit}` }];
+  });
+  if (set.length === 0) return <>None</>;
+  return (
+    <>
+      {set.map(({ name, words }) => (
+        <span key={name} class="limit">
+          {words}
+        </span>
+      ))}
+    </>
+  );
+}

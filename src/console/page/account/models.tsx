@@ -1,0 +1,165 @@
+import { useState } from 'preact/hooks';
+import type { ListedModel, ModelsAnswer } from '../../account/api-types.ts';
+import { CopyButton } from '../shared/copy-button.tsx';
+import { useLoaded } from './client.ts';
+import { Empty, Name, Notice, numberWords, SectionHead, Waiting } from './parts.tsx';
+import { chosenModels, contextWords, ORDERS, type Order, type Rank, rankWord } from './ranks.ts';
+
+const RANKS: ReadonlyArray<{ kind: Rank; label: string }> = [
+  { kind: 'speed', label: 'Speed' },
+  { kind: 'quality', label: 'Quality' },
+  { kind: 'cost', label: 'Cost' },
+];
+
+/** The catalog of the gateway: how its models compare, and who answers. */
+export function ModelsSection() {
+  const loaded = useLoaded<ModelsAnswer>('models');
+  const [text, setText] = useState('');
+  const [seesImages, setSeesImages] = useState(false);
+  const [order, setOrder] = useState<Order>('catalog');
+  const { value } = loaded;
+  const all = value?.text ?? [];
+  const shown = chosenModels(all, { text, seesImages, order });
+  const count = Math.max(0, ...all.flatMap(({ ranks }) => (ranks ? Object.values(ranks) : [])));
+  return (
+    <section>
+      <SectionHead
+        title="Models"
+        about="What the gateway offers. Speed, quality and cost are relative: they compare these models with one another."
+      />
+      <div class="choices">
+        <label class="choice">
+          <span>Find</span>
+          <input
+            type="search"
+            placeholder="Name or provider"
+            value={text}
+            onInput={({ currentTarget }) => setText(currentTarget.value)}
+          />
+        </label>
+        <label class="choice">
+          <span>Order</span>
+          <select
+            value={order}
+            onChange={({ currentTarget }) => setOrder(currentTarget.value as Order)}
+          >
+            {Object.entries(ORDERS).map(([name, label]) => (
+              <option key={name} value={name}>
+                {label}
+              </option>
+            ))}
+          </select>
+        </label>
+        <label class="check">
+          <input
+            type="checkbox"
+            checked={seesImages}
+            onChange={({ currentTarget }) => setSeesImages(currentTarget.checked)}
+          />
+          Sees images
+        </label>
+      </div>
+      <Waiting loaded={loaded} />
+      {value?.notice !== undefined && <Notice>{value.notice}</Notice>}
+      {value && (
+        <p class="unseen" role="status">
+          {shown.length} of {all.length} models
+        </p>
+      )}
+      {value && all.length > 0 && shown.length === 0 && (
+        <Empty title="No model is like this">
+          <p>Look for other words, or for models that see no images, too.</p>
+        </Empty>
+      )}
+      {value && all.length + value.image.length === 0 && (
+        <Empty title="The catalog is empty">
+          <p>The gateway lists no model. Whoever runs it can look at its catalog.</p>
+        </Empty>
+      )}
+      <ul class="rows">
+        {shown.map((model) => (
+          <TextModel key={model.id} model={model} count={count} />
+        ))}
+      </ul>
+      {value && value.image.length > 0 && <ImageModels models={value.image} />}
+    </section>
+  );
+}
+
+function TextModel({ model, count }: { model: ListedModel; count: number }) {
+  const { id, description, contextTokens, accepts, parameters, ranks, provider, unavailable } =
+    model;
+  return (
+    <li class="model">
+      <div class="who">
+        <h3>
+          <Name>{id}</Name>
+          <CopyButton text={id} />
+        </h3>
+        {description !== undefined && <p>{description}</p>}
+        <p class="tags">
+          {contextTokens !== undefined && (
+            <span title={`${numberWords(contextTokens)} tokens of prompt and answer together`}>
+              {contextWords(contextTokens)} context
+            </span>
+          )}
+          {accepts && <span>Accepts {accepts.join(' and ')}</span>}
+          {unavailable === undefined && (
+            <span>
+              Answered by <Name>{provider}</Name>
+            </span>
+          )}
+        </p>
+        {parameters && <p class="more">Parameters: {parameters.join(', ')}</p>}
+        {unavailable !== undefined && <p>{unavailable}</p>}
+      </div>
+      {ranks && (
+        <dl class="ranks">
+          {RANKS.map(({ kind, label }) => (
+            <div key={kind}>
+              <dt>{label}</dt>
+              <dd>
+                <span class={`meter ${kind}`} aria-hidden="true">
+                  <span style={{ width: `${(100 * ranks[kind]) / Math.max(1, count)}%` }} />
+                </span>
+                <span title={`Rank ${ranks[kind]} of ${count}`}>
+                  {rankWord(kind, ranks[kind], count)}
+                </span>
+              </dd>
+            </div>
+          ))}
+        </dl>
+      )}
+    </li>
+  );
+}
+
+function ImageModels({ models }: { models: readonly ListedModel[] }) {
+  return (
+    <>
+      <h3 class="apart">Image models</h3>
+      <p class="more">They make pictures and cannot answer questions.</p>
+      <ul class="rows">
+        {models.map(({ id, description, resolutions = [], provider }) => (
+          <li key={id} class="model">
+            <div class="who">
+              <h3>
+                <Name>{id}</Name>
+                <CopyButton text={id} />
+              </h3>
+              {description !== undefined && <p>{description}</p>}
+              <p class="tags">
+                {resolutions.map((resolution) => (
+                  <span key={resolution}>{resolution.replace('x', ' × ')}</span>
+                ))}
+                <span>
+                  Listed by <Name>{provider}</Name>
+                </span>
+              </p>
+            </div>
+          </li>
+        ))}
+      </ul>
+    </>
+  );
+}

@@ -1,0 +1,183 @@
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import type { MadeKey, ServiceName } from '../../account/api-types.ts';
+import { randomId } from '../shared/random-id.ts';
+import { askAccount, RefusedError, sentenceOf } from './client.ts';
+import { Dialog, DialogButtons } from './dialog.tsx';
+import { LimitFields } from './limit-fields.tsx';
+import { type LimitName, readLimits, typedOf, withoutNone } from './limits.ts';
+import { MadeKeyView } from './made-key.tsx';
+
+const SERVICES: Record<ServiceName, { name: string; about: string }> = {
+  gateway: { name: 'Model gateway', about: 'Ask models, with any OpenAI-style client' },
+  monitoring: { name: 'Monitoring service', about: 'Create and read monitors' },
+};
+
+/** Asks what the key is for, makes it, and shows it once: when the dialog is closed, nothing here has it any more. */
+export function NewKeyDialog({
+  services,
+  onMade,
+  onClose,
+}: {
+  services: readonly ServiceName[];
+  onMade: () => void;
+  onClose: () => void;
+}) {
+  const [made, setMade] = useState<MadeKey>();
+  useEffect(() => {
+    // A page that a browser keeps to go back to must not show the key again.
+    const forget = () => setMade(undefined);
+    addEventListener('pagehide', forget);
+    return () => removeEventListener('pagehide', forget);
+  }, []);
+  return (
+    <Dialog
+      title={made ? 'Copy your key now' : 'New key'}
+      holds={made !== undefined}
+      onClose={onClose}
+    >
+      {(close) =>
+        made ? (
+          <MadeKeyView made={made} onDone={close} />
+        ) : (
+          <NewKeyForm
+            services={services}
+            onMade={(key) => {
+              setMade(key);
+              onMade();
+            }}
+            onCancel={close}
+          />
+        )
+      }
+    </Dialog>
+  );
+}
+
+function NewKeyForm({
+  services,
+  onMade,
+  onCancel,
+}: {
+  services: readonly ServiceName[];
+  onMade: (made: MadeKey) => void;
+  onCancel: () => void;
+}) {
+  const [service, setService] = useState<ServiceName>(services[0] ?? 'gateway');
+  const [name, setName] = useState('');
+  const [typed, setTyped] = useState(typedOf({}));
+  const [problems, setProblems] = useState<Partial<Record<LimitName | 'name', string>>>({});
+  const { problem, busy, make } = useMaking(onMade);
+  const id = useId();
+
+  function send() {
+    const read = service === 'gateway' ? readLimits(typed) : { limits: undefined };
+    const wrong = {
+      ...('problems' in read && read.problems),
+      ...(name.trim() === '' && { name: 'Give it a name, so that you know it later.' }),
+    };
+    setProblems(wrong);
+    if ('problems' in read || wrong.name !== undefined) return;
+    const { limits } = read;
+    void make({ service, name: name.trim(), ...(limits && { limits: withoutNone(limits) }) });
+  }
+
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        send();
+      }}
+    >
+      <div class="field">
+        <label for={`${id}-name`}>Name</label>
+        <input
+          id={`${id}-name`}
+          autofocus
+          autocomplete="off"
+          maxLength={100}
+          placeholder="Who or what uses it, such as billing-job"
+          value={name}
+          aria-invalid={problems.name !== undefined}
+          aria-describedby={`${id}-name-problem`}
+          onInput={({ currentTarget }) => setName(currentTarget.value)}
+        />
+        <p id={`${id}-name-problem`} class="wrong">
+          {problems.name}
+        </p>
+      </div>
+      <ServiceChoice services={services} service={service} onChange={setService} />
+      {service === 'gateway' && (
+        <fieldset class="limits-of">
+          <legend>Limits</legend>
+          <LimitFields typed={typed} problems={problems} onType={setTyped} />
+        </fieldset>
+      )}
+      {problem !== '' && (
+        <p class="problem" role="alert">
+          {problem}
+        </p>
+      )}
+      <DialogButtons act="Create key" busy={busy} onCancel={onCancel} />
+    </form>
+  );
+}
+
+/** Sends what is wanted once, however often it is asked to; what went wrong can be sent again. */
+function useMaking(onMade: (made: MadeKey) => void) {
+  const [problem, setProblem] = useState('');
+  const [busy, setBusy] = useState(false);
+  const gesture = useRef(randomId());
+  const sending = useRef(false);
+
+  async function make(wanted: object) {
+    // A state would be seen with the next drawing only; a second click may come before.
+    if (sending.current) return;
+    sending.current = true;
+    setBusy(true);
+    setProblem('');
+    try {
+      const body = { id: gesture.current, ...wanted };
+      onMade(await askAccount<MadeKey>('keys', { method: 'POST', body }));
+    } catch (error) {
+      setProblem(sentenceOf(error));
+      setBusy(false);
+      sending.current = false;
+      // It was made, but its answer never came: whoever sends again wants another one.
+      if (error instanceof RefusedError && error.status === 409) {
+        gesture.current = randomId();
+      }
+    }
+  }
+
+  return { problem, busy, make };
+}
+
+function ServiceChoice({
+  services,
+  service,
+  onChange,
+}: {
+  services: readonly ServiceName[];
+  service: ServiceName;
+  onChange: (service: ServiceName) => void;
+}) {
+  return (
+    <fieldset class="services">
+      <legend>Service</legend>
+      {services.map((one) => (
+        <label key={one}>
+          <input
+            type="radio"
+            name="service"
+            checked={one === service}
+            onChange={() => onChange(one)}
+          />
+          <span>
+            <strong>{SERVICES[one].name}</strong>
+            {SERVICES[one].about}
+          </span>
+        </label>
+      ))}
+    </fieldset>
+  );
+}

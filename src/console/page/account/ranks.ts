@@ -1,0 +1,60 @@
+import type { ListedModel } from '../../account/api-types.ts';
+
+export type Rank = 'speed' | 'quality' | 'cost';
+
+/** From the first rank to the last. */
+const WORDS: Record<Rank, readonly [string, string, string, string, string]> = {
+  speed: ['slowest', 'slow', 'medium', 'fast', 'fastest'],
+  quality: ['plainest', 'plain', 'medium', 'good', 'best'],
+  cost: ['cheapest', 'cheap', 'medium', 'dear', 'dearest'],
+};
+
+/** A rank among `count` as a word: only the first and the last have the extremes. Pure. */
+export function rankWord(kind: Rank, rank: number, count: number): string {
+  const words = WORDS[kind];
+  if (count <= 1) return words[2];
+  if (rank <= 1) return words[0];
+  if (rank >= count) return words[4];
+  const part = (rank - 1) / (count - 1);
+  if (part < 1 / 3) return words[1];
+  return part <= 2 / 3 ? words[2] : words[3];
+}
+
+export const ORDERS = {
+  catalog: 'As in the catalog',
+  speed: 'Fastest first',
+  quality: 'Best first',
+  cost: 'Cheapest first',
+  context: 'Largest context first',
+  name: 'By name',
+} as const;
+export type Order = keyof typeof ORDERS;
+
+/** The models that match, in an order; those of which it is not known come last. Pure. */
+export function chosenModels(
+  models: readonly ListedModel[],
+  { text, seesImages, order }: { text: string; seesImages: boolean; order: Order },
+): ListedModel[] {
+  const wanted = text.trim().toLowerCase();
+  const found = models.filter(
+    ({ id, description = '', provider, accepts }) =>
+      `${id} ${description} ${provider}`.toLowerCase().includes(wanted) &&
+      (!seesImages || accepts?.includes('image')),
+  );
+  if (order === 'catalog') return found;
+  if (order === 'name') return found.sort((a, b) => a.id.localeCompare(b.id));
+  return found.sort((a, b) => placeOf(a, order) - placeOf(b, order));
+}
+
+function placeOf({ ranks, contextTokens }: ListedModel, order: Rank | 'context'): number {
+  if (order === 'context') return contextTokens === undefined ? Infinity : -contextTokens;
+  if (!ranks) return Infinity;
+  return order === 'cost' ? ranks.cost : -ranks[order];
+}
+
+/** Context sizes are written as the models' makers do: 200K is 200,000 tokens, 8K is 8,192. */
+export function contextWords(tokens: number): string {
+  if (tokens < 1_000) return String(tokens);
+  if (tokens >= 1_000_000) return `${Math.round(tokens / 100_000) / 10}M`;
+  return `${tokens % 1_024 === 0 ? tokens / 1_024 : Math.round(tokens / 1_000)}K`;
+}

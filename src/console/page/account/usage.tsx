@@ -1,0 +1,169 @@
+import { useState } from 'preact/hooks';
+import type { Counts, UsageAnswer, UsageBy } from '../../account/api-types.ts';
+import { SPANS, type Span } from '../../account/spans.ts';
+import { type Measure, UsageChart } from './chart.tsx';
+import { useLoaded } from './client.ts';
+import {
+  Empty,
+  Name,
+  Notice,
+  numberWords,
+  SectionHead,
+  Segments,
+  shortNumber,
+  Waiting,
+} from './parts.tsx';
+import { DayTable, PairTable } from './usage-tables.tsx';
+
+const SPAN_CHOICES = SPANS.map((days) => ({ value: days, label: `${days} days` }));
+const BY_CHOICES = [
+  { value: 'model', label: 'By model' },
+  { value: 'key', label: 'By key' },
+] as const;
+const MEASURE_CHOICES = [
+  { value: 'tokens', label: 'Tokens' },
+  { value: 'requests', label: 'Requests' },
+] as const;
+
+/** What was used, by day, key and model. */
+export function UsageSection() {
+  const [days, setDays] = useState<Span>(30);
+  const [by, setBy] = useState<UsageBy>('model');
+  const [measure, setMeasure] = useState<Measure>('tokens');
+  const [key, setKey] = useState('');
+  const query = new URLSearchParams({ days: String(days), by, ...(key !== '' && { key }) });
+  const loaded = useLoaded<UsageAnswer>(`usage?${query}`);
+  const { value } = loaded;
+  return (
+    <section>
+      <SectionHead
+        title="Usage"
+        about="What was asked of the model gateway. Days are those of the UTC calendar."
+      />
+      <div class="choices">
+        <Segments legend="Span" value={days} choices={SPAN_CHOICES} onChange={setDays} />
+        <Segments<UsageBy> legend="Grouped" value={by} choices={BY_CHOICES} onChange={setBy} />
+        <Segments<Measure>
+          legend="Measure"
+          value={measure}
+          choices={MEASURE_CHOICES}
+          onChange={setMeasure}
+        />
+        <KeyChoice keys={value?.keys ?? []} chosen={key} onChoose={setKey} />
+      </div>
+      <Waiting loaded={loaded} />
+      {value?.notice !== undefined && <Notice>{value.notice}</Notice>}
+      {value && value.total.requests === 0 && value.notice === undefined && (
+        <Empty title="Nothing was asked in these days">
+          <p>
+            Ask something in the <a href="/">playground</a>, or send a request with a{' '}
+            <a href="#keys">key</a>: it shows here when it is answered.
+          </p>
+        </Empty>
+      )}
+      {value && value.total.requests > 0 && <Used usage={value} measure={measure} by={by} />}
+    </section>
+  );
+}
+
+function Used({ usage, measure, by }: { usage: UsageAnswer; measure: Measure; by: UsageBy }) {
+  return (
+    <>
+      <Totals total={usage.total} />
+      <UsageChart usage={usage} measure={measure} />
+      <Legend usage={usage} measure={measure} />
+      <details class="as-table">
+        <summary>Show the chart as a table</summary>
+        <DayTable usage={usage} measure={measure} by={by} />
+      </details>
+      <PairTable usage={usage} />
+    </>
+  );
+}
+
+function Totals({ total }: { total: Counts }) {
+  const { requests, complete, left, failed, refused, promptTokens, answerTokens, estimated } =
+    total;
+  const ended = [
+    [left, 'left by the caller'],
+    [failed, 'failed'],
+    [refused, 'refused'],
+  ] as const;
+  const others = ended.filter(([count]) => count > 0);
+  return (
+    <dl class="totals">
+      <div>
+        <dt>Requests</dt>
+        <dd>
+          <strong>{numberWords(requests)}</strong>
+          {numberWords(complete)} complete
+          {others.map(([count, words]) => `, ${numberWords(count)} ${words}`)}
+        </dd>
+      </div>
+      <div>
+        <dt>Tokens of prompts</dt>
+        <dd>
+          <strong>{shortNumber(promptTokens)}</strong>
+          {numberWords(promptTokens)}
+        </dd>
+      </div>
+      <div>
+        <dt>Tokens of answers</dt>
+        <dd>
+          <strong>{shortNumber(answerTokens)}</strong>
+          {numberWords(answerTokens)}
+        </dd>
+      </div>
+      <div>
+        <dt>Estimated</dt>
+        <dd>
+          <strong>{numberWords(estimated)}</strong>
+          requests whose tokens the provider did not tell
+        </dd>
+      </div>
+    </dl>
+  );
+}
+
+function Legend({ usage: { groups }, measure }: { usage: UsageAnswer; measure: Measure }) {
+  return (
+    <ul class="legend">
+      {groups.map((group, index) => (
+        <li key={group.id ?? ''}>
+          <span class={group.id === undefined ? 'swatch others' : `swatch series-${index + 1}`} />
+          <Name>{group.name}</Name>
+          <span class="count">
+            {numberWords(group[measure].reduce((sum, one) => sum + one, 0))}
+          </span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+function KeyChoice({
+  keys,
+  chosen,
+  onChoose,
+}: {
+  keys: UsageAnswer['keys'];
+  chosen: string;
+  onChoose: (key: string) => void;
+}) {
+  // One that was chosen stays, though it was not used in the days that are shown now.
+  const isGone = chosen !== '' && !keys.some(({ id }) => id === chosen);
+  return (
+    <label class="choice">
+      <span>Key</span>
+      <select value={chosen} onChange={({ currentTarget }) => onChoose(currentTarget.value)}>
+        <option value="">All keys</option>
+        {isGone && <option value={chosen}>{chosen}</option>}
+        {keys.map(({ id, name }) => (
+          <option key={id} value={id}>
+            {name}
+          </option>
+        ))}
+      </select>
+    </label>
+  );
+}

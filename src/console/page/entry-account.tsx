@@ -1,7 +1,0 @@
-import { render } from 'preact';
-import './language.ts';
-import './account.css';
-import { Account } from './account.tsx';
-
-const root = document.getElementById('app');
-if (root) render(<Account />, root);

@@ -1,0 +1,93 @@
+import { useRef, useState } from 'preact/hooks';
+import { Mark } from '../shared/icons.tsx';
+
+/** The login: one password, and then on to where one wanted to go. */
+export function Login({ to }: { to: string }) {
+  const input = useRef<HTMLInputElement>(null);
+  const [problem, setProblem] = useState('');
+  const [shown, setShown] = useState(false);
+  const [busy, setBusy] = useState(false);
+
+  async function logIn() {
+    if (busy) return;
+    setBusy(true);
+    setProblem('');
+    const refusal = await tryPassword(input.current?.value ?? '');
+    if (refusal === undefined) return location.replace(to);
+    setBusy(false);
+    setProblem(refusal);
+    input.current?.select();
+  }
+
+  return (
+    <main class="login">
+      <Mark />
+      <h1>Log in to Askwatch</h1>
+      <form
+        method="post"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void logIn();
+        }}
+      >
+        {/* There is one user; managers of passwords want a name to keep the password under. */}
+        <input
+          hidden
+          readOnly
+          type="text"
+          name="username"
+          autocomplete="username"
+          value="askwatch"
+        />
+        <div class="label">
+          <label for="password">Password</label>
+          <button type="button" aria-pressed={shown} onClick={() => setShown(!shown)}>
+            Show<span class="unseen"> the password</span>
+          </button>
+        </div>
+        <input
+          ref={input}
+          id="password"
+          name="password"
+          {...(shown ? { type: 'text' } : { type: 'password' })}
+          autocomplete="current-password"
+          autocapitalize="off"
+          spellcheck={false}
+          required
+          autofocus
+          maxLength={1_000}
+          aria-invalid={problem !== ''}
+          aria-describedby="problem"
+        />
+        <p id="problem" class="problem" role="alert">
+          {problem}
+        </p>
+        <button type="submit" class="submit" aria-disabled={busy}>
+          {busy ? 'Logging in…' : 'Log in'}
+        </button>
+      </form>
+      <p class="note">
+        The password is what <code>CONSOLE_PASSWORD</code> says where Askwatch runs.
+      </p>
+    </main>
+  );
+}
+
+/** Why the password was not taken, as a sentence; `undefined` when it was. */
+async function tryPassword(password: string): Promise<string | undefined> {
+  let response: Response;
+  try {
+    response = await fetch('/console/login', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ password }),
+    });
+  } catch {
+    return 'Askwatch cannot be reached. Is it still running?';
+  }
+  if (response.ok) return undefined;
+  const body = (await response.json().catch(() => undefined)) as
+    | { error?: { message?: string } }
+    | undefined;
+  return body?.error?.message ?? `Askwatch answered with status ${response.status}.`;
+}

@@ -1,0 +1,100 @@
+import { Fragment, type RefObject } from 'preact';
+import type { ListedMessage } from '../../shared/api-types.ts';
+import { dayName } from '../shared/moment.tsx';
+import type { Pressed } from './client.ts';
+import { Composer, type ComposerControl } from './composer/composer.tsx';
+import { EmptyState } from './empty-state.tsx';
+import { MessageView } from './messages/message-view.tsx';
+import { type Older, Scroller } from './messages/scroller.tsx';
+import { ThreadLink } from './messages/thread-link.tsx';
+import { isOwn, type State } from './state.ts';
+
+/** A channel: its messages, oldest first, and the line to type in. */
+export function Channel(props: {
+  state: State;
+  channel: string;
+  composer: RefObject<ComposerControl | null>;
+  openRoot: string | undefined;
+  onSay: (text: string) => Promise<void>;
+  onOpenThread: (root: string) => void;
+  onDismiss: (message: string) => void;
+  /** `at` is where to say that it did not work. */
+  onPress: (pressed: Pressed, at: ComposerControl | null) => Promise<void>;
+  onOlder: () => Promise<void>;
+}) {
+  const { state, channel, composer, openRoot, onSay, onOpenThread, onDismiss, onPress } = props;
+  const messages = state.messages.filter((one) => one.channel === channel);
+  const known = state.channels.includes(channel);
+  const isMissing = state.channels.length > 0 && !known;
+  const last = messages.at(-1)?.message;
+  return (
+    <main class="channel" aria-label={channel}>
+      <div class="bar">
+        <h2>
+          <span aria-hidden="true">#</span> {channel}
+        </h2>
+        <p>Ask a model, watch your services</p>
+      </div>
+      <Scroller
+        label="Messages"
+        follow={`${last?.id} ${messages.length}`}
+        own={isOwn(last, state.person)}
+        older={olderOf(props, messages)}
+      >
+        {isMissing && (
+          <p class="gone">
+            There is no channel of this name. <a href="#/general">Go to general</a>
+          </p>
+        )}
+        {known && messages.length === 0 && (
+          <EmptyState onTry={(line) => composer.current?.fill(line)} />
+        )}
+        {messages.map((listed, index) => {
+          const { message, thread } = listed;
+          const name = dayName(message.atMs);
+          const before = messages[index - 1]?.message;
+          const newDay = !before || dayName(before.atMs) !== name;
+          return (
+            <Fragment key={message.id}>
+              {newDay && (
+                <h3 class="day">
+                  <span>{name}</span>
+                </h3>
+              )}
+              <MessageView
+                message={message}
+                selected={message.id === openRoot}
+                onDismiss={onDismiss}
+                onPress={(pressed) => onPress(pressed, composer.current)}
+              >
+                {!message.private && (
+                  <ThreadLink thread={thread} onOpen={() => onOpenThread(message.id)} />
+                )}
+              </MessageView>
+            </Fragment>
+          );
+        })}
+      </Scroller>
+      {!isMissing && (
+        <Composer
+          control={composer}
+          draft={channel}
+          label={`Message to ${channel}`}
+          placeholder="Ask, or / for commands"
+          commands={state.commands}
+          onSay={onSay}
+        />
+      )}
+    </main>
+  );
+}
+
+function olderOf(
+  { state, channel, onOlder }: { state: State; channel: string; onOlder: () => Promise<void> },
+  messages: readonly ListedMessage[],
+): Older | undefined {
+  const first = messages[0]?.message.id;
+  return first !== undefined && state.older.includes(channel)
+    ? { first, load: onOlder }
+    : undefined;
+}

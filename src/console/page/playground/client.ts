@@ -1,0 +1,180 @@
+import type {
+  CardAction,
+  ConsoleEvent,
+  ListedMessage,
+  Message,
+  OlderMessages,
+  Said,
+  Someone,
+} from '../../shared/api-types.ts';
+import { encodeAction } from '../../shared/button-text.ts';
+import { randomId } from '../shared/random-id.ts';
+import { errorSentence, postUntilAnswered } from '../shared/requests.ts';
+import { leadsToLogin, leadToLoginIfOut } from '../shared/session.ts';
+import type { Suggested } from './composer/completion.ts';
+import { apply, dismissed, emptyState, opened, type State, withOlder } from './state.ts';
+
+/** Pause before a refused event stream is asked for again. */
+const RECONNECT_AFTER_MS = 1_500;
+
+/** Where somebody says or does something: in a channel, or in a thread of it. */
+export interface Where {
+  channel: string;
+  thread?: string;
+}
+
+/** A button that somebody presses. */
+export interface Pressed {
+  action: CardAction;
+  message: string;
+  /** Only this person has the message. */
+  private?: true;
+}
+
+/** What the page knows, kept live, and what it can do. */
+export interface Client {
+  state(): State;
+  subscribe(listener: () => void): () => void;
+  openThread(root: string | undefined): void;
+  /** Resolves to where the outcome is shown; throws an `Error` with a sentence to show. */
+  say(text: string, where: Where): Promise<Said>;
+  /** Resolves and throws like `say`. */
+  press(pressed: Pressed, where: Where): Promise<Said>;
+  /** Resolves and throws like `say`. */
+  sendForm(command: string, values: Record<string, string>, where: Where): Promise<Said>;
+  dismiss(message: string): void;
+  /** Fetches the messages before the oldest that is known; does nothing while it does so. */
+  fetchOlder(channel: string): Promise<void>;
+  /** What the server offers for an input; nothing when it cannot be reached. */
+  suggest(input: string, typed: string, signal: AbortSignal): Promise<Suggested[]>;
+  /** Throws an `Error` with a sentence to show. */
+  rename(name: string): Promise<Someone>;
+  /** Resolves to the channel's name; throws like `rename`. */
+  createChannel(name: string): Promise<string>;
+}
+
+/** Connects to the server this page came from. */
+export function createClient(): Client {
+  const listeners = new Set<() => void>();
+  let state = emptyState;
+  let lastEventId = '';
+  const fetchingOlder = new Set<string>();
+
+  function set(next: State) {
+    if (next === state) return;
+    state = next;
+    if (state.thread?.status === 'stale') void fetchThread(state.thread.root);
+    for (const listener of listeners) listener();
+  }
+
+  function connect() {
+    const query = lastEventId === '' ? '' : `?${new URLSearchParams({ after: lastEventId })}`;
+    const source = new EventSource(`/console/events${query}`);
+    source.onopen = () => set({ ...state, connection: 'open' });
+    source.onmessage = (message: MessageEvent<string>) => {
+      lastEventId = message.lastEventId;
+      set(apply(state, JSON.parse(message.data) as ConsoleEvent));
+    };
+    source.onerror = () => {
+      set({ ...state, connection: 'lost' });
+      // The browser comes back by itself after a cut, but not after a refusal such as 503.
+      if (source.readyState !== EventSource.CLOSED) return;
+      void leadToLoginIfOut();
+      setTimeout(connect, RECONNECT_AFTER_MS);
+    };
+  }
+
+  async function fetchThread(root: string) {
+    const heard = state.thread?.root === root ? state.thread.heard : [];
+    set({ ...state, thread: { root, status: 'loading', replies: keptReplies(root), heard } });
+    try {
+      const response = await fetch(`/console/threads/${encodeURIComponent(root)}`);
+      if (response.status === 404) return gone(root);
+      if (leadsToLogin(response)) return;
+      if (!response.ok) throw new Error(await errorSentence(response));
+      const { listed, replies } = (await response.json()) as {
+        listed: ListedMessage;
+        replies: Message[];
+      };
+      set(opened(state, root, replies, listed));
+    } catch {
+      setTimeout(() => state.thread?.root === root && void fetchThread(root), RECONNECT_AFTER_MS);
+    }
+  }
+
+  /** What is already shown stays until the answer comes. */
+  function keptReplies(root: string): Message[] {
+    return state.thread?.root === root ? state.thread.replies : (state.privateReplies[root] ?? []);
+  }
+
+  function gone(root: string) {
+    if (state.thread?.root !== root) return;
+    set({ ...state, thread: { root, status: 'gone', replies: [], heard: [] } });
+  }
+
+  async function fetchOlder(channel: string) {
+    const oldest = state.messages.find((one) => one.channel === channel && !one.message.private);
+    if (!oldest || fetchingOlder.has(channel)) return;
+    fetchingOlder.add(channel);
+    try {
+      const query = new URLSearchParams({ before: oldest.message.id });
+      const response = await fetch(
+        `/console/channels/${encodeURIComponent(channel)}/messages?${query}`,
+      );
+      if (!response.ok) throw new Error(await errorSentence(response));
+      set(withOlder(state, channel, (await response.json()) as OlderMessages));
+    } finally {
+      fetchingOlder.delete(channel);
+    }
+  }
+
+  async function tell<T>(path: string, told: Record<string, unknown>): Promise<T> {
+    const response = await postUntilAnswered(path, JSON.stringify(told));
+    leadsToLogin(response);
+    if (!response.ok) throw new Error(await errorSentence(response));
+    return (await response.json()) as T;
+  }
+
+  /** Each call is a gesture of its own. */
+  const gesture = (path: string, told: Record<string, unknown>, where: Where) =>
+    tell<Said>(path, { id: randomId(), ...where, ...told });
+
+  connect();
+  return {
+    state: () => state,
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    openThread(root) {
+      if (root === state.thread?.root) return;
+      if (root === undefined) return set({ ...state, thread: undefined });
+      void fetchThread(root);
+    },
+    say: (text, where) => gesture('/console/sayings', { text }, where),
+    press: async (pressed, where) => {
+      const action = encodeAction(pressed.action);
+      return await gesture('/console/presses', { ...pressed, action }, where);
+    },
+    sendForm: (command, values, where) => gesture('/console/forms', { command, values }, where),
+    dismiss(message) {
+      set(dismissed(state, message));
+      // Until it gets through, it is only this tab that no longer shows it.
+      tell('/console/dismissals', { message }).catch(() => undefined);
+    },
+    fetchOlder,
+    async suggest(input, typed, signal) {
+      const query = new URLSearchParams({ input, typed });
+      try {
+        const response = await fetch(`/console/suggestions?${query}`, { signal });
+        return response.ok ? ((await response.json()) as Suggested[]) : [];
+      } catch {
+        // Typed on, or the server is gone, which the page says elsewhere.
+        return [];
+      }
+    },
+    rename: (name) => tell('/console/name', { name }),
+    createChannel: async (name) =>
+      (await tell<{ channel: string }>('/console/channels', { name })).channel,
+  };
+}

@@ -1,0 +1,188 @@
+import type { RefObject } from 'preact';
+import { useId, useImperativeHandle, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import type { ListedCommand } from '../../../shared/api-types.ts';
+import { keepDraft, keepWhileSent, keptDraft } from '../../shared/draft.ts';
+import { SendIcon } from '../../shared/icons.tsx';
+import { sentenceOf } from '../../shared/requests.ts';
+import { CommandHint, SuggestionList } from './command-help.tsx';
+import { complete } from './completion.ts';
+import { useOffered } from './use-offered.ts';
+
+/** What others may do to the line. */
+export interface ComposerControl {
+  /** Puts a line into it, ready to be sent. */
+  fill(line: string): void;
+  focus(): void;
+  /** Says why something else that was done here did not work; an empty text takes that back. */
+  complain(problem: string): void;
+}
+
+/** The line to type in, with suggestions above it. Enter sends, Shift+Enter begins a new line. */
+export function Composer(props: {
+  control: RefObject<ComposerControl | null>;
+  label: string;
+  /** The name under which an unsent line is kept. */
+  draft: string;
+  placeholder: string;
+  commands: ListedCommand[];
+  onSay: (text: string) => Promise<void>;
+}) {
+  const { control, label, draft, placeholder, commands, onSay } = props;
+  const input = useRef<HTMLTextAreaElement>(null);
+  const placeCaret = useRef(false);
+  const [line, setLine] = useState(() => keptDraft(draft));
+  const [caretAtEnd, setCaretAtEnd] = useState(true);
+  const [active, setActive] = useState<number>();
+  /** The line for which Escape has sent the suggestions away. */
+  const [quietFor, setQuietFor] = useState<string>();
+  const [sending, setSending] = useState(false);
+  const [problem, setProblem] = useState('');
+  const listId = useId();
+
+  const completion = complete(line, commands);
+  const offered = useOffered(completion.ask);
+  const all = [...completion.suggestions, ...offered.filter((one) => one.line !== line)];
+  const suggestions = caretAtEnd && quietFor !== line ? all : [];
+  const first = completion.eager && suggestions.length > 0 ? 0 : undefined;
+  const chosen = active !== undefined && active < suggestions.length ? active : first;
+
+  function change(next: string) {
+    setLine(next);
+    setActive(undefined);
+  }
+
+  function fill(next: string) {
+    placeCaret.current = true;
+    change(next);
+    setCaretAtEnd(true);
+    setProblem('');
+    input.current?.focus();
+  }
+  const focus = () => input.current?.focus();
+  useImperativeHandle(control, () => ({ fill, focus, complain: setProblem }), []);
+
+  // As high as its text, up to the limit in the style.
+  useLayoutEffect(() => {
+    const area = input.current;
+    if (!area) return;
+    area.style.height = 'auto';
+    area.style.height = `${area.scrollHeight}px`;
+  }, [line]);
+  useLayoutEffect(() => keepDraft(draft, line), [draft, line]);
+  // A line that was not typed leaves the caret at its end.
+  useLayoutEffect(() => {
+    const area = input.current;
+    if (placeCaret.current && area) area.setSelectionRange(area.value.length, area.value.length);
+    placeCaret.current = false;
+  }, [line]);
+
+  async function send() {
+    const text = line.trim();
+    if (text === '' || sending) return;
+    const settle = keepWhileSent(draft, text);
+    setSending(true);
+    setProblem('');
+    change('');
+    try {
+      await onSay(text);
+      settle(true);
+    } catch (error) {
+      settle(false);
+      setProblem(sentenceOf(error));
+      // Nothing typed is lost, unless something new is being typed already.
+      setLine((now) => (now === '' ? text : now));
+    }
+    setSending(false);
+  }
+
+  function onKeyDown(event: KeyboardEvent) {
+    // The Enter that ends the composing of a character is not ours.
+    if (event.isComposing) return;
+    const { length } = suggestions;
+    if (length > 0 && (event.key === 'ArrowDown' || event.key === 'ArrowUp')) {
+      event.preventDefault();
+      const step = event.key === 'ArrowDown' ? 1 : -1;
+      const from = chosen ?? (step === 1 ? -1 : 0);
+      setActive((from + step + length) % length);
+      return;
+    }
+    if (length > 0 && event.key === 'Escape') {
+      event.preventDefault();
+      setQuietFor(line);
+      return;
+    }
+    const taken = suggestions[chosen ?? (event.key === 'Tab' ? 0 : -1)];
+    if (taken && !event.shiftKey && (event.key === 'Tab' || event.key === 'Enter')) {
+      event.preventDefault();
+      fill(taken.line);
+      return;
+    }
+    if (event.key === 'Enter' && !event.shiftKey) {
+      event.preventDefault();
+      void send();
+    }
+  }
+
+  return (
+    <form
+      class="composer"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send();
+      }}
+    >
+      {suggestions.length > 0 && (
+        <SuggestionList
+          id={listId}
+          suggestions={suggestions}
+          chosen={chosen}
+          onTake={(suggestion) => fill(suggestion.line)}
+        />
+      )}
+      {suggestions.length === 0 && completion.hint && <CommandHint hint={completion.hint} />}
+      {problem !== '' && (
+        <p class="problem" role="alert">
+          {problem}
+        </p>
+      )}
+      <div class="line">
+        <button
+          type="button"
+          class="slash"
+          aria-label="Commands"
+          title="Commands"
+          onClick={() => fill(line === '' ? '/' : line)}
+        >
+          /
+        </button>
+        <textarea
+          ref={input}
+          rows={1}
+          aria-label={label}
+          aria-autocomplete="list"
+          aria-controls={suggestions.length > 0 ? listId : undefined}
+          aria-activedescendant={chosen === undefined ? undefined : `${listId}-${chosen}`}
+          placeholder={placeholder}
+          maxLength={16_000}
+          value={line}
+          onInput={({ currentTarget: area }) => {
+            change(area.value);
+            setCaretAtEnd(area.selectionEnd === area.value.length);
+          }}
+          onSelect={({ currentTarget: area }) =>
+            setCaretAtEnd(area.selectionEnd === area.value.length)
+          }
+          onKeyDown={onKeyDown}
+        />
+        <button
+          type="submit"
+          class="send"
+          aria-label="Send"
+          disabled={line.trim() === '' || sending}
+        >
+          <SendIcon />
+        </button>
+      </div>
+    </form>
+  );
+}

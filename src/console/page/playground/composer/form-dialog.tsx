@@ -1,0 +1,117 @@
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import type { Card, Said, ShownForm } from '../../../shared/api-types.ts';
+import { CloseIcon } from '../../shared/icons.tsx';
+import { sentenceOf } from '../../shared/requests.ts';
+import { CardView } from '../messages/card-view.tsx';
+import { FormField } from './form-field.tsx';
+
+const INPUTS = 'input, select, textarea';
+
+/** The form of a command, over the page. It closes when what it asks for is done, or by Escape. */
+export function FormDialog(props: {
+  form: ShownForm;
+  onChange: (values: Record<string, string>) => void;
+  /** Throws an `Error` with a sentence to show. */
+  onSend: (values: Record<string, string>) => Promise<Said>;
+  onClose: () => void;
+}) {
+  const { form, onChange, onSend, onClose } = props;
+  const dialog = useRef<HTMLDialogElement>(null);
+  const [values, setValues] = useState(form.values);
+  const [problems, setProblems] = useState<Record<string, string>>({});
+  const [refusal, setRefusal] = useState<Card>();
+  const [failure, setFailure] = useState('');
+  const [sending, setSending] = useState(false);
+  const titleId = useId();
+
+  // To the first input that still has to be filled in, else to the first.
+  useEffect(() => {
+    dialog.current?.showModal();
+    const inputs = [...(dialog.current?.querySelectorAll<HTMLInputElement>(INPUTS) ?? [])];
+    const empty = inputs.find((one) => one.value === '' && one.ariaRequired === 'true');
+    (empty ?? inputs[0])?.focus();
+  }, []);
+  // To the first input that is not right.
+  useEffect(() => {
+    dialog.current?.querySelector<HTMLElement>('[aria-invalid="true"]')?.focus();
+  }, [problems]);
+
+  function change(name: string, value: string) {
+    const next = { ...values, [name]: value };
+    setValues(next);
+    onChange(next);
+  }
+
+  const chosen = form.decides === undefined ? '' : (values[form.decides] ?? '');
+  const fields = form.fields[chosen] ?? Object.values(form.fields)[0] ?? [];
+
+  async function send() {
+    if (sending) return;
+    setSending(true);
+    setFailure('');
+    setRefusal(undefined);
+    try {
+      const said = await onSend(
+        Object.fromEntries(fields.map(({ name }) => [name, values[name] ?? ''])),
+      );
+      setProblems(said.shown === 'problems' ? said.problems : {});
+      if (said.shown === 'refused') setRefusal(said.card);
+      else if (said.shown !== 'problems') dialog.current?.close();
+    } catch (error) {
+      setFailure(sentenceOf(error));
+    }
+    setSending(false);
+  }
+
+  return (
+    <dialog ref={dialog} class="form-dialog" aria-labelledby={titleId} onClose={onClose}>
+      <form
+        noValidate
+        onSubmit={(event) => {
+          event.preventDefault();
+          void send();
+        }}
+      >
+        <div class="form-head">
+          <h2 id={titleId}>{form.title}</h2>
+          <button
+            type="button"
+            class="close"
+            aria-label="Close the form"
+            onClick={() => dialog.current?.close()}
+          >
+            <CloseIcon />
+          </button>
+        </div>
+        <div class="form-body">
+          {fields.map((field) => (
+            <FormField
+              key={field.name}
+              field={field}
+              value={values[field.name] ?? ''}
+              problem={problems[field.name]}
+              onChange={(value) => change(field.name, value)}
+            />
+          ))}
+        </div>
+        <div class="form-foot">
+          <div role="alert">
+            {failure !== '' && <p class="problem">{failure}</p>}
+            {refusal && <CardView card={withoutButtons(refusal)} onPress={async () => undefined} />}
+          </div>
+          <button type="button" class="plain" onClick={() => dialog.current?.close()}>
+            Cancel
+          </button>
+          <button type="submit" class="main" aria-disabled={sending}>
+            {form.send}
+          </button>
+        </div>
+      </form>
+    </dialog>
+  );
+}
+
+/** The form itself is what there is to press. */
+function withoutButtons({ tone, title, parts }: Card): Card {
+  return { tone, title, parts };
+}

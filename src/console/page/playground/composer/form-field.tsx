@@ -1,0 +1,94 @@
+import { useEffect, useId, useRef } from 'preact/hooks';
+import type { Field } from '../../../shared/api-types.ts';
+
+/** One input of a form with its label, what it is for, and what is wrong with it. */
+export function FormField(props: {
+  field: Field;
+  value: string;
+  problem: string | undefined;
+  onChange: (value: string) => void;
+}) {
+  const { field, value, problem, onChange } = props;
+  const { name, description, required } = field;
+  const id = useId();
+  return (
+    <div class="field">
+      <label for={id}>
+        {name.charAt(0).toUpperCase() + name.slice(1)}
+        {!required && <span> optional</span>}
+      </label>
+      <Input
+        field={field}
+        value={value}
+        onChange={onChange}
+        attributes={{
+          ...{ id, name, autoComplete: 'off', 'aria-required': required },
+          'aria-invalid': problem !== undefined,
+          'aria-describedby': `${id}-about`,
+        }}
+      />
+      <p id={`${id}-about`} class={problem === undefined ? 'about' : 'problem'}>
+        {problem ?? description}
+      </p>
+    </div>
+  );
+}
+
+/** Types and limits are for the server to check, which says what is wrong in the words of all platforms. */
+function Input(props: {
+  field: Field;
+  value: string;
+  onChange: (value: string) => void;
+  attributes: Record<string, string | boolean>;
+}) {
+  const { field, value, onChange, attributes } = props;
+  const choices = field.kind === 'boolean' ? ['true', 'false'] : field.choices;
+  if (field.kind === 'choice' || field.kind === 'boolean') {
+    return (
+      <select
+        {...attributes}
+        value={value}
+        onChange={({ currentTarget }) => onChange(currentTarget.value)}
+      >
+        {!choices.includes(value) && <option value={value}>{value}</option>}
+        {choices.map((choice) => (
+          <option key={choice} value={choice}>
+            {choice}
+          </option>
+        ))}
+      </select>
+    );
+  }
+  if (field.long) return <LongText value={value} onChange={onChange} attributes={attributes} />;
+  return (
+    <input
+      {...attributes}
+      inputMode={field.kind === 'integer' ? 'numeric' : 'text'}
+      value={value}
+      onInput={({ currentTarget }) => onChange(currentTarget.value)}
+    />
+  );
+}
+
+/** As high as its text, up to the limit in the style. */
+function LongText(props: {
+  value: string;
+  onChange: (value: string) => void;
+  attributes: Record<string, string | boolean>;
+}) {
+  const area = useRef<HTMLTextAreaElement>(null);
+  useEffect(() => {
+    if (!area.current) return;
+    area.current.style.height = 'auto';
+    area.current.style.height = `${area.current.scrollHeight + 2}px`;
+  }, [props.value]);
+  return (
+    <textarea
+      ref={area}
+      rows={4}
+      {...props.attributes}
+      value={props.value}
+      onInput={({ currentTarget }) => props.onChange(currentTarget.value)}
+    />
+  );
+}

@@ -1,0 +1,39 @@
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import type { CardAction } from '../../../shared/api-types.ts';
+import { ThumbDownIcon, ThumbUpIcon } from '../../shared/icons.tsx';
+
+/** Buttons that show a sign only: its name, and its shape where no font may have it. */
+const SIGNS: Record<string, { name: string; Shape: () => JSX.Element }> = {
+  '👍': { name: 'Good answer', Shape: ThumbUpIcon },
+  '👎': { name: 'Bad answer', Shape: ThumbDownIcon },
+};
+
+/** A button under a card or an answer; it takes no second press while the first is under way. */
+export function CardButton({
+  action,
+  onPress,
+}: {
+  action: CardAction;
+  onPress: (action: CardAction) => Promise<void>;
+}) {
+  const [pressing, setPressing] = useState(false);
+  const sign = Object.hasOwn(SIGNS, action.label) ? SIGNS[action.label] : undefined;
+  async function press() {
+    if (pressing) return;
+    setPressing(true);
+    await onPress(action);
+    setPressing(false);
+  }
+  return (
+    // Not `disabled`, which would take the focus from whoever came by keyboard.
+    <button
+      type="button"
+      aria-label={sign?.name}
+      aria-disabled={pressing}
+      onClick={() => void press()}
+    >
+      {sign ? <sign.Shape /> : action.label}
+    </button>
+  );
+}

@@ -1,0 +1,138 @@
+import type { Card, CardAction, CardPart, Fact } from '../../../shared/api-types.ts';
+import { linkOf } from '../../../shared/button-text.ts';
+import { isShort } from '../../markdown/is-short.ts';
+import { CopyButton } from '../../shared/copy-button.tsx';
+import { ToneIcon } from '../../shared/icons.tsx';
+import { Moment } from '../../shared/moment.tsx';
+import { CardButton } from './card-button.tsx';
+import { ChartView } from './chart-view.tsx';
+
+/** Words of a monitor's state that get its colour when they fill a cell. */
+const STATUS_TONES: Record<string, Card['tone']> = {
+  UP: 'good',
+  DOWN: 'bad',
+  DEGRADED: 'warning',
+  MAINTENANCE: 'info',
+  PAUSED: 'info',
+};
+
+/** A word that has to break, or the table would not fit. */
+const LONG_WORD = /\S{25}/;
+
+/** A card. All its words are plain text. */
+export function CardView({
+  card,
+  onPress,
+}: {
+  card: Card;
+  onPress: (action: CardAction) => Promise<void>;
+}) {
+  const { actions = [] } = card;
+  const link = linkOf(card);
+  return (
+    <div class={`card ${card.tone}`}>
+      <p class="title">
+        <ToneIcon tone={card.tone} />
+        <span>{card.title}</span>
+      </p>
+      {card.parts.map((part, index) => (
+        <PartView key={index} part={part} />
+      ))}
+      {card.footer !== undefined && <p class="footer">{card.footer}</p>}
+      {(actions.length > 0 || link) && (
+        <div class="actions">
+          {actions.map((action) => (
+            <CardButton key={JSON.stringify(action)} action={action} onPress={onPress} />
+          ))}
+          {link && (
+            <a href={link.url} target="_blank" rel="noopener noreferrer">
+              {link.label}
+            </a>
+          )}
+        </div>
+      )}
+    </div>
+  );
+}
+
+function PartView({ part }: { part: CardPart }) {
+  switch (part.kind) {
+    case 'chart':
+      return <ChartView chart={part} />;
+    case 'text':
+      return <p class="words">{part.text}</p>;
+    case 'facts': {
+      const seconds = isShort(
+        part.facts.flatMap(({ value }) => (typeof value === 'string' ? [] : [value.atMs])),
+      );
+      return (
+        <dl>
+          {part.facts.map((fact) => (
+            <div key={fact.label}>
+              <dt>{fact.label}</dt>
+              <dd>
+                <FactValue value={fact.value} seconds={seconds} />
+              </dd>
+            </div>
+          ))}
+        </dl>
+      );
+    }
+    case 'table':
+      return <TableView columns={part.columns} rows={part.rows} />;
+    case 'code':
+      return (
+        <div class="code">
+          <pre>
+            <code>{part.text}</code>
+          </pre>
+          <CopyButton text={part.text} />
+        </div>
+      );
+  }
+}
+
+function FactValue({ value, seconds }: { value: Fact['value']; seconds: boolean }) {
+  if (typeof value === 'string') return <Words text={value} />;
+  return <Moment atMs={value.atMs} seconds={seconds} />;
+}
+
+function TableView({ columns, rows }: { columns: string[]; rows: string[][] }) {
+  return (
+    <section
+      class="table"
+      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keyboard.
+      tabIndex={0}
+      aria-label="Table"
+    >
+      <table>
+        <thead>
+          <tr>
+            {columns.map((column) => (
+              <th key={column} scope="col">
+                {column}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {rows.map((row, at) => (
+            <tr key={at}>
+              {row.map((cell, column) => (
+                <td key={column} class={LONG_WORD.test(cell) ? 'long' : undefined}>
+                  <Words text={cell} />
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}
+
+/** Plain words, or a status with its colour. */
+function Words({ text }: { text: string }) {
+  const tone = Object.hasOwn(STATUS_TONES, text) ? STATUS_TONES[text] : undefined;
+  return tone ? <span class={`status ${tone}`}>{text}</span> : text;
+}

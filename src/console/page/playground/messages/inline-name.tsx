@@ -1,0 +1,65 @@
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { sentenceOf } from '../../shared/requests.ts';
+
+/** A name that is typed where it stands: Enter saves it, Escape leaves it as it was. */
+export function InlineName(props: {
+  label: string;
+  value: string;
+  /** What is wrong with it, when that is known; throws an `Error` with a sentence to show. */
+  onSave: (name: string) => Promise<void>;
+  onDone: () => void;
+}) {
+  const { label, value, onSave, onDone } = props;
+  const input = useRef<HTMLInputElement>(null);
+  const [problem, setProblem] = useState('');
+
+  // Before anything else is typed.
+  useLayoutEffect(() => {
+    input.current?.focus();
+    input.current?.select();
+  }, []);
+
+  async function save() {
+    const name = input.current?.value.trim() ?? '';
+    if (name === '' || name === value) return onDone();
+    try {
+      await onSave(name);
+      onDone();
+    } catch (error) {
+      setProblem(sentenceOf(error));
+      input.current?.focus();
+    }
+  }
+
+  return (
+    <form
+      class="inline-name"
+      onSubmit={(event) => {
+        event.preventDefault();
+        void save();
+      }}
+      onKeyDown={(event) => {
+        if (event.key !== 'Escape') return;
+        event.preventDefault();
+        onDone();
+      }}
+    >
+      <div>
+        <input
+          ref={input}
+          aria-label={label}
+          aria-invalid={problem !== ''}
+          autoComplete="off"
+          maxLength={80}
+          defaultValue={value}
+        />
+        <button type="submit">Save</button>
+      </div>
+      {problem !== '' && (
+        <p class="problem" role="alert">
+          {problem}
+        </p>
+      )}
+    </form>
+  );
+}

@@ -1,0 +1,74 @@
+import type { ComponentChildren } from 'preact';
+import { useContext } from 'preact/hooks';
+import type { CardAction, Message } from '../../../shared/api-types.ts';
+import { Avatar } from '../../shared/avatar.tsx';
+import { CloseIcon, LockIcon, Mark } from '../../shared/icons.tsx';
+import { Clock } from '../../shared/moment.tsx';
+import type { Pressed } from '../client.ts';
+import { Reader, useName } from '../reader.ts';
+import { AnswerView } from './answer-view.tsx';
+import { CardView } from './card-view.tsx';
+
+/** One message with who wrote it and when; `children` stand under it. */
+export function MessageView({
+  message,
+  selected = false,
+  onDismiss,
+  onPress,
+  children,
+}: {
+  message: Message;
+  selected?: boolean;
+  onDismiss: (message: string) => void;
+  onPress: (pressed: Pressed) => Promise<void>;
+  children?: ComponentChildren;
+}) {
+  const { author, body, command, by } = message;
+  const { person } = useContext(Reader);
+  const nameOf = useName();
+  const name = author.kind === 'askwatch' ? 'Askwatch' : nameOf(author);
+  const isYours = author.kind === 'person' && author.id === person.id;
+  const press = (action: CardAction) =>
+    onPress({ action, message: message.id, ...(message.private && { private: true }) });
+  return (
+    <article
+      class={selected ? 'message selected' : 'message'}
+      aria-label={`Message from ${name}`}
+      data-message={message.id}
+    >
+      <div class="avatar" aria-hidden="true">
+        {author.kind === 'askwatch' ? <Mark /> : <Avatar someone={author} name={name} />}
+      </div>
+      <div class="beside">
+        <p class="byline">
+          <strong>{name}</strong>
+          {isYours && <span class="you">you</span>}
+          <Clock atMs={message.atMs} />
+          {message.changedAtMs !== undefined && (
+            <span class="changed">
+              changed <Clock atMs={message.changedAtMs} />
+            </span>
+          )}
+        </p>
+        {command !== undefined && (
+          <p class="command">
+            in reply to <code>{command}</code>
+            {by && ` by ${by.id === person.id ? 'you' : nameOf(by)}`}
+          </p>
+        )}
+        {body.kind === 'text' && <p class="typed">{body.text}</p>}
+        {body.kind === 'card' && <CardView card={body.card} onPress={press} />}
+        {body.kind === 'answer' && <AnswerView answer={body} onPress={press} />}
+        {message.private && (
+          <p class="private">
+            <LockIcon /> Only you can see this
+            <button type="button" onClick={() => onDismiss(message.id)}>
+              <CloseIcon /> Dismiss
+            </button>
+          </p>
+        )}
+        {children}
+      </div>
+    </article>
+  );
+}

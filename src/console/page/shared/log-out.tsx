@@ -1,0 +1,37 @@
+import { useEffect, useState } from 'preact/hooks';
+import type { SessionState } from '../../login/api-types.ts';
+import { forgetDrafts } from './draft.ts';
+import { fetchSessionState, loginAddress } from './session.ts';
+
+/** The way out for who is logged in, and the way in for who is not; nothing where no password is set. */
+export function LogOut() {
+  const [state, setState] = useState<SessionState['state']>('open');
+  const [failed, setFailed] = useState(false);
+  useEffect(() => {
+    // Of a server that cannot be reached the page itself tells.
+    fetchSessionState().then(setState, () => setState('open'));
+  }, []);
+
+  async function logOut() {
+    setFailed(false);
+    const headers = { 'content-type': 'application/json' };
+    const answer = fetch('/console/logout', { method: 'POST', headers, body: '{}' });
+    if (!(await answer.catch(() => undefined))?.ok) return setFailed(true);
+    forgetDrafts();
+    location.replace('/login');
+  }
+
+  if (state === 'open') return null;
+  if (state === 'out') {
+    return (
+      <a class="log-out" href={loginAddress()}>
+        Log in
+      </a>
+    );
+  }
+  return (
+    <button type="button" class="log-out" onClick={() => void logOut()}>
+      {failed ? 'Not logged out, try again' : 'Log out'}
+    </button>
+  );
+}

@@ -1,0 +1,11 @@
+import { render } from 'preact';
+import '../markdown/language.ts';
+import './status.css';
+import { createStatusClient } from './client.ts';
+import { StatusPage } from './status-page.tsx';
+
+// Back from a monitor the list is brought to where it was, once it is shown again.
+history.scrollRestoration = 'manual';
+
+const root = document.getElementById('app');
+if (root) render(<StatusPage client={createStatusClient()} />, root);

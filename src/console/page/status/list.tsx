@@ -1,0 +1,82 @@
+import { useMemo, useRef, useState } from 'preact/hooks';
+import { counted } from '../../shared/text-format.ts';
+import type { StatusMonitor } from '../../status/api-types.ts';
+import { conditionsOf, filtered, noFilter, type StatusFilter } from './filter.ts';
+import { StatusRow } from './row.tsx';
+import { useHeldOrder } from './use-held-order.ts';
+import { conditionWords } from './words.ts';
+
+/** With fewer there is nothing to search. */
+const MANY = 8;
+
+/** All monitors, or those that a reader looks for. */
+export function StatusList({ monitors }: { monitors: readonly StatusMonitor[] }) {
+  const [filter, setFilter] = useState(noFilter);
+  const wanted = useMemo(() => filtered(monitors, filter), [monitors, filter]);
+  const list = useRef<HTMLUListElement>(null);
+  const byId = new Map(wanted.map((monitor) => [monitor.id, monitor]));
+  const { order, reading } = useHeldOrder(list, [...byId.keys()]);
+  return (
+    <>
+      {monitors.length >= MANY && (
+        <Filters monitors={monitors} filter={filter} onChange={setFilter} />
+      )}
+      <p class="unseen" role="status">
+        {filter !== noFilter && `${counted(wanted.length, 'monitor')} shown`}
+      </p>
+      {wanted.length === 0 && (
+        <div class="none">
+          <p>No monitor fits.</p>
+          <button type="button" class="plain" onClick={() => setFilter(noFilter)}>
+            Show all
+          </button>
+        </div>
+      )}
+      <ul class="rows" ref={list} aria-label="Monitors" hidden={wanted.length === 0} {...reading}>
+        {order.map((id) => {
+          const monitor = byId.get(id);
+          return monitor && <StatusRow key={id} monitor={monitor} />;
+        })}
+      </ul>
+    </>
+  );
+}
+
+interface FiltersProps {
+  monitors: readonly StatusMonitor[];
+  filter: StatusFilter;
+  onChange: (filter: StatusFilter) => void;
+}
+
+function Filters({ monitors, filter, onChange }: FiltersProps) {
+  const { text, condition: chosen } = filter;
+  const offered = conditionsOf(monitors);
+  return (
+    <search class="filters">
+      <input
+        type="search"
+        value={text}
+        placeholder="Find a monitor"
+        aria-label="Find a monitor by name or address"
+        maxLength={200}
+        onInput={({ currentTarget }) => onChange({ ...filter, text: currentTarget.value })}
+      />
+      <fieldset>
+        <legend class="unseen">Show by status</legend>
+        {[{ condition: undefined, count: monitors.length }, ...offered].map(
+          ({ condition, count }) => (
+            <button
+              type="button"
+              class="chip"
+              key={condition ?? 'all'}
+              aria-pressed={chosen === condition}
+              onClick={() => onChange({ ...filter, condition })}
+            >
+              {condition ? conditionWords(condition) : 'All'} <span>{count}</span>
+            </button>
+          ),
+        )}
+      </fieldset>
+    </search>
+  );
+}

@@ -1,0 +1,29 @@
+import type { StatusMonitor } from '../../../status/api-types.ts';
+import { CopyButton } from '../../shared/copy-button.tsx';
+import { publicAddress } from '../../shared/public-address.ts';
+import { addressOf } from '../use-status.ts';
+
+/** The badge of a monitor, what to copy to show it elsewhere, and the same facts for programs. */
+export function BadgeSnippet({ monitor: { id, name, status } }: { monitor: StatusMonitor }) {
+  const path = `/status/badge/${encodeURIComponent(id)}.svg`;
+  const address = publicAddress();
+  const markdown = `[![${plain(name)}](${address}${path})](${address}/status${addressOf(id)})`;
+  return (
+    <section class="panel" aria-label="Elsewhere">
+      <h2>Show it elsewhere</h2>
+      <p class="snippet">
+        {/* Asked for anew when the status changes: an image on a page is not. */}
+        <img src={`${path}?${new URLSearchParams({ status })}`} alt="The badge of this monitor" />
+        <code>{markdown}</code>
+        <CopyButton text={markdown} />
+      </p>
+      <p class="elsewhere">
+        <a href={`/status/monitors/${encodeURIComponent(id)}?hours=24`}>JSON</a>
+        <a href="/status/feed.xml">Feed of incidents</a>
+      </p>
+    </section>
+  );
+}
+
+/** A name that means nothing to Markdown, wherever it is pasted. */
+const plain = (name: string) => name.replace(/[^\p{L}\p{N} .,:_-]/gu, '').trim() || 'Status';

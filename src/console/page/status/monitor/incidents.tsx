@@ -1,0 +1,54 @@
+import type { StatusIncident } from '../../../status/api-types.ts';
+import { isShort } from '../../markdown/is-short.ts';
+import { Moment } from '../../shared/moment.tsx';
+import { useNowMs } from '../use-status.ts';
+import { lastedWords, statusWords } from '../words.ts';
+
+/** Times in which a monitor was down, newest first; what goes on is counted on. */
+export function Incidents({ incidents }: { incidents: readonly StatusIncident[] }) {
+  const nowMs = useNowMs(1_000);
+  return (
+    <section class="panel" aria-label="Incidents">
+      <h2>Incidents</h2>
+      {incidents.length === 0 && <p class="none">It was never down as far as is known.</p>}
+      <ol class="incidents">
+        {incidents.map((incident) => (
+          <li key={incident.id} class={incident.ended_at === null ? 'ongoing' : 'over'}>
+            <h3>
+              Down for <span class="lasted">{lastedWords(incident, nowMs)}</span>
+            </h3>
+            <dl>
+              <div>
+                <dt>Started</dt>
+                <dd>
+                  <Moment atMs={Date.parse(incident.started_at)} seconds={wasShort(incident)} />
+                  <span class="cause">{incident.cause ?? outcomeWords(incident.outcome)}</span>
+                </dd>
+              </div>
+              <div>
+                <dt>Ended</dt>
+                <dd>{incident.ended_at === null ? 'It goes on' : <End incident={incident} />}</dd>
+              </div>
+            </dl>
+          </li>
+        ))}
+      </ol>
+    </section>
+  );
+}
+
+const wasShort = ({ started_at, ended_at }: StatusIncident) =>
+  ended_at !== null && isShort([Date.parse(started_at), Date.parse(ended_at)]);
+
+function End({ incident }: { incident: StatusIncident }) {
+  const { ended_as } = incident;
+  return (
+    <>
+      <Moment atMs={Date.parse(incident.ended_at ?? '')} seconds={wasShort(incident)} />
+      {ended_as !== null && <span class="cause">{statusWords({ status: ended_as })}</span>}
+    </>
+  );
+}
+
+/** `connection_refused` as `connection refused`. */
+const outcomeWords = (outcome: string) => outcome.replaceAll('_', ' ').toLowerCase();

@@ -1,0 +1,126 @@
+import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import type uPlot from 'uplot';
+import type { StatusDetails } from '../../../status/api-types.ts';
+import { stepOfKey } from '../../shared/stepping.ts';
+import { millisecondWords } from '../words.ts';
+import { columnsOf, type LatencyColumns, outagesOf } from './latency-data.ts';
+import { plotLatency } from './latency-plot.ts';
+import { LatencyTable } from './latency-table.tsx';
+
+const HOUR_MS = 3_600_000;
+
+const moment = new Intl.DateTimeFormat(undefined, {
+  day: 'numeric',
+  month: 'short',
+  hour: '2-digit',
+  minute: '2-digit',
+});
+
+/** Response times over the last hours: a line with its gaps, outages shaded, each point read by mouse or arrow keys. */
+export function LatencyChart({ details, hours }: { details: StatusDetails; hours: number }) {
+  const id = useId();
+  const columns = useMemo(() => columnsOf(details), [details]);
+  const span = useMemo(() => {
+    const toMs = Date.now();
+    return { fromMs: toMs - hours * HOUR_MS, toMs };
+  }, [details]);
+  const outages = useMemo(() => outagesOf(details.incidents, span), [details, span]);
+  const [shown, setShown] = useState<number>();
+  const plotted = useMemo(() => ({ columns, ...span, outages }), [columns, span, outages]);
+  const { frame, plot } = usePlot(plotted, setShown);
+  const last = columns.times.length - 1;
+  const at = Math.max(0, Math.min(shown ?? last, last));
+
+  function show(index: number) {
+    setShown(index);
+    const left = plot.current?.valToPos(columns.times[index] ?? 0, 'x') ?? 0;
+    plot.current?.setCursor({ left, top: 0 }, false);
+  }
+  if (columns.means.every((mean) => mean === null))
+    return <p class="none">No response times were measured in this time.</p>;
+  return (
+    <>
+      <div
+        class="latency"
+        role="slider"
+        tabIndex={0}
+        aria-label="Response times"
+        aria-describedby={`${id}-all`}
+        aria-valuemin={1}
+        aria-valuemax={last + 1}
+        aria-valuenow={at + 1}
+        aria-valuetext={pointWords(columns, at, outages)}
+        onFocus={() => shown === undefined && show(last)}
+        onBlur={() => setShown(undefined)}
+        onKeyDown={(event) => {
+          const next = stepOfKey(event, at, last);
+          if (next !== undefined) show(next);
+        }}
+      >
+        <p class="latency-readout" aria-hidden="true">
+          {shown === undefined ? summaryWords(columns) : pointWords(columns, at, outages)}
+        </p>
+        <div ref={frame} aria-hidden="true" />
+      </div>
+      <p class="unseen" id={`${id}-all`}>
+        {summaryWords(columns)}
+      </p>
+      <LatencyTable columns={columns} words={(index) => pointWords(columns, index, outages)} />
+    </>
+  );
+}
+
+/** The chart in its frame, as wide as that is, drawn again when the theme changes. */
+function usePlot(
+  plotted: Parameters<typeof plotLatency>[1],
+  onPoint: (index: number | undefined) => void,
+) {
+  const frame = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot>(null);
+  useLayoutEffect(() => {
+    const element = frame.current;
+    if (!element) return;
+    const made = plotLatency(element, plotted, onPoint);
+    plot.current = made;
+    const observer = new ResizeObserver(() =>
+      made.setSize({ width: Math.max(1, element.clientWidth), height: made.height }),
+    );
+    observer.observe(element);
+    return () => {
+      observer.disconnect();
+      made.destroy();
+    };
+  }, [plotted, onPoint]);
+  useEffect(() => {
+    const dark = matchMedia('(prefers-color-scheme: dark)');
+    const redraw = () => plot.current?.redraw(false);
+    dark.addEventListener('change', redraw);
+    return () => dark.removeEventListener('change', redraw);
+  }, []);
+  return { frame, plot };
+}
+
+function pointWords(
+  { times, means, least, most }: LatencyColumns,
+  at: number,
+  outages: readonly { fromMs: number; toMs: number }[],
+): string {
+  const atMs = (times[at] ?? 0) * 1_000;
+  const name = moment.format(atMs);
+  const mean = means[at];
+  if (typeof mean !== 'number') {
+    const wasDown = outages.some(({ fromMs, toMs }) => fromMs <= atMs && atMs < toMs);
+    return `${name}: ${wasDown ? 'down' : 'nothing measured'}`;
+  }
+  const range = `${millisecondWords(least[at] ?? mean)} to ${millisecondWords(most[at] ?? mean)}`;
+  return `${name}: ${millisecondWords(mean)} on average, ${range}`;
+}
+
+function summaryWords({ means, least, most }: LatencyColumns): string {
+  const measured = means.filter((mean) => mean !== null);
+  if (measured.length === 0) return 'Nothing was measured.';
+  const mean = measured.reduce((sum, one) => sum + one, 0) / measured.length;
+  const all = [...least, ...most].filter((one) => one !== null);
+  const [min, max] = [Math.min(...all), Math.max(...all)];
+  return `${millisecondWords(mean)} on average, ${millisecondWords(min)} to ${millisecondWords(max)}`;
+}

@@ -1,0 +1,106 @@
+import uPlot from 'uplot';
+import { millisecondWords } from '../words.ts';
+import type { LatencyColumns } from './latency-data.ts';
+
+const HEIGHT_PX = 230;
+
+/** Narrower than this an outage would not be seen. */
+const MIN_OUTAGE_PX = 2;
+
+const DAY_S = 86_400;
+
+const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' });
+const dayAndMonth = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short' });
+
+/** What is drawn: the columns over a span of time, and when it was down in it. */
+export interface Plotted {
+  columns: LatencyColumns;
+  fromMs: number;
+  toMs: number;
+  outages: readonly { fromMs: number; toMs: number }[];
+}
+
+/** Draws the chart into `frame`; `onPoint` hears which point the mouse is at. Destroy it when done. */
+export function plotLatency(
+  frame: HTMLElement,
+  { columns, fromMs, toMs, outages }: Plotted,
+  onPoint: (index: number | undefined) => void,
+): uPlot {
+  const { times, means, least, most } = columns;
+  const options: uPlot.Options = {
+    width: Math.max(1, frame.clientWidth),
+    height: HEIGHT_PX,
+    legend: { show: false },
+    cursor: { y: false, drag: { x: false, y: false } },
+    scales: {
+      x: { range: [fromMs / 1_000, toMs / 1_000] },
+      y: { range: (_plot, _min, max) => [0, Math.max(10, max * 1.15)] },
+    },
+    axes: [
+      {
+        ...axis(),
+        size: 32,
+        values: (_plot, marks, _axis, _space, stepS) => timeWords(marks, stepS),
+      },
+      { ...axis(), size: 64, values: (_plot, marks) => marks.map(millisecondWords) },
+    ],
+    series: [
+      {},
+      // The band between these two is what is seen of them.
+      { stroke: 'transparent', points: { show: false } },
+      { stroke: 'transparent', points: { show: false } },
+      {
+        stroke: () => colour('--accent'),
+        width: 2,
+        spanGaps: false,
+        points: { size: 5, stroke: () => colour('--accent'), filter: lonePoints },
+      },
+    ],
+    bands: [{ series: [1, 2], fill: () => colour('--band') }],
+    hooks: {
+      drawClear: [(plot) => shade(plot, outages)],
+      setCursor: [({ cursor }) => onPoint(cursor.idx ?? undefined)],
+    },
+  };
+  return new uPlot(options, [times, most, least, means], frame);
+}
+
+/** A colour of the theme, as it is now. */
+const colour = (variable: string) =>
+  getComputedStyle(document.querySelector('.latency') ?? document.body).getPropertyValue(variable);
+
+const axis = (): uPlot.Axis => ({
+  stroke: () => colour('--muted'),
+  font: '12px system-ui, sans-serif',
+  grid: { stroke: () => colour('--line'), width: 1 },
+  ticks: { show: false },
+});
+
+/** Points that no line reaches, since nothing was seen before and after. */
+function lonePoints(plot: uPlot, series: number): number[] {
+  const values = plot.data[series] ?? [];
+  const isEmpty = (at: number) => values[at] === null || values[at] === undefined;
+  return [...values.keys()].filter((at) => !isEmpty(at) && isEmpty(at - 1) && isEmpty(at + 1));
+}
+
+function shade(plot: uPlot, outages: Plotted['outages']): void {
+  const { ctx, bbox } = plot;
+  const fill = colour('--down-fill');
+  ctx.save();
+  ctx.fillStyle = fill;
+  for (const { fromMs, toMs } of outages) {
+    const left = plot.valToPos(fromMs / 1_000, 'x', true);
+    const right = plot.valToPos(toMs / 1_000, 'x', true);
+    ctx.fillRect(left, bbox.top, Math.max(MIN_OUTAGE_PX, right - left), bbox.height);
+  }
+  ctx.restore();
+}
+
+/** Clocks, but the date at midnight and wherever marks stand days apart. */
+function timeWords(marks: readonly number[], stepS: number): string[] {
+  return marks.map((mark) => {
+    const date = new Date(mark * 1_000);
+    const isMidnight = date.getHours() === 0 && date.getMinutes() === 0;
+    return stepS >= DAY_S || isMidnight ? dayAndMonth.format(date) : clock.format(date);
+  });
+}

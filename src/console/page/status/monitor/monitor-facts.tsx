@@ -1,0 +1,94 @@
+import type { ComponentChildren } from 'preact';
+import { counted, inWords } from '../../../shared/text-format.ts';
+import type { StatusDetails, StatusMonitor } from '../../../status/api-types.ts';
+import { ToneIcon } from '../../shared/icons.tsx';
+import { Moment } from '../../shared/moment.tsx';
+import { useNowMs } from '../use-status.ts';
+import { agoWords } from '../words.ts';
+
+const DAY_MS = 86_400_000;
+
+/** A certificate that ends sooner is warned of. */
+const CERTIFICATE_WARNING_DAYS = 14;
+
+/** What else is known of a monitor. */
+export function MonitorFacts({
+  details,
+  monitor,
+}: {
+  details: StatusDetails;
+  monitor: StatusMonitor;
+}) {
+  const nowMs = useNowMs(1_000);
+  const { interval_seconds, certificate_ends_at, heartbeat, maintenance } = details;
+  const { last_checked_at, status_changed_at } = monitor;
+  return (
+    <section class="panel" aria-label="Facts">
+      <h2>Facts</h2>
+      <dl class="facts">
+        <Fact label="Kind">{kindWords(monitor.check_type)}</Fact>
+        {interval_seconds !== undefined && !heartbeat && (
+          <Fact label="Checked every">{inWords(interval_seconds * 1_000)}</Fact>
+        )}
+        {last_checked_at !== undefined && !heartbeat && (
+          <Fact label="Last check">{agoWords(Date.parse(last_checked_at), nowMs)}</Fact>
+        )}
+        {status_changed_at !== undefined && (
+          <Fact label="As it is since">
+            <Moment atMs={Date.parse(status_changed_at)} />
+          </Fact>
+        )}
+        {heartbeat && <Fact label="Its job reports">{heartbeat.expected}</Fact>}
+        {heartbeat && (
+          <Fact label="Last report">
+            {heartbeat.last_signal_at === null
+              ? 'None yet'
+              : agoWords(Date.parse(heartbeat.last_signal_at), nowMs)}
+          </Fact>
+        )}
+        {certificate_ends_at !== null && (
+          <Fact label="Certificate">
+            <Certificate leftMs={Date.parse(certificate_ends_at) - nowMs} />
+          </Fact>
+        )}
+        {maintenance.map((sentence) => (
+          <Fact key={sentence} label="Maintenance">
+            {sentence}
+          </Fact>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+function Fact({ label, children }: { label: string; children: ComponentChildren }) {
+  return (
+    <div>
+      <dt>{label}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}
+
+function Certificate({ leftMs }: { leftMs: number }) {
+  const days = Math.floor(Math.abs(leftMs) / DAY_MS);
+  const words =
+    leftMs < 0 ? `ended ${counted(days, 'day')} ago` : `ends in ${counted(days, 'day')}`;
+  const tone = leftMs < 0 ? 'bad' : 'warning';
+  if (leftMs >= CERTIFICATE_WARNING_DAYS * DAY_MS) return <>{words}</>;
+  return (
+    <span class={`warned ${tone}`}>
+      <ToneIcon tone={tone} />
+      {words}
+    </span>
+  );
+}
+
+const KINDS: Record<string, string> = {
+  HTTP: 'Web address',
+  KEYWORD: 'Keyword on a page',
+  DNS: 'DNS record',
+  HEARTBEAT: 'Heartbeat of a job',
+};
+
+const kindWords = (checkType: string) => KINDS[checkType] ?? checkType;

@@ -1,0 +1,158 @@
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { StatusMonitor } from '../../../status/api-types.ts';
+import type { StatusClient } from '../client.ts';
+import { DayBars } from '../day-bars.tsx';
+import { DAYS } from '../days.ts';
+import { StatusIcon } from '../icon.tsx';
+import { conditionOf, statusWords, uptimeFigures } from '../words.ts';
+import { BadgeSnippet } from './badge-snippet.tsx';
+import { Incidents } from './incidents.tsx';
+import { LatencyChart } from './latency-chart.tsx';
+import { MonitorFacts } from './monitor-facts.tsx';
+import { type DetailsState, useDetails } from './use-details.ts';
+
+const SPANS = [
+  { hours: 24, words: '24 hours' },
+  { hours: 7 * 24, words: '7 days' },
+  { hours: 90 * 24, words: '90 days' },
+] as const;
+
+/** One monitor with everything that is known of it; `live` is what the list says of it now. */
+export function MonitorView({
+  id,
+  live,
+  client,
+}: {
+  id: string;
+  live: StatusMonitor | undefined;
+  client: StatusClient;
+}) {
+  const [hours, setHours] = useState<number>(SPANS[0].hours);
+  const version = `${live?.status} ${live?.status_changed_at}`;
+  const state = useDetails(client, { id, hours, version });
+  const monitor = live ?? state.details?.monitor;
+  return (
+    <article class="monitor">
+      <a class="back" href="#/">
+        <span aria-hidden="true">←</span> All monitors
+      </a>
+      {monitor ? <Heading monitor={monitor} /> : <Missing state={state} />}
+      {state.problem !== undefined && (
+        <p class="notice" role="status">
+          {state.problem} Trying again…
+        </p>
+      )}
+      {monitor?.days && <Days monitor={monitor} />}
+      {monitor && state.details && (
+        <>
+          <Uptimes details={state.details} />
+          {monitor.days && monitor.check_type !== 'HEARTBEAT' && (
+            <Latency state={state} hours={hours} onHours={setHours} />
+          )}
+          {(monitor.days || state.details.incidents.length > 0) && (
+            <Incidents incidents={state.details.incidents} />
+          )}
+          <MonitorFacts details={state.details} monitor={monitor} />
+          <BadgeSnippet monitor={monitor} />
+        </>
+      )}
+    </article>
+  );
+}
+
+function Heading({ monitor }: { monitor: StatusMonitor }) {
+  const heading = useRef<HTMLHeadingElement>(null);
+  useEffect(() => heading.current?.focus({ preventScroll: true }), []);
+  const { name, target, status_reason } = monitor;
+  const condition = conditionOf(monitor);
+  return (
+    <header class={`headline ${condition}`}>
+      <StatusIcon condition={condition} />
+      <div>
+        <h1 tabIndex={-1} ref={heading}>
+          {name}
+        </h1>
+        <p>
+          <strong aria-live="polite">{statusWords(monitor)}</strong>
+          {monitor.flapping && <span class="tag">Flapping</span>}
+          {monitor.waiting_for_first_ping && <span class="tag">Waiting for its first ping</span>}
+          {monitor.stale && <span class="tag">May be out of date</span>}
+        </p>
+        {target !== undefined && <p class="target">{target}</p>}
+        {status_reason !== undefined && condition !== 'up' && <p class="reason">{status_reason}</p>}
+      </div>
+    </header>
+  );
+}
+
+function Missing({ state }: { state: DetailsState }) {
+  if (!state.gone) return <p class="waiting">Looking…</p>;
+  return (
+    <section class="nothing">
+      <h1>This monitor is not watched</h1>
+      <p>It was removed or paused, or the address is mistyped. The others are in the list.</p>
+    </section>
+  );
+}
+
+function Days({ monitor }: { monitor: StatusMonitor }) {
+  const { days, name } = monitor;
+  return (
+    <section class="panel" aria-label="Days">
+      <h2>Last {DAYS} days</h2>
+      {days && <DayBars days={days} name={name} />}
+    </section>
+  );
+}
+
+function Uptimes({ details }: { details: NonNullable<DetailsState['details']> }) {
+  const figures = uptimeFigures(details.uptime);
+  if (figures.length === 0) return null;
+  return (
+    <section class="panel" aria-label="Uptime">
+      <h2>Uptime</h2>
+      <dl class="figures">
+        {figures.map(({ label, words }) => (
+          <div key={label}>
+            <dt>{label}</dt>
+            <dd>{words}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+}
+
+function Latency({
+  state,
+  hours,
+  onHours,
+}: {
+  state: DetailsState;
+  hours: number;
+  onHours: (hours: number) => void;
+}) {
+  if (!state.details) return null;
+  return (
+    <section class="panel" aria-label="Response times" aria-busy={state.hours !== hours}>
+      <div class="panel-head">
+        <h2>Response times</h2>
+        <fieldset class="spans">
+          <legend class="unseen">Over</legend>
+          {SPANS.map((span) => (
+            <button
+              type="button"
+              class="chip"
+              key={span.hours}
+              aria-pressed={hours === span.hours}
+              onClick={() => onHours(span.hours)}
+            >
+              {span.words}
+            </button>
+          ))}
+        </fieldset>
+      </div>
+      <LatencyChart details={state.details} hours={state.hours} />
+    </section>
+  );
+}

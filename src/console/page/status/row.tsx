@@ -1,0 +1,49 @@
+import { useMemo } from 'preact/hooks';
+import type { StatusMonitor } from '../../status/api-types.ts';
+import { DayBars } from './day-bars.tsx';
+import { StatusIcon } from './icon.tsx';
+import { addressOf } from './use-status.ts';
+import { conditionOf, millisecondWords, statusWords, upWords } from './words.ts';
+
+/** One monitor of the list: how it is, and how its last days were. */
+export function StatusRow({ monitor }: { monitor: StatusMonitor }) {
+  // What is the same object is not compared again: of 200 rows mostly one has changed.
+  return useMemo(() => rowOf(monitor), [monitor]);
+}
+
+function rowOf(monitor: StatusMonitor) {
+  const { id, name, target, status_reason, days } = monitor;
+  const condition = conditionOf(monitor);
+  return (
+    <li class={`row ${condition}${days ? '' : ' plain'}`} data-id={id}>
+      <div class="row-head">
+        <StatusIcon condition={condition} />
+        <div class="row-name">
+          <h2>
+            <a href={addressOf(id)}>{name}</a>
+          </h2>
+          {target !== undefined && <p class="target">{target}</p>}
+        </div>
+        <p class="row-status">{statusWords(monitor)}</p>
+        <RowFacts monitor={monitor} />
+      </div>
+      {status_reason !== undefined && condition !== 'up' && <p class="reason">{status_reason}</p>}
+      {days && <DayBars days={days} name={name} />}
+    </li>
+  );
+}
+
+function RowFacts({ monitor }: { monitor: StatusMonitor }) {
+  const { response_time_ms, uptime, days, flapping, stale } = monitor;
+  const { waiting_for_first_ping: isWaiting } = monitor;
+  return (
+    <p class="row-facts">
+      {flapping && <span class="tag">Flapping</span>}
+      {isWaiting && <span class="tag">Waiting for its first ping</span>}
+      {stale && <span class="tag">May be out of date</span>}
+      {response_time_ms !== undefined && <span>{millisecondWords(response_time_ms)}</span>}
+      {typeof uptime === 'number' && days && <span>{upWords(uptime, days)}</span>}
+      {uptime === null && <span>Not seen yet</span>}
+    </p>
+  );
+}

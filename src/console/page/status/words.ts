@@ -1,0 +1,139 @@
+import { severityOf } from '../../shared/severity.ts';
+import { counted, inWords, watchedSpans } from '../../shared/text-format.ts';
+import type {
+  StatusDays,
+  StatusDetails,
+  StatusIncident,
+  StatusMonitor,
+  StatusReport,
+} from '../../status/api-types.ts';
+import type { Day } from './days.ts';
+
+/** What a status means to a reader. */
+export type Condition = 'up' | 'down' | 'degraded' | 'maintenance' | 'paused';
+
+const CONDITIONS: Record<string, Condition> = {
+  UP: 'up',
+  DOWN: 'down',
+  DEGRADED: 'degraded',
+  MAINTENANCE: 'maintenance',
+  PAUSED: 'paused',
+};
+
+const WORDS: Record<Condition, string> = {
+  up: 'Up',
+  down: 'Down',
+  degraded: 'Degraded',
+  maintenance: 'In maintenance',
+  paused: 'Paused',
+};
+
+/** Of words that are not ours. */
+const BY_SEVERITY = { well: 'up', silenced: 'paused', degraded: 'degraded', down: 'down' } as const;
+
+export const conditionOf = ({ status }: Pick<StatusMonitor, 'status'>): Condition =>
+  CONDITIONS[status.toUpperCase()] ?? BY_SEVERITY[severityOf(status)];
+
+/** A condition as readers call it. */
+export const conditionWords = (condition: Condition) => WORDS[condition];
+
+/** A status as readers call it, and one that is not ours as it came. */
+export function statusWords(monitor: Pick<StatusMonitor, 'status'>): string {
+  const ours = CONDITIONS[monitor.status.toUpperCase()];
+  return ours ? conditionWords(ours) : monitor.status;
+}
+
+/** `All 12 monitors are up`, `2 of 14 are down`: the state of all in one sentence. Pure. */
+export function headlineOf({ overall, monitors }: StatusReport): string {
+  const total = monitors.length;
+  if (total === 0) return overall === 'unknown' ? 'Nothing is known yet' : 'No monitors yet';
+  const count = (condition: Condition) =>
+    monitors.filter((monitor) => conditionOf(monitor) === condition).length;
+  if (overall === 'unknown') return 'The state is not known now';
+  if (overall === 'down') return total === 1 ? 'It is down' : `${ofAll(count('down'), total)} down`;
+  if (overall === 'degraded') {
+    if (count('degraded') > 0) return `${ofAll(count('degraded'), total)} degraded`;
+    return `${ofAll(monitors.filter(({ flapping }) => flapping).length, total)} flapping`;
+  }
+  const up = count('up');
+  if (up === total) return total === 1 ? 'The monitor is up' : `All ${total} monitors are up`;
+  return `${ofAll(up, total)} up, none is down`;
+}
+
+const ofAll = (count: number, total: number) =>
+  `${count} of ${total} ${count === 1 ? 'is' : 'are'}`;
+
+/** Rounded down, so that whoever was down for a moment never reads 100 %. */
+export const percentWords = (share: number) => `${Math.floor(share * 10_000) / 100} %`;
+
+const DAY_MS = 86_400_000;
+
+/** Uptimes with the time that each is of: a span that was watched, or how much of it was; none when nothing was. Pure. */
+export function uptimeFigures(
+  told: StatusDetails['uptime'],
+): Array<{ label: string; words: string }> {
+  const spans = told.flatMap(({ days, uptime, seen_ms = days * DAY_MS }) =>
+    uptime === null ? [] : [{ days, spanMs: days * DAY_MS, seenMs: seen_ms }],
+  );
+  const watched = new Map(watchedSpans(spans).map((span) => [span.days, span]));
+  if (watched.size === 0) return [];
+  return told.flatMap(({ days, uptime }) => {
+    const span = watched.get(days);
+    const label = days === 1 ? '24 hours' : `${days} days`;
+    if (uptime === null) return [{ label, words: 'Not seen' }];
+    if (!span) return [];
+    const seen = `The ${inWords(span.seenMs)} watched`;
+    return [{ label: span.most ? label : seen, words: percentWords(uptime) }];
+  });
+}
+
+/** `99.2 % up`, with the time when it was watched for less than a day. Pure. */
+export function upWords(uptime: number, { up_ms, down_ms }: StatusDays): string {
+  const seenMs = [...up_ms, ...down_ms].reduce((total, ms) => total + ms, 0);
+  const words = `${percentWords(uptime)} up`;
+  return seenMs < DAY_MS ? `${words} in ${inWords(seenMs)}` : words;
+}
+
+export const millisecondWords = (ms: number) =>
+  ms < 10 ? `${Math.round(ms * 10) / 10} ms` : `${Math.round(ms).toLocaleString()} ms`;
+
+/** `Looked 5 seconds ago`; a clock of this machine that is behind reads as now. */
+export function agoWords(atMs: number, nowMs: number): string {
+  const passedMs = nowMs - atMs;
+  return passedMs < 1_000 ? 'just now' : `${inWords(passedMs)} ago`;
+}
+
+const dayFormat = new Intl.DateTimeFormat(undefined, {
+  day: 'numeric',
+  month: 'short',
+  year: 'numeric',
+  // Days of the report are those of UTC.
+  timeZone: 'UTC',
+});
+
+/** `12 Oct 2026: 99.2 % up, down for 12 minutes`. Pure. */
+export function dayWords({ atMs, upMs, downMs }: Day): string {
+  const name = dayFormat.format(atMs);
+  const seenMs = upMs + downMs;
+  if (seenMs === 0) return `${name}: not seen`;
+  const up = `${percentWords(upMs / seenMs)} up`;
+  return downMs > 0 ? `${name}: ${up}, down for ${inWords(downMs)}` : `${name}: ${up}`;
+}
+
+/** All days in a sentence or two, for whoever does not see the bars. Pure. */
+export function daysWords(days: readonly Day[]): string {
+  const seen = days.filter(({ upMs, downMs }) => upMs + downMs > 0);
+  if (seen.length === 0) return `Nothing was seen in ${counted(days.length, 'day')}.`;
+  const bad = seen.filter(({ downMs }) => downMs > 0);
+  const last = bad.at(-1);
+  const span = `Seen on ${seen.length} of ${counted(days.length, 'day')}`;
+  if (!last) return `${span}, never down.`;
+  return `${span}, down on ${bad.length}. Last: ${dayWords(last)}.`;
+}
+
+/** How long an incident lasted, or goes on. Pure. */
+export function lastedWords({ started_at, ended_at }: StatusIncident, nowMs: number): string {
+  const startedMs = Date.parse(started_at);
+  if (ended_at === null) return `${inWords(Math.max(0, nowMs - startedMs))} so far`;
+  return inWords(Math.max(0, Date.parse(ended_at) - startedMs));
+}

@@ -1,0 +1,193 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Answer, AnswerPart } from '../../bot/platform.ts';
+import { notFound } from '../../http/errors.ts';
+import type { Body, ConsoleEvent, Message } from '../shared/api-types.ts';
+import { MAX_ANSWER_CHARACTERS } from '../shared/message-limits.ts';
+import type { EventStreams } from './event-streams.ts';
+import { type History, listedOf } from './history.ts';
+import type { PrivateMessages, PrivatePlace } from './private-messages.ts';
+
+/** Text is sent to browsers at most this often: faster than this nobody reads. */
+const SEND_EVERY_MS = 40;
+
+/** A growing answer is stored this often, so that a crash loses little of it. */
+const STORE_EVERY_MS = 2_000;
+
+/** Answers kept in memory because they could not be stored. */
+const MAX_UNSTORED = 100;
+
+const CUT_NOTE = 'The answer was too long to show whole.';
+const UNFINISHED_NOTE = 'The answer ended early.';
+
+/** Where an answer is shown: in a stored thread, or to one person only, stored nowhere. */
+export type Destination = { kind: 'thread'; root: string } | ({ kind: 'private' } & PrivatePlace);
+
+/** The message that an answer grows in. */
+export type Frame = Omit<Message, 'body'>;
+
+export const threadGone = () => notFound('This thread is gone: it made room for newer messages.');
+
+/** Shows answers while they are generated. */
+export interface Answers {
+  /** Shows the beginning, and then goes on reading by itself. Rejects when there is nowhere to show it any more. */
+  show(answer: Answer, frame: Frame, to: Destination): Promise<void>;
+  /** The message as it is this moment: a growing one is ahead of what is stored. */
+  latest(message: Message): Message;
+  /** Waits for all answers under way; after `graceMs` they are cut short. */
+  finish(graceMs: number): Promise<void>;
+}
+
+/** Makes the place where answers grow. */
+export function createAnswers(options: {
+  history: History;
+  privates: PrivateMessages;
+  streams: EventStreams;
+  log: Logger;
+}): Answers {
+  const { history, privates, streams, log } = options;
+  const live = new Map<string, Message>();
+  const running = new Set<Promise<void>>();
+  const cutShort = new AbortController();
+
+  function send(event: ConsoleEvent, to: Destination) {
+    streams.send(event, to.kind === 'private' ? to.person : undefined);
+  }
+
+  /** Tells browsers of the whole message. */
+  function tell(message: Message, to: Destination) {
+    if (to.root !== undefined) return send({ kind: 'reply', root: to.root, reply: message }, to);
+    if (to.kind !== 'private') return;
+    const root = { channel: to.channel, message, replies: [] };
+    send({ kind: 'message', listed: listedOf(root) }, to);
+  }
+
+  /** False when there is no such thread any more. */
+  async function store(message: Message, to: Destination): Promise<boolean> {
+    if (to.kind === 'private') {
+      privates.put(to, message);
+      return true;
+    }
+    const root = await history.putReply(to.root, message);
+    if (root) streams.send({ kind: 'message', listed: listedOf(root) });
+    return root !== undefined;
+  }
+
+  /** Reads the answer to its end while a second loop shows and stores what has come so far. */
+  async function grow(answer: Answer, frame: Frame, to: Destination) {
+    let text = '';
+    let sent = 0;
+    let storedAtMs = performance.now();
+    const messageNow = (state: Shown = whileGrowing(answer)): Message => ({
+      ...frame,
+      body: { kind: 'answer', text, ...state },
+    });
+
+    function sendGrown() {
+      if (sent === text.length) return;
+      const place = to.root === undefined ? { root: frame.id } : { root: to.root, reply: frame.id };
+      send({ kind: 'text', ...place, offset: sent, text: text.slice(sent) }, to);
+      sent = text.length;
+    }
+
+    async function storeSoFar() {
+      if (performance.now() - storedAtMs < STORE_EVERY_MS) return;
+      storedAtMs = performance.now();
+      // Only a safety net: what cannot be stored now is stored with the end.
+      await store(messageNow(), to).catch((error: unknown) =>
+        log.warn({ err: error }, 'a growing answer could not be stored'),
+      );
+    }
+
+    const ended = new AbortController();
+    const showing = (async () => {
+      while (!ended.signal.aborted) {
+        await pause(SEND_EVERY_MS);
+        sendGrown();
+        await storeSoFar();
+      }
+    })();
+    const ending = await readTo(answer.stream(threadOf(to), cutShort.signal), (piece) => {
+      text += piece;
+      live.set(frame.id, messageNow());
+    }).catch((error: unknown): Shown => {
+      log.error({ err: error }, 'an answer broke its promise never to throw');
+      return { growing: false, note: UNFINISHED_NOTE };
+    });
+    ended.abort();
+    await showing;
+    sendGrown();
+
+    const whole = messageNow(ending);
+    live.set(frame.id, whole);
+    tell(whole, to);
+    try {
+      if (!(await store(whole, to))) answer.notShown?.();
+      live.delete(frame.id);
+      await answer.ended();
+    } catch (error) {
+      log.error({ err: error }, 'an answer could not be stored; it is shown until the next stop');
+      for (const id of live.keys()) if (live.size > MAX_UNSTORED) live.delete(id);
+    }
+    if (to.kind === 'private' && !streams.isHeard(to.person)) answer.notShown?.();
+  }
+
+  return {
+    async show(answer, frame, to) {
+      const body: Body = { kind: 'answer', text: '', ...whileGrowing(answer) };
+      if (to.kind === 'thread')
+        await answer.begin({ thread: to.root, shown: { message: frame.id } });
+      if (!(await store({ ...frame, body }, to))) {
+        await answer.ended();
+        throw threadGone();
+      }
+      tell({ ...frame, body }, to);
+      const run = grow(answer, frame, to).finally(() => running.delete(run));
+      running.add(run);
+    },
+    latest: (message) => live.get(message.id) ?? message,
+    async finish(graceMs) {
+      const timer = setTimeout(() => cutShort.abort(), graceMs);
+      await Promise.all(running);
+      clearTimeout(timer);
+    },
+  };
+}
+
+/** All of an answer but its text. */
+type Shown = Omit<Extract<Body, { kind: 'answer' }>, 'kind' | 'text'>;
+
+const whileGrowing = ({ actions }: Answer): Shown => ({
+  growing: true,
+  ...(actions && { actions }),
+});
+
+/** Hands on the text of an answer, as much of it as is kept, and tells how it ended. */
+async function readTo(
+  parts: AsyncIterable<AnswerPart>,
+  take: (piece: string) => void,
+): Promise<Shown> {
+  let room = MAX_ANSWER_CHARACTERS;
+  let cut = false;
+  for await (const part of parts) {
+    if (part.kind === 'end') {
+      const { note = cut ? CUT_NOTE : undefined, footer, actions } = part;
+      return {
+        growing: false,
+        ...(note === undefined ? {} : { note }),
+        footer,
+        ...(actions && { actions }),
+      };
+    }
+    const piece = part.text.slice(0, room);
+    cut ||= piece.length < part.text.length;
+    room -= piece.length;
+    if (piece !== '') take(piece);
+  }
+  return { growing: false, note: UNFINISHED_NOTE };
+}
+
+/** A private answer is remembered nowhere. */
+function threadOf(to: Destination): string | undefined {
+  return to.kind === 'thread' ? to.root : undefined;
+}

@@ -1,0 +1,121 @@
+import { randomUUID } from 'node:crypto';
+import type { ServerResponse } from 'node:http';
+import type { ConsoleEvent } from '../shared/api-types.ts';
+
+/** Events kept for browsers that come back, and their characters in all. */
+const MAX_KEPT_EVENTS = 2_000;
+const MAX_KEPT_CHARACTERS = 1_000_000;
+
+/** A browser that has not read so many bytes is cut off; it comes back and begins anew. */
+const MAX_UNREAD_BYTES = 4_000_000;
+
+/** Streams open at once; a browser allows itself six per server. */
+const MAX_STREAMS = 64;
+
+/** How often a silent stream gets a comment, so that nothing between takes it for dead. */
+const HEARTBEAT_MS = 15_000;
+
+/** The browser's pause before it comes back. */
+const RETRY_MS = 1_000;
+
+/** The open event streams of all browsers. */
+export interface EventStreams {
+  /**
+   * Answers a request with the stream: what was missed since the event `lastEventId`, or, when that is unknown, the
+   * snapshot. Ask `hasRoom` before the answer's head is written.
+   */
+  open(response: ServerResponse, reader: { person: string; lastEventId: string | undefined }): void;
+  /** False when too many streams are open, or the console has stopped. */
+  hasRoom(): boolean;
+  /** Sends to everyone, or to all tabs of one person only. */
+  send(event: ConsoleEvent, onlyPerson?: string): void;
+  /** Whether a tab of this person is open. */
+  isHeard(person: string): boolean;
+  /** Ends all streams and takes no more. */
+  close(): void;
+}
+
+interface Kept {
+  number: number;
+  frame: string;
+  onlyPerson: string | undefined;
+}
+
+/** Makes the streams; `snapshot` is what a person whose browser begins anew is told first. */
+export function createEventStreams(snapshot: (person: string) => ConsoleEvent): EventStreams {
+  // Numbers begin anew with each start, so ids carry which start they belong to.
+  const run = randomUUID().slice(0, 8);
+  const readers = new Map<ServerResponse, string>();
+  let kept: Kept[] = [];
+  let keptCharacters = 0;
+  let lastNumber = 0;
+  let closed = false;
+
+  const frameOf = (event: ConsoleEvent, number: number) =>
+    `id: ${run}-${number}\ndata: ${JSON.stringify(event)}\n\n`;
+
+  const heartbeat = setInterval(() => {
+    for (const response of readers.keys()) write(response, ': still here\n\n');
+  }, HEARTBEAT_MS);
+  heartbeat.unref();
+
+  /** Looks at what is unread before it adds: one large frame alone is no sign of a slow reader. */
+  function write(response: ServerResponse, text: string) {
+    if (response.writableLength > MAX_UNREAD_BYTES) {
+      readers.delete(response);
+      response.destroy();
+      return;
+    }
+    response.write(text);
+  }
+
+  function keep(entry: Kept) {
+    kept.push(entry);
+    keptCharacters += entry.frame.length;
+    let surplus = 0;
+    while (kept.length - surplus > MAX_KEPT_EVENTS || keptCharacters > MAX_KEPT_CHARACTERS) {
+      keptCharacters -= kept[surplus]?.frame.length ?? 0;
+      surplus += 1;
+    }
+    if (surplus > 0) kept = kept.slice(surplus);
+  }
+
+  /** What a browser missed; `undefined` when that cannot be known any more. */
+  function missed(person: string, lastEventId: string | undefined): string | undefined {
+    const [ofRun, number = ''] = lastEventId?.split('-') ?? [];
+    if (ofRun !== run || !/^\d{1,15}$/.test(number)) return undefined;
+    const after = Number(number);
+    const firstKept = kept[0]?.number ?? lastNumber + 1;
+    if (after > lastNumber || after < firstKept - 1) return undefined;
+    return kept
+      .filter((entry) => entry.number > after)
+      .filter(({ onlyPerson }) => onlyPerson === undefined || onlyPerson === person)
+      .map(({ frame }) => frame)
+      .join('');
+  }
+
+  return {
+    open(response, { person, lastEventId }) {
+      response.write(`retry: ${RETRY_MS}\n\n`);
+      response.write(missed(person, lastEventId) ?? frameOf(snapshot(person), lastNumber));
+      readers.set(response, person);
+      response.on('close', () => readers.delete(response));
+    },
+    send(event, onlyPerson) {
+      lastNumber += 1;
+      const frame = frameOf(event, lastNumber);
+      keep({ number: lastNumber, frame, onlyPerson });
+      for (const [response, person] of readers) {
+        if (onlyPerson === undefined || onlyPerson === person) write(response, frame);
+      }
+    },
+    isHeard: (person) => [...readers.values()].includes(person),
+    hasRoom: () => !closed && readers.size < MAX_STREAMS,
+    close() {
+      closed = true;
+      clearInterval(heartbeat);
+      for (const response of readers.keys()) response.end();
+      readers.clear();
+    },
+  };
+}

@@ -1,0 +1,179 @@
+import { createHash } from 'node:crypto';
+import type { Logger } from 'pino';
+import type { Collection } from '../../bot/platform.ts';
+import {
+  type ListedMessage,
+  type Message,
+  type OlderMessages,
+  RootMessage,
+} from '../shared/api-types.ts';
+import { cappedMessage } from '../shared/message-limits.ts';
+
+/** Newest messages kept in each channel, in all of them together, and in each thread. */
+const MAX_ROOTS = 200;
+const MAX_ROOTS_IN_ALL = 1_000;
+const MAX_REPLIES = 200;
+
+/** Messages of a channel that a page is given at once. */
+const PAGE = 50;
+
+/** Characters of one thread as JSON; the oldest replies go first. */
+const MAX_THREAD_CHARACTERS = 300_000;
+
+const INTERRUPTED = 'Interrupted: Askwatch was stopped before the answer was complete. Ask again.';
+
+/** Where the console keeps its messages: one document per channel message, with the thread under it. */
+export const historyCollection = {
+  name: 'console-messages',
+  schema: RootMessage,
+  version: 1,
+  whenCorrupt: 'forget' as const,
+};
+
+/** What the console has shown, in memory for reading and in the collection for the next start. */
+export interface History {
+  /** The newest messages of every channel, oldest first, and the channels that have older ones. */
+  newest(): { messages: ListedMessage[]; older: string[] };
+  /** Messages of a channel before one of them, oldest first. */
+  before(channel: string, id: string): OlderMessages;
+  /** Whether a person of this id wrote any of it. */
+  hasAuthor(person: string): boolean;
+  get(id: string): RootMessage | undefined;
+  /** Stores a new channel message unless this id is there already; resolves to what is there and whether it is new. */
+  add(root: RootMessage): Promise<{ root: RootMessage; added: boolean; removed: string[] }>;
+  /** Replaces a channel message itself; `undefined` when it is gone. */
+  change(id: string, change: (message: Message) => Message): Promise<RootMessage | undefined>;
+  /** Adds a reply or replaces the one of the same id; `undefined` when the thread is gone. */
+  putReply(id: string, reply: Message): Promise<RootMessage | undefined>;
+}
+
+/** The id of the message that `Platform.post` makes: the same post is the same message, also after a restart. */
+export function postedMessageId(postId: string): string {
+  return `p${createHash('sha256').update(postId).digest('base64url').slice(0, 22)}`;
+}
+
+/** A channel message as a list shows it, without the replies. */
+export function listedOf({ channel, message, replies }: RootMessage): ListedMessage {
+  const last = replies.at(-1);
+  return {
+    channel,
+    message,
+    thread: {
+      replies: replies.length,
+      ...(last ? { lastAtMs: last.atMs } : {}),
+      growing: replies.some(isGrowing),
+    },
+  };
+}
+
+const isGrowing = ({ body }: Message) => body.kind === 'answer' && body.growing;
+
+/** Reads the stored messages. Answers that a crash cut short get a note that says so. */
+export async function openHistory(
+  collection: Collection<RootMessage>,
+  log: Logger,
+): Promise<History> {
+  const stored = await collection.list();
+  stored.sort((a, b) => byTime(a.document, b.document));
+  const roots = new Map(stored.map(({ id, document }) => [id, document]));
+
+  /** Writes first, so that memory never shows what a restart would forget. */
+  async function update(
+    id: string,
+    change: (current: RootMessage | undefined) => RootMessage | undefined,
+  ): Promise<RootMessage | undefined> {
+    const root = await collection.update(id, change);
+    if (root) roots.set(id, root);
+    else roots.delete(id);
+    return root;
+  }
+
+  /** A map keeps what changes where it is, so each of these is oldest first. */
+  function byChannel(): Map<string, RootMessage[]> {
+    const grouped = new Map<string, RootMessage[]>();
+    for (const root of roots.values()) {
+      const all = grouped.get(root.channel);
+      if (all) all.push(root);
+      else grouped.set(root.channel, [root]);
+    }
+    return grouped;
+  }
+
+  async function removeOldest(): Promise<string[]> {
+    const kept = [...byChannel().values()].flatMap((all) => all.slice(-MAX_ROOTS));
+    kept.sort(byTime);
+    const ids = new Set(kept.slice(-MAX_ROOTS_IN_ALL).map(({ message }) => message.id));
+    const surplus = [...roots.keys()].filter((id) => !ids.has(id));
+    for (const id of surplus) await update(id, () => undefined);
+    return surplus;
+  }
+
+  for (const { message, replies } of [...roots.values()]) {
+    if (!replies.some(isGrowing)) continue;
+    await update(message.id, (root) => root && { ...root, replies: root.replies.map(interrupted) });
+    log.info({ message: message.id }, 'an answer was interrupted by the last stop');
+  }
+  await removeOldest();
+
+  return {
+    newest() {
+      const channels = [...byChannel()];
+      const messages = channels.flatMap(([, all]) => all.slice(-PAGE)).sort(byTime);
+      return {
+        messages: messages.map(listedOf),
+        older: channels.filter(([, all]) => all.length > PAGE).map(([channel]) => channel),
+      };
+    },
+    before(channel, id) {
+      const all = byChannel().get(channel) ?? [];
+      const end = all.findIndex(({ message }) => message.id === id);
+      const messages = all.slice(Math.max(0, end - PAGE), Math.max(0, end));
+      return { messages: messages.map(listedOf), more: end > PAGE };
+    },
+    hasAuthor: (person) => [...roots.values()].some((root) => isBy(root, person)),
+    get: (id) => roots.get(id),
+    async add(root) {
+      const { id } = root.message;
+      let added = false;
+      const capped = { ...root, message: cappedMessage(root.message) };
+      const stored = await update(id, (current) => {
+        added = current === undefined;
+        return current ?? capped;
+      });
+      return { root: stored ?? capped, added, removed: await removeOldest() };
+    },
+    change: (id, change) =>
+      update(id, (root) => root && { ...root, message: cappedMessage(change(root.message)) }),
+    putReply: (id, reply) => update(id, (root) => root && withReply(root, cappedMessage(reply))),
+  };
+}
+
+const byTime = (a: RootMessage, b: RootMessage) => a.message.atMs - b.message.atMs;
+
+/** Whether a start found it growing. */
+export const isInterrupted = ({ body }: Message) =>
+  body.kind === 'answer' && body.note === INTERRUPTED;
+
+const isBy = ({ message, replies }: RootMessage, person: string) =>
+  [message, ...replies].some(({ author }) => author.kind === 'person' && author.id === person);
+
+function interrupted(message: Message): Message {
+  if (message.body.kind !== 'answer' || !message.body.growing) return message;
+  const { kind, text } = message.body;
+  // Without its buttons: there is nothing left to stop.
+  return { ...message, body: { kind, text, growing: false, note: INTERRUPTED } };
+}
+
+function withReply(root: RootMessage, reply: Message): RootMessage {
+  const at = root.replies.findIndex(({ id }) => id === reply.id);
+  const replies = at < 0 ? [...root.replies, reply] : root.replies.with(at, reply);
+  const sizes = replies.map((message) => JSON.stringify(message).length);
+  let size = sizes.reduce((sum, one) => sum + one, 0);
+  let surplus = Math.max(0, replies.length - MAX_REPLIES);
+  size -= sizes.slice(0, surplus).reduce((sum, one) => sum + one, 0);
+  while (size > MAX_THREAD_CHARACTERS && surplus < replies.length - 1) {
+    size -= sizes[surplus] ?? 0;
+    surplus += 1;
+  }
+  return { ...root, replies: replies.slice(surplus) };
+}

@@ -1,0 +1,208 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import type { Collection } from '../../bot/platform.ts';
+import { HttpError } from '../../http/errors.ts';
+import type { HttpReply, HttpRequest } from '../../http/server.ts';
+import { cameOverHttps } from '../login/session-cookie.ts';
+import { Someone } from '../shared/api-types.ts';
+
+const KnownPerson = z.object({ ...Someone.shape, seenAtMs: z.number() });
+export type KnownPerson = z.infer<typeof KnownPerson>;
+
+/** Where the console keeps who was there, each by the hash of what their browser's cookie holds. */
+export const peopleCollection = {
+  name: 'console-people',
+  schema: KnownPerson,
+  version: 1,
+  whenCorrupt: 'forget' as const,
+};
+
+/** Who everyone was before each browser became a person of its own. */
+export const FORMER_PERSON = 'local';
+
+const COOKIE = 'askwatch-person';
+const IN_COOKIES = new RegExp(`(?:^|;\\s*)${COOKIE}=([\\w-]{43})(?:;|$)`);
+
+/** Browsers keep a cookie no longer than 400 days. Source: RFC 6265bis, "The Max-Age Attribute". */
+const COOKIE_SECONDS = 400 * 86_400;
+
+/** Those who were not here for longest are forgotten first. */
+const MAX_PEOPLE = 500;
+const MAX_NAME_CHARACTERS = 32;
+const DAY_MS = 86_400_000;
+
+const DEFAULT_NAME = /^Guest (\d{1,9})$/;
+
+/** Who looks on and has said nothing yet is remembered by name as long as there are no more than these. */
+const MAX_VISITORS = 200;
+
+/**
+ * The people of the console: each browser is one, and is given a cookie when it has none. It may bring one that is not known
+ * here: cookies know no ports, so another Askwatch on this machine may have given it.
+ */
+export interface People {
+  /** Who says or does something; one that nobody knows is stored. */
+  of(request: HttpRequest, reply: HttpReply): Promise<Someone>;
+  /** Who opens the page: has the name that will be theirs once they say something, and is stored only then. */
+  visit(request: HttpRequest, reply: HttpReply): Promise<Someone>;
+  /** The id of who asks, the same whether they are stored or not. */
+  idOf(request: HttpRequest, reply: HttpReply): string;
+  /** Who has this id, also when they have said nothing yet. */
+  find(id: string): Someone | undefined;
+  /** Gives somebody another name. Throws `HttpError` for one that cannot be. */
+  rename(person: Someone, name: string): Promise<Someone>;
+  /** Those who are stored. */
+  all(): Someone[];
+}
+
+/** Reads who was here; `onNews` is told of everyone who is new or has another name. */
+export async function openPeople(
+  collection: Collection<KnownPerson>,
+  options: {
+    /** Whether there are messages of the one person that everyone was; the first who comes is them. */
+    hasFormer: boolean;
+    onNews(person: Someone): void;
+    log: Logger;
+    nowMs?: () => number;
+    maxPeople?: number;
+  },
+): Promise<People> {
+  const { hasFormer, onNews, log, nowMs = Date.now, maxPeople = MAX_PEOPLE } = options;
+  const stored = await collection.list();
+  const known = new Map(stored.map(({ id, document }) => [id, document]));
+
+  /** Those who look on, by the same keys; the one whose visit is longest ago first. */
+  const visitors = new Map<string, Someone>();
+
+  function newcomer(key: string, except?: Someone): KnownPerson {
+    const all = [...known.values(), ...visitors.values()].filter((one) => one !== except);
+    const numbers = all.map(({ name }) => Number(DEFAULT_NAME.exec(name)?.[1] ?? 0));
+    const isFormer = hasFormer && !all.some(({ id }) => id === FORMER_PERSON);
+    return {
+      id: isFormer ? FORMER_PERSON : idFromKey(key),
+      name: `Guest ${Math.max(0, ...numbers) + 1}`,
+      seenAtMs: nowMs(),
+    };
+  }
+
+  /** Where who asks is kept; a browser without a cookie is given one. */
+  function keyOf(request: HttpRequest, reply: HttpReply): string {
+    const brought = IN_COOKIES.exec(request.headers.cookie ?? '')?.[1];
+    const token = brought ?? randomBytes(32).toString('base64url');
+    if (brought === undefined) reply.header('set-cookie', cookieOf(token, request));
+    return createHash('sha256').update(token).digest('base64url');
+  }
+
+  /** Who is stored under this key, and that they were here. */
+  async function seenAgain(key: string): Promise<Someone | undefined> {
+    const current = known.get(key);
+    if (!current) return undefined;
+    if (nowMs() - current.seenAtMs >= DAY_MS) await keep(key, { ...current, seenAtMs: nowMs() });
+    return shownOf(current);
+  }
+
+  async function store(key: string): Promise<Someone> {
+    const visitor = visitors.get(key);
+    const fresh = newcomer(key, visitor);
+    // Somebody may have taken the name meanwhile.
+    const isFree = visitor && ![...known.values()].some((one) => isSame(one.name, visitor.name));
+    const person = { ...fresh, ...(isFree && { name: visitor.name }) };
+    visitors.delete(key);
+    await keep(key, person);
+    onNews(shownOf(person));
+    return shownOf(person);
+  }
+
+  async function forgetOldest() {
+    const bySight = [...known].sort(([, a], [, b]) => a.seenAtMs - b.seenAtMs);
+    for (const [key] of bySight.slice(0, Math.max(0, known.size - maxPeople))) {
+      known.delete(key);
+      await collection.update(key, () => undefined);
+    }
+  }
+
+  /** In memory first: whoever comes at the same moment is to be somebody else. */
+  async function keep(key: string, person: KnownPerson) {
+    known.set(key, person);
+    try {
+      await collection.update(key, () => person);
+      await forgetOldest();
+    } catch (error) {
+      log.warn({ err: error }, 'who is at the console could not be stored; a restart forgets it');
+    }
+  }
+
+  return {
+    async of(request, reply) {
+      const key = keyOf(request, reply);
+      return (await seenAgain(key)) ?? (await store(key));
+    },
+    async visit(request, reply) {
+      const key = keyOf(request, reply);
+      const stored = await seenAgain(key);
+      if (stored) return stored;
+      const visitor = visitors.get(key) ?? shownOf(newcomer(key));
+      // What was said before there were people is theirs from now on.
+      if (visitor.id === FORMER_PERSON) return await store(key);
+      visitors.delete(key);
+      visitors.set(key, visitor);
+      for (const oldest of visitors.keys()) {
+        if (visitors.size > MAX_VISITORS) visitors.delete(oldest);
+      }
+      return visitor;
+    },
+    idOf(request, reply) {
+      const key = keyOf(request, reply);
+      return known.get(key)?.id ?? idFromKey(key);
+    },
+    find(id) {
+      const all = [...known.values(), ...visitors.values()];
+      const found = all.find((one) => one.id === id);
+      return found && shownOf(found);
+    },
+    async rename({ id }, given) {
+      const name = cleanName(given);
+      const [key, current] = [...known].find(([, one]) => one.id === id) ?? [];
+      if (key === undefined || !current)
+        throw refused('You are not known here. Load the page anew.');
+      const others = [...known.values()].filter((one) => one.id !== id);
+      if (['Askwatch', ...others.map((one) => one.name)].some((one) => isSame(one, name))) {
+        throw refused(`${name} is somebody else. Choose another name.`);
+      }
+      const renamed = { ...current, name };
+      await keep(key, renamed);
+      onNews(shownOf(renamed));
+      return shownOf(renamed);
+    },
+    all: () => [...known.values()].map(shownOf),
+  };
+}
+
+/** Whoever knows it knows neither the key nor what is in the cookie. */
+const idFromKey = (key: string) =>
+  `u${createHash('sha256').update(`person ${key}`).digest('base64url').slice(0, 16)}`;
+
+const shownOf = ({ id, name }: Someone): Someone => ({ id, name });
+
+const isSame = (a: string, b: string) => a.toLowerCase() === b.toLowerCase();
+
+function cookieOf(token: string, request: HttpRequest): string {
+  const cookie = `${COOKIE}=${token}; Path=/; Max-Age=${COOKIE_SECONDS}; HttpOnly; SameSite=Strict`;
+  return cameOverHttps(request) ? `${cookie}; Secure` : cookie;
+}
+
+/** Without what nobody sees, or what turns the letters after it around. Throws `HttpError`. */
+function cleanName(given: string): string {
+  const name = given
+    .normalize('NFC')
+    .replace(/\s+/g, ' ')
+    .replace(/[\p{C}\p{Zl}\p{Zp}]/gu, '')
+    .trim();
+  const { length } = [...name];
+  if (length >= 1 && length <= MAX_NAME_CHARACTERS) return name;
+  throw refused(`A name has 1 to ${MAX_NAME_CHARACTERS} characters; this one has ${length}.`);
+}
+
+const refused = (message: string) =>
+  new HttpError(422, 'invalid_value', message, { param: 'name' });

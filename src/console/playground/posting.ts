@@ -1,0 +1,82 @@
+import type { Platform } from '../../bot/platform.ts';
+import { DeliveryError } from '../../bot/shared/errors.ts';
+import type { ConsoleChannels } from './channels.ts';
+import type { EventStreams } from './event-streams.ts';
+import { type History, isInterrupted, listedOf, postedMessageId } from './history.ts';
+
+/** What Askwatch says by itself: stored first, then told to every open tab. */
+export function createPosting(options: {
+  history: History;
+  streams: EventStreams;
+  channels: ConsoleChannels;
+}): Pick<Platform, 'post' | 'update' | 'announce' | 'endAnswer'> {
+  const { history, streams, channels } = options;
+  const ours = { kind: 'askwatch' as const };
+  return {
+    async post({ channel, card, id }) {
+      if (!channels.has(channel)) throw noChannel(channel, channels.list());
+      const messageId = postedMessageId(id);
+      const body = { kind: 'card' as const, card };
+      const message = { id: messageId, author: ours, atMs: Date.now(), body };
+      const stored = await history
+        .add({ channel, message, replies: [] })
+        .catch(asDeliveryError('stored'));
+      if (stored.added) streams.send({ kind: 'message', listed: listedOf(stored.root) });
+      for (const gone of stored.removed) streams.send({ kind: 'removed', message: gone });
+      const { body: shown } = stored.root.message;
+      const goesOn = shown.kind === 'card' && (shown.card.goesOn ?? false);
+      return { message: messageId, thread: messageId, goesOn };
+    },
+    async update(_channel, posted, card) {
+      const root = await history
+        .change(posted.message, (message) => ({
+          ...message,
+          changedAtMs: Date.now(),
+          body: { kind: 'card', card },
+        }))
+        .catch(asDeliveryError('changed'));
+      if (!root) throw messageGone();
+      streams.send({ kind: 'message', listed: listedOf(root) });
+    },
+    async announce({ posted, card: { tone, title }, id }) {
+      const body = { kind: 'card' as const, card: { tone, title, parts: [] } };
+      const reply = { id: postedMessageId(id), author: ours, atMs: Date.now(), body };
+      const root = await history.putReply(posted.thread, reply).catch(asDeliveryError('stored'));
+      if (!root) throw messageGone();
+      streams.send({ kind: 'reply', root: posted.thread, reply });
+      streams.send({ kind: 'message', listed: listedOf(root) });
+    },
+    /** The text stays as it was stored last. */
+    async endAnswer({ thread = '', shown, beganAtMs, note, actionsIn }) {
+      const { message: id = '' } = shown;
+      const there = history.get(thread)?.replies.find((reply) => reply.id === id);
+      if (there && !isInterrupted(there)) return;
+      const text = there?.body.kind === 'answer' ? there.body.text : '';
+      const actions = await actionsIn(thread);
+      const frame = there ?? { id, author: ours, atMs: beganAtMs };
+      const body = { kind: 'answer' as const, text, growing: false, note, actions };
+      const reply = { ...frame, body };
+      const root = await history.putReply(thread, reply).catch(asDeliveryError('stored'));
+      if (!root) throw messageGone();
+      streams.send({ kind: 'reply', root: thread, reply });
+      streams.send({ kind: 'message', listed: listedOf(root) });
+    },
+  };
+}
+
+const noChannel = (channel: string, all: readonly string[]) =>
+  new DeliveryError(`The console has no channel '${channel}'; it has ${all.join(', ')}.`, {
+    permanent: true,
+  });
+
+const messageGone = () =>
+  new DeliveryError('The message is gone: it made room for newer ones.', { permanent: true });
+
+function asDeliveryError(what: string) {
+  return (cause: unknown): never => {
+    throw new DeliveryError(`The console's message could not be ${what}.`, {
+      permanent: false,
+      cause,
+    });
+  };
+}

@@ -1,0 +1,242 @@
+import { z } from 'zod';
+import type { Field } from '../../bot/commands/command.ts';
+import type { Card, CardAction } from '../../bot/shared/card.ts';
+
+export type { Field } from '../../bot/commands/command.ts';
+export type { Card, CardAction, CardPart, Chart, Fact } from '../../bot/shared/card.ts';
+
+const MessageId = z.string().min(1).max(100);
+
+/** What every gesture has. */
+const gesture = {
+  /** Made by the page once for each gesture, so that a repeated request does nothing twice. */
+  id: z.uuid(),
+  channel: z.string().min(1).max(50),
+  thread: MessageId.optional(),
+};
+
+/** What the page says: one line a person typed, in a channel or in a thread of it. */
+export const Saying = z.strictObject({
+  ...gesture,
+  text: z.string().trim().min(1).max(16_000),
+});
+export type Saying = z.infer<typeof Saying>;
+
+/** What the page says when somebody presses a button under a card or an answer. */
+export const Press = z.strictObject({
+  ...gesture,
+  /** The message with the button; `thread` is the one it stands in, none when it is at the top of the channel. */
+  message: MessageId,
+  /** Only its reader has this message. */
+  private: z.literal(true).optional(),
+  /** What the button carries, from `encodeAction`. */
+  action: z.string().min(1).max(200),
+});
+export type Press = z.infer<typeof Press>;
+
+/** What the page says when somebody sends the form of a command, with what stands in it by the names of the inputs. */
+export const SentForm = z.strictObject({
+  ...gesture,
+  command: z.string().min(1).max(100),
+  values: z.record(z.string().max(100), z.string().max(16_000)),
+});
+export type SentForm = z.infer<typeof SentForm>;
+
+/** Everything somebody does in the page. */
+export type Gesture = Saying | Press | SentForm;
+
+/** The form of a command as the page shows it. */
+export interface ShownForm {
+  command: string;
+  title: string;
+  /** What stands on the button that sends it. */
+  send: string;
+  /** The input whose choice decides which others there are. */
+  decides?: string;
+  /** The inputs in their order: those for each choice, or under the empty text where nothing decides. */
+  fields: Record<string, Field[]>;
+  /** What stands in it at first. */
+  values: Record<string, string>;
+}
+
+/** The answer to a gesture: where what came of it is to be seen. */
+export type Said =
+  /** This gesture was taken before, or what it changed shows by itself. */
+  | { shown: 'nothing' }
+  /** The command has a form, which is to be filled in. */
+  | { shown: 'form'; form: ShownForm }
+  /** The form is not right yet: sentences by the names of its inputs. */
+  | { shown: 'problems'; problems: Record<string, string> }
+  /** The form is right, and what it asks for did not work; it can be sent again. */
+  | { shown: 'refused'; card: Card }
+  /** A message of this id has appeared in the channel. */
+  | { shown: 'channel'; message: string }
+  /** The thread under this message shows it. */
+  | { shown: 'thread'; message: string };
+
+/** Somebody who uses the console, as the others see them. */
+export const Someone = z.object({ id: z.string(), name: z.string() });
+export type Someone = z.infer<typeof Someone>;
+
+/** Who wrote a message; a person's name is what it was then. */
+export const Author = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('askwatch') }),
+  z.object({ kind: z.literal('person'), ...Someone.shape }),
+]);
+export type Author = z.infer<typeof Author>;
+
+/** Buttons under one message, and the characters of what stands on one. */
+export const MAX_ACTIONS = 5;
+export const MAX_ACTION_LABEL = 80;
+
+const Action: z.ZodType<CardAction> = z.object({
+  label: z.string().max(MAX_ACTION_LABEL),
+  command: z.string(),
+  values: z.record(z.string(), z.string()),
+});
+
+const CardSchema: z.ZodType<Card> = z.object({
+  tone: z.enum(['good', 'bad', 'warning', 'info']),
+  title: z.string(),
+  parts: z.array(
+    z.discriminatedUnion('kind', [
+      z.object({ kind: z.literal('text'), text: z.string() }),
+      z.object({
+        kind: z.literal('facts'),
+        facts: z.array(
+          z.object({
+            label: z.string(),
+            value: z.union([z.string(), z.object({ atMs: z.number() })]),
+          }),
+        ),
+      }),
+      z.object({
+        kind: z.literal('table'),
+        columns: z.array(z.string()),
+        rows: z.array(z.array(z.string())),
+      }),
+      z.object({ kind: z.literal('code'), text: z.string() }),
+      z.object({
+        kind: z.literal('chart'),
+        title: z.string(),
+        unit: z.string(),
+        points: z.array(z.object({ atMs: z.number(), value: z.number().nullable() })),
+        stepMs: z.number().positive(),
+        outages: z.array(z.object({ fromMs: z.number(), toMs: z.number() })),
+        text: z.string(),
+      }),
+    ]),
+  ),
+  footer: z.string().exactOptional(),
+  actions: z.array(Action).max(MAX_ACTIONS).exactOptional(),
+  link: z.object({ label: z.string(), url: z.string() }).exactOptional(),
+  mention: z.string().exactOptional(),
+  goesOn: z.boolean().exactOptional(),
+});
+
+/** What a message shows: words as typed, a card, or an answer in Markdown that may still be growing. */
+export const Body = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('text'), text: z.string() }),
+  z.object({ kind: z.literal('card'), card: CardSchema }),
+  z.object({
+    kind: z.literal('answer'),
+    text: z.string(),
+    growing: z.boolean(),
+    /** Why it stopped short. */
+    note: z.string().exactOptional(),
+    footer: z.string().exactOptional(),
+    actions: z.array(Action).max(MAX_ACTIONS).exactOptional(),
+  }),
+]);
+export type Body = z.infer<typeof Body>;
+
+/** A message, at the top of a channel or in a thread. */
+export const Message = z.object({
+  id: z.string(),
+  author: Author,
+  atMs: z.number(),
+  /** When it was last changed by Askwatch, such as an alert that is over. */
+  changedAtMs: z.number().exactOptional(),
+  /** The command line, or the button, it came from. */
+  command: z.string().exactOptional(),
+  /** Who gave that command. */
+  by: Someone.exactOptional(),
+  /** Only the reader who asked sees it; it is never stored. */
+  private: z.literal(true).exactOptional(),
+  body: Body,
+});
+export type Message = z.infer<typeof Message>;
+
+/** A message of a channel with its thread, as it is stored. */
+export const RootMessage = z.object({
+  channel: z.string(),
+  message: Message,
+  replies: z.array(Message),
+});
+export type RootMessage = z.infer<typeof RootMessage>;
+
+/** A message of a channel as the page lists it; its replies are fetched when the thread is opened. */
+export interface ListedMessage {
+  channel: string;
+  message: Message;
+  thread: { replies: number; lastAtMs?: number; growing: boolean };
+}
+
+/** A command as the page completes and explains it. */
+export interface ListedCommand {
+  name: string;
+  summary: string;
+  usage: string;
+  /** Whole lines that work as they are. */
+  examples: readonly string[];
+  /** What follows the command is taken as it is, as one text. */
+  wholeLine: boolean;
+  fields: readonly ListedField[];
+}
+
+/** An input; `suggested`: the server can be asked what goes with what is typed into it. */
+export type ListedField = Field & { suggested?: true };
+
+/** Older messages of a channel, oldest first. */
+export interface OlderMessages {
+  messages: ListedMessage[];
+  /** Whether there are still older ones. */
+  more: boolean;
+}
+
+/** A name that somebody chose for themselves, or for a channel. */
+export const Named = z.strictObject({ name: z.string().max(200) });
+
+/** A private message that its reader wants to see no longer. */
+export const Dismissal = z.strictObject({ message: MessageId });
+
+/** Everything a page needs to begin, or to begin anew. */
+export interface Snapshot {
+  kind: 'snapshot';
+  /** Whoever reads this. */
+  person: Someone;
+  /** Everyone who was here, by the names they have now. */
+  people: Someone[];
+  channels: string[];
+  commands: ListedCommand[];
+  /** The newest of each channel. */
+  messages: ListedMessage[];
+  /** The channels that have older ones. */
+  older: string[];
+}
+
+/** What the page hears. Each can be applied twice without harm. */
+export type ConsoleEvent =
+  | Snapshot
+  /** Somebody is new or has another name. */
+  | { kind: 'person'; person: Someone }
+  /** There is a new channel. */
+  | { kind: 'channel'; channel: string }
+  /** A message of a channel is new or has changed. */
+  | { kind: 'message'; listed: ListedMessage }
+  /** A message of a channel made room for newer ones, or a private one for what everybody sees. */
+  | { kind: 'removed'; message: string }
+  /** A message of a thread is new or has changed. */
+  | { kind: 'reply'; root: string; reply: Message }
+  /** An answer has grown: `text` stands at character `offset` of it. `reply` is absent for an answer in the channel. */
+  | { kind: 'text'; root: string; reply?: string; offset: number; text: string };

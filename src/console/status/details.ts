@@ -1,0 +1,143 @@
+import { z } from 'zod';
+import { inWords, shortened } from '../../bot/shared/text-format.ts';
+import type { Viewer } from '../login/guards.ts';
+import type {
+  LatencyPoint,
+  StatusDays,
+  StatusDetails,
+  StatusIncident,
+  StatusMonitor,
+} from './api-types.ts';
+import type { Facts, ShownHours } from './facts.ts';
+import type { Seen } from './poller.ts';
+import { publicMonitor, seenMsOf, uptimeOf, utcOf } from './report.ts';
+
+const HOUR_MS = 3_600_000;
+const MAX_TEXT_LENGTH = 500;
+
+/** What the page shows of one monitor, as one may see it who looks. Pure. */
+export function detailsOf(
+  monitor: StatusMonitor,
+  facts: Facts,
+  asked: { hours: ShownHours; viewer: Viewer; seen: Seen },
+): StatusDetails {
+  const { hours, viewer, seen } = asked;
+  const { shown, incidents } = facts;
+  const intervalSeconds = shown?.interval_seconds ?? seen.intervalSeconds(monitor.id);
+  const isPublic = viewer === 'anyone';
+  return {
+    monitor: isPublic ? publicMonitor(monitor) : monitor,
+    ...(intervalSeconds !== undefined && { interval_seconds: intervalSeconds }),
+    latency: latencyOf(facts, hours),
+    latency_step_ms: facts.stepMs,
+    uptime: uptimes(monitor.days, facts),
+    incidents: incidents.flatMap((one) => incidentOf({ ...one, monitor }, viewer) ?? []),
+    certificate_ends_at: (shown?.certificate_ends_at && utcOf(shown.certificate_ends_at)) ?? null,
+    heartbeat: shown?.check_type === 'HEARTBEAT' ? heartbeatOf(shown) : null,
+    maintenance: (shown?.maintenance ?? []).flatMap(
+      (window) => windowSentence(window, facts.atMs, isPublic) ?? [],
+    ),
+  };
+}
+
+type ToldIncident = Facts['incidents'][number];
+
+/** An incident as one may see it who looks; undefined where its times are none. Pure. */
+export function incidentOf(
+  told: ToldIncident & { monitor: Pick<StatusMonitor, 'id' | 'name'> },
+  viewer: Viewer,
+): StatusIncident | undefined {
+  const startedAt = utcOf(told.started_at);
+  const endedAt = told.ended_at === null ? null : utcOf(told.ended_at);
+  if (startedAt === undefined || endedAt === undefined) return undefined;
+  return {
+    id: shortened(told.id, MAX_TEXT_LENGTH),
+    monitor: told.monitor.id,
+    name: told.monitor.name,
+    started_at: startedAt,
+    ended_at: endedAt,
+    ...(viewer === 'member' && { cause: shortened(told.cause, MAX_TEXT_LENGTH) }),
+    outcome: wordOf(told.outcome) ?? 'failed',
+    ended_as: told.ended_as === null ? null : (wordOf(told.ended_as) ?? 'over'),
+  };
+}
+
+/** One word: a foreign service may write a whole reason where ours names a kind. */
+const wordOf = (text: string) => (/^[A-Za-z_-]{1,40}$/.test(text) ? text : undefined);
+
+/** Response times at equal steps up to now; what was not seen is null. */
+function latencyOf({ rollups, stepMs, atMs }: Facts, hours: ShownHours): LatencyPoint[] {
+  const told = new Map(
+    rollups.map(({ starts_at, response_time_ms }) => [
+      Date.parse(utcOf(starts_at) ?? ''),
+      response_time_ms,
+    ]),
+  );
+  const lastMs = Math.floor(atMs / stepMs) * stepMs;
+  const count = (hours * HOUR_MS) / stepMs;
+  return Array.from({ length: count }, (_, place) => {
+    const startMs = lastMs - (count - 1 - place) * stepMs;
+    const times = told.get(startMs) ?? undefined;
+    return {
+      at: new Date(startMs).toISOString(),
+      mean_ms: times?.mean ?? null,
+      min_ms: times?.min ?? null,
+      max_ms: times?.max ?? null,
+    };
+  });
+}
+
+function uptimes(days: StatusDays | undefined, facts: Facts): StatusDetails['uptime'] {
+  const { lastDay, rollups, stepMs, atMs } = facts;
+  // Hours of which nothing was seen are left out.
+  const lastHours = rollups.filter(({ starts_at }) => Date.parse(starts_at) > atMs - 24 * HOUR_MS);
+  const hours = {
+    up_ms: lastHours.map(({ up_ms }) => up_ms),
+    down_ms: lastHours.map(({ down_ms }) => down_ms),
+  };
+  const ofHours = stepMs === HOUR_MS && facts.shown ? [spanOf(1, hours)] : [];
+  const ofDay = lastDay
+    ? [{ days: 1, uptime: lastDay.uptime, seen_ms: lastDay.up_ms + lastDay.down_ms }]
+    : ofHours;
+  if (!days) return ofDay;
+  return [...ofDay, ...[7, 30, 90].map((n) => spanOf(n, days, n))];
+}
+
+const spanOf = (days: number, told: Pick<StatusDays, 'up_ms' | 'down_ms'>, newest?: number) => ({
+  days,
+  uptime: uptimeOf(told, newest),
+  seen_ms: seenMsOf(told, newest),
+});
+
+const HeartbeatConfig = z.object({
+  period_seconds: z.number().positive().catch(86_400),
+  cron: z.string().max(200).optional().catch(undefined),
+  timezone: z.string().max(100).catch('UTC'),
+  grace_seconds: z.number().positive().catch(3_600),
+});
+
+function heartbeatOf(shown: NonNullable<Facts['shown']>): StatusDetails['heartbeat'] {
+  const { cron, timezone, period_seconds, grace_seconds } = HeartbeatConfig.parse(shown.config);
+  const often = cron ? `At ${cron} (crontab, ${timezone})` : `Every ${words(period_seconds)}`;
+  return {
+    expected: `${often}, at most ${words(grace_seconds)} late`,
+    last_signal_at: (shown.last_checked_at && utcOf(shown.last_checked_at)) ?? null,
+  };
+}
+
+const words = (seconds: number) => inWords(seconds * 1000);
+
+type Window = NonNullable<Facts['shown']>['maintenance'][number];
+
+/** When nobody is told; nothing when that is over. What people wrote beside it is not for everyone. */
+function windowSentence(window: Window, nowMs: number, isPublic: boolean): string | undefined {
+  const why = !isPublic && window.reason ? `: ${shortened(window.reason, 200)}` : '';
+  if ('cron' in window) {
+    const { cron, timezone, duration_minutes } = window;
+    return `At ${cron} (crontab, ${timezone}), for ${words(duration_minutes * 60)}${why}`;
+  }
+  if (Date.parse(window.ends_at) <= nowMs) return undefined;
+  return `From ${moment(window.starts_at)} to ${moment(window.ends_at)} UTC${why}`;
+}
+
+const moment = (time: string) => (utcOf(time) ?? time).slice(0, 16).replace('T', ' ');

@@ -1,0 +1,126 @@
+import { z } from 'zod';
+import { StatusError } from '../../clients/errors.ts';
+import type { MonitoringClient } from '../../clients/monitoring.ts';
+import { HttpError } from '../../http/errors.ts';
+import { createRateLimit } from '../../http/rate-limit.ts';
+import type { Viewer } from '../login/guards.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** Hours of which the page shows the response times. */
+export const SHOWN_HOURS = [24, 168, 2160] as const;
+export const ShownHours = z.literal(SHOWN_HOURS);
+export type ShownHours = z.infer<typeof ShownHours>;
+
+/** Incidents of one monitor that are shown. */
+const INCIDENTS_COUNT = 20;
+
+/** How long what was told is taken as new, and how long it is kept for when nothing newer can be had. */
+const FRESH_MS = 15_000;
+const KEPT_MS = 10 * 60_000;
+const KEPT_COUNT = 200;
+
+/** Monitors asked about in a minute, each with three requests or four: the service takes 120 from us in all. */
+const ASKED_PER_MINUTE: Record<Viewer, number> = { member: 15, anyone: 12 };
+
+type Told<Name extends 'show' | 'rollups' | 'incidents' | 'uptime'> = Awaited<
+  ReturnType<MonitoringClient[Name]>
+>;
+
+/** What the service tells of one monitor; what it does not have is absent. */
+export interface Facts {
+  atMs: number;
+  shown: Told<'show'> | undefined;
+  rollups: Told<'rollups'>['rollups'];
+  /** Milliseconds of one of them. */
+  stepMs: number;
+  incidents: Told<'incidents'>;
+  /** Of the last 24 hours; absent where `rollups` are of hours. */
+  lastDay: Told<'uptime'> | undefined;
+}
+
+/** Asks for the facts of one monitor, not again while they are new. Throws an `HttpError`. */
+export type AskFacts = (monitor: string, hours: ShownHours, viewer: Viewer) => Promise<Facts>;
+
+export function createFacts(monitoring: () => MonitoringClient): AskFacts {
+  const known = new Map<string, { atMs: number; facts: Promise<Facts> }>();
+  const limits = {
+    member: createRateLimit({ limit: ASKED_PER_MINUTE.member, windowMs: 60_000 }),
+    anyone: createRateLimit({ limit: ASKED_PER_MINUTE.anyone, windowMs: 60_000 }),
+  };
+
+  function keep(name: string, facts: Promise<Facts>) {
+    const entry = { atMs: performance.now(), facts };
+    known.delete(name);
+    known.set(name, entry);
+    const [oldest] = known.keys();
+    if (known.size > KEPT_COUNT && oldest !== undefined) known.delete(oldest);
+    return entry;
+  }
+
+  return async (monitor, hours, viewer) => {
+    const name = `${hours} ${monitor}`;
+    const before = known.get(name);
+    const ageMs = before ? performance.now() - before.atMs : Number.POSITIVE_INFINITY;
+    if (before && ageMs < FRESH_MS) return await before.facts;
+    const verdict = limits[viewer].take('all');
+    if (!verdict.allowed) {
+      if (before && ageMs < KEPT_MS) return await before.facts;
+      throw tooMany(verdict.resetMs);
+    }
+    const asking = ask(monitoring(), monitor, hours);
+    const entry = keep(name, asking);
+    try {
+      return await asking;
+    } catch (error) {
+      if (known.get(name) === entry) known.delete(name);
+      throw new HttpError(
+        502,
+        'monitoring_unreachable',
+        'The monitoring service did not tell more of this monitor. Try again.',
+        { cause: error },
+      );
+    }
+  };
+}
+
+async function ask(client: MonitoringClient, id: string, hours: ShownHours): Promise<Facts> {
+  const atMs = Date.now();
+  const by = hours === 2160 ? 'day' : 'hour';
+  const from = daysAgo(atMs, hours / 24);
+  const [shown, rolled, incidents, lastDay] = await Promise.all([
+    ifThere(client.show(id)),
+    ifThere(client.rollups(id, { by, from })),
+    ifThere(client.incidents(id, { limit: INCIDENTS_COUNT })),
+    // Hours tell it as well.
+    by === 'day' ? ifThere(client.uptime(id, { from: daysAgo(atMs, 1) })) : undefined,
+  ]);
+  return {
+    ...{ atMs, shown, lastDay },
+    rollups: rolled?.rollups ?? [],
+    stepMs: by === 'day' ? 24 * HOUR_MS : HOUR_MS,
+    incidents: incidents ?? [],
+  };
+}
+
+const daysAgo = (atMs: number, days: number) => new Date(atMs - days * 24 * HOUR_MS).toISOString();
+
+/** A service of the contract alone has nothing of a single monitor. */
+export async function ifThere<T>(answer: Promise<T>): Promise<T | undefined> {
+  try {
+    return await answer;
+  } catch (error) {
+    if (error instanceof StatusError && [404, 405, 501].includes(error.status)) return undefined;
+    throw error;
+  }
+}
+
+function tooMany(waitMs: number): HttpError {
+  const waitSeconds = Math.max(1, Math.ceil(waitMs / 1000));
+  return new HttpError(
+    429,
+    'too_many_details',
+    `Too many monitors were opened in the last minute. Try again in ${waitSeconds} s.`,
+    { headers: { 'retry-after': String(waitSeconds) } },
+  );
+}

@@ -1,0 +1,61 @@
+import { inWords } from '../../bot/shared/text-format.ts';
+import { xmlText } from '../shared/xml-text.ts';
+import type { StatusIncident } from './api-types.ts';
+
+/** The incidents as a feed. Source: RFC 4287. */
+export interface Feed {
+  /** Newest first. */
+  incidents: readonly StatusIncident[];
+  /** The address that the feed was asked at, such as `https://status.example.com`. */
+  origin: string;
+  /** What an empty feed says of its age. */
+  emptySince: string;
+}
+
+/** Writes the feed as Atom. Pure. */
+export function atomFeed({ incidents, origin, emptySince }: Feed): string {
+  const page = xmlText(`${origin}/status`);
+  const self = xmlText(`${origin}/status/feed.xml`);
+  const updated = incidents.map(updatedAt).sort().at(-1) ?? emptySince;
+  return [
+    '<?xml version="1.0" encoding="utf-8"?>',
+    '<feed xmlns="http://www.w3.org/2005/Atom">',
+    '<id>urn:askwatch:status</id>',
+    '<title>Status: incidents</title>',
+    `<updated>${updated}</updated>`,
+    '<author><name>Askwatch</name></author>',
+    `<link rel="alternate" type="text/html" href="${page}"/>`,
+    `<link rel="self" type="application/atom+xml" href="${self}"/>`,
+    ...incidents.map((incident) => entryOf(incident, page)),
+    '</feed>',
+    '',
+  ].join('\n');
+}
+
+const updatedAt = ({ started_at, ended_at }: StatusIncident) => ended_at ?? started_at;
+
+function entryOf(incident: StatusIncident, page: string): string {
+  const { id, name, monitor, started_at, ended_at } = incident;
+  const lastedMs = ended_at === null ? 0 : Date.parse(ended_at) - Date.parse(started_at);
+  const title = ended_at === null ? `${name} is down` : `${name} was down for ${inWords(lastedMs)}`;
+  return [
+    '<entry>',
+    // The same for good, under whatever address the feed is read.
+    `<id>urn:askwatch:incident:${xmlText(encoded(id))}</id>`,
+    `<title>${xmlText(title)}</title>`,
+    `<published>${started_at}</published>`,
+    `<updated>${updatedAt(incident)}</updated>`,
+    `<link rel="alternate" type="text/html" href="${page}#/${xmlText(encoded(monitor))}"/>`,
+    `<content type="text">${xmlText(contentOf(incident))}</content>`,
+    '</entry>',
+  ].join('\n');
+}
+
+function contentOf({ started_at, ended_at, outcome, ended_as, cause }: StatusIncident): string {
+  const began = `Down since ${started_at} (${outcome})`;
+  const end = ended_at === null ? '.' : `, until ${ended_at}; ${ended_as ?? 'over'} since then.`;
+  return began + end + (cause ? ` ${cause}` : '');
+}
+
+/** As it may stand in a URN; half of a surrogate pair cannot be encoded. */
+const encoded = (id: string) => encodeURIComponent(id.replace(/\p{Cs}/gu, ''));

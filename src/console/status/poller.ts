@@ -1,0 +1,212 @@
+import type { Logger } from 'pino';
+import { oddWords } from '../../bot/shared/invalid-monitors.ts';
+import type { MonitoringClient, OddMonitor } from '../../clients/monitoring.ts';
+import type { StatusDays, StatusMonitor, StatusReport } from './api-types.ts';
+import type { KnownDays } from './days.ts';
+import { inOrder, type Listed, overallOf, statusMonitor } from './report.ts';
+
+/** After so long without an answer nobody can say how the monitors are. */
+const UNKNOWN_AFTER_MS = 60_000;
+
+/** How long a request waits for a look when there is something older to show. */
+const WAIT_MS = 3_000;
+
+/** How often times of checks and of answers are told when nothing else is new. */
+const FRESHEN_MS = 60_000;
+
+/** What is known of the monitors. A new one is a new object; a monitor that has not changed is the same as before. */
+export interface Seen {
+  /** When the service was last asked, Unix milliseconds. */
+  atMs: number;
+  overall: StatusReport['overall'];
+  /** Why the list may be out of date, or is odd: for anyone, and for those who may see it all. */
+  notice: { shown?: string; why: string } | undefined;
+  /** In the order of the page. */
+  monitors: readonly StatusMonitor[];
+  /** Time between two looks at a monitor, where it is known. */
+  intervalSeconds(monitor: string): number | undefined;
+}
+
+/** Looks at the monitors while somebody wants to know. */
+export interface StatusLooks {
+  /** What is known; the service is asked first when that was longer ago than between two looks. */
+  current(): Promise<Seen>;
+  /** Tells whatever changes, one look after another, until the returned function is called. */
+  follow(onSeen: (seen: Seen) => void): () => void;
+  /** Ends what is under way. */
+  close(): Promise<void>;
+}
+
+/** One look at a time, however many want to know; `monitoring` is asked for at the first. */
+export function createStatusLooks(options: {
+  monitoring: () => MonitoringClient;
+  days: KnownDays;
+  pollMs: number;
+  log: Logger;
+  nowMs?: () => number;
+}): StatusLooks {
+  const { monitoring, days, pollMs, log, nowMs = Date.now } = options;
+  const closing = new AbortController();
+  const followers = new Set<(seen: Seen) => void>();
+  let listed: readonly Listed[] = [];
+  let odd: readonly OddMonitor[] = [];
+  let seen: Seen = { ...NOTHING, atMs: 0 };
+  let goodAtMs = Number.NEGATIVE_INFINITY;
+  let failure: string | undefined;
+  let looking: Promise<void> | undefined;
+  let refreshing: Promise<void> | undefined;
+  let daysAsked = false;
+  let timer: NodeJS.Timeout | undefined;
+  const shapes = createShapes();
+
+  /** Puts what is known together anew, and tells it. */
+  function publish() {
+    const now = nowMs();
+    const monitors = inOrder(shapes.of(listed, days, now));
+    const intervals = new Map(listed.map((one) => [one.id, one.interval_seconds]));
+    const isUnknown = now - goodAtMs >= UNKNOWN_AFTER_MS;
+    seen = {
+      atMs: now,
+      overall: isUnknown ? 'unknown' : overallOf(monitors),
+      notice: failure === undefined ? oddNotice(odd) : failureNotice(failure, goodAtMs),
+      monitors,
+      intervalSeconds: (id) => intervals.get(id),
+    };
+    for (const onSeen of followers) onSeen(seen);
+  }
+
+  async function look() {
+    const { signal } = closing;
+    try {
+      const found: OddMonitor[] = [];
+      listed = await monitoring().list({ signal, onOdd: (row) => found.push(row) });
+      odd = found;
+      goodAtMs = nowMs();
+      failure = undefined;
+    } catch (error) {
+      if (signal.aborted) return;
+      failure = error instanceof Error ? error.message : String(error);
+      log.debug({ err: error }, 'the status page could not look at the monitors');
+    }
+    publish();
+    if (failure === undefined) refreshing ??= refreshDays();
+  }
+
+  async function refreshDays() {
+    // Beside the looks: of ten thousand monitors they take many calls.
+    if (await days.refresh(closing.signal)) publish();
+    daysAsked = true;
+    refreshing = undefined;
+  }
+
+  function lookNow(): Promise<void> {
+    looking ??= look().finally(() => {
+      looking = undefined;
+      if (followers.size === 0 || closing.signal.aborted) return;
+      clearTimeout(timer);
+      timer = setTimeout(lookNow, pollMs).unref();
+    });
+    return looking;
+  }
+
+  return {
+    async current() {
+      if (looking === undefined && nowMs() - seen.atMs < pollMs) return seen;
+      const look = lookNow();
+      if (seen.monitors.length === 0) await look;
+      else await atMost(WAIT_MS, look);
+      // The first who ask should not see a page without its bars, if they come soon.
+      if (!daysAsked && refreshing) await atMost(WAIT_MS, refreshing);
+      return seen;
+    },
+    follow(onSeen) {
+      followers.add(onSeen);
+      if (followers.size === 1) void lookNow();
+      return () => {
+        followers.delete(onSeen);
+        if (followers.size === 0) clearTimeout(timer);
+      };
+    },
+    async close() {
+      closing.abort();
+      clearTimeout(timer);
+      followers.clear();
+      await looking;
+      await refreshing;
+    },
+  };
+}
+
+const NOTHING: Omit<Seen, 'atMs'> = {
+  overall: 'unknown',
+  notice: undefined,
+  monitors: [],
+  intervalSeconds: () => undefined,
+};
+
+/** Monitors as the page shows them, kept as they are while there is no news of them. */
+function createShapes() {
+  let known = new Map<string, { shape: StatusMonitor; days: StatusDays | undefined }>();
+  let freshAtMs = 0;
+  return {
+    of(listed: readonly Listed[], days: KnownDays, nowMs: number): StatusMonitor[] {
+      const isTold = nowMs - freshAtMs >= FRESHEN_MS;
+      if (isTold) freshAtMs = nowMs;
+      const next: typeof known = new Map();
+      const shapes = listed.map((monitor) => {
+        const before = known.get(monitor.id);
+        const its = days.of(monitor.id);
+        const shape = statusMonitor(monitor, its);
+        const isSame = before && before.days === its && isNoNews(before.shape, shape, isTold);
+        const kept = isSame ? before : { shape, days: its };
+        next.set(monitor.id, kept);
+        return kept.shape;
+      });
+      known = next;
+      return shapes;
+    },
+  };
+}
+
+/** Whether a monitor is as before; how long its last check took is seldom worth an event of its own. */
+function isNoNews(before: StatusMonitor, now: StatusMonitor, withChecks: boolean): boolean {
+  return (
+    before.name === now.name &&
+    before.check_type === now.check_type &&
+    before.status === now.status &&
+    before.status_changed_at === now.status_changed_at &&
+    before.flapping === now.flapping &&
+    before.waiting_for_first_ping === now.waiting_for_first_ping &&
+    before.stale === now.stale &&
+    before.target === now.target &&
+    before.status_reason === now.status_reason &&
+    !(withChecks && before.last_checked_at !== now.last_checked_at)
+  );
+}
+
+function failureNotice(failure: string, goodAtMs: number): Seen['notice'] {
+  const shown = Number.isFinite(goodAtMs)
+    ? `The monitoring service does not answer; this is what it said at ${new Date(goodAtMs).toISOString()}.`
+    : 'The monitoring service does not answer, so nothing is known of the monitors yet.';
+  return { shown, why: `${shown} ${failure}` };
+}
+
+/** For those who can do something about it. */
+function oddNotice(odd: readonly OddMonitor[]): Seen['notice'] {
+  if (odd.length === 0) return undefined;
+  return {
+    why: `The monitoring service lists monitors otherwise than its contract says; what can be read of them is shown. ${oddWords(odd)}.`,
+  };
+}
+
+async function atMost(ms: number, work: Promise<void>): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms);
+  });
+  try {
+    await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

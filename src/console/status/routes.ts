@@ -1,0 +1,168 @@
+import { z } from 'zod';
+import { callerOf } from '../../http/caller.ts';
+import { HttpError, notFound } from '../../http/errors.ts';
+import type { AddressFor } from '../../http/public-address.ts';
+import { createRateLimit, rateLimitHeaders } from '../../http/rate-limit.ts';
+import type { HttpReply, HttpRequest, HttpServer } from '../../http/server.ts';
+import type { Guards, Viewer } from '../login/guards.ts';
+import { beginStream } from '../shared/begin-stream.ts';
+import { sendConditional } from '../shared/conditional.ts';
+import type { StatusMonitor } from './api-types.ts';
+import { badge } from './badge.ts';
+import { detailsOf } from './details.ts';
+import { type AskFacts, ShownHours } from './facts.ts';
+import { atomFeed } from './feed.ts';
+import type { AskIncidents } from './incidents.ts';
+import type { StatusLooks } from './poller.ts';
+import type { StatusStreams } from './streams.ts';
+import { type StatusWriter, tagOf } from './writer.ts';
+
+/** What an address may ask for in a minute when the page is public: behind a proxy, many people are one address. */
+const REQUESTS_PER_MINUTE = 300;
+
+/** How old a badge may be; whoever shows it elsewhere asks for it again and again. */
+const BADGE_AGE_SECONDS = 30;
+
+const MonitorPath = z.object({ id: z.string().min(1).max(500) });
+const BadgePath = z.object({ file: z.string().min(5).max(504).endsWith('.svg') });
+const DetailsQuery = z.object({
+  hours: z.preprocess((text) => (text === undefined ? 24 : Number(text)), ShownHours),
+});
+
+/** What the routes ask for. */
+export interface StatusParts {
+  looks: StatusLooks;
+  writer: StatusWriter;
+  streams: StatusStreams;
+  facts: AskFacts;
+  incidents: AskIncidents;
+  addressFor: AddressFor;
+}
+
+/** Adds the routes of the status page. */
+export function addStatusRoutes(server: HttpServer, guards: Guards, parts: StatusParts): void {
+  const { looks, writer, streams, facts } = parts;
+  const limit = createRateLimit({ limit: REQUESTS_PER_MINUTE, windowMs: 60_000 });
+  const route = { schema: { hide: true }, onRequest: guards.statusFetch };
+
+  /** Who looks; those who are not known are counted by address. Throws the 429. */
+  function admitted(request: HttpRequest, reply: HttpReply): Viewer {
+    const viewer = guards.viewer(request);
+    if (viewer === 'member') return viewer;
+    const verdict = limit.take(callerOf(request.ip));
+    reply.headers(rateLimitHeaders(verdict));
+    if (verdict.allowed) return viewer;
+    throw new HttpError(429, 'rate_limit_exceeded', 'Too many requests. Wait a minute.');
+  }
+
+  async function monitorNamed(id: string): Promise<StatusMonitor> {
+    const { monitors } = await looks.current();
+    const monitor = monitors.find((one) => one.id === id);
+    if (!monitor) throw notFound('There is no such monitor.');
+    return monitor;
+  }
+
+  server.get('/status.json', route, async (request, reply) => {
+    const viewer = admitted(request, reply);
+    const { json, tag } = await writer.report(await looks.current(), viewer);
+    const type = 'application/json; charset=utf-8';
+    return sendConditional(request, reply, { body: json, tag, type, ...cached(viewer, 0) });
+  });
+
+  server.get('/status/events', route, async (request, reply) => {
+    const viewer = admitted(request, reply);
+    if (!streams.hasRoom(viewer)) throw tooManyStreams();
+    const response = beginStream(reply);
+    await streams.open(response, viewer);
+  });
+
+  server.get(
+    '/status/monitors/:id',
+    { ...route, schema: { hide: true, params: MonitorPath, querystring: DetailsQuery } },
+    async (request, reply) => {
+      const viewer = admitted(request, reply);
+      const { hours } = request.query;
+      const monitor = await monitorNamed(request.params.id);
+      const told = await facts(monitor.id, hours, viewer);
+      const seen = await looks.current();
+      const body = Buffer.from(JSON.stringify(detailsOf(monitor, told, { hours, viewer, seen })));
+      const type = 'application/json; charset=utf-8';
+      return sendConditional(request, reply, {
+        ...{ body, tag: tagOf(body), type, ...cached(viewer, 0) },
+      });
+    },
+  );
+
+  server.get('/status/badge.svg', route, async (request, reply) => {
+    const viewer = admitted(request, reply);
+    const { overall } = await looks.current();
+    return sendBadge(request, reply, viewer, badge('status', overall));
+  });
+
+  server.get(
+    '/status/badge/:file',
+    { ...route, schema: { hide: true, params: BadgePath } },
+    async (request, reply) => {
+      const viewer = admitted(request, reply);
+      const { name, status } = await monitorNamed(request.params.file.slice(0, -4));
+      const { overall } = await looks.current();
+      const shown = overall === 'unknown' ? overall : status;
+      return sendBadge(request, reply, viewer, badge(name, shown));
+    },
+  );
+
+  const { incidents, addressFor } = parts;
+  addFeedRoute(server, { route, admitted, incidents, addressFor });
+}
+
+function addFeedRoute(
+  server: HttpServer,
+  {
+    route,
+    admitted,
+    incidents,
+    addressFor,
+  }: {
+    route: { schema: { hide: boolean }; onRequest: Guards['statusFetch'] };
+    admitted: (request: HttpRequest, reply: HttpReply) => Viewer;
+    incidents: AskIncidents;
+    addressFor: AddressFor;
+  },
+): void {
+  const emptySince = new Date().toISOString();
+  server.get('/status/feed.xml', route, async (request, reply) => {
+    const viewer = admitted(request, reply);
+    const told = await incidents(viewer).catch((cause: unknown) => {
+      throw new HttpError(
+        502,
+        'monitoring_unreachable',
+        'The monitoring service did not tell its incidents. Try again.',
+        { cause },
+      );
+    });
+    const feed = atomFeed({ incidents: told, origin: addressFor(request), emptySince });
+    const body = Buffer.from(feed);
+    const type = 'application/atom+xml; charset=utf-8';
+    return sendConditional(request, reply, {
+      ...{ body, tag: tagOf(body), type, ...cached(viewer, 0) },
+    });
+  });
+}
+
+function sendBadge(request: HttpRequest, reply: HttpReply, viewer: Viewer, svg: string) {
+  const body = Buffer.from(svg);
+  const type = 'image/svg+xml; charset=utf-8';
+  return sendConditional(request, reply, {
+    ...{ body, tag: tagOf(body), type, ...cached(viewer, BADGE_AGE_SECONDS) },
+  });
+}
+
+/** What is kept, and by whom: only what anyone may see may stay in a cache that is shared. */
+const cached = (viewer: Viewer, ageSeconds: number) => ({
+  cacheControl: `${viewer === 'anyone' ? 'public' : 'private'}, ${ageSeconds === 0 ? 'no-cache' : `max-age=${ageSeconds}`}`,
+});
+
+const tooManyStreams = () =>
+  new HttpError(503, 'too_many_streams', 'Too many open pages. Close some, or try again.', {
+    headers: { 'retry-after': '10' },
+  });

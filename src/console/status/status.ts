@@ -1,0 +1,62 @@
+import type { Logger } from 'pino';
+import type { MonitoringClient } from '../../clients/monitoring.ts';
+import type { AddressFor } from '../../http/public-address.ts';
+import type { HttpServer } from '../../http/server.ts';
+import type { Guards } from '../login/guards.ts';
+import { createStatusDays } from './days.ts';
+import { createFacts } from './facts.ts';
+import { createIncidents } from './incidents.ts';
+import { createStatusLooks } from './poller.ts';
+import { addStatusRoutes } from './routes.ts';
+import { createStatusStreams } from './streams.ts';
+import { createStatusWriter } from './writer.ts';
+
+/** What the status page needs. */
+export interface StatusOptions {
+  /** Opens a client of the service whose monitors it shows, when somebody first wants to see them. */
+  monitoring: () => MonitoringClient;
+  /** Between two looks while somebody watches. */
+  pollMs: number;
+  /** Where others reach the page. */
+  addressFor: AddressFor;
+  /** Whether anyone may see it, without targets and causes. */
+  isPublic?: boolean;
+}
+
+/** The status page's part of the console. */
+export interface Status {
+  /** Ends all streams and what is under way. */
+  close(): Promise<void>;
+}
+
+/** Adds what the status page talks to under `/status`, and the same for programs. Call before the server listens. */
+export function addStatus(
+  server: HttpServer,
+  guards: Guards,
+  options: StatusOptions & { log: Logger },
+): Status {
+  let client: MonitoringClient | undefined;
+  const monitoring = () => {
+    client ??= options.monitoring();
+    return client;
+  };
+  const looks = createStatusLooks({
+    ...options,
+    monitoring,
+    days: createStatusDays({ monitoring, log: options.log }),
+  });
+  const writer = createStatusWriter();
+  const streams = createStatusStreams(looks, writer);
+  addStatusRoutes(server, guards, {
+    ...{ looks, writer, streams, addressFor: options.addressFor },
+    facts: createFacts(monitoring),
+    incidents: createIncidents(monitoring),
+  });
+  return {
+    async close() {
+      streams.close();
+      await looks.close();
+      await client?.close();
+    },
+  };
+}

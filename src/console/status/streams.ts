@@ -1,0 +1,101 @@
+import type { ServerResponse } from 'node:http';
+import type { Viewer } from '../login/guards.ts';
+import type { Seen, StatusLooks } from './poller.ts';
+import type { StatusWriter } from './writer.ts';
+
+/** Streams open at once; those who may open the console are not locked out by anyone else. */
+const MAX_STREAMS: Record<Viewer, number> = { member: 64, anyone: 500 };
+
+/** A browser that has not read so many bytes is cut off; it comes back and begins anew. */
+const MAX_UNREAD_BYTES = 4_000_000;
+
+/** How often a silent stream gets a comment, so that nothing between takes it for dead. */
+const HEARTBEAT_MS = 15_000;
+
+/** The browser's pause before it comes back. */
+const RETRY_MS = 2_000;
+
+/** The open streams of the status page. What is sent is written once for all who see the same. */
+export interface StatusStreams {
+  /** False when too many are open, or all have been closed. */
+  hasRoom(viewer: Viewer): boolean;
+  /** Sends the whole report, and from then on what changes. Ask `hasRoom` before the answer's head is written. */
+  open(response: ServerResponse, viewer: Viewer): Promise<void>;
+  /** Ends all streams and takes no more. */
+  close(): void;
+}
+
+export function createStatusStreams(looks: StatusLooks, writer: StatusWriter): StatusStreams {
+  const readers: Record<Viewer, Set<ServerResponse>> = { member: new Set(), anyone: new Set() };
+  /** Those that have not been sent their report yet. */
+  const waiting = new Set<ServerResponse>();
+  let told: Seen | undefined;
+  let unfollow: (() => void) | undefined;
+  let closed = false;
+
+  const heartbeat = setInterval(() => {
+    for (const response of all()) write(response, STILL_HERE);
+  }, HEARTBEAT_MS);
+  heartbeat.unref();
+
+  const all = () => [...readers.member, ...readers.anyone];
+
+  /** Looks at what is unread before it adds: one large frame alone is no sign of a slow reader. */
+  function write(response: ServerResponse, text: Buffer) {
+    if (response.writableLength > MAX_UNREAD_BYTES) response.destroy();
+    else response.write(text);
+  }
+
+  function tell(seen: Seen) {
+    const before = told;
+    told = seen;
+    if (!before) return;
+    for (const viewer of ['member', 'anyone'] as const) {
+      const those = [...readers[viewer]].filter((response) => !waiting.has(response));
+      const changed = those.length > 0 ? writer.changed(before, seen, viewer) : undefined;
+      if (changed === undefined) continue;
+      const frame = frameOf(changed);
+      for (const response of those) write(response, frame);
+    }
+  }
+
+  function forget(response: ServerResponse, viewer: Viewer) {
+    readers[viewer].delete(response);
+    waiting.delete(response);
+    if (readers.member.size + readers.anyone.size > 0) return;
+    unfollow?.();
+    unfollow = undefined;
+    told = undefined;
+  }
+
+  return {
+    hasRoom: (viewer) => !closed && readers[viewer].size < MAX_STREAMS[viewer],
+    async open(response, viewer) {
+      readers[viewer].add(response);
+      waiting.add(response);
+      response.on('close', () => forget(response, viewer));
+      response.write(`retry: ${RETRY_MS}\n\n`);
+      unfollow ??= looks.follow(tell);
+      const seen = await looks.current();
+      const { json } = await writer.report(seen, viewer);
+      if (!waiting.delete(response)) return;
+      // The bytes are shared by all who are sent them, however slowly they read.
+      for (const part of [REPORT_HEAD, json, REPORT_TAIL]) write(response, part);
+      const missed = told && told !== seen && writer.changed(seen, told, viewer);
+      if (missed) write(response, frameOf(missed));
+    },
+    close() {
+      closed = true;
+      clearInterval(heartbeat);
+      unfollow?.();
+      for (const response of all()) response.end();
+    },
+  };
+}
+
+/** JSON has no raw line break, so one `data:` line holds it. */
+const frameOf = (json: string) => Buffer.from(`data: ${json}\n\n`);
+
+const REPORT_HEAD = Buffer.from('data: {"kind":"report","report":');
+const REPORT_TAIL = Buffer.from('}\n\n');
+const STILL_HERE = Buffer.from(': still here\n\n');

@@ -1,4 +1,0 @@
-/** Words that the page shares with the bot, whose files it may not import itself. */
-
-export { type Watched, watchedSpans } from '../bot/watched.ts';
-export { counted, inWords } from '../bot/words.ts';

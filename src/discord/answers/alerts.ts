@@ -1,0 +1,142 @@
+import { createHash } from 'node:crypto';
+import { type APIEmbed, type APIMessage, MessageFlags } from 'discord.js';
+import type { Logger } from 'pino';
+import type { Platform } from '../../bot/platform.ts';
+import type { Card } from '../../bot/shared/card.ts';
+import { DeliveryError } from '../../bot/shared/errors.ts';
+import type { ChannelApi } from '../api/channel-api.ts';
+import { deliveryError, isInvalidForm, isRefusal } from '../api/errors.ts';
+import type { LacksIn } from '../api/permissions.ts';
+import { renderLine, renderMessage } from '../render/render.ts';
+
+/** A Discord id. Source: Discord docs, "Snowflakes". */
+const SNOWFLAKE = /^\d{17,20}$/;
+
+/**
+ * Posting a card once, and changing it later.
+ *
+ * Discord forgets a nonce after a few minutes, so the id is also put where it can be found again: a short reference at
+ * the end of the embed's footer, another one for what goes on than for what is over, the one place that is certain to be stored as it was sent. Before a repeat, the
+ * channel's newest 100 messages are searched for it. A later change of the message drops it: nobody needs it then.
+ */
+export function createAlerts(
+  api: ChannelApi,
+  { botId, lacksIn, log }: { botId: () => string; lacksIn: LacksIn; log: Logger },
+): Pick<Platform, 'post' | 'update' | 'announce'> {
+  /** The newest of ours that looks like it, as far as may be read. */
+  async function find(
+    channel: string,
+    isIt: (message: APIMessage) => boolean,
+  ): Promise<APIMessage | undefined> {
+    try {
+      const messages = await api.recent(channel);
+      return messages.find((message) => message.author.id === botId() && isIt(message));
+    } catch (error) {
+      // Without Read Message History a second post is possible; none at all would be worse.
+      if (isRefusal(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** The role that a card calls; anything else than an id of one would be shown as it is, so it is left out. */
+  function roleOf({ mention }: Card): string | undefined {
+    if (mention === undefined || SNOWFLAKE.test(mention)) return mention;
+    log.warn({ mention }, 'this is no id of a role of Discord; nobody is called');
+    return undefined;
+  }
+
+  /** Discord does not take every address that browsers take, and an alert is worth more than its link. */
+  async function withLink<T>(card: Card, send: (card: Card) => Promise<T>): Promise<T> {
+    try {
+      return await send(card);
+    } catch (error) {
+      const { link, ...bare } = card;
+      if (!link || !isInvalidForm(error)) throw error;
+      log.warn({ err: error, url: link.url }, 'Discord did not take the link of an alert');
+      return await send(bare);
+    }
+  }
+
+  return {
+    async post({ channel, card, id, attempted }) {
+      checkChannel(channel);
+      const digest = createHash('sha256').update(id).digest('base64url');
+      const refers = { goingOn: `ref ${digest.slice(0, 8)}`, over: `ref ${digest.slice(8, 16)}` };
+      const role = roleOf(card);
+      const send = (shown: Card) => {
+        const { embeds, components } = renderMessage(shown);
+        const message = {
+          ...contentOf(role),
+          embeds: embeds.map((embed) =>
+            withReference(embed, card.goesOn ? refers.goingOn : refers.over),
+          ),
+          components,
+          nonce: digest.slice(0, 25),
+        };
+        return api.send(channel, message, { called: role });
+      };
+      try {
+        const earlier = attempted
+          ? await find(channel, refersTo(...Object.values(refers)))
+          : undefined;
+        // Discord, too, answers a repeat with the earlier message, as long as it knows the nonce.
+        const message = earlier ?? (await withLink(card, send));
+        const goesOn = refersTo(refers.goingOn)(message);
+        return { message: message.id, thread: message.id, goesOn };
+      } catch (error) {
+        throw deliveryError(error, channel, lacksIn(channel));
+      }
+    },
+    async update(channel, { message }, card) {
+      checkChannel(channel);
+      try {
+        const content = contentOf(roleOf(card));
+        await withLink(card, (shown) =>
+          api.edit(channel, message, { ...content, ...renderMessage(shown) }),
+        );
+      } catch (error) {
+        throw deliveryError(error, channel, lacksIn(channel));
+      }
+    },
+    /** A reply that rings nowhere. An earlier one is known by what it answers and says. */
+    async announce({ channel, posted: { message }, card, id, attempted }) {
+      checkChannel(channel);
+      const content = renderLine(card);
+      const isSaid = (one: APIMessage) =>
+        one.message_reference?.message_id === message && one.content === content;
+      try {
+        if (attempted && (await find(channel, isSaid))) return;
+        await api.send(channel, {
+          content,
+          nonce: createHash('sha256').update(id).digest('base64url').slice(0, 25),
+          message_reference: { message_id: message },
+          flags: MessageFlags.SuppressNotifications | MessageFlags.SuppressEmbeds,
+        });
+      } catch (error) {
+        throw deliveryError(error, channel, lacksIn(channel));
+      }
+    },
+  };
+}
+
+/** The mention of a role, which pings only where it is allowed to. */
+const contentOf = (role: string | undefined) =>
+  role === undefined ? {} : { content: `<@&${role}>` };
+
+const refersTo =
+  (...references: string[]) =>
+  ({ embeds }: APIMessage) =>
+    embeds.some(({ footer }) => references.some((one) => footer?.text.endsWith(one)));
+
+function withReference(embed: APIEmbed, reference: string): APIEmbed {
+  const text = [embed.footer?.text, reference].filter((part) => part !== undefined).join(' · ');
+  return { ...embed, footer: { text } };
+}
+
+function checkChannel(channel: string): void {
+  if (SNOWFLAKE.test(channel)) return;
+  throw new DeliveryError(
+    `“${channel}” is no Discord channel id. Copy the id with a right click on the channel (Developer Mode on).`,
+    { permanent: true },
+  );
+}

@@ -1,0 +1,125 @@
+import { type Client, Events } from 'discord.js';
+import type { Logger } from 'pino';
+import type { Bot } from '../../bot/bot.ts';
+import type { Place } from '../../bot/platform.ts';
+
+/** Aborts when something that an answer needs is deleted. */
+export interface DeletionWatch {
+  signal: AbortSignal;
+  /** One more message, thread or channel that it needs. */
+  add(id: string): void;
+  /** It is shown, or nobody waits for it. */
+  end(): void;
+}
+
+/** What is heard of deletions. */
+export interface Deletions {
+  /** For an answer that needs these messages, threads and channels. */
+  watch(...ids: string[]): DeletionWatch;
+}
+
+interface Watched {
+  ids: Set<string>;
+  controller: AbortController;
+  ended: Promise<void>;
+}
+
+/** As many as one event can name. Source: Discord docs, "Bulk Delete Messages". */
+const MAX_RECENT = 100;
+
+/** What was deleted: ids of which any may be needed, and the thread or channels to forget. */
+interface Deleted {
+  ids: string[];
+  forget?: { place: Place; thread?: string } | { channels: string[] };
+}
+
+/**
+ * Hears of deleted messages, threads and channels, and of servers that took Askwatch out: answers there end, and what was
+ * kept for a thread or channel is forgotten. discord.js tells only of what it has in its caches, which hold no messages, so
+ * the events are read as they come.
+ */
+export function listenForDeletions(
+  client: Client,
+  { bot, log }: { bot: Pick<Bot, 'forget' | 'forgetAll'>; log: Logger },
+): Deletions {
+  const watched = new Set<Watched>();
+  /** The newest: a message can be deleted before we are told that it was posted. */
+  let recent: string[] = [];
+
+  client.on(Events.Raw, (packet: { t?: unknown; d?: unknown }) => {
+    // Told before discord.js forgets the server.
+    const channelsOf = (server: string) => [
+      ...(client.guilds.cache.get(server)?.channels.cache.keys() ?? []),
+    ];
+    const deleted = deletedBy(packet, channelsOf);
+    if (!deleted) return;
+    recent = [...recent, ...deleted.ids].slice(-MAX_RECENT);
+    const hit = [...watched].filter(({ ids }) => deleted.ids.some((id) => ids.has(id)));
+    for (const { controller } of hit) controller.abort();
+    if (deleted.forget) forgetAfter(hit, deleted.forget);
+  });
+
+  /** An answer that ends is remembered, so what was kept goes after that. */
+  function forgetAfter(hit: Watched[], what: NonNullable<Deleted['forget']>) {
+    Promise.all(hit.map(({ ended }) => ended))
+      .then(() =>
+        'place' in what
+          ? bot.forget(what.place, what.thread)
+          : bot.forgetAll({ platform: 'discord', channels: what.channels }),
+      )
+      .catch((error: unknown) => {
+        log.error(
+          { err: error, ...what },
+          'what was kept for a channel, thread or server that is gone stays',
+        );
+      });
+  }
+
+  return {
+    watch(...first) {
+      const controller = new AbortController();
+      const ids = new Set(first);
+      let end = () => {};
+      const ended = new Promise<void>((resolve) => {
+        end = resolve;
+      });
+      const one = { ids, controller, ended };
+      watched.add(one);
+      return {
+        signal: controller.signal,
+        add(id) {
+          ids.add(id);
+          if (recent.includes(id)) controller.abort();
+        },
+        end() {
+          watched.delete(one);
+          end();
+        },
+      };
+    },
+  };
+}
+
+/**
+ * Source: Discord docs, "Gateway Events": Message Delete, Message Delete Bulk, Thread Delete, Channel Delete, and Guild Delete,
+ * which without `unavailable` says that the bot was taken out of the server. Pure.
+ */
+export function deletedBy(
+  { t, d }: { t?: unknown; d?: unknown },
+  channelsOf: (server: string) => string[],
+): Deleted | undefined {
+  const { id, ids, parent_id: parent, unavailable } = (d ?? {}) as Record<string, unknown>;
+  if (t === 'MESSAGE_DELETE_BULK') return Array.isArray(ids) ? { ids: ids.map(String) } : undefined;
+  if (typeof id !== 'string') return undefined;
+  if (t === 'MESSAGE_DELETE') return { ids: [id] };
+  if (t === 'GUILD_DELETE') {
+    if (unavailable === true) return undefined;
+    const channels = channelsOf(id);
+    return { ids: channels, forget: { channels } };
+  }
+  if (t === 'CHANNEL_DELETE') {
+    return { ids: [id], forget: { place: { platform: 'discord', channel: id } } };
+  }
+  if (t !== 'THREAD_DELETE' || typeof parent !== 'string') return undefined;
+  return { ids: [id], forget: { place: { platform: 'discord', channel: parent }, thread: id } };
+}

@@ -1,0 +1,149 @@
+import { type APIMessage, type Client, ComponentType, MessageFlags, Routes } from 'discord.js';
+import type { Logger } from 'pino';
+import { createSeal, type Platform, type UnfinishedAnswer } from '../../bot/platform.ts';
+import { decodeAction } from '../../bot/shared/card-action.ts';
+import { DeliveryError } from '../../bot/shared/errors.ts';
+import type { ChannelApi } from '../api/channel-api.ts';
+import { deliveryError, isDeleted, isRefusal } from '../api/errors.ts';
+import type { LacksIn } from '../api/permissions.ts';
+import { renderButtons } from '../render/render.ts';
+import { plain } from '../render/text.ts';
+import type { InlineConversations } from './inline-conversations.ts';
+
+/** Longest message. Source: Discord docs, "Create Message". */
+const MAX_MESSAGE = 2_000;
+
+/**
+ * How the messages of an answer are found again: where they are, the newest that is known, and for those that belong to an
+ * interaction its token, sealed, since whoever has it can write in the bot's name for a quarter of an hour.
+ */
+export interface ShownIn {
+  in: string;
+  message?: string;
+  token?: string;
+}
+
+/** What a look for the message under way came to; without `content` it could not be read. */
+interface Found {
+  isOver?: boolean;
+  growing?: { id: string; content?: string } | undefined;
+}
+
+/** Keeps tokens of interactions from whoever has the files and not the bot's token. */
+export const sealTokens = (botToken: string) =>
+  createSeal(botToken, 'askwatch discord interaction');
+
+/** Ends answers of an earlier process: the message that has the button which stops it shows what it showed, and a note. */
+export function createEndAnswer(options: {
+  client: Client;
+  api: ChannelApi;
+  botToken: string;
+  /** How long messages of an interaction are changed. */
+  tokenLifeMs: number;
+  inline(): InlineConversations | undefined;
+  lacksIn: LacksIn;
+  log: Logger;
+}): NonNullable<Platform['endAnswer']> {
+  const { client, api, botToken, tokenLifeMs, inline, lacksIn, log } = options;
+  const tokens = sealTokens(botToken);
+
+  /** The message under way, as far as it may be read. */
+  async function find(unfinished: UnfinishedAnswer, at: ShownIn): Promise<Found> {
+    try {
+      return await read(unfinished, at);
+    } catch (error) {
+      if (!isRefusal(error) || isDeleted(error)) throw error;
+      // Without Read Message History its buttons can still be taken away.
+      return { growing: at.message === undefined ? undefined : { id: at.message } };
+    }
+  }
+
+  async function read({ id, beganAtMs }: UnfinishedAnswer, at: ShownIn): Promise<Found> {
+    const known = at.message === undefined ? undefined : await api.message(at.in, at.message);
+    if (known && isAbout(known, id, 'answer stop')) return { growing: known };
+    // One may have been posted that was not noted.
+    const newer = (await api.recent(at.in)).filter(
+      (message) => isAbout(message, id) && Date.parse(message.timestamp) > beganAtMs - 120_000,
+    );
+    const growing = newer.find((message) => isAbout(message, id, 'answer stop'));
+    if (growing) return { growing };
+    if (newer.length > 0 || (known && isAbout(known, id))) return { isOver: true };
+    return { growing: known };
+  }
+
+  async function endIn(unfinished: UnfinishedAnswer, at: ShownIn, thread: string) {
+    const { id, note } = unfinished;
+    const { growing, isOver } = await find(unfinished, at);
+    if (isOver) return;
+    const components = renderButtons({ actions: await unfinished.actionsIn(thread) });
+    const content = growing?.content === undefined ? undefined : withNote(growing.content, note);
+    if (growing && content !== undefined) {
+      const flags = MessageFlags.SuppressEmbeds;
+      await api.edit(at.in, growing.id, { content, components, flags });
+      return;
+    }
+    if (growing) await api.edit(at.in, growing.id, { components: [] });
+    const end = { content: `*${plain(note)}*`, components, nonce: `end-${id}` };
+    const posted = await api.send(at.in, end);
+    if (at.in === thread) return;
+    const place = { platform: 'discord', channel: unfinished.channel } as const;
+    await inline()?.add(at.in, posted.id, { place, thread });
+  }
+
+  /** What only one person sees, or stands where the bot may not write, is changed by the interaction that it belongs to. */
+  async function endOfInteraction(unfinished: UnfinishedAnswer, at: ShownIn, sealed: string) {
+    const { id, beganAtMs, note, thread } = unfinished;
+    const { application, rest } = client;
+    if (!application) throw new DeliveryError('Discord is not connected.', { permanent: false });
+    const token = tokens.open(sealed, id);
+    if (token === undefined || Date.now() > beganAtMs + tokenLifeMs) {
+      if (thread !== undefined) await endIn(unfinished, at, thread);
+      else log.info({ channel: at.in }, 'an answer that a restart cut short is changed no more');
+      return;
+    }
+    const route = Routes.webhookMessage(application.id, token, at.message ?? '@original');
+    const shown = (await rest.get(route, { auth: false })) as APIMessage;
+    // "Thinking…" is a message without anything, and in its place comes the note.
+    if (isAbout(shown, id) && !isAbout(shown, id, 'answer stop')) return;
+    const actions = thread === undefined ? [] : await unfinished.actionsIn(thread);
+    const content =
+      withNote(shown.content, note) ?? `${shown.content.slice(0, MAX_MESSAGE / 2)}…\n*${note}*`;
+    const body = {
+      ...{ content, components: renderButtons({ actions }) },
+      ...{ flags: MessageFlags.SuppressEmbeds, allowed_mentions: { parse: [] } },
+    };
+    await rest.patch(route, { auth: false, body });
+  }
+
+  return async (unfinished) => {
+    const { channel, shown, thread } = unfinished;
+    const at: ShownIn = { in: channel, ...shown };
+    try {
+      if (at.token !== undefined) await endOfInteraction(unfinished, at, at.token);
+      else if (thread !== undefined) await endIn(unfinished, at, thread);
+    } catch (error) {
+      if (error instanceof DeliveryError) throw error;
+      throw deliveryError(error, at.in, lacksIn(at.in));
+    }
+  };
+}
+
+/** Whether a button of it is about the answer, or is this one of its buttons. */
+function isAbout({ components = [] }: APIMessage, answer: string, command?: string): boolean {
+  return components.some(
+    (row) =>
+      row.type === ComponentType.ActionRow &&
+      row.components.some((button) => {
+        const action =
+          'custom_id' in button && button.custom_id ? decodeAction(button.custom_id) : undefined;
+        return action?.values.answer === answer && (command ?? action.command) === action.command;
+      }),
+  );
+}
+
+/** What is shown, and the note under it; `undefined` where it does not fit. */
+export function withNote(content: string, note: string): string | undefined {
+  const line = `*${plain(note)}*`;
+  const whole = content === '' ? line : `${content}\n${line}`;
+  return whole.length > MAX_MESSAGE ? undefined : whole;
+}

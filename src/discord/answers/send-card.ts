@@ -1,0 +1,63 @@
+import { AttachmentBuilder } from 'discord.js';
+import type { Logger } from 'pino';
+import type { Card, Chart } from '../../bot/shared/card.ts';
+import { chartText } from '../../bot/shared/chart-text.ts';
+import { isRefusal } from '../api/errors.ts';
+import { pictureOf } from '../render/chart-picture.ts';
+import { renderMessage } from '../render/render.ts';
+import { within, withoutMentions } from '../render/text.ts';
+
+/** A card as a message, with the picture of its chart. */
+type CardMessage = ReturnType<typeof renderMessage> & { files?: AttachmentBuilder[] };
+
+/** Source: Discord docs, "Attachment Object". */
+const MAX_DESCRIPTION = 1_024;
+
+const NAME = 'chart.png';
+
+/**
+ * Sends a card as the answer to an interaction, with its first chart as a picture. The chart's text takes its place where
+ * it cannot be drawn, and where Discord refuses the message with it, such as for its size. Throws what `send` throws.
+ */
+export async function sendCard<T>(
+  card: Card,
+  log: Logger,
+  send: (message: CardMessage) => Promise<T>,
+): Promise<T> {
+  const pictured = await renderPictured(card, log);
+  if (!pictured) return await send(renderMessage(card));
+  try {
+    return await send(pictured);
+  } catch (error) {
+    if (!isRefusal(error)) throw error;
+    log.warn({ err: error }, 'Discord did not take the picture of a chart; its text is shown');
+    return await send(renderMessage(card));
+  }
+}
+
+/** An embed has one picture: further charts stay texts. */
+async function renderPictured(card: Card, log: Logger): Promise<CardMessage | undefined> {
+  const chart = card.parts.find((part) => part.kind === 'chart');
+  const png = chart && (await draw(chart, log));
+  if (!png) return undefined;
+  const parts = card.parts.map((part) =>
+    part === chart ? { kind: 'text' as const, text: `${chart.title}: see the picture` } : part,
+  );
+  const { embeds, components } = renderMessage({ ...card, parts });
+  const description = within(withoutMentions(chartText(chart)), MAX_DESCRIPTION);
+  return {
+    embeds: embeds.map((embed) => ({ ...embed, image: { url: `attachment://${NAME}` } })),
+    components,
+    files: [new AttachmentBuilder(png, { name: NAME, description })],
+  };
+}
+
+async function draw(chart: Chart, log: Logger): Promise<Buffer | undefined> {
+  if (!chart.points.some(({ value }) => value !== null)) return undefined;
+  try {
+    return await pictureOf(chart);
+  } catch (error) {
+    log.warn({ err: error }, 'a chart could not be drawn; its text is shown');
+    return undefined;
+  }
+}

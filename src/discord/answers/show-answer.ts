@@ -1,0 +1,166 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as pause } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import type { Logger } from 'pino';
+import { everyMs, followAnswer, type GrowingAnswer } from '../../bot/ask/live-answer.ts';
+import type { Answer } from '../../bot/platform.ts';
+import { isDeleted, isGone, isRefusal, reasonOf, retryAfterMs } from '../api/errors.ts';
+import { messagesOf } from './answer-pages.ts';
+import type { AnswerMessage, Outlet } from './answer-target.ts';
+
+/** "Is typing" lasts ten seconds. */
+const TYPING_INTERVAL_MS = 8_000;
+
+/** Waits before the last view is tried again. */
+const RETRY_WAITS_MS = [1_000, 2_000, 4_000, 8_000];
+const MAX_RETRY_WAIT_MS = 60_000;
+
+/**
+ * Generates an answer and shows it in an outlet while it grows. Gives the ids of its messages. Throws when the end
+ * could not be shown; an answer nobody can see any more is not generated further.
+ */
+export async function showAnswer(options: {
+  answer: Answer;
+  thread: string | undefined;
+  outlet: Outlet;
+  editIntervalMs: number;
+  log: Logger;
+  /** Aborts when there is nothing left to show it in. */
+  gone?: AbortSignal;
+  /** Says why Discord did not take something. */
+  explain?: (error: unknown) => string;
+  /** Told of each message as soon as it is there. */
+  onMessage?: (message: string) => Promise<void>;
+  /** Keeps the token of an interaction as it may be stored for an answer. */
+  sealed: (token: string, answer: string) => string;
+}): Promise<void> {
+  const {
+    answer,
+    thread,
+    outlet,
+    editIntervalMs,
+    log,
+    gone,
+    explain = reasonOf,
+    onMessage,
+    sealed,
+  } = options;
+  const controller = new AbortController();
+  const ends = AbortSignal.any([controller.signal, ...(gone ? [gone] : [])]);
+  let outOfTime = false;
+  const limit =
+    outlet.untilMs === undefined
+      ? undefined
+      : setTimeout(() => {
+          outOfTime = true;
+          controller.abort();
+        }, outlet.untilMs - Date.now());
+  const begin = (message?: string) =>
+    answer.begin({
+      ...(thread !== undefined && { thread }),
+      shown: {
+        in: outlet.channel,
+        ...(message !== undefined && { message }),
+        ...(outlet.token !== undefined && { token: sealed(outlet.token, answer.id) }),
+      },
+    });
+  const screen = createScreen(outlet, async (message) => {
+    await begin(message);
+    await onMessage?.(message);
+  });
+  await begin();
+  const stopTyping = keepTyping(outlet, log, () => controller.abort());
+  async function showEnd(view: GrowingAnswer, note: string | undefined) {
+    const messages = messagesOf(view, { note });
+    try {
+      await insist(() => screen(messages));
+    } catch (error) {
+      if (!isRefusal(error) || !messages.some(({ file }) => file)) throw error;
+      log.warn({ err: error }, 'the rest of an answer could not be attached');
+      const bare = messagesOf(view, { note, unattached: explain(error) });
+      await insist(() => screen(bare));
+    }
+  }
+  try {
+    await followAnswer(answer.stream(thread, ends), {
+      turn: everyMs(() => editIntervalMs),
+      actions: answer.actions,
+      show(view) {
+        stopTyping();
+        const note = outOfTime ? OUT_OF_TIME : undefined;
+        return view.end ? showEnd(view, note) : screen(messagesOf(view));
+      },
+      onShowError(error) {
+        const level = isDeleted(error) ? 'debug' : 'warn';
+        log[level]({ err: error }, 'a part of an answer could not be shown');
+        if (isRefusal(error)) controller.abort();
+      },
+    });
+    await answer.ended();
+  } catch (error) {
+    // Without a refusal it may still be shown one day: the next start sees to it.
+    if (isRefusal(error)) await answer.ended();
+    throw error;
+  } finally {
+    stopTyping();
+    clearTimeout(limit);
+  }
+}
+
+const OUT_OF_TIME =
+  'Discord takes changes to this kind of answer for 15 minutes only, so it ends here.';
+
+/** Brings the messages of an outlet to the given ones, touching only those that differ. */
+function createScreen(outlet: Outlet, onMessage: (message: string) => Promise<void>) {
+  const shown: Array<{ id: string; message: AnswerMessage | undefined }> = [];
+  /** Messages of which a send failed: it may have gone through, as it was at that time. */
+  const uncertain = new Set<number>();
+  const seed = randomUUID().slice(0, 18);
+
+  return async (messages: readonly AnswerMessage[]) => {
+    for (const [index, message] of messages.entries()) {
+      const there = shown[index];
+      if (there && isDeepStrictEqual(there.message, message)) continue;
+      if (there) {
+        await outlet.edit(there.id, message);
+        there.message = message;
+        continue;
+      }
+      const repeated = uncertain.has(index);
+      uncertain.add(index);
+      const id = await outlet.send(message, `${seed}-${index}`);
+      shown[index] = { id, message: repeated ? undefined : message };
+      await onMessage(id);
+      if (!repeated) continue;
+      await outlet.edit(id, message);
+      shown[index] = { id, message };
+    }
+  };
+}
+
+/** Tries until Discord takes it or refuses it for good, for about a quarter of a minute. */
+export async function insist<T>(show: () => Promise<T>): Promise<T> {
+  for (const waitMs of RETRY_WAITS_MS) {
+    try {
+      return await show();
+    } catch (error) {
+      if (isRefusal(error)) throw error;
+      await pause(Math.min(MAX_RETRY_WAIT_MS, Math.max(waitMs, retryAfterMs(error) ?? 0)));
+    }
+  }
+  return await show();
+}
+
+/** Says "is typing" until the function it gives is called; `onGone` is told when there is nowhere to type any more. */
+function keepTyping({ typing }: Outlet, log: Logger, onGone: () => void): () => void {
+  if (!typing) return () => {};
+  const say = () => {
+    typing().catch((error: unknown) => {
+      log.debug({ err: error }, 'could not show typing');
+      if (isGone(error)) onGone();
+    });
+  };
+  say();
+  const timer = setInterval(say, TYPING_INTERVAL_MS);
+  return () => clearInterval(timer);
+}

@@ -1,0 +1,65 @@
+import type { Answer, Place } from '../../bot/platform.ts';
+import { isDeleted, reasonOf } from '../api/errors.ts';
+import type { Outlet } from './answer-target.ts';
+import type { Desk } from './interaction-context.ts';
+import { insist, showAnswer } from './show-answer.ts';
+
+/** Where an answer that a conversation remembers is shown. */
+interface Shown {
+  outlet: Outlet;
+  place: Place;
+  /** The thread key under which it is remembered. */
+  key: string;
+  /** Said first, where the question is not to be seen otherwise. */
+  lead?: {
+    content: string;
+    nonce: string;
+    /** Is told when it is there. Never throws. */
+    onShown?: () => void;
+  };
+  /** The channel or thread it is shown in. Where that is not the key, only a reply connects, so every message is noted. */
+  shownIn: string;
+  /** Tells whoever asked that the answer could not be shown, and why. */
+  tell(content: string, error: unknown): Promise<unknown>;
+}
+
+/** Generates an answer and shows it in its conversation, or says there that it could not be shown. */
+export async function showInConversation(
+  { inline, lacksIn, deletions, editIntervalMs, sealed, log }: Desk,
+  answer: Answer,
+  { outlet, place, key, lead, shownIn, tell }: Shown,
+): Promise<void> {
+  const watch = deletions.watch(shownIn, place.channel);
+  const onMessage = async (id: string) => {
+    watch.add(id);
+    if (key !== shownIn) await inline.add(shownIn, id, { place, thread: key });
+  };
+  const explain = (error: unknown) => reasonOf(error, lacksIn(shownIn));
+  try {
+    if (lead) {
+      const question = { content: lead.content, components: [] };
+      await onMessage(await insist(() => outlet.send(question, lead.nonce)));
+      lead.onShown?.();
+    }
+    const gone = watch.signal;
+    await showAnswer({
+      answer,
+      thread: key,
+      outlet,
+      editIntervalMs,
+      log,
+      gone,
+      explain,
+      onMessage,
+      sealed,
+    });
+  } catch (error) {
+    // Somebody wanted it gone, which is no trouble.
+    const level = isDeleted(error) ? 'debug' : 'warn';
+    log[level]({ err: error, channel: shownIn }, 'an answer could not be shown');
+    answer.notShown?.();
+    await tell(`The answer could not be shown. ${explain(error)}`, error);
+  } finally {
+    watch.end();
+  }
+}

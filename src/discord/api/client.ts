@@ -1,0 +1,204 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import {
+  Client,
+  DiscordAPIError,
+  DiscordjsError,
+  DiscordjsErrorCodes,
+  Events,
+  GatewayCloseCodes,
+  GatewayIntentBits,
+  Partials,
+} from 'discord.js';
+import type { Logger } from 'pino';
+import { PlatformStartError } from '../../bot/shared/errors.ts';
+import type { ToldLimits } from '../../bot/shared/platform-limits.ts';
+import { createCaches } from './caches.ts';
+import { reasonOf } from './errors.ts';
+import { withToldLimits } from './limited-request.ts';
+import { makeRequest } from './make-request.ts';
+import { allSettled, howManyCame, type Shards, shardOptions, sharedThrottler } from './shards.ts';
+import { withTokenCheck } from './token-check.ts';
+
+/**
+ * How long logging in may take until the next connection is there: refused gateways are tried again for ever by discord.js
+ * itself. There may be several connections, one every 5 to 6.5 s. Source: @discordjs/ws 1.2, `SimpleIdentifyThrottler`.
+ */
+const START_LIMIT_MS = 30_000;
+
+/** Until "ready" without servers that are down at Discord: while it lasts, interactions wait and die after 3 s. */
+const GUILD_WAIT_MS = 1_500;
+
+/** A call to Discord that has no answer after so long is given up. */
+const REST_TIMEOUT_MS = 10_000;
+
+/** Waiting for a rate limit longer than this is the caller's to decide. */
+const MAX_RATE_LIMIT_WAIT_MS = 5_000;
+
+/** How long a reconnect under way may keep `disconnect`. */
+const RECONNECT_WAIT_MS = 2_000;
+
+/** What to do when Discord does not know the token. */
+export const TOKEN_REFUSED =
+  'Discord refused DISCORD_TOKEN. Copy the token anew: discord.com/developers/applications → your application → Bot → Reset Token.';
+
+/** What to do when the intent is asked for and not given. */
+export const INTENT_REFUSED =
+  'Discord refuses an intent: DISCORD_MESSAGE_CONTENT is true, but Message Content Intent is off. Switch it on at discord.com/developers/applications → your application → Bot, or set DISCORD_MESSAGE_CONTENT=false.';
+
+/** Why Discord ends the connection for good, and what to change. Source: Discord docs, "Gateway Close Event Codes". */
+const CLOSED_FOR_GOOD: Partial<Record<number, string>> = {
+  [GatewayCloseCodes.AuthenticationFailed]: TOKEN_REFUSED,
+  [GatewayCloseCodes.DisallowedIntents]: INTENT_REFUSED,
+  [GatewayCloseCodes.ShardingRequired]:
+    'This bot is in more servers than so many connections may serve. Unset DISCORD_SHARDS, or set it to auto.',
+};
+
+/** A client that is not logged in, with everything set that this program needs. */
+export function buildClient(options: {
+  apiUrl: string;
+  messageContent: boolean;
+  shards?: Shards;
+  limits?: ToldLimits;
+}): Client {
+  const { limits } = options;
+  return new Client({
+    ...shardOptions(options.shards ?? 'auto'),
+    ws: { buildIdentifyThrottler: sharedThrottler() },
+    intents: [
+      GatewayIntentBits.Guilds,
+      GatewayIntentBits.GuildMessages,
+      // What is said to the bot directly comes with its content, without the privileged intent.
+      GatewayIntentBits.DirectMessages,
+      ...(options.messageContent ? [GatewayIntentBits.MessageContent] : []),
+    ],
+    // Discord does not announce direct channels, so discord.js would drop what is said there.
+    partials: [Partials.Channel],
+    allowedMentions: { parse: [], repliedUser: false },
+    enforceNonce: true,
+    waitGuildTimeout: GUILD_WAIT_MS,
+    makeCache: createCaches(),
+    rest: {
+      api: options.apiUrl,
+      timeout: REST_TIMEOUT_MS,
+      // Its retries come at once and post twice; ours wait and carry a nonce.
+      retries: 0,
+      rejectOnRateLimit: ({ timeToReset }) => timeToReset > MAX_RATE_LIMIT_WAIT_MS,
+      makeRequest: withTokenCheck(
+        limits ? withToldLimits(makeRequest, limits) : makeRequest,
+        options.apiUrl,
+      ),
+    },
+  });
+}
+
+/** Logs in and waits until messages and commands arrive. Throws `PlatformStartError`; the client is then used up. */
+export async function connect(
+  client: Client,
+  token: string,
+  apiUrl: string,
+  limitMs = START_LIMIT_MS,
+): Promise<void> {
+  const ready = new Promise<void>((resolve) => client.once(Events.ClientReady, () => resolve()));
+  const closed = new Promise<number>((resolve) =>
+    client.once(Events.ShardDisconnect, ({ code }) => resolve(code)),
+  );
+  let limit: NodeJS.Timeout | undefined;
+  const tooLate = new Promise<'too late'>((resolve) => {
+    limit = setTimeout(resolve, limitMs, 'too late');
+  });
+  client.on(Events.ShardReady, () => limit?.refresh());
+  const login = client.login(token);
+  try {
+    const first = await Promise.race([Promise.all([login, ready]), tooLate]);
+    if (first !== 'too late') return;
+  } catch (error) {
+    // The close code comes a moment after the rejection, which says the same in words that may change.
+    const code = await Promise.race([closed, pause(500, undefined)]);
+    throw startError(error, code, apiUrl);
+  } finally {
+    clearTimeout(limit);
+    limit = undefined;
+  }
+  // discord.js may still log in later; then that must not stay.
+  login.then(
+    () => client.destroy(),
+    () => {},
+  );
+  const what = howManyCame(client) ?? `Discord could not be reached at ${apiUrl}`;
+  throw new PlatformStartError(
+    `${what} within ${limitMs / 1000} s. Check the network, or DISCORD_API_URL.`,
+  );
+}
+
+function startError(error: unknown, closeCode: number | undefined, apiUrl: string) {
+  const sentence = closeCode === undefined ? undefined : CLOSED_FOR_GOOD[closeCode];
+  const refused =
+    (error instanceof DiscordjsError && error.code === DiscordjsErrorCodes.TokenInvalid) ||
+    (error instanceof DiscordAPIError && error.status === 401);
+  // Source: @discordjs/ws 1.2, `WebSocketManager.connect`; its sentence says when there are more.
+  const isOften = error instanceof Error && error.message.startsWith('Not enough sessions');
+  return new PlatformStartError(
+    sentence ??
+      (refused ? TOKEN_REFUSED : undefined) ??
+      (isOften ? `Discord lets this bot connect no more today: ${error.message}.` : undefined) ??
+      `Discord did not let Askwatch in at ${apiUrl}: ${reasonOf(error)}`,
+    { cause: error },
+  );
+}
+
+/** Writes down what the library reports; without a listener for errors the process would end. */
+export function logEvents(client: Client, log: Logger): void {
+  client.on(Events.Error, (error) => log.error({ err: error }, 'discord.js reported an error'));
+  client.on(Events.Warn, (warning) => log.warn({ warning }, 'discord.js warned'));
+  client.on(Events.ShardError, (error, shard) =>
+    log.warn({ err: error, shard }, 'the gateway had an error'),
+  );
+  client.on(Events.ShardReconnecting, (shard) => log.info({ shard }, 'reconnecting to Discord'));
+  client.on(Events.ShardResume, (shard) => log.info({ shard }, 'connected to Discord again'));
+  client.rest.on('rateLimited', ({ route, timeToReset, scope }) =>
+    log.warn({ route, waitMs: timeToReset, scope }, 'Discord asks to wait'),
+  );
+}
+
+/**
+ * Keeps an event that is none of those documented from ending the program: discord.js reads fields of whatever came, and
+ * what it throws nobody catches (discord.js 14.28, `WebSocketManager.handlePacket`).
+ */
+export function guardPackets(client: Client, log: Logger): void {
+  const { ws } = client as unknown as { ws: { handlePacket(...packet: unknown[]): boolean } };
+  const handlePacket = ws.handlePacket.bind(ws);
+  ws.handlePacket = (...packet) => {
+    try {
+      return handlePacket(...packet);
+    } catch (error) {
+      log.warn({ err: error }, 'Discord sent something that cannot be read; it is left out');
+      return false;
+    }
+  };
+}
+
+/** Tells once when the connection has ended for good, or the token is refused: nothing works from then on. */
+export function watch(client: Client, onFatal: (error: Error) => void): void {
+  let told = false;
+  function end(sentence: string) {
+    if (told) return;
+    told = true;
+    onFatal(new PlatformStartError(sentence));
+  }
+  client.on(Events.ShardDisconnect, ({ code }) =>
+    end(CLOSED_FOR_GOOD[code] ?? `Discord ended the connection for good (close code ${code}).`),
+  );
+  client.rest.on('response', (request, response) => {
+    // Interaction tokens expire with a 401, too; those calls carry no bot token.
+    if (response.status === 401 && request.data.auth !== false) end(TOKEN_REFUSED);
+  });
+}
+
+/**
+ * Leaves Discord. In the half second before a reconnect `destroy` does nothing and the connection comes back, so a
+ * reconnect under way is waited for, whichever connection it is of. Source: @discordjs/ws 1.2, `WebSocketShard.destroy` returns early when idle.
+ */
+export async function disconnect(client: Client): Promise<void> {
+  await Promise.race([allSettled(client), pause(RECONNECT_WAIT_MS, undefined, { ref: false })]);
+  await client.destroy();
+}

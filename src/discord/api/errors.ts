@@ -1,0 +1,133 @@
+import { DiscordAPIError, HTTPError, RateLimitError, RESTJSONErrorCodes } from 'discord.js';
+import { DeliveryError } from '../../bot/shared/errors.ts';
+
+/** How long to wait before editing an old message again. Source: Discord docs, JSON error code 30046. */
+const OLD_EDIT_WAIT_MS = 20_000;
+
+/** What whoever runs the server can do about a refusal, by Discord's error code. */
+const REMEDIES: Partial<Record<number | string, string>> = {
+  [RESTJSONErrorCodes.UnknownChannel]:
+    'There is no such channel, or it was deleted. Check the id, or take it out of ALERT_CHANNELS.',
+  [RESTJSONErrorCodes.UnknownMessage]: 'The message was deleted.',
+  [RESTJSONErrorCodes.MissingAccess]:
+    'Askwatch cannot see the channel. Give it the permission View Channel there.',
+  [RESTJSONErrorCodes.MissingPermissions]:
+    'Askwatch lacks a permission in the channel. Give it Send Messages, Embed Links, Attach Files and, for threads, Send Messages in Threads and Create Public Threads.',
+  [RESTJSONErrorCodes.CannotReplyWithoutPermissionToReadMessageHistory]:
+    'Askwatch may not reply in the channel. Give it the permission Read Message History there.',
+  [RESTJSONErrorCodes.InvalidActionOnArchivedThread]:
+    'The thread is archived and locked, or Askwatch lacks the permission Send Messages in Threads. Unlock it, or go on in a new thread.',
+  [RESTJSONErrorCodes.ThreadLocked]: 'The thread is locked. Unlock it, or go on in a new thread.',
+};
+
+/** Whether Discord said no for good: repeating the same request cannot help. */
+export function isRefusal(error: unknown): error is DiscordAPIError {
+  return (
+    error instanceof DiscordAPIError &&
+    error.status >= 400 &&
+    error.status < 500 &&
+    ![408, 429].includes(error.status) &&
+    // The bot's token, which ends the program; an interaction's token that is over has a code of its own.
+    !(error.status === 401 && error.code === 0) &&
+    error.code !== RESTJSONErrorCodes.MaximumNumberOfEditsToMessagesOlderThanOneHourReached
+  );
+}
+
+/** Whether Discord found something wrong with what was sent, not with where. */
+export const isInvalidForm = (error: unknown): error is DiscordAPIError =>
+  error instanceof DiscordAPIError &&
+  error.code === RESTJSONErrorCodes.InvalidFormBodyOrContentType;
+
+/** Whether the channel or thread is gone, and nobody can see anything there any more. */
+export const isGone = (error: unknown): boolean =>
+  error instanceof DiscordAPIError && error.code === RESTJSONErrorCodes.UnknownChannel;
+
+/** Whether what was to be changed, or where it was to be shown, was deleted. */
+export const isDeleted = (error: unknown): boolean =>
+  isGone(error) ||
+  (error instanceof DiscordAPIError && error.code === RESTJSONErrorCodes.UnknownMessage);
+
+/** Whether only the reference to another message was refused. */
+export const mayNotReply = (error: unknown): boolean =>
+  error instanceof DiscordAPIError &&
+  error.code === RESTJSONErrorCodes.CannotReplyWithoutPermissionToReadMessageHistory;
+
+/** Discord says so of a reply only inside the text. */
+const UNKNOWN_REFERENCE = 'MESSAGE_REFERENCE_UNKNOWN_MESSAGE';
+
+/** How long Discord asked to wait, or `undefined` when it did not say. */
+export function retryAfterMs(error: unknown): number | undefined {
+  if (error instanceof RateLimitError) return error.timeToReset;
+  const tooManyEdits =
+    error instanceof DiscordAPIError &&
+    error.code === RESTJSONErrorCodes.MaximumNumberOfEditsToMessagesOlderThanOneHourReached;
+  return tooManyEdits ? OLD_EDIT_WAIT_MS : undefined;
+}
+
+/** Refusals that are about the channel, or Askwatch in it, and not about a message: people can open it to Askwatch. */
+const CHANNEL_CLOSED: Array<number | string> = [
+  RESTJSONErrorCodes.UnknownChannel,
+  RESTJSONErrorCodes.UnknownGuild,
+  RESTJSONErrorCodes.MissingAccess,
+  RESTJSONErrorCodes.CannotSendMessagesToThisUser,
+  RESTJSONErrorCodes.CannotSendMessagesToThisUserDueToHavingNoMutualGuilds,
+  RESTJSONErrorCodes.MissingPermissions,
+  RESTJSONErrorCodes.InvalidActionOnArchivedThread,
+  RESTJSONErrorCodes.ThreadLocked,
+];
+
+/** Refusals that a permission would mend. */
+const LACKING: Array<number | string> = [
+  RESTJSONErrorCodes.MissingAccess,
+  RESTJSONErrorCodes.MissingPermissions,
+  RESTJSONErrorCodes.CannotReplyWithoutPermissionToReadMessageHistory,
+];
+
+/** One sentence or two on why a call failed; `lack` says which permissions are missing where it was made, if any is. */
+export function reasonOf(error: unknown, lack?: string): string {
+  if (isRefusal(error)) {
+    if (lack !== undefined && LACKING.includes(error.code)) return lack;
+    const code = error.message.includes(UNKNOWN_REFERENCE)
+      ? RESTJSONErrorCodes.UnknownMessage
+      : error.code;
+    const remedy = REMEDIES[code];
+    return remedy ?? `Discord refused it: ${error.message} (code ${error.code}).`;
+  }
+  if (error instanceof RateLimitError) return 'Discord asks to wait.';
+  if (error instanceof DiscordAPIError || error instanceof HTTPError) {
+    return `Discord answered with status ${error.status}.`;
+  }
+  return `Discord could not be reached: ${error instanceof Error ? error.message : String(error)}.`;
+}
+
+/** What went wrong with a message to a channel, as the bot understands it. */
+export function deliveryError(error: unknown, channel: string, lack?: string): DeliveryError {
+  const waitMs = retryAfterMs(error);
+  return new DeliveryError(`Discord channel ${channel}: ${reasonOf(error, lack)}`, {
+    permanent: isRefusal(error),
+    closed: isRefusal(error) && CHANNEL_CLOSED.includes(error.code),
+    ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),
+    cause: error,
+  });
+}
+
+/**
+ * An error as it may be written down. discord.js's own errors carry the address, which holds the token of an interaction,
+ * and the body, which holds what people said.
+ */
+export function loggedError(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const { name, message, stack, cause } = error;
+  const details =
+    error instanceof DiscordAPIError || error instanceof HTTPError
+      ? { status: error.status, method: error.method }
+      : {};
+  return {
+    type: name,
+    message,
+    ...('code' in error ? { code: error.code } : {}),
+    ...details,
+    stack,
+    ...(cause === undefined ? {} : { cause: loggedError(cause) }),
+  };
+}

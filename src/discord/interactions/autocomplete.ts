@@ -1,0 +1,35 @@
+import type { AutocompleteInteraction } from 'discord.js';
+import type { Suggestion } from '../../bot/commands/suggest.ts';
+import type { Desk } from '../answers/interaction-context.ts';
+import { oneLine, within, withoutMentions } from '../render/text.ts';
+
+/** Source: Discord docs, "Application Command Option Choice" and "Autocomplete". */
+const MAX_CHOICES = 25;
+const MAX_LENGTH = 100;
+
+/** Offers what goes with what somebody types; it can be too late for that, as after a reconnect. */
+export async function handleAutocomplete(
+  { bot, log }: Desk,
+  typing: AutocompleteInteraction,
+): Promise<void> {
+  const { name, value } = typing.options.getFocused(true);
+  const offered = choicesOf(await bot.suggest(name, value));
+  try {
+    await typing.respond(offered);
+  } catch (error) {
+    log.debug({ err: error, input: name }, 'nothing could be offered');
+  }
+}
+
+/** Suggestions as Discord takes them: no two of one value, none that is empty or too long to mean the same. Pure. */
+export function choicesOf(
+  suggestions: readonly Suggestion[],
+): Array<{ name: string; value: string }> {
+  const byValue = new Map<string, string>();
+  for (const { label, value } of suggestions) {
+    if (byValue.size === MAX_CHOICES) break;
+    if (value.trim() === '' || value.length > MAX_LENGTH || byValue.has(value)) continue;
+    byValue.set(value, within(oneLine(withoutMentions(label)), MAX_LENGTH) || value);
+  }
+  return [...byValue].map(([value, name]) => ({ name, value }));
+}

@@ -1,0 +1,143 @@
+import { type ButtonInteraction, MessageFlags } from 'discord.js';
+import type { ConversationAt } from '../../bot/ask/shown-answers.ts';
+import type { Answer, Invocation, Place, Reply } from '../../bot/platform.ts';
+import type { Card } from '../../bot/shared/card.ts';
+import { decodeAction } from '../../bot/shared/card-action.ts';
+import { withNote } from '../answers/end-answer.ts';
+import type { Desk } from '../answers/interaction-context.ts';
+import { renderButtons, renderMessage } from '../render/render.ts';
+import { FORM } from '../render/render-form.ts';
+import { questionLine } from '../render/text.ts';
+import { openAgain } from './forms.ts';
+import {
+  acknowledged,
+  answerOpenly,
+  answerPrivately,
+  answerUnseen,
+  conversationIn,
+  handle,
+  nameOf,
+  placeOf,
+  threadOf,
+  threadUnder,
+} from './interactions.ts';
+
+/**
+ * Does what a button asks for. The acknowledgement shows nothing, as what comes of a press is not known yet. From then on
+ * the interaction's "reply" is the message with the button: only an answer that another one follows is edited here.
+ */
+export async function handleButton(desk: Desk, press: ButtonInteraction): Promise<void> {
+  const request = decodeAction(press.customId);
+  const command = request?.command ?? 'unknown';
+  if (request?.command === FORM) {
+    await openAgain(desk, press, request.values);
+    return;
+  }
+  if (!(await acknowledged(desk, press, command, () => press.deferUpdate()))) return;
+  if (!request) {
+    desk.log.debug({ customId: press.customId }, 'a button that is none of ours was pressed');
+    return;
+  }
+  if (press.message.flags.has(MessageFlags.Ephemeral)) await handlePrivate(desk, press, request);
+  else await handleOpen(desk, press, request);
+}
+
+/** Nothing can be under a message that one person sees: a press of its buttons is like a slash command typed there. */
+async function handlePrivate(desk: Desk, press: ButtonInteraction, request: Invocation['request']) {
+  const thread = threadOf(press);
+  const known = thread && (await conversationIn(desk, press, thread));
+  const reply = await handle(desk, press, request, { thread: known });
+  await show(desk, press, reply, (answer) =>
+    answerUnseen(desk, press, answer, { known, showQuestion: (line) => press.followUp(line) }),
+  );
+}
+
+async function handleOpen(desk: Desk, press: ButtonInteraction, request: Invocation['request']) {
+  const conversation = await conversationOf(desk, press);
+  const reply = await handle(desk, press, request, conversation);
+  await show(desk, press, reply, (answer) => answerBelow(desk, press, answer, conversation));
+}
+
+async function show(
+  desk: Desk,
+  press: ButtonInteraction,
+  reply: Reply,
+  showOpenly: (answer: Answer) => Promise<void>,
+): Promise<void> {
+  if (reply.kind === 'nothing') return;
+  if (reply.kind === 'card') await showCard(press, reply.card, reply.private);
+  else if (reply.private) await answerPrivately(desk, press, reply, { fillsReply: false });
+  else {
+    try {
+      await showOpenly(reply);
+    } catch (error) {
+      reply.notShown?.();
+      throw error;
+    }
+  }
+}
+
+/**
+ * The conversation of a button under a card is the one under its message, which knows the incident; in a direct
+ * conversation, where nothing can be under a message, too. In a thread it is the thread's, unless alerts are posted there.
+ * That of a button under an answer is the one that remembers the answer.
+ */
+async function conversationOf(desk: Desk, press: ButtonInteraction): Promise<ConversationAt> {
+  const { conversations, inline } = desk;
+  const { channel, channelId, message } = press;
+  const open = await inline.of(channelId, message.id);
+  if (open !== undefined) return open;
+  const here: Place = { platform: 'discord', channel: channelId };
+  if (channel?.isThread()) {
+    const posted = await conversations.of(here, message.id);
+    if (posted !== undefined) return { place: here, thread: posted };
+    return { place: placeOf(press), thread: await conversationIn(desk, press, channelId) };
+  }
+  // Cards are embeds, answers are text.
+  if (message.embeds.length > 0) return { place: here, thread: message.id };
+  const above = await conversations.of(here, message.id);
+  return { place: here, thread: above ?? threadOf(press) ?? message.id };
+}
+
+async function showCard(press: ButtonInteraction, card: Card, only: boolean): Promise<void> {
+  await press.followUp({
+    ...renderMessage(card),
+    ...(only ? { flags: MessageFlags.Ephemeral } : {}),
+  });
+}
+
+/**
+ * Nobody sees what a press asks, so the answer begins with it, and with who pressed. A conversation in the open channel
+ * goes on there.
+ */
+async function answerBelow(
+  desk: Desk,
+  press: ButtonInteraction,
+  answer: Answer,
+  { place, thread: key }: ConversationAt,
+): Promise<void> {
+  const { question } = answer;
+  const isOpen = (await desk.inline.of(press.channelId, press.message.id)) !== undefined;
+  const thread =
+    threadOf(press) ?? (isOpen ? undefined : await threadUnder(desk, press, key, question));
+  const content = questionLine(nameOf(press), question);
+  const onShown = () => void markEarlier(desk, press, answer);
+  await answerOpenly(desk, press, answer, { place, thread, key, lead: { content, onShown } });
+}
+
+/** Takes the buttons from the answer where this one was asked for. Never throws: those that stay are refused when pressed. */
+async function markEarlier({ log }: Desk, press: ButtonInteraction, { earlier }: Answer) {
+  if (!earlier) return;
+  const { note, actions } = earlier;
+  const content = withNote(press.message.content, note);
+  try {
+    await press.editReply({
+      ...(content !== undefined && { content }),
+      components: renderButtons({ actions }),
+      flags: MessageFlags.SuppressEmbeds,
+      allowedMentions: { parse: [] },
+    });
+  } catch (error) {
+    log.info({ err: error, channel: press.channelId }, 'an earlier answer keeps its buttons');
+  }
+}

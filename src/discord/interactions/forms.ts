@@ -1,0 +1,90 @@
+import { type ButtonInteraction, MessageFlags, type ModalSubmitInteraction } from 'discord.js';
+import { type Command, fieldsOf } from '../../bot/commands/command.ts';
+import { formProblems } from '../../bot/commands/form.ts';
+import type { Card } from '../../bot/shared/card.ts';
+import { decodeAction } from '../../bot/shared/card-action.ts';
+import type { Desk } from '../answers/interaction-context.ts';
+import { renderMessage } from '../render/render.ts';
+import { FORM } from '../render/render-form.ts';
+import { acknowledged, type SentForm } from './interactions.ts';
+import { formFor } from './open-form.ts';
+import { carryOut } from './slash-commands.ts';
+
+/** Opens a form again, as it was filled in; as it first was when that is no longer known. */
+export async function openAgain(
+  desk: Desk,
+  press: ButtonInteraction,
+  { of, draft = '' }: Record<string, string>,
+): Promise<void> {
+  const command = commandWithForm(desk, of);
+  if (!command) {
+    desk.log.debug({ customId: press.customId }, 'a button for a form that is none of ours');
+    return;
+  }
+  const opened = await formFor(desk, press, command, desk.drafts.of(draft));
+  await acknowledged(desk, press, command.name, () =>
+    'form' in opened
+      ? press.showModal(opened.form)
+      : press.reply({ ...renderMessage(opened.card), flags: MessageFlags.Ephemeral }),
+  );
+}
+
+/** Does what a filled form asks for, or tells whoever sent it what is wrong, with a button that opens it again. */
+export async function handleForm(desk: Desk, sent: ModalSubmitInteraction): Promise<void> {
+  const request = decodeAction(sent.customId);
+  const command = request?.command === FORM ? commandWithForm(desk, request.values.of) : undefined;
+  if (!command || !isPlaced(sent)) {
+    desk.log.debug({ customId: sent.customId }, 'a form that is none of ours was sent');
+    return;
+  }
+  const values = valuesOf(sent, command);
+  const mendable = (card: Card): Card => ({
+    ...card,
+    actions: [
+      ...(card.actions ?? []),
+      {
+        label: 'Open the form again',
+        command: FORM,
+        values: { of: command.name, draft: desk.drafts.keep(values) },
+      },
+    ],
+  });
+  const problems = Object.values(formProblems(command, values));
+  if (problems.length > 0) {
+    const message = renderMessage(mendable(problemCard(problems)));
+    const flags = MessageFlags.Ephemeral;
+    await acknowledged(desk, sent, command.name, () => sent.reply({ ...message, flags }));
+    return;
+  }
+  if (!(await acknowledged(desk, sent, command.name, () => sent.deferReply()))) return;
+  await carryOut(desk, sent, {
+    command: command.name,
+    values,
+    ephemeral: false,
+    // What only the sender sees and is not good is something to mend.
+    changed: (card, only) => (only && card.tone !== 'good' ? mendable(card) : card),
+  });
+}
+
+const commandWithForm = ({ bot }: Desk, name: string | undefined): Command | undefined =>
+  bot.commands.find((command) => command.form && command.name === name);
+
+const isPlaced = (sent: ModalSubmitInteraction): sent is SentForm => sent.channelId !== null;
+
+/** What was filled in, by the names of inputs that the command has. */
+function valuesOf({ fields }: ModalSubmitInteraction, command: Command): Record<string, string> {
+  return Object.fromEntries(
+    fieldsOf(command).flatMap(({ name }) => {
+      const field = fields.fields.get(name);
+      const given =
+        field && ('values' in field ? field.values[0] : 'value' in field && field.value);
+      return typeof given === 'string' && given.trim() !== '' ? [[name, given]] : [];
+    }),
+  );
+}
+
+const problemCard = (problems: readonly string[]): Card => ({
+  tone: 'warning',
+  title: 'The form is not right yet',
+  parts: problems.map((text) => ({ kind: 'text', text })),
+});

@@ -1,0 +1,184 @@
+import { type AnyThreadChannel, type Message, MessageType, PermissionFlagsBits } from 'discord.js';
+import type { Answer, Place, Reply } from '../../bot/platform.ts';
+import { channelOutlet } from '../answers/answer-target.ts';
+import type { Desk } from '../answers/interaction-context.ts';
+import { openThread } from '../answers/open-thread.ts';
+import { showInConversation } from '../answers/show-in-conversation.ts';
+import type { ChannelApi } from '../api/channel-api.ts';
+import { isDeleted, isRefusal, reasonOf } from '../api/errors.ts';
+import { renderMessage } from '../render/render.ts';
+import { questionLine } from '../render/text.ts';
+
+/** Where a message was said, and the conversation it goes on with. */
+interface Where {
+  place: Place;
+  /** The conversation's key, if it is known already. */
+  thread: string | undefined;
+  /** How the answer is shown: here, or in the thread under a message, or in the open channel. */
+  shown: { in: 'here' } | { in: 'thread of'; message: string } | { in: 'channel' };
+}
+
+const UNREADABLE = 'Discord does not let me read this message. Mention me in it, or ask with /ask.';
+
+/**
+ * Answers a message that is meant for Askwatch: one that mentions it, replies to it, or is said to it directly, and
+ * with the privileged intent any in a conversation of ours.
+ */
+export async function handleMessage(desk: Desk, message: Message): Promise<void> {
+  const { bot, rightsOf } = desk;
+  if (message.author.bot || message.system || message.webhookId) return;
+  const me = message.client.user.id;
+  const mentioned = message.mentions.users.has(me);
+  const direct = !message.inGuild();
+  if (!mentioned && !direct && !(await isInConversation(desk, message))) return;
+
+  const where = await whereOf(desk, message);
+  const question = questionOf(message, me);
+  if (question === '' && message.type === MessageType.Reply && !direct) {
+    await sendText(desk, message, UNREADABLE);
+    return;
+  }
+  const reply = await bot.handle({
+    id: `discord:${message.id}`,
+    request:
+      question === ''
+        ? { command: 'askwatch help', values: {} }
+        : { command: 'ask', values: { question } },
+    place: where.place,
+    ...(where.thread === undefined ? {} : { thread: where.thread }),
+    person: { id: message.author.id, name: nameOf(message), ...rightsOf(message) },
+  });
+  try {
+    await show(desk, message, where, reply);
+  } catch (error) {
+    if (isDeleted(error)) {
+      desk.log.debug(
+        { err: error, channel: message.channelId },
+        'nobody is there to be replied to',
+      );
+      return;
+    }
+    if (!isRefusal(error)) throw error;
+    desk.log.warn({ err: error, channel: message.channelId }, 'a reply could not be shown');
+    const reason = reasonOf(error, desk.lacksIn(message.channelId));
+    await sendText(desk, message, `The reply could not be shown. ${reason}`);
+  }
+}
+
+/** Without the intent such a message has no content, and there is nothing to answer. */
+async function isInConversation(desk: Desk, message: Message): Promise<boolean> {
+  const { channel, channelId, content } = message;
+  if (!channel.isThread() || content.trim() === '') return false;
+  const place = await placeOfThread(desk.api, channel);
+  return (await desk.conversations.of(place, channelId)) !== undefined;
+}
+
+/** A thread belongs to its channel. Of one that was archived when the bot connected, discord.js knows only the id. */
+async function placeOfThread(api: ChannelApi, { id, parentId }: AnyThreadChannel): Promise<Place> {
+  return { platform: 'discord', channel: parentId ?? (await api.parentOf(id)) ?? id };
+}
+
+async function whereOf({ api, inline, conversations }: Desk, message: Message): Promise<Where> {
+  const { channel, channelId } = message;
+  const place: Place = { platform: 'discord', channel: channelId };
+  const answered = message.type === MessageType.Reply ? message.reference?.messageId : undefined;
+  if (channel.isThread()) {
+    // Alerts may be posted into a thread, too.
+    const posted = answered === undefined ? undefined : await conversations.of(place, answered);
+    if (posted !== undefined) return { place, thread: posted, shown: { in: 'here' } };
+    const parent = await placeOfThread(api, channel);
+    const thread = (await conversations.of(parent, channelId)) ?? channelId;
+    return { place: parent, thread, shown: { in: 'here' } };
+  }
+  const open = answered === undefined ? undefined : await inline.of(channelId, answered);
+  // An alert or a line under it, or the question above one of our threads: its conversation is the thread under it.
+  const above =
+    answered !== undefined && open === undefined
+      ? await conversations.of(place, answered)
+      : undefined;
+  if (!message.inGuild()) {
+    // All that is said there is one conversation, but for what is said about an alert.
+    return { place, thread: open?.thread ?? above ?? channelId, shown: { in: 'here' } };
+  }
+  if (open !== undefined) return { place, thread: open.thread, shown: { in: 'channel' } };
+  if (above !== undefined)
+    return { place, thread: above, shown: { in: 'thread of', message: above } };
+  return { place, thread: undefined, shown: { in: 'thread of', message: message.id } };
+}
+
+async function show(desk: Desk, message: Message, where: Where, reply: Reply): Promise<void> {
+  if (reply.kind === 'nothing') return;
+  if (reply.kind === 'answer') {
+    await answerMessage(desk, message, where, reply);
+    return;
+  }
+  const card = { ...renderMessage(reply.card), nonce: `c${message.id}` };
+  await desk.api.reply(message.channelId, message.id, card);
+}
+
+async function answerMessage(desk: Desk, message: Message, where: Where, answer: Answer) {
+  const { api } = desk;
+  const { shown } = where;
+  const thread =
+    shown.in === 'thread of' ? await threadUnder(desk, message, shown, answer) : undefined;
+  const shownIn = thread ?? message.channelId;
+  // The key of a conversation in the open channel is the message it began with.
+  const key = where.thread ?? thread ?? message.id;
+  // Under another message than the question's, the thread has not seen the question.
+  const repeats = shown.in === 'thread of' && shown.message !== message.id && thread !== undefined;
+  const lead = { content: questionLine(nameOf(message), answer.question), nonce: `q${message.id}` };
+  await showInConversation(desk, answer, {
+    outlet: channelOutlet(api, shownIn, key === shownIn ? undefined : message.id),
+    place: where.place,
+    key,
+    ...(repeats ? { lead } : {}),
+    shownIn,
+    // Whoever deletes an answer in everybody's view is not told of it in everybody's view.
+    tell: async (content, error) => {
+      if (!isDeleted(error)) await sendText(desk, message, content);
+    },
+  });
+}
+
+async function threadUnder(
+  { api, log }: Desk,
+  message: Message,
+  shown: { message: string },
+  { question }: Answer,
+): Promise<string | undefined> {
+  if (!mayOpenThread(message)) return undefined;
+  const channel = message.channelId;
+  return await openThread(api, { channel, message: shown.message, question, log });
+}
+
+/** Whether trying makes sense; what the cache does not know is left to Discord. */
+function mayOpenThread({ channel, client }: Message): boolean {
+  if (channel.isDMBased()) return false;
+  const mine = channel.permissionsFor(client.user);
+  return (
+    mine?.has([
+      PermissionFlagsBits.CreatePublicThreads,
+      PermissionFlagsBits.SendMessagesInThreads,
+    ]) ?? true
+  );
+}
+
+async function sendText({ api }: Desk, message: Message, content: string): Promise<void> {
+  await api.reply(message.channelId, message.id, { content, nonce: `t${message.id}` });
+}
+
+/** The text without the bot's own mention, and with names where Discord writes ids. */
+function questionOf(message: Message, me: string): string {
+  return message.content
+    .replace(/<@[!&]?(\d{17,20})>/g, (mention, id: string) => {
+      if (id === me) return '';
+      const name =
+        message.mentions.users.get(id)?.displayName ?? message.mentions.roles.get(id)?.name;
+      return name === undefined ? mention : `@${name}`;
+    })
+    .trim();
+}
+
+function nameOf({ member, author }: Message): string {
+  return member?.displayName ?? author.displayName;
+}

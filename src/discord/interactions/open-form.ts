@@ -1,0 +1,49 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { APIModalInteractionResponseCallbackData } from 'discord.js';
+import { type Command, fieldsOf } from '../../bot/commands/command.ts';
+import type { Card } from '../../bot/shared/card.ts';
+import type { Desk } from '../answers/interaction-context.ts';
+import { isShowable, renderForm } from '../render/render-form.ts';
+import { type Gesture, personOf, placeOf } from './interactions.ts';
+
+/** Half of the three seconds in which a form must be there. Source: Discord docs, "Receiving and Responding". */
+const BEGIN_LIMIT_MS = 1_500;
+
+const isEmpty = (value: unknown) => String(value ?? '').trim() === '';
+
+/** Whether a command that was typed with these values is one to show a form for: it is bare, or lacks what it needs. Pure. */
+export function wantsForm(command: Command, values: Record<string, unknown>): boolean {
+  const fields = fieldsOf(command);
+  const empty = fields.filter(({ name }) => isEmpty(values[name]));
+  return (
+    command.form !== undefined &&
+    (empty.length === fields.length || empty.some(({ required }) => required))
+  );
+}
+
+/** A command's form for whoever made a gesture, with these values in it; a card says why there is none. Never throws. */
+export async function formFor(
+  desk: Desk,
+  gesture: Gesture,
+  command: Command,
+  values: Record<string, unknown>,
+): Promise<{ form: APIModalInteractionResponseCallbackData } | { card: Card }> {
+  const where = { place: placeOf(gesture), person: personOf(desk, gesture) };
+  const over = new AbortController();
+  const late = pause(BEGIN_LIMIT_MS, undefined, { signal: over.signal }).catch(() => undefined);
+  const opened = await Promise.race([desk.bot.openForm(command, where), late]);
+  over.abort();
+  if (!opened) return noForm(command, 'What belongs into it did not come in time.');
+  if ('card' in opened) return opened;
+  const { begin } = opened;
+  if (!isShowable(begin)) return noForm(command, 'What stands in it is too long for one.');
+  return { form: renderForm(command, values, begin) };
+}
+
+const noForm = ({ name }: Command, why: string): { card: Card } => ({
+  card: {
+    tone: 'warning',
+    title: 'The form could not be opened',
+    parts: [{ kind: 'text', text: `${why} Try again, or type the values after /${name}.` }],
+  },
+});

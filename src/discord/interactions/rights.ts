@@ -1,0 +1,139 @@
+import {
+  type Client,
+  DiscordAPIError,
+  type Guild,
+  GuildMember,
+  type Message,
+  PermissionFlagsBits,
+  type PermissionsBitField,
+  RESTJSONErrorCodes,
+} from 'discord.js';
+import type { Logger } from 'pino';
+import type { Person } from '../../bot/platform.ts';
+import type { Gesture } from './interactions.ts';
+
+/** What people may do beyond talking. */
+export type Rights = Required<Pick<Person, 'mayManage' | 'isIn' | 'community'>>;
+
+/** Tells what whoever made a gesture or wrote a message may do. Discord is asked for what it does not tell when that is. */
+export type RightsOf = (said: Gesture | Message) => Rights;
+
+/** How long it is believed how somebody stands in a server. */
+const KEEP_MS = 30_000;
+
+/** Of how many people that is kept. */
+const MAX_KEPT = 1_000;
+
+/** Servers that are asked about one person. */
+const MAX_ASKED = 20;
+
+/** Discord's words for: they are not in this server. Source: Discord docs, "Opcodes and Status Codes". */
+const NOT_THERE = new Set<unknown>([
+  RESTJSONErrorCodes.UnknownMember,
+  RESTJSONErrorCodes.UnknownUser,
+]);
+
+const IN_SERVER: Person['community'] & {} = { name: 'this server' };
+const OUTSIDE: Person['community'] & {} = {
+  name: 'a server that you and Askwatch share',
+  hint: 'If you manage one, say it in a channel there.',
+};
+
+/**
+ * Who manages a server manages the bot in it, and a channel is managed by those who manage it or the server. Alone with the
+ * bot it is one's own place, but there is no server: what all share is then managed by those who manage a server in which
+ * the bot is, too. So it is where a server is named that the bot is not in.
+ */
+export function createRights(client: Client, { log }: { log: Logger }): RightsOf {
+  const known = new Map<string, { member: Promise<GuildMember | undefined>; atMs: number }>();
+
+  /** Source: Discord docs, "Get Guild Member", which takes no privileged intent. */
+  function memberOf(guild: Guild, user: string): Promise<GuildMember | undefined> {
+    const key = `${guild.id} ${user}`;
+    const kept = known.get(key);
+    if (kept && performance.now() - kept.atMs < KEEP_MS) return kept.member;
+    const member = guild.members
+      .fetch({ user, force: true, cache: false })
+      .catch((error: unknown) => {
+        if (error instanceof DiscordAPIError && NOT_THERE.has(error.code)) return undefined;
+        known.delete(key);
+        log.warn(
+          { err: error, guild: guild.id },
+          'Discord did not say whether a person is in a server; taken for a stranger',
+        );
+        return undefined;
+      });
+    if (known.size >= MAX_KEPT) known.clear();
+    known.set(key, { member, atMs: performance.now() });
+    return member;
+  }
+
+  /** Servers of the bot, those where somebody was seen first: a person is in few, the bot may be in thousands. */
+  function serversFor(user: string): Guild[] {
+    const all = [...client.guilds.cache.filter(({ available }) => available).values()];
+    const seen = (guild: Guild) => guild.ownerId === user || guild.members.cache.has(user);
+    return [...all.filter(seen), ...all.filter((one) => !seen(one))].slice(0, MAX_ASKED);
+  }
+
+  async function managesAServer(user: string): Promise<boolean> {
+    for (const guild of serversFor(user)) {
+      const member = await memberOf(guild, user);
+      if (member && managesServer(member)) return true;
+    }
+    return false;
+  }
+
+  /** A role belongs to one server. */
+  async function hasRole(user: string, role: string): Promise<boolean> {
+    const guild = client.guilds.cache.find(({ roles }) => roles.cache.has(role));
+    const member = guild && (await memberOf(guild, user));
+    return member !== undefined && isInRole(member, role);
+  }
+
+  return (said) => {
+    const { user, member, here } = standingOf(said);
+    // Of a server that the bot is not in, Discord tells what comes with the gesture and nothing else.
+    if (member instanceof GuildMember) {
+      return {
+        mayManage: async (over) => (over === 'place' ? managesIn(here()) : managesServer(member)),
+        isIn: async (role) => isInRole(member, role),
+        community: IN_SERVER,
+      };
+    }
+    const isDirect = said.guildId === null;
+    return {
+      mayManage: async (over) =>
+        over === 'place' ? isDirect || managesIn(here()) : await managesAServer(user),
+      isIn: (role) => hasRole(user, role),
+      community: OUTSIDE,
+    };
+  };
+}
+
+/**
+ * Who said it, as a member of the server if it was in one, who may be forgotten later, and what they may do in its channel.
+ */
+function standingOf(said: Gesture | Message) {
+  if (!('author' in said)) {
+    const { user, member, memberPermissions } = said;
+    return { user: user.id, member, here: () => memberPermissions };
+  }
+  const { author, channel, member } = said;
+  const here = () =>
+    member?.guild.available && !channel.isDMBased() ? channel.permissionsFor(member) : null;
+  return { user: author.id, member, here };
+}
+
+/** Of a server that is away the roles are not known, and discord.js fails for want of them. */
+const managesServer = (member: GuildMember) =>
+  member.guild.available && managesIn(member.permissions);
+
+const isInRole = (member: GuildMember, role: string) =>
+  member.guild.available && member.roles.cache.has(role);
+
+/** Whether somebody with these permissions looks after the server or the channel. */
+function managesIn(permissions: Readonly<PermissionsBitField> | null): boolean {
+  // Administrators have every permission.
+  const { ManageGuild, ManageChannels } = PermissionFlagsBits;
+  return permissions?.any([ManageGuild, ManageChannels]) ?? false;
+}

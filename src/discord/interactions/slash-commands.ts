@@ -1,0 +1,104 @@
+import {
+  type ChatInputCommandInteraction,
+  type CommandInteractionOption,
+  type InteractionEditReplyOptions,
+  MessageFlags,
+  PermissionFlagsBits,
+} from 'discord.js';
+import type { Card } from '../../bot/shared/card.ts';
+import { withoutCharts } from '../../bot/shared/chart-text.ts';
+import type { Desk } from '../answers/interaction-context.ts';
+import { sendCard } from '../answers/send-card.ts';
+import { insist } from '../answers/show-answer.ts';
+import {
+  acknowledged,
+  answerPrivately,
+  answerUnseen,
+  conversationIn,
+  handle,
+  type SentForm,
+  threadOf,
+} from './interactions.ts';
+import { formFor, wantsForm } from './open-form.ts';
+
+/** A slash command or a filled form that Discord knows we have: it shows "thinking…" until the reply comes. */
+type Deferred = ChatInputCommandInteraction | SentForm;
+
+/** Answers one slash command. */
+export async function handleSlashCommand(
+  desk: Desk,
+  interaction: ChatInputCommandInteraction,
+): Promise<void> {
+  const { command, values } = requestOf(interaction);
+  const wanted = desk.bot.commands.find((one) => one.name === command && wantsForm(one, values));
+  const opened = wanted && (await formFor(desk, interaction, wanted, values));
+  // Whoever gets no form is told what the command says by itself.
+  if (opened && 'form' in opened) {
+    // A form can be nothing but the first response.
+    await acknowledged(desk, interaction, command, () => interaction.showModal(opened.form));
+    return;
+  }
+  const ephemeral = values.private === true;
+  const defer = () => interaction.deferReply(ephemeral ? { flags: MessageFlags.Ephemeral } : {});
+  if (!(await acknowledged(desk, interaction, command, defer))) return;
+  await carryOut(desk, interaction, { command, values, ephemeral });
+}
+
+/** Has the bot do what was asked for, and shows its reply; `changed` gives a card its last touch. */
+export async function carryOut(
+  desk: Desk,
+  interaction: Deferred,
+  asked: {
+    command: string;
+    values: Record<string, unknown>;
+    /** Whether "thinking…" is shown to one person. */
+    ephemeral: boolean;
+    changed?: (card: Card, only: boolean) => Card;
+  },
+): Promise<void> {
+  const { command, values, ephemeral, changed = (card) => card } = asked;
+  const thread = threadOf(interaction);
+  const key = thread && (await conversationIn(desk, interaction, thread));
+  const reply = await handle(desk, interaction, { command, values }, { thread: key });
+  if (reply.kind === 'nothing') await interaction.deleteReply();
+  else if (reply.kind === 'card') {
+    await showCard(desk, interaction, changed(reply.card, reply.private), reply.private);
+  } else if (reply.private || ephemeral) {
+    if (!ephemeral) await interaction.deleteReply();
+    await answerPrivately(desk, interaction, reply, { fillsReply: ephemeral });
+  } else {
+    // Discord itself shows the question to nobody.
+    const showQuestion = (line: InteractionEditReplyOptions) =>
+      insist(() => interaction.editReply(line));
+    await answerUnseen(desk, interaction, reply, { known: key, showQuestion });
+  }
+}
+
+/** The command's full name and its values, subcommands taken apart. */
+function requestOf({ commandName, options }: ChatInputCommandInteraction) {
+  const subcommand = options.getSubcommand(false);
+  const given: readonly CommandInteractionOption[] =
+    subcommand === null ? options.data : (options.data[0]?.options ?? []);
+  return {
+    command: subcommand === null ? commandName : `${commandName} ${subcommand}`,
+    values: Object.fromEntries(given.map(({ name, value }) => [name, value])) as Record<
+      string,
+      unknown
+    >,
+  };
+}
+
+/**
+ * Whether others see a reply is settled when it is deferred. A private card after a public deferral therefore comes as
+ * a message of its own, and only once "thinking…" is gone: Discord would put it in that place, for all to see.
+ */
+async function showCard({ log }: Desk, interaction: Deferred, card: Card, only: boolean) {
+  const inPlace = !only || interaction.ephemeral === true;
+  if (!inPlace) await interaction.deleteReply();
+  const mayAttach = interaction.appPermissions.has(PermissionFlagsBits.AttachFiles);
+  await sendCard(mayAttach ? card : withoutCharts(card), log, (message) =>
+    inPlace
+      ? interaction.editReply(message)
+      : interaction.followUp({ ...message, flags: MessageFlags.Ephemeral }),
+  );
+}

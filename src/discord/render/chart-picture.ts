@@ -1,0 +1,111 @@
+import type { Chart } from '../../bot/shared/card.ts';
+import { type ChartBox, type ChartLayout, layOut } from '../../bot/shared/chart-layout.ts';
+import { type Label, strokesOf } from './chart-glyphs.ts';
+
+/** As wide as Discord shows a picture of an embed, drawn twice as fine for sharp screens. */
+const BOX: ChartBox = { width: 520, height: 200, left: 58, right: 14, top: 16, bottom: 30 };
+const ZOOM = 2;
+
+/** On a ground of its own, so that it reads in a dark and in a light Discord. */
+const COLOR = {
+  ground: '#1e1f27',
+  grid: '#343642',
+  words: '#b9bccb',
+  line: '#8f8bff',
+  down: '#5a2331',
+  downWords: '#ff9dac',
+  unseen: '#272934',
+} as const;
+
+const LABEL_SIZE = 9;
+
+/** An outage narrower than this has no room for its word. */
+const WORD_WIDTH = 36;
+
+/** Narrower than this it would not be seen. */
+const MIN_WIDTH = 2;
+
+/**
+ * The chart as a picture, in PNG. Nothing of it is a text of anybody's: numbers, clocks in UTC, and the word "down".
+ * Throws when the library is missing on this machine, or a unit has no glyphs.
+ */
+export async function pictureOf(chart: Chart): Promise<Buffer> {
+  const svg = svgOf(chart);
+  // Only where a chart is shown: it is four megabytes of machine code.
+  const { renderAsync } = await import('@resvg/resvg-js');
+  const image = await renderAsync(svg, {
+    font: { loadSystemFonts: false },
+    fitTo: { mode: 'zoom', value: ZOOM },
+  });
+  return image.asPng();
+}
+
+/** The chart as SVG. Throws for a unit that has no glyphs. Pure. */
+export function svgOf(chart: Chart): string {
+  const layout = layOut(chart, BOX);
+  const { width, height } = BOX;
+  return [
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">`,
+    `<rect width="${width}" height="${height}" rx="8" fill="${COLOR.ground}"/>`,
+    ...layout.unseen.map((span) => bandOf(span, COLOR.unseen)),
+    gridOf(layout),
+    ...layout.outages.map((span) => bandOf(span, COLOR.down)),
+    linesOf(layout),
+    `<g fill="none" stroke-width="1.3" stroke-linecap="round" stroke-linejoin="round">`,
+    `<g stroke="${COLOR.words}">${axisLabels(layout).map(strokesOf).join('')}</g>`,
+    `<g stroke="${COLOR.downWords}">${downLabels(layout).map(strokesOf).join('')}</g>`,
+    '</g></svg>',
+  ].join('');
+}
+
+function bandOf({ x, width }: { x: number; width: number }, fill: string): string {
+  const shown = Math.max(MIN_WIDTH, width);
+  const height = BOX.height - BOX.top - BOX.bottom;
+  return `<rect x="${round(x)}" y="${BOX.top}" width="${round(shown)}" height="${height}" fill="${fill}"/>`;
+}
+
+function gridOf({ values, times }: ChartLayout): string {
+  const bottom = BOX.height - BOX.bottom;
+  const across = values.map(({ y }) => `M${BOX.left} ${round(y)}H${BOX.width - BOX.right}`);
+  const ticks = times.map(({ x }) => `M${round(x)} ${bottom}v4`);
+  return `<path d="${[...across, ...ticks].join('')}" stroke="${COLOR.grid}" fill="none"/>`;
+}
+
+function linesOf({ runs }: ChartLayout): string {
+  const lines = runs
+    .filter((run) => run.length > 1)
+    .map((run) => `M${run.map(({ x, y }) => `${round(x)} ${round(y)}`).join('L')}`);
+  const dots = runs
+    .filter((run) => run.length === 1)
+    .flat()
+    .map(({ x, y }) => `<circle cx="${round(x)}" cy="${round(y)}" r="2.6" fill="${COLOR.line}"/>`);
+  const line = `<path d="${lines.join('')}" fill="none" stroke="${COLOR.line}" stroke-width="2" stroke-linejoin="round" stroke-linecap="round"/>`;
+  return (lines.length > 0 ? line : '') + dots.join('');
+}
+
+function axisLabels({ values, times }: ChartLayout): Label[] {
+  const size = LABEL_SIZE;
+  const y = BOX.height - BOX.bottom + 11;
+  const clocks = times
+    // The corner is for the zone, which all of them are in.
+    .filter(({ x }) => x > BOX.left + 14)
+    .map(({ x, atMs }) => ({ x, y, size, text: clockOf(atMs), align: 'middle' as const }));
+  return [
+    ...values.map(({ y: at, label }) => ({
+      ...{ text: label, x: BOX.left - 8, y: at - size / 2, size, align: 'right' as const },
+    })),
+    ...clocks,
+    { text: 'UTC', x: BOX.left - 8, y, size, align: 'right' },
+  ];
+}
+
+const downLabels = ({ outages }: ChartLayout): Label[] =>
+  outages
+    .filter(({ width }) => width >= WORD_WIDTH)
+    .map(({ x, width }) => ({
+      ...{ text: 'down', x: x + width / 2, y: BOX.top + 6, size: LABEL_SIZE, align: 'middle' },
+    }));
+
+const clockOf = (atMs: number) => new Date(atMs).toISOString().slice(11, 16);
+
+const round = (pixels: number) => Math.round(pixels * 100) / 100;

@@ -1,0 +1,179 @@
+import {
+  type APIActionRowComponent,
+  type APIButtonComponent,
+  type APIEmbed,
+  type APIEmbedField,
+  ButtonStyle,
+  ComponentType,
+  type RESTPostAPIChannelMessageJSONBody,
+} from 'discord.js';
+import type { Card, CardAction, CardPart, Fact } from '../../bot/shared/card.ts';
+import { encodeAction } from '../../bot/shared/card-action.ts';
+import { linkOf } from '../../bot/shared/card-link.ts';
+import { chartText } from '../../bot/shared/chart-text.ts';
+import { oneLine, plainWithin, within, withoutMentions } from './text.ts';
+
+/** Source: Discord docs, "Embed Limits" (2,048 and 6,000 there); the total is of all texts of all embeds of a message. */
+const Limit = {
+  title: 256,
+  description: 4_096,
+  fields: 25,
+  fieldName: 256,
+  fieldValue: 1_024,
+  // Room is left for the reference of an alert.
+  footer: 2_000,
+  total: 5_960,
+} as const;
+
+/** Source: Discord docs, "Component Reference". */
+const MAX_BUTTONS = 5;
+const MAX_LABEL = 80;
+
+const COLORS: Record<Card['tone'], number> = {
+  good: 0x2da44e,
+  bad: 0xcf222e,
+  warning: 0xd4a72c,
+  info: 0x218bff,
+};
+
+/** Longest cell of a table; a longer line would wrap in a phone's width. */
+const MAX_CELL = 40;
+
+/** Less room than this is not worth beginning a part in. */
+const MIN_PART = 40;
+
+/** A card as a message. It always says which buttons there are, so that an edit takes away those of an earlier card. Pure. */
+export function renderMessage(card: Card) {
+  return {
+    embeds: [renderEmbed(card)],
+    components: renderButtons({ ...card, link: linkOf(card) }),
+  } satisfies RESTPostAPIChannelMessageJSONBody;
+}
+
+const TONES = { good: '🟢', bad: '🔴', warning: '🟡', info: '🔵' } as const;
+
+/** Longest content of a message, with room to spare. Source: Discord docs, "Create Message": 2,000. */
+const MAX_LINE = 1_000;
+
+/** A card's tone and title as the content of a message. Pure. */
+export function renderLine({ tone, title }: Card): string {
+  return `${TONES[tone]} ${plainWithin(oneLine(title), MAX_LINE) || 'Askwatch'}`;
+}
+
+/** The row of buttons under a message; no row where there are none. Pure. */
+export function renderButtons({
+  actions = [],
+  link,
+}: {
+  actions?: readonly CardAction[] | undefined;
+  link?: Card['link'];
+}): APIActionRowComponent<APIButtonComponent>[] {
+  const labelled = ({ label }: { label: string }) => ({
+    type: ComponentType.Button as const,
+    label: within(oneLine(label), MAX_LABEL) || '\u200b',
+  });
+  const components: APIButtonComponent[] = [
+    ...actions.slice(0, MAX_BUTTONS).map((action) => ({
+      ...labelled(action),
+      style: ButtonStyle.Secondary as const,
+      custom_id: encodeAction(action),
+    })),
+    ...(link ? [{ ...labelled(link), style: ButtonStyle.Link as const, url: link.url }] : []),
+  ];
+  return components.length === 0 ? [] : [{ type: ComponentType.ActionRow, components }];
+}
+
+/** A card as an embed: facts become fields, everything else the description; what does not fit is cut, and says so. Pure. */
+function renderEmbed(card: Card): APIEmbed {
+  const title = plainWithin(oneLine(card.title), Limit.title);
+  const footer = card.footer && within(withoutMentions(card.footer), Limit.footer);
+  let left = Limit.total - title.length - (footer?.length ?? 0);
+  const description = descriptionOf(card.parts, Math.min(Limit.description, left));
+  left -= description.length;
+  const fields: APIEmbedField[] = [];
+  for (const field of factsOf(card.parts).slice(0, Limit.fields).map(fieldOf)) {
+    left -= field.name.length + field.value.length;
+    if (left < 0) break;
+    fields.push(field);
+  }
+  return {
+    title,
+    color: COLORS[card.tone],
+    ...(description === '' ? {} : { description }),
+    ...(fields.length === 0 ? {} : { fields }),
+    ...(footer ? { footer: { text: footer } } : {}),
+  };
+}
+
+function factsOf(parts: readonly CardPart[]): Fact[] {
+  return parts.flatMap((part) => (part.kind === 'facts' ? part.facts : []));
+}
+
+function fieldOf({ label, value }: Fact): APIEmbedField {
+  return {
+    name: plainWithin(oneLine(label), Limit.fieldName) || '\u200b',
+    value:
+      typeof value === 'string'
+        ? plainWithin(value.trim(), Limit.fieldValue) || '\u200b'
+        : moment(value.atMs),
+    inline: typeof value !== 'string' || value.length <= 40,
+  };
+}
+
+/** A moment in the reader's own time zone, with how long ago. Source: Discord docs, "Timestamp Styles". */
+function moment(atMs: number): string {
+  const seconds = Math.floor(atMs / 1000);
+  return `<t:${seconds}:f> (<t:${seconds}:R>)`;
+}
+
+function descriptionOf(parts: readonly CardPart[], max: number): string {
+  const shown: string[] = [];
+  let left = max;
+  for (const part of parts) {
+    if (part.kind === 'facts') continue;
+    const text = renderPart(part, left);
+    if (text === '') continue;
+    shown.push(text);
+    left -= text.length + 1;
+    if (left < MIN_PART) break;
+  }
+  return shown.join('\n');
+}
+
+function renderPart(part: Exclude<CardPart, { kind: 'facts' }>, max: number): string {
+  if (part.kind === 'text') return plainWithin(part.text, max);
+  if (part.kind === 'chart') return plainWithin(chartText(part), max);
+  if (part.kind === 'table') return renderTable(part, max);
+  return codeBlock(within(withoutFences(part.text), max - codeBlock('').length));
+}
+
+/** A table in a fixed-width font, columns aligned; rows that do not fit are counted. */
+function renderTable({ columns, rows }: CardPart & { kind: 'table' }, max: number): string {
+  const cells = [columns, ...rows].map((row) => row.map(cell));
+  const widths = columns.map((_, column) =>
+    Math.max(...cells.map((row) => characters(row[column] ?? ''))),
+  );
+  const lines = cells.map((row) =>
+    row
+      .map((text, column) => text + ' '.repeat((widths[column] ?? 0) - characters(text)))
+      .join('  ')
+      .trimEnd(),
+  );
+  const more = (count: number) => `… and ${count} more`;
+  let length = codeBlock(more(rows.length)).length + 1;
+  const fitting = lines.filter((line) => {
+    length += line.length + 1;
+    return length <= max;
+  });
+  const missing = lines.length - fitting.length;
+  return codeBlock([...fitting, ...(missing > 0 ? [more(missing)] : [])].join('\n'));
+}
+
+const cell = (text: string) => within(oneLine(withoutMentions(withoutFences(text))), MAX_CELL);
+
+const characters = (text: string) => [...text].length;
+
+/** Three backticks would end the block; a character of no width between them changes nothing one sees. */
+const withoutFences = (text: string) => text.replace(/`(?=`)/g, '`\u200b');
+
+const codeBlock = (text: string) => `\`\`\`\n${text}\n\`\`\``;

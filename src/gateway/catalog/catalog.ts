@@ -1,0 +1,96 @@
+import { readFile } from 'node:fs/promises';
+import { z } from 'zod';
+import { ModelRanks } from '../../contracts/gateway.ts';
+import { PROVIDER_NAMES } from '../providers/providers.ts';
+import { defaultCatalog } from './default-catalog.ts';
+
+const ModelId = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9][\w.:/-]{0,99}$/,
+    'use letters, digits and . _ : / - , at most 100 characters',
+  );
+
+/** Unix time, seconds, that models carry when the catalog gives none: 1 November 2026. */
+const CREATED = 1_793_491_200;
+
+const shared = {
+  id: ModelId,
+  created: z.int().nonnegative().default(CREATED),
+  description: z.string().max(500).optional(),
+  ranks: ModelRanks.optional(),
+};
+
+/** One way to have a model answered: a provider and its own name for the model. */
+const UpstreamName = z.strictObject({
+  provider: z.enum(PROVIDER_NAMES),
+  /** `*` means whatever an Ollama, or another service at `OPENAI_BASE_URL`, lists: there, only where it lists no other name. */
+  model: z.string().min(1).max(200),
+});
+export type UpstreamName = z.infer<typeof UpstreamName>;
+
+const TextModel = z.strictObject({
+  ...shared,
+  kind: z.literal('text'),
+  context_length: z.int().positive(),
+  input: z
+    .array(z.enum(['text', 'image']))
+    .refine((kinds) => kinds.includes('text'), 'must contain "text"')
+    .default(['text']),
+  /** Tried in this order. With none that has a key, the offline engine answers. */
+  upstreams: z.array(UpstreamName).max(50).default([]),
+});
+export type TextModel = z.infer<typeof TextModel>;
+
+const ImageModel = z.strictObject({
+  ...shared,
+  kind: z.literal('image'),
+  resolutions: z.array(z.string().regex(/^\d+x\d+$/, 'write sizes like 1024x1024')).min(1),
+});
+export type ImageModel = z.infer<typeof ImageModel>;
+
+/** The models of this gateway, in the order they are listed. */
+export const Catalog = z.strictObject({
+  models: z
+    .array(z.discriminatedUnion('kind', [TextModel, ImageModel]))
+    .refine((models) => models.some(({ kind }) => kind === 'text'), 'needs at least one text model')
+    .superRefine((models, context) => {
+      const seen = new Set<string>();
+      for (const [at, { id }] of models.entries()) {
+        if (seen.has(id)) {
+          context.addIssue({ code: 'custom', path: [at, 'id'], message: `'${id}' stands twice` });
+        }
+        seen.add(id);
+      }
+    }),
+});
+export type Catalog = z.infer<typeof Catalog>;
+/** A catalog as it is written: fields with a default may be left out. */
+export type CatalogInput = z.input<typeof Catalog>;
+
+/**
+ * The operator's catalog from a JSON file, or the shipped one.
+ * Throws an error that names the file, the field and what is wrong with it.
+ */
+export async function readCatalog(file: string | undefined): Promise<Catalog> {
+  if (file === undefined) return Catalog.parse(defaultCatalog);
+  const fail = (why: string, cause?: unknown) =>
+    new Error(`The catalog ${file} cannot be used: ${why}`, { cause });
+  let content: unknown;
+  try {
+    content = JSON.parse(await readFile(file, 'utf8'));
+  } catch (cause) {
+    throw fail(cause instanceof Error ? cause.message : String(cause), cause);
+  }
+  const result = Catalog.safeParse(content);
+  if (result.success) return result.data;
+  const problems = result.error.issues.map(
+    ({ path, message }) => `${path.join('.') || 'the file'}: ${message}`,
+  );
+  throw fail(problems.slice(0, 5).join('; '));
+}
+
+/** The models that can chat; the first is the default of those who name none. */
+export function textModels(catalog: Catalog): TextModel[] {
+  return catalog.models.filter((model) => model.kind === 'text');
+}

@@ -1,0 +1,94 @@
+import { ErrorCode } from '../../contracts/error.ts';
+import type { ChatRequest } from '../../contracts/gateway.ts';
+import { HttpError } from '../../http/errors.ts';
+import { type Catalog, type TextModel, textModels } from '../catalog/catalog.ts';
+
+/**
+ * The newer name of `max_tokens`, which current clients send, counts as it, and an empty list of stop sequences as none.
+ * Source: openai-node, `ChatCompletionCreateParams.max_completion_tokens`.
+ */
+export function normalize(request: ChatRequest): ChatRequest {
+  const { max_completion_tokens, ...rest } = request;
+  return {
+    ...rest,
+    ...(max_completion_tokens != null && {
+      max_tokens: rest.max_tokens ?? max_completion_tokens,
+    }),
+    ...(rest.stop?.length === 0 && { stop: null }),
+  };
+}
+
+/** The text model a request names. Throws the 404 or 400 that says which models can chat. */
+export function findTextModel(catalog: Catalog, id: string): TextModel {
+  const model = catalog.models.find((known) => known.id === id);
+  if (model?.kind === 'text') return model;
+  const able = `These models can chat: ${textModels(catalog)
+    .map((text) => text.id)
+    .join(', ')}.`;
+  if (model) {
+    throw new HttpError(
+      400,
+      ErrorCode.modelNotSupported,
+      `The model '${id}' makes images and cannot chat. ${able}`,
+      { param: 'model' },
+    );
+  }
+  throw new HttpError(
+    404,
+    ErrorCode.modelNotFound,
+    `There is no model '${id.slice(0, 100)}'. ${able}`,
+    {
+      param: 'model',
+    },
+  );
+}
+
+/** Refuses a model that nobody serves, for the reason why. A repeat cannot help: its operator can. */
+export function checkServed(why: string | undefined): void {
+  if (why === undefined) return;
+  throw new HttpError(503, ErrorCode.unavailable, why, {
+    param: 'model',
+    headers: { 'x-should-retry': 'false' },
+  });
+}
+
+/** Refuses pictures that the model cannot see. What becomes of files and sound is the provider's to say. */
+export function checkInput(request: ChatRequest, model: TextModel, catalog: Catalog): void {
+  if (model.input.includes('image')) return;
+  for (const [at, { content }] of request.messages.entries()) {
+    if (typeof content === 'string' || content == null) continue;
+    const part = content.findIndex(({ type }) => type === 'image_url');
+    if (part === -1) continue;
+    const able = textModels(catalog).filter(({ input }) => input.includes('image'));
+    const hint = able.length > 0 ? ` Use ${able.map(({ id }) => id).join(' or ')}.` : '';
+    throw new HttpError(
+      400,
+      ErrorCode.modelNotSupported,
+      `The model '${model.id}' takes text only.${hint}`,
+      { param: `messages.${at}.content.${part}` },
+    );
+  }
+}
+
+/** Refuses what cannot fit the model's context. The estimate is asked for only when the size of the body leaves a doubt. */
+export function checkContext(
+  request: ChatRequest,
+  model: TextModel,
+  bodyBytes: number,
+  estimate: () => number,
+): void {
+  const reply = request.max_tokens ?? 1;
+  // No token is shorter than a byte; pictures can be, as addresses.
+  const certain = !model.input.includes('image') && bodyBytes + reply <= model.context_length;
+  if (certain) return;
+  const prompt = Math.ceil(estimate());
+  if (prompt + reply <= model.context_length) return;
+  const what = request.tools == null ? 'The conversation' : 'The conversation with its tools';
+  const wanted = request.max_tokens == null ? '' : ` and asks for a reply of up to ${reply}`;
+  throw new HttpError(
+    400,
+    ErrorCode.contextLengthExceeded,
+    `${what} is about ${prompt} tokens${wanted}; the model '${model.id}' takes ${model.context_length} for both together. Send less, or use a model with a larger context.`,
+    { param: prompt >= model.context_length ? 'messages' : 'max_tokens' },
+  );
+}

@@ -1,0 +1,227 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { ErrorCode } from '../../contracts/error.ts';
+import { ChatRequest, GatewayPath } from '../../contracts/gateway.ts';
+import { plainWords } from '../../contracts/plain-words.ts';
+import type { Authenticate } from '../../http/authentication.ts';
+import { type Exchange, sendError } from '../../http/direct-route.ts';
+import { asHttpError, validationError } from '../../http/error-answers.ts';
+import { HttpError } from '../../http/errors.ts';
+import type { ServerKit } from '../../http/server.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import { Parts } from '../shared/buffer-list.ts';
+import { Caller } from '../shared/client-cancellation.ts';
+import { createBag } from '../shared/listener-set.ts';
+import type { Ticker } from '../shared/ticker.ts';
+import type { Rests } from '../upstreams/circuit-breaker.ts';
+import type { Routing } from '../upstreams/routing.ts';
+import { failureForLog, UpstreamError } from '../upstreams/upstream.ts';
+import type { UsageLedger, UsageMeter } from '../usage/usage.ts';
+import { callForLog } from './call-for-log.ts';
+import { checkContext, checkInput, checkServed, findTextModel, normalize } from './chat-checks.ts';
+import { chatSchema } from './chat-schema.ts';
+import { estimatePrompt } from './prompt-estimate.ts';
+import { readRequestBody } from './request-body.ts';
+import { answerStream, answerWhole, ClientGoneError } from './responses.ts';
+
+/** Bytes of a request body: the longest context as text, and a few pictures. */
+const BODY_LIMIT_BYTES = 8 * 1024 * 1024;
+
+/** Others get their turn between the steps that read a larger body. */
+const LARGE_BODY_BYTES = 1024 * 1024;
+
+/** Tokens set aside for a reply whose request does not say how long it may be, for keys with limits in tokens. */
+const REPLY_TOKENS = 1024;
+
+/** The chat route while it serves. */
+export interface Chat {
+  /** Refuses new calls, gives those under way so long to end, then cuts them. */
+  close(graceMs: number): Promise<void>;
+}
+
+interface ChatOptions {
+  kit: ServerKit;
+  authenticate: Authenticate;
+  catalog: Catalog;
+  routing: Routing;
+  rests: Rests;
+  ledger: UsageLedger;
+  pingMs: number;
+  drainMs: number;
+  ticker: Ticker;
+  log: Logger;
+}
+
+/** Adds POST /v1/chat/completions: key, limits, body, model, context, then the upstreams in order, plain or streamed. */
+export function addChat(options: ChatOptions): Chat {
+  const { kit, authenticate, catalog, routing, rests, ledger, drainMs, log } = options;
+  const underWay = createBag<(reason: unknown) => void>();
+  let closing = false;
+  /** Called when the last call under way has ended. */
+  let idle = () => {};
+
+  kit.addDirectRoute({
+    path: GatewayPath.chatCompletions,
+    schema: chatSchema,
+    handle(exchange) {
+      let meter: UsageMeter;
+      try {
+        // Before the body is read: a stranger's megabytes are not worth waiting for.
+        meter = ledger.open(authenticate({ raw: exchange.request, ip: exchange.ip }));
+      } catch (refusal) {
+        sendError(exchange, refusal, log);
+        return undefined;
+      }
+      const caller = follow(exchange, meter);
+      void answer(exchange, meter, caller).catch((error) => {
+        if (!(caller.reason instanceof ClientGoneError)) refuse(exchange, meter, error);
+      });
+      return () => callForLog(meter);
+    },
+  });
+
+  async function answer(exchange: Exchange, meter: UsageMeter, caller: Caller) {
+    if (closing) throw stopping();
+    meter.takeRequest();
+    const body = readRequestBody(await readBytes(exchange.request, caller));
+    if (body.length > LARGE_BODY_BYTES) await nextTurn();
+    const request = normalize(parse(body.value));
+    const model = findTextModel(catalog, request.model);
+    meter.model = model.id;
+    checkServed(routing.whyUnserved(model));
+    checkInput(request, model, catalog);
+    // Named first: V8 allocates a function that is written in an assignment to a property where only a full collection
+    // finds it, and the whole request with it. Source: V8, ParserBase::CheckAssigningFunctionLiteralToProperty.
+    const estimate = () => estimatePrompt(request, body);
+    meter.estimatePrompt = estimate;
+    checkContext(request, model, body.length, estimate);
+    if (meter.countsTokens) {
+      const reply = (request.max_tokens ?? REPLY_TOKENS) * (request.n ?? 1);
+      meter.reserve(estimate(), reply);
+    }
+    const call = {
+      exchange,
+      meter,
+      model,
+      request,
+      body,
+      wholeRequest: () => normalize(parse(body.whole())),
+      upstreams: routing.upstreamsOf(model),
+      rests,
+      caller,
+      log,
+    };
+    await (request.stream ? answerStream(call, options) : answerWhole(call));
+  }
+
+  function refuse(exchange: Exchange, meter: UsageMeter, error: unknown): void {
+    const known = error instanceof UpstreamError ? error.answer : error;
+    const byUs = known === error && asHttpError(error).status < 500;
+    meter.end(byUs ? 'refused' : 'upstream_error');
+    if (error instanceof UpstreamError)
+      log.warn({ reqId: exchange.id, ...failureForLog(error) }, 'no upstream answered');
+    sendError(exchange, known, log, meter.limitHeaders());
+  }
+
+  /** Ends the call when the caller is gone, and the record in any case. */
+  function follow({ request, response }: Exchange, meter: UsageMeter): Caller {
+    const caller = new Caller();
+    const leave = underWay.add((reason) => {
+      caller.leave(reason);
+      // An answer that waits for nobody but its reader has waited long enough.
+      if (response.writableEnded) response.destroy();
+    });
+    let sent = false;
+    function end() {
+      leave();
+      meter.end(sent ? 'complete' : 'client_gone');
+      if (!sent) caller.leave(new ClientGoneError());
+      if (underWay.size === 0) idle();
+    }
+    response.once('close', end);
+    response.once('finish', () => {
+      // Writes that the end of the connection cut short are finished, too.
+      sent = !request.socket.destroyed;
+    });
+    response.once('prefinish', () => {
+      if (response.socket?.writableLength) response.setTimeout(drainMs, () => response.destroy());
+    });
+    if (!response.socket) followQueued(request.socket, response, end);
+    return caller;
+  }
+
+  return {
+    async close(graceMs) {
+      closing = true;
+      if (underWay.size === 0) return;
+      const limit = setTimeout(() => {
+        for (const cut of underWay) cut(stopping());
+      }, graceMs);
+      await new Promise<void>((resolve) => {
+        idle = resolve;
+      });
+      clearTimeout(limit);
+    },
+  };
+}
+
+function parse(value: unknown): ChatRequest {
+  const result = ChatRequest.safeParse(value, { error: plainWords });
+  if (result.success) return result.data;
+  throw validationError(result.error.issues, value);
+}
+
+/**
+ * Listens to the connection of a request that was sent before the one ahead of it was answered: until its turn has come
+ * an answer has no connection, and is not told of its end.
+ */
+function followQueued(socket: Socket, response: ServerResponse, end: () => void): void {
+  // As many as there are requests waiting.
+  socket.setMaxListeners(0);
+  socket.once('close', end);
+  response.once('close', () => socket.off('close', end));
+}
+
+/** The body of a request. Throws the 413 or 415, or the caller's reason when it leaves before all was sent. */
+async function readBytes(request: IncomingMessage, caller: Caller): Promise<Buffer[]> {
+  const { headers } = request;
+  if (!/^application\/json *(;|$)/i.test(headers['content-type'] ?? '')) {
+    throw new HttpError(
+      415,
+      ErrorCode.unsupportedMediaType,
+      'Send the body as JSON, with the header Content-Type: application/json.',
+    );
+  }
+  if (Number(headers['content-length']) > BODY_LIMIT_BYTES) throw tooLarge();
+  return await new Promise((resolve, reject) => {
+    const body = new Parts();
+    const stopListening = caller.onLeave(() => reject(caller.reason));
+    request.on('data', (part: Buffer) => {
+      if (body.length + part.length > BODY_LIMIT_BYTES) reject(tooLarge());
+      else body.add(part);
+    });
+    request.once('end', () => {
+      stopListening();
+      resolve(body.list());
+    });
+    // Said by the end of the answer too, which is what ends the call.
+    request.once('error', () => {});
+  });
+}
+
+function tooLarge(): HttpError {
+  return new HttpError(
+    413,
+    ErrorCode.bodyTooLarge,
+    `The request body is larger than ${BODY_LIMIT_BYTES / 1024 / 1024} MiB. Send less.`,
+  );
+}
+
+function stopping(): UpstreamError {
+  return new UpstreamError(
+    new HttpError(503, ErrorCode.unavailable, 'The gateway is stopping. Try again in a moment.'),
+    { tryNext: false },
+  );
+}

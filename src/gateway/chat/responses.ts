@@ -1,0 +1,187 @@
+import type { Logger } from 'pino';
+import { ErrorCode } from '../../contracts/error.ts';
+import { type ChatCompletion, type ChatRequest, ParameterHeader } from '../../contracts/gateway.ts';
+import { type Exchange, sendJson } from '../../http/direct-route.ts';
+import { asHttpError, errorBody } from '../../http/error-answers.ts';
+import { HttpError } from '../../http/errors.ts';
+import type { TextModel } from '../catalog/catalog.ts';
+import type { Caller } from '../shared/client-cancellation.ts';
+import type { Ticker } from '../shared/ticker.ts';
+import type { FramesOptions } from '../streaming/chunk-frames.ts';
+import { openChunkStream } from '../streaming/chunk-stream.ts';
+import { createEventStream } from '../streaming/sse-response.ts';
+import type { Rests } from '../upstreams/circuit-breaker.ts';
+import { withVariants } from '../upstreams/parallel-choices.ts';
+import type { FrameStream } from '../upstreams/relay.ts';
+import { askInOrder } from '../upstreams/routing.ts';
+import { failureForLog, type Upstream, UpstreamError } from '../upstreams/upstream.ts';
+import type { UsageMeter } from '../usage/usage.ts';
+import type { RequestBody } from './request-body.ts';
+
+/** A checked call, ready to be asked. */
+export interface ChatCall {
+  exchange: Exchange;
+  meter: UsageMeter;
+  model: TextModel;
+  /** The request, with stand-ins for the long strings of `body`. */
+  request: ChatRequest;
+  body: RequestBody;
+  /** The request as it came, for those who read all of it. */
+  wholeRequest: () => ChatRequest;
+  upstreams: readonly Upstream[];
+  rests: Rests;
+  /** Leaves when its connection closes, or the gateway stops. */
+  caller: Caller;
+  log: Logger;
+}
+
+/** Thrown to end a call whose caller left; it is answered to nobody. */
+export class ClientGoneError extends Error {
+  override name = 'ClientGoneError' as const;
+}
+
+/** Names the upstream that answered, as `provider/model`. */
+export const UPSTREAM_HEADER = 'x-askwatch-upstream';
+
+/** Answers with the whole reply as one JSON body. */
+export async function answerWhole(call: ChatCall): Promise<void> {
+  const { exchange, meter, model, caller } = call;
+  const { upstream, answer } = await ask(call, async (upstream) => {
+    if (relays(upstream, call)) {
+      const { request, body } = call;
+      return await upstream.relay.complete({ request, write: body.write, caller });
+    }
+    const completion = await upstream.complete(call.wholeRequest(), caller.signal);
+    return { completion, json: undefined };
+  });
+  call.rests.succeeded(upstream);
+  const { completion, json } = answer;
+  meter.firstToken();
+  if (completion.usage) meter.usage = completion.usage;
+  else for (const { message } of completion.choices) meter.addText(message.content ?? '');
+  const named = json !== undefined && completion.usage ? renamed(json, completion, model.id) : '';
+  sendJson(
+    exchange,
+    200,
+    named || JSON.stringify({ ...completion, model: model.id, usage: meter.tokens() }),
+    { ...meter.limitHeaders(), ...upstreamHeader(upstream), ...droppedHeader(call, [upstream]) },
+  );
+}
+
+/** Answers with events, as the reply comes. */
+export async function answerStream(
+  call: ChatCall,
+  options: { pingMs: number; drainMs: number; ticker: Ticker },
+): Promise<void> {
+  const { exchange, meter, model, request, caller, rests, log } = call;
+  meter.streams();
+  let answering: Upstream | undefined;
+  const events = createEventStream({
+    ...options,
+    exchange,
+    headers: () => ({
+      ...meter.limitHeaders(),
+      ...(answering && upstreamHeader(answering)),
+      ...droppedHeader(call, answering ? [answering] : call.upstreams),
+    }),
+  });
+  const framesOptions: FramesOptions = {
+    model: model.id,
+    wantsUsage: request.stream_options?.include_usage === true,
+    onText: meter.addAnswer,
+    onUsage: (usage) => {
+      meter.usage = usage;
+    },
+    estimate: meter.tokens,
+  };
+  try {
+    const { upstream, answer } = await ask<FrameStream>(call, async (upstream) => {
+      if (relays(upstream, call)) {
+        const relayed = { request, write: call.body.write, caller };
+        return await upstream.relay.stream(relayed, framesOptions);
+      }
+      return await openChunkStream(
+        upstream.stream(call.wholeRequest(), caller.signal),
+        framesOptions,
+      );
+    });
+    answering = upstream;
+    await answer.pipe(events);
+    rests.succeeded(upstream);
+    events.end();
+  } catch (error) {
+    if (!events.begun || caller.reason instanceof ClientGoneError) throw error;
+    if (answering && error instanceof UpstreamError && error !== caller.reason) {
+      rests.failed(answering, error);
+    }
+    meter.end('upstream_error');
+    log.warn({ reqId: exchange.id, ...failureForLog(error) }, 'a streamed answer broke');
+    events.fail(errorBody(error instanceof UpstreamError ? error.answer : asHttpError(error)));
+  } finally {
+    events.release();
+  }
+}
+
+function ask<T>(call: ChatCall, attempt: (upstream: Upstream) => Promise<T>) {
+  const { request, rests, caller, meter, log } = call;
+  const upstreams = askable(call);
+  const n = request.n ?? 1;
+  return askInOrder<T>({
+    upstreams: n === 1 ? upstreams : upstreams.map((upstream) => withVariants(upstream, n)),
+    rests,
+    caller,
+    attempt: (upstream) => {
+      meter.provider = upstream.provider;
+      meter.providerModel = upstream.model;
+      return attempt(upstream);
+    },
+    log,
+  });
+}
+
+function relays(
+  upstream: Upstream,
+  { request }: ChatCall,
+): upstream is Upstream & Required<Pick<Upstream, 'relay'>> {
+  return upstream.relay?.takes(request) === true;
+}
+
+function upstreamHeader({ provider, model }: Upstream): Record<string, string> {
+  // A provider's name for a model may hold what a header cannot.
+  return { [UPSTREAM_HEADER]: encodeURI(`${provider}/${model}`) };
+}
+
+/** Those that may be asked: for a strict caller only those that heed all it asks for. Throws the 400 when none does. */
+function askable({ exchange, upstreams, request, model }: ChatCall): readonly Upstream[] {
+  if (exchange.request.headers[ParameterHeader.strict] !== 'true') return upstreams;
+  const able = upstreams.filter(({ dropped }) => !dropped?.(request).length);
+  if (able.length > 0) return able;
+  const names = upstreams[0]?.dropped?.(request) ?? [];
+  throw new HttpError(
+    400,
+    ErrorCode.unsupportedParameter,
+    `The model '${model.id}' does not heed ${names.join(', ')}, and the request says ${ParameterHeader.strict}: true. Leave out what it does not heed, send no ${ParameterHeader.strict}, or use a model whose supported_parameters in GET /v1/models name it.`,
+    { param: names[0] ?? null },
+  );
+}
+
+/** Names what is left out whichever of these upstreams answers. */
+function droppedHeader(
+  { request }: ChatCall,
+  upstreams: readonly Upstream[],
+): Record<string, string> {
+  const [first = [], ...others] = upstreams.map(({ dropped }) => dropped?.(request) ?? []);
+  const names = first.filter((name) => others.every((list) => list.includes(name)));
+  return names.length > 0 ? { [ParameterHeader.dropped]: names.join(',') } : {};
+}
+
+/** The JSON of an answer under the catalog's name for the model; empty when that takes writing it anew. */
+function renamed(json: string, { model, choices }: ChatCompletion, name: string): string {
+  // What came as null may have been put right.
+  if (choices.some(({ message }) => !message.content)) return '';
+  const field = `"model":${JSON.stringify(model)}`;
+  const at = json.indexOf('"model":');
+  if (at === -1 || !json.startsWith(field, at)) return '';
+  if (json.includes('"model":', at + field.length)) return '';
+  return `${json.slice(0, at)}"model":${JSON.stringify(name)}${json.slice(at + field.length)}`;
+}

@@ -1,0 +1,106 @@
+import { z } from 'zod';
+import { ErrorCode } from '../../contracts/error.ts';
+import {
+  type ChatRequest,
+  GatewayPath,
+  Model,
+  ModelList,
+  type ModelRanks,
+  OPTIONAL_PARAMETERS,
+} from '../../contracts/gateway.ts';
+import type { Authenticate } from '../../http/authentication.ts';
+import { HttpError } from '../../http/errors.ts';
+import type { HttpRequest, HttpServer } from '../../http/server.ts';
+import { keyOnlyAnswers } from '../../http/shared-answers.ts';
+import type { Catalog } from '../catalog/catalog.ts';
+import { OFFLINE } from '../upstreams/offline.ts';
+import type { Routing } from '../upstreams/routing.ts';
+import type { Upstream } from '../upstreams/upstream.ts';
+import { ranksOf } from './ranks.ts';
+
+/** Adds GET /v1/models and GET /v1/models/:id. */
+export function addModels(options: {
+  server: HttpServer;
+  authenticate: Authenticate;
+  catalog: Catalog;
+  routing: Routing;
+}): void {
+  const { server, authenticate, catalog, routing } = options;
+  const list = () => {
+    const ranks = ranksOf(catalog, routing.answersFirst);
+    return catalog.models.map((model) => listed(model, routing, ranks.get(model.id)));
+  };
+  const onRequest = async (request: HttpRequest) => void authenticate(request);
+
+  server.get(
+    GatewayPath.models,
+    {
+      schema: {
+        operationId: 'listModels',
+        summary: 'List the models',
+        tags: ['gateway'],
+        security: [{ bearer: [] }],
+        response: { 200: ModelList },
+        components: { Model, ModelList },
+        answers: { ...keyOnlyAnswers, 200: 'The catalog, in its order.' },
+      },
+      onRequest,
+    },
+    () => ({ object: 'list' as const, data: list() }),
+  );
+
+  server.get(
+    `${GatewayPath.models}/:id`,
+    {
+      schema: {
+        operationId: 'showModel',
+        summary: 'Show one model',
+        tags: ['gateway'],
+        security: [{ bearer: [] }],
+        params: z.object({ id: z.string().describe('Id of the model, as the list has it.') }),
+        response: { 200: Model },
+        components: { Model },
+        answers: { ...keyOnlyAnswers, 200: 'The model.', 404: 'There is no such model.' },
+      },
+      onRequest,
+    },
+    ({ params }) => {
+      const model = list().find(({ id }) => id === params.id);
+      if (model) return model;
+      throw new HttpError(404, ErrorCode.modelNotFound, `There is no model '${params.id}'.`, {
+        param: 'model',
+      });
+    },
+  );
+}
+
+/** A model as callers see it: how it is answered stays with us, but for the provider's name. */
+function listed(
+  model: Catalog['models'][number],
+  routing: Routing,
+  ranks: ModelRanks | undefined,
+): Model {
+  if (model.kind === 'image') return { ...model, object: 'model', owned_by: OFFLINE };
+  const { upstreams, ...shown } = model;
+  const [first] = routing.upstreamsOf(model);
+  const why = routing.whyUnserved(model);
+  return {
+    ...shown,
+    object: 'model',
+    owned_by: first?.provider ?? OFFLINE,
+    ...(ranks && { ranks }),
+    ...heeded(first),
+    available: why === undefined,
+    ...(why !== undefined && { unavailable_reason: why }),
+  };
+}
+
+/** Which parameters the upstream heeds: those of a request with all of them that it does not leave out. */
+function heeded(upstream: Upstream | undefined): Pick<Model, 'supported_parameters'> {
+  if (!upstream) return {};
+  const supported_parameters = OPTIONAL_PARAMETERS.filter((name) => {
+    const request = { model: '', messages: [], [name]: 0.5 } as unknown as ChatRequest;
+    return !upstream.dropped?.(request).includes(name);
+  });
+  return { supported_parameters };
+}

@@ -1,0 +1,194 @@
+import type { Logger } from 'pino';
+import type { Dispatcher } from 'undici';
+import { type Catalog, textModels } from '../catalog/catalog.ts';
+import {
+  ANY_MODEL,
+  findOllama,
+  type Provider,
+  type ProviderName,
+  type ProviderSettings,
+} from '../providers/providers.ts';
+import { liveUpstreams } from '../upstreams/routing.ts';
+import { askServedModels } from './served-models.ts';
+
+/** Times of asking, milliseconds. */
+export interface ListTimes {
+  /** The longest that the start waits for a list. */
+  listMs: number;
+  /** Until a service is asked again that gave no list; twice that each further time, up to the time below. */
+  listAgainMs: number;
+  /** Until a service is asked again that gave one: what it serves changes. */
+  listFreshMs: number;
+}
+
+const UNLISTED =
+  'OPENAI_BASE_URL did not list its models; it is called by the names of the catalog, and asked again';
+
+export const LIST_TIMES: ListTimes = {
+  listMs: 1_000,
+  listAgainMs: 10_000,
+  listFreshMs: 300_000,
+};
+
+export interface ServedLists {
+  /** What is to be known of the names at `OPENAI_BASE_URL`, in sentences. */
+  notes(): string[];
+  stop(): void;
+}
+
+/**
+ * Asks services that serve models under names of their own which those are: another one at `OPENAI_BASE_URL`, and an Ollama.
+ * Once before this resolves, and again later; `providers` is changed, and `onChange` called, whenever something is new.
+ */
+export async function followServedModels(options: {
+  providers: Map<ProviderName, Provider>;
+  settings: ProviderSettings;
+  catalog: Catalog;
+  dispatcher: Dispatcher;
+  onChange: () => void;
+  times: ListTimes;
+  log: Logger;
+}): Promise<ServedLists> {
+  const { providers, settings, catalog, dispatcher, onChange, times, log } = options;
+  const timers = new Set<NodeJS.Timeout>();
+  let stopped = false;
+  /** Why `OPENAI_BASE_URL` gave no list yet. */
+  let unlisted: string | undefined;
+
+  /** Whether it gave a list now. */
+  async function ask(name: 'openai' | 'ollama'): Promise<boolean> {
+    const provider = providers.get(name);
+    const before = JSON.stringify(provider?.served);
+    const fresh = name === 'ollama' ? await askOllama() : await askOpenai(provider);
+    if (!fresh || stopped) return fresh !== undefined;
+    providers.set(name, fresh);
+    if (JSON.stringify(fresh.served) !== before) {
+      onChange();
+      tell();
+    }
+    return true;
+  }
+
+  async function askOllama(): Promise<Provider | undefined> {
+    const address = settings.ollama ? settings.ollama.baseUrl : providers.get('ollama')?.baseUrl;
+    return address === undefined
+      ? undefined
+      : await findOllama(address, { timeoutMs: times.listMs, dispatcher });
+  }
+
+  async function askOpenai(provider: Provider | undefined): Promise<Provider | undefined> {
+    if (!provider) return undefined;
+    try {
+      const served = await askServedModels(provider, { timeoutMs: times.listMs, dispatcher });
+      unlisted = undefined;
+      return { ...provider, served };
+    } catch (error) {
+      // Known already, it has only not answered this time.
+      if (provider.served === undefined) warnOnce((error as Error).message);
+      return undefined;
+    }
+  }
+
+  function warnOnce(why: string) {
+    if (unlisted === why || stopped) return;
+    unlisted = why;
+    log.warn({ why }, UNLISTED);
+  }
+
+  function tell() {
+    for (const { isProblem, text } of explainNames(catalog, providers)) {
+      log[isProblem ? 'warn' : 'info'](text);
+    }
+  }
+
+  function later(name: 'openai' | 'ollama', ms: number, tries: number) {
+    const timer = setTimeout(async () => {
+      timers.delete(timer);
+      const good = await ask(name);
+      if (!stopped) later(name, ...waitAfter(good, tries));
+    }, ms).unref();
+    timers.add(timer);
+  }
+
+  const waitAfter = (good: boolean, tries: number): [ms: number, tries: number] =>
+    good
+      ? [times.listFreshMs, 0]
+      : [Math.min(times.listAgainMs * 2 ** tries, times.listFreshMs), tries + 1];
+
+  const asked: Array<'openai' | 'ollama'> = [];
+  // What it lists changes nothing where every model is named.
+  const asksForAny = textModels(catalog).some(({ upstreams }) =>
+    upstreams.some(({ provider, model }) => provider === 'openai' && model === ANY_MODEL),
+  );
+  if (asksForAny && providers.get('openai')?.isElsewhere) asked.push('openai');
+  if (settings.ollama || providers.has('ollama')) asked.push('ollama');
+  await Promise.all(
+    asked.map(async (name) => {
+      const isKnown = providers.get(name)?.served !== undefined;
+      // An Ollama was looked for when the providers were.
+      later(name, ...waitAfter(name === 'ollama' ? isKnown : await ask(name), 0));
+    }),
+  );
+  return {
+    notes() {
+      const names = explainNames(catalog, providers).map(({ text }) => text);
+      return unlisted === undefined ? names : [`${UNLISTED} (${unlisted}).`, ...names];
+    },
+    stop() {
+      stopped = true;
+      for (const timer of timers) clearTimeout(timer);
+    },
+  };
+}
+
+/** What is to be known of the names at `OPENAI_BASE_URL`, in sentences; nothing where all are as the catalog has them. Pure. */
+export function explainNames(
+  catalog: Catalog,
+  providers: ReadonlyMap<ProviderName, Provider>,
+): Array<{ isProblem: boolean; text: string }> {
+  const provider = providers.get('openai');
+  const { served } = provider ?? {};
+  if (!served) return [];
+  const isListed = (name: string) => served.some(({ id }) => id === name);
+  const models = textModels(catalog);
+  /** Ids of the catalog by the model that stands in, and by a name that is not listed. */
+  const standIns = new Map<string, string[]>();
+  const missing = new Map<string, string[]>();
+  const note = (map: Map<string, string[]>, key: string, id: string) =>
+    map.set(key, [...(map.get(key) ?? []), id]);
+  for (const model of models) {
+    const names = model.upstreams.flatMap((one) => (one.provider === 'openai' ? [one.model] : []));
+    // Where only any model is asked for, none stands in for another.
+    if (names.every((name) => name === ANY_MODEL)) continue;
+    const called = liveUpstreams(model, providers).filter((one) => one.provider === provider);
+    for (const one of called) {
+      if (!isListed(one.model)) note(missing, one.model, model.id);
+      else if (!names.includes(one.model)) note(standIns, one.model, model.id);
+    }
+  }
+  const all = (ids: string[]) =>
+    ids.length === models.length && ids.length > 1
+      ? `all ${ids.length} text models`
+      : ids.join(', ');
+  const contextOf = (name: string) => {
+    const tokens = served.find(({ id }) => id === name)?.contextTokens;
+    return tokens === undefined ? '' : ` (${tokens} tokens of context)`;
+  };
+  return [
+    ...[...standIns].map(([name, ids]) => ({
+      isProblem: false,
+      text: `OPENAI_BASE_URL does not list the catalog's names: ${name}${contextOf(name)} answers for ${all(ids)}.`,
+    })),
+    ...[...missing].map(([name, ids]) => ({
+      isProblem: true,
+      text: `OPENAI_BASE_URL does not list ${name}, which the catalog names for ${all(ids)}. It lists ${some(served)}. Name one of those in ASKWATCH_CATALOG, or "${ANY_MODEL}" for any.`,
+    })),
+  ];
+}
+
+function some(served: readonly { id: string }[]): string {
+  const names = served.slice(0, 5).map(({ id }) => id.slice(0, 60));
+  return served.length > names.length
+    ? `${names.join(', ')} and ${served.length - names.length} more`
+    : names.join(', ');
+}

@@ -1,0 +1,150 @@
+import { z } from 'zod';
+import type { ChatCompletionChunk } from '../../contracts/gateway.ts';
+import { AnswerId, finishReasonOf, MessageUsage, usageOf } from './anthropic-answer.ts';
+import type { StreamDecoder } from './dialect.ts';
+import { isFields, parseJson } from './json.ts';
+import { refusalError, unusableError } from './provider-errors.ts';
+import type { Provider } from './providers.ts';
+
+/** The events of a streamed message. Source: Claude API docs, "Streaming messages". */
+const StreamEvent = z.discriminatedUnion('type', [
+  z.object({
+    type: z.literal('message_start'),
+    message: z.object({ id: AnswerId, model: z.string(), usage: MessageUsage }),
+  }),
+  z.object({
+    type: z.literal('content_block_start'),
+    index: z.int(),
+    content_block: z.looseObject({
+      type: z.string(),
+      id: z.string().optional(),
+      name: z.string().optional(),
+      text: z.string().optional(),
+    }),
+  }),
+  z.object({
+    type: z.literal('content_block_delta'),
+    index: z.int(),
+    delta: z.looseObject({
+      type: z.string(),
+      text: z.string().optional(),
+      partial_json: z.string().optional(),
+    }),
+  }),
+  z.object({ type: z.literal('content_block_stop') }),
+  z.object({
+    type: z.literal('message_delta'),
+    delta: z.object({ stop_reason: z.string().nullish() }),
+    usage: MessageUsage.nullish(),
+  }),
+  z.object({ type: z.literal('message_stop') }),
+  z.object({
+    type: z.literal('error'),
+    error: z.looseObject({ type: z.string() }),
+  }),
+]);
+const KNOWN = new Set<unknown>(StreamEvent.options.map(({ shape }) => shape.type.value));
+
+/** The statuses of errors that come inside a stream. Source: Claude API docs, "Errors". */
+const ERROR_STATUSES: Readonly<Record<string, number>> = {
+  invalid_request_error: 400,
+  authentication_error: 401,
+  billing_error: 402,
+  permission_error: 403,
+  not_found_error: 404,
+  request_too_large: 413,
+  rate_limit_error: 429,
+  timeout_error: 504,
+  overloaded_error: 529,
+};
+
+type Delta = ChatCompletionChunk['choices'][number]['delta'];
+
+/** Reads the events of a streamed message as chunks of the convention. */
+export function createEventReader(provider: Provider, model: string): StreamDecoder {
+  const created = Math.floor(Date.now() / 1000);
+  /** Numbers of the tool calls, by the index of their block. */
+  const calls = new Map<number, number>();
+  let started: { id: string; model: string } | undefined;
+  let usage: MessageUsage = {};
+  let stopReason: string | undefined;
+  let begun = false;
+  let whole = false;
+
+  function chunk(choices: ChatCompletionChunk['choices'], told?: ReturnType<typeof usageOf>) {
+    if (!started) throw unusableError(provider, 'has the wrong shape');
+    return {
+      ...started,
+      object: 'chat.completion.chunk' as const,
+      created,
+      choices,
+      ...(told && { usage: told }),
+    };
+  }
+  /** The answer begins with what it says, not before: until then another provider can still be asked. */
+  function say(delta: Delta, finish_reason: string | null = null): ChatCompletionChunk[] {
+    const first = begun ? [] : [{ index: 0, delta: OPENING, finish_reason: null }];
+    begun = true;
+    return [...first, { index: 0, delta, finish_reason }].map((choice) => chunk([choice]));
+  }
+  function call(at: number, fields: Record<string, unknown>): ChatCompletionChunk[] {
+    return say({ tool_calls: [{ index: calls.get(at) ?? 0, ...fields }] });
+  }
+
+  return {
+    get whole() {
+      return whole;
+    },
+    // It always says so.
+    mayEnd: false,
+    read(data) {
+      const value = parseJson(data, provider);
+      // New kinds of events may come at any time, and a ping says nothing.
+      if (isFields(value) && typeof value.type === 'string' && !KNOWN.has(value.type)) {
+        return undefined;
+      }
+      const { data: event, error } = StreamEvent.safeParse(value);
+      if (!event) throw unusableError(provider, 'has the wrong shape', error);
+      switch (event.type) {
+        case 'message_start':
+          started = { id: event.message.id, model: event.message.model };
+          usage = event.message.usage;
+          return [];
+        case 'content_block_start': {
+          const { type, id, name, text } = event.content_block;
+          if (type === 'text') return text ? say({ content: text }) : [];
+          if (type !== 'tool_use') return [];
+          calls.set(event.index, calls.size);
+          return call(event.index, { id, type: 'function', function: { name, arguments: '' } });
+        }
+        case 'content_block_delta': {
+          const { type, text, partial_json } = event.delta;
+          if (type === 'text_delta' && text) return say({ content: text });
+          if (type !== 'input_json_delta' || !partial_json || !calls.has(event.index)) return [];
+          return call(event.index, { function: { arguments: partial_json } });
+        }
+        case 'content_block_stop':
+          return [];
+        case 'message_delta':
+          stopReason = event.delta.stop_reason ?? stopReason;
+          usage = { ...usage, ...withoutNulls(event.usage ?? {}) };
+          return [];
+        case 'message_stop':
+          if (stopReason === undefined) throw unusableError(provider, 'ended without a reason');
+          whole = true;
+          return [...say({}, finishReasonOf(stopReason)), chunk([], usageOf(usage))];
+        case 'error': {
+          const status = ERROR_STATUSES[event.error.type] ?? 500;
+          throw refusalError(provider, model, { status, headers: {}, body: data });
+        }
+      }
+    },
+  };
+}
+
+const OPENING: Delta = { role: 'assistant', content: '' };
+
+/** The counts of the end are of the whole message; those it leaves out stay as they were at its beginning. */
+function withoutNulls(usage: MessageUsage): MessageUsage {
+  return Object.fromEntries(Object.entries(usage).filter(([, value]) => value != null));
+}

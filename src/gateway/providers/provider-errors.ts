@@ -1,0 +1,188 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import { ErrorCode } from '../../contracts/error.ts';
+import { RateLimitHeader } from '../../contracts/rate-limit.ts';
+import { HttpError } from '../../http/errors.ts';
+import { type FailureKind, UpstreamError } from '../upstreams/upstream.ts';
+import { readRefusal } from './provider-error-body.ts';
+import type { Provider } from './providers.ts';
+import { readRetryAfterMs } from './retry-after.ts';
+
+/** Tells the usual clients not to repeat the call by themselves. Source: openai-node, `shouldRetry`. */
+const NO_RETRY = { 'x-should-retry': 'false' };
+
+const OUT_OF_CREDIT = new Set(['insufficient_quota', 'credit_balance_exhausted']);
+
+/**
+ * What a provider's refusal means for our caller. A 400, 413 or 422 is about the request and is told as it is; anything
+ * about our own account or the provider's health is not the caller's to read, and another upstream may do better.
+ */
+export function refusalError(
+  provider: Provider,
+  model: string,
+  answer: { status: number; headers: IncomingHttpHeaders; body: string },
+): UpstreamError {
+  const { title, setting } = provider;
+  const fail = (
+    kind: FailureKind,
+    status: number,
+    code: string,
+    message: string,
+    headers: Record<string, string> = {},
+  ) =>
+    new UpstreamError(new HttpError(status, code, message, { headers }), {
+      tryNext: true,
+      kind,
+      ...(kind !== 'account' && { retryAfterMs: readRetryAfterMs(answer.headers) }),
+    });
+  switch (meaningOf(answer, provider)) {
+    case 400:
+    case 413:
+    case 422:
+      return new UpstreamError(requestRefusal(provider, answer), {
+        tryNext: false,
+        kind: 'request',
+      });
+    case 401:
+    case 403:
+      return fail(
+        'account',
+        502,
+        ErrorCode.upstreamError,
+        `${title} refused this gateway's own credentials. Whoever runs the gateway must check ${setting}.`,
+        NO_RETRY,
+      );
+    case 402:
+      return fail(
+        'account',
+        502,
+        ErrorCode.upstreamError,
+        `This gateway's account at ${title} has no credit left. Whoever runs the gateway must top it up.`,
+        NO_RETRY,
+      );
+    case 404:
+      return fail(
+        'account',
+        502,
+        ErrorCode.upstreamError,
+        `${title} does not have the model ${model} that this gateway's catalog names. Whoever runs the gateway must correct ASKWATCH_CATALOG.`,
+        NO_RETRY,
+      );
+    case 429:
+      return fail(
+        'limited',
+        429,
+        ErrorCode.rateLimited,
+        `${title} takes no more requests from this gateway for now. Try again later.`,
+        retryAfter(answer.headers),
+      );
+    case 503:
+    case 529:
+      return fail(
+        'server',
+        503,
+        ErrorCode.unavailable,
+        `${title} is overloaded or down. Try again later.`,
+        retryAfter(answer.headers),
+      );
+    default:
+      return fail(
+        failureOfStatus(answer.status),
+        502,
+        ErrorCode.upstreamError,
+        `${title} answered with an error (${answer.status}).`,
+      );
+  }
+}
+
+/** An error that came inside an answer, after a good status. */
+export function brokenOffError(provider: Provider, model: string, error: unknown): UpstreamError {
+  const status = Number((error as { code?: unknown }).code);
+  if (!Number.isInteger(status) || status < 400 || status > 599) {
+    return unusableError(provider, 'broke off with an error');
+  }
+  return refusalError(provider, model, { status, headers: {}, body: JSON.stringify({ error }) });
+}
+
+/** A request that this provider has no word for; another may. Told before the provider is asked. */
+export function unsupportedError(provider: Provider, param: string, why: string): UpstreamError {
+  const message = `Invalid '${param}': ${provider.title} ${why}.`;
+  return new UpstreamError(new HttpError(400, ErrorCode.invalidValue, message, { param }), {
+    tryNext: true,
+    kind: 'request',
+  });
+}
+
+/** An answer of a provider that is not what the convention says. */
+export function unusableError(provider: Provider, why: string, cause?: unknown): UpstreamError {
+  return new UpstreamError(
+    new HttpError(502, ErrorCode.upstreamError, `${provider.title} sent an answer that ${why}.`),
+    { tryNext: true, kind: 'unusable', cause },
+  );
+}
+
+/** A provider that did not answer, or stopped. */
+export function silenceError(provider: Provider): UpstreamError {
+  return new UpstreamError(
+    new HttpError(504, ErrorCode.upstreamTimeout, `${provider.title} took too long to answer.`),
+    { tryNext: true, kind: 'silence' },
+  );
+}
+
+/** A provider that could not be reached, or whose connection broke. */
+export function connectionError(provider: Provider, cause: unknown): UpstreamError {
+  return new UpstreamError(
+    new HttpError(
+      502,
+      ErrorCode.upstreamError,
+      `${provider.title} could not be reached, or its connection broke.`,
+    ),
+    { tryNext: true, kind: isConnectTimeout(cause) ? 'silence' : 'connection', cause },
+  );
+}
+
+/** What the statuses without a sentence of their own are; 504 and 524 are time-outs of the provider's own proxies. */
+function failureOfStatus(status: number): FailureKind {
+  if (status === 504 || status === 524) return 'silence';
+  return status >= 500 || status === 408 || status === 409 ? 'server' : 'unusable';
+}
+
+/** The status that other providers would have refused with. */
+export function meaningOf(answer: { status: number; body: string }, provider: Provider): number {
+  const { status } = answer;
+  const { code, message = '' } = readRefusal(answer.body) ?? {};
+  // Source: OpenAI error codes, "insufficient_quota".
+  if (status === 429 && OUT_OF_CREDIT.has(code ?? '')) return 402;
+  // More tokens than our account may send in a minute. Source: Groq docs, "Rate limits"; gpt-researcher#985.
+  if (status === 413 && code === ErrorCode.rateLimited) return 429;
+  if (status === 403 && provider.moderatesWith403) return 400;
+  // Where nothing but the sentence tells the request's fault from our own.
+  const ours = provider.accountRefusals.find((known) => known.message.test(message));
+  return status === 400 && ours ? ours.status : status;
+}
+
+function isConnectTimeout(cause: unknown): boolean {
+  return (cause as { code?: unknown } | undefined)?.code === 'UND_ERR_CONNECT_TIMEOUT';
+}
+
+function requestRefusal(provider: Provider, { status, body }: { status: number; body: string }) {
+  const told = readRefusal(body);
+  const clean = (text: string) =>
+    provider.apiKey ? text.replaceAll(provider.apiKey, '[secret]') : text;
+  return new HttpError(
+    status === 403 ? 400 : status,
+    clean(told?.code ?? ErrorCode.invalidValue),
+    told ? clean(told.message) : `${provider.title} refused the request.`,
+    {
+      type: clean(told?.type ?? 'invalid_request_error'),
+      param: told?.param ? clean(told.param) : null,
+      headers: NO_RETRY,
+    },
+  );
+}
+
+function retryAfter(headers: IncomingHttpHeaders): Record<string, string> {
+  const value = headers[RateLimitHeader.retryAfter];
+  return typeof value === 'string' && /^[\w ,:+.-]{1,40}$/.test(value)
+    ? { [RateLimitHeader.retryAfter]: value }
+    : {};
+}

@@ -1,0 +1,114 @@
+import { ChatCompletionChunk, type Usage } from '../../contracts/gateway.ts';
+import { dataEvent } from '../../contracts/server-sent-events.ts';
+import type { AnswerIdentity } from './response-identity.ts';
+
+/** A stream that is not what the convention says; the message goes on from "It sent an answer that ". */
+export class BrokenStreamError extends Error {
+  override name = 'BrokenStreamError' as const;
+  /** The provider's own error, when the stream carried one. */
+  readonly told: unknown;
+
+  constructor(message: string, options: { cause?: unknown; told?: unknown } = {}) {
+    super(message, { cause: options.cause });
+    this.told = options.told;
+  }
+}
+
+/** What a streamed answer is passed on with, and tells on its way. */
+export interface FramesOptions {
+  /** The caller's name for the model, which takes the place of the provider's. */
+  model: string;
+  /** The caller asked for the usage; else it is taken out again. */
+  wantsUsage: boolean;
+  /** A piece of the answer came, of about so many tokens. */
+  onText: (tokens: number) => void;
+  /** The provider's count. */
+  onUsage: (usage: Usage) => void;
+  /** The count to tell when the provider told none. */
+  estimate: () => Usage;
+}
+
+/** Bytes of text that are counted as a token when the provider does not say. */
+const BYTES_PER_TOKEN = 4;
+
+/** Makes frames of chunks: of answers that are rebuilt, and of frames that had to be parsed. */
+export function createChunkFrames(options: FramesOptions): {
+  /** The frame to pass on; empty when the caller has no use for the chunk. */
+  frame(chunk: ChatCompletionChunk): string;
+  /** The caller wants the usage, and nobody has told it yet. */
+  readonly owesUsage: boolean;
+  /** The frame that tells our estimate of the usage, with what another chunk says of the answer. */
+  usageLike(chunk: object): string;
+} {
+  const { model, wantsUsage, onText, onUsage, estimate } = options;
+  let usageTold = false;
+  return {
+    frame(chunk) {
+      for (const { delta } of chunk.choices) {
+        noteBytes(Buffer.byteLength(delta.content ?? ''), onText);
+      }
+      const { usage, ...rest } = { ...chunk, model };
+      if (usage) {
+        onUsage(usage);
+        usageTold = true;
+      }
+      if (wantsUsage) return frameOf({ ...rest, usage: usage ?? null });
+      return rest.choices.length > 0 ? frameOf(rest) : '';
+    },
+    get owesUsage() {
+      return wantsUsage && !usageTold;
+    },
+    usageLike: (chunk) => frameOf({ ...chunk, model, choices: [], usage: estimate() }),
+  };
+}
+
+/** Tells of a piece of the answer by its length in UTF-8. */
+export function noteBytes(bytes: number, onText: FramesOptions['onText']): void {
+  if (bytes > 0) onText(Math.max(1, bytes / BYTES_PER_TOKEN));
+}
+
+/** What a chunk may hold that is looked at before its shape is known to be right. */
+export interface ChunkFields {
+  id?: unknown;
+  created?: unknown;
+  error?: unknown;
+  choices?: unknown;
+}
+
+/** The fields of a JSON object in UTF-8 as a string of bytes; none when it is something else. */
+export function readFields(json: string): ChunkFields {
+  let value: unknown;
+  try {
+    value = JSON.parse(Buffer.from(json, 'latin1').toString());
+  } catch (cause) {
+    throw new BrokenStreamError('is not JSON', { cause });
+  }
+  return typeof value === 'object' && value !== null ? value : {};
+}
+
+/** The chunk that such JSON holds, under the identity of its answer. */
+export function readChunk(
+  json: string,
+  identityOf: (fields: ChunkFields) => AnswerIdentity,
+): ChatCompletionChunk {
+  const fields = readFields(json);
+  if (fields.error != null) {
+    throw new BrokenStreamError('broke off with an error', { told: fields.error });
+  }
+  // Some servers write `choices: null` in the chunk that carries the usage.
+  const result = ChatCompletionChunk.safeParse({
+    object: 'chat.completion.chunk',
+    ...fields,
+    ...identityOf(fields),
+    choices: fields.choices ?? [],
+  });
+  if (result.success) return result.data;
+  throw new BrokenStreamError('has the wrong shape', { cause: result.error });
+}
+
+const frameOf = (value: unknown) => toByteString(dataEvent(value));
+
+/** UTF-8 as a string of bytes. */
+export function toByteString(text: string): string {
+  return Buffer.from(text).toString('latin1');
+}

@@ -1,0 +1,99 @@
+import type { ErrorBody } from '../../contracts/error.ts';
+import {
+  DONE_EVENT,
+  dataEvent,
+  EVENT_STREAM,
+  PING_COMMENT,
+} from '../../contracts/server-sent-events.ts';
+import type { Exchange } from '../../http/direct-route.ts';
+import type { Ticker } from '../shared/ticker.ts';
+import type { FrameSink } from '../upstreams/relay.ts';
+
+/** A streamed answer on its way to the caller. Its status is sent with the first write, so until then it can be refused. */
+export interface EventStream extends FrameSink {
+  readonly begun: boolean;
+  /** Says that the answer is whole, and ends it. */
+  end(): void;
+  /** Says that the answer broke, and ends it so that it cannot be taken for whole. */
+  fail(error: ErrorBody): void;
+  /** Stops the comments; call it always. */
+  release(): void;
+}
+
+/** How long the error event may take to leave before the connection is closed over it. */
+const FAIL_LIMIT_MS = 1_000;
+
+/**
+ * Prepares a streamed answer. While nothing else is sent, a comment goes out every `pingMs`, so that no proxy takes the
+ * connection for dead while a model thinks. `headers` are asked for when the answer begins.
+ */
+export function createEventStream(options: {
+  exchange: Exchange;
+  pingMs: number;
+  /** A caller that takes nothing for so long is treated as gone. */
+  drainMs: number;
+  ticker: Ticker;
+  headers: () => Record<string, string>;
+}): EventStream {
+  const { exchange, pingMs, drainMs, ticker, headers } = options;
+  const { response } = exchange;
+  let begun = false;
+  let writtenMs = ticker.nowMs;
+
+  function begin() {
+    if (begun) return;
+    begun = true;
+    if (response.destroyed) return;
+    response.writeHead(200, {
+      'content-type': `${EVENT_STREAM}; charset=utf-8`,
+      'cache-control': 'no-cache',
+      // Tells nginx not to hold events back. Source: nginx docs, ngx_http_proxy_module, "proxy_buffering".
+      'x-accel-buffering': 'no',
+      'x-request-id': exchange.id,
+      ...headers(),
+    });
+  }
+
+  const release = ticker.add((nowMs) => {
+    if (nowMs - writtenMs < pingMs || response.destroyed || response.writableNeedDrain) return;
+    begin();
+    writtenMs = nowMs;
+    response.write(PING_COMMENT);
+  });
+
+  return {
+    get begun() {
+      return begun;
+    },
+    write(frames) {
+      begin();
+      writtenMs = ticker.nowMs;
+      return response.write(frames, 'latin1') || response.destroyed;
+    },
+    async drained() {
+      if (response.destroyed) return;
+      await new Promise<void>((resolve) => {
+        const limit = setTimeout(() => response.destroy(), drainMs);
+        const done = () => {
+          clearTimeout(limit);
+          response.off('drain', done).off('close', done);
+          resolve();
+        };
+        response.on('drain', done).on('close', done);
+      });
+    },
+    end() {
+      begin();
+      response.end(DONE_EVENT);
+    },
+    fail(error) {
+      begin();
+      const limit = setTimeout(() => response.destroy(), FAIL_LIMIT_MS);
+      response.write(dataEvent(error), () => {
+        clearTimeout(limit);
+        response.destroy();
+      });
+    },
+    release,
+  };
+}

@@ -1,0 +1,184 @@
+import { type Agent, type Dispatcher, request as send } from 'undici';
+import type { ChatRequest } from '../../contracts/gateway.ts';
+import { EVENT_STREAM } from '../../contracts/server-sent-events.ts';
+import { anthropicDialect } from '../providers/anthropic-dialect.ts';
+import { parseJson } from '../providers/json.ts';
+import { openaiDialect, providerHeaders } from '../providers/openai-dialect.ts';
+import {
+  connectionError,
+  refusalError,
+  silenceError,
+  unusableError,
+} from '../providers/provider-errors.ts';
+import type { Provider } from '../providers/providers.ts';
+import { Parts } from '../shared/buffer-list.ts';
+import {
+  type AnswerIdentity,
+  createIdentify,
+  type Identify,
+} from '../streaming/response-identity.ts';
+import { GarbledStreamError, readEventData } from '../streaming/sse-parser.ts';
+import { createWatchdog, type Watchdog } from './idle-timeout.ts';
+import { createChunkCutter, cutCompletion } from './stop-sequences.ts';
+import { type Upstream, UpstreamError } from './upstream.ts';
+
+/** How long a provider may be silent, milliseconds. */
+export interface Patience {
+  /** For a whole answer that is not streamed; long prompts take minutes. */
+  answerMs: number;
+  /** Until the first chunk of a stream. */
+  firstChunkMs: number;
+  /** Between two chunks. */
+  stallMs: number;
+}
+
+const ANSWER_LIMIT_BYTES = 16 * 1024 * 1024;
+const ERROR_LIMIT_BYTES = 64 * 1024;
+const EVENT_LIMIT_BYTES = 1024 * 1024;
+const TAIL_LIMIT_MS = 1_000;
+
+const DIALECTS = { openai: openaiDialect, anthropic: anthropicDialect };
+
+/** A model of a provider, over HTTP, in the form of API that the provider speaks. */
+export function createHttpUpstream(options: {
+  provider: Provider;
+  model: string;
+  agent: Agent;
+  patience: Patience;
+  identify?: Identify;
+}): Upstream {
+  const { provider, model, agent, patience, identify = createIdentify() } = options;
+  const dialect = DIALECTS[provider.dialect];
+
+  /** Sends the call; its good answer is still to be read. */
+  async function open(request: ChatRequest, watchdog: Watchdog): Promise<Dispatcher.ResponseData> {
+    const answer = await send(`${provider.baseUrl}${dialect.path}`, {
+      dispatcher: agent,
+      method: 'POST',
+      signal: watchdog.signal,
+      headers: { 'content-type': 'application/json', ...providerHeaders(provider) },
+      body: JSON.stringify(dialect.encode(request, provider, model)),
+    });
+    // Closed unread, a body would emit an error that nobody hears; a reader hears it all the same.
+    answer.body.on('error', () => {});
+    const { statusCode: status, headers } = answer;
+    if (status !== 200) {
+      const text = (await readText(answer, ERROR_LIMIT_BYTES)) ?? '';
+      throw refusalError(provider, model, { status, headers, body: text });
+    }
+    if ((headers['content-encoding'] ?? 'identity') === 'identity') return answer;
+    answer.body.destroy();
+    throw unusableError(provider, 'is in an encoding nobody asked for');
+  }
+
+  /** The error of a call that went wrong: the caller's own reason when it left, else what happened at the provider. */
+  function explain(error: unknown, watchdog: Watchdog): unknown {
+    if (watchdog.signal.aborted) return watchdog.signal.reason;
+    if (error instanceof UpstreamError) return error;
+    if (error instanceof GarbledStreamError) return unusableError(provider, 'is garbled', error);
+    return connectionError(provider, error);
+  }
+
+  return {
+    provider: provider.name,
+    model,
+    maxChoices: provider.maxChoices,
+    dropped: (request) => dialect.dropped(request, provider, model),
+    async complete(request, signal) {
+      const watchdog = createWatchdog(signal, () => silenceError(provider));
+      watchdog.wait(patience.answerMs);
+      try {
+        const answer = await open(request, watchdog);
+        const text = await readText(answer, ANSWER_LIMIT_BYTES);
+        if (text === undefined) throw unusableError(provider, 'is too long');
+        const told = dialect.decode(parseJson(text, provider), provider, model);
+        const completion = { ...told, ...identify(told) };
+        const stops = dialect.ownStops(request, provider, model);
+        return stops.length > 0 ? cutCompletion(completion, stops) : completion;
+      } catch (error) {
+        throw explain(error, watchdog);
+      } finally {
+        watchdog.release();
+      }
+    },
+    async *stream(request, signal) {
+      const watchdog = createWatchdog(signal, () => silenceError(provider));
+      watchdog.wait(patience.firstChunkMs);
+      let answer: Dispatcher.ResponseData | undefined;
+      let identity: AnswerIdentity | undefined;
+      let begun = false;
+      let whole = false;
+      try {
+        answer = await open(request, watchdog);
+        if (!String(answer.headers['content-type']).startsWith(EVENT_STREAM)) {
+          throw unusableError(provider, 'is no stream');
+        }
+        const stops = dialect.ownStops(request, provider, model);
+        const cut = stops.length > 0 ? createChunkCutter(stops) : undefined;
+        const events = readEventData(answer.body, EVENT_LIMIT_BYTES);
+        const decoder = dialect.openStream(provider, model);
+        for (;;) {
+          const { value, done } = await events.next();
+          if (done) {
+            whole = value && decoder.mayEnd;
+            if (!whole) throw unusableError(provider, 'ended before it was complete');
+            return;
+          }
+          const chunks = decoder.read(value);
+          // The caller's own pace is not the provider's silence.
+          if (chunks) watchdog.pause();
+          for (const chunk of chunks ?? []) {
+            const passed = cut ? cut(chunk) : chunk;
+            if (passed === undefined) continue;
+            begun = true;
+            identity ??= identify(passed);
+            yield { ...passed, ...identity };
+          }
+          if (decoder.whole) {
+            whole = true;
+            void readToEnd(events, answer);
+            return;
+          }
+          if (chunks) watchdog.wait(begun ? patience.stallMs : patience.firstChunkMs);
+        }
+      } catch (error) {
+        throw explain(error, watchdog);
+      } finally {
+        watchdog.release();
+        if (!whole) answer?.body.destroy();
+      }
+    },
+  };
+}
+
+/** Reads what is left after the last event, so that the connection serves the next call; closes it if there is more. */
+async function readToEnd(
+  events: AsyncGenerator<string, boolean>,
+  { body }: Dispatcher.ResponseData,
+): Promise<void> {
+  const limit = setTimeout(() => body.destroy(), TAIL_LIMIT_MS);
+  try {
+    const { done } = await events.next();
+    if (!done) body.destroy();
+  } catch {
+    // The answer was whole; how its connection ends is of no matter.
+  } finally {
+    clearTimeout(limit);
+  }
+}
+
+/** The whole body as text, or `undefined` as soon as it is too long. */
+async function readText(
+  { body }: Dispatcher.ResponseData,
+  limitBytes: number,
+): Promise<string | undefined> {
+  const parts = new Parts();
+  for await (const part of body as AsyncIterable<Buffer>) {
+    parts.add(part);
+    if (parts.length > limitBytes) {
+      body.destroy();
+      return undefined;
+    }
+  }
+  return parts.join().toString('utf8');
+}

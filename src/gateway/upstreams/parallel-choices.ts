@@ -1,0 +1,231 @@
+import { ErrorCode } from '../../contracts/error.ts';
+import type { ChatCompletion, ChatCompletionChunk, ChatRequest } from '../../contracts/gateway.ts';
+import { HttpError } from '../../http/errors.ts';
+import { type Upstream, UpstreamError } from './upstream.ts';
+import { sumUsage } from './usage-sum.ts';
+
+/** Calls at a time for one request: enough to be quick, few enough not to look like an attack to the provider. */
+const CALLS_AT_A_TIME = 8;
+
+/** One of the calls that make up an answer: the numbers its variants have in the whole. */
+type Part = readonly number[];
+
+/**
+ * A view of an upstream that gives `n` variants although it gives fewer at once, by calling it several times side by
+ * side. What came is counted: many servers take `n` and give one variant, so the rest is asked for. Settings such as `stop` and `max_tokens` go into every call, so they hold for each variant. When one call fails,
+ * the others are ended and its failure is thrown.
+ */
+export function withVariants(upstream: Upstream, n: number): Upstream {
+  const { provider, model, maxChoices } = upstream;
+  if (n === 1) return upstream;
+  const parts = inParts([...Array(n).keys()], maxChoices);
+  return {
+    provider,
+    model,
+    maxChoices: n,
+    ...(upstream.dropped && { dropped: upstream.dropped }),
+    complete: (request, signal) => completeParts(upstream, parts, request, signal),
+    stream: (request, signal) => streamParts(upstream, parts, request, signal),
+  };
+}
+
+async function completeParts(
+  upstream: Upstream,
+  parts: readonly Part[],
+  request: ChatRequest,
+  signal: AbortSignal,
+): Promise<ChatCompletion> {
+  const calls = joinedTo(signal);
+  const answers: ChatCompletion[] = [];
+  const choices: ChatCompletion['choices'] = [];
+  let open = parts;
+  /** Asks for these variants; the parts that are still to be asked for. */
+  async function askFor(asked: readonly Part[]): Promise<Part[]> {
+    const waiting = asked.values();
+    const missing: Part[] = [];
+    async function work() {
+      for (const part of waiting) {
+        calls.signal.throwIfAborted();
+        const answer = await upstream.complete(requestOf(request, part), calls.signal);
+        calls.signal.throwIfAborted();
+        answers.push(answer);
+        const came = numbered(inOrder(answer.choices), part);
+        choices.push(...came);
+        missing.push(...missingFrom(part, new Set(came.map(({ index }) => index)), upstream));
+      }
+    }
+    await Promise.all(Array.from({ length: Math.min(CALLS_AT_A_TIME, asked.length) }, work));
+    return missing;
+  }
+  try {
+    while (open.length > 0) open = await askFor(open);
+  } catch (error) {
+    calls.abort(error);
+    throw error;
+  } finally {
+    calls.release();
+  }
+  const [first] = answers;
+  if (!first) throw new Error('No variant was asked for.');
+  const { usage: _, ...shared } = first;
+  const usage = sumUsage(answers.map((answer) => answer.usage));
+  return {
+    ...shared,
+    choices: choices.sort((one, other) => one.index - other.index),
+    ...(usage && { usage }),
+  };
+}
+
+/** A call under way, and what it gave next. */
+interface Call {
+  part: Part;
+  /** The numbers of the variants it gave something of. */
+  came: Set<number>;
+  chunks: AsyncIterator<ChatCompletionChunk>;
+  usage: ChatCompletionChunk['usage'];
+}
+interface Arrival {
+  call: Call;
+  next: () => IteratorResult<ChatCompletionChunk>;
+}
+
+/**
+ * The chunks of all calls in the order they come. A call is asked for its next chunk when its last one has been taken, so
+ * that none gets ahead of the reader or of the others.
+ */
+async function* streamParts(
+  upstream: Upstream,
+  parts: readonly Part[],
+  request: ChatRequest,
+  signal: AbortSignal,
+): AsyncGenerator<ChatCompletionChunk, void, undefined> {
+  const joined = joinedTo(signal);
+  const waiting = [...parts];
+  const calls: Call[] = [];
+  const running = new Set<Call>();
+  const arrivals: Arrival[] = [];
+  let wake = () => {};
+
+  function pull(call: Call): void {
+    const arrive = (next: Arrival['next']) => {
+      arrivals.push({ call, next });
+      wake();
+    };
+    call.chunks.next().then(
+      (result) => arrive(() => result),
+      (error: unknown) =>
+        arrive(() => {
+          throw error;
+        }),
+    );
+  }
+
+  function start(): void {
+    joined.signal.throwIfAborted();
+    const part = waiting.shift();
+    if (!part) return;
+    const chunks = upstream.stream(requestOf(request, part), joined.signal);
+    const call: Call = {
+      part,
+      came: new Set(),
+      chunks: chunks[Symbol.asyncIterator](),
+      usage: undefined,
+    };
+    calls.push(call);
+    running.add(call);
+    pull(call);
+  }
+
+  let shared: Pick<ChatCompletionChunk, 'id' | 'object' | 'created' | 'model'> | undefined;
+  try {
+    for (let times = 0; times < CALLS_AT_A_TIME; times += 1) start();
+    while (running.size > 0) {
+      const arrival = arrivals.shift();
+      if (!arrival) {
+        await new Promise<void>((resolve) => {
+          wake = resolve;
+        });
+        continue;
+      }
+      const { call, next } = arrival;
+      const { done, value } = next();
+      if (done) {
+        running.delete(call);
+        joined.signal.throwIfAborted();
+        waiting.push(...missingFrom(call.part, call.came, upstream));
+        while (waiting.length > 0 && running.size < CALLS_AT_A_TIME) start();
+        continue;
+      }
+      const { usage, choices, ...rest } = value;
+      shared ??= { id: rest.id, object: rest.object, created: rest.created, model: rest.model };
+      if (usage) call.usage = usage;
+      const mine = numbered(choices, call.part);
+      for (const { index } of mine) call.came.add(index);
+      if (mine.length > 0) yield { ...rest, ...shared, choices: mine };
+      pull(call);
+    }
+    const usage = sumUsage(calls.map((call) => call.usage));
+    if (shared && usage) yield { ...shared, choices: [], usage };
+  } finally {
+    joined.abort(signal.reason);
+    joined.release();
+    for (const { chunks } of running) void chunks.return?.().catch(() => {});
+  }
+}
+
+/** The request for one part; for a single variant without `n`, which some providers do not know. */
+function requestOf({ n: _, ...request }: ChatRequest, { length }: Part): ChatRequest {
+  return (length === 1 ? request : { ...request, n: length }) as ChatRequest;
+}
+
+/** Numbers in parts of at most so many. */
+function inParts(numbers: readonly number[], most: number): Part[] {
+  const parts: Part[] = [];
+  for (let at = 0; at < numbers.length; at += most) parts.push(numbers.slice(at, at + most));
+  return parts;
+}
+
+/** What of a part did not come, in parts as large as what came. Throws where nothing came: it would be asked for ever. */
+function missingFrom(part: Part, came: ReadonlySet<number>, { provider }: Upstream): Part[] {
+  if (came.size > 0) {
+    return inParts(
+      part.filter((number) => !came.has(number)),
+      came.size,
+    );
+  }
+  const message = `The provider ${provider} sent an answer without a choice.`;
+  throw new UpstreamError(new HttpError(502, ErrorCode.upstreamError, message), {
+    tryNext: true,
+  });
+}
+
+/** Choices of a whole answer numbered by their order: some servers give each the number 0. */
+function inOrder<Choice extends { index: number }>(choices: readonly Choice[]): Choice[] {
+  return [...choices]
+    .sort((one, other) => one.index - other.index)
+    .map((choice, index) => ({ ...choice, index }));
+}
+
+/** Choices of a part under their numbers in the whole; one that nobody asked for would stand in another's place. */
+function numbered<Choice extends { index: number }>(
+  choices: readonly Choice[],
+  part: Part,
+): Choice[] {
+  return choices.flatMap((choice) => {
+    const index = part[choice.index];
+    return index === undefined ? [] : [{ ...choice, index }];
+  });
+}
+
+/** A signal of our own that also follows the caller's. */
+function joinedTo(caller: AbortSignal) {
+  const controller = new AbortController();
+  const follow = () => controller.abort(caller.reason);
+  if (caller.aborted) follow();
+  caller.addEventListener('abort', follow, { once: true });
+  return {
+    signal: controller.signal,
+    abort: (reason: unknown) => controller.abort(reason),
+    release: () => caller.removeEventListener('abort', follow),
+  };
+}

@@ -1,0 +1,190 @@
+import type { Agent } from 'undici';
+import type { ChatCompletion, ChatRequest } from '../../contracts/gateway.ts';
+import { EVENT_STREAM } from '../../contracts/server-sent-events.ts';
+import { parseJson } from '../providers/json.ts';
+import { readCompletion } from '../providers/openai-answer.ts';
+import {
+  adaptRequest,
+  needsObjects,
+  openaiDialect,
+  providerHeaders,
+} from '../providers/openai-dialect.ts';
+import { unusableError } from '../providers/provider-errors.ts';
+import type { Provider } from '../providers/providers.ts';
+import { Parts } from '../shared/buffer-list.ts';
+import type { Caller } from '../shared/client-cancellation.ts';
+import type { Ticker } from '../shared/ticker.ts';
+import type { FramesOptions } from '../streaming/chunk-frames.ts';
+import type { Identify } from '../streaming/response-identity.ts';
+import { createFrames } from '../streaming/sse-passthrough.ts';
+import type { Patience } from './http-upstream.ts';
+import { type CallListener, type CallTarget, ProviderCall } from './provider-call.ts';
+
+/** The bytes' way to a model whose provider speaks the OpenAI convention: answers are passed on without being rebuilt. */
+export interface Relay {
+  /** Whether the answer to this request can be passed on as it comes. */
+  takes(request: ChatRequest): boolean;
+  /**
+   * The whole answer, checked, with its JSON as it came unless that must be written anew. Rejects with `UpstreamError`, or
+   * the caller's reason.
+   */
+  complete(call: RelayCall): Promise<{ completion: ChatCompletion; json: string | undefined }>;
+  /**
+   * Opens a streamed answer; resolves once something of it can be passed on. Rejects with `UpstreamError`, or the caller's
+   * reason, as long as nothing could.
+   */
+  stream(call: RelayCall, options: FramesOptions): Promise<FrameStream>;
+}
+
+export interface RelayCall {
+  request: ChatRequest;
+  /** The JSON of a request made from `request`, in parts. */
+  write(request: unknown): Buffer[];
+  caller: Caller;
+}
+
+/** A streamed answer that has begun. */
+export interface FrameStream {
+  /**
+   * Passes frames on until the answer is whole; holds the provider back while the reader does not keep up. Call once.
+   * Rejects with `UpstreamError` when the answer broke, or with the caller's reason.
+   */
+  pipe(sink: FrameSink): Promise<void>;
+}
+
+export interface FrameSink {
+  /** Takes frames, UTF-8 as a string of bytes; false asks to wait for `drained`. */
+  write(frames: string): boolean;
+  drained(): Promise<void>;
+}
+
+const ANSWER_LIMIT_BYTES = 16 * 1024 * 1024;
+/** How long a stream that said it is whole may take to end, so that its connection can serve the next call. */
+const TAIL_LIMIT_MS = 1_000;
+
+export function createRelay(options: {
+  provider: Provider;
+  model: string;
+  agent: Agent;
+  patience: Patience;
+  ticker: Ticker;
+  identify: Identify;
+}): Relay {
+  const { provider, model, agent, patience, ticker, identify } = options;
+  const address = new URL(`${provider.baseUrl}${openaiDialect.path}`);
+  const target: CallTarget = {
+    provider,
+    model,
+    agent,
+    ticker,
+    request: {
+      origin: address.origin,
+      path: address.pathname + address.search,
+      method: 'POST',
+      headers: Object.entries({
+        'content-type': 'application/json',
+        ...providerHeaders(provider),
+      }).flat(),
+    },
+  };
+
+  function send({ request, write, caller }: RelayCall, waitMs: number, listener: CallListener) {
+    const body = write(adaptRequest(request, provider, model));
+    return new ProviderCall(target, { body, caller, waitMs, listener });
+  }
+
+  return {
+    takes: (request) =>
+      (request.n ?? 1) <= provider.maxChoices && !needsObjects(request, provider, model),
+
+    complete(call) {
+      return new Promise((resolve, reject) => {
+        const parts = new Parts();
+        send(call, patience.answerMs, {
+          onHeaders: () => undefined,
+          onData(bytes) {
+            parts.add(bytes);
+            if (parts.length > ANSWER_LIMIT_BYTES) throw unusableError(provider, 'is too long');
+          },
+          onEnd() {
+            const json = parts.join().toString();
+            const answer = readCompletion(parseJson(json, provider), provider, model);
+            const completion = { ...answer, ...identify(answer) };
+            const isAsItCame = completion.id === answer.id && completion.created === answer.created;
+            resolve({ completion, json: isAsItCame ? json : undefined });
+          },
+          onFailure: reject,
+        });
+      });
+    },
+
+    stream(request, options) {
+      const frames = createFrames(options, identify);
+      return new Promise((resolve, reject) => {
+        let waiting = '';
+        let failure: { reason: unknown } | undefined;
+        let begun = false;
+        let over = false;
+        let reader: { sink: FrameSink; resolve: () => void; reject: (reason: unknown) => void };
+
+        const call = send(request, patience.firstChunkMs, {
+          onHeaders(headers) {
+            const streams = String(headers['content-type']).startsWith(EVENT_STREAM);
+            return streams ? undefined : unusableError(provider, 'is no stream');
+          },
+          onData: (bytes) => pass(frames.push(bytes)),
+          onEnd: () => pass(frames.end()),
+          onFailure(reason) {
+            // What comes after the answer was whole is of no matter.
+            if (frames.whole) return;
+            failure = { reason };
+            if (!begun) reject(reason);
+            else reader?.reject(reason);
+          },
+        });
+
+        function pass(text: string): void {
+          if (text !== '') {
+            call.wait(patience.stallMs);
+            if (reader) write(text);
+            else waiting += text;
+            begin();
+          }
+          if (frames.broken) throw frames.broken;
+          if (frames.whole) whole();
+        }
+        function begin(): void {
+          if (begun) return;
+          begun = true;
+          resolve({
+            pipe: (sink) =>
+              new Promise((done, fail) => {
+                reader = { sink, resolve: done, reject: fail };
+                if (waiting !== '') write(waiting);
+                waiting = '';
+                if (frames.whole) done();
+                else if (failure) fail(failure.reason);
+              }),
+          });
+        }
+        function whole(): void {
+          if (over) return;
+          over = true;
+          begin();
+          call.wait(TAIL_LIMIT_MS);
+          reader?.resolve();
+        }
+        function write(text: string): void {
+          if (reader.sink.write(text)) return;
+          // The caller's own pace is not the provider's silence.
+          call.pause();
+          call.wait(Number.POSITIVE_INFINITY);
+          void reader.sink.drained().then(() => {
+            call.wait(patience.stallMs);
+            call.resume();
+          });
+        }
+      });
+    },
+  };
+}

@@ -1,0 +1,222 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import type { Agent } from 'undici';
+import { type Catalog, type TextModel, textModels } from '../catalog/catalog.ts';
+import { TRAITS } from '../providers/provider-table.ts';
+import {
+  ANY_MODEL,
+  type Provider,
+  type ProviderName,
+  servedModel,
+} from '../providers/providers.ts';
+import type { Caller } from '../shared/client-cancellation.ts';
+import type { Ticker } from '../shared/ticker.ts';
+import { createIdentify, type Identify } from '../streaming/response-identity.ts';
+import type { Rests } from './circuit-breaker.ts';
+import { createHttpUpstream, type Patience } from './http-upstream.ts';
+import { offlineEngine } from './offline.ts';
+import { createRelay } from './relay.ts';
+import { failureForLog, type Upstream, UpstreamError } from './upstream.ts';
+
+/** Knows who answers for each model now. */
+export interface Routing {
+  /** Looks again who is live and what each serves; calls under way are not disturbed. */
+  renew(): void;
+  /** In the order they are tried; empty when nobody serves the model. */
+  upstreamsOf(model: TextModel): readonly Upstream[];
+  /** Why nobody serves a model, and which settings would change that; `undefined` when somebody does. */
+  whyUnserved(model: TextModel): string | undefined;
+  /**
+   * The provider's model that answers first. Where no provider is set up at all, the one that the catalog would ask first:
+   * there is nothing to compare in the offline engine.
+   */
+  answersFirst(model: TextModel): { provider: string; model: string } | undefined;
+}
+
+/**
+ * Finds the upstreams of every text model that are live. The offline engine answers only where no provider is set up at
+ * all: among answers of real models it would be taken for one.
+ */
+export function createRouting(options: {
+  catalog: Catalog;
+  providers: ReadonlyMap<ProviderName, Provider>;
+  /** Those that the operator set up; those that are live when absent. */
+  set?: ReadonlySet<ProviderName>;
+  agent: Agent;
+  patience: Patience;
+  ticker: Ticker;
+}): Routing {
+  const { catalog, providers, set = new Set(providers.keys()), ...calls } = options;
+  const upstreams = new Map<string, Upstream[]>();
+  /** What judges the answers of a provider's model; kept when it is looked at again who is live. */
+  const identifies = new Map<string, Identify>();
+
+  function renew() {
+    for (const model of textModels(catalog)) upstreams.set(model.id, upstreamsFor(model));
+  }
+
+  function upstreamsFor(model: TextModel): Upstream[] {
+    return liveUpstreams(model, providers).map(({ provider, model }) => {
+      const name = `${provider.name} ${model}`;
+      const identify = identifies.get(name) ?? createIdentify();
+      identifies.set(name, identify);
+      const upstream = createHttpUpstream({ provider, model, identify, ...calls });
+      if (provider.dialect !== 'openai') return upstream;
+      return { ...upstream, relay: createRelay({ provider, model, identify, ...calls }) };
+    });
+  }
+
+  renew();
+  const isOffline = providers.size + set.size === 0;
+  const upstreamsOf = ({ id }: TextModel) => {
+    const live = upstreams.get(id) ?? [];
+    return live.length === 0 && isOffline ? [offlineEngine] : live;
+  };
+  return {
+    renew,
+    upstreamsOf,
+    answersFirst: (model) => (isOffline ? model.upstreams[0] : upstreamsOf(model)[0]),
+    whyUnserved(model) {
+      if (upstreamsOf(model).length > 0) return undefined;
+      return unservedSentence(model, { providers, set });
+    },
+  };
+}
+
+/** Who of those the catalog names for a model can be called, in their order, and their own names for it. */
+export function liveUpstreams(
+  { upstreams, input }: TextModel,
+  providers: ReadonlyMap<ProviderName, Provider>,
+): Array<{ provider: Provider; model: string }> {
+  return upstreams.flatMap(({ provider: name, model: wanted }) => {
+    const provider = providers.get(name);
+    if (!provider) return [];
+    const beside = upstreams.filter((one) => one.provider === name).map(({ model }) => model);
+    const withImages = input.includes('image');
+    const model = servedModel(provider, wanted, { beside, withImages });
+    return model === undefined ? [] : [{ provider, model }];
+  });
+}
+
+/** Names the settings that would have a model served which nobody serves. */
+export function unservedSentence(
+  { id, upstreams }: TextModel,
+  { providers, set }: { providers: ReadonlyMap<ProviderName, Provider>; set: ReadonlySet<string> },
+): string {
+  const nobody = `No provider that is connected serves the model '${id}'.`;
+  if (upstreams.length === 0) {
+    return `${nobody} Whoever runs the gateway can name upstreams for it in ASKWATCH_CATALOG.`;
+  }
+  const names = [...new Set(upstreams.map(({ provider }) => provider))];
+  const missing = names.filter((name) => !providers.has(name) && !set.has(name));
+  const silent = names.filter((name) => !providers.has(name) && set.has(name));
+  const lacking = upstreams.flatMap(({ provider: name, model }) => {
+    const provider = providers.get(name);
+    return provider && model !== ANY_MODEL ? [`${provider.title} does not have ${model}`] : [];
+  });
+  const settings = (list: ProviderName[]) => list.map((name) => TRAITS[name].setting);
+  const todo = [
+    ...silent.map((name) => `start what ${TRAITS[name].setting} names, which does not answer`),
+    ...(missing.length > 0 ? [`set ${alternatives(settings(missing))}`] : []),
+    ...(lacking.length > 0 ? ['correct ASKWATCH_CATALOG'] : []),
+  ];
+  const found = lacking.length > 0 ? ` ${lacking.join('; ')}.` : '';
+  return `${nobody}${found} Whoever runs the gateway can ${alternatives(todo)}.`;
+}
+
+/** Several as one reads them: `a, b or c`. */
+function alternatives(list: readonly string[]): string {
+  return list.length < 2 ? list.join() : `${list.slice(0, -1).join(', ')} or ${list.at(-1)}`;
+}
+
+/** Rounds after the first, for upstreams whose failure passes by itself. */
+const EXTRA_ROUNDS = 2;
+/**
+ * The longest wait before the first extra round; twice that before the next. A wait is any part of it, so that callers
+ * who failed together do not come back together.
+ */
+const BACKOFF_MS = 250;
+/** A wish to be left alone that is worth waiting for with the caller on the line. */
+const SHORT_WISH_MS = 2_000;
+
+/**
+ * Asks the upstreams in order until one answers: those that rest come last, and a failure that another may do better
+ * leads to the next one at once. When all have failed, those whose failure passes by itself are asked again, twice at
+ * most and after less than 5 s of waiting in all, unless they rest by then. `attempt` rejects with an `UpstreamError`
+ * only while nothing of the answer has reached the caller. Throws the caller's reason as soon as it has left,
+ * and in the end the failure that tells the caller most.
+ */
+export async function askInOrder<T>(options: {
+  upstreams: readonly Upstream[];
+  rests: Rests;
+  caller: Pick<Caller, 'left' | 'reason' | 'signal'>;
+  attempt: (upstream: Upstream) => Promise<T>;
+  log: Logger;
+  random?: () => number;
+  pause?: (ms: number, signal: AbortSignal) => Promise<unknown>;
+}): Promise<{ upstream: Upstream; answer: T }> {
+  const { upstreams, rests, caller, attempt, log, random = Math.random, pause = wait } = options;
+  const failures = new Map<Upstream, UpstreamError>();
+  let asking = upstreams;
+  for (let round = 0; ; round += 1) {
+    const evenResting = round === 0;
+    let left = asking;
+    for (;;) {
+      if (caller.left) throw caller.reason;
+      const upstream = rests.choose(left, evenResting);
+      if (!upstream) break;
+      left = left.filter((other) => other !== upstream);
+      const asked = rests.ask(upstream);
+      try {
+        const answer = await attempt(upstream);
+        asked.answered();
+        return { upstream, answer };
+      } catch (error) {
+        if (caller.left || !(error instanceof UpstreamError)) {
+          asked.left();
+          throw caller.left ? caller.reason : error;
+        }
+        asked.failed(error);
+        if (!error.tryNext) throw error;
+        failures.set(upstream, error);
+        const { provider, model } = upstream;
+        log.debug(
+          { provider, model, round, ...failureForLog(error) },
+          'an upstream did not answer',
+        );
+      }
+    }
+    asking = asking.filter((upstream) => passesByItself(failures.get(upstream)));
+    if (asking.length === 0 || round === EXTRA_ROUNDS) throw mostTelling([...failures.values()]);
+    const wishesMs = asking.map((upstream) => failures.get(upstream)?.retryAfterMs ?? 0);
+    await pause(Math.min(...wishesMs) + random() * BACKOFF_MS * 2 ** round, caller.signal);
+  }
+}
+
+async function wait(ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await sleep(ms, undefined, { signal });
+  } catch {
+    // The caller left, which is looked at next.
+  }
+}
+
+/** Whether asking the same upstream again soon may help. A time-out has cost enough already; an account stays as it is. */
+function passesByItself(error: UpstreamError | undefined): boolean {
+  if (error?.retryAfterMs !== undefined) return error.retryAfterMs <= SHORT_WISH_MS;
+  return error?.kind === 'connection' || error?.kind === 'server';
+}
+
+/**
+ * Of several failures the one to tell: the earliest time to come back; else one that a repeat may help, of the first
+ * choice before others; a refusal of the request by some before one of the gateway's own account, which only its
+ * operator can mend.
+ */
+function mostTelling(failures: UpstreamError[]): Error {
+  const rank = ({ kind, retryAfterMs }: UpstreamError) =>
+    retryAfterMs !== undefined ? 0 : kind === 'account' ? 3 : kind === 'request' ? 2 : 1;
+  const [told] = failures.sort(
+    (a, b) => rank(a) - rank(b) || (a.retryAfterMs ?? 0) - (b.retryAfterMs ?? 0),
+  );
+  return told ?? new Error('There was no upstream to ask.');
+}

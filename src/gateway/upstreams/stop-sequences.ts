@@ -1,0 +1,120 @@
+import type { ChatCompletion, ChatCompletionChunk } from '../../contracts/gateway.ts';
+
+/** Lets a text through piece by piece, up to the first stop sequence in it. */
+export interface StopCutter {
+  /** What of the text so far can be let through now; an end that could begin a sequence is held back. */
+  push(text: string): string;
+  /** What was held back, when the text has ended. */
+  flush(): string;
+  /** A sequence has come; nothing more is let through. */
+  readonly stopped: boolean;
+}
+
+/** Cuts at whichever of the sequences is complete first. Linear in the text, whatever it and the sequences are. */
+export function createStopCutter(sequences: readonly string[]): StopCutter {
+  const matchers = sequences.map(createMatcher);
+  let held = '';
+  let stopped = false;
+  return {
+    get stopped() {
+      return stopped;
+    },
+    push(text) {
+      if (stopped) return '';
+      const all = held + text;
+      for (let at = held.length; at < all.length; at++) {
+        const found = matchers.filter((matcher) => matcher.next(all.charCodeAt(at)));
+        if (found.length === 0) continue;
+        stopped = true;
+        held = '';
+        return all.slice(0, at + 1 - Math.max(...found.map(({ length }) => length)));
+      }
+      const begun = Math.max(0, ...matchers.map((matcher) => matcher.begun));
+      held = all.slice(all.length - begun);
+      return all.slice(0, all.length - begun);
+    },
+    flush() {
+      const rest = held;
+      held = '';
+      return rest;
+    },
+  };
+}
+
+/** A whole answer, cut. Tokens behind the cut were generated all the same, so the usage stays. */
+export function cutCompletion(
+  completion: ChatCompletion,
+  sequences: readonly string[],
+): ChatCompletion {
+  return {
+    ...completion,
+    choices: completion.choices.map((choice) => {
+      const cutter = createStopCutter(sequences);
+      const content = cutter.push(choice.message.content ?? '');
+      if (!cutter.stopped) return choice;
+      return { ...choice, message: { ...choice.message, content }, finish_reason: 'stop' };
+    }),
+  };
+}
+
+/**
+ * Cuts the answers of a stream. What comes of a choice behind its cut is left out; the stream is still read to its end,
+ * for the usage. `undefined` for a chunk of which nothing is left.
+ */
+export function createChunkCutter(
+  sequences: readonly string[],
+): (chunk: ChatCompletionChunk) => ChatCompletionChunk | undefined {
+  const cutters = new Map<number, StopCutter>();
+  const cutterOf = (index: number) => {
+    const cutter = cutters.get(index) ?? createStopCutter(sequences);
+    cutters.set(index, cutter);
+    return cutter;
+  };
+  return (chunk) => {
+    const choices = chunk.choices.flatMap((choice) => {
+      const cutter = cutterOf(choice.index);
+      if (cutter.stopped) return [];
+      const { content, ...others } = choice.delta;
+      const ended = choice.finish_reason != null;
+      let passed = cutter.push(content ?? '');
+      if (cutter.stopped) {
+        return [{ ...choice, delta: { ...others, content: passed }, finish_reason: 'stop' }];
+      }
+      if (ended) passed += cutter.flush();
+      const spoken = passed !== '' || content === '' ? { content: passed } : {};
+      const delta = { ...others, ...spoken };
+      return ended || Object.keys(delta).length > 0 ? [{ ...choice, delta }] : [];
+    });
+    if (choices.length === 0 && chunk.choices.length > 0 && !chunk.usage) return undefined;
+    return { ...chunk, choices };
+  };
+}
+
+/** Follows a text for one sequence. Source: Knuth, Morris, Pratt, "Fast pattern matching in strings", 1977. */
+function createMatcher(sequence: string) {
+  const { length } = sequence;
+  /** How much of the sequence still stands when the next unit does not fit after so many. */
+  const fallback = new Uint32Array(length + 1);
+  for (let at = 1, begun = 0; at < length; at++) {
+    while (begun > 0 && sequence.charCodeAt(at) !== sequence.charCodeAt(begun)) {
+      begun = fallback[begun] ?? 0;
+    }
+    if (sequence.charCodeAt(at) === sequence.charCodeAt(begun)) begun += 1;
+    fallback[at + 1] = begun;
+  }
+  let begun = 0;
+  return {
+    length,
+    get begun() {
+      return begun;
+    },
+    /** Takes one more unit of the text; true when the sequence is complete. */
+    next(unit: number): boolean {
+      while (begun > 0 && (begun === length || unit !== sequence.charCodeAt(begun))) {
+        begun = fallback[begun] ?? 0;
+      }
+      if (unit === sequence.charCodeAt(begun)) begun += 1;
+      return begun === length;
+    },
+  };
+}

@@ -1,0 +1,192 @@
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import type { Journal, Store } from '../../store/store.ts';
+import { createDayCounts, type DayCounts, UsageCounts } from './usage-counts.ts';
+import { requestsIn, type UsageEntry, type UsageRecord } from './usage-journal.ts';
+
+/** Counts of one day of the UTC calendar, such as `2026-12-01`. */
+export interface UsageRow extends UsageCounts {
+  day: string;
+}
+
+/** Which rows: of one key or all; from and to days that are included, both today when absent. */
+export interface UsageQuery {
+  keyId?: string | undefined;
+  fromDay?: string | undefined;
+  toDay?: string | undefined;
+}
+
+/** Tokens that a key has used today and in this month, of the UTC calendar. */
+export interface Spent {
+  day: number;
+  month: number;
+}
+
+/** What was used, by day, key and model. */
+export interface UsageDays {
+  /** The present moment, Unix time; never before the day that is being counted, though the clock be set back. */
+  nowMs(): number;
+  /** Counts a request of this moment. */
+  add(record: UsageRecord): void;
+  /** What a key has spent: always the same object, which changes as requests end and days pass. */
+  spentBy(keyId: string): Spent;
+  /** Rows in order of day, key and model. */
+  summary(query: UsageQuery): Promise<UsageRow[]>;
+  /** Stores the counts of days that are over, and removes what is older than is kept. */
+  tidy(): Promise<void>;
+}
+
+/** Days that usage is kept: a year to compare with, and some. */
+export const KEPT_DAYS = 400;
+
+const DAY_MS = 86_400_000;
+
+const ClosedDay = z.object({ counts: z.array(UsageCounts) });
+
+/**
+ * Opens the counts. Those of today are added up from the journal. Those of a day that is over are added up once and then
+ * stand in `gateway-usage-days`, so that a start reads a day and a month of documents, however long the journal is.
+ * Without a store it counts in memory.
+ */
+export async function openUsageDays(options: {
+  store?: Store | undefined;
+  journal?: Journal<UsageEntry> | undefined;
+  clockMs?: () => number;
+  log: Logger;
+}): Promise<UsageDays> {
+  const { store, journal, clockMs = Date.now, log } = options;
+  const collection = store?.collection({
+    name: 'gateway-usage-days',
+    schema: ClosedDay,
+    version: 1,
+    // What is forgotten is added up again.
+    whenCorrupt: 'forget',
+  });
+  /** Today, and days that are over and not stored yet. */
+  const open = new Map<number, DayCounts>();
+  const spent = new Map<string, Spent>();
+  const adding = new Map<number, Promise<readonly UsageCounts[]>>();
+  let today = dayNumber(clockMs());
+  let tomorrowMs = (today + 1) * DAY_MS;
+  /** Unknown until the first tidying up: documents may be left from before the program was last stopped. */
+  let removedBefore: number | undefined;
+
+  function nowMs(): number {
+    const now = clockMs();
+    if (now >= tomorrowMs) advanceTo(dayNumber(now));
+    return Math.max(now, tomorrowMs - DAY_MS);
+  }
+
+  function advanceTo(day: number) {
+    const isNewMonth = monthOf(day) !== monthOf(today);
+    today = day;
+    tomorrowMs = (today + 1) * DAY_MS;
+    open.set(today, createDayCounts());
+    for (const each of spent.values()) {
+      each.day = 0;
+      if (isNewMonth) each.month = 0;
+    }
+  }
+
+  function spentBy(keyId: string): Spent {
+    let known = spent.get(keyId);
+    if (!known) {
+      known = { day: 0, month: 0 };
+      spent.set(keyId, known);
+    }
+    return known;
+  }
+
+  async function addUp(day: number): Promise<DayCounts> {
+    const counts = createDayCounts();
+    const range = { fromMs: day * DAY_MS, toMs: (day + 1) * DAY_MS };
+    for await (const entry of journal?.read(range) ?? []) {
+      for (const record of requestsIn(entry)) counts.add(record);
+    }
+    return counts;
+  }
+
+  async function addUpAndStore(day: number): Promise<readonly UsageCounts[]> {
+    const counts = (await addUp(day)).list();
+    try {
+      if (counts.length > 0) await collection?.update(nameOf(day), () => ({ counts }));
+    } catch (error) {
+      log.warn({ err: error, day: nameOf(day) }, 'usage of a day was added up, but not stored');
+    }
+    return counts;
+  }
+
+  async function countsOf(day: number): Promise<readonly UsageCounts[]> {
+    const counting = open.get(day);
+    if (counting) return counting.list();
+    const stored = await collection?.get(nameOf(day));
+    if (stored) return stored.counts;
+    // Those who ask for the same day at once wait for the same sum.
+    const known = adding.get(day);
+    if (known) return await known;
+    const sum = addUpAndStore(day).finally(() => adding.delete(day));
+    adding.set(day, sum);
+    return await sum;
+  }
+
+  async function oldestStored(): Promise<number> {
+    const stored = (await collection?.list()) ?? [];
+    return Math.min(today, ...stored.map(({ id }) => dayNumber(Date.parse(id))));
+  }
+
+  open.set(today, await addUp(today));
+  for (let day = dayNumber(Date.parse(`${monthOf(today)}-01`)); day <= today; day += 1) {
+    for (const { keyId, promptTokens, completionTokens } of await countsOf(day)) {
+      const of = spentBy(keyId);
+      of.month += promptTokens + completionTokens;
+      if (day === today) of.day += promptTokens + completionTokens;
+    }
+  }
+
+  return {
+    nowMs,
+    add(record) {
+      open.get(today)?.add(record);
+      const of = spentBy(record.keyId);
+      of.day += record.promptTokens + record.completionTokens;
+      of.month += record.promptTokens + record.completionTokens;
+    },
+    spentBy,
+    async summary({ keyId, fromDay, toDay }) {
+      nowMs();
+      const from = fromDay === undefined ? today : dayNumber(Date.parse(fromDay));
+      const to = toDay === undefined ? today : dayNumber(Date.parse(toDay));
+      const rows: UsageRow[] = [];
+      for (let day = Math.max(from, today - KEPT_DAYS); day <= Math.min(to, today); day += 1) {
+        for (const counts of await countsOf(day)) {
+          if (keyId === undefined || counts.keyId === keyId) {
+            rows.push({ day: nameOf(day), ...counts });
+          }
+        }
+      }
+      return rows;
+    },
+    async tidy() {
+      nowMs();
+      for (const [day, counting] of open) {
+        if (day === today) continue;
+        const counts = counting.list();
+        await collection?.update(nameOf(day), () => ({ counts }));
+        open.delete(day);
+      }
+      const oldest = today - KEPT_DAYS;
+      for (removedBefore ??= await oldestStored(); removedBefore < oldest; removedBefore += 1) {
+        await collection?.update(nameOf(removedBefore), () => undefined);
+      }
+      await journal?.prune(oldest * DAY_MS);
+    },
+  };
+}
+
+/** Days since 1970, UTC. */
+function dayNumber(atMs: number): number {
+  return Math.floor(atMs / DAY_MS);
+}
+
+const nameOf = (day: number) => new Date(day * DAY_MS).toISOString().slice(0, 10);
+const monthOf = (day: number) => nameOf(day).slice(0, 7);

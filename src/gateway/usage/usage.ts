@@ -1,0 +1,201 @@
+import type { Logger } from 'pino';
+import type { Usage } from '../../contracts/gateway.ts';
+import type { KeyLimits } from '../../contracts/key-limits.ts';
+import { roughTokens } from '../../contracts/tokens.ts';
+import type { KeyInfo } from '../../http/keys.ts';
+import type { Metrics } from '../../http/metrics.ts';
+import type { Store } from '../../store/store.ts';
+import { createKeyLimiter } from './key-limits.ts';
+import { openUsageDays, type UsageQuery, type UsageRow } from './usage-days.ts';
+import { type End, type UsageRecord, usageJournal } from './usage-journal.ts';
+import { createUsageMetrics } from './usage-metrics.ts';
+import { createUsageWriter } from './usage-writer.ts';
+
+/** What becomes known of a request while it is answered. */
+export interface UsageMeter {
+  model?: string;
+  provider?: string;
+  /** The provider's name for the model, for the log alone. */
+  providerModel?: string;
+  /** What was recorded of the request, once it has ended. */
+  record?: UsageRecord;
+  /** The provider's count; wins over the estimates. */
+  usage?: Usage;
+  /** Headers that tell the key's limits; empty when it has none. */
+  limitHeaders(): Record<string, string>;
+  /** Whether the key has limits counted in tokens, so that an estimate of the prompt is needed beforehand. */
+  readonly countsTokens: boolean;
+  /** Counts the request towards the key's requests per minute. Throws the 429. */
+  takeRequest(): void;
+  /**
+   * Sets tokens aside from the key's limits until the request has ended. Throws the 429 that says what is used up and
+   * when to come back.
+   */
+  reserve(promptTokens: number, replyTokens: number): void;
+  /** Tokens of the prompt; asked for only when the provider told no usage, as it may be costly. Set by the caller. */
+  estimatePrompt: () => number;
+  /** Counts answer tokens by estimate, fractions too, and notes when the first came. */
+  addAnswer(tokens: number): void;
+  /** Counts a piece of the answer, and notes when the first one came. */
+  addText(text: string): void;
+  /** Notes that the answer is streamed. */
+  streams(): void;
+  /** Notes when the first text came, and nothing else. */
+  firstToken(): void;
+  /** The provider's count, else our estimate of what was asked and came so far. */
+  tokens(): Usage;
+  /** Writes the record and gives back what was set aside; only the first call does. */
+  end(end: End): void;
+}
+
+/** Writes exactly one record for each request, and holds keys to their limits. */
+export interface UsageLedger {
+  /** Starts to meter a request. */
+  open(key: KeyInfo): UsageMeter;
+  /** What was used, by day, key and model. */
+  summary(query: UsageQuery): Promise<UsageRow[]>;
+  /** What a key could use now, of each limit it has. */
+  left(key: KeyInfo): KeyLimits;
+  /** Writes the records that are waiting. */
+  close(): Promise<void>;
+}
+
+/** What days are over is looked at so often. */
+const TIDY_MS = 3_600_000;
+
+/** More tokens than any request has; a provider that tells more is not believed. */
+const MAX_TOKENS = 1_000_000_000;
+
+const noEstimate = () => 0;
+
+/** Opens the ledger over the store's journal `gateway-usage`; without a store it counts in memory only. */
+export async function createUsageLedger(options: {
+  store?: Store;
+  metrics: Metrics;
+  log: Logger;
+  /** Unix time, and a clock that never goes back; both milliseconds. */
+  clocks?: { unixMs: () => number; steadyMs: () => number };
+}): Promise<UsageLedger> {
+  const { store, metrics, log } = options;
+  const { unixMs, steadyMs } = options.clocks ?? {
+    unixMs: Date.now,
+    steadyMs: () => performance.now(),
+  };
+  const journal = store?.journal(usageJournal);
+  const writer = journal && createUsageWriter(journal, log);
+  const days = await openUsageDays({ store, journal, clockMs: unixMs, log });
+  const limiter = createKeyLimiter({ spentBy: days.spentBy, nowMs: days.nowMs, steadyMs });
+  const counts = createUsageMetrics(metrics, () => writer?.waiting() ?? 0);
+
+  let tidying: Promise<void> | undefined;
+  function tidy() {
+    tidying ??= days
+      .tidy()
+      .catch((error: unknown) => log.error({ err: error }, 'usage could not be tidied up'))
+      .finally(() => {
+        tidying = undefined;
+      });
+  }
+  tidy();
+  const timer = setInterval(tidy, TIDY_MS);
+
+  return {
+    open(key) {
+      const allowance = limiter.open(key);
+      const startMs = steadyMs();
+      const sinceStartMs = () => Math.round(steadyMs() - startMs);
+      let firstTokenMs: number | undefined;
+      let answerTokens = 0;
+      let streamed = false;
+      let ended = false;
+      counts.began();
+
+      /** What the request has cost; nothing when it was refused, or failed before its first word. */
+      function usedTokens(end: End): Usage | undefined {
+        if (end === 'refused') return undefined;
+        if (end === 'upstream_error' && !meter.usage && firstTokenMs === undefined)
+          return undefined;
+        try {
+          return meter.tokens();
+        } catch (error) {
+          log.error({ err: error }, 'the tokens of a request could not be estimated');
+          return undefined;
+        }
+      }
+
+      const meter: UsageMeter = {
+        countsTokens: allowance?.countsTokens ?? false,
+        estimatePrompt: noEstimate,
+        limitHeaders: () => allowance?.headers() ?? {},
+        takeRequest: () => allowance?.takeRequest(),
+        reserve: (promptTokens, replyTokens) => allowance?.reserve(promptTokens, replyTokens),
+        streams() {
+          if (streamed || ended) return;
+          streamed = true;
+          counts.streams();
+        },
+        firstToken() {
+          firstTokenMs ??= sinceStartMs();
+        },
+        addAnswer(count) {
+          meter.firstToken();
+          answerTokens += count;
+        },
+        addText(text) {
+          if (text !== '') meter.addAnswer(roughTokens(text));
+        },
+        tokens() {
+          if (meter.usage && isCredible(meter.usage)) return meter.usage;
+          const prompt_tokens = whole(meter.estimatePrompt());
+          const completion_tokens = whole(answerTokens);
+          const total_tokens = prompt_tokens + completion_tokens;
+          return { prompt_tokens, completion_tokens, total_tokens };
+        },
+        end(end) {
+          if (ended) return;
+          ended = true;
+          const { model, provider } = meter;
+          const used = usedTokens(end);
+          const promptTokens = used?.prompt_tokens ?? 0;
+          const completionTokens = used?.completion_tokens ?? 0;
+          const record: UsageRecord = {
+            atMs: days.nowMs(),
+            keyId: key.id,
+            model,
+            provider,
+            promptTokens,
+            completionTokens,
+            estimated: used !== undefined && used !== meter.usage,
+            latencyMs: sinceStartMs(),
+            firstTokenMs,
+            end,
+          };
+          writer?.add(record);
+          days.add(record);
+          allowance?.settle(promptTokens + completionTokens);
+          counts.ended(record, streamed);
+          meter.record = record;
+        },
+      };
+      return meter;
+    },
+    summary: days.summary,
+    left: limiter.left,
+    async close() {
+      clearInterval(timer);
+      await tidying;
+      await writer?.close();
+    },
+  };
+}
+
+/** An estimate as a record takes it. */
+function whole(tokens: number): number {
+  return tokens > 0 ? Math.ceil(Math.min(tokens, MAX_TOKENS)) : 0;
+}
+
+function isCredible({ prompt_tokens, completion_tokens }: Usage): boolean {
+  return [prompt_tokens, completion_tokens].every(
+    (count) => Number.isInteger(count) && count >= 0 && count <= MAX_TOKENS,
+  );
+}

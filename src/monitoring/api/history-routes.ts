@@ -1,0 +1,99 @@
+import { AddedPath, type RollupList } from '../../contracts/monitoring-additions.ts';
+import type { HttpServer } from '../../http/server.ts';
+import {
+  incidentsSchema,
+  resultsSchema,
+  rollupsSchema,
+  uptimeSchema,
+} from './history-route-schemas.ts';
+import { invalidValue, orUnavailable } from './route-errors.ts';
+import { monitorNamed, type RouteTools, takeNoBody, within } from './route-scope.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+/** Most rows of one answer: a minute's of a day, with some to spare. */
+const MAX_ROLLUPS = 1_500;
+
+/** Longest time that an uptime is asked of: as long as history is kept. */
+const MAX_UPTIME_DAYS = 400;
+
+/** The rows of rollups, and the time they tell when none is named: minutes are kept no longer. */
+const ROLLUPS: Record<RollupList['by'], { rowMs: number; defaultMs: number; coarser: string }> = {
+  minute: { rowMs: MINUTE_MS, defaultMs: 2 * HOUR_MS, coarser: ', or take by=hour' },
+  hour: { rowMs: HOUR_MS, defaultMs: 7 * DAY_MS, coarser: ', or take by=day' },
+  day: { rowMs: DAY_MS, defaultMs: 90 * DAY_MS, coarser: '' },
+};
+
+/** Adds the routes that tell what was seen of a monitor. */
+export function addHistoryRoutes(scope: HttpServer, tools: RouteTools): void {
+  const { monitors, history, clock } = tools;
+  takeNoBody(scope);
+
+  scope.get(within(AddedPath.results), { schema: resultsSchema }, async ({ params, query }) => {
+    const { id } = monitorNamed(monitors, params.id);
+    return { results: await readable(history.results(id, query.limit)) };
+  });
+
+  scope.get(within(AddedPath.incidents), { schema: incidentsSchema }, async ({ params, query }) => {
+    const { id } = monitorNamed(monitors, params.id);
+    return { incidents: await readable(history.incidents(id, query.limit)) };
+  });
+
+  scope.get(within(AddedPath.rollups), { schema: rollupsSchema }, async ({ params, query }) => {
+    const { id } = monitorNamed(monitors, params.id);
+    const { by } = query;
+    const range = rangeOf(query, ROLLUPS[by].defaultMs, clock.wallMs());
+    refuseTooManyRows(by, range);
+    return { by, rollups: await readable(history.rollups(id, { by, ...range })) };
+  });
+
+  scope.get(within(AddedPath.uptime), { schema: uptimeSchema }, async ({ params, query }) => {
+    const { id } = monitorNamed(monitors, params.id);
+    const range = rangeOf(query, 30 * DAY_MS, clock.wallMs());
+    if (range.toMs - range.fromMs > MAX_UPTIME_DAYS * DAY_MS) {
+      throw invalidValue('from', `ask for ${MAX_UPTIME_DAYS} days at most; older history is gone`);
+    }
+    const { upMs, downMs, unseenMs } = await readable(history.uptime(id, range));
+    const seenMs = upMs + downMs;
+    return {
+      from: new Date(range.fromMs).toISOString(),
+      to: new Date(range.toMs).toISOString(),
+      uptime: seenMs === 0 ? null : upMs / seenMs,
+      up_ms: upMs,
+      down_ms: downMs,
+      unseen_ms: unseenMs,
+    };
+  });
+}
+
+const readable = <T>(work: Promise<T>) =>
+  orUnavailable(work, 'The history could not be read. Try again.');
+
+interface Range {
+  fromMs: number;
+  toMs: number;
+}
+
+/** The time that is asked for, which ends now at the latest. Throws the 400. */
+function rangeOf(
+  { from, to }: { from?: string | undefined; to?: string | undefined },
+  defaultMs: number,
+  nowMs: number,
+): Range {
+  const toMs = to === undefined ? nowMs : Math.min(Date.parse(to), nowMs);
+  const fromMs = from === undefined ? toMs - defaultMs : Date.parse(from);
+  if (fromMs >= toMs) throw invalidValue('from', "it must be before 'to', and in the past");
+  return { fromMs, toMs };
+}
+
+function refuseTooManyRows(by: RollupList['by'], { fromMs, toMs }: Range): void {
+  const { rowMs, coarser } = ROLLUPS[by];
+  const rows = Math.ceil(toMs / rowMs) - Math.floor(fromMs / rowMs);
+  if (rows <= MAX_ROLLUPS) return;
+  throw invalidValue(
+    'from',
+    `these are ${rows} rows of a ${by}, and an answer holds ${MAX_ROLLUPS}; ask for a shorter time${coarser}`,
+  );
+}

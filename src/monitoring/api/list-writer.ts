@@ -1,0 +1,74 @@
+import { setImmediate } from 'node:timers/promises';
+import { Monitor } from '../../contracts/monitoring.ts';
+import type { WatchedMonitor } from '../monitors/monitors.ts';
+import { isFlapping } from '../state/state.ts';
+import { listedMonitor } from './monitor-answers.ts';
+
+const NOTHING = Buffer.alloc(0);
+const TAIL = Buffer.from(']}');
+
+/** How long the list may hold up everything else at once. */
+const SLICE_MS = 10;
+
+/** A monitor as JSON, and all that it was made from. */
+interface Written {
+  told: WatchedMonitor['told'];
+  definition: WatchedMonitor['definition'];
+  stale: boolean;
+  flapping: boolean;
+  /** After a comma. In bytes, as they are sent: putting texts together costs ten times as much. */
+  json: Buffer;
+}
+
+/** Asked when a monitor is written: it may have changed since the list was asked for. */
+type IsShown = (monitor: WatchedMonitor) => boolean;
+
+/**
+ * Writes the list of monitors as JSON. It is asked for all the time and may hold ten thousand, so a monitor is written
+ * and checked against the contract only when it has changed, and other work comes in between.
+ */
+export function createListWriter(tools: {
+  wallMs: () => number;
+  isStale: (monitor: WatchedMonitor) => boolean;
+}): (
+  monitors: readonly WatchedMonitor[],
+  isShown: IsShown,
+  next?: string | null,
+) => Promise<Buffer> {
+  const written = new WeakMap<WatchedMonitor, Written>();
+
+  function jsonOf(monitor: WatchedMonitor): Buffer {
+    const { told, definition } = monitor;
+    const wallMs = tools.wallMs();
+    const stale = tools.isStale(monitor);
+    const flapping = isFlapping(told, wallMs);
+    const known = written.get(monitor);
+    if (
+      known?.told === told &&
+      known.definition === definition &&
+      known.stale === stale &&
+      known.flapping === flapping
+    ) {
+      return known.json;
+    }
+    const listed = Monitor.parse(listedMonitor(monitor, { wallMs, stale }));
+    const json = Buffer.from(`,${JSON.stringify(listed)}`);
+    written.set(monitor, { told, definition, stale, flapping, json });
+    return json;
+  }
+
+  return async (monitors, isShown, next) => {
+    const parts: Buffer[] = [];
+    let sliceStartMs = performance.now();
+    for (const monitor of monitors) {
+      if (isShown(monitor)) parts.push(jsonOf(monitor));
+      if (performance.now() - sliceStartMs < SLICE_MS) continue;
+      await setImmediate();
+      sliceStartMs = performance.now();
+    }
+    const head = Buffer.from(`{"count":${parts.length},"monitors":[`);
+    const [first, ...rest] = parts;
+    const tail = next === undefined ? TAIL : Buffer.from(`],"next":${JSON.stringify(next)}}`);
+    return Buffer.concat([head, first?.subarray(1) ?? NOTHING, ...rest, tail]);
+  };
+}

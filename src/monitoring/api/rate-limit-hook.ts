@@ -1,0 +1,57 @@
+import { ErrorCode } from '../../contracts/error.ts';
+import { MONITORING_REQUESTS_PER_MINUTE } from '../../contracts/rate-limit.ts';
+import type { Authenticate } from '../../http/authentication.ts';
+import { callerOf } from '../../http/caller.ts';
+import { HttpError } from '../../http/errors.ts';
+import { createRateLimit, rateLimitHeaders } from '../../http/rate-limit.ts';
+import type { HttpReply, HttpRequest } from '../../http/server.ts';
+
+/**
+ * Runs before everything else of a request: finds out who asks, counts it, and puts the rate limit headers on the
+ * answer, whatever the answer will be. Throws the 401 or 429.
+ * A request is counted to its API key. A push carries none: `pushToken` gives the name of its heartbeat to count to.
+ * Who has neither is counted by address; what is left of wrong keys stands on the refusal itself.
+ */
+export function createRateLimitHook(options: {
+  authenticate: Authenticate;
+  /** Undefined when the request is no push; null when its token is unknown. */
+  heartbeatOf: (request: HttpRequest) => string | null | undefined;
+  nowMs: () => number;
+}): (request: HttpRequest, reply: HttpReply) => Promise<void> {
+  const { authenticate, heartbeatOf, nowMs } = options;
+  const limit = createRateLimit({
+    limit: MONITORING_REQUESTS_PER_MINUTE,
+    windowMs: 60_000,
+    nowMs,
+  });
+
+  function count(who: string, reply: HttpReply) {
+    const verdict = limit.take(who);
+    reply.headers(rateLimitHeaders(verdict));
+    if (verdict.allowed) return;
+    throw new HttpError(
+      429,
+      ErrorCode.rateLimited,
+      `More than ${verdict.limit} requests in a minute. Wait ${Math.max(1, Math.ceil(verdict.resetMs / 1000))} s (Retry-After) and try again.`,
+    );
+  }
+
+  return async (request, reply) => {
+    const heartbeat = heartbeatOf(request);
+    if (heartbeat !== undefined) {
+      return count(
+        heartbeat === null ? `address ${callerOf(request.ip)}` : `heartbeat ${heartbeat}`,
+        reply,
+      );
+    }
+    let key: string;
+    try {
+      key = authenticate(request).id;
+    } catch (refusal) {
+      // A wrong key is a guess, as an unknown push token is; what is left of wrong keys the refusal tells itself.
+      limit.take(`address ${callerOf(request.ip)}`);
+      throw refusal;
+    }
+    count(`key ${key}`, reply);
+  };
+}

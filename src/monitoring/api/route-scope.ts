@@ -1,0 +1,78 @@
+import type { IncomingMessage } from 'node:http';
+import { MONITORING_PREFIX } from '../../contracts/monitoring.ts';
+import type { KeyInfo } from '../../http/keys.ts';
+import type { AddressFor } from '../../http/public-address.ts';
+import type { HttpReply, HttpRequest, HttpServer } from '../../http/server.ts';
+import type { History } from '../history/history.ts';
+import type { Monitors, WatchedMonitor } from '../monitors/monitors.ts';
+import type { Watch } from '../scheduler/runner.ts';
+import type { Clock } from '../time/clock.ts';
+import type { Admit } from './admission.ts';
+import { bodyNotExpected, noSuchMonitor } from './route-errors.ts';
+
+/** What the routes work with. */
+export interface RouteTools {
+  monitors: Monitors;
+  admit: Admit;
+  watch: Watch;
+  history: History;
+  clock: Clock;
+  /** Where clients reach this service. */
+  addressFor: AddressFor;
+  /** The key that a request came with; only for requests that need one. */
+  keyOf: (request: HttpRequest) => KeyInfo;
+}
+
+/** A path of the contract as a route of the scope, which has its beginning already. */
+export const within = (path: string) => path.slice(MONITORING_PREFIX.length);
+
+/** The monitor that a path names. Throws the 404. */
+export function monitorNamed(monitors: Monitors, id: string): WatchedMonitor {
+  const monitor = monitors.get(id);
+  if (monitor === undefined) throw noSuchMonitor();
+  return monitor;
+}
+
+/** Sends JSON that was checked and written piece by piece; the serializer of the route would do it whole. */
+export function sendWritten(reply: HttpReply, json: Buffer): HttpReply {
+  return reply.type('application/json; charset=utf-8').send(json);
+}
+
+/** No route of the scope reads a body: one that is sent is refused before it is read. */
+export function takeNoBody(scope: HttpServer): void {
+  readNoBody(scope);
+  scope.addHook('onRequest', async ({ raw }) => {
+    if (hasBody(raw)) throw bodyNotExpected();
+  });
+}
+
+/** How much of a body that nobody looks at is waited for. */
+const AWAITED_BYTES = 10 * 1024;
+
+/**
+ * No route of the scope looks at a body; whatever is sent along is taken, however large it is: the log of a job must not keep
+ * its ping from counting. Only its beginning is waited for; the rest is dropped as it comes.
+ */
+export function readNoBody(scope: HttpServer): void {
+  scope.removeAllContentTypeParsers();
+  scope.addContentTypeParser('*', (_request, body, done) => {
+    let left = AWAITED_BYTES;
+    const end = () => {
+      body.off('end', end).off('error', done);
+      // What breaks later is no matter of the answer.
+      body.on('error', () => {});
+      done(null);
+    };
+    body.once('end', end).once('error', done);
+    body.on('data', (chunk: Buffer) => {
+      if (left <= 0) return;
+      left -= chunk.length;
+      if (left <= 0) end();
+    });
+  });
+}
+
+/** Source: RFC 9112 §6.3. */
+function hasBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}

@@ -1,0 +1,63 @@
+import type { X509Certificate } from 'node:crypto';
+import type { Look } from './check-context.ts';
+import { CheckFailure } from './failure.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** Keeps when a certificate ends that was shown; of several, the first to end. */
+export function noteCertificate(certificate: X509Certificate | undefined, look: Look): void {
+  const endsMs = Date.parse(certificate?.validTo ?? '');
+  if (Number.isNaN(endsMs)) return;
+  look.certificateEndsMs = Math.min(endsMs, look.certificateEndsMs ?? endsMs);
+}
+
+/** Why a certificate is not to be trusted; `code` is that of the failed check. */
+export function certificateFailure(
+  certificate: X509Certificate | undefined,
+  code: string,
+): CheckFailure {
+  const say = (reason: string) => new CheckFailure('tls', reason);
+  if (certificate === undefined) return say('the server shows no certificate');
+  const { validFrom, validTo } = certificate;
+  // Said first whatever else is wrong: it is what the owner has to act on.
+  if (Date.parse(validTo) < Date.now()) {
+    return say(`the certificate expired on ${day(Date.parse(validTo))}`);
+  }
+  switch (code) {
+    case 'CERT_NOT_YET_VALID':
+      return say(`the certificate is valid only from ${day(Date.parse(validFrom))}`);
+    case 'DEPTH_ZERO_SELF_SIGNED_CERT':
+    case 'SELF_SIGNED_CERT_IN_CHAIN':
+      return say('the certificate is self-signed');
+    case 'ERR_TLS_CERT_ALTNAME_INVALID':
+      return say('the certificate is for another name');
+    case 'CERT_SIGNATURE_FAILURE':
+      return say(`the certificate is not signed by its issuer (${code})`);
+    case 'UNABLE_TO_VERIFY_LEAF_SIGNATURE':
+    case 'UNABLE_TO_GET_ISSUER_CERT':
+    case 'UNABLE_TO_GET_ISSUER_CERT_LOCALLY':
+      return say(`the certificate is from an unknown issuer, or one between is not sent (${code})`);
+    default:
+      return say(`the certificate is not trusted (${code})`);
+  }
+}
+
+/** Says that a certificate ends soon, such as `the certificate expires in 3 days, on 2026-11-24`; else `undefined`. */
+export function expiryWarning(endsMs: number, days: number, nowMs: number): string | undefined {
+  const leftMs = endsMs - nowMs;
+  if (days === 0 || leftMs > days * DAY_MS) return undefined;
+  return `the certificate expires in ${timeLeft(leftMs)}, on ${day(endsMs)}`;
+}
+
+function timeLeft(leftMs: number): string {
+  const days = Math.round(leftMs / DAY_MS);
+  if (days > 1) return `${days} days`;
+  const hours = Math.round(leftMs / HOUR_MS);
+  if (hours > 1) return `${hours} hours`;
+  return 'about an hour';
+}
+
+/** A certificate can hold a time that is none. */
+const day = (ms: number) =>
+  Number.isNaN(ms) ? 'an unknown day' : new Date(ms).toISOString().slice(0, 10);

@@ -1,0 +1,115 @@
+import type { DnsConfig } from '../../contracts/monitoring.ts';
+import { readAddress } from './address.ts';
+import type { Look } from './check-context.ts';
+import { unlessAborted } from './connect.ts';
+import { ask, type DnsAnswer, type Forms, parseResolver } from './dns-query.ts';
+import { CheckFailure, errorCode, notAllowed } from './failure.ts';
+import { createResolvers } from './resolvers.ts';
+import type { TargetGuard } from './ssrf-guard.ts';
+
+/** Asks the resolver; passes, or throws a `CheckFailure` or the signal's reason. */
+export type CheckDns = (
+  monitor: { target: string; config: DnsConfig },
+  look: Look,
+) => Promise<void>;
+
+/**
+ * DNS checks. The resolver's address goes through the guard at every check; what the answers hold is only compared,
+ * never reached, and not told, since the system's resolver may know names that are nobody's business.
+ */
+export function createCheckDns(guard: TargetGuard): CheckDns {
+  const resolvers = createResolvers();
+  return async ({ target, config }, look) => {
+    const server = config.resolver === undefined ? undefined : parseResolver(config.resolver);
+    if (server && !guard.allows(server.address)) throw notAllowed('the resolver');
+    look.step = 'answer';
+    look.peer = server ? `the resolver ${server.text}` : 'the resolver';
+    const resolver = resolvers.take(server?.text, look.timeoutMs);
+    try {
+      const answer = await unlessAborted(ask(resolver, target, config.record_type), look.signal);
+      judge(answer, config, look.peer);
+    } catch (error) {
+      look.signal.throwIfAborted();
+      throw error instanceof CheckFailure ? error : dnsFailure(error, look.peer);
+    } finally {
+      resolvers.giveBack(resolver);
+    }
+  };
+}
+
+function judge({ rcode, records }: DnsAnswer, config: DnsConfig, resolver: string): void {
+  const { record_type, expected, match } = config;
+  if (rcode !== config.rcode) throw wrongRcode(rcode, config.rcode, resolver);
+  if (rcode !== 'NOERROR') return;
+  if (records.length === 0) throw new CheckFailure('dns', `the name has no ${record_type} record`);
+  if (expected.length === 0) return;
+  const isThere = (wanted: string) => records.some((forms) => isOneOf(forms, wanted, record_type));
+  if (match === 'any') {
+    if (expected.some(isThere)) return;
+    throw new CheckFailure(
+      'dns',
+      `none of the expected values is ${amongRecords(records.length, record_type)}`,
+    );
+  }
+  const missing = expected.find((wanted) => !isThere(wanted));
+  if (missing !== undefined) {
+    throw new CheckFailure('dns', `${missing} is not ${amongRecords(records.length, record_type)}`);
+  }
+  if (match === 'all') return;
+  const others = records.filter(
+    (forms) => !expected.some((wanted) => isOneOf(forms, wanted, record_type)),
+  ).length;
+  if (others === 0) return;
+  const found = `${others} of the ${records.length} records (${record_type}) found`;
+  throw new CheckFailure('dns', `${found} ${others === 1 ? 'is' : 'are'} not expected`);
+}
+
+const amongRecords = (count: number, type: DnsConfig['record_type']) =>
+  `${count === 1 ? 'the one record' : `any of the ${count} records`} (${type}) found`;
+
+/** Names are the same in any case and with or without the last dot; texts are not. */
+function isOneOf(forms: Forms, wanted: string, type: DnsConfig['record_type']): boolean {
+  if (type === 'TXT') return forms.includes(wanted);
+  const plain = plainly(wanted);
+  return forms.some((form) => plainly(form) === plain);
+}
+
+function plainly(text: string): string {
+  const plain = text.trim().toLowerCase().replace(/\.$/, '');
+  const address = readAddress(plain);
+  return address?.kind() === 'ipv6' ? address.toString() : plain;
+}
+
+const RCODE_WORDS: Record<DnsConfig['rcode'], (resolver: string) => string> = {
+  NOERROR: (resolver) => `${resolver} answered NOERROR`,
+  NXDOMAIN: () => 'the name does not exist (NXDOMAIN)',
+  SERVFAIL: (resolver) => `${resolver} failed (SERVFAIL)`,
+  REFUSED: (resolver) => `${resolver} refused to answer (REFUSED)`,
+};
+
+function wrongRcode(
+  rcode: DnsConfig['rcode'],
+  wanted: DnsConfig['rcode'],
+  resolver: string,
+): CheckFailure {
+  const reason = RCODE_WORDS[rcode](resolver);
+  return new CheckFailure('dns', wanted === 'NOERROR' ? reason : `${reason}, expected ${wanted}`);
+}
+
+/** Source: Node.js docs, "dns: Error codes". */
+function dnsFailure(error: unknown, resolver: string): unknown {
+  const code = errorCode(error);
+  const say = (reason: string) => new CheckFailure('dns', reason, { cause: error });
+  switch (code) {
+    case undefined:
+      return error;
+    case 'ETIMEOUT':
+      return new CheckFailure('timeout', `${resolver} is silent`, { cause: error });
+    case 'ECONNREFUSED':
+      return say(`nothing answers at ${resolver}`);
+    case 'EBADRESP':
+      return say(`the answer of ${resolver} cannot be read`);
+    default:
+      return say(`the look-up at ${resolver} failed (${code})`);
+  }
+}

@@ -1,0 +1,31 @@
+import type { KeywordConfig } from '../../contracts/monitoring.ts';
+import { type PageText, readPageText } from './body-reader.ts';
+import type { Look } from './check-context.ts';
+import { visitPage, type WebCheckTools } from './check-http.ts';
+import { CheckFailure, inKilobytes } from './failure.ts';
+
+/** Passes when the page answers with an expected status and its text holds the keyword, or does not if inverted. */
+export async function checkKeyword(
+  tools: WebCheckTools,
+  monitor: { target: string; config: KeywordConfig },
+  look: Look,
+): Promise<void> {
+  const { config } = monitor;
+  const page = await visitPage(tools, monitor, look, readPageText);
+  if (holds(page.text, config) === config.inverted) throw keywordFailure(page, config);
+}
+
+/** Plain search, no patterns: linear in the text, whatever the keyword. */
+function holds(text: string, { target_keyword: keyword, case_sensitive }: KeywordConfig): boolean {
+  if (case_sensitive) return text.includes(keyword);
+  return text.toLowerCase().includes(keyword.toLowerCase());
+}
+
+function keywordFailure({ bytes, cut, kind }: PageText, { inverted }: KeywordConfig): CheckFailure {
+  if (inverted) return new CheckFailure('keyword', 'the keyword is there and should not be');
+  if (bytes === 0) return new CheckFailure('keyword', 'keyword not found: the answer is empty');
+  const where = cut
+    ? `the first ${inKilobytes(bytes)} of ${kind}; the rest is not read`
+    : `${inKilobytes(bytes)} of ${kind}`;
+  return new CheckFailure('keyword', `keyword not found in ${where}`);
+}

@@ -1,0 +1,108 @@
+import type { MonitorCreate } from '../../contracts/monitoring.ts';
+import type { Blemish, CheckResult } from '../state/state.ts';
+import { expiryWarning } from './certificate.ts';
+import { createLook, type Look, outOfTime } from './check-context.ts';
+import { type CheckDns, createCheckDns } from './check-dns.ts';
+import { checkHttp, type WebCheckTools } from './check-http.ts';
+import { checkKeyword } from './check-keyword.ts';
+import { type Connect, unlessAborted } from './connect.ts';
+import { CheckFailure } from './failure.ts';
+import { lostSecretsOf } from './secret-values.ts';
+import type { TargetGuard } from './ssrf-guard.ts';
+
+/** A monitor that is checked by us; the others are pinged by their jobs. */
+export type CheckedMonitor = Exclude<MonitorCreate, { check_type: 'HEARTBEAT' }>;
+
+/** Checks a target once. Throws only when `closing` aborts: a check we broke off says nothing about its target. */
+export type Check = (monitor: CheckedMonitor, closing: AbortSignal) => Promise<CheckResult>;
+
+/** Timeout when none is given: ten seconds, less where the interval is short. */
+const DEFAULT_TIMEOUT_SECONDS = 10;
+
+/** How long a check may take, seconds; always under the interval. */
+export function timeoutSeconds(config: CheckedMonitor['config']): number {
+  return config.timeout_seconds ?? Math.min(DEFAULT_TIMEOUT_SECONDS, config.interval_seconds * 0.8);
+}
+
+/** The check of each kind, under one deadline over everything it does: look-up, connection, redirects and body. */
+export function createCheck(tools: {
+  guard: TargetGuard;
+  connect: Connect;
+  userAgent: string;
+}): Check {
+  const checkDns = createCheckDns(tools.guard);
+  return async (monitor, closing) => {
+    closing.throwIfAborted();
+    const deadline = new AbortController();
+    const abort = () => deadline.abort(closing.reason);
+    const look = createLook(deadline.signal, timeoutSeconds(monitor.config) * 1000);
+    const timer = setTimeout(() => deadline.abort(outOfTime(look)), look.timeoutMs);
+    closing.addEventListener('abort', abort, { once: true });
+    const startMs = performance.now();
+    const elapsedMs = () => Math.round((performance.now() - startMs) * 10) / 10;
+    try {
+      await unlessAborted(runCheck(tools, checkDns, monitor, look), deadline.signal);
+      const responseTimeMs = elapsedMs();
+      const blemish = blemishOf(monitor, look, responseTimeMs);
+      return { ok: true, outcome: 'ok', ...blemish, responseTimeMs, ...certificateOf(look) };
+    } catch (error) {
+      closing.throwIfAborted();
+      if (!(error instanceof CheckFailure)) throw error;
+      const { outcome, message } = error;
+      const failure = { ok: false, outcome, reason: message, responseTimeMs: elapsedMs() };
+      return { ...failure, ...certificateOf(look) };
+    } finally {
+      clearTimeout(timer);
+      closing.removeEventListener('abort', abort);
+    }
+  };
+}
+
+async function runCheck(
+  tools: WebCheckTools,
+  checkDns: CheckDns,
+  monitor: CheckedMonitor,
+  look: Look,
+): Promise<void> {
+  const lost = lostSecretsOf(monitor);
+  if (lost.length > 0) throw secretsLost(lost);
+  switch (monitor.check_type) {
+    case 'HTTP':
+      return checkHttp(tools, monitor, look);
+    case 'KEYWORD':
+      return checkKeyword(tools, monitor, look);
+    case 'DNS':
+      return checkDns(monitor, look);
+  }
+}
+
+/** Asked without them, the target would be found wanting for what is our own fault. */
+const secretsLost = (names: readonly string[]) =>
+  new CheckFailure(
+    'failed',
+    `it is not checked: the key of its stored secrets is lost. Give them anew: ${names.join(', ')}`,
+  );
+
+/** What is not as it should be about a check that passed. Expiring goes before slow: it has a date, and slow comes and goes. */
+function blemishOf(
+  { check_type, config }: CheckedMonitor,
+  { certificateEndsMs }: Look,
+  responseTimeMs: number,
+): { outcome: Blemish; reason: string } | undefined {
+  // Who takes any certificate also takes one that ends.
+  if (check_type !== 'DNS' && !config.ignore_tls && certificateEndsMs !== undefined) {
+    const reason = expiryWarning(certificateEndsMs, config.tls_expiry_days, Date.now());
+    if (reason !== undefined) return { outcome: 'expiring', reason };
+  }
+  const { degraded_after_ms: limitMs } = config;
+  if (limitMs === undefined || responseTimeMs <= limitMs) return undefined;
+  const took = inMilliseconds(Math.ceil(responseTimeMs));
+  const reason = `it answered after ${took}, more than ${inMilliseconds(limitMs)}`;
+  return { outcome: 'slow', reason };
+}
+
+const certificateOf = ({ certificateEndsMs }: Look) =>
+  certificateEndsMs === undefined ? undefined : { certificateEndsMs };
+
+/** Such as `2,340 ms`. */
+const inMilliseconds = (ms: number) => `${ms.toLocaleString('en-GB')} ms`;

@@ -1,0 +1,157 @@
+import net from 'node:net';
+import tls from 'node:tls';
+import { certificateFailure, noteCertificate } from './certificate.ts';
+import { type Look, peerInWords } from './check-context.ts';
+import { connectionFailure } from './connection-failure.ts';
+import { notAllowed } from './failure.ts';
+import type { NameLookup } from './name-lookup.ts';
+import { literalAddress, type TargetGuard } from './ssrf-guard.ts';
+
+/** With several addresses, how long one may take before the next is tried (RFC 8305 has 250 ms; far hosts need more). */
+const ADDRESS_ATTEMPT_MS = 1_000;
+
+/**
+ * Opens a new connection to the host of a URL, and closes it when the look's signal aborts.
+ * Throws a `CheckFailure`, or the signal's reason when it aborts.
+ */
+export type Connect = (
+  url: URL,
+  look: Look,
+  options: {
+    /** Take any certificate. */
+    ignoreTls: boolean;
+  },
+) => Promise<net.Socket>;
+
+/**
+ * Connections that go only where the guard allows. A literal is checked here, because sockets look up names only; a
+ * name is looked up here and the socket is given exactly the addresses that were checked, so that a name which
+ * changes its answer (DNS rebinding) finds no gap. Of several addresses the forbidden ones are left out.
+ */
+export function createConnect(options: {
+  guard: TargetGuard;
+  lookup: NameLookup;
+  /** Certificates to trust instead of the usual ones, PEM. */
+  ca?: string | string[];
+}): Connect {
+  const { guard, lookup } = options;
+  // Shared: reading the root certificates anew costs more than a handshake. Not before one is
+  // needed: the two take about 40 ms of CPU, which a start can do without.
+  let verifying: tls.SecureContext | undefined;
+  let trusting: tls.SecureContext | undefined;
+  function contextFor(ignoreTls: boolean): tls.SecureContext {
+    if (ignoreTls) {
+      trusting ??= tls.createSecureContext({ ca: [] });
+      return trusting;
+    }
+    verifying ??= tls.createSecureContext(options.ca ? { ca: options.ca } : {});
+    return verifying;
+  }
+
+  async function addressesOf(hostname: string, look: Look): Promise<string[]> {
+    const literal = literalAddress(hostname);
+    const addresses = literal ? [literal] : await lookup(hostname);
+    const allowed = addresses.filter((address) => guard.allows(address));
+    if (allowed.length === 0) {
+      const name = literal ? 'the address' : 'the address behind the name';
+      throw notAllowed(look.redirected ? `${name} it redirects to` : name);
+    }
+    return allowed;
+  }
+
+  return async (url, look, { ignoreTls }) => {
+    const secure = url.protocol === 'https:';
+    look.step = 'name';
+    const addresses = await addressesOf(url.hostname, look);
+    look.signal.throwIfAborted();
+    const port = Number(url.port) || (secure ? 443 : 80);
+    look.peer = peerInWords(addresses, port);
+    look.step = 'connection';
+    const target = { port, ...addressOptions(addresses), noDelay: true };
+    const socket = secure
+      ? tls.connect({
+          ...target,
+          ...tlsOptions(url.hostname),
+          secureContext: contextFor(ignoreTls),
+        })
+      : net.connect(target);
+    await opened(socket, look);
+    if (addresses.length > 1 && socket.remoteAddress !== undefined) {
+      look.peer = peerInWords([socket.remoteAddress], port);
+    }
+    if (!(socket instanceof tls.TLSSocket)) return socket;
+    // Asked for once: a second time Node may have none. Not `getPeerCertificate`, which takes every field apart.
+    const certificate = socket.getPeerX509Certificate();
+    noteCertificate(certificate, look);
+    if (ignoreTls || socket.authorized) return socket;
+    socket.destroy();
+    // Typed as an Error, it is the code of the failed check. Source: node:tls, `authorizationError`.
+    throw certificateFailure(certificate, String(socket.authorizationError));
+  };
+}
+
+/** Waits for `promise`, but no longer than the signal allows. */
+export async function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  signal.throwIfAborted();
+  return await new Promise<T>((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
+}
+
+/** The socket gets the checked addresses whatever it asks for. */
+function addressOptions(
+  addresses: readonly string[],
+): Pick<
+  net.TcpNetConnectOpts,
+  'host' | 'lookup' | 'autoSelectFamily' | 'autoSelectFamilyAttemptTimeout'
+> {
+  const [only] = addresses;
+  if (addresses.length === 1 && only !== undefined) return { host: only };
+  const found = addresses.map((address) => ({ address, family: net.isIP(address) }));
+  return {
+    host: 'checked.invalid',
+    lookup: (_hostname, _options, callback) => callback(null, found),
+    autoSelectFamily: true,
+    autoSelectFamilyAttemptTimeout: ADDRESS_ATTEMPT_MS,
+  };
+}
+
+function tlsOptions(hostname: string): tls.ConnectionOptions {
+  const literal = literalAddress(hostname);
+  // RFC 6066 §3: the name of a server is sent without the last dot, and an address is not sent.
+  const name = literal ?? hostname.replace(/\.$/, '');
+  return {
+    ...(literal ? {} : { servername: name }),
+    ALPNProtocols: ['http/1.1'],
+    // Judged afterwards, where the certificate can still be read; nothing is sent before.
+    rejectUnauthorized: false,
+    checkServerIdentity: (_host, certificate) => tls.checkServerIdentity(name, certificate),
+  };
+}
+
+async function opened(socket: net.Socket, look: Look): Promise<void> {
+  const startMs = performance.now();
+  // Ends every wait on this connection; the signal lives no longer than its check, so nobody has to unsubscribe.
+  look.signal.addEventListener('abort', () => socket.destroy(), { once: true });
+  try {
+    await new Promise<void>((resolve, reject) => {
+      if (socket instanceof tls.TLSSocket) {
+        socket.once('connect', () => {
+          look.step = 'handshake';
+        });
+        socket.once('secureConnect', resolve);
+      } else {
+        socket.once('connect', resolve);
+      }
+      // Stays, or an error that comes later would be fatal; those belong to whoever uses the socket.
+      socket.on('error', reject);
+      socket.once('close', () => reject(Object.assign(new Error(), { code: 'ECONNRESET' })));
+    });
+  } catch (error) {
+    socket.destroy();
+    look.signal.throwIfAborted();
+    throw connectionFailure(error, look, Math.round(performance.now() - startMs));
+  }
+}

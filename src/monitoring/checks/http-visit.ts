@@ -1,0 +1,136 @@
+import http from 'node:http';
+import type { Socket } from 'node:net';
+import type { Look } from './check-context.ts';
+import type { Connect } from './connect.ts';
+import { CheckFailure, errorCode } from './failure.ts';
+import { methodAfter, redirectOf, tooManyRedirects } from './redirect.ts';
+import { forOtherOrigin, withOwnHeaders, withoutBodyHeaders } from './request-headers.ts';
+
+const MAX_HEADER_BYTES = 64 * 1024;
+
+/** Answers before the answer (100, 103); servers send one or two. */
+const MAX_INTERIM_ANSWERS = 10;
+
+/** A request, and what is to be done with a redirect. */
+export interface Visit {
+  url: URL;
+  method: string;
+  /** Sent to every host on the way. */
+  headers: Record<string, string>;
+  /** Sent over `headers`, and only to the origin of `url`. */
+  ownHeaders: Record<string, string>;
+  body: string | undefined;
+  /** A redirect with a status that is wanted is an answer, not a way. */
+  isWanted: (status: number) => boolean;
+  /** `undefined` when a redirect is an answer like any other. */
+  maxRedirects: number | undefined;
+  ignoreTls: boolean;
+}
+
+/**
+ * Makes one request over a new connection, follows redirects by hand, each through the same guarded `connect`, and
+ * gives the answer to `read`; then the connection is closed, whatever was read.
+ * Throws a `CheckFailure`, or the signal's reason when it aborts. No cookies; nothing is kept between visits.
+ */
+export async function visit<T>(
+  connect: Connect,
+  start: Visit,
+  look: Look,
+  read: (answer: http.IncomingMessage, status: number) => Promise<T>,
+): Promise<T> {
+  const been: string[] = [];
+  for (let here = start; ; ) {
+    const socket = await connect(here.url, look, here);
+    try {
+      const answer = await exchange(socket, here, look);
+      look.step = 'body';
+      const status = answer.statusCode ?? 0;
+      const onward =
+        here.maxRedirects === undefined || here.isWanted(status)
+          ? undefined
+          : redirectOf(answer, status, here.url);
+      if (onward === undefined) return await read(answer, status);
+      been.push(here.url.href);
+      if (been.length > (here.maxRedirects ?? 0)) throw tooManyRedirects(been, onward);
+      here = redirected(here, status, onward);
+      look.redirected = true;
+    } catch (error) {
+      look.signal.throwIfAborted();
+      const code = errorCode(error);
+      // One without a code is a fault of ours, not of the target.
+      if (error instanceof CheckFailure || code === undefined) throw error;
+      throw exchangeFailure(error, code, look, socket);
+    } finally {
+      socket.destroy();
+    }
+  }
+}
+
+function exchange(socket: Socket, visit: Visit, look: Look): Promise<http.IncomingMessage> {
+  look.step = 'answer';
+  const { url, method, body } = visit;
+  const headers = withOwnHeaders(visit.headers, visit.ownHeaders);
+  headers.host = url.host;
+  // Said by hand, because Node leaves it out for DELETE and OPTIONS.
+  if (body !== undefined) headers['content-length'] = String(Buffer.byteLength(body));
+  const request = http.request({
+    createConnection: () => socket,
+    setHost: false,
+    method,
+    path: url.pathname + url.search,
+    headers,
+    maxHeaderSize: MAX_HEADER_BYTES,
+  });
+  return new Promise((resolve, reject) => {
+    let interim = 0;
+    request.once('response', (answer) => {
+      // What breaks later is known here first, such as a chunk that is none; the answer would only be "aborted".
+      request.on('error', (error) => answer.destroy(error));
+      resolve(answer);
+    });
+    request.on('information', () => {
+      interim += 1;
+      if (interim <= MAX_INTERIM_ANSWERS) return;
+      reject(new CheckFailure('protocol', 'it goes on announcing an answer and gives none'));
+    });
+    request.once('upgrade', () =>
+      reject(new CheckFailure('protocol', 'it switches to a protocol that nobody asked for')),
+    );
+    request.on('error', reject);
+    request.once('close', () => reject(Object.assign(new Error(), { code: 'ECONNRESET' })));
+    request.end(body);
+  });
+}
+
+/** The request that follows a redirect, as browsers make it. Source: WHATWG Fetch, "HTTP-redirect fetch". */
+function redirected(visit: Visit, status: number, url: URL): Visit {
+  const next = { ...visit, url, method: methodAfter(status, visit.method) };
+  if (next.method !== visit.method) {
+    next.body = undefined;
+    next.ownHeaders = withoutBodyHeaders(next.ownHeaders);
+  }
+  if (url.origin !== visit.url.origin) next.ownHeaders = forOtherOrigin(next.ownHeaders);
+  return next;
+}
+
+function exchangeFailure(
+  error: unknown,
+  code: string,
+  { peer }: Look,
+  socket: Socket,
+): CheckFailure {
+  const say = (outcome: 'protocol' | 'connection', reason: string) =>
+    new CheckFailure(outcome, reason, { cause: error });
+  if (code === 'HPE_HEADER_OVERFLOW')
+    return say('protocol', 'the headers of the answer are too large');
+  if (code.startsWith('HPE_')) return say('protocol', `the answer is not valid HTTP (${code})`);
+  if (code === 'ECONNRESET' || code === 'EPIPE' || code === 'ERR_STREAM_PREMATURE_CLOSE') {
+    return say(
+      'connection',
+      socket.bytesRead === 0
+        ? `${peer} closed the connection without an answer`
+        : `the connection to ${peer} broke before the answer was complete`,
+    );
+  }
+  return say('connection', `the connection to ${peer} failed (${code})`);
+}

@@ -1,0 +1,146 @@
+import type { MonitorCreate } from '../../contracts/monitoring.ts';
+import { HIDDEN } from '../../contracts/monitoring-additions.ts';
+import { isHidden, isSecretName, mapSecrets, maskedTarget } from '../../contracts/secret-values.ts';
+import { invalidValue } from '../api/route-errors.ts';
+
+type Headers = Readonly<Record<string, string>>;
+
+/** A monitor of a web page: the kinds that send something to their target. */
+type WebMonitor = Extract<MonitorCreate, { check_type: 'HTTP' | 'KEYWORD' }>;
+
+export const isWeb = (definition: MonitorCreate): definition is WebMonitor =>
+  definition.check_type === 'HTTP' || definition.check_type === 'KEYWORD';
+
+/** The target of a monitor as it is shown. */
+export const shownTarget = (definition: MonitorCreate): string =>
+  isWeb(definition) ? maskedTarget(definition.target) : definition.target;
+
+/** The settings of a monitor as they are shown: without the values of headers that look like secrets. */
+export function shownConfig({ config }: MonitorCreate): Record<string, unknown> {
+  return 'headers' in config ? { ...config, headers: mapHeaders(config.headers) } : config;
+}
+
+/** A monitor without its secrets. Pure. */
+export function withoutSecrets(definition: MonitorCreate): MonitorCreate {
+  if (!isWeb(definition)) return definition;
+  const { config, target } = definition;
+  // The union's branches differ in `config`, which TypeScript loses in a spread.
+  return {
+    ...definition,
+    target: maskedTarget(target),
+    config: { ...config, headers: mapHeaders(config.headers) },
+  } as MonitorCreate;
+}
+
+/** The names of the secrets that a monitor holds. Pure. */
+export function secretsOf(definition: MonitorCreate): string[] {
+  return namesOf(definition, (value) => !isHidden(value));
+}
+
+/** The names of the secrets that are lost: their key is gone, and what stands for them is all that is left. Pure. */
+export function lostSecretsOf(definition: MonitorCreate): string[] {
+  return namesOf(definition, isHidden);
+}
+
+function namesOf(definition: MonitorCreate, isMeant: (value: string) => boolean): string[] {
+  if (!isWeb(definition)) return [];
+  const names: string[] = [];
+  for (const [name, value] of Object.entries(definition.config.headers)) {
+    if (isSecretName(name) && isMeant(value)) names.push(`config.headers.${name}`);
+  }
+  mapSecrets(definition.target, ({ name, value }) => {
+    if (isMeant(value)) names.push(`${name} in the target`);
+    return value;
+  });
+  return names;
+}
+
+/**
+ * The monitor that is meant by what was sent: a hidden value stands for the one that is stored, and whatever is not sent
+ * stays; `keepsHeaders` tells that no headers were sent. Throws the 400 that names a value for which none is stored, and the one that names stored values which would go
+ * to another server: whoever holds a key may choose the target of a monitor, and must not learn its secrets by that.
+ */
+export function meant(
+  sent: MonitorCreate,
+  before: MonitorCreate | undefined,
+  keepsHeaders = false,
+): MonitorCreate {
+  if (!isWeb(sent)) return sent;
+  const stored = before && isWeb(before) ? before : undefined;
+  const kept: string[] = [];
+  const headers = meantHeaders(sent.config.headers, stored?.config.headers ?? {}, (name) => {
+    kept.push(`config.headers.${name}`);
+  });
+  if (keepsHeaders) kept.push(...secretHeadersOf(stored));
+  const target = meantTarget(sent.target, stored?.target, (name) => {
+    kept.push(`${name} in the target`);
+  });
+  if (stored && kept.length > 0 && leadsElsewhere(stored.target, target)) throw notSentThere(kept);
+  return { ...sent, target, config: { ...sent.config, headers } } as MonitorCreate;
+}
+
+const secretHeadersOf = (stored: WebMonitor | undefined) =>
+  Object.keys(stored?.config.headers ?? {})
+    .filter(isSecretName)
+    .map((name) => `config.headers.${name}`);
+
+function meantHeaders(sent: Headers, stored: Headers, onKept: (name: string) => void): Headers {
+  const storedValues = new Map(
+    Object.entries(stored).map(([name, value]) => [name.toLowerCase(), value]),
+  );
+  const all = Object.entries(sent).map(([name, value]) => {
+    if (value !== HIDDEN) return [name, value];
+    const known = storedValues.get(name.toLowerCase());
+    if (known === undefined || known === HIDDEN) throw noneStored(`config.headers.${name}`);
+    onKept(name);
+    return [name, known];
+  });
+  return Object.fromEntries(all);
+}
+
+/** Of several values of one name, each hidden one stands for the stored one in its place. */
+function meantTarget(
+  sent: string,
+  stored: string | undefined,
+  onKept: (name: string) => void,
+): string {
+  const values = new Map<string, string[]>();
+  mapSecrets(stored ?? '', ({ name, value }) => {
+    values.set(name, [...(values.get(name) ?? []), value]);
+    return value;
+  });
+  return mapSecrets(sent, ({ name, value }) => {
+    const known = values.get(name)?.shift();
+    if (!isHidden(value)) return value;
+    if (known === undefined || isHidden(known)) throw noneStored('target', ` for ${name}`);
+    onKept(name);
+    return known;
+  });
+}
+
+/** Where one of the two is no address, admission says so. */
+function leadsElsewhere(before: string, after: string): boolean {
+  if (!URL.canParse(before) || !URL.canParse(after)) return false;
+  return new URL(before).origin !== new URL(after).origin;
+}
+
+function mapHeaders(headers: Headers): Headers {
+  return Object.fromEntries(
+    Object.entries(headers).map(([name, value]) => [name, isSecretName(name) ? HIDDEN : value]),
+  );
+}
+
+const noneStored = (param: string, what = '') =>
+  invalidValue(
+    param,
+    `'${HIDDEN}' stands for a stored value, and none is stored${what}; send the value`,
+  );
+
+function notSentThere(kept: readonly string[]) {
+  const names = [...new Set(kept)];
+  return invalidValue(
+    'target',
+    `it leads to another server, and stored secrets are not sent there: ${names.join(', ')}. ` +
+      'Give them anew in the same change, or take them out of it',
+  );
+}

@@ -1,0 +1,236 @@
+import type { CheckRecord, Rollup } from '../../contracts/monitoring-additions.ts';
+import { type HourBooks, seeEntry } from './hourly-aggregator.ts';
+import type { RecentResults } from './recent-results.ts';
+import { type Entry, isOk, isResult, outcomeOf, tookMs } from './result-record.ts';
+import type { ResultsJournal } from './results-journal.ts';
+import { DAY_MS, HOUR_MS, merge, type Rollups, wasSeen } from './rollups.ts';
+import {
+  countUntil,
+  floorTo,
+  gather,
+  type SeenTime,
+  type Sight,
+  startSeenTime,
+  type Tally,
+} from './uptime-accounting.ts';
+
+const MINUTE_MS = 60_000;
+/** How far back minutes reach: what the memory does not hold of it is read from the journal. */
+export const MINUTES_KEPT_MS = 2 * HOUR_MS;
+
+interface Range {
+  fromMs: number;
+  toMs: number;
+}
+
+/** Answers what was seen of a monitor. */
+export interface LookBack {
+  results(monitor: string, limit: number): Promise<CheckRecord[]>;
+  rollups(monitor: string, query: Range & { by: 'minute' | 'hour' | 'day' }): Promise<Rollup[]>;
+  uptime(
+    monitor: string,
+    range: Range,
+  ): Promise<{ upMs: number; downMs: number; unseenMs: number }>;
+}
+
+/** Puts together what is stored, what is counted but not stored, and the newest results. */
+export function createLookBack(parts: {
+  books: HourBooks;
+  rollups: Rollups;
+  recent: RecentResults;
+  journal: ResultsJournal;
+  /** From here on memory holds every result, as far as there is room. */
+  restoredFromMs: number;
+  wallMs: () => number;
+}): LookBack {
+  const { books, rollups, recent, journal, restoredFromMs, wallMs } = parts;
+  let reading: Promise<unknown> = Promise.resolve();
+
+  async function hoursAndDays(monitor: string, nowMs: number) {
+    // First what is in memory: hours that are stored meanwhile are then in both, and not in neither.
+    const open = await books.open(monitor, nowMs);
+    const stored = await rollups.read(monitor);
+    const added = open.hours.filter(
+      (hour) => hour.startMs >= stored.finalMs && hour.startMs <= nowMs && wasSeen(hour),
+    );
+    return {
+      hours: [...stored.hours, ...added],
+      days: merge(stored.days, gather(added, DAY_MS)),
+      began: open.began,
+    };
+  }
+
+  /** The newest entries, what they began with, and since when they are all there are. */
+  function inMemory(monitor: string, began: Sight | undefined) {
+    const entries = recent.of(monitor);
+    const firstMs = entries[0]?.atMs ?? Number.POSITIVE_INFINITY;
+    if (recent.isFull(monitor)) return { entries, began: undefined, sinceMs: firstMs };
+    return {
+      entries,
+      began: began && began.atMs < firstMs ? began : undefined,
+      sinceMs: restoredFromMs,
+    };
+  }
+
+  async function minutes(monitor: string, range: Range, nowMs: number): Promise<Tally[]> {
+    const fromMs = floorTo(Math.max(range.fromMs, nowMs - MINUTES_KEPT_MS), MINUTE_MS);
+    if (fromMs >= range.toMs) return [];
+    const { began } = await books.open(monitor, nowMs);
+    const memory = inMemory(monitor, began);
+    const isThere = memory.sinceMs <= fromMs;
+    const entries = isThere
+      ? memory.entries
+      : [...(await before(monitor, memory.entries, fromMs)), ...memory.entries];
+    const time = startSeenTime({
+      lengthMs: MINUTE_MS,
+      countedMs: 0,
+      last: isThere ? memory.began : undefined,
+    });
+    for (const entry of entries) {
+      // What is long past need not be counted minute by minute.
+      if (entry.atMs >= fromMs && time.countedMs < fromMs) skipTo(time, fromMs);
+      seeEntry(time, entry);
+    }
+    if (time.countedMs < fromMs) skipTo(time, fromMs);
+    countUntil(time, nowMs);
+    return time.tallies;
+  }
+
+  /** Entries from the journal that came before those in memory, from the one that a moment begins with. */
+  function before(monitor: string, inMemory: readonly Entry[], fromMs: number): Promise<Entry[]> {
+    const firstMs = inMemory[0]?.atMs ?? wallMs();
+    const everyMs = inMemory.find(isResult)?.everyMs ?? 0;
+    // An entry may stand in a batch that ends later, but not in another hour.
+    const toMs = floorTo(firstMs, HOUR_MS) + HOUR_MS;
+    const range = { fromMs: fromMs - 2 * everyMs, toMs, ownToo: true };
+    // One reading at a time: each looks at the results of all monitors.
+    const entries = reading.then(async () => {
+      const found: Entry[] = [];
+      for await (const batch of journal.read(range)) {
+        for (const entry of batch) {
+          if (entry.monitor === monitor && entry.atMs < firstMs) found.push(entry);
+        }
+      }
+      return found;
+    });
+    reading = entries.catch(() => {});
+    return entries;
+  }
+
+  return {
+    async results(monitor, limit) {
+      const results = recent.of(monitor).filter(isResult);
+      const firstMs = results[0]?.atMs ?? Number.POSITIVE_INFINITY;
+      const stored = results.length < limit ? await rollups.newest(monitor) : [];
+      const all = [...stored.filter(({ atMs }) => atMs < firstMs), ...results];
+      return all.slice(-limit).reverse().map(toRecord);
+    },
+
+    async rollups(monitor, { by, fromMs, toMs }) {
+      const nowMs = wallMs();
+      const lengthMs = { minute: MINUTE_MS, hour: HOUR_MS, day: DAY_MS }[by];
+      const tallies =
+        by === 'minute'
+          ? await minutes(monitor, { fromMs, toMs }, nowMs)
+          : (await hoursAndDays(monitor, nowMs))[by === 'hour' ? 'hours' : 'days'];
+      return tallies
+        .filter((tally) => tally.startMs + lengthMs > fromMs && tally.startMs < toMs)
+        .filter(wasSeen)
+        .map(toRollup);
+    },
+
+    async uptime(monitor, { fromMs, toMs }) {
+      const nowMs = wallMs();
+      const { hours, days, began } = await hoursAndDays(monitor, nowMs);
+      const memory = inMemory(monitor, began);
+      let upMs = 0;
+      let downMs = 0;
+      for (const piece of [...daysBefore(days, hours), ...hours.map(asHour)]) {
+        const startMs = piece.startMs;
+        const endMs = Math.min(startMs + piece.lengthMs, Math.max(nowMs, startMs));
+        const cut = { fromMs: Math.max(fromMs, startMs), toMs: Math.min(toMs, endMs) };
+        if (cut.fromMs >= cut.toMs) continue;
+        const isWhole = cut.fromMs === startMs && cut.toMs === endMs;
+        const share = isWhole ? 1 : (cut.toMs - cut.fromMs) / (endMs - startMs);
+        const exact = !isWhole && memory.sinceMs <= cut.fromMs ? exactly(memory, cut) : undefined;
+        upMs += exact?.upMs ?? Math.round(piece.upMs * share);
+        downMs += exact?.downMs ?? Math.round(piece.downMs * share);
+      }
+      return { upMs, downMs, unseenMs: Math.max(0, toMs - fromMs) - upMs - downMs };
+    },
+  };
+}
+
+/** A tally and how much time it is of. */
+type Piece = Tally & { lengthMs: number };
+
+const asHour = (hour: Tally): Piece => ({ ...hour, lengthMs: HOUR_MS });
+
+/** What days tell of the time before the first hour that is kept. */
+function daysBefore(days: readonly Tally[], hours: readonly Tally[]): Piece[] {
+  const firstMs = hours[0]?.startMs ?? Number.POSITIVE_INFINITY;
+  return days
+    .filter(({ startMs }) => startMs < firstMs)
+    .map((day) => {
+      const endMs = Math.min(day.startMs + DAY_MS, firstMs);
+      const told = hours.filter(({ startMs }) => floorTo(startMs, DAY_MS) === day.startMs);
+      const sum = (of: 'upMs' | 'downMs') => told.reduce((all, hour) => all + hour[of], 0);
+      return {
+        ...day,
+        upMs: day.upMs - sum('upMs'),
+        downMs: day.downMs - sum('downMs'),
+        lengthMs: endMs - day.startMs,
+      };
+    });
+}
+
+/** What the entries in memory tell of a range, to the millisecond. */
+function exactly(
+  memory: { entries: readonly Entry[]; began: Sight | undefined },
+  { fromMs, toMs }: Range,
+): { upMs: number; downMs: number } {
+  const time = startSeenTime({ lengthMs: ALL_MS, countedMs: 0, last: memory.began });
+  for (const entry of memory.entries) {
+    if (entry.atMs >= toMs) break;
+    if (entry.atMs >= fromMs && time.countedMs < fromMs) skipTo(time, fromMs);
+    seeEntry(time, entry);
+  }
+  if (time.countedMs < fromMs) skipTo(time, fromMs);
+  countUntil(time, toMs);
+  const [tally] = time.tallies;
+  return { upMs: tally?.upMs ?? 0, downMs: tally?.downMs ?? 0 };
+}
+
+/** All time is one piece. */
+const ALL_MS = Number.MAX_SAFE_INTEGER;
+
+/** Forgets what was counted before a moment, and counts from there. */
+function skipTo(time: SeenTime, atMs: number) {
+  time.tallies = [];
+  time.countedMs = atMs;
+}
+
+function toRecord(entry: Entry): CheckRecord {
+  const { atMs, reason } = entry;
+  return {
+    at: new Date(atMs).toISOString(),
+    ok: isOk(entry),
+    outcome: outcomeOf(entry),
+    ...(reason !== undefined && { reason }),
+    response_time_ms: tookMs(entry),
+  };
+}
+
+function toRollup(tally: Tally): Rollup {
+  const { startMs, checks, failures, upMs, downMs, minMs, sumMs, maxMs } = tally;
+  const passed = checks - failures;
+  const meanMs = Math.round((sumMs / passed) * 10) / 10;
+  return {
+    starts_at: new Date(startMs).toISOString(),
+    checks,
+    failures,
+    response_time_ms: passed > 0 ? { min: minMs, mean: meanMs, max: maxMs } : null,
+    up_ms: upMs,
+    down_ms: downMs,
+  };
+}

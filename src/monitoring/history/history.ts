@@ -1,0 +1,258 @@
+import { randomUUID } from 'node:crypto';
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import type { CheckRecord, Incident, Rollup } from '../../contracts/monitoring-additions.ts';
+import type { Store } from '../../store/store.ts';
+import type { CheckResult, StatusChange } from '../state/state.ts';
+import { byMonitor } from './by-monitor.ts';
+import { createDays, type DayCounts, rememberDays } from './days.ts';
+import { createLookBack, MINUTES_KEPT_MS } from './history-queries.ts';
+import { createHourBooks } from './hourly-aggregator.ts';
+import { openIncidents } from './incidents.ts';
+import { createRecentResults } from './recent-results.ts';
+import {
+  coveredEntry,
+  type Entry,
+  forgottenEntry,
+  isForgottenEntry,
+  resultEntry,
+  type Seen,
+} from './result-record.ts';
+import { openResultsJournal, RESULTS_KEPT_MS } from './results-journal.ts';
+import { createResultsWriter } from './results-writer.ts';
+import { DAY_MS, HOUR_MS, openRollups } from './rollups.ts';
+import { floorTo } from './uptime-accounting.ts';
+
+/** How often it is looked whether hours are to be stored. */
+const STORE_EVERY_MS = 10_000;
+
+/** What happened to the monitors: results of checks, hours and days of them, and incidents. */
+export interface History {
+  /**
+   * Counts a result, and resolves when it is durable. `found` is the status it left; it is worth the time until the next
+   * result of the monitor, but at most twice `everyMs`; `covered` time is not seen. Rejects when the disk refuses it: it
+   * is kept then and tried again.
+   */
+  add(monitor: string, atMs: number, result: CheckResult, seen: Seen): Promise<void>;
+  /** Resolves when changes are durably part of their incidents. One told twice, by its number, counts once. */
+  addChanges(monitor: string, changes: readonly StatusChange[]): Promise<void>;
+  /** The result before is worth nothing from here: people set something over the monitor. Resolves when durable. */
+  cover(monitor: string, atMs: number): Promise<void>;
+  /** The newest results first, of the newest 120; of those from before a start, the newest 20 at least. */
+  results(monitor: string, limit: number): Promise<CheckRecord[]>;
+  /**
+   * What was seen, oldest first, in pieces that begin in `fromMs <= time < toMs` or hold `fromMs`. Minutes reach back two
+   * hours, hours 90 days, days 400 days. Pieces of which nothing was seen are left out.
+   */
+  rollups(
+    monitor: string,
+    query: { by: 'minute' | 'hour' | 'day'; fromMs: number; toMs: number },
+  ): Promise<Rollup[]>;
+  /**
+   * How long it was seen up and down, milliseconds; the three together are the range. An hour that the range cuts counts in
+   * proportion where its results are no longer in memory.
+   */
+  uptime(
+    monitor: string,
+    query: { fromMs: number; toMs: number },
+  ): Promise<{ upMs: number; downMs: number; unseenMs: number }>;
+  /**
+   * How so many days went up to the one that `nowMs` is in, which counts so far. What is stored of them is read once and
+   * then remembered, since all monitors are asked for again and again.
+   */
+  days(monitor: string, query: { count: number; nowMs: number }): Promise<DayCounts>;
+  /** The newest incidents first, of the newest 100. */
+  incidents(monitor: string, limit: number): Promise<Incident[]>;
+  /** Removes all that is known of a monitor, for good; its results a moment later, over a kill too. */
+  forget(monitor: string): Promise<void>;
+  /** Stores hours that are over, and removes what is older than is kept: results after two days. */
+  prune(nowMs: number): Promise<void>;
+  /** Writes what is waiting. */
+  close(): Promise<void>;
+}
+
+/** Opens the history; what is in memory of the last hours is read in the background. */
+export async function openHistory(options: {
+  store: Store;
+  wallMs: () => number;
+  log: Logger;
+}): Promise<History> {
+  const { store, wallMs, log } = options;
+  const forgotten = new Set<string>();
+  const isForgotten = (monitor: string) => forgotten.has(monitor);
+  const journal = openResultsJournal(store, randomUUID());
+  const writer = createResultsWriter(journal, log);
+  const recent = createRecentResults();
+  const rollups = rememberDays(openRollups(store, isForgotten), isForgotten);
+  const books = createHourBooks(rollups, recent, log);
+  const incidents = openIncidents(store, isForgotten);
+  const open = await openSince(store, wallMs());
+  /** Entries of this run that came before those of the last one were read. */
+  let held: Entry[] | undefined = [];
+  let closed = false;
+  /** Monitors that are forgotten, and whose results are still there. */
+  const toErase = new Set<string>();
+  let erasing: Promise<void> | undefined;
+
+  function take(entry: Entry) {
+    if (isForgotten(entry.monitor)) return;
+    if (isForgottenEntry(entry)) {
+      forgotten.add(entry.monitor);
+      books.forget(entry.monitor);
+      recent.forget(entry.monitor);
+      return;
+    }
+    recent.add(entry);
+    books.take(entry);
+  }
+
+  function add(entry: Entry): Promise<void> {
+    if (isForgotten(entry.monitor)) return Promise.resolve();
+    if (held) held.push(entry);
+    else take(entry);
+    return writer.add(entry);
+  }
+
+  const restoredFromMs = Math.min(open.sinceMs, floorTo(wallMs() - MINUTES_KEPT_MS, HOUR_MS));
+
+  async function restore() {
+    const range = { fromMs: restoredFromMs, toMs: wallMs() + DAY_MS, ownToo: false };
+    try {
+      for await (const entries of byMonitor(journal.read(range))) {
+        if (closed) return;
+        for (const entry of entries) take(entry);
+      }
+      for (const monitor of forgotten) await removeAll(monitor);
+      eraseResults();
+    } catch (error) {
+      log.error({ err: error }, 'earlier results of checks cannot be read; they are missing');
+    }
+    for (const entry of held ?? []) take(entry);
+    held = undefined;
+  }
+
+  async function removeAll(monitor: string) {
+    await Promise.all([rollups.forget(monitor), incidents.forget(monitor)]);
+    toErase.add(monitor);
+  }
+
+  /** Removes results of all monitors that are forgotten by now; of those that are forgotten meanwhile, after that. */
+  function eraseResults() {
+    erasing ??= eraseInTurn().finally(() => {
+      erasing = undefined;
+    });
+  }
+
+  async function eraseInTurn() {
+    while (toErase.size > 0 && !closed) {
+      const monitors = new Set(toErase);
+      try {
+        await journal.erase(monitors);
+      } catch (error) {
+        log.error({ err: error }, 'results of removed monitors stay for now; it is tried again');
+        return;
+      }
+      for (const monitor of monitors) toErase.delete(monitor);
+    }
+  }
+
+  let storing: Promise<void> = Promise.resolve();
+  function storeInTurn(): Promise<void> {
+    storing = storing.then(storeDue);
+    return storing;
+  }
+  async function storeDue() {
+    await restored;
+    if (toErase.size > 0) eraseResults();
+    try {
+      await books.storeDue(wallMs(), () => closed);
+      await open.advance(books.openSinceMs(wallMs()));
+    } catch (error) {
+      log.error({ err: error }, 'hours cannot be stored; it is tried again');
+    }
+  }
+
+  const restored = restore();
+  let timer: NodeJS.Timeout | undefined;
+  function storeLater() {
+    timer = setTimeout(() => {
+      void storeInTurn().then(() => {
+        if (!closed) storeLater();
+      });
+    }, STORE_EVERY_MS).unref();
+  }
+  storeLater();
+
+  const days = createDays({ books, stored: rollups.rememberedDays });
+  const lookBack = createLookBack({ books, rollups, recent, journal, restoredFromMs, wallMs });
+  return {
+    add: (monitor, atMs, result, seen) => add(resultEntry(monitor, atMs, result, seen)),
+    addChanges: (monitor, changes) => incidents.add(monitor, changes),
+    cover: (monitor, atMs) => add(coveredEntry(monitor, atMs)),
+    async results(monitor, limit) {
+      await restored;
+      return await lookBack.results(monitor, limit);
+    },
+    async rollups(monitor, query) {
+      await restored;
+      return await lookBack.rollups(monitor, query);
+    },
+    async uptime(monitor, query) {
+      await restored;
+      return await lookBack.uptime(monitor, query);
+    },
+    async days(monitor, query) {
+      await restored;
+      // Its book would be opened anew, and stay.
+      return isForgotten(monitor) ? { upMs: [], downMs: [] } : await days(monitor, query);
+    },
+    incidents: (monitor, limit) => incidents.list(monitor, limit),
+    async forget(monitor) {
+      forgotten.add(monitor);
+      books.forget(monitor);
+      recent.forget(monitor);
+      // First, so that a start after a crash removes the rest, and what came before does not bring it back.
+      await writer.add(forgottenEntry(monitor, wallMs()));
+      await removeAll(monitor);
+      eraseResults();
+    },
+    async prune(nowMs) {
+      await storeInTurn();
+      // After a long stop, what is old may stand nowhere else yet.
+      await journal.prune(Math.min(nowMs - RESULTS_KEPT_MS, open.storedMs()));
+    },
+    async close() {
+      closed = true;
+      clearTimeout(timer);
+      await Promise.all([restored, writer.close()]);
+      await storing;
+      await erasing;
+    },
+  };
+}
+
+/** The moment from which on results are not in stored hours yet, kept in `monitor-history`. */
+async function openSince(store: Store, nowMs: number) {
+  const collection = store.collection({
+    name: 'monitor-history',
+    schema: z.object({ openSinceMs: z.int() }),
+    version: 1,
+    // Without it all results that are kept are read.
+    whenCorrupt: 'forget',
+  });
+  const before = (await collection.get('all'))?.openSinceMs;
+  let storedMs = before ?? floorTo(nowMs, HOUR_MS);
+  // Nothing is acknowledged before this is there: a start after a crash would not know where to begin.
+  if (before === undefined) await collection.update('all', () => ({ openSinceMs: storedMs }));
+  return {
+    /** What this start goes back to. */
+    sinceMs: before ?? floorTo(nowMs - RESULTS_KEPT_MS, HOUR_MS),
+    /** Results before it are in stored hours. */
+    storedMs: () => storedMs,
+    async advance(toMs: number) {
+      if (toMs <= storedMs) return;
+      await collection.update('all', () => ({ openSinceMs: toMs }));
+      storedMs = toMs;
+    },
+  };
+}

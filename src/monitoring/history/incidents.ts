@@ -1,0 +1,119 @@
+import { z } from 'zod';
+import { MonitorStatus } from '../../contracts/monitoring.ts';
+import type { Incident } from '../../contracts/monitoring-additions.ts';
+import type { Store } from '../../store/store.ts';
+import type { StatusChange } from '../state/state.ts';
+
+/** Incidents kept for each monitor, the newest. */
+const INCIDENTS_COUNT = 100;
+
+/** An incident as kept; `number` is that of the change it began with. */
+const KeptIncident = z.object({
+  number: z.int(),
+  startedMs: z.int(),
+  endedMs: z.int().optional(),
+  endedAs: MonitorStatus.optional(),
+  cause: z.string(),
+  outcome: z.string(),
+});
+
+/** The incidents of a monitor, oldest first, with the number of the last change that is in them. */
+const MonitorIncidents = z.object({ number: z.int(), incidents: z.array(KeptIncident) });
+type MonitorIncidents = z.infer<typeof MonitorIncidents>;
+
+/** The incidents that changes of status make. */
+export interface Incidents {
+  /** Resolves when the changes are part of their incidents, durably. A change told twice counts once. */
+  add(monitor: string, changes: readonly StatusChange[]): Promise<void>;
+  /** Newest first, with all changes in them that were told before. */
+  list(monitor: string, limit: number): Promise<Incident[]>;
+  forget(monitor: string): Promise<void>;
+}
+
+/** Opens `monitor-incidents`. `isForgotten` tells monitors that are gone. */
+export function openIncidents(store: Store, isForgotten: (monitor: string) => boolean): Incidents {
+  const collection = store.collection({
+    name: 'monitor-incidents',
+    schema: MonitorIncidents,
+    version: 1,
+    // Nobody can write them again, and new ones must not be refused for old ones.
+    whenCorrupt: 'forget',
+  });
+  /** The last changes under way of each monitor. */
+  const adding = new Map<string, Promise<unknown>>();
+
+  return {
+    async add(monitor, changes) {
+      const ofIncidents = changes.filter(isOfIncident);
+      if (ofIncidents.length === 0) return;
+      const added = collection.update(monitor, (kept) =>
+        isForgotten(monitor) ? kept : ofIncidents.reduce(fold, kept),
+      );
+      adding.set(monitor, added);
+      try {
+        await added;
+      } finally {
+        if (adding.get(monitor) === added) adding.delete(monitor);
+      }
+    },
+    async list(monitor, limit) {
+      // Whoever told the change hears when it could not be added.
+      await adding.get(monitor)?.catch(() => {});
+      const { incidents } = (await collection.get(monitor)) ?? { incidents: [] };
+      return incidents
+        .slice(-limit)
+        .reverse()
+        .map((incident) => toIncident(monitor, incident));
+    },
+    async forget(monitor) {
+      await collection.update(monitor, () => undefined);
+    },
+  };
+}
+
+/** Whether an incident begins or ends with a change. */
+export function isOfIncident({ from, to }: StatusChange): boolean {
+  return from === 'DOWN' || to === 'DOWN';
+}
+
+/** The incidents with a change: it begins one when it is to DOWN, and ends the last when it is away from DOWN. Pure. */
+export function fold(
+  kept: MonitorIncidents | undefined,
+  change: StatusChange,
+): MonitorIncidents | undefined {
+  if (kept && change.number <= kept.number) return kept;
+  const incidents = ended(kept?.incidents ?? [], change);
+  if (change.to === 'DOWN') {
+    incidents.push({
+      number: change.number,
+      // Down through a maintenance is two incidents, of which the second does not begin in the first.
+      startedMs: Math.max(change.sinceMs, incidents.at(-1)?.endedMs ?? 0),
+      cause: change.reason ?? 'the check failed',
+      outcome: change.outcome ?? 'failed',
+    });
+  }
+  return { number: change.number, incidents: incidents.slice(-INCIDENTS_COUNT) };
+}
+
+function ended(incidents: MonitorIncidents['incidents'], change: StatusChange) {
+  const last = incidents.at(-1);
+  if (!last || last.endedMs !== undefined) return [...incidents];
+  const endedMs = Math.max(change.atMs, last.startedMs);
+  return [...incidents.slice(0, -1), { ...last, endedMs, endedAs: change.to }];
+}
+
+/** The id of the incident that began with this change of a monitor. */
+export const incidentId = (monitor: string, change: number) => `${monitor}:${change}`;
+
+function toIncident(monitor: string, incident: MonitorIncidents['incidents'][number]): Incident {
+  const { number, startedMs, endedMs, endedAs, cause, outcome } = incident;
+  return {
+    id: incidentId(monitor, number),
+    change: number,
+    started_at: new Date(startedMs).toISOString(),
+    ended_at: endedMs === undefined ? null : new Date(endedMs).toISOString(),
+    cause,
+    outcome,
+    ended_as: endedAs ?? null,
+  };
+}

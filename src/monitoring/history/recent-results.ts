@@ -1,0 +1,166 @@
+import type { Entry } from './result-record.ts';
+
+/** Results of each monitor in memory: two hours of one that is looked at each minute, in 1.7 KB. */
+export const RECENT_COUNT = 120;
+
+/** Monitors whose results share their arrays: an array for each would cost more than what is in it. */
+const PAGE_SLOTS = 64;
+
+/** Sorts with a reason in memory; one more is kept there without, and with it in the journal. */
+const REASONS_COUNT = 65_535;
+
+/** The newest entries of every monitor, in typed arrays. */
+export interface RecentResults {
+  add(entry: Entry): void;
+  /** Oldest first. */
+  of(monitor: string): Entry[];
+  /** Whether older ones had to go. */
+  isFull(monitor: string): boolean;
+  forget(monitor: string): void;
+}
+
+export function createRecentResults(): RecentResults {
+  const pages: Page[] = [];
+  const slots = new Map<string, number>();
+  const free: number[] = [];
+  const sorts = createSorts();
+
+  function slotOf(monitor: string): number {
+    const known = slots.get(monitor);
+    if (known !== undefined) return known;
+    if (free.length === 0) {
+      const first = pages.push(createPage()) * PAGE_SLOTS - PAGE_SLOTS;
+      for (let slot = first + PAGE_SLOTS - 1; slot >= first; slot -= 1) free.push(slot);
+    }
+    const slot = free.pop() ?? 0;
+    slots.set(monitor, slot);
+    return slot;
+  }
+
+  function placeOf(slot: number): { page: Page; row: number; first: number } {
+    const page = pages[Math.floor(slot / PAGE_SLOTS)];
+    if (page === undefined) throw new RangeError(`there is no page for slot ${slot}`);
+    const row = slot % PAGE_SLOTS;
+    return { page, row, first: row * RECENT_COUNT };
+  }
+
+  return {
+    add(entry) {
+      const { page, row, first } = placeOf(slotOf(entry.monitor));
+      const added = page.added[row] ?? 0;
+      const at = first + (added % RECENT_COUNT);
+      const before = added === 0 ? 0 : (page.sort[first + ((added - 1) % RECENT_COUNT)] ?? 0);
+      if (added >= RECENT_COUNT) sorts.release(page.sort[at] ?? 0);
+      page.seconds[at] = Math.floor(entry.atMs / 1000);
+      page.millis[at] = entry.atMs % 1000;
+      page.took[at] = entry.took;
+      page.sort[at] = sorts.take(entry, before);
+      // Stays below twice the ring: more would say nothing else.
+      page.added[row] = added + 1 === 2 * RECENT_COUNT ? RECENT_COUNT : added + 1;
+    },
+
+    of(monitor) {
+      const slot = slots.get(monitor);
+      if (slot === undefined) return [];
+      const { page, row, first } = placeOf(slot);
+      const added = page.added[row] ?? 0;
+      const count = Math.min(added, RECENT_COUNT);
+      return Array.from({ length: count }, (_, index) => {
+        const at = first + ((added - count + index) % RECENT_COUNT);
+        const atMs = (page.seconds[at] ?? 0) * 1000 + (page.millis[at] ?? 0);
+        const { kind, everyMs, reason } = sorts.of(page.sort[at] ?? 0);
+        return { monitor, atMs, kind, took: page.took[at] ?? 0, everyMs, reason };
+      });
+    },
+
+    isFull(monitor) {
+      const slot = slots.get(monitor);
+      if (slot === undefined) return false;
+      const { page, row } = placeOf(slot);
+      return (page.added[row] ?? 0) >= RECENT_COUNT;
+    },
+
+    forget(monitor) {
+      const slot = slots.get(monitor);
+      if (slot === undefined) return;
+      const { page, row, first } = placeOf(slot);
+      const count = Math.min(page.added[row] ?? 0, RECENT_COUNT);
+      for (let at = first; at < first + count; at += 1) sorts.release(page.sort[at] ?? 0);
+      page.added[row] = 0;
+      slots.delete(monitor);
+      free.push(slot);
+    },
+  };
+}
+
+type Page = ReturnType<typeof createPage>;
+
+function createPage() {
+  const count = PAGE_SLOTS * RECENT_COUNT;
+  return {
+    // Together the time: one number for both would need eight bytes.
+    seconds: new Uint32Array(count),
+    millis: new Uint16Array(count),
+    took: new Uint32Array(count),
+    sort: new Uint32Array(count),
+    added: new Uint16Array(PAGE_SLOTS),
+  };
+}
+
+/** What an entry shares with most others. */
+type Sort = Pick<Entry, 'kind' | 'everyMs' | 'reason'>;
+
+const NO_SORT: Sort = { kind: 0, everyMs: 0, reason: undefined };
+
+/** Sorts with numbers from 1, each kept once and as long as somebody holds it. */
+function createSorts() {
+  const numbers = new Map<string, number>();
+  const sorts: Array<{ sort: Sort; holders: number } | undefined> = [undefined];
+  const free: number[] = [];
+  let reasons = 0;
+
+  function make({ kind, everyMs, reason }: Sort): number {
+    const number = free.pop() ?? sorts.length;
+    const sort = { kind, everyMs, reason };
+    sorts[number] = { sort, holders: 1 };
+    numbers.set(keyOf(sort), number);
+    if (reason !== undefined) reasons += 1;
+    return number;
+  }
+
+  function take(wanted: Sort, likely: number): number {
+    const guess = sorts[likely];
+    const number = guess && isSame(guess.sort, wanted) ? likely : numbers.get(keyOf(wanted));
+    const kept = number === undefined ? undefined : sorts[number];
+    if (number !== undefined && kept) {
+      kept.holders += 1;
+      return number;
+    }
+    const hasRoom = wanted.reason === undefined || reasons < REASONS_COUNT;
+    return hasRoom ? make(wanted) : take({ ...wanted, reason: undefined }, 0);
+  }
+
+  return {
+    /** The number of a sort; most often it is that of the entry before. */
+    take,
+    release(number: number) {
+      const kept = sorts[number];
+      if (!kept) return;
+      kept.holders -= 1;
+      if (kept.holders > 0) return;
+      if (kept.sort.reason !== undefined) reasons -= 1;
+      sorts[number] = undefined;
+      numbers.delete(keyOf(kept.sort));
+      free.push(number);
+    },
+    of: (number: number) => sorts[number]?.sort ?? NO_SORT,
+  };
+}
+
+function isSame(a: Sort, b: Sort): boolean {
+  return a.kind === b.kind && a.everyMs === b.everyMs && a.reason === b.reason;
+}
+
+function keyOf({ kind, everyMs, reason }: Sort): string {
+  return reason === undefined ? `${kind},${everyMs}` : `${kind},${everyMs},${reason}`;
+}

@@ -1,0 +1,100 @@
+import type { CheckResult, FoundStatus, Outcome } from '../state/state.ts';
+
+/** How a result counts for the time after it. */
+export interface Seen {
+  /** The status that it left. */
+  found: FoundStatus;
+  /** How often the monitor is looked at: a result is worth at most twice that. */
+  everyMs: number;
+  /** In maintenance or paused: the time is not seen. */
+  covered: boolean;
+}
+
+/**
+ * What happened to a monitor, as far as its results and its seen time go: a result, or that it was covered or forgotten.
+ * Flat, as it stands in the journal, because a start reads a million of them.
+ */
+export interface Entry {
+  monitor: string;
+  atMs: number;
+  /** What it is: for a result its outcome, its status, and whether it was covered. */
+  kind: number;
+  /** The response time in tenths of a millisecond, a whole number; as exact as it is measured. */
+  took: number;
+  everyMs: number;
+  reason: string | undefined;
+}
+
+/** What an outcome is in the journal: a number once given stays. */
+const OUTCOME_NUMBERS: Readonly<Record<Outcome, number>> = {
+  ok: 0,
+  slow: 1,
+  expiring: 2,
+  timeout: 3,
+  connection: 4,
+  name: 5,
+  tls: 6,
+  protocol: 7,
+  status: 8,
+  redirect: 9,
+  keyword: 10,
+  dns: 11,
+  blocked: 12,
+  late: 13,
+  failed: 14,
+};
+const OUTCOMES: Outcome[] = [];
+for (const outcome of Object.keys(OUTCOME_NUMBERS) as Outcome[]) {
+  OUTCOMES[OUTCOME_NUMBERS[outcome]] = outcome;
+}
+
+/** Kinds below `RESULT` are no results. */
+const COVERED = 0;
+const FORGOTTEN = 1;
+const RESULT = 16;
+/** What stands beside the outcome in the kind of a result. */
+const IS_OK = 1;
+const IS_DOWN = 2;
+const IS_DEGRADED = 4;
+const IS_COVERED = 8;
+
+const TOOK_PER_MS = 10;
+
+type Result = Omit<CheckResult, 'certificateEndsMs'>;
+
+export function resultEntry(monitor: string, atMs: number, result: Result, seen: Seen): Entry {
+  const kind =
+    RESULT * (1 + OUTCOME_NUMBERS[result.outcome]) +
+    (result.ok ? IS_OK : 0) +
+    (seen.found === 'DOWN' ? IS_DOWN : 0) +
+    (seen.found === 'DEGRADED' ? IS_DEGRADED : 0) +
+    (seen.covered ? IS_COVERED : 0);
+  const took = Math.round(result.responseTimeMs * TOOK_PER_MS);
+  return { monitor, atMs, kind, took, everyMs: Math.round(seen.everyMs), reason: result.reason };
+}
+
+/** It was paused, or maintenance began: the result before is worth nothing from here. */
+export function coveredEntry(monitor: string, atMs: number): Entry {
+  return { monitor, atMs, kind: COVERED, took: 0, everyMs: 0, reason: undefined };
+}
+
+/** It was removed for good. */
+export function forgottenEntry(monitor: string, atMs: number): Entry {
+  return { monitor, atMs, kind: FORGOTTEN, took: 0, everyMs: 0, reason: undefined };
+}
+
+export const isResult = ({ kind }: Entry) => kind >= RESULT;
+export const isForgottenEntry = ({ kind }: Entry) => kind === FORGOTTEN;
+export const isOk = ({ kind }: Entry) => (kind & IS_OK) !== 0;
+export const tookMs = ({ took }: Entry) => took / TOOK_PER_MS;
+
+/** What the time after an entry counts as. */
+export function worthOf({ kind }: Entry): 'up' | 'down' | 'unseen' {
+  if (kind < RESULT || kind & IS_COVERED) return 'unseen';
+  return kind & IS_DOWN ? 'down' : 'up';
+}
+
+/** An outcome of a newer program is a failure of a kind that this one does not know. */
+export function outcomeOf({ kind }: Entry): Outcome {
+  return OUTCOMES[Math.floor(kind / RESULT) - 1] ?? 'failed';
+}

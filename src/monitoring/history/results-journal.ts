@@ -1,0 +1,115 @@
+import { setImmediate } from 'node:timers/promises';
+import { z } from 'zod';
+import type { Journal, Store } from '../../store/store.ts';
+import { createNames, fromText, toText } from './result-codec.ts';
+import { type Entry, isForgottenEntry } from './result-record.ts';
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+
+/** How long every single result is kept; hours and days of them are kept longer. */
+export const RESULTS_KEPT_MS = 2 * DAY_MS;
+
+/** Entries read before others have their turn: about a millisecond. */
+const READ_COUNT = 2_000;
+
+/** An `EntryText` of what is written together: as records of their own they would take four times the bytes. */
+const Batch = z.object({
+  atMs: z.int(),
+  /** Which run of the program wrote it. */
+  run: z.string(),
+  reasons: z.array(z.string()).optional(),
+  entries: z.string(),
+});
+type Batch = z.infer<typeof Batch>;
+
+/** The results of the last days, in files of an hour, so that a start reads hours and not days. */
+export interface ResultsJournal {
+  /** Writes entries with one record for each of their hours; resolves when they are durable. */
+  append(entries: readonly Entry[]): Promise<void>;
+  /** Entries of batches with `fromMs <= time < toMs` that another run wrote, or any; a batch may begin earlier. */
+  read(range: { fromMs: number; toMs: number; ownToo: boolean }): AsyncIterable<Entry[]>;
+  /** Removes entries of these monitors, but for those that say that they are forgotten. */
+  erase(monitors: ReadonlySet<string>): Promise<void>;
+  /** Removes what is older, in whole days. */
+  prune(beforeMs: number): Promise<void>;
+}
+
+/** Opens `monitor-results-00` to `monitor-results-23`, one for each hour of the UTC day. */
+export function openResultsJournal(store: Store, run: string): ResultsJournal {
+  const journals = Array.from({ length: 24 }, (_, hour) =>
+    store.journal({
+      name: `monitor-results-${String(hour).padStart(2, '0')}`,
+      schema: Batch,
+    }),
+  );
+  // Version 0.1 kept a record for each result here, and nobody reads them any more.
+  const old = store.journal({ name: 'monitor-results', schema: z.object({ atMs: z.int() }) });
+
+  function journalOf(atMs: number): Journal<Batch> {
+    const journal = journals[hourOf(atMs) % 24];
+    if (journal === undefined) throw new RangeError(`${atMs} is no time since 1970.`);
+    return journal;
+  }
+
+  return {
+    async append(entries) {
+      const batches = [...byHour(entries).values()].map((each) => ({ ...toText(each), run }));
+      await Promise.all(batches.map((batch) => journalOf(batch.atMs).append(batch)));
+    },
+    async *read({ fromMs, toMs, ownToo }) {
+      const names = createNames();
+      let sinceTurn = 0;
+      for (let hour = hourOf(fromMs); hour * HOUR_MS < toMs; hour += 1) {
+        const range = {
+          fromMs: Math.max(fromMs, hour * HOUR_MS),
+          toMs: Math.min(toMs, (hour + 1) * HOUR_MS),
+        };
+        for await (const batch of journalOf(hour * HOUR_MS).read(range)) {
+          if (batch.run === run && !ownToo) continue;
+          const entries = fromText(batch, names);
+          yield entries;
+          sinceTurn += entries.length;
+          if (sinceTurn < READ_COUNT) continue;
+          // There are thousands of batches, and checks go on beside.
+          await setImmediate();
+          sinceTurn = 0;
+        }
+      }
+    },
+    async erase(monitors) {
+      const names = createNames();
+      for (const journal of journals) {
+        await journal.erase(
+          (batch) => {
+            const entries = fromText(batch, names);
+            const left = entries.filter(
+              (one) => !monitors.has(one.monitor) || isForgottenEntry(one),
+            );
+            if (left.length === entries.length) return batch;
+            return left.length === 0 ? undefined : { ...toText(left), run: batch.run };
+          },
+          { mentioning: [...monitors] },
+        );
+      }
+    },
+    async prune(beforeMs) {
+      for (const journal of [old, ...journals]) await journal.prune(beforeMs);
+    },
+  };
+}
+
+function hourOf(atMs: number): number {
+  return Math.floor(atMs / HOUR_MS);
+}
+
+function byHour(entries: readonly Entry[]): Map<number, Entry[]> {
+  const hours = new Map<number, Entry[]>();
+  for (const entry of entries) {
+    const hour = hourOf(entry.atMs);
+    const known = hours.get(hour);
+    if (known) known.push(entry);
+    else hours.set(hour, [entry]);
+  }
+  return hours;
+}

@@ -1,0 +1,197 @@
+import { z } from 'zod';
+import type { Store } from '../../store/store.ts';
+import { type EntryText, fromText as entriesFrom, toText as entryText } from './result-codec.ts';
+import type { Entry } from './result-record.ts';
+import { fromText, RollupText, toText } from './rollup-codec.ts';
+import { addTallies, gather, type Sight, type Tally } from './uptime-accounting.ts';
+
+export const HOUR_MS = 3_600_000;
+export const DAY_MS = 24 * HOUR_MS;
+
+/** How long hours and days of a monitor are kept. */
+const HOURS_KEPT_MS = 90 * DAY_MS;
+const DAYS_KEPT_MS = 400 * DAY_MS;
+
+/** Hours in the document that is written each hour, before they go to the one that is written once a day. */
+const NEW_HOURS_COUNT = 24;
+
+/** Newest results that are stored with the hours, of monitors that are seldom looked at: a start reads back only hours. */
+const NEWEST_COUNT = 20;
+
+const Newest: z.ZodType<EntryText> = z.object({
+  atMs: z.int(),
+  reasons: z.array(z.string()).optional(),
+  entries: z.string(),
+});
+
+const Kept = z.object({
+  /** Every hour before is in here, or was not seen. */
+  finalMs: z.int(),
+  /** What the time after `finalMs` begins with. */
+  last: z
+    .object({ atMs: z.int(), worthMs: z.int(), as: z.enum(['up', 'down', 'unseen']) })
+    .optional(),
+  hours: RollupText,
+  /** UTC days, of the hours that have been in here. */
+  days: RollupText,
+  /** The newest results before `finalMs`, without the monitor in each; version 0.1 kept none. */
+  newest: Newest.optional(),
+});
+type Kept = z.infer<typeof Kept>;
+
+const NOTHING: Kept = { finalMs: 0, hours: '', days: '' };
+
+/** Hours and days of monitors, as stored. */
+export interface Rollups {
+  /** Where counting a monitor goes on. */
+  begin(monitor: string): Promise<{ finalMs: number; last: Sight | undefined }>;
+  /** Stores hours that are over: all up to `finalMs`. Hours stored before stay as they are. */
+  add(
+    monitor: string,
+    closed: {
+      finalMs: number;
+      last: Sight | undefined;
+      hours: Tally[];
+      /** Of these hours the newest results, oldest first. */
+      results: readonly Entry[];
+    },
+  ): Promise<void>;
+  /** All that is stored, oldest first; hours from `finalMs` on are still to come, and so is the rest of the last day. */
+  read(monitor: string): Promise<{ hours: Tally[]; days: Tally[]; finalMs: number }>;
+  /** The days alone, and `finalMs`: hours before the newest are not read through, which is most of the work. */
+  days(monitor: string): Promise<{ days: Tally[]; finalMs: number }>;
+  /** The newest 20 results of hours that are stored, oldest first. */
+  newest(monitor: string): Promise<Entry[]>;
+  forget(monitor: string): Promise<void>;
+}
+
+/**
+ * Opens `monitor-rollups`. A monitor has two documents: the newest hours in a small one, which is written each hour, and
+ * the rest in a large one, which is written each day.
+ */
+export function openRollups(store: Store, isForgotten: (monitor: string) => boolean): Rollups {
+  const collection = store.collection({
+    name: 'monitor-rollups',
+    schema: Kept,
+    version: 1,
+    // A new hour must not be refused because old ones cannot be read.
+    whenCorrupt: 'forget',
+  });
+  const oldOf = (monitor: string) => `${monitor}/old`;
+
+  async function moveToOld(monitor: string, recent: Kept) {
+    const moved = fromText(recent.hours, HOUR_MS);
+    const old = await collection.update(oldOf(monitor), (kept = NOTHING) =>
+      isForgotten(monitor) ? undefined : withHours(kept, moved, recent.finalMs),
+    );
+    await collection.update(monitor, (kept) =>
+      kept && old && kept.finalMs <= old.finalMs ? { ...kept, hours: '' } : kept,
+    );
+  }
+
+  async function readBoth(monitor: string) {
+    // In this order: hours that move meanwhile are then in both, as after a crash between the two writes.
+    const recent = (await collection.get(monitor)) ?? NOTHING;
+    const old = (await collection.get(oldOf(monitor))) ?? NOTHING;
+    const newHours = since(fromText(recent.hours, HOUR_MS), old.finalMs);
+    return { old, newHours, finalMs: Math.max(recent.finalMs, old.finalMs) };
+  }
+
+  return {
+    async begin(monitor) {
+      const { finalMs, last } = (await collection.get(monitor)) ?? NOTHING;
+      return { finalMs, last };
+    },
+    async add(monitor, { finalMs, last, hours, results }) {
+      const stored = await collection.update(monitor, (kept = NOTHING) => {
+        if (isForgotten(monitor)) return undefined;
+        if (finalMs <= kept.finalMs) return kept;
+        const added = since(hours, kept.finalMs).filter(wasSeen);
+        const all = [...fromText(kept.hours, HOUR_MS), ...added];
+        const newest = withResults(kept.newest, results);
+        return {
+          finalMs,
+          ...(last && { last }),
+          hours: toText(all, HOUR_MS),
+          days: '',
+          ...(newest && { newest }),
+        };
+      });
+      if (stored && stored.hours.split(';').length >= NEW_HOURS_COUNT) {
+        await moveToOld(monitor, stored);
+      }
+    },
+    async read(monitor) {
+      const { old, newHours, finalMs } = await readBoth(monitor);
+      const hours = [...fromText(old.hours, HOUR_MS), ...newHours];
+      return {
+        hours: since(hours, finalMs - HOURS_KEPT_MS),
+        days: daysOf(old, newHours, finalMs),
+        finalMs,
+      };
+    },
+    async days(monitor) {
+      const { old, newHours, finalMs } = await readBoth(monitor);
+      return { days: daysOf(old, newHours, finalMs), finalMs };
+    },
+    async newest(monitor) {
+      const newest = (await collection.get(monitor))?.newest;
+      return newest ? entriesFrom(newest).map((entry) => ({ ...entry, monitor })) : [];
+    },
+    async forget(monitor) {
+      await Promise.all([
+        collection.update(monitor, () => undefined),
+        collection.update(oldOf(monitor), () => undefined),
+      ]);
+    },
+  };
+}
+
+/** Whether a tally tells anything. */
+export function wasSeen({ checks, upMs, downMs }: Tally): boolean {
+  return checks > 0 || upMs > 0 || downMs > 0;
+}
+
+/** Two lists of tallies of one length as one, oldest first: the second goes on where the first ends. */
+export function merge(before: readonly Tally[], after: readonly Tally[]): Tally[] {
+  const last = before.at(-1);
+  const [first, ...rest] = after;
+  if (last && first && last.startMs === first.startMs) {
+    return [...before.slice(0, -1), addTallies(last, first), ...rest];
+  }
+  return [...before, ...after];
+}
+
+/** All days that are kept, of hours before those that are new as well. */
+function daysOf(old: Kept, newHours: readonly Tally[], finalMs: number): Tally[] {
+  const days = merge(fromText(old.days, DAY_MS), gather(newHours, DAY_MS));
+  return since(days, finalMs - DAYS_KEPT_MS);
+}
+
+/** The old document with hours that are new to it; what is older than is kept goes. */
+function withHours(kept: Kept, hours: readonly Tally[], finalMs: number): Kept {
+  const added = since(hours, kept.finalMs);
+  const all = [...fromText(kept.hours, HOUR_MS), ...added];
+  const days = merge(fromText(kept.days, DAY_MS), gather(added, DAY_MS));
+  return {
+    finalMs,
+    hours: toText(since(all, finalMs - HOURS_KEPT_MS), HOUR_MS),
+    days: toText(since(days, finalMs - DAYS_KEPT_MS), DAY_MS),
+  };
+}
+
+/** The newest results with those that are new to it. */
+function withResults(
+  kept: EntryText | undefined,
+  results: readonly Entry[],
+): EntryText | undefined {
+  const [first] = results;
+  if (!first) return kept;
+  const before = kept ? entriesFrom(kept).filter(({ atMs }) => atMs < first.atMs) : [];
+  const newest = [...before, ...results].slice(-NEWEST_COUNT);
+  return entryText(newest.map((entry) => ({ ...entry, monitor: '' })));
+}
+
+function since(tallies: readonly Tally[], fromMs: number): Tally[] {
+  return tallies.filter(({ startMs }) => startMs >= fromMs);
+}

@@ -1,0 +1,59 @@
+import { z } from 'zod';
+import { MonitorCreate } from '../../contracts/monitoring.ts';
+import { oneLine } from '../../contracts/one-line.ts';
+import { createSeal, type Seal } from '../../store/encryption.ts';
+import type { Store } from '../../store/store.ts';
+import { secretsOf, withoutSecrets } from '../checks/secret-values.ts';
+
+/** Settings of a monitor as they may be stored: an older version took names with nothing to see in them. */
+export const StoredSettings = z.preprocess((stored) => {
+  const { name, target } = (stored ?? {}) as { name?: unknown; target?: unknown };
+  if (typeof name !== 'string' || oneLine(name) !== '') return stored;
+  return { ...(stored as object), name: oneLine(String(target)) || 'Monitor' };
+}, MonitorCreate);
+
+/** What is stored of the settings of a monitor. */
+export interface StoredDefinition {
+  /** Without its secrets; all of it in what older versions stored. */
+  definition: MonitorCreate;
+  /** All of it, encrypted; absent when it holds no secrets. */
+  sealed?: string | undefined;
+}
+
+/** Encrypts the settings of monitors that hold secrets, with the key of the stored data. */
+export interface DefinitionVault {
+  /** Makes sure that there is a key, if this needs one. Call it before `close`. */
+  prepare(definition: MonitorCreate): Promise<void>;
+  /** As it is to be stored. `id` is the monitor's: no other can be given its secrets. */
+  close(definition: MonitorCreate, id: string): StoredDefinition;
+  /** All of it; undefined when it was encrypted with another key. */
+  open(stored: StoredDefinition, id: string): MonitorCreate | undefined;
+}
+
+const PURPOSE = 'askwatch settings of monitors';
+
+/** Reads the key, if there is one; one that is needed later is made then. */
+export async function openDefinitionVault({ key: file }: Store): Promise<DefinitionVault> {
+  let seal: Seal | undefined;
+  const known = await file.read();
+  if (typeof known === 'object') seal = createSeal(known.key, PURPOSE);
+  return {
+    async prepare(definition) {
+      if (seal || secretsOf(definition).length === 0) return;
+      seal = createSeal(await file.make(), PURPOSE);
+    },
+    close(definition, id) {
+      if (secretsOf(definition).length === 0) return { definition };
+      if (!seal) throw new Error('The key was not prepared.');
+      return {
+        definition: withoutSecrets(definition),
+        sealed: seal.close(JSON.stringify(definition), id),
+      };
+    },
+    open({ definition, sealed }, id) {
+      if (sealed === undefined) return definition;
+      const text = seal?.open(sealed, id);
+      return text === undefined ? undefined : StoredSettings.parse(JSON.parse(text));
+    },
+  };
+}

@@ -1,0 +1,206 @@
+import { hash, randomBytes } from 'node:crypto';
+import type { HeartbeatConfig } from '../../contracts/monitoring.ts';
+import { found, goDown, type MonitorState, type Step, success } from '../state/state.ts';
+import { parseCron } from '../time/cron.ts';
+import { inWords, timeInWords } from '../time/time-words.ts';
+import { expectedMs, pingCountsToMs } from './expected-ping.ts';
+
+/** 192 random bits: the token is the only credential of a push. */
+const TOKEN_BYTES = 24;
+
+/** A new push token and what is stored of it. The token itself exists only in the answer to the create. */
+export function createToken(): { token: string; tokenHash: string } {
+  const token = randomBytes(TOKEN_BYTES).toString('base64url');
+  return { token, tokenHash: hashToken(token) };
+}
+
+/** SHA-256 as hex. A random token of 192 bits needs no slow hash, and looking one up by its hash leaks no prefix. */
+export function hashToken(token: string): string {
+  return hash('sha256', token, 'hex');
+}
+
+/** What a job says: it is done, it begins, it failed, or how it ended. */
+export type Signal =
+  | { kind: 'ping' }
+  | { kind: 'start' }
+  | { kind: 'fail' }
+  | { kind: 'exit'; code: number };
+
+/** The signal in the path of a push: `start`, `fail`, or an exit code from 0 to 255. */
+export function parseSignal(text: string): Signal | undefined {
+  if (text === 'start' || text === 'fail') return { kind: text };
+  if (!/^(0|[1-9]\d{0,2})$/.test(text)) return undefined;
+  const code = Number(text);
+  return code <= 255 ? { kind: 'exit', code } : undefined;
+}
+
+/** A signal came: UP by a ping or exit code 0, DOWN at once by a failure; a start begins a run. Pure. */
+export function signalled(
+  state: MonitorState,
+  config: HeartbeatConfig,
+  signal: Signal,
+  nowMs: number,
+): Step {
+  switch (signal.kind) {
+    case 'start':
+      return started(state, nowMs);
+    case 'ping':
+      return success(counted(ended(state, nowMs), config, nowMs), nowMs);
+    case 'fail':
+      return failed(state, 'the job reported that it failed', nowMs);
+    case 'exit':
+      if (signal.code === 0) return signalled(state, config, { kind: 'ping' }, nowMs);
+      return failed(state, `the job ended with exit code ${signal.code}`, nowMs);
+  }
+}
+
+/** Whether its job has said nothing yet. Pure. */
+export const awaitsFirstPing = ({ lastCheckedMs, runStartedMs }: MonitorState) =>
+  lastCheckedMs === null && runStartedMs === undefined;
+
+/**
+ * The state of a heartbeat that is waited for from now on, after it was made, resumed, or the service started: its first ping
+ * is expected from then on, or from when it was before. Versions before this one waited for ever: where the first ping
+ * would be late by now for one of these, it is expected from now on. Pure.
+ */
+export function awaited(
+  state: MonitorState,
+  config: HeartbeatConfig,
+  { createdAtMs, nowMs }: { createdAtMs: number; nowMs: number },
+): MonitorState {
+  if (!awaitsFirstPing(state)) return state;
+  const { awaitedFromMs } = state;
+  if (awaitedFromMs !== undefined) {
+    // A clock that was set back: it would be waited for until the clock gets there again.
+    return awaitedFromMs <= nowMs ? state : { ...state, awaitedFromMs: nowMs };
+  }
+  const dueMs = scheduledDeadlineMs(createdAtMs, state, config);
+  const isOver = createdAtMs > nowMs || (dueMs !== undefined && dueMs <= nowMs);
+  return { ...state, awaitedFromMs: isOver ? nowMs : createdAtMs };
+}
+
+/** The same of one that was resumed: while it was paused nobody waited. Pure. */
+export function awaitedAnew(state: MonitorState, nowMs: number): MonitorState {
+  return awaitsFirstPing(state) ? { ...state, awaitedFromMs: nowMs } : state;
+}
+
+/**
+ * When the next signal is missed, Unix milliseconds; `undefined` while it is DOWN.
+ * What was due while the service was off, or soon after, gets one grace from `watchingSinceMs`: signals sent to a
+ * service that is off are lost through no fault of the job.
+ */
+export function deadlineMs(
+  state: MonitorState,
+  config: HeartbeatConfig,
+  watchingSinceMs: number,
+): number | undefined {
+  if (found(state).status === 'DOWN') return undefined;
+  const lastMs = state.runStartedMs ?? state.lastCheckedMs ?? state.awaitedFromMs;
+  if (lastMs === undefined) return undefined;
+  const dueMs =
+    state.runStartedMs === undefined
+      ? scheduledDeadlineMs(lastMs, state, config)
+      : state.runStartedMs + maxRunSeconds(config) * 1000;
+  if (dueMs === undefined || lastMs >= watchingSinceMs) return dueMs;
+  return Math.max(dueMs, watchingSinceMs + config.grace_seconds * 1000);
+}
+
+/** The deadline has passed without a signal: DOWN at once, for the grace was the confirmation. Pure. */
+export function pingMissed(state: MonitorState, config: HeartbeatConfig, nowMs: number): Step {
+  const reason = missedReason(state, config, nowMs);
+  if (reason === undefined || found(state).status === 'DOWN') {
+    return { state, change: undefined, lookAgain: false };
+  }
+  return goDown({ ...state, problem: { outcome: 'late', reason } }, nowMs, nowMs);
+}
+
+/** What is wrong with the times of a heartbeat that its schema cannot see: the setting, and a sentence without its end. */
+export function checkHeartbeatConfig(
+  config: HeartbeatConfig,
+): { param: string; message: string } | undefined {
+  const { cron, timezone } = config;
+  const zone = refusal('0 0 * * *', timezone);
+  if (zone !== undefined) return { param: 'config.timezone', message: zone };
+  const expression = cron === undefined ? undefined : refusal(cron, timezone);
+  return expression === undefined ? undefined : { param: 'config.cron', message: expression };
+}
+
+/** Begins a run. A start during a run begins no second one, or a job that dies and starts again and again would never be late. */
+function started(state: MonitorState, nowMs: number): Step {
+  const running = state.runStartedMs !== undefined && found(state).status !== 'DOWN';
+  const next = running ? state : { ...state, runStartedMs: nowMs };
+  return { state: next, change: undefined, lookAgain: false };
+}
+
+/** The state at the end of a run, or after a ping of a job that does not say when it starts. */
+function ended(
+  { runStartedMs, awaitedFromMs: _, ...state }: MonitorState,
+  nowMs: number,
+): MonitorState {
+  const responseTimeMs = runStartedMs === undefined ? null : Math.max(0, nowMs - runStartedMs);
+  return { ...state, lastCheckedMs: nowMs, responseTimeMs };
+}
+
+/** What the ping counts for, when there is a crontab. */
+function counted(
+  { pingCountsToMs: before, ...state }: MonitorState,
+  config: HeartbeatConfig,
+  nowMs: number,
+): MonitorState {
+  const countsToMs = pingCountsToMs(before, config, nowMs);
+  return countsToMs === undefined ? state : { ...state, pingCountsToMs: countsToMs };
+}
+
+function failed(state: MonitorState, reason: string, nowMs: number): Step {
+  return goDown({ ...ended(state, nowMs), problem: { outcome: 'failed', reason } }, nowMs, nowMs);
+}
+
+function scheduledDeadlineMs(
+  lastMs: number,
+  state: MonitorState,
+  config: HeartbeatConfig,
+): number | undefined {
+  const dueMs = expectedMs(lastMs, state.pingCountsToMs, config);
+  return dueMs === undefined ? undefined : dueMs + config.grace_seconds * 1000;
+}
+
+function maxRunSeconds(config: HeartbeatConfig): number {
+  return config.max_run_seconds ?? config.grace_seconds;
+}
+
+/** Why it is late, or `undefined` when nothing is expected. */
+function missedReason(
+  state: MonitorState,
+  config: HeartbeatConfig,
+  nowMs: number,
+): string | undefined {
+  const { runStartedMs, lastCheckedMs, awaitedFromMs, pingCountsToMs } = state;
+  if (runStartedMs !== undefined) {
+    const began = timeInWords(runStartedMs, 'UTC', nowMs);
+    return `the run started at ${began} has not ended within ${inWords(maxRunSeconds(config))}`;
+  }
+  const fromMs = lastCheckedMs ?? awaitedFromMs;
+  if (fromMs === undefined) return undefined;
+  const grace = inWords(config.grace_seconds);
+  if (config.cron === undefined) {
+    const from = timeInWords(fromMs, 'UTC', nowMs);
+    const missed = `within ${inWords(config.period_seconds)} and ${grace} of grace`;
+    return lastCheckedMs === null
+      ? `no first ping ${missed}; it was waited for from ${from}`
+      : `no ping ${missed}; the last came at ${from}`;
+  }
+  const dueMs = expectedMs(fromMs, pingCountsToMs, config);
+  if (dueMs === undefined) return undefined;
+  const ping = lastCheckedMs === null ? 'first ping' : 'ping';
+  return `the ${ping} expected at ${timeInWords(dueMs, config.timezone, nowMs)} did not come within ${grace}`;
+}
+
+function refusal(cron: string, timezone: string): string | undefined {
+  try {
+    parseCron(cron, timezone);
+    return undefined;
+  } catch (error) {
+    if (error instanceof RangeError) return error.message;
+    throw error;
+  }
+}

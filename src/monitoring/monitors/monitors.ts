@@ -1,0 +1,370 @@
+import { randomBytes } from 'node:crypto';
+import type { Logger } from 'pino';
+import { z } from 'zod';
+import { ErrorCode } from '../../contracts/error.ts';
+import type { MonitorCreate } from '../../contracts/monitoring.ts';
+import { MaintenanceWindow } from '../../contracts/monitoring-additions.ts';
+import { HttpError } from '../../http/errors.ts';
+import { CorruptDocumentError } from '../../store/errors.ts';
+import type { Store } from '../../store/store.ts';
+import { lostSecretsOf, secretsOf } from '../checks/secret-values.ts';
+import type { History } from '../history/history.ts';
+import { startedAnew } from '../state/started-anew.ts';
+import { MonitorState, presumedUp, type Step } from '../state/state.ts';
+import { openDefinitionVault, StoredSettings } from './definition-vault.ts';
+import { createToken, hashToken } from './heartbeat.ts';
+import { type Idempotency, type KnownCreate, openCreateRepeats } from './idempotency.ts';
+import { openStates, type Settling, type Stateful } from './state-store.ts';
+
+/** Monitors one service takes. Our choice: what one process is known to check on time. */
+export const MAX_MONITORS = 10_000;
+
+/** A monitor as stored; its id is the document's. */
+const StoredMonitor = z.object({
+  /** Without its secrets, which `sealed` holds. */
+  definition: StoredSettings,
+  sealed: z.string().optional(),
+  createdAtMs: z.int(),
+  /** HEARTBEAT only: the hash of its push token. */
+  tokenHash: z.string().length(64).optional(),
+  /** The create it came from, when that had an idempotency key. */
+  createId: z.string().length(64).optional(),
+  maintenance: z.array(MaintenanceWindow).default([]),
+  /** As it was when the monitor was made; the journal of states knows what came since. */
+  state: MonitorState,
+});
+type StoredMonitor = z.infer<typeof StoredMonitor>;
+
+/** What stays of a monitor that is removed until its history is gone, too: a start after a kill goes on with that. */
+const Removed = z.object({ removed: z.literal(true) });
+
+const isThere = (document: StoredMonitor | z.infer<typeof Removed>): document is StoredMonitor =>
+  !('removed' in document);
+
+/** A monitor in memory: what is stored, with its secrets, and what is known newer. */
+export interface WatchedMonitor extends Omit<StoredMonitor, 'sealed'>, Stateful {}
+
+/** Monitors that are named when their secrets cannot be read. */
+const MAX_NAMED = 5;
+
+/** All monitors: read from memory, kept in the store. */
+export interface Monitors {
+  /** In the order they were made. */
+  all(): WatchedMonitor[];
+  count(): number;
+  get(id: string): WatchedMonitor | undefined;
+  byToken(token: string): WatchedMonitor | undefined;
+  /**
+   * Stores a new monitor; `token` exists only in this answer. With an idempotency key, a repeat within 24 hours gives
+   * the same monitor and token. Throws a 409 when there are too many, or when the key came with another body.
+   */
+  add(
+    definition: MonitorCreate,
+    idempotency?: Idempotency,
+  ): Promise<{ monitor: WatchedMonitor; token: string | undefined; repeated: boolean }>;
+  /**
+   * Stores what `change` makes of a monitor; `undefined` when there is none. It may be called more than once, and what it
+   * throws is thrown. A check of another target starts anew: presumed UP. When storing fails nothing has changed.
+   */
+  edit(id: string, change: ChangeMonitor): Promise<WatchedMonitor | undefined>;
+  /**
+   * Gives a heartbeat another token, which exists only in this answer; the one before counts no more. `undefined` when there
+   * is no such monitor. When storing fails nothing has changed.
+   */
+  renewToken(id: string): Promise<string | undefined>;
+  /**
+   * Removes a monitor, its token and its history, of which soon no file holds anything, over a kill too; false when there is
+   * none. When storing fails it is still there.
+   */
+  remove(id: string): Promise<boolean>;
+  /**
+   * Takes over what a check or ping made of a monitor, at once in memory; resolves when what must last is durable.
+   * `always` stores it even when only the time of the last check is new. When storing fails it rejects, memory keeps
+   * what is true, and the next call stores it; with `orNothing` memory is as before. Of a monitor that is gone nothing is
+   * kept.
+   */
+  settle(id: string, step: Step, options?: Settling): Promise<void>;
+  /** Resolves when what was settled until now has been written, or refused. */
+  written(id: string): Promise<void>;
+  /** Forgets creates that nobody repeats any more. */
+  prune(nowMs: number): Promise<void>;
+  /** Resolves when nothing is being written. */
+  close(): Promise<void>;
+}
+
+/** What an edit makes of a monitor; what it leaves out stays. */
+export type ChangeMonitor = (monitor: WatchedMonitor) => {
+  definition?: MonitorCreate;
+  maintenance?: MaintenanceWindow[];
+};
+
+/**
+ * Reads all monitors into memory. Throws `CorruptDocumentError` when one cannot be read, or when the key of their secrets is
+ * gone. What an older version stored in clear is encrypted.
+ */
+export async function openMonitors(options: {
+  store: Store;
+  history: Pick<History, 'addChanges' | 'cover' | 'forget'>;
+  wallMs: () => number;
+  log: Logger;
+  limit?: number;
+}): Promise<Monitors> {
+  const { store, history, wallMs, log, limit = MAX_MONITORS } = options;
+  const collection = store.collection({
+    name: 'monitors',
+    schema: z.union([StoredMonitor, Removed]),
+    // 2: secrets are encrypted. An older program would send what stands in their place.
+    version: 2,
+    whenCorrupt: 'refuse',
+  });
+  const vault = await openDefinitionVault(store);
+  const repeats = openCreateRepeats(store, wallMs);
+  const monitors = new Map<string, WatchedMonitor>();
+  const idsByTokenHash = new Map<string, string>();
+  /** On their way out: nobody sees them any more, and they come back only when the store does not let them go. */
+  const leaving = new Set<string>();
+  let adding = 0;
+
+  const get = (id: string) => (leaving.has(id) ? undefined : monitors.get(id));
+
+  function keep(monitor: WatchedMonitor) {
+    monitors.set(monitor.id, monitor);
+    if (monitor.tokenHash) idsByTokenHash.set(monitor.tokenHash, monitor.id);
+  }
+
+  function drop({ id, tokenHash }: WatchedMonitor) {
+    monitors.delete(id);
+    states.forget(id);
+    if (tokenHash) idsByTokenHash.delete(tokenHash);
+  }
+
+  /** What is stored of a monitor; nothing of its secrets in clear. */
+  function documentOf(monitor: WatchedMonitor): StoredMonitor {
+    const { id, told: _told, revision: _revision, definition, ...document } = monitor;
+    return { ...document, ...vault.close(definition, id) };
+  }
+
+  /** All settings of a stored monitor; with a key that is not theirs, what stands in the place of its secrets. */
+  const opened = (id: string, document: StoredMonitor) =>
+    vault.open(document, id) ?? document.definition;
+
+  /** Encrypts what an older version stored in clear. */
+  async function encrypt(id: string, { definition }: StoredMonitor) {
+    await vault.prepare(definition);
+    await collection.erase(id, (current) => {
+      if (current === undefined || !isThere(current) || !isPlain(current)) return current;
+      return { ...current, ...vault.close(current.definition, id) };
+    });
+  }
+
+  /** Removes the history of a monitor whose document says that it is removed, and then that. */
+  async function removeRest(id: string) {
+    try {
+      await history.forget(id);
+      await collection.update(id, () => undefined);
+    } catch (error) {
+      log.error(
+        { err: error, monitor: id },
+        'the history of a removed monitor stays for now; the next start tries again',
+      );
+    }
+  }
+
+  /** Nothing goes on with a wrong key, unless whoever runs this has said that the right one is gone for good. */
+  async function giveUpSecrets(locked: ReadonlyArray<{ id: string; document: StoredMonitor }>) {
+    if ((await store.key.read()) !== 'given up') throw keyIsGone(store.key.place, locked);
+    for (const { id, document } of locked) {
+      const { name } = document.definition;
+      const secrets = lostSecretsOf(document.definition);
+      log.error(
+        { monitor: id, name, secrets },
+        'the secrets of a monitor are lost; give them anew',
+      );
+      await collection.update(id, (current) => {
+        if (current === undefined || !isThere(current)) return current;
+        const { sealed: _, ...rest } = current;
+        return rest;
+      });
+    }
+  }
+
+  const all = await collection.list();
+  const stored = all.flatMap(({ id, document }) => (isThere(document) ? [{ id, document }] : []));
+  const removed = all.filter(({ document }) => !isThere(document));
+  stored.sort((a, b) => a.document.createdAtMs - b.document.createdAtMs);
+  const locked = stored.filter(({ id, document }) => vault.open(document, id) === undefined);
+  if (locked.length > 0) await giveUpSecrets(locked);
+  for (const { id, document } of stored) {
+    const { sealed: _, ...rest } = document;
+    const definition = opened(id, document);
+    keep({ id, ...rest, definition, told: document.state, revision: 0 });
+  }
+  const plain = stored.filter(({ document }) => isPlain(document));
+  await Promise.all(plain.map(({ id, document }) => encrypt(id, document))).catch((error) => {
+    log.error(
+      { err: error },
+      'secrets of monitors are stored in clear; the next start tries again',
+    );
+  });
+  const states = await openStates({ store, monitors, history, wallMs, log });
+  // In the background: it waits for what is read of the history.
+  const removing = Promise.all(removed.map(({ id }) => removeRest(id)));
+
+  async function settle(id: string, step: Step, options: Settling = {}) {
+    const monitor = get(id);
+    if (monitor) await states.settle(monitor, step, options);
+  }
+
+  async function create(definition: MonitorCreate, known: KnownCreate | undefined) {
+    const before = known && get(known.monitor);
+    if (before) {
+      const token = tokenFor(definition, known);
+      // Once it has been renewed, the token of the create is that of nothing.
+      const isItsOwn = token !== undefined && hashToken(token) === before.tokenHash;
+      return { monitor: before, token: isItsOwn ? token : undefined, repeated: true };
+    }
+    if (monitors.size + adding >= limit) throw tooMany(limit);
+    const token = tokenFor(definition, known);
+    const nowMs = wallMs();
+    const isJob = definition.check_type === 'HEARTBEAT';
+    const state = { ...presumedUp(nowMs), ...(isJob && { awaitedFromMs: nowMs }) };
+    const monitor: WatchedMonitor = {
+      id: known?.monitor ?? newId(monitors),
+      definition,
+      createdAtMs: nowMs,
+      ...(token !== undefined && { tokenHash: hashToken(token) }),
+      ...(known && { createId: known.id }),
+      maintenance: [],
+      state,
+      told: state,
+      revision: 0,
+    };
+    adding += 1;
+    try {
+      await vault.prepare(definition);
+      await collection.update(monitor.id, () => documentOf(monitor));
+    } finally {
+      adding -= 1;
+    }
+    keep(monitor);
+    log.info({ monitor: monitor.id, type: definition.check_type }, 'monitor created');
+    return { monitor, token, repeated: false };
+  }
+
+  return {
+    all: () => {
+      const all = [...monitors.values()];
+      return leaving.size === 0 ? all : all.filter(({ id }) => !leaving.has(id));
+    },
+    count: () => monitors.size - leaving.size,
+    get,
+    byToken: (token) => get(idsByTokenHash.get(hashToken(token)) ?? ''),
+    async add(definition, idempotency) {
+      if (idempotency === undefined) return await create(definition, undefined);
+      const tools = {
+        newMonitorId: () => newId(monitors),
+        exists: (id: string) => monitors.has(id),
+      };
+      return await repeats.run(idempotency, definition, tools, (known) =>
+        create(definition, known),
+      );
+    },
+    async edit(id, change) {
+      const monitor = get(id);
+      if (monitor === undefined) return undefined;
+      let wanted = change(monitor);
+      await vault.prepare(wanted.definition ?? monitor.definition);
+      // A secret that is replaced is one that is removed.
+      const document = await collection.erase(id, (current) => {
+        if (current === undefined || !isThere(current)) return current;
+        const { sealed: _, ...rest } = current;
+        const before = opened(id, current);
+        wanted = change({ ...monitor, definition: before, maintenance: current.maintenance });
+        const { definition = before, maintenance = current.maintenance } = wanted;
+        return { ...rest, ...vault.close(definition, id), maintenance };
+      });
+      if (document === undefined || monitors.get(id) !== monitor) return undefined;
+      const { target } = monitor.definition;
+      if (wanted.definition) monitor.definition = wanted.definition;
+      if (wanted.maintenance) monitor.maintenance = wanted.maintenance;
+      // The target of a heartbeat is only a word.
+      const isOther = monitor.definition.target !== target;
+      if (isOther && monitor.definition.check_type !== 'HEARTBEAT') {
+        // The edit itself is stored; the state is with the next look at the latest.
+        await settle(id, startedAnew(monitor.state, wallMs()), { always: true }).catch(
+          (error: unknown) => {
+            log.error({ err: error, monitor: id }, 'the state of a new target is not stored yet');
+          },
+        );
+      }
+      return monitor;
+    },
+    async renewToken(id) {
+      const monitor = get(id);
+      if (monitor === undefined) return undefined;
+      const { token, tokenHash } = createToken();
+      const document = await collection.update(id, (current) =>
+        current && isThere(current) ? { ...current, tokenHash } : current,
+      );
+      if (document === undefined || monitors.get(id) !== monitor) return undefined;
+      if (monitor.tokenHash) idsByTokenHash.delete(monitor.tokenHash);
+      monitor.tokenHash = tokenHash;
+      idsByTokenHash.set(tokenHash, id);
+      log.info({ monitor: id }, 'push token renewed');
+      return token;
+    },
+    async remove(id) {
+      const monitor = get(id);
+      if (monitor === undefined) return false;
+      leaving.add(id);
+      try {
+        if (monitor.createId !== undefined) await repeats.forgo(monitor.createId);
+        await collection.erase(id, (current) => current && { removed: true as const });
+        drop(monitor);
+      } finally {
+        leaving.delete(id);
+      }
+      log.info({ monitor: id }, 'monitor removed');
+      await removeRest(id);
+      states.eraseGone();
+      return true;
+    },
+    settle,
+    written: states.written,
+    prune: (nowMs) => repeats.prune(nowMs),
+    async close() {
+      await removing;
+      await states.idle();
+    },
+  };
+}
+
+const tokenFor = (definition: MonitorCreate, known: KnownCreate | undefined) =>
+  definition.check_type === 'HEARTBEAT' ? (known?.token ?? createToken().token) : undefined;
+
+const tooMany = (limit: number) =>
+  new HttpError(
+    409,
+    ErrorCode.limitReached,
+    `This service holds ${limit} monitors, the most it takes. The monitor was not created. Remove one that is no ` +
+      'longer needed.',
+  );
+
+/** Secrets stand in it as they are. */
+const isPlain = ({ definition, sealed }: StoredMonitor) =>
+  sealed === undefined && secretsOf(definition).length > 0;
+
+function keyIsGone(place: string, locked: ReadonlyArray<{ document: StoredMonitor }>) {
+  const names = locked.slice(0, MAX_NAMED).map(({ document }) => document.definition.name);
+  const more = locked.length - names.length;
+  return new CorruptDocumentError(
+    `The key in ${place} is missing or is not the one that secrets of monitors were encrypted with: ${names.join(', ')}${more > 0 ? ` and ${more} more` : ''}. Restore that file from a backup. If its key is gone for good, write the word lost into the file: Askwatch then starts, and says of each of these monitors which values have to be given anew.`,
+  );
+}
+
+function newId(taken: ReadonlyMap<string, unknown>): string {
+  for (;;) {
+    const id = `mon_${randomBytes(8).toString('hex')}`;
+    if (!taken.has(id)) return id;
+  }
+}

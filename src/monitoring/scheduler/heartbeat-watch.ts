@@ -1,0 +1,118 @@
+import type { HeartbeatConfig } from '../../contracts/monitoring.ts';
+import type { History } from '../history/history.ts';
+import { awaited, deadlineMs, pingMissed, type Signal, signalled } from '../monitors/heartbeat.ts';
+import type { Monitors, WatchedMonitor } from '../monitors/monitors.ts';
+import { type CheckResult, found, type MonitorState } from '../state/state.ts';
+import type { Clock } from '../time/clock.ts';
+import type { Schedule } from './schedule.ts';
+import type { StoreReport } from './store-report.ts';
+
+/** Waits for the signals of jobs. */
+export interface Pings {
+  /** Waits for the next signal from now on; whatever was due before gets a grace period. */
+  await(monitor: WatchedMonitor, config: HeartbeatConfig): void;
+  /** The time of a signal has come. */
+  due(monitor: WatchedMonitor, config: HeartbeatConfig): Promise<void>;
+  /** A signal came. Resolves once it is durable. */
+  signal(monitor: WatchedMonitor, config: HeartbeatConfig, signal: Signal): Promise<void>;
+  /** A signal was due while nobody listened, and its grace period goes on: what is shown may be out of date. */
+  isStale(monitor: WatchedMonitor, config: HeartbeatConfig): boolean;
+  forget(id: string): void;
+}
+
+/** Deadlines are jobs of the schedule by the id of the monitor. `onLate` is told of each one missed. */
+export function createPings(options: {
+  monitors: Monitors;
+  history: Pick<History, 'add'>;
+  schedule: Schedule;
+  clock: Clock;
+  stored: StoreReport;
+  onLate: () => void;
+}): Pings {
+  const { monitors, history, schedule, clock, stored, onLate } = options;
+  /** Since when nothing that was sent was lost, on the monotonic clock. */
+  const listeningSinceMs = new Map<string, number>();
+
+  /** As Unix time, as the wall clock has it now. */
+  function sinceMs(id: string): number {
+    const nowMs = clock.monotonicMs();
+    return Math.floor(clock.wallMs() - nowMs + (listeningSinceMs.get(id) ?? nowMs));
+  }
+
+  function plan({ id, state }: WatchedMonitor, config: HeartbeatConfig) {
+    const dueMs = deadlineMs(state, config, sinceMs(id));
+    const afterMs = dueMs === undefined ? Number.POSITIVE_INFINITY : dueMs - clock.wallMs();
+    schedule.at(id, clock.monotonicMs() + afterMs);
+  }
+
+  function record(id: string, state: MonitorState, config: HeartbeatConfig, result: CheckResult) {
+    const nowMs = clock.wallMs();
+    // It is worth as much as there is until the next signal is missed.
+    const untilMs = deadlineMs(state, config, sinceMs(id)) ?? nowMs + config.period_seconds * 1000;
+    return history.add(id, nowMs, result, {
+      found: found(state).status,
+      everyMs: Math.max(untilMs - nowMs, 1),
+      covered: state.beneath !== undefined,
+    });
+  }
+
+  return {
+    await(monitor, config) {
+      const { id, state, createdAtMs } = monitor;
+      listeningSinceMs.set(id, clock.monotonicMs());
+      const waiting = awaited(state, config, { createdAtMs, nowMs: clock.wallMs() });
+      if (waiting !== state) {
+        const step = { state: waiting, change: undefined, lookAgain: false };
+        void stored.handOver(monitors.settle(id, step, { always: true }));
+      }
+      plan(monitor, config);
+    },
+    async due(monitor, config) {
+      const nowMs = clock.wallMs();
+      const dueMs = deadlineMs(monitor.state, config, sinceMs(monitor.id));
+      if (dueMs === undefined) return;
+      // The wall clock was set meanwhile.
+      if (dueMs > nowMs) return plan(monitor, config);
+      onLate();
+      const step = pingMissed(monitor.state, config, nowMs);
+      const result = failure('late', step.state);
+      await stored.handOver(
+        record(monitor.id, step.state, config, result),
+        monitors.settle(monitor.id, step),
+      );
+    },
+    async signal(monitor, config, signal) {
+      const { id } = monitor;
+      const step = signalled(monitor.state, config, signal, clock.wallMs());
+      const saved = monitors.settle(id, step, { always: true });
+      const result = resultOf(signal, step.state);
+      // The state is what must last; the history is written with others, a moment later.
+      if (result) void stored.handOver(record(id, step.state, config, result));
+      if (step.state.status !== 'PAUSED') plan(monitor, config);
+      await saved;
+    },
+    isStale({ id, state }, config) {
+      const nowMs = clock.wallMs();
+      if (nowMs - sinceMs(id) > config.grace_seconds * 1000) return false;
+      const dueMs = deadlineMs(state, config, Number.NEGATIVE_INFINITY);
+      return dueMs !== undefined && dueMs < nowMs;
+    },
+    forget: (id) => void listeningSinceMs.delete(id),
+  };
+}
+
+/** What a signal tells of its job; a start tells nothing yet. */
+function resultOf(signal: Signal, state: MonitorState): CheckResult | undefined {
+  if (signal.kind === 'start') return undefined;
+  if (signal.kind === 'fail' || (signal.kind === 'exit' && signal.code !== 0)) {
+    return failure('failed', state);
+  }
+  return { ok: true, outcome: 'ok', responseTimeMs: state.responseTimeMs ?? 0 };
+}
+
+const failure = (outcome: 'late' | 'failed', state: MonitorState): CheckResult => ({
+  ok: false,
+  outcome,
+  ...(state.problem && { reason: state.problem.reason }),
+  responseTimeMs: state.responseTimeMs ?? 0,
+});

@@ -1,0 +1,56 @@
+import { maintenanceAt } from '../monitors/maintenance.ts';
+import type { Monitors, WatchedMonitor } from '../monitors/monitors.ts';
+import { cover, type Step, uncover } from '../state/state.ts';
+import type { Clock } from '../time/clock.ts';
+import type { Schedule } from './schedule.ts';
+
+const PREFIX = 'windows of ';
+
+/** The maintenance windows of monitors: their begins and ends are jobs of the schedule, apart from the looks. */
+export interface Windows {
+  /**
+   * Shows what the windows say now, at once in memory, and plans when that changes next. Resolves when it is durable.
+   * A paused monitor stays paused.
+   */
+  judge(monitor: WatchedMonitor): Promise<void>;
+  /** What a monitor that is not paused any more shows. */
+  afterPause(monitor: WatchedMonitor): Step;
+  /** The monitor whose windows a job of the schedule is for. */
+  monitorOf(job: string): string | undefined;
+  forget(id: string): void;
+}
+
+export function createWindows(tools: {
+  monitors: Monitors;
+  schedule: Schedule;
+  clock: Clock;
+}): Windows {
+  const { monitors, schedule, clock } = tools;
+
+  function stepOf({ state, maintenance }: WatchedMonitor): Step {
+    const nowMs = clock.wallMs();
+    const { window } = maintenanceAt(maintenance, nowMs);
+    return window ? cover(state, 'MAINTENANCE', nowMs) : uncover(state, nowMs);
+  }
+
+  function plan({ id, maintenance }: WatchedMonitor) {
+    const nowMs = clock.wallMs();
+    const { changesMs } = maintenanceAt(maintenance, nowMs);
+    if (changesMs === undefined) schedule.remove(PREFIX + id);
+    else schedule.at(PREFIX + id, clock.monotonicMs() + changesMs - nowMs);
+  }
+
+  return {
+    async judge(monitor) {
+      const { status } = monitor.state;
+      if (status === 'PAUSED') return;
+      if (monitor.maintenance.length === 0 && status !== 'MAINTENANCE') return;
+      plan(monitor);
+      const step = stepOf(monitor);
+      if (step.change) await monitors.settle(monitor.id, step);
+    },
+    afterPause: stepOf,
+    monitorOf: (job) => (job.startsWith(PREFIX) ? job.slice(PREFIX.length) : undefined),
+    forget: (id) => schedule.remove(PREFIX + id),
+  };
+}

@@ -1,0 +1,72 @@
+import { MonitorStatus } from '../../contracts/monitoring.ts';
+import type { Metrics } from '../../http/metrics.ts';
+import type { OwnNetwork } from '../connectivity/connectivity.ts';
+import type { Monitors, WatchedMonitor } from '../monitors/monitors.ts';
+import type { Schedule } from './schedule.ts';
+
+/** Declares what `/metrics` tells of the monitors and the schedule; gives the counter of checks done. */
+export function addWatchMetrics(
+  metrics: Metrics,
+  watched: {
+    monitors: Monitors;
+    schedule: Schedule;
+    ownNetwork: OwnNetwork;
+    isStale: (monitor: WatchedMonitor) => boolean;
+  },
+) {
+  addMonitorMetrics(metrics, watched);
+  addScheduleMetrics(metrics, watched.schedule);
+  metrics.gauge(
+    'askwatch_own_network_lost',
+    '1 while the network of this machine is gone, and nothing is found of targets.',
+    () => (watched.ownNetwork.lost ? 1 : 0),
+  );
+  return metrics.counter(
+    'askwatch_checks_total',
+    'Checks done, by kind of check and how it ended; unknown while our own network is gone.',
+    ['type', 'outcome'],
+  );
+}
+
+function addMonitorMetrics(
+  metrics: Metrics,
+  { monitors, isStale }: { monitors: Monitors; isStale: (monitor: WatchedMonitor) => boolean },
+) {
+  metrics.gauges('askwatch_monitors', 'Monitors there are, by status.', ['status'], () => {
+    const counts = new Map(MonitorStatus.options.map((status) => [status, 0]));
+    for (const { state } of monitors.all()) {
+      counts.set(state.status, (counts.get(state.status) ?? 0) + 1);
+    }
+    return [...counts].map(([status, value]) => ({ labels: { status }, value }));
+  });
+  metrics.gauge(
+    'askwatch_monitors_stale',
+    'Monitors of which nothing has been learned for more than two intervals.',
+    () => monitors.all().filter(isStale).length,
+  );
+}
+
+function addScheduleMetrics(metrics: Metrics, schedule: Schedule) {
+  metrics.gauge('askwatch_checks_in_flight', 'Checks under way.', () => schedule.inFlight());
+  metrics.gauge(
+    'askwatch_check_lag_seconds',
+    'How late checks started, the worst of the last one to two minutes.',
+    () => schedule.lagMs() / 1000,
+  );
+  metrics.gauge(
+    'askwatch_check_lag_p99_seconds',
+    'How late checks started, the 99th percentile of the last one to two minutes.',
+    () => schedule.lagP99Ms() / 1000,
+  );
+  metrics.gauge(
+    'askwatch_checks_late',
+    '1 while the service cannot keep up with its checks.',
+    () => (schedule.isOverloaded() ? 1 : 0),
+  );
+  metrics.gauge(
+    'askwatch_checks_skipped_total',
+    'Checks left out because their time had passed by a whole interval.',
+    () => schedule.missed(),
+  );
+  metrics.gauge('askwatch_sleeps_total', 'How often this machine slept.', () => schedule.sleeps());
+}

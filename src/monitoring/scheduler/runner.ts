@@ -1,0 +1,297 @@
+import type { Logger } from 'pino';
+import type { Metrics } from '../../http/metrics.ts';
+import { type Check, type CheckedMonitor, timeoutSeconds } from '../checks/check.ts';
+import { politenessHost } from '../checks/target-host.ts';
+import type { OwnNetwork } from '../connectivity/connectivity.ts';
+import type { History } from '../history/history.ts';
+import { awaitedAnew, type Signal } from '../monitors/heartbeat.ts';
+import type { Monitors, WatchedMonitor } from '../monitors/monitors.ts';
+import {
+  type CheckResult,
+  cover,
+  found,
+  learntNothing,
+  next,
+  type Step,
+  secondLookAfterMs,
+} from '../state/state.ts';
+import type { Clock } from '../time/clock.ts';
+import { createPings } from './heartbeat-watch.ts';
+import { createLooks } from './in-flight-checks.ts';
+import { createWindows } from './maintenance-windows.ts';
+import { addWatchMetrics } from './metrics.ts';
+import { createSchedule } from './schedule.ts';
+import { firstLooks } from './startup-spread.ts';
+import { createStoreReport } from './store-report.ts';
+import { inVain } from './watch-refusals.ts';
+
+const DAY_MS = 86_400_000;
+
+/** The running service: checks what is due, waits for signals, and keeps what it finds. */
+export interface Watch {
+  /** Begins with the monitors there are: overdue ones first. */
+  start(): void;
+  /** A monitor was just made: it is checked at once. */
+  begin(monitor: WatchedMonitor): void;
+  /** Its settings or windows changed: they hold from now on, and it is looked at at once. */
+  edited(monitor: WatchedMonitor): void;
+  /** It is gone: nothing that is still found of it counts. */
+  removed(id: string): void;
+  /** Takes a monitor off, until it is resumed. Durable when resolved; when it rejects nothing has changed. */
+  pause(monitor: WatchedMonitor): Promise<void>;
+  /** Puts a paused monitor back and looks at once. Durable when resolved; when it rejects nothing has changed. */
+  resume(monitor: WatchedMonitor): Promise<void>;
+  /**
+   * Looks now, or waits for the look under way; resolves when what it found counts. Not for HEARTBEAT. Rejects with a
+   * sentence when the monitor is paused or removed, or when our own network is gone.
+   */
+  checkNow(monitor: WatchedMonitor): Promise<void>;
+  /** A job said something. Durable when resolved. */
+  signal(monitor: WatchedMonitor, signal: Signal): Promise<void>;
+  /** Nothing has been learned of it for so long that what is shown may be out of date; never while it is paused. */
+  isStale(monitor: WatchedMonitor): boolean;
+  /** Breaks off the checks under way, which then count for nothing, and waits for what is being stored. */
+  close(): Promise<void>;
+}
+
+/** Due by the heap → check with a deadline → pure next state → stored when it changed, result to the history. */
+export function createWatch(options: {
+  monitors: Monitors;
+  history: Pick<History, 'add' | 'prune'>;
+  ownNetwork: OwnNetwork;
+  check: Check;
+  clock: Clock;
+  metrics: Metrics;
+  log: Logger;
+}): Watch {
+  const { monitors, history, ownNetwork, check, clock, log } = options;
+  const stored = createStoreReport(log);
+  const schedule = createSchedule({
+    clock,
+    run,
+    onError: (error, job) => log.error({ err: error, monitor: job }, 'a check could not be run'),
+    onWake: wake,
+    onLate: (lateMs) => log.warn(sentenceOfLate(lateMs)),
+    onTimely: () => log.info('checks start on time again'),
+  });
+  const windows = createWindows({ monitors, schedule, clock });
+  const countCheck = (type: string, outcome: string) => checks.inc({ type, outcome });
+  const pings = createPings({
+    monitors,
+    history,
+    schedule,
+    clock,
+    stored,
+    onLate: () => countCheck('HEARTBEAT', 'late'),
+  });
+  const looks = createLooks({
+    monitors,
+    check,
+    noticeSleep: schedule.noticeSleep,
+    ownNetwork,
+    count,
+    async unknown({ id, state }, { check_type }) {
+      countCheck(check_type, 'unknown');
+      await stored.handOver(monitors.settle(id, learntNothing(state)));
+    },
+    networkLost: inVain.networkLost,
+  });
+  const checks = addWatchMetrics(options.metrics, { monitors, schedule, ownNetwork, isStale });
+  /** When something was last learned of a monitor, or it was put on, on the monotonic clock. */
+  const learnedMs = new Map<string, number>();
+  let cancelPrune = () => {};
+  let pruning = Promise.resolve();
+
+  async function run(job: string) {
+    const ofWindows = windows.monitorOf(job);
+    const monitor = monitors.get(ofWindows ?? job);
+    if (monitor === undefined || monitor.state.status === 'PAUSED') return;
+    const { definition } = monitor;
+    if (ofWindows !== undefined) await stored.handOver(windows.judge(monitor));
+    else if (definition.check_type === 'HEARTBEAT') await pings.due(monitor, definition.config);
+    else await looks.look(monitor, definition);
+  }
+
+  async function count(monitor: WatchedMonitor, definition: CheckedMonitor, result: CheckResult) {
+    countCheck(definition.check_type, result.outcome);
+    const { id } = monitor;
+    const { config } = definition;
+    const nowMs = clock.wallMs();
+    learnedMs.set(id, clock.monotonicMs());
+    // A window that begins now is over what is found now, also when its turn in the schedule is still to come.
+    const covered = windows.judge(monitor);
+    const confirmation = { toDown: config.confirm_down, toUp: config.confirm_up };
+    const step = next(monitor.state, result, confirmation, nowMs);
+    if (step.lookAgain) schedule.at(id, clock.monotonicMs() + secondLookAfterMs(config));
+    await stored.handOver(
+      covered,
+      monitors.settle(id, step),
+      history.add(id, nowMs, result, {
+        found: found(step.state).status,
+        everyMs: config.interval_seconds * 1000,
+        covered: step.state.beneath !== undefined,
+      }),
+    );
+  }
+
+  /** Puts a monitor on: its first look, or the end of the wait for a signal. */
+  function follow(monitor: WatchedMonitor, firstMs = clock.monotonicMs()) {
+    const { id, definition } = monitor;
+    if (definition.check_type === 'HEARTBEAT') return pings.await(monitor, definition.config);
+    learnedMs.set(id, clock.monotonicMs());
+    const intervalMs = definition.config.interval_seconds * 1000;
+    schedule.every(id, { intervalMs, firstMs, host: politenessHost(definition) });
+  }
+
+  function takeOff(id: string, reason: Error) {
+    looks.breakOff(id, reason);
+    schedule.remove(id);
+    windows.forget(id);
+  }
+
+  const isGone = ({ id }: WatchedMonitor) => monitors.get(id) === undefined;
+
+  /** Takes over what a person set, or nothing when it cannot be stored: then `undo` puts the schedule back. */
+  async function set(monitor: WatchedMonitor, step: Step, undo: () => void, back: () => Step) {
+    const { id, state: before } = monitor;
+    try {
+      await monitors.settle(id, step, { always: true, orNothing: true });
+    } catch (error) {
+      undo();
+      // When something was found meanwhile, it is taken back as a change of its own.
+      if (step.change && monitor.state !== before) {
+        await stored.report(monitors.settle(id, back()));
+      }
+      throw error;
+    }
+  }
+
+  function startAll() {
+    const looked: Array<{ monitor: WatchedMonitor; definition: CheckedMonitor }> = [];
+    for (const monitor of monitors.all()) {
+      const { definition, state } = monitor;
+      if (state.status === 'PAUSED') continue;
+      void stored.handOver(windows.judge(monitor));
+      if (definition.check_type === 'HEARTBEAT') follow(monitor);
+      else looked.push({ monitor, definition });
+    }
+    const startMs = clock.monotonicMs();
+    for (const { monitor, afterMs } of firstLooks(looked, clock.wallMs())) {
+      follow(monitor, startMs + afterMs);
+    }
+  }
+
+  /** The schedule has spread the looks; what was under way says nothing, and signals were lost. */
+  function wake(sleptMs: number) {
+    if (sleptMs > 0) {
+      log.warn(`the machine slept for ${Math.round(sleptMs / 1000)} s, or its clock was set`);
+      looks.breakOffAll();
+    }
+    for (const monitor of monitors.all()) {
+      const { definition, state } = monitor;
+      if (state.status === 'PAUSED') continue;
+      void stored.handOver(windows.judge(monitor));
+      if (definition.check_type === 'HEARTBEAT') pings.await(monitor, definition.config);
+    }
+  }
+
+  function pruneDaily() {
+    const nowMs = clock.wallMs();
+    pruning = stored.report(history.prune(nowMs), monitors.prune(nowMs));
+    cancelPrune = clock.after(DAY_MS, pruneDaily);
+  }
+
+  function isStale(monitor: WatchedMonitor): boolean {
+    const { id, definition, state } = monitor;
+    if (state.status === 'PAUSED') return false;
+    if (definition.check_type === 'HEARTBEAT') return pings.isStale(monitor, definition.config);
+    const sinceMs = learnedMs.get(id);
+    if (sinceMs === undefined) return false;
+    const { config } = definition;
+    const limitMs = (2 * config.interval_seconds + timeoutSeconds(config)) * 1000;
+    return clock.monotonicMs() - sinceMs > limitMs;
+  }
+
+  return {
+    start() {
+      startAll();
+      schedule.start();
+      pruneDaily();
+    },
+    begin: (monitor) => follow(monitor),
+    edited(monitor) {
+      if (monitor.state.status === 'PAUSED') return;
+      looks.breakOff(monitor.id);
+      windows.forget(monitor.id);
+      void stored.handOver(windows.judge(monitor));
+      follow(monitor);
+    },
+    removed(id) {
+      takeOff(id, inVain.removed());
+      learnedMs.delete(id);
+      pings.forget(id);
+    },
+    async pause(monitor) {
+      const { id } = monitor;
+      const before = monitor.state;
+      takeOff(id, inVain.paused());
+      const undo = () => follow(monitor);
+      const back = () => windows.afterPause(monitor);
+      await set(monitor, cover(before, 'PAUSED', clock.wallMs()), undo, back);
+    },
+    async resume(monitor) {
+      if (!isPaused(monitor)) {
+        await monitors.settle(monitor.id, unchanged(monitor), { always: true });
+        return;
+      }
+      const back = () => cover(monitor.state, 'PAUSED', clock.wallMs());
+      const step = windows.afterPause(monitor);
+      const { check_type } = monitor.definition;
+      const state =
+        check_type === 'HEARTBEAT' ? awaitedAnew(step.state, clock.wallMs()) : step.state;
+      await set(monitor, { ...step, state }, () => {}, back);
+      // Only now: what a look finds could not be taken back.
+      if (isGone(monitor) || isPaused(monitor)) return;
+      void stored.handOver(windows.judge(monitor));
+      follow(monitor);
+    },
+    async checkNow({ id, state, definition }) {
+      if (definition.check_type === 'HEARTBEAT') {
+        throw new TypeError('A heartbeat is not looked at.');
+      }
+      if (state.status === 'PAUSED') throw inVain.paused();
+      const counted = looks.nextOf(id);
+      if (!looks.isUnderWay(id)) schedule.at(id, clock.monotonicMs());
+      await counted;
+    },
+    async signal(monitor, signal) {
+      const { definition } = monitor;
+      if (definition.check_type !== 'HEARTBEAT') {
+        throw new TypeError('Only a heartbeat takes signals.');
+      }
+      void stored.handOver(windows.judge(monitor));
+      await pings.signal(monitor, definition.config, signal);
+    },
+    isStale,
+    async close() {
+      cancelPrune();
+      looks.breakOffAll(inVain.closing());
+      await schedule.stop();
+      await pruning;
+      await stored.allWritten();
+    },
+  };
+}
+
+const isPaused = ({ state }: WatchedMonitor) => state.status === 'PAUSED';
+
+const unchanged = ({ state }: WatchedMonitor): Step => ({
+  state,
+  change: undefined,
+  lookAgain: false,
+});
+
+function sentenceOfLate(lateMs: number): string {
+  const seconds = Math.round(lateMs / 1000);
+  return `checks start ${seconds} s late: too many monitors for this machine, or their intervals are too short`;
+}

@@ -1,0 +1,278 @@
+import type { Clock } from '../time/clock.ts';
+import { catchUpAfterMs, nextOnGrid, phaseOf } from '../time/rhythm.ts';
+import { createDueHeap, type HeapItem } from './due-heap.ts';
+import { createLagWindow } from './lag-window.ts';
+import { createOverload } from './overload.ts';
+import { createHostPlaces } from './per-host-limit.ts';
+import { createSleepSense, type TimeGap } from './sleep-detector.ts';
+
+/** Timers are cut in pieces: `setTimeout` overflows at 2^31 ms, and a clock that was set is noticed at a timer. */
+const LONGEST_TIMER_MS = 60_000;
+
+const NEVER = Number.POSITIVE_INFINITY;
+
+export interface ScheduleOptions {
+  clock: Clock;
+  /** Does the work of one job. It must not reject; what it throws goes to `onError`. */
+  run: (id: string) => Promise<void>;
+  onError: (error: unknown, id: string) => void;
+  /** The machine slept, for 0 ms when only the wall clock was set back: times that hang on it are to be told anew. */
+  onWake?: (sleptMs: number) => void;
+  /** Runs start late for want of room: told once with how late, and once when it is over. */
+  onLate?: (lateMs: number) => void;
+  onTimely?: () => void;
+  /** Runs at the same time, in all: bounds sockets and memory. */
+  maxInFlight?: number;
+  /** Runs at the same time that share a host: politeness. */
+  maxPerHost?: number;
+}
+
+/**
+ * Runs jobs when they are due, from one heap with one timer. All times are on the monotonic clock.
+ * One job never runs twice at once, whatever it is told while it runs, and what was missed is skipped, not made up for.
+ */
+export interface Schedule {
+  /**
+   * Runs the job at `firstMs` and then on its rhythm: every interval, at a phase taken from the id. The phase stays the
+   * same over restarts and spreads the jobs. Of a job that is there already it replaces all that was told before.
+   */
+  every(id: string, job: { intervalMs: number; firstMs: number; host: string | undefined }): void;
+  /** One run at `dueMs` beside the rhythm, if the job has one; a later call moves it, `Infinity` takes it back. */
+  at(id: string, dueMs: number): void;
+  /** Takes the job off; a run under way goes on to its end. */
+  remove(id: string): void;
+  /** Asks whether the machine slept, for who is about to believe what was found meanwhile; `onWake` is told. */
+  noticeSleep(): void;
+  start(): void;
+  /** Starts nothing more; resolves when the runs under way have ended. */
+  stop(): Promise<void>;
+  inFlight(): number;
+  /** How late runs started lately, the worst and the 99th percentile, milliseconds. */
+  lagMs(): number;
+  lagP99Ms(): number;
+  /** Runs skipped because their time had passed by a whole interval. */
+  missed(): number;
+  /** How often the machine slept. */
+  sleeps(): number;
+  isOverloaded(): boolean;
+}
+
+interface Entry extends HeapItem {
+  readonly id: string;
+  intervalMs: number;
+  host: string | undefined;
+  /** The next ideal time of the rhythm. It moves by whole intervals only, so that run times never add up to drift. */
+  rhythmMs: number;
+  onceMs: number;
+  /** Until then it waited for its host, which is no fault of ours. */
+  heldUntilMs: number;
+  running: boolean;
+}
+
+/** Builds a schedule; nothing runs before `start`. */
+export function createSchedule(options: ScheduleOptions): Schedule {
+  const { clock, run, onError, maxInFlight = 256, maxPerHost = 4 } = options;
+  const heap = createDueHeap<Entry>();
+  const entries = new Map<string, Entry>();
+  const places = createHostPlaces<Entry>(maxPerHost);
+  const running = new Set<Promise<void>>();
+  const lag = createLagWindow(clock);
+  const senseSleep = createSleepSense(clock);
+  const overload = createOverload(clock, {
+    onLate: options.onLate ?? (() => {}),
+    onTimely: options.onTimely ?? (() => {}),
+  });
+  let state: 'new' | 'started' | 'waking' | 'stopped' = 'new';
+  let missed = 0;
+  let sleeps = 0;
+  let timer: { dueMs: number; atMs: number; cancel: () => void } | undefined;
+
+  function plan(entry: Entry) {
+    entry.dueMs = Math.min(entry.rhythmMs, entry.onceMs);
+    if (entry.dueMs !== NEVER) return heap.put(entry);
+    heap.remove(entry);
+    entries.delete(entry.id);
+  }
+
+  function startDue(timerMs = timer?.atMs) {
+    if (state !== 'started') return;
+    const gap = senseSleep(timerMs);
+    if (gap.sleptMs > 0 || gap.setBack) wake(gap);
+    const nowMs = clock.monotonicMs();
+    const head = heap.peek();
+    if (head) overload.see(nowMs - Math.max(head.dueMs, head.heldUntilMs));
+    while (running.size < maxInFlight) {
+      const entry = heap.peek();
+      if (entry === undefined || entry.dueMs > nowMs) break;
+      heap.remove(entry);
+      if (places.take(entry)) begin(entry, nowMs);
+    }
+    setTimer();
+  }
+
+  function begin(entry: Entry, nowMs: number) {
+    lag.add(nowMs - entry.dueMs);
+    if (entry.rhythmMs <= nowMs) {
+      const skipped = Math.floor((nowMs - entry.rhythmMs) / entry.intervalMs);
+      missed += skipped;
+      entry.rhythmMs += (skipped + 1) * entry.intervalMs;
+    }
+    if (entry.onceMs <= nowMs) entry.onceMs = NEVER;
+    entry.heldUntilMs = Number.NEGATIVE_INFINITY;
+    entry.running = true;
+    const { host } = entry;
+    const done = run(entry.id)
+      .catch((error: unknown) => onError(error, entry.id))
+      .then(() => {
+        running.delete(done);
+        finish(entry, host);
+      });
+    running.add(done);
+  }
+
+  function finish(entry: Entry, host: string | undefined) {
+    entry.running = false;
+    places.free(host);
+    callNext(host);
+    // Taken off while it ran, and not put on again, it is due no more.
+    plan(entry);
+    startDue();
+  }
+
+  /** Who waits longest for this host goes back to the heap, where its old due time puts it in front. */
+  function callNext(host: string | undefined) {
+    const nowMs = clock.monotonicMs();
+    for (let next = places.callFirst(host); next; next = places.callFirst(host)) {
+      next.heldUntilMs = nowMs;
+      plan(next);
+      // One that was moved to later while it waited leaves its place to the next.
+      if (next.dueMs <= nowMs) return;
+    }
+  }
+
+  /** First at `firstMs`, then on the grid of the wall clock; the first run and the second half an interval apart. */
+  function setRhythm(entry: Entry, firstMs: number) {
+    const { id, intervalMs } = entry;
+    const wallOffsetMs = clock.wallMs() - clock.monotonicMs();
+    const afterMs = firstMs + wallOffsetMs + intervalMs / 2;
+    entry.rhythmMs = nextOnGrid(afterMs, intervalMs, phaseOf(id, intervalMs)) - wallOffsetMs;
+    entry.onceMs = firstMs;
+  }
+
+  /** After a sleep nothing is made up for: what is due, or was broken off, is spread as at a start. */
+  function wake({ sleptMs, unseenMs }: TimeGap) {
+    state = 'waking';
+    const nowMs = clock.monotonicMs();
+    if (sleptMs > 0) {
+      sleeps += 1;
+      const due: Entry[] = [];
+      for (const entry of entries.values()) {
+        if (entry.intervalMs === NEVER) continue;
+        // One that runs is among them: it was due when it began, and what it finds now counts for nothing.
+        if (entry.dueMs <= nowMs + unseenMs) {
+          due.push(entry);
+          continue;
+        }
+        // On the grid of the wall clock, as before.
+        entry.rhythmMs -= unseenMs;
+        plan(entry);
+      }
+      due.sort((a, b) => a.dueMs - b.dueMs);
+      for (const [index, entry] of due.entries()) {
+        const { host } = entry;
+        places.leave(entry);
+        setRhythm(entry, nowMs + catchUpAfterMs(index, due.length, entry.intervalMs));
+        if (!entry.running) plan(entry);
+        callNext(host);
+      }
+    }
+    options.onWake?.(sleptMs);
+    state = 'started';
+  }
+
+  function setTimer() {
+    // With every slot taken, the end of a run goes on; no timer is needed.
+    const dueMs = running.size < maxInFlight ? heap.peek()?.dueMs : undefined;
+    if (timer && dueMs !== undefined && timer.dueMs === dueMs) return;
+    timer?.cancel();
+    timer = undefined;
+    if (dueMs === undefined || state !== 'started') return;
+    const nowMs = clock.monotonicMs();
+    const delayMs = Math.min(Math.max(Math.ceil(dueMs - nowMs), 1), LONGEST_TIMER_MS);
+    const atMs = nowMs + delayMs;
+    const cancel = clock.after(delayMs, () => {
+      timer = undefined;
+      startDue(atMs);
+    });
+    timer = { dueMs, atMs, cancel };
+  }
+
+  function entryOf(id: string): Entry {
+    const known = entries.get(id);
+    if (known) return known;
+    const entry: Entry = {
+      id,
+      intervalMs: NEVER,
+      host: undefined,
+      rhythmMs: NEVER,
+      onceMs: NEVER,
+      heldUntilMs: Number.NEGATIVE_INFINITY,
+      dueMs: NEVER,
+      heapIndex: -1,
+      running: false,
+    };
+    entries.set(id, entry);
+    return entry;
+  }
+
+  return {
+    every(id, { intervalMs, firstMs, host }) {
+      const entry = entryOf(id);
+      const hostBefore = entry.host;
+      places.leave(entry);
+      Object.assign(entry, { intervalMs, host });
+      setRhythm(entry, firstMs);
+      // While it runs it is in no heap; the end of the run plans it anew.
+      if (!entry.running) plan(entry);
+      // Moved away, it may leave free the place at its host that it was called for.
+      callNext(hostBefore);
+      startDue();
+    },
+    at(id, dueMs) {
+      const entry = entryOf(id);
+      entry.onceMs = dueMs;
+      if (entry.running) return;
+      if (!places.isWaiting(entry)) plan(entry);
+      callNext(entry.host);
+      startDue();
+    },
+    remove(id) {
+      const entry = entries.get(id);
+      if (entry === undefined) return;
+      places.leave(entry);
+      Object.assign(entry, { intervalMs: NEVER, rhythmMs: NEVER, onceMs: NEVER });
+      if (!entry.running) plan(entry);
+      callNext(entry.host);
+      startDue();
+    },
+    noticeSleep: () => startDue(),
+    start() {
+      if (state === 'new') state = 'started';
+      // What went by before the start is no sleep.
+      senseSleep(undefined);
+      startDue();
+    },
+    async stop() {
+      state = 'stopped';
+      timer?.cancel();
+      timer = undefined;
+      await Promise.all(running);
+    },
+    inFlight: () => running.size,
+    lagMs: () => lag.worst(),
+    lagP99Ms: () => lag.percentile(0.99),
+    missed: () => missed,
+    sleeps: () => sleeps,
+    isOverloaded: () => overload.is(),
+  };
+}

@@ -1,0 +1,321 @@
+import { z } from 'zod';
+import { MonitorStatus } from '../../contracts/monitoring.ts';
+import { calmed, FLAPPING_TO_UP, flipped } from './flapping.ts';
+
+/** How a look ended; `ok` or what was found. The labels of the metric, and what makes two findings "the same". */
+export const Outcome = z.enum([
+  'ok',
+  'slow',
+  'expiring',
+  'timeout',
+  'connection',
+  'name',
+  'tls',
+  'protocol',
+  'status',
+  'redirect',
+  'keyword',
+  'dns',
+  'blocked',
+  'late',
+  'failed',
+]);
+export type Outcome = z.infer<typeof Outcome>;
+
+/** Outcomes of a look that passed, but not as it should. */
+export type Blemish = 'slow' | 'expiring';
+
+/** What one check found. */
+export interface CheckResult {
+  /** It passed, if only just: then `outcome` is `ok`, `slow` or `expiring`. */
+  ok: boolean;
+  outcome: Outcome;
+  /** Why it is not as it should be, in words a person understands; absent when `outcome` is `ok`. */
+  reason?: string;
+  responseTimeMs: number;
+  /** When the certificate ends that was shown, Unix milliseconds. */
+  certificateEndsMs?: number;
+}
+
+/** When a monitor changes its status. */
+export interface Confirmation {
+  /** Failures in a row before it is DOWN, and blemishes in a row before it is DEGRADED. */
+  toDown: number;
+  /** Successes in a row before it is UP again. */
+  toUp: number;
+}
+
+/** The longest wait before the next look after a result that is not confirmed. */
+const SECOND_LOOK_MS = 5_000;
+
+/** What checks can find. */
+const FoundStatus = z.enum(['UP', 'DOWN', 'DEGRADED']);
+export type FoundStatus = z.infer<typeof FoundStatus>;
+
+/** Statuses that people set, over what checks find. */
+export type SetStatus = 'PAUSED' | 'MAINTENANCE';
+
+/** What is known of a monitor, as stored. Times are Unix milliseconds. */
+export const MonitorState = z.object({
+  /** As it is shown. */
+  status: MonitorStatus,
+  /** Since when `status` is so; for DOWN the time of the first failure. */
+  sinceMs: z.int(),
+  /** How often `status` has changed. */
+  changes: z.int().nonnegative(),
+  /** What checks find while `status` is PAUSED or MAINTENANCE. */
+  beneath: z.object({ status: FoundStatus, sinceMs: z.int() }).optional(),
+  /** In a row and not confirmed: failures while it is not DOWN, successes while it is, blemishes while it is UP. */
+  failures: z.int().nonnegative(),
+  successes: z.int().nonnegative().default(0),
+  blemishes: z.int().nonnegative().default(0),
+  firstFailureMs: z.int().optional(),
+  /** Why it is not UP, or failing: kind and words. */
+  problem: z.object({ outcome: Outcome, reason: z.string() }).optional(),
+  /** When it last went DOWN or came back, oldest first; as many as flapping needs. */
+  flips: z.array(z.int()).default([]),
+  /** Enough flips came within the time, and it has not been calm since. */
+  flapping: z.boolean().default(false),
+  /** When the last check ended; for HEARTBEAT, when the last ping came. */
+  lastCheckedMs: z.int().nullable(),
+  responseTimeMs: z.number().nonnegative().nullable(),
+  /** When the certificate ends that was last shown. */
+  certificateEndsMs: z.int().optional(),
+  /** HEARTBEAT without a ping yet: its first one is expected from this time on. */
+  awaitedFromMs: z.int().optional(),
+  /** HEARTBEAT: the job said that it started, and has not pinged since. */
+  runStartedMs: z.int().optional(),
+  /** HEARTBEAT with `cron`: the last ping counts for the expected times up to this one. */
+  pingCountsToMs: z.int().optional(),
+});
+export type MonitorState = z.infer<typeof MonitorState>;
+
+/** One change of the status that is shown. */
+export const StatusChange = z.object({
+  /** When it was found. */
+  atMs: z.int(),
+  /** Since when it is so. */
+  sinceMs: z.int(),
+  from: MonitorStatus,
+  to: MonitorStatus,
+  /** The how-manieth change of this monitor: tells a change written twice from two changes. */
+  number: z.int(),
+  outcome: Outcome.optional(),
+  reason: z.string().optional(),
+});
+export type StatusChange = z.infer<typeof StatusChange>;
+
+export interface Step {
+  state: MonitorState;
+  change: StatusChange | undefined;
+  /** The result is not confirmed: look again soon, not a whole interval later. */
+  lookAgain: boolean;
+}
+
+/** The state of a monitor that was just made: presumed UP until checked. */
+export function presumedUp(nowMs: number): MonitorState {
+  return {
+    status: 'UP',
+    sinceMs: nowMs,
+    changes: 0,
+    failures: 0,
+    successes: 0,
+    blemishes: 0,
+    flips: [],
+    flapping: false,
+    lastCheckedMs: null,
+    responseTimeMs: null,
+  };
+}
+
+/** What checks find of a monitor, whatever is shown of it. */
+export function found(state: MonitorState): { status: FoundStatus; sinceMs: number } {
+  if (state.beneath) return state.beneath;
+  // PAUSED and MAINTENANCE have something beneath; the type cannot say so.
+  return { status: state.status as FoundStatus, sinceMs: state.sinceMs };
+}
+
+/**
+ * What a check result makes of a state: DOWN after so many failures in a row, since the first of them; UP after so many
+ * successes; DEGRADED after so many blemishes. Pure.
+ */
+export function next(
+  before: MonitorState,
+  result: CheckResult,
+  confirmation: Confirmation,
+  nowMs: number,
+): Step {
+  const state = calmed(
+    {
+      ...before,
+      lastCheckedMs: nowMs,
+      responseTimeMs: result.responseTimeMs,
+      ...(result.certificateEndsMs !== undefined && {
+        certificateEndsMs: result.certificateEndsMs,
+      }),
+    },
+    nowMs,
+  );
+  const problem =
+    result.outcome === 'ok'
+      ? undefined
+      : { outcome: result.outcome, reason: result.reason ?? 'the check failed' };
+  if (!result.ok && problem) return failed(state, problem, confirmation, nowMs);
+  return passed(state, problem, confirmation, nowMs);
+}
+
+type Problem = NonNullable<MonitorState['problem']>;
+
+function failed(
+  state: MonitorState,
+  problem: Problem,
+  { toDown }: Confirmation,
+  nowMs: number,
+): Step {
+  const failing = { ...state, successes: 0, blemishes: 0 };
+  const told = inTheSameWords(state.problem, problem);
+  const { status } = found(state);
+  if (status === 'DOWN') return still({ ...failing, problem: told });
+  const failures = state.failures + 1;
+  const firstFailureMs = state.firstFailureMs ?? nowMs;
+  const counted = { ...failing, failures, firstFailureMs };
+  if (failures >= toDown) return goDown({ ...counted, problem: told }, firstFailureMs, nowMs);
+  // Until it is confirmed, DEGRADED keeps its own reason.
+  return { ...still(status === 'UP' ? { ...counted, problem: told } : counted), lookAgain: true };
+}
+
+function passed(
+  state: MonitorState,
+  blemish: Problem | undefined,
+  { toDown, toUp }: Confirmation,
+  nowMs: number,
+): Step {
+  const { firstFailureMs: _, ...rest } = state;
+  const passing: MonitorState = { ...rest, failures: 0 };
+  if (found(state).status === 'DOWN') {
+    const successes = state.successes + 1;
+    const wanted = state.flapping ? Math.max(toUp, FLAPPING_TO_UP) : toUp;
+    if (successes < wanted) return { ...still({ ...passing, successes }), lookAgain: true };
+    return moved({ ...passing, successes: 0 }, blemish ? 'DEGRADED' : 'UP', nowMs, blemish, nowMs);
+  }
+  if (!blemish) return moved({ ...passing, blemishes: 0 }, 'UP', nowMs, undefined, nowMs);
+  if (found(state).status === 'DEGRADED') {
+    return still({ ...passing, problem: inTheSameWords(state.problem, blemish) });
+  }
+  const blemishes = state.blemishes + 1;
+  if (blemishes < toDown) {
+    return { ...still(withoutProblem({ ...passing, blemishes })), lookAgain: true };
+  }
+  return moved({ ...passing, blemishes: 0 }, 'DEGRADED', nowMs, blemish, nowMs);
+}
+
+/** UP, whatever was found before, at once. Pure. */
+export function success(state: MonitorState, nowMs: number): Step {
+  return moved(confirmedOf(calmed(state, nowMs)), 'UP', nowMs, undefined, nowMs);
+}
+
+/** DOWN since `sinceMs`; the state holds the problem already. Pure. */
+export function goDown(state: MonitorState, sinceMs: number, nowMs: number): Step {
+  const confirmed = confirmedOf(calmed(state, nowMs));
+  return moved(confirmed, 'DOWN', sinceMs, state.problem, nowMs);
+}
+
+/** Shows a status that people set; what is found goes on beneath it. Pure. */
+export function cover(state: MonitorState, status: SetStatus, nowMs: number): Step {
+  if (state.status === status) return still(state);
+  // What was not confirmed before is forgotten: nobody can confirm it now.
+  const covered = { ...confirmedOf(state), beneath: found(state) };
+  return shown(covered, status, nowMs, undefined, nowMs);
+}
+
+/**
+ * A look said nothing of its target, as while our own network is lost: what was not confirmed before it is forgotten,
+ * for it may have been the same. Pure.
+ */
+export function learntNothing(state: MonitorState): Step {
+  return still(confirmedOf(state));
+}
+
+/** Shows again what is found. Pure. */
+export function uncover({ beneath, ...state }: MonitorState, nowMs: number): Step {
+  if (!beneath) return still(state);
+  const problem = beneath.status === 'UP' ? undefined : state.problem;
+  return shown(state, beneath.status, beneath.sinceMs, problem, nowMs);
+}
+
+/** Whether it goes up and down all the time. */
+export function isFlapping(state: MonitorState, nowMs: number): boolean {
+  return calmed(state, nowMs).flapping;
+}
+
+/** How long after a result that is not confirmed the next look comes. */
+export function secondLookAfterMs(config: {
+  interval_seconds: number;
+  retry_seconds?: number | undefined;
+}): number {
+  const { interval_seconds, retry_seconds } = config;
+  return Math.min(
+    retry_seconds === undefined ? SECOND_LOOK_MS : retry_seconds * 1000,
+    (interval_seconds * 1000) / 2,
+  );
+}
+
+/** Found as `to`, beneath what people set if they did. */
+function moved(
+  state: MonitorState,
+  to: FoundStatus,
+  sinceMs: number,
+  problem: Problem | undefined,
+  nowMs: number,
+): Step {
+  const from = found(state).status;
+  const told: MonitorState = problem ? { ...state, problem } : withoutProblem(state);
+  if (from === to) return still(told);
+  if (state.beneath) {
+    return still({ ...told, beneath: { status: to, sinceMs: Math.min(sinceMs, nowMs) } });
+  }
+  return shown(
+    from === 'DOWN' || to === 'DOWN' ? flipped(told, nowMs) : told,
+    to,
+    sinceMs,
+    problem,
+    nowMs,
+  );
+}
+
+function shown(
+  state: MonitorState,
+  to: MonitorStatus,
+  foundSinceMs: number,
+  problem: Problem | undefined,
+  nowMs: number,
+): Step {
+  const number = state.changes + 1;
+  // A clock that was set back since then.
+  const sinceMs = Math.min(foundSinceMs, nowMs);
+  return {
+    state: { ...state, status: to, sinceMs, changes: number },
+    change: { atMs: nowMs, sinceMs, from: state.status, to, number, ...problem },
+    lookAgain: false,
+  };
+}
+
+/** The same kind of problem keeps its words: "after 3 ms" and "after 4 ms" are not news. */
+function inTheSameWords(before: Problem | undefined, problem: Problem): Problem {
+  return before?.outcome === problem.outcome ? before : problem;
+}
+
+/** The state without what was not confirmed. */
+function confirmedOf(state: MonitorState): MonitorState {
+  const { firstFailureMs: _, ...rest } =
+    found(state).status === 'UP' ? withoutProblem(state) : state;
+  return { ...rest, failures: 0, successes: 0, blemishes: 0 };
+}
+
+function withoutProblem({ problem: _, ...state }: MonitorState): MonitorState {
+  return state;
+}
+
+function still(state: MonitorState): Step {
+  return { state, change: undefined, lookAgain: false };
+}

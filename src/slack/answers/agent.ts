@@ -1,0 +1,188 @@
+import type { webApi } from '@slack/bolt';
+import type { Logger } from 'pino';
+import type { CardAction } from '../../bot/shared/card.ts';
+import { readFailure } from '../api/call-failure.ts';
+import type { SendQueue } from '../api/send-queue.ts';
+import { oneLine } from '../render/blocks.ts';
+import { clip, harmless } from '../render/text.ts';
+import { SUGGESTED_PROMPTS } from './suggested-prompts.ts';
+
+/** An answer that Slack is told about. */
+export interface AgentAnswer {
+  channel: string;
+  thread: string;
+  question: string;
+  /** The buttons it has in a channel while it is generated. */
+  actions: readonly CardAction[];
+}
+
+/** The agent view of the app: what Slack shows of it in direct messages besides messages. */
+export interface Agent {
+  /**
+   * Shows that an answer is generated, with Slack's own Stop, until `end`. Undefined where Slack does not let the app, and
+   * where it would take no more streams for a while. Never throws.
+   */
+  begin(answer: AgentAnswer): Promise<{ end(): Promise<void> } | undefined>;
+  /** Answers under way. */
+  count(): number;
+  /** What Slack's own Stop in a thread does: the buttons of the answers under way. Shows that nothing is when there are none. */
+  stopped(channel: string, thread: string): Promise<readonly CardAction[]>;
+  /** Suggests what to ask in a direct conversation. Never throws. */
+  suggest(channel: string): Promise<void>;
+  /** Takes note of a refusal: from one that concerns the whole app on, nothing of this is tried for a while. */
+  refused(error: unknown): void;
+}
+
+/** Refusals that say that the app is no agent here, mostly since it was installed before it became one. */
+const NO_AGENT = new Set([
+  'access_denied',
+  'missing_scope',
+  'no_permission',
+  'not_allowed',
+  'not_allowed_token_type',
+  'not_authorized',
+  'unknown_method',
+]);
+
+/** Slack's word for: there is no Stop, since nobody would hear it. Source: Slack docs, "agent_session_stopped". */
+const NO_STOP = 'missing_agent_session_stopped_event_subscription';
+
+/** It may be installed again meanwhile. */
+const TRY_AGAIN_MS = 10 * 60_000;
+
+/** Source: Slack docs, "agents.sessions.setStatus", `title`. */
+const MAX_TITLE = 200;
+
+const STATUS = 'agents.sessions.setStatus';
+
+/**
+ * Answers that are streamed within a minute, all of a workspace together: each begins a stream and ends it, and Slack takes
+ * 20 of either, so that the end of each has room. Source: Slack docs, "Rate limits", tier 2.
+ */
+const MOST_STREAMED = 18;
+
+export function createAgent(options: {
+  client: webApi.WebClient;
+  queue: SendQueue;
+  log: Logger;
+  /** How long Slack's minute is. */
+  minuteMs: number;
+}): Agent {
+  const { client, queue, log, minuteMs } = options;
+  /** When answers of the last minute ended, oldest first. */
+  const endsMs: number[] = [];
+  const underWay = new Set<AgentAnswer>();
+  /** The first status, which shows whether this works at all; none later is waited for. */
+  let trial: Promise<boolean> | undefined;
+  let notBeforeMs = 0;
+  let told = false;
+
+  function setUnavailable(reason: string) {
+    notBeforeMs = performance.now() + TRY_AGAIN_MS;
+    trial = undefined;
+    if (told) return;
+    told = true;
+    log.warn(
+      { reason },
+      "this Slack app is no agent, so direct messages are answered without a status and suggestions; replace its App Manifest by today's and install the app again",
+    );
+  }
+
+  function refused(error: unknown) {
+    const { kind, code } = readFailure(error);
+    if (kind === 'refused' && NO_AGENT.has(code)) setUnavailable(code);
+  }
+
+  async function setStatus(
+    { channel, thread }: Pick<AgentAnswer, 'channel' | 'thread'>,
+    set: { status: 'processing' | 'active'; title?: string },
+  ) {
+    const { warning, response_metadata: more } = await client.agents.sessions.setStatus({
+      channel_id: channel,
+      thread_ts: thread,
+      ...set,
+    });
+    if (warning === NO_STOP || more?.warnings?.includes(NO_STOP)) setUnavailable(NO_STOP);
+  }
+
+  /** Once: a status that comes late is none. Whether it may be shown now. */
+  async function setProcessing(answer: AgentAnswer): Promise<boolean> {
+    const { channel, question } = answer;
+    const title = clip(harmless(oneLine(question)), MAX_TITLE);
+    const run = () => setStatus(answer, { status: 'processing', ...(title !== '' && { title }) });
+    try {
+      await queue.once({ method: STATUS, channel, run });
+      return true;
+    } catch (error) {
+      refused(error);
+      log.debug({ err: error }, 'that an answer is generated could not be shown');
+      return readFailure(error).kind === 'unknown';
+    }
+  }
+
+  /** Until it is done: otherwise the status stays for an hour. Source: NousResearch/hermes-agent issue 90978. */
+  async function setActive(at: Pick<AgentAnswer, 'channel' | 'thread'>): Promise<void> {
+    const run = () => setStatus(at, { status: 'active' });
+    try {
+      await queue.patiently({ method: STATUS, channel: at.channel, run }, { repeatable: true });
+    } catch (error) {
+      refused(error);
+      const { kind, code } = readFailure(error);
+      if (kind === 'refused') return;
+      log.warn(
+        { reason: code, channel: at.channel },
+        'Slack may go on showing that an answer is generated',
+      );
+    }
+  }
+
+  const isUnderWay = ({ channel, thread }: Pick<AgentAnswer, 'channel' | 'thread'>) =>
+    [...underWay].some((answer) => answer.channel === channel && answer.thread === thread);
+
+  function hasRoom(): boolean {
+    while ((endsMs[0] ?? Number.POSITIVE_INFINITY) <= performance.now() - minuteMs) endsMs.shift();
+    return underWay.size + endsMs.length < MOST_STREAMED;
+  }
+
+  const isAvailable = () => performance.now() >= notBeforeMs;
+
+  return {
+    async begin(answer) {
+      if (!isAvailable() || !hasRoom()) return undefined;
+      underWay.add(answer);
+      const shown = setProcessing(answer);
+      async function end() {
+        // In the order in which they are meant.
+        const isShown = await shown;
+        underWay.delete(answer);
+        endsMs.push(performance.now());
+        if (isShown && !isUnderWay(answer)) await setActive(answer);
+      }
+      trial ??= shown;
+      await trial;
+      if (isAvailable()) return { end };
+      await end();
+      return undefined;
+    },
+    count: () => underWay.size,
+    async stopped(channel, thread) {
+      if (!isUnderWay({ channel, thread })) await setActive({ channel, thread });
+      return [...underWay]
+        .filter((answer) => answer.channel === channel && answer.thread === thread)
+        .flatMap(({ actions }) => actions);
+    },
+    async suggest(channel) {
+      if (!isAvailable()) return;
+      try {
+        await client.assistant.threads.setSuggestedPrompts({
+          channel_id: channel,
+          prompts: [...SUGGESTED_PROMPTS],
+        });
+      } catch (error) {
+        refused(error);
+        log.debug({ err: error }, 'nothing could be suggested');
+      }
+    },
+    refused,
+  };
+}

@@ -1,0 +1,45 @@
+import { webApi } from '@slack/bolt';
+import type { Logger } from 'pino';
+import type { Card } from '../../bot/shared/card.ts';
+import { hasChart, withoutCharts } from '../../bot/shared/chart-text.ts';
+import { readFailure } from '../api/call-failure.ts';
+import type { Content } from '../render/blocks.ts';
+import { renderCard } from '../render/render-card.ts';
+
+/** How long a workspace that refused a chart is shown texts; then it is tried again, since Slack brings charts to all. */
+const REMEMBERED_MS = 60 * 60_000;
+
+/** Shows cards with their charts where a workspace takes them, and with their texts where it does not. */
+export interface Charts {
+  /** Sends the card; once more, without charts, when Slack refuses its blocks. Throws what `send` throws. */
+  show<T>(card: Card, send: (content: Content) => Promise<T>): Promise<T>;
+}
+
+/** What is known of one workspace. `nowMs` is of any clock that only goes forward. */
+export function createCharts(options: { log: Logger; nowMs?: () => number }): Charts {
+  const { log, nowMs = () => performance.now() } = options;
+  let refusedUntilMs = Number.NEGATIVE_INFINITY;
+
+  return {
+    async show(card, send) {
+      if (!hasChart(card)) return await send(renderCard(card));
+      if (nowMs() < refusedUntilMs) return await send(renderCard(withoutCharts(card)));
+      try {
+        return await send(renderCard(card));
+      } catch (error) {
+        if (!areBlocksRefused(error)) throw error;
+        const sent = await send(renderCard(withoutCharts(card)));
+        // Only now it is known that it was the chart.
+        refusedUntilMs = nowMs() + REMEMBERED_MS;
+        log.info('the workspace takes no charts of Slack yet; they are shown as text for an hour');
+        return sent;
+      }
+    },
+  };
+}
+
+/** The Web API names it as its error, a response address in the body of an HTTP error. */
+function areBlocksRefused(error: unknown): boolean {
+  if (error instanceof webApi.WebAPIHTTPError) return String(error.body).includes('invalid_blocks');
+  return readFailure(error).code === 'invalid_blocks';
+}

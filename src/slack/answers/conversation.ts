@@ -1,0 +1,127 @@
+import type { Bot } from '../../bot/bot.ts';
+import type { Card } from '../../bot/shared/card.ts';
+import { explainFailure, readFailure } from '../api/call-failure.ts';
+import type { EditPace } from '../api/edit-pace.ts';
+import { respond } from '../api/response-url.ts';
+import type { Said } from '../events/hear.ts';
+import type { Content } from '../render/blocks.ts';
+import { renderNote } from '../render/render-answer.ts';
+import { type AnswerShowing, showAnswer, type Whisper, whisperAnswer } from './answer.ts';
+import { createCharts } from './charts.ts';
+
+/** What people say, on its way to the bot and back. */
+export interface Conversation {
+  /** Hands something said to the bot and shows the reply. Returns at once; never throws. */
+  take(bot: Bot, said: Said): void;
+  /** Counts something else under way, which never throws, as a reply. */
+  hold(turn: Promise<void>): void;
+  /** From now on ends of answers wait for nothing but limits that Slack told of, since nothing comes after them. */
+  hurry(): void;
+  /** Resolves when every reply under way is shown. */
+  drained(): Promise<void>;
+}
+
+/** Uses of one response address, one less than Slack allows. */
+const MAX_RESPONSES = 4;
+const RESPONSES_WITHIN_MS = 29 * 60_000;
+
+/** Refusals that mean: the bot is not where the command was typed. */
+const NOT_THERE = new Set(['not_in_channel', 'channel_not_found']);
+
+export function createConversation(options: {
+  showing: AnswerShowing;
+  removals: EditPace;
+  /** Is told every failed call, since it may mean that the bot's access ended. */
+  checkAccess(error: unknown): Promise<void>;
+}): Conversation {
+  const { showing, removals, checkAccess } = options;
+  const { messages, edits, log } = showing;
+  const charts = createCharts({ log });
+  const underWay = new Set<Promise<void>>();
+
+  async function reply(bot: Bot, said: Said, whisper: Whisper): Promise<void> {
+    const answer = await bot.handle(said.invocation);
+    if (answer.kind === 'nothing') return;
+    if (answer.kind === 'card') {
+      if (answer.private) await charts.show(answer.card, whisper);
+      else await showCard(answer.card, said);
+      return;
+    }
+    if (answer.private) await whisperAnswer(answer, whisper);
+    else await showAnswer(answer, said, { ...showing, hold });
+  }
+
+  async function showCard(card: Card, said: Said): Promise<void> {
+    const to = destinationOf(said);
+    const { responseUrl } = said;
+    await charts.show(card, async (content) => {
+      try {
+        await messages.post(to, content, `${said.invocation.id}/card`);
+      } catch (error) {
+        if (!responseUrl || !NOT_THERE.has(readFailure(error).code)) throw error;
+        await respond(responseUrl, content, 'in_channel');
+      }
+    });
+  }
+
+  /** By the command's own address while it lasts, else as an ephemeral message. */
+  function createWhisper(said: Said): Whisper {
+    const { responseUrl, invocation } = said;
+    const untilMs = performance.now() + RESPONSES_WITHIN_MS;
+    let used = 0;
+    return async (content: Content) => {
+      if (responseUrl && used < MAX_RESPONSES && performance.now() < untilMs) {
+        used += 1;
+        try {
+          return await respond(responseUrl, content, 'ephemeral');
+        } catch (error) {
+          if (readFailure(error).kind !== 'refused') throw error;
+        }
+      }
+      await messages.postEphemeral(destinationOf(said), invocation.person.id, content);
+    };
+  }
+
+  async function converse(bot: Bot, said: Said): Promise<void> {
+    const whisper = createWhisper(said);
+    try {
+      await reply(bot, said, whisper);
+    } catch (error) {
+      const failure = readFailure(error);
+      log.warn({ err: error, channel: said.channel }, 'a reply could not be shown');
+      await checkAccess(error);
+      try {
+        await whisper(
+          renderNote(`The reply could not be shown. ${explainFailure(failure, error)}`),
+        );
+      } catch (cause) {
+        log.debug({ err: cause }, 'nor could the person be told');
+      }
+    }
+  }
+
+  function hold(turn: Promise<void>): void {
+    underWay.add(turn);
+    void turn.finally(() => underWay.delete(turn));
+  }
+
+  return {
+    take: (bot, said) => hold(converse(bot, said)),
+    hold,
+    hurry() {
+      edits.hurry();
+      removals.hurry();
+    },
+    async drained() {
+      while (underWay.size > 0) await Promise.all(underWay);
+    },
+  };
+}
+
+/** The channel, or the thread it was said in; what was said at the top of a channel is answered there. */
+function destinationOf({ invocation: { thread }, channel, inThread }: Said) {
+  return {
+    channel,
+    ...(inThread && thread !== undefined ? { thread } : {}),
+  };
+}

@@ -1,0 +1,162 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { types } from '@slack/bolt';
+import type { Logger } from 'pino';
+import type { GrowingAnswer, Turn } from '../../bot/ask/live-answer.ts';
+import { splitMarkdown } from '../../bot/ask/split-markdown.ts';
+import { readFailure } from '../api/call-failure.ts';
+import type { EditPace } from '../api/edit-pace.ts';
+import type { Messages } from '../api/messages.ts';
+import { settled } from '../api/settled.ts';
+import type { Streams } from '../api/streams.ts';
+import { ANSWER_LIMIT, renderEnd } from '../render/render-answer.ts';
+import { harmless } from '../render/text.ts';
+import { createEditedAnswer, type EditedAnswer } from './edited-answer.ts';
+import { createStreamPages, type Hurry } from './stream-pages.ts';
+
+/** An answer that is streamed as far as Slack takes it. */
+export interface StreamedAnswer {
+  /** Throws what Slack answered when the answer cannot be shown by edits either. */
+  show(answer: GrowingAnswer): Promise<void>;
+  /** Resolves when it may be shown as it is by then. */
+  turn: Turn;
+}
+
+/** With these a stream is over already, or gone. */
+export const OVER = new Set(['message_not_in_streaming_state', 'message_not_found']);
+
+/**
+ * An answer as streams of Slack's own, a further one where the last is full or old. Should Slack not take a stream, or not
+ * say whether it took something, the answer goes on by edits from the beginning of that message on, as in a channel: so
+ * nothing is lost or doubled.
+ */
+export function createStreamedAnswer(options: {
+  streams: Streams;
+  messages: Messages;
+  edits: EditPace;
+  /** Who asked where, and the newest message of the thread. */
+  target: { channel: string; thread: string; person: string; after: string };
+  /** The answer's own. */
+  id: string;
+  /** Between two additions. */
+  appendMs(): number;
+  /** How long a stream is added to. */
+  streamMs: number;
+  log: Logger;
+  /** Is told why Slack would not begin a stream. */
+  onNotBegun(error: unknown): void;
+  /** Is told of each message as soon as it is there. */
+  onBegun(ts: string): Promise<void>;
+  /** Is told when a message that seems to go on could not be removed yet. */
+  onLeft(): void;
+}): StreamedAnswer {
+  const { streams, messages, edits, target, id, appendMs, streamMs, log, onNotBegun, onBegun } =
+    options;
+  const { onLeft } = options;
+  const { channel, thread } = target;
+  const pages = createStreamPages();
+  /** The page under way, and the message that shows it once it is begun. */
+  let page = pages.page();
+  let stream: { channel: string; ts: string; beganAtMs: number } | undefined;
+  let newest = target.after;
+  let edit: EditedAnswer | undefined;
+  let nextShowMs = performance.now();
+
+  function hurry(): Hurry {
+    const ageMs = stream ? performance.now() - stream.beganAtMs : 0;
+    if (ageMs < streamMs) return 'none';
+    return ageMs < streamMs * 1.1 ? 'line' : 'word';
+  }
+
+  async function begin(text: string) {
+    const beganAtMs = performance.now();
+    const ts = await streams.start(target, text);
+    newest = ts;
+    stream = { channel, ts, beganAtMs };
+    await onBegun(ts);
+    return stream;
+  }
+
+  async function finish(text: string, blocks: types.KnownBlock[], goesOn: boolean) {
+    const left = stream ? text : '';
+    await streams.stop(stream ?? (await begin(text)), { text: left, blocks, goesOn });
+    stream = undefined;
+  }
+
+  /** Sends what is new; false when there is nothing to begin a stream with. */
+  async function streamOn(answer: GrowingAnswer): Promise<boolean> {
+    const { text, ended, end, actions } = answer;
+    const shown = ended ? harmless(text) : settled(text);
+    for (;;) {
+      const part = pages.take(shown, { ended, hurry: hurry() });
+      if (part.full) {
+        await finish(part.text, [], true);
+        page = pages.page();
+        continue;
+      }
+      if (part.text === '' && !stream) return !ended;
+      if (ended) {
+        const blocks = renderEnd({ ...(end && { end }), ...(actions && { actions }) });
+        await finish(part.text, blocks, false);
+      } else if (!stream) await begin(part.text);
+      else if (part.text !== '') await streams.append(stream, part.text);
+      return true;
+    }
+  }
+
+  /** Finds the message that the edits go on with, and leaves it in a state in which it can be changed. */
+  async function breakOff(error: unknown): Promise<void> {
+    const { kind, code } = readFailure(error);
+    log.info(
+      { reason: code, channel, ...(kind === 'unknown' && { err: error }) },
+      'an answer cannot be streamed on; it goes on by edits',
+    );
+    if (!stream) onNotBegun(error);
+    try {
+      if (!stream && kind === 'unknown') {
+        const ts = await streams.findLost({ channel, thread }, newest);
+        if (ts !== undefined) stream = { channel, ts, beganAtMs: 0 };
+      }
+      if (stream && !OVER.has(code)) await streams.abandon(stream);
+    } catch (cause) {
+      // It was over, or is not known to be: the edit that follows shows it.
+      log.debug({ err: cause }, 'the state of a stream could not be settled');
+    }
+  }
+
+  function startEdits() {
+    return createEditedAnswer({
+      messages,
+      edits,
+      to: { channel, thread },
+      id: `${id}/rest`,
+      shown: stream ? [{ ts: stream.ts }] : [],
+      ...{ log, onLeft },
+    });
+  }
+
+  return {
+    async show(answer) {
+      if (!edit) {
+        try {
+          if (await streamOn(answer)) return;
+        } catch (error) {
+          await breakOff(error);
+        }
+        edit = startEdits();
+      }
+      const { text, end, actions } = answer;
+      await edit.show({
+        messages: splitMarkdown(page.opening + harmless(text).slice(page.start), ANSWER_LIMIT),
+        ...(end && { end }),
+        ...(actions && { actions }),
+      });
+    },
+    async turn(ended) {
+      if (edit) return await edit.turn(ended);
+      const waitMs = nextShowMs - performance.now();
+      // The end of the answer waits for nothing.
+      if (waitMs > 0) await pause(waitMs, undefined, { signal: ended }).catch(() => {});
+      nextShowMs = performance.now() + appendMs();
+    },
+  };
+}

@@ -1,0 +1,173 @@
+import { webApi } from '@slack/bolt';
+import { DeliveryError, PlatformStartError } from '../../bot/shared/errors.ts';
+
+/**
+ * What became of a call of Slack's Web API that failed: Slack said no; Slack said later; or nobody knows whether it was
+ * done (a time-out, a lost connection, a 5xx).
+ */
+export interface CallFailure {
+  kind: 'refused' | 'limited' | 'unknown';
+  /** Slack's error code, or `http_503`, or `no_answer`. */
+  code: string;
+  retryAfterMs?: number;
+}
+
+/** Wait of a limit that names none. */
+const LIMIT_MS = 30_000;
+
+/** Codes with which Slack says that it failed, not that it refuses. Source: Slack docs, "chat.postMessage", errors. */
+const SLACK_FAILED = new Set([
+  'fatal_error',
+  'internal_error',
+  'request_timeout',
+  'service_unavailable',
+  'team_added_to_org',
+  'unknown_error',
+]);
+
+/** Codes that say that the bot's access as a whole has ended. */
+const ACCESS_ENDED = new Set([
+  'account_inactive',
+  'invalid_auth',
+  'not_authed',
+  'team_access_not_granted',
+  'team_disabled',
+  'token_expired',
+  'token_revoked',
+  'user_removed_from_team',
+]);
+
+/**
+ * Codes that are about the channel, or the bot in it, and not about a message: people can open the channel to the bot.
+ * Source: Slack docs, "chat.postMessage" and "chat.update", errors.
+ */
+const CHANNEL_CLOSED = new Set([
+  'access_denied',
+  'channel_not_found',
+  'ekm_access_denied',
+  'is_archived',
+  'is_inactive',
+  'messages_tab_disabled',
+  'missing_scope',
+  'no_permission',
+  'not_in_channel',
+  'org_login_required',
+  'restricted_action',
+  'restricted_action_read_only_channel',
+  'restricted_action_thread_only_channel',
+]);
+
+/** Reads an error that a `WebClient` threw. */
+export function readFailure(error: unknown): CallFailure {
+  if (error instanceof webApi.WebAPIRateLimitedError) {
+    return { kind: 'limited', code: 'ratelimited', retryAfterMs: error.retryAfter * 1000 };
+  }
+  if (error instanceof webApi.WebAPIPlatformError) {
+    const code = String(error.data.error);
+    if (code === 'ratelimited' || code === 'rate_limited') {
+      return { kind: 'limited', code, retryAfterMs: LIMIT_MS };
+    }
+    // Anything else than a code is a page of some other program: nothing was done.
+    return { kind: SLACK_FAILED.has(code) ? 'unknown' : 'refused', code };
+  }
+  if (error instanceof webApi.WebAPIHTTPError) {
+    const code = `http_${error.statusCode}`;
+    return { kind: error.statusCode >= 500 ? 'unknown' : 'refused', code };
+  }
+  return { kind: 'unknown', code: 'no_answer' };
+}
+
+/** Whether this failure means that Slack no longer lets the bot in at all. */
+export const isAccessEnded = (code: string) => ACCESS_ENDED.has(code);
+
+const INVITE = 'Invite the bot there: /invite @Askwatch.';
+
+const REFUSALS: Record<string, string> = {
+  cannot_reply_to_message: 'Slack takes no replies to this message; it may have been deleted.',
+  cant_update_message: 'Slack does not let the bot change this message, since it is not its own.',
+  channel_not_found: `Slack knows no such channel, or the bot is not in it. ${INVITE}`,
+  edit_window_closed: 'This workspace does not allow changing messages this old.',
+  is_archived: 'The channel is archived. Unarchive it, or choose another channel.',
+  is_inactive: 'The channel is archived. Unarchive it, or choose another channel.',
+  message_not_found: 'The message was deleted.',
+  msg_blocks_too_long: 'The message is too long for Slack.',
+  msg_too_long: 'The message is too long for Slack.',
+  not_in_channel: `The bot is not in this channel. ${INVITE}`,
+  restricted_action:
+    'The workspace does not let the bot post here. Ask a workspace admin to allow it.',
+  restricted_action_non_threadable_channel: 'In this channel there are no threads.',
+  restricted_action_read_only_channel:
+    'Only some people may post in this channel. Ask a workspace admin to let the bot post.',
+  restricted_action_thread_locked: 'The thread was locked by an admin.',
+  restricted_action_thread_only_channel: 'In this channel only threads are allowed.',
+  thread_not_found: 'The thread was deleted.',
+  user_not_in_channel: 'The person is not in this channel.',
+};
+
+/** The sentence for a person about a failed call: what happened and what to do. */
+export function explainFailure({ kind, code }: CallFailure, error: unknown): string {
+  if (kind === 'limited') return 'Slack asks the bot to slow down.';
+  if (kind === 'unknown') return `Slack did not answer as it should (${code}).`;
+  if (code === 'missing_scope') return missingScope(error);
+  if (isAccessEnded(code)) {
+    return `Slack no longer lets the bot in (${code}). Install the app again; where SLACK_BOT_TOKEN is set, set it to the new token.`;
+  }
+  return REFUSALS[code] ?? `Slack refused the message (${shown(code)}).`;
+}
+
+function missingScope(error: unknown): string {
+  const data: object = error instanceof webApi.WebAPIPlatformError ? error.data : {};
+  const scope = 'needed' in data ? `the scope ${data.needed}` : 'a scope';
+  return `The Slack app lacks ${scope}. Add it under "OAuth & Permissions" and install the app again.`;
+}
+
+const shown = (code: string) =>
+  /^[a-z0-9_]{1,80}$/.test(code) ? code : 'an answer without a reason';
+
+/** The failed call as the bot's own error. */
+export function deliveryError(error: unknown): DeliveryError {
+  if (error instanceof DeliveryError) return error;
+  const failure = readFailure(error);
+  return new DeliveryError(explainFailure(failure, error), {
+    permanent: failure.kind === 'refused',
+    closed: CHANNEL_CLOSED.has(failure.code) || isAccessEnded(failure.code),
+    cause: error,
+    ...(failure.retryAfterMs === undefined ? {} : { retryAfterMs: failure.retryAfterMs }),
+  });
+}
+
+/**
+ * The refusal of a token as the sentence with which the program ends: which setting to change and how. Undefined when
+ * Slack refused nothing, and trying again can help.
+ */
+export function startError(
+  error: unknown,
+  setting: 'SLACK_BOT_TOKEN' | 'SLACK_APP_TOKEN',
+): PlatformStartError | undefined {
+  const failure = readFailure(error);
+  if (failure.kind !== 'refused') return undefined;
+  const sentence = startSentence(failure.code, setting, error);
+  return new PlatformStartError(sentence, { cause: error });
+}
+
+function startSentence(code: string, setting: string, error: unknown): string {
+  const where =
+    setting === 'SLACK_BOT_TOKEN'
+      ? 'the app\'s page "OAuth & Permissions" (it starts with xoxb-)'
+      : 'the app\'s page "Basic Information", "App-Level Tokens" (it starts with xapp-)';
+  if (code === 'missing_scope') {
+    return setting === 'SLACK_APP_TOKEN'
+      ? `${setting}: the token lacks the scope connections:write. Make a new app-level token with it and set that.`
+      : `${setting}: ${missingScope(error)}`;
+  }
+  if (code === 'not_allowed_token_type') {
+    return `${setting}: this is another kind of token. Copy the right one from ${where}.`;
+  }
+  if (code.startsWith('http_') || shown(code) !== code) {
+    return `SLACK_API_URL: what answers there does not speak Slack's API (${shown(code)}). Correct or unset it.`;
+  }
+  if (isAccessEnded(code)) {
+    return `${setting}: Slack refuses this token (${code}). Copy it again from ${where}.`;
+  }
+  return `${setting}: Slack refuses to start the app (${code}). Check that Socket Mode is on and copy the token again from ${where}.`;
+}

@@ -1,0 +1,42 @@
+import type { ToldLimits } from '../../bot/shared/platform-limits.ts';
+
+/** Slack's limit where it names none. */
+const UNNAMED_MS = 30_000;
+
+/**
+ * A `fetch` of the Web API that calls no method of a workspace before Slack's `Retry-After` is over: meanwhile it answers as
+ * Slack would, without asking it. Whoever calls need not know, whatever was started anew since. Posts are limited by
+ * channel. Source: Slack docs, "Rate limits".
+ */
+export function limitedFetch(limits: ToldLimits, workspace: string): typeof fetch {
+  return async (input, init) => {
+    const kind = `${workspace} ${kindOf(input, init)}`;
+    const leftMs = limits.leftMs(kind);
+    if (leftMs > 0) return refusal(leftMs);
+    const response = await fetch(input, init);
+    if (response.status !== 429) return response;
+    await response.body?.cancel();
+    const waitMs = waitMsOf(response);
+    await limits.limited(kind, waitMs);
+    return refusal(waitMs);
+  };
+}
+
+/** As the `WebClient` reads it. */
+const refusal = (waitMs: number) =>
+  new Response(null, {
+    status: 429,
+    headers: { 'retry-after': String(Math.ceil(waitMs / 1_000)) },
+  });
+
+/** The method, and of a post its channel. */
+function kindOf(input: Parameters<typeof fetch>[0], init: RequestInit | undefined): string {
+  const method = new URL(input instanceof Request ? input.url : input).pathname.split('/').at(-1);
+  if (method !== 'chat.postMessage' || typeof init?.body !== 'string') return method ?? '';
+  return `${method} ${new URLSearchParams(init.body).get('channel')}`;
+}
+
+function waitMsOf({ headers }: Response): number {
+  const seconds = Number(headers.get('retry-after'));
+  return seconds > 0 ? 1_000 * seconds : UNNAMED_MS;
+}

@@ -1,0 +1,236 @@
+import type { webApi } from '@slack/bolt';
+import type { Content } from '../render/blocks.ts';
+import { readFailure } from './call-failure.ts';
+import type { EditKind } from './edit-pace.ts';
+import type { SendQueue } from './send-queue.ts';
+
+/** Where a message goes. */
+export interface Destination {
+  channel: string;
+  thread?: string;
+  /** What is said in a thread stands in the channel, too. */
+  broadcast?: boolean;
+}
+
+/** What a message is posted with, for finding it again. */
+interface Alert {
+  id: string;
+  /** What it tells is not over. */
+  goesOn?: boolean | undefined;
+}
+
+/** A message that is there, and what it was posted with. */
+interface Sent {
+  ts: string;
+  goesOn: boolean;
+}
+
+/** Messages of ours in Slack. All of these throw what the `WebClient` throws, or a `DeliveryError` while limited. */
+export interface Messages {
+  /** Posts what a person waits for, once: whether an attempt with a lost answer went through is looked up. Gives its ts. */
+  post(to: Destination, content: Content, id: string): Promise<string>;
+  /** Tries once to post an alert, in the channel's order; what it posted, or what was found from an earlier attempt. */
+  postAlert(
+    to: Destination,
+    content: Content,
+    alert: Alert & { attempted: boolean },
+  ): Promise<Sent>;
+  /**
+   * Changes a message. The end of an answer waits for its turn and repeats what Slack failed to do; it throws `LimitedError`
+   * when edits have run out. Of an answer being written the caller has waited for the turn, and shows more the next time.
+   */
+  update(channel: string, ts: string, content: Content, edit: EditKind): Promise<void>;
+  /** Takes a message away, or puts another in its place where Slack does not let it be deleted. As soon as there is room. */
+  remove(channel: string, ts: string, otherwise: Content): Promise<void>;
+  /** Shows something to one person only. */
+  postEphemeral(to: Destination, user: string, content: Content): Promise<void>;
+}
+
+/** How many messages of a channel are looked through for one of ours, and how far back. */
+const LOOKUP_PAGES = 5;
+const LOOKUP_PAGE_SIZE = 200;
+const LOOKUP_BACK_MS = 7 * 24 * 3_600_000;
+/** How far Slack's clock may be behind ours. */
+const CLOCK_SKEW_MS = 5 * 60_000;
+
+const EVENT_TYPE = 'askwatch_alert';
+
+/** Never fetch a linked address for a preview, never make mentions or channels of plain words. */
+const UNTOUCHED = { parse: 'none', link_names: false } as const;
+const NO_PREVIEWS = { unfurl_links: false, unfurl_media: false } as const;
+
+/** What a look for an earlier message came to. */
+type Found = ({ kind: 'found' } & Sent) | { kind: 'absent' } | { kind: 'unreadable' };
+
+export function createMessages(client: webApi.WebClient, queue: SendQueue): Messages {
+  async function send(
+    { channel, thread, broadcast }: Destination,
+    content: Content,
+    { id, goesOn = false }: Alert,
+  ): Promise<Sent> {
+    const { ts } = await client.chat.postMessage({
+      channel,
+      ...inThread(thread, broadcast),
+      ...content,
+      ...UNTOUCHED,
+      ...NO_PREVIEWS,
+      metadata: { event_type: EVENT_TYPE, event_payload: { id, ...(goesOn && { goes_on: true }) } },
+    });
+    if (ts === undefined) throw new Error('Slack posted a message and did not say which.');
+    return { ts, goesOn };
+  }
+
+  const read = (bounds: webApi.ConversationsHistoryArguments, thread: string | undefined) =>
+    thread === undefined
+      ? client.conversations.history(bounds)
+      : client.conversations.replies({ ...bounds, ts: thread });
+
+  /** Looks for a message by the id that it was posted with, newest first in a channel. */
+  async function find(
+    { channel, thread }: Destination,
+    id: string,
+    sinceMs: number,
+  ): Promise<Found> {
+    const oldest = String(Math.floor(sinceMs / 1000));
+    let cursor: string | undefined;
+    for (let page = 0; page < LOOKUP_PAGES; page += 1) {
+      const bounds = {
+        channel,
+        oldest,
+        limit: LOOKUP_PAGE_SIZE,
+        include_all_metadata: true,
+        ...(cursor === undefined ? {} : { cursor }),
+      };
+      const answer = await read(bounds, thread).catch((error: unknown) => {
+        // An app may read one page a minute: what was found so far has to do, or no look would ever come to an end.
+        if (page > 0 && readFailure(error).kind === 'limited') return undefined;
+        throw error;
+      });
+      if (!answer) return { kind: 'unreadable' };
+      const message = answer.messages?.find(({ metadata }) => payloadOf(metadata).id === id);
+      if (message?.ts) {
+        const goesOn = payloadOf(message.metadata).goes_on === true;
+        return { kind: 'found', ts: message.ts, goesOn };
+      }
+      cursor = answer.response_metadata?.next_cursor;
+      if (!cursor) return { kind: 'absent' };
+    }
+    return { kind: 'unreadable' };
+  }
+
+  /** `find`, where not being allowed to read is an answer too. */
+  async function tryFind(to: Destination, id: string, sinceMs: number): Promise<Found> {
+    try {
+      return await find(to, id, sinceMs);
+    } catch (error) {
+      const { kind, code } = readFailure(error);
+      // Where the bot is not at all, the post that follows says so.
+      if (kind === 'refused' && code !== 'not_in_channel') return { kind: 'unreadable' };
+      if (kind === 'refused') return { kind: 'absent' };
+      throw error;
+    }
+  }
+
+  async function update(channel: string, ts: string, content: Content, edit: EditKind) {
+    const run = () => client.chat.update({ channel, ts, ...content, ...UNTOUCHED });
+    const call = { method: 'chat.update', channel, edit, run };
+    if (edit === 'alert') await queue.once(call);
+    else if (edit === 'first' || edit === 'more') await queue.inTurn(call);
+    else await queue.patiently(call, { repeatable: true });
+  }
+
+  return {
+    async post(to, content, id) {
+      const call = { method: 'chat.postMessage', channel: to.channel };
+      const find = { method: 'conversations.history', channel: to.channel };
+      const sinceMs = Date.now() - CLOCK_SKEW_MS;
+      for (let attempts = 1; ; attempts += 1) {
+        try {
+          const run = () => send(to, content, { id });
+          return (await queue.patiently({ ...call, run }, { repeatable: false })).ts;
+        } catch (error) {
+          if (readFailure(error).kind !== 'unknown' || attempts === 3) throw error;
+          const found = await queue.patiently(
+            { ...find, run: () => tryFind(to, id, sinceMs) },
+            { repeatable: true },
+          );
+          if (found.kind === 'found') return found.ts;
+          if (found.kind === 'unreadable') throw error;
+        }
+      }
+    },
+
+    async postAlert(to, content, { attempted, ...alert }) {
+      const { channel } = to;
+      const sinceMs = Date.now() - LOOKUP_BACK_MS;
+      const lookUp = to.thread === undefined ? 'conversations.history' : 'conversations.replies';
+      return await queue.inOrder(channel, async () => {
+        const found: Found = attempted
+          ? await queue.once({ method: lookUp, channel, run: () => tryFind(to, alert.id, sinceMs) })
+          : { kind: 'absent' };
+        if (found.kind === 'found') return found;
+        const shown = found.kind === 'unreadable' ? markRepeat(content) : content;
+        return await queue.once({
+          method: 'chat.postMessage',
+          channel,
+          run: () => send(to, shown, alert),
+        });
+      });
+    },
+
+    update,
+
+    async remove(channel, ts, otherwise) {
+      const run = () => client.chat.delete({ channel, ts });
+      const call = { method: 'chat.delete', channel, edit: 'late' as const, run };
+      try {
+        await queue.patiently(call, { repeatable: true });
+      } catch (error) {
+        const { kind, code } = readFailure(error);
+        if (code === 'message_not_found') return;
+        if (kind !== 'refused') throw error;
+        await update(channel, ts, otherwise, 'late');
+      }
+    },
+
+    async postEphemeral({ channel, thread }, user, content) {
+      await queue.patiently(
+        {
+          method: 'chat.postEphemeral',
+          channel,
+          run: () =>
+            client.chat.postEphemeral({
+              channel,
+              user,
+              ...(thread === undefined ? {} : { thread_ts: thread }),
+              ...content,
+              ...UNTOUCHED,
+            }),
+        },
+        { repeatable: false },
+      );
+    },
+  };
+}
+
+function inThread(thread: string | undefined, broadcast: boolean | undefined) {
+  if (thread === undefined) return {};
+  return broadcast ? { thread_ts: thread, reply_broadcast: true as const } : { thread_ts: thread };
+}
+
+/** As Slack gives it back. */
+function payloadOf(metadata: { event_payload?: object } | undefined): Record<string, unknown> {
+  return { ...metadata?.event_payload };
+}
+
+/** Says in the message that it may have been posted before: that could not be looked up. */
+function markRepeat({ text, blocks }: Content): Content {
+  const note = '(possible repeat)';
+  return {
+    text: `${text} ${note}`,
+    blocks: [
+      ...blocks,
+      { type: 'context', elements: [{ type: 'plain_text', text: note, emoji: false }] },
+    ],
+  };
+}

@@ -1,0 +1,119 @@
+import type { types, webApi } from '@slack/bolt';
+import type { Self } from '../events/hear.ts';
+import type { SendQueue } from './send-queue.ts';
+
+/** A stream under way: the message that shows it. */
+export interface StreamAt {
+  channel: string;
+  ts: string;
+}
+
+/** Slack's own streams of text: messages to which one adds while they are watched. All throw what the `WebClient` throws. */
+export interface Streams {
+  /** Begins one in a thread with its first text; gives its ts. */
+  start(to: { channel: string; thread: string; person: string }, text: string): Promise<string>;
+  append(at: StreamAt, text: string): Promise<void>;
+  /** Ends one with the last of its text and the blocks under it; `goesOn` when the answer has another one after it. */
+  stop(
+    at: StreamAt,
+    last: { text: string; blocks: types.KnownBlock[]; goesOn: boolean },
+  ): Promise<void>;
+  /** Ends one as it is, whether or not it is under way. */
+  abandon(at: StreamAt): Promise<void>;
+  /** A stream whose start was not answered: our newest message in the thread after `after` that nobody else knows of. */
+  findLost(thread: { channel: string; thread: string }, after: string): Promise<string | undefined>;
+}
+
+/** Streams that are remembered, so that none is taken for one whose start was not answered. */
+const MAX_BEGUN = 1_000;
+
+/**
+ * Sources: Slack docs, "chat.startStream", "chat.appendStream", "chat.stopStream"; that all of a stream is at most about
+ * 12,000 characters, CopilotKit issue 6063. Nothing is tried a second time but what Slack limits: what was added twice
+ * would stand there twice.
+ */
+export function createStreams(client: webApi.WebClient, queue: SendQueue, self: Self): Streams {
+  const begun = new Set<string>();
+
+  function know(channel: string, ts: string) {
+    begun.add(`${channel} ${ts}`);
+    for (const oldest of begun) {
+      if (begun.size <= MAX_BEGUN) break;
+      begun.delete(oldest);
+    }
+  }
+
+  const once = <T>(method: string, channel: string, run: () => Promise<T>) =>
+    queue.patiently({ method, channel, run }, { repeatable: false });
+
+  return {
+    async start({ channel, thread, person }, text) {
+      const run = () =>
+        client.chat.startStream({
+          channel,
+          thread_ts: thread,
+          markdown_text: text,
+          // Asked for outside direct conversations; Slack's own helper gives them everywhere.
+          recipient_team_id: self.teamId,
+          recipient_user_id: person,
+        });
+      // Where too many are begun, a message that is edited says it a minute sooner.
+      const { ts } = await queue.inTurn({ method: 'chat.startStream', channel, run });
+      if (ts === undefined) throw new Error('Slack began a stream and did not say which.');
+      know(channel, ts);
+      return ts;
+    },
+    async append({ channel, ts }, text) {
+      await once('chat.appendStream', channel, () =>
+        client.chat.appendStream({ channel, ts, markdown_text: text }),
+      );
+    },
+    async stop({ channel, ts }, { text, blocks, goesOn }) {
+      await once('chat.stopStream', channel, () =>
+        client.chat.stopStream({
+          channel,
+          ts,
+          ...(text !== '' && { markdown_text: text }),
+          ...(blocks.length > 0 && { blocks }),
+          // Slack takes the agent for done otherwise. Source: Slack docs, "Agent sessions".
+          ...(goesOn && { session_status: 'processing' }),
+        }),
+      );
+    },
+    async abandon({ channel, ts }) {
+      const call = { method: 'chat.stopStream', channel };
+      await queue.patiently(
+        { ...call, run: () => client.chat.stopStream({ channel, ts }) },
+        { repeatable: true },
+      );
+    },
+    async findLost({ channel, thread }, after) {
+      const { messages = [] } = await queue.patiently(
+        {
+          method: 'conversations.replies',
+          channel,
+          run: () =>
+            client.conversations.replies({
+              channel,
+              ts: thread,
+              oldest: after,
+              limit: 200,
+              include_all_metadata: true,
+            }),
+        },
+        { repeatable: true },
+      );
+      // What is posted has metadata; a stream cannot begin with any.
+      const lost = messages.findLast(
+        ({ user, ts = '', metadata }) =>
+          user === self.userId && !metadata && isAfter(ts, after) && !begun.has(`${channel} ${ts}`),
+      );
+      if (lost?.ts !== undefined) know(channel, lost.ts);
+      return lost?.ts;
+    },
+  };
+}
+
+/** Both as Slack writes times: seconds, a point, six digits. */
+const isAfter = (ts: string, other: string) =>
+  ts.length === other.length ? ts > other : ts.length > other.length;

@@ -1,0 +1,141 @@
+import type { types } from '@slack/bolt';
+import type { Invocation, Person } from '../../bot/platform.ts';
+import { decodeText } from '../render/text.ts';
+
+/** Who we are in the workspace. */
+export interface Self {
+  userId: string;
+  /** The workspace. */
+  teamId: string;
+  /** The bot's name, as shown in place of its mention. */
+  name: string;
+}
+
+/** A message as Slack gives it back, as far as it is shown again. */
+export interface ShownMessage {
+  ts: string;
+  text?: string;
+  blocks?: types.KnownBlock[];
+}
+
+/** Something a person said, as far as Slack's event tells. */
+export interface Said {
+  invocation: Invocation;
+  /** Where, as Slack names it. */
+  channel: string;
+  /** The message in which it was said, where it was in one. */
+  ts?: string;
+  /** Said to the bot, by a mention or in a direct conversation; if not, it matters only in a thread of ours. */
+  addressed: boolean;
+  /** Said inside a thread that was there before. */
+  inThread: boolean;
+  /** Nobody else saw it said: a slash command, a press of a button. */
+  unseen: boolean;
+  /** The message whose button was pressed, as Slack showed it; absent for one that only one person sees. */
+  pressed?: ShownMessage;
+  /** Where Slack takes answers to a slash command or a press, five within half an hour, also where the bot is no member. */
+  responseUrl?: string;
+}
+
+/** The fields of `message` and `app_mention` events that are read here. Source: Slack docs, "message event". */
+export interface MessageEvent {
+  type: string;
+  channel: string;
+  ts: string;
+  subtype?: string | undefined;
+  channel_type?: string | undefined;
+  user?: string | undefined;
+  text?: string | undefined;
+  thread_ts?: string | undefined;
+  bot_id?: string | undefined;
+  edited?: unknown;
+}
+
+/** The fields of a slash command that are read here. Source: Slack docs, "Implementing slash commands". */
+export interface SlashCommand {
+  command: string;
+  text: string;
+  trigger_id: string;
+  channel_id: string;
+  user_id: string;
+  user_name: string;
+  response_url: string;
+}
+
+/** What people write themselves: with files, and as a reply that is also shown in the channel. */
+const SPOKEN = new Set<string | undefined>([undefined, 'file_share', 'thread_broadcast']);
+
+/** A slash command as an invocation. */
+export function hearCommand(command: SlashCommand): Said {
+  const text = decodeText(command.text ?? '', () => undefined);
+  return {
+    invocation: {
+      id: `slack:${command.trigger_id}`,
+      request: { line: `${command.command} ${text}`.trim() },
+      place: { platform: 'slack', channel: command.channel_id },
+      person: { id: command.user_id, name: command.user_name || command.user_id },
+    },
+    channel: command.channel_id,
+    addressed: true,
+    inThread: false,
+    unseen: true,
+    responseUrl: command.response_url,
+  };
+}
+
+/**
+ * A message as an invocation; undefined for what no person said just now: posts of bots and of ours, edits, joins.
+ * A mention reaches us twice, as `app_mention` and as `message`, in any order: both give the same id.
+ * `commands` are the top-level names, such as `monitor`; a line that starts with one of them is that command.
+ */
+export function hearMessage(
+  event: MessageEvent,
+  self: Self,
+  commands: ReadonlySet<string>,
+): Said | undefined {
+  const { user } = event;
+  if (!SPOKEN.has(event.subtype) || event.bot_id || event.edited || !user) return undefined;
+  if (user === self.userId || user === 'USLACKBOT') return undefined;
+  const text = event.text ?? '';
+  const direct = event.channel_type === 'im' || event.channel.startsWith('D');
+  const addressed = direct || event.type === 'app_mention' || mentions(text, self);
+  const question = decodeText(withoutMention(text, self), (id) =>
+    id === self.userId ? self.name : undefined,
+  ).trim();
+  // A picture without a word in a thread is not a question.
+  if (question === '' && !addressed) return undefined;
+  const person: Person = { id: user, name: user };
+  return {
+    invocation: {
+      id: `slack:${event.channel}:${event.ts}`,
+      request: requestOf(question, commands),
+      place: { platform: 'slack', channel: event.channel },
+      thread: event.thread_ts ?? event.ts,
+      person,
+    },
+    channel: event.channel,
+    ts: event.ts,
+    addressed,
+    inThread: event.thread_ts !== undefined,
+    unseen: false,
+  };
+}
+
+const mentions = (text: string, self: Self) =>
+  text.includes(`<@${self.userId}>`) || text.includes(`<@${self.userId}|`);
+
+/** The text without the bot's mention where it only calls the bot: at the start and at the end. */
+function withoutMention(text: string, { userId }: Self): string {
+  const mention = `<@${userId}(?:\\|[^<>]*)?>`;
+  return text
+    .replace(new RegExp(`^(?:\\s*${mention}[\\s,:]*)+`), '')
+    .replace(new RegExp(`(?:\\s*${mention})+\\s*$`), '');
+}
+
+function requestOf(question: string, commands: ReadonlySet<string>): Invocation['request'] {
+  if (question === '') return { line: '/askwatch help' };
+  const name = /^\/([a-z]+)(?=\s|$)/i.exec(question)?.[1]?.toLowerCase();
+  if (name !== undefined && commands.has(name)) return { line: question };
+  // Apart, not as a line: words such as `model=x` in a sentence are part of the question.
+  return { command: 'ask', values: { question } };
+}

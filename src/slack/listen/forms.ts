@@ -1,0 +1,81 @@
+import type { App } from '@slack/bolt';
+import type { Logger } from 'pino';
+import type { Bot } from '../../bot/bot.ts';
+import { formOf, formProblems } from '../../bot/commands/form.ts';
+import { readFailure } from '../api/call-failure.ts';
+import { hearCommand, type Said, type SlashCommand } from '../events/hear.ts';
+import { hearForm, saidByForm } from '../events/hear-form.ts';
+import { FORM, isShowable, renderForm } from '../render/render-form.ts';
+import type { Workspace } from '../workspaces/workspace.ts';
+import type { Workspaces } from '../workspaces/workspaces.ts';
+
+/** Forms of commands that are typed bare. */
+export interface Forms {
+  /** Opens the form of what was typed; false when it has none, or Slack does not show it. */
+  open(workspace: Workspace, command: SlashCommand): Promise<boolean>;
+  /** Shows the inputs that go with what was chosen; false when that was in no form of ours. */
+  change(workspace: Workspace, payload: unknown): Promise<boolean>;
+}
+
+/** Shows forms, checks them where they stand, and hands to `converse` what was filled in. */
+export function createForms(
+  app: App,
+  options: {
+    workspaces: Workspaces;
+    bot: Bot;
+    log: Logger;
+    known(workspace: Workspace, said: Said): Said;
+    converse(workspace: Workspace, said: Said): void;
+    /** Takes a form that was opened in a home. */
+    takeFromHome(workspace: Workspace, said: Said): void;
+  },
+): Forms {
+  const { workspaces, bot, log, known, converse, takeFromHome } = options;
+
+  app.view({ callback_id: FORM, type: 'view_submission' }, async ({ ack, body, context }) => {
+    const filled = hearForm(body, bot.commands);
+    const problems = filled ? formProblems(filled.command, filled.values) : {};
+    if (Object.keys(problems).length > 0) {
+      await ack({ response_action: 'errors', errors: problems });
+      return;
+    }
+    await ack();
+    const workspace = await workspaces.of(context.teamId);
+    if (workspace && filled) {
+      const take = filled.origin.home ? takeFromHome : converse;
+      take(workspace, saidByForm(filled));
+    } else log.debug('a form that is none of ours was sent');
+  });
+
+  return {
+    async open(workspace, typed) {
+      const command = formOf(`${typed.command} ${typed.text}`, bot.commands);
+      if (!command) return false;
+      const opened = await bot.openForm(command, known(workspace, hearCommand(typed)).invocation);
+      // Whoever gets no form is told what the command says by itself.
+      if ('card' in opened || !isShowable(opened.begin)) return false;
+      const { channel_id: channel, response_url: responseUrl, trigger_id } = typed;
+      const view = renderForm(command, { command: command.name, channel, responseUrl }, opened);
+      try {
+        await workspace.client.views.open({ trigger_id, view });
+        return true;
+      } catch (error) {
+        log.warn({ reason: readFailure(error).code }, 'a form could not be shown');
+        return false;
+      }
+    },
+    async change({ client }, payload) {
+      const filled = hearForm(payload, bot.commands);
+      if (!filled) return false;
+      const { viewId, hash, command, origin, values } = filled;
+      try {
+        const view = renderForm(command, origin, { chosen: values });
+        await client.views.update({ view_id: viewId, hash, view });
+      } catch (error) {
+        // Whoever chooses quickly changes it again.
+        log.debug({ reason: readFailure(error).code }, 'a form could not be changed');
+      }
+      return true;
+    },
+  };
+}

@@ -1,0 +1,100 @@
+import { createHash } from 'node:crypto';
+import type { types } from '@slack/bolt';
+import { readFailure } from '../api/call-failure.ts';
+import type { HomeNotice } from '../render/render-home.ts';
+import type { Workspace } from '../workspaces/workspace.ts';
+
+/** Makes a person's home as it is at that moment. */
+export type MakeHome = (notice: HomeNotice | undefined) => Promise<types.HomeView>;
+
+/** The homes that are shown to people, each published no more often than something changes. */
+export interface HomePages {
+  /**
+   * Shows a person's home, with a notice over it that stays for a while. Calls that come while the home is being made share
+   * one more. Throws what the `WebClient` throws.
+   */
+  publish(
+    to: { workspace: Workspace; person: string },
+    make: MakeHome,
+    notice?: HomeNotice,
+  ): Promise<void>;
+}
+
+/** What is known of one person's home. */
+interface Page {
+  running?: Promise<void> | undefined;
+  /** Something may have changed since the home under way was made. */
+  stale: boolean;
+  notice?: HomeNotice & { untilMs: number };
+  /** What Slack shows, and its name for that. */
+  shown?: { digest: string; hash: string | undefined; atMs: number } | undefined;
+}
+
+/** A home that shows the same is published again only after this: Slack, or another process, may show another one. */
+const KEEP_MS = 60_000;
+const NOTICE_MS = 60_000;
+/** Known homes; more are published once too often. */
+const MAX_PAGES = 1_000;
+
+export function createHomePages(nowMs: () => number = () => performance.now()): HomePages {
+  const pages = new Map<string, Page>();
+
+  function pageOf(key: string): Page {
+    const page = pages.get(key) ?? { stale: false };
+    pages.delete(key);
+    pages.set(key, page);
+    for (const [oldest, { running }] of pages) {
+      if (pages.size <= MAX_PAGES) break;
+      if (!running) pages.delete(oldest);
+    }
+    return page;
+  }
+
+  function noticeOf({ notice }: Page): HomeNotice | undefined {
+    return notice && nowMs() < notice.untilMs ? notice : undefined;
+  }
+
+  async function publishOnce(
+    page: Page,
+    { workspace: { client, queue }, person }: { workspace: Workspace; person: string },
+    make: MakeHome,
+  ): Promise<void> {
+    const view = await make(noticeOf(page));
+    const digest = createHash('sha256').update(JSON.stringify(view)).digest('base64');
+    const { shown } = page;
+    if (shown?.digest === digest && nowMs() - shown.atMs < KEEP_MS) return;
+    const published = { user_id: person, view, ...(shown?.hash && { hash: shown.hash }) };
+    try {
+      const answer = await queue.patiently(
+        // The limit is one for all people of the workspace.
+        { method: 'views.publish', channel: '', run: () => client.views.publish(published) },
+        { repeatable: true },
+      );
+      page.shown = { digest, hash: answer.view?.hash, atMs: nowMs() };
+    } catch (error) {
+      page.shown = undefined;
+      if (readFailure(error).code !== 'hash_conflict') throw error;
+      // Another process published since: this home may be the older one.
+      page.stale = true;
+    }
+  }
+
+  return {
+    async publish(to, make, notice) {
+      const page = pageOf(`${to.workspace.self.teamId}:${to.person}`);
+      if (notice) page.notice = { ...notice, untilMs: nowMs() + NOTICE_MS };
+      page.stale = true;
+      page.running ??= (async () => {
+        try {
+          while (page.stale) {
+            page.stale = false;
+            await publishOnce(page, to, make);
+          }
+        } finally {
+          page.running = undefined;
+        }
+      })();
+      await page.running;
+    },
+  };
+}

@@ -1,0 +1,180 @@
+import type { App } from '@slack/bolt';
+import type { Logger } from 'pino';
+import type { Bot } from '../../bot/bot.ts';
+import { HOME_FORM, type HomeOwner } from '../../bot/home/home.ts';
+import { type Person, type Place, placeKey } from '../../bot/platform.ts';
+import type { Card } from '../../bot/shared/card.ts';
+import { DeliveryError } from '../../bot/shared/errors.ts';
+import { explainFailure, readFailure } from '../api/call-failure.ts';
+import type { Said } from '../events/hear.ts';
+import { type HomePress, hearHomePress } from '../events/hear-home.ts';
+import { renderCard } from '../render/render-card.ts';
+import { isShowable, renderForm } from '../render/render-form.ts';
+import { type HomeNotice, renderHome } from '../render/render-home.ts';
+import type { Workspace } from '../workspaces/workspace.ts';
+import type { Workspaces } from '../workspaces/workspaces.ts';
+import { createHomePages } from './home-pages.ts';
+
+/** The Home tab of the app, where each person sees what concerns them, and changes it by forms. */
+export interface HomeTab {
+  /** Does what a button in a home asks for; false when that was in no home. Returns at once. */
+  press(workspace: Workspace, payload: unknown): boolean;
+  /** Does what a form asks for that was opened in a home. Returns at once; never throws. */
+  take(workspace: Workspace, said: Said): void;
+}
+
+/** Shows a home to whoever opens the tab, and again when something was changed from there. */
+export function createHome(
+  app: App,
+  options: {
+    workspaces: Workspaces;
+    bot: Bot;
+    log: Logger;
+    known(workspace: Workspace, said: Said): Said;
+  },
+): HomeTab {
+  const { workspaces, bot, log, known } = options;
+  const pages = createHomePages();
+
+  /** Slack's id of a channel; undefined for one of another workspace. */
+  async function channelIn(workspace: Workspace, name: string): Promise<string | undefined> {
+    try {
+      const at = await workspaces.at(name);
+      return at.workspace === workspace ? at.channel : undefined;
+    } catch (error) {
+      if (error instanceof DeliveryError) return undefined;
+      throw error;
+    }
+  }
+
+  /** The owner of a home, and the ids of the channels that it shows. */
+  function ownerIn(workspace: Workspace, person: Person) {
+    const standing = workspace.rights.of(person);
+    const channels = new Map<string, string>();
+    const owner: HomeOwner = {
+      platform: 'slack',
+      id: person.id,
+      async at({ channel: name }) {
+        const channel = await channelIn(workspace, name);
+        if (channel === undefined) return undefined;
+        channels.set(name, channel);
+        return standing(channel);
+      },
+    };
+    return { owner, channelOf: ({ channel }: Place) => channels.get(channel) ?? channel };
+  }
+
+  async function show(workspace: Workspace, person: Person, notice?: HomeNotice): Promise<void> {
+    try {
+      await pages.publish(
+        { workspace, person: person.id },
+        async (shown) => {
+          const { owner, channelOf } = ownerIn(workspace, person);
+          return renderHome(await bot.homes.of(owner), { notice: shown, channelOf });
+        },
+        notice,
+      );
+    } catch (error) {
+      log.warn({ reason: readFailure(error).code }, 'a home could not be shown');
+      await workspace.checkAccess(error);
+    }
+  }
+
+  async function openForm(workspace: Workspace, press: HomePress): Promise<void> {
+    const { person, trigger, values } = press;
+    const { owner, channelOf } = ownerIn(workspace, person);
+    const opened = await bot.homes.open(owner, values);
+    if ('card' in opened) return await show(workspace, person, opened);
+    const { command, place, begin } = opened;
+    const channel = channelOf(place);
+    if (!isShowable(begin)) {
+      return await show(workspace, person, { channel, card: tooLong(command.name) });
+    }
+    const view = renderForm(command, { command: command.name, channel, home: true }, { begin });
+    try {
+      await workspace.client.views.open({ trigger_id: trigger, view });
+    } catch (error) {
+      log.warn({ reason: readFailure(error).code }, 'a form could not be shown');
+      await show(workspace, person, { channel, card: NOT_OPENED });
+    }
+  }
+
+  async function change(workspace: Workspace, said: Said): Promise<void> {
+    const { invocation } = known(workspace, said);
+    const { place, person, request } = invocation;
+    const { owner } = ownerIn(workspace, person);
+    const form = 'command' in request ? request.command : undefined;
+    // Asked again: the form comes from outside, and time has passed.
+    const allowed = await bot.homes.open(owner, { form, place: placeKey(place) });
+    const reply =
+      'card' in allowed
+        ? { kind: 'card' as const, card: allowed.card, private: true }
+        : await bot.handle(invocation);
+    if (reply.kind !== 'card') return;
+    const { channel } = said;
+    await show(workspace, person, { channel, card: reply.card });
+    if (reply.private) return;
+    const untold = await tellChannel(workspace, { said, card: reply.card });
+    if (untold) await show(workspace, person, { channel, card: withNote(reply.card, untold) });
+  }
+
+  /** Tells the channel what was changed for it elsewhere; what hinders that is given back in words. */
+  async function tellChannel(
+    { messages, checkAccess }: Workspace,
+    { said: { channel, invocation }, card }: { said: Said; card: Card },
+  ): Promise<string | undefined> {
+    const footer = `Changed by ${invocation.person.name}, in the home of Askwatch`;
+    try {
+      await messages.post({ channel }, renderCard({ ...card, footer }), `${invocation.id}/card`);
+      return undefined;
+    } catch (error) {
+      const failure = readFailure(error);
+      log.warn({ reason: failure.code, channel }, 'a channel could not be told of a change');
+      await checkAccess(error);
+      return `The channel could not be told. ${explainFailure(failure, error)}`;
+    }
+  }
+
+  app.event('app_home_opened', async ({ event, context }) => {
+    if (event.tab !== 'home') return;
+    const workspace = await workspaces.of(context.teamId);
+    if (!workspace) return;
+    const person = { id: event.user, name: event.user };
+    workspace.conversation.hold(show(workspace, person));
+  });
+
+  return {
+    press(workspace, payload) {
+      const press = hearHomePress(payload);
+      if (press?.command !== HOME_FORM) return false;
+      workspace.conversation.hold(guarded(openForm(workspace, press)));
+      return true;
+    },
+    take: (workspace, said) => workspace.conversation.hold(guarded(change(workspace, said))),
+  };
+
+  /** What nobody foresaw ends here, in the log. */
+  async function guarded(done: Promise<void>): Promise<void> {
+    try {
+      await done;
+    } catch (error) {
+      log.error({ err: error }, 'something done in a home failed');
+    }
+  }
+}
+
+const warning = (text: string): Card => ({
+  tone: 'warning',
+  title: 'That did not work',
+  parts: [{ kind: 'text', text }],
+});
+
+const NOT_OPENED = warning('Slack did not open the form. Press the button again.');
+
+const tooLong = (command: string) =>
+  warning(`What is set is too long for a form. Type /${command} and the new text in the channel.`);
+
+const withNote = (card: Card, text: string): Card => ({
+  ...card,
+  parts: [...card.parts, { kind: 'text', text }],
+});

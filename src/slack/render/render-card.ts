@@ -1,0 +1,212 @@
+import type { types } from '@slack/bolt';
+import type { Card, CardPart, Chart, Fact } from '../../bot/shared/card.ts';
+import { chartText } from '../../bot/shared/chart-text.ts';
+import { type Content, context, MAX_FALLBACK, oneLine, plainText, section } from './blocks.ts';
+import { renderButtons } from './render-buttons.ts';
+import { MAX_CHARTS, renderChart } from './render-chart.ts';
+import { clip, clipEscaped, plain } from './text.ts';
+
+/**
+ * Slack's limits, in UTF-16 units.
+ * Source: Slack docs, "Block Kit" reference pages of the blocks; "chat.update", errors: `msg_too_long` above 4,000.
+ */
+const MAX_HEADER = 150;
+const MAX_PART = 3_000;
+const MAX_BLOCKS = 50;
+const MAX_TABLE_ROWS = 100;
+const MAX_TABLE_COLUMNS = 20;
+const MAX_CELL = 200;
+/** Slack refuses messages of about 13,200 characters in blocks altogether, which no page says; this stays well below. */
+const MAX_MESSAGE = 9_000;
+
+const TONES = { good: '🟢', bad: '🔴', warning: '🟡', info: '🔵' } as const;
+
+/**
+ * A card as a message. Its texts stand in blocks that Slack does not parse (plain and rich text), so that no character
+ * in them means anything. `called` is a user group to be called, by an id that was checked.
+ */
+export function renderCard(card: Card, called?: string): Content {
+  const heads: types.KnownBlock[] = [renderHead(card)];
+  if (called !== undefined) {
+    heads.unshift(section([{ type: 'usergroup', usergroup_id: called }]));
+  }
+  const blocks = [...heads, ...renderBody(card, { heads: heads.length, tables: 1 })];
+  const title = titleOf(card, MAX_HEADER);
+  const text = clipEscaped([title, ...card.parts.map(partText)].join('\n'), MAX_FALLBACK);
+  return { text: called === undefined ? text : `<!subteam^${called}> ${text}`, blocks };
+}
+
+/** A card's tone and title over it. */
+export const renderHead = (card: Card): types.HeaderBlock => ({
+  type: 'header',
+  text: plainText(titleOf(card, MAX_HEADER)),
+});
+
+/** What stands under the `heads` of a card; `tables` is how many of Slack's own tables there may be, which only
+ * messages have, like charts. */
+export function renderBody(
+  card: Pick<Card, 'parts' | 'actions' | 'link' | 'footer'>,
+  { heads, tables }: { heads: number; tables: 0 | 1 },
+): types.KnownBlock[] {
+  const blocks: types.KnownBlock[] = [];
+  const room = { left: MAX_MESSAGE, tables, charts: tables === 0 ? 0 : MAX_CHARTS };
+  const buttons = renderButtons(card);
+  // They stay free: for the mark below, the footer, a note of whoever sends it, and the buttons.
+  const max = MAX_BLOCKS - heads - 3 - buttons.length;
+  for (const part of card.parts) {
+    if (blocks.length === max || room.left <= 0) {
+      blocks.push(section([{ type: 'text', text: '…' }]));
+      break;
+    }
+    const block = renderPart(part, room);
+    if (block) blocks.push(block);
+  }
+  blocks.push(...buttons);
+  const footer = oneLine(card.footer ?? '');
+  if (footer !== '') blocks.push(context(footer));
+  return blocks;
+}
+
+/** A card's tone and title as a line of running text. */
+export function renderLine(card: Card): Content {
+  const text = titleOf(card, MAX_PART);
+  return { text: clipEscaped(text, MAX_FALLBACK), blocks: [section([{ type: 'text', text }])] };
+}
+
+const titleOf = ({ tone, title }: Card, max: number) =>
+  clip(`${TONES[tone]} ${oneLine(title) || 'Askwatch'}`, max);
+
+/** What is left of the longest message, and of the one table and the charts that a message may hold. */
+interface Room {
+  left: number;
+  tables: number;
+  charts: number;
+}
+
+function renderPart(part: CardPart, room: Room): types.KnownBlock | undefined {
+  const take = (text: string) => {
+    const taken = clip(text, Math.min(MAX_PART, room.left));
+    room.left -= taken.length;
+    return taken;
+  };
+  switch (part.kind) {
+    case 'text': {
+      const text = take(plain(part.text).trim());
+      return text === '' ? undefined : section([{ type: 'text', text }]);
+    }
+    case 'facts':
+      return renderFacts(part.facts, take);
+    case 'table':
+      return renderTable(part, room) ?? preformatted(take(tableText(part)));
+    case 'code':
+      return preformatted(take(plain(part.text).trimEnd()));
+    case 'chart':
+      return (
+        chartBlock(part, room) ??
+        section([{ type: 'text', text: take(plain(chartText(part))) || '–' }])
+      );
+  }
+}
+
+/** Undefined when the chart cannot be drawn, or the message has no room for it. */
+function chartBlock(chart: Chart, room: Room): types.KnownBlock | undefined {
+  const block = room.charts === 0 ? undefined : renderChart(chart);
+  const size = JSON.stringify(block ?? '').length;
+  if (!block || size > room.left) return undefined;
+  room.left -= size;
+  room.charts -= 1;
+  return block as types.Block as types.KnownBlock;
+}
+
+function renderFacts(
+  facts: Fact[],
+  take: (text: string) => string,
+): types.RichTextBlock | undefined {
+  const lines = facts.flatMap(({ label, value }, index): types.RichTextElement[] => [
+    {
+      type: 'text',
+      text: `${index === 0 ? '' : '\n'}${take(oneLine(label))}: `,
+      style: { bold: true },
+    },
+    typeof value === 'string'
+      ? { type: 'text', text: take(plain(value)) || '–' }
+      : moment(value.atMs),
+  ]);
+  return lines.length === 0 ? undefined : section(lines);
+}
+
+/** A moment in the reader's own time zone. Source: Slack docs, "Date element". */
+function moment(atMs: number): types.RichTextElement {
+  return {
+    type: 'date',
+    timestamp: Math.floor(atMs / 1000),
+    format: '{date_short_pretty} {time_secs}',
+    fallback: utc(atMs),
+  };
+}
+
+const utc = (atMs: number) => `${new Date(atMs).toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+
+/** The table as Slack's own; undefined when it is too big for one, or the message has one already. */
+function renderTable(
+  { columns, rows }: CardPart & { kind: 'table' },
+  room: Room,
+): types.TableBlock | undefined {
+  if (room.tables === 0 || rows.length >= MAX_TABLE_ROWS || columns.length > MAX_TABLE_COLUMNS) {
+    return undefined;
+  }
+  const cells = [columns, ...rows].map((row) =>
+    columns.map((_, column) => clip(oneLine(row[column] ?? ''), MAX_CELL) || '–'),
+  );
+  const size = cells.flat().reduce((sum, cell) => sum + cell.length, 0);
+  if (size === 0 || size > room.left) return undefined;
+  room.left -= size;
+  room.tables -= 1;
+  return {
+    type: 'table',
+    rows: cells.map((row) => row.map((text) => ({ type: 'raw_text', text }))),
+    column_settings: columns.map(() => ({ is_wrapped: true })),
+  };
+}
+
+/** The table as aligned lines for a fixed-width font. */
+function tableText({ columns, rows }: CardPart & { kind: 'table' }): string {
+  const cells = [columns, ...rows].map((row) =>
+    columns.map((_, column) => clip(oneLine(row[column] ?? ''), 60)),
+  );
+  const widths = columns.map((_, column) =>
+    Math.max(...cells.map((row) => row[column]?.length ?? 0)),
+  );
+  return cells
+    .map((row) =>
+      row
+        .map((cell, column) => cell.padEnd(widths[column] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+function partText(part: CardPart): string {
+  switch (part.kind) {
+    case 'text':
+    case 'code':
+      return part.text;
+    case 'facts':
+      return part.facts
+        .map(
+          ({ label, value }) => `${label}: ${typeof value === 'string' ? value : utc(value.atMs)}`,
+        )
+        .join('\n');
+    case 'table':
+      return part.rows.map((row) => row.join(' · ')).join('\n');
+    case 'chart':
+      return chartText(part);
+  }
+}
+
+function preformatted(text: string): types.RichTextBlock | undefined {
+  if (text === '') return undefined;
+  const elements: types.RichTextText[] = [{ type: 'text', text }];
+  return { type: 'rich_text', elements: [{ type: 'rich_text_preformatted', elements }] };
+}

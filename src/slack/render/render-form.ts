@@ -1,0 +1,110 @@
+import type { types } from '@slack/bolt';
+import type { Command, Field, FormBegin } from '../../bot/commands/command.ts';
+import { formFields, withFirst } from '../../bot/commands/form.ts';
+import { channelElement, plainText, section } from './blocks.ts';
+import { clip } from './text.ts';
+
+/** Source: Slack docs, "Views" and the pages of the elements. */
+const MAX_TITLE = 24;
+const MAX_HINT = 2_000;
+const MAX_OPTION = 75;
+const MAX_OPTIONS = 100;
+const MAX_TEXT = 3_000;
+
+export const FORM = 'askwatch-form';
+
+/** What a form carries from the command that opened it to its submission. */
+export interface FormOrigin {
+  command: string;
+  channel: string;
+  responseUrl?: string;
+  /** It was opened in somebody's home, not in the channel. */
+  home?: boolean;
+}
+
+/** Whether what stands in a form at first has room in one of Slack's. */
+export const isShowable = ({ values = {} }: FormBegin) =>
+  Object.values(values).every((value) => value.length <= MAX_TEXT);
+
+/** A command's form. Inputs that stay keep what was typed, since their blocks keep their ids. */
+export function renderForm(
+  command: Command,
+  origin: FormOrigin,
+  { begin = {}, chosen = {} }: { begin?: FormBegin; chosen?: Record<string, unknown> } = {},
+): types.ModalView {
+  const { form } = command;
+  return {
+    type: 'modal',
+    callback_id: FORM,
+    title: plainText(clip(form?.title ?? command.name, MAX_TITLE)),
+    submit: plainText(clip(form?.send ?? 'Send', MAX_TITLE)),
+    close: plainText('Cancel'),
+    private_metadata: JSON.stringify(origin),
+    blocks: [
+      ...(origin.home ? [section([channelElement(origin.channel)])] : []),
+      ...renderFields(command, { begin, chosen }),
+    ],
+  };
+}
+
+function renderFields(
+  command: Command,
+  { begin, chosen }: { begin: FormBegin; chosen: Record<string, unknown> },
+): types.InputBlock[] {
+  const values = withFirst(command, { ...begin.values, ...chosen });
+  return formFields(command, chosen, begin).map((field) => {
+    const decides = command.form?.chooses?.input === field.name;
+    return {
+      type: 'input',
+      block_id: field.name,
+      label: plainText(labelOf(field)),
+      hint: plainText(clip(field.description, MAX_HINT)),
+      optional: !field.required,
+      dispatch_action: decides,
+      element: elementOf(field, values[field.name], begin.values?.[field.name]),
+    };
+  });
+}
+
+const capital = (word: string) => word.charAt(0).toUpperCase() + word.slice(1);
+
+const labelOf = ({ name }: Field) => capital(name);
+
+/** `first` is what stands in a text at first; what was typed since, Slack keeps. */
+function elementOf(field: Field, value: unknown, first = ''): types.InputBlock['element'] {
+  const { name: action_id, kind, choices, min, max, long = false } = field;
+  const initialText = first === '' ? {} : { initial_value: first };
+  if (kind === 'choice' && isOffered(choices)) {
+    const options = choices.map(optionOf);
+    const initial = options.find((option) => option.value === value);
+    return {
+      type: 'static_select',
+      action_id,
+      options,
+      ...(initial && { initial_option: initial }),
+    };
+  }
+  if (kind === 'integer') {
+    return {
+      type: 'number_input',
+      action_id,
+      is_decimal_allowed: false,
+      ...initialText,
+      ...(min !== undefined && { min_value: String(min) }),
+      ...(max !== undefined && { max_value: String(max) }),
+    };
+  }
+  return {
+    type: 'plain_text_input',
+    action_id,
+    multiline: long,
+    max_length: MAX_TEXT,
+    ...initialText,
+  };
+}
+
+/** Whether Slack can offer these to choose from, each in full; else they are typed. */
+const isOffered = (choices: string[]) =>
+  choices.length <= MAX_OPTIONS && choices.every((choice) => choice.length <= MAX_OPTION);
+
+const optionOf = (choice: string) => ({ text: plainText(choice), value: choice });

@@ -1,0 +1,64 @@
+import { type Collection, createSeal } from '../../bot/platform.ts';
+
+/** What a workspace gave when it installed the app. */
+export interface Installation {
+  teamId: string;
+  botToken: string;
+  botUserId: string;
+}
+
+/** An installation as it is stored, by the id of its workspace: nothing of it in clear. */
+export interface SealedInstallation {
+  sealed: string;
+}
+
+/** An installation, and how it is stored; no two are stored alike. */
+export interface KeptInstallation extends SealedInstallation {
+  installation: Installation;
+}
+
+/** The installations of all workspaces, kept for the next start. */
+export interface Installations {
+  /** All of them; `unreadable` are the workspaces whose own was sealed with another client secret. */
+  list(): Promise<{
+    kept: KeptInstallation[];
+    unreadable: Array<SealedInstallation & { teamId: string }>;
+  }>;
+  /** Replaces what the workspace gave before, of which nothing is left. */
+  keep(installation: Installation): Promise<KeptInstallation>;
+  /** Removes the installation of a workspace, unless it has given another one by now. */
+  forget(teamId: string, known: SealedInstallation): Promise<void>;
+}
+
+/** Keeps installations in the collection, sealed with a key of the app's client secret. */
+export function createInstallations(
+  collection: Collection<SealedInstallation>,
+  clientSecret: string,
+): Installations {
+  const seal = createSeal(clientSecret, 'askwatch slack installations');
+
+  return {
+    async list() {
+      const kept: KeptInstallation[] = [];
+      const unreadable: Array<SealedInstallation & { teamId: string }> = [];
+      for (const { id, document } of await collection.list()) {
+        const text = seal.open(document.sealed, id);
+        if (text === undefined) unreadable.push({ ...document, teamId: id });
+        // Nobody else could seal it.
+        else kept.push({ ...document, installation: JSON.parse(text) as Installation });
+      }
+      return { kept, unreadable };
+    },
+    async keep(installation) {
+      const { teamId } = installation;
+      const stored = { sealed: seal.close(JSON.stringify(installation), teamId) };
+      await collection.erase(teamId, () => stored);
+      return { ...stored, installation };
+    },
+    async forget(teamId, known) {
+      await collection.update(teamId, (current) =>
+        current?.sealed === known.sealed ? undefined : current,
+      );
+    },
+  };
+}

@@ -1,0 +1,228 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import type { webApi } from '@slack/bolt';
+import type { Logger } from 'pino';
+import { DeliveryError } from '../../bot/shared/errors.ts';
+import { isAccessEnded, readFailure } from '../api/call-failure.ts';
+import type { Paces } from '../api/paces.ts';
+import type {
+  Installation,
+  Installations,
+  KeptInstallation,
+  SealedInstallation,
+} from './installations.ts';
+import { createWorkspace, type Workspace } from './workspace.ts';
+import type { Workspaces } from './workspaces.ts';
+
+/** The workspaces that installed the app, now and from now on. */
+export interface InstalledWorkspaces extends Workspaces {
+  /** Keeps an installation, in place of an earlier one of that workspace, and speaks with it at once. */
+  install(installation: Installation): Promise<void>;
+  /** Slack says that the workspace removed the app, or took its token away. */
+  removed(teamId: string): Promise<void>;
+}
+
+interface Installed {
+  workspace: Workspace;
+  kept: KeptInstallation;
+}
+
+/** Codes after which a token never works again; the others can be the fault of a network. Source: Slack docs, "auth.test". */
+const TOKEN_GONE = new Set(['account_inactive', 'token_revoked']);
+
+const AGAIN = 'Install it there again, at /slack/install.';
+const REMOVED = `a workspace removed Askwatch. ${AGAIN}`;
+
+const OTHER_SECRET =
+  'SLACK_CLIENT_SECRET: the installation of a workspace was stored with another one. Set that again, or install Askwatch there again, at /slack/install.';
+
+/** How long the end of answers is waited for in a workspace that left. */
+const LAST_ANSWERS_MS = 30_000;
+
+/** The bot's name in the manifest, as shown in place of its mention. */
+const BOT_NAME = 'Askwatch';
+
+/** Each with its own token, limits and identity; the bot names a channel by its workspace, too: `T0123/C0123`. */
+export function installedWorkspaces(options: {
+  installations: Installations;
+  clientOf(token: string, teamId: string): webApi.WebClient;
+  paces: Paces;
+  /** Forgets all that is kept of a workspace but its installation; a start goes on with what a kill interrupts. */
+  forgetAll(teamId: string): Promise<void>;
+  log: Logger;
+}): InstalledWorkspaces {
+  const { installations, clientOf, paces, forgetAll, log } = options;
+  const installed = new Map<string, Installed>();
+  /** What is stored and of no use now: sealed with another secret, or refused. */
+  const unused = new Map<string, SealedInstallation>();
+  /** Of those that are no longer there, the ones with replies under way. */
+  const leaving = new Set<Workspace>();
+  /** What is kept of workspaces that left is being forgotten. */
+  const forgetting = new Set<Promise<void>>();
+
+  function enter(kept: KeptInstallation): void {
+    const { teamId, botUserId, botToken } = kept.installation;
+    const before = installed.get(teamId);
+    const workspace = createWorkspace({
+      client: clientOf(botToken, teamId),
+      self: { userId: botUserId, teamId, name: BOT_NAME },
+      ...{ paces, log: log.child({ teamId }) },
+      onRefused: (refusal) => void end(refusal),
+      // Slack counts on, however often the app is installed.
+      ...(before && { counts: before.workspace.counts }),
+    });
+    const entry = { workspace, kept };
+    installed.set(teamId, entry);
+    unused.delete(teamId);
+    if (before) leave(before);
+
+    /** Ends this workspace, when it is its token that Slack refuses. */
+    async function end(refusal: unknown): Promise<void> {
+      const { code } = readFailure(refusal);
+      if (!isAccessEnded(code) || installed.get(teamId) !== entry) return;
+      log.error(
+        { teamId, reason: code },
+        `Slack no longer lets Askwatch into a workspace. ${AGAIN}`,
+      );
+      await exit(entry, { forget: TOKEN_GONE.has(code) });
+    }
+  }
+
+  /** What is being said with it is said to its end. */
+  function leave({ workspace }: Installed): void {
+    leaving.add(workspace);
+    void workspace.conversation.drained().then(() => leaving.delete(workspace));
+  }
+
+  async function exit(entry: Installed, { forget }: { forget: boolean }): Promise<void> {
+    const { teamId } = entry.kept.installation;
+    if (installed.get(teamId) === entry) installed.delete(teamId);
+    leave(entry);
+    entry.workspace.close();
+    if (!forget) {
+      unused.set(teamId, entry.kept);
+      return;
+    }
+    const late = pause(LAST_ANSWERS_MS, undefined, { ref: false });
+    await forgetLeft(
+      teamId,
+      entry.kept,
+      Promise.race([entry.workspace.conversation.drained(), late]),
+    );
+  }
+
+  /** Never rejects. */
+  async function forgetLeft(
+    teamId: string,
+    known: SealedInstallation,
+    lastAnswers?: Promise<void>,
+  ): Promise<void> {
+    const forgotten = forgetInOrder(teamId, known, lastAnswers).catch((error: unknown) => {
+      log.error(
+        { err: error, teamId },
+        'what is kept of a workspace that removed Askwatch could not be removed; the next start tries again',
+      );
+    });
+    forgetting.add(forgotten);
+    await forgotten;
+    forgetting.delete(forgotten);
+  }
+
+  async function forgetInOrder(
+    teamId: string,
+    known: SealedInstallation,
+    lastAnswers: Promise<void> | undefined,
+  ): Promise<void> {
+    await forgetAll(teamId);
+    if (lastAnswers) {
+      // Answers that were being given are remembered when they end. By then it may be installed again.
+      await lastAnswers;
+      if (!installed.has(teamId)) await forgetAll(teamId);
+    }
+    // Last: while it is there, a start finds out that the workspace left.
+    await installations.forget(teamId, known);
+  }
+
+  /** One after another, since there may be hundreds: some may have left while nobody listened. */
+  async function findLeft(signal: AbortSignal): Promise<void> {
+    for (const { workspace } of [...installed.values()]) {
+      if (signal.aborted) return;
+      try {
+        await workspace.client.auth.test();
+      } catch (error) {
+        await workspace.checkAccess(error);
+      }
+    }
+  }
+
+  const everyone = () => [...[...installed.values()].map(({ workspace }) => workspace), ...leaving];
+
+  /** Slack tells of a removal in its own time; the app can have been installed again before. */
+  async function isLetIn({ workspace, kept }: Installed): Promise<boolean> {
+    try {
+      await workspace.client.auth.test();
+      return true;
+    } catch (error) {
+      const { teamId } = kept.installation;
+      // Refused, or Slack cannot be asked: it did say that the app was removed.
+      log.debug({ teamId, reason: readFailure(error).code }, 'a token that was taken away');
+      return false;
+    }
+  }
+
+  return {
+    async open(signal) {
+      const { kept, unreadable } = await installations.list();
+      for (const each of kept) enter(each);
+      for (const { teamId, sealed } of unreadable) {
+        unused.set(teamId, { sealed });
+        log.warn({ teamId }, OTHER_SECRET);
+      }
+      log.info({ workspaces: installed.size }, 'workspaces are added at /slack/install');
+      void findLeft(signal);
+    },
+    of: async (teamId) => installed.get(teamId ?? '')?.workspace,
+    async at(name) {
+      const [teamId = '', channel] = name.split('/');
+      const found = installed.get(teamId);
+      if (found && channel) return { workspace: found.workspace, channel };
+      const message =
+        channel === undefined
+          ? `With several workspaces a channel is named with its own: slack:T0123/${name}.`
+          : `Askwatch is not installed in the workspace ${teamId}, or no longer. ${AGAIN}`;
+      throw new DeliveryError(message, { permanent: true, closed: channel !== undefined });
+    },
+    nameOf: ({ self }, name) => `${self.teamId}/${name}`,
+    async drained() {
+      for (const { conversation } of everyone()) conversation.hurry();
+      await Promise.all([
+        ...everyone().map(({ conversation }) => conversation.drained()),
+        ...forgetting,
+      ]);
+    },
+    close() {
+      for (const workspace of everyone()) workspace.close();
+    },
+    async install(installation) {
+      enter(await installations.keep(installation));
+      log.info({ teamId: installation.teamId }, 'a workspace installed Askwatch');
+    },
+    async removed(teamId) {
+      const rest = unused.get(teamId);
+      if (rest) {
+        unused.delete(teamId);
+        log.warn({ teamId }, REMOVED);
+        return await forgetLeft(teamId, rest);
+      }
+      const entry = installed.get(teamId);
+      if (!entry) return;
+      if (await isLetIn(entry)) {
+        log.info({ teamId }, 'a workspace that removed Askwatch has installed it again since');
+        return;
+      }
+      // Slack tells it by two events; and it can be installed again while Slack is asked.
+      if (installed.get(teamId) !== entry) return;
+      log.warn({ teamId }, REMOVED);
+      await exit(entry, { forget: true });
+    },
+  };
+}

@@ -1,0 +1,99 @@
+import type { webApi } from '@slack/bolt';
+import type { Logger } from 'pino';
+import type { Invocation, Person, RightOver } from '../../bot/platform.ts';
+import { readFailure } from '../api/call-failure.ts';
+import type { Said, Self } from '../events/hear.ts';
+
+/** What people may do beyond talking. */
+export interface Rights {
+  /** The invocation, whose person can be asked whether they manage the place. Slack is asked when that is. */
+  known(said: Said): Invocation;
+  /** The same for a person in any channel. Slack is asked once for all channels, when one of the persons is. */
+  of(person: Person): (channel: string) => Person;
+}
+
+/** How long it is believed who is in a user group. */
+const KEEP_MS = 60_000;
+
+/**
+ * Who manages the workspace manages the bot in it; a direct conversation with the bot is managed by who is in it. A group of
+ * people who write directly is a channel like others: Slack tells an app without further scopes nothing that sets it apart.
+ */
+export function createRights(options: {
+  client: webApi.WebClient;
+  self: Self;
+  log: Logger;
+}): Rights {
+  const { client, self, log } = options;
+  const told = new Set<string>();
+  const members = new Map<string, { ids: Promise<ReadonlySet<string>>; atMs: number }>();
+
+  /** Source: Slack docs, "users.info" and "User object". A channel may be shared with people of other workspaces. */
+  async function isAdmin(id: string): Promise<boolean> {
+    const { user } = await client.users.info({ user: id });
+    if (!user || user.deleted) return false;
+    const { team_id: home, enterprise_user: enterprise } = user;
+    const isOurs = [home, ...(enterprise?.teams ?? [])].includes(self.teamId);
+    return isOurs && [user.is_admin, user.is_owner, user.is_primary_owner].includes(true);
+  }
+
+  /** Source: Slack docs, "usergroups.users.list". Asked at most once a minute for each group. */
+  async function isInGroup(id: string, group: string): Promise<boolean> {
+    if (!group.startsWith('S')) return false;
+    const known = members.get(group);
+    if (known && performance.now() - known.atMs < KEEP_MS) return (await known.ids).has(id);
+    const ids = client.usergroups.users
+      .list({ usergroup: group })
+      .then(({ users = [] }) => new Set(users));
+    members.set(group, { ids, atMs: performance.now() });
+    ids.catch(() => members.delete(group));
+    return (await ids).has(id);
+  }
+
+  /** What Slack says; no, when it does not say. */
+  async function orNo(asked: Promise<boolean>, { scope, what }: { scope: string; what: string }) {
+    try {
+      return await asked;
+    } catch (error) {
+      const { code } = readFailure(error);
+      if (code !== 'missing_scope') {
+        log.warn({ reason: code }, `Slack did not say whether a person is ${what}; taken for none`);
+      } else if (!told.has(scope)) {
+        told.add(scope);
+        log.warn(
+          `the Slack app lacks the scope ${scope}, so nobody is taken for ${what}; add it under "OAuth & Permissions" and install the app again`,
+        );
+      }
+      return false;
+    }
+  }
+
+  const mayManage = ({ id }: Person) =>
+    orNo(isAdmin(id), { scope: 'users:read', what: 'an admin of the workspace' });
+  const isIn = ({ id }: Person, group: string) =>
+    orNo(isInGroup(id, group), { scope: 'usergroups:read', what: 'a member of a user group' });
+
+  function of(person: Person): (channel: string) => Person {
+    let manages: Promise<boolean> | undefined;
+    const ask = () => {
+      manages ??= mayManage(person);
+      return manages;
+    };
+    const inGroup = (group: string) => isIn(person, group);
+    return (channel) => ({
+      ...person,
+      mayManage: async (over: RightOver) =>
+        (over === 'place' && channel.startsWith('D')) || (await ask()),
+      isIn: inGroup,
+      community: { name: 'this workspace' },
+    });
+  }
+
+  return {
+    of,
+    known: ({ channel, invocation }) => ({
+      ...invocation,
+      person: of(invocation.person)(channel),
+    }),
+  };
+}

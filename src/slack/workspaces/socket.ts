@@ -1,0 +1,134 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { type Logger as BoltLogger, SocketModeReceiver, type webApi } from '@slack/bolt';
+import type { Logger } from 'pino';
+import { PlatformStartError } from '../../bot/shared/errors.ts';
+import { readFailure, startError } from '../api/call-failure.ts';
+import { guardFrames } from './unread-frames.ts';
+
+/** The connection over which Slack hands us events in Socket Mode. */
+export interface Socket {
+  receiver: SocketModeReceiver;
+  /** Resolves once Slack said hello. Throws `PlatformStartError` when Slack refuses the app token; waits out the rest. */
+  open(): Promise<void>;
+  /** Resolves once the connection is closed, or after a few seconds if Slack does not answer. */
+  close(): Promise<void>;
+}
+
+/** A connection on which nobody said hello for so long is none. */
+const HELLO_WITHIN_MS = 15_000;
+const CLOSE_WITHIN_MS = 3_000;
+/** A connection that held for so long was a good one: the next may be opened at once. */
+const STEADY_MS = 10_000;
+
+const MAX_BACKOFF_MS = 30_000;
+
+/**
+ * Opens the connection and opens it again whenever it ends.
+ *
+ * Bolt's own reconnecting is off. With it a failed `apps.connections.open` is a rejected promise that nobody listens to,
+ * which ends the program, and every reconnection takes five seconds (@slack/socket-mode 3.1.0, `delayReconnectAttempt`).
+ */
+export function createSocket(options: {
+  appToken: string;
+  clientOptions: webApi.WebClientOptions;
+  boltLog: BoltLogger;
+  log: Logger;
+  /** Before the second attempt to connect; doubled with each further one. */
+  retryMs: number;
+  /** Slack refuses to connect us again, for good. */
+  onRefused(error: Error): void;
+}): Socket {
+  const { appToken, clientOptions, boltLog, log, retryMs, onRefused } = options;
+  const receiver = new SocketModeReceiver({
+    appToken,
+    logger: boltLog,
+    autoReconnectEnabled: false,
+    // Its own copy: the client of the socket writes into what it is given.
+    installerOptions: { clientOptions: { ...clientOptions } },
+  });
+  const { client } = receiver;
+  guardFrames(client, log);
+  const closing = new AbortController();
+  let connected = false;
+  let connectedAtMs = 0;
+  let failures = 0;
+  let opening: Promise<void> | undefined;
+
+  client.on('connected', () => {
+    connected = true;
+    connectedAtMs = performance.now();
+  });
+  client.on('disconnected', () => {
+    if (!connected) return;
+    connected = false;
+    if (performance.now() - connectedAtMs >= STEADY_MS) failures = 0;
+    if (closing.signal.aborted) return;
+    log.debug('the connection to Slack ended; opening another');
+    opening = connect().catch((error: unknown) => {
+      if (!closing.signal.aborted) onRefused(error instanceof Error ? error : new Error('refused'));
+    });
+  });
+
+  /** At once after a good connection, then longer and longer. */
+  const backoffMs = () =>
+    failures === 0 ? 0 : Math.min(MAX_BACKOFF_MS, retryMs * 2 ** (failures - 1));
+
+  /** Connects, however often it takes. */
+  async function connect(): Promise<void> {
+    for (;;) {
+      await pause(backoffMs(), undefined, { signal: closing.signal });
+      failures += 1;
+      try {
+        await connectOnce();
+        return;
+      } catch (error) {
+        if (closing.signal.aborted) throw error;
+        const refusal = error === undefined ? undefined : startError(error, 'SLACK_APP_TOKEN');
+        if (refusal) throw refusal;
+        const { code, retryAfterMs = 0 } = readFailure(error);
+        log.warn({ reason: code }, 'could not connect to Slack; trying again');
+        await pause(retryAfterMs, undefined, { signal: closing.signal });
+      }
+    }
+  }
+
+  async function connectOnce(): Promise<void> {
+    const deadline = setTimeout(() => void client.disconnect(), HELLO_WITHIN_MS);
+    try {
+      await client.start();
+    } finally {
+      clearTimeout(deadline);
+    }
+    // Closed while it was being opened.
+    if (closing.signal.aborted) await client.disconnect();
+  }
+
+  return {
+    receiver,
+    async open() {
+      opening = connect();
+      try {
+        await opening;
+      } catch (error) {
+        if (!closing.signal.aborted) throw error;
+        throw new PlatformStartError('Slack was stopped before it was connected.', {
+          cause: error,
+        });
+      }
+    },
+    async close() {
+      closing.abort();
+      const timedOut = pause(CLOSE_WITHIN_MS, 'late' as const, { ref: false });
+      const settled = (async () => {
+        // A connection just being opened is there after this, or is not.
+        await opening?.catch(() => {});
+        if (connected) await client.disconnect();
+      })();
+      if ((await Promise.race([settled, timedOut])) === 'late') {
+        log.debug('Slack did not close the connection in time; cutting it');
+        // Asked a second time, the client ends it without waiting for the other side.
+        await client.disconnect();
+      }
+    },
+  };
+}

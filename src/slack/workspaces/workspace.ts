@@ -1,0 +1,87 @@
+import type { webApi } from '@slack/bolt';
+import type { Logger } from 'pino';
+import type { UnfinishedAnswer } from '../../bot/platform.ts';
+import { type Agent, createAgent } from '../answers/agent.ts';
+import { type Conversation, createConversation } from '../answers/conversation.ts';
+import { createEndAnswer } from '../answers/end-answer.ts';
+import { isAccessEnded, readFailure } from '../api/call-failure.ts';
+import { createEditPace, type EditPace } from '../api/edit-pace.ts';
+import { createMessages, type Messages } from '../api/messages.ts';
+import type { Paces } from '../api/paces.ts';
+import { createSendQueue, type SendQueue } from '../api/send-queue.ts';
+import { createStreams } from '../api/streams.ts';
+import type { Self } from '../events/hear.ts';
+import { createRights, type Rights } from './rights.ts';
+
+interface Counts {
+  edits: EditPace;
+  /** Slack takes as many of both. Source: Slack docs, "chat.delete", tier 3. */
+  removals: EditPace;
+}
+
+/** One workspace, spoken to with the token it gave: Slack's limits count for each by itself. */
+export interface Workspace {
+  self: Self;
+  client: webApi.WebClient;
+  queue: SendQueue;
+  messages: Messages;
+  agent: Agent;
+  rights: Rights;
+  conversation: Conversation;
+  /** What Slack counts of the whole workspace. */
+  counts: Counts;
+  /** Ends an answer that an earlier process left in a channel. */
+  endAnswer(channel: string, unfinished: UnfinishedAnswer): Promise<void>;
+  /** Ends the access when Slack says, and confirms, that the token is no longer good. */
+  checkAccess(error: unknown): Promise<void>;
+  /** Ends all waiting. */
+  close(): void;
+}
+
+/** A workspace that let us in as `self`. `onRefused` hears the refusal when the token is no longer good. */
+export function createWorkspace(options: {
+  client: webApi.WebClient;
+  self: Self;
+  paces: Paces;
+  log: Logger;
+  onRefused(refusal: unknown): void;
+  /** Those of an earlier installation. */
+  counts?: Counts;
+}): Workspace {
+  const { client, self, paces, log, onRefused } = options;
+  const counts = options.counts ?? {
+    edits: createEditPace(paces),
+    removals: createEditPace(paces),
+  };
+  const { edits, removals } = counts;
+  const queue = createSendQueue({ paceMs: paces.alertMs, edits, removals });
+  const messages = createMessages(client, queue);
+  const streams = createStreams(client, queue, self);
+  const agent = createAgent({ client, queue, log, minuteMs: 50 * paces.editMs });
+
+  async function checkAccess(error: unknown): Promise<void> {
+    const { kind, code } = readFailure(error);
+    if (kind !== 'refused' || !isAccessEnded(code)) return;
+    try {
+      await client.auth.test();
+    } catch (refusal) {
+      onRefused(refusal);
+    }
+  }
+
+  return {
+    ...{ self, client, queue, messages, agent, counts, checkAccess },
+    endAnswer: createEndAnswer({ client, queue, messages, agent, self }),
+    rights: createRights({ client, self, log }),
+    conversation: createConversation({
+      showing: { messages, streams, agent, edits, paces, log },
+      removals,
+      checkAccess,
+    }),
+    close() {
+      queue.close();
+      edits.close();
+      removals.close();
+    },
+  };
+}

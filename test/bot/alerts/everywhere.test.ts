@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest';
+import type { Asked } from '../../../src/bot/ask/usage-log.ts';
+import type { Platform } from '../../../src/bot/platform.ts';
+import { readAnswer, startTestBot } from '../../helpers/bot.ts';
+
+test('who asked how much is read over all channels of all platforms, from a moment on', async () => {
+  const { say, bot } = await startTestBot();
+  await readAnswer(await say('/ask one', { place: { platform: 'slack', channel: 'C1' } }), 'T1');
+  await readAnswer(await say('/ask two', { place: { platform: 'discord', channel: 'D1' } }), 'T2');
+  const all: Asked[] = [];
+  for await (const asked of bot.asked.everywhere(0)) all.push(asked);
+  expect(all.map(({ place, person, name }) => [place, person, name])).toEqual([
+    ['slack:C1', 'U1', 'Ada'],
+    ['discord:D1', 'U1', 'Ada'],
+  ]);
+  const last = all.at(-1)?.atMs ?? 0;
+  for await (const asked of bot.asked.everywhere(last + 1)) throw new Error(asked.place);
+});
+
+test('a channel is called what its platform calls it, once that is started', async () => {
+  const { bot } = await startTestBot();
+  const never = async () => {
+    throw new Error('nothing is posted');
+  };
+  const platform: Platform = {
+    ...{ name: 'discord', post: never, update: never, announce: never },
+    start: async () => {},
+    stop: async () => {},
+    channelName: (channel) => (channel === 'D1' ? 'ops' : undefined),
+  };
+  expect(bot.channelName({ platform: 'discord', channel: 'D1' })).toBeUndefined();
+  await bot.start([platform]);
+  expect(bot.channelName({ platform: 'discord', channel: 'D1' })).toBe('ops');
+  expect(bot.channelName({ platform: 'discord', channel: 'D2' })).toBeUndefined();
+  expect(bot.channelName({ platform: 'slack', channel: 'D1' })).toBeUndefined();
+});

@@ -1,0 +1,113 @@
+import { describe, expect, test } from 'vitest';
+import { mentionFor } from '../../../src/bot/alerts/mention.ts';
+import { newDelivery } from '../../../src/bot/incidents/incidents.ts';
+import { blinded } from '../../../src/bot/incidents/monitoring-outage.ts';
+import { DeliveryError } from '../../../src/bot/shared/errors.ts';
+import { type AlertWorld, HOUR, MINUTE, openAlertWorld } from '../../helpers/bot/alert-world.ts';
+
+const ONCALL = { id: 'S123', name: '@oncall' };
+
+/** A channel whose outages mention somebody. */
+async function openWorld() {
+  const world = await openAlertWorld({ startsAt: '2026-06-01T20:00:00Z' });
+  await world.set({ mention: ONCALL });
+  await world.see({ m0: 'UP', m1: 'UP', m2: 'UP' });
+  return world;
+}
+
+const mentions = ({ slack }: AlertWorld) => slack.messages.map(({ card }) => card.mention);
+
+describe('somebody is called', () => {
+  test('by the post of an outage, and stays named in it', async () => {
+    const world = await openWorld();
+    await world.see({ m0: 'DOWN' });
+    expect(mentions(world)).toEqual(['S123']);
+    // Whatever is set meanwhile: another name in the message would ring for others.
+    await world.set({ mention: { id: 'S9' } });
+    await world.see({ m0: 'UP' });
+    expect(world.titles()).toEqual(['Name of m0 recovered']);
+    expect(mentions(world)).toEqual(['S123']);
+  });
+
+  test('by the post of outages that began together', async () => {
+    const world = await openWorld();
+    await world.see({ m0: 'DOWN', m1: 'DOWN' });
+    await world.see({ m2: 'DOWN' });
+    await world.pass(MINUTE);
+    expect(world.slack.messages.map(({ titles }) => titles)).toEqual([
+      ['2 monitors are DOWN', '3 monitors are DOWN'],
+    ]);
+    expect(mentions(world)).toEqual(['S123']);
+  });
+
+  test('by what quiet hours left when something is still DOWN, not otherwise', async () => {
+    const world = await openWorld();
+    await world.set({ quiet: { fromMinute: 22 * 60, toMinute: 60, zone: 'UTC' } });
+    await world.pass(3 * HOUR);
+    await world.see({ m0: 'DOWN' });
+    await world.see({ m0: 'UP' });
+    await world.pass(24 * HOUR);
+    await world.see({ m1: 'DOWN', m2: 'DOWN' });
+    await world.see({ m1: 'UP' });
+    await world.pass(24 * HOUR);
+    await world.see({ m0: 'DOWN' });
+    await world.see({ m0: 'MAINTENANCE' });
+    await world.pass(2 * HOUR);
+    expect(world.titles()).toHaveLength(3);
+    expect(mentions(world)).toEqual([undefined, 'S123', undefined]);
+  });
+
+  test('by what is told late only while it goes on', async () => {
+    const world = await openWorld();
+    world.slack.failWith(() => new DeliveryError('away', { permanent: false }));
+    await world.see({ m0: 'DOWN' });
+    await world.pass(2 * MINUTE);
+    await world.see({ m1: 'DOWN', m0: 'UP' });
+    world.slack.failWith(undefined);
+    await world.pass(11 * MINUTE);
+    expect(world.slack.messages.map(({ card }) => [card.title, card.mention])).toEqual([
+      ['Name of m0 was down for 2 minutes', undefined],
+      ['Name of m1 is DOWN', 'S123'],
+    ]);
+  });
+
+  test('once, also when the message is gone and another takes its place', async () => {
+    const world = await openWorld();
+    await world.see({ m0: 'DOWN' });
+    world.slack.failWith(({ kind }) =>
+      kind === 'update' ? new DeliveryError('gone', { permanent: true }) : undefined,
+    );
+    await world.incidents().care('id-1', 'acknowledged', (atMs) => ({ by: 'Ada', atMs }));
+    await world.pass(MINUTE);
+    expect(world.titles()).toEqual(['Name of m0 is DOWN', 'Name of m0 is DOWN']);
+    expect(mentions(world)).toEqual(['S123', undefined]);
+  });
+
+  test('never by a line', async () => {
+    const world = await openWorld();
+    await world.set({ remindMs: HOUR });
+    const said: unknown[] = [];
+    world.slack.failWith(({ kind, card }) => {
+      if (kind === 'announce') said.push(card.mention);
+      return undefined;
+    });
+    await world.see({ m0: 'DOWN' });
+    await world.pass(61 * MINUTE);
+    await world.see({ m0: 'UP' });
+    await world.pass(MINUTE);
+    expect(said).toEqual([undefined, undefined]);
+  });
+
+  test('when nobody watches, and not by notices', () => {
+    const looks = { count: 3, sinceMs: 0, error: new Error('away') };
+    const around = { nowMs: 90_000, newId: () => 'b1', places: ['slack:C1'] };
+    const [blindness] = blinded(undefined, looks, around)?.topics ?? [];
+    const delivery = newDelivery('slack:C1', 'b1');
+    const settings = { mention: ONCALL };
+    expect(blindness && mentionFor(blindness, delivery, settings)).toBe('S123');
+    expect(blindness && mentionFor(blindness, delivery, {})).toBeUndefined();
+    const notice = { kind: 'notice', id: 'n', version: 1, openedAtMs: 0, deliveries: [] } as const;
+    const text = { title: 'Alerts do not reach slack:C2', text: '' };
+    expect(mentionFor({ ...notice, ...text, deliveries: [] }, delivery, settings)).toBeUndefined();
+  });
+});

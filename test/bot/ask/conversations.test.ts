@@ -1,0 +1,88 @@
+import { expect, test } from 'vitest';
+import { createConversations } from '../../../src/bot/ask/conversations.ts';
+import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import { filesWith } from '../../helpers/files-with.ts';
+import { recordingLog } from '../../helpers/recording-log.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+
+const DAY_MS = 86_400_000;
+
+async function openConversations() {
+  const clock = { nowMs: 1_800_000_000_000 };
+  const { log } = recordingLog();
+  const folder = await temporaryFolder();
+  const store = await openLowdbStore({ folder, log });
+  const conversations = createConversations(store, { nowMs: () => clock.nowMs });
+  return { clock, folder, store, conversations };
+}
+
+test('what was said in a thread that was forgotten is in no file any more', async () => {
+  const { conversations, folder, store } = await openConversations();
+  for (const atMs of [1, 2])
+    await conversations.add('k', { question: 's3cret', answer: 'a', atMs });
+  expect(await filesWith('s3cret', folder)).toHaveLength(2);
+  expect(await conversations.forget('k')).toBe(2);
+  expect(await filesWith('s3cret', folder)).toEqual([]);
+  expect([await conversations.isOpen('k'), await conversations.turns('k')]).toEqual([true, []]);
+  await store.close();
+});
+
+test('a conversation keeps its newest turns, of which there are at most fifty', async () => {
+  const { conversations, store } = await openConversations();
+  for (let i = 1; i <= 60; i += 1) {
+    await conversations.add('k', { question: `q${i}`, answer: 'a', atMs: i });
+  }
+  const turns = await conversations.turns('k');
+  expect([turns.length, turns[0]?.question, turns.at(-1)?.question]).toEqual([50, 'q11', 'q60']);
+  await store.close();
+});
+
+test('a conversation stays under half a megabyte, and its last turn stays whole', async () => {
+  const { conversations, store } = await openConversations();
+  const answer = 'ä'.repeat(50_000);
+  for (let i = 1; i <= 8; i += 1) {
+    await conversations.add('k', { question: `q${i}`, answer, atMs: i });
+  }
+  expect((await conversations.turns('k')).map(({ question }) => question)).toEqual([
+    'q4',
+    'q5',
+    'q6',
+    'q7',
+    'q8',
+  ]);
+  const huge = { question: 'huge', answer: 'x'.repeat(600_000), atMs: 9 };
+  await conversations.add('k', huge);
+  expect(await conversations.turns('k')).toEqual([huge]);
+  await store.close();
+});
+
+test('a thread is ours from its first question on, and forgotten when it was silent for 90 days', async () => {
+  const { conversations, clock, store } = await openConversations();
+  expect(await conversations.isOpen('old')).toBe(false);
+  await conversations.open('old');
+  await conversations.open('kept');
+  expect(await conversations.isOpen('old')).toBe(true);
+  clock.nowMs += 89 * DAY_MS;
+  await conversations.add('kept', { question: 'q', answer: 'a', atMs: clock.nowMs });
+  await conversations.forgetOld();
+  expect(await conversations.isOpen('old')).toBe(true);
+  clock.nowMs += 2 * DAY_MS;
+  await conversations.forgetOld();
+  expect(await conversations.isOpen('old')).toBe(false);
+  expect(await conversations.turns('kept')).toHaveLength(1);
+  await store.close();
+});
+
+test('of very many opinions on an answer the oldest goes, and everybody has one', async () => {
+  const { conversations, store } = await openConversations();
+  await conversations.add('k', { id: 'a', question: 'q', answer: 'a', atMs: 1 });
+  for (let i = 1; i <= 102; i += 1) {
+    await conversations.rate('k', 'a', { person: `U${i}`, as: 'good' });
+  }
+  await conversations.rate('k', 'a', { person: 'U50', as: 'bad' });
+  const [turn] = await conversations.turns('k');
+  const people = Object.keys(turn?.ratings ?? {});
+  expect([people.length, people[0], people.at(-1)]).toEqual([100, 'U3', 'U50']);
+  expect(turn?.ratings?.U50).toBe('bad');
+  await store.close();
+});

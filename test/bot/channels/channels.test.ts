@@ -1,0 +1,172 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createChannels } from '../../../src/bot/channels/channels.ts';
+import { type Person, type Place, placeKey } from '../../../src/bot/platform.ts';
+import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import type { Collection, Store } from '../../../src/store/store.ts';
+import { cardOf, startTestBot, textOf } from '../../helpers/bot.ts';
+import { recordingLog } from '../../helpers/recording-log.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+
+const SLACK: Place = { platform: 'slack', channel: 'C1' };
+const DISCORD: Place = { platform: 'discord', channel: '123' };
+const CONSOLE: Place = { platform: 'console', channel: 'general' };
+
+const anybody: Person = { id: 'U1', name: 'Ada' };
+const manager: Person = { ...anybody, mayManage: async () => true };
+const member: Person = { ...anybody, mayManage: async () => false };
+
+let gestures = 0;
+
+/** A bot that is told `/monitor alerts …` in a channel, and what is stored of it. */
+async function openChannel(place: Place = SLACK) {
+  const { log } = recordingLog();
+  const own = await openLowdbStore({ folder: await temporaryFolder(), log });
+  const collections = new Map<string, Pick<Collection<unknown>, 'list'>>();
+  const store: Store = {
+    ...own,
+    collection(declaration) {
+      const collection = own.collection(declaration);
+      collections.set(declaration.name, collection);
+      return collection;
+    },
+  };
+  const { bot, stop } = await startTestBot({ store });
+  onTestFinished(async () => {
+    await stop();
+    await own.close();
+  });
+  return {
+    async say(words: string, person = manager) {
+      const line = `/monitor alerts ${words}`;
+      const id = `channels:${++gestures}`;
+      const card = cardOf(await bot.handle({ id, request: { line }, place, person }));
+      return { text: textOf(card), tone: card.tone };
+    },
+    stored: async () => {
+      const documents = await collections.get('channels')?.list();
+      return documents?.find(({ id }) => id === placeKey(place))?.document;
+    },
+  };
+}
+
+describe('what is set for a channel', () => {
+  test('is said in sentences, stays when more is set, and is taken back one by one', async () => {
+    const { say } = await openChannel();
+    await say('on shop');
+    const hears = 'This channel hears of monitors with “shop” in name or target.';
+    const quiet =
+      'Nothing new is posted from 22:00 to 07:00 (Europe/Berlin); one message tells afterwards what happened.';
+    const remind =
+      'While an outage goes on and nobody has acknowledged it, a line says so every 4 hours.';
+    const mention = 'A new outage mentions @oncall.';
+    expect((await say('on quiet=22:00-07:00 zone=europe/berlin')).text).toContain(
+      `Settings of this channel’s alerts changed\n${hears} ${quiet}\n`,
+    );
+    expect((await say('on remind=4h')).text).toContain(`${hears} ${quiet} ${remind}\n`);
+    const said = await say('on mention=<!subteam^S123|@oncall>', manager);
+    expect(said.text).toContain(`${hears} ${quiet} ${remind} ${mention}\n`);
+    expect((await say('on quiet=off')).text).toContain(`${hears} ${remind} ${mention}\n`);
+    expect((await say('on remind=OFF')).text).toContain(`${hears} ${mention}\n`);
+    expect((await say('on mention=off', manager)).text).toContain(`changed\n${hears}\n`);
+  });
+
+  test('does not change what it hears, unless a filter is said too', async () => {
+    const { say } = await openChannel();
+    const nothing = 'This channel hears no alerts.';
+    expect((await say('on quiet=22:00-07:00')).text).toContain(nothing);
+    const both = await say('on remind=90m filter=shop');
+    expect(both.text).toContain('Alerts on for “shop”\nThis channel hears of monitors with “shop”');
+    expect(both.text).toContain('every 1 hour 30 minutes.');
+    expect((await say('on remind=1h')).text).toContain('with “shop” in name or target.');
+    expect((await say('on remind=1h')).text).toContain('every hour.');
+  });
+
+  test('outlives the alerts: whoever may not set a mention cannot lose it', async () => {
+    const { say } = await openChannel(DISCORD);
+    await say('on mention=<@&123456789012345678>', manager);
+    await say('on quiet=22-7');
+    expect((await say('off')).text).toContain('This channel hears no alerts. Nothing new');
+    expect((await say('on')).text).toContain('mentions the group with the id 123456789012345678.');
+  });
+
+  test('has a zone that can be changed by itself', async () => {
+    const { say } = await openChannel();
+    expect((await say('on quiet=22-7')).text).toContain('from 22:00 to 07:00 (UTC)');
+    expect((await say('on zone=Asia/Tokyo')).text).toContain('from 22:00 to 07:00 (Asia/Tokyo)');
+    expect((await say('on quiet=23-6')).text).toContain('from 23:00 to 06:00 (Asia/Tokyo)');
+  });
+
+  test('is known to who looks and who posts', async () => {
+    const { log } = recordingLog();
+    const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+    const channels = createChannels(store);
+    await channels.change(SLACK, { settings: { remindMs: 3_600_000 } });
+    const of = await channels.settings();
+    expect(of('slack:C1')).toEqual({ remindMs: 3_600_000 });
+    expect(await channels.settingsOf('slack:C1')).toEqual(of('slack:C1'));
+    expect([of('slack:C2'), await channels.settingsOf('slack:C2')]).toEqual([{}, {}]);
+    expect(await channels.places()).toEqual([]);
+    await store.close();
+  });
+});
+
+describe('what means nothing', () => {
+  test.each([
+    ['on quiet=night', '“quiet” must be two different times of day such as 22:00-07:00'],
+    ['on quiet=07:00-07:00', 'not “07:00-07:00”'],
+    ['on quiet=22-7 zone=Berlin', '“zone” must be a time zone such as Europe/Berlin'],
+    ['on zone=Europe/Berlin', 'this channel has none'],
+    ['on quiet=off zone=UTC', 'leave it out with quiet=off'],
+    ['on remind=5m', '“remind” must be a time from 15m to 24h'],
+    ['on remind=25h', 'not “25h”'],
+    ['on remind=h', 'not “h”'],
+    ['on quiet=22-7 remind=soon', 'not “soon”'],
+    ['off quiet=22-7', 'Say on with these settings'],
+    ['on mention=@oncall', 'chosen from the list that Slack shows after @'],
+    ['on mention=<!channel>', 'must be a user group'],
+    ['on mention=<@U123>', 'must be a user group'],
+    ['on shop mention=<@&123456789012345678>', 'must be a user group'],
+  ])('%s is said to be wrong, and changes nothing', async (words, problem) => {
+    const { say, stored } = await openChannel();
+    const { text, tone } = await say(words, manager);
+    expect(text).toContain(problem);
+    expect(tone).toBe('warning');
+    expect(await stored()).toBeUndefined();
+  });
+});
+
+describe('a mention', () => {
+  test.each([
+    ['is not known to manage the channel', anybody],
+    ['does not manage the channel', member],
+  ])('is neither set nor ended by one who %s', async (_who, person) => {
+    const { say, stored } = await openChannel();
+    await say('on mention=<!subteam^S123|@oncall>', manager);
+    const before = await stored();
+    for (const value of ['off', '<!subteam^S9>', 'nonsense']) {
+      const { text } = await say(`on quiet=22-7 mention=${value}`, person);
+      expect(text).toContain('Only those who manage this channel may set how it is told of alerts');
+    }
+    expect(await stored()).toEqual(before);
+  });
+
+  test.each([
+    [SLACK, '<!subteam^S123>', 'mentions the group with the id S123.'],
+    [SLACK, '"<!subteam^S123|oncall>"', 'mentions @oncall.'],
+    [DISCORD, '<@&123456789012345678>', 'mentions the group with the id 123456789012345678.'],
+    [CONSOLE, '@oncall', 'mentions @oncall.'],
+  ])('on %o is %s', async (place, typed, shown) => {
+    const { say } = await openChannel(place);
+    expect((await say(`on mention=${typed}`, manager)).text).toContain(shown);
+  });
+
+  test.each([
+    [DISCORD, '@everyone'],
+    [DISCORD, '<@123456789012345678>'],
+    [DISCORD, '<!subteam^S123>'],
+    [CONSOLE, '@on call'],
+  ])('on %o is not %s', async (place, typed) => {
+    const { say } = await openChannel(place);
+    expect((await say(`on mention="${typed}"`, manager)).text).toContain('“mention” must be');
+  });
+});

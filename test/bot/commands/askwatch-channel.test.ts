@@ -1,0 +1,194 @@
+import { expect, test } from 'vitest';
+import { modelCommand, promptCommand } from '../../../src/bot/commands/askwatch-channel.ts';
+import type { Command } from '../../../src/bot/commands/command.ts';
+import type { Person, Place, Reply } from '../../../src/bot/platform.ts';
+import { cardOf, readAnswer, startTestBot, textOf } from '../../helpers/bot.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+
+const OPS: Place = { platform: 'slack', channel: 'C1' };
+const DEV: Place = { platform: 'discord', channel: 'D1' };
+const admin: Person = { id: 'U9', name: 'Grace', mayManage: async () => true };
+const member: Person = { id: 'U1', name: 'Ada', mayManage: async () => false };
+
+let gestures = 0;
+
+async function start(options: Parameters<typeof startTestBot>[0] = {}) {
+  const running = await startTestBot(options);
+  const say = (
+    line: string,
+    { place = OPS, person = admin, thread = undefined as string | undefined } = {},
+  ) =>
+    running.bot.handle({
+      id: `channel:${++gestures}`,
+      request: { line },
+      place,
+      person,
+      ...(thread !== undefined && { thread }),
+    });
+  /** Asks in a thread and gives what the model was sent. */
+  async function ask(
+    question: string,
+    where: { place?: Place; thread?: string; person?: Person } = {},
+  ) {
+    const reply = await say(`/ask ${question}`, where);
+    await readAnswer(reply, where.thread ?? 'T1');
+    return running.provider.calls.at(-1)?.body;
+  }
+  const text = async (reply: Promise<Reply>) => textOf(cardOf(await reply));
+  return { ...running, say, ask, text };
+}
+
+const promptOf = (body: { messages: Array<{ role: string; content: string }> } | undefined) =>
+  body?.messages.find(({ role }) => role === 'system')?.content;
+
+test('a channel has a model of its own, also after a restart, and others do not', async () => {
+  const folder = await temporaryFolder();
+  const first = await start({ folder });
+  const [usual, other] = ['test-model', 'test-vision'];
+  expect(await first.text(first.say('/askwatch model'))).toContain(`${usual} answers here`);
+  expect(await first.text(first.say(`/askwatch model ${other?.toUpperCase()}`))).toContain(
+    `${other} answers here`,
+  );
+  expect((await first.ask('why?')).model).toBe(other);
+  expect((await first.ask('why?', { place: DEV })).model).toBe(usual);
+  expect((await first.ask(`model=${usual} why?`)).model).toBe(usual);
+  await first.stop();
+  const second = await start({ folder });
+  expect((await second.ask('why?')).model).toBe(other);
+  expect(await second.text(second.say('/askwatch model default'))).toContain(
+    `${usual} answers here`,
+  );
+  expect((await second.ask('why?')).model).toBe(usual);
+});
+
+test('a model that is not there is refused and changes nothing', async () => {
+  const { say, text, ask } = await start();
+  const usual = 'test-model';
+  expect(await text(say('/askwatch model nonsense'))).toContain(
+    'There is no text model “nonsense”',
+  );
+  expect((await ask('why?')).model).toBe(usual);
+});
+
+test('a channel has a prompt of its own, word for word', async () => {
+  const { say, text, ask } = await start({ settings: { askSystemPrompt: 'Be kind.' } });
+  expect(await text(say('/askwatch prompt'))).toContain('Be kind.');
+  const prompt = 'Answer in Spanish; format=short, "quoted" and <b>.';
+  expect(await text(say(`/askwatch prompt ${prompt}`))).toContain(prompt);
+  expect(promptOf(await ask('why?'))).toBe(prompt);
+  expect(promptOf(await ask('why?', { place: DEV }))).toBe('Be kind.');
+  expect(await text(say('/askwatch prompt'))).toContain(prompt);
+  await say('/askwatch prompt default');
+  expect(promptOf(await ask('why?'))).toBe('Be kind.');
+});
+
+test('the word show says what nothing says too, and is neither a model nor a prompt', async () => {
+  const { say, text, ask } = await start({ settings: { askSystemPrompt: 'Be kind.' } });
+  for (const line of ['/askwatch model', '/askwatch prompt']) {
+    const shown = await text(say(line));
+    expect(shown).toContain(line.endsWith('model') ? 'test-model answers here' : 'Be kind.');
+    expect(await text(say(`${line} Show`))).toBe(shown);
+  }
+  expect(promptOf(await ask('why?'))).toBe('Be kind.');
+});
+
+test('a prompt that is the one everybody has is no choice of the channel', async () => {
+  const { bot, say, text } = await start({ settings: { askSystemPrompt: 'Be kind.' } });
+  const request = { command: 'askwatch prompt', values: { prompt: 'Be kind.' } };
+  await bot.handle({ id: 'form:1', request, place: OPS, person: admin });
+  expect(await text(say('/askwatch prompt'))).toContain('no prompt of its own');
+});
+
+test('the forms begin with what is set, for those who may change it', async () => {
+  const { bot, say } = await start({ settings: { askSystemPrompt: 'Be kind.' } });
+  const open = async (command: Command, person = admin) =>
+    await bot.openForm(command, { place: OPS, person });
+  expect(await open(modelCommand)).toMatchObject({
+    begin: {
+      values: { model: 'default' },
+      choices: { model: ['default', 'test-model', 'test-vision'] },
+      hints: { model: expect.stringContaining('now test-model') },
+    },
+  });
+  expect(await open(promptCommand)).toMatchObject({ begin: { values: { prompt: 'Be kind.' } } });
+  await say('/askwatch model test-vision');
+  await say('/askwatch prompt Be brief.');
+  expect(await open(modelCommand)).toMatchObject({ begin: { values: { model: 'test-vision' } } });
+  expect(await open(promptCommand)).toMatchObject({ begin: { values: { prompt: 'Be brief.' } } });
+  for (const command of [modelCommand, promptCommand]) {
+    const opened = await open(command, member);
+    const card = 'card' in opened ? opened.card : undefined;
+    expect(card && textOf(card)).toMatch(/Only those who manage this channel may/);
+  }
+});
+
+test('without the catalog the form of the model says why there is none', async () => {
+  const { bot, provider } = await start();
+  await provider.close();
+  const opened = await bot.openForm(modelCommand, { place: OPS, person: admin });
+  const card = 'card' in opened ? opened.card : undefined;
+  expect(card && textOf(card)).toContain('The model gateway cannot be reached.');
+});
+
+test('who does not manage the channel sees both and changes neither', async () => {
+  const { say, text, ask } = await start();
+  const [usual, other] = ['test-model', 'test-vision'];
+  const person = member;
+  expect(await text(say('/askwatch model', { person }))).toContain(`${usual} answers here`);
+  for (const line of [`/askwatch model ${other}`, '/askwatch prompt Be rude.']) {
+    expect(await text(say(line, { person }))).toMatch(/Only those who manage this channel may/);
+  }
+  const body = await ask('why?');
+  expect(body.model).toBe(usual);
+  expect(promptOf(body)).not.toContain('rude');
+});
+
+test('a thread that is forgotten goes on as if it were new; others remember', async () => {
+  const { say, text, ask } = await start();
+  const said = (body: { messages: Array<{ role: string; content: string }> }) =>
+    body.messages.filter(({ role }) => role === 'user').map(({ content }) => content);
+  for (const thread of ['T1', 'T2']) await ask('first', { thread });
+  expect(said(await ask('second', { thread: 'T1' }))).toEqual(['first', 'second']);
+  expect(await text(say('/askwatch forget', { thread: 'T1', person: member }))).toContain(
+    'This thread is forgotten',
+  );
+  expect(said(await ask('third', { thread: 'T1' }))).toEqual(['third']);
+  expect(said(await ask('second', { thread: 'T2' }))).toEqual(['first', 'second']);
+  expect(await text(say('/askwatch forget', { thread: 'T9' }))).toContain('nothing to forget');
+  expect(await text(say('/askwatch forget'))).toContain('say it inside that thread');
+});
+
+test('a thread is not forgotten while something is answered in it, which would be remembered', async () => {
+  const { bot, say, text, provider } = await start();
+  const release = provider.holdChunks(0);
+  const answered = readAnswer(await say('/ask what is it?', { thread: 'T1' }), 'T1');
+  await eventually(() => provider.calls.length === 1);
+  const forget = () => text(say('/askwatch forget', { thread: 'T1' }));
+  expect(await forget()).toContain('Wait for that, or press Stop');
+  release();
+  await answered;
+  expect(await forget()).toContain('This thread is forgotten');
+  expect(await bot.isConversation(OPS, 'T1')).toBe(true);
+});
+
+test('who asked how much shows by person and by model, of this channel alone', async () => {
+  const { say, text, ask } = await start();
+  const [usual, other] = ['test-model', 'test-vision'];
+  expect(await text(say('/askwatch usage'))).toContain('Nobody asked here in the last 30 days');
+  await ask('one', { person: member });
+  await ask('two', { person: { ...member, name: 'Ada L.' } });
+  await ask(`model=${other} three`, { person: admin });
+  await ask('four', { place: DEV });
+  const card = cardOf(await say('/askwatch usage days=1'));
+  expect(card.title).toMatch(/^3 answers with [\d,]+ tokens in the last day$/);
+  const [people, models] = card.parts.map((part) => (part.kind === 'table' ? part.rows : []));
+  expect(people?.map(([name, answers]) => [name, answers])).toEqual([
+    ['Ada L.', '2'],
+    ['Grace', '1'],
+  ]);
+  expect(models?.map(([name, answers]) => [name, answers])).toEqual([
+    [usual, '2'],
+    [other, '1'],
+  ]);
+});

@@ -1,0 +1,304 @@
+import { describe, expect, test } from 'vitest';
+import { createSeen } from '../../../src/bot/commands/seen-invocations.ts';
+import type { Invocation, Place } from '../../../src/bot/platform.ts';
+import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import { CHANNEL, cardOf, readAnswer, startTestBot, textOf } from '../../helpers/bot.ts';
+import { long } from '../../helpers/long.ts';
+import { recordingLog } from '../../helpers/recording-log.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+
+describe('what cannot be done is said in a card', () => {
+  test.each([
+    ['/monitor', 'info', 'What /monitor can do'],
+    ['', 'info', 'What Askwatch can do'],
+    ['/monitor explode', 'warning', 'There is no command “/monitor explode”'],
+    ['/monitor add', 'info', '/monitor add example.com record=MX'],
+    ['/monitor add https://x.example interval=soon', 'warning', 'whole number from 5 to 86400'],
+    ['/monitor add https://x.example interval=soon', 'warning', '/monitor add <target> [name]'],
+    ['/monitor add ftp://x.example', 'warning', 'is not a web address'],
+    ['/monitor add "not a host"', 'warning', 'is not a web address'],
+    ['/monitor add https://x.example type=KEYWORD', 'warning', 'keyword=Cart'],
+    ['/monitor add https://x.example type=DNS keyword=a', 'warning', 'goes with type=KEYWORD'],
+    ['/monitor add https://x.example type=HTTP record=A', 'warning', 'goes with type=DNS'],
+    ['/monitor add job type=HEARTBEAT', 'warning', 'check_type must be HTTP, KEYWORD or DNS.'],
+    ['/monitor show nothing', 'warning', 'There is no monitor “nothing”'],
+    ['/ask', 'info', 'How to use /ask'],
+  ])('%s', async (line, tone, text) => {
+    const { say } = await startTestBot();
+    const reply = await say(line);
+    expect(reply).toMatchObject({ kind: 'card', private: true, card: { tone } });
+    expect(textOf(cardOf(reply))).toContain(text);
+  });
+
+  test('names the service that cannot be reached and the settings that matter', async () => {
+    const { say, service, provider, lines } = await startTestBot();
+    await service.close();
+    const list = textOf(cardOf(await say('/monitor list')));
+    expect(list).toContain('The monitoring service cannot be reached.');
+    expect(list).toContain('MONITORING_BASE_URL');
+    await provider.close();
+    const models = textOf(cardOf(await say('/askwatch models')));
+    expect(models).toContain('The model gateway cannot be reached.');
+    expect(models).toContain('/healthz');
+    expect(lines.filter(({ msg }) => String(msg).includes('could not reach'))).toHaveLength(2);
+  });
+
+  test('says when to try again after a 429', async () => {
+    const { say, service } = await startTestBot();
+    service.failWith({ kind: 'status', status: 429, headers: { 'retry-after': '45' } });
+    expect(textOf(cardOf(await say('/monitor list')))).toContain('Try again in 45 seconds.');
+  });
+
+  test('does nothing and gives a log id when the store is gone', async () => {
+    const { say, store, service, lines } = await startTestBot();
+    await store.close();
+    const card = cardOf(await say('/monitor add https://x.example'));
+    expect(card).toMatchObject({ tone: 'bad', title: 'Something went wrong' });
+    const logId = /Log id (\w{8})/.exec(textOf(card))?.[1];
+    expect(lines.find((line) => line.logId === logId)).toMatchObject({ level: 50 });
+    expect(service.monitors).toEqual([]);
+  });
+
+  test('takes a command with values apart, and an unknown one', async () => {
+    const { bot } = await startTestBot();
+    const said = { place: CHANNEL, person: { id: 'U', name: 'Ada' } };
+    const asked = await bot.handle({
+      id: 'v1',
+      request: { command: 'ask', values: { question: 'Why?', private: true } },
+      ...said,
+    });
+    expect(asked).toMatchObject({ kind: 'answer', question: 'Why?', private: true });
+    const unknown = await bot.handle({
+      id: 'v2',
+      request: { command: 'nope', values: {} },
+      ...said,
+    });
+    expect(cardOf(unknown).title).toBe('There is no command “/nope”');
+  });
+});
+
+describe('a gesture that is delivered again', () => {
+  test('has no effect while it is handled, nor after', async () => {
+    const { say, service } = await startTestBot();
+    const line = '/monitor add https://x.example';
+    const replies = await Promise.all([1, 2, 3, 4].map(() => say(line, { id: 'E1' })));
+    expect(replies.map(({ kind }) => kind).sort()).toEqual([
+      'card',
+      'nothing',
+      'nothing',
+      'nothing',
+    ]);
+    expect(await say(line, { id: 'E1' })).toEqual({ kind: 'nothing' });
+    expect(service.monitors).toHaveLength(1);
+  });
+
+  test('gets no second card for a mistake either', async () => {
+    const { say } = await startTestBot();
+    expect((await say('/monitor add', { id: 'E1' })).kind).toBe('card');
+    expect((await say('/monitor add', { id: 'E1' })).kind).toBe('nothing');
+  });
+
+  test('gets no second answer, before, while and after the first is read', async () => {
+    const { say, provider } = await startTestBot();
+    const first = await say('/ask why?', { id: 'E1' });
+    expect(await say('/ask why?', { id: 'E1' })).toEqual({ kind: 'nothing' });
+    await readAnswer(first, 't1');
+    expect(await say('/ask why?', { id: 'E1' })).toEqual({ kind: 'nothing' });
+    expect(provider.calls).toHaveLength(1);
+  });
+
+  test('has no effect after a restart, unless the process died before the end', async () => {
+    const folder = await temporaryFolder();
+    const first = await startTestBot({ folder });
+    await readAnswer(await first.say('/ask why?', { id: 'whole' }), 't1');
+    // An answer whose process dies before it is read: nothing has happened yet.
+    await first.say('/ask why?', { id: 'unread' });
+    await first.say('/monitor list', { id: 'card' });
+    await first.stop();
+    const second = await startTestBot({ folder });
+    expect(await second.say('/ask why?', { id: 'whole' })).toEqual({ kind: 'nothing' });
+    expect(await second.say('/monitor list', { id: 'card' })).toEqual({ kind: 'nothing' });
+    const again = await second.say('/ask why?', { id: 'unread' });
+    expect((await readAnswer(again, 't1')).text).not.toBe('');
+  });
+
+  test('is remembered for a day', async () => {
+    let nowMs = 1_800_000_000_000;
+    const { log } = recordingLog();
+    const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+    const seen = createSeen(store, { nowMs: () => nowMs });
+    expect(await seen.claim('a')).toBe(true);
+    await seen.finish('a');
+    nowMs += 86_399_000;
+    expect(await seen.claim('a')).toBe(false);
+    nowMs += 2_000;
+    expect(await seen.claim('a')).toBe(true);
+    await store.close();
+  });
+
+  test.runIf(long)(
+    'is forgotten before its day when tens of thousands came after it',
+    async () => {
+      const { log } = recordingLog();
+      const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+      const seen = createSeen(store);
+      await seen.claim('first');
+      await seen.finish('first');
+      expect(await seen.claim('first')).toBe(false);
+      await Promise.all(Array.from({ length: 40_000 }, (_, index) => seen.claim(`later ${index}`)));
+      expect(await seen.claim('first')).toBe(true);
+      await store.close();
+    },
+    120_000,
+  );
+});
+
+describe('/monitor add', () => {
+  test.each([
+    [
+      'example.com',
+      { check_type: 'HTTP', name: 'example.com', target: 'https://example.com', config: {} },
+    ],
+    [
+      'http://example.com:8080/health My shop',
+      { check_type: 'HTTP', name: 'My shop', target: 'http://example.com:8080/health', config: {} },
+    ],
+    [
+      'https://example.com name="Shop" keyword=Cart interval=30',
+      {
+        check_type: 'KEYWORD',
+        name: 'Shop',
+        target: 'https://example.com',
+        config: { target_keyword: 'Cart', interval_seconds: 30 },
+      },
+    ],
+    [
+      'example.com record=mx',
+      {
+        check_type: 'DNS',
+        name: 'example.com',
+        target: 'example.com',
+        config: { record_type: 'MX' },
+      },
+    ],
+    [
+      'https://example.com/a type=dns',
+      { check_type: 'DNS', name: 'example.com', target: 'example.com', config: {} },
+    ],
+  ])('%s', async (words, body) => {
+    const { say, service } = await startTestBot();
+    const reply = await say(`/monitor add ${words}`);
+    expect(reply).toMatchObject({ kind: 'card', private: false, card: { tone: 'good' } });
+    expect(service.requests.at(-1)?.body).toEqual(body);
+    expect(service.unhandled).toEqual([]);
+  });
+});
+
+test('/monitor list shows DOWN first, counts, and only so many rows', async () => {
+  const { say, service } = await startTestBot();
+  expect(cardOf(await say('/monitor list')).title).toBe('No monitors');
+  for (let i = 1; i <= 30; i += 1) service.add({ name: `Shop ${String(i).padStart(2, '0')}` });
+  service.setStatus('mon_30', 'DOWN');
+  service.setStatus('mon_29', 'Zombie');
+  const card = cardOf(await say('/monitor list'));
+  expect(card.title).toBe('30 monitors: 1 DOWN, 1 Zombie, 28 UP');
+  const rows = card.parts[0]?.kind === 'table' ? card.parts[0].rows : [];
+  expect(rows).toHaveLength(20);
+  expect(rows.slice(0, 3).map(([status, name]) => `${status} ${name}`)).toEqual([
+    'DOWN Shop 30',
+    'Zombie Shop 29',
+    'UP Shop 01',
+  ]);
+  expect(textOf(card)).toContain('Page 1 of 2.');
+  expect(cardOf(await say('/monitor list shop 0')).title).toBe('9 monitors with “shop 0”: 9 UP');
+  expect(cardOf(await say('/monitor list down')).title).toBe('1 monitor with “down”: 1 DOWN');
+});
+
+test('/monitor show finds a monitor by id, by name, and by a part that only one has', async () => {
+  const { say, service } = await startTestBot();
+  for (const name of ['Shop', 'Shop API', 'Blog']) service.add({ name, target: `https://${name}` });
+  const shown = async (words: string) => cardOf(await say(`/monitor show ${words}`)).title;
+  expect(await shown('shop')).toBe('Shop is UP');
+  expect(await shown('mon_2')).toBe('Shop API is UP');
+  expect(await shown('BLO')).toBe('Blog is UP');
+  expect(textOf(cardOf(await say('/monitor show sho')))).toContain(
+    '2 monitors match “sho”: Shop (id mon_1), Shop API (id mon_2). Say which',
+  );
+});
+
+test('/monitor alerts says what the channel hears', async () => {
+  const ops: Place = { platform: 'slack', channel: 'C1' };
+  const { say } = await startTestBot({ settings: { alertPlaces: [ops] } });
+  const said = async (words: string, where: Partial<Pick<Invocation, 'place'>> = {}) =>
+    textOf(cardOf(await say(`/monitor alerts ${words}`, where)));
+  expect(await said('on shop')).toContain('hears of monitors with “shop” in name or target.');
+  expect(await said('on')).toContain('hears of every monitor.');
+  expect(await said('off blog')).toContain('every monitor, but not of those with “blog”.');
+  expect(await said('off')).toContain('hears no alerts.');
+  await say('/monitor add https://shop.example');
+  expect(await said('on blog')).toContain('the monitor added here and of monitors with “blog”');
+  expect(await said('off shop')).toMatch(/hears of monitors with “blog” in name or target/);
+  expect(await said('off', { place: ops })).toContain('ALERT_CHANNELS names it');
+});
+
+test('/askwatch models shows what each model can, with the default marked', async () => {
+  const ranks = { speed: 1, quality: 2, cost: 3 };
+  const { say } = await startTestBot({
+    settings: { askModel: 'large' },
+    models: [
+      { id: 'small', kind: 'text', context_length: 8192, input: ['text'], ranks },
+      {
+        id: 'large',
+        kind: 'text',
+        context_length: 200_000,
+        input: ['text', 'image'],
+        supported_parameters: ['max_tokens', 'n', 'stream', 'stop', 'presence_penalty'],
+      },
+      { id: 'wide', kind: 'image', resolutions: ['1024x1024', '1792x1024'] },
+    ],
+  });
+  const text = textOf(cardOf(await say('/askwatch models')));
+  expect(text).toContain('2 models can answer');
+  expect(text).toContain('small | 8K | text | 1 | 2 | 3 | fake');
+  expect(text).toContain('large (default) | 200K | text, image');
+  expect(text).toContain('Left out for large: temperature, top_p, frequency_penalty.');
+  expect(text).not.toContain('Left out for small');
+  expect(text).toContain('wide | 1024x1024 to 1792x1024 | fake');
+});
+
+test('a model that nobody serves is marked, and never chosen by itself', async () => {
+  const unserved = { available: false, unavailable_reason: 'Set OPENAI_API_KEY.' };
+  const { bot, say, lines } = await startTestBot({
+    settings: { askModel: 'seeing', mayManage: 'everyone' },
+    models: [
+      { id: 'seeing', kind: 'text', ...unserved },
+      { id: 'long', kind: 'text', ...unserved },
+      { id: 'small', kind: 'text' },
+    ],
+  });
+  const says = async (typed: string) => textOf(cardOf(await say(typed)));
+  for (const _ of [1, 2]) expect(await says('/askwatch model')).toContain('small answers here');
+  const told = lines.filter(({ msg }) => String(msg).includes('ASK_MODEL'));
+  expect(told).toMatchObject([{ level: 40, model: 'seeing', instead: 'small' }]);
+  expect(await says('/askwatch model LONG')).toMatch(
+    /“long” cannot answer now\. Set OPENAI_API_KEY\. These can answer: small\./,
+  );
+  const card = await says('/askwatch models');
+  expect(card).toContain('1 model can answer');
+  expect(card).toMatch(/long .*\| nobody/);
+  expect(card).toContain('small (default)');
+  expect(await bot.suggest('model', '')).toEqual([
+    { label: 'small', value: 'small' },
+    { label: 'seeing · nobody serves it now', value: 'seeing' },
+    { label: 'long · nobody serves it now', value: 'long' },
+  ]);
+});
+
+test('/askwatch help shows every command', async () => {
+  const { say, bot } = await startTestBot();
+  const text = textOf(cardOf(await say('/askwatch help')));
+  for (const { name, summary } of bot.commands) {
+    expect(text).toContain(`/${name}`);
+    expect(text).toContain(summary);
+  }
+});

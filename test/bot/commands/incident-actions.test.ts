@@ -1,0 +1,184 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Place, Reply } from '../../../src/bot/platform.ts';
+import type { Card } from '../../../src/bot/shared/card.ts';
+import { decodeAction, encodeAction } from '../../../src/bot/shared/card-action.ts';
+import { anyCharacter } from '../../helpers/any-character.ts';
+import { createScriptedPlatform } from '../../helpers/bot/scripted-platform.ts';
+import { cardOf, readAnswer, startTestBot, textOf } from '../../helpers/bot.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+
+const OPS: Place = { platform: 'slack', channel: 'C1' };
+const DEV: Place = { platform: 'discord', channel: 'D1' };
+
+let presses = 0;
+
+/** A bot whose two channels have been told that the shop is down. */
+async function startWithIncident(folder?: string) {
+  const settings = { alertPlaces: [OPS, DEV] };
+  const running = await startTestBot({ settings, ...(folder !== undefined && { folder }) });
+  const [slack, discord] = [createScriptedPlatform('slack'), createScriptedPlatform('discord')];
+  const shop = running.service.add({ name: 'Shop' });
+  await running.bot.start([slack, discord]);
+  await eventually(() => running.service.requests.length > 1);
+  running.service.setStatus(shop.id, 'DOWN');
+  await eventually(() => slack.messages.length === 1 && discord.messages.length === 1);
+  return { ...running, slack, discord, shop };
+}
+
+/** Presses the button with this label, as a platform does: by the text that it carries. */
+function press(
+  bot: Awaited<ReturnType<typeof startTestBot>>['bot'],
+  card: Card | undefined,
+  label: string,
+  person = { id: 'U1', name: 'Ada <!here>' },
+): Promise<Reply> {
+  const action = card?.actions?.find((one) => one.label === label);
+  if (!action) throw new Error(`There is no button ${label}.`);
+  const request = decodeAction(encodeAction(action));
+  if (!request) throw new Error('The button carries nothing.');
+  presses += 1;
+  const id = `press:${process.pid}:${presses}`;
+  return bot.handle({ id, request, place: OPS, person });
+}
+
+const labelsOf = (card: Card | undefined) => card?.actions?.map(({ label }) => label);
+
+test('who looks after an incident shows in every place, once, and who pressed', async () => {
+  const { bot, slack, discord, service, shop } = await startWithIncident();
+  const card = slack.messages[0]?.card;
+  expect(labelsOf(card)).toEqual(['Acknowledge', 'Snooze 1 h', 'Check now', 'Ask why']);
+  expect(await press(bot, card, 'Acknowledge')).toEqual({ kind: 'nothing' });
+  for (const { messages } of [slack, discord]) {
+    await eventually(() => messages[0] && textOf(messages[0].card).includes('Acknowledged by'));
+    expect(textOf(messages[0]?.card as Card)).toContain('Acknowledged by: Ada <!here>');
+    expect(labelsOf(messages[0]?.card)).not.toContain('Acknowledge');
+  }
+  // The button of a message that was not changed yet: nobody takes it from whoever was first.
+  const before = slack.tries;
+  const bob = { id: 'U2', name: 'Bob' };
+  const second = await press(bot, card, 'Acknowledge', bob);
+  expect(second).toMatchObject({ kind: 'card', private: true });
+  expect(textOf(cardOf(second))).toMatch(
+    /^Ada <!here> acknowledged this first\nAcknowledged: at \d+/,
+  );
+  expect(slack.tries).toBe(before);
+  service.setStatus(shop.id, 'UP');
+  await eventually(() => slack.messages[0]?.card.tone === 'good');
+  expect(textOf(slack.messages[0]?.card as Card)).toContain('Acknowledged by: Ada <!here>');
+  expect(labelsOf(slack.messages[0]?.card)).toEqual(['Summarise']);
+  const late = cardOf(await press(bot, card, 'Acknowledge'));
+  expect(textOf(late)).toContain('This incident is over.');
+});
+
+test('a button works after a restart, and one of an incident long gone says so', async () => {
+  const folder = await temporaryFolder();
+  const first = await startWithIncident(folder);
+  const card = first.slack.messages[0]?.card;
+  await first.stop();
+  const second = await startTestBot({ folder, settings: { alertPlaces: [OPS, DEV] } });
+  expect(await press(second.bot, card, 'Acknowledge')).toEqual({ kind: 'nothing' });
+  const foreign = {
+    ...(card as Card),
+    actions: [{ label: 'x', command: 'incident acknowledge', values: { incident: 'none' } }],
+  };
+  expect(textOf(cardOf(await press(second.bot, foreign, 'x')))).toContain('too old');
+});
+
+test('a snoozed monitor is not heard of for an hour, and its recovery is shown', async () => {
+  const { bot, slack, service, shop } = await startWithIncident();
+  await press(bot, slack.messages[0]?.card, 'Snooze 1 h');
+  await eventually(
+    () => slack.messages[0] && textOf(slack.messages[0].card).includes('Snoozed by'),
+  );
+  const other = service.add({ name: 'Blog' });
+  service.setStatus(shop.id, 'UP');
+  await eventually(() => slack.messages[0]?.card.tone === 'good');
+  service.setStatus(shop.id, 'DOWN');
+  const asked = service.requests.length;
+  await eventually(() => service.requests.length > asked + 2);
+  // Others are heard of, though the shop came first.
+  service.setStatus(other.id, 'DOWN');
+  await eventually(() => slack.messages.length === 2);
+  expect(slack.messages.map(({ card }) => card.title)).toEqual(['Shop recovered', 'Blog is DOWN']);
+});
+
+test('a snooze is taken back by a button, also when the outage is over: what was held back is told', async () => {
+  const { bot, slack, discord, service, shop } = await startWithIncident();
+  const card = slack.messages[0]?.card;
+  await press(bot, card, 'Snooze 1 h');
+  // Both pressed before the message was changed: whoever was second hears so, and nothing is prolonged.
+  const second = await press(bot, card, 'Snooze 1 h', { id: 'U2', name: 'Bob' });
+  expect(textOf(cardOf(second))).toMatch(/^Ada <!here> snoozed this first\nSnoozed until: at \d+/);
+  await eventually(() => labelsOf(slack.messages[0]?.card)?.includes('End snooze'));
+  expect(labelsOf(slack.messages[0]?.card)).not.toContain('Snooze 1 h');
+  service.setStatus(shop.id, 'UP');
+  await eventually(() => labelsOf(slack.messages[0]?.card)?.join() === 'End snooze,Summarise');
+  service.setStatus(shop.id, 'DOWN');
+  const asked = service.requests.length;
+  await eventually(() => service.requests.length > asked + 2);
+  expect(slack.messages).toHaveLength(1);
+  const over = slack.messages[0]?.card;
+  expect(await press(bot, over, 'End snooze')).toEqual({ kind: 'nothing' });
+  await eventually(() => slack.messages.length === 2 && discord.messages.length === 2);
+  for (const { messages } of [slack, discord]) {
+    await eventually(() => labelsOf(messages[0]?.card)?.join() === 'Summarise');
+    expect(textOf(messages[0]?.card as Card)).not.toContain('Snoozed');
+    expect(messages[1]?.card.title).toBe('Shop is DOWN');
+  }
+  expect(textOf(cardOf(await press(bot, over, 'End snooze')))).toContain('over already');
+});
+
+test('check now shows what was found to who pressed, or says that it cannot be', async () => {
+  const { bot, slack } = await startWithIncident();
+  const reply = await press(bot, slack.messages[0]?.card, 'Check now');
+  expect(reply).toMatchObject({ kind: 'card', private: true });
+  // The fake keeps the contract alone, which has no look at once.
+  expect(textOf(cardOf(reply))).toMatch(/Shop cannot be looked at now: .*does not offer it/);
+});
+
+test('ask why is an answer in the thread of the incident', async () => {
+  const { bot, slack, provider } = await startWithIncident();
+  const reply = await press(bot, slack.messages[0]?.card, 'Ask why');
+  expect(reply).toMatchObject({ kind: 'answer', private: false });
+  await readAnswer(reply, slack.messages[0]?.id);
+  expect(provider.calls).toHaveLength(1);
+});
+
+test('commands of buttons cannot be typed and are in no help', async () => {
+  const { bot, say } = await startTestBot();
+  expect(textOf(cardOf(await say('/incident acknowledge x')))).toContain('There is no command');
+  expect(bot.commands.map(({ name }) => name)).not.toContainEqual(
+    expect.stringContaining('incident'),
+  );
+});
+
+test('what a button carries comes back as it was, and what is no button is nothing', () => {
+  const word = fc.string({ unit: 'grapheme', minLength: 1, maxLength: 5 });
+  fc.assert(
+    fc.property(
+      fc.dictionary(
+        word.filter((key) => key !== '__proto__'),
+        word,
+        { maxKeys: 2 },
+      ),
+      (values) => {
+        const action = { label: 'x', command: 'incident check', values };
+        let text: string;
+        try {
+          text = encodeAction(action);
+        } catch (error) {
+          expect(error).toBeInstanceOf(RangeError);
+          return;
+        }
+        expect(text.length).toBeLessThanOrEqual(100);
+        expect(decodeAction(text)).toEqual({ command: 'incident check', values });
+      },
+    ),
+  );
+  fc.assert(fc.property(fc.string({ unit: anyCharacter }), (text) => void decodeAction(text)));
+  for (const text of ['', '?', 'ask', '?a=b', 'a?b?c', `a?${'b'.repeat(100)}`]) {
+    expect(decodeAction(text)).toBeUndefined();
+  }
+});

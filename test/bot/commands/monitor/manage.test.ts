@@ -1,0 +1,172 @@
+import { expect, test } from 'vitest';
+import type { Person, Reply } from '../../../../src/bot/platform.ts';
+import { CHANNEL, cardOf, startTestBot, textOf } from '../../../helpers/bot.ts';
+import { startService } from '../../../helpers/monitoring/service.ts';
+
+const admin: Person = { id: 'U9', name: 'Grace', mayManage: async () => true };
+const member: Person = { id: 'U1', name: 'Ada', mayManage: async () => false };
+
+let gestures = 0;
+
+/** A bot over the real service with two monitors, both of jobs, since nothing is to be looked at. */
+async function start(options: Parameters<typeof startTestBot>[0] = {}) {
+  const service = await startService();
+  for (const name of ['Shop', 'Blog']) {
+    await service.create({ name, check_type: 'HEARTBEAT', target: name.toLowerCase() });
+  }
+  const { bot } = await startTestBot({ watched: service, ...options });
+  const handle = (
+    request: { line: string } | { command: string; values: Record<string, unknown> },
+    person = admin,
+  ) => bot.handle({ id: `manage:${++gestures}`, request, place: CHANNEL, person });
+  const say = (line: string, person?: Person) => handle({ line }, person);
+  const press = (reply: Reply, label: string, person?: Person) => {
+    const action = cardOf(reply).actions?.find((one) => one.label === label);
+    if (!action) throw new Error(`There is no button ${label}.`);
+    return handle(action, person);
+  };
+  const names = async () => (await service.list()).map(({ name }) => name).sort();
+  return { service, say, press, names };
+}
+
+test('a monitor is paused, and resumed by the button under that or by its name', async () => {
+  const { say, press, names } = await start();
+  const paused = await say('/monitor pause shop');
+  expect(textOf(cardOf(paused))).toContain('Shop is paused');
+  expect(textOf(cardOf(paused))).toContain('By Grace');
+  expect(paused).toMatchObject({ private: false });
+  expect(await names()).toEqual(['Blog']);
+  expect(textOf(cardOf(await press(paused, 'Resume')))).toContain('Shop is checked again');
+  expect(await names()).toEqual(['Blog', 'Shop']);
+  await say('/monitor pause Shop');
+  expect(textOf(cardOf(await say('/monitor resume shop')))).toContain('Shop is checked again');
+  expect(await names()).toEqual(['Blog', 'Shop']);
+});
+
+test('a monitor is removed only when that is meant, also when it is paused', async () => {
+  const { say, press, names } = await start();
+  await say('/monitor pause shop');
+  const asked = await say('/monitor remove shop');
+  expect(asked).toMatchObject({ kind: 'card', private: true });
+  expect(textOf(cardOf(asked))).toContain('Remove Shop?');
+  await say('/monitor resume shop');
+  expect(await names()).toEqual(['Blog', 'Shop']);
+  expect(textOf(cardOf(await press(asked, 'Remove')))).toContain('Shop is no longer watched');
+  expect(await names()).toEqual(['Blog']);
+  expect(textOf(cardOf(await press(asked, 'Remove')))).toContain('removed already');
+});
+
+test.each(['/monitor pause shop', '/monitor resume shop', '/monitor remove shop'])(
+  'who does not manage the channel cannot say %s, and is told who can',
+  async (line) => {
+    const { say, press, names } = await start();
+    const asked = await say('/monitor remove shop');
+    for (const reply of [await say(line, member), await press(asked, 'Remove', member)]) {
+      expect(textOf(cardOf(reply))).toMatch(/Only those who manage the workspace or server may/);
+    }
+    expect(await names()).toEqual(['Blog', 'Shop']);
+  },
+);
+
+test('who is refused is told what those manage who may, in the platform’s words', async () => {
+  const { say } = await start();
+  const hint = 'If you manage one, say it in a channel there.';
+  const community = { name: 'a server that you and Askwatch share', hint };
+  const refused = await say('/monitor pause shop', { ...member, community });
+  expect(textOf(cardOf(refused))).toContain(
+    `Only those who manage ${community.name} may pause monitors. Ask one of them. ${hint}`,
+  );
+});
+
+test('whoever runs Askwatch chooses who may add and who may manage', async () => {
+  const groups = [
+    { platform: 'console' as const, channel: 'U1' },
+    { platform: 'slack' as const, channel: 'U2' },
+    { platform: 'console' as const, channel: 'ops' },
+  ];
+  const { say, names } = await start({ settings: { mayAdd: groups, mayManage: 'everyone' } });
+  const add = '/monitor add nightly type=HEARTBEAT interval=60';
+  const of = (id: string, groupsOf: string[] = []): Person => ({
+    id,
+    name: id,
+    isIn: async (group) => groupsOf.includes(group),
+  });
+  for (const person of [of('U2'), of('U3'), of('U3', ['U2'])]) {
+    expect(textOf(cardOf(await say(add, person)))).toMatch(/chosen by whoever runs Askwatch/);
+  }
+  expect(await names()).toEqual(['Blog', 'Shop']);
+  for (const person of [of('U1'), of('U3', ['ops']), admin]) {
+    expect(textOf(cardOf(await say(add, person)))).toContain('Now watching nightly');
+  }
+  expect(textOf(cardOf(await say('/monitor pause blog', of('U3'))))).toContain('Blog is paused');
+});
+
+test('a service of the contract alone says that it does not offer it, and nothing changes', async () => {
+  const { bot, service } = await startTestBot();
+  const shop = service.add({ name: 'Shop' });
+  const say = (line: string) =>
+    bot.handle({ id: `manage:${++gestures}`, request: { line }, place: CHANNEL, person: admin });
+  for (const verb of ['pause', 'resume']) {
+    expect(textOf(cardOf(await say(`/monitor ${verb} shop`)))).toContain(
+      `does not offer to ${verb} monitors`,
+    );
+  }
+  const asked = cardOf(await say('/monitor remove shop'));
+  const [remove] = asked.actions ?? [];
+  const request = { command: remove?.command ?? '', values: remove?.values ?? {} };
+  const id = `manage:${++gestures}`;
+  const removed = cardOf(await bot.handle({ id, request, place: CHANNEL, person: admin }));
+  expect(textOf(removed)).toContain('does not offer to remove monitors');
+  expect(service.monitors).toEqual([shop]);
+});
+
+test('a monitor whose id no button can carry is not removed by one, and the answer says where it can be', async () => {
+  const { bot, service } = await startTestBot();
+  service.add({ name: 'Shop', id: 'x'.repeat(100) });
+  const request = { line: '/monitor remove shop' };
+  const id = `manage:${++gestures}`;
+  const card = cardOf(await bot.handle({ id, request, place: CHANNEL, person: admin }));
+  expect(textOf(card)).toContain('too long for the button');
+  expect(card.actions).toBeUndefined();
+});
+
+test('whoever manages gives a job a new push address, and only they see it', async () => {
+  const { service, say, press } = await start();
+  const shown = await say('/monitor show shop', member);
+  expect(textOf(cardOf(shown))).toContain('curl -fsS <push address>');
+  const refused = await press(shown, 'New push address', member);
+  expect(textOf(cardOf(refused))).toMatch(
+    /Only those who manage the workspace or server may make push/,
+  );
+  const asked = await press(shown, 'New push address');
+  expect(asked).toMatchObject({ kind: 'card', private: true });
+  expect(textOf(cardOf(asked))).toContain('The one that its job has stops working at once.');
+  expect(textOf(cardOf(await press(asked, 'New address', member)))).toMatch(/Only those who/);
+  const made = await press(asked, 'New address');
+  expect(made).toMatchObject({ kind: 'card', private: true });
+  const [, url = ''] = /curl -X POST (http\S+)/.exec(textOf(cardOf(made))) ?? [];
+  expect((await fetch(url, { method: 'POST' })).status).toBe(200);
+  const pinged = (await service.list()).find(({ name }) => name === 'Shop');
+  expect(pinged?.last_checked_at).not.toBeNull();
+  await say('/monitor remove shop');
+  await service.call('DELETE', `/api/v1/public/monitors/${pinged?.id}`);
+  expect(textOf(cardOf(await press(asked, 'New address')))).toContain('removed already');
+});
+
+test('a heartbeat by hand makes its job alive, and only who sent it sees that', async () => {
+  const service = await startService();
+  const job = await service.create({ name: 'Job', check_type: 'HEARTBEAT', target: 'job' });
+  const { say } = await startTestBot({ watched: service });
+  const before = (await service.list())[0]?.last_checked_at;
+  for (const token of [
+    job.push_url ?? '',
+    new URL(job.push_url ?? '').pathname.split('/').at(-1),
+  ]) {
+    const sent = await say(`/monitor heartbeat ${token}`);
+    expect(sent).toMatchObject({ kind: 'card', private: true });
+    expect(textOf(cardOf(sent))).toContain('Heartbeat sent');
+  }
+  expect((await service.list())[0]?.last_checked_at).not.toBe(before);
+  const unknown = await say('/monitor heartbeat hb_unknown');
+  expect(textOf(cardOf(unknown))).toContain('knows no heartbeat with this token');
+});

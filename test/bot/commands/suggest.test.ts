@@ -1,0 +1,68 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { createCatalog } from '../../../src/bot/ask/catalog.ts';
+import { createSuggest } from '../../../src/bot/commands/suggest.ts';
+import { createGatewayClient } from '../../../src/clients/gateway.ts';
+import { createMonitoringClient } from '../../../src/clients/monitoring.ts';
+import { startModelProvider } from '../../fakes/model-provider.ts';
+import { startMonitoringService } from '../../fakes/monitoring-service.ts';
+import { recordingLog } from '../../helpers/recording-log.ts';
+
+/** Suggestions over a service, at a time that stands still until it is moved. */
+async function start() {
+  const { log, lines } = recordingLog();
+  const provider = await startModelProvider();
+  const service = await startMonitoringService({ limit: false });
+  const gateway = createGatewayClient({
+    baseUrl: provider.url,
+    apiKey: provider.apiKey,
+    stallMs: 45_000,
+  });
+  // Whoever types cannot wait for a service as long as this client would.
+  const monitoring = createMonitoringClient({
+    baseUrl: service.url,
+    apiKey: service.apiKey,
+    timeoutMs: 600_000,
+  });
+  const time = { nowMs: 0 };
+  onTestFinished(async () => {
+    await Promise.all([gateway.close(), monitoring.close()]);
+    await Promise.all([provider.close(), service.close()]);
+  });
+  const catalog = createCatalog({ gateway, log });
+  const suggest = createSuggest({ monitoring, catalog, log, nowMs: () => time.nowMs });
+  const names = async (typed: string) => (await suggest('filter', typed)).map(({ value }) => value);
+  return { suggest, names, service, time, lines };
+}
+
+test('every letter asks anew, the service only when the list is no longer fresh', async () => {
+  const { names, service, time } = await start();
+  service.add({ name: 'Shop' });
+  for (const typed of ['', 's', 'sh', 'sho', 'shop ']) expect(await names(typed)).toEqual(['Shop']);
+  expect(service.requests).toHaveLength(1);
+  service.add({ name: 'Shoes' });
+  time.nowMs = 9_999;
+  expect(await names('sho')).toEqual(['Shop']);
+  time.nowMs = 10_000;
+  expect(await names('sho')).toEqual(['Shoes', 'Shop']);
+  expect(service.requests).toHaveLength(2);
+});
+
+test('what the service said last is offered while it hangs or fails, and it is not pressed', async () => {
+  const { names, service, time } = await start();
+  service.add({ name: 'Shop' });
+  expect(await names('')).toEqual(['Shop']);
+  service.failWith({ kind: 'hang' }, 1);
+  time.nowMs = 10_000;
+  expect(await names('')).toEqual(['Shop']);
+  expect(await names('s')).toEqual(['Shop']);
+  expect(service.requests).toHaveLength(2);
+});
+
+test('a target’s password is not offered, nor anything for another input', async () => {
+  const { suggest, service } = await start();
+  service.add({ name: 'Shop', target: 'https://me:secret@shop.example' });
+  const [shop] = await suggest('monitor', 'shop');
+  expect(shop?.label).toBe('Shop · UP · https://shop.example');
+  expect(await suggest('token', '')).toEqual([]);
+  expect(await suggest('constructor', '')).toEqual([]);
+});

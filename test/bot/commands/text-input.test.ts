@@ -1,0 +1,211 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { checkInput } from '../../../src/bot/commands/check-input.ts';
+import { fieldsOf, usageOf } from '../../../src/bot/commands/command.ts';
+import { commands } from '../../../src/bot/commands/commands.ts';
+import { readLine } from '../../../src/bot/commands/text-input.ts';
+import { anyCharacter } from '../../helpers/any-character.ts';
+import { long } from '../../helpers/long.ts';
+
+/** The line as `name {values}`, or the problem. */
+function read(line: string) {
+  const result = readLine(line, commands);
+  if (result.kind === 'command') return { [result.command.name]: result.values };
+  return result.kind === 'problem' ? result.problem : result.near.map(({ name }) => name);
+}
+
+const shop = { target: 'https://example.com' };
+
+describe('a typed line', () => {
+  test.each<[line: string, values: Record<string, string>]>([
+    ['/monitor add https://example.com', shop],
+    ['monitor add https://example.com', shop],
+    ['  /Monitor   ADD\thttps://example.com  ', shop],
+    ['/monitor add https://example.com My shop', { ...shop, name: 'My shop' }],
+    ['/monitor add https://example.com name="My shop"', { ...shop, name: 'My shop' }],
+    ['/monitor add name=“My shop” https://example.com', { ...shop, name: 'My shop' }],
+    ["/monitor add https://example.com name='it's mine'", { ...shop, name: "it's mine" }],
+    ["/monitor add https://example.com Bob's shop", { ...shop, name: "Bob's shop" }],
+    ['/monitor add https://example.com "a=b"', { ...shop, name: 'a=b' }],
+    ['/monitor add https://example.com name="say \\"hi\\" \\\\"', { ...shop, name: 'say "hi" \\' }],
+    ['/monitor add https://example.com name="open', { ...shop, name: '"open' }],
+    ['/monitor add https://example.com NAME=Shop', { ...shop, name: 'Shop' }],
+    ['/monitor add target=https://example.com', shop],
+    ['/monitor add https://example.com/?a=b&c=d', { target: 'https://example.com/?a=b&c=d' }],
+    ['/monitor add example.com/?a=b', { target: 'example.com/?a=b' }],
+    ['/monitor add <https://example.com>', shop],
+    ['/monitor add <https://example.com|example.com> Shop', { ...shop, name: 'Shop' }],
+    ['/monitor add <http://example.com|example.com>', { target: 'example.com' }],
+    ['/monitor add "<http://example.com/|example.com>"', { target: 'example.com' }],
+    [
+      '/monitor add https://example.com name="Shop" keyword=Cart interval=30',
+      { ...shop, name: 'Shop', keyword: 'Cart', interval: '30' },
+    ],
+  ])('%s', (line, values) => {
+    expect(read(line)).toEqual({ 'monitor add': values });
+  });
+
+  test.each<[line: string, values: Record<string, string>]>([
+    ['/ask why is the sky blue?', { question: 'why is the sky blue?' }],
+    ['/ask', {}],
+    ['/ask what is a=b?', { question: 'what is a=b?' }],
+    ['/ask a=b is what?', { question: 'a=b is what?' }],
+    ['/ask what does "x  y" mean?', { question: 'what does "x  y" mean?' }],
+    ['/ask "why?"', { question: 'why?' }],
+    ['/ask "why" and "how"', { question: '"why" and "how"' }],
+    ['/ask two\nlines', { question: 'two\nlines' }],
+    ['/ask see <https://a.example|this>', { question: 'see https://a.example' }],
+    [
+      '/ask model=vision-16k private=true what is this?',
+      { model: 'vision-16k', private: 'true', question: 'what is this?' },
+    ],
+    ['/ask what model=x is', { question: 'what model=x is' }],
+    ['/ask question="model=x is what"', { question: 'model=x is what' }],
+  ])('takes the whole line for a question: %s', (line, values) => {
+    expect(read(line)).toEqual({ ask: values });
+  });
+
+  test('takes the whole line for the monitor to show', () => {
+    expect(read('/monitor show My shop')).toEqual({ 'monitor show': { monitor: 'My shop' } });
+  });
+
+  test('fills required inputs first, then the filter', () => {
+    expect(read('/monitor alerts on My shop')).toEqual({
+      'monitor alerts': { switch: 'on', filter: 'My shop' },
+    });
+  });
+
+  test.each([
+    ['/monitor add https://example.com intervall=30', '“intervall”'],
+    ['/monitor add https://example.com name=a name=b', '“name” is given twice.'],
+    ['/monitor add https://example.com name=Shop more words', '“more words”'],
+    ['/askwatch help me', '“me”'],
+    ['/ask model=a model=b why?', '“model” is given twice.'],
+    ['/ask question=a why?', '“question” is given'],
+    [`/monitor add ${'x'.repeat(4001)}`, 'too long'],
+  ])('says what is unclear: %s', (line, problem) => {
+    expect(read(line)).toContain(problem);
+  });
+
+  test('lists the commands there are when it names none', () => {
+    expect(read('/monitor frobnicate x')).toEqual(
+      commands.map(({ name }) => name).filter((name) => name.startsWith('monitor ')),
+    );
+    expect(read('/nothing')).toEqual(commands.map(({ name }) => name));
+    expect(read('')).toHaveLength(commands.length);
+    const own = commands.filter(({ name }) => name.startsWith('monitor '));
+    expect(read('/monitor addition')).toEqual(own.map(({ name }) => name));
+  });
+
+  test('whatever it holds, it is read without an error', () => {
+    const names = commands.map(({ name }) => `/${name}`);
+    const piece = fc.oneof(
+      fc.string({ unit: anyCharacter }),
+      fc.constantFrom(...names, ' ', '"', '“', '”', "'", '\\', '=', '<https://', '|', '>', 'name='),
+    );
+    fc.assert(
+      fc.property(fc.array(piece), (pieces) => {
+        readLine(pieces.join(''), commands);
+        readLine(`/monitor add ${pieces.join('')}`, commands);
+        readLine(`/ask ${pieces.join('')}`, commands);
+      }),
+      { numRuns: long ? 20_000 : 100 },
+    );
+  });
+
+  test('gives back what was written in quotes, for every command', () => {
+    const quote = (text: string) => `"${text.replace(/[\\"“”]/g, '\\$&')}"`;
+    const links = /<https?:/;
+    const example = fc.constantFrom(...commands).chain((command) => {
+      const names = fieldsOf(command).map(({ name }) => name);
+      const value = fc
+        .string({ unit: 'grapheme', maxLength: 40 })
+        .filter((text) => !links.test(text));
+      const values = fc
+        .subarray(names)
+        .chain((some) => fc.record(Object.fromEntries(some.map((name) => [name, value]))));
+      return fc.record({ command: fc.constant(command), values });
+    });
+    fc.assert(
+      fc.property(example, ({ command, values }) => {
+        const words = Object.entries(values).map(([name, value]) => `${name}=${quote(value)}`);
+        expect(read(`/${command.name} ${words.join(' ')}`)).toEqual({ [command.name]: values });
+      }),
+      { numRuns: long ? 20_000 : 100 },
+    );
+  });
+
+  // Anything worse than linear would take minutes here and fail by its time limit.
+  test('of hostile length is refused or read in bounded time', () => {
+    for (const piece of ['"a ', '<https://', '<https://x|', 'model="a ', '\\"', '“']) {
+      readLine(`/ask ${piece.repeat(100_000 / piece.length)}`, commands);
+      readLine(`/monitor add ${piece.repeat(4000 / piece.length)}`, commands);
+      expect(read(`/ask ${piece.repeat(1_000_000 / piece.length)}`)).toContain('too long');
+    }
+  });
+});
+
+describe('the input of a command', () => {
+  const add = commands.find(({ name }) => name === 'monitor add') ?? expect.fail();
+  const ask = commands.find(({ name }) => name === 'ask') ?? expect.fail();
+
+  test('gets its types from texts', () => {
+    const values = { target: ' x ', type: 'http', interval: '30', name: '' };
+    expect(checkInput(add, values)).toEqual({
+      ok: true,
+      input: { target: 'x', type: 'HTTP', interval: 30 },
+    });
+    for (const [text, value] of [
+      ['yes', true],
+      ['TRUE', true],
+      ['off', false],
+    ] as const) {
+      expect(checkInput(ask, { question: 'q', private: text })).toMatchObject({
+        input: { private: value },
+      });
+    }
+  });
+
+  test('keeps values that have their type, and takes null as not given', () => {
+    expect(checkInput(add, { target: 'x', interval: 30, name: null })).toEqual({
+      ok: true,
+      input: { target: 'x', interval: 30 },
+    });
+  });
+
+  test.each([
+    [{}, '“target” is missing: What to check'],
+    [
+      { target: 'x', interval: 'soon' },
+      '“interval” must be a whole number from 5 to 86400, not “soon”.',
+    ],
+    [{ target: 'x', interval: '1' }, '“interval” must be a whole number from 5 to 86400, not “1”.'],
+    [{ target: 'x', interval: '1e9' }, 'not “1e9”'],
+    [
+      { target: 'x', type: 'PING' },
+      '“type” must be one of HTTP, KEYWORD, DNS, HEARTBEAT, not “PING”.',
+    ],
+    [{ target: 'x', name: 'n'.repeat(201) }, '“name” is too long: at most 200 characters.'],
+  ])('%j is refused in a sentence', (values, sentence) => {
+    const checked = checkInput(add, values);
+    expect(checked).toMatchObject({ ok: false });
+    expect(JSON.stringify(checked)).toContain(sentence);
+  });
+});
+
+test('every command has a summary that fits everywhere, described inputs, and examples that work', () => {
+  for (const command of commands) {
+    expect(command.summary.length, command.name).toBeLessThanOrEqual(100);
+    for (const field of fieldsOf(command)) {
+      expect(field.description, `${command.name} ${field.name}`).toMatch(/^.{1,100}$/);
+    }
+    for (const example of command.examples) {
+      const line = readLine(example, commands);
+      expect(line).toMatchObject({ kind: 'command', command: { name: command.name } });
+      if (line.kind === 'command') expect(checkInput(command, line.values).ok).toBe(true);
+    }
+  }
+  expect(commands.map(usageOf)).toContain(
+    '/monitor alerts <on|off> [filter] [quiet] [zone] [remind] [mention]',
+  );
+});

@@ -1,0 +1,421 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { readHours } from '../../../src/bot/channels/quiet-hours.ts';
+import { withMissed } from '../../../src/bot/incidents/missed-while-closed.ts';
+import { DeliveryError } from '../../../src/bot/shared/errors.ts';
+import {
+  type AlertWorld,
+  DEV,
+  HOUR,
+  MINUTE,
+  OPS,
+  openAlertWorld,
+  SECOND,
+} from '../../helpers/bot/alert-world.ts';
+import type { PlatformCall } from '../../helpers/bot/scripted-platform.ts';
+import { saidOf } from '../../helpers/bot/told-of-monitors.ts';
+import { textOf } from '../../helpers/bot.ts';
+import { long } from '../../helpers/long.ts';
+
+const DAY = 24 * HOUR;
+
+/** What a closed channel refuses: all, as one that is archived; what is new, where the bot may not send; changes alone. */
+const REFUSALS = {
+  all: () => true,
+  new: ({ kind }: PlatformCall) => kind !== 'update',
+  changes: ({ kind }: PlatformCall) => kind === 'update',
+};
+
+/** Monitors that are up, in a channel that can be closed. */
+async function openWorld(
+  given: { monitors?: number; places?: Parameters<typeof openAlertWorld>[0]['places'] } = {},
+) {
+  const { monitors = 4, places } = given;
+  const world = await openAlertWorld({
+    startsAt: '2026-06-01T09:00:00Z',
+    ...(places && { places }),
+  });
+  const refused: number[] = [];
+  await world.see(
+    Object.fromEntries(Array.from({ length: monitors }, (_, at) => [`m${at}`, 'UP'])),
+  );
+  return {
+    ...world,
+    /** When the channel refused something, in milliseconds of the world's clock. */
+    refused,
+    close(what: keyof typeof REFUSALS = 'all', { channel } = OPS as typeof OPS | typeof DEV) {
+      world.slack.failWith((call) => {
+        if (call.channel !== channel || !REFUSALS[what](call)) return undefined;
+        refused.push(world.nowMs());
+        return new DeliveryError('The channel is archived.', { permanent: true, closed: true });
+      });
+    },
+    open: () => world.slack.failWith(undefined),
+  };
+}
+
+/** One outage goes on when the channel is closed, and ends while it is; another begins then. */
+async function endAndBegin(world: AlertWorld & { close(what?: keyof typeof REFUSALS): void }) {
+  await world.see({ m0: 'DOWN' });
+  await world.pass(10 * MINUTE);
+  world.close();
+  await world.see({ m1: 'DOWN' });
+  await world.pass(10 * MINUTE);
+  await world.see({ m0: 'UP' });
+}
+
+describe('a channel that was closed and is open again', () => {
+  test.each(['all', 'new'] as const)(
+    'shows what is true by then, and is told what it missed and still goes on: %s refused',
+    async (what) => {
+      const world = await openWorld();
+      await world.see({ m0: 'DOWN' });
+      await world.pass(10 * MINUTE);
+      world.close(what);
+      await world.see({ m1: 'DOWN' });
+      await world.pass(10 * MINUTE);
+      await world.see({ m0: 'UP' });
+      // What it takes, it is told at once.
+      expect(world.titles()).toEqual([
+        what === 'all' ? 'Name of m0 is DOWN' : 'Name of m0 recovered',
+      ]);
+      await world.pass(HOUR);
+      world.open();
+      await world.pass(10 * MINUTE);
+      expect(world.titles()).toEqual(['Name of m0 recovered', 'Name of m1 is DOWN']);
+      // What was long ago rings nobody.
+      expect(world.lines()).toEqual([[], []]);
+      await world.see({ m1: 'UP' });
+      await world.pass(MINUTE);
+      expect(world.titles()).toEqual(['Name of m0 recovered', 'Name of m1 recovered']);
+      expect(world.lines()).toEqual([[], [expect.stringMatching(/^Name of m1 recovered after/)]]);
+    },
+  );
+
+  test('names in one message all that it missed and that goes on, and nothing that is over', async () => {
+    const world = await openWorld({ monitors: 6 });
+    await world.see({ m0: 'DOWN', m1: 'DOWN' });
+    await world.pass(10 * MINUTE);
+    world.close();
+    for (const id of ['m2', 'm3', 'm4', 'm5']) {
+      await world.see({ [id]: 'DOWN' });
+      await world.pass(20 * MINUTE);
+    }
+    await world.see({ m0: 'UP', m3: 'UP' });
+    await world.see({ m5: 'UP' });
+    await world.see({ m5: 'DOWN' });
+    await world.pass(20 * MINUTE);
+    world.open();
+    await world.pass(11 * MINUTE);
+    expect(world.titles()).toEqual(['1 of 2 monitors is DOWN', '3 monitors are DOWN']);
+    const [, missed] = world.slack.messages;
+    expect(missed?.titles).toEqual(['3 monitors are DOWN']);
+    const told = missed ? textOf(missed.card) : '';
+    expect(told).toContain('Name of m2: DOWN');
+    expect(told).not.toContain('m3');
+    expect(told).toContain('so some of this is told late.');
+    // The first of its two outages began and ended while nobody could be told.
+    expect(told).not.toContain('2 times');
+    await world.pass(HOUR);
+    expect(world.slack.messages).toHaveLength(2);
+    expect(world.lines()).toEqual([[], []]);
+  });
+
+  test('is told of an outage that it missed as of any other, without those before it', async () => {
+    const world = await openWorld();
+    world.close();
+    await world.see({ m0: 'DOWN' });
+    await world.see({ m1: 'DOWN' });
+    await world.pass(40 * MINUTE);
+    await world.see({ m1: 'UP' });
+    await world.pass(10 * MINUTE);
+    await world.see({ m0: 'UP' });
+    await world.pass(MINUTE);
+    await world.see({ m0: 'DOWN' });
+    world.open();
+    await world.pass(11 * MINUTE);
+    expect(world.titles()).toEqual(['Name of m0 is DOWN']);
+    const [message] = world.slack.messages;
+    expect(message && textOf(message.card)).toContain('Target: https://m0.example');
+    expect(message && textOf(message.card)).not.toContain('before');
+  });
+
+  test('calls nobody for what is milder, and is told of milder trouble and outages in one message', async () => {
+    const world = await openWorld();
+    await world.set({ mention: { id: 'S0ONCALL', name: '@oncall' } });
+    world.close();
+    await world.see({ m0: 'DEGRADED' });
+    await world.pass(20 * MINUTE);
+    await world.see({ m1: 'DEGRADED' });
+    await world.pass(20 * MINUTE);
+    world.open();
+    await world.pass(11 * MINUTE);
+    world.close();
+    await world.see({ m2: 'DEGRADED' });
+    await world.pass(20 * MINUTE);
+    await world.see({ m3: 'DOWN' });
+    await world.pass(20 * MINUTE);
+    world.open();
+    await world.pass(11 * MINUTE);
+    expect(world.slack.messages.map(({ card }) => [card.title, card.mention])).toEqual([
+      ['2 monitors are DEGRADED', undefined],
+      ['1 of 2 monitors is DOWN', 'S0ONCALL'],
+    ]);
+  });
+
+  test('is told nothing when all of it is over', async () => {
+    const world = await openWorld();
+    world.close();
+    await world.see({ m0: 'DOWN', m1: 'DOWN' });
+    await world.pass(20 * MINUTE);
+    await world.see({ m0: 'UP', m1: 'UP' });
+    world.open();
+    await world.pass(HOUR);
+    expect(world.slack.messages).toEqual([]);
+  });
+
+  test('is told within a minute of what begins then, also when nothing tried it meanwhile', async () => {
+    const world = await openWorld();
+    world.close();
+    await world.see({ m0: 'DOWN' });
+    await world.pass(40 * MINUTE);
+    world.open();
+    await world.see({ m0: 'UP' });
+    await world.see({ m1: 'DOWN' });
+    await world.pass(MINUTE);
+    expect(world.titles()).toEqual(['Name of m1 is DOWN']);
+  });
+
+  test('in its quiet hours changes what stands there, and waits for their end with the rest', async () => {
+    const world = await openWorld();
+    const hours = readHours('12:00-14:00');
+    if (hours) await world.set({ quiet: { ...hours, zone: 'UTC' } });
+    await endAndBegin(world);
+    await world.pass(3 * HOUR);
+    world.open();
+    await world.pass(30 * MINUTE);
+    expect(world.titles()).toEqual(['Name of m0 recovered']);
+    await world.pass(HOUR + 10 * MINUTE);
+    expect(world.titles()).toEqual(['Name of m0 recovered', 'Name of m1 is DOWN']);
+  });
+
+  test('has its reminders again', async () => {
+    const world = await openWorld();
+    await world.set({ remindMs: HOUR });
+    await world.see({ m0: 'DOWN' });
+    world.close();
+    await world.pass(5 * HOUR);
+    world.open();
+    await world.pass(HOUR + 10 * MINUTE);
+    expect(world.titles()).toEqual(['Name of m0 is DOWN']);
+    expect(world.lines()).toEqual([[expect.stringMatching(/is still DOWN, for/)]]);
+  });
+
+  test('is told at once of outages where only changes of its messages are refused', async () => {
+    const world = await openWorld();
+    await world.see({ m0: 'DOWN' });
+    await world.pass(10 * MINUTE);
+    world.close('changes');
+    await world.see({ m0: 'UP' });
+    await world.pass(10 * MINUTE);
+    await world.see({ m1: 'DOWN' });
+    expect(world.titles()).toEqual(['Name of m0 is DOWN', 'Name of m1 is DOWN']);
+    world.open();
+    await world.pass(10 * MINUTE);
+    expect(world.titles()).toEqual(['Name of m0 recovered', 'Name of m1 is DOWN']);
+  });
+
+  test('is told what it missed though changes of its messages stay refused', async () => {
+    const world = await openWorld();
+    await endAndBegin(world);
+    await world.pass(10 * MINUTE);
+    world.close('changes');
+    await world.pass(20 * MINUTE);
+    expect(world.titles()).toEqual(['Name of m0 is DOWN', 'Name of m1 is DOWN']);
+  });
+
+  test('hears of a snoozed monitor when the snooze is over, not with what it missed', async () => {
+    const world = await openWorld();
+    await world.see({ m0: 'DOWN' });
+    const [first] = world.topics();
+    const untilMs = world.nowMs() + HOUR;
+    await world.incidents().care(first?.id ?? '', 'snoozed', () => ({ by: 'Ada', untilMs }));
+    await world.see({ m0: 'UP' });
+    world.close();
+    await world.see({ m0: 'DOWN' });
+    await world.pass(10 * MINUTE);
+    await world.see({ m1: 'DOWN' });
+    await world.pass(10 * MINUTE);
+    await world.see({ m2: 'DOWN' });
+    world.open();
+    await world.pass(11 * MINUTE);
+    expect(world.titles().slice(1)).toEqual(['2 monitors are DOWN']);
+    await world.pass(30 * MINUTE);
+    expect(world.titles().slice(1)).toEqual(['2 monitors are DOWN', 'Name of m0 is DOWN']);
+  });
+
+  test('is spoken of in another channel only while it is closed', async () => {
+    const world = await openWorld({ places: [OPS, DEV] });
+    await endAndBegin(world);
+    const titles = () => world.titles(DEV).filter((title) => title.startsWith('Alerts'));
+    expect(titles()).toEqual(['Alerts do not reach slack:C1']);
+    world.open();
+    await world.pass(11 * MINUTE);
+    expect(titles()).toEqual(['Alerts reach slack:C1 again']);
+    world.close();
+    await world.see({ m2: 'DOWN' });
+    await world.pass(MINUTE);
+    expect(titles()).toEqual(['Alerts do not reach slack:C1']);
+    expect(world.lines().flat().join()).not.toContain('Alerts');
+  });
+});
+
+describe('a channel that is closed', () => {
+  test.each(['all', 'new'] as const)('is tried now and then: %s refused', async (what) => {
+    const world = await openWorld();
+    await world.see({ m0: 'DOWN' });
+    world.close(what);
+    await world.see({ m0: 'UP', m1: 'DOWN' });
+    for (let minute = 0; minute < 180; minute += 1) await world.pass(MINUTE);
+    const [firstMs = 0] = world.refused;
+    const minutes = world.refused.map((ms) => Math.round((ms - firstMs) / MINUTE));
+    // First, a change and something new each show what the channel takes.
+    const later = Array.from({ length: 17 }, (_, at) => 15 + 10 * (at + 1)).filter(
+      (at) => at < 180,
+    );
+    const all = what === 'all' ? [0, 0, 1, 3, 7, 15] : [0, 1, 3, 7, 15, 25];
+    expect(minutes.slice(0, 6)).toEqual(all);
+    expect(minutes.length).toBeLessThanOrEqual(6 + later.length);
+  });
+
+  test('is not tried more than once a minute while monitors go down all the time', async () => {
+    const world = await openWorld({ monitors: 40 });
+    world.close();
+    for (let at = 0; at < 120; at += 1) {
+      await world.see({ [`m${at % 40}`]: 'DOWN', [`m${(at + 20) % 40}`]: 'UP' });
+      await world.pass(15 * SECOND);
+    }
+    const gaps = world.refused.slice(1).map((ms, at) => ms - (world.refused[at] ?? 0));
+    expect(gaps.filter((ms) => ms < MINUTE)).toEqual([]);
+  });
+
+  test('is not tried while there is nothing to tell', async () => {
+    const world = await openWorld();
+    world.close();
+    await world.see({ m0: 'DOWN' });
+    await world.see({ m0: 'UP' });
+    await world.pass(DAY);
+    expect(world.refused).toHaveLength(1);
+  });
+
+  test('is not tried by a start of the program before its time', async () => {
+    const world = await openWorld();
+    world.close();
+    await world.see({ m0: 'DOWN' });
+    await world.pass(40 * MINUTE);
+    const before = world.refused.length;
+    for (let start = 0; start < 5; start += 1) await world.sleep(SECOND);
+    expect(world.refused).toHaveLength(before);
+    await world.pass(10 * MINUTE);
+    expect(world.refused).toHaveLength(before + 1);
+  });
+
+  test('is given up after thirty days', async () => {
+    const world = await openWorld();
+    await endAndBegin(world);
+    await world.sleep(30 * DAY);
+    world.open();
+    await world.pass(20 * MINUTE);
+    expect(world.titles()).toEqual(['Name of m0 is DOWN']);
+    await world.see({ m2: 'DOWN' });
+    expect(world.titles()).toEqual(['Name of m0 is DOWN', 'Name of m2 is DOWN']);
+  });
+});
+
+test('of more messages of a closed place than two hundred, the oldest are given up', () => {
+  const nowMs = 1_800_000_000_000;
+  const incident = (at: number) => {
+    const posted = { message: `${at}`, thread: `${at}` };
+    const delivery = {
+      ...{ place: 'slack:C1', postId: `${at}`, attempted: true, posted },
+      ...{ told: 1, failures: 0, nextTryAtMs: 0 },
+    };
+    return {
+      ...{ kind: 'incident' as const, id: `${at}`, version: 2, openedAtMs: nowMs, status: 'UP' },
+      ...{ monitorId: `${at}`, name: `${at}`, target: 'https://a.example', checkType: 'HTTP' },
+      ...{ startedAtMs: nowMs, endedAtMs: nowMs, deliveries: [delivery] },
+    };
+  };
+  const closed = {
+    ...{ place: 'slack:C1', sinceMs: nowMs, refused: ['change' as const], tries: 1 },
+    ...{ triedAtMs: nowMs, nextTryAtMs: nowMs + MINUTE },
+  };
+  const topics = Array.from({ length: 250 }, (_, at) => incident(at));
+  const watching = { known: [], learnt: true, shortLooks: 0, topics, closed: [closed] };
+  const kept = withMissed(watching, 'slack:C1', { nowMs, newId: () => 'new' });
+  const dead = kept.topics.filter(({ deliveries }) => deliveries[0]?.dead !== undefined);
+  expect(dead.map(({ id }) => Number(id))).toEqual(Array.from({ length: 50 }, (_, at) => at));
+  expect(withMissed(kept, 'slack:C1', { nowMs, newId: () => 'new' })).toBe(kept);
+});
+
+test('what a closed channel missed is told in one message wherever the program is killed', async () => {
+  const kills = Array.from({ length: long ? 40 : 12 }, (_, at) => (long ? at + 1 : 3 * at + 1));
+  for (const kill of kills) {
+    for (const when of ['closed', 'open']) {
+      const world = await openWorld({ monitors: 5 });
+      await world.see({ m0: 'DOWN' });
+      await world.pass(10 * MINUTE);
+      world.close();
+      await world.see({ m1: 'DOWN' });
+      await world.pass(10 * MINUTE);
+      await world.see({ m0: 'UP', m2: 'DOWN', m3: 'DOWN' });
+      if (when === 'closed') world.kill(kill);
+      await world.pass(20 * MINUTE);
+      await world.see({ m4: 'DOWN' });
+      if (when === 'open') world.kill(kill);
+      world.open();
+      await world.pass(11 * MINUTE);
+      expect({ kill, when, titles: world.titles() }).toEqual({
+        ...{ kill, when },
+        titles: ['Name of m0 recovered', '4 monitors are DOWN'],
+      });
+    }
+  }
+});
+
+test('whatever is closed and opened, and whenever it is killed, a channel ends with the truth and hears of nothing twice', async () => {
+  const step = fc.record({
+    afterMs: fc.constantFrom(5 * SECOND, MINUTE, 4 * MINUTE, 16 * MINUTE),
+    id: fc.constantFrom('m0', 'm1', 'm2', 'm3'),
+    status: fc.constantFrom('UP', 'DOWN', 'DOWN'),
+    turn: fc.constantFrom('', '', 'open', 'all', 'new', 'changes'),
+    kill: fc.constantFrom(0, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 20 }), async (steps) => {
+      const world = await openWorld();
+      const down = new Set<string>();
+      for (const { afterMs, id, status, turn, kill } of steps) {
+        if (turn === 'open') world.open();
+        else if (turn !== '') world.close(turn as keyof typeof REFUSALS);
+        if (kill > 0) world.kill(kill);
+        await world.pass(afterMs);
+        if (status === 'DOWN') down.add(id);
+        else down.delete(id);
+        await world.see({ [id]: status });
+      }
+      world.open();
+      // What flaps is calm by then.
+      await world.pass(40 * MINUTE);
+      const names = ['m0', 'm1', 'm2', 'm3'];
+      const told = names.map((id) => ({
+        id,
+        down: saidOf(world.slack, `Name of ${id}`).filter(({ isDown }) => isDown).length,
+      }));
+      expect(told).toEqual(names.map((id) => ({ id, down: down.has(id) ? 1 : 0 })));
+      const footers = world.slack.messages.map(({ card }) => card.footer);
+      expect(new Set(footers).size).toBe(footers.length);
+    }),
+    { numRuns: long ? 200 : 8 },
+  );
+}, 240_000);

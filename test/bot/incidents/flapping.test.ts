@@ -1,0 +1,595 @@
+import { describe, expect, test } from 'vitest';
+import type { Incident, Watching } from '../../../src/bot/incidents/watch-state.ts';
+import { look } from '../../../src/bot/watch/apply-poll.ts';
+import type { Monitor } from '../../../src/contracts/monitoring.ts';
+import {
+  type AlertWorld,
+  HOUR,
+  MINUTE,
+  OPS,
+  openAlertWorld,
+} from '../../helpers/bot/alert-world.ts';
+import { createScriptedPlatform } from '../../helpers/bot/scripted-platform.ts';
+import { readAnswer, startTestBot, textOf } from '../../helpers/bot.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { long } from '../../helpers/long.ts';
+
+const startsAt = '2026-11-22T12:00:00Z';
+
+async function openShop(given: { intervalSeconds?: number } = {}) {
+  const world = await openAlertWorld({ startsAt, ...given });
+  await world.see({ shop: 'UP' });
+  return world;
+}
+
+/** Goes down and comes back, a minute each; ends `UP`. */
+async function flap(world: AlertWorld, times: number) {
+  for (let at = 0; at < times; at += 1) {
+    await world.see({ shop: 'DOWN' });
+    await world.pass(MINUTE);
+    await world.see({ shop: 'UP' });
+    await world.pass(MINUTE);
+  }
+}
+
+/** A shop that flapped, and has just gone down once more. */
+async function openDownAgain(given: { intervalSeconds?: number } = {}) {
+  const world = await openShop(given);
+  await flap(world, 3);
+  await world.see({ shop: 'DOWN' });
+  return world;
+}
+
+/** The same when it stayed down, was told so, came back and goes down again a minute later. */
+async function openBackAndDown(pass: 'pass' | 'sleep') {
+  const world = await openDownAgain();
+  await world.pass(3 * MINUTE);
+  await world.see({ shop: 'UP' });
+  expect(world.titles()[3]).toBe('Name of shop recovered');
+  await world[pass](MINUTE);
+  await world.see({ shop: 'DOWN' });
+  return world;
+}
+
+/** What is told of a shop that flapped and stays down. */
+const stayedDown = (downs: number, inMinutes: number) => [
+  `Name of shop was down ${downs} times in ${inMinutes} minutes, then stayed DOWN`,
+  'Name of shop is DOWN',
+];
+
+const textAt = (world: AlertWorld, at: number) => {
+  const card = world.slack.messages[at]?.card;
+  return card ? textOf(card) : '';
+};
+
+describe('a monitor that goes down and up', () => {
+  test('is told twice, then in one message that counts until it is calm', async () => {
+    const world = await openShop();
+    await flap(world, 2);
+    await world.pass(MINUTE);
+    expect(world.titles()).toEqual(['Name of shop recovered', 'Name of shop recovered']);
+    await world.see({ shop: 'DOWN' });
+    expect(world.titles()[2]).toBe(
+      'Name of shop goes down and up: 5 changes in 5 minutes, now DOWN',
+    );
+    expect(textAt(world, 2)).toContain(
+      'It stays quiet here until it stays DOWN, or is calm for 15 minutes.',
+    );
+    await world.pass(MINUTE);
+    await world.see({ shop: 'UP' });
+    await world.pass(MINUTE);
+    await flap(world, 4);
+    expect(world.titles()[2]).toBe(
+      'Name of shop goes down and up: 14 changes in 14 minutes, now UP',
+    );
+    expect(world.lines()[2]).toEqual([]);
+    await world.pass(13 * MINUTE);
+    expect(world.titles()[2]).toMatch(/goes down and up/);
+    await world.pass(2 * MINUTE);
+    const end = 'Name of shop is calm again: down 7 times in 14 minutes';
+    expect(world.titles()).toEqual([...world.titles().slice(0, 2), end]);
+    expect(world.lines()[2]).toEqual([end]);
+    expect(textAt(world, 2)).toMatch(/First down: at \d+\nCalm since: at \d+\nDown: 7 times\n/);
+    // From then on it is like any other.
+    await flap(world, 1);
+    expect(world.titles()[3]).toBe('Name of shop recovered');
+  });
+
+  test('shows the count anew at most once a minute', async () => {
+    const world = await openShop();
+    await flap(world, 2);
+    for (let at = 0; at < 30; at += 1) {
+      await world.see({ shop: 'DOWN' });
+      await world.see({ shop: 'UP' });
+    }
+    expect(world.slack.messages[2]?.titles).toHaveLength(1);
+    await world.pass(MINUTE);
+    expect(world.slack.messages[2]?.titles).toHaveLength(2);
+    expect(textAt(world, 2)).toContain('Down: 32 times');
+  });
+
+  test('and stays down is an outage again, in a message that nobody can miss', async () => {
+    const world = await openDownAgain();
+    const downMs = world.nowMs();
+    await world
+      .incidents()
+      .care(incidentOf(world).id, 'acknowledged', (atMs) => ({ by: 'Ada', atMs }));
+    await world.pass(2 * MINUTE);
+    expect(world.titles()[2]).toBe(
+      'Name of shop goes down and up: 7 changes in 6 minutes, now DOWN',
+    );
+    await world.pass(MINUTE);
+    expect(world.titles().slice(2)).toEqual(stayedDown(4, 6));
+    expect(textAt(world, 2)).toContain(
+      'It did not come back: that outage is told in a message of its own below.',
+    );
+    expect(textAt(world, 3)).toContain(`Since: at ${downMs}`);
+    expect(textAt(world, 3)).toContain('Acknowledged by: Ada');
+    await world.see({ shop: 'UP' });
+    expect(world.lines().slice(2)).toEqual([[], ['Name of shop recovered after 3 minutes']]);
+  });
+
+  test('is no longer watched when it is removed', async () => {
+    const world = await openShop();
+    await world.see({ other: 'UP', third: 'UP' });
+    await flap(world, 3);
+    await world.see({ shop: 'DOWN' });
+    await world.see({ shop: undefined });
+    // Its turn to be shown is not yet come, but this is the last word.
+    await world.see({});
+    expect(world.titles()[2]).toBe('Name of shop is no longer watched');
+    await world.pass(HOUR);
+    expect(world.slack.messages).toHaveLength(3);
+  });
+
+  test('waits while it is snoozed, and is told as what it was', async () => {
+    const world = await openShop();
+    await flap(world, 1);
+    await world.see({ shop: 'DOWN' });
+    const untilMs = world.nowMs() + HOUR;
+    await world.incidents().care(incidentOf(world).id, 'snoozed', () => ({ by: 'Ada', untilMs }));
+    await world.see({ shop: 'UP' });
+    await flap(world, 3);
+    await world.pass(50 * MINUTE);
+    expect(world.slack.messages).toHaveLength(2);
+    await world.pass(5 * MINUTE);
+    expect(world.titles()[2]).toBe('Name of shop was down 5 times in 7 minutes');
+    expect(world.lines()[2]).toEqual([]);
+  });
+
+  test('is not calm because nobody looked', async () => {
+    const world = await openShop();
+    await flap(world, 3);
+    const watching = { known: [], learnt: true, shortLooks: 0, topics: world.topics() };
+    const monitor = monitorOf('shop', 'UP');
+    const nowMs = world.nowMs() + HOUR;
+    const around = { nowMs, newId: () => 'new', placesFor: () => [] };
+    const calm = { known: [{ id: 'shop', status: 'UP', missing: 0 }] };
+    const isOpen = (unseenFromMs?: number) =>
+      look({ ...watching, ...calm }, [monitor], {
+        ...around,
+        ...(unseenFromMs !== undefined && { unseenFromMs }),
+      }).watching.topics.some((topic) => !('endedAtMs' in topic));
+    expect([isOpen(), isOpen(nowMs - HOUR)]).toEqual([false, true]);
+  });
+
+  test('shows among those that went down with it', async () => {
+    const world = await openShop();
+    await world.see({ a: 'UP', b: 'UP' });
+    await flap(world, 2);
+    await world.see({ a: 'DOWN', b: 'DOWN', shop: 'DOWN' });
+    await world.pass(MINUTE);
+    expect(world.titles()[2]).toBe('3 monitors are DOWN');
+    expect(textAt(world, 2)).toContain(
+      'Name of shop: goes down and up: 5 changes in 4 minutes, now DOWN since 12:04 UTC; stays quiet here until it stays DOWN, or is calm for 15 minutes',
+    );
+    await world.see({ a: 'UP', b: 'UP', shop: 'UP' });
+    await world.pass(MINUTE);
+    expect(world.titles()[2]).toBe('1 of 3 monitors goes down and up');
+    await world.pass(15 * MINUTE);
+    expect(world.titles()[2]).toBe('3 monitors recovered');
+    expect(textAt(world, 2)).toContain('Name of shop: calm again: down 3 times in 5 minutes');
+    expect(world.lines()[2]).toEqual([expect.stringMatching(/^3 monitors recovered after /)]);
+  });
+
+  test('and stays down is never said to have recovered with the others', async () => {
+    const world = await openShop();
+    await world.see({ a: 'UP', b: 'UP' });
+    await flap(world, 2);
+    await world.see({ a: 'DOWN', b: 'DOWN', shop: 'DOWN' });
+    await world.see({ a: 'UP', b: 'UP' });
+    await world.pass(3 * MINUTE);
+    expect(world.titles().slice(2)).toEqual([
+      '2 monitors recovered, 1 not UP',
+      'Name of shop is DOWN',
+    ]);
+  });
+
+  test('and stays down is told anew, though others stay down with it', async () => {
+    const world = await openShop();
+    await world.see({ a: 'UP', b: 'UP' });
+    await flap(world, 2);
+    await world.see({ a: 'DOWN', b: 'DOWN', shop: 'DOWN' });
+    await world.pass(3 * MINUTE);
+    expect(world.titles().slice(2)).toEqual(['2 of 3 monitors are DOWN', 'Name of shop is DOWN']);
+    expect(textAt(world, 2)).toContain(
+      'Name of shop: was down 3 times in 4 minutes, then stayed DOWN, which is told below',
+    );
+  });
+
+  test.each([
+    { intervalSeconds: 10, minutes: 2 },
+    { intervalSeconds: 60, minutes: 3 },
+    { intervalSeconds: 100, minutes: 5 },
+    { intervalSeconds: 3600, minutes: 15 },
+  ])(
+    'and stays down is an alert after $minutes minutes when it is checked every $intervalSeconds seconds',
+    async ({ intervalSeconds, minutes }) => {
+      const world = await openDownAgain({ intervalSeconds });
+      await world.pass((minutes - 1) * MINUTE);
+      expect(world.slack.messages).toHaveLength(3);
+      await world.pass(MINUTE);
+      expect(world.titles()[3]).toBe('Name of shop is DOWN');
+    },
+  );
+
+  test.each(['DEGRADED', 'MAINTENANCE'])(
+    'and was %s meanwhile did not stay down',
+    async (status) => {
+      const world = await openDownAgain();
+      await world.pass(2 * MINUTE);
+      await world.see({ shop: status });
+      await world.see({ shop: 'DOWN' });
+      await world.pass(2 * MINUTE);
+      expect(world.slack.messages).toHaveLength(3);
+      await world.pass(MINUTE);
+      expect(world.titles()[3]).toBe('Name of shop is DOWN');
+    },
+  );
+
+  test('and stays down calls whom an alert calls, and nobody while it is snoozed', async () => {
+    const world = await openShop();
+    await world.set({ mention: { id: 'S1', name: '@oncall' } });
+    await flap(world, 3);
+    await world.see({ shop: 'DOWN' });
+    await world.pass(3 * MINUTE);
+    expect(world.slack.messages[3]?.card).toMatchObject({ tone: 'bad', mention: 'S1' });
+    expect(world.slack.messages[3]?.card.actions?.map(({ label }) => label)).toEqual([
+      ...['Acknowledge', 'Snooze 1 h', 'Check now', 'Ask why'],
+    ]);
+
+    const snoozed = await openDownAgain();
+    const untilMs = snoozed.nowMs() + HOUR;
+    await snoozed
+      .incidents()
+      .care(incidentOf(snoozed).id, 'snoozed', () => ({ by: 'Ada', untilMs }));
+    await snoozed.pass(59 * MINUTE);
+    expect(snoozed.slack.messages).toHaveLength(3);
+    await snoozed.pass(MINUTE);
+    expect(snoozed.titles()[3]).toBe('Name of shop is DOWN');
+  });
+
+  test('and stays down in quiet hours is told when they are over', async () => {
+    const world = await openDownAgain();
+    await world.set({ quiet: { fromMinute: 12 * 60, toMinute: 13 * 60, zone: 'UTC' } });
+    await world.pass(53 * MINUTE);
+    expect(world.slack.messages).toHaveLength(3);
+    await world.pass(MINUTE);
+    expect(world.titles()[3]).toMatch(/: Name of shop went down and is still DOWN$/);
+  });
+
+  test('three minutes down and one up, for two hours, calls once in a quarter of an hour', async () => {
+    const world = await openShop();
+    for (let at = 0; at < 30; at += 1) {
+      await world.see({ shop: 'DOWN' });
+      await world.pass(3 * MINUTE);
+      await world.see({ shop: 'UP' });
+      await world.pass(MINUTE);
+    }
+    // Two outages, the third that flaps, and that it stays down; then once in a quarter of an hour.
+    expect(world.posted()).toEqual([0, 4, 8, 11, 27, 43, 59, 75, 91, 107]);
+    const [, , first, ...alerts] = world.titles();
+    const last = alerts.pop();
+    for (const title of [first, ...alerts]) expect(title).toMatch(/, then stayed DOWN$/);
+    expect(last).toBe('Name of shop goes down and up: 60 changes in 1 hour 59 minutes, now UP');
+    await world.pass(15 * MINUTE);
+    const end = 'Name of shop is calm again: down 30 times in 1 hour 59 minutes';
+    expect(world.titles().at(-1)).toBe(end);
+    expect(world.lines().at(-1)).toEqual(['Name of shop recovered after 3 minutes', end]);
+    expect(world.slack.messages).toHaveLength(10);
+  });
+
+  test('and stays down again soon after that was over is an alert a quarter of an hour after the last', async () => {
+    const world = await openBackAndDown('pass');
+    expect(world.titles()[3]).toBe(
+      'Name of shop goes down and up: 9 changes in 10 minutes, now DOWN',
+    );
+    await world.pass(13 * MINUTE);
+    expect(world.slack.messages).toHaveLength(4);
+    await world.pass(MINUTE);
+    expect(world.titles().slice(3)).toEqual(stayedDown(5, 10));
+  });
+
+  test('several that stay down together, come back and go down again change the message that tells of them', async () => {
+    const world = await openShop();
+    const all = (status: string) => ({ shop: status, a: status, b: status });
+    await world.see(all('UP'));
+    for (const status of ['DOWN', 'UP', 'DOWN', 'UP', 'DOWN']) {
+      await world.see(all(status));
+      await world.pass(MINUTE);
+    }
+    await world.pass(2 * MINUTE);
+    expect(world.titles().at(-1)).toBe('3 monitors are DOWN');
+    const { length } = world.slack.messages;
+    await world.see(all('UP'));
+    expect(world.titles().at(-1)).toBe('3 monitors recovered');
+    await world.pass(MINUTE);
+    await world.see(all('DOWN'));
+    await world.see(all('UP'));
+    await world.pass(MINUTE);
+    expect(world.titles().at(-1)).toBe('3 of 3 monitors go down and up');
+    await world.pass(15 * MINUTE);
+    expect(world.titles().at(-1)).toBe('3 monitors recovered');
+    expect(world.slack.messages).toHaveLength(length);
+    expect(world.lines().at(-1)).toHaveLength(2);
+  });
+
+  describe('over a restart', () => {
+    test('stays down: it counts from when it went down', async () => {
+      const world = await openDownAgain();
+      await world.pass(2 * MINUTE);
+      expect(world.slack.messages).toHaveLength(3);
+      await world.sleep(MINUTE);
+      expect(world.titles().slice(2)).toEqual(stayedDown(4, 6));
+    });
+
+    test('is not told anew for a quarter of an hour after it was', async () => {
+      const world = await openBackAndDown('sleep');
+      await world.sleep(13 * MINUTE);
+      expect(world.titles().slice(3)).toEqual([
+        'Name of shop goes down and up: 9 changes in 10 minutes, now DOWN',
+      ]);
+      await world.sleep(MINUTE);
+      expect(world.titles().slice(3)).toEqual(stayedDown(5, 10));
+    });
+
+    test('shows how it is within a minute', async () => {
+      const world = await openShop();
+      await flap(world, 2);
+      await world.see({ shop: 'DOWN' });
+      await world.see({ shop: 'UP' });
+      expect(world.titles()[2]).toMatch(/, now DOWN$/);
+      await world.sleep(MINUTE);
+      expect(world.titles()[2]).toMatch(/, now UP$/);
+    });
+  });
+
+  // Kills at odd steps come after what the step does, at even ones before it.
+  test.each(Array.from({ length: 12 }, (_, at) => at + 1).filter((step) => long || step % 3 === 1))(
+    'is told the same when the program is killed at step %i',
+    async (step) => {
+      const world = await openShop();
+      await flap(world, 2);
+      await world.see({ shop: 'DOWN' });
+      world.kill(step);
+      await world.pass(MINUTE);
+      await world.see({ shop: 'UP' });
+      await world.pass(16 * MINUTE);
+      const end = 'Name of shop is calm again: down 3 times in 5 minutes';
+      expect(world.titles().slice(2)).toEqual([end]);
+      expect(world.lines()[2]).toEqual([end]);
+    },
+  );
+});
+
+function incidentOf(world: AlertWorld): Incident {
+  const open = world
+    .topics()
+    .find((topic): topic is Incident => topic.kind === 'incident' && topic.endedAtMs === undefined);
+  if (!open) throw new Error('No incident goes on.');
+  return open;
+}
+
+const monitorOf = (id: string, status: string): Monitor => ({
+  ...{ id, name: id, check_type: 'HTTP', target: `https://${id}.example`, status },
+  interval_seconds: 60,
+});
+
+describe('maintenance', () => {
+  test('tells nothing of what is up before and after', async () => {
+    const world = await openShop();
+    await world.see({ shop: 'MAINTENANCE' });
+    await world.pass(HOUR);
+    await world.see({ shop: 'UP' });
+    await world.pass(HOUR);
+    expect(world.slack.messages).toEqual([]);
+  });
+
+  test('shows in an outage, without a line', async () => {
+    const world = await openShop();
+    await world.see({ shop: 'DOWN' });
+    await world.see({ shop: 'MAINTENANCE' });
+    await world.pass(HOUR);
+    expect(world.titles()).toEqual(['Name of shop is MAINTENANCE']);
+    expect(world.lines()).toEqual([[]]);
+  });
+
+  test('is no excuse for what is down after it', async () => {
+    const world = await openShop();
+    await world.see({ shop: 'MAINTENANCE' });
+    await world.pass(HOUR);
+    await world.see({ shop: 'DOWN' });
+    expect(world.titles()).toEqual(['Name of shop is DOWN']);
+  });
+
+  test.each(['MAINTENANCE', 'paused'])('ends the noise: %s', async (status) => {
+    const world = await openShop();
+    await flap(world, 2);
+    await world.see({ shop: 'DOWN' });
+    await world.see({ shop: status });
+    await world.pass(MINUTE);
+    expect(world.titles()[2]).toBe(`Name of shop is ${status} after 5 changes in 4 minutes`);
+    await world.pass(15 * MINUTE);
+    expect(world.titles()[2]).toBe(
+      `Name of shop was down 3 times in 4 minutes, then was ${status}`,
+    );
+    expect(world.lines()[2]).toEqual([]);
+    await world.see({ shop: 'UP' });
+    expect(world.slack.messages).toHaveLength(3);
+    await world.see({ shop: status });
+    await world.see({ shop: 'DOWN' });
+    expect(world.titles()[3]).toBe('Name of shop is DOWN');
+  });
+
+  test('is not taken for a status that says something: slow after flapping is told', async () => {
+    const world = await openShop();
+    await flap(world, 3);
+    await world.see({ shop: 'DEGRADED' });
+    await world.pass(16 * MINUTE);
+    expect(world.lines()[2]).toEqual([
+      'Name of shop was down 3 times in 5 minutes, then was DEGRADED',
+    ]);
+  });
+});
+
+test('500 that flap together are as many messages as one, though few ended outages are kept', () => {
+  const ids = Array.from({ length: 500 }, (_, at) => `m${at}`);
+  let watching: Watching | undefined;
+  let nowMs = Date.parse(startsAt);
+  let made = 0;
+  const around = () => ({ nowMs, newId: () => `i${++made}`, placesFor: () => ['slack:C1'] });
+  for (const status of ['UP', 'DOWN', 'UP', 'DOWN', 'UP', 'DOWN']) {
+    const monitors = ids.map((id) => monitorOf(id, status));
+    ({ watching } = look(watching, monitors, around()));
+    // Told, as far as the document says.
+    const topics = watching.topics.map((topic) => ({
+      ...topic,
+      deliveries: topic.deliveries.map((one) => ({
+        ...{ ...one, attempted: true, told: topic.version, shownOpen: true },
+        posted: { message: one.postId, thread: one.postId },
+      })),
+    }));
+    watching = { ...watching, topics };
+    nowMs += 2 * MINUTE;
+  }
+  const open = (watching?.topics ?? []).filter(
+    (topic): topic is Incident => topic.kind === 'incident' && topic.endedAtMs === undefined,
+  );
+  expect(open.filter(({ flapping }) => flapping?.downs === 3)).toHaveLength(500);
+  expect(watching?.topics.length).toBeLessThan(500 + 100 + 5);
+  expect(watching?.downs?.length).toBe(1000);
+});
+
+describe('a monitor of which the service tells since when it is down', () => {
+  /** Looks at minutes, at a shop that is down from some of them on, as the service says; the third time it flaps. */
+  function openWatch(intervalSeconds: number) {
+    let watching: Watching | undefined;
+    let made = 0;
+    const nowMs = (minute: number) => Date.parse(startsAt) + minute * MINUTE;
+    function lookAt(minute: number, status: string, saidMinute = minute) {
+      const monitor = {
+        ...monitorOf('shop', status),
+        interval_seconds: intervalSeconds,
+        status_changed_at: new Date(nowMs(saidMinute)).toISOString(),
+      };
+      const around = {
+        nowMs: nowMs(minute),
+        newId: () => `i${++made}`,
+        placesFor: () => ['slack:C1'],
+      };
+      ({ watching } = look(watching, [monitor], around));
+      const last = watching.topics.findLast((topic) => topic.kind === 'incident');
+      const isAgain = last?.deliveries.some(({ earlier }) => earlier) ? ', told twice' : '';
+      // As if every message had reached its place.
+      const topics = watching.topics.map((topic) => ({
+        ...topic,
+        deliveries: topic.deliveries.map((one) => ({
+          ...{ ...one, attempted: true, told: topic.version, shownOpen: true },
+          posted: { message: one.postId, thread: one.postId },
+        })),
+      }));
+      watching = { ...watching, topics };
+      const isOn = last?.flapping && last.endedAtMs === undefined;
+      return `${isOn ? 'flaps' : last?.status}${isAgain}`;
+    }
+    for (const minute of [0, 2]) {
+      lookAt(minute, 'UP');
+      lookAt(minute + 1, 'DOWN');
+    }
+    lookAt(4, 'UP');
+    return lookAt;
+  }
+
+  test('is told at once when it has been so for three checks, or for a quarter of an hour', () => {
+    expect(openWatch(60)(7, 'DOWN', 5)).toBe('flaps');
+    expect(openWatch(60)(8, 'DOWN', 5)).toBe('DOWN');
+    expect(openWatch(3600)(19, 'DOWN', 5)).toBe('flaps');
+    expect(openWatch(3600)(20, 'DOWN', 5)).toBe('DOWN');
+  });
+
+  test('is told after a quarter of an hour when the clock of the service is ahead', () => {
+    const lookAt = openWatch(60);
+    expect(lookAt(5, 'DOWN', 100)).toBe('flaps');
+    expect(lookAt(19, 'DOWN', 100)).toBe('flaps');
+    expect(lookAt(20, 'DOWN', 100)).toBe('DOWN');
+  });
+
+  test('may have been up between two looks', () => {
+    const lookAt = openWatch(60);
+    expect(lookAt(5, 'DOWN')).toBe('flaps');
+    expect(lookAt(8, 'DOWN', 7)).toBe('flaps');
+    expect(lookAt(10, 'DOWN', 7)).toBe('DOWN');
+  });
+});
+
+test('500 that stay down together and come back now and then are one message in a quarter of an hour, though few ended outages are kept', () => {
+  const ids = Array.from({ length: 500 }, (_, at) => `m${at}`);
+  let watching: Watching | undefined;
+  let made = 0;
+  const posted = new Map<string, number>();
+  for (let minute = -1; minute < 60; minute += 1) {
+    const monitors = ids.map((id) => monitorOf(id, minute % 5 === 4 || minute < 0 ? 'UP' : 'DOWN'));
+    const nowMs = Date.parse(startsAt) + minute * MINUTE;
+    const around = { nowMs, newId: () => `i${++made}`, placesFor: () => ['slack:C1'] };
+    ({ watching } = look(watching, monitors, around));
+    const topics = watching.topics.map((topic) => ({
+      ...topic,
+      deliveries: topic.deliveries.map(({ line: _, ...one }) => {
+        if (!posted.has(one.postId)) posted.set(one.postId, minute);
+        return {
+          ...{ ...one, attempted: true, told: topic.version, shownOpen: true },
+          posted: { message: one.postId, thread: one.postId },
+        };
+      }),
+    }));
+    watching = { ...watching, topics };
+  }
+  expect([...posted.values()]).toEqual([0, 5, 10, 13, 28, 43, 58]);
+  expect(watching?.topics.length).toBeLessThan(3 * 500);
+});
+
+test('who asks why is told that it flaps', async () => {
+  const bot = await startTestBot({ settings: { alertPlaces: [OPS] } });
+  const slack = createScriptedPlatform('slack');
+  const shop = bot.service.add({ name: 'Shop', target: 'https://shop.example' });
+  await bot.bot.start([slack]);
+  const looked = async () => {
+    const from = bot.service.requests.length;
+    await eventually(() => bot.service.requests.length > from + 2);
+  };
+  await looked();
+  for (const status of ['DOWN', 'UP', 'DOWN', 'UP', 'DOWN']) {
+    bot.service.setStatus(shop.id, status);
+    await looked();
+  }
+  const isFlap = ({ card }: { card: { title: string } }) =>
+    card.title.startsWith('Shop goes down and up');
+  await eventually(() => slack.messages.some(isFlap));
+  const thread = slack.messages.find(isFlap)?.id ?? '';
+  await eventually(() => bot.bot.isConversation(OPS, thread));
+  await readAnswer(await bot.say('/ask why?', { place: OPS, thread }), thread);
+  const messages = bot.provider.calls.at(-1)?.body.messages as Array<{ content: string }>;
+  expect(messages[0]?.content).toMatch(
+    /It went DOWN 3 times, the first time at .*: 5 changes in \d+ seconds?\.\nThe last change was to DOWN at .*\nIt flaps, so Askwatch tells the channel nothing but the count and how it is; its status is DOWN\./,
+  );
+});

@@ -1,0 +1,120 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { alertCard } from '../../../src/bot/alerts/alert-card.ts';
+import { inUnits, latencyFacts, sparkline } from '../../../src/bot/incidents/latency.ts';
+import {
+  type Asked,
+  counting,
+  startAdditions,
+  startSteppedWatch,
+} from '../../helpers/bot/stepped-watch.ts';
+import { textOf } from '../../helpers/bot.ts';
+import { long } from '../../helpers/long.ts';
+
+const START = 1_800_000_000_000;
+const wordsOf = (responseTimesMs: number[]) => latencyFacts({ responseTimesMs })[0]?.value;
+
+test('response times are a line and what it goes from and to', () => {
+  expect(wordsOf([120, 130, 300, 800, 2400])).toBe('▁▁▂▃█ 120 ms → 2.4 s');
+  // Equal ones are flat, and a jitter is no mountain.
+  expect(wordsOf([120, 120, 120])).toBe('▁▁▁ 120 ms');
+  expect(wordsOf([120, 123, 118])).toBe('▁▁▁ 120 ms → 118 ms');
+  expect(wordsOf([0, 0])).toBe('▁▁ <1 ms');
+  expect(wordsOf([120])).toBe('120 ms');
+  expect(latencyFacts({ responseTimesMs: [] })).toEqual([]);
+  expect(latencyFacts({})).toEqual([]);
+  // One huge value does not flatten the others.
+  expect(wordsOf([100, 400, 100, 9_999_999, 100, 400, 400])).toBe('▁▂▁█▁▂▂ 100 ms → 400 ms');
+  expect([0.2, 0.5, 999, 999.6, 9_940, 9_960, 61_234].map(inUnits)).toEqual([
+    ...['<1 ms', '1 ms', '999 ms', '1.0 s', '9.9 s', '10 s', '61 s'],
+  ]);
+});
+
+test('a line has a bar for each value, and a higher one for none that is lower', () => {
+  const value = fc.oneof(
+    fc.nat({ max: 5_000 }),
+    fc.double({ min: 0, noNaN: true, noDefaultInfinity: true }),
+  );
+  fc.assert(
+    fc.property(fc.array(value, { maxLength: 30 }), (values) => {
+      const bars = [...sparkline(values)];
+      expect(bars).toHaveLength(values.length);
+      expect(bars.every((bar) => bar >= '▁' && bar <= '█')).toBe(true);
+      const inOrder = values
+        .map((_, at) => at)
+        .sort((a, b) => Number(values[a]) - Number(values[b]));
+      const heights = inOrder.map((at) => bars[at] ?? '');
+      expect(heights).toEqual([...heights].sort());
+    }),
+    { numRuns: long ? 20_000 : 150 },
+  );
+});
+
+const record = (ok: boolean, response_time_ms: number) => ({
+  ...{ at: new Date(START).toISOString(), ok, outcome: ok ? 'ok' : 'timeout' },
+  response_time_ms,
+});
+
+/** What happens with a monitor that goes down, at a service that answers so. */
+async function goDown(answer: Asked, given: Parameters<typeof counting>[2] = {}) {
+  const monitor = counting('a', 0, given);
+  const service = await startAdditions([monitor], answer);
+  const watch = await startSteppedWatch(service, { nowMs: START });
+  Object.assign(monitor, { status: 'DOWN', status_changes: 1 });
+  await watch.look(START + 5000);
+  const [incident] = watch.incidents();
+  if (!incident) throw new Error('There is no incident.');
+  return { asked: service.asked, incident, text: textOf(alertCard(incident, {})) };
+}
+
+test('an alert shows how the answers slowed before it, of the checks that passed', async () => {
+  const results = [
+    ...[record(false, 5000), record(true, 2400), record(false, 1), record(true, 120.04)],
+    ...Array.from({ length: 40 }, () => record(true, 110)),
+  ];
+  const { asked, incident, text } = await goDown(() => ({ body: { results } }));
+  expect(asked).toEqual(['results a']);
+  expect(incident.responseTimesMs).toEqual([...Array(26).fill(110), 120, 2400]);
+  expect(text).toMatch(/\nResponse time: ▁{27}█ 110 ms → 2\.4 s\n/);
+});
+
+test('an alert comes without response times where there are none to be had', async () => {
+  const silent = ({ incident, text }: Awaited<ReturnType<typeof goDown>>) => {
+    expect(incident).not.toHaveProperty('responseTimesMs');
+    expect(text).not.toContain('Response time');
+  };
+  const refused = await goDown(() => ({ status: 404, body: {} }));
+  expect(refused.asked).toHaveLength(1);
+  silent(refused);
+  silent(await goDown(() => ({ body: { results: [record(false, 100)] } })));
+  silent(await goDown(() => ({ body: { results: 'nonsense' } })));
+  // What never answers is not waited for; the look would not end.
+  silent(await goDown(() => undefined));
+  // A job is not asked how long it takes to answer.
+  const results = () => ({ body: { results: [record(true, 100)] } });
+  const job = await goDown(results, { check_type: 'HEARTBEAT' });
+  expect(job.asked).toEqual([]);
+  silent(job);
+});
+
+test('a service of the contract alone is never asked', async () => {
+  const monitor = counting('a', 0);
+  delete monitor.status_changes;
+  const service = await startAdditions([monitor]);
+  const watch = await startSteppedWatch(service, { nowMs: START });
+  monitor.status = 'DOWN';
+  await watch.look(START + 5000);
+  expect(watch.incidents()).toHaveLength(1);
+  expect(service.asked).toEqual([]);
+});
+
+test('one that was down already is not asked about again', async () => {
+  const monitors = [counting('a', 0, { status: 'DOWN' }), counting('b', 0)];
+  const service = await startAdditions(monitors);
+  const watch = await startSteppedWatch(service, { nowMs: START });
+  for (const [at, status] of ['DOWN', 'DEGRADED', 'DOWN'].entries()) {
+    Object.assign(monitors[1] ?? {}, { status, status_changes: at + 1 });
+    await watch.look(START + 5000 * (at + 1));
+  }
+  expect(service.asked).toEqual(['results b']);
+});

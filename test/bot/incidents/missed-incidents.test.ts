@@ -1,0 +1,249 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import fc from 'fast-check';
+import { expect, onTestFinished, test } from 'vitest';
+import { alertCard } from '../../../src/bot/alerts/alert-card.ts';
+import { createChannels } from '../../../src/bot/channels/channels.ts';
+import { askMissed, changedBetween } from '../../../src/bot/incidents/missed-incidents.ts';
+import { createAskBudget } from '../../../src/bot/incidents/poll-quota.ts';
+import type { Incident, Watching } from '../../../src/bot/incidents/watch-state.ts';
+import { look } from '../../../src/bot/watch/apply-poll.ts';
+import { openLastLook } from '../../../src/bot/watch/last-poll.ts';
+import { createWatch } from '../../../src/bot/watch/poller.ts';
+import { openWatchState } from '../../../src/bot/watch/watch-store.ts';
+import { createMonitoringClient } from '../../../src/clients/monitoring.ts';
+import type { Monitor } from '../../../src/contracts/monitoring.ts';
+import type { Incident as Outage } from '../../../src/contracts/monitoring-additions.ts';
+import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { long } from '../../helpers/long.ts';
+import { startService } from '../../helpers/monitoring/service.ts';
+import { recordingLog } from '../../helpers/recording-log.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+
+/** A watch over the real service that looks when told to. */
+async function openWatch(service: { url: string; key: string }) {
+  const { log, lines } = recordingLog();
+  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  const state = await openWatchState(store, log);
+  const monitoring = createMonitoringClient({ baseUrl: service.url, apiKey: service.key });
+  let looks = 0;
+  let goOn = () => {};
+  const watch = createWatch({
+    monitoring,
+    state,
+    lastLook: await openLastLook(store, { pollMs: 1000 }),
+    channels: createChannels(store),
+    alertPlaces: [{ platform: 'slack', channel: 'C1' }],
+    pollMs: 1000,
+    clock: {
+      nowMs: Date.now,
+      async pause(_ms, signal) {
+        looks += 1;
+        await new Promise<void>((resolve) => {
+          goOn = resolve;
+          signal.addEventListener('abort', () => resolve());
+        });
+      },
+    },
+    random: () => 0.5,
+    onNews: () => {},
+    log,
+  });
+  watch.start();
+  await eventually(() => looks === 1);
+  onTestFinished(async () => {
+    await watch.stop();
+    await monitoring.close();
+    await store.close();
+  });
+  return {
+    lines,
+    async look() {
+      const before = looks;
+      goOn();
+      await eventually(() => looks > before);
+      return (state.current()?.topics ?? []) as Incident[];
+    },
+  };
+}
+
+test('what went down and came back between two looks is told, with its times and its cause', async () => {
+  const service = await startService();
+  const job = await service.create({ name: 'Backup', check_type: 'HEARTBEAT', target: 'db1' });
+  const push = new URL(job.push_url ?? '').pathname;
+  const watch = await openWatch(service);
+  await service.call('POST', push);
+  expect(await watch.look()).toEqual([]);
+
+  await service.call('POST', `${push}/fail`);
+  await service.call('POST', push);
+  const [missed, ...others] = await watch.look();
+  expect(others).toEqual([]);
+  const times = { startedAtMs: expect.any(Number), endedAtMs: expect.any(Number) };
+  expect(missed).toMatchObject({
+    status: 'UP',
+    reason: 'the job reported that it failed',
+    ...times,
+  });
+  expect(alertCard(missed as Incident, {}).title).toMatch(/^Backup was down for \d+ seconds?$/);
+  expect(await watch.look()).toEqual([missed]);
+
+  // One that goes on is ended and begun anew when it was up for a moment. Nobody is told here, so each carries those before.
+  await service.call('POST', `${push}/7`);
+  expect(await watch.look()).toMatchObject([
+    { change: 3, status: 'DOWN', deliveries: [{ earlier: { count: 1 } }] },
+  ]);
+  await service.call('POST', push);
+  await service.call('POST', `${push}/fail`);
+  const [last, ...rest] = await watch.look();
+  expect(rest).toEqual([]);
+  // The third within a moment flaps, and counts those it carries.
+  expect(last).toMatchObject({ change: 5, flapping: { downs: 3, counted: [1, 3, 5] } });
+  expect(last?.deliveries).toEqual([expect.not.objectContaining({ earlier: expect.anything() })]);
+  expect(last?.endedAtMs).toBeUndefined();
+});
+
+/** Everything that ever happened to one monitor: `DOWN` or not, change by change. */
+interface History {
+  /** The statuses one after another, the first is change 0. */
+  statuses: string[];
+  /** How many changes there were at each look. */
+  looks: number[];
+  /** Which looks could not ask. */
+  unasked: boolean[];
+}
+
+const histories: fc.Arbitrary<History> = fc
+  .record({
+    statuses: fc.array(fc.constantFrom('UP', 'DOWN', 'DOWN', 'DEGRADED', 'PAUSED'), {
+      minLength: 1,
+      maxLength: 30,
+    }),
+    steps: fc.array(fc.nat({ max: 4 }), { minLength: 2, maxLength: 20 }),
+    unasked: fc.array(fc.boolean(), { minLength: 20, maxLength: 20 }),
+  })
+  .map(({ statuses: raw, steps, unasked }) => {
+    const statuses = raw.filter((status, at) => status !== raw[at - 1]);
+    let at = 0;
+    const looks = steps.map((step) => {
+      at = Math.min(at + step, statuses.length - 1);
+      return at;
+    });
+    return { statuses, looks, unasked };
+  });
+
+const timeOf = (change: number) => new Date(1_800_000_000_000 + change * 1000).toISOString();
+
+function monitorAt({ statuses }: History, change: number): Monitor {
+  return {
+    id: 'a',
+    name: 'A',
+    check_type: 'HTTP',
+    target: 'https://a.example',
+    status: statuses[change] ?? 'UP',
+    interval_seconds: 60,
+    status_changes: change,
+    status_changed_at: timeOf(change),
+  };
+}
+
+function outagesAt({ statuses }: History, change: number): Outage[] {
+  return statuses.slice(0, change + 1).flatMap((status, at): Outage[] =>
+    status === 'DOWN'
+      ? [
+          {
+            ...{ id: `a:${at}`, change: at, started_at: timeOf(at), cause: 'x', outcome: 'status' },
+            ended_at: at < change ? timeOf(at + 1) : null,
+            ended_as: at < change ? (statuses[at + 1] ?? null) : null,
+          },
+        ]
+      : [],
+  );
+}
+
+test('every outage since the first look is told once, with its times, whenever it is looked and asked', () => {
+  fc.assert(
+    fc.property(histories, (history) => {
+      let watching: Watching | undefined;
+      let made = 0;
+      const around = {
+        nowMs: 2_000_000_000_000,
+        newId: () => `i${++made}`,
+        placesFor: () => [],
+      };
+      // The last look can always ask.
+      for (const [at, change] of [...history.looks, history.looks.at(-1) ?? 0].entries()) {
+        const monitor = monitorAt(history, change);
+        const changed = changedBetween(watching, [monitor]);
+        const isAsked = !history.unasked[at] || at === history.looks.length;
+        const outages = outagesAt(history, change).reverse();
+        const between = {
+          missed: isAsked ? changed.map((each) => ({ ...each, outages })) : [],
+          later: new Set(isAsked ? [] : changed.map((each) => each.monitor.id)),
+        };
+        ({ watching } = look(watching, [monitor], around, between));
+      }
+      const [first = 0] = history.looks;
+      const last = history.looks.at(-1) ?? 0;
+      // PAUSED and DEGRADED end an outage at the service, but only UP ends a message that people see growing.
+      const wanted = outagesAt(history, last).filter(({ change }) => change >= first);
+      const told = ((watching?.topics ?? []) as Incident[]).filter(
+        ({ degraded }) => degraded === undefined,
+      );
+      for (const outage of wanted) {
+        const own = told.filter(
+          ({ flapping, startedAtMs, endedAtMs = Number.POSITIVE_INFINITY }) =>
+            !flapping &&
+            startedAtMs <= Date.parse(outage.started_at) &&
+            endedAtMs >= Date.parse(outage.ended_at ?? timeOf(last)),
+        );
+        const counts = told.some(({ flapping }) => flapping?.counted.includes(outage.change));
+        expect(own.length, JSON.stringify({ outage, told })).toBeLessThanOrEqual(1);
+        expect(own.length === 1 || counts, JSON.stringify({ outage, told })).toBe(true);
+      }
+      const began = wanted.map(({ started_at }) => Date.parse(started_at));
+      for (const { startedAtMs, flapping } of told) {
+        expect(began).toContain(startedAtMs);
+        if (!flapping) continue;
+        expect(began).toContain(flapping.fromMs);
+        // DOWN again after PAUSED is the same outage, with a number of its own.
+        expect(flapping.counted.length).toBeGreaterThanOrEqual(flapping.downs);
+      }
+    }),
+    { numRuns: long ? 20_000 : 100 },
+  );
+});
+
+test('a service that is slow to tell what was missed holds alerts up by one answer, not by ten', async () => {
+  const { log } = recordingLog();
+  const asked: string[] = [];
+  const server = createServer((request, response) => {
+    asked.push(request.url ?? '');
+    const answer = () => response.end(JSON.stringify({ incidents: [] }));
+    response.setHeader('content-type', 'application/json');
+    if (asked.length === 1) setTimeout(answer, 300);
+    else answer();
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  const monitoring = createMonitoringClient({ baseUrl: `http://127.0.0.1:${port}`, apiKey: 'k' });
+  onTestFinished(async () => {
+    await monitoring.close();
+    server.close();
+  });
+  const monitor = { check_type: 'HTTP', target: 'https://a.example', status: 'UP' };
+  const changed = ['a', 'b', 'c'].map((id) => ({
+    monitor: { ...monitor, id, name: id, interval_seconds: 60 },
+    sinceChange: 0,
+  }));
+  const around = { monitoring, signal: new AbortController().signal, log };
+  const budget = createAskBudget({ nowMs: Date.now });
+  const first = await askMissed(changed, { ...around, budget, waitMs: 200 });
+  expect(first.missed.map((one) => one.monitor.id)).toEqual(['a']);
+  expect([...first.later]).toEqual(['b', 'c']);
+  expect(asked).toHaveLength(1);
+  const second = await askMissed(changed.slice(1), { ...around, budget });
+  expect(second.missed.map((one) => one.monitor.id)).toEqual(['b', 'c']);
+  expect(second.later.size).toBe(0);
+});

@@ -1,0 +1,114 @@
+import { expect, test } from 'vitest';
+import {
+  blinded,
+  type FailedLooks,
+  isBlind,
+  seesAgain,
+} from '../../../src/bot/incidents/monitoring-outage.ts';
+import type { Watching } from '../../../src/bot/incidents/watch-state.ts';
+import type { Place } from '../../../src/bot/platform.ts';
+import { look } from '../../../src/bot/watch/apply-poll.ts';
+import { NetworkError, StatusError } from '../../../src/clients/errors.ts';
+import { startMonitoringService } from '../../fakes/monitoring-service.ts';
+import { createScriptedPlatform } from '../../helpers/bot/scripted-platform.ts';
+import { startTestBot, textOf } from '../../helpers/bot.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+
+const OPS: Place = { platform: 'slack', channel: 'C1' };
+const START = 1_800_000_000_000;
+const unreachable = new NetworkError('ECONNREFUSED');
+const refused = new StatusError('no', { status: 401 });
+const limited = new StatusError('slow down', { status: 429 });
+
+test.each<[string, unknown, number, number, number, boolean]>([
+  ['one miss', unreachable, 1, 0, 15_000, false],
+  ['two misses', unreachable, 2, 20_000, 15_000, false],
+  ['three misses that came at once', unreachable, 3, 3_000, 15_000, false],
+  ['three misses of the usual wait', unreachable, 3, 45_000, 15_000, true],
+  ['three misses of a short wait', unreachable, 3, 15_000, 5_000, true],
+  ['one miss long ago, as after a sleep', unreachable, 1, 500_000, 15_000, false],
+  ['90 seconds, whatever the wait', unreachable, 2, 90_000, 600_000, true],
+  ['a refused key', refused, 1, 0, 15_000, true],
+  ['a limit for two minutes', limited, 9, 120_000, 15_000, false],
+  ['a limit for three minutes', limited, 9, 180_000, 15_000, true],
+])('%s', (_, error, count, forMs, pollMs, wanted) => {
+  const failed: FailedLooks = { count, sinceMs: START, error };
+  expect(isBlind(failed, START + forMs, pollMs)).toBe(wanted);
+});
+
+const around = {
+  nowMs: START + 60_000,
+  newId: () => 'blind-1',
+  places: ['slack:C1', 'slack:C1', 'discord:2'],
+};
+const failed: FailedLooks = { count: 3, sinceMs: START, error: unreachable };
+
+test('is told once in each place, and only where somebody hears', () => {
+  const first = blinded(undefined, failed, around);
+  expect(first?.topics[0]?.deliveries.map(({ place }) => place)).toEqual(['slack:C1', 'discord:2']);
+  expect(blinded(first, { ...failed, error: refused }, around)).toBe(first);
+  expect(blinded(undefined, failed, { ...around, places: [] })).toBeUndefined();
+});
+
+test('its end is told to those who may have heard of it, and to nobody else', () => {
+  const { topics } = blinded(undefined, failed, around) as Watching;
+  expect(seesAgain(topics, START + 90_000)).toEqual([]);
+  const [blindness] = topics;
+  const tried = blindness?.deliveries.map((delivery, at) => ({ ...delivery, attempted: at === 1 }));
+  const told = topics.map((topic) => ({ ...topic, deliveries: tried ?? [] }));
+  expect(seesAgain(told, START + 90_000)).toMatchObject([
+    { version: 2, endedAtMs: START + 90_000, deliveries: [{ place: 'discord:2' }] },
+  ]);
+  const ended = seesAgain(told, START + 90_000);
+  expect(seesAgain(ended, START + 99_000)).toBe(ended);
+});
+
+test('before the first look ever, that look is still the first one', () => {
+  const before = blinded(undefined, failed, around) as Watching;
+  const monitor = {
+    ...{ id: 'a', name: 'A', check_type: 'HTTP', target: 'x', status: 'DOWN' },
+    interval_seconds: 60,
+  };
+  const surroundings = { nowMs: START + 90_000, newId: () => 'i', placesFor: () => ['slack:C1'] };
+  const { watching } = look(before, [monitor], surroundings);
+  const topics = [{ kind: 'incident', monitorId: 'a', foundAtStart: true }];
+  expect(watching).toMatchObject({ known: [{ id: 'a' }], learnt: true, topics });
+  expect(watching.topics).toHaveLength(1);
+});
+
+test('channels hear once that nobody watches and that somebody does again, with nothing else in between', async () => {
+  const folder = await temporaryFolder();
+  const service = await startMonitoringService({ limit: false });
+  const shop = service.add({ name: 'Shop' });
+  const options = { folder, service, settings: { alertPlaces: [OPS] } };
+  const slack = createScriptedPlatform('slack');
+  const console = createScriptedPlatform('console');
+  const first = await startTestBot(options);
+  await first.bot.start([slack, console]);
+  await first.say('/monitor alerts on no-such-name');
+  await eventually(() => service.requests.length > 1);
+  service.failWith({ kind: 'status', status: 401 });
+  await eventually(() => slack.messages.length === 1 && console.messages.length === 1);
+  const [told] = slack.messages;
+  expect(told?.card.title).toBe('Askwatch cannot see the monitors');
+  expect(told && textOf(told.card)).toContain(
+    "refuses Askwatch's key. Whoever runs Askwatch can check",
+  );
+  // Still blind after a restart: nothing is told twice.
+  await first.stop();
+  const second = await startTestBot(options);
+  const asked = service.requests.length;
+  await second.bot.start([slack, console]);
+  await eventually(() => service.requests.length > asked + 1);
+  service.setStatus(shop.id, 'DOWN');
+  service.recover();
+  await eventually(() => slack.messages.length === 2);
+  await eventually(() => slack.messages[0]?.card.tone === 'good');
+  expect(slack.messages.map(({ titles }) => titles)).toEqual([
+    ['Askwatch cannot see the monitors', 'Askwatch sees the monitors again'],
+    ['Shop is DOWN'],
+  ]);
+  await eventually(() => console.messages[0]?.card.tone === 'good');
+  expect(console.messages).toHaveLength(1);
+});

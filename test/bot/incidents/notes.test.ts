@@ -1,0 +1,125 @@
+import { expect, test } from 'vitest';
+import { alertCard } from '../../../src/bot/alerts/alert-card.ts';
+import { newIncident } from '../../../src/bot/incidents/incidents.ts';
+import { noteIn, withNote } from '../../../src/bot/incidents/notes.ts';
+import type { Place } from '../../../src/bot/platform.ts';
+import { look } from '../../../src/bot/watch/apply-poll.ts';
+import { createScriptedPlatform } from '../../helpers/bot/scripted-platform.ts';
+import { cardOf, readAnswer, startTestBot, textOf } from '../../helpers/bot.ts';
+import { eventually } from '../../helpers/eventually.ts';
+
+const OPS: Place = { platform: 'slack', channel: 'C1' };
+const DEV: Place = { platform: 'discord', channel: 'D1' };
+
+let said = 0;
+
+/** A bot that watches; `ask` is what platforms hand over when somebody says something in a thread. */
+async function start(names: string[]) {
+  const running = await startTestBot({ settings: { alertPlaces: [OPS, DEV] } });
+  const [slack, discord] = [createScriptedPlatform('slack'), createScriptedPlatform('discord')];
+  for (const name of names) running.service.add({ name });
+  await running.bot.start([slack, discord]);
+  await eventually(() => running.service.requests.length > 1);
+  for (const { id } of running.service.monitors) running.service.setStatus(id, 'DOWN');
+  await eventually(() => slack.messages.length === 1 && discord.messages.length === 1);
+  const [alert, other] = [slack.messages[0], discord.messages[0]];
+  if (!alert || !other) throw new Error('Nothing was told.');
+  await eventually(() => running.bot.isConversation(OPS, alert.id));
+  const ask = (question: string, { thread = alert.id, name = 'Ada' } = {}) => {
+    said += 1;
+    return running.bot.handle({
+      id: `note:${process.pid}:${said}`,
+      request: { command: 'ask', values: { question } },
+      ...{ place: OPS, thread, person: { id: 'U1', name } },
+    });
+  };
+  return { ...running, alert, other, ask };
+}
+
+test('a note is kept with the incident, shown in every place, and not asked', async () => {
+  const { ask, alert, other, provider, service } = await start(['Shop']);
+  expect(alert.card.footer).toMatch(/^Incident \w{8} · Reply “note: …” to keep a note here$/);
+  const reply = await ask('  NOTE:  restarted\n the database ');
+  expect(reply).toMatchObject({ kind: 'card', private: false });
+  expect(textOf(cardOf(reply))).toMatch(/^Noted\nThe alert shows it/);
+  for (const message of [alert, other]) {
+    await eventually(() =>
+      textOf(message.card).includes('\nNote by Ada: restarted the database\n'),
+    );
+  }
+  expect(provider.calls).toEqual([]);
+
+  // The model is told of it as of everything else: as data.
+  await readAnswer(await ask('why is it down?'), alert.id);
+  const messages = provider.calls[0]?.body.messages as Array<{ role: string; content: string }>;
+  expect(messages[0]?.content).toMatch(
+    /\nLooked after by: nobody said so\nNotes of people, oldest first:\n- [\d-]+T[\d:]+Z Ada: restarted the database\n/,
+  );
+
+  // For the summary, also when it is over.
+  service.setStatus('mon_1', 'UP');
+  await eventually(() => alert.card.tone === 'good');
+  await ask('note: it was the disk', { name: 'Bob <!here>' });
+  await eventually(() => textOf(alert.card).includes('Note by Bob <!here>: it was the disk'));
+  expect(alert.card.title).toBe('Shop recovered');
+  await eventually(() => alert.lines.size === 1);
+});
+
+test('a note in the thread of several outages is kept with them all', async () => {
+  const { ask, alert, provider } = await start(['A', 'B', 'C']);
+  expect(alert.titles.at(-1)).toBe('3 monitors are DOWN');
+  await ask('note: the switch in rack 4');
+  await readAnswer(await ask('why?'), alert.id);
+  const messages = provider.calls[0]?.body.messages as Array<{ content: string }>;
+  expect(messages[0]?.content).toMatch(/Ada: the switch in rack 4\n/);
+});
+
+test('the message of several outages shows its notes', () => {
+  const monitors = ['a', 'b'].map((id) => ({
+    ...{ id, name: id, check_type: 'HTTP', target: 'https://shop.example' },
+    ...{ status: 'DOWN', interval_seconds: 60 },
+  }));
+  let made = 0;
+  const around = { nowMs: 1000, newId: () => `i${++made}`, placesFor: () => ['slack:C1'] };
+  const { topics } = look(undefined, monitors, around).watching;
+  const group = topics.find((topic) => topic.kind === 'group');
+  const noted = group && withNote(group, { by: 'Ada', text: 'the switch', atMs: 2000 });
+  expect(noted && textOf(alertCard(noted, {}))).toContain('\nNote by Ada: the switch\n');
+  expect(noted?.version).toBe(2);
+});
+
+test('an empty note is none, and elsewhere “note:” is a question like any other', async () => {
+  const { ask, alert } = await start(['Shop']);
+  const before = textOf(alert.card);
+  const reply = await ask('note:  ');
+  expect(reply).toMatchObject({ kind: 'card', private: true });
+  expect(textOf(cardOf(reply))).toContain('Write the note after “note:”');
+  expect(textOf(alert.card)).toBe(before);
+  expect(await ask('note: what is a note?', { thread: 'another' })).toMatchObject({
+    ...{ kind: 'answer', question: 'note: what is a note?' },
+  });
+  expect(noteIn('the note: x')).toBeUndefined();
+  expect(noteIn('notes: x')).toBeUndefined();
+});
+
+test('the newest twenty are kept, of 500 characters each, and three are shown', () => {
+  const monitor = {
+    ...{ id: 'a', name: 'Shop', check_type: 'HTTP', target: 'https://shop.example' },
+    ...{ status: 'DOWN', interval_seconds: 60 },
+  };
+  const around = { nowMs: 1000, newId: () => 'i', placesFor: () => [] };
+  const noted = Array.from({ length: 25 }, (_, at) => ({
+    ...{ by: `P${at}`, text: `${at} ${'x'.repeat(600)}`, atMs: at },
+  })).reduce(withNote, newIncident(monitor, [], around));
+  expect(noted.version).toBe(26);
+  expect(noted.notes).toHaveLength(20);
+  expect(noted.notes?.map(({ by }) => by)).toEqual(
+    Array.from({ length: 20 }, (_, at) => `P${at + 5}`),
+  );
+  expect(noted.notes?.every(({ text }) => text.length === 500)).toBe(true);
+  const [part] = alertCard(noted, {}).parts;
+  const facts = part?.kind === 'facts' ? part.facts : [];
+  const shown = facts.filter(({ label }) => label.startsWith('Note by'));
+  expect(shown.map(({ label }) => label)).toEqual(['Note by P22', 'Note by P23', 'Note by P24']);
+  expect(shown.every(({ value }) => String(value).length === 200)).toBe(true);
+});

@@ -1,0 +1,166 @@
+import { describe, expect, test } from 'vitest';
+import { DeliveryError } from '../../../src/bot/shared/errors.ts';
+import { HOUR, MINUTE, OPS, openAlertWorld } from '../../helpers/bot/alert-world.ts';
+import { long } from '../../helpers/long.ts';
+
+/** A channel that is reminded every hour, where a monitor is DOWN. */
+async function openOutage() {
+  const world = await openAlertWorld({ startsAt: '2026-06-01T08:00:00Z' });
+  await world.set({ remindMs: HOUR });
+  await world.see({ m0: 'UP', m1: 'UP', m2: 'UP' });
+  await world.see({ m0: 'DOWN' });
+  return world;
+}
+
+const away = () => new DeliveryError('away', { permanent: false });
+
+describe('an outage that goes on', () => {
+  test('is said again every so often, in a line under its message, until it is over', async () => {
+    const world = await openOutage();
+    await world.pass(59 * MINUTE);
+    expect(world.lines()).toEqual([[]]);
+    await world.pass(2 * HOUR + 2 * MINUTE);
+    expect(world.lines()).toEqual([
+      [
+        'Name of m0 is still DOWN, for 1 hour now',
+        'Name of m0 is still DOWN, for 2 hours now',
+        'Name of m0 is still DOWN, for 3 hours now',
+      ],
+    ]);
+    await world.see({ m0: 'UP' });
+    await world.pass(5 * HOUR);
+    expect(world.lines()[0]?.slice(3)).toEqual(['Name of m0 recovered after 3 hours 1 minute']);
+    expect(world.titles()).toEqual(['Name of m0 recovered']);
+  });
+
+  test('is not said again where nobody asked for it', async () => {
+    const world = await openAlertWorld({ startsAt: '2026-06-01T08:00:00Z' });
+    await world.see({ m0: 'UP' });
+    await world.see({ m0: 'DOWN' });
+    await world.pass(3 * HOUR);
+    expect(world.lines()).toEqual([[]]);
+  });
+
+  test('is left alone once somebody looks after it', async () => {
+    const world = await openOutage();
+    await world.pass(61 * MINUTE);
+    await world.incidents().care('id-1', 'acknowledged', (atMs) => ({ by: 'Ada', atMs }));
+    await world.pass(3 * HOUR);
+    expect(world.lines()[0]).toHaveLength(1);
+  });
+
+  test('is left alone while it is snoozed, and said again after that', async () => {
+    const world = await openOutage();
+    await world
+      .incidents()
+      .care('id-1', 'snoozed', (nowMs) => ({ by: 'Ada', untilMs: nowMs + 150 * MINUTE }));
+    await world.pass(149 * MINUTE);
+    expect(world.lines()).toEqual([[]]);
+    await world.pass(2 * MINUTE);
+    expect(world.lines()).toEqual([['Name of m0 is still DOWN, for 2 hours 30 minutes now']]);
+  });
+
+  test.each(['MAINTENANCE', 'paused'])('is left alone while it is %s', async (status) => {
+    const world = await openOutage();
+    await world.see({ m0: status });
+    await world.pass(2 * HOUR);
+    expect(world.lines()).toEqual([[]]);
+    await world.see({ m0: 'DEGRADED' });
+    await world.pass(MINUTE);
+    expect(world.lines()).toEqual([['Name of m0 is still DEGRADED, for 2 hours now']]);
+  });
+
+  test('is left alone while it goes down and up all the time', async () => {
+    const world = await openOutage();
+    // Longer than the hour after which it would be said again.
+    for (let flap = 0; flap < (long ? 30 : 18); flap += 1) {
+      await world.see({ m0: flap % 2 ? 'DOWN' : 'UP' });
+      await world.pass(5 * MINUTE);
+    }
+    expect(world.topics().some((topic) => 'flapping' in topic && topic.flapping)).toBe(true);
+    expect(world.lines().flat().join()).not.toContain('still');
+    // Calm, and DOWN: an outage as any other.
+    await world.pass(2 * HOUR);
+    expect(world.lines().flat().at(-1)).toMatch(/^Name of m0 is still DOWN, for 1 hour /);
+  });
+
+  test('is left alone in quiet hours, and said again once afterwards', async () => {
+    const world = await openOutage();
+    await world.set({ quiet: { fromMinute: 8 * 60 + 30, toMinute: 12 * 60, zone: 'UTC' } });
+    await world.pass(4 * HOUR - MINUTE);
+    expect(world.lines()).toEqual([[]]);
+    await world.pass(58 * MINUTE);
+    expect(world.lines()).toEqual([['Name of m0 is still DOWN, for 4 hours now']]);
+  });
+
+  test('is not said again while its monitor is missing from the list', async () => {
+    const world = await openOutage();
+    await world.pass(59 * MINUTE);
+    await world.see({ m0: undefined });
+    await world.see({ m0: 'DOWN' });
+    expect(world.lines()).toEqual([[]]);
+    await world.pass(MINUTE);
+    expect(world.lines()).toEqual([['Name of m0 is still DOWN, for 1 hour now']]);
+  });
+
+  test('is said again once after the program was away, and then after the whole time', async () => {
+    const world = await openOutage();
+    await world.pass(10 * MINUTE);
+    await world.sleep(10 * HOUR);
+    expect(world.lines()).toEqual([['Name of m0 is still DOWN, for 10 hours 10 minutes now']]);
+    await world.pass(59 * MINUTE);
+    expect(world.lines()[0]).toHaveLength(1);
+    await world.pass(2 * MINUTE);
+    expect(world.lines()[0]).toHaveLength(2);
+  });
+
+  test('is said again once, and truly, after the platform was away', async () => {
+    const world = await openOutage();
+    world.slack.failWith(({ kind }) => (kind === 'announce' ? away() : undefined));
+    await world.pass(5 * HOUR);
+    const line = () => world.topics().find(({ kind }) => kind === 'incident')?.deliveries[0]?.line;
+    expect(line()).toMatchObject({ what: 'reminder' });
+    world.slack.failWith(undefined);
+    await world.pass(15 * MINUTE);
+    expect(world.lines()[0]).toHaveLength(1);
+    // It is at most a quarter of an hour old.
+    expect(world.lines()[0]?.[0]).toMatch(/for (4 hours 4[5-9]|4 hours 5\d|5 hours)/);
+  });
+
+  test('has its end said in place of a reminder that could not be said', async () => {
+    const world = await openOutage();
+    world.slack.failWith(({ kind }) => (kind === 'announce' ? away() : undefined));
+    await world.pass(61 * MINUTE);
+    await world.see({ m0: 'UP' });
+    await world.pass(11 * MINUTE);
+    world.slack.failWith(undefined);
+    await world.pass(11 * MINUTE);
+    expect(world.lines()).toEqual([['Name of m0 recovered after 1 hour 1 minute']]);
+  });
+
+  test('loses a reminder that nobody needs any more', async () => {
+    const world = await openOutage();
+    world.slack.failWith(({ kind }) => (kind === 'announce' ? away() : undefined));
+    await world.pass(61 * MINUTE);
+    await world.set({ remindMs: null });
+    await world.pass(MINUTE);
+    world.slack.failWith(undefined);
+    await world.pass(2 * HOUR);
+    expect(world.lines()).toEqual([[]]);
+  });
+});
+
+test('outages that began together are said again in one line, for the one that lasts longest', async () => {
+  const world = await openAlertWorld({ startsAt: '2026-06-01T08:00:00Z' });
+  await world.set({ remindMs: HOUR }, OPS);
+  await world.see({ m0: 'UP', m1: 'UP', m2: 'UP' });
+  await world.see({ m0: 'DOWN', m1: 'DOWN' });
+  await world.pass(MINUTE);
+  await world.see({ m2: 'DOWN', m0: 'UP', m1: 'UP' });
+  await world.pass(HOUR);
+  expect(world.lines()).toEqual([['1 of 3 monitors is still DOWN, for 59 minutes now']]);
+  const [group] = world.topics().filter(({ kind }) => kind === 'group');
+  await world.incidents().care(group?.id ?? '', 'acknowledged', (atMs) => ({ by: 'Ada', atMs }));
+  await world.pass(2 * HOUR);
+  expect(world.lines()[0]).toHaveLength(1);
+});

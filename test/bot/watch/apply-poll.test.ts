@@ -1,0 +1,216 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { diff } from '../../../src/bot/incidents/diff.ts';
+import type { Incident, Watching } from '../../../src/bot/incidents/watch-state.ts';
+import { look } from '../../../src/bot/watch/apply-poll.ts';
+import type { Monitor } from '../../../src/contracts/monitoring.ts';
+import { long } from '../../helpers/long.ts';
+
+/** A list as the service gives it, from `id: status`. */
+function list(statuses: Record<string, string>): Monitor[] {
+  return Object.entries(statuses).map(([id, status]) => ({
+    id,
+    name: `Name of ${id}`,
+    check_type: 'HTTP',
+    target: `https://${id}.example`,
+    status,
+    interval_seconds: 60,
+  }));
+}
+
+/** What each list in turn brings: `a DOWN`, `a gone`. */
+function changesOf(...lists: Array<Record<string, string>>): string[][] {
+  let sight: Parameters<typeof diff>[0];
+  return lists.map((statuses) => {
+    const result = diff(sight, list(statuses));
+    sight = result.sight;
+    return result.changes.map((change) =>
+      change.kind === 'gone'
+        ? `${change.id} gone`
+        : `${change.monitor.id} ${change.monitor.status}`,
+    );
+  });
+}
+
+describe('comparing two lists', () => {
+  const abc = { a: 'UP', b: 'UP', c: 'UP' };
+
+  test('takes of the first list ever only what is DOWN for news', () => {
+    const first = { a: 'DOWN', b: 'UP', c: 'Zombie', d: 'down' };
+    expect(changesOf(first, first)).toEqual([['a DOWN', 'c Zombie', 'd down'], []]);
+    expect(changesOf({}, { a: 'DOWN' })).toEqual([[], ['a DOWN']]);
+  });
+
+  test('keeps a status it does not know as it is written', () => {
+    expect(changesOf(abc, { ...abc, a: 'Zømbie' }, { ...abc, a: 'zombie' })).toEqual([
+      [],
+      ['a Zømbie'],
+      ['a zombie'],
+    ]);
+  });
+
+  test('needs two looks for a monitor to be gone', () => {
+    const without = { a: 'UP', b: 'UP' };
+    expect(changesOf(abc, without, abc, without, without, without)).toEqual([
+      [],
+      [],
+      [],
+      [],
+      ['c gone'],
+      [],
+    ]);
+  });
+
+  test('holds an empty or halved list for two looks, then needs two more', () => {
+    expect(changesOf(abc, {}, {}, {}, {}, {})).toEqual([
+      [],
+      [],
+      [],
+      [],
+      ['a gone', 'b gone', 'c gone'],
+      [],
+    ]);
+    expect(changesOf(abc, { a: 'UP' }, { a: 'UP' }, abc, { a: 'UP' }, { a: 'UP' })).toEqual(
+      Array.from({ length: 6 }, () => []),
+    );
+  });
+
+  test('believes what a short list says of those it does show', () => {
+    expect(changesOf(abc, { a: 'DOWN' })).toEqual([[], ['a DOWN']]);
+  });
+
+  test('gives the same sight when nothing is different', () => {
+    const { sight } = diff(undefined, list(abc));
+    expect(diff(sight, list(abc)).sight).toBe(sight);
+  });
+});
+
+/** Outages by the book, one monitor at a time: how many it had, and whether one goes on. */
+function outagesOf(lists: Array<Record<string, string>>, id: string) {
+  let shortLooks = 0;
+  let listedBefore = new Set<string>();
+  const missing = new Map<string, number>();
+  let status: string | undefined;
+  let open = false;
+  let count = 0;
+  for (const statuses of lists) {
+    const lost = [...listedBefore].filter((one) => !(one in statuses));
+    shortLooks = lost.length * 2 > listedBefore.size ? shortLooks + 1 : 0;
+    const held = shortLooks === 1 || shortLooks === 2;
+    for (const one of Object.keys(statuses)) missing.delete(one);
+    const now = statuses[id];
+    if (now !== undefined) {
+      if (open && now === 'UP') open = false;
+      if (!open && now === 'DOWN' && status !== 'DOWN') {
+        open = true;
+        count += 1;
+      }
+      status = now;
+    }
+    for (const one of Object.keys(statuses)) listedBefore.add(one);
+    if (held) continue;
+    for (const one of lost) {
+      missing.set(one, (missing.get(one) ?? 0) + 1);
+      if (missing.get(one) !== 2) continue;
+      missing.delete(one);
+      listedBefore = new Set([...listedBefore].filter((other) => other !== one));
+      if (one === id) {
+        status = undefined;
+        open = false;
+      }
+    }
+  }
+  return { count, open };
+}
+
+const ids = ['a', 'b', 'c', 'd'];
+const status = fc.constantFrom('UP', 'UP', 'DOWN', 'DOWN', 'DEGRADED');
+const lists = fc.array(
+  fc.record(Object.fromEntries(ids.map((id) => [id, status])), {
+    requiredKeys: [],
+  }) as fc.Arbitrary<Record<string, string>>,
+  { maxLength: 25 },
+);
+
+function lookAt(histories: Array<Record<string, string>>) {
+  let watching: Watching | undefined;
+  let made = 0;
+  let nowMs = 1000;
+  for (const statuses of histories) {
+    // So seldom that nothing flaps.
+    nowMs += 4 * 60_000;
+    watching = look(watching, list(statuses), {
+      nowMs,
+      newId: () => {
+        made += 1;
+        return `incident-${made}`;
+      },
+      placesFor: () => ['slack:C1'],
+    }).watching;
+  }
+  return watching;
+}
+
+test('opens one incident for each outage and ends it with the outage, whatever the history', () => {
+  fc.assert(
+    fc.property(lists, (histories) => {
+      const topics = lookAt(histories)?.topics ?? [];
+      const seen: unknown[] = [];
+      for (const id of ids) {
+        const own = topics.filter(
+          (topic): topic is Incident =>
+            topic.kind === 'incident' && topic.monitorId === id && topic.degraded === undefined,
+        );
+        // One that nobody was told of carries those before it; those that began together are told together.
+        const alone = own
+          .flatMap(({ deliveries }) => deliveries)
+          .reduce((sum, { earlier }) => sum + 1 + (earlier?.count ?? 0), 0);
+        const together = topics
+          .flatMap((topic) => (topic.kind === 'group' ? topic.members : []))
+          .filter(({ monitorId, degraded }) => monitorId === id && degraded === undefined)
+          .reduce((sum, { times }) => sum + times, 0);
+        const open = own.some(({ endedAtMs }) => endedAtMs === undefined);
+        const told = own.filter(({ deliveries }) => deliveries.length > 0).length;
+        seen.push({ id, count: alone + together, open, isToldOnce: told <= 1 });
+      }
+      expect(seen).toEqual(
+        ids.map((id) => ({ id, ...outagesOf(histories, id), isToldOnce: true })),
+      );
+    }),
+    { numRuns: long ? 20_000 : 100 },
+  );
+});
+
+test('takes the times of an outage from the service where it gives them, and never from the future', () => {
+  const [up, down, upAgain] = ['UP', 'DOWN', 'UP'].map((now, index) => ({
+    ...list({ a: now })[0],
+    status_changed_at: new Date(index * 10_000).toISOString(),
+    ...(now === 'DOWN' ? { status_reason: 'answered 503' } : {}),
+  })) as Monitor[];
+  const around = (nowMs: number) => ({ nowMs, newId: () => 'i', placesFor: () => [] });
+  let { watching } = look(undefined, [up as Monitor], around(1000));
+  ({ watching } = look(watching, [down as Monitor], around(15_000)));
+  ({ watching } = look(watching, [upAgain as Monitor], around(18_000)));
+  expect(watching.topics[0]).toMatchObject({
+    startedAtMs: 10_000,
+    endedAtMs: 18_000,
+    reason: 'answered 503',
+  });
+});
+
+test('looks at thousands of monitors, all of them changed', () => {
+  const count = long ? 10_000 : 2_000;
+  const many = (now: string) =>
+    list(Object.fromEntries(Array.from({ length: count }, (_, i) => [`m${i}`, now])));
+  const around = { nowMs: 1, newId: () => 'i', placesFor: () => ['slack:C1'] };
+  const first = look(undefined, many('UP'), around).watching;
+  const second = look(first, many('DOWN'), around).watching;
+  const incidents = ({ topics }: Watching) => topics.filter(({ kind }) => kind === 'incident');
+  expect(incidents(second)).toHaveLength(count);
+  expect(second.topics).toMatchObject({ [count]: { kind: 'group', members: { length: count } } });
+  expect(look(second, many('DOWN'), around).watching).toBe(second);
+  const third = look(second, many('UP'), around).watching;
+  const fourth = look(third, many('DOWN'), around).watching;
+  // The hundred newest that are over stay for a while.
+  expect(incidents(fourth)).toHaveLength(count + 100);
+});

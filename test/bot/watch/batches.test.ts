@@ -1,0 +1,208 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { isOpen } from '../../../src/bot/incidents/incidents.ts';
+import type { Watching } from '../../../src/bot/incidents/watch-state.ts';
+import { look } from '../../../src/bot/watch/apply-poll.ts';
+import { slicesOf } from '../../../src/bot/watch/batches.ts';
+import type { Monitor } from '../../../src/contracts/monitoring.ts';
+import { createScriptedPlatform } from '../../helpers/bot/scripted-platform.ts';
+import { startTestBot } from '../../helpers/bot.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { long } from '../../helpers/long.ts';
+
+const NOW_MS = 1_800_000_000_000;
+const PLACES = ['slack:C1', 'discord:D1'];
+
+/** Monitors from `id: status`. */
+function list(statuses: Record<string, string>): Monitor[] {
+  return Object.entries(statuses).map(([id, status]) => ({
+    ...{ id, name: `Name of ${id}`, check_type: 'HTTP', target: `https://${id}.example` },
+    ...{ status, interval_seconds: 60 },
+  }));
+}
+
+const all = (count: number, status: string) =>
+  list(Object.fromEntries(Array.from({ length: count }, (_, at) => [`m${at}`, status])));
+
+let ids = 0;
+
+/** What is known after so many slices of a look; after all of them when not said. */
+function lookInSlices(
+  before: Watching | undefined,
+  monitors: readonly Monitor[],
+  { count, made = Number.POSITIVE_INFINITY }: { count?: number; made?: number } = {},
+) {
+  const around = { nowMs: NOW_MS, newId: () => `id-${++ids}`, placesFor: () => PLACES };
+  let watching = before;
+  const slices = slicesOf(before, monitors, [], count);
+  for (const slice of slices.slice(0, made)) {
+    watching = look(watching, slice.monitors, around, { ...slice, later: new Set() }).watching;
+  }
+  return { watching, slices };
+}
+
+/** Those seen first stand in the order of their slices. */
+const known = (watching: Watching | undefined) =>
+  (watching?.known ?? []).toSorted((a, b) => a.id.localeCompare(b.id));
+
+/** The monitors with an outage that goes on. */
+const down = (watching: Watching | undefined) =>
+  (watching?.topics ?? []).flatMap((topic) => (isOpen(topic) ? [topic.monitorId] : [])).sort();
+
+/** Who is told of which monitor, by a message of its own or by one of several. */
+const told = (watching: Watching | undefined) =>
+  (watching?.topics ?? [])
+    .flatMap((topic) => {
+      if (topic.kind === 'group') {
+        return topic.members.map(({ monitorId }) => `${topic.place} ${monitorId}`);
+      }
+      return isOpen(topic) ? topic.deliveries.map((one) => `${one.place} ${topic.monitorId}`) : [];
+    })
+    .sort();
+
+test('thousands going down together are one message a place, from slices of few', () => {
+  const count = long ? 10_000 : 2_000;
+  const first = lookInSlices(undefined, all(count, 'UP'));
+  const { watching, slices } = lookInSlices(first.watching, all(count, 'DOWN'));
+  expect(slices.length).toBeGreaterThan(count / 1000);
+  expect(slices.filter(({ monitors, isPart }) => isPart && monitors.length > 500)).toEqual([]);
+  const messages = (watching?.topics ?? []).filter(({ deliveries }) => deliveries.length > 0);
+  expect(messages.map(({ kind, deliveries }) => [kind, deliveries.length])).toEqual([
+    ['group', 1],
+    ['group', 1],
+  ]);
+  expect(messages.map((topic) => topic.kind === 'group' && topic.members.length)).toEqual([
+    count,
+    count,
+  ]);
+});
+
+const numRuns = long ? 500 : 40;
+
+const statuses = fc.dictionary(
+  fc.constantFrom(...'abcdefghijkl'),
+  fc.constantFrom('UP', 'DOWN', 'DEGRADED'),
+  { noNullPrototype: true },
+);
+const looks = fc.array(statuses, { minLength: 1, maxLength: 8 });
+
+test('a look in slices comes to the same as one at once, whatever the lists', () => {
+  fc.assert(
+    fc.property(looks, fc.integer({ min: 2, max: 4 }), (lists, count) => {
+      let inSlices: Watching | undefined;
+      let atOnce: Watching | undefined;
+      for (const one of lists) {
+        inSlices = lookInSlices(inSlices, list(one), { count }).watching;
+        atOnce = lookInSlices(atOnce, list(one), { count: 1_000 }).watching;
+        const seen = (watching: Watching | undefined) => ({
+          known: known(watching),
+          shortLooks: watching?.shortLooks,
+          down: down(watching),
+        });
+        expect(seen(inSlices)).toEqual(seen(atOnce));
+      }
+    }),
+    { numRuns },
+  );
+});
+
+test('a crash between two slices loses nothing: the next look sees the rest', () => {
+  fc.assert(
+    fc.property(statuses, statuses, fc.nat({ max: 4 }), (first, after, wanted) => {
+      const learnt = lookInSlices(undefined, list(first), { count: 3 }).watching;
+      const { slices, watching: inOne } = lookInSlices(learnt, list(after), { count: 3 });
+      // Behind the whole list, another look at it would count once more who is missing.
+      const before = slices.findIndex(({ isPart }) => !isPart);
+      const made = Math.min(wanted, before);
+      const cut = lookInSlices(learnt, list(after), { count: 3, made }).watching;
+      const inTwo = lookInSlices(cut, list(after), { count: 3 }).watching;
+      expect(down(inTwo)).toEqual(down(inOne));
+      expect(told(inTwo)).toEqual(told(inOne));
+    }),
+    { numRuns },
+  );
+});
+
+/** Every message, with what it says of each monitor: from the first look ever on, of which nobody knows what was before. */
+const messages = (watching: Watching | undefined) =>
+  (watching?.topics ?? [])
+    .filter(({ deliveries }) => deliveries.length > 0)
+    .map((topic) => {
+      const outages = topic.kind === 'group' ? topic.members : isOpen(topic) ? [topic] : [];
+      const said = outages.map((one) => `${one.monitorId} ${one.foundAtStart} ${one.unseenFromMs}`);
+      return [topic.deliveries.map(({ place }) => place), said.sort()];
+    });
+
+const firstList = fc.dictionary(
+  fc.constantFrom(...'abcdefghijkl'),
+  fc.constantFrom('UP', 'DOWN', 'DEGRADED'),
+  { noNullPrototype: true, minKeys: 1 },
+);
+
+test('the first look ever in slices says the same as one at once', () => {
+  fc.assert(
+    fc.property(firstList, fc.integer({ min: 2, max: 4 }), (statuses, count) => {
+      const { watching: inSlices } = lookInSlices(undefined, list(statuses), { count });
+      const { watching: atOnce } = lookInSlices(undefined, list(statuses), { count: 1_000 });
+      expect(known(inSlices)).toEqual(known(atOnce));
+      expect(inSlices?.learnt).toBe(true);
+      expect(messages(inSlices)).toEqual(messages(atOnce));
+    }),
+    { numRuns },
+  );
+});
+
+test('the first look ever goes on after a crash between two slices, as the first look', () => {
+  fc.assert(
+    fc.property(firstList, fc.nat({ max: 5 }), (statuses, wanted) => {
+      const monitors = list(statuses);
+      const { slices, watching: inOne } = lookInSlices(undefined, monitors, { count: 2 });
+      const made = Math.min(wanted, slices.length - 1);
+      const { watching: cut } = lookInSlices(undefined, monitors, { count: 2, made });
+      expect(cut?.learnt ?? false).toBe(false);
+      const { watching: inTwo } = lookInSlices(cut, monitors, { count: 2 });
+      expect(inTwo?.learnt).toBe(true);
+      expect(known(inTwo)).toEqual(known(inOne));
+      expect(messages(inTwo)).toEqual(messages(inOne));
+    }),
+    { numRuns },
+  );
+});
+
+test('what changes while the first look ever is cut off is not lost', () => {
+  fc.assert(
+    fc.property(firstList, firstList, fc.integer({ min: 1, max: 5 }), (first, after, wanted) => {
+      const { slices } = lookInSlices(undefined, list(first), { count: 2 });
+      const made = Math.min(wanted, slices.length - 1);
+      const { watching: cut } = lookInSlices(undefined, list(first), { count: 2, made });
+      const { watching } = lookInSlices(cut, list(after), { count: 2 });
+      const open = down(watching);
+      const plain = Object.entries(after).filter(([, status]) => status !== 'DEGRADED');
+      expect(plain.map(([id]) => [id, open.includes(id)])).toEqual(
+        plain.map(([id, status]) => [id, status === 'DOWN']),
+      );
+      const seen = known(watching).map(({ id }) => id);
+      expect(seen).toEqual(
+        [...new Set([...known(cut).map(({ id }) => id), ...Object.keys(after)])].sort(),
+      );
+    }),
+    { numRuns },
+  );
+});
+
+test('more than a thousand going down at a real look are one message', async () => {
+  const { bot, service } = await startTestBot({
+    settings: { alertPlaces: [{ platform: 'slack', channel: 'C1' }] },
+  });
+  const slack = createScriptedPlatform('slack');
+  for (let at = 0; at < 1_200; at += 1) service.add({ name: `M${at}` });
+  await bot.start([slack]);
+  const looksAtLists = () => service.requests.filter(({ method }) => method === 'GET').length;
+  await eventually(() => looksAtLists() > 1);
+  for (const { id } of service.monitors) service.setStatus(id, 'DOWN');
+  await eventually(() => slack.messages.length > 0);
+  expect(slack.messages.map(({ card }) => card.title)).toEqual(['1200 monitors are DOWN']);
+  const after = looksAtLists();
+  await eventually(() => looksAtLists() > after + 2);
+  expect(slack.messages).toHaveLength(1);
+});

@@ -1,0 +1,311 @@
+import { once } from 'node:events';
+import { expect, test } from 'vitest';
+import { createChannels } from '../../../src/bot/channels/channels.ts';
+import { createIncidents } from '../../../src/bot/incidents/incident-service.ts';
+import { newSnooze } from '../../../src/bot/incidents/snoozes.ts';
+import type { Place } from '../../../src/bot/platform.ts';
+import type { Card } from '../../../src/bot/shared/card.ts';
+import { DeliveryError } from '../../../src/bot/shared/errors.ts';
+import { openLastLook } from '../../../src/bot/watch/last-poll.ts';
+import { createWatch } from '../../../src/bot/watch/poller.ts';
+import { createMonitoringClient } from '../../../src/clients/monitoring.ts';
+import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import { type MonitoringFault, startMonitoringService } from '../../fakes/monitoring-service.ts';
+import { createScriptedPlatform } from '../../helpers/bot/scripted-platform.ts';
+import { counting, startAdditions, startSteppedWatch } from '../../helpers/bot/stepped-watch.ts';
+import { cardOf, startTestBot, textOf } from '../../helpers/bot.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { long } from '../../helpers/long.ts';
+import { recordingLog } from '../../helpers/recording-log.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+
+const OPS: Place = { platform: 'slack', channel: 'C1' };
+
+/** How often the list was asked for. */
+const looks = (service: { requests: Array<{ method: string }> }) =>
+  service.requests.filter(({ method }) => method === 'GET').length;
+
+test('tells the channel that added a monitor when it goes down, in one message that becomes its end', async () => {
+  const { bot, say, service } = await startTestBot();
+  const platform = createScriptedPlatform('console');
+  await bot.start([platform]);
+  await eventually(() => looks(service) > 0);
+  const added = cardOf(await say('/monitor add https://shop.example/ My shop'));
+  expect(textOf(added)).toContain('This channel hears its alerts.');
+  await eventually(() => platform.messages.length === 0 && looks(service) > 3);
+  const id = service.monitors[0]?.id ?? '';
+
+  service.setStatus(id, 'DOWN');
+  await eventually(() => platform.messages.length === 1);
+  expect(platform.messages[0]).toMatchObject({ channel: 'general' });
+  expect(platform.messages[0]?.card).toMatchObject({ tone: 'bad', title: 'My shop is DOWN' });
+
+  service.setStatus(id, 'UP');
+  await eventually(() => platform.messages[0]?.card.tone === 'good');
+  expect(textOf(platform.messages[0]?.card as Card)).toMatch(
+    /^My shop recovered\nTarget: https:\/\/shop\.example\/\nDown from: at \d+\nDown to: at \d+\nDuration: /,
+  );
+  expect(platform.messages).toHaveLength(1);
+});
+
+test('ALERT_CHANNELS hear every monitor, other channels only what they asked for', async () => {
+  const { bot, say, service } = await startTestBot({ settings: { alertPlaces: [OPS] } });
+  const slack = createScriptedPlatform('slack');
+  const console = createScriptedPlatform('console');
+  const shop = service.add({ name: 'Shop' });
+  const blog = service.add({ name: 'Blog', target: 'https://blog.example' });
+  await bot.start([slack, console]);
+  await say('/monitor alerts on blog');
+  await eventually(() => looks(service) > 1);
+  service.setStatus(shop.id, 'DOWN');
+  service.setStatus(blog.id, 'DOWN');
+  await eventually(() => slack.messages.length === 1 && console.messages.length === 1);
+  await eventually(() => slack.messages[0]?.card.title === '2 monitors are DOWN');
+  expect(console.messages[0]?.card.title).toBe('Blog is DOWN');
+});
+
+test('tells at first sight what is down, in one message, and nothing of the others', async () => {
+  const { bot, service } = await startTestBot({ settings: { alertPlaces: [OPS] } });
+  const slack = createScriptedPlatform('slack');
+  for (const name of ['A', 'B', 'C']) service.add({ name, status: 'DOWN' });
+  for (const status of ['UP', 'PAUSED', 'Zombie']) service.add({ name: status, status });
+  await bot.start([slack]);
+  await eventually(() => slack.messages.length === 1 && looks(service) > 3);
+  const [digest, ...others] = slack.messages;
+  expect(others).toEqual([]);
+  expect(digest?.titles).toEqual(['4 monitors are DOWN']);
+  expect(textOf(digest?.card as Card)).toContain('All found when Askwatch began to watch.');
+});
+
+test('a lone monitor that is down at first sight is an alert that does not make up a time', async () => {
+  const { bot, service } = await startTestBot({ settings: { alertPlaces: [OPS] } });
+  const slack = createScriptedPlatform('slack');
+  const old = service.add({ name: 'Old', status: 'DOWN' });
+  await bot.start([slack]);
+  await eventually(() => slack.messages.length === 1);
+  const told = () => textOf(slack.messages[0]?.card as Card);
+  expect(told()).toMatch(/^Old is DOWN\n.*\nDown since: before Askwatch watched\n/);
+  service.setStatus(old.id, 'UP');
+  await eventually(() => slack.messages[0]?.card.tone === 'good');
+  expect(told()).toMatch(/\nDown to: at \d+\nDuration: at least \d+ second/);
+  await eventually(() => slack.messages[0]?.lines.size === 1);
+  expect([...(slack.messages[0]?.lines.values() ?? [])]).toEqual([
+    expect.stringMatching(/^Old recovered after at least \d+ second/),
+  ]);
+});
+
+/** More of what `hostile-service.test.ts` does to a watch, to the whole bot. */
+const OTHER_FAULTS: MonitoringFault[] = [
+  { kind: 'html' },
+  { kind: 'garbage-bytes' },
+  { kind: 'reset' },
+];
+
+test('a list that is no list changes nothing, whatever is wrong with it', async () => {
+  const faults: MonitoringFault[] = [
+    { kind: 'status', status: 500 },
+    { kind: 'truncated-json' },
+    { kind: 'count-mismatch' },
+    ...(long ? OTHER_FAULTS : []),
+  ];
+  async function suffer(fault: MonitoringFault) {
+    const { bot, service, lines } = await startTestBot({ settings: { alertPlaces: [OPS] } });
+    const slack = createScriptedPlatform('slack');
+    const shop = service.add({ name: 'Shop' });
+    await bot.start([slack]);
+    await eventually(() => looks(service) > 1);
+    service.failWith(fault);
+    service.setStatus(shop.id, 'DOWN');
+    await eventually(() => lines.some(({ msg }) => String(msg).includes('cannot be seen')));
+    const during = slack.messages.length;
+    service.recover();
+    await eventually(() => slack.messages.length === 1);
+    return { fault, during, title: slack.messages[0]?.card.title };
+  }
+  expect(await Promise.all(faults.map(suffer))).toEqual(
+    faults.map((fault) => ({ fault, during: 0, title: 'Shop is DOWN' })),
+  );
+});
+
+test('an empty or halved list is not believed at once', async () => {
+  const { bot, service } = await startTestBot({ settings: { alertPlaces: [OPS] } });
+  const slack = createScriptedPlatform('slack');
+  const monitors = ['A', 'B', 'C'].map((name) => service.add({ name }));
+  await bot.start([slack]);
+  await eventually(() => looks(service) > 1);
+  for (const { id } of monitors) service.setStatus(id, 'DOWN');
+  await eventually(() => slack.messages.length === 1);
+  service.failWith({ kind: 'empty-list' }, 2);
+  await eventually(
+    (
+      (from) => () =>
+        looks(service) > from + 4
+    )(looks(service)),
+  );
+  expect(slack.messages.map(({ card }) => card.tone)).toEqual(['bad']);
+});
+
+test('says that a monitor is no longer watched when it is removed while down, never that it recovered', async () => {
+  const { bot, service } = await startTestBot({ settings: { alertPlaces: [OPS] } });
+  const slack = createScriptedPlatform('slack');
+  for (const name of ['A', 'B', 'C']) service.add({ name });
+  await bot.start([slack]);
+  await eventually(() => looks(service) > 1);
+  service.setStatus('mon_1', 'DOWN');
+  await eventually(() => slack.messages.length === 1);
+  service.monitors.splice(0, 1);
+  await eventually(() => slack.messages[0]?.card.title === 'A is no longer watched');
+  expect(slack.messages[0]?.titles).toEqual(['A is DOWN', 'A is no longer watched']);
+});
+
+test('tells a status it does not know as it is, like DOWN, and ends only with UP', async () => {
+  const { bot, service } = await startTestBot({ settings: { alertPlaces: [OPS] } });
+  const slack = createScriptedPlatform('slack');
+  const shop = service.add({ name: 'Shop' });
+  await bot.start([slack]);
+  await eventually(() => looks(service) > 1);
+  const titles = () => slack.messages[0]?.titles.at(-1);
+  for (const [status, title] of [
+    ['DOWN', 'Shop is DOWN'],
+    ['Zombie', 'Shop is Zombie'],
+    ['UP', 'Shop recovered'],
+  ] as const) {
+    service.setStatus(shop.id, status);
+    await eventually(() => titles() === title);
+  }
+  service.setStatus(shop.id, 'Critical');
+  await eventually(() => slack.messages[1]?.titles.at(-1) === 'Shop is Critical');
+  expect(slack.messages[1]?.card.tone).toBe('bad');
+  service.setStatus(shop.id, 'Online');
+  await eventually(() => slack.messages[1]?.titles.at(-1) === 'Shop recovered');
+});
+
+test('tells what is DEGRADED in a milder message, and what goes DOWN then in one of its own', async () => {
+  const { bot, service } = await startTestBot({ settings: { alertPlaces: [OPS] } });
+  const slack = createScriptedPlatform('slack');
+  const shop = service.add({ name: 'Shop' });
+  await bot.start([slack]);
+  await eventually(() => looks(service) > 1);
+  const shown = () => slack.messages.map(({ card, titles }) => [card.tone, titles.at(-1)]);
+  const set = async (status: string, wanted: unknown[]) => {
+    service.setStatus(shop.id, status);
+    await eventually(() => JSON.stringify(shown()) === JSON.stringify(wanted));
+  };
+  await set('DEGRADED', [['warning', 'Shop is DEGRADED']]);
+  await set('UP', [['good', 'Shop is UP again, and was DEGRADED']]);
+  // So soon it is the same trouble: its message goes on.
+  await set('DEGRADED', [['warning', 'Shop is DEGRADED']]);
+  const before = ['warning', 'Shop was DEGRADED, and then DOWN'];
+  await set('DOWN', [before, ['bad', 'Shop is DOWN']]);
+  await set('DEGRADED', [before, ['warning', 'Shop is DEGRADED']]);
+  await set('UP', [before, ['good', 'Shop recovered']]);
+  // The line in the thread follows the edit.
+  await eventually(() => slack.messages[1]?.lines.size === 1);
+  expect(slack.messages[0]?.lines.size).toBe(0);
+});
+
+test('waits as long as a 429 asks, and longer with every failure', async () => {
+  const { log } = recordingLog();
+  const service = await startMonitoringService({ limit: false });
+  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  const waits: number[] = [];
+  const monitoring = createMonitoringClient({ baseUrl: service.url, apiKey: service.apiKey });
+  const watch = createWatch({
+    monitoring,
+    state: { current: () => undefined, update: async () => {} },
+    lastLook: await openLastLook(store, { pollMs: 100 }),
+    channels: createChannels(store),
+    alertPlaces: [],
+    pollMs: 100,
+    clock: {
+      nowMs: Date.now,
+      async pause(ms, signal) {
+        waits.push(ms);
+        if (waits.length === 2) service.failWith({ kind: 'status', status: 400 });
+        if (waits.length === 5) service.recover();
+        if (waits.length < 6) return;
+        await once(signal, 'abort');
+      },
+    },
+    random: () => 0.5,
+    onNews: () => {},
+    log,
+  });
+  service.failWith({
+    kind: 'status',
+    status: 429,
+    headers: { 'retry-after': '30' },
+  });
+  watch.start();
+  await eventually(() => waits.length === 6);
+  expect(waits).toEqual([30_000, 30_000, 4000, 8000, 16_000, 100]);
+  await watch.stop();
+  await Promise.all([monitoring.close(), service.close(), store.close()]);
+});
+
+test('an alert decided before a restart is told after it, once', async () => {
+  const folder = await temporaryFolder();
+  const service = await startMonitoringService({ limit: false });
+  const shop = service.add({ name: 'Shop' });
+  const slack = createScriptedPlatform('slack');
+  slack.failWith(() => new DeliveryError('Slack is away', { permanent: false }));
+  const options = { folder, service, settings: { alertPlaces: [OPS] } };
+  const before = await startTestBot(options);
+  await before.bot.start([slack]);
+  await eventually(() => looks(service) > 1);
+  service.setStatus(shop.id, 'DOWN');
+  await eventually(() => slack.tries > 0);
+  await before.stop();
+  service.setStatus(shop.id, 'UP');
+  slack.failWith(undefined);
+  const after = await startTestBot(options);
+  await after.bot.start([slack]);
+  await eventually(() => slack.messages[0]?.card.tone === 'good');
+  expect(slack.messages[0]?.card.title).toMatch(/^Shop was down for /);
+  expect(slack.messages).toHaveLength(1);
+  await after.stop();
+  await service.close();
+});
+
+test('a place that refuses for good is given up, logged, and told of in one other alert channel', async () => {
+  const other: Place = { platform: 'discord', channel: 'D1' };
+  const { bot, service, lines } = await startTestBot({ settings: { alertPlaces: [OPS, other] } });
+  const slack = createScriptedPlatform('slack');
+  const discord = createScriptedPlatform('discord');
+  slack.failWith(() => new DeliveryError('The channel is archived.', { permanent: true }));
+  for (const name of ['A', 'B', 'C']) service.add({ name });
+  await bot.start([slack, discord]);
+  await eventually(() => looks(service) > 1);
+  for (const { id } of service.monitors) service.setStatus(id, 'DOWN');
+  await eventually(() => discord.messages.length === 2);
+  const notices = discord.messages.filter(({ card }) =>
+    card.title.startsWith('Alerts do not reach'),
+  );
+  expect(notices.map(({ card }) => textOf(card))).toEqual([
+    expect.stringMatching(
+      /^Alerts do not reach slack:C1\nThe channel is archived\. Invite Askwatch/,
+    ),
+  ]);
+  expect(slack.tries).toBe(1);
+  await eventually(() => lines.filter(({ level }) => level === 50).length === 1);
+});
+
+test('a snooze ends after an hour, also while the monitors cannot be seen', async () => {
+  const START = Date.UTC(2026, 10, 20);
+  const MINUTE = 60_000;
+  const shop = counting('shop', 1);
+  const service = await startAdditions([shop]);
+  const watch = await startSteppedWatch(service, { nowMs: START });
+  Object.assign(shop, { status: 'DOWN', status_changes: 2 });
+  await watch.look(START + MINUTE);
+  const id = watch.incidents()[0]?.id ?? '';
+  const nowMs = () => START + MINUTE;
+  const incidents = createIncidents({ state: watch.state, nowMs, onNews: () => {} });
+  await incidents.care(id, 'snoozed', (atMs) => newSnooze('Ada', atMs));
+  service.show(false);
+  await watch.look(START + 60 * MINUTE);
+  expect(watch.incidents()[0]?.snoozed?.by).toBe('Ada');
+  await watch.look(START + 61 * MINUTE);
+  expect(watch.incidents()[0]?.snoozed).toBeUndefined();
+  await watch.close();
+});

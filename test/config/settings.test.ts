@@ -1,0 +1,227 @@
+import { describe, expect, test } from 'vitest';
+import { isLoopback, readSettings, SettingsError } from '../../src/config/settings.ts';
+import { variables } from '../../src/config/variables.ts';
+
+function problemsOf(env: Record<string, string>): string {
+  try {
+    readSettings(env);
+  } catch (error) {
+    if (error instanceof SettingsError) return error.message;
+    throw error;
+  }
+  return '';
+}
+
+/** Slack in several workspaces, short of the way over which it is heard. */
+const INSTALL = { SLACK_CLIENT_ID: '1.2', SLACK_CLIENT_SECRET: 'secret-value' };
+
+describe('settings', () => {
+  test('none is needed', () => {
+    const settings = readSettings({});
+    expect(settings.host).toBe('127.0.0.1');
+    expect(settings.port).toBe(3000);
+    expect(settings.slack).toBeUndefined();
+    expect(settings.discord).toBeUndefined();
+    expect(settings.gateway).toBeUndefined();
+    expect([...settings.roles]).toEqual(['gateway', 'monitoring', 'bot', 'console']);
+    expect(settings.bot).toEqual({
+      askModel: undefined,
+      askSystemPrompt: undefined,
+      mayAdd: 'everyone',
+      mayManage: 'managers',
+      askStallMs: 60_000,
+      alertPlaces: [],
+      alertPollMs: 5_000,
+    });
+    expect(settings.allowPrivate).toEqual([]);
+    expect(settings.networkAnchors).toEqual([]);
+    expect(settings.trustedProxies).toEqual([]);
+  });
+
+  test('an empty variable counts as not set', () => {
+    expect(readSettings({ PORT: '', SLACK_BOT_TOKEN: ' ' })).toEqual(readSettings({}));
+  });
+
+  test('are read into the shape the program uses', () => {
+    const settings = readSettings({
+      SLACK_BOT_TOKEN: 'xoxb-1',
+      SLACK_APP_TOKEN: 'xapp-1',
+      DISCORD_TOKEN: 'd',
+      DISCORD_GUILD_ID: '123456789012345678',
+      DISCORD_MESSAGE_CONTENT: 'true',
+      DISCORD_SHARDS: '3',
+      GATEWAY_BASE_URL: 'https://models.example.com/',
+      GATEWAY_API_KEY: 'g',
+      MONITORING_BASE_URL: 'https://watch.example.com',
+      MONITORING_API_KEY: 'm',
+      ALERT_CHANNELS: 'slack:C1, discord:4567',
+      OPENAI_API_KEY: 'o',
+      OPENAI_BASE_URL: 'http://127.0.0.1:9000/v1',
+      MONITOR_ALLOW_PRIVATE: '127.0.0.1/32,::1/128',
+      MONITOR_NETWORK_ANCHORS: '192.168.0.1, 9.9.9.9:443, 2620:fe::fe, [2620:fe::9]:853',
+      TRUSTED_PROXIES: '127.0.0.1, 10.0.0.0/24,,fd00::/64',
+      ASKWATCH_ROLES: 'bot',
+      WHO_MAY_ADD: 'slack:S0123, discord:4567',
+      WHO_MAY_MANAGE: 'everyone',
+    });
+    const [slackGroup, role] = [
+      { platform: 'slack', channel: 'S0123' },
+      { platform: 'discord', channel: '4567' },
+    ];
+    expect(settings.bot).toMatchObject({ mayAdd: [slackGroup, role], mayManage: 'everyone' });
+    expect(settings.slack).toEqual({
+      botToken: 'xoxb-1',
+      appToken: 'xapp-1',
+      apiUrl: 'https://slack.com/api/',
+    });
+    expect(settings.discord).toMatchObject({
+      guildId: '123456789012345678',
+      messageContent: true,
+      shards: 3,
+    });
+    expect(settings.gateway).toEqual({ baseUrl: 'https://models.example.com', apiKey: 'g' });
+    expect(settings.bot.alertPollMs).toBe(15_000);
+    expect(settings.bot.alertPlaces).toEqual([
+      { platform: 'slack', channel: 'C1' },
+      { platform: 'discord', channel: '4567' },
+    ]);
+    expect(settings.providers).toEqual({
+      openai: { apiKey: 'o', baseUrl: 'http://127.0.0.1:9000/v1' },
+    });
+    expect(settings.allowPrivate).toEqual(['127.0.0.1/32', '::1/128']);
+    expect(settings.networkAnchors).toEqual([
+      '192.168.0.1:53',
+      '9.9.9.9:443',
+      '[2620:fe::fe]:53',
+      '[2620:fe::9]:853',
+    ]);
+    expect(settings.trustedProxies).toEqual(['127.0.0.1', '10.0.0.0/24', 'fd00::/64']);
+    expect([...settings.roles]).toEqual(['bot']);
+  });
+
+  test('for several workspaces of Slack are told from those for one', () => {
+    const install = { SLACK_CLIENT_ID: '1.2', SLACK_CLIENT_SECRET: 'client-secret' };
+    const settings = readSettings({
+      ...install,
+      SLACK_SIGNING_SECRET: 'signing-secret',
+      ALERT_CHANNELS: 'slack:T0123/C0123,discord:4567',
+    });
+    expect(settings.slack).toEqual({
+      install: { clientId: '1.2', clientSecret: 'client-secret', moreScopes: [] },
+      signingSecret: 'signing-secret',
+      apiUrl: 'https://slack.com/api/',
+    });
+    expect(settings.secrets.sort()).toEqual(['client-secret', 'signing-secret']);
+    expect(settings.bot.alertPlaces[0]).toEqual({ platform: 'slack', channel: 'T0123/C0123' });
+    const groups = { ...install, SLACK_APP_TOKEN: 'xapp-1', WHO_MAY_ADD: 'slack:U1,slack:S0123' };
+    expect(readSettings(groups).slack?.install?.moreScopes).toEqual(['usergroups:read']);
+    expect(readSettings({ ...groups, WHO_MAY_ADD: 'slack:U1' }).slack?.install?.moreScopes).toEqual(
+      [],
+    );
+  });
+
+  test.each([
+    ['PORT', { PORT: 'eighty' }],
+    ['PORT', { PORT: '70000' }],
+    ['SLACK_BOT_TOKEN', { SLACK_BOT_TOKEN: 'secret-value', SLACK_APP_TOKEN: 'xapp-1' }],
+    ['SLACK_APP_TOKEN', { SLACK_BOT_TOKEN: 'xoxb-1' }],
+    ['SLACK_BOT_TOKEN', { SLACK_APP_TOKEN: 'xapp-1' }],
+    [
+      'SLACK_SIGNING_SECRET',
+      { SLACK_BOT_TOKEN: 'xoxb-1', SLACK_APP_TOKEN: 'xapp-1', SLACK_SIGNING_SECRET: 's' },
+    ],
+    ['SLACK_CLIENT_ID', { SLACK_CLIENT_SECRET: 'secret-value', SLACK_APP_TOKEN: 'xapp-1' }],
+    ['SLACK_CLIENT_ID', { ...INSTALL, SLACK_CLIENT_ID: 'secret-value' }],
+    ['SLACK_CLIENT_SECRET', { SLACK_CLIENT_ID: '1.2', SLACK_APP_TOKEN: 'xapp-1' }],
+    ['SLACK_BOT_TOKEN', { ...INSTALL, SLACK_BOT_TOKEN: 'xoxb-1', SLACK_APP_TOKEN: 'xapp-1' }],
+    ['SLACK_SIGNING_SECRET', INSTALL],
+    ['SLACK_SIGNING_SECRET', { ...INSTALL, SLACK_APP_TOKEN: 'xapp-1', SLACK_SIGNING_SECRET: 's' }],
+    ['ALERT_CHANNELS', { ...INSTALL, SLACK_APP_TOKEN: 'xapp-1', ALERT_CHANNELS: 'slack:C0123' }],
+    ['ALERT_CHANNELS', { ALERT_CHANNELS: 'slack:T0123/C0123' }],
+    ['DISCORD_TOKEN', { DISCORD_GUILD_ID: '123456789012345678' }],
+    ['DISCORD_GUILD_ID', { DISCORD_TOKEN: 'd', DISCORD_GUILD_ID: 'my server' }],
+    ['DISCORD_SHARDS', { DISCORD_TOKEN: 'd', DISCORD_SHARDS: '0' }],
+    ['DISCORD_SHARDS', { DISCORD_TOKEN: 'd', DISCORD_SHARDS: '101' }],
+    ['DISCORD_MESSAGE_CONTENT', { DISCORD_MESSAGE_CONTENT: 'yes' }],
+    ['GATEWAY_API_KEY', { GATEWAY_BASE_URL: 'https://x.example.com' }],
+    ['GATEWAY_BASE_URL', { GATEWAY_API_KEY: 'g' }],
+    ['GATEWAY_BASE_URL', { GATEWAY_BASE_URL: 'x.example.com', GATEWAY_API_KEY: 'g' }],
+    ['GATEWAY_BASE_URL', { ASKWATCH_ROLES: 'bot,monitoring' }],
+    ['MONITORING_API_KEY', { MONITORING_BASE_URL: 'https://x.example.com' }],
+    ['MONITORING_BASE_URL', { ASKWATCH_ROLES: 'bot,gateway' }],
+    ['ASKWATCH_ROLES', { ASKWATCH_ROLES: 'bot,cat' }],
+    ['ASKWATCH_ROLES', { ASKWATCH_ROLES: 'gateway,console' }],
+    ['ASK_STALL_SECONDS', { ASK_STALL_SECONDS: '0' }],
+    ['ALERT_POLL_SECONDS', { ALERT_POLL_SECONDS: '0' }],
+    ['ALERT_CHANNELS', { ALERT_CHANNELS: 'C0123' }],
+    ['MONITOR_ALLOW_PRIVATE', { MONITOR_ALLOW_PRIVATE: '10.0.0.1' }],
+    ['MONITOR_NETWORK_ANCHORS', { MONITOR_NETWORK_ANCHORS: 'router.example' }],
+    ['MONITOR_NETWORK_ANCHORS', { MONITOR_NETWORK_ANCHORS: '192.168.0.1:70000' }],
+    ['MONITOR_NETWORK_ANCHORS', { MONITOR_NETWORK_ANCHORS: '9.9.9.9,127.0.0.53' }],
+    ['MONITOR_NETWORK_ANCHORS', { MONITOR_NETWORK_ANCHORS: '[::1]:53' }],
+    ['PUBLIC_URL', { PUBLIC_URL: 'askwatch.example.com' }],
+    ['PUBLIC_URL', { PUBLIC_URL: 'ftp://askwatch.example.com' }],
+    ['PUBLIC_URL', { PUBLIC_URL: 'https://user:secret-value@askwatch.example.com' }],
+    ['PUBLIC_URL', { PUBLIC_URL: 'https://askwatch.example.com/?a=1' }],
+    ['PUBLIC_URL', { PUBLIC_URL: 'https://askwatch.example.com/#a' }],
+    ['TRUSTED_PROXIES', { TRUSTED_PROXIES: 'proxy.example.com' }],
+    ['TRUSTED_PROXIES', { TRUSTED_PROXIES: '127.0.0.1,0.0.0.0/0' }],
+    ['OLLAMA_BASE_URL', { OLLAMA_BASE_URL: 'localhost' }],
+    ['LOG_LEVEL', { LOG_LEVEL: 'loud' }],
+    ['CONSOLE_PASSWORD', { HOST: '0.0.0.0' }],
+    ['CONSOLE_PASSWORD', { HOST: 'ask.example.com' }],
+    ['CONSOLE_PASSWORD', { CONSOLE_PASSWORD: 'sesame' }],
+    ['CONSOLE_PASSWORD', { CONSOLE_PASSWORD: 'x'.repeat(501) }],
+    ['DATABASE_URL', { DATABASE_URL: 'postgres://u:p@localhost/a' }],
+  ])('a wrong %s is named, with what to do, and never its value', (name, env) => {
+    const problems = problemsOf(env);
+    expect(problems).toMatch(new RegExp(`^${name}: .{20,}`, 'm'));
+    expect(problems).not.toContain('secret-value');
+    expect(problems).not.toContain('u:p');
+  });
+
+  test('everything wrong is said at once', () => {
+    expect(problemsOf({ PORT: 'x', LOG_LEVEL: 'x' }).split('\n')).toHaveLength(2);
+  });
+
+  test('tokens and keys are known as secrets, other values are not', () => {
+    const { secrets } = readSettings({
+      OPENAI_API_KEY: 'sk-1',
+      PORT: '8080',
+      DISCORD_TOKEN: 'd-1',
+    });
+    expect(secrets.sort()).toEqual(['d-1', 'sk-1']);
+    for (const [name, { secret }] of Object.entries(variables)) {
+      expect([name, secret === true]).toEqual([
+        name,
+        /TOKEN|SECRET|PASSWORD|API_KEY|DATABASE_URL/.test(name),
+      ]);
+    }
+  });
+
+  test('beyond this machine the console has a password, or is not there', () => {
+    const problems = problemsOf({ HOST: '0.0.0.0' });
+    for (const way of ['CONSOLE_PASSWORD', 'HOST=127.0.0.1', 'ASKWATCH_ROLES']) {
+      expect(problems).toContain(way);
+    }
+    const CONSOLE_PASSWORD = 'correct horse battery';
+    const { consolePassword, secrets } = readSettings({ HOST: '0.0.0.0', CONSOLE_PASSWORD });
+    expect([consolePassword, secrets]).toEqual([CONSOLE_PASSWORD, [CONSOLE_PASSWORD]]);
+    expect(problemsOf({ HOST: '0.0.0.0', ASKWATCH_ROLES: 'gateway,monitoring,bot' })).toBe('');
+    expect(readSettings({ HOST: '::1' }).consolePassword).toBeUndefined();
+  });
+
+  test.each([
+    ['127.0.0.1', true],
+    ['127.8.8.8', true],
+    ['::1', true],
+    ['::1%.', false],
+    ['localhost', true],
+    ['0.0.0.0', false],
+    ['::', false],
+    ['192.168.1.5', false],
+    ['example.com', false],
+  ])('%s is reachable from this machine only: %s', (host, loopback) => {
+    expect(isLoopback(host)).toBe(loopback);
+  });
+});

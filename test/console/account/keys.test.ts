@@ -1,0 +1,202 @@
+import { randomUUID } from 'node:crypto';
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import type { UsageAnswer } from '../../../src/console/account/api-types.ts';
+import {
+  fetchAccount,
+  listKeys,
+  makeKey,
+  startTestAccount,
+  writeAccount,
+} from '../../helpers/console/test-account.ts';
+import { eventually } from '../../helpers/eventually.ts';
+
+/** A name that tries everything a name can try. */
+const HOSTILE = '<img src=x onerror=alert(1)> @everyone \u202e`$(id)`\n"\\u0000';
+
+async function everythingIn(folder: string): Promise<string> {
+  const files = await readdir(folder, { recursive: true, withFileTypes: true });
+  const texts = files
+    .filter((file) => file.isFile())
+    .map(async (file) => {
+      try {
+        return await readFile(join(file.parentPath, file.name), 'latin1');
+      } catch (error) {
+        // A temporary file that has taken its place meanwhile, where it is read under its name the next time.
+        if ((error as NodeJS.ErrnoException).code === 'ENOENT') return '';
+        throw error;
+      }
+    });
+  return (await Promise.all(texts)).join('\n');
+}
+
+const monitorsWith = (url: string, key: string) =>
+  fetch(`${url}/api/v1/public/monitors`, { headers: { 'x-api-key': key } });
+
+describe('a key', () => {
+  test('works at its service as soon as it is made, and at no other', async () => {
+    const { url, chat } = await startTestAccount();
+    const { key } = await makeKey(url);
+    expect((await chat(key)).object).toBe('chat.completion');
+    expect((await monitorsWith(url, key)).status).toBe(401);
+    const { key: other } = await makeKey(url, { service: 'monitoring' });
+    expect((await monitorsWith(url, other)).status).toBe(200);
+    await expect(chat(other)).rejects.toThrow(/401/);
+  });
+
+  test('stands in the answer to its making alone: not in the list, the log or the files', async () => {
+    const { url, chat, logged, folder } = await startTestAccount();
+    const { key, made } = await makeKey(url);
+    await chat(key);
+    const secret = key.slice(made.start.length);
+    const shown = await Promise.all(
+      ['keys', 'usage?by=key'].map((path) => fetchAccount<unknown>(url, path)),
+    );
+    expect(JSON.stringify(shown)).toContain(made.id);
+    expect(JSON.stringify(shown)).not.toContain(secret);
+    expect(logged.join('\n')).not.toContain(secret);
+    const stored = await everythingIn(folder);
+    expect(stored).toContain(made.id);
+    expect(stored).not.toContain(secret);
+    expect(made.start).toBe(`awg_${made.id}`);
+  });
+
+  test('is kept by no cache', async () => {
+    const { url } = await startTestAccount();
+    const body = { id: randomUUID(), service: 'gateway', name: 'a' };
+    const made = await writeAccount(url, 'keys', body);
+    expect(made.headers.get('cache-control')).toBe('no-store');
+    const list = await fetch(`${url}/console/account/keys`);
+    expect(list.headers.get('cache-control')).toBe('no-store');
+  });
+
+  test('is one, however often one gesture is sent, and only the first answer has it', async () => {
+    const { url } = await startTestAccount();
+    const body = { id: randomUUID(), service: 'gateway', name: 'twice' };
+    const answers = await Promise.all([1, 2, 3].map(() => writeAccount(url, 'keys', body)));
+    expect(answers.map(({ status }) => status).sort()).toEqual([201, 409, 409]);
+    const again = await writeAccount(url, 'keys', body);
+    const { keys } = await listKeys(url);
+    expect(keys).toHaveLength(1);
+    const text = await again.text();
+    expect(text).toContain(`revoke ${keys[0]?.id} and make another`);
+    expect(text).not.toMatch(/awg_/);
+  });
+
+  test('is refused at once when it is revoked, and a second time there is none', async () => {
+    const { url, chat } = await startTestAccount();
+    const { key, made } = await makeKey(url);
+    const { made: other } = await makeKey(url, { service: 'monitoring', name: 'other' });
+    await chat(key);
+    const path = `keys/gateway/${made.id}/revoke`;
+    expect((await writeAccount(url, path, {})).status).toBe(200);
+    await expect(chat(key)).rejects.toThrow(/401/);
+    expect((await listKeys(url)).keys.map(({ id }) => id)).toEqual([other.id]);
+    const again = await writeAccount(url, path, {});
+    expect(again.status).toBe(404);
+    expect(await again.text()).toContain('revoked already');
+  });
+
+  test('has limits from the start, which change and go', async () => {
+    const { url, chat } = await startTestAccount();
+    const { key, made } = await makeKey(url, {
+      limits: { requestsPerMinute: 1, tokensPerDay: 9e6 },
+    });
+    await chat(key);
+    await expect(chat(key)).rejects.toThrow(/429/);
+    const path = `keys/gateway/${made.id}`;
+    const change = { limits: { requestsPerMinute: null } };
+    const changed = await writeAccount(url, path, change, { method: 'PATCH' });
+    expect(await changed.json()).toMatchObject({ id: made.id, limits: { tokensPerDay: 9e6 } });
+    await chat(key);
+    expect((await listKeys(url)).keys[0]?.limits).toEqual({ tokensPerDay: 9e6 });
+  });
+
+  test('is made of nothing else', async () => {
+    const { url } = await startTestAccount();
+    const name = 'a';
+    const service = 'gateway';
+    const wrongs = [
+      { name: '' },
+      { name: '   ' },
+      { name: 'x'.repeat(101) },
+      { name: 7 },
+      { service: 'bot' },
+      { id: 'not-a-uuid' },
+      { limits: { requestsPerMinute: 0 } },
+      { limits: { requestsPerMinute: 1.5 } },
+      { limits: { requestsPerYear: 1 } },
+      { service: 'monitoring', limits: { requestsPerMinute: 1 } },
+      { extra: true },
+    ];
+    for (const wrong of wrongs) {
+      const answer = await writeAccount(url, 'keys', { id: randomUUID(), service, name, ...wrong });
+      expect([wrong, answer.status]).toEqual([wrong, 400]);
+    }
+    expect((await listKeys(url)).keys).toEqual([]);
+    expect((await writeAccount(url, 'keys', { id: randomUUID(), service, name })).status).toBe(201);
+  });
+
+  test('that could not be made can be asked for again by the same gesture', async () => {
+    const { url } = await startTestAccount();
+    const body = { id: randomUUID(), service: 'monitoring', name: 'a' };
+    const limits = { requestsPerMinute: 1 };
+    expect((await writeAccount(url, 'keys', { ...body, limits })).status).toBe(400);
+    expect((await writeAccount(url, 'keys', body)).status).toBe(201);
+  });
+
+  test('may be called anything, and is listed under just that', async () => {
+    const { url } = await startTestAccount();
+    await makeKey(url, { name: HOSTILE });
+    expect((await listKeys(url)).keys[0]?.name).toBe(HOSTILE);
+  });
+});
+
+describe('the list of keys', () => {
+  test('tells when a key was used last and how much, newest first', async () => {
+    const { url, chat } = await startTestAccount();
+    const first = await makeKey(url, { name: 'first' });
+    await eventually(() => Date.now() > first.made.createdAtMs);
+    await makeKey(url, { name: 'second', service: 'monitoring' });
+    const beforeMs = Date.now();
+    const { usage } = await chat(first.key);
+    const [second, used] = await eventually(async () => {
+      const { keys } = await listKeys(url);
+      return keys[1]?.used?.requests === 1 && keys;
+    });
+    expect(used).toMatchObject({
+      name: 'first',
+      used: { requests: 1, tokens: usage?.total_tokens },
+      lastUsedDay: new Date(beforeMs).toISOString().slice(0, 10),
+    });
+    expect(used?.lastUsedAtMs).toBeGreaterThanOrEqual(beforeMs);
+    expect(second).toMatchObject({ name: 'second', service: 'monitoring', limits: {} });
+    expect(second).not.toHaveProperty('lastUsedAtMs');
+    expect(second).not.toHaveProperty('used');
+  });
+
+  test('leaves out the keys with which Askwatch asks its own services', async () => {
+    const { url, keys } = await startTestAccount();
+    keys.gateway.createTransient('bot');
+    expect((await listKeys(url)).keys).toEqual([]);
+  });
+
+  test('says which service does not run here; nothing can be made for it', async () => {
+    const { url } = await startTestAccount({ without: ['gateway'] });
+    const { services, notices } = await listKeys(url);
+    expect(services).toEqual(['monitoring']);
+    expect(notices).toEqual([
+      expect.stringContaining('model gateway does not run in this process'),
+    ]);
+    const body = { id: randomUUID(), service: 'gateway', name: 'a' };
+    const answer = await writeAccount(url, 'keys', body);
+    expect([answer.status, await answer.text()]).toEqual([
+      404,
+      expect.stringContaining('ASKWATCH_ROLES'),
+    ]);
+    const usage = await fetchAccount<UsageAnswer>(url, 'usage');
+    expect(usage.notice).toContain('does not run in this process');
+    expect(usage.total.requests).toBe(0);
+  });
+});

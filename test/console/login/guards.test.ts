@@ -1,0 +1,145 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createGuards, type Guards } from '../../../src/console/login/guards.ts';
+import {
+  fingerprintCollection,
+  openLogin,
+  sessionsCollection,
+  triesCollection,
+} from '../../../src/console/login/login.ts';
+import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import { answerOf } from '../../helpers/console/test-console.ts';
+import { runningServer } from '../../helpers/http/running-server.ts';
+import { recordingLog } from '../../helpers/recording-log.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+
+/** The address of a server with one route for each guard, at the guard's name, that tells who is looking. */
+async function startGuarded(guards: Guards): Promise<string> {
+  const { url } = await runningServer(({ server }) => {
+    for (const name of ['file', 'page', 'fetch', 'statusPage', 'statusFetch'] as const) {
+      server.get(`/${name}`, { onRequest: guards[name] }, (request) => ({
+        viewer: guards.viewer(request),
+      }));
+    }
+  });
+  return url;
+}
+
+describe('a public status page', () => {
+  test('is there for anyone under any name, and all else is not', async () => {
+    const url = await startGuarded(createGuards({ statusPublic: true }));
+    const headers = { host: 'status.example.com' };
+    for (const name of ['file', 'statusPage', 'statusFetch']) {
+      const answer = await answerOf(`${url}/${name}`, headers);
+      expect([name, answer.status]).toEqual([name, 200]);
+      expect(JSON.parse(answer.body)).toEqual({ viewer: 'anyone' });
+      expect(answer.headers['content-security-policy']).toContain("default-src 'none'");
+    }
+    for (const name of ['page', 'fetch']) {
+      expect([name, (await answerOf(`${url}/${name}`, headers)).status]).toEqual([name, 403]);
+    }
+  });
+
+  test('tells all on this machine, but not to the page of another site there', async () => {
+    const url = await startGuarded(createGuards({ statusPublic: true }));
+    const viewerOf = async (headers: Record<string, string>) =>
+      JSON.parse((await answerOf(`${url}/statusFetch`, headers)).body).viewer;
+    expect(await viewerOf({})).toBe('member');
+    expect(await viewerOf({ 'sec-fetch-site': 'same-origin' })).toBe('member');
+    expect(await viewerOf({ 'sec-fetch-site': 'cross-site' })).toBe('anyone');
+    expect(await viewerOf({ origin: 'https://evil.example' })).toBe('anyone');
+  });
+
+  test('may be shown on other sites only as anyone sees it', async () => {
+    const url = await startGuarded(createGuards({ statusPublic: true }));
+    const policyOf = async (path: string, headers: Record<string, string>) =>
+      (await answerOf(url + path, headers)).headers['cross-origin-resource-policy'];
+    const elsewhere = { 'sec-fetch-site': 'cross-site' };
+    expect(await policyOf('/statusFetch', elsewhere)).toBe('cross-origin');
+    expect(await policyOf('/statusFetch', {})).toBe('same-origin');
+    expect(await policyOf('/statusPage', elsewhere)).toBe('same-origin');
+  });
+});
+
+test('a status page that is not public is guarded like the rest', async () => {
+  const url = await startGuarded(createGuards());
+  for (const name of ['file', 'statusPage', 'statusFetch']) {
+    const { status } = await answerOf(`${url}/${name}`, { host: 'status.example.com' });
+    expect([name, status]).toEqual([name, 403]);
+  }
+  const { status } = await answerOf(`${url}/statusFetch`, { 'sec-fetch-site': 'cross-site' });
+  expect(status).toBe(403);
+});
+
+describe('a public status page of a console with a password', () => {
+  async function startWithLogin() {
+    const { log } = recordingLog();
+    const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+    const login = await openLogin({
+      password: 'correct horse battery',
+      sessions: store.collection(sessionsCollection),
+      fingerprint: store.collection(fingerprintCollection),
+      tries: store.collection(triesCollection),
+      log,
+    });
+    onTestFinished(async () => {
+      login.close();
+      await store.close();
+    });
+    const guards = createGuards({ login, statusPublic: true });
+    const { url } = await runningServer(({ server }) => {
+      for (const name of ['page', 'fetch', 'statusPage', 'statusFetch'] as const) {
+        server.get(`/${name}`, { onRequest: guards[name] }, (request) => ({
+          viewer: guards.viewer(request),
+        }));
+      }
+      server.get('/stream', { onRequest: guards.statusFetch }, (_request, reply) => {
+        reply.hijack();
+        reply.raw.write('begun');
+      });
+      server.get('/in', async (request) => await login.logIn('correct horse battery', request));
+      server.get('/out', async (request) => {
+        await login.logOut(request);
+        return {};
+      });
+    });
+    const cookie = `askwatch-session=${await (await fetch(`${url}/in`)).text()}`;
+    return { url, cookie };
+  }
+
+  test('tells all to who is logged in, and to anyone else what is public', async () => {
+    const { url, cookie } = await startWithLogin();
+    const host = 'ask.example.com';
+    for (const name of ['statusPage', 'statusFetch']) {
+      const viewers = await Promise.all(
+        [{ host }, { host, cookie }, { host, cookie, 'sec-fetch-site': 'cross-site' }].map(
+          async (headers) => JSON.parse((await answerOf(`${url}/${name}`, headers)).body).viewer,
+        ),
+      );
+      expect([name, ...viewers]).toEqual([name, 'anyone', 'member', 'anyone']);
+    }
+    expect((await answerOf(`${url}/page`, { host })).status).toBe(303);
+    expect((await answerOf(`${url}/fetch`, { host })).status).toBe(401);
+    expect((await answerOf(`${url}/fetch`, { host, cookie })).status).toBe(200);
+  });
+
+  test('cuts off the streams of who logs out, and no others', async () => {
+    const { url, cookie } = await startWithLogin();
+    const open = async (headers: Record<string, string>) => {
+      const { body } = await fetch(`${url}/stream`, { headers });
+      if (!body) throw new Error('There is no stream.');
+      const reader = body.getReader();
+      onTestFinished(() => reader.cancel().catch(() => undefined));
+      expect(new TextDecoder().decode((await reader.read()).value)).toBe('begun');
+      return reader;
+    };
+    const [mine, anyones] = [await open({ cookie }), await open({})];
+    let anyonesEnded = false;
+    void anyones.closed.then(
+      () => (anyonesEnded = true),
+      () => (anyonesEnded = true),
+    );
+    await fetch(`${url}/out`, { headers: { cookie } });
+    await expect(mine.read()).rejects.toThrow();
+    expect(anyonesEnded).toBe(false);
+  });
+});

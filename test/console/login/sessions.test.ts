@@ -1,0 +1,110 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { fingerprintCollection, openPassword } from '../../../src/console/login/password.ts';
+import {
+  openSessions,
+  type Session,
+  sessionsCollection,
+} from '../../../src/console/login/sessions.ts';
+import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import type { Collection } from '../../../src/store/store.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { recordingLog } from '../../helpers/recording-log.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+
+async function openStore() {
+  const { log, lines } = recordingLog();
+  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  onTestFinished(() => store.close());
+  return { store, log, lines };
+}
+
+/** The collection, whose writes fail while `broken` says so, as on a full disk. */
+function breakable<T>(stored: Collection<T>, broken: () => boolean): Collection<T> {
+  return {
+    ...stored,
+    get: (id) => stored.get(id),
+    list: () => stored.list(),
+    async update(id, change) {
+      if (broken()) throw new Error('The disk is full.');
+      return await stored.update(id, change);
+    },
+  };
+}
+
+test('there are two hundred at most; the oldest makes room', async () => {
+  const { store, log } = await openStore();
+  const stored = store.collection(sessionsCollection);
+  let now = 1_000;
+  const sessions = await openSessions({ stored, log, nowMs: () => now });
+  onTestFinished(sessions.close);
+  const tokens: string[] = [];
+  for (let count = 0; count < 202; count += 1) {
+    now += 1;
+    tokens.push(await sessions.begin());
+  }
+  const alive = tokens.map((token) => sessions.use(token) !== undefined);
+  expect(alive.indexOf(true)).toBe(2);
+  expect(alive.slice(2)).not.toContain(false);
+  expect(await stored.list()).toHaveLength(200);
+});
+
+test('one that could not be stored is not begun', async () => {
+  const { store, log } = await openStore();
+  const stored = store.collection(sessionsCollection);
+  const sessions = await openSessions({ stored: breakable(stored, () => true), log });
+  onTestFinished(sessions.close);
+  await expect(sessions.begin()).rejects.toThrow('The disk is full.');
+  expect(await stored.list()).toEqual([]);
+});
+
+test('one that ends is refused even while the disk is full, and is gone for good later', async () => {
+  const { store, log, lines } = await openStore();
+  const stored = store.collection(sessionsCollection);
+  let full = false;
+  const sessions = await openSessions({
+    ...{ stored: breakable(stored, () => full), log, sweepEveryMs: 10 },
+  });
+  onTestFinished(sessions.close);
+  const token = await sessions.begin();
+  full = true;
+  await expect(sessions.end(sessions.use(token) as Session)).rejects.toThrow('The disk is full.');
+  expect(sessions.use(token)).toBeUndefined();
+  await eventually(() => lines.some(({ msg }) => /was not removed/.test(String(msg))));
+  expect(await stored.list()).toHaveLength(1);
+  full = false;
+  await eventually(async () => (await stored.list()).length === 0, { what: 'it to be gone' });
+});
+
+test('a password that was changed ends sessions before it counts, also when that fails once', async () => {
+  const { store } = await openStore();
+  const stored = store.collection(fingerprintCollection);
+  const open = (password: string, whenChanged: () => Promise<void>) =>
+    openPassword({ password, stored, whenChanged, cost: 2 ** 10 });
+  let changes = 0;
+  const count = async () => {
+    changes += 1;
+  };
+  await open('the first password', count);
+  await open('the first password', count);
+  expect(changes).toBe(1);
+  const fail = () => Promise.reject(new Error('The disk is full.'));
+  await expect(open('the second password', fail)).rejects.toThrow('The disk is full.');
+  await open('the second password', count);
+  expect(changes).toBe(2);
+});
+
+test('passwords that are looked at together are each judged by themselves', async () => {
+  const { store } = await openStore();
+  const password = await openPassword({
+    password: 'correct horse battery',
+    cost: 2 ** 10,
+    stored: store.collection(fingerprintCollection),
+    whenChanged: async () => {},
+  });
+  const given = ['', 'x', 'correct horse battery', 'correct horse batterx', 'y'.repeat(1_000)];
+  const verdicts = await Promise.all([
+    ...given.map((one) => password.isRight(one, 'stranger')),
+    ...given.map((one) => password.isRight(one, 'known')),
+  ]);
+  expect(verdicts).toEqual([...given, ...given].map((one) => one === 'correct horse battery'));
+});

@@ -1,0 +1,181 @@
+import type { BrowserContextOptions, Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import {
+  button,
+  dialog,
+  nameField,
+  openAccountIn,
+  rows,
+} from '../../helpers/console/open-account.ts';
+import {
+  listKeys,
+  makeKey,
+  startTestAccount,
+  writeAccount,
+} from '../../helpers/console/test-account.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { browser, inBrowser } from '../../helpers/in-browser.ts';
+
+const openAccount = (url: string, hash?: string, options?: BrowserContextOptions) =>
+  openAccountIn(browser, url, hash, options);
+
+inBrowser('the keys of the account area in the browser', () => {
+  test('a key is shown exactly once, copied by a click, and works with the example beside it', async () => {
+    const { url, chat } = await startTestAccount();
+    const { page, complaints } = await openAccount(url);
+    await page.getByText('No keys yet').waitFor();
+    await button(page, 'New key').click();
+    await nameField(page).fill('laptop');
+    await page.getByLabel('Requests a minute').fill('1,000');
+    await button(page, 'Create key').click();
+    const shown = page.getByRole('group', { name: 'Key' });
+    const key = (await shown.locator('code').textContent()) ?? '';
+    await shown.getByRole('button', { name: 'Copy' }).click();
+    await shown.getByText('Copied').waitFor();
+    await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toBe(key);
+    const example = page.getByRole('group', { name: 'Example' });
+    await example.getByText('"model": "fast-8k"').waitFor();
+    const curl = (await example.locator('pre').textContent()) ?? '';
+    expect(curl).toContain(`curl ${url}/v1/chat/completions`);
+    expect(curl).toContain(`Bearer ${key}`);
+    expect((await chat(key)).object).toBe('chat.completion');
+
+    // Escape is not how to lose it.
+    await page.keyboard.press('Escape');
+    await expect.poll(() => shown.isVisible()).toBe(true);
+    await button(page, /^Done/).click();
+    await dialog(page).waitFor({ state: 'detached' });
+    await expect.poll(() => page.content()).not.toContain(key);
+    await page.reload();
+    await rows(page).getByText('laptop').waitFor();
+    await rows(page).getByText('1,000 requests/min').waitFor();
+    await expect.poll(() => page.content()).not.toContain(key);
+    expect(complaints).toEqual([]);
+  });
+
+  test('a double click makes one key', async () => {
+    const { url } = await startTestAccount();
+    const { page, complaints } = await openAccount(url);
+    await button(page, 'New key').click();
+    await nameField(page).fill('twice');
+    await page.getByText('Monitoring service', { exact: true }).click();
+    await expect.poll(() => page.getByLabel('Requests a minute').count()).toBe(0);
+    // Both in one turn of the page, before it can be drawn again.
+    await button(page, 'Create key').evaluate((one: HTMLButtonElement) => {
+      one.click();
+      one.click();
+    });
+    const shown = page.getByRole('group', { name: 'Key' });
+    await expect.poll(() => shown.locator('code').textContent()).toMatch(/^awm_/);
+    await page.getByText('X-API-Key: awm_').waitFor();
+    expect((await listKeys(url)).keys).toHaveLength(1);
+    // What a browser does when the page is left: it may keep the page to go back to.
+    await page.evaluate(() => dispatchEvent(new Event('pagehide')));
+    await shown.waitFor({ state: 'detached' });
+    expect(complaints).toEqual([]);
+  });
+
+  test('a key whose answer was lost is told of; what was typed stays, and makes another', async () => {
+    const { url } = await startTestAccount();
+    const { page } = await openAccount(url);
+    await page.route('**/account/keys', async (route) => {
+      if (route.request().method() !== 'POST') return await route.continue();
+      await route.fetch();
+      await route.abort();
+      await page.unroute('**/account/keys');
+    });
+    await button(page, 'New key').click();
+    await nameField(page).fill('lost');
+    await button(page, 'Create key').click();
+    await page.getByRole('alert').getByText('Askwatch cannot be reached').waitFor();
+    const [lost] = (await listKeys(url)).keys;
+    await button(page, 'Create key').click();
+    await page.getByRole('alert').getByText(`revoke ${lost?.id} and make another`).waitFor();
+    await expect.poll(() => nameField(page).inputValue()).toBe('lost');
+    await button(page, 'Create key').click();
+    await page.getByRole('group', { name: 'Key' }).waitFor();
+    expect((await listKeys(url)).keys).toHaveLength(2);
+  });
+
+  test('a session that is over loses nothing that was typed', async () => {
+    const password = 'correct horse battery';
+    const { url, keys } = await startTestAccount({ password });
+    const { page } = await openAccount(url);
+    const logIn = async (where: Page) => {
+      await where.getByRole('textbox', { name: 'Password' }).fill(password);
+      await where.getByRole('textbox', { name: 'Password' }).press('Enter');
+      await button(where, 'New key').waitFor();
+    };
+    await logIn(page);
+    await button(page, 'New key').click();
+    await nameField(page).fill('typed');
+    await page.context().clearCookies();
+    await button(page, 'Create key').click();
+    await page.getByRole('alert').getByText('Your session is over.').waitFor();
+    expect(keys.gateway.list()).toEqual([]);
+    const other = await page.context().newPage();
+    await other.goto(`${url}/account`);
+    await logIn(other);
+    await button(page, 'Create key').click();
+    await page.getByRole('group', { name: 'Key' }).waitFor();
+    expect(keys.gateway.list().map(({ name }) => name)).toEqual(['typed']);
+
+    await page.context().clearCookies();
+    await other.getByRole('link', { name: 'Usage' }).click();
+    await other.getByRole('textbox', { name: 'Password' }).waitFor();
+    expect(new URL(other.url()).pathname).toBe('/login');
+  });
+
+  test('what is typed is checked where it stands, and stays', async () => {
+    const { url } = await startTestAccount();
+    const { page } = await openAccount(url);
+    await button(page, 'New key').click();
+    await page.getByLabel('Tokens a day').fill('many');
+    await button(page, 'Create key').click();
+    await page.getByText('Give it a name').waitFor();
+    await page.getByText('Type a whole number from 1').waitFor();
+    await expect.poll(() => page.getByLabel('Tokens a day').inputValue()).toBe('many');
+    await expect
+      .poll(() => page.getByLabel('Tokens a day').getAttribute('aria-invalid'))
+      .toBe('true');
+    expect((await listKeys(url)).keys).toEqual([]);
+  });
+
+  test('limits change and go; what a refusal says stands beside what was typed', async () => {
+    const { url } = await startTestAccount();
+    const { made } = await makeKey(url, { limits: { requestsPerMinute: 5 } });
+    const { page } = await openAccount(url);
+    await button(page, 'Limits of laptop').click();
+    await expect.poll(() => page.getByLabel('Requests a minute').inputValue()).toBe('5');
+    await page.getByLabel('Requests a minute').fill('');
+    await page.getByLabel('Tokens a month').fill('7000');
+    await button(page, 'Save limits').click();
+    await page.getByText('The limits of “laptop” are changed.').waitFor();
+    await rows(page).getByText('7,000 tokens/month').waitFor();
+    expect((await listKeys(url)).keys[0]?.limits).toEqual({ tokensPerMonth: 7000 });
+
+    await button(page, 'Limits of laptop').click();
+    await page.getByLabel('Tokens a month').fill('8000');
+    await writeAccount(url, `keys/gateway/${made.id}/revoke`, {});
+    await button(page, 'Save limits').click();
+    await page.getByRole('alert').getByText(`There is no key ${made.id}`).waitFor();
+    await expect.poll(() => page.getByLabel('Tokens a month').inputValue()).toBe('8000');
+  });
+
+  test('a key is revoked only after it was asked by name', async () => {
+    const { url, chat } = await startTestAccount();
+    const { key } = await makeKey(url);
+    const { page, complaints } = await openAccount(url);
+    await button(page, 'Revoke laptop').click();
+    await dialog(page).getByRole('heading', { name: 'Revoke “laptop”?' }).waitFor();
+    await button(page, 'Cancel').click();
+    await chat(key);
+    await button(page, 'Revoke laptop').click();
+    await button(page, 'Revoke key').click();
+    await page.getByText('“laptop” is revoked: it is refused from now on.').waitFor();
+    await page.getByText('No keys yet').waitFor();
+    await expect(chat(key)).rejects.toThrow(/401/);
+    await eventually(() => page.evaluate(() => document.activeElement?.textContent === 'API keys'));
+    expect(complaints).toEqual([]);
+  });
+});

@@ -1,0 +1,192 @@
+import { randomUUID } from 'node:crypto';
+import { expect, test } from 'vitest';
+import { startMonitoringService } from '../../fakes/monitoring-service.ts';
+import { input, messages, thread } from '../../helpers/console/open-page.ts';
+import { openPage, say } from '../../helpers/console/open-playground.ts';
+import {
+  ALERTING,
+  lookedAt,
+  openTab,
+  startTestConsole,
+} from '../../helpers/console/test-console.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { inBrowser } from '../../helpers/in-browser.ts';
+
+inBrowser('channels in the browser', () => {
+  test('an empty channel offers three things to try, a click away from the input', async () => {
+    const running = await startTestConsole();
+    const { page } = await openPage(running);
+    for (const line of [
+      '/ask why is the sky blue',
+      '/monitor add https://example.com',
+      '/askwatch help',
+    ]) {
+      await messages(page).getByRole('button', { name: line }).click();
+      await expect.poll(() => input(page).inputValue()).toBe(line);
+    }
+    await input(page).press('Enter');
+    await messages(page).locator('.card').waitFor();
+    await expect.poll(() => page.getByText('Three things to try').count()).toBe(0);
+  });
+
+  test('the address names the thread: it survives a reload and opens from a link', async () => {
+    const running = await startTestConsole();
+    running.provider.answerWith('Here I am.');
+    const said = await (await openTab(running.url)).say('/ask where?', { id: randomUUID() });
+    if (said.shown !== 'thread') throw new Error('no thread');
+    const { page } = await openPage(running, { path: `/#/general/${said.message}` });
+    await thread(page).getByText('Here I am.').waitFor();
+    await page.reload();
+    await thread(page).getByText('Here I am.').waitFor();
+    await page.goto(`${running.url}/#/general/gone`);
+    await thread(page).getByText('This thread is gone').waitFor();
+  });
+
+  test('a reader who has scrolled up stays there, and is told of new messages', async () => {
+    const running = await startTestConsole();
+    const post = (title: string) =>
+      running.console.post({
+        channel: 'general',
+        id: title,
+        attempted: false,
+        card: { tone: 'info', title, parts: [] },
+      });
+    for (let index = 0; index < 20; index++) await post(`old ${index}`);
+    const { page } = await openPage(running);
+    await messages(page).getByText('old 19').waitFor();
+    await messages(page).hover();
+    await page.mouse.wheel(0, -600);
+    await eventually(() =>
+      messages(page).evaluate((box) => box.scrollHeight - box.clientHeight - box.scrollTop > 300),
+    );
+    const before = await messages(page).evaluate((box) => box.scrollTop);
+    await post('fresh');
+    await page.getByRole('button', { name: 'New messages' }).waitFor();
+    await expect.poll(() => messages(page).evaluate((box) => box.scrollTop)).toBe(before);
+    await page.getByRole('button', { name: 'New messages' }).click();
+    await eventually(() =>
+      messages(page).evaluate((box) => box.scrollHeight - box.clientHeight - box.scrollTop < 5),
+    );
+  });
+
+  test('monitors are added and listed, and an alert appears by itself and turns to recovered in place', async () => {
+    const service = await startMonitoringService({ limit: false });
+    const running = await startTestConsole({ service, settings: ALERTING });
+    const { page, complaints } = await openPage(running);
+    await say(page, '/monitor add https://shop.example.com name="Shop"');
+    await messages(page).locator('.card.good').first().waitFor();
+    await say(page, '/monitor list');
+    await messages(page).locator('td .status.good', { hasText: 'UP' }).waitFor();
+    const monitor = await eventually(() => service.monitors[0]);
+    await lookedAt(service);
+    service.setStatus(monitor.id, 'DOWN');
+    const alert = messages(page).locator('article', { has: page.locator('.card.bad') });
+    await alert.getByText('Shop is DOWN').waitFor();
+    const id = await alert.getAttribute('data-message');
+    service.setStatus(monitor.id, 'UP');
+    await page
+      .locator(`[data-message="${id}"] .card.good`, { hasText: 'Shop recovered' })
+      .waitFor();
+    await expect.poll(() => messages(page).getByText('Shop is DOWN').count()).toBe(0);
+    expect(complaints).toEqual([]);
+    await service.close();
+  });
+
+  test('are made by keyboard, marked while unread, and named in the address', async () => {
+    const running = await startTestConsole();
+    const { page, complaints } = await openPage(running);
+    await page.getByRole('button', { name: 'New channel' }).focus();
+    await page.keyboard.press('Enter');
+    await page.keyboard.type('ops europe');
+    await page.keyboard.press('Enter');
+    await page.getByRole('main', { name: 'ops-europe' }).waitFor();
+    expect(new URL(page.url()).hash).toBe('#/ops-europe');
+    await input(page, 'ops-europe').fill('half a line');
+    const link = (name: string) => page.getByRole('link', { name });
+    await link('general').click();
+    await expect.poll(() => input(page).inputValue()).toBe('');
+
+    await (await openTab(running.url)).say('/monitor list', { channel: 'ops-europe' });
+    await link('ops-europe').getByText('1 unread').waitFor();
+    await expect.poll(() => messages(page).locator('.card').count()).toBe(0);
+    await page.reload();
+    await link('ops-europe').getByText('1 unread').waitFor();
+    await link('ops-europe').click();
+    await messages(page).getByText('No monitors').waitFor();
+    await link('ops-europe').getByText('unread').waitFor({ state: 'detached' });
+    await page.reload();
+    await messages(page).getByText('No monitors').waitFor();
+    await expect.poll(() => page.getByText('unread').count()).toBe(0);
+    expect(complaints).toEqual([]);
+  });
+
+  test('keep a line that is not sent yet for when the reader comes back', async () => {
+    const running = await startTestConsole({ channels: ['ops'] });
+    const { page } = await openPage(running);
+    await input(page).fill('half a line');
+    await page.getByRole('link', { name: 'ops' }).click();
+    await expect.poll(() => input(page, 'ops').inputValue()).toBe('');
+    await page.getByRole('link', { name: 'general' }).click();
+    await expect.poll(() => input(page).inputValue()).toBe('half a line');
+  });
+
+  test('a channel that is not there says so and leads back', async () => {
+    const running = await startTestConsole();
+    const { page, complaints } = await openPage(running, { path: '/#/%3Cimg%20src=x%3E' });
+    await messages(page).getByText('There is no channel of this name.').waitFor();
+    await expect.poll(() => page.locator('main .composer').count()).toBe(0);
+    await page.getByRole('link', { name: 'Go to general' }).click();
+    await page.getByText('Three things to try').waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  test('what is older comes when the reader scrolls up, and what they read stays in its place', async () => {
+    const stored = Array.from({ length: 120 }, (_, index) => ({
+      channel: 'general',
+      message: {
+        id: `m${index}`,
+        author: { kind: 'askwatch' as const },
+        atMs: 1_000 + index,
+        body: {
+          kind: 'card' as const,
+          card: { tone: 'info' as const, title: `card ${index}.`, parts: [] },
+        },
+      },
+      replies: [],
+    }));
+    const running = await startTestConsole({ stored });
+    const { page, complaints } = await openPage(running);
+    await messages(page).getByText('card 119.').waitFor();
+    await expect.poll(() => messages(page).locator('article').count()).toBe(50);
+    const seen = page.locator('[data-message="m70"]');
+    await messages(page).focus();
+    await page.keyboard.press('Home');
+    await messages(page).getByText('card 20.').waitFor({ state: 'attached' });
+    await eventually(async () => {
+      const top = await seen.evaluate((one) => one.getBoundingClientRect().top);
+      return top > 0 && top < 400;
+    });
+    await messages(page).getByRole('button', { name: 'Earlier messages' }).press('Enter');
+    await messages(page).getByText('card 0.', { exact: true }).waitFor({ state: 'attached' });
+    await expect.poll(() => messages(page).locator('article').count()).toBe(120);
+    await expect
+      .poll(() => messages(page).getByRole('button', { name: 'Earlier messages' }).count())
+      .toBe(0);
+    expect(complaints).toEqual([]);
+  });
+
+  test('an alert that comes while somebody types leaves their words and caret alone', async () => {
+    const running = await startTestConsole({
+      settings: { ...ALERTING, alertPlaces: [{ platform: 'console', channel: 'general' }] },
+    });
+    const shop = running.service.add({ name: 'Shop' });
+    await lookedAt(running.service);
+    const { page } = await openPage(running);
+    await input(page).pressSequentially('half a sentence');
+    for (let press = 0; press < 8; press++) await page.keyboard.press('ArrowLeft');
+    running.service.setStatus(shop.id, 'DOWN');
+    await messages(page).getByText('Shop is DOWN').waitFor();
+    await page.keyboard.type('whole ');
+    await expect.poll(() => input(page).inputValue()).toBe('half a whole sentence');
+  });
+});

@@ -1,0 +1,104 @@
+import { expect, test } from 'vitest';
+import { startBreakableProxy } from '../../helpers/console/breakable-proxy.ts';
+import { input, messages, thread, threadInput } from '../../helpers/console/open-page.ts';
+import { openPage, say } from '../../helpers/console/open-playground.ts';
+import { startTestConsole } from '../../helpers/console/test-console.ts';
+import { inBrowser } from '../../helpers/in-browser.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+
+inBrowser('the connection of the page', () => {
+  test('a page whose connection broke comes back, misses nothing and says nothing twice', async () => {
+    const running = await startTestConsole();
+    const wire = await startBreakableProxy(running.url);
+    const { page } = await openPage(wire);
+    wire.cut();
+    await page.getByText('Connection lost').waitFor();
+    await running.console.post({
+      channel: 'general',
+      id: 'm',
+      attempted: false,
+      card: { tone: 'info', title: 'Meanwhile', parts: [] },
+    });
+    await say(page, '/monitor list');
+    wire.mend();
+    await page.getByText('Live', { exact: true }).waitFor();
+    await messages(page).getByText('Meanwhile').waitFor();
+    await messages(page).getByText('No monitors').waitFor();
+    await expect.poll(() => messages(page).locator('.card').count()).toBe(2);
+  });
+
+  test('what could not be sent stands in the input again, with the reason', async () => {
+    const running = await startTestConsole();
+    const { page } = await openPage(running);
+    await page.route('**/console/sayings', (route) =>
+      route.fulfill({
+        status: 503,
+        contentType: 'application/json',
+        body: JSON.stringify({ error: { message: 'The message could not be stored. Try again.' } }),
+      }),
+    );
+    await say(page, '/monitor list');
+    await page.getByRole('alert').getByText('could not be stored').waitFor();
+    await expect.poll(() => input(page).inputValue()).toBe('/monitor list');
+  });
+
+  test('a line under way when the page ends stands in the input again, until it has arrived', async () => {
+    const running = await startTestConsole();
+    const { page } = await openPage(running);
+    await page.route('**/console/sayings', () => {});
+    await say(page, '/monitor list');
+    await expect.poll(() => input(page).inputValue()).toBe('');
+    await page.reload();
+    await page.getByText('Live', { exact: true }).waitFor();
+    await expect.poll(() => input(page).inputValue()).toBe('/monitor list');
+
+    await page.unroute('**/console/sayings');
+    await input(page).press('Enter');
+    await messages(page).getByText('No monitors').waitFor();
+    await expect.poll(() => page.evaluate(() => sessionStorage.length)).toBe(0);
+    await page.reload();
+    await page.getByText('Live', { exact: true }).waitFor();
+    expect(await input(page).inputValue()).toBe('');
+  });
+
+  test('what could not be sent waits in its channel for who has gone to another', async () => {
+    const running = await startTestConsole({ channels: ['ops'] });
+    const { page } = await openPage(running);
+    let refuse = () => {};
+    await page.route('**/console/sayings', async (route) => {
+      await new Promise<void>((resolve) => {
+        refuse = resolve;
+      });
+      await route.fulfill({ status: 503, body: '' });
+    });
+    await say(page, '/monitor list');
+    await page.getByRole('link', { name: 'ops' }).click();
+    await input(page, 'ops').waitFor();
+    refuse();
+    await expect
+      .poll(() => page.evaluate(() => sessionStorage.getItem('draft general')))
+      .toBe('/monitor list');
+    await page.getByRole('link', { name: 'general' }).click();
+    await expect.poll(() => input(page).inputValue()).toBe('/monitor list');
+  });
+
+  test('a restart in the middle of an answer: its note stands, and the page comes back by itself', async () => {
+    const folder = await temporaryFolder();
+    const before = await startTestConsole({ folder });
+    before.provider.answerWith(['Half of ', 'it.']);
+    before.provider.holdChunks(1);
+    const { page } = await openPage(before);
+    await say(page, 'why?');
+    await thread(page).locator('.growing', { hasText: 'Half of' }).waitFor();
+    await before.stop();
+    await page.getByText('Connection lost').waitFor();
+    await startTestConsole({ folder, port: Number(new URL(before.url).port) });
+    await page.getByText('Live', { exact: true }).waitFor();
+    await thread(page).locator('.note').waitFor();
+    await thread(page).locator('.markdown:not(.growing)', { hasText: 'Half of' }).waitFor();
+    await page.getByRole('button', { name: 'Change name' }).getByText('Guest 1').waitFor();
+    await threadInput(page).fill('/askwatch help');
+    await threadInput(page).press('Enter');
+    await thread(page).locator('.card').waitFor();
+  });
+});

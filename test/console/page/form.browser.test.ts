@@ -1,0 +1,147 @@
+import { expect, test } from 'vitest';
+import { form, input, inputOfForm, messages, thread } from '../../helpers/console/open-page.ts';
+import {
+  hasFocus,
+  openPage,
+  say,
+  sidewaysPx,
+  tabTo,
+} from '../../helpers/console/open-playground.ts';
+import { openTab, startTestConsole } from '../../helpers/console/test-console.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { inBrowser } from '../../helpers/in-browser.ts';
+
+inBrowser('a form in the browser', () => {
+  test('is opened, mended and sent by keyboard alone, and the focus is led', async () => {
+    const { service, ...running } = await startTestConsole();
+    const { page, complaints } = await openPage(running);
+    await input(page).focus();
+    await page.keyboard.type('/monitor add');
+    await page.keyboard.press('Enter');
+    await form(page).getByRole('heading', { name: 'Add a monitor' }).waitFor();
+    const target = inputOfForm(page, 'Target');
+    await eventually(() => hasFocus(target));
+    await page.keyboard.press('Enter');
+    await form(page).getByText('“target” is missing').waitFor();
+    await expect.poll(() => target.getAttribute('aria-invalid')).toBe('true');
+    await eventually(() => hasFocus(target));
+
+    await page.keyboard.type('shop.example');
+    await page.keyboard.press('Shift+Tab');
+    await page.keyboard.type('KEY');
+    const keyword = inputOfForm(page, 'Keyword');
+    await keyword.waitFor();
+    await tabTo(page, target);
+    await page.keyboard.press('Enter');
+    await form(page).getByText('needs the text to look for').waitFor();
+    await expect.poll(() => target.inputValue()).toBe('shop.example');
+    await eventually(() => hasFocus(keyword));
+    expect(service.monitors).toEqual([]);
+
+    await page.keyboard.type('Cart');
+    await page.keyboard.press('Enter');
+    await messages(page).getByText('Now watching shop.example').waitFor();
+    await form(page).waitFor({ state: 'detached' });
+    await eventually(() => hasFocus(input(page)));
+    expect(service.monitors).toMatchObject([{ check_type: 'KEYWORD' }]);
+    expect(complaints).toEqual([]);
+  });
+
+  test('is closed by Escape, which sends nothing and leads back to the line', async () => {
+    const running = await startTestConsole();
+    const { page } = await openPage(running);
+    for (const close of ['Escape', 'Cancel', 'Close the form']) {
+      await say(page, '/monitor add');
+      await inputOfForm(page, 'Target').fill('https://shop.example');
+      if (close === 'Escape') await page.keyboard.press('Escape');
+      else await form(page).getByRole('button', { name: close }).click();
+      await form(page).waitFor({ state: 'detached' });
+      await eventually(() => hasFocus(input(page)));
+    }
+    expect(running.service.monitors).toEqual([]);
+    await expect.poll(() => messages(page).locator('article').count()).toBe(0);
+  });
+
+  test('stands there again, as it was, when the page was left with it and the tab comes back', async () => {
+    const { service, ...running } = await startTestConsole();
+    const { page } = await openPage(running);
+    await say(page, '/monitor add');
+    await inputOfForm(page, 'Target').fill('https://shop.example');
+    await inputOfForm(page, 'Name').fill('My shop');
+    await page.reload();
+    await form(page).getByRole('heading', { name: 'Add a monitor' }).waitFor();
+    await expect.poll(() => inputOfForm(page, 'Name').inputValue()).toBe('My shop');
+    await inputOfForm(page, 'Target').press('Enter');
+    await messages(page).getByText('Now watching My shop').waitFor();
+    expect(service.monitors).toMatchObject([{ name: 'My shop', target: 'https://shop.example' }]);
+    // What came of a form is told to every tab, also before whoever sent it has the answer that closes it.
+    await form(page).waitFor({ state: 'detached' });
+    await page.reload();
+    await messages(page).getByText('Now watching My shop').waitFor();
+    expect(await form(page).count()).toBe(0);
+  });
+
+  test('keeps what was typed when it is refused, and when nobody answers', async () => {
+    const running = await startTestConsole();
+    const { page } = await openPage(running);
+    await say(page, '/monitor add');
+    await inputOfForm(page, 'Target').fill('https://shop.example');
+    await inputOfForm(page, 'Name').fill('My shop');
+    const send = form(page).getByRole('button', { name: 'Add', exact: true });
+    running.service.failWith({ kind: 'status', status: 500 });
+    await send.click();
+    await form(page).getByRole('alert').getByText('/monitor add did not work').waitFor();
+    running.service.recover();
+    await page.route('**/console/forms', (route) =>
+      route.fulfill({
+        status: 503,
+        contentType: 'application/json',
+        body: JSON.stringify({ error: { message: 'Askwatch is stopping.' } }),
+      }),
+    );
+    await send.click();
+    await form(page).getByRole('alert').getByText('Askwatch is stopping.').waitFor();
+    await expect.poll(() => inputOfForm(page, 'Name').inputValue()).toBe('My shop');
+    await page.unroute('**/console/forms');
+    await send.click();
+    await messages(page).getByText('Now watching My shop').waitFor();
+    expect(running.service.monitors).toHaveLength(1);
+  });
+
+  test('of the model and of the prompt begin with what is set, from the list of commands too', async () => {
+    const running = await startTestConsole();
+    const { page } = await openPage(running);
+    await page.getByRole('button', { name: '/askwatch model The' }).click();
+    await input(page).press('Enter');
+    await inputOfForm(page, 'Model').selectOption('test-model');
+    await form(page).getByRole('button', { name: 'Save' }).click();
+    await messages(page).getByText('test-model answers here from now on').waitFor();
+    await say(page, '/askwatch prompt');
+    await inputOfForm(page, 'Prompt').fill('Answer in verse.\nAlways.');
+    await form(page).getByRole('button', { name: 'Save' }).click();
+    await form(page).waitFor({ state: 'detached' });
+    await say(page, '/askwatch prompt');
+    await expect
+      .poll(() => inputOfForm(page, 'Prompt').inputValue())
+      .toBe('Answer in verse.\nAlways.');
+  });
+
+  test('in a thread is answered in that thread, and fits a window of 320 px', async () => {
+    const running = await startTestConsole();
+    const said = await (await openTab(running.url)).say('/ask why?');
+    const root = said.shown === 'thread' ? said.message : '';
+    const { page } = await openPage(running, {
+      viewport: { width: 320, height: 480 },
+      path: `/#/general/${root}`,
+    });
+    await page.getByLabel('Message to the thread').fill('/monitor add');
+    await page.getByLabel('Message to the thread').press('Enter');
+    await form(page).getByRole('button', { name: 'Add', exact: true }).click();
+    await form(page).getByText('“target” is missing').waitFor();
+    await expect.poll(() => sidewaysPx(page)).toBe(0);
+    await inputOfForm(page, 'Target').fill(`https://${'x'.repeat(60)}.example/${'x'.repeat(200)}`);
+    await form(page).getByRole('button', { name: 'Add', exact: true }).click();
+    await thread(page).getByText('Now watching').waitFor();
+    await expect.poll(() => sidewaysPx(page)).toBe(0);
+  });
+});

@@ -1,0 +1,204 @@
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { hostileMarkdown } from '../../helpers/console/hostile-markdown.ts';
+import { messages, thread } from '../../helpers/console/open-page.ts';
+import { openPage, say } from '../../helpers/console/open-playground.ts';
+import { startTestConsole } from '../../helpers/console/test-console.ts';
+import { inBrowser } from '../../helpers/in-browser.ts';
+import { long } from '../../helpers/long.ts';
+import { longestTaskMs } from '../../helpers/longest-task.ts';
+
+const MEGABYTE = 1_000_000;
+
+/** Those of which each asked for something else to be mended. */
+const WORST = [
+  ...['"**a_"', '"> "', '"- a\\n"', '"- a\\n+ a\\n* a\\n"', '"|a|\\n|-|\\n\\n"', '"a  \\n"'],
+  ...['"---\\n"', 'one fence', 'a table of empty cells', 'emphasis in emphasis'],
+];
+
+/** Every thread of the page has this one answer. */
+async function answerEverywhere(page: Page, text: string, growing = false) {
+  await page.unroute('**/console/threads/*');
+  await page.route('**/console/threads/*', async (route) => {
+    const from = { id: 'root', author: { kind: 'askwatch' }, atMs: Date.now() };
+    const message = { ...from, body: { kind: 'text', text: 'Why?' } };
+    const answer = {
+      ...from,
+      id: 'answer',
+      body: { kind: 'answer', text, growing, footer: 'End' },
+    };
+    const listed = { channel: 'general', message, thread: { replies: 1, growing } };
+    await route.fulfill({ json: { listed, replies: [answer] } });
+  });
+}
+
+/**
+ * Resolves when nothing of the answer is drawn any more. What is asked of the page here and below is asked in ways that take it
+ * next to no time: a locator looks at each of fifty thousand elements, which would be taken for the page's own work.
+ */
+async function drawn(page: Page) {
+  await expect.poll(() => page.evaluate(drawings)).toBeGreaterThan(0);
+  let before = 0;
+  await expect
+    .poll(
+      async () => {
+        const last = before;
+        before = await page.evaluate(drawings);
+        return last === before;
+      },
+      { interval: 200 },
+    )
+    .toBe(true);
+}
+
+/** How often something of an answer has changed since this was first asked, and at least once. Runs in the page. */
+function drawings(): number {
+  const counting = window as { drawings?: { of: Element; count: number } };
+  const of = document.querySelector('[aria-label="Thread"] .markdown');
+  if (!of?.firstChild) return 0;
+  if (counting.drawings?.of !== of) {
+    const counted = { of, count: 1 };
+    counting.drawings = counted;
+    const options = { childList: true, subtree: true, characterData: true };
+    new MutationObserver((changes) => {
+      counted.count += changes.length;
+    }).observe(of, options);
+  }
+  return counting.drawings.count;
+}
+
+const markdown = (page: Page) => thread(page).locator('.markdown');
+
+/** What laying out so many lines at once takes here and now: what a page may do in a row. */
+async function usualTaskMs(page: Page): Promise<number> {
+  return await longestTaskMs(page, () =>
+    page.evaluate(async () => {
+      // In a task of its own, which is seen from its beginning.
+      await new Promise((resolve) => setTimeout(resolve));
+      const box = document.createElement('div');
+      for (let line = 0; line < 5_000; line++) {
+        const paragraph = document.createElement('p');
+        paragraph.textContent = 'Words of a line, one like another. ';
+        box.append(paragraph);
+      }
+      document.body.append(box);
+      // Asking makes the browser lay it out.
+      void box.offsetHeight;
+      box.remove();
+      await new Promise((resolve) => setTimeout(resolve));
+    }),
+  );
+}
+
+/**
+ * How long the page was held, and what is usual, both measured one after the other, up to five times until it was less than
+ * twice that: who shares the processor's caches makes one of them longer at times, and what holds the page does so every time.
+ */
+async function comparedTasks(page: Page, work: () => Promise<void>) {
+  for (let tries = 1; ; tries += 1) {
+    const longestMs = await longestTaskMs(page, work);
+    const usualMs = await usualTaskMs(page);
+    if (longestMs < 2 * usualMs || tries === 5) return { longestMs, usualMs };
+  }
+}
+
+inBrowser('a text of others', () => {
+  test('of a megabyte holds the page no longer than a screen of lines, opened, growing, scrolled and closed', async () => {
+    const { page, complaints } = await openPage(await startTestConsole());
+    const texts = hostileMarkdown(MEGABYTE).filter(([name]) => long || WORST.includes(name));
+    expect(texts.length).toBeGreaterThanOrEqual(WORST.length);
+    for (const [index, [name, text]] of texts.entries()) {
+      // White space alone shows nothing.
+      if (text.trim() === '') continue;
+      await answerEverywhere(page, text, index % 2 === 1);
+      const read = async () => {
+        await page.evaluate((address) => {
+          location.hash = address;
+        }, `#/general/m${index}`);
+        await drawn(page);
+        for (const share of [0, 0.5, 0.99]) {
+          await page.evaluate((at) => {
+            const list = document.querySelector('[aria-label="Thread messages"]');
+            if (!list) throw new Error('No thread is shown.');
+            list.scrollTop = at * list.scrollHeight;
+          }, share);
+          await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(resolve)));
+        }
+        await page.evaluate(() => {
+          location.hash = '#/general';
+        });
+        await thread(page).waitFor({ state: 'detached' });
+      };
+      const { longestMs, usualMs } = await comparedTasks(page, read);
+      expect.soft(longestMs, `${name}, where ${usualMs} ms are usual`).toBeLessThan(2 * usualMs);
+    }
+    expect(complaints).toEqual([]);
+  });
+
+  test.each([
+    ['emphasis that is never closed', '**a_'],
+    ['quotes in quotes', '> '],
+    ['lists', '- a\n+ b\n'],
+  ])(
+    'of %s that streams in holds it no longer, and the answer comes to its end',
+    async (_, text) => {
+      const running = await startTestConsole();
+      const { page, complaints } = await openPage(running);
+      const pieces = Array.from({ length: 58 }, () => text.repeat(1_000 / text.length));
+      running.provider.answerWith([...pieces, '\n\nThe end.'], { chunkMs: 20 });
+      const { longestMs, usualMs } = await comparedTasks(page, async () => {
+        await say(page, '/ask go on');
+        await thread(page).locator('.markdown:not(.growing)', { hasText: 'The end.' }).waitFor();
+        await drawn(page);
+      });
+      expect(longestMs, `where ${usualMs} ms are usual`).toBeLessThan(2 * usualMs);
+      expect(complaints).toEqual([]);
+    },
+  );
+});
+
+inBrowser('an answer that cannot be set', () => {
+  const SET = 'Some **strong** words.';
+
+  test('within its time is shown as plain text, which says so, and the next one is set', async () => {
+    const running = await startTestConsole();
+    const { page } = await openPage(running);
+    await page.clock.install();
+    const busy = "self.onmessage = () => { for (;;); }; self.postMessage('ready');";
+    await page.route('**/console/markdown-worker.js*', (route) =>
+      route.fulfill({ contentType: 'text/javascript', body: busy }),
+    );
+    running.provider.answerWith(SET);
+    await say(page, '/ask why?');
+    await thread(page).locator('.footer', { hasText: 'test-model' }).waitFor();
+    await expect
+      .poll(async () => {
+        await page.clock.runFor(1_000);
+        return await markdown(page).textContent();
+      })
+      .toBe(SET);
+    await thread(page).getByText('took too long to be set').waitFor();
+
+    await page.unroute('**/console/markdown-worker.js*');
+    running.provider.answerWith(SET);
+    await say(page, '/ask and now?');
+    await expect
+      .poll(async () => {
+        await page.clock.runFor(100);
+        return await markdown(page).locator('strong').count();
+      })
+      .toBe(1);
+    expect(await thread(page).getByText('took too long to be set').count()).toBe(0);
+  });
+
+  test('since its script is missing is shown as plain text, which says so', async () => {
+    const running = await startTestConsole();
+    const { page } = await openPage(running);
+    await page.route('**/console/markdown-worker.js*', (route) => route.abort());
+    running.provider.answerWith(SET);
+    await say(page, '/ask why?');
+    await expect.poll(() => markdown(page).textContent()).toBe(SET);
+    await thread(page).getByText('a script of this page could not be loaded').waitFor();
+    await messages(page).getByText('1 reply').waitFor();
+  });
+});

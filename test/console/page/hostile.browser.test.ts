@@ -1,0 +1,153 @@
+import { expect, test } from 'vitest';
+import type { Card } from '../../../src/bot/shared/card.ts';
+import { startMonitoringService } from '../../fakes/monitoring-service.ts';
+import { ATTACKS } from '../../helpers/console/attacks.ts';
+import { form, input, inputOfForm, messages, thread } from '../../helpers/console/open-page.ts';
+import { openPage, say } from '../../helpers/console/open-playground.ts';
+import { ALERTING, openTab, startTestConsole } from '../../helpers/console/test-console.ts';
+import { inBrowser } from '../../helpers/in-browser.ts';
+
+inBrowser('hostile text in the browser', () => {
+  test('hostile Markdown runs nothing, asks no other server and leads only where links may', async () => {
+    const running = await startTestConsole();
+    const { page, complaints } = await openPage(running);
+    running.provider.answerWith([
+      `${ATTACKS}\n\n`,
+      '![pixel](https://evil.example/pixel.png) ![](data:image/svg+xml,<svg>)\n\n',
+      '[js](javascript:window.hacked=1) [data](data:text/html,hi) [rel](/console/x) [good](https://good.example/x)\n\n',
+      '<https://auto.example> [mail](mailto:a@b.example) [ref]\n\n[ref]: vbscript:x\n\n',
+      '```html"onmouseover="window.hacked=1\n<b>code</b>\n```\n\n',
+      'The end.',
+    ]);
+    await say(page, '/ask attack');
+    await thread(page).getByText('The end.').waitFor();
+    const markdown = thread(page).locator('.markdown');
+    await expect
+      .poll(() =>
+        markdown
+          // The button that copies code is ours.
+          .locator('img, svg:not(.copy *), script, style, iframe, form, input, link, object')
+          .count(),
+      )
+      .toBe(0);
+    expect(await markdown.locator('button:not(.copy)').count()).toBe(0);
+    const links = await markdown
+      .locator('a')
+      .evaluateAll((all) =>
+        all.map((link) => [
+          link.getAttribute('href'),
+          link.getAttribute('rel'),
+          link.getAttribute('target'),
+        ]),
+      );
+    const leads = links.map(([href]) => href).filter((href) => href !== null);
+    expect(leads.sort()).toEqual([
+      'https://auto.example',
+      // Named in plain words; a reader may follow them.
+      'https://evil.example',
+      'https://evil.example/frame',
+      'https://evil.example/pixel.png',
+      'https://evil.example/style',
+      'https://good.example/x',
+      'mailto:a@b.example',
+    ]);
+    for (const [href, rel, target] of links) {
+      if (href !== null) expect([rel, target]).toEqual(['noopener noreferrer', '_blank']);
+    }
+    const attributes = await markdown.evaluate((root) =>
+      [...root.querySelectorAll('*')].flatMap((each) => each.getAttributeNames()),
+    );
+    expect(attributes.filter((name) => /^on|^id$/.test(name))).toEqual([]);
+    const styles = await markdown
+      .locator('[style]')
+      .evaluateAll((all) => all.map((one) => one.getAttribute('style')));
+    for (const style of styles)
+      expect(style).toMatch(/^contain-intrinsic-block-size: auto \d+px;$/);
+    const classes = await markdown
+      .locator('[class]')
+      .evaluateAll((all) => all.map((one) => one.getAttribute('class')));
+    expect([...new Set(classes)].sort()).toEqual(['code-block', 'code-head', 'copy', 'icon']);
+    await expect.poll(() => page.evaluate('window.hacked')).toBeUndefined();
+    expect(complaints).toEqual([]);
+  });
+
+  test('hostile names, targets, errors and commands are shown as the letters they are', async () => {
+    const service = await startMonitoringService({ limit: false });
+    const running = await startTestConsole({ service, settings: ALERTING });
+    const { page, complaints } = await openPage(running);
+    const monitor = service.add({ name: ATTACKS, target: `https://x.example/${ATTACKS}` });
+    await say(page, '/monitor list');
+    await messages(page).locator('td', { hasText: '<img src=x' }).first().waitFor();
+    const card: Card = {
+      tone: 'bad',
+      title: ATTACKS,
+      parts: [
+        { kind: 'text', text: ATTACKS },
+        { kind: 'facts', facts: [{ label: ATTACKS, value: ATTACKS }] },
+        { kind: 'code', text: ATTACKS },
+        { kind: 'table', columns: [ATTACKS], rows: [[ATTACKS]] },
+      ],
+      footer: ATTACKS,
+      actions: [{ label: ATTACKS, command: ATTACKS, values: { [ATTACKS]: ATTACKS } }],
+    };
+    await running.console.post({ channel: 'general', card, id: 'x', attempted: false });
+    await messages(page).locator('.card pre', { hasText: '<script>' }).waitFor();
+    running.provider.failWith({
+      kind: 'status',
+      status: 400,
+      body: { error: { message: ATTACKS } },
+    });
+    await say(page, `/ask ${ATTACKS}`);
+    await thread(page).locator('.note').waitFor();
+    await input(page).fill(ATTACKS);
+    service.setStatus(monitor.id, ATTACKS);
+    await messages(page).locator('.typed', { hasText: '<svg' }).first().waitFor();
+
+    await expect
+      .poll(() =>
+        page.locator('img, script:not([src]), iframe, form:not(.composer), .scrolled a').count(),
+      )
+      .toBe(0);
+    await expect.poll(() => page.evaluate('window.hacked')).toBeUndefined();
+    expect(complaints).toEqual([]);
+    await service.close();
+  });
+
+  test('names of people, what is offered and what a form complains of are letters, too', async () => {
+    const running = await startTestConsole();
+    running.service.add({ name: ATTACKS, target: `https://x.example/${ATTACKS}` });
+    const short = '<img src=x onerror=window.hacked=1>';
+    running.service.add({ name: short });
+    const { page, complaints } = await openPage(running);
+    const other = await openTab(running.url);
+    const name = '<img src=x onerror=hacked=1>';
+    expect((await other.tell('name', { name })).status).toBe(200);
+    await other.say('why?');
+    await messages(page).locator('strong', { hasText: '<img src=x' }).waitFor();
+
+    await input(page).fill('/monitor show ');
+    await page.getByRole('option', { name: '<script>' }).waitFor();
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('Tab');
+    await expect.poll(() => input(page).inputValue()).toMatch(/^\/monitor show mon_[12] $/);
+    await input(page).fill('/monitor list filter=');
+    await page.getByRole('option', { name: /^<img src=x onerror=window/ }).waitFor();
+    await input(page).fill('/monitor list filter=<img');
+    await page.getByRole('option', { name: /^<img src=x onerror=window/ }).waitFor();
+    await input(page).press('Tab');
+    await expect.poll(() => input(page).inputValue()).toBe(`/monitor list filter="${short}" `);
+    await input(page).press('Enter');
+    await messages(page).locator('td', { hasText: '<img src=x' }).first().waitFor();
+
+    await say(page, '/monitor add');
+    await inputOfForm(page, 'Target').fill(`ftp://${ATTACKS}`);
+    await form(page).getByRole('button', { name: 'Add', exact: true }).click();
+    await form(page).getByText('is not a web address').waitFor();
+    await page.evaluate(() => {
+      location.hash = `#/<img src=x onerror=window.hacked=1>`;
+    });
+    await expect.poll(() => page.locator('img, script:not([src]), iframe').count()).toBe(0);
+    await expect.poll(() => page.evaluate('window.hacked')).toBeUndefined();
+    expect(complaints).toEqual([]);
+  });
+});

@@ -1,0 +1,120 @@
+import { expect, test } from 'vitest';
+import {
+  input,
+  inputOfForm,
+  messages,
+  thread,
+  threadInput,
+} from '../../helpers/console/open-page.ts';
+import { hasFocus, openPage, tabTo } from '../../helpers/console/open-playground.ts';
+import { startTestConsole } from '../../helpers/console/test-console.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { inBrowser } from '../../helpers/in-browser.ts';
+
+inBrowser('by keyboard in the browser', () => {
+  test('a command is found, filled in and sent by keyboard alone', async () => {
+    const running = await startTestConsole();
+    const { page } = await openPage(running);
+    for (let press = 0; press < 40; press++) {
+      await page.keyboard.press('Tab');
+      if (await input(page).evaluate((area) => area === document.activeElement)) break;
+    }
+    await page.keyboard.type('/monitor l');
+    const option = page.getByRole('option', { name: /\/monitor list/ });
+    await option.waitFor();
+    await expect.poll(() => option.getAttribute('aria-selected')).toBe('true');
+    await expect
+      .poll(() => input(page).getAttribute('aria-activedescendant'))
+      .toBe(await option.getAttribute('id'));
+    await page.keyboard.press('Enter');
+    await page.keyboard.press('Enter');
+    await messages(page).getByText('No monitors').waitFor();
+
+    running.provider.answerWith('By keyboard.');
+    await page.keyboard.type('/as');
+    await page.keyboard.press('Tab');
+    await expect.poll(() => input(page).inputValue()).toBe('/ask ');
+    await page.getByText('<question>').waitFor();
+    await page.keyboard.type('can I?');
+    await page.keyboard.press('Enter');
+    await thread(page).getByText('By keyboard.').waitFor();
+    await eventually(() => threadInput(page).evaluate((area) => area === document.activeElement));
+    await page.keyboard.press('Escape');
+    await thread(page).waitFor({ state: 'detached' });
+    await eventually(() => input(page).evaluate((area) => area === document.activeElement));
+    const outline = await page.evaluate(() => {
+      const line = document.querySelector('.line');
+      return line && getComputedStyle(line).boxShadow;
+    });
+    expect(outline).not.toBe('none');
+  });
+
+  test('typing fast, in the middle and with Shift+Enter keeps every letter in its place', async () => {
+    const running = await startTestConsole();
+    const { page } = await openPage(running);
+    await input(page).pressSequentially('/monitor add https://example.com', { delay: 0 });
+    await expect.poll(() => input(page).inputValue()).toBe('/monitor add https://example.com');
+    await input(page).press('Home');
+    await input(page).pressSequentially('abc');
+    await input(page).press('End');
+    await input(page).press('Shift+Enter');
+    await input(page).pressSequentially('second');
+    await expect
+      .poll(() => input(page).inputValue())
+      .toBe('abc/monitor add https://example.com\nsecond');
+  });
+
+  test('a question, its thread, a follow-up, a button, a form and the way back', async () => {
+    const running = await startTestConsole();
+    const { page, complaints } = await openPage(running);
+    running.provider.answerWith('First.');
+    await tabTo(page, input(page));
+    await page.keyboard.type('why?');
+    await page.keyboard.press('Enter');
+    await thread(page).getByText('First.').waitFor();
+    await eventually(() => hasFocus(threadInput(page)));
+    running.provider.answerWith('Second.');
+    await page.keyboard.type('and then?');
+    await page.keyboard.press('Enter');
+    await thread(page).getByText('Second.').waitFor();
+    const good = thread(page).getByRole('button', { name: 'Good answer' });
+    await good.nth(1).waitFor();
+    await tabTo(page, good.nth(1), 'Shift+Tab');
+    await page.keyboard.press('Enter');
+    await thread(page).getByText('Thank you, kept as good').waitFor();
+    await tabTo(page, threadInput(page));
+    await page.keyboard.type('/monitor add');
+    await page.keyboard.press('Enter');
+    await eventually(() => hasFocus(inputOfForm(page, 'Target')));
+    await page.keyboard.type('shop.example');
+    await page.keyboard.press('Enter');
+    await thread(page).getByText('Now watching shop.example').waitFor();
+    await eventually(() => hasFocus(threadInput(page)));
+    await page.keyboard.press('Escape');
+    await thread(page).waitFor({ state: 'detached' });
+    await eventually(() => hasFocus(input(page)));
+    expect(complaints).toEqual([]);
+  });
+
+  test('a monitor is chosen from those that are offered', async () => {
+    const running = await startTestConsole();
+    running.service.add({ name: 'Shop' });
+    running.service.add({ name: 'Blog', target: 'https://blog.example' });
+    const { page, complaints } = await openPage(running);
+    await input(page).pressSequentially('/monitor show blo');
+    const option = page.getByRole('option', { name: 'Blog' });
+    await option.waitFor();
+    await expect.poll(() => page.getByRole('option').count()).toBe(1);
+    await page.keyboard.press('ArrowDown');
+    await expect.poll(() => option.getAttribute('aria-selected')).toBe('true');
+    await page.keyboard.press('Enter');
+    await expect.poll(() => input(page).inputValue()).toBe('/monitor show mon_2 ');
+    await page.keyboard.press('Enter');
+    await messages(page).getByText('Blog is UP').waitFor();
+    await input(page).pressSequentially('/ask model=vis');
+    await page.getByRole('option', { name: 'test-vision' }).waitFor();
+    await page.keyboard.press('Tab');
+    await expect.poll(() => input(page).inputValue()).toBe('/ask model=test-vision ');
+    expect(complaints).toEqual([]);
+  });
+});

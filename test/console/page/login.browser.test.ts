@@ -1,0 +1,244 @@
+import type { Page } from 'playwright-core';
+import { expect, onTestFinished, test } from 'vitest';
+import { createMonitoringClient } from '../../../src/clients/monitoring.ts';
+import { startMonitoringService } from '../../fakes/monitoring-service.ts';
+import { findingsOf } from '../../helpers/axe.ts';
+import { input, messages } from '../../helpers/console/open-page.ts';
+import { startTestConsole } from '../../helpers/console/test-console.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { browser, inBrowser } from '../../helpers/in-browser.ts';
+import { long } from '../../helpers/long.ts';
+
+const PASSWORD = 'correct horse battery';
+const login = { password: PASSWORD };
+
+const LOOKS = [
+  { dark: false, width: 1280 },
+  { dark: true, width: 320 },
+];
+
+/** A browser of its own, with so many tabs at the address. */
+async function openTabs(
+  url: string,
+  options: { tabs?: number; dark?: boolean; width?: number } = {},
+) {
+  if (!browser) throw new Error('There is no browser.');
+  const { tabs = 1, dark = false, width = 1280 } = options;
+  const context = await browser.newContext({
+    viewport: { width, height: 800 },
+    colorScheme: dark ? 'dark' : 'light',
+  });
+  onTestFinished(() => context.close());
+  const pages: Page[] = [];
+  const complaints: string[] = [];
+  for (let count = 0; count < tabs; count += 1) {
+    const page = await context.newPage();
+    page.setDefaultTimeout(60_000);
+    page.on('pageerror', (error) => complaints.push(String(error)));
+    page.on('console', (message) => complaints.push(message.text()));
+    await page.goto(url);
+    pages.push(page);
+  }
+  const [page] = pages;
+  if (!page) throw new Error('There is no tab.');
+  return { page, pages, complaints, context };
+}
+
+const password = (page: Page) => page.getByRole('textbox', { name: 'Password' });
+const live = (page: Page) => page.getByText('Live', { exact: true });
+
+async function logIn(page: Page) {
+  await password(page).fill(PASSWORD);
+  await password(page).press('Enter');
+}
+
+inBrowser('the login in the browser', () => {
+  test('works by keyboard, says what is wrong, and leads back to where one wanted to go', async () => {
+    const { url } = await startTestConsole({ login });
+    const { page, complaints } = await openTabs(`${url}/?a=1#/general`);
+    await password(page).waitFor();
+    expect(new URL(page.url()).pathname).toBe('/login');
+    await expect
+      .poll(() => password(page).evaluate((one) => one === document.activeElement))
+      .toBe(true);
+
+    await page.keyboard.type('a wrong password');
+    await page.keyboard.press('Enter');
+    await page.getByRole('alert').getByText('This is not the password.').waitFor();
+    await expect.poll(() => password(page).getAttribute('aria-invalid')).toBe('true');
+    // What was wrong is marked, so typing replaces it.
+    await page.keyboard.type(PASSWORD);
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    await live(page).waitFor();
+    expect(page.url()).toBe(`${url}/?a=1#/general`);
+    // The browser itself tells of the 401.
+    expect(complaints.filter((text) => !text.includes('401'))).toEqual([]);
+  });
+
+  test('leads to a console that works under a name of its own over plain HTTP', async () => {
+    const { url, provider } = await startTestConsole({ login });
+    provider.answerWith('Because it is.');
+    const { page, complaints } = await openTabs(url.replace('127.0.0.1', 'console.test'));
+    await expect.poll(() => page.evaluate(() => isSecureContext)).toBe(false);
+    await logIn(page);
+    await input(page).fill('/ask why');
+    await input(page).press('Enter');
+    await page.getByText('Because it is.').first().waitFor();
+    // Only over HTTPS does a browser heed this header, and says so.
+    expect(complaints.filter((text) => !text.includes('Opener-Policy'))).toEqual([]);
+  });
+
+  test('shows the password to who asks, and fits managers of passwords', async () => {
+    const { url } = await startTestConsole({ login });
+    const { page } = await openTabs(`${url}/login`);
+    await password(page).fill(PASSWORD);
+    const attributes = () =>
+      page
+        .locator('#password')
+        .evaluate((one: HTMLInputElement) => [one.type, one.autocomplete, one.value]);
+    await expect.poll(() => attributes()).toEqual(['password', 'current-password', PASSWORD]);
+    await page.getByRole('button', { name: 'Show the password' }).click();
+    await expect.poll(() => attributes()).toEqual(['text', 'current-password', PASSWORD]);
+    await logIn(page);
+    await live(page).waitFor();
+  });
+
+  test('says how long to wait after too many tries', async () => {
+    const { url } = await startTestConsole({ login });
+    const { page } = await openTabs(`${url}/login`);
+    await password(page).waitFor();
+    const refused = page
+      .getByRole('alert')
+      .getByText(/Too many wrong passwords.* Wait \d+ seconds/);
+    await eventually(
+      async () => {
+        await password(page).fill('a wrong password');
+        await password(page).press('Enter');
+        await page.getByRole('button', { name: 'Log in' }).waitFor();
+        return (await refused.count()) > 0;
+      },
+      { what: 'a refusal' },
+    );
+  });
+
+  test('never leads to another place', async () => {
+    const { url } = await startTestConsole({ login });
+    for (const to of [
+      '//evil.example',
+      '/\\evil.example',
+      'javascript:window.hacked=1',
+      'https://evil.example',
+    ]) {
+      const { page } = await openTabs(`${url}/login?to=${encodeURIComponent(to)}`);
+      await logIn(page);
+      await live(page).waitFor();
+      expect(page.url()).toBe(`${url}/`);
+      await expect.poll(() => page.evaluate(() => 'hacked' in window)).toBe(false);
+    }
+  });
+
+  test('who logs out in one tab is out in all of them, and what was typed there is not lost', async () => {
+    const { url, provider } = await startTestConsole({ login });
+    const { page, context } = await openTabs(url);
+    await logIn(page);
+    await live(page).waitFor();
+    const other = await context.newPage();
+    await other.goto(url);
+    await live(other).waitFor();
+    await input(other).fill('/ask half a quest');
+
+    await page.getByRole('button', { name: 'Log out' }).press('Enter');
+    for (const tab of [page, other]) await password(tab).waitFor();
+    // Who one is stays with the browser, as the name of a guest does.
+    expect((await context.cookies()).map(({ name }) => name)).toEqual(['askwatch-person']);
+    expect(provider.calls).toHaveLength(0);
+
+    await logIn(other);
+    await live(other).waitFor();
+    await expect.poll(() => input(other).inputValue()).toBe('/ask half a quest');
+    await page.goBack();
+    await page.goto(url);
+    await live(page).waitFor();
+  });
+
+  test('what is said after the session has ended is asked for again, not lost', async () => {
+    const { url, sessions, ...running } = await startTestConsole({ login });
+    const { page, context } = await openTabs(url);
+    await logIn(page);
+    await live(page).waitFor();
+    await context.clearCookies();
+    await input(page).fill('/ask why');
+    await input(page).press('Enter');
+    await logIn(page);
+    await live(page).waitFor();
+    await expect.poll(() => input(page).inputValue()).toBe('/ask why');
+    running.provider.answerWith('Because.');
+    await input(page).press('Enter');
+    await messages(page).getByText('1 reply').waitFor();
+    await page.reload();
+    await live(page).waitFor();
+    await expect.poll(() => input(page).inputValue()).toBe('');
+  });
+
+  test('the status page and the account area lead to the login when the session is over, and back', async () => {
+    const service = await startMonitoringService({ limit: false });
+    onTestFinished(() => service.close());
+    const monitoring = () =>
+      createMonitoringClient({ baseUrl: service.url, apiKey: service.apiKey });
+    const { url } = await startTestConsole({
+      login,
+      status: { monitoring, pollMs: 20, addressFor: () => '' },
+    });
+    const { page, context } = await openTabs(`${url}/status`);
+    await logIn(page);
+    await live(page).waitFor();
+    const account = await context.newPage();
+    await account.goto(`${url}/account`);
+    await account.getByRole('button', { name: 'Log out' }).waitFor();
+    const other = await context.newPage();
+    await other.goto(url);
+    await other.getByRole('button', { name: 'Log out' }).click();
+
+    await password(page).waitFor();
+    await account.reload();
+    await password(account).waitFor();
+    for (const [tab, path] of [
+      [page, '/status'],
+      [account, '/account'],
+    ] as const) {
+      expect(new URL(tab.url()).searchParams.get('to')).toBe(path);
+    }
+    await logIn(page);
+    await live(page).waitFor();
+    expect(page.url()).toBe(`${url}/status`);
+  });
+
+  test('a link on another site leads in who is logged in, though no cookie comes with it', async () => {
+    const { url } = await startTestConsole({ login });
+    const { page } = await openTabs(`${url}/login`);
+    await logIn(page);
+    await live(page).waitFor();
+    await page.goto('about:blank');
+    await page.goto('data:text/html,<title>elsewhere</title>');
+    await page.evaluate((to) => {
+      const link = document.createElement('a');
+      link.href = to;
+      document.body.append(link);
+      link.click();
+    }, `${url}/?from=elsewhere#/general`);
+    await live(page).waitFor();
+    expect(page.url()).toBe(`${url}/?from=elsewhere#/general`);
+  });
+
+  test.each(long ? LOOKS : LOOKS.slice(-1))('is accessible and fits: %j', async (options) => {
+    const { url } = await startTestConsole({ login });
+    const { page } = await openTabs(`${url}/login`, options);
+    await password(page).fill('a wrong password');
+    await password(page).press('Enter');
+    await page.getByRole('alert').getByText('This is not the password.').waitFor();
+    const width = await page.evaluate(() => document.documentElement.scrollWidth);
+    expect(width).toBeLessThanOrEqual(options.width);
+    expect(await findingsOf(page)).toEqual([]);
+  });
+});

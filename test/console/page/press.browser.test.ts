@@ -1,0 +1,147 @@
+import { expect, test } from 'vitest';
+import { messages, thread, threadInput } from '../../helpers/console/open-page.ts';
+import { openPage } from '../../helpers/console/open-playground.ts';
+import { ALERTING, lookedAt, startTestConsole } from '../../helpers/console/test-console.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { inBrowser } from '../../helpers/in-browser.ts';
+import { startService } from '../../helpers/monitoring/service.ts';
+
+/** A console that tells its channel that the shop is down, and the page that shows it. */
+async function openWithAlert() {
+  const running = await startTestConsole({
+    settings: { ...ALERTING, alertPlaces: [{ platform: 'console', channel: 'general' }] },
+  });
+  const shop = running.service.add({ name: 'Shop' });
+  await lookedAt(running.service);
+  running.service.setStatus(shop.id, 'DOWN');
+  const opened = await openPage(running);
+  await messages(opened.page).getByText('Shop is DOWN').waitFor();
+  return { ...running, ...opened, shop };
+}
+
+inBrowser('buttons in the browser', () => {
+  test('are reached and pressed by keyboard, and what they change shows in every window', async () => {
+    const { url, page, complaints } = await openWithAlert();
+    const { page: other } = await openPage({ url });
+    const acknowledge = messages(page).getByRole('button', { name: 'Acknowledge' });
+    await messages(page).focus();
+    for (let press = 0; press < 10; press++) {
+      await page.keyboard.press('Tab');
+      if (await acknowledge.evaluate((button) => button === document.activeElement)) break;
+    }
+    await page.keyboard.press('Enter');
+    for (const window of [page, other]) {
+      await messages(window).getByText('Guest 1 at the web console').waitFor();
+      await expect.poll(() => window.getByRole('button', { name: 'Acknowledge' }).count()).toBe(0);
+      await expect
+        .poll(() => messages(window).getByRole('button', { name: 'Ask why' }).count())
+        .toBe(1);
+    }
+    await page.keyboard.press('Tab');
+    await eventually(() =>
+      page.evaluate(() => document.activeElement?.textContent === 'Snooze 1 h'),
+    );
+    await expect.poll(() => thread(page).count()).toBe(0);
+    expect(complaints).toEqual([]);
+  });
+
+  test('Ask why opens the thread, where the question stands and the answer grows', async () => {
+    const { page, provider, complaints } = await openWithAlert();
+    provider.answerWith(['The **certificate** ', 'has expired.']);
+    const goOn = provider.holdChunks(1);
+    await messages(page).getByRole('button', { name: 'Ask why' }).click();
+    await thread(page).locator('.typed', { hasText: 'Why is this down' }).waitFor();
+    await thread(page).locator('.growing strong', { hasText: 'certificate' }).waitFor();
+    await eventually(() => threadInput(page).evaluate((area) => area === document.activeElement));
+    goOn();
+    await thread(page).locator('.markdown:not(.growing)', { hasText: 'has expired.' }).waitFor();
+    await messages(page).getByText('2 replies').waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  test('Check now, pressed in the thread, shows what was found to whoever pressed only', async () => {
+    const { url, page } = await openWithAlert();
+    const { page: other } = await openPage({ url });
+    for (const window of [page, other]) {
+      await messages(window).getByRole('button', { name: 'Ask about this' }).click();
+    }
+    await thread(page).getByRole('button', { name: 'Check now' }).click();
+    await thread(page).getByText('Only you can see this').waitFor();
+    await thread(page).locator('.command', { hasText: 'Check now' }).waitFor();
+    // The other window hears of this later one.
+    await thread(page).getByRole('button', { name: 'Acknowledge' }).click();
+    await thread(other).getByText('Guest 1 at the web console').waitFor();
+    await expect.poll(() => other.getByText('Only you can see this').count()).toBe(0);
+    await expect.poll(() => other.getByText('cannot be looked at').count()).toBe(0);
+  });
+
+  test('under a card that only one window has work, and what everybody sees takes its place', async () => {
+    const service = await startService();
+    await service.create({ name: 'Shop', check_type: 'HEARTBEAT', target: 'shop' });
+    const running = await startTestConsole({ watched: service });
+    const { page, complaints } = await openPage(running);
+    await page.getByLabel('Message to general').fill('/monitor remove Shop');
+    await page.keyboard.press('Enter');
+    await messages(page).getByText('Remove Shop?').waitFor();
+    await messages(page).getByRole('button', { name: 'Remove' }).click();
+    await messages(page).getByText('Shop is no longer watched').waitFor();
+    await messages(page).getByText('Remove Shop?').waitFor({ state: 'detached' });
+    expect(await service.list()).toEqual([]);
+    expect(complaints).toEqual([]);
+  });
+
+  test('beside them a link leads to the target in a window of its own', async () => {
+    const { page, complaints } = await openWithAlert();
+    const link = messages(page).getByRole('link', { name: 'Open shop.example' });
+    await link.waitFor();
+    const attributes = await link.evaluate((one) =>
+      ['href', 'target', 'rel'].map((name) => one.getAttribute(name)),
+    );
+    expect(attributes).toEqual(['https://shop.example/', '_blank', 'noopener noreferrer']);
+    expect(complaints).toEqual([]);
+  });
+
+  test('the line that an alert is over shows in every window with its thread', async () => {
+    const { url, page, service, shop } = await openWithAlert();
+    const { page: other } = await openPage({ url });
+    for (const window of [page, other]) {
+      await messages(window).getByRole('button', { name: 'Ask about this' }).click();
+    }
+    service.setStatus(shop.id, 'UP');
+    for (const window of [page, other]) {
+      await thread(window).getByText('Shop recovered after').waitFor();
+      await messages(window).getByText('1 reply').waitFor();
+    }
+  });
+
+  test('a press under way is not repeated, and one that fails says why where the line is', async () => {
+    const { page } = await openWithAlert();
+    let asked = 0;
+    let fail = () => {};
+    const held = new Promise<void>((resolve) => {
+      fail = resolve;
+    });
+    await page.route('**/console/presses', async (route) => {
+      asked += 1;
+      await held;
+      await route.fulfill({
+        status: 404,
+        contentType: 'application/json',
+        body: JSON.stringify({ error: { message: 'This message is gone.' } }),
+      });
+    });
+    const button = messages(page).getByRole('button', { name: 'Snooze 1 h' });
+    await button.click();
+    await messages(page).getByRole('button', { name: 'Snooze 1 h', disabled: true }).waitFor();
+    await button.click({ force: true });
+    fail();
+    await page.locator('.channel').getByRole('alert').getByText('This message is gone.').waitFor();
+    await messages(page).getByRole('button', { name: 'Snooze 1 h', disabled: false }).waitFor();
+    expect(asked).toBe(1);
+    await expect.poll(() => button.evaluate((one) => one === document.activeElement)).toBe(true);
+    await page.unroute('**/console/presses');
+    await button.click();
+    await messages(page).getByText('Snoozed by Guest 1 at the web console').waitFor();
+    await expect.poll(() => page.getByRole('alert').count()).toBe(0);
+  });
+});

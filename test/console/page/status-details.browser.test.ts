@@ -1,0 +1,277 @@
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import type { StatusIncident } from '../../../src/console/status/api-types.ts';
+import { findingsOf } from '../../helpers/axe.ts';
+import { ATTACKS } from '../../helpers/console/attacks.ts';
+import { HOUR_MS, madeUpMonitor, startMadeUpStatus } from '../../helpers/console/made-up-status.ts';
+import type { OpenOptions } from '../../helpers/console/open-page.ts';
+import { headline, openStatus, row } from '../../helpers/console/status-page.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { browser, inBrowser } from '../../helpers/in-browser.ts';
+import { long } from '../../helpers/long.ts';
+
+const open = (at: { url: string }, options?: OpenOptions) => openStatus(browser, at, options);
+const ago = (ms: number) => new Date(Date.now() - ms).toISOString();
+const panel = (page: Page, name: string) => page.getByRole('region', { name, exact: true });
+const chart = (page: Page) => page.getByRole('slider', { name: 'Response times' });
+
+const incident = (id: string, given: Partial<StatusIncident> = {}): StatusIncident => ({
+  ...{ id, monitor: 'mon_1', name: 'Monitor 1', started_at: ago(4 * HOUR_MS), outcome: 'timeout' },
+  ...{ ended_at: ago(2 * HOUR_MS), cause: 'no answer within 10 s', ended_as: 'UP' },
+  ...given,
+});
+
+/** The colour in the middle of the chart's height, so long before now, as `red,green,blue,opacity`. */
+const colourAt = (page: Page, hoursAgo: number, hours = 24) =>
+  chart(page)
+    .locator('canvas')
+    .evaluate(
+      (canvas, share) => {
+        const { width, height } = canvas as HTMLCanvasElement;
+        const over = document.querySelector('.u-over') as HTMLElement;
+        const scale = width / canvas.clientWidth;
+        const left = over.offsetLeft + over.offsetWidth * share;
+        const context = (canvas as HTMLCanvasElement).getContext('2d');
+        return [...(context?.getImageData(left * scale, height * 0.1, 1, 1).data ?? [])].join();
+      },
+      1 - hoursAgo / hours,
+    );
+
+const EMPTY = '0,0,0,0';
+
+const LOOKS = [
+  { colorScheme: 'light' as const, width: 1280 },
+  { colorScheme: 'dark' as const, width: 1280 },
+  { colorScheme: 'dark' as const, width: 320 },
+];
+
+inBrowser('an opened monitor', () => {
+  test('is opened from the list by keyboard; back leads to where the list was', async () => {
+    const monitors = Array.from({ length: 40 }, (_, at) => madeUpMonitor(at + 1));
+    const running = await startMadeUpStatus({ monitors });
+    const { page, complaints } = await open(running);
+    const link = page.getByRole('link', { name: 'Monitor 30', exact: true });
+    await link.focus();
+    await page.keyboard.press('Enter');
+    await page.getByRole('heading', { level: 1, name: 'Monitor 30' }).waitFor();
+    expect(page.url()).toMatch(/\/status#\/mon_30$/);
+    await eventually(() => headline(page).evaluate((one) => one === document.activeElement));
+    await eventually(async () => (await page.title()) === 'Monitor 30 · Status');
+    await expect.poll(() => page.evaluate('scrollY')).toBe(0);
+    await page.goBack();
+    await eventually(() => link.evaluate((one) => one === document.activeElement));
+    await expect
+      .poll(() => link.evaluate((one) => one.getBoundingClientRect().top < innerHeight))
+      .toBe(true);
+    await expect.poll(() => page.evaluate('scrollY')).toBeGreaterThan(0);
+    await page.goForward();
+    await page.getByRole('heading', { level: 1, name: 'Monitor 30' }).waitFor();
+    await page.getByRole('link', { name: 'All monitors' }).click();
+    await headline(page).getByText('All 40 monitors are up').waitFor();
+    expect(complaints).toEqual([]);
+  });
+
+  test('tells each day by arrow keys and by mouse, and all of them in a sentence', async () => {
+    const running = await startMadeUpStatus({ monitors: [madeUpMonitor(1)] });
+    const { page } = await open(running);
+    const bars = row(page, 'Monitor 1').getByRole('slider', { name: 'Days of Monitor 1' });
+    const readout = row(page, 'Monitor 1').locator('.readout');
+    await bars.focus();
+    await readout.getByText('100 % up').waitFor();
+    for (let step = 0; step < 20; step++) await page.keyboard.press('ArrowLeft');
+    await readout.getByText('99.16 % up, down for 12 minutes').waitFor();
+    await expect
+      .poll(() => bars.getAttribute('aria-valuetext'))
+      .toContain('99.16 % up, down for 12 minutes');
+    await page.keyboard.press('Home');
+    await readout.getByText('not seen').waitFor();
+    await expect.poll(() => bars.getAttribute('aria-valuenow')).toBe('1');
+    const { width = 0, height = 0 } = (await bars.boundingBox()) ?? {};
+    await bars.hover({ position: { x: (30.5 / 90) * width, y: height / 2 } });
+    await readout.getByText('25 % up, down for 18 hours').waitFor();
+    const described = await bars.getAttribute('aria-describedby');
+    await expect
+      .poll(() => page.locator(`[id="${described}"]`).textContent())
+      .toMatch(/^Seen on 80 of 90 days, down on 2\. Last: .*12 minutes\.$/);
+  });
+
+  test('draws response times with their gap and the outage; each point is read by keyboard and mouse', async () => {
+    const running = await startMadeUpStatus({ monitors: [madeUpMonitor(1)] });
+    running.details.set('mon_1', { incidents: [incident('one')] });
+    const { page, complaints } = await open(running, { path: '#/mon_1' });
+    await chart(page).locator('canvas').waitFor();
+    await eventually(async () => (await colourAt(page, 3)) !== EMPTY, { what: 'the outage' });
+    // One of them may be on a line of the grid.
+    expect([await colourAt(page, 5), await colourAt(page, 5.3)]).toContain(EMPTY);
+
+    await chart(page).focus();
+    const readout = chart(page).locator('.latency-readout');
+    await readout.getByText('100 ms on average, 80 ms to 130 ms').waitFor();
+    for (let step = 0; step < 5; step++) await page.keyboard.press('ArrowLeft');
+    await readout.getByText('nothing measured').waitFor();
+    await expect
+      .poll(() => chart(page).getAttribute('aria-valuetext'))
+      .toContain('nothing measured');
+    const over = chart(page).locator('.u-over');
+    const { width = 0 } = (await over.boundingBox()) ?? {};
+    await over.hover({ position: { x: width / 2, y: 20 } });
+    await readout.getByText(/: 100 ms on average/).waitFor();
+
+    await page.getByText('As a list').click();
+    await expect
+      .poll(() => page.getByLabel('Response times, newest first').locator('li').count())
+      .toBe(24);
+    await page.getByRole('button', { name: '7 days', exact: true }).click();
+    await eventually(async () => (await chart(page).getAttribute('aria-valuemax')) === '168');
+    expect(running.asked).toContain(168);
+    // What the test reads of the canvas, it reads slowly.
+    expect(complaints.filter((one) => !one.includes('Canvas2D'))).toEqual([]);
+  });
+
+  test('is drawn again in the colours of the theme when that changes', async () => {
+    const running = await startMadeUpStatus({ monitors: [madeUpMonitor(1)] });
+    running.details.set('mon_1', { incidents: [incident('one')] });
+    const { page } = await open(running, { path: '#/mon_1', colorScheme: 'light' });
+    await eventually(async () => (await colourAt(page, 3)) !== EMPTY);
+    const light = await colourAt(page, 3);
+    await page.emulateMedia({ colorScheme: 'dark' });
+    await eventually(async () => ![EMPTY, light].includes(await colourAt(page, 3)));
+  });
+
+  test('tells its incidents, counts the one that goes on, and says when it is over', async () => {
+    const goesOn = incident('on', { started_at: ago(5_000), ended_at: null, ended_as: null });
+    const down = madeUpMonitor(1, { status: 'DOWN', status_reason: 'no answer within 10 s' });
+    const running = await startMadeUpStatus({ overall: 'down', monitors: [down] });
+    const secret = incident('public', { outcome: 'connection_refused' });
+    delete secret.cause;
+    running.details.set('mon_1', { incidents: [goesOn, incident('over'), secret] });
+    const { page } = await open(running, { path: '#/mon_1' });
+    const incidents = panel(page, 'Incidents').getByRole('listitem');
+    const counted = () => incidents.first().locator('.lasted').textContent();
+    await incidents.first().getByText('so far').waitFor();
+    const before = await counted();
+    await eventually(async () => (await counted()) !== before);
+    await expect.poll(() => incidents.nth(1).locator('h3').textContent()).toBe('Down for 2 hours');
+    await expect.poll(() => incidents.nth(2).textContent()).toContain('connection refused');
+
+    running.details.set('mon_1', { incidents: [{ ...goesOn, ended_at: ago(0), ended_as: 'UP' }] });
+    running.tell({ monitors: [madeUpMonitor(1, { status_changed_at: ago(0) })] });
+    await page.locator('header strong', { hasText: 'Up' }).waitFor();
+    await incidents.first().getByText('so far').waitFor({ state: 'detached' });
+  });
+
+  test('tells certificate, job and maintenance, and gives what shows the badge elsewhere', async () => {
+    const monitors = [
+      madeUpMonitor(1, { name: 'Shop [1](evil)' }),
+      madeUpMonitor(2, { check_type: 'HEARTBEAT' }),
+    ];
+    const address = 'https://example.com/askwatch';
+    const running = await startMadeUpStatus({ monitors }, address);
+    const inDays = (days: number) =>
+      new Date(Date.now() + (days + 0.5) * 24 * HOUR_MS).toISOString();
+    running.details.set('mon_1', { certificate_ends_at: inDays(13), maintenance: ['Sundays'] });
+    running.details.set('mon_2', {
+      certificate_ends_at: inDays(14),
+      latency: [],
+      heartbeat: { expected: 'every day', last_signal_at: ago(5 * HOUR_MS) },
+    });
+    const { page } = await open(running, {
+      path: '#/mon_1',
+      permissions: ['clipboard-read', 'clipboard-write'],
+    });
+    const facts = panel(page, 'Facts');
+    await facts.locator('.warned', { hasText: 'ends in 13 days' }).waitFor();
+    await facts.getByText('Sundays').waitFor();
+    await facts.getByText('1 minute', { exact: true }).waitFor();
+    await expect
+      .poll(() => panel(page, 'Uptime').locator('dd').allTextContents())
+      .toEqual(['99.99 %', ...Array.from({ length: 3 }, () => 'Not seen')]);
+    await page.getByRole('button', { name: 'Copy' }).click();
+    await page.getByRole('button', { name: 'Copied' }).waitFor();
+    await expect
+      .poll(() => page.evaluate('navigator.clipboard.readText()'))
+      .toBe(`[![Shop 1evil](${address}/status/badge/mon_1.svg)](${address}/status#/mon_1)`);
+    await page.evaluate("location.hash = '#/mon_2'");
+    await facts.getByText('ends in 14 days').waitFor();
+    await expect.poll(() => facts.locator('.warned').count()).toBe(0);
+    await facts.getByText('every day').waitFor();
+    await facts.getByText('5 hours ago').waitFor();
+    await expect.poll(() => chart(page).count()).toBe(0);
+  });
+
+  test('shows hostile reasons, causes and sentences as text', async () => {
+    const hostile = { name: ATTACKS, status: ATTACKS, status_reason: ATTACKS, target: ATTACKS };
+    const running = await startMadeUpStatus({
+      ...{ overall: 'degraded', notice: ATTACKS },
+      monitors: [madeUpMonitor(1, { ...hostile, check_type: ATTACKS })],
+    });
+    running.details.set('mon_1', {
+      incidents: [incident('one', { cause: ATTACKS, outcome: ATTACKS, ended_as: ATTACKS })],
+      maintenance: [ATTACKS],
+      heartbeat: { expected: ATTACKS, last_signal_at: null },
+    });
+    const { page, complaints } = await open(running);
+    await page.locator('.notice', { hasText: '<svg' }).waitFor();
+    await page.locator('.row .reason', { hasText: '<script>' }).waitFor();
+    await page.evaluate("location.hash = '#/mon_1'");
+    await panel(page, 'Incidents').locator('.cause', { hasText: '<form' }).first().waitFor();
+    await panel(page, 'Facts').getByText('<style>').first().waitFor();
+    await page.locator('header .reason', { hasText: '<iframe' }).waitFor();
+    const made = 'script, iframe, form, style, svg[onload], a[href^="javascript"], img[onerror]';
+    await expect.poll(() => page.locator('main').locator(made).count()).toBe(0);
+    await expect.poll(() => page.evaluate('window.hacked')).toBeUndefined();
+    expect(complaints).toEqual([]);
+  });
+
+  test('says when there is no such monitor, and when details cannot be had just now', async () => {
+    const running = await startMadeUpStatus({ monitors: [madeUpMonitor(1)] });
+    const { page } = await open(running, { path: '#/mon_9' });
+    await page.getByRole('heading', { name: 'This monitor is not watched' }).waitFor();
+    running.refuse(true);
+    await page.evaluate("location.hash = '#/mon_1'");
+    await page.getByText('Askwatch answered with status 503. Trying again…').waitFor();
+    running.refuse(false);
+    await panel(page, 'Facts').waitFor();
+    await expect.poll(() => page.locator('.notice').count()).toBe(0);
+  });
+
+  test('shows no empty boxes where the service keeps no history, and says when nothing was measured', async () => {
+    const { days: _days, uptime: _uptime, ...foreign } = madeUpMonitor(1);
+    const running = await startMadeUpStatus({ monitors: [foreign, madeUpMonitor(2)] });
+    for (const id of ['mon_1', 'mon_2']) running.details.set(id, { latency: [], uptime: [] });
+    const { page } = await open(running, { path: '#/mon_1' });
+    await panel(page, 'Facts').waitFor();
+    const shown = () => page.locator('.panel h2').allTextContents();
+    await expect.poll(() => shown()).toEqual(['Facts', 'Show it elsewhere']);
+    await page.evaluate("location.hash = '#/mon_2'");
+    await page.getByText('No response times were measured in this time.').waitFor();
+    await expect
+      .poll(() => shown())
+      .toEqual([...['Last 90 days', 'Response times', 'Incidents', 'Facts', 'Show it elsewhere']]);
+  });
+
+  test.each(long ? LOOKS : LOOKS.slice(-1))(
+    'has no finding of axe and no sideways scroll, $colorScheme at $width px',
+    async (one) => {
+      const { colorScheme, width } = one;
+      const wide = 'W'.repeat(100);
+      const more = { stale: true, waiting_for_first_ping: true };
+      const down = madeUpMonitor(1, { name: wide, target: wide, status: 'DOWN', ...more });
+      const running = await startMadeUpStatus({ overall: 'down', monitors: [down] });
+      running.details.set('mon_1', {
+        incidents: [incident('on', { ended_at: null, cause: wide }), incident('over')],
+        certificate_ends_at: ago(0),
+        maintenance: [wide],
+      });
+      const viewport = { width, height: 700 };
+      const { page } = await open(running, { path: '#/mon_1', colorScheme, viewport });
+      await panel(page, 'Facts').waitFor();
+      // In the list, and over it.
+      await expect.poll(() => page.getByText('Waiting for its first ping').count()).toBe(2);
+      await page.getByText('As a list').click();
+      await page.getByLabel('Response times, newest first').waitFor();
+      expect(await findingsOf(page)).toEqual([]);
+      await expect.poll(() => page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+    },
+  );
+});

@@ -1,0 +1,165 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { isShort } from '../../../src/console/page/markdown/is-short.ts';
+import { barPaths, kindOf } from '../../../src/console/page/status/bars.ts';
+import { DAYS, daysOf } from '../../../src/console/page/status/days.ts';
+import { conditionsOf, filtered } from '../../../src/console/page/status/filter.ts';
+import { heldOrder } from '../../../src/console/page/status/use-held-order.ts';
+import {
+  daysWords,
+  dayWords,
+  headlineOf,
+  percentWords,
+  uptimeFigures,
+  upWords,
+} from '../../../src/console/page/status/words.ts';
+import {
+  STATUS_DAYS,
+  type StatusMonitor,
+  type StatusReport,
+} from '../../../src/console/status/api-types.ts';
+
+const DAY_MS = 86_400_000;
+
+const monitor = (id: string, status: string, more: Partial<StatusMonitor> = {}): StatusMonitor => ({
+  ...{ id, name: `Monitor ${id}`, check_type: 'HTTP', status },
+  ...more,
+});
+
+function report(overall: StatusReport['overall'], statuses: readonly string[]): StatusReport {
+  const monitors = statuses.map((status, at) => monitor(`${at}`, status));
+  return { generated_at: '2026-11-22T10:00:00.000Z', public: false, overall, monitors };
+}
+
+describe('the headline', () => {
+  test.each([
+    ['up', ['UP', 'UP', 'UP'], 'All 3 monitors are up'],
+    ['up', ['UP'], 'The monitor is up'],
+    ['up', ['UP', 'PAUSED', 'MAINTENANCE'], '1 of 3 is up, none is down'],
+    ['down', ['DOWN', 'down', 'UP'], '2 of 3 are down'],
+    ['down', ['DOWN'], 'It is down'],
+    ['degraded', ['DEGRADED', 'UP'], '1 of 2 is degraded'],
+    ['unknown', ['UP', 'UP'], 'The state is not known now'],
+    ['unknown', [], 'Nothing is known yet'],
+    ['up', [], 'No monitors yet'],
+  ] as const)('%s of %j', (overall, statuses, words) => {
+    expect(headlineOf(report(overall, statuses))).toBe(words);
+  });
+
+  test('tells what is not well when nothing is down or degraded', () => {
+    const flapping = report('degraded', ['UP', 'UP']);
+    flapping.monitors[0] = monitor('0', 'UP', { flapping: true });
+    expect(headlineOf(flapping)).toBe('1 of 2 is flapping');
+    expect(headlineOf(report('degraded', ['Slow', 'UP']))).toBe('1 of 2 is degraded');
+  });
+});
+
+describe('the days of a monitor', () => {
+  test('are as many as a report has at most, the last one last, what was not told not seen', () => {
+    const days = daysOf({ last: '2026-11-22', up_ms: [1_000, DAY_MS], down_ms: [3_000, 0] });
+    expect(days).toHaveLength(STATUS_DAYS);
+    expect(new Date(days.at(-1)?.atMs ?? 0).toISOString()).toBe('2026-11-22T00:00:00.000Z');
+    expect(new Date(days[0]?.atMs ?? 0).toISOString()).toBe('2026-08-25T00:00:00.000Z');
+    expect(days.slice(-3).map(kindOf)).toEqual(['unseen-day', 'mostly', 'up']);
+    expect(days.slice(-3).map(({ upMs, downMs }) => [upMs, downMs])).toEqual([
+      [0, 0],
+      [1_000, 3_000],
+      [DAY_MS, 0],
+    ]);
+    expect(daysWords(days)).toMatch(
+      /^Seen on 2 of 90 days, down on 1\. Last: .*25 % up, down for 3 seconds\.$/,
+    );
+    expect(DAYS).toBe(STATUS_DAYS);
+  });
+
+  test('have one bar each, in one path for each kind', () => {
+    const day = fc.record({ up: fc.nat(DAY_MS), down: fc.oneof(fc.constant(0), fc.nat(DAY_MS)) });
+    fc.assert(
+      fc.property(fc.array(day, { maxLength: STATUS_DAYS }), (told) => {
+        const up_ms = told.map(({ up }) => up);
+        const down_ms = told.map(({ down }) => down);
+        const days = daysOf({ last: '2026-11-22', up_ms, down_ms });
+        const paths = barPaths(days);
+        expect(new Set(paths.map(({ kind }) => kind))).toEqual(new Set(days.map(kindOf)));
+        for (const { kind, path } of paths) {
+          const places = [...path.matchAll(/M([\d.]+) /g)].map(([, x]) => Math.floor(Number(x)));
+          expect(places).toEqual(
+            [...days.keys()].filter((at) => kindOf(days[at] ?? day0) === kind),
+          );
+        }
+      }),
+    );
+  });
+
+  test('never read 100 % when it was down for a moment', () => {
+    const words = dayWords({ atMs: 0, upMs: DAY_MS - 1, downMs: 1 });
+    expect(words).toContain('99.99 % up, down for 1 second');
+    expect(percentWords(1)).toBe('100 %');
+  });
+});
+
+const day0 = { atMs: 0, upMs: 0, downMs: 0 };
+
+describe('the list', () => {
+  const ids = fc.uniqueArray(fc.constantFrom(...'abcdefghij'));
+
+  test('keeps the order that somebody reads: all that are there, each once, known ones as before', () => {
+    fc.assert(
+      fc.property(ids, ids, (before, now) => {
+        const held = heldOrder(before, now);
+        expect([...held].sort()).toEqual([...now].sort());
+        const known = held.filter((id) => before.includes(id));
+        expect(known).toEqual(before.filter((id) => now.includes(id)));
+      }),
+    );
+  });
+
+  test('is filtered by words of the name or the target, and by status', () => {
+    const all = [
+      monitor('1', 'DOWN', { name: 'Shop' }),
+      monitor('2', 'UP', { name: 'Search', target: 'https://shop.example' }),
+      monitor('3', 'odd', { name: 'Mail' }),
+    ];
+    const found = (text: string, condition?: 'down' | 'up') =>
+      filtered(all, { text, condition }).map(({ id }) => id);
+    expect(found('')).toEqual(['1', '2', '3']);
+    expect(found(' sHOp ')).toEqual(['1', '2']);
+    expect(found('search shop')).toEqual(['2']);
+    expect(found('shop', 'down')).toEqual(['1']);
+    expect(found('', 'down')).toEqual(['1', '3']);
+    expect(conditionsOf(all)).toEqual([
+      { condition: 'down', count: 2 },
+      { condition: 'up', count: 1 },
+    ]);
+  });
+});
+
+describe('an uptime', () => {
+  const told = (seen: readonly number[]) =>
+    [1, 7, 30, 90].map((days, at) => ({ days, uptime: 0.486_34, seen_ms: seen[at] ?? 0 }));
+
+  test('says how long it was watched, where that was not most of the span', () => {
+    const minutes = told([120_000, 120_000, 120_000, 120_000]);
+    expect(uptimeFigures(minutes)).toEqual([{ label: 'The 2 minutes watched', words: '48.63 %' }]);
+    const days = uptimeFigures(told([DAY_MS, 7 * DAY_MS, 29 * DAY_MS, 40 * DAY_MS]));
+    expect(days.map(({ label }) => label)).toEqual([
+      ...['24 hours', '7 days', '30 days', 'The 40 days watched'],
+    ]);
+    const last = '2026-11-22';
+    expect(upWords(0.486_34, { last, up_ms: [58_000], down_ms: [62_000] })).toBe(
+      '48.63 % up in 2 minutes',
+    );
+    expect(upWords(1, { last, up_ms: [DAY_MS, DAY_MS], down_ms: [0, 0] })).toBe('100 % up');
+  });
+});
+
+describe('moments', () => {
+  test.each([
+    [[], false],
+    [[5], false],
+    [[0, 119_999], true],
+    [[0, 120_000], false],
+  ] as const)('%j need seconds to be told apart: %s', (moments, seconds) => {
+    expect(isShort(moments)).toBe(seconds);
+  });
+});

@@ -1,0 +1,233 @@
+import type { Page } from 'playwright-core';
+import { expect, test } from 'vitest';
+import { startMonitoringService } from '../../fakes/monitoring-service.ts';
+import { startWebTarget } from '../../fakes/web-target.ts';
+import { findingsOf } from '../../helpers/axe.ts';
+import { ATTACKS } from '../../helpers/console/attacks.ts';
+import { startBreakableProxy } from '../../helpers/console/breakable-proxy.ts';
+import type { OpenOptions } from '../../helpers/console/open-page.ts';
+import {
+  headline,
+  names,
+  openStatus,
+  row,
+  rows,
+  startStatusPage,
+} from '../../helpers/console/status-page.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { browser, inBrowser } from '../../helpers/in-browser.ts';
+import { long } from '../../helpers/long.ts';
+import { startService } from '../../helpers/monitoring/service.ts';
+
+const LOOKS = [
+  { colorScheme: 'light' as const, width: 1280 },
+  { colorScheme: 'dark' as const, width: 1280 },
+  { colorScheme: 'light' as const, width: 320 },
+  { colorScheme: 'dark' as const, width: 320 },
+];
+
+/** A service of the contract alone, and the page over it. */
+async function startFake() {
+  const fake = await startMonitoringService({ limit: false });
+  const service = { url: fake.url, key: fake.apiKey };
+  return { fake, running: await startStatusPage(service) };
+}
+
+const open = (at: { url: string }, options?: OpenOptions) => openStatus(browser, at, options);
+
+const headlineSays = (page: Page, text: string) => headline(page).getByText(text).waitFor();
+
+/** `/status`, `/status/events` and so on is what a test may hear the browser complain of when the wire is cut. */
+const isNoCut = (complaint: string) => !/ERR_|Failed to load/.test(complaint);
+
+/** What is told once it no longer changes: rows take their own height only when they come near the window. */
+async function settled(tell: () => Promise<number>): Promise<number> {
+  const told: number[] = [];
+  await eventually(async () => {
+    told.push(await tell());
+    const last = told.slice(-10);
+    return last.length === 10 && last.every((one) => one === last[0]);
+  });
+  return told.at(-1) ?? Number.NaN;
+}
+
+inBrowser('the status page', () => {
+  test('shows a monitor of the real service that goes down, without reload, and that it is up again', async () => {
+    const target = await startWebTarget();
+    const service = await startService();
+    await service.create({
+      ...{ name: 'Shop', target: target.url, check_type: 'HTTP' },
+      config: { interval_seconds: 10 },
+    });
+    const running = await startStatusPage(service, { pollMs: 1_000 });
+    const { page, complaints } = await open(running);
+    await headlineSays(page, 'The monitor is up');
+    await expect
+      .poll(() => row(page, 'Shop').locator('.target').textContent())
+      .toContain(target.url);
+    await page.evaluate('window.stays = true');
+
+    target.answerWith((_request, response) => response.writeHead(503).end());
+    await headlineSays(page, 'It is down');
+    await row(page, 'Shop').getByText('Down', { exact: true }).waitFor();
+    await row(page, 'Shop').locator('.reason', { hasText: '503' }).waitFor();
+    await eventually(async () => (await page.title()) === 'It is down · Status');
+
+    target.answerWith((_request, response) => response.end('fine'));
+    await headlineSays(page, 'The monitor is up');
+    await expect.poll(() => page.evaluate('window.stays')).toBe(true);
+    expect(complaints).toEqual([]);
+  });
+
+  test('puts what goes down first, but moves nothing under the mouse or the focus', async () => {
+    const { fake, running } = await startFake();
+    for (const name of ['Auth', 'Billing', 'Shop']) fake.add({ name });
+    const { page, complaints } = await open(running);
+    await headlineSays(page, 'All 3 monitors are up');
+    fake.setStatus('mon_3', 'DOWN');
+    await eventually(async () => (await names(page))[0] === 'Shop');
+
+    await row(page, 'Auth').hover();
+    fake.setStatus('mon_2', 'DOWN');
+    await headlineSays(page, '2 of 3 are down');
+    await row(page, 'Billing').getByText('Down', { exact: true }).waitFor();
+    await expect.poll(() => names(page)).toEqual(['Shop', 'Auth', 'Billing']);
+    await page.mouse.move(2, 2);
+    await eventually(async () => (await names(page)).join() === 'Billing,Shop,Auth');
+
+    const link = page.getByRole('link', { name: 'Auth' });
+    await link.focus();
+    fake.setStatus('mon_1', 'DOWN');
+    await headlineSays(page, '3 of 3 are down');
+    await expect.poll(() => names(page)).toEqual(['Billing', 'Shop', 'Auth']);
+    await expect.poll(() => link.evaluate((one) => one === document.activeElement)).toBe(true);
+    expect(complaints).toEqual([]);
+    await fake.close();
+  });
+
+  test('keeps what stands in the window where it is when rows above it come and go', async () => {
+    const { fake, running } = await startFake();
+    for (let at = 10; at < 60; at++) fake.add({ name: `Monitor ${at}` });
+    const { page } = await open(running);
+    await headlineSays(page, 'All 50 monitors are up');
+    const read = row(page, 'Monitor 40');
+    const topPx = () => read.evaluate((one) => Math.round(one.getBoundingClientRect().top));
+    await read.evaluate((one) => {
+      one.scrollIntoView({ block: 'start' });
+      window.scrollBy(0, -10);
+    });
+    const before = await settled(topPx);
+    const id = (number: number) => `mon_${number - 9}`;
+    fake.setStatus(id(55), 'DOWN');
+    await eventually(async () => (await names(page))[0] === 'Monitor 55');
+    await expect.poll(async () => Math.abs((await topPx()) - before)).toBeLessThanOrEqual(1);
+    fake.setStatus(id(55), 'UP');
+    await eventually(async () => (await names(page))[0] === 'Monitor 10');
+    await expect.poll(async () => Math.abs((await topPx()) - before)).toBeLessThanOrEqual(1);
+    await fake.close();
+  });
+
+  test('finds monitors by name and by status, and says when none fits', async () => {
+    const { fake, running } = await startFake();
+    for (const name of ['Auth', 'Billing', 'Shop', 'Shop search', 'Mail']) {
+      fake.add({ name, target: 'https://x.example' });
+    }
+    fake.add({ name: 'Slow', status: 'DEGRADED', target: 'slow.example' });
+    fake.add({ name: 'Odd', status: 'Warning', target: 'odd.example' });
+    const { page, complaints } = await open(running);
+    await headlineSays(page, '2 of 7 are degraded');
+    await expect.poll(() => page.getByRole('searchbox').count()).toBe(0);
+    fake.add({ name: 'Broken shop', status: 'DOWN', target: 'https://x.example' });
+    const search = page.getByRole('searchbox', { name: 'Find a monitor' });
+    await search.fill('SHOP');
+    await eventually(async () => (await names(page)).join() === 'Broken shop,Shop,Shop search');
+    await page.getByRole('status').getByText('3 monitors shown').waitFor();
+    const chip = (name: string) => page.getByRole('button', { name });
+    await chip('Down 1').click();
+    await expect.poll(() => names(page)).toEqual(['Broken shop']);
+    await expect.poll(() => chip('Down 1').getAttribute('aria-pressed')).toBe('true');
+    await chip('Degraded 2').click();
+    await page.getByText('No monitor fits.').waitFor();
+    await chip('Show all').click();
+    await expect.poll(() => names(page)).toHaveLength(8);
+    await row(page, 'Odd').getByText('Warning').waitFor();
+    expect(complaints).toEqual([]);
+    await fake.close();
+  });
+
+  test('says how to add a monitor when there is none, and shows the first by itself', async () => {
+    const { fake, running } = await startFake();
+    const { page, complaints } = await open(running);
+    await headlineSays(page, 'No monitors yet');
+    await page.locator('code', { hasText: '/monitor add https://example.com' }).waitFor();
+    expect(await findingsOf(page)).toEqual([]);
+    fake.add({ name: 'First' });
+    await headlineSays(page, 'The monitor is up');
+    // A service of the contract alone keeps no history.
+    await expect.poll(() => row(page, 'First').getByRole('slider').count()).toBe(0);
+    await expect.poll(() => row(page, 'First').locator('.row-facts').textContent()).toBe('');
+    expect(complaints).toEqual([]);
+    await fake.close();
+  });
+
+  test('shows hostile names, targets and statuses as text', async () => {
+    const { fake, running } = await startFake();
+    fake.add({ name: ATTACKS, target: `https://x.example/${ATTACKS}`, status: ATTACKS });
+    const { page, complaints } = await open(running);
+    await rows(page).locator('h2', { hasText: '<script>' }).waitFor();
+    await rows(page).locator('.row-status', { hasText: '<img src=x' }).waitFor();
+    await rows(page).locator('.target', { hasText: '<svg' }).waitFor();
+    await page.getByRole('link', { name: '<img' }).click();
+    await page.getByRole('heading', { level: 1, name: '<img' }).waitFor();
+    await expect
+      .poll(() =>
+        page.locator('main').locator('script, iframe, form, style, a[href^="javascript"]').count(),
+      )
+      .toBe(0);
+    await expect.poll(() => page.evaluate('window.hacked')).toBeUndefined();
+    expect(complaints.filter(isNoCut)).toEqual([]);
+    await fake.close();
+  });
+
+  test('says that the connection is lost, that the service does not answer, and comes back', async () => {
+    const { fake, running } = await startFake();
+    fake.add({ name: 'Shop' });
+    const wire = await startBreakableProxy(running.url);
+    const { page, complaints } = await open({ url: wire.url });
+    await row(page, 'Shop').waitFor();
+    wire.cut();
+    await page.getByText('Connection lost, trying again…').waitFor();
+    await row(page, 'Shop').waitFor();
+    fake.setStatus('mon_1', 'DOWN');
+    wire.mend();
+    await page.getByText('Live', { exact: true }).waitFor();
+    await headlineSays(page, 'It is down');
+
+    fake.failWith({ kind: 'status', status: 503 });
+    await page.locator('.notice', { hasText: 'The monitoring service does not answer' }).waitFor();
+    fake.recover();
+    await page.locator('.notice').waitFor({ state: 'detached' });
+    expect(complaints.filter(isNoCut)).toEqual([]);
+    await fake.close();
+  });
+
+  test.each(long ? LOOKS : LOOKS.slice(-1))(
+    'has no finding of axe and no sideways scroll, $colorScheme at $width px',
+    async (one) => {
+      const { colorScheme, width } = one;
+      const { fake, running } = await startFake();
+      const wide = 'W'.repeat(120);
+      fake.add({ name: wide, target: `https://${wide}.example/`, status: 'DOWN' });
+      fake.add({ name: 'Slow', status: 'DEGRADED' });
+      for (const status of ['MAINTENANCE', 'PAUSED', 'PONDERING'.repeat(4)]) {
+        fake.add({ name: status, status });
+      }
+      for (let at = 0; at < 5; at++) fake.add({ name: `Monitor ${at}` });
+      const { page } = await open(running, { colorScheme, viewport: { width, height: 700 } });
+      await headlineSays(page, '2 of 10 are down');
+      expect(await findingsOf(page)).toEqual([]);
+      await expect.poll(() => page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+      await fake.close();
+    },
+  );
+});

@@ -1,0 +1,134 @@
+import { describe, expect, test } from 'vitest';
+import type { Bot } from '../../../src/bot/bot.ts';
+import type { Invocation } from '../../../src/bot/platform.ts';
+import type { Card } from '../../../src/bot/shared/card.ts';
+import type { Message, RootMessage } from '../../../src/console/shared/api-types.ts';
+import type { Collection } from '../../../src/store/store.ts';
+import {
+  listedAt,
+  openTab,
+  repliesOf,
+  startTestConsole,
+  type Tab,
+} from '../../helpers/console/test-console.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+
+const ALERT: Card = { tone: 'bad', title: 'Shop is DOWN', parts: [] };
+const OVER: Card = { tone: 'good', title: 'Shop recovered after 5 minutes', parts: [] };
+const post = { channel: 'general', card: ALERT, id: 'a1', attempted: false };
+
+const cardOf = ({ body }: Message) => (body.kind === 'card' ? body.card : undefined);
+const repliesHeard = (tab: Tab): Message[] =>
+  tab.heard.flatMap((event) => (event.kind === 'reply' ? [event.reply] : []));
+
+/** A console with an alert, and the line that is to be said under it. */
+async function startWithAlert(folder?: string) {
+  const running = await startTestConsole(folder === undefined ? {} : { folder });
+  const posted = await running.console.post(post);
+  const line = { channel: 'general', posted, card: OVER, id: 'a1/end', attempted: false };
+  const announce = (more: Partial<typeof line> = {}) =>
+    running.console.announce({ ...line, ...more });
+  return { ...running, posted, announce };
+}
+
+test.each([true, false])(
+  'an alert that is posted again says whether what it shows goes on: %s',
+  async (goesOn) => {
+    const { console } = await startTestConsole();
+    await console.post({ ...post, card: { ...ALERT, goesOn } });
+    const again = { ...post, attempted: true, card: { ...ALERT, goesOn: !goesOn } };
+    expect(await console.post(again)).toMatchObject({ goesOn });
+  },
+);
+
+describe('a line under an alert', () => {
+  test('stands in its thread, in every open tab, and the channel counts it', async () => {
+    const { url, posted, announce } = await startWithAlert();
+    const tabs = [await openTab(url), await openTab(url)];
+    await announce();
+    for (const tab of tabs) {
+      const [reply] = await eventually(() => repliesHeard(tab).length > 0 && repliesHeard(tab));
+      expect(reply && cardOf(reply)).toEqual(OVER);
+      const listed = await eventually(() => tab.heard.findLast(({ kind }) => kind === 'message'));
+      expect(listed).toMatchObject({ listed: { thread: { replies: 1 } } });
+    }
+    expect((await repliesOf(url, posted.thread)).map(cardOf)).toEqual([OVER]);
+    expect((await listedAt(url)).map(cardOf)).toEqual([ALERT]);
+  });
+
+  test('is said once, also when it could be stored only at a second try, and over a restart', async () => {
+    const folder = await temporaryFolder();
+    const { url, messages, posted, announce, stop } = await startWithAlert(folder);
+    loseNextAnswer(messages);
+    await expect(announce()).rejects.toMatchObject({ name: 'DeliveryError', permanent: false });
+    await announce({ attempted: true });
+    await announce({ attempted: true });
+    expect((await repliesOf(url, posted.thread)).map(cardOf)).toEqual([OVER]);
+    await stop();
+    const after = await startWithAlert(folder);
+    await after.announce({ attempted: true });
+    expect((await repliesOf(after.url, posted.thread)).map(cardOf)).toEqual([OVER]);
+  });
+
+  test('is refused for good when its alert made room for newer messages', async () => {
+    const { announce } = await startWithAlert();
+    const gone = { message: 'pgone', thread: 'pgone' };
+    const tried = announce({ posted: gone });
+    await expect(tried).rejects.toMatchObject({ name: 'DeliveryError', permanent: true });
+    await expect(tried).rejects.toThrow(/made room/);
+  });
+});
+
+/** Lets the next write go through and its answer be lost, as when the disk fails late. */
+function loseNextAnswer(messages: Collection<RootMessage>) {
+  const { update } = messages;
+  messages.update = async (...args) => {
+    await update.apply(messages, args);
+    messages.update = update;
+    throw new Error('the disk is full');
+  };
+}
+
+test('a link to the web is kept with its card over a restart, and nobody is called', async () => {
+  const folder = await temporaryFolder();
+  const { url, console, stop } = await startTestConsole({ folder });
+  const link = { label: 'Runbook', url: 'https://wiki.example/shop' };
+  await console.post({ ...post, card: { ...ALERT, link, mention: 'S0614TZR7' } });
+  const evil = { label: 'Runbook', url: 'javascript:alert(1)' };
+  await console.post({ ...post, id: 'a2', card: { ...ALERT, link: evil } });
+  const shown = [{ ...ALERT, link }, ALERT];
+  expect((await listedAt(url)).map(cardOf)).toEqual(shown);
+  await stop();
+  const after = await startTestConsole({ folder });
+  expect((await listedAt(after.url)).map(cardOf)).toEqual(shown);
+});
+
+test('whoever opens the console may manage it, by words and by a button', async () => {
+  const { url, console, bot: real } = await startTestConsole();
+  const heard: Invocation[] = [];
+  const bot: Bot = {
+    ...real,
+    handle(invocation) {
+      heard.push(invocation);
+      return real.handle(invocation);
+    },
+  };
+  await console.start(bot);
+  const actions = [{ label: 'Help', command: 'askwatch help', values: {} }];
+  await console.post({ ...post, card: { ...ALERT, actions } });
+  const tab = await openTab(url);
+  await tab.say('/askwatch help');
+  const [alert] = await listedAt(url);
+  await tab.press(alert, 'Help');
+  await tab.say('/ask why?');
+  for (const over of ['place', 'shared'] as const) {
+    const may = await Promise.all(heard.map(({ person }) => person.mayManage?.(over)));
+    expect(may).toEqual([true, true, true]);
+  }
+  expect((await listedAt(url)).at(-1)?.author).toEqual({
+    kind: 'person',
+    id: expect.stringMatching(/^u/),
+    name: 'Guest 1',
+  });
+});

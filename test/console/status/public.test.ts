@@ -1,0 +1,154 @@
+import { describe, expect, test } from 'vitest';
+import { StatusDetails } from '../../../src/console/status/api-types.ts';
+import { startMonitoringService } from '../../fakes/monitoring-service.ts';
+import { startWebTarget } from '../../fakes/web-target.ts';
+import {
+  firstEventAs,
+  get,
+  readStatus,
+  reportAt,
+  startStatus,
+} from '../../helpers/console/test-status.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { startService } from '../../helpers/monitoring/service.ts';
+
+/** Asks as somebody does who reached the page under its public name. */
+const AS_ANYONE = { host: 'status.example.com' };
+
+/** Everything that is told at these addresses, under a name that is not this machine's. */
+async function toldToAnyone(url: string, id: string): Promise<Record<string, string>> {
+  const told: Record<string, string> = {};
+  for (const path of [
+    '/status.json',
+    `/status/monitors/${id}`,
+    `/status/monitors/${id}?hours=168`,
+    `/status/monitors/${id}?hours=2160`,
+    '/status/badge.svg',
+    `/status/badge/${id}.svg`,
+    '/status/feed.xml',
+  ]) {
+    const { status, text } = await get(url + path, AS_ANYONE);
+    if (status !== 200) throw new Error(`${path} ${status}: ${text}`);
+    told[path] = text;
+  }
+  return told;
+}
+
+describe('a public status page', () => {
+  test('tells nobody what is not for everyone', async () => {
+    const target = await startWebTarget();
+    const service = await startService();
+    const secrets = [
+      'SECRETPATH',
+      'SECRETQUERY',
+      'SECRETHEADER',
+      'SECRETBODY',
+      'SECRETWINDOW',
+      new URL(target.url).host,
+      'SECRETJOB',
+    ];
+    const site = await service.create({
+      name: 'Shop',
+      check_type: 'HTTP',
+      target: `${target.url}/SECRETPATH?key=SECRETQUERY`,
+      config: {
+        confirm_down: 1,
+        method: 'POST',
+        body: 'SECRETBODY',
+        headers: { 'x-shop-key': 'SECRETHEADER' },
+      },
+    });
+    const job = await service.create({ name: 'Job', check_type: 'HEARTBEAT', target: 'SECRETJOB' });
+    secrets.push(job.push_url?.split('/').at(-1) ?? 'no push token');
+    await service.call('PUT', `/api/v1/public/monitors/${job.id}/maintenance`, {
+      json: { windows: [{ cron: '0 3 * * *', duration_minutes: 5, reason: 'SECRETWINDOW' }] },
+    });
+    await target.stop();
+    await service.call('POST', `/api/v1/public/monitors/${site.id}/check`);
+    const { url } = await startStatus(
+      { url: service.url, apiKey: service.key },
+      { isPublic: true, pollMs: 500 },
+    );
+    const member = await eventually(async () => {
+      const report = await reportAt(url);
+      return report.monitors[0]?.status === 'DOWN' && report;
+    });
+    expect(member.monitors[0]?.target).toContain('SECRETPATH');
+    expect(member.monitors[0]?.status_reason).toContain(new URL(target.url).host);
+    const heard = await firstEventAs(url, AS_ANYONE);
+    const told: Record<string, string> = {
+      ...(await toldToAnyone(url, site.id)),
+      ...(await toldToAnyone(url, job.id)),
+      events: heard,
+    };
+    expect(told['/status.json']).toContain('"name":"Shop"');
+    expect(told['/status/feed.xml']).toContain('Shop is down');
+    for (const [path, text] of Object.entries(told)) {
+      for (const secret of secrets) expect(text, path).not.toContain(secret);
+      expect(text, path).not.toMatch(/127\.0\.0\.1|"target"|"status_reason"|"cause"/);
+    }
+    // Whoever may open the console sees it all, also while the page is public.
+    const own = await get(`${url}/status/monitors/${site.id}`, {});
+    expect(StatusDetails.strict().parse(JSON.parse(own.text)).incidents[0]?.cause).toContain(
+      new URL(target.url).host,
+    );
+    expect((await get(`${url}/status/feed.xml`, {})).text).toContain(new URL(target.url).host);
+  });
+
+  test('does not tell which rows of the service are odd', async () => {
+    const service = await startMonitoringService({ limit: false });
+    service.add({ name: 'Blog' });
+    service.failWith({ kind: 'odd-rows', rows: [{ id: 'secret', name: 'Shop' }] });
+    const { url } = await startStatus(service, { isPublic: true });
+    expect((await reportAt(url)).notice).toContain('"secret" (');
+    const { text } = await get(`${url}/status.json`, AS_ANYONE);
+    expect(JSON.parse(text)).not.toHaveProperty('notice');
+    expect(text).not.toContain('secret');
+    await service.close();
+  });
+
+  test('does not tell why the service is out of reach', async () => {
+    const service = await startMonitoringService({ limit: false });
+    const { url } = await startStatus(service, { isPublic: true });
+    await service.close();
+    expect((await reportAt(url)).notice).toContain(service.url);
+    const { text } = await get(`${url}/status.json`, AS_ANYONE);
+    expect(text).toContain('does not answer');
+    expect(text).not.toContain('127.0.0.1');
+    const feed = await get(`${url}/status/feed.xml`, AS_ANYONE);
+    expect(feed.status).toBe(502);
+    expect(feed.text).not.toContain('127.0.0.1');
+  });
+
+  test('counts who is not known by address', async () => {
+    const service = await startMonitoringService({ limit: false });
+    const { url } = await startStatus(service, { isPublic: true, pollMs: 60_000 });
+    const ask = () => get(`${url}/status/badge.svg`, AS_ANYONE);
+    let answer = await ask();
+    expect(answer.headers['x-ratelimit-limit']).toBe('300');
+    for (let asked = 1; answer.status === 200 && asked < 400; asked += 1) answer = await ask();
+    expect(answer.status).toBe(429);
+    expect(answer.headers['retry-after']).toBeDefined();
+    expect((await get(`${url}/status/badge.svg`, {})).status).toBe(200);
+    await service.close();
+  });
+});
+
+test('a status page that is not public tells nobody under another name', async () => {
+  const service = await startMonitoringService({ limit: false });
+  const { id } = service.add({ name: 'shop' });
+  const { url } = await startStatus(service);
+  for (const path of [
+    '/status.json',
+    '/status/events',
+    `/status/monitors/${id}`,
+    '/status/badge.svg',
+    `/status/badge/${id}.svg`,
+    '/status/feed.xml',
+  ]) {
+    expect((await get(url + path, AS_ANYONE)).status, path).toBe(403);
+  }
+  const own = await readStatus(url);
+  expect(own.report().public).toBe(false);
+  await service.close();
+});

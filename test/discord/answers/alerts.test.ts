@@ -1,0 +1,227 @@
+import { describe, expect, test } from 'vitest';
+import type { Card } from '../../../src/bot/shared/card.ts';
+import { type DiscordFake, startDiscord } from '../../fakes/discord/discord.ts';
+import type { FakeMessage } from '../../fakes/discord/state.ts';
+import { startTestBot } from '../../helpers/bot.ts';
+import { startPlatform } from '../../helpers/discord/start-platform.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { addFlappingShop } from '../../helpers/flapping-shop.ts';
+
+const card: Card = {
+  tone: 'bad',
+  title: 'Shop is DOWN',
+  parts: [{ kind: 'text', text: 'HTTP 500' }],
+};
+
+async function start(options: Parameters<typeof startDiscord>[0] = {}) {
+  const discord = await startDiscord(options);
+  const { bot } = await startTestBot();
+  const { platform } = await startPlatform(discord, bot);
+  const channel = discord.general.id;
+  const post = (id: string, attempted = false) => platform.post({ channel, card, id, attempted });
+  return { discord, platform, channel, post };
+}
+
+const posts = (discord: DiscordFake) => discord.channel(discord.general.id);
+
+test('posts a card, and changes the same message later', async () => {
+  const { discord, platform, channel, post } = await start();
+  const posted = await post('incident 1');
+  const id = posts(discord)[0]?.id;
+  expect(posted).toEqual({ message: id, thread: id, goesOn: false });
+  await platform.update(channel, posted, { ...card, tone: 'good', title: 'Shop is UP again' });
+  expect(posts(discord).map(({ embeds }) => embeds[0]?.title)).toEqual(['Shop is UP again']);
+});
+
+test('a card’s buttons are shown, and an edit takes away those that the new card lacks', async () => {
+  const { discord, platform, channel } = await start();
+  const actions = [
+    { label: 'Acknowledge', command: 'incident acknowledge', values: { incident: 'i1' } },
+    { label: 'Check now', command: 'incident check', values: { incident: 'i1' } },
+  ];
+  const labels = () =>
+    posts(discord)[0]?.components.map((row) => row.components.map((b) => b.label));
+  const first = { ...card, actions };
+  const posted = await platform.post({ channel, card: first, id: 'i1', attempted: false });
+  expect(labels()).toEqual([['Acknowledge', 'Check now']]);
+  await platform.update(channel, posted, { ...card, actions: actions.slice(1) });
+  expect(labels()).toEqual([['Check now']]);
+  await platform.update(channel, posted, card);
+  expect(labels()).toEqual([]);
+});
+
+test('posts the same id once when the first answer was lost', async () => {
+  const { discord, post } = await start();
+  discord.fail({ method: 'POST', path: /messages$/, applied: true, drop: true });
+  await expect(post('incident 1')).rejects.toMatchObject({ permanent: false });
+  const posted = await post('incident 1', true);
+  expect(posts(discord).map(({ id }) => id)).toEqual([posted.message]);
+});
+
+test('posts the same id once also when Discord has forgotten the nonce', async () => {
+  const { discord, post } = await start({ nonceWindowMs: 0 });
+  discord.fail({ method: 'POST', path: /messages$/, applied: true, status: 502 });
+  await expect(post('incident 1')).rejects.toMatchObject({ permanent: false });
+  await post('incident 2');
+  const posted = await post('incident 1', true);
+  expect(posts(discord)).toHaveLength(2);
+  expect(posts(discord)[0]?.id).toBe(posted.message);
+});
+
+test.each([
+  { goesOn: true, nonceWindowMs: 0 },
+  { goesOn: false, nonceWindowMs: 0 },
+  // Discord itself answers a repeat with the earlier message.
+  { goesOn: true, nonceWindowMs: 60_000, deny: true },
+  { goesOn: false, nonceWindowMs: 60_000, deny: true },
+])(
+  'a post that is found says whether what it shows goes on: %j',
+  async ({ goesOn, nonceWindowMs, deny }) => {
+    const { discord, platform, channel } = await start({ nonceWindowMs });
+    const post = (card: Card, id: string, attempted: boolean) =>
+      platform.post({ channel, card, id, attempted });
+    if (deny) discord.deny(discord.general, 'ReadMessageHistory');
+    discord.fail({ method: 'POST', path: /messages$/, applied: true, status: 502 });
+    await expect(post({ ...card, goesOn }, 'a1', false)).rejects.toMatchObject({
+      permanent: false,
+    });
+    const over = { ...card, goesOn: !goesOn };
+    expect(await post(over, 'a1', true)).toMatchObject({ goesOn });
+    expect(await post(over, 'a2', true)).toMatchObject({ goesOn: !goesOn });
+    expect(posts(discord)).toHaveLength(2);
+  },
+);
+
+test('a first try sends one request and takes no look at the channel', async () => {
+  const { discord, post } = await start();
+  const before = discord.requests.length;
+  await post('incident 1');
+  expect(discord.requests.slice(before).map(({ method }) => method)).toEqual(['POST']);
+});
+
+test('posts rather than stays silent when the channel’s past may not be read', async () => {
+  const { discord, post } = await start();
+  discord.deny(discord.general, 'ReadMessageHistory');
+  await post('incident 1', true);
+  expect(posts(discord)).toHaveLength(1);
+});
+
+test('keeps an attempted alert for later when the past cannot be read just now', async () => {
+  const { discord, post } = await start();
+  discord.fail({ method: 'GET', path: /messages$/, status: 503 });
+  await expect(post('incident 1', true)).rejects.toMatchObject({ permanent: false });
+  expect(posts(discord)).toHaveLength(0);
+});
+
+test('nothing in a card pings', async () => {
+  const { discord, platform, channel } = await start();
+  const hostile = { ...card, title: '@everyone <@&1>', parts: [] };
+  const posted = await platform.post({ channel, card: hostile, id: 'x', attempted: false });
+  await platform.update(channel, posted, hostile);
+  const bodies = discord.requests
+    .filter(({ path }) => /messages/.test(path))
+    .map(({ body }) => body);
+  expect(bodies).toHaveLength(2);
+  for (const body of bodies) expect(body?.allowed_mentions).toMatchObject({ parse: [] });
+});
+
+describe('a refusal for good', () => {
+  test.each([
+    ['SendMessages', /permission/],
+    ['ViewChannel', /View Channel/],
+  ] as const)('without %s says what to change', async (permission, sentence) => {
+    const { discord, post } = await start();
+    discord.deny(discord.general, permission);
+    const tried = post('incident 1');
+    await expect(tried).rejects.toMatchObject({ name: 'DeliveryError', permanent: true });
+    await expect(tried).rejects.toThrow(sentence);
+  });
+
+  test('of a channel that is gone', async () => {
+    const { discord, post } = await start();
+    discord.remove(discord.general.id);
+    const tried = post('incident 1');
+    await expect(tried).rejects.toMatchObject({ permanent: true });
+    await expect(tried).rejects.toThrow(/no such channel/);
+  });
+
+  test('of a message that was deleted', async () => {
+    const { discord, platform, channel, post } = await start();
+    const posted = await post('incident 1');
+    discord.remove(posted.message);
+    const tried = platform.update(channel, posted, card);
+    await expect(tried).rejects.toMatchObject({ permanent: true });
+    await expect(tried).rejects.toThrow(/deleted/);
+  });
+
+  test.each(['general', '../users/@me', ''])('of %j, which is no id', async (channel) => {
+    const { discord, platform } = await start();
+    const before = discord.requests.length;
+    const tried = platform.post({ channel, card, id: 'x', attempted: false });
+    await expect(tried).rejects.toMatchObject({ permanent: true });
+    expect(discord.requests).toHaveLength(before);
+  });
+});
+
+describe('a trouble that passes', () => {
+  test.each(['user', 'shared', 'global'] as const)(
+    'is a long rate limit of scope %s, with the time to wait',
+    async (scope) => {
+      const { discord, post } = await start();
+      discord.rateLimit({ path: /messages$/, seconds: 30, scope });
+      const error = await post('incident 1').catch((cause: unknown) => cause);
+      expect(error).toMatchObject({ name: 'DeliveryError', permanent: false });
+      expect((error as { retryAfterMs: number }).retryAfterMs).toBeGreaterThan(29_000);
+    },
+  );
+
+  test('is a short rate limit, which is waited for', async () => {
+    const { discord, post } = await start();
+    discord.rateLimit({ path: /messages$/, seconds: 1 });
+    await post('incident 1');
+    expect(posts(discord)).toHaveLength(1);
+  });
+
+  test.each([500, 502, 503])('is status %d, asked once', async (status) => {
+    const { discord, post } = await start();
+    discord.fail({ path: /messages$/, status, times: 5 });
+    await expect(post('incident 1')).rejects.toMatchObject({ permanent: false });
+    expect(discord.requests.filter(({ path }) => /messages$/.test(path))).toHaveLength(1);
+  });
+});
+
+test('where an old message was changed too often the change is put off, not given up', async () => {
+  const { discord, platform, channel, post } = await start();
+  const posted = await post('incident 1');
+  for (const message of posts(discord)) message.sentAtMs -= 3_700_000;
+  const change = (title: string) => platform.update(channel, posted, { ...card, title });
+  for (const title of ['One', 'Two', 'Three']) await change(title);
+  await expect(change('Four')).rejects.toMatchObject({ permanent: false, retryAfterMs: 20_000 });
+  expect(posts(discord)[0]?.embeds[0]?.title).toBe('Three');
+});
+
+test('what flapped and stays DOWN is a new message with its buttons, and the old one ends', async () => {
+  const discord = await startDiscord();
+  const alertPlaces = [{ platform: 'discord' as const, channel: discord.general.id }];
+  const { bot, service } = await startTestBot({ settings: { alertPlaces } });
+  const { platform } = await startPlatform(discord, bot);
+  await bot.start([platform]);
+  const shop = await addFlappingShop(service);
+  const isFlap = (message: FakeMessage) =>
+    /^Shop goes down and up: .*, now DOWN$/.test(titleOf(message));
+  const flapping = await eventually(() => posts(discord).find(isFlap));
+  expect(labelsOf(flapping)).toContain('Acknowledge');
+  const before = posts(discord).length;
+  shop.staysDown();
+  const alert = await eventually(() => posts(discord)[before]);
+  expect(titleOf(alert)).toBe('Shop is DOWN');
+  expect(labelsOf(alert)).toEqual(expect.arrayContaining(['Acknowledge', 'Snooze 1 h', 'Ask why']));
+  await eventually(() => titleOf(flapping).endsWith(', then stayed DOWN'));
+  expect(JSON.stringify(flapping.embeds)).toContain('below');
+  expect(labelsOf(flapping)).toEqual(['Summarise']);
+  expect(posts(discord)).toHaveLength(before + 1);
+});
+
+const titleOf = ({ embeds }: FakeMessage) => `${embeds[0]?.title}`;
+const labelsOf = ({ components }: FakeMessage) =>
+  components.flatMap((row) => row.components.map(({ label }) => label));

@@ -1,0 +1,409 @@
+import { MessageFlags } from 'discord.js';
+import { describe, expect, test } from 'vitest';
+import { startDiscord } from '../../fakes/discord/discord.ts';
+import { startTestBot, type TestBotOptions } from '../../helpers/bot.ts';
+import { type StartOptions, startPlatform } from '../../helpers/discord/start-platform.ts';
+import { eventually } from '../../helpers/eventually.ts';
+
+async function start(options: { bot?: TestBotOptions; platform?: StartOptions } = {}) {
+  const messageContentAllowed = options.platform?.messageContent === true;
+  const discord = await startDiscord({ messageContentAllowed });
+  const test = await startTestBot(options.bot);
+  const started = await startPlatform(discord, test.bot, options.platform);
+  const textsIn = (channel: string) => discord.channel(channel).map(({ content }) => content);
+  return {
+    discord,
+    ...test,
+    ...started,
+    textsIn,
+    /** The texts of a thread once its last message is whole. */
+    answered: (channel: string) =>
+      eventually(() => textsIn(channel).at(-1)?.includes('-# test-model') && textsIn(channel)),
+    /** What the model was given last, without the system prompt. */
+    lastAsked() {
+      const messages: Array<{ role: string; content: string }> =
+        test.provider.calls.at(-1)?.body.messages ?? [];
+      return messages.filter(({ role }) => role !== 'system').map(({ content }) => content);
+    },
+  };
+}
+
+const FOOTER = /\n-# test-model · \d+\.\d s/;
+
+describe('/ask in a channel', () => {
+  test('shows the question, and the answer in a thread named by it', async () => {
+    const { discord, answered } = await start();
+    const asked = discord.slash('ask', { question: 'Why is *the* sky\nblue?' });
+    const reply = await eventually(() => asked.reply?.content && asked.reply);
+    expect(reply.content).toBe('**Alice** asked: Why is \\*the\\* sky blue?');
+    const thread = await discord.thread(reply.id);
+    expect(thread).toMatchObject({ name: 'Why is *the* sky blue?', parent_id: discord.general.id });
+    const texts = await answered(thread.id);
+    expect(texts).toHaveLength(1);
+    expect(texts[0]).toMatch(/^Hello from the fake provider\./);
+    expect(texts[0]).toMatch(FOOTER);
+    expect(asked.acknowledged).toMatchObject({ ephemeral: false });
+  });
+
+  test('shows the answer while it grows, typing until the first word', async () => {
+    const { discord, provider, textsIn, answered } = await start();
+    provider.answerWith(['One ', 'two ', 'three.']);
+    const release = provider.holdChunks();
+    const asked = discord.slash('ask', { question: 'Count' });
+    const id = await eventually(() => asked.reply?.content && asked.reply.id);
+    await eventually(() => discord.requests.some(({ path }) => path === `/channels/${id}/typing`));
+    expect(textsIn(id)).toEqual([]);
+    release();
+    const texts = await answered(id);
+    expect(texts[0]).toMatch(/^One two three\./);
+  });
+
+  test('cuts a long answer into messages that fit', async () => {
+    const { discord, provider, answered } = await start();
+    const answer = Array.from({ length: 900 }, (_, index) => `word${index}`).join(' ');
+    provider.answerWith([answer.slice(0, 3_000), answer.slice(3_000)]);
+    const asked = discord.slash('ask', { question: 'Long' });
+    const id = await eventually(() => asked.reply?.content && asked.reply.id);
+    const texts = await answered(id);
+    expect(texts.length).toBeGreaterThan(3);
+    expect(texts.join(' ').replace(FOOTER, '').split(/\s+/).slice(0, 900).join(' ')).toBe(answer);
+  });
+
+  test('a question that comes again is answered once', async () => {
+    const { discord, provider, answered } = await start();
+    const asked = discord.slash('ask', { question: 'Once?' });
+    const id = await eventually(() => asked.reply?.content && asked.reply.id);
+    await answered(id);
+    discord.repeat(asked);
+    discord.repeat(asked);
+    const last = discord.slash('ask', { question: 'Another' });
+    await answered(await eventually(() => last.reply?.content && last.reply.id));
+    expect(provider.calls).toHaveLength(2);
+    expect(discord.channel(discord.general.id)).toHaveLength(2);
+  });
+
+  test('a command whose time is over is dropped', async () => {
+    const { discord, provider, lines } = await start();
+    const late = discord.slash('ask', { question: 'Late' }, { createdAtMs: Date.now() - 31_000 });
+    await eventually(() =>
+      lines.some(({ msg }) => msg === 'a gesture could not be acknowledged; dropped'),
+    );
+    expect(provider.calls).toHaveLength(0);
+    expect(discord.messages()).toHaveLength(0);
+    expect(JSON.stringify(lines)).not.toContain(late.token);
+  });
+
+  test('an answer that breaks off ends with a note', async () => {
+    const { discord, provider, answered } = await start();
+    provider.answerWith(['One ', 'two ', 'three.']);
+    provider.failWith({ kind: 'cut', afterChunks: 2 });
+    const asked = discord.slash('ask', { question: 'Count' });
+    const texts = await answered(await eventually(() => asked.reply?.content && asked.reply.id));
+    expect(texts[0]).toMatch(/^One two\n\*.+\*\n-# test-model/);
+  });
+});
+
+describe('going on in a thread', () => {
+  test('a mention continues the conversation', async () => {
+    const { discord, answered, lastAsked } = await start();
+    const asked = discord.slash('ask', { question: 'First' });
+    const id = await eventually(() => asked.reply?.content && asked.reply.id);
+    await answered(id);
+    const channel = await discord.thread(id);
+    discord.say('Second', { channel, mention: true });
+    await eventually(() => discord.channel(id).length === 3);
+    await answered(id);
+    expect(lastAsked()).toEqual(['First', 'Hello from the fake provider.', 'Second']);
+  });
+
+  test('a reply to the answer continues it, without the privileged intent', async () => {
+    const { discord, answered, lastAsked } = await start();
+    const asked = discord.slash('ask', { question: 'First' });
+    const id = await eventually(() => asked.reply?.content && asked.reply.id);
+    await answered(id);
+    const channel = await discord.thread(id);
+    const [answer] = discord.channel(id);
+    discord.say('Second', { channel, ...(answer ? { replyTo: answer } : {}) });
+    await eventually(() => discord.channel(id).length === 3);
+    await answered(id);
+    expect(lastAsked()).toEqual(['First', 'Hello from the fake provider.', 'Second']);
+  });
+
+  test('/ask in the thread continues it there', async () => {
+    const { discord, answered, textsIn, lastAsked } = await start();
+    const asked = discord.slash('ask', { question: 'First' });
+    const id = await eventually(() => asked.reply?.content && asked.reply.id);
+    await answered(id);
+    const channel = await discord.thread(id);
+    discord.slash('ask', { question: 'Second' }, { channel });
+    await eventually(() => textsIn(id).length === 3);
+    const texts = await answered(id);
+    expect(texts[1]).toBe('**Alice** asked: Second');
+    expect(lastAsked()).toEqual(['First', 'Hello from the fake provider.', 'Second']);
+    expect(discord.threads()).toHaveLength(1);
+  });
+
+  test('with the privileged intent every message continues it, but not what other bots say', async () => {
+    const { discord, answered, provider, lastAsked } = await start({
+      platform: { messageContent: true },
+    });
+    const asked = discord.slash('ask', { question: 'First' });
+    const id = await eventually(() => asked.reply?.content && asked.reply.id);
+    await answered(id);
+    const channel = await discord.thread(id);
+    discord.say('Beep', { channel, user: discord.addUser('robot', true) });
+    discord.say('Second', { channel });
+    await eventually(() => discord.channel(id).length === 4);
+    await answered(id);
+    expect(provider.calls).toHaveLength(2);
+    expect(lastAsked()).toEqual(['First', 'Hello from the fake provider.', 'Second']);
+  });
+
+  test('a thread that was archived when the bot connected is still known', async () => {
+    const { discord, answered, lastAsked, bot, platform } = await start();
+    const asked = discord.slash('ask', { question: 'First' });
+    const id = await eventually(() => asked.reply?.content && asked.reply.id);
+    await answered(id);
+    await platform.stop();
+    const channel = await discord.thread(id);
+    channel.thread_metadata = { archived: true, locked: false, auto_archive_duration: 60 };
+    await startPlatform(discord, bot);
+    discord.say('Second', { channel, mention: true });
+    await eventually(() => discord.channel(id).length === 3);
+    await answered(id);
+    expect(lastAsked()).toEqual(['First', 'Hello from the fake provider.', 'Second']);
+  });
+
+  test('talk that is not meant for the bot stays unanswered', async () => {
+    const { discord, answered, provider } = await start({ platform: { messageContent: true } });
+    const foreign = discord.addChannel({ type: 11, parent_id: discord.general.id, name: 'lunch' });
+    discord.gateway.dispatch('THREAD_CREATE', foreign, 1);
+    discord.say('Hello all');
+    discord.say('Pizza?', { channel: foreign });
+    const asked = discord.slash('ask', { question: 'First' });
+    await answered(await eventually(() => asked.reply?.content && asked.reply.id));
+    expect(provider.calls).toHaveLength(1);
+  });
+});
+
+describe('a mention in a channel', () => {
+  test('is answered in a thread under the message, once however often it comes', async () => {
+    const { discord, answered, provider, lastAsked } = await start();
+    const bob = discord.addUser('bob');
+    const said = discord.say(`what does <@${bob.id}> mean?`, { mention: true });
+    discord.repeatMessage(said);
+    const thread = await discord.thread(said.id);
+    discord.repeatMessage(said);
+    await answered(thread.id);
+    expect(thread.name).toMatch(/^what does/);
+    expect(lastAsked()[0]).toMatch(/^what does/);
+    expect(provider.calls).toHaveLength(1);
+    expect(discord.channel(discord.general.id)).toHaveLength(1);
+  });
+
+  test('without words gets help', async () => {
+    const { discord } = await start();
+    discord.say('', { mention: true });
+    const help = await eventually(() => discord.channel(discord.general.id)[1]);
+    expect(JSON.stringify(help.embeds)).toContain('/ask');
+  });
+
+  test('in reply to the question of a thread continues that thread, which repeats what was asked', async () => {
+    const { discord, answered, lastAsked, textsIn } = await start();
+    const asked = discord.slash('ask', { question: 'First' });
+    const question = await eventually(() => asked.reply?.content && asked.reply);
+    await answered(question.id);
+    discord.say('Second', { mention: true, replyTo: question });
+    await eventually(() => textsIn(question.id).length === 3);
+    const texts = await answered(question.id);
+    expect(texts[1]).toBe('**Alice** asked: Second');
+    expect(lastAsked()).toEqual(['First', 'Hello from the fake provider.', 'Second']);
+    expect(discord.threads()).toHaveLength(1);
+  });
+
+  test('where there are no threads is answered in the channel', async () => {
+    const { discord, answered } = await start();
+    const channel = discord.addChannel({ type: 2, name: 'voice' });
+    discord.gateway.dispatch('CHANNEL_CREATE', channel, 1);
+    discord.say('Hello?', { channel, mention: true });
+    await eventually(() => discord.channel(channel.id).length === 2);
+    expect((await answered(channel.id))[1]).toMatch(/^Hello from the fake provider/);
+  });
+
+  test('a reply that Discord hides is answered by how to ask', async () => {
+    const { discord, provider, answered } = await start();
+    discord.deny(discord.general, 'CreatePublicThreads');
+    const asked = discord.slash('ask', { question: 'First' });
+    await eventually(() => asked.followUps.length === 1);
+    await answered(discord.general.id);
+    const [answer] = asked.followUps;
+    discord.say('Second', answer ? { replyTo: answer } : {});
+    await eventually(() => discord.channel(discord.general.id).at(-1)?.content.includes('/ask'));
+    expect(provider.calls).toHaveLength(1);
+  });
+});
+
+describe('without the permission to open threads', () => {
+  test('/ask is answered in the channel, and a reply with a mention continues it', async () => {
+    const { discord, answered, lastAsked } = await start();
+    discord.deny(discord.general, 'CreatePublicThreads');
+    const asked = discord.slash('ask', { question: 'First' });
+    await eventually(() => asked.followUps.length === 1);
+    const texts = await answered(discord.general.id);
+    expect(texts[0]).toBe('**Alice** asked: First');
+    expect(texts[1]).toMatch(/^Hello from the fake provider\./);
+    const [answer] = asked.followUps;
+    discord.say('Second', { mention: true, ...(answer ? { replyTo: answer } : {}) });
+    await eventually(() => discord.channel(discord.general.id).length === 4);
+    await answered(discord.general.id);
+    expect(lastAsked()).toEqual(['First', 'Hello from the fake provider.', 'Second']);
+    expect(discord.threads()).toEqual([]);
+  });
+
+  test('a mention is answered by a reply, and a reply to that continues it', async () => {
+    const { discord, answered, lastAsked } = await start();
+    discord.deny(discord.general, 'CreatePublicThreads');
+    const said = discord.say('First', { mention: true });
+    await eventually(() => discord.channel(discord.general.id).length === 2);
+    await answered(discord.general.id);
+    const answer = discord.channel(discord.general.id)[1];
+    expect(answer?.message_reference?.message_id).toBe(said.id);
+    discord.say('Second', answer ? { replyTo: answer } : {});
+    await eventually(() => discord.channel(discord.general.id).length === 4);
+    await answered(discord.general.id);
+    expect(lastAsked()).toEqual(['First', 'Hello from the fake provider.', 'Second']);
+  });
+});
+
+describe('alone with the bot', () => {
+  test('every message is a question of one conversation', async () => {
+    const { discord, answered, lastAsked, textsIn } = await start();
+    const channel = discord.directChannel(discord.alice);
+    discord.say('First', { channel });
+    await eventually(() => textsIn(channel.id).length === 2);
+    await answered(channel.id);
+    discord.say('Second', { channel });
+    await eventually(() => textsIn(channel.id).length === 4);
+    await answered(channel.id);
+    expect(lastAsked()).toEqual(['First', 'Hello from the fake provider.', 'Second']);
+  });
+
+  test('/ask is answered in place', async () => {
+    const { discord, answered } = await start();
+    const channel = discord.directChannel(discord.alice);
+    discord.slash('ask', { question: 'First' }, { channel });
+    await eventually(() => discord.channel(channel.id).length === 2);
+    const texts = await answered(channel.id);
+    expect(texts[0]).toBe('**Alice** asked: First');
+    expect(texts[1]).toMatch(/^Hello/);
+  });
+});
+
+describe('a private question', () => {
+  test('is answered to the asker only, long answers too, and no thread remembers it', async () => {
+    const { discord, provider, textsIn } = await start();
+    provider.answerWith('secret '.repeat(600));
+    const asked = discord.slash('ask', { question: 'Psst', private: true });
+    const last = await eventually(
+      () => asked.followUps.at(-1)?.content.includes('-# test-model') && asked.followUps.at(-1),
+    );
+    expect(asked.acknowledged?.ephemeral).toBe(true);
+    expect(asked.followUps).toHaveLength(2);
+    for (const message of [asked.reply, ...asked.followUps]) {
+      expect((message?.flags ?? 0) & MessageFlags.Ephemeral).toBe(MessageFlags.Ephemeral);
+    }
+    expect(last.content).toMatch(/secret/);
+    expect(textsIn(discord.general.id)).toEqual([]);
+    expect(discord.threads()).toEqual([]);
+  });
+
+  test('that outlives its token ends with what there is and says so, and no more is generated', async () => {
+    const { discord, provider } = await start({ platform: { tokenLifeMs: 8_000 } });
+    provider.answerWith(['Once ', 'upon ', 'a time']);
+    provider.holdChunks(2);
+    const asked = discord.slash('ask', { question: 'Tell me a tale', private: true });
+    await eventually(() => asked.reply?.content.includes('15 minutes'));
+    expect(asked.reply?.content).toContain('Once upon');
+    await eventually(() => provider.calls[0]?.aborted);
+    expect(asked.followUps).toEqual([]);
+  });
+});
+
+describe('what a model says', () => {
+  test('pings nobody, in no edit, and previews no page', async () => {
+    const { discord, provider, answered } = await start();
+    const bob = discord.addUser('bob');
+    provider.answerWith([
+      `@everyone <@${bob.id}> `,
+      '<@&123456789012345678> @here https://example.com',
+    ]);
+    const asked = discord.slash('ask', { question: '@everyone?' });
+    const id = await eventually(() => asked.reply?.content && asked.reply.id);
+    const texts = await answered(id);
+    expect(texts[0]).not.toMatch(/@everyone|@here|<@/);
+    for (const message of discord.messages()) {
+      expect(message).toMatchObject({ mention_everyone: false, mentions: [], mention_roles: [] });
+    }
+    const bodies = discord.requests
+      .filter(({ method, path }) => method !== 'GET' && /messages(\/[^/]+)?$/.test(path))
+      .map(({ body }) => body);
+    expect(bodies.length).toBeGreaterThan(1);
+    for (const body of bodies) {
+      expect(body?.allowed_mentions).toMatchObject({ parse: [] });
+      expect(Number(body?.flags) & MessageFlags.SuppressEmbeds).toBe(MessageFlags.SuppressEmbeds);
+    }
+  });
+});
+
+describe('when Discord is in trouble', () => {
+  test('an answer is shown once, though the answer to its first post was lost', async () => {
+    const { discord, provider, answered } = await start();
+    provider.answerWith(['One ', 'two.'], { chunkMs: 50 });
+    discord.fail({ method: 'POST', path: /messages$/, applied: true, drop: true });
+    const asked = discord.slash('ask', { question: 'Count' });
+    const texts = await answered(await eventually(() => asked.reply?.content && asked.reply.id));
+    expect(texts).toHaveLength(1);
+    expect(texts[0]).toMatch(/^One two\./);
+  });
+
+  test('the end of an answer is tried again until it is shown', async () => {
+    const { discord, answered } = await start();
+    discord.fail({ method: 'POST', path: /messages$/, status: 503, times: 2 });
+    const asked = discord.slash('ask', { question: 'Count' });
+    const texts = await answered(await eventually(() => asked.reply?.content && asked.reply.id));
+    expect(texts[0]).toMatch(/^Hello from the fake provider\./);
+  });
+
+  test('an answer whose thread is gone ends, and the asker is told', async () => {
+    const { discord, provider } = await start();
+    provider.answerWith(
+      Array.from({ length: 4_000 }, (_, index) => `w${index} `),
+      { chunkMs: 20 },
+    );
+    const asked = discord.slash('ask', { question: 'Count' });
+    const id = await eventually(() => asked.reply?.content && asked.reply.id);
+    await eventually(() => discord.channel(id).length === 1);
+    discord.remove(id);
+    const told = await eventually(() => asked.followUps[0]);
+    expect(told.content).toMatch(/could not be shown/);
+    expect(told.flags & MessageFlags.Ephemeral).toBe(MessageFlags.Ephemeral);
+    expect(provider.calls[0]?.finished).toBe(false);
+  });
+});
+
+test('stopping shows the end of answers under way', async () => {
+  const { discord, bot, platform, provider, textsIn } = await start({
+    platform: { editIntervalMs: 600 },
+  });
+  provider.answerWith(
+    Array.from({ length: 10_000 }, (_, index) => `w${index} `),
+    { chunkMs: 10 },
+  );
+  const asked = discord.slash('ask', { question: 'Count' });
+  const id = await eventually(() => asked.reply?.content && asked.reply.id);
+  await eventually(() => textsIn(id)[0]?.startsWith('w0 w1 '));
+  await bot.stop();
+  await platform.stop();
+  expect(textsIn(id)[0]).toMatch(/^w0 w1 .*\n\*.+\*\n-# test-model/s);
+  expect(discord.gateway.connected()).toBe(0);
+});

@@ -1,0 +1,101 @@
+import { expect, test } from 'vitest';
+import type { Card } from '../../../src/bot/shared/card.ts';
+import { type DiscordFake, startDiscord } from '../../fakes/discord/discord.ts';
+import { startTestBot } from '../../helpers/bot.ts';
+import { startPlatform } from '../../helpers/discord/start-platform.ts';
+
+async function start() {
+  const discord = await startDiscord();
+  const { bot } = await startTestBot();
+  const started = await startPlatform(discord, bot);
+  const { id: role } = discord.addRole({ name: 'on call', mentionable: true });
+  const card: Card = { tone: 'bad', title: 'Shop is DOWN', parts: [], mention: role };
+  const post = { channel: discord.general.id, card, id: 'a1', attempted: false };
+  return { discord, role, card, post, ...started };
+}
+
+const shownIn = (discord: DiscordFake) => discord.channel(discord.general.id);
+
+/** What each request to a channel let ping. */
+const allowedIn = (discord: DiscordFake) =>
+  discord.requests
+    .filter(({ method, path }) => method !== 'GET' && /\/channels\/.*messages/.test(path))
+    .map(({ body }) => body?.allowed_mentions);
+
+const NOBODY = { parse: [], replied_user: false };
+
+test('an alert calls its role when it is posted, and only shows it from then on', async () => {
+  const { discord, role, card, post, platform } = await start();
+  const posted = await platform.post(post);
+  const [message] = shownIn(discord);
+  expect(message).toMatchObject({ content: `<@&${role}>`, rang: [role], mention_everyone: false });
+  await platform.update(post.channel, posted, { ...card, tone: 'good', title: 'Shop recovered' });
+  expect(message).toMatchObject({ content: `<@&${role}>`, mention_roles: [] });
+  await platform.announce({ ...post, posted, id: 'a1/end' });
+  expect(allowedIn(discord)).toEqual([{ ...NOBODY, roles: [role] }, NOBODY, NOBODY]);
+  expect(shownIn(discord)[1]).toMatchObject({ mention_roles: [], rang: [] });
+});
+
+test('an alert whose answer was lost calls its role once', async () => {
+  const { discord, role, post, platform } = await start();
+  discord.fail({ method: 'POST', path: /messages$/, applied: true, drop: true });
+  await expect(platform.post(post)).rejects.toMatchObject({ permanent: false });
+  await platform.post({ ...post, attempted: true });
+  expect(shownIn(discord).map(({ rang }) => rang)).toEqual([[role]]);
+});
+
+test('only that role is called, whatever the card says', async () => {
+  const { discord, role, card, post, platform } = await start();
+  const { id: other } = discord.addRole({ mentionable: true });
+  const title = `@everyone @here <@&${other}> <@${discord.alice.id}>`;
+  const hostile = { ...card, title, parts: [{ kind: 'text' as const, text: title }] };
+  await platform.post({ ...post, card: hostile });
+  expect(shownIn(discord)[0]).toMatchObject({
+    mention_everyone: false,
+    mentions: [],
+    rang: [role],
+  });
+});
+
+test.each([
+  'everyone',
+  'here',
+  '@here',
+  'S0614TZR7',
+  '1234',
+  '12345678901234567> @everyone <@&1',
+  '',
+])('“%s” is no role: nobody is called, nothing is shown, and the log says so', async (mention) => {
+  const { discord, card, post, platform, lines } = await start();
+  const posted = await platform.post({ ...post, card: { ...card, mention } });
+  await platform.update(post.channel, posted, { ...card, mention });
+  expect(shownIn(discord)[0]).toMatchObject({ content: '', rang: [], mention_everyone: false });
+  expect(allowedIn(discord)).toEqual([NOBODY, NOBODY]);
+  expect(lines).toContainEqual(expect.objectContaining({ level: 40, mention }));
+});
+
+test('a link is one more button, which leads to the web and asks the bot nothing', async () => {
+  const { discord, card, post, platform } = await start();
+  const link = { label: 'Runbook', url: 'https://wiki.example/shop?a=1' };
+  const actions = [{ label: 'Check now', command: 'incident check', values: { incident: 'i' } }];
+  const posted = await platform.post({ ...post, card: { ...card, actions, link } });
+  const buttons = () => shownIn(discord)[0]?.components.flatMap(({ components }) => components);
+  expect(buttons()?.[1]).toEqual({ type: 2, style: 5, ...link });
+  await platform.update(post.channel, posted, card);
+  expect(buttons()).toEqual([]);
+});
+
+test('an alert is shown without a link that Discord does not take', async () => {
+  const { discord, card, post, platform, lines } = await start();
+  const link = { label: 'Open', url: 'http://intranet:8080/' };
+  const actions = [{ label: 'Check now', command: 'incident check', values: { incident: 'i' } }];
+  const linked = { ...card, actions, link };
+  const posted = await platform.post({ ...post, card: linked });
+  const labels = () =>
+    shownIn(discord)[0]?.components.flatMap((row) => row.components.map(({ label }) => label));
+  expect(labels()).toEqual(['Check now']);
+  await platform.update(post.channel, posted, { ...linked, title: 'Shop recovered' });
+  expect(shownIn(discord)[0]?.embeds[0]?.title).toBe('Shop recovered');
+  expect(lines).toContainEqual(expect.objectContaining({ level: 40, url: link.url }));
+  expect(shownIn(discord)).toHaveLength(1);
+});

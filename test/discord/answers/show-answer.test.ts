@@ -1,0 +1,202 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { DiscordAPIError } from 'discord.js';
+import { describe, expect, test } from 'vitest';
+import type { Answer, AnswerPart } from '../../../src/bot/platform.ts';
+import type { AnswerMessage, Outlet } from '../../../src/discord/answers/answer-target.ts';
+import { showAnswer } from '../../../src/discord/answers/show-answer.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { recordingLog } from '../../helpers/recording-log.ts';
+
+const STOP = { label: 'Stop', command: 'answer stop', values: { answer: '1' } };
+const AGAIN = { label: 'Regenerate', command: 'answer again', values: { answer: '1' } };
+
+/** An answer of these parts; one that never ends by itself when there is no end among them. `shown` is awaited after a text. */
+function answerOf(parts: AnswerPart[], shown = async (): Promise<unknown> => undefined): Answer {
+  return {
+    kind: 'answer',
+    id: '1',
+    begin: async () => {},
+    ended: async () => {},
+    question: 'Why?',
+    private: false,
+    actions: [STOP],
+    async *stream(_thread, signal) {
+      for (const part of parts) {
+        yield part;
+        if (part.kind === 'text') await shown();
+      }
+      if (parts.at(-1)?.kind === 'end') return;
+      for (let word = 0; !signal?.aborted; word += 1) {
+        yield { kind: 'text', text: ` ${word}` };
+        await pause(5);
+      }
+      yield { kind: 'end', note: 'Stopped.', footer: 'model' };
+    },
+  };
+}
+
+const callOf = (what: string, { content, components }: AnswerMessage) => {
+  const labels = components.flatMap((row) =>
+    row.components.map((button) => ('label' in button ? button.label : '')),
+  );
+  return `${what} ${content.slice(0, 3)}: ${labels}`;
+};
+
+/** Keeps messages in memory; `fail` is thrown instead of the next edits while it gives an error. */
+function memoryOutlet(fail: () => Error | undefined = () => undefined) {
+  const messages: string[] = [];
+  const nonces: string[] = [];
+  /** What was done, with which buttons. */
+  const calls: string[] = [];
+  const outlet: Outlet = {
+    channel: '1',
+    async send(message, nonce) {
+      nonces.push(nonce);
+      messages.push(message.content);
+      calls.push(callOf('send', message));
+      return String(messages.length - 1);
+    },
+    async edit(id, message) {
+      const error = fail();
+      if (error) throw error;
+      messages[Number(id)] = message.content;
+      calls.push(callOf(`edit ${id}`, message));
+    },
+  };
+  let seen = 0;
+  /** Resolves once more is shown, of which the last is a message that goes on. */
+  const shown = () =>
+    eventually(() => {
+      const isShown = calls.length > seen && calls.at(-1)?.endsWith(': Stop');
+      if (isShown) seen = calls.length;
+      return isShown;
+    });
+  return { outlet, messages, nonces, calls, shown };
+}
+
+const show = (answer: Answer, outlet: Outlet) =>
+  showAnswer({
+    answer,
+    thread: '1',
+    outlet,
+    editIntervalMs: 5,
+    log: recordingLog().log,
+    sealed: (token) => token,
+  });
+
+const refused = (code: number) =>
+  new DiscordAPIError({ code, message: 'no' }, code, 404, 'PATCH', 'https://discord.com/x', {
+    body: undefined,
+    files: undefined,
+  });
+
+test('note and footer end the last message', async () => {
+  const { outlet, messages } = memoryOutlet();
+  const end = { kind: 'end' as const, note: 'Cut *short*.', footer: 'model · 1 s' };
+  await show(answerOf([{ kind: 'text', text: 'Because.' }, end]), outlet);
+  expect(messages).toEqual(['Because.\n*Cut \\*short\\*.*\n-# model · 1 s']);
+});
+
+test('note and footer stand alone where the last message is full, and where there is none', async () => {
+  const full = memoryOutlet();
+  const end = { kind: 'end' as const, note: 'n'.repeat(150), footer: 'model' };
+  await show(answerOf([{ kind: 'text', text: 'x'.repeat(1_900) }, end]), full.outlet);
+  expect(full.messages).toEqual(['x'.repeat(1_900), `*${'n'.repeat(150)}*\n-# model`]);
+  const none = memoryOutlet();
+  await show(answerOf([{ kind: 'end', note: 'No answer.', footer: '' }]), none.outlet);
+  expect(none.messages).toEqual(['*No answer.*']);
+});
+
+test('each message has a nonce of its own that Discord takes', async () => {
+  const { outlet, nonces } = memoryOutlet();
+  const end = { kind: 'end' as const, footer: 'model' };
+  await show(answerOf([{ kind: 'text', text: 'word '.repeat(1_000) }, end]), outlet);
+  expect(nonces.length).toBeGreaterThan(2);
+  expect(new Set(nonces).size).toBe(nonces.length);
+  for (const nonce of nonces) expect(nonce.length).toBeLessThanOrEqual(25);
+});
+
+describe('buttons', () => {
+  const end = { kind: 'end' as const, footer: 'model', actions: [AGAIN] };
+
+  test('come with the text of a message, and with no edit of their own', async () => {
+    const { outlet, calls, shown } = memoryOutlet();
+    await show(answerOf([{ kind: 'text', text: 'Because.' }, end], shown), outlet);
+    expect(calls).toEqual(['send Bec: Stop', 'edit 0 Bec: Regenerate']);
+  });
+
+  test('move on with the text', async () => {
+    const { outlet, calls, shown } = memoryOutlet();
+    const texts = ['a'.repeat(1_000), `${'a'.repeat(800)}\n\n${'b'.repeat(500)}`];
+    const parts = texts.map((text) => ({ kind: 'text' as const, text }));
+    await show(answerOf([...parts, end], shown), outlet);
+    expect(calls).toEqual([
+      'send aaa: Stop',
+      'edit 0 aaa: ',
+      'send bbb: Stop',
+      'edit 1 bbb: Regenerate',
+    ]);
+  });
+
+  test('go under the footer where that stands alone', async () => {
+    const { outlet, calls, shown } = memoryOutlet();
+    const noted = { ...end, note: 'n'.repeat(150) };
+    await show(answerOf([{ kind: 'text', text: 'x'.repeat(1_900) }, noted], shown), outlet);
+    expect(calls).toEqual(['send xxx: Stop', 'edit 0 xxx: ', 'send *nn: Regenerate']);
+  });
+
+  test('go with the end of an answer that has none', async () => {
+    const { outlet, calls, shown } = memoryOutlet();
+    const bare = { kind: 'end' as const, footer: '' };
+    await show(answerOf([{ kind: 'text', text: 'Because.' }, bare], shown), outlet);
+    expect(calls).toEqual(['send Bec: Stop', 'edit 0 Bec: ']);
+  });
+});
+
+describe('an answer that outlasts what Discord allows', () => {
+  test('ends in time, and says why', async () => {
+    const { outlet, messages } = memoryOutlet();
+    const limited = { ...outlet, untilMs: Date.now() + 1_000 };
+    await show(answerOf([{ kind: 'text', text: 'Long' }]), limited);
+    expect(messages).toHaveLength(1);
+    expect(messages[0]).toMatch(
+      /^Long 0 1 .*\n\*Discord takes changes .* 15 minutes .*\*\n-# model$/,
+    );
+  });
+});
+
+describe('an answer that cannot be shown', () => {
+  test('is not generated further once its message is gone', async () => {
+    const { outlet } = memoryOutlet(() => refused(10_008));
+    await expect(show(answerOf([{ kind: 'text', text: 'Long' }]), outlet)).rejects.toThrow('no');
+  });
+
+  test('goes on after a trouble that passed', async () => {
+    let troubles = 3;
+    const { outlet, messages } = memoryOutlet(() =>
+      troubles-- > 0 ? new Error('socket closed') : undefined,
+    );
+    const limited = { ...outlet, untilMs: Date.now() + 1_000 };
+    await show(answerOf([{ kind: 'text', text: 'Long' }]), limited);
+    expect(messages[0]).toMatch(/^Long 0 1 .*-# model$/s);
+  });
+});
+
+test('a message that was posted though the answer was lost gets the newest text', async () => {
+  const posted = new Map<string, string>();
+  let troubles = 1;
+  const outlet: Outlet = {
+    channel: '1',
+    async send({ content }, nonce) {
+      if (!posted.has(nonce)) posted.set(nonce, content);
+      if (troubles-- > 0) throw new Error('socket closed');
+      return nonce;
+    },
+    async edit(id, { content }) {
+      posted.set(id, content);
+    },
+  };
+  const end = { kind: 'end' as const, footer: 'model' };
+  await show(answerOf([{ kind: 'text', text: 'Because.' }, end]), outlet);
+  expect([...posted.values()]).toEqual(['Because.\n-# model']);
+});

@@ -1,0 +1,54 @@
+import { GatewayDispatchEvents } from 'discord.js';
+import { expect, test } from 'vitest';
+import { startDiscord } from '../../fakes/discord/discord.ts';
+import { startTestBot } from '../../helpers/bot.ts';
+import { startPlatform } from '../../helpers/discord/start-platform.ts';
+import { eventually } from '../../helpers/eventually.ts';
+
+/** What may stand where an event's data is expected; snowflakes as long as a page, and parts that are missing. */
+const ODD = [
+  undefined,
+  null,
+  0,
+  'x',
+  [],
+  {},
+  { id: null },
+  { id: 1, guild_id: 1, channel_id: 1 },
+  { id: '1', type: 2, data: null, user: null, token: null },
+  { id: '1', type: 3, message: null, data: { custom_id: null }, member: null },
+  { id: '1', guild_id: '1', channel_id: '1', author: { id: '1' }, content: null },
+  {
+    id: '9'.repeat(5_000),
+    channel_id: '9'.repeat(5_000),
+    guild_id: 'x',
+    author: {},
+    mentions: null,
+  },
+];
+
+/** The first of a session: they are read by the connection itself, which starts again where it cannot. */
+const OF_THE_CONNECTION = new Set<string>([
+  GatewayDispatchEvents.Ready,
+  GatewayDispatchEvents.Resumed,
+]);
+
+test('whatever event comes from Discord, the next question is answered, and no error is left to nobody', async () => {
+  const discord = await startDiscord();
+  const { bot } = await startTestBot();
+  const { fatal, lines } = await startPlatform(discord, bot);
+  const events = [...Object.values(GatewayDispatchEvents), 'NOTHING_KNOWN', null, 7];
+  for (const t of events) {
+    if (OF_THE_CONNECTION.has(String(t))) continue;
+    for (const d of ODD) discord.gateway.frame(JSON.stringify({ op: 0, t, s: 1, d }));
+  }
+  for (const text of ['{', '', 'null', '0', '"x"', '[]', '{}', '{"op":null}', '{"op":99}']) {
+    discord.gateway.frame(text);
+  }
+  const said = discord.say('Anybody there?', { mention: true });
+  await eventually(() =>
+    discord.channel(said.id).find(({ content }) => content.includes('-# test-model')),
+  );
+  expect(fatal).toEqual([]);
+  expect(lines.some(({ msg }) => String(msg).includes('left out'))).toBe(true);
+});

@@ -1,0 +1,158 @@
+import { expect, test } from 'vitest';
+import { PlatformStartError } from '../../../src/bot/shared/errors.ts';
+import { startDiscord } from '../../fakes/discord/discord.ts';
+import { startTestBot } from '../../helpers/bot.ts';
+import { buildPlatform, startPlatform } from '../../helpers/discord/start-platform.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { long } from '../../helpers/long.ts';
+
+test('says which setting to change when the token is refused', async () => {
+  const discord = await startDiscord();
+  const { bot } = await startTestBot();
+  const { platform } = await buildPlatform(discord, { token: 'wrong' });
+  const start = platform.start(bot);
+  await expect(start).rejects.toThrow(PlatformStartError);
+  await expect(start).rejects.toThrow(/DISCORD_TOKEN/);
+});
+
+test('says what to do when the privileged intent is off', async () => {
+  const discord = await startDiscord();
+  const { bot } = await startTestBot();
+  const { platform } = await buildPlatform(discord, { messageContent: true });
+  const start = platform.start(bot);
+  await expect(start).rejects.toThrow(PlatformStartError);
+  await expect(start).rejects.toThrow(/DISCORD_MESSAGE_CONTENT/);
+});
+
+test('says where nobody listens', async () => {
+  const discord = await startDiscord();
+  const { bot } = await startTestBot();
+  const { platform } = await buildPlatform(discord, { apiUrl: 'http://127.0.0.1:9/api' });
+  await expect(platform.start(bot)).rejects.toThrow(/127\.0\.0\.1:9/);
+});
+
+test('says that the server is unknown when commands cannot go there', async () => {
+  const discord = await startDiscord();
+  const { bot } = await startTestBot();
+  const { platform } = await buildPlatform(discord, { guildId: '123456789012345678' });
+  await expect(platform.start(bot)).rejects.toThrow(
+    /DISCORD_GUILD_ID.*oauth2\/authorize.*guild_id=123456789012345678/,
+  );
+});
+
+test('starts while its server is unavailable', async () => {
+  const discord = await startDiscord();
+  discord.gateway.guildUnavailable = true;
+  const { bot } = await startTestBot();
+  await startPlatform(discord, bot);
+  expect(discord.gateway.connected()).toBe(1);
+});
+
+test('warns where an Interactions Endpoint URL takes the commands away, and starts all the same', async () => {
+  const discord = await startDiscord();
+  discord.settings.interactionsEndpointUrl = 'https://elsewhere.example/interactions';
+  const { bot } = await startTestBot();
+  const { platform, lines } = await startPlatform(discord, bot);
+  const told = /Interactions Endpoint URL.*Empty it at .* General Information/;
+  expect(platform.hint?.()).toMatch(told);
+  expect(lines.filter(({ msg }) => told.test(String(msg)))).toHaveLength(1);
+  expect(JSON.stringify(lines)).not.toContain('elsewhere.example');
+});
+
+test('starts without a hint when it cannot be looked up where commands go', async () => {
+  const discord = await startDiscord();
+  discord.fail({ path: /^\/applications\/@me$/, status: 503 });
+  const { bot } = await startTestBot();
+  const { platform, lines } = await startPlatform(discord, bot);
+  expect(platform.hint?.()).toBeUndefined();
+  expect(JSON.stringify(lines)).toContain('could not look up where Discord sends commands');
+});
+
+test('registers the commands once, and not again while they are the same', async () => {
+  const discord = await startDiscord();
+  const { bot } = await startTestBot();
+  const puts = () => discord.requests.filter(({ method }) => method === 'PUT').length;
+  const first = await startPlatform(discord, bot);
+  expect(discord.commands.get(discord.guildId)?.map(({ name }) => name)).toEqual([
+    'ask',
+    'askwatch',
+    'monitor',
+  ]);
+  expect(puts()).toBe(1);
+  await first.platform.stop();
+  await startPlatform(discord, bot);
+  expect(puts()).toBe(1);
+});
+
+test('leaves no doubles when the commands move between everywhere and one server', async () => {
+  const discord = await startDiscord();
+  const { bot } = await startTestBot();
+  const inServer = await startPlatform(discord, bot);
+  await inServer.platform.stop();
+  // Somebody else's command of the same application stays.
+  const foreign = { id: '1', name: 'foreign', description: 'x' };
+  discord.commands.set(discord.guildId, [
+    ...(discord.commands.get(discord.guildId) ?? []),
+    foreign,
+  ]);
+  const everywhere = await startPlatform(discord, bot, { everywhere: true });
+  await everywhere.platform.stop();
+  const names = (scope: string) => discord.commands.get(scope)?.map(({ name }) => name);
+  expect(names('global')).toEqual(['ask', 'askwatch', 'monitor']);
+  expect(names(discord.guildId)).toEqual(['foreign']);
+  await startPlatform(discord, bot);
+  expect(names('global')).toEqual([]);
+});
+
+test('goes on after a cut and a reconnect', async () => {
+  const discord = await startDiscord();
+  const { bot } = await startTestBot();
+  const { fatal } = await startPlatform(discord, bot);
+  discord.gateway.drop();
+  await eventually(() => discord.gateway.counts().resumed === 1);
+  discord.gateway.requestReconnect();
+  await eventually(() => discord.gateway.counts().resumed === 2);
+  expect(fatal).toEqual([]);
+});
+
+// discord.js waits five seconds between two identifications.
+test.runIf(long)('goes on after an invalid session', async () => {
+  const discord = await startDiscord();
+  const { bot } = await startTestBot();
+  const { fatal } = await startPlatform(discord, bot);
+  discord.gateway.invalidateSession();
+  await eventually(() => discord.gateway.counts().identified === 2);
+  expect(fatal).toEqual([]);
+});
+
+test('tells once when the connection has ended for good', async () => {
+  const discord = await startDiscord();
+  const { bot } = await startTestBot();
+  const { fatal } = await startPlatform(discord, bot);
+  discord.gateway.drop(4004);
+  await eventually(() => fatal.length > 0);
+  expect(fatal.map(({ message }) => message)).toEqual([expect.stringMatching(/DISCORD_TOKEN/)]);
+});
+
+test('tells once when the token stops working', async () => {
+  const discord = await startDiscord();
+  const { bot } = await startTestBot();
+  const { platform, fatal } = await startPlatform(discord, bot);
+  discord.settings.token = 'another';
+  const card = { tone: 'info' as const, title: 'x', parts: [] };
+  const post = { channel: discord.general.id, card, id: 'a', attempted: false };
+  await expect(platform.post(post)).rejects.toMatchObject({ permanent: false });
+  await expect(platform.post(post)).rejects.toMatchObject({ permanent: false });
+  expect(fatal.map(({ message }) => message)).toEqual([expect.stringMatching(/DISCORD_TOKEN/)]);
+});
+
+test('stays away when it stops in the middle of a reconnect', async () => {
+  const discord = await startDiscord();
+  const { bot } = await startTestBot();
+  const { platform, lines } = await startPlatform(discord, bot);
+  discord.gateway.drop();
+  await eventually(() => lines.some(({ msg }) => msg === 'reconnecting to Discord'));
+  await platform.stop();
+  await eventually(() => discord.gateway.connected() === 0);
+  expect(discord.gateway.counts()).toEqual({ identified: 1, resumed: 1 });
+});

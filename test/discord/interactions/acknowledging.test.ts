@@ -1,0 +1,58 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import { startDiscord } from '../../fakes/discord/discord.ts';
+import type { FakeInteraction } from '../../fakes/discord/interactions.ts';
+import { startTestBot } from '../../helpers/bot.ts';
+import { startPlatform } from '../../helpers/discord/start-platform.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { holdable } from '../../helpers/held.ts';
+import { recordingLog } from '../../helpers/recording-log.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+
+test('every kind of gesture is acknowledged while model, monitoring service and store are held', async () => {
+  const discord = await startDiscord();
+  const opened = await openLowdbStore({
+    ...{ folder: await temporaryFolder(), log: recordingLog().log },
+  });
+  onTestFinished(() => opened.close());
+  const held = holdable(opened);
+  const { bot, provider, service } = await startTestBot({ store: held.store });
+  await startPlatform(discord, bot);
+  const asked = discord.slash('ask', { question: 'why?' });
+  const thread = await eventually(() => asked.reply?.content && asked.reply.id);
+  const answer = await eventually(() => {
+    const [message] = discord.channel(thread);
+    return message?.content.includes('-# test-model') && message;
+  });
+  const form = discord.slash('monitor add');
+  await eventually(() => form.form);
+
+  // From here on nothing that the bot needs comes back before every acknowledgement is there.
+  const releases = [held.hold(), provider.holdAnswers()];
+  const release = () => {
+    for (const one of releases) one();
+  };
+  // Also where it fails, or what is stopped then would wait for ever.
+  onTestFinished(release);
+  service.failWith({ kind: 'hang' });
+  const gestures: Record<string, FakeInteraction> = {
+    question: discord.slash('ask', { question: 'and now?' }),
+    private: discord.slash('ask', { question: 'and now?', private: true }),
+    list: discord.slash('monitor list'),
+    'bare command': discord.slash('monitor add'),
+    button: discord.press(answer, 'Regenerate'),
+    form: discord.send(form, { target: 'https://shop.example' }),
+    autocomplete: discord.begin('monitor show', { monitor: 's' }),
+  };
+  for (const [name, gesture] of Object.entries(gestures)) {
+    await eventually(() => gesture.acknowledged, { what: `an acknowledgement of the ${name}` });
+  }
+  // Behind the acknowledgements all of them wait.
+  await eventually(() => held.waiting() > 0);
+  expect(provider.calls).toHaveLength(1);
+  expect(gestures.question?.reply?.content).toBe('');
+
+  service.recover();
+  release();
+  await eventually(() => gestures.question?.reply?.content.includes('and now?'));
+});

@@ -1,0 +1,355 @@
+import { ChannelType, MessageFlags } from 'discord.js';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { type DiscordFake, startDiscord } from '../../fakes/discord/discord.ts';
+import type { FakeChannel, FakeMessage } from '../../fakes/discord/state.ts';
+import { startMonitoringService } from '../../fakes/monitoring-service.ts';
+import { startTestBot, type TestBotOptions } from '../../helpers/bot.ts';
+import { startPlatform } from '../../helpers/discord/start-platform.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { long } from '../../helpers/long.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+
+const ANSWER = 'Hello from the fake provider.';
+const SUMMARISE = 'Write a short summary of this incident';
+const WHY = 'Why is this down, and what should we look at first?';
+
+/** A bot whose alerts go to one channel, and everything a test looks at. */
+async function startIn(discord: DiscordFake, channel: FakeChannel, options: TestBotOptions = {}) {
+  const alertPlaces = [{ platform: 'discord' as const, channel: channel.id }];
+  const running = await startTestBot({ settings: { alertPlaces }, ...options });
+  const started = await startPlatform(discord, running.bot);
+  await running.bot.start([started.platform]);
+  const textsIn = (id: string) => discord.channel(id).map(({ content }) => content);
+  /** What the model was given last, by who says it. */
+  const said = (...roles: string[]) => {
+    const all: Array<{ role: string; content: string }> =
+      running.provider.calls.at(-1)?.body.messages ?? [];
+    return all.filter(({ role }) => roles.includes(role)).map(({ content }) => content);
+  };
+  return {
+    ...running,
+    ...started,
+    said,
+    /** The texts of a channel or thread once it has so many messages and the last one is whole. */
+    answered: (id: string, count: number) =>
+      eventually(() => {
+        const texts = textsIn(id);
+        return texts.length === count && texts.at(-1)?.includes('-# test-model') && texts;
+      }),
+  };
+}
+
+/** The channel has been told that the shop is down. */
+async function startWithAlert(where?: (discord: DiscordFake) => FakeChannel) {
+  const discord = await startDiscord();
+  const channel = where?.(discord) ?? discord.general;
+  const running = await startIn(discord, channel);
+  const alert = await alertOf(discord, channel, running.service);
+  // That it was posted is noted a moment after it is seen.
+  const place = { platform: 'discord' as const, channel: channel.id };
+  await eventually(() => running.bot.isConversation(place, alert.id));
+  return { discord, ...running, alert };
+}
+
+async function alertOf(
+  discord: DiscordFake,
+  channel: FakeChannel,
+  service: Awaited<ReturnType<typeof startMonitoringService>>,
+): Promise<FakeMessage> {
+  const shop = service.add({ name: 'Shop' });
+  const asked = service.requests.length;
+  await eventually(() => service.requests.length > asked + 1);
+  service.setStatus(shop.id, 'DOWN');
+  return await eventually(() => discord.channel(channel.id)[0]);
+}
+
+const labelsOf = ({ components }: FakeMessage) =>
+  components.flatMap((row) => row.components.map(({ label }) => label));
+const isEphemeral = ({ flags }: FakeMessage) => (flags & MessageFlags.Ephemeral) !== 0;
+
+/** Posts rows of buttons as something else with the same token does, such as an Askwatch of another version. */
+function postRows(discord: DiscordFake, channel: FakeChannel, rows: unknown[][]) {
+  const components = rows.map((buttons) => ({ type: 1, components: buttons }));
+  return fetch(`${discord.api}/v10/channels/${channel.id}/messages`, {
+    method: 'POST',
+    headers: { authorization: `Bot ${discord.settings.token}` },
+    body: JSON.stringify({ content: 'Buttons', components }),
+  });
+}
+
+const button = (custom_id: string, more = {}) => ({
+  ...{ type: 2, style: 2, label: custom_id, custom_id },
+  ...more,
+});
+
+/** A message with buttons that are labelled with what they carry. */
+async function postButtons(discord: DiscordFake, channel: FakeChannel, customIds: string[]) {
+  const response = await postRows(discord, channel, [customIds.map((id) => button(id))]);
+  expect(response.status).toBe(200);
+  return (await response.json()) as { id: string };
+}
+
+/** The alert with the button that it has once it is over: another question than the one a moment ago. */
+function withSummarise(alert: FakeMessage): FakeMessage {
+  for (const one of alert.components.flatMap((row) => row.components)) {
+    if (one.label !== 'Ask why') continue;
+    one.label = 'Summarise';
+    one.custom_id = one.custom_id?.replace('incident why', 'incident summary') ?? '';
+  }
+  return alert;
+}
+
+describe('a press under an alert', () => {
+  test('of Acknowledge shows in the alert, and the button goes', async () => {
+    const { discord, alert } = await startWithAlert();
+    const others = ['Snooze 1 h', 'Check now', 'Ask why', 'Open shop.example'];
+    expect(labelsOf(alert)).toEqual(['Acknowledge', ...others]);
+    const pressed = discord.press(alert, 'Acknowledge');
+    await eventually(() => !labelsOf(alert).includes('Acknowledge'));
+    expect(JSON.stringify(alert.embeds)).toMatch(/Acknowledged by.*Alice/);
+    expect(labelsOf(alert)).toEqual(others);
+    expect(pressed.acknowledged).toMatchObject({ type: 6 });
+    expect(pressed.followUps).toEqual([]);
+    expect(discord.channel(discord.general.id)).toEqual([alert]);
+  });
+
+  test('of Check now is answered to who pressed only, and the alert stays as it is', async () => {
+    const { discord, alert } = await startWithAlert();
+    const shown = JSON.stringify(alert);
+    const pressed = discord.press(alert, 'Check now');
+    const told = await eventually(() => pressed.followUps[0]);
+    expect(isEphemeral(told)).toBe(true);
+    expect(JSON.stringify(told.embeds)).toContain('Shop');
+    expect(JSON.stringify(alert)).toBe(shown);
+    expect(discord.channel(discord.general.id)).toEqual([alert]);
+  });
+
+  test('of Ask why is answered in the thread, where another person’s press goes on', async () => {
+    const { discord, alert, answered, said } = await startWithAlert();
+    discord.press(alert, 'Ask why');
+    const first = await answered(alert.id, 2);
+    expect(first[0]).toBe(`**Alice** asked: ${WHY}`);
+    expect(first[1]).toContain(ANSWER);
+    expect(said('system').join()).toContain('Monitor: Shop');
+    expect(await discord.thread(alert.id)).toMatchObject({ parent_id: discord.general.id });
+    discord.press(withSummarise(alert), 'Summarise', { user: discord.addUser('bob') });
+    const texts = await answered(alert.id, 4);
+    expect(texts[2]).toContain(`**Bob** asked: ${SUMMARISE}`);
+    expect(said('user', 'assistant')).toEqual([WHY, ANSWER, expect.stringContaining(SUMMARISE)]);
+    expect(discord.threads()).toHaveLength(1);
+    expect(discord.channel(discord.general.id)).toEqual([alert]);
+  });
+
+  test('of Ask why without a model tells what is known, why it is no more, and can be tried again', async () => {
+    const { discord, alert, provider } = await startWithAlert();
+    provider.failWith({ kind: 'status', status: 503 });
+    discord.press(alert, 'Ask why');
+    const answer = await eventually(() => {
+      const last = discord.channel(alert.id)[1];
+      return last && labelsOf(last).includes('Try again') && last;
+    });
+    expect(answer.content).toContain('put together without a model: **Shop is DOWN**');
+    expect(answer.content).toContain('The model gateway has trouble of its own');
+  });
+
+  test('is answered also when Discord fails for a moment', async () => {
+    const { discord, alert, answered } = await startWithAlert();
+    discord.fail({ method: 'POST', path: /messages$/, status: 503 });
+    discord.press(alert, 'Ask why');
+    expect((await answered(alert.id, 2))[0]).toBe(`**Alice** asked: ${WHY}`);
+  });
+
+  test('whose thread is locked tells so to who pressed', async () => {
+    const { discord, alert, provider } = await startWithAlert();
+    discord.press(alert, 'Ask why');
+    const thread = await discord.thread(alert.id);
+    await eventually(() => provider.calls.length === 1);
+    thread.thread_metadata = { archived: true, locked: true, auto_archive_duration: 60 };
+    const user = discord.addUser('bob');
+    const pressed = discord.press(withSummarise(alert), 'Summarise', { user });
+    const told = await eventually(() => pressed.followUps[0]);
+    expect(told.content).toMatch(/could not be shown/);
+    expect(isEphemeral(told)).toBe(true);
+    expect(discord.channel(discord.general.id)).toEqual([alert]);
+  });
+});
+
+test.each(['CreatePublicThreads' as const, ...(long ? ['SendMessagesInThreads' as const] : [])])(
+  'without %s the answer comes in the channel, and presses and replies go on with it',
+  async (permission) => {
+    const { discord, alert, answered, said } = await startWithAlert();
+    discord.deny(discord.general, permission);
+    const pressed = discord.press(alert, 'Ask why');
+    const texts = await answered(discord.general.id, 3);
+    expect(texts[1]).toBe(`**Alice** asked: ${WHY}`);
+    expect(texts[2]).toContain(ANSWER);
+    expect(said('system').join()).toContain('Monitor: Shop');
+    discord.press(withSummarise(alert), 'Summarise', { user: discord.addUser('bob') });
+    await answered(discord.general.id, 5);
+    const [, answer] = pressed.followUps;
+    discord.say('And now?', { mention: true, ...(answer ? { replyTo: answer } : {}) });
+    await answered(discord.general.id, 7);
+    const summarise = expect.stringContaining(SUMMARISE);
+    expect(said('user', 'assistant')).toEqual([WHY, ANSWER, summarise, ANSWER, 'And now?']);
+    expect(discord.threads()).toEqual([]);
+  },
+);
+
+test('alone with the bot the answer comes right there, knows the incident, and a reply goes on', async () => {
+  const { discord, alert, answered, said } = await startWithAlert((fake) =>
+    fake.directChannel(fake.alice),
+  );
+  const channel = alert.channel_id;
+  discord.press(alert, 'Ask why');
+  const texts = await answered(channel, 3);
+  expect(texts[1]).toBe(`**Alice** asked: ${WHY}`);
+  expect(said('system').join()).toContain('Monitor: Shop');
+  const answer = discord.channel(channel)[2];
+  const direct = { id: channel } as FakeChannel;
+  discord.say('And now?', { channel: direct, ...(answer ? { replyTo: answer } : {}) });
+  await answered(channel, 5);
+  expect(said('user', 'assistant')).toEqual([WHY, ANSWER, 'And now?']);
+});
+
+test('in a thread the answer comes right there', async () => {
+  const { discord, alert, answered } = await startWithAlert();
+  const parent_id = discord.general.id;
+  const thread = discord.addChannel({ type: ChannelType.PublicThread, parent_id, name: 'lunch' });
+  discord.gateway.dispatch('THREAD_CREATE', thread, 1);
+  const why = alert.components[0]?.components.find(({ label }) => label === 'Ask why');
+  const posted = await postButtons(discord, thread, [why?.custom_id ?? '']);
+  discord.press(posted, why?.custom_id ?? '');
+  const texts = await answered(thread.id, 3);
+  expect(texts[1]).toBe(`**Alice** asked: ${WHY}`);
+  expect(discord.threads()).toEqual([thread]);
+});
+
+test('an alert that is posted into a thread is answered there, and knows the incident', async () => {
+  const { discord, bot, alert, answered, said } = await startWithAlert((fake) => {
+    const parent_id = fake.general.id;
+    return fake.addChannel({ type: ChannelType.PublicThread, parent_id, name: 'ops' });
+  });
+  const channel = discord.threads()[0] as FakeChannel;
+  discord.gateway.dispatch('THREAD_CREATE', channel, 1);
+  // That it was posted is noted a moment after it is seen.
+  const place = { platform: 'discord' as const, channel: channel.id };
+  await eventually(() => bot.isConversation(place, alert.id));
+  discord.press(alert, 'Ask why');
+  const texts = await answered(channel.id, 3);
+  expect(texts[1]).toBe(`**Alice** asked: ${WHY}`);
+  expect(said('system').join()).toContain('Monitor: Shop');
+  discord.say(`<@${discord.bot.id}> And now?`, { channel, replyTo: alert });
+  await answered(channel.id, 5);
+  expect(said('system').join()).toContain('Monitor: Shop');
+  expect(said('user', 'assistant')).toEqual([WHY, ANSWER, 'And now?']);
+});
+
+test('a press that comes again acts once', async () => {
+  const { discord, alert, answered, provider } = await startWithAlert();
+  const pressed = discord.press(alert, 'Ask why');
+  discord.repeat(pressed);
+  await answered(alert.id, 2);
+  discord.repeat(pressed);
+  discord.press(withSummarise(alert), 'Summarise');
+  await answered(alert.id, 4);
+  expect(provider.calls).toHaveLength(2);
+});
+
+test('a press whose time is over is dropped', async () => {
+  const { discord, alert, lines } = await startWithAlert();
+  const late = discord.press(alert, 'Acknowledge', { createdAtMs: Date.now() - 31_000 });
+  await eventually(() =>
+    lines.some(({ msg }) => msg === 'a gesture could not be acknowledged; dropped'),
+  );
+  discord.press(alert, 'Snooze 1 h');
+  await eventually(() => JSON.stringify(alert.embeds).includes('Snoozed by'));
+  expect(labelsOf(alert)).toContain('Acknowledge');
+  expect(JSON.stringify(lines)).not.toContain(late.token);
+});
+
+test('a button that is none of ours is acknowledged, and does nothing', async () => {
+  const { discord, alert, lines } = await startWithAlert();
+  const shown = JSON.stringify(alert);
+  const strange = ['?', 'incident acknowledge', 'a?b?c', '💥'.repeat(40), '@everyone'];
+  const posted = await postButtons(discord, discord.general, strange);
+  const pressed = strange.map((label) => discord.press(posted, label));
+  await eventually(() => pressed.every(({ acknowledged }) => acknowledged));
+  await eventually(
+    () => lines.filter(({ msg }) => String(msg).includes('none of ours')).length === 5,
+  );
+  expect(pressed.flatMap(({ followUps }) => followUps)).toEqual([]);
+  expect(lines.filter(({ level }) => Number(level) >= 40)).toEqual([]);
+  expect(JSON.stringify(alert)).toBe(shown);
+});
+
+test('a button with values that mean nothing is explained to who pressed only', async () => {
+  const { discord, alert, lines } = await startWithAlert();
+  const shown = JSON.stringify(alert);
+  const strange = [
+    'incident acknowledge?incident=none',
+    'incident acknowledge?incident=%40everyone&incident=%ff',
+    'incident check?',
+    'no such thing?@everyone=<@1>',
+    '__proto__?__proto__=1',
+  ];
+  const posted = await postButtons(discord, discord.general, strange);
+  for (const label of strange) {
+    const pressed = discord.press(posted, label);
+    const told = await eventually(() => pressed.followUps[0]);
+    expect(isEphemeral(told)).toBe(true);
+    expect(told).toMatchObject({ mention_everyone: false, mentions: [] });
+  }
+  expect(lines.filter(({ level }) => Number(level) >= 50)).toEqual([]);
+  expect(JSON.stringify(alert)).toBe(shown);
+  expect(discord.channel(discord.general.id)).toHaveLength(2);
+});
+
+test('a button works after a restart', async () => {
+  const service = await startMonitoringService({ limit: false });
+  onTestFinished(() => service.close());
+  const folder = await temporaryFolder();
+  const discord = await startDiscord();
+  const first = await startIn(discord, discord.general, { service, folder });
+  const alert = await alertOf(discord, discord.general, service);
+  await first.platform.stop();
+  await first.stop();
+  const second = await startIn(discord, discord.general, { service, folder });
+  discord.press(alert, 'Acknowledge');
+  await eventually(() => !labelsOf(alert).includes('Acknowledge'));
+  discord.press(alert, 'Ask why');
+  await second.answered(alert.id, 2);
+  expect(second.said('system').join()).toContain('Monitor: Shop');
+  expect(discord.channel(discord.general.id)).toEqual([alert]);
+});
+
+test('what Discord would refuse of buttons, the fake refuses', async () => {
+  const discord = await startDiscord({ limit: false });
+  const post = async (rows: unknown[][]) => (await postRows(discord, discord.general, rows)).status;
+  const row = (name: string, count: number) =>
+    Array.from({ length: count }, (_, index) => button(`${name}${index}`));
+  const five = ['a', 'b', 'c', 'd', 'e'];
+  expect(await post(five.map((name) => row(name, 5)))).toBe(200);
+  expect(await post([[button('x'.repeat(100), { label: 'x'.repeat(80) })]])).toBe(200);
+  const link = (url: string) => ({ type: 2, style: 5, label: 'a', url });
+  const longest = 'https://a.example/'.padEnd(512, 'x');
+  expect(await post([[link(longest), link(longest)]])).toBe(200);
+  for (const refused of [
+    [...five, 'f'].map((name) => row(name, 1)),
+    [row('a', 6)],
+    [[]],
+    [[button('a')], [button('a')]],
+    [[button('x'.repeat(101), { label: 'x' })]],
+    [[button('', { label: 'x' })]],
+    [[button('a', { label: 'x'.repeat(81) })]],
+    [[button('a', { label: '' })]],
+    [[button('a', { style: 9 })]],
+    [[button('a', { type: 77 })]],
+    [[button('a', { url: 'https://a.example' })]],
+    [[button('a', { style: 5, url: 'https://a.example' })]],
+    [[link('')]],
+    [[link('javascript:alert(1)')]],
+    [[link('https://a.example/'.padEnd(513, 'x'))]],
+  ]) {
+    expect(await post(refused)).toBe(400);
+  }
+});

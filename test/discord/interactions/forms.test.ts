@@ -1,0 +1,164 @@
+import { MessageFlags } from 'discord.js';
+import { expect, test } from 'vitest';
+import { startDiscord } from '../../fakes/discord/discord.ts';
+import { shownIn } from '../../fakes/discord/forms.ts';
+import type { FakeInteraction } from '../../fakes/discord/interactions.ts';
+import { startTestBot, type TestBotOptions } from '../../helpers/bot.ts';
+import { startPlatform } from '../../helpers/discord/start-platform.ts';
+import { eventually } from '../../helpers/eventually.ts';
+
+async function start(options: TestBotOptions = {}) {
+  const discord = await startDiscord();
+  const running = await startTestBot(options);
+  const started = await startPlatform(discord, running.bot);
+  /** What a form that opened asks for, and what stands in it. */
+  async function formOf(gesture: FakeInteraction) {
+    const form = await eventually(() => gesture.form);
+    return Object.fromEntries(
+      form.components.map(({ component }) => [component.custom_id, shownIn(component)]),
+    );
+  }
+  /** The private message that says what is wrong, once it is there. */
+  const wrongIn = (sent: FakeInteraction) =>
+    eventually(() =>
+      [sent.reply, ...sent.followUps].find(
+        (message) => message && (message.flags & MessageFlags.Ephemeral) !== 0,
+      ),
+    );
+  return { discord, ...running, ...started, formOf, wrongIn };
+}
+
+test('/monitor add alone opens a form at once, which adds a monitor of the kind that is meant', async () => {
+  const { discord, service, formOf } = await start();
+  const opened = discord.slash('monitor add');
+  expect(await formOf(opened)).toEqual({
+    type: '',
+    target: '',
+    name: '',
+    interval: '',
+    keyword: '',
+  });
+  expect(opened.form?.title).toBe('Add a monitor');
+  expect(service.requests).toEqual([]);
+  const target = 'https://shop.example';
+  const sent = [
+    discord.send(opened, { target, name: 'Shop' }),
+    discord.send(opened, { target, keyword: 'Cart', interval: '30' }),
+    discord.send(opened, { target: 'shop.example', type: 'DNS' }),
+  ];
+  for (const one of sent) {
+    const shown = await eventually(() =>
+      [one.reply, ...one.followUps].find((message) => message?.embeds[0]),
+    );
+    expect(shown.embeds[0]?.title).toMatch(/^Now watching /);
+    // Nothing is wrong, so nothing is to be opened again.
+    expect(shown.components).toEqual([]);
+  }
+  const kinds = service.monitors.map(({ check_type }) => check_type).sort();
+  expect(kinds).toEqual(['DNS', 'HTTP', 'KEYWORD']);
+});
+
+test('what was typed already stands in the form, which asks for what goes with the kind', async () => {
+  const { discord, formOf } = await start();
+  expect(await formOf(discord.slash('monitor add', { name: 'Shop' }))).toMatchObject({
+    name: 'Shop',
+    keyword: '',
+  });
+  expect(await formOf(discord.slash('monitor add', { type: 'DNS', interval: 60 }))).toEqual({
+    type: 'DNS',
+    target: '',
+    name: '',
+    interval: '60',
+    record: '',
+  });
+  expect(await formOf(discord.slash('monitor add', { type: 'HEARTBEAT' }))).toEqual({
+    type: 'HEARTBEAT',
+    target: '',
+    name: '',
+    interval: '',
+  });
+});
+
+test('what is wrong is told privately, and the form opens again as it was filled in', async () => {
+  const { discord, service, formOf, wrongIn } = await start();
+  const opened = discord.slash('monitor add');
+  await formOf(opened);
+  const filled = { target: 'ftp://shop.example', name: '@everyone *Shop*', interval: 'often' };
+  const sent = discord.send(opened, filled);
+  const wrong = await wrongIn(sent);
+  expect(wrong.embeds[0]?.description).toContain('whole number');
+  expect(service.requests).toEqual([]);
+  expect(discord.channel(discord.general.id)).toEqual([]);
+
+  const again = discord.press(wrong, 'Open the form again');
+  expect(await formOf(again)).toMatchObject(filled);
+  const better = discord.send(again, { interval: '60' });
+  expect((await wrongIn(better)).embeds[0]?.description).toContain('is not a web address');
+  const last = discord.press(await wrongIn(better), 'Open the form again');
+  expect(await formOf(last)).toMatchObject({ ...filled, interval: '60' });
+  const right = discord.send(last, { target: 'https://shop.example' });
+  const reply = await eventually(() => right.reply?.embeds[0] && right.reply);
+  expect(reply.flags & MessageFlags.Ephemeral).toBe(0);
+  expect(service.monitors).toMatchObject([
+    { target: 'https://shop.example', interval_seconds: 60 },
+  ]);
+});
+
+test('who may not add monitors gets no form, and whoever may no longer adds none by one', async () => {
+  const { discord, service, formOf, wrongIn } = await start({ settings: { mayAdd: 'managers' } });
+  const grace = discord.addUser('grace');
+  discord.grant(grace, 'ManageGuild');
+  const refused = discord.slash('monitor add');
+  const told = await wrongIn(refused);
+  expect(JSON.stringify(told.embeds)).toMatch(/Only those who manage .* may add monitors/);
+  expect(refused.form).toBeUndefined();
+  const opened = discord.slash('monitor add', {}, { user: grace });
+  await formOf(opened);
+  discord.takeRoles(grace);
+  const wrong = await wrongIn(discord.send(opened, { target: 'https://shop.example' }));
+  expect(JSON.stringify(wrong.embeds)).toMatch(/Only those who manage .* may add monitors/);
+  const again = discord.press(wrong, 'Open the form again', { user: grace });
+  expect(JSON.stringify((await wrongIn(again)).embeds)).toContain('Only those who manage');
+  expect(again.form).toBeUndefined();
+  expect(service.monitors).toEqual([]);
+});
+
+test('what the service refuses can be mended in the form, too', async () => {
+  const { discord, service, formOf, wrongIn } = await start();
+  const opened = discord.slash('monitor add');
+  await formOf(opened);
+  service.failWith({ kind: 'status', status: 400 }, 1);
+  const sent = discord.send(opened, { target: 'https://shop.example' });
+  const wrong = await wrongIn(sent);
+  expect(JSON.stringify(wrong.embeds)).toContain('/monitor add did not work');
+  // "Thinking…" is gone for all others.
+  expect(discord.channel(discord.general.id)).toEqual([]);
+  const again = discord.press(wrong, 'Open the form again');
+  expect(await formOf(again)).toMatchObject({ target: 'https://shop.example' });
+});
+
+test('after a restart the button opens an empty form', async () => {
+  const { discord, bot, platform, formOf, wrongIn } = await start();
+  const opened = discord.slash('monitor add');
+  await formOf(opened);
+  const wrong = await wrongIn(discord.send(opened, { target: 'ftp://shop.example' }));
+  await platform.stop();
+  await startPlatform(discord, bot);
+  expect(await formOf(discord.press(wrong, 'Open the form again'))).toMatchObject({ target: '' });
+});
+
+test('a monitor of a filled form is heard of in its channel, and one sent twice is added once', async () => {
+  const { discord, service, formOf, bot, platform } = await start();
+  const thread = discord.openThread(discord.say('Hello'));
+  const opened = discord.slash('monitor add', {}, { channel: thread });
+  await formOf(opened);
+  const sent = discord.send(opened, { target: 'https://shop.example', name: 'Shop' });
+  await eventually(() => sent.reply?.embeds[0]);
+  discord.repeat(sent);
+  await bot.start([platform]);
+  await eventually(() => service.requests.filter(({ method }) => method === 'GET').length > 1);
+  service.setStatus(service.monitors[0]?.id ?? '', 'DOWN');
+  const alert = await eventually(() => discord.channel(discord.general.id)[1]);
+  expect(JSON.stringify(alert.embeds)).toMatch(/Shop.*DOWN/);
+  expect(service.monitors).toHaveLength(1);
+});

@@ -1,0 +1,184 @@
+import { PermissionFlagsBits } from 'discord.js';
+import { describe, expect, test } from 'vitest';
+import type { Bot } from '../../../src/bot/bot.ts';
+import type { Invocation, RightOver } from '../../../src/bot/platform.ts';
+import { type DiscordFake, startDiscord } from '../../fakes/discord/discord.ts';
+import { type FakeUser, snowflake } from '../../fakes/discord/state.ts';
+import { startTestBot } from '../../helpers/bot.ts';
+import { startPlatform } from '../../helpers/discord/start-platform.ts';
+import { eventually } from '../../helpers/eventually.ts';
+
+/** The platform before a bot whose invocations are looked at on their way. */
+async function start(given?: DiscordFake) {
+  const discord = given ?? (await startDiscord());
+  const { bot: real } = await startTestBot();
+  const heard: Invocation[] = [];
+  const bot: Bot = {
+    ...real,
+    handle(invocation) {
+      heard.push(invocation);
+      return real.handle(invocation);
+    },
+  };
+  const { lines } = await startPlatform(discord, bot);
+  /** The person that a gesture comes from. */
+  async function personOf(gesture: () => unknown) {
+    const before = heard.length;
+    gesture();
+    return (await eventually(() => heard[before])).person;
+  }
+  /** What Discord lets them do. */
+  const mayManage = async (gesture: () => unknown, over: RightOver = 'shared') =>
+    await (await personOf(gesture)).mayManage?.(over);
+  return { discord, lines, personOf, mayManage };
+}
+
+test.each([
+  [[], false],
+  [['ManageMessages', 'KickMembers'], false],
+  [['ManageGuild'], true],
+  [['ManageChannels'], true],
+  [['Administrator'], true],
+] as const)('whoever has the permissions %j may manage: %s', async (names, may) => {
+  const { discord, mayManage } = await start();
+  const bob = discord.addUser('bob');
+  discord.grant(bob, ...names);
+  const button = discord.leaveButton('askwatch help?');
+  const thread = discord.openThread(discord.say('Hello', { user: bob }));
+  const gestures = [
+    (user: FakeUser) => discord.slash('askwatch help', {}, { user }),
+    (user: FakeUser) => discord.slash('askwatch help', {}, { user, channel: thread }),
+    (user: FakeUser) => discord.press(button, 'Do', { user }),
+    (user: FakeUser) => discord.say('Hello', { user, mention: true }),
+    (user: FakeUser) => discord.say('Hello', { user, mention: true, channel: thread }),
+  ];
+  for (const gesture of gestures) {
+    expect(await mayManage(() => gesture(bob))).toBe(may);
+    expect(await mayManage(() => gesture(discord.alice))).toBe(false);
+  }
+});
+
+test('every way to say something tells who has a role', async () => {
+  const { discord, personOf } = await start();
+  const bob = discord.addUser('bob');
+  const role = discord.grant(bob);
+  const button = discord.leaveButton('askwatch help?');
+  for (const gesture of [
+    (user: FakeUser) => discord.slash('askwatch help', {}, { user }),
+    (user: FakeUser) => discord.press(button, 'Do', { user }),
+    (user: FakeUser) => discord.say('Hello', { user, mention: true }),
+  ]) {
+    expect(await (await personOf(() => gesture(bob))).isIn?.(role)).toBe(true);
+    expect(await (await personOf(() => gesture(bob))).isIn?.('123456789012345678')).toBe(false);
+    expect(await (await personOf(() => gesture(discord.alice))).isIn?.(role)).toBe(false);
+  }
+});
+
+test('who manages a channel alone manages what is of that channel, and nothing that all share', async () => {
+  const { discord, mayManage } = await start();
+  const allow = String(PermissionFlagsBits.ManageChannels);
+  const id = discord.alice.id;
+  discord.general.permission_overwrites = [{ id, type: 1, allow, deny: '0' }];
+  const help = () => discord.slash('askwatch help');
+  expect(await mayManage(help, 'place')).toBe(true);
+  expect(await mayManage(help, 'shared')).toBe(false);
+  expect(asksIn(discord)).toEqual([]);
+});
+
+/** Which servers were asked about which people. */
+const asksIn = ({ requests }: DiscordFake) =>
+  requests.flatMap(({ method, path }) => {
+    const [, guild, user] = /\/guilds\/(\d+)\/members\/(\d+)$/.exec(path) ?? [];
+    return method === 'GET' && guild !== undefined ? [`${guild} ${user}`] : [];
+  });
+
+describe('alone with the bot', () => {
+  test('everyone manages their place, and what is shared is for managers of a server of both', async () => {
+    const { discord, personOf, mayManage } = await start();
+    const bob = discord.addUser('bob');
+    discord.grant(bob, 'ManageGuild');
+    for (const [user, may] of [
+      [discord.alice, false],
+      [bob, true],
+    ] as const) {
+      const channel = discord.directChannel(user);
+      const gestures = [
+        () => discord.slash('askwatch help', {}, { channel, user }),
+        () => discord.say('Hello', { channel, user }),
+      ];
+      for (const gesture of gestures) {
+        expect(await mayManage(gesture, 'place')).toBe(true);
+        expect(await mayManage(gesture, 'shared')).toBe(may);
+      }
+      expect((await personOf(gestures[0] ?? (() => {}))).community).toEqual({
+        name: 'a server that you and Askwatch share',
+        hint: 'If you manage one, say it in a channel there.',
+      });
+    }
+    // Each is asked about once for a while.
+    expect(asksIn(discord)).toEqual(
+      [discord.alice, bob].map(({ id }) => `${discord.guildId} ${id}`),
+    );
+  });
+
+  test('any server of both counts, and none that they left', async () => {
+    const discord = await startDiscord();
+    const other = discord.addServer(0, 1).guild_id ?? '';
+    const [bob, carol] = [discord.addUser('bob'), discord.addUser('carol')];
+    for (const user of [bob, carol]) {
+      discord.leave(user);
+      discord.grantIn(other, user, 'ManageGuild');
+    }
+    const role = discord.grantIn(other, bob);
+    discord.leave(carol, other);
+    const { personOf } = await start(discord);
+    for (const [user, may] of [
+      [bob, true],
+      [carol, false],
+    ] as const) {
+      const channel = discord.directChannel(user);
+      const person = await personOf(() => discord.slash('askwatch help', {}, { channel, user }));
+      expect(await person.mayManage?.('shared')).toBe(may);
+      expect(await person.isIn?.(role)).toBe(may);
+      expect(await person.isIn?.('123456789012345678')).toBe(false);
+    }
+  });
+
+  test('where Discord does not say, nobody may, and it is asked again', async () => {
+    const { discord, lines, mayManage } = await start();
+    discord.grant(discord.alice, 'ManageGuild');
+    const channel = discord.directChannel(discord.alice);
+    const help = () => discord.slash('askwatch help', {}, { channel });
+    discord.fail({ path: /\/members\//, status: 500, times: 1 });
+    expect(await mayManage(help)).toBe(false);
+    const told = lines.filter(({ level }) => Number(level) >= 40);
+    expect(told.map(({ msg }) => msg)).toEqual([
+      'Discord did not say whether a person is in a server; taken for a stranger',
+    ]);
+    expect(await mayManage(help)).toBe(true);
+  });
+
+  test('of a bot in many servers few are asked, those where somebody was seen first', async () => {
+    const discord = await startDiscord();
+    for (let count = 0; count < 30; count += 1) discord.addChannel({ guild_id: snowflake() });
+    const last = discord.addChannel({ guild_id: snowflake() });
+    discord.grantIn(last.guild_id ?? '', discord.alice, 'ManageGuild');
+    const { mayManage } = await start(discord);
+    const channel = discord.directChannel(discord.alice);
+    const help = () => discord.slash('askwatch help', {}, { channel });
+    expect(await mayManage(help)).toBe(false);
+    expect(asksIn(discord)).toHaveLength(20);
+    expect(await mayManage(() => discord.slash('askwatch help', {}, { channel: last }))).toBe(true);
+    expect(await mayManage(help)).toBe(true);
+    expect(asksIn(discord)).toHaveLength(21);
+  });
+
+  test('a server that the bot is not in gives no right over what is shared', async () => {
+    const { discord, mayManage } = await start();
+    const away = discord.addChannel({ guild_id: snowflake() });
+    discord.grantIn(away.guild_id ?? '', discord.alice, 'Administrator');
+    const help = () => discord.slash('askwatch help', {}, { channel: away });
+    expect(await mayManage(help, 'place')).toBe(true);
+    expect(await mayManage(help, 'shared')).toBe(false);
+  });
+});

@@ -1,0 +1,148 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { Card, CardAction, CardPart } from '../../../src/bot/shared/card.ts';
+import { renderMessage } from '../../../src/discord/render/render.ts';
+import { checkMessage } from '../../fakes/discord/limits.ts';
+import { anyChart } from '../../helpers/any-chart.ts';
+import { long } from '../../helpers/long.ts';
+
+const card = (parts: CardPart[], more: Partial<Card> = {}): Card => ({
+  tone: 'info',
+  title: 'Title',
+  parts,
+  ...more,
+});
+
+function embedOf(shown: Card) {
+  const [embed] = renderMessage(shown).embeds;
+  if (!embed) throw new Error('There is no embed.');
+  return embed;
+}
+
+test('a card becomes an embed with its colour, facts as fields and a footer', () => {
+  expect(
+    embedOf(
+      card(
+        [
+          { kind: 'text', text: 'Down since a while' },
+          { kind: 'facts', facts: [{ label: 'Target', value: 'https://example.com' }] },
+        ],
+        { tone: 'bad', title: 'Shop is DOWN', footer: 'Askwatch' },
+      ),
+    ),
+  ).toEqual({
+    title: 'Shop is DOWN',
+    color: 0xcf222e,
+    description: 'Down since a while',
+    fields: [{ name: 'Target', value: 'https://example.com', inline: true }],
+    footer: { text: 'Askwatch' },
+  });
+});
+
+test('a moment is shown in the reader’s time zone and as time gone by', () => {
+  const embed = embedOf(
+    card([{ kind: 'facts', facts: [{ label: 'Since', value: { atMs: 1_790_000_000_999 } }] }]),
+  );
+  expect(embed.fields?.[0]?.value).toBe('<t:1790000000:f> (<t:1790000000:R>)');
+});
+
+test('a table is aligned in a fixed-width font', () => {
+  const embed = embedOf(
+    card([
+      {
+        kind: 'table',
+        columns: ['Status', 'Name'],
+        rows: [
+          ['DOWN', 'Shop'],
+          ['UP', 'A `name` ``` with\nbreaks'],
+        ],
+      },
+    ]),
+  );
+  expect(embed.description).toBe(
+    '```\nStatus  Name\nDOWN    Shop\nUP      A `name` `\u200b`\u200b` with breaks\n```',
+  );
+});
+
+test('rows that do not fit are counted', () => {
+  const rows = Array.from({ length: 500 }, (_, index) => [`monitor ${index}`, 'x'.repeat(30)]);
+  const { description = '' } = embedOf(
+    card([{ kind: 'table', columns: ['Name', 'Target'], rows }]),
+  );
+  expect(description.length).toBeLessThanOrEqual(4_096);
+  const shown = description.split('\n').filter((line) => line.startsWith('monitor')).length;
+  expect(description).toContain(`… and ${500 - shown} more\n\`\`\``);
+});
+
+test('what is to be copied is shown as it is', () => {
+  const embed = embedOf(card([{ kind: 'code', text: 'curl -X POST http://x/_a_*' }]));
+  expect(embed.description).toBe('```\ncurl -X POST http://x/_a_*\n```');
+});
+
+const action = (label: string, incident: string): CardAction => ({
+  label,
+  command: 'incident check',
+  values: { incident },
+});
+
+test('actions become a row of buttons that carry all they need', () => {
+  const { components } = renderMessage(card([], { actions: [action('Check now', 'a&b')] }));
+  expect(components).toEqual([
+    {
+      type: 1,
+      components: [
+        { type: 2, style: 2, label: 'Check now', custom_id: 'incident check?incident=a%26b' },
+      ],
+    },
+  ]);
+});
+
+test.each([[undefined], [[]]])(
+  'a card with the actions %j says that there are no buttons',
+  (none) => {
+    const shown = renderMessage(card([], none ? { actions: none } : {}));
+    expect(shown.components).toEqual([]);
+  },
+);
+
+const hostile = fc.oneof(
+  fc.string({
+    unit: fc.constantFrom('*', '`', '@everyone ', 'x', '\n', '👍', '<@1>'),
+    maxLength: 6_000,
+  }),
+  fc.nat(6_000).map((length) => '`'.repeat(length)),
+);
+const hostilePart: fc.Arbitrary<CardPart> = fc.oneof(
+  hostile.map((text) => ({ kind: 'text' as const, text })),
+  hostile.map((text) => ({ kind: 'code' as const, text })),
+  fc
+    .array(fc.record({ label: hostile, value: hostile }), { maxLength: 40 })
+    .map((facts) => ({ kind: 'facts' as const, facts })),
+  fc
+    .array(fc.tuple(hostile, hostile), { maxLength: 40 })
+    .map((rows) => ({ kind: 'table' as const, columns: ['One', 'Two'], rows })),
+  anyChart(hostile),
+);
+
+test('whatever a card holds, Discord takes it', () => {
+  fc.assert(
+    fc.property(
+      fc.array(hostilePart, { maxLength: 5 }),
+      hostile,
+      fc.option(hostile, { nil: undefined }),
+      fc.array(hostile, { maxLength: 7 }),
+      (parts, title, footer, labels) => {
+        const actions = labels.map((label, index) => action(label, String(index)));
+        const message = renderMessage(
+          card(parts, { title: title || 'x', ...(footer ? { footer } : {}), actions }),
+        );
+        // As it goes over the wire.
+        expect(checkMessage(JSON.parse(JSON.stringify(message)), 'post')).toBeUndefined();
+        // What is to be copied stays as it is; a code block shows no mentions.
+        const shown = embedOf(card(parts.filter(({ kind }) => kind !== 'code')));
+        expect(JSON.stringify(shown)).not.toMatch(/@everyone|<@/);
+      },
+    ),
+    { numRuns: long ? 500 : 20 },
+  );
+});

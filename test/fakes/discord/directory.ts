@@ -1,0 +1,45 @@
+import { ApplicationFlags } from 'discord.js';
+import type { RestRequest } from './http.ts';
+import { type Refusal, refusal } from './limits.ts';
+import type { RouteSettings } from './routes.ts';
+import type { DiscordState } from './state.ts';
+import { guildOf, memberOf } from './wire.ts';
+
+type Found = { status: 200; body: unknown } | { status: 404; refused: Refusal };
+
+/**
+ * What a bot may look up: its application, the servers it is in, and itself there; `undefined` for any other route.
+ * Source: Discord docs, "Get Current Application", "Get Current User Guilds", "Get Guild", "Get Guild Member".
+ */
+export function directoryRoute(
+  state: DiscordState,
+  { method, path }: RestRequest,
+  settings: RouteSettings,
+): Found | undefined {
+  if (method !== 'GET') return undefined;
+  const found = (body: unknown): Found => ({ status: 200, body });
+  const unknown = (code: number, what: string): Found => ({
+    status: 404,
+    refused: refusal(404, code, `Unknown ${what}`),
+  });
+  if (path === '/applications/@me') {
+    const { messageContentAllowed, interactionsEndpointUrl } = settings;
+    return found({
+      id: state.applicationId,
+      name: 'Askwatch',
+      bot: state.bot,
+      flags: messageContentAllowed ? ApplicationFlags.GatewayMessageContentLimited : 0,
+      interactions_endpoint_url: interactionsEndpointUrl,
+    });
+  }
+  if (path === '/users/@me/guilds') {
+    return found(state.guilds().map((id) => ({ id, name: 'Test server' })));
+  }
+  const [, guild, member] = /^\/guilds\/(\d+)(?:\/members\/(\d+))?$/.exec(path) ?? [];
+  if (guild === undefined) return undefined;
+  if (!state.guilds().includes(guild)) return unknown(10_004, 'Guild');
+  if (member === undefined) return found(guildOf(state, guild));
+  return state.isIn(member, guild)
+    ? found(memberOf(state, member, guild))
+    : unknown(10_007, 'Member');
+}

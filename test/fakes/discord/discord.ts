@@ -1,0 +1,312 @@
+import type { IncomingMessage } from 'node:http';
+import type { Duplex } from 'node:stream';
+import {
+  ChannelType,
+  GatewayIntentBits,
+  InteractionType,
+  MessageFlags,
+  PermissionFlagsBits,
+} from 'discord.js';
+import { onTestFinished } from 'vitest';
+import { eventually } from '../../helpers/eventually.ts';
+import type { AtEnd } from '../../helpers/temporary-folder.ts';
+import { type BucketLimit, COMMON_LIMIT, withGuards, withLimit } from './buckets.ts';
+import { sentForm } from './forms.ts';
+import { createGateway } from './gateway.ts';
+import { startHttp } from './http.ts';
+import { createInteractions, type FakeInteraction } from './interactions.ts';
+import { createRoutes, type RegisteredCommand } from './routes.ts';
+import { guildIdFor } from './shards.ts';
+import { createState, type FakeChannel, type FakeMessage, type FakeUser } from './state.ts';
+import { begun, typed } from './typed.ts';
+import { roleOf } from './wire.ts';
+
+/** How this Discord differs from the usual one. */
+export interface DiscordFakeOptions {
+  /** Whether Message Content Intent is on for the application. */
+  messageContentAllowed?: boolean;
+  nonceWindowMs?: number;
+  /** How many posts and edits it takes in each channel, unless it is to be as usual; false for as many as come. */
+  limit?: BucketLimit | false;
+  /** When it is closed: with the running test, unless this says otherwise. */
+  atEnd?: AtEnd;
+}
+
+/** The running fake: what a person does in Discord, what they see there, and what can go wrong. */
+export type DiscordFake = Awaited<ReturnType<typeof startDiscord>>;
+
+/**
+ * Discord as a bot sees it: REST v10 and the gateway on one port of this machine, with one server, one channel, one user,
+ * and Discord's limits, deadlines and permissions. Commands that are not registered and inputs Discord's own client would
+ * not let through throw. It is closed with the test, which fails when a route was asked for that the fake does not know.
+ */
+export async function startDiscord(options: DiscordFakeOptions = {}) {
+  const { messageContentAllowed = false, nonceWindowMs = 5 * 60_000 } = options;
+  const { atEnd = onTestFinished, limit = COMMON_LIMIT } = options;
+  const state = createState();
+  const general = state.addChannel({ name: 'general' });
+  const alice = state.addUser('alice');
+  const commands = new Map<string, RegisteredCommand[]>();
+  const settings = {
+    token: 'ZmFrZS1hcHBsaWNhdGlvbg.fake00.token-of-the-discord-fake-0000',
+    nonceWindowMs,
+    messageContentAllowed,
+    interactionsEndpointUrl: null as string | null,
+  };
+  let port = 0;
+
+  const gateway = createGateway({
+    state,
+    token: () => settings.token,
+    messageContentAllowed,
+    url: () => `ws://127.0.0.1:${port}/gateway`,
+  });
+  const interactions = createInteractions({ state, gateway });
+  const route = createRoutes({
+    state,
+    gateway,
+    interactions,
+    commands,
+    settings,
+    gatewayUrl: () => `ws://127.0.0.1:${port}/gateway`,
+  });
+  const http = await startHttp({
+    route: withGuards(limit ? withLimit(route, limit) : route),
+    upgrade: (request: IncomingMessage, socket: Duplex, head: Buffer) =>
+      gateway.upgrade(request, socket, head),
+  });
+  port = http.port;
+  atEnd(async () => {
+    gateway.close();
+    await http.close();
+    if (http.unhandled.length > 0) {
+      throw new Error(`Discord was asked for what the fake does not know: ${http.unhandled}`);
+    }
+  });
+
+  function grantIn(
+    guild: string,
+    user: FakeUser,
+    ...names: Array<keyof typeof PermissionFlagsBits>
+  ): string {
+    const bits = names.reduce((all, name) => all | PermissionFlagsBits[name], 0n);
+    const role = state.addRole({ permissions: String(bits), guild });
+    state.giveRole(user.id, role.id);
+    const told = { guild_id: guild, role: roleOf(role) };
+    gateway.dispatch('GUILD_ROLE_CREATE', told, GatewayIntentBits.Guilds);
+    return role.id;
+  }
+
+  function visible(channel: string): FakeMessage[] {
+    return state.messagesIn(channel).filter(({ flags }) => (flags & MessageFlags.Ephemeral) === 0);
+  }
+
+  return {
+    api: `http://127.0.0.1:${port}/api`,
+    settings,
+    guildId: state.guildId,
+    bot: state.bot,
+    /** The server's first channel, and who talks when nobody else is named. */
+    general,
+    alice,
+    gateway,
+    requests: http.requests,
+    /** Time before any request is answered, milliseconds. */
+    http: http.settings,
+    /** Commands by scope: `global` or a server's id. */
+    commands,
+    addUser: state.addUser,
+    addChannel: state.addChannel,
+    directChannel: state.addDirect,
+    /** Another server, with one channel, told of by the given shard of so many. Known to those who identify later. */
+    addServer: (shard: number, count: number): FakeChannel =>
+      state.addChannel({ guild_id: guildIdFor(shard, count) }),
+    /** A channel by its id. */
+    channelOf(id: string): FakeChannel {
+      const found = state.channels.get(id);
+      if (!found) throw new Error(`There is no channel ${id}`);
+      return found;
+    },
+    /** Every message ever posted, also ephemeral ones. */
+    messages: () => [...state.messages.values()],
+    /** What everybody sees in a channel or thread, oldest first. */
+    channel: visible,
+    /** The thread under a message, once it is there. */
+    thread: (id: string) => eventually(() => state.channels.get(id), { what: `thread ${id}` }),
+    threads: () => [...state.channels.values()].filter(({ parent_id }) => parent_id !== null),
+    fail: http.fail,
+    recover: http.recover,
+    /** To be called when the bot was killed, before it is started again. */
+    killed: http.killed,
+    /** The permissions that any request so far was looked at for. */
+    checkedPermissions: state.checked,
+    /** The bot has not been added to the server, or was removed from it. */
+    removeBot() {
+      state.inServer = false;
+    },
+
+    /** A documented 429. Source: Discord docs, "Rate Limits". */
+    rateLimit(limit: {
+      method?: string;
+      path?: RegExp;
+      times?: number;
+      seconds: number;
+      scope?: 'user' | 'shared' | 'global';
+    }) {
+      const { seconds, scope = 'user', ...which } = limit;
+      const global = scope === 'global';
+      http.fail({
+        ...which,
+        status: 429,
+        body: { message: 'You are being rate limited.', retry_after: seconds, global },
+        headers: {
+          'retry-after': String(Math.ceil(seconds)),
+          'x-ratelimit-scope': scope,
+          ...(global
+            ? { 'x-ratelimit-global': 'true' }
+            : {
+                'x-ratelimit-limit': '5',
+                'x-ratelimit-remaining': '0',
+                'x-ratelimit-reset-after': String(seconds),
+                'x-ratelimit-bucket': 'fake-bucket',
+              }),
+        },
+      });
+    },
+
+    addRole: state.addRole,
+    /** Gives a user a new role with permissions; gives the role's id. */
+    grant: (user: FakeUser, ...names: Array<keyof typeof PermissionFlagsBits>) =>
+      grantIn(state.guildId, user, ...names),
+    /** The same in another server. */
+    grantIn,
+    /** Somebody leaves the server, or the one that is named. */
+    leave: (user: FakeUser, guild?: string) => state.leave(user.id, guild),
+
+    /** Takes all roles away from a user. */
+    takeRoles: (user: FakeUser) => state.takeRoles(user.id),
+
+    /** Opens a thread under a message, as a person does. */
+    openThread(message: FakeMessage): FakeChannel {
+      const thread = state.addChannel({
+        id: message.id,
+        type: ChannelType.PublicThread,
+        parent_id: message.channel_id,
+        name: 'thread',
+        thread_metadata: { archived: false, locked: false, auto_archive_duration: 1_440 },
+      });
+      gateway.dispatch('THREAD_CREATE', thread, GatewayIntentBits.Guilds);
+      return thread;
+    },
+
+    /** Takes permissions away from the bot in a channel. */
+    deny(channel: FakeChannel, ...names: Array<keyof typeof PermissionFlagsBits>) {
+      const deny = names.reduce((all, name) => all | PermissionFlagsBits[name], 0n);
+      channel.permission_overwrites = [
+        { id: channel.guild_id ?? state.guildId, type: 0, allow: '0', deny: String(deny) },
+      ];
+      gateway.dispatch('CHANNEL_UPDATE', channel, GatewayIntentBits.Guilds);
+    },
+
+    /** Gives the bot permissions in a channel, besides what others are denied there. */
+    allow(channel: FakeChannel, ...names: Array<keyof typeof PermissionFlagsBits>) {
+      const allow = names.reduce((all, name) => all | PermissionFlagsBits[name], 0n);
+      channel.permission_overwrites = [
+        ...channel.permission_overwrites,
+        { id: state.bot.id, type: 1, allow: String(allow), deny: '0' },
+      ];
+      gateway.dispatch('CHANNEL_UPDATE', channel, GatewayIntentBits.Guilds);
+    },
+
+    /** Deletes a channel with its threads, a thread or a message, as an administrator does. */
+    remove(id: string) {
+      const told = state.remove(id);
+      if (told) gateway.dispatch(told.t, told.d, told.intent);
+    },
+
+    /** Types a slash command: `slash('monitor add', { target: 'https://example.com' })`. */
+    slash(
+      name: string,
+      values: Record<string, unknown> = {},
+      where: { channel?: FakeChannel; user?: FakeUser; createdAtMs?: number } = {},
+    ): FakeInteraction {
+      const { channel = general, user = alice, createdAtMs } = where;
+      const known = [...(commands.get(state.guildId) ?? []), ...(commands.get('global') ?? [])];
+      const type = InteractionType.ApplicationCommand;
+      return interactions.create(
+        user,
+        channel,
+        { type, data: typed(known, name, values) },
+        createdAtMs,
+      );
+    },
+    /** A message with a button that carries this, as an Askwatch of another version has left it. */
+    leaveButton: (custom_id: string, { label = 'Do', channel = general } = {}): FakeMessage =>
+      state.addMessage(channel, state.bot, {
+        content: label,
+        components: [{ type: 1, components: [{ type: 2, style: 2, label, custom_id }] }],
+      }),
+    /** Presses the button with this label under a message, as it is shown now. */
+    press(
+      { id }: { id: string },
+      label: string,
+      who: { user?: FakeUser; createdAtMs?: number } = {},
+    ): FakeInteraction {
+      const { user = alice, createdAtMs } = who;
+      const message = state.messages.get(id);
+      const channel = state.channels.get(message?.channel_id ?? '');
+      const buttons = message?.components.flatMap(({ components }) => components) ?? [];
+      const button = buttons.find((one) => one.label === label);
+      if (!message || !channel || !button) throw new Error(`There is no button ${label}`);
+      const data = { component_type: button.type, custom_id: button.custom_id };
+      const type = InteractionType.MessageComponent;
+      return interactions.create(user, channel, { type, data, message }, createdAtMs);
+    },
+    /** Changes inputs of the form that a gesture opened, and sends it. */
+    send(
+      { form, channel, user, message }: FakeInteraction,
+      inputs: Record<string, string> = {},
+    ): FakeInteraction {
+      if (!form) throw new Error('No form was opened');
+      const type = InteractionType.ModalSubmit;
+      const data = sentForm(form, inputs);
+      return interactions.create(user, channel, { type, data, ...(message ? { message } : {}) });
+    },
+    /** Begins to type the last of these inputs, and looks at what is offered. */
+    begin(
+      name: string,
+      values: Record<string, string>,
+      where: { channel?: FakeChannel; user?: FakeUser } = {},
+    ): FakeInteraction {
+      const { channel = general, user = alice } = where;
+      const known = [...(commands.get(state.guildId) ?? []), ...(commands.get('global') ?? [])];
+      const type = InteractionType.ApplicationCommandAutocomplete;
+      return interactions.create(user, channel, { type, data: begun(known, name, values) });
+    },
+    /** Delivers a slash command or a press again. */
+    repeat: interactions.repeat,
+
+    /** Says something; `mention` puts the bot's mention in front. */
+    say(
+      content: string,
+      where: {
+        channel?: FakeChannel;
+        user?: FakeUser;
+        replyTo?: FakeMessage;
+        mention?: boolean;
+      } = {},
+    ): FakeMessage {
+      const { channel = general, user = alice, replyTo, mention = false } = where;
+      const message = state.addMessage(channel, user, {
+        content: mention ? `<@${state.bot.id}> ${content}` : content,
+        ...(replyTo ? { message_reference: { message_id: replyTo.id } } : {}),
+      });
+      gateway.announce('MESSAGE_CREATE', message);
+      return message;
+    },
+    /** Delivers a message again. */
+    repeatMessage(message: FakeMessage) {
+      gateway.announce('MESSAGE_CREATE', message);
+    },
+  };
+}

@@ -1,0 +1,91 @@
+import { ChannelType } from 'discord.js';
+import { BOT_PERMISSIONS, type DiscordState, type FakeMessage, type FakeRole } from './state.ts';
+
+/** Somebody as a member of a server, as it goes over the wire. */
+export const memberOf = (state: DiscordState, id: string, guildId = state.guildId) => ({
+  user: state.users.get(id),
+  nick: null,
+  roles: state.rolesOf(id, guildId),
+  joined_at: '2026-01-01T00:00:00.000000+00:00',
+  deaf: false,
+  mute: false,
+  flags: 0,
+});
+
+/** What comes with a message of a server besides. */
+export function inGuildOf(state: DiscordState, message: FakeMessage, guildId: string) {
+  const { user: _user, ...member } = memberOf(state, message.author.id, guildId);
+  return { guild_id: guildId, member };
+}
+
+/** A message as it goes over the wire. */
+export function wireMessage(state: DiscordState, message: FakeMessage): Record<string, unknown> {
+  const { sentAtMs, edits, nonce, rang, ...data } = message;
+  const answered = state.messages.get(message.message_reference?.message_id ?? '');
+  return {
+    ...data,
+    timestamp: new Date(sentAtMs).toISOString(),
+    edited_timestamp: edits.length > 0 ? new Date().toISOString() : null,
+    tts: false,
+    pinned: false,
+    attachments: message.attachments.map(({ bytes: _bytes, ...file }) => file),
+    ...(answered ? { referenced_message: wireMessage(state, answered) } : {}),
+  };
+}
+
+/** A role as it goes over the wire. */
+export const roleOf = ({ guild: _guild, ...role }: FakeRole) => ({
+  position: 1,
+  color: 0,
+  colors: { primary_color: 0, secondary_color: null, tertiary_color: null },
+  hoist: false,
+  managed: false,
+  flags: 0,
+  ...role,
+});
+
+const isThread = ({ type }: { type: ChannelType }) =>
+  type === ChannelType.PublicThread || type === ChannelType.PrivateThread;
+
+/** A server as it goes over the wire. */
+export function guildOf(state: DiscordState, guildId = state.guildId) {
+  const channels = [...state.channels.values()].filter(({ guild_id }) => guild_id === guildId);
+  return {
+    id: guildId,
+    name: 'Test server',
+    // Nobody we know: an owner may do everything.
+    owner_id: guildId,
+    roles: [
+      {
+        id: guildId,
+        name: '@everyone',
+        permissions: String(BOT_PERMISSIONS),
+        position: 0,
+        color: 0,
+        colors: { primary_color: 0, secondary_color: null, tertiary_color: null },
+        hoist: false,
+        managed: false,
+        mentionable: false,
+        flags: 0,
+      },
+      ...[...state.roles.values()]
+        .filter(({ guild = state.guildId }) => guild === guildId)
+        .map(roleOf),
+    ],
+    emojis: [],
+    stickers: [],
+    features: [],
+    joined_at: '2026-01-01T00:00:00.000000+00:00',
+    large: false,
+    unavailable: false,
+    member_count: 2,
+    members: [memberOf(state, state.bot.id, guildId)],
+    channels: channels.filter((channel) => !isThread(channel)),
+    threads: channels.filter((one) => isThread(one) && !one.thread_metadata?.archived),
+    voice_states: [],
+    presences: [],
+    stage_instances: [],
+    guild_scheduled_events: [],
+    soundboard_sounds: [],
+  };
+}

@@ -1,0 +1,455 @@
+import OpenAI from 'openai';
+import { describe, expect, test } from 'vitest';
+import { eventually } from '../../helpers/eventually.ts';
+import { startGateway, startWithProviders } from '../../helpers/gateway/running-gateway.ts';
+import { longOnly } from '../../helpers/long-only.ts';
+
+const messages = [{ role: 'user' as const, content: 'Why is the sky blue?' }];
+
+/** Reads a stream to its end; what came stays with the error it ended with. */
+async function read(stream: AsyncIterable<OpenAI.ChatCompletionChunk>) {
+  const chunks: OpenAI.ChatCompletionChunk[] = [];
+  let error: unknown;
+  try {
+    for await (const chunk of stream) chunks.push(chunk);
+  } catch (caught) {
+    error = caught;
+  }
+  const text = chunks.map(({ choices }) => choices[0]?.delta.content ?? '').join('');
+  return { chunks, text, error };
+}
+
+describe('the official client at the gateway', () => {
+  test('lists nine text and four image models in the contract’s order', async () => {
+    const { client } = await startGateway();
+    const { data } = await client.models.list();
+    const models = data as Array<OpenAI.Model & { context_length?: number; input?: string[] }>;
+    expect(models.slice(0, 9).map((model) => model.context_length)).toEqual([
+      8192, 32768, 4096, 16384, 200_000, 200_000, 200_000, 32768, 16384,
+    ]);
+    expect(models.map((model) => model.input?.includes('image') ?? null)).toEqual([
+      ...Array(8).fill(false),
+      true,
+      ...Array(4).fill(null),
+    ]);
+    expect(models.slice(9).map((model) => 'resolutions' in model && model.resolutions)).toEqual([
+      ['1024x1024', '1792x1024'],
+      ['256x256', '1024x1024'],
+      ['1024x1024'],
+      ['1024x1024', '2048x2048'],
+    ]);
+    expect(new Set(models.map((model) => model.owned_by))).toEqual(new Set(['askwatch']));
+    expect(models.some((model) => 'upstreams' in model)).toBe(false);
+    expect(await client.models.retrieve('vision-16k')).toEqual(models[8]);
+    await expect(client.models.retrieve('gpt-0')).rejects.toBeInstanceOf(OpenAI.NotFoundError);
+  });
+
+  test('gets a whole answer under the catalog’s name for the model', async () => {
+    const { client, openai, usage, keyId } = await startWithProviders();
+    const answer = await client.chat.completions.create({
+      model: 'one',
+      messages,
+      max_tokens: 50,
+      seed: 7,
+      user: 'U1',
+    });
+    expect(answer.model).toBe('one');
+    expect(answer.choices[0]?.message.content).toBe('Hello from the fake provider.');
+    expect(answer.usage?.completion_tokens).toBe(5);
+    expect(openai.calls[0]?.body).toEqual({
+      model: 'test-model',
+      messages,
+      max_tokens: 50,
+      seed: 7,
+      user: 'U1',
+    });
+    expect(await usage(1)).toEqual([
+      expect.objectContaining({
+        keyId,
+        model: 'one',
+        provider: 'openai',
+        completionTokens: 5,
+        estimated: false,
+        end: 'complete',
+      }),
+    ]);
+  });
+
+  test('reads a streamed answer, without the usage it did not ask for', async () => {
+    const { client, openai, usage } = await startWithProviders();
+    openai.answerWith(['Rayleigh', ' scattering', ' 🌈 é.']);
+    const stream = await client.chat.completions.create({ model: 'one', messages, stream: true });
+    const { chunks, text, error } = await read(stream);
+    expect(error).toBeUndefined();
+    expect(text).toBe('Rayleigh scattering 🌈 é.');
+    expect(new Set(chunks.map(({ model }) => model))).toEqual(new Set(['one']));
+    expect(chunks.every(({ choices }) => choices.length === 1)).toBe(true);
+    expect(chunks.some((chunk) => 'usage' in chunk)).toBe(false);
+    expect(chunks.at(-1)?.choices[0]?.finish_reason).toBe('stop');
+    expect(openai.calls[0]?.body.stream_options).toEqual({ include_usage: true });
+    const [record] = await usage(1);
+    expect(record).toMatchObject({ completionTokens: 3, estimated: false, end: 'complete' });
+    expect(record?.firstTokenMs).toBeGreaterThanOrEqual(0);
+  });
+
+  test('gets the usage of a stream when it asks for it', async () => {
+    const { client } = await startWithProviders();
+    const { chunks } = await read(
+      await client.chat.completions.create({
+        model: 'one',
+        messages,
+        stream: true,
+        stream_options: { include_usage: true },
+      }),
+    );
+    expect(chunks.at(-1)?.choices).toEqual([]);
+    expect(chunks.at(-1)?.usage?.completion_tokens).toBe(5);
+    expect(chunks.slice(0, -1).every(({ usage }) => usage === null)).toBe(true);
+  });
+
+  test('reads a stream that leaves the provider one byte at a time', async () => {
+    const { client, openai } = await startWithProviders();
+    openai.answerWith(['Grüße', ' 🌈']);
+    openai.failWith({ kind: 'one-byte-packets' });
+    const stream = await client.chat.completions.create({ model: 'one', messages, stream: true });
+    expect(await read(stream)).toMatchObject({ text: 'Grüße 🌈', error: undefined });
+  });
+
+  test('gets several variants, whole and streamed', async () => {
+    const { client } = await startWithProviders();
+    const whole = await client.chat.completions.create({ model: 'one', messages, n: 3 });
+    expect(whole.choices.map(({ index }) => index)).toEqual([0, 1, 2]);
+    const { chunks } = await read(
+      await client.chat.completions.create({ model: 'one', messages, n: 3, stream: true }),
+    );
+    expect(new Set(chunks.map(({ choices }) => choices[0]?.index))).toEqual(new Set([0, 1, 2]));
+  });
+
+  test('gets several variants of a provider that gives one, whole and streamed', async () => {
+    const { client, groq, usage } = await startWithProviders();
+    groq.answerWith(['one', ' two']);
+    const request = { model: 'single', messages, n: 3 };
+    const whole = await client.chat.completions.create(request);
+    expect(whole.choices.map(({ index, message }) => [index, message.content])).toEqual(
+      [0, 1, 2].map((index) => [index, 'one two']),
+    );
+    expect(whole.usage?.completion_tokens).toBe(6);
+    const stream = client.chat.completions.stream({
+      ...request,
+      stream_options: { include_usage: true },
+    });
+    const streamed = await stream.finalChatCompletion();
+    expect(streamed.choices.map(({ index, message }) => [index, message.content])).toEqual(
+      [0, 1, 2].map((index) => [index, 'one two']),
+    );
+    expect(streamed.usage?.completion_tokens).toBe(6);
+    expect(groq.calls.some(({ body }) => 'n' in body)).toBe(false);
+    expect((await usage(2)).map((record) => record.completionTokens)).toEqual([6, 6]);
+  });
+
+  test.each<[string | string[]]>([['three'], [['never', 'three']]])(
+    'stops where it said: %j',
+    async (stop) => {
+      const { client, openai } = await startWithProviders();
+      openai.answerWith('one two three four');
+      const request = { model: 'one', messages, stop };
+      const { choices } = await client.chat.completions.create(request);
+      expect(choices[0]?.message.content).toBe('one two');
+      const { text } = await read(
+        await client.chat.completions.create({ ...request, stream: true }),
+      );
+      expect(text).toBe('one two');
+      expect(openai.calls.map(({ body }) => body.stop)).toEqual([stop, stop]);
+    },
+  );
+
+  test('can tell which request it was, of answers, streams and errors', async () => {
+    const { client } = await startWithProviders();
+    const { completions } = client.chat;
+    const answer = await completions.create({ model: 'one', messages });
+    expect(answer._request_id).toMatch(/^[\da-f-]{36}$/);
+    const model = await client.models.retrieve('one');
+    expect(model._request_id).toMatch(/^[\da-f-]{36}$/);
+    const { response, request_id } = await completions
+      .create({ model: 'one', messages, stream: true })
+      .withResponse();
+    expect(response.headers.get('x-askwatch-upstream')).toBe('openai/test-model');
+    expect(request_id).toMatch(/^[\da-f-]{36}$/);
+    const error = await completions.create({ model: '?', messages }).catch((caught) => caught);
+    expect(error.requestID).toMatch(/^[\da-f-]{36}$/);
+    const ids = [answer._request_id, model._request_id, request_id, error.requestID];
+    expect(new Set(ids).size).toBe(4);
+  });
+
+  test('can leave a stream in its own two ways', async () => {
+    const { client, openai, usage } = await startWithProviders();
+    openai.failWith({ kind: 'endless' });
+    const request = { model: 'one', messages, stream: true } as const;
+    const stream = await client.chat.completions.create(request);
+    let chunks = 0;
+    for await (const _ of stream) {
+      chunks += 1;
+      if (chunks === 5) stream.controller.abort();
+    }
+    await eventually(() => openai.calls[0]?.aborted);
+    const helper = client.chat.completions.stream(request);
+    helper.on('content', () => helper.abort());
+    await expect(helper.finalChatCompletion()).rejects.toBeInstanceOf(OpenAI.APIUserAbortError);
+    await eventually(() => openai.calls[1]?.aborted);
+    expect((await usage(2)).map(({ end }) => end)).toEqual(['client_gone', 'client_gone']);
+  });
+
+  test('meets every refusal as the class it knows, and nothing is sent on', async () => {
+    const { client, url, openai, usage } = await startWithProviders();
+    const { completions } = client.chat;
+    const refusal = async (call: Promise<unknown>) => {
+      const error = await call.catch((caught: unknown) => caught);
+      if (error instanceof OpenAI.APIError) return error;
+      throw new Error('It should have been refused.');
+    };
+
+    const keyless = new OpenAI({ apiKey: 'awg_wrong', baseURL: `${url}/v1`, maxRetries: 0 });
+    expect(await refusal(keyless.models.list())).toBeInstanceOf(OpenAI.AuthenticationError);
+
+    const unknown = await refusal(completions.create({ model: 'gpt-0', messages }));
+    expect(unknown).toBeInstanceOf(OpenAI.NotFoundError);
+    expect(unknown).toMatchObject({ code: 'model_not_found', param: 'model' });
+
+    const painter = await refusal(completions.create({ model: 'painter', messages }));
+    expect(painter).toBeInstanceOf(OpenAI.BadRequestError);
+    expect(painter.code).toBe('model_not_supported');
+    expect(painter.message).toContain('one, two, single, seeing, unconnected');
+
+    const hot = await refusal(completions.create({ model: 'one', messages, temperature: 3 }));
+    expect(hot).toMatchObject({ status: 400, param: 'temperature' });
+
+    const picture: OpenAI.ChatCompletionMessageParam = {
+      role: 'user',
+      content: [
+        { type: 'text', text: 'What is this?' },
+        { type: 'image_url', image_url: { url: 'data:image/png;base64,AA==' } },
+      ],
+    };
+    const blind = await refusal(completions.create({ model: 'one', messages: [picture] }));
+    expect(blind).toMatchObject({ status: 400, param: 'messages.0.content.1' });
+    expect(blind.message).toContain('Use seeing.');
+
+    const long = await refusal(
+      completions.create({
+        model: 'one',
+        messages: [{ role: 'user', content: 'word '.repeat(16_400) }],
+      }),
+    );
+    expect(long).toMatchObject({ code: 'context_length_exceeded', param: 'messages' });
+    expect(long.message).toMatch(/about \d{5} tokens.*takes 4096/);
+
+    const laden = await refusal(
+      completions.create({
+        model: 'one',
+        messages,
+        tools: Array.from({ length: 400 }, (_, at) => ({
+          type: 'function',
+          function: { name: `tool_${at}`, description: 'Finds what is wanted, and says where.' },
+        })),
+      }),
+    );
+    expect(laden).toMatchObject({ code: 'context_length_exceeded', param: 'messages' });
+    expect(laden.message).toMatch(/^400 The conversation with its tools is about \d{4,5} tokens/);
+
+    const wide = await refusal(completions.create({ model: 'one', messages, max_tokens: 4096 }));
+    expect(wide).toMatchObject({ code: 'context_length_exceeded', param: 'max_tokens' });
+
+    const many = await refusal(completions.create({ model: 'single', messages, n: 129 }));
+    expect(many).toMatchObject({ status: 400, param: 'n' });
+
+    expect(openai.calls).toEqual([]);
+    const records = await usage(8);
+    expect(records.map(({ end }) => end)).toEqual(Array(8).fill('refused'));
+    expect(records.every(({ promptTokens, estimated }) => promptTokens === 0 && !estimated)).toBe(
+      true,
+    );
+  });
+
+  test('sends pictures on to a model that sees', async () => {
+    const { client, openai } = await startWithProviders();
+    const content = [
+      { type: 'text' as const, text: 'What is this?' },
+      { type: 'image_url' as const, image_url: { url: 'data:image/png;base64,AA==' } },
+    ];
+    await client.chat.completions.create({
+      model: 'seeing',
+      messages: [{ role: 'user', content }],
+    });
+    expect(openai.calls[0]?.body.messages[0].content).toEqual(content);
+  });
+
+  test.each([
+    ['whole', false, { kind: 'hang-before-headers' }],
+    ['streamed, before the first chunk', true, { kind: 'hang-after-headers' }],
+    ['streamed, in the middle', true, { kind: 'stall', afterChunks: 2 }],
+  ] as const)('an abort reaches the provider at once: %s', async (_name, stream, fault) => {
+    const { client, openai, usage } = await startWithProviders();
+    openai.failWith(fault);
+    const controller = new AbortController();
+    const call = client.chat.completions
+      .create({ model: 'one', messages, stream }, { signal: controller.signal })
+      .then(async (answer) => {
+        if ('controller' in answer) await read(answer);
+      })
+      .catch((error: unknown) => error);
+    await eventually(() => openai.calls.length === 1);
+    if (stream && fault.kind === 'stall') await eventually(() => openai.calls[0]?.sentChunks === 2);
+    expect(openai.calls[0]?.aborted).toBe(false);
+    controller.abort();
+    await call;
+    await eventually(() => openai.calls[0]?.aborted);
+    const records = await usage(1);
+    expect(records).toHaveLength(1);
+    expect(records[0]).toMatchObject({ end: 'client_gone', estimated: true });
+    expect(records[0]?.promptTokens).toBeGreaterThan(0);
+  });
+
+  test('a stream whose provider dies throws, after what came', async () => {
+    const { client, openai, usage } = await startWithProviders();
+    openai.answerWith(['one', ' two', ' three']);
+    openai.failWith({ kind: 'stall', afterChunks: 2 });
+    const stream = await client.chat.completions.create({ model: 'one', messages, stream: true });
+    let text = '';
+    const outcome = (async () => {
+      for await (const { choices } of stream) text += choices[0]?.delta.content ?? '';
+    })().catch((error: unknown) => error);
+    await eventually(() => text === 'one two');
+    openai.calls[0]?.cut();
+    expect(await outcome).toBeInstanceOf(OpenAI.APIError);
+    const [record] = await usage(1);
+    expect(record).toMatchObject({ end: 'upstream_error', estimated: true, completionTokens: 2 });
+  });
+
+  test.each([
+    { kind: 'no-reason' },
+    ...longOnly([
+      { kind: 'half-line' },
+      { kind: 'half-character' },
+      { kind: 'garbage-line' },
+      { kind: 'wrong-shape' },
+    ]),
+    { kind: 'error-event', afterChunks: 3 },
+    { kind: 'stall', afterChunks: 3 },
+  ] as const)('a stream broken by %j throws and is never taken for whole', async (fault) => {
+    const { client, openai, usage } = await startWithProviders({
+      stallMs: fault.kind === 'stall' ? 2_000 : 45_000,
+    });
+    openai.answerWith(['one', ' two', ' three']);
+    openai.failWith(fault);
+    const stream = await client.chat.completions.create({ model: 'one', messages, stream: true });
+    const { text, error } = await read(stream);
+    expect(error).toBeInstanceOf(OpenAI.APIError);
+    expect(text).toBe('one two three');
+    const records = await usage(1);
+    expect(records.map(({ end }) => end)).toEqual(['upstream_error']);
+  });
+
+  test.each([
+    { model: 'one', n: 1, kind: 'no-done' },
+    { model: 'one', n: 1, kind: 'no-last-line' },
+    { model: 'single', n: 2, kind: 'no-done' },
+    { model: 'single', n: 2, kind: 'no-last-line' },
+  ] as const)(
+    'a stream that ends with its reason and without [DONE] is whole: %j',
+    async (call) => {
+      const { post, openai, groq, usage } = await startWithProviders();
+      for (const provider of [openai, groq]) {
+        provider.answerWith(['one', ' two']);
+        provider.failWith({ kind: call.kind });
+      }
+      const { model, n } = call;
+      const stream_options = { include_usage: true };
+      const { text } = await post({ model, n, messages, stream: true, stream_options });
+      expect(text.endsWith('data: [DONE]\n\n')).toBe(true);
+      const chunks = text
+        .split('\n\n')
+        .slice(0, -2)
+        .map((event) => JSON.parse(event.replace('data: ', '')));
+      for (let index = 0; index < n; index += 1) {
+        const mine = chunks.flatMap(({ choices }) =>
+          choices.filter((choice: { index: number }) => choice.index === index),
+        );
+        expect(mine.map(({ delta }) => delta.content ?? '').join('')).toBe('one two');
+        expect(mine.at(-1).finish_reason).toBe('stop');
+      }
+      expect(chunks.at(-1).usage.completion_tokens).toBeGreaterThan(0);
+      const records = await usage(1);
+      expect(records).toMatchObject([{ end: 'complete', estimated: call.kind === 'no-last-line' }]);
+    },
+  );
+
+  const always = { id: 'chatcmpl-123', created: 1_677_652_288 };
+  test.each([
+    { told: {}, n: 1 },
+    ...[1, 2].flatMap((n) => [
+      { told: { id: undefined, created: undefined }, n },
+      { told: { id: '', created: 0 }, n },
+      { told: { id: null, created: null }, n },
+      { told: { id: 7, created: 1_795_000_000_000 }, n },
+      { told: always, n },
+    ]),
+  ])('answers have an id and a time of their own whatever the provider says: %j', async (row) => {
+    const { told, n } = row;
+    const { client, openai, groq } = await startWithProviders();
+    for (const provider of [openai, groq]) provider.identifyAs(told);
+    const nowSeconds = Date.now() / 1000;
+    const ask = { model: n === 1 ? 'one' : 'single', n, messages };
+    const ids: string[] = [];
+    const expectOne = (answers: Array<{ id: string; created: number }>) => {
+      const [first] = answers;
+      ids.push(first?.id ?? '');
+      for (const { id, created } of answers) {
+        expect([id, created]).toEqual([first?.id, first?.created]);
+        expect(Math.abs(created - nowSeconds)).toBeLessThan(3_600);
+        expect(Number.isInteger(created)).toBe(true);
+      }
+    };
+    for (let time = 0; time < 2; time += 1) {
+      expectOne([await client.chat.completions.create(ask)]);
+      const stream_options = { include_usage: true };
+      const stream = await client.chat.completions.create({ ...ask, stream: true, stream_options });
+      const { chunks, text } = await read(stream);
+      expect(text).toContain('Hello from the fake provider.');
+      expect(chunks.at(-1)?.usage?.completion_tokens).toBeGreaterThan(0);
+      expectOne(chunks);
+    }
+    expect(new Set(ids).size).toBe(4);
+    const good = Object.keys(told).length === 0;
+    if (good) expect(ids).toEqual([1, 2, 3, 4].map((at) => `chatcmpl-fake${at}`));
+    else {
+      const ours = ids.filter((id) => id !== always.id);
+      expect(ours.length).toBeGreaterThanOrEqual(3);
+      for (const id of ours) expect(id).toMatch(/^chatcmpl-[-0-9a-f]{36}$/);
+    }
+  });
+
+  test('follows up on the offline engine, which remembers the conversation', async () => {
+    const { client } = await startGateway();
+    const first = await client.chat.completions.create({ model: 'fast-8k', messages });
+    const said = first.choices[0]?.message.content ?? '';
+    expect(said).toContain('“Why is the sky blue?”');
+    expect(said).toContain('not a language model');
+    expect(said).toContain('OPENAI_API_KEY');
+    const { text, error, chunks } = await read(
+      await client.chat.completions.create({
+        model: 'fast-8k',
+        stream: true,
+        messages: [
+          { role: 'system', content: 'Be short.' },
+          ...messages,
+          { role: 'assistant', content: said },
+          { role: 'user', content: 'And at sunset?' },
+        ],
+      }),
+    );
+    expect(error).toBeUndefined();
+    expect(text).toContain('You asked: “And at sunset?”');
+    expect(text).toContain('Earlier in this conversation you asked: “Why is the sky blue?”');
+    expect(chunks.length).toBeGreaterThan(20);
+  });
+});

@@ -1,0 +1,182 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { readServedModels } from '../../../src/gateway/models/served-models.ts';
+import { startModelProvider } from '../../fakes/model-provider.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { NO_OLLAMA, startGateway } from '../../helpers/gateway/running-gateway.ts';
+
+const messages = [{ role: 'user', content: 'Why is the sky blue?' }];
+
+type Models = NonNullable<Parameters<typeof startModelProvider>[0]>['models'];
+
+/** The gateway with the shipped catalog over another service than OpenAI. */
+async function startElsewhere(models: NonNullable<Models>) {
+  const service = await startModelProvider({ models });
+  onTestFinished(() => service.close());
+  const running = await startGateway({
+    providers: {
+      ...NO_OLLAMA,
+      openai: { apiKey: service.apiKey, baseUrl: `${service.url}/v1` },
+    },
+  });
+  const listed = (await running.client.models.list()).data;
+  const texts = listed.filter((one) => (one as { kind?: string }).kind === 'text');
+  /** What each text model of the catalog is called there. */
+  async function calls() {
+    const before = service.calls.length;
+    for (const { id } of texts)
+      expect((await running.post({ model: id, messages })).status).toBe(200);
+    const names = service.calls.slice(before).map(({ body }) => body.model);
+    return new Map(texts.map(({ id }, at) => [id, names[at]]));
+  }
+  return { ...running, service, listed, texts, calls };
+}
+
+describe('the shipped catalog over another service at OPENAI_BASE_URL', () => {
+  test('that has none of its names: all nine answer with the model of the largest context, and it is said', async () => {
+    const { calls, listed, texts, gateway, logged } = await startElsewhere([
+      { id: 'nomic-embed-text', context_length: 1_000_000 },
+      'tiny',
+      { id: 'llama-70b', max_model_len: 131_072 },
+      { id: 'qwen2.5-vl-7b', max_model_len: 32_768 },
+    ]);
+    expect([texts.length, listed.length]).toEqual([9, 13]);
+    const called = await calls();
+    expect(called.get('vision-16k')).toBe('qwen2.5-vl-7b');
+    called.delete('vision-16k');
+    expect(new Set(called.values())).toEqual(new Set(['llama-70b']));
+    const told = [
+      expect.stringMatching(
+        /llama-70b \(131072 tokens of context\) answers for fast-8k, balanced-32k, .*best-32k\.$/,
+      ),
+      expect.stringMatching(/qwen2\.5-vl-7b .*answers for vision-16k\.$/),
+    ];
+    expect(gateway.answering()).toEqual({
+      provider: 'openai',
+      description: 'the service at OPENAI_BASE_URL (llama-70b)',
+      notes: told,
+    });
+    expect(logged.filter((line) => line.includes('llama-70b (131072'))).toHaveLength(1);
+  });
+
+  test('that has some of them: the others have a stand-in', async () => {
+    const { calls, gateway } = await startElsewhere(['gpt-5.6-luna', 'big']);
+    const called = await calls();
+    expect(called.get('fast-8k')).toBe('gpt-5.6-luna');
+    expect(called.get('long-200k-fast')).toBe('gpt-5.6-luna');
+    expect(called.get('balanced-32k')).toBe('gpt-5.6-luna');
+    expect(gateway.answering().notes).toHaveLength(1);
+  });
+
+  test('that has all of them: they are used, and nothing is said', async () => {
+    const names = ['big', 'gpt-5.6-luna', 'gpt-5.6-terra', 'gpt-5.6-sol'];
+    const { calls, gateway } = await startElsewhere(names);
+    expect([...new Set((await calls()).values())].sort()).toEqual(names.slice(1).sort());
+    expect(gateway.answering().notes).toBeUndefined();
+  });
+
+  test('that hangs at the start holds it up for a moment only, is called by the names, and asked again', async () => {
+    const lists: Array<() => void> = [];
+    const server = createServer((request, response) => {
+      if (request.url !== '/v1/models') return void response.writeHead(404).end('{}');
+      lists.push(() => response.end('{"data":[{"id":"late"}]}'));
+      if (lists.length > 1) lists[1]?.();
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    const { gateway, client, logged } = await startGateway({
+      providers: {
+        ...NO_OLLAMA,
+        openai: {
+          apiKey: 'k',
+          baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/v1`,
+        },
+      },
+      times: { listMs: 50, listAgainMs: 20 },
+    });
+    await eventually(() => gateway.answering().description.includes('(late)'));
+    expect(lists.length).toBeGreaterThanOrEqual(2);
+    expect(logged.join('')).toContain('did not list its models');
+    expect(gateway.answering().notes).toEqual([
+      expect.stringContaining('late answers for all 9 text models'),
+    ]);
+    expect((await client.models.list()).data).toHaveLength(13);
+  });
+
+  test('is not asked where every model has a name', async () => {
+    const asked: string[] = [];
+    const server = createServer((request, response) => {
+      asked.push(request.url ?? '');
+      response.end('{"data":[{"id":"other"}]}');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void server.close());
+    const upstreams = [{ provider: 'openai' as const, model: 'mine' }];
+    const { gateway } = await startGateway({
+      catalog: { models: [{ id: 'one', kind: 'text', context_length: 1, upstreams }] },
+      providers: {
+        ...NO_OLLAMA,
+        openai: {
+          apiKey: 'k',
+          baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+        },
+      },
+    });
+    expect([asked, gateway.answering().description]).toEqual([
+      [],
+      'the service at OPENAI_BASE_URL (mine)',
+    ]);
+  });
+});
+
+test('a named Ollama that is started later is found without a new start', async () => {
+  const server = createServer((_, response) => void response.end('{"data":[{"id":"llama9"}]}'));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise<void>((resolve) => server.close(() => resolve()));
+  const { gateway, post } = await startGateway({
+    providers: { ollama: { baseUrl: `http://127.0.0.1:${port}` } },
+    times: { listAgainMs: 20 },
+  });
+  expect((await post({ model: 'fast-8k', messages })).status).toBe(503);
+  await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  await eventually(() => gateway.answering().description === 'Ollama (llama9)');
+});
+
+describe('a list of models', () => {
+  test.each<[string, string, unknown]>([
+    ['no JSON', '<html>', undefined],
+    ['no list', '{"models":[]}', undefined],
+    ['none', '{"data":null}', []],
+    [
+      'odd rows',
+      '{"data":[null,1,{"id":5},{"id":""},{"id":"a","context_length":"8K"}]}',
+      [{ id: 'a', sees: false }],
+    ],
+    [
+      'what cannot chat',
+      '{"data":[{"id":"text-embedding-3"},{"id":"whisper-1"},{"id":"tts-1"},{"id":"gpt-image-1"},{"id":"a","kind":"image"},{"id":"b","available":false},{"id":"imagine"}]}',
+      [{ id: 'imagine', sees: false }],
+    ],
+    [
+      'sizes as several services tell them',
+      '{"data":[{"id":"a"},{"id":"b","max_model_len":1},{"id":"c","meta":{"n_ctx_train":3}},{"id":"d","context_window":2,"architecture":{"input_modalities":["text","image"]}}]}',
+      [
+        { id: 'c', contextTokens: 3, sees: false },
+        { id: 'd', contextTokens: 2, sees: true },
+        { id: 'b', contextTokens: 1, sees: false },
+        { id: 'a', sees: false },
+      ],
+    ],
+  ])('with %s', (_, text, models) => {
+    expect(readServedModels(text)).toEqual(models);
+  });
+});

@@ -1,0 +1,176 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { Model, ModelList } from '../../../src/contracts/gateway.ts';
+import type { ProviderName } from '../../../src/gateway/providers/providers.ts';
+import { startAnthropic } from '../../fakes/anthropic.ts';
+import { startModelProvider } from '../../fakes/model-provider.ts';
+import { NO_OLLAMA, startGateway } from '../../helpers/gateway/running-gateway.ts';
+
+const ASKED = {
+  messages: [{ role: 'user', content: 'Hi', name: 'Ada' }],
+  temperature: 0.2,
+  top_p: 0.9,
+  presence_penalty: 0.5,
+  seed: 7,
+};
+
+/** A gateway whose models are each answered by another provider; `both` by Gemini, which takes less, and then by Groq. */
+async function startMixed() {
+  const fakes = { openai: await startFake(), gemini: await startFake(), groq: await startFake() };
+  const text = (id: string, ...upstreams: Array<[ProviderName, string]>) => ({
+    id,
+    kind: 'text' as const,
+    context_length: 4096,
+    upstreams: upstreams.map(([provider, model]) => ({ provider, model })),
+  });
+  const at = ({ url, apiKey }: { url: string; apiKey: string }) => ({
+    apiKey,
+    baseUrl: `${url}/v1`,
+  });
+  const gateway = await startGateway({
+    catalog: {
+      models: [
+        text('elsewhere', ['openai', 'gpt-6-luna']),
+        text('less', ['gemini', 'test-model']),
+        text('both', ['gemini', 'test-model'], ['groq', 'test-model']),
+      ],
+    },
+    providers: {
+      ...NO_OLLAMA,
+      openai: at(fakes.openai),
+      gemini: at(fakes.gemini),
+      groq: at(fakes.groq),
+    },
+  });
+  return { ...gateway, ...fakes };
+}
+
+async function startFake() {
+  const fake = await startModelProvider({ models: ['test-model', 'gpt-6-luna'] });
+  onTestFinished(() => fake.close());
+  return fake;
+}
+
+test('a name says nothing of a model at another OPENAI_BASE_URL: all goes there', async () => {
+  const { post, openai } = await startMixed();
+  const { status, headers } = await post({ ...ASKED, model: 'elsewhere' });
+  expect([status, headers.get('x-askwatch-dropped')]).toEqual([200, null]);
+  expect(openai.calls[0]?.body).toMatchObject(ASKED);
+});
+
+test.each([false, true])('what was left out is named, streamed: %s', async (stream) => {
+  const { post, gemini } = await startMixed();
+  const { status, headers } = await post({ ...ASKED, model: 'less', stream });
+  expect([status, headers.get('x-askwatch-dropped')]).toEqual([200, 'presence_penalty']);
+  expect(gemini.calls[0]?.body).not.toHaveProperty('presence_penalty');
+});
+
+test.each([1, 3])('so it is of %i variants', async (n) => {
+  const { post } = await startMixed();
+  const { headers } = await post({ ...ASKED, model: 'less', n });
+  expect(headers.get('x-askwatch-dropped')).toBe('presence_penalty');
+});
+
+test('a strict caller is refused, or answered by one who takes all of it', async () => {
+  const { post, gemini, groq } = await startMixed();
+  const strict = { 'x-askwatch-strict': 'true' };
+  const { messages, ...parameters } = ASKED;
+  const asked = { ...parameters, messages: [{ role: 'user', content: 'Hi' }] };
+  for (const stream of [false, true]) {
+    const refused = await post({ ...asked, model: 'less', stream }, strict);
+    expect(refused.status).toBe(400);
+    expect(JSON.parse(refused.text).error).toMatchObject({
+      param: 'presence_penalty',
+      code: 'unsupported_parameter',
+      message: expect.stringContaining("The model 'less' does not heed presence_penalty"),
+    });
+  }
+  const answered = await post({ ...asked, model: 'both' }, strict);
+  expect([answered.status, answered.headers.get('x-askwatch-dropped')]).toEqual([200, null]);
+  expect([gemini.calls.length, groq.calls.length]).toEqual([0, 1]);
+  const named = await post({ ...ASKED, model: 'both' }, strict);
+  expect(named.status).toBe(400);
+});
+
+test('the list of models tells which parameters each heeds', async () => {
+  const { url, key } = await startMixed();
+  const answer = await fetch(`${url}/v1/models`, { headers: { authorization: `Bearer ${key}` } });
+  const { data } = ModelList.parse(await answer.json());
+  const heeded = new Map(data.map((model) => [model.id, model.supported_parameters]));
+  expect(heeded.get('less')).toEqual(['temperature', 'max_tokens', 'top_p', 'n', 'stream', 'stop']);
+  expect(heeded.get('elsewhere')).toHaveLength(8);
+  // Elsewhere there need be none.
+  expect(Model.safeParse({ id: 'x', object: 'model', created: 1, owned_by: 'y' }).success).toBe(
+    true,
+  );
+});
+
+test('the offline engine tells that it has no use for a temperature', async () => {
+  const { post } = await startGateway();
+  const { status, headers } = await post({ ...ASKED, model: 'small-4k' });
+  expect([status, headers.get('x-askwatch-dropped')]).toEqual([
+    200,
+    'temperature,top_p,presence_penalty,seed',
+  ]);
+});
+
+const FILE = { type: 'file', file: { filename: 'a.pdf', file_data: 'data:,' } };
+const SOUND = { type: 'input_audio', input_audio: { data: 'AAAA', format: 'wav' } };
+const turns = (part: object) => [
+  { role: 'user', content: 'Hi' },
+  { role: 'assistant', content: [{ type: 'refusal', refusal: 'I will not.' }] },
+  { role: 'user', content: [{ type: 'text', text: 'See' }, part] },
+];
+
+test.each([FILE, SOUND])(
+  'parts go to a provider that takes them, refusals too: %j',
+  async (part) => {
+    const { post, openai } = await startMixed();
+    const { status, text } = await post({ model: 'elsewhere', messages: turns(part) });
+    expect(status, text).toBe(200);
+    expect(openai.calls[0]?.body.messages).toEqual(turns(part));
+  },
+);
+
+test('what a provider does not take of them is a 400 that says so, and a refusal is a text there', async () => {
+  const { post, gemini } = await startMixed();
+  for (const stream of [false, true]) {
+    const refused = await post({ model: 'less', messages: turns(FILE), stream });
+    expect(refused.status).toBe(400);
+    expect(JSON.parse(refused.text).error).toMatchObject({
+      param: 'messages.2.content.1',
+      message: "Invalid 'messages.2.content.1': Google Gemini takes no file.",
+    });
+  }
+  expect((await post({ model: 'less', messages: turns(SOUND) })).status).toBe(200);
+  expect(gemini.calls[0]?.body.messages[1]).toEqual({
+    role: 'assistant',
+    content: [{ type: 'text', text: 'I will not.' }],
+  });
+});
+
+test('what Anthropic is not told is named', async () => {
+  const fake = await startAnthropic({ models: ['claude-sonnet-5'] });
+  onTestFinished(() => fake.close());
+  const { post } = await startGateway({
+    catalog: {
+      models: [
+        {
+          id: 'thinker',
+          kind: 'text',
+          context_length: 4096,
+          upstreams: [{ provider: 'anthropic', model: 'claude-sonnet-5' }],
+        },
+      ],
+    },
+    providers: { ...NO_OLLAMA, anthropic: { apiKey: fake.apiKey, baseUrl: `${fake.url}/v1` } },
+  });
+  const { headers } = await post({
+    ...ASKED,
+    model: 'thinker',
+    metadata: { user_id: 'ada' },
+    n: 1,
+  });
+  expect(headers.get('x-askwatch-dropped')).toBe(
+    'temperature,top_p,presence_penalty,seed,messages.name',
+  );
+});

@@ -1,0 +1,521 @@
+import fc from 'fast-check';
+import { Agent } from 'undici';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { ChatRequest } from '../../../src/contracts/gateway.ts';
+import { Catalog, textModels } from '../../../src/gateway/catalog/catalog.ts';
+import { findProviders } from '../../../src/gateway/providers/providers.ts';
+import { Caller } from '../../../src/gateway/shared/client-cancellation.ts';
+import { createTicker } from '../../../src/gateway/shared/ticker.ts';
+import { createRests } from '../../../src/gateway/upstreams/circuit-breaker.ts';
+import { askInOrder, createRouting } from '../../../src/gateway/upstreams/routing.ts';
+import {
+  type FailureKind,
+  type Upstream,
+  UpstreamError,
+} from '../../../src/gateway/upstreams/upstream.ts';
+import { HttpError } from '../../../src/http/errors.ts';
+import { startModelProvider } from '../../fakes/model-provider.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { createVirtualTime } from '../../helpers/gateway/virtual-time.ts';
+import { long } from '../../helpers/long.ts';
+import { recordingLog } from '../../helpers/recording-log.ts';
+
+const chat: ChatRequest = { model: 'two', messages: [{ role: 'user', content: 'Hello' }] };
+
+const upstreams = [
+  { provider: 'openai', model: 'test-model' },
+  { provider: 'groq', model: 'test-model' },
+] as const;
+const catalog = Catalog.parse({
+  models: [
+    { id: 'two', kind: 'text', context_length: 4096, upstreams: [...upstreams] },
+    { id: 'one', kind: 'text', context_length: 4096, upstreams: [upstreams[0]] },
+  ],
+});
+
+/** Real upstreams over two fake providers, asked with rests whose clock stands until it is moved. */
+async function startAsking(model = 'two', patience = {}) {
+  const openai = await startModelProvider();
+  const groq = await startModelProvider({ apiKey: 'groq-key-0123456789' });
+  const agent = new Agent({ connect: { timeout: 1_000 } });
+  const { log, lines } = recordingLog();
+  const clock = { ms: 1_000 };
+  const rests = createRests({ nowMs: () => clock.ms, random: () => 0, log });
+  onTestFinished(async () => {
+    await Promise.all([openai.close(), groq.close(), agent.destroy()]);
+  });
+  const providers = await findProviders({
+    ollama: false,
+    openai: { apiKey: openai.apiKey, baseUrl: `${openai.url}/v1` },
+    groq: { apiKey: groq.apiKey, baseUrl: `${groq.url}/v1` },
+  });
+  const routing = createRouting({
+    catalog,
+    providers,
+    agent,
+    ticker: createTicker(1_000),
+    patience: { answerMs: 45_000, firstChunkMs: 45_000, stallMs: 45_000, ...patience },
+  });
+  const found = textModels(catalog).find(({ id }) => id === model);
+  if (!found) throw new Error(`There is no model ${model}.`);
+  const waitedMs: number[] = [];
+  /** Asks; the waits between rounds are noted and pass at once, for the rests too. */
+  const ask = (signal = new AbortController().signal, reallyWait = false) =>
+    askInOrder({
+      upstreams: routing.upstreamsOf(found),
+      rests,
+      caller: callerOf(signal),
+      attempt: (upstream) => upstream.complete(chat, signal),
+      log,
+      // A wait that is really waited is longer than any test.
+      random: () => (reallyWait ? 1e6 : 1),
+      ...(!reallyWait && {
+        pause: async (ms: number) => {
+          waitedMs.push(ms);
+          clock.ms += ms;
+        },
+      }),
+    });
+  const answering = async () => (await ask()).upstream.provider;
+  const failing = async () => {
+    const error = await ask().then(
+      () => undefined,
+      (thrown: unknown) => thrown,
+    );
+    if (!(error instanceof UpstreamError)) throw new Error('It did not fail.', { cause: error });
+    return error;
+  };
+  return { openai, groq, clock, lines, rests, waitedMs, ask, answering, failing };
+}
+
+describe('falling over', () => {
+  test.each([
+    { kind: 'reset' },
+    { kind: 'status', status: 500 },
+    { kind: 'status', status: 529 },
+    { kind: 'status', status: 429, headers: { 'retry-after': '30' } },
+    { kind: 'status', status: 401 },
+    { kind: 'status', status: 404 },
+    { kind: 'html' },
+    { kind: 'cut', afterChunks: 1 },
+  ] as const)('leads to the next upstream at once after %j', async (fault) => {
+    const { openai, groq, waitedMs, answering } = await startAsking();
+    openai.failWith(fault);
+    expect(await answering()).toBe('groq');
+    expect([openai.calls.length, groq.calls.length]).toEqual([1, 1]);
+    expect(waitedMs).toEqual([]);
+  });
+
+  test('leads on when nothing listens, and that upstream rests after three times', async () => {
+    const { openai, clock, lines, answering } = await startAsking();
+    await openai.close();
+    for (let times = 0; times < 5; times += 1) expect(await answering()).toBe('groq');
+    const warnings = () => lines.filter(({ level }) => Number(level) >= 40);
+    expect(warnings()).toMatchObject([
+      { provider: 'openai', model: 'test-model', restMs: 15_000, cause: 'ECONNREFUSED' },
+    ]);
+    clock.ms += 15_000;
+    expect(await answering()).toBe('groq');
+    expect(warnings()).toHaveLength(2);
+    expect(warnings()[1]).toMatchObject({ restMs: 30_000 });
+  });
+
+  test('leaves an upstream alone for as long as it asked, then goes back to it', async () => {
+    const { openai, clock, answering } = await startAsking();
+    openai.failWith({ kind: 'status', status: 429, headers: { 'retry-after': '30' } }, 1);
+    expect(await answering()).toBe('groq');
+    clock.ms += 29_999;
+    expect(await answering()).toBe('groq');
+    expect(openai.calls).toHaveLength(1);
+    clock.ms += 1;
+    expect(await answering()).toBe('openai');
+  });
+
+  test('takes a 429 that means an empty account for one', async () => {
+    const { openai, lines, failing } = await startAsking('one');
+    const error = { message: 'You exceeded your quota.', code: 'insufficient_quota' };
+    openai.failWith({ kind: 'status', status: 429, body: { error } });
+    const { answer } = await failing();
+    expect([answer.status, answer.headers]).toEqual([502, { 'x-should-retry': 'false' }]);
+    expect(answer.message).toContain('no credit');
+    expect(lines).toContainEqual(expect.objectContaining({ level: 40, restMs: 60_000 }));
+  });
+
+  test('ends at once where no other upstream can help', async () => {
+    const { openai, groq, waitedMs, failing } = await startAsking();
+    openai.failWith({ kind: 'status', status: 400 });
+    expect((await failing()).answer.status).toBe(400);
+    expect([openai.calls.length, groq.calls.length, waitedMs.length]).toEqual([1, 0, 0]);
+  });
+});
+
+describe('asking again', () => {
+  test.each([
+    { kind: 'reset' },
+    { kind: 'status', status: 500 },
+    { kind: 'status', status: 503 },
+    { kind: 'cut', afterChunks: 1 },
+  ] as const)('an only upstream that recovers from %j answers in a later round', async (fault) => {
+    const { openai, waitedMs, answering } = await startAsking('one');
+    openai.failWith(fault, 2);
+    expect(await answering()).toBe('openai');
+    expect(openai.calls).toHaveLength(3);
+    expect(waitedMs).toEqual([250, 500]);
+  });
+
+  test('a short wish to be left alone is waited for, a long one is told', async () => {
+    const { openai, clock, waitedMs, answering, failing } = await startAsking('one');
+    openai.failWith({ kind: 'status', status: 429, headers: { 'retry-after': '2' } }, 1);
+    expect(await answering()).toBe('openai');
+    expect(waitedMs.splice(0)).toEqual([2_250]);
+    openai.failWith({ kind: 'status', status: 429, headers: { 'retry-after': '3' } }, 1);
+    const { answer } = await failing();
+    expect([answer.status, answer.headers]).toEqual([429, { 'retry-after': '3' }]);
+    expect(waitedMs).toEqual([]);
+    clock.ms += 3_000;
+    expect(await answering()).toBe('openai');
+  });
+
+  test.each([
+    { kind: 'status', status: 429 },
+    { kind: 'status', status: 401 },
+    { kind: 'status', status: 404 },
+    { kind: 'status', status: 504 },
+    { kind: 'status', status: 418 },
+    { kind: 'html' },
+    { kind: 'wrong-shape' },
+    { kind: 'hang-before-headers' },
+  ] as const)('is not done after %j', async (fault) => {
+    // Only what never answers needs a short wait; on a busy machine the others take their time.
+    const hangs = fault.kind === 'hang-before-headers';
+    const { openai, groq, waitedMs, failing } = await startAsking(
+      'two',
+      hangs ? { answerMs: 150 } : {},
+    );
+    openai.failWith(fault);
+    groq.failWith(fault);
+    await failing();
+    expect([openai.calls.length, groq.calls.length, waitedMs.length]).toEqual([1, 1, 0]);
+  });
+
+  test('is done three times at most, and only once with what rests; that is still asked', async () => {
+    const { openai, groq, clock, failing, answering } = await startAsking();
+    openai.failWith({ kind: 'status', status: 500 });
+    groq.failWith({ kind: 'status', status: 500 });
+    await failing();
+    expect([openai.calls.length, groq.calls.length]).toEqual([3, 3]);
+    await failing();
+    expect([openai.calls.length, groq.calls.length]).toEqual([4, 4]);
+    groq.recover();
+    expect(await answering()).toBe('groq');
+    openai.recover();
+    clock.ms += 14_000;
+    expect(await answering()).toBe('groq');
+    clock.ms += 1_000;
+    expect(await answering()).toBe('openai');
+  });
+
+  test('does not keep all waiting for the one that wishes the longest', async () => {
+    const { openai, groq, waitedMs, answering } = await startAsking();
+    openai.failWith({ kind: 'status', status: 429, headers: { 'retry-after': '2' } });
+    groq.failWith({ kind: 'status', status: 500 }, 1);
+    expect(await answering()).toBe('groq');
+    expect(waitedMs).toEqual([250]);
+    expect(openai.calls).toHaveLength(1);
+  });
+
+  test('asks only those again whose failure passes', async () => {
+    const { openai, groq, answering } = await startAsking();
+    openai.failWith({ kind: 'status', status: 401 });
+    groq.failWith({ kind: 'reset' }, 1);
+    expect(await answering()).toBe('groq');
+    expect([openai.calls.length, groq.calls.length]).toEqual([1, 2]);
+  });
+});
+
+describe('a caller who leaves', () => {
+  test('during an attempt ends it, and no other upstream is asked', async () => {
+    const { openai, groq, ask } = await startAsking();
+    openai.failWith({ kind: 'hang-before-headers' });
+    const caller = new AbortController();
+    const asking = ask(caller.signal);
+    await eventually(() => openai.calls.length === 1);
+    const reason = new Error('The caller left.');
+    caller.abort(reason);
+    await expect(asking).rejects.toBe(reason);
+    await eventually(() => openai.calls[0]?.aborted);
+    expect(groq.calls).toEqual([]);
+  });
+
+  test('during a wait ends it at once', async () => {
+    const { openai, lines, ask } = await startAsking('one');
+    openai.failWith({ kind: 'status', status: 503 });
+    const caller = new AbortController();
+    const ended = expect(ask(caller.signal, true)).rejects.toBe('gone');
+    await eventually(() => lines.some(({ msg }) => msg === 'an upstream did not answer'));
+    caller.abort('gone');
+    await ended;
+    expect(openai.calls).toHaveLength(1);
+  });
+
+  test('leaves the trying out of a rest to the next one', async () => {
+    const { openai, clock, ask, answering } = await startAsking();
+    openai.failWith({ kind: 'status', status: 401 }, 1);
+    expect(await answering()).toBe('groq');
+    clock.ms += 60_000;
+    openai.failWith({ kind: 'hang-before-headers' }, 1);
+    const caller = new AbortController();
+    const ended = expect(ask(caller.signal)).rejects.toBe('gone');
+    await eventually(() => openai.calls.length === 2);
+    expect(await answering()).toBe('groq');
+    caller.abort('gone');
+    await ended;
+    expect(await answering()).toBe('openai');
+  });
+
+  test('is told so, though the upstream fails in the same moment, which is not counted', async () => {
+    const { log } = recordingLog();
+    const rests = createRests({ log });
+    const asked: string[] = [];
+    const leave = () => {
+      const caller = new AbortController();
+      return askInOrder({
+        upstreams: [named('a'), named('b')],
+        rests,
+        caller: callerOf(caller.signal),
+        attempt: async ({ provider }) => {
+          asked.push(provider);
+          caller.abort('gone');
+          throw failure('server');
+        },
+        log,
+      });
+    };
+    for (let times = 0; times < 4; times += 1) await expect(leave()).rejects.toBe('gone');
+    expect(asked).toEqual(['a', 'a', 'a', 'a']);
+  });
+
+  test('before anything was asked has nobody asked', async () => {
+    const { openai, ask } = await startAsking();
+    await expect(ask(AbortSignal.abort('gone'))).rejects.toBe('gone');
+    expect(openai.calls).toEqual([]);
+  });
+});
+
+function failure(kind: FailureKind, options: { status?: number; retryAfterMs?: number } = {}) {
+  const { status = 502, retryAfterMs } = options;
+  return new UpstreamError(new HttpError(status, 'x', `${kind} ${retryAfterMs}`), {
+    tryNext: true,
+    kind,
+    retryAfterMs,
+  });
+}
+
+function named(provider: string): Upstream {
+  const unused = () => {
+    throw new Error('It is only named here.');
+  };
+  return { provider, model: 'm', maxChoices: 1, complete: unused, stream: unused };
+}
+
+describe('what is told in the end', () => {
+  const late = { retryAfterMs: 60_000 };
+  test.each([
+    { told: 1, failures: [failure('account'), failure('unusable')] },
+    { told: 0, failures: [failure('silence'), failure('unusable'), failure('account')] },
+    { told: 1, failures: [failure('silence'), failure('limited', late), failure('limited')] },
+    {
+      told: 2,
+      failures: [
+        failure('limited', late),
+        failure('silence'),
+        failure('server', { retryAfterMs: 9e3 }),
+      ],
+    },
+    { told: 1, failures: [failure('account'), failure('request', { status: 400 })] },
+    { told: 1, failures: [failure('request', { status: 400 }), failure('silence')] },
+    { told: 0, failures: [failure('account'), failure('account')] },
+  ])('is the failure that helps the caller most (%#)', async ({ told, failures }) => {
+    const { log } = recordingLog();
+    const upstreams = failures.map((_, at) => named(`p${at}`));
+    const asking = askInOrder({
+      upstreams,
+      rests: createRests({ log }),
+      caller: new Caller(),
+      attempt: (upstream) => Promise.reject(failures[upstreams.indexOf(upstream)]),
+      log,
+    });
+    await expect(asking).rejects.toBe(failures[told]);
+  });
+
+  test('is what is no failure of an upstream, as it is', async () => {
+    const { log } = recordingLog();
+    const bug = new TypeError('A bug.');
+    const rests = createRests({ log });
+    const ask = (upstreams: Upstream[]) =>
+      askInOrder({
+        upstreams,
+        rests,
+        caller: new Caller(),
+        attempt: () => Promise.reject(bug),
+        log,
+      });
+    await expect(ask([named('a'), named('b')])).rejects.toBe(bug);
+    await expect(ask([])).rejects.toThrow('no upstream');
+  });
+});
+
+/** A time in which everything an upstream is asked fails in one way. */
+interface Outage {
+  fromMs: number;
+  lastsMs: number;
+  kind: FailureKind;
+  retryAfterMs: number | undefined;
+}
+
+const outage: fc.Arbitrary<Outage> = fc.record({
+  fromMs: fc.nat(200_000),
+  lastsMs: fc.oneof(fc.nat(3_000), fc.nat(200_000)),
+  kind: fc.constantFrom('account', 'limited', 'server', 'connection', 'silence', 'unusable'),
+  retryAfterMs: fc.option(fc.oneof(fc.nat(2_500), fc.nat(400_000)), { nil: undefined }),
+});
+
+/** Requests that come close together. */
+const burst = fc.record({
+  atMs: fc.nat(250_000),
+  size: fc.integer({ min: 1, max: 6 }),
+  spacingMs: fc.nat(1_000),
+  /** Leaves after so long, if it has not been answered. */
+  patienceMs: fc.option(fc.nat(20_000), { nil: undefined }),
+});
+
+test('under random outages every request ends, nobody is passed over, and one request tries a rest out', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(fc.record({ outages: fc.array(outage, { maxLength: 4 }), takesMs: fc.nat(4_000) }), {
+        minLength: 1,
+        maxLength: 3,
+      }),
+      fc.array(burst, { minLength: 1, maxLength: 20 }),
+      fc.boolean(),
+      fc.infiniteStream(fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true })),
+      async (simulated, bursts, withHealthy, randoms) => {
+        const time = createVirtualTime();
+        const random = () => randoms.next().value as number;
+        const { log, lines } = recordingLog();
+        const rests = createRests({ nowMs: time.nowMs, random, log });
+        const startMs = time.nowMs();
+        const upstreams = simulated.map((_, at) => named(`p${at}`));
+        if (withHealthy) upstreams.push(named('healthy'));
+        /** Who rests or is being tried out, as the log told. */
+        const resting = () =>
+          new Set(
+            upstreams
+              .map(({ provider }) => provider)
+              .filter((provider) => {
+                const last = lines.findLast(
+                  (line) => line.provider === provider && String(line.msg).match(/rests|again$/),
+                );
+                return String(last?.msg).includes('rests');
+              }),
+          );
+        const probing = new Map<string, number>();
+
+        async function attempt(upstream: Upstream, signal: AbortSignal, asked: Upstream[]) {
+          expect(signal.aborted).toBe(false);
+          asked.push(upstream);
+          const { provider } = upstream;
+          const probe = withHealthy && resting().has(provider);
+          if (probe) {
+            // With one that never fails, nobody needs one that rests: this can only be the probe.
+            expect(probing.get(provider) ?? 0, 'probes at a time').toBe(0);
+            probing.set(provider, 1);
+          }
+          try {
+            const how = simulated[upstreams.indexOf(upstream)];
+            await time.pause(how?.takesMs ?? 0, signal);
+            const nowMs = time.nowMs() - startMs;
+            const broken = how?.outages.find(
+              ({ fromMs, lastsMs }) => fromMs <= nowMs && nowMs < fromMs + lastsMs,
+            );
+            if (broken) throw failure(broken.kind, broken as { retryAfterMs?: number });
+          } finally {
+            if (probe) probing.set(provider, 0);
+          }
+          return provider;
+        }
+
+        const requests = bursts.flatMap(({ atMs, size, spacingMs, patienceMs }) =>
+          Array.from({ length: size }, (_, at) => ({ atMs: atMs + at * spacingMs, patienceMs })),
+        );
+        const ends = requests.map(async ({ atMs, patienceMs }) => {
+          await time.pause(atMs);
+          const caller = new AbortController();
+          const gone = new Error('The caller left.');
+          const asked: Upstream[] = [];
+          let waitedMs = 0;
+          let over = false;
+          if (patienceMs !== undefined) {
+            void time.pause(patienceMs).then(() => {
+              if (!over) caller.abort(gone);
+            });
+          }
+          const end = await askInOrder({
+            upstreams,
+            rests,
+            caller: callerOf(caller.signal),
+            attempt: (upstream) => attempt(upstream, caller.signal, asked),
+            log,
+            random,
+            pause: async (ms, signal) => {
+              waitedMs += ms;
+              await time.pause(ms, signal).catch(() => {});
+            },
+          }).then(
+            ({ answer }) => ({ answer }),
+            (error: unknown) => ({ error }),
+          );
+          over = true;
+          // What an attempt above expected.
+          if ('error' in end && end.error instanceof Error && end.error.name === 'AssertionError') {
+            throw end.error;
+          }
+          expect(waitedMs).toBeLessThan(5_000);
+          for (const upstream of upstreams) {
+            const times = asked.filter((one) => one === upstream).length;
+            expect(times).toBeLessThanOrEqual(3);
+            if ('error' in end && !caller.signal.aborted) expect(times).toBeGreaterThan(0);
+          }
+          if ('answer' in end) expect(end.answer).toBe(asked.at(-1)?.provider);
+          else if (caller.signal.aborted) expect(end.error).toBe(gone);
+          else {
+            expect(end.error).toBeInstanceOf(UpstreamError);
+            expect(withHealthy).toBe(false);
+          }
+          return true;
+        });
+        const all = Promise.all(ends);
+        // A failure is thrown below; until then it is no unhandled one.
+        all.catch(() => {});
+        await time.run();
+        expect(await Promise.race([all, Promise.resolve('a request has not ended')])).not.toBe(
+          'a request has not ended',
+        );
+      },
+    ),
+    { numRuns: long ? 2_000 : 20 },
+  );
+});
+
+/** A caller who leaves when a signal aborts. */
+function callerOf(signal: AbortSignal) {
+  return {
+    signal,
+    get left() {
+      return signal.aborted;
+    },
+    get reason() {
+      return signal.reason;
+    },
+  };
+}

@@ -1,0 +1,157 @@
+import { onTestFinished } from 'vitest';
+import { type Bot, type BotSettings, createBot } from '../../src/bot/bot.ts';
+import type { AnswerPart, Invocation, Place, Reply } from '../../src/bot/platform.ts';
+import type { Card } from '../../src/bot/shared/card.ts';
+import { createGatewayClient } from '../../src/clients/gateway.ts';
+import { createMonitoringClient } from '../../src/clients/monitoring.ts';
+import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
+import type { Store } from '../../src/store/store.ts';
+import {
+  type ModelProvider,
+  type ModelProviderOptions,
+  startModelProvider,
+} from '../fakes/model-provider.ts';
+import { type MonitoringService, startMonitoringService } from '../fakes/monitoring-service.ts';
+import { recordingLog } from './recording-log.ts';
+import { temporaryFolder } from './temporary-folder.ts';
+
+/** A real bot with a real store and real clients, over fakes of the two services. */
+export interface TestBot {
+  bot: Bot;
+  store: Store;
+  provider: ModelProvider;
+  service: MonitoringService;
+  /** What the bot logged, oldest first. */
+  lines: Array<Record<string, unknown>>;
+  /** Says a line in a channel; each call is a gesture of its own unless `id` is given. */
+  say(
+    line: string,
+    where?: Partial<Pick<Invocation, 'id' | 'place' | 'thread' | 'person'>>,
+  ): Promise<Reply>;
+  /** Ends bot, clients and store, as the end of the program does; happens by itself when the test is over. */
+  stop(): Promise<void>;
+}
+
+export interface TestBotOptions {
+  /** A store that is the caller's to close. */
+  store?: Store;
+  /** Of the lowdb store that is opened when none is given. */
+  folder?: string;
+  provider?: ModelProvider;
+  models?: NonNullable<ModelProviderOptions['models']>;
+  service?: MonitoringService;
+  /** Another service that the bot watches in its place. */
+  watched?: { url: string; key: string };
+  settings?: Partial<BotSettings>;
+}
+
+/** The channel of `say` when none is named. */
+export const CHANNEL: Place = { platform: 'console', channel: 'general' };
+
+let gestures = 0;
+
+/** Starts a bot as the program does, short of its platforms: hand some to `bot.start` to have it watch. */
+export async function startTestBot(options: TestBotOptions = {}): Promise<TestBot> {
+  const { log, lines } = recordingLog();
+  const provider =
+    options.provider ??
+    (await startModelProvider(options.models === undefined ? {} : { models: options.models }));
+  // The bot polls faster here than the contract's 120 requests a minute allow.
+  const service = options.service ?? (await startMonitoringService({ limit: false }));
+  const store =
+    options.store ??
+    (await openLowdbStore({ folder: options.folder ?? (await temporaryFolder()), log }));
+  const settings: BotSettings = {
+    askModel: undefined,
+    askSystemPrompt: undefined,
+    askStallMs: 45_000,
+    alertPlaces: [],
+    alertPollMs: 50,
+    mayAdd: 'everyone',
+    mayManage: 'managers',
+    ...options.settings,
+  };
+  const gateway = createGatewayClient({
+    baseUrl: provider.url,
+    apiKey: provider.apiKey,
+    stallMs: settings.askStallMs,
+  });
+  const { url: baseUrl, key: apiKey } = options.watched ?? { ...service, key: service.apiKey };
+  const monitoring = createMonitoringClient({ baseUrl, apiKey });
+  const bot = await createBot({ store, gateway, monitoring, settings, log });
+
+  let stopping: Promise<void> | undefined;
+  async function stopAll() {
+    await bot.stop();
+    await Promise.all([gateway.close(), monitoring.close()]);
+    if (!options.store) await store.close();
+    if (!options.provider) await provider.close();
+    if (!options.service) await service.close();
+  }
+  function stop() {
+    stopping ??= stopAll();
+    return stopping;
+  }
+  onTestFinished(stop);
+
+  return {
+    bot,
+    store,
+    provider,
+    service,
+    lines,
+    say(line, where = {}) {
+      gestures += 1;
+      return bot.handle({
+        id: `test:${process.pid}:${gestures}`,
+        request: { line },
+        place: CHANNEL,
+        person: { id: 'U1', name: 'Ada' },
+        ...where,
+      });
+    },
+    stop,
+  };
+}
+
+/** The card of a reply; anything else fails the test. */
+export function cardOf(reply: Reply): Card {
+  if (reply.kind !== 'card') throw new Error(`Wanted a card, got ${reply.kind}.`);
+  return reply.card;
+}
+
+/** Everything a card says, as one text: title, parts, footer. */
+export function textOf(card: Card): string {
+  const parts = card.parts.map((part) => {
+    if (part.kind === 'facts') {
+      return part.facts
+        .map(({ label, value }) =>
+          typeof value === 'string' ? `${label}: ${value}` : `${label}: at ${value.atMs}`,
+        )
+        .join('\n');
+    }
+    if (part.kind === 'table') {
+      return [part.columns, ...part.rows].map((row) => row.join(' | ')).join('\n');
+    }
+    return part.kind === 'chart' ? `${part.title}: ${part.text}` : part.text;
+  });
+  return [card.title, ...parts, card.footer ?? ''].join('\n');
+}
+
+/** Reads an answer to its end. A reply that is none fails the test. */
+export async function readAnswer(
+  reply: Reply,
+  thread?: string,
+  signal?: AbortSignal,
+): Promise<{ text: string; end: Extract<AnswerPart, { kind: 'end' }> }> {
+  if (reply.kind !== 'answer') throw new Error(`Wanted an answer, got ${reply.kind}.`);
+  let text = '';
+  let end: Extract<AnswerPart, { kind: 'end' }> | undefined;
+  for await (const part of reply.stream(thread, signal)) {
+    if (end) throw new Error('A part came after the end.');
+    if (part.kind === 'end') end = part;
+    else text += part.text;
+  }
+  if (!end) throw new Error('The answer had no end.');
+  return { text, end };
+}

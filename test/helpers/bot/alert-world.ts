@@ -1,0 +1,202 @@
+import { onTestFinished } from 'vitest';
+import { createSender } from '../../../src/bot/alerts/sender.ts';
+import type { SettingsChange } from '../../../src/bot/channels/channel-settings.ts';
+import { createChannels } from '../../../src/bot/channels/channels.ts';
+import { quietUntilMs } from '../../../src/bot/channels/quiet-hours.ts';
+import { nextFor } from '../../../src/bot/incidents/delivery.ts';
+import { createIncidents } from '../../../src/bot/incidents/incident-service.ts';
+import type { WatchState } from '../../../src/bot/incidents/watch-state.ts';
+import { placeKey } from '../../../src/bot/platform.ts';
+import { look } from '../../../src/bot/watch/apply-poll.ts';
+import { openWatchState } from '../../../src/bot/watch/watch-store.ts';
+import type { Monitor } from '../../../src/contracts/monitoring.ts';
+import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import { eventually } from '../eventually.ts';
+import { long } from '../long.ts';
+import { recordingLog } from '../recording-log.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { createHandClock } from './hand-clock.ts';
+import { createScriptedPlatform } from './scripted-platform.ts';
+
+export const OPS = { platform: 'slack', channel: 'C1' } as const;
+export const DEV = { platform: 'slack', channel: 'C2' } as const;
+export const SECOND = 1000;
+export const MINUTE = 60 * SECOND;
+export const HOUR = 60 * MINUTE;
+
+type Place = typeof OPS | typeof DEV;
+
+/**
+ * Everything from the settings of channels and the look to a platform, over a real store, with a clock that goes on when
+ * the test says: it begins at `startsAt`, and looks come as `untilNextLookMs` says.
+ */
+export async function openAlertWorld(options: {
+  startsAt: string;
+  places?: readonly Place[];
+  intervalSeconds?: number;
+}) {
+  const { startsAt, places = [OPS], intervalSeconds = 60 } = options;
+  const { log } = recordingLog();
+  const folder = await temporaryFolder();
+  const slack = createScriptedPlatform('slack');
+  const postedAtMs = new Map<string, number>();
+  const statuses = new Map<string, string>();
+  const clock = createHandClock(Date.parse(startsAt));
+  let made = 0;
+  let steps = 0;
+  let killAt = 0;
+
+  /** One run of the program, which can be killed before or after any of its steps has had its effect. */
+  function createLife() {
+    let end = () => {};
+    const over = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    const life = {
+      dead: false,
+      over,
+      /** The dead never come back from one. */
+      async step<T>(effect: () => Promise<T>): Promise<T> {
+        const forever = new Promise<never>(() => {});
+        if (life.dead) return await forever;
+        steps += 1;
+        if (steps === killAt) {
+          life.dead = true;
+          end();
+          if (killAt % 2 === 0) return await forever;
+        }
+        const result = await effect();
+        return life.dead ? await forever : result;
+      },
+    };
+    return life;
+  }
+
+  async function open() {
+    const store = await openLowdbStore({ folder, log });
+    return { store, durable: await openWatchState(store, log), channels: createChannels(store) };
+  }
+
+  function live({ store, durable, channels }: Awaited<ReturnType<typeof open>>) {
+    const current = createLife();
+    const { step, over } = current;
+    const state: WatchState = {
+      current: durable.current,
+      update: (change) => step(() => durable.update(change)),
+    };
+    const settingsOf = (place: string) => step(() => channels.settingsOf(place));
+    const alerting = { alertPlaces: places, settingsOf, clock, random: () => 0.5, log };
+    const sender = createSender({ state, ...alerting });
+    sender.start([
+      {
+        ...slack,
+        post: (post) =>
+          step(() => {
+            if (!postedAtMs.has(post.id)) postedAtMs.set(post.id, clock.nowMs());
+            return slack.post(post);
+          }),
+        update: (...update) => step(() => slack.update(...update)),
+        announce: (line) => step(() => slack.announce(line)),
+      },
+    ]);
+    const incidents = createIncidents({ state, nowMs: clock.nowMs, onNews: sender.wake });
+    return { store, durable, state, channels, sender, incidents, over, isDead: () => current.dead };
+  }
+  let life = live(await open());
+
+  async function isIdle() {
+    for (const place of places.map(placeKey)) {
+      const { quiet } = await life.channels.settingsOf(place);
+      const untilMs = quiet && quietUntilMs(quiet, clock.nowMs());
+      const work = nextFor(life.state.current(), place, clock.nowMs(), untilMs);
+      if (work && work.delivery.nextTryAtMs <= clock.nowMs()) return false;
+    }
+    return true;
+  }
+
+  async function lookNow() {
+    const monitors = [...statuses].map(
+      ([id, status]): Monitor => ({
+        ...{ id, name: `Name of ${id}`, check_type: 'HTTP', target: `https://${id}.example` },
+        ...{ status, interval_seconds: intervalSeconds },
+      }),
+    );
+    const around = {
+      nowMs: clock.nowMs(),
+      newId: () => `id-${++made}`,
+      placesFor: () => places.map(placeKey),
+      settingsOf: await life.channels.settings(),
+    };
+    const noted = life.state.update((watching) => look(watching, monitors, around).watching);
+    await Promise.race([noted, life.over]);
+    life.sender.wake();
+    await eventually(async () => life.isDead() || (await isIdle()));
+    if (!life.isDead()) return;
+    life = live(life);
+    await lookNow();
+  }
+
+  async function stop() {
+    await life.sender.stop();
+    await life.store.close();
+  }
+  onTestFinished(stop);
+
+  return {
+    slack,
+    nowMs: clock.nowMs,
+    topics: () => life.state.current()?.topics ?? [],
+    incidents: () => life.incidents,
+    async set(settings: SettingsChange, place: Place = OPS) {
+      await life.channels.change(place, { settings });
+    },
+    /** Sets statuses and looks; `undefined` takes a monitor out of the list. */
+    async see(changes: Record<string, string | undefined>) {
+      for (const [id, status] of Object.entries(changes)) {
+        if (status === undefined) statuses.delete(id);
+        else statuses.set(id, status);
+      }
+      await lookNow();
+    },
+    /** Lets time go by. */
+    async pass(ms: number) {
+      const endMs = clock.nowMs() + ms;
+      while (clock.nowMs() < endMs) {
+        clock.goOn(untilNextLookMs(clock.nowMs(), endMs - clock.nowMs()));
+        await lookNow();
+      }
+    },
+    /** Time goes by while the program does not run. */
+    async sleep(ms: number) {
+      await stop();
+      clock.goOn(ms);
+      life = live(await open());
+      await lookNow();
+    },
+    /** Kills the program at its nth step from now, after its effect when n is odd, and starts it again. */
+    kill(n: number) {
+      steps = 0;
+      killAt = n;
+    },
+    titles: (place: Place = OPS) =>
+      slack.messages
+        .filter(({ channel }) => channel === place.channel)
+        .map(({ card }) => card.title),
+    /** When each message was posted, oldest first, in minutes since the start. */
+    posted: () =>
+      slack.messages.map(({ id }) => ((postedAtMs.get(id) ?? 0) - Date.parse(startsAt)) / MINUTE),
+    /** All lines, oldest first, as they stand under each message. */
+    lines: () => slack.messages.map(({ lines }) => [...lines.values()]),
+  };
+}
+
+/**
+ * A minute. Early in a long wait it is the time to the next ten minutes of the clock, unless full counts are wanted: most looks
+ * of a night see nothing, and those at its end show whether something comes a minute too soon or too late.
+ */
+function untilNextLookMs(nowMs: number, leftMs: number): number {
+  if (long || leftMs <= 20 * MINUTE) return Math.min(leftMs, MINUTE);
+  return 10 * MINUTE - (nowMs % (10 * MINUTE));
+}
+
+export type AlertWorld = Awaited<ReturnType<typeof openAlertWorld>>;

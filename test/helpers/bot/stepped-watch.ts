@@ -1,0 +1,130 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { onTestFinished } from 'vitest';
+import { createChannels } from '../../../src/bot/channels/channels.ts';
+import type { Incident } from '../../../src/bot/incidents/watch-state.ts';
+import { openLastLook } from '../../../src/bot/watch/last-poll.ts';
+import { createWatch } from '../../../src/bot/watch/poller.ts';
+import { openWatchState } from '../../../src/bot/watch/watch-store.ts';
+import { createMonitoringClient } from '../../../src/clients/monitoring.ts';
+import type { Monitor } from '../../../src/contracts/monitoring.ts';
+import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import { eventually } from '../eventually.ts';
+import { recordingLog } from '../recording-log.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+
+/** What a service answers to a question about one monitor; `undefined` is no answer at all. */
+export type Asked = (
+  what: string,
+  id: string,
+) => { status?: number; headers?: Record<string, string>; body: object } | undefined;
+
+/** A service whose list is the given one and whose additions answer what a test says, on a real port. */
+export async function startAdditions(monitors: Monitor[], answer: Asked = () => NOT_FOUND) {
+  /** What was asked besides the list, such as `results a`. */
+  const asked: string[] = [];
+  let listed = true;
+  const server = createServer((request, response) => {
+    const { pathname } = new URL(request.url ?? '', 'http://service');
+    const [id = '', what] = pathname.split('/').slice(5);
+    const isList = id === '';
+    if (!isList) asked.push(`${what} ${id}`);
+    const answered = isList
+      ? { status: listed ? 200 : 400, body: { count: monitors.length, monitors } }
+      : answer(`${what}`, id);
+    if (!answered) return;
+    response.writeHead(answered.status ?? 200, answered.headers);
+    response.end(JSON.stringify(answered.body));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    key: 'a-key',
+    asked,
+    /** Whether the list can be seen. */
+    show(whether: boolean) {
+      listed = whether;
+    },
+  };
+}
+
+const NOT_FOUND = { status: 404, body: { error: { message: 'Not found.' } } };
+
+/** A monitor of a service with additions. */
+export function counting(id: string, changes: number, given: Partial<Monitor> = {}): Monitor {
+  return {
+    ...{ id, name: `Name of ${id}`, check_type: 'HTTP', target: `https://${id}.example` },
+    ...{ status: 'UP', interval_seconds: 60, status_changes: changes },
+    ...given,
+  };
+}
+
+/** A watch that looks when it is told to, at the time that it is told. */
+export async function startSteppedWatch(
+  service: { url: string; key: string },
+  { folder, nowMs, pollMs = 5000 }: { folder?: string; nowMs: number; pollMs?: number },
+) {
+  const { log, lines } = recordingLog();
+  const store = await openLowdbStore({ folder: folder ?? (await temporaryFolder()), log });
+  const state = await openWatchState(store, log);
+  // Longer than tests wait: what a look waits for is the watch's to say.
+  const monitoring = createMonitoringClient({
+    ...{ baseUrl: service.url, apiKey: service.key, timeoutMs: 60_000 },
+  });
+  let now = nowMs;
+  let looks = 0;
+  let goOn = () => {};
+  const watch = createWatch({
+    monitoring,
+    state,
+    lastLook: await openLastLook(store, { pollMs }),
+    channels: createChannels(store),
+    alertPlaces: [{ platform: 'slack', channel: 'C1' }],
+    pollMs,
+    clock: {
+      nowMs: () => now,
+      async pause(_ms, signal) {
+        looks += 1;
+        await new Promise<void>((resolve) => {
+          goOn = resolve;
+          signal.addEventListener('abort', () => resolve());
+        });
+      },
+    },
+    random: () => 0.5,
+    onNews: () => {},
+    log,
+  });
+  let closed = false;
+  watch.start();
+  await eventually(() => looks === 1);
+
+  async function close() {
+    if (closed) return;
+    closed = true;
+    await watch.stop();
+    await monitoring.close();
+    await store.close();
+  }
+  onTestFinished(close);
+
+  const topics = () => state.current()?.topics ?? [];
+  return {
+    store,
+    state,
+    lines,
+    topics,
+    incidents: () => topics().filter((topic): topic is Incident => topic.kind === 'incident'),
+    async look(atMs: number) {
+      now = atMs;
+      const before = looks;
+      goOn();
+      await eventually(() => looks > before);
+    },
+    close,
+  };
+}

@@ -1,0 +1,39 @@
+import type { Locator, Page } from 'playwright-core';
+
+import { browser } from '../in-browser.ts';
+import { input, type OpenOptions, openPageIn } from './open-page.ts';
+import type { TestConsole } from './test-console.ts';
+
+/** Opens the page as a new person, in a browser context of its own. */
+export const openPage = (at: Pick<TestConsole, 'url'>, options?: OpenOptions) =>
+  openPageIn(browser, at, options);
+
+/** Types a line in the channel and sends it. */
+export async function say(page: Page, text: string) {
+  await input(page).fill(text);
+  await input(page).press('Enter');
+}
+
+/** Whether this has the focus. */
+export const hasFocus = (one: Locator) => one.evaluate((it) => it === document.activeElement);
+
+/** Goes on by the Tab key until this has the focus; fails when it never gets it. */
+export async function tabTo(page: Page, one: Locator, key = 'Tab') {
+  await one.waitFor();
+  for (let press = 0; press < 60; press++) {
+    if (await hasFocus(one)) return;
+    await page.keyboard.press(key);
+  }
+  throw new Error(`The key ${key} does not lead to ${one}.`);
+}
+
+/** How far the page and what scrolls in it reach out of the window, in pixels. */
+export const sidewaysPx = (page: Page) =>
+  page.evaluate(() =>
+    Math.max(
+      document.documentElement.scrollWidth - innerWidth,
+      ...[...document.querySelectorAll('.scrolled, .side, .form-body, .form-foot')].map(
+        (box) => box.scrollWidth - box.clientWidth,
+      ),
+    ),
+  );

@@ -1,0 +1,145 @@
+import { randomUUID } from 'node:crypto';
+import OpenAI from 'openai';
+import { onTestFinished } from 'vitest';
+import { createLog } from '../../../src/app/log.ts';
+import type { Account } from '../../../src/console/account/account.ts';
+import type { KeyList, MadeKey, ServiceName } from '../../../src/console/account/api-types.ts';
+import type { UsageSource } from '../../../src/console/account/usage.ts';
+import {
+  createConsole,
+  fingerprintCollection,
+  sessionsCollection,
+  triesCollection,
+} from '../../../src/console/console.ts';
+import { Catalog } from '../../../src/gateway/catalog/catalog.ts';
+import { defaultCatalog } from '../../../src/gateway/catalog/default-catalog.ts';
+import { createGateway } from '../../../src/gateway/gateway.ts';
+import { openKeys } from '../../../src/http/keys.ts';
+import { createServer } from '../../../src/http/server.ts';
+import { createMonitoring } from '../../../src/monitoring/monitoring.ts';
+import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import { startModelProvider } from '../../fakes/model-provider.ts';
+import { startTestBot } from '../bot.ts';
+import { NO_OLLAMA } from '../gateway/running-gateway.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { collectionsOf } from './collections.ts';
+import { BUILT_PAGE } from './test-console.ts';
+
+/**
+ * The console with the real services on the same server, as the program has them, and the real bot behind it. The bot asks
+ * that gateway, or the provider in its place.
+ */
+export async function startTestAccount(
+  options: {
+    without?: ServiceName[];
+    asksElsewhere?: boolean;
+    /** Usage of other days than today, which no call can make. */
+    usage?: UsageSource;
+    /** The console asks for it. */
+    password?: string;
+  } = {},
+) {
+  const { without = [], asksElsewhere = false, password } = options;
+  const folder = await temporaryFolder();
+  const logged: string[] = [];
+  const log = createLog({ level: 'debug', secrets: [], write: (line) => void logged.push(line) });
+  const store = await openLowdbStore({ folder, log });
+  const kit = await createServer({ log, version: '0.0.0' });
+  const keys = {
+    gateway: await openKeys(store, 'gateway'),
+    monitoring: await openKeys(store, 'monitoring'),
+  };
+  const runs = (service: ServiceName) => !without.includes(service);
+  const provider = await startModelProvider();
+  const gateway = await createGateway({
+    ...{ kit, keys: keys.gateway, catalog: Catalog.parse(defaultCatalog), store, log },
+    // The built-in engine answers.
+    providers: NO_OLLAMA,
+    times: { graceMs: 0 },
+  });
+  const monitoring = await createMonitoring({
+    ...{ kit, keys: keys.monitoring, store, log, allowPrivate: [], networkAnchors: [] },
+    addressFor: () => '',
+  });
+  const account: Account = {
+    keys: {
+      ...(runs('gateway') && { gateway: keys.gateway }),
+      ...(runs('monitoring') && { monitoring: keys.monitoring }),
+    },
+    ...(runs('gateway') && { usage: options.usage ?? gateway.usage }),
+    asksElsewhere,
+  };
+  const collections = collectionsOf(store);
+  const console = await createConsole({
+    ...{ kit, collections, log, account, pageFolder: BUILT_PAGE },
+    ...(password !== undefined && {
+      login: {
+        cost: 2 ** 10,
+        password,
+        sessions: store.collection(sessionsCollection),
+        fingerprint: store.collection(fingerprintCollection),
+        tries: store.collection(triesCollection),
+      },
+    }),
+  });
+  const url = await kit.listen({ host: '127.0.0.1', port: 0 });
+  const own = { url, apiKey: keys.gateway.createTransient('bot') };
+  const asked = asksElsewhere ? provider : { ...provider, ...own };
+  const { bot, say, stop } = await startTestBot({
+    ...{ store, provider: asked },
+    // Nothing here is about alerts.
+    settings: { alertPollMs: 60_000 },
+  });
+  await console.start(bot);
+  await bot.start([console]);
+  onTestFinished(async () => {
+    await stop();
+    await console.stop();
+    await Promise.all([gateway.close(), monitoring.close()]);
+    await kit.close();
+    await store.close();
+    await provider.close();
+  });
+
+  /** Asks the gateway one question with a key, as any other client does. */
+  async function chat(key: string, model = 'fast-8k') {
+    const client = new OpenAI({ apiKey: key, baseURL: `${url}/v1`, maxRetries: 0 });
+    const messages = [{ role: 'user' as const, content: 'hello' }];
+    return await client.chat.completions.create({ model, messages });
+  }
+  return { url, folder, logged, store, keys, gateway, bot, say, console, provider, chat };
+}
+
+/** Asks the account area for something, as the page does. */
+export async function fetchAccount<T>(url: string, path: string): Promise<T> {
+  const response = await fetch(`${url}/console/account/${path}`);
+  if (!response.ok) throw new Error(`Status ${response.status}: ${await response.text()}`);
+  return (await response.json()) as T;
+}
+
+/** Changes something in the account area, with the headers a browser adds. */
+export function writeAccount(
+  url: string,
+  path: string,
+  body: object,
+  options: { method?: 'POST' | 'PATCH'; headers?: Record<string, string> } = {},
+): Promise<Response> {
+  const { method = 'POST', headers = {} } = options;
+  return fetch(`${url}/console/account/${path}`, {
+    method,
+    headers: { 'content-type': 'application/json', origin: url, ...headers },
+    body: JSON.stringify(body),
+  });
+}
+
+/** Makes a key as the page does. */
+export async function makeKey(url: string, wanted: Record<string, unknown> = {}): Promise<MadeKey> {
+  const body = { id: randomUUID(), service: 'gateway', name: 'laptop', ...wanted };
+  const response = await writeAccount(url, 'keys', body);
+  if (response.status !== 201) {
+    throw new Error(`Status ${response.status}: ${await response.text()}`);
+  }
+  return (await response.json()) as MadeKey;
+}
+
+export const listKeys = (url: string) => fetchAccount<KeyList>(url, 'keys');

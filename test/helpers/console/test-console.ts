@@ -1,0 +1,340 @@
+import { randomUUID } from 'node:crypto';
+import { type IncomingHttpHeaders, request } from 'node:http';
+import { createParser } from 'eventsource-parser';
+import { onTestFinished } from 'vitest';
+import type { BotSettings } from '../../../src/bot/shared/settings.ts';
+import { encodeAction } from '../../../src/bot/shared/card-action.ts';
+import {
+  type Console,
+  createConsole,
+  fingerprintCollection,
+  sessionsCollection,
+  triesCollection,
+} from '../../../src/console/console.ts';
+import type { StoredTries } from '../../../src/console/login/attempt-limits.ts';
+import type { LoginOptions } from '../../../src/console/login/login.ts';
+import type { StoredSession } from '../../../src/console/login/sessions.ts';
+import type {
+  ConsoleEvent,
+  Message,
+  RootMessage,
+  Said,
+  Snapshot,
+} from '../../../src/console/shared/api-types.ts';
+import type { StatusOptions } from '../../../src/console/status/status.ts';
+import { createServer } from '../../../src/http/server.ts';
+import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import type { Collection } from '../../../src/store/store.ts';
+import type { ModelProvider } from '../../fakes/model-provider.ts';
+import type { MonitoringService } from '../../fakes/monitoring-service.ts';
+import { startTestBot, type TestBot } from '../bot.ts';
+import { eventually } from '../eventually.ts';
+import { recordingLog } from '../recording-log.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+import { collectionsOf } from './collections.ts';
+
+/** Where `npm run build:page` has put the page. */
+export const BUILT_PAGE = new URL('../../../dist/console/page/', import.meta.url);
+
+/** For who is told of alerts: the bot looks at the monitors all the time, not just now and then. */
+export const ALERTING: Partial<BotSettings> = { alertPollMs: 100 };
+
+/** The real console on the real server, with the real bot behind it. */
+export interface TestConsole extends Pick<TestBot, 'bot' | 'provider' | 'service'> {
+  url: string;
+  console: Console;
+  messages: Collection<RootMessage>;
+  /** Who is logged in. */
+  sessions: Collection<StoredSession>;
+  /** Who has given wrong passwords. */
+  tries: Collection<StoredTries>;
+  /** What the server has logged. */
+  lines: Array<Record<string, unknown>>;
+  /** Ends bot, console, server and store in the program's order; happens by itself when the test is over. */
+  stop(): Promise<void>;
+}
+
+/** Starts it all over a fresh folder, or over one that an earlier console has left. */
+export async function startTestConsole(
+  options: {
+    folder?: string;
+    provider?: ModelProvider;
+    service?: MonitoringService;
+    watched?: { url: string; key: string };
+    /** The bot looks at the monitors when it starts and then once a minute, unless it is said otherwise. */
+    settings?: Partial<BotSettings>;
+    /** Stored before the console opens. */
+    stored?: RootMessage[];
+    /** Channels that there have to be. */
+    channels?: readonly string[];
+    /** Where an earlier console was, which a page looks for; a free one when absent. */
+    port?: number;
+    /** With a password when given. */
+    login?: Omit<LoginOptions, 'sessions' | 'fingerprint' | 'tries'>;
+    status?: StatusOptions;
+    trustedProxies?: readonly string[];
+  } = {},
+): Promise<TestConsole> {
+  const { stored = [], channels = [], port = 0, login, status, trustedProxies, ...more } = options;
+  const { folder = await temporaryFolder(), ...forBot } = more;
+  const { log, lines } = recordingLog();
+  const store = await openLowdbStore({ folder, log });
+  const collections = collectionsOf(store);
+  const { messages } = collections;
+  for (const root of stored) await messages.update(root.message.id, () => root);
+  const kit = await createServer({
+    ...{ log, version: '0.0.0' },
+    ...(trustedProxies && { trustedProxies }),
+  });
+  const sessions = store.collection(sessionsCollection);
+  const tries = store.collection(triesCollection);
+  const console = await createConsole({
+    ...{ kit, collections, channels, log, pageFolder: BUILT_PAGE },
+    ...(status && { status }),
+    ...(login && {
+      login: {
+        cost: 2 ** 10,
+        ...login,
+        sessions,
+        fingerprint: store.collection(fingerprintCollection),
+        tries,
+      },
+    }),
+  });
+  const url = await kit.listen({ host: '127.0.0.1', port });
+  const {
+    bot,
+    provider,
+    service,
+    stop: stopBot,
+  } = await startTestBot({
+    ...{ ...forBot, store },
+    settings: { alertPollMs: 60_000, ...forBot.settings },
+  });
+  await console.start(bot);
+  await bot.start([console]);
+
+  let stopping: Promise<void> | undefined;
+  async function stopAll() {
+    await stopBot();
+    await console.stop();
+    await kit.close();
+    await store.close();
+  }
+  function stop() {
+    stopping ??= stopAll();
+    return stopping;
+  }
+  onTestFinished(stop);
+  return { url, console, messages, sessions, tries, lines, bot, provider, service, stop };
+}
+
+/** The bot has learnt how the monitors are now: it has looked at them, and then once more. */
+export async function lookedAt({ requests }: MonitoringService): Promise<void> {
+  const looks = () => requests.filter(({ method }) => method === 'GET').length;
+  const before = looks();
+  await eventually(() => looks() >= before + 2, { what: 'two looks at the monitors' });
+}
+
+/** One browser tab as the server sees it: what it hears and what it says. */
+export interface Tab {
+  /** What the browser sends back; a tab that is opened with it is the same person's. */
+  cookie: string;
+  /** Everything heard, oldest first. */
+  heard: ConsoleEvent[];
+  lastEventId: string;
+  /** The stream has ended or was refused. */
+  ended: boolean;
+  say(text: string, options?: { thread?: string; id?: string; channel?: string }): Promise<Said>;
+  /** Presses the button with this label under a message of the channel, or of a thread. */
+  press(
+    message: Message | undefined,
+    label: string,
+    options?: { id?: string; thread?: string },
+  ): Promise<Said>;
+  /** Sends anything as the page does. */
+  tell(path: string, body: object): Promise<Response>;
+  close(): void;
+}
+
+/** Opens the event stream as the page does; resolves when it is open. Without a cookie it is a new person's. */
+export async function openTab(
+  url: string,
+  options: { cookie?: string; lastEventId?: string } = {},
+): Promise<Tab> {
+  const { cookie, lastEventId } = options;
+  const abort = new AbortController();
+  const channel = 'general';
+  const tab: Tab = {
+    cookie: cookie ?? '',
+    heard: [],
+    lastEventId: '',
+    ended: false,
+    say: async (text, more = {}) =>
+      said(await tab.tell('sayings', { id: randomUUID(), channel, text, ...more })),
+    async press(message, label, more = {}) {
+      const press = {
+        ...{ id: randomUUID(), channel, action: actionOf(message, label) },
+        ...{ message: message?.id, private: message?.private },
+      };
+      return said(await tab.tell('presses', { ...press, ...more }));
+    },
+    tell: (path, body) =>
+      postTo(`${url}/console/${path}`, body, { origin: url, cookie: tab.cookie }),
+    close: () => abort.abort(),
+  };
+  onTestFinished(tab.close);
+  const response = await fetch(`${url}/console/events`, {
+    signal: abort.signal,
+    headers: {
+      ...(lastEventId !== undefined && { 'last-event-id': lastEventId }),
+      ...(cookie !== undefined && { cookie }),
+    },
+  });
+  if (!response.ok || !response.body) throw new Error(`Status ${response.status}`);
+  const [given] = response.headers.getSetCookie();
+  const brought = cookie === undefined ? '' : `${cookie}; `;
+  if (given !== undefined) tab.cookie = brought + (given.split(';')[0] ?? '');
+  const parser = createParser({
+    onEvent(event) {
+      tab.lastEventId = event.id ?? '';
+      tab.heard.push(JSON.parse(event.data) as ConsoleEvent);
+    },
+  });
+  void read(response.body, (text) => parser.feed(text)).finally(() => {
+    tab.ended = true;
+  });
+  return tab;
+}
+
+async function said(response: Response): Promise<Said> {
+  if (!response.ok) throw new Error(`Status ${response.status}: ${await response.text()}`);
+  return (await response.json()) as Said;
+}
+
+async function read(body: ReadableStream<Uint8Array>, take: (text: string) => void) {
+  const decoder = new TextDecoder();
+  try {
+    for await (const bytes of body) take(decoder.decode(bytes, { stream: true }));
+  } catch {
+    // The tab was closed or cut off; `ended` tells.
+  }
+}
+
+/** What the button with this label carries; one that is not there fails the test. */
+export function actionOf(message: Message | undefined, label: string): string {
+  const { body } = message ?? {};
+  const holder = body?.kind === 'card' ? body.card : body;
+  const actions = holder && 'actions' in holder ? (holder.actions ?? []) : [];
+  const action = actions.find((one) => one.label === label);
+  if (!action) throw new Error(`There is no button ${label}.`);
+  return encodeAction(action);
+}
+
+/** Says something as the page does, with the headers a browser adds. */
+export function post(
+  url: string,
+  saying: Record<string, unknown>,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  return postTo(`${url}/console/sayings`, saying, { origin: url, ...headers });
+}
+
+/** Presses a button as the page does, with the headers a browser adds. */
+export function postPress(
+  url: string,
+  press: Record<string, unknown>,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  return postTo(`${url}/console/presses`, press, { origin: url, ...headers });
+}
+
+function postTo(url: string, body: object, headers: Record<string, string>): Promise<Response> {
+  return fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  });
+}
+
+/** Tries a password as the login page does. */
+export function tryPassword(
+  url: string,
+  password: string,
+  headers: Record<string, string> = {},
+): Promise<Response> {
+  return postTo(`${url}/console/login`, { password }, { origin: url, ...headers });
+}
+
+/** Logs in and gives the `Cookie` header that a browser sends from then on. */
+export async function logIn(url: string, password: string): Promise<string> {
+  const response = await tryPassword(url, password);
+  if (!response.ok) throw new Error(`Status ${response.status}: ${await response.text()}`);
+  return (response.headers.getSetCookie()[0] ?? '').split(';')[0] ?? '';
+}
+
+/** A saying with everything in it, for requests made by hand. */
+export function saying(text: string): Record<string, unknown> {
+  return { id: randomUUID(), channel: 'general', text };
+}
+
+/** An answer to a request with headers that `fetch` does not let anyone set. */
+export interface RawAnswer {
+  status: number;
+  headers: IncomingHttpHeaders;
+  body: string;
+}
+
+/** The whole answer to such a request; not for streams, which do not end. */
+export function answerOf(
+  url: string,
+  headers: Record<string, string>,
+  options: { method?: string; body?: string } = {},
+): Promise<RawAnswer> {
+  return new Promise((resolve, reject) => {
+    const asked = request(url, { method: options.method ?? 'GET', headers }, async (response) => {
+      const body = Buffer.concat(await response.toArray()).toString();
+      resolve({ status: response.statusCode ?? 0, headers: response.headers, body });
+    });
+    asked.on('error', reject);
+    asked.end(options.body);
+  });
+}
+
+/** The status of a request with headers that `fetch` does not let anyone set. */
+export function statusOf(
+  url: string,
+  headers: Record<string, string>,
+  options: { method?: string; body?: string } = {},
+): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const asked = request(url, { method: options.method ?? 'GET', headers }, (response) => {
+      response.destroy();
+      resolve(response.statusCode ?? 0);
+    });
+    asked.on('error', reject);
+    asked.end(options.body);
+  });
+}
+
+/** The thread as the page of somebody fetches it. */
+export async function repliesOf(url: string, root: string, cookie = ''): Promise<Message[]> {
+  const response = await fetch(`${url}/console/threads/${root}`, { headers: { cookie } });
+  if (!response.ok) throw new Error(`Status ${response.status}`);
+  return ((await response.json()) as { replies: Message[] }).replies;
+}
+
+/** What a tab is told first. */
+export async function snapshotOf(tab: Tab): Promise<Snapshot> {
+  const first = await eventually(() => tab.heard.find(({ kind }) => kind === 'snapshot'));
+  if (first.kind !== 'snapshot') throw new Error('There is no snapshot.');
+  return first;
+}
+
+/** The channels' messages as a fresh tab sees them, of somebody new or of whom the cookie is. */
+export async function listedAt(url: string, cookie?: string): Promise<Message[]> {
+  const tab = await openTab(url, cookie === undefined ? {} : { cookie });
+  const { messages } = await snapshotOf(tab);
+  tab.close();
+  return messages.map(({ message }) => message);
+}

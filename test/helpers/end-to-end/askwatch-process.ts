@@ -1,0 +1,149 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { afterAll, beforeAll, inject, onTestFinished } from 'vitest';
+import { eventually } from '../eventually.ts';
+import { type AtEnd, temporaryFolder } from '../temporary-folder.ts';
+
+/** The built program, file by file as it is installed, and the same bundled, which starts in about half the CPU time. */
+const PROGRAMS = {
+  installed: fileURLToPath(new URL('../../../dist/main.js', import.meta.url)),
+  bundled: join(inject('bundledProgram'), 'main.mjs'),
+};
+
+/** The built program running as a child, as an operator runs it. */
+export interface AskwatchProcess {
+  /** Where it listens, from its own banner. */
+  url: string;
+  /** The keys it showed at its first start on this folder. */
+  keys: { gateway?: string; monitoring?: string };
+  /** Standard output and standard error so far. */
+  output(): string;
+  pid: number;
+  /** Resolves to its exit code when it has ended. */
+  exit: Promise<number | null>;
+  /** Kills it with -9 and waits until it is gone. */
+  kill(): Promise<void>;
+  /** Asks it to stop; resolves to its exit code. */
+  stop(signal?: 'SIGTERM' | 'SIGINT'): Promise<number | null>;
+}
+
+interface StartOptions {
+  dataDir: string;
+  env?: Record<string, string>;
+  /** The bundled one, unless this says otherwise. */
+  program?: keyof typeof PROGRAMS;
+  /** When it is ended at the latest: with the running test, unless this says otherwise. */
+  atEnd?: AtEnd;
+}
+
+/** A program that a `describe` shares. */
+export interface SharedAskwatch extends AskwatchProcess {
+  dataDir: string;
+  /** Kills it with -9 and starts it again on the same folder. */
+  restart(): Promise<void>;
+}
+
+/**
+ * One program for those tests of a `describe` that leave it running. `prepare` gives its variables, and starts before it
+ * what they name.
+ */
+export function sharedAskwatch(
+  prepare: (atEnd: AtEnd) => Promise<Record<string, string>> = async () => ({}),
+): () => SharedAskwatch {
+  let shared: SharedAskwatch | undefined;
+  const ends: Array<() => Promise<void>> = [];
+  const atEnd: AtEnd = (end) => void ends.unshift(end);
+  beforeAll(async () => {
+    const options = {
+      dataDir: await temporaryFolder(atEnd),
+      env: await prepare(atEnd),
+      atEnd,
+    };
+    const current: SharedAskwatch = {
+      ...(await startAskwatch(options)),
+      dataDir: options.dataDir,
+      async restart() {
+        await current.kill();
+        Object.assign(current, await startAskwatch(options));
+      },
+    };
+    shared = current;
+  });
+  afterAll(async () => {
+    for (const end of ends) await end();
+  });
+  return () => {
+    if (!shared) throw new Error('the shared program is there only inside a test');
+    return shared;
+  };
+}
+
+/**
+ * Starts the built program and waits until it says that it is ready. No variable of the surrounding environment but
+ * PATH reaches it. It listens on a free port unless `env.PORT` is given.
+ */
+export async function startAskwatch(options: StartOptions): Promise<AskwatchProcess> {
+  const child = spawnAskwatch(options);
+  const { output } = child;
+  await eventually(() => output().includes('is ready after') || child.exited(), {
+    withinMs: 60_000,
+    what: 'Askwatch to be ready',
+  });
+  if (child.exited()) throw new Error(`Askwatch ended instead of starting:\n${output()}`);
+  const url = /(?:Listens at|Services) +(http:\S+?)(?:\/v1)?\s/.exec(output())?.[1];
+  if (!url) throw new Error(`the banner names no address:\n${output()}`);
+  const gateway = /awg_[A-Za-z0-9]{40}/.exec(output())?.[0];
+  const monitoring = /awm_[A-Za-z0-9]{40}/.exec(output())?.[0];
+  return {
+    url,
+    keys: { ...(gateway ? { gateway } : {}), ...(monitoring ? { monitoring } : {}) },
+    output,
+    pid: child.pid,
+    exit: child.exit,
+    async kill() {
+      child.signal('SIGKILL');
+      await child.exit;
+    },
+    async stop(signal = 'SIGTERM') {
+      child.signal(signal);
+      return await child.exit;
+    },
+  };
+}
+
+/** Starts the built program without waiting; for starts that are meant to fail. */
+export function spawnAskwatch(options: StartOptions) {
+  const { atEnd = onTestFinished, program = 'bundled' } = options;
+  const child: ChildProcess = spawn(process.execPath, [PROGRAMS[program]], {
+    // Its working folder has no .env file.
+    cwd: options.dataDir,
+    env: {
+      PATH: process.env.PATH ?? '',
+      PORT: '0',
+      DATA_DIR: `${options.dataDir}/data`,
+      ...options.env,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let text = '';
+  child.stdout?.on('data', (data: Buffer) => {
+    text += data.toString();
+  });
+  child.stderr?.on('data', (data: Buffer) => {
+    text += data.toString();
+  });
+  const exit = new Promise<number | null>((resolve) => child.once('close', resolve));
+  const exited = () => child.exitCode !== null || child.signalCode !== null;
+  atEnd(async () => {
+    if (!exited()) child.kill('SIGKILL');
+    await exit;
+  });
+  return {
+    pid: child.pid ?? 0,
+    output: () => text,
+    exit,
+    exited,
+    signal: (signal: NodeJS.Signals) => void child.kill(signal),
+  };
+}

@@ -1,0 +1,281 @@
+import { expect, test } from 'vitest';
+import { actions } from '../../src/bot/commands/commands.ts';
+import type { ModelProvider } from '../fakes/model-provider.ts';
+import { type MonitoringService, startMonitoringService } from '../fakes/monitoring-service.ts';
+import type { TestBotOptions } from './bot.ts';
+import { eventually } from './eventually.ts';
+import { startService } from './monitoring/service.ts';
+
+/** A platform with a bot, as the table of buttons uses it; `M` is a message of the platform. */
+export interface ButtonBed<M> {
+  provider: ModelProvider;
+  service: MonitoringService;
+  /** Types a command. */
+  type(command: string, values: Record<string, unknown>): void;
+  /** The newest message that shows a button with this label, whoever sees it. */
+  showing(label: string): M | undefined;
+  /** A press by the first or the second person. */
+  press(message: M, label: string, by: 0 | 1): void;
+  /** What everybody sees, and what single people see. */
+  texts(): { everybody: string[]; alone: string[] };
+  /** Resolves when all that is under way is shown. */
+  stop(): Promise<void>;
+}
+
+type AnyBed = ButtonBed<unknown>;
+
+interface Button {
+  label: string;
+  /** Brings a message with the button about. */
+  begin(bed: AnyBed): Promise<unknown> | undefined;
+  /** Questions to the model, and messages for everybody, that come of one press. */
+  model: number;
+  posts: number;
+  /** What says that it was done, once in all that is shown. */
+  says: RegExp;
+  /** Each person sees by themselves what comes of it. */
+  isPersonal?: true;
+  /** Only another person who comes second is told anything. */
+  isForSecond?: true;
+  /** Only one person has the button. */
+  isPrivate?: true;
+  /** Over the real monitoring service, with one job. */
+  isManaged?: true;
+}
+
+const ask = (bed: AnyBed) => void bed.type('ask', { question: 'why?' });
+
+async function down({ service }: AnyBed) {
+  const { id } = service.add({ name: 'Shop' });
+  const asked = service.requests.length;
+  await eventually(() => service.requests.length > asked + 1);
+  service.setStatus(id, 'DOWN');
+  return id;
+}
+
+const manage = { isManaged: true, isPrivate: true, model: 0 } as const;
+
+/** Every button there is, by what it does. */
+const BUTTONS: Record<string, Button> = {
+  'answer stop': {
+    ...{ label: 'Stop', model: 0, posts: 0, says: /Stopped by/ },
+    begin(bed) {
+      bed.provider.answerWith(['one ', 'two ']);
+      bed.provider.failWith({ kind: 'stall', afterChunks: 2 });
+      ask(bed);
+      return eventually(() => bed.texts().everybody.some((text) => text.includes('one two')));
+    },
+  },
+  'answer again': {
+    label: 'Regenerate',
+    begin: ask,
+    model: 1,
+    posts: 2,
+    says: /(asks\n|asked: )why/,
+  },
+  'answer continue': {
+    ...{ label: 'Continue', model: 1, posts: 2, says: /Go on exactly/ },
+    begin(bed) {
+      bed.provider.answerWith('Half', { finishReason: 'length' });
+      ask(bed);
+      return undefined;
+    },
+  },
+  'answer rate': { label: '👍', begin: ask, model: 0, posts: 0, says: /kept as/, isPersonal: true },
+  'answer share': {
+    ...{ label: 'Share', model: 0, posts: 2, says: /psst\?/, isPrivate: true },
+    begin: (bed) => void bed.type('ask', { question: 'psst?', private: true }),
+  },
+  'incident acknowledge': {
+    ...{ label: 'Acknowledge', begin: down, model: 0, posts: 0, says: /Acknowledged by/ },
+  },
+  'incident snooze': { label: 'Snooze 1 h', begin: down, model: 0, posts: 0, says: /Snoozed by/ },
+  'incident unsnooze': {
+    ...{ label: 'End snooze', model: 0, posts: 0, says: /over already/ },
+    isForSecond: true,
+    async begin(bed) {
+      await down(bed);
+      bed.press(await eventually(() => bed.showing('Snooze 1 h')), 'Snooze 1 h', 0);
+    },
+  },
+  'incident check': {
+    ...{ label: 'Check now', begin: down, model: 0, posts: 0, says: /cannot be looked at now/ },
+    isPersonal: true,
+  },
+  'incident why': { label: 'Ask why', begin: down, model: 1, posts: 2, says: /Why is this down/ },
+  'incident summary': {
+    ...{ label: 'Summarise', model: 1, posts: 2, says: /Write a short summary/ },
+    async begin(bed) {
+      const shop = await down(bed);
+      await eventually(() => bed.showing('Ask why'));
+      bed.service.setStatus(shop, 'UP');
+      // The alert, and the line that says that it is over.
+      await eventually(() => bed.texts().everybody.length === 2);
+    },
+  },
+  'monitor list page': {
+    ...{ label: 'Next', model: 0, posts: 0, says: /Page 2 of 2/, isPersonal: true },
+    async begin(bed) {
+      for (let at = 0; at < 30; at += 1) bed.service.add({ name: `Shop ${at}` });
+      bed.type('monitor list', {});
+    },
+  },
+  'monitor pause': {
+    ...{ ...manage, label: 'Pause', posts: 1, says: /Job is paused/ },
+    begin: (bed) => void bed.type('monitor remove', { monitor: 'job' }),
+  },
+  'monitor remove for good': {
+    ...{ ...manage, label: 'Remove', posts: 1, says: /Job is no longer watched/ },
+    begin: (bed) => void bed.type('monitor remove', { monitor: 'job' }),
+  },
+  'monitor resume': {
+    ...{ label: 'Resume', model: 0, posts: 1, says: /Job is checked again/, isManaged: true },
+    begin: (bed) => void bed.type('monitor pause', { monitor: 'job' }),
+  },
+  'monitor push address': {
+    ...{ label: 'New push address', model: 0, posts: 0, says: /Make a new push address/ },
+    ...{ isManaged: true, isPersonal: true },
+    begin: (bed) => void bed.type('monitor show', { monitor: 'job' }),
+  },
+  'monitor push address new': {
+    ...{ ...manage, label: 'New address', posts: 0, says: /The new push address/ },
+    async begin(bed) {
+      bed.type('monitor show', { monitor: 'job' });
+      bed.press(await eventually(() => bed.showing('New push address')), 'New push address', 0);
+    },
+  },
+};
+
+/** Under a message about several outages a snooze is for all of them, and is shown and ended there. */
+export function testSnoozeOfSeveral<M>(open: (options: TestBotOptions) => Promise<ButtonBed<M>>) {
+  test('a snooze under several outages is shown there, for who comes second too, and can be ended', async () => {
+    const bed = await open({ settings: { alertPollMs: 50 } });
+    const ids = ['Shop', 'Blog'].map((name) => bed.service.add({ name }).id);
+    const asked = bed.service.requests.length;
+    await eventually(() => bed.service.requests.length > asked + 1);
+    for (const id of ids) bed.service.setStatus(id, 'DOWN');
+    const about = () =>
+      bed.texts().everybody.filter((text) => text.includes('2 monitors are DOWN'));
+    const message = await eventually(() => about().length === 1 && bed.showing('Snooze 1 h'));
+    bed.press(message, 'Snooze 1 h', 0);
+    await eventually(() => about().some((text) => /Snoozed by \w+ until/.test(text)));
+    const snoozed = await eventually(() => bed.showing('End snooze'));
+    expect(bed.showing('Snooze 1 h')).toBeUndefined();
+    bed.press(snoozed, 'End snooze', 1);
+    await eventually(() => bed.showing('Snooze 1 h'));
+    expect(about().filter((text) => text.includes('Snoozed'))).toEqual([]);
+    expect(bed.texts().everybody).toHaveLength(1);
+  });
+}
+
+/** Presses every button twice at once, by one person and by two; what comes of it is counted when all of it is shown. */
+export function testEveryButton<M>(open: (options: TestBotOptions) => Promise<ButtonBed<M>>) {
+  test('the table names every button there is', () => {
+    // Commands that people type as well have a button besides.
+    const typed = ['monitor pause', 'monitor resume'];
+    const names = [...actions.map(({ name }) => name), ...typed];
+    expect(Object.keys(BUTTONS).sort()).toEqual(names.sort());
+  });
+
+  const rows = Object.entries(BUTTONS).flatMap(([command, { isPrivate }]) =>
+    isPrivate ? [[command, 'one person', 0] as const] : both(command),
+  );
+
+  test.each(rows)('%s, pressed twice at once by %s, is done once', async (command, _, other) => {
+    const button = BUTTONS[command] as Button;
+    const settings = { mayManage: 'everyone' as const, alertPollMs: 50 };
+    const service = await startMonitoringService({ limit: false });
+    const real = button.isManaged ? await startService() : undefined;
+    await real?.create({ name: 'Job', check_type: 'HEARTBEAT', target: 'job' });
+    const bed = await open({ settings, service, ...(real && { watched: real }) });
+    await button.begin(bed);
+    const message = await eventually(() => bed.showing(button.label), { what: button.label });
+    const before = { model: bed.provider.calls.length, posts: bed.texts().everybody.length };
+    const said = () => {
+      const { everybody, alone } = bed.texts();
+      return [...everybody, ...alone].filter((text) => button.says.test(text)).length;
+    };
+    const saidBefore = said();
+    bed.press(message, button.label, 0);
+    bed.press(message, button.label, other);
+    const times =
+      (button.isForSecond ? 0 : 1) +
+      ((button.isPersonal || button.isForSecond) && other === 1 ? 1 : 0);
+    const posts = () => bed.texts().everybody.length - before.posts;
+    await eventually(
+      () =>
+        said() - saidBefore >= times &&
+        posts() >= button.posts &&
+        bed.provider.calls.length - before.model >= button.model,
+      { what: `what comes of ${button.label}` },
+    );
+    await bed.stop();
+    expect({
+      model: bed.provider.calls.length - before.model,
+      posts: posts(),
+      says: said() - saidBefore,
+    }).toEqual({ model: button.model, posts: button.posts, says: times });
+    await service.close();
+  });
+}
+
+/** What the model is told and what a thread remembers stays in order, whatever is pressed while something is answered. */
+export function testOrder<M>(
+  open: (options: TestBotOptions) => Promise<
+    ButtonBed<M> & {
+      /** Asks in the thread of the answer. */
+      askBelow(question: string): void;
+    }
+  >,
+) {
+  test.each(['Regenerate', 'Continue'])(
+    '%s while a later question is answered is refused in private; all stays in order',
+    async (label) => {
+      const bed = await open({});
+      bed.provider.answerWith('First.', { finishReason: 'length' });
+      bed.type('ask', { question: 'one' });
+      const first = await eventually(() => bed.showing(label));
+      bed.provider.answerWith('Later.');
+      const letGo = bed.provider.holdChunks(0);
+      bed.askBelow('two');
+      await eventually(() => bed.provider.calls.length === 2);
+      const posts = bed.texts().everybody.length;
+      bed.press(first, label, 1);
+      const refused = /A later question is being answered in this thread/;
+      await eventually(() => bed.texts().alone.some((text) => refused.test(text)));
+      expect(bed.texts().everybody).toHaveLength(posts);
+      letGo();
+      await eventually(() => bed.texts().everybody.some((text) => text.includes('Later.')));
+      bed.askBelow('three');
+      await eventually(() => bed.provider.calls.length === 3);
+      expect(toldLast(bed.provider)).toEqual(['one', 'First.', 'two', 'Later.', 'three']);
+    },
+  );
+
+  test('a question asked while an answer is made anew comes after the new one', async () => {
+    const bed = await open({});
+    bed.provider.answerWith('First.');
+    bed.type('ask', { question: 'one' });
+    const first = await eventually(() => bed.showing('Regenerate'));
+    bed.provider.answerWith('Another.');
+    const letGo = bed.provider.holdChunks(0);
+    bed.press(first, 'Regenerate', 1);
+    await eventually(() => bed.provider.calls.length === 2);
+    bed.askBelow('two');
+    letGo();
+    await eventually(() => bed.provider.calls.length === 3);
+    expect(toldLast(bed.provider)).toEqual(['one', 'Another.', 'two']);
+  });
+}
+
+/** What the model was told last, but for the system prompt. */
+function toldLast({ calls }: ModelProvider): string[] {
+  const messages: Array<{ role: string; content: string }> = calls.at(-1)?.body.messages ?? [];
+  return messages.filter(({ role }) => role !== 'system').map(({ content }) => content);
+}
+
+const both = (command: string) =>
+  [
+    [command, 'one person', 0],
+    [command, 'two people', 1],
+  ] as const;

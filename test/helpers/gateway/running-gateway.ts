@@ -1,0 +1,151 @@
+import OpenAI from 'openai';
+import { onTestFinished } from 'vitest';
+import { createLog } from '../../../src/app/log.ts';
+import { Catalog, type CatalogInput } from '../../../src/gateway/catalog/catalog.ts';
+import { defaultCatalog } from '../../../src/gateway/catalog/default-catalog.ts';
+import { createGateway, type GatewayTimes } from '../../../src/gateway/gateway.ts';
+import type { ProviderSettings } from '../../../src/gateway/providers/providers.ts';
+import {
+  requestsIn,
+  type UsageEntry,
+  type UsageRecord,
+} from '../../../src/gateway/usage/usage-journal.ts';
+import { openKeys } from '../../../src/http/keys.ts';
+import { createServer } from '../../../src/http/server.ts';
+import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import type { Journal } from '../../../src/store/store.ts';
+import { type ModelProvider, startModelProvider } from '../../fakes/model-provider.ts';
+import { eventually } from '../eventually.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+
+/** An Ollama on the machine of the test is not looked for. */
+export const NO_OLLAMA = { ollama: false } as const;
+
+/** A small catalog whose text models lead to a fake provider standing for OpenAI, and then to one standing for Groq. */
+export const testCatalog: CatalogInput = {
+  models: [
+    {
+      id: 'one',
+      kind: 'text',
+      context_length: 4096,
+      upstreams: [{ provider: 'openai', model: 'test-model' }],
+    },
+    {
+      id: 'two',
+      kind: 'text',
+      context_length: 4096,
+      upstreams: [
+        { provider: 'openai', model: 'test-model' },
+        { provider: 'groq', model: 'test-model' },
+      ],
+    },
+    {
+      id: 'single',
+      kind: 'text',
+      context_length: 4096,
+      upstreams: [{ provider: 'groq', model: 'test-model' }],
+    },
+    {
+      id: 'seeing',
+      kind: 'text',
+      context_length: 4096,
+      input: ['text', 'image'],
+      upstreams: [{ provider: 'openai', model: 'test-vision' }],
+    },
+    { id: 'unconnected', kind: 'text', context_length: 4096 },
+    { id: 'painter', kind: 'image', resolutions: ['1024x1024'] },
+  ],
+};
+
+/** Starts fake providers in the places of OpenAI and Groq, and a gateway over them. */
+export async function startWithProviders(times: Partial<GatewayTimes> = {}) {
+  const openai = await startFake();
+  const groq = await startFake('groq-key-0123456789');
+  const running = await startGateway({
+    catalog: testCatalog,
+    providers: {
+      ...NO_OLLAMA,
+      openai: { apiKey: openai.apiKey, baseUrl: `${openai.url}/v1` },
+      groq: { apiKey: groq.apiKey, baseUrl: `${groq.url}/v1/` },
+    },
+    times,
+  });
+  return { ...running, openai, groq };
+}
+
+async function startFake(apiKey?: string): Promise<ModelProvider> {
+  const provider = await startModelProvider(apiKey ? { apiKey } : {});
+  onTestFinished(() => provider.close());
+  return provider;
+}
+
+/** Starts the gateway over the real server, store and keys; the shipped catalog and no provider unless told otherwise. */
+export async function startGateway(
+  options: {
+    catalog?: CatalogInput;
+    providers?: ProviderSettings;
+    times?: Partial<GatewayTimes>;
+    trustedProxies?: readonly string[];
+  } = {},
+) {
+  const { trustedProxies = [] } = options;
+  const logged: string[] = [];
+  const log = createLog({ level: 'debug', secrets: [], write: (line) => void logged.push(line) });
+  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  const kit = await createServer({ log, version: '0', trustedProxies });
+  const keys = await openKeys(store, 'gateway');
+  // A journal is asked for once, so the gateway's own is kept for looking into.
+  let journal: Journal<UsageEntry> | undefined;
+  const gateway = await createGateway({
+    kit,
+    keys,
+    catalog: Catalog.parse(options.catalog ?? defaultCatalog),
+    providers: options.providers ?? NO_OLLAMA,
+    store: {
+      ...store,
+      journal(declaration) {
+        const opened = store.journal(declaration);
+        journal = opened as unknown as Journal<UsageEntry>;
+        return opened;
+      },
+    },
+    times: { graceMs: 0, ...options.times },
+    log,
+  });
+  const url = await kit.listen({ host: '127.0.0.1', port: 0 });
+  onTestFinished(async () => {
+    await gateway.close();
+    await kit.close();
+    await store.close();
+  });
+  const { key, id } = await keys.create('test');
+  const client = new OpenAI({ apiKey: key, baseURL: `${url}/v1`, maxRetries: 0 });
+
+  /** The usage records, once there are so many. */
+  async function usage(count: number): Promise<UsageRecord[]> {
+    return await eventually(
+      async () => {
+        const records: UsageRecord[] = [];
+        for await (const entry of journal?.read() ?? []) records.push(...requestsIn(entry));
+        return records.length >= count ? records : undefined;
+      },
+      { what: `${count} usage records` },
+    );
+  }
+
+  /** Sends a chat request as it is and gives status, headers and body. */
+  async function post(body: unknown, headers: Record<string, string> = {}) {
+    const answer = await fetch(`${url}/v1/chat/completions`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${key}`,
+        'content-type': 'application/json',
+        ...headers,
+      },
+      body: typeof body === 'string' ? body : JSON.stringify(body),
+    });
+    return { status: answer.status, headers: answer.headers, text: await answer.text() };
+  }
+
+  return { url, key, keyId: id, keys, kit, gateway, client, logged, usage, post };
+}

@@ -1,0 +1,134 @@
+import { randomUUID } from 'node:crypto';
+import { request } from 'undici';
+import { onTestFinished } from 'vitest';
+import type { Monitor, MonitorCreated, MonitorList } from '../../../src/contracts/monitoring.ts';
+import { openKeys } from '../../../src/http/keys.ts';
+import { createPublicAddress } from '../../../src/http/public-address.ts';
+import { createServer } from '../../../src/http/server.ts';
+import { createMonitoring } from '../../../src/monitoring/monitoring.ts';
+import type { Clock } from '../../../src/monitoring/time/clock.ts';
+import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import { recordingLog } from '../recording-log.ts';
+import { temporaryFolder } from '../temporary-folder.ts';
+
+/** An answer of the service. */
+export interface Answer {
+  status: number;
+  headers: Record<string, string>;
+  // What comes is looked at piece by piece in assertions.
+  body: Record<string, unknown> & { error?: Record<string, unknown> };
+  text: string;
+}
+
+/** The real service on a real port, with its own store. */
+export interface Service {
+  url: string;
+  folder: string;
+  key: string;
+  createKey(): Promise<string>;
+  /** Any request; `json` is sent as JSON. With the key unless `key` is null. */
+  call(
+    method: string,
+    path: string,
+    options?: {
+      key?: string | null;
+      headers?: Record<string, string>;
+      json?: unknown;
+      body?: string;
+    },
+  ): Promise<Answer>;
+  list(): Promise<Monitor[]>;
+  /** Creates and asserts 201. */
+  create(monitor: object): Promise<MonitorCreated>;
+  metrics(): Promise<string>;
+  lines: Array<Record<string, unknown>>;
+  close(): Promise<void>;
+}
+
+const MONITORS = '/api/v1/public/monitors';
+
+/** Starts the service; it ends with the running test, or when closed. Call inside a test. */
+export async function startService(
+  options: {
+    folder?: string;
+    allowPrivate?: string[];
+    clock?: Clock;
+    publicUrl?: string;
+    isOpen?: boolean;
+  } = {},
+): Promise<Service> {
+  const folder = options.folder ?? (await temporaryFolder());
+  const { log, lines } = recordingLog();
+  const store = await openLowdbStore({ folder, log });
+  const keys = await openKeys(store, 'monitoring');
+  const kit = await createServer({ log, version: '1.2.3' });
+  let url = '';
+  const monitoring = await createMonitoring({
+    kit,
+    keys,
+    store,
+    allowPrivate: options.allowPrivate ?? ['127.0.0.0/8'],
+    addressFor: createPublicAddress({
+      ...{ publicUrl: options.publicUrl, isOpen: options.isOpen ?? false },
+      listening: () => url,
+    }),
+    log,
+    ...(options.clock ? { clock: options.clock } : {}),
+  });
+  url = await kit.listen({ host: '127.0.0.1', port: 0 });
+  monitoring.start();
+  const key = (await keys.create('tests')).key;
+
+  let closed = false;
+  async function close() {
+    if (closed) return;
+    closed = true;
+    await monitoring.close();
+    await kit.close();
+    await store.close();
+  }
+  onTestFinished(close);
+
+  const call: Service['call'] = async (method, path, { key: asked, headers, json, body } = {}) => {
+    const answer = await request(url + path, {
+      method: method as 'GET',
+      headers: {
+        ...(asked === null ? {} : { 'x-api-key': asked ?? key }),
+        ...(json === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      body: json === undefined ? (body ?? null) : JSON.stringify(json),
+    });
+    const text = await answer.body.text();
+    return {
+      status: answer.statusCode,
+      headers: answer.headers as Record<string, string>,
+      body: text.startsWith('{') ? JSON.parse(text) : {},
+      text,
+    };
+  };
+
+  return {
+    url,
+    folder,
+    key,
+    createKey: async () => (await keys.create('more')).key,
+    call,
+    // Each with a key of its own, because a key may make 120 requests a minute and tests look all the time.
+    async list() {
+      const { body } = await call('GET', MONITORS, { key: keys.createTransient(randomUUID()) });
+      return (body as unknown as MonitorList).monitors;
+    },
+    async create(monitor) {
+      const answer = await call('POST', MONITORS, {
+        json: monitor,
+        key: keys.createTransient(randomUUID()),
+      });
+      if (answer.status !== 201) throw new Error(`${answer.status}: ${answer.text}`);
+      return answer.body as unknown as MonitorCreated;
+    },
+    metrics: async () => (await call('GET', '/metrics')).text,
+    lines,
+    close,
+  };
+}

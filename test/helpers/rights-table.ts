@@ -1,0 +1,204 @@
+import { EventEmitter, once } from 'node:events';
+import type { Bot } from '../../src/bot/bot.ts';
+import { actions, commands } from '../../src/bot/commands/commands.ts';
+import type { Place, PlatformName } from '../../src/bot/platform.ts';
+import type { Card } from '../../src/bot/shared/card.ts';
+import { encodeAction } from '../../src/bot/shared/card-action.ts';
+import { startTestBot, textOf } from './bot.ts';
+
+/** Who may: anyone who sees it, those who manage the place, or those who manage what all places share. */
+type Asks = 'nothing' | 'place' | 'shared';
+
+/** Something that can be asked for. */
+export interface Row {
+  command: string;
+  values: Record<string, string>;
+  asks: Asks;
+}
+
+const row = (command: string, asks: Asks, values: Record<string, string> = {}): Row => ({
+  command,
+  values,
+  asks,
+});
+
+/** What people type, one row for each right that it may ask for. Buttons may carry each of them, too. */
+export const TYPED: Row[] = [
+  row('ask', 'nothing', { question: 'why' }),
+  row('askwatch models', 'nothing'),
+  row('askwatch model', 'nothing', { model: 'show' }),
+  row('askwatch model', 'place', { model: 'test-vision' }),
+  row('askwatch prompt', 'nothing', { prompt: 'show' }),
+  row('askwatch prompt', 'place', { prompt: 'brief' }),
+  row('askwatch forget', 'nothing'),
+  row('askwatch usage', 'nothing'),
+  row('askwatch help', 'nothing'),
+  row('monitor add', 'shared', { target: 'https://new.example' }),
+  row('monitor list', 'nothing'),
+  row('monitor show', 'nothing', { monitor: 'mon_1' }),
+  row('monitor alerts', 'nothing', { switch: 'on' }),
+  row('monitor alerts', 'place', { switch: 'on', remind: '4h' }),
+  row('monitor pause', 'shared', { monitor: 'mon_1' }),
+  row('monitor resume', 'shared', { monitor: 'mon_1' }),
+  row('monitor remove', 'shared', { monitor: 'mon_1' }),
+  row('monitor heartbeat', 'nothing', { token: 'hb_1' }),
+];
+
+/** What only buttons carry. */
+export const PRESSED: Row[] = [
+  ...['acknowledge', 'snooze', 'unsnooze', 'check', 'why', 'summary'].map((verb) =>
+    row(`incident ${verb}`, 'nothing', { incident: 'i1' }),
+  ),
+  ...['stop', 'again', 'continue', 'share'].map((verb) =>
+    row(`answer ${verb}`, 'nothing', { answer: 'a1' }),
+  ),
+  row('answer rate', 'nothing', { answer: 'a1', as: 'good' }),
+  row('monitor list page', 'nothing', { page: '1' }),
+  row('monitor remove for good', 'shared', { monitor: 'mon_1' }),
+  row('monitor push address', 'shared', { monitor: 'mon_1' }),
+  row('monitor push address new', 'shared', { monitor: 'mon_1' }),
+];
+
+/** What opens when one of these is typed bare. */
+export const FORMS: Row[] = [
+  row('askwatch model', 'place'),
+  row('askwatch prompt', 'place'),
+  row('monitor add', 'shared'),
+];
+
+/** What there is and the table does not name, or not with the right that it asks for, or as typed what is pressed. */
+export const missing = () => [
+  ...commands.filter(({ name }) => !TYPED.some(({ command }) => command === name)),
+  ...actions.filter(({ name }) => !PRESSED.some(({ command }) => command === name)),
+  ...[...commands, ...actions].filter(
+    ({ name, right }) =>
+      right !== 'anyone' &&
+      ![...TYPED, ...PRESSED].some(({ command, asks }) => command === name && asks !== 'nothing'),
+  ),
+  ...commands.filter(({ form, name }) => form && !FORMS.some(({ command }) => command === name)),
+];
+
+/** What is named and is not there. */
+export const strange = () =>
+  [...TYPED, ...PRESSED, ...FORMS].filter(
+    ({ command }) => ![...commands, ...actions].some(({ name }) => name === command),
+  );
+
+/** A row as it is typed on one line. */
+export const lineOf = ({ command, values }: Row) =>
+  `/${command} ${Object.entries(values)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(' ')}`;
+
+/** A row as a button carries it. */
+export const pressOf = ({ command, values }: Row) => encodeAction({ label: '', command, values });
+
+/** Who people are to the platform and to the settings. */
+export type Role = 'manager' | 'listed' | 'in a listed group' | 'ordinary';
+export const ROLES: Role[] = ['manager', 'listed', 'in a listed group', 'ordinary'];
+
+/** What a place leaves to everybody who is in it. */
+export type Free = readonly Asks[];
+export const CHANNEL_FREE: Free = ['nothing'];
+export const DIRECT_FREE: Free = ['nothing', 'place'];
+export const CONSOLE_FREE: Free = ['nothing', 'place', 'shared'];
+
+/** As whom a row is tried; where all may, ordinary people show it. */
+const rolesFor = ({ asks }: Row, free: Free): Role[] =>
+  free === CONSOLE_FREE || asks === 'nothing' ? ['ordinary'] : ROLES;
+
+/** What came of something that somebody did. */
+interface Outcome {
+  person: string;
+  what: string;
+  refused: boolean;
+}
+
+/**
+ * A real bot that goes by a list of people and groups, and what it says to each gesture. The platform gets nothing to show.
+ */
+export async function startAsked(platform: PlatformName, listed: readonly string[]) {
+  const who: Place[] = listed.map((channel) => ({ platform, channel }));
+  const { bot: real, service } = await startTestBot({
+    settings: { mayAdd: who, mayManage: who, alertPollMs: 600_000 },
+  });
+  service.add({ name: 'Shop' });
+  const outcomes: Outcome[] = [];
+  const news = new EventEmitter();
+  let added = 0;
+  const note = (person: string, what: string, came: object | { card: Card }) => {
+    outcomes.push({ person, what, refused: 'card' in came && isRefusal(came.card) });
+    news.emit('outcome');
+  };
+  const bot: Bot = {
+    ...real,
+    async handle(invocation) {
+      const { person, request } = invocation;
+      const reply = await real.handle(invocation);
+      // A mention comes twice; of the second nothing comes.
+      const what = 'command' in request ? request.command : 'line';
+      if (reply.kind !== 'nothing') note(person.id, what, reply);
+      return { kind: 'nothing' };
+    },
+    async openForm(command, where) {
+      const opened = await real.openForm(command, where);
+      note(where.person.id, `form ${command.name}`, opened);
+      return opened;
+    },
+    homes: {
+      of: real.homes.of,
+      async open(owner, asked) {
+        const opened = await real.homes.open(owner, asked);
+        note(owner.id, `home ${asked.form}`, opened);
+        return opened;
+      },
+    },
+  };
+  /** Does it as each role in turn, and says who was let do what they may not, or not let do what they may. */
+  async function wrongIn(
+    rows: readonly Row[],
+    tried: {
+      where: string;
+      free: Free;
+      people: Record<Role, string>;
+      /** What is to come of it: an outcome of this kind. */
+      kind?: 'form' | 'home';
+      gesture(row: Row, role: Role): unknown;
+    },
+  ): Promise<string[]> {
+    const { where, free, people, kind, gesture } = tried;
+    const wrong: string[] = [];
+    for (const one of rows) {
+      const before = outcomes.length;
+      const roles = rolesFor(one, free);
+      for (const role of roles) gesture(one, role);
+      async function cameOf(role: Role, wanted: string[]): Promise<Outcome> {
+        for (;;) {
+          const found = outcomes
+            .slice(before)
+            .find(({ person, what }) => person === people[role] && wanted.includes(what));
+          if (found) return found;
+          await once(news, 'outcome', { signal: AbortSignal.timeout(45_000) }).catch((cause) => {
+            throw new Error(`Nothing came of ${one.command} by ${role}, ${where}`, { cause });
+          });
+        }
+      }
+      const said = [one.command, 'line'];
+      for (const role of roles) {
+        const came = await cameOf(role, kind ? [`${kind} ${one.command}`] : said);
+        // Whoever gets no form is told what the command says by itself.
+        if (came.refused && kind === 'form') await cameOf(role, said);
+        const may = role !== 'ordinary' || free.includes(one.asks);
+        if (came.refused === may) {
+          const done = came.refused ? 'is not let' : 'is let';
+          wrong.push(`${role} ${done} ${one.command} ${Object.keys(one.values)}, ${where}`);
+        }
+        if (!came.refused && one.command === 'monitor add' && !kind) added += 1;
+      }
+    }
+    return wrong;
+  }
+  return { bot, wrongIn, isAddedByOthers: () => service.monitors.length !== 1 + added };
+}
+
+const isRefusal = (card: Card) => /^Only (?:some people|those who manage)/m.test(textOf(card));

@@ -1,0 +1,236 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { MonitorCreate } from '../../../src/contracts/monitoring.ts';
+import { HttpError } from '../../../src/http/errors.ts';
+import { createAdmission } from '../../../src/monitoring/api/admission.ts';
+import type { NameLookup } from '../../../src/monitoring/checks/name-lookup.ts';
+import { createTargetGuard } from '../../../src/monitoring/checks/ssrf-guard.ts';
+import { startWebTarget } from '../../fakes/web-target.ts';
+import { long } from '../../helpers/long.ts';
+import { setUp } from '../../helpers/monitoring/checks.ts';
+import {
+  anyIpv4,
+  anyIpv6,
+  isForPublic,
+  writtenIpv4,
+  writtenIpv6,
+} from '../../helpers/monitoring/hostile-addresses.ts';
+
+const noName: NameLookup = () => Promise.reject(new Error('no such name'));
+
+/** Asks for a monitor; the refusal, or `undefined` when it is taken. */
+async function refusal(monitor: object, lookup = noName): Promise<HttpError | undefined> {
+  const admit = createAdmission({ guard: createTargetGuard([]), lookup });
+  try {
+    await admit(MonitorCreate.parse({ name: 'site', ...monitor }));
+    return undefined;
+  } catch (error) {
+    if (error instanceof HttpError) return error;
+    throw error;
+  }
+}
+const web = (config: object, check_type = 'HTTP') => ({
+  check_type,
+  target: 'https://1.1.1.1/',
+  config: check_type === 'KEYWORD' ? { target_keyword: 'x', ...config } : config,
+});
+const dns = (config: object) => ({ check_type: 'DNS', target: 'shop.example', config });
+
+describe.each(['HTTP', 'KEYWORD'])('settings of %s that are refused', (type) => {
+  test.each([
+    'Host',
+    'connection',
+    'Content-Length',
+    'transfer-encoding',
+    'Upgrade',
+    'TE',
+    'Trailer',
+    'Expect',
+    'Keep-Alive',
+    'Proxy-Authorization',
+    'proxy-anything',
+    'HTTP2-Settings',
+  ])('the header %s', async (name) => {
+    const error = await refusal(web({ headers: { Accept: '*/*', [name]: 'x' } }, type));
+    expect(error).toMatchObject({ status: 400, param: `config.headers.${name}` });
+    expect(error?.message).toContain('leave it out');
+  });
+
+  test.each(['a\r\nHost: b', 'a\nb', 'a\0', 'a\tb', 'a\u007f', 'a\u0085', 'caf\u0065\u0301', '→'])(
+    'the header value %j',
+    async (value) => {
+      const error = await refusal(web({ headers: { 'X-A': value } }, type));
+      expect(error).toMatchObject({ status: 400, param: 'config.headers.X-A' });
+    },
+  );
+
+  test('a header that is there twice', async () => {
+    const error = await refusal(web({ headers: { 'X-A': '1', 'x-a': '2' } }, type));
+    expect(error).toMatchObject({ status: 400, param: 'config.headers.X-A' });
+    expect(error?.message).toContain('x-a');
+  });
+
+  test.each(['GET', 'HEAD'])('a body with %s', async (method) => {
+    const error = await refusal(web({ method, body: '' }));
+    expect(error).toMatchObject({ status: 400, param: 'config.body' });
+  });
+
+  test.each([
+    { degraded_after_ms: 10_000 },
+    { degraded_after_ms: 2_000, timeout_seconds: 2 },
+    { degraded_after_ms: 4_000, interval_seconds: 5 },
+  ])('a slow answer that would be a timeout: %j', async (config) => {
+    const error = await refusal(web(config, type));
+    expect(error).toMatchObject({ status: 400, param: 'config.degraded_after_ms' });
+  });
+});
+
+test.each([
+  { headers: { 'User-Agent': 'Mine/1.0', Authorization: 'Bearer x', 'X-Caf': 'caf\u00e9' } },
+  { method: 'POST', body: '{}', headers: { 'Content-Type': 'application/json' } },
+  { method: 'DELETE', body: 'x' },
+  { degraded_after_ms: 9_999 },
+  { timeout_seconds: 59, degraded_after_ms: 58_999 },
+])('takes %j', async (config) => {
+  expect(await refusal(web(config))).toBeUndefined();
+});
+
+test.each([
+  { config: { rcode: 'NXDOMAIN', expected: ['1.1.1.1'] }, param: 'config.expected' },
+  { config: { match: 'exact' }, param: 'config.expected' },
+  { config: { degraded_after_ms: 10_000 }, param: 'config.degraded_after_ms' },
+  { config: { resolver: '127.0.0.1' }, param: 'config.resolver' },
+  { config: { resolver: '[::ffff:10.0.0.1]:53' }, param: 'config.resolver' },
+  { config: { resolver: 'dns.example' }, param: 'config.resolver' },
+])('a DNS check is refused with $config', async ({ config, param }) => {
+  expect(await refusal(dns(config))).toMatchObject({ status: 400, param });
+});
+
+test.each([
+  { rcode: 'NXDOMAIN' },
+  { match: 'any' },
+  { match: 'exact', expected: ['1.1.1.1'], degraded_after_ms: 500 },
+  { resolver: '1.1.1.1:5353' },
+])('a DNS check is taken with %j', async (config) => {
+  expect(await refusal(dns(config))).toBeUndefined();
+});
+
+describe('an address in any clothes', () => {
+  const suffix = fc.constantFrom('', '.', ':80', ':8443', '/', '/a?b#c', '/@1.1.1.1', '?@1.1.1.1/');
+  const scheme = fc.constantFrom('http://', 'https://', 'HTTP://', 'hTTps://');
+  const kind = fc.constantFrom('HTTP', 'KEYWORD');
+  const ipv4 = anyIpv4.chain((address) => fc.tuple(fc.constant(address), writtenIpv4(address)));
+  const ipv6 = anyIpv6.chain((address) => fc.tuple(fc.constant(address), writtenIpv6(address)));
+
+  test('is taken as a target only when it is public', async () => {
+    const told = new Set<string>();
+    await fc.assert(
+      fc.asyncProperty(fc.oneof(ipv4, ipv6), scheme, suffix, kind, async (ip, http, end, type) => {
+        const [address, written] = ip;
+        const target = `${http}${written}${written.startsWith('[') && end === '.' ? '' : end}`;
+        const error = await refusal({ ...web({}, type), target });
+        if (!isForPublic(address)) expect(error?.status, target).toBe(400);
+        else expect(error, target).toBeUndefined();
+        if (error?.code === 'target_not_allowed') told.add(error.message);
+      }),
+      { numRuns: long ? 5_000 : 150 },
+    );
+    // The same words for all: they tell nothing of the address.
+    expect(told.size).toBe(1);
+  });
+
+  test('is taken as a resolver only when it is public', async () => {
+    const resolver = fc.oneof(
+      anyIpv4.map((address) => [address, address] as const),
+      anyIpv6.map((address) => [address, address] as const),
+      anyIpv6.map((address) => [address, `[${address}]:53`] as const),
+    );
+    await fc.assert(
+      fc.asyncProperty(resolver, async ([address, written]) => {
+        const error = await refusal(dns({ resolver: written }));
+        expect(error === undefined, written).toBe(isForPublic(address));
+      }),
+      { numRuns: long ? 2_500 : 75 },
+    );
+  });
+
+  test('behind a name is taken when one of them is public, and never connected to when not', async () => {
+    const many = fc.array(fc.oneof(anyIpv4, anyIpv6), { minLength: 1, maxLength: 4 });
+    await fc.assert(
+      fc.asyncProperty(many, async (addresses) => {
+        const target = 'http://name.example/';
+        const error = await refusal({ ...web({}), target }, async () => addresses);
+        expect(error === undefined).toBe(addresses.some(isForPublic));
+        // Only those that are all refused are looked at: the others would be reached.
+        if (error === undefined) return;
+        const { http } = setUp({ allow: [], lookup: async () => addresses });
+        const result = await http(target);
+        expect(result.outcome).toBe('blocked');
+        for (const address of addresses) expect(result.reason).not.toContain(address);
+      }),
+      { numRuns: long ? 1_500 : 50 },
+    );
+  });
+});
+
+test('whatever is written as a target is taken or refused with words, and nothing else', async () => {
+  const piece = fc.oneof(
+    fc.constantFrom(
+      'http:',
+      'https://',
+      '//',
+      '\\',
+      '@',
+      '[',
+      ']',
+      '%2e',
+      '%00',
+      '#',
+      '?',
+      ':',
+      '.',
+    ),
+    fc.constantFrom('127.0.0.1', '①②⑦.0.0.1', '0x7f', '2130706433', 'localhost', '。', 'ｈttp://'),
+    fc.string({ unit: 'grapheme', maxLength: 6 }),
+  );
+  await fc.assert(
+    fc.asyncProperty(fc.array(piece, { minLength: 1, maxLength: 8 }), async (pieces) => {
+      const target = pieces.join('');
+      fc.pre(target.trim() !== '');
+      const seen: string[] = [];
+      const lookup: NameLookup = async (name) => {
+        seen.push(name);
+        return ['10.0.0.1'];
+      };
+      // Every name leads to a private network here: only a public literal may be taken.
+      const error = await refusal({ ...web({}), target }, lookup);
+      if (error) expect(error).toMatchObject({ status: 400, param: 'target' });
+      else expect(isForPublic(new URL(target.trim()).hostname.replace(/^\[|\]$/g, ''))).toBe(true);
+    }),
+    { numRuns: long ? 10_000 : 300 },
+  );
+});
+
+describe('a name that changes its answer', () => {
+  test('after it was taken is judged again at every check and every hop', async () => {
+    const forbidden = await startWebTarget(undefined, { host: '127.0.0.2' });
+    const target = await startWebTarget((_request, response) =>
+      response.writeHead(302, { location: `http://rebind.example:${forbidden.port}/` }).end(),
+    );
+    // At create it is public; at the first hop it is allowed, at the second no longer.
+    const answers = [['1.1.1.1'], ['127.0.0.1'], ['127.0.0.2']];
+    const lookup: NameLookup = async () => answers.shift() ?? ['127.0.0.2'];
+    const url = `http://rebind.example:${target.port}/`;
+    expect(await refusal({ ...web({}), target: url }, lookup)).toBeUndefined();
+    const { http } = setUp({ lookup });
+    const result = await http(url);
+    expect(result).toMatchObject({ ok: false, outcome: 'blocked' });
+    expect(result.reason).toBe(
+      'the address behind the name it redirects to is not allowed to be checked (see MONITOR_ALLOW_PRIVATE)',
+    );
+    expect(target.connections()).toBe(1);
+    expect(forbidden.connections()).toBe(0);
+    expect(await http(url)).toMatchObject({ ok: false, outcome: 'blocked' });
+    expect(forbidden.connections() + target.connections()).toBe(1);
+  });
+});

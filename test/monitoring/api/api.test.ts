@@ -1,0 +1,532 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { ErrorBody } from '../../../src/contracts/error.ts';
+import { MonitorCreated, MonitorList } from '../../../src/contracts/monitoring.ts';
+import { startWebTarget } from '../../fakes/web-target.ts';
+import { createFakeClock } from '../../helpers/monitoring/fake-clock.ts';
+import { startService } from '../../helpers/monitoring/service.ts';
+
+const MONITORS = '/api/v1/public/monitors';
+const site = { name: 'Shop', check_type: 'HTTP', target: 'http://127.0.0.1:9/' };
+
+/** All that is stored, as one text. */
+async function storedText(folder: string): Promise<string> {
+  const files = await readdir(folder, { recursive: true, withFileTypes: true });
+  const texts = files
+    .filter((file) => file.isFile())
+    .map((file) => readFile(join(file.parentPath, file.name), 'utf8'));
+  return (await Promise.all(texts)).join('\n');
+}
+
+describe('keys', () => {
+  test('are taken as X-API-Key and as a bearer token', async () => {
+    const { call, key } = await startService();
+    const auth = { key: null };
+    const tries = [
+      { headers: { 'x-api-key': key }, status: 200 },
+      { headers: { 'X-API-KEY': key }, status: 200 },
+      { headers: { authorization: `Bearer ${key}` }, status: 200 },
+      { headers: { authorization: `bearer ${key}` }, status: 200 },
+      { headers: { authorization: `Bearer ${key}`, 'x-api-key': key }, status: 200 },
+      { headers: {}, status: 401, code: 'missing_api_key' },
+      { headers: { 'x-api-key': '' }, status: 401, code: 'missing_api_key' },
+      { headers: { authorization: `Basic ${key}` }, status: 401, code: 'missing_api_key' },
+      { headers: { 'x-api-key': `${key}x` }, status: 401, code: 'invalid_api_key' },
+      { headers: { 'x-api-key': key.replace(/.$/, '!') }, status: 401, code: 'invalid_api_key' },
+      { headers: { authorization: 'Bearer awm_no' }, status: 401, code: 'invalid_api_key' },
+      {
+        headers: { authorization: `Bearer ${key}`, 'x-api-key': 'awm_other' },
+        status: 401,
+        code: 'conflicting_api_keys',
+      },
+    ];
+    for (const { headers, status, code } of tries) {
+      for (const [method, path] of [
+        ['GET', MONITORS],
+        ['GET', '/api/v1/public/nothing'],
+      ] as const) {
+        const answer = await call(method, path, { ...auth, headers });
+        expect(answer.status, JSON.stringify(headers)).toBe(
+          status === 200 && path !== MONITORS ? 404 : status,
+        );
+        if (code) expect(answer.body.error?.code).toBe(code);
+        if (code) expect(answer.headers['www-authenticate']).toBe('Bearer');
+      }
+    }
+    expect((await call('POST', MONITORS, { key: null, json: site })).status).toBe(401);
+    expect(await (await startService()).list()).toEqual([]);
+  });
+});
+
+describe('create and list', () => {
+  test('a new monitor is UP, has exactly the fields of the contract and is in the list', async () => {
+    const target = await startWebTarget();
+    const { call, list } = await startService();
+    const json = { name: ' My shop ', target: target.url, check_type: 'HTTP', config: {} };
+    const answer = await call('POST', MONITORS, { json });
+    expect(answer.status).toBe(201);
+    MonitorCreated.parse(answer.body);
+    expect(answer.body).toEqual({
+      id: expect.stringMatching(/^mon_[0-9a-f]{16}$/),
+      name: 'My shop',
+      check_type: 'HTTP',
+      target: target.url,
+      status: 'UP',
+      created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+      interval_seconds: 60,
+    });
+    const listed = await call('GET', MONITORS);
+    MonitorList.parse(listed.body);
+    expect(listed.body.count).toBe(1);
+    expect((await list())[0]).toMatchObject({
+      id: answer.body.id,
+      name: 'My shop',
+      check_type: 'HTTP',
+      target: target.url,
+      status: 'UP',
+      interval_seconds: 60,
+      status_changed_at: answer.body.created_at,
+      status_changes: 0,
+    });
+  });
+
+  test('an empty list is a good list, and HEAD asks for its headers', async () => {
+    const { call } = await startService();
+    expect((await call('GET', MONITORS)).body).toEqual({ count: 0, monitors: [] });
+    const head = await call('HEAD', MONITORS);
+    expect(head.status).toBe(200);
+    expect(head.text).toBe('');
+  });
+
+  test('monitors are listed in the order they were made', async () => {
+    const { create, list } = await startService();
+    for (const name of ['one', 'two', 'three']) await create({ ...site, name });
+    expect((await list()).map(({ name }) => name)).toEqual(['one', 'two', 'three']);
+  });
+
+  const KINDS = [
+    { check_type: 'KEYWORD', target: 'http://127.0.0.1:9/', config: { target_keyword: 'Cart' } },
+    { check_type: 'DNS', target: 'example.com' },
+    { check_type: 'DNS', target: '_sip._tcp.example.com.', config: { record_type: 'SRV' } },
+    { check_type: 'DNS', target: 'münchen.example', config: { resolver: '127.0.0.1:9' } },
+    { check_type: 'DNS', target: '192.0.2.1', config: { record_type: 'PTR' } },
+    { check_type: 'HTTP', target: 'http://does-not-exist.invalid/' },
+    {
+      check_type: 'HTTP',
+      target: 'HTTPS://1.1.1.1:8443/path?query=1#part',
+      config: { interval_seconds: 5 },
+    },
+    {
+      check_type: 'HTTP',
+      target: 'http://localhost:9',
+      config: { timeout_seconds: 59, expected_status: '200,301-302' },
+    },
+    { check_type: 'HEARTBEAT', target: 'nightly backup' },
+  ];
+  test('takes targets of every kind as they are written', async () => {
+    const { create } = await startService();
+    for (const monitor of KINDS) {
+      const { check_type, target } = monitor;
+      const created = await create({ name: 'x', ...monitor });
+      expect(created).toMatchObject({ check_type, target, status: 'UP' });
+    }
+  });
+});
+
+const BAD: Array<{ why: string; json: unknown; param: string | null; says?: RegExp }> = [
+  { why: 'null', json: null, param: null },
+  { why: 'an array', json: [site], param: null },
+  { why: 'a text', json: 'HTTP', param: null },
+  { why: 'nothing in it', json: {}, param: 'check_type' },
+  { why: 'no name', json: { ...site, name: undefined }, param: 'name', says: /missing/ },
+  { why: 'an empty name', json: { ...site, name: '  ' }, param: 'name' },
+  { why: 'a long name', json: { ...site, name: 'n'.repeat(201) }, param: 'name' },
+  { why: 'a name that is a number', json: { ...site, name: 7 }, param: 'name' },
+  { why: 'no target', json: { ...site, target: undefined }, param: 'target', says: /missing/ },
+  { why: 'a target that is an object', json: { ...site, target: {} }, param: 'target' },
+  {
+    why: 'a huge target',
+    json: { ...site, target: `http://a.example/${'x'.repeat(2048)}` },
+    param: 'target',
+  },
+  {
+    why: 'no check_type',
+    json: { ...site, check_type: undefined },
+    param: 'check_type',
+    says: /missing/,
+  },
+  { why: 'an unknown check_type', json: { ...site, check_type: 'PING' }, param: 'check_type' },
+  { why: 'a lower-case check_type', json: { ...site, check_type: 'http' }, param: 'check_type' },
+  {
+    why: 'an unknown field',
+    json: { ...site, status: 'DOWN' },
+    param: 'status',
+    says: /Unknown field/,
+  },
+  { why: 'a config that is a list', json: { ...site, config: [] }, param: 'config' },
+  { why: 'a config that is null', json: { ...site, config: null }, param: 'config' },
+  {
+    why: 'an unknown config key',
+    json: { ...site, config: { retries: 3 } },
+    param: 'config.retries',
+    says: /Unknown field/,
+  },
+  {
+    why: "another check's config key",
+    json: { ...site, config: { target_keyword: 'x' } },
+    param: 'config.target_keyword',
+  },
+  {
+    why: 'an interval of text',
+    json: { ...site, config: { interval_seconds: '60' } },
+    param: 'config.interval_seconds',
+  },
+  {
+    why: 'an interval too short',
+    json: { ...site, config: { interval_seconds: 4 } },
+    param: 'config.interval_seconds',
+  },
+  {
+    why: 'an interval too long',
+    json: { ...site, config: { interval_seconds: 86_401 } },
+    param: 'config.interval_seconds',
+  },
+  {
+    why: 'an interval with a fraction',
+    json: { ...site, config: { interval_seconds: 5.5 } },
+    param: 'config.interval_seconds',
+  },
+  {
+    why: 'a timeout as long as the interval',
+    json: { ...site, config: { interval_seconds: 10, timeout_seconds: 10 } },
+    param: 'config.timeout_seconds',
+    says: /less than interval_seconds/,
+  },
+  {
+    why: 'a timeout as long as the default interval',
+    json: { ...site, config: { timeout_seconds: 60 } },
+    param: 'config.timeout_seconds',
+  },
+  {
+    why: 'no timeout at all',
+    json: { ...site, config: { timeout_seconds: 0 } },
+    param: 'config.timeout_seconds',
+  },
+  {
+    why: 'an unknown method',
+    json: { ...site, config: { method: 'BREW' } },
+    param: 'config.method',
+  },
+  {
+    why: 'a status that is none',
+    json: { ...site, config: { expected_status: 'ok' } },
+    param: 'config.expected_status',
+  },
+  {
+    why: 'a status out of range',
+    json: { ...site, config: { expected_status: '200-700' } },
+    param: 'config.expected_status',
+  },
+  {
+    why: 'a range that runs backwards',
+    json: { ...site, config: { expected_status: '299-200' } },
+    param: 'config.expected_status',
+  },
+  {
+    why: 'a target without scheme',
+    json: { ...site, target: 'example.com' },
+    param: 'target',
+    says: /https:\/\/example\.com/,
+  },
+  {
+    why: 'a target with a port and no scheme',
+    json: { ...site, target: 'example.com:80' },
+    param: 'target',
+  },
+  {
+    why: 'a target with one slash',
+    json: { ...site, target: 'http:/example.com' },
+    param: 'target',
+  },
+  { why: 'ftp', json: { ...site, target: 'ftp://example.com/' }, param: 'target' },
+  { why: 'a file', json: { ...site, target: 'file:///etc/passwd' }, param: 'target' },
+  {
+    why: 'a password',
+    json: { ...site, target: 'http://user:secret@1.1.1.1/' },
+    param: 'target',
+    says: /password/,
+  },
+  { why: 'a space', json: { ...site, target: 'http://1.1.1.1/a b' }, param: 'target' },
+  { why: 'a line break', json: { ...site, target: 'http://1.1.1.1/a\nb' }, param: 'target' },
+  { why: 'port 0', json: { ...site, target: 'http://1.1.1.1:0/' }, param: 'target' },
+  { why: 'a port too high', json: { ...site, target: 'http://1.1.1.1:65536/' }, param: 'target' },
+  {
+    why: 'a host that cannot exist',
+    json: { ...site, target: `http://${'a'.repeat(64)}.example/` },
+    param: 'target',
+  },
+  {
+    why: 'a keyword check without config',
+    json: { ...site, check_type: 'KEYWORD' },
+    param: 'config.target_keyword',
+    says: /^The field 'config\.target_keyword' is missing\.$/,
+  },
+  {
+    why: 'a keyword check without keyword',
+    json: { ...site, check_type: 'KEYWORD', config: {} },
+    param: 'config.target_keyword',
+    says: /missing/,
+  },
+  {
+    why: 'an empty keyword',
+    json: { ...site, check_type: 'KEYWORD', config: { target_keyword: '' } },
+    param: 'config.target_keyword',
+  },
+  {
+    why: 'a keyword check by HEAD',
+    json: { ...site, check_type: 'KEYWORD', config: { target_keyword: 'x', method: 'HEAD' } },
+    param: 'config.method',
+  },
+  {
+    why: 'a URL for DNS',
+    json: { name: 'x', check_type: 'DNS', target: 'https://shop.example/cart' },
+    param: 'target',
+    says: /only the name, such as shop\.example/,
+  },
+  {
+    why: 'an address for DNS',
+    json: { name: 'x', check_type: 'DNS', target: '192.0.2.1' },
+    param: 'target',
+  },
+  {
+    why: 'a name that cannot exist',
+    json: { name: 'x', check_type: 'DNS', target: 'a..example' },
+    param: 'target',
+  },
+  {
+    why: 'an unknown record type',
+    json: { name: 'x', check_type: 'DNS', target: 'a.example', config: { record_type: 'ANY' } },
+    param: 'config.record_type',
+  },
+  {
+    why: 'a resolver that is a name',
+    json: {
+      name: 'x',
+      check_type: 'DNS',
+      target: 'a.example',
+      config: { resolver: 'dns.example' },
+    },
+    param: 'config.resolver',
+  },
+  {
+    why: 'an expected value that is a number',
+    json: { name: 'x', check_type: 'DNS', target: 'a.example', config: { expected: ['a', 1] } },
+    param: 'config.expected.1',
+  },
+  {
+    why: 'a long word for a job',
+    json: { name: 'x', check_type: 'HEARTBEAT', target: 'w'.repeat(201) },
+    param: 'target',
+  },
+  {
+    why: 'a job with a control character',
+    json: { name: 'x', check_type: 'HEARTBEAT', target: 'a\u0007b' },
+    param: 'target',
+  },
+  {
+    why: 'a grace of nothing',
+    json: { name: 'x', check_type: 'HEARTBEAT', target: 'job', config: { grace_seconds: 0 } },
+    param: 'config.grace_seconds',
+  },
+];
+
+test('what is wrong is a 400 that names the field, and nothing is stored', async () => {
+  const { call, createKey, list, folder } = await startService();
+  const before = await storedText(folder);
+  for (const { why, json, param, says } of BAD) {
+    const answer = await call('POST', MONITORS, { json, key: await createKey() });
+    expect(answer.status, why).toBe(400);
+    const { error } = ErrorBody.parse(answer.body);
+    expect(error.param, why).toBe(param);
+    expect(error.type, why).toBe('invalid_request_error');
+    if (param) expect(error.message, why).toContain(param);
+    if (says) expect(error.message, why).toMatch(says);
+    expect(error.message, why).not.toContain('secret');
+    expect(answer.headers['x-ratelimit-remaining'], why).toBe('119');
+  }
+  expect(await list()).toEqual([]);
+  expect(before).not.toContain('check_type');
+  expect(await storedText(folder)).not.toContain('check_type');
+});
+
+const NO_JSON: Array<{ body: string; type: string; status: number; code: string }> = [
+  { body: '{"name":', type: 'application/json', status: 400, code: 'invalid_json' },
+  { body: '', type: 'application/json', status: 400, code: 'invalid_json' },
+  { body: '{"__proto__":{"a":1}}', type: 'application/json', status: 400, code: 'invalid_json' },
+  {
+    body: 'name=x',
+    type: 'application/x-www-form-urlencoded',
+    status: 415,
+    code: 'unsupported_media_type',
+  },
+  { body: '{}', type: 'text/plain', status: 415, code: 'unsupported_media_type' },
+  {
+    body: `{"name":"${'x'.repeat(300_000)}"}`,
+    type: 'application/json',
+    status: 413,
+    code: 'request_too_large',
+  },
+];
+
+test.each(NO_JSON)(
+  'a body that is no JSON is refused with $status',
+  async ({ body, type, status, code }) => {
+    const { call } = await startService();
+    const answer = await call('POST', MONITORS, { body, headers: { 'content-type': type } });
+    expect(answer.status).toBe(status);
+    expect(answer.body.error?.code).toBe(code);
+    expect(answer.headers['x-ratelimit-remaining']).toBe('119');
+  },
+);
+
+describe('targets that are not allowed', () => {
+  test('are refused at create', async () => {
+    const { call, list } = await startService({ allowPrivate: [] });
+    for (const target of [
+      'http://127.0.0.1/',
+      'http://2130706433/',
+      'http://0x7f.1/',
+      'http://[::1]:8080/',
+      'http://[::ffff:10.0.0.1]/',
+      'http://169.254.169.254/latest/meta-data/',
+      'http://192.168.1.1/',
+      'http://localhost:3000/',
+      'http://LOCALHOST./',
+    ]) {
+      const answer = await call('POST', MONITORS, { json: { ...site, target } });
+      expect(answer.status, target).toBe(400);
+      const { error } = ErrorBody.parse(answer.body);
+      expect(error, target).toMatchObject({ code: 'target_not_allowed', param: 'target' });
+      expect(error.message, target).toContain('MONITOR_ALLOW_PRIVATE=');
+    }
+    expect(await list()).toEqual([]);
+  });
+
+  test('a resolver of a DNS check is one of them', async () => {
+    const { call } = await startService({ allowPrivate: [] });
+    const json = {
+      name: 'x',
+      check_type: 'DNS',
+      target: 'a.example',
+      config: { resolver: '10.0.0.53' },
+    };
+    const answer = await call('POST', MONITORS, { json });
+    expect(answer.status).toBe(400);
+    expect(answer.body.error).toMatchObject({
+      code: 'target_not_allowed',
+      param: 'config.resolver',
+    });
+  });
+
+  test('the operator opens a network and no other', async () => {
+    const { call } = await startService({ allowPrivate: ['192.168.0.0/16'] });
+    const at = async (target: string) =>
+      (await call('POST', MONITORS, { json: { ...site, target } })).status;
+    expect(await at('http://192.168.7.7/')).toBe(201);
+    expect(await at('http://127.0.0.1/')).toBe(400);
+  });
+});
+
+describe('the rate limit', () => {
+  test('lets 120 requests a minute through and refuses the next, for each key', async () => {
+    const clock = createFakeClock();
+    const { call, createKey } = await startService({ clock });
+    for (let count = 1; count <= 120; count += 1) {
+      const answer = await call('GET', MONITORS);
+      expect(answer.status).toBe(200);
+      expect(answer.headers['x-ratelimit-limit']).toBe('120');
+      expect(answer.headers['x-ratelimit-remaining']).toBe(String(120 - count));
+      if (count === 60) await clock.advance(20_000);
+    }
+    for (let count = 0; count < 3; count += 1) {
+      const refused = await call('GET', MONITORS);
+      expect(refused.status).toBe(429);
+      expect(refused.body.error?.code).toBe('rate_limit_exceeded');
+      expect(refused.headers['retry-after']).toBe('40');
+      expect(refused.headers['x-ratelimit-remaining']).toBe('0');
+    }
+    expect((await call('POST', MONITORS, { json: site })).status).toBe(429);
+    expect((await call('GET', MONITORS, { key: await createKey() })).status).toBe(200);
+    // A sliding window: what was used 60 s ago is free again, and no more.
+    await clock.advance(40_000);
+    const again = await call('GET', MONITORS);
+    expect(again.status).toBe(200);
+    expect(again.headers['x-ratelimit-remaining']).toBe('59');
+  });
+
+  test.each([
+    ['GET', '/api/v1/public/nothing', 404],
+    ['GET', '/api/v1/public/', 404],
+    ['GET', '/api/v1/public', 404],
+    ['GET', `${MONITORS}/mon_1`, 404],
+    ['DELETE', MONITORS, 405],
+    ['PUT', MONITORS, 405],
+    ['OPTIONS', MONITORS, 405],
+    ['POST', '/api/v1/public/push/unknown', 404],
+    ['GET', '/api/v1/public/push/unknown', 404],
+    ['DELETE', '/api/v1/public/push/unknown', 405],
+    ['GET', '/api/v1/%70ublic/nothing', 404],
+    ['GET', '/api/v1/public/push/', 404],
+  ])('stands on %s %s too, which is a %d', async (method, path, status) => {
+    const { call } = await startService();
+    const answer = await call(method, path);
+    expect(answer.status).toBe(status);
+    expect(answer.headers['x-ratelimit-limit']).toBe('120');
+    expect(answer.headers['x-ratelimit-remaining']).toBe('119');
+    ErrorBody.parse(answer.body);
+    if (status === 405) expect(answer.headers.allow).toContain('POST');
+  });
+
+  test('stands on a 401 and counts by address, until too many fail', async () => {
+    const { call } = await startService();
+    const first = await call('GET', MONITORS, { key: null });
+    expect(first.status).toBe(401);
+    expect(first.headers['x-ratelimit-limit']).toBe('60');
+    expect(first.headers['x-ratelimit-remaining']).toBe('59');
+    let last = first;
+    for (let count = 0; count < 60; count += 1)
+      last = await call('GET', MONITORS, { key: 'awm_no' });
+    expect(last.status).toBe(429);
+    expect(Number(last.headers['retry-after'])).toBeGreaterThan(0);
+    expect((await call('GET', MONITORS)).status).toBe(200);
+  });
+});
+
+test('a method that is not possible is told before the body is looked at', async () => {
+  const { call } = await startService();
+  const answer = await call('PUT', MONITORS, {
+    body: 'not JSON',
+    headers: { 'content-type': 'text/plain' },
+  });
+  expect(answer.status).toBe(405);
+  expect(answer.body.error?.code).toBe('method_not_allowed');
+});
+
+test('a path written in another way needs a key as well', async () => {
+  const { call } = await startService();
+  for (const path of ['/api/v1/%70ublic/monitors', '/api/v1/public/%6donitors']) {
+    expect((await call('GET', path, { key: null })).status).toBe(401);
+    expect((await call('GET', path)).status).toBe(200);
+  }
+});
+
+test('the OpenAPI document shows the routes', async () => {
+  const { call } = await startService();
+  const { body } = await call('GET', '/openapi.json');
+  const paths = body.paths as Record<string, object>;
+  expect(Object.keys(paths[MONITORS] ?? {})).toEqual(expect.arrayContaining(['get', 'post']));
+  expect(Object.keys(paths['/api/v1/public/push/{token}'] ?? {})).toEqual(
+    expect.arrayContaining(['get', 'post']),
+  );
+});

@@ -1,0 +1,666 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { ErrorBody } from '../../../src/contracts/error.ts';
+import { MonitorDetails } from '../../../src/contracts/monitoring-additions.ts';
+import { presumedUp } from '../../../src/monitoring/state/state.ts';
+import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import { startWebTarget } from '../../fakes/web-target.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { createFakeClock } from '../../helpers/monitoring/fake-clock.ts';
+import { type Answer, type Service, startService } from '../../helpers/monitoring/service.ts';
+import { recordingLog } from '../../helpers/recording-log.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+
+const MONITORS = '/api/v1/public/monitors';
+const site = { name: 'Shop', check_type: 'HTTP', target: 'http://127.0.0.1:9/' };
+const job = { name: 'Backup', check_type: 'HEARTBEAT', target: 'backup' };
+
+/** A good answer with all of a monitor. */
+function detailsIn(answer: Answer): MonitorDetails {
+  if (answer.status !== 200) throw new Error(`${answer.status}: ${answer.text}`);
+  return MonitorDetails.parse(answer.body);
+}
+
+/** The service with one monitor, and calls for it. */
+async function withMonitor(monitor: object = site, options?: Parameters<typeof startService>[0]) {
+  const service = await startService(options);
+  const { id } = await service.create(monitor);
+  const path = `${MONITORS}/${id}`;
+  return {
+    ...service,
+    id,
+    path,
+    show: async () => detailsIn(await service.call('GET', path)),
+    patch: (json: unknown) => service.call('PATCH', path, { json }),
+    post: (action: string) => service.call('POST', `${path}/${action}`),
+  };
+}
+
+function refusalIn(answer: Answer) {
+  return { status: answer.status, ...ErrorBody.parse(answer.body).error };
+}
+
+async function storedText(folder: string): Promise<string> {
+  const files = await readdir(folder, { recursive: true, withFileTypes: true });
+  const texts = files
+    .filter((file) => file.isFile())
+    .map((file) => readFile(join(file.parentPath, file.name), 'utf8'));
+  return (await Promise.all(texts)).join('\n');
+}
+
+describe('show', () => {
+  test('tells what the list tells, and the settings with their defaults', async () => {
+    const { show, list, id } = await withMonitor(job);
+    const shown = await show();
+    expect(shown).toMatchObject((await list())[0] ?? {});
+    expect(shown).toMatchObject({
+      id,
+      status: 'UP',
+      flapping: false,
+      stale: false,
+      created_at: shown.status_changed_at,
+      config: { period_seconds: 86_400, grace_seconds: 3_600, timezone: 'UTC' },
+      maintenance: [],
+      certificate_ends_at: null,
+      incident: null,
+    });
+  });
+
+  test('tells why it is down and since when, until it is over', async () => {
+    const target = await startWebTarget();
+    const monitor = { ...site, target: target.url, config: { confirm_down: 1 } };
+    const { show, post } = await withMonitor(monitor);
+    await target.stop();
+    const down = detailsIn(await post('check'));
+    expect(down).toMatchObject({
+      status: 'DOWN',
+      incident: { ended_at: null, ended_as: null, cause: down.status_reason },
+    });
+    expect(down.incident?.started_at).toBe(down.status_changed_at);
+    await target.startAgain();
+    expect(detailsIn(await post('check'))).toMatchObject({ status: 'UP', incident: null });
+    expect(await show()).not.toHaveProperty('status_reason');
+  });
+
+  test('the time between pings of a crontab is that of the crontab', async () => {
+    const { list } = await withMonitor({ ...job, config: { cron: '*/5 * * * *' } });
+    expect((await list())[0]?.interval_seconds).toBe(300);
+  });
+});
+
+describe('change', () => {
+  test('settings that are not named stay, and null takes one back to its default', async () => {
+    const config = { interval_seconds: 30, timeout_seconds: 7, expected_status: '204' };
+    const { patch, show, list } = await withMonitor({ ...site, config });
+    const changed = detailsIn(
+      await patch({ name: ' Cart ', config: { timeout_seconds: 9, expected_status: null } }),
+    );
+    expect(changed).toMatchObject({
+      name: 'Cart',
+      target: site.target,
+      config: { interval_seconds: 30, timeout_seconds: 9, expected_status: '200-299' },
+    });
+    const { name, target, config: kept } = changed;
+    // What looks find may be another thing already.
+    expect(await show()).toMatchObject({ name, target });
+    expect((await show()).config).toEqual(kept);
+    expect((await list())[0]).toMatchObject({ name: 'Cart', interval_seconds: 30 });
+    expect(detailsIn(await patch({ config: { timeout_seconds: null } })).config).not.toHaveProperty(
+      'timeout_seconds',
+    );
+    expect(detailsIn(await patch({})).name).toBe('Cart');
+  });
+
+  test('holds after a restart', async () => {
+    const service = await withMonitor();
+    await service.patch({ name: 'Cart', config: { interval_seconds: 77 } });
+    await service.close();
+    const { list } = await startService({ folder: service.folder });
+    expect(await list()).toMatchObject([{ id: service.id, name: 'Cart', interval_seconds: 77 }]);
+  });
+
+  test('the new target is looked at at once', async () => {
+    const target = await startWebTarget();
+    const { patch, list } = await withMonitor({ ...site, config: { interval_seconds: 86_400 } });
+    await patch({ target: `${target.url}/new` });
+    await eventually(() => target.requests.some(({ path }) => path === '/new'));
+    await eventually(async () => (await list())[0]?.last_checked_at);
+  });
+
+  const bad: Array<[string, unknown, string | null, RegExp?]> = [
+    ['no object', [], null],
+    ['a kind of check', { check_type: 'DNS' }, 'check_type', /Unknown field/],
+    ['a status', { status: 'UP' }, 'status', /Unknown field/],
+    ['an empty name', { name: ' ' }, 'name'],
+    ['a name of null', { name: null }, 'name'],
+    ['a target of null', { target: null }, 'target'],
+    ['a config of null', { config: null }, 'config'],
+    ['a config that is a list', { config: [1] }, 'config'],
+    ['an unknown setting', { config: { retries: 1 } }, 'config.retries', /Unknown field/],
+    ['null for an unknown setting', { config: { retries: null } }, 'config.retries', /Unknown/],
+    ['a setting of another kind', { config: { record_type: 'A' } }, 'config.record_type'],
+    ['a setting of the wrong type', { config: { method: 7 } }, 'config.method'],
+    [
+      'a timeout beside the stored interval',
+      { config: { timeout_seconds: 30 } },
+      'config.timeout_seconds',
+      /which is 30/,
+    ],
+    [
+      'an interval beside the stored timeout',
+      { config: { interval_seconds: 7 } },
+      'config.timeout_seconds',
+    ],
+    ['a target that is none', { target: 'example.com' }, 'target', /https:\/\/example\.com/],
+    ['a private target', { target: 'http://10.0.0.1/' }, 'target', /MONITOR_ALLOW_PRIVATE/],
+    [
+      'a good and a bad field',
+      { name: 'New', config: { max_redirects: 99 } },
+      'config.max_redirects',
+    ],
+    [
+      'a hidden header that is not stored',
+      { config: { headers: { 'x-api-key': '…' } } },
+      'config.headers.x-api-key',
+      /send the value/,
+    ],
+  ];
+  test('what is wrong is a 400 that names the field, and nothing changes', async () => {
+    const config = { interval_seconds: 30, timeout_seconds: 7 };
+    const { patch, show } = await withMonitor({ ...site, config });
+    const before = await show();
+    for (const [why, json, param, says = /./] of bad) {
+      const refusal = refusalIn(await patch(json));
+      expect(refusal, why).toMatchObject({ status: 400, param });
+      expect(refusal.message, why).toMatch(says);
+    }
+    const { name, target, config: settings } = await show();
+    expect({ name, target, settings }).toEqual({
+      name: before.name,
+      target: before.target,
+      settings: before.config,
+    });
+  });
+
+  test('a required setting cannot be taken back', async () => {
+    const monitor = { ...site, check_type: 'KEYWORD', config: { target_keyword: 'Cart' } };
+    const { patch } = await withMonitor(monitor);
+    expect(refusalIn(await patch({ config: { target_keyword: null } }))).toMatchObject({
+      status: 400,
+      param: 'config.target_keyword',
+      message: "The field 'config.target_keyword' is missing.",
+    });
+  });
+
+  test('changes at the same time all hold, and those that cannot stand together do not', async () => {
+    const { patch, show } = await withMonitor({ ...site, config: { interval_seconds: 60 } });
+    const [named, ...answers] = await Promise.all([
+      patch({ name: 'Cart' }),
+      patch({ config: { interval_seconds: 20 } }),
+      patch({ config: { timeout_seconds: 40 } }),
+      patch({ config: { tls_expiry_days: 3 } }),
+    ]);
+    expect(named?.status).toBe(200);
+    expect(answers.map(({ status }) => status).sort()).toEqual([200, 200, 400]);
+    const { name, config } = await show();
+    expect(name).toBe('Cart');
+    expect(config.tls_expiry_days).toBe(3);
+    expect([config.interval_seconds, config.timeout_seconds]).toEqual(
+      config.interval_seconds === 20 ? [20, undefined] : [60, 40],
+    );
+  });
+});
+
+describe('a name', () => {
+  test('is one line without anything that hides in it, made and changed', async () => {
+    const { call, create, list } = await startService();
+    const made = await create({ ...site, name: ' Shop\n\nSystem: \u202eX\u0000 ' });
+    expect(made.name).toBe('Shop System: X');
+    const path = `${MONITORS}/${made.id}`;
+    const changed = await call('PATCH', path, { json: { name: 'Cart\u2028\u200b\tTwo' } });
+    expect(changed.body.name).toBe('Cart Two');
+    for (const name of ['\n', '\u202e\u200b', '\u200d']) {
+      for (const [method, at, json] of [
+        ['POST', MONITORS, { ...site, name }],
+        ['PATCH', path, { name }],
+      ] as const) {
+        expect(refusalIn(await call(method, at, { json })), JSON.stringify(name)).toMatchObject({
+          ...{ status: 400, param: 'name', message: "Invalid 'name': it must not be empty." },
+        });
+      }
+    }
+    const windows = [{ cron: '0 3 * * *', duration_minutes: 5, reason: 'updates\nSystem: X' }];
+    const maintained = await call('PUT', `${path}/maintenance`, { json: { windows } });
+    expect(maintained.body.maintenance).toMatchObject([{ reason: 'updates System: X' }]);
+    for (const target of ['http://127.0.0.1:9/\u202ex', 'http://127.0.0.1:9/\u200bx']) {
+      const json = { ...site, target };
+      expect(refusalIn(await call('POST', MONITORS, { json }))).toMatchObject({ param: 'target' });
+    }
+    const json = { ...job, target: 'backup\u202e' };
+    expect(refusalIn(await call('POST', MONITORS, { json }))).toMatchObject({ param: 'target' });
+    expect((await list()).map(({ name }) => name)).toEqual(['Cart Two']);
+  });
+
+  test('that an older version stored is read as one, and one with nothing to see gives way', async () => {
+    const folder = await temporaryFolder();
+    const store = await openLowdbStore({ folder, log: recordingLog().log });
+    const old = store.collection({
+      ...{ name: 'monitors', schema: z.any(), version: 1 },
+      whenCorrupt: 'refuse',
+    });
+    for (const [at, name] of ['Shop\n\nSystem: X', '\u202e', ' '].entries()) {
+      const definition = { ...job, target: ['a', 'b', '\u202e'][at], name };
+      const state = presumedUp(at);
+      await old.update(`mon_${at}`, () => ({ definition, createdAtMs: at, state }));
+    }
+    await store.close();
+    const { list } = await startService({ folder });
+    expect((await list()).map(({ name }) => name)).toEqual(['Shop System: X', 'b', 'Monitor']);
+  });
+});
+
+describe('headers that look like secrets', () => {
+  const headers = {
+    Authorization: 'Bearer top-secret-1',
+    cookie: 'session=top-secret-2',
+    'X-API-Key': 'top-secret-3',
+    'x-auth-token': 'top-secret-4',
+    'client-secret': 'top-secret-5',
+    accept: 'text/html',
+    'x-keyboard': 'qwerty',
+  };
+
+  test('are sent by checks and hidden in answers', async () => {
+    const target = await startWebTarget();
+    const { show, post } = await withMonitor({ ...site, target: target.url, config: { headers } });
+    expect((await post('check')).text).not.toContain('top-secret');
+    expect(target.requests.at(-1)?.headers).toMatchObject({
+      authorization: 'Bearer top-secret-1',
+      'x-api-key': 'top-secret-3',
+      accept: 'text/html',
+    });
+    expect((await show()).config.headers).toEqual({
+      Authorization: '…',
+      cookie: '…',
+      'X-API-Key': '…',
+      'x-auth-token': '…',
+      'client-secret': '…',
+      accept: 'text/html',
+      'x-keyboard': 'qwerty',
+    });
+  });
+
+  test('keep their value when what is shown is sent back, in any case of the name', async () => {
+    const target = await startWebTarget();
+    const { show, patch, post } = await withMonitor({
+      ...site,
+      target: target.url,
+      config: { headers },
+    });
+    // The first look is over, or what it sent could still arrive.
+    await post('check');
+    const { config } = await show();
+    const back = { ...(config.headers as object), accept: 'image/png', 'X-API-Key': undefined };
+    expect((await patch({ config: { headers: { ...back, 'x-api-key': '…' } } })).status).toBe(200);
+    await post('check');
+    expect(target.requests.at(-1)?.headers).toMatchObject({
+      authorization: 'Bearer top-secret-1',
+      'x-api-key': 'top-secret-3',
+      accept: 'image/png',
+    });
+    await patch({ config: { headers: { Authorization: 'Bearer new' } } });
+    await post('check');
+    const sent = target.requests.at(-1)?.headers;
+    expect(sent).toMatchObject({ authorization: 'Bearer new' });
+    expect(sent).not.toHaveProperty('x-api-key');
+  });
+
+  test('stand for nothing in a create', async () => {
+    const { call, list } = await startService();
+    const json = { ...site, config: { headers: { authorization: '…' } } };
+    expect(refusalIn(await call('POST', MONITORS, { json }))).toMatchObject({
+      status: 400,
+      param: 'config.headers.authorization',
+    });
+    expect(await list()).toEqual([]);
+  });
+});
+
+describe('a part of the list', () => {
+  test('holds those with a status, or so many at a time, until all were told', async () => {
+    const { call, create } = await startService();
+    const made: string[] = [];
+    for (let at = 0; at < 5; at += 1) made.push((await create({ ...job, name: `Job ${at}` })).id);
+    const [paused = ''] = made;
+    await call('POST', `${MONITORS}/${paused}/pause`);
+    const ask = async (query: string) => {
+      const { status, body } = await call('GET', `${MONITORS}?${query}`);
+      const ids = (body.monitors as MonitorDetails[]).map(({ id }) => id);
+      expect([status, body.count]).toEqual([200, ids.length]);
+      return { ids, next: body.next };
+    };
+    expect(await ask('status=PAUSED')).toEqual({ ids: [paused], next: undefined });
+    expect((await ask('status=paused,%20UP')).ids).toEqual(made);
+    expect((await ask('status=DOWN')).ids).toEqual([]);
+    const active = made.slice(1).sort();
+    const first = await ask('limit=3');
+    expect(first).toEqual({ ids: active.slice(0, 3), next: active[2] });
+    // It goes on from there also when that one is gone.
+    await call('DELETE', `${MONITORS}/${active[2]}`);
+    expect(await ask(`limit=3&after=${first.next}`)).toEqual({ ids: active.slice(3), next: null });
+    expect(await ask(`after=${active[0]}`)).toEqual({ ids: [active[1], active[3]], next: null });
+    expect(await ask('limit=2&include_paused=true&status=UP')).toMatchObject({ next: active[1] });
+    expect((await ask('limit=10&include_paused=true')).ids).toContain(paused);
+  });
+});
+
+describe('pause and resume', () => {
+  test('a paused monitor is not in the list unless asked for, and not looked at', async () => {
+    const clock = createFakeClock();
+    const target = await startWebTarget();
+    const { id, post, call, list } = await withMonitor({ ...site, target: target.url }, { clock });
+    await post('check');
+    expect(detailsIn(await post('pause'))).toMatchObject({ id, status: 'PAUSED' });
+    expect(await list()).toEqual([]);
+    for (const [query, count] of [
+      ['false', 0],
+      ['true', 1],
+    ] as const) {
+      const { body } = await call('GET', `${MONITORS}?include_paused=${query}`);
+      expect(body.count).toBe(count);
+    }
+    const looks = target.requests.length;
+    await clock.advance(600_000);
+    expect(target.requests).toHaveLength(looks);
+    expect(detailsIn(await post('resume')).status).toBe('UP');
+    expect(await list()).toMatchObject([{ id, status: 'UP' }]);
+    await eventually(() => target.requests.length > looks);
+  });
+
+  test('twice is as good as once', async () => {
+    const { post } = await withMonitor();
+    expect(detailsIn(await post('resume')).status_changes).toBe(0);
+    const paused = detailsIn(await post('pause'));
+    const again = detailsIn(await post('pause'));
+    expect(again).toMatchObject({
+      status: 'PAUSED',
+      status_changes: paused.status_changes,
+      status_changed_at: paused.status_changed_at,
+    });
+    await post('resume');
+    expect(detailsIn(await post('resume')).status).toBe('UP');
+  });
+
+  test('lasts over a restart', async () => {
+    const service = await withMonitor();
+    await service.post('pause');
+    await service.close();
+    const { list, call } = await startService({ folder: service.folder });
+    expect(await list()).toEqual([]);
+    const { body } = await call('GET', `${MONITORS}?include_paused=true`);
+    expect(body.monitors).toMatchObject([{ id: service.id, status: 'PAUSED' }]);
+  });
+});
+
+describe('look now', () => {
+  test('the answer comes after the look', async () => {
+    const target = await startWebTarget();
+    const { post } = await withMonitor({ ...site, target: target.url });
+    const looks = target.requests.length;
+    const { last_checked_at, response_time_ms } = detailsIn(await post('check'));
+    expect(target.requests.length).toBeGreaterThanOrEqual(Math.max(1, looks));
+    expect(last_checked_at).toEqual(expect.any(String));
+    expect(response_time_ms).toEqual(expect.any(Number));
+  });
+
+  test.each([
+    [job, [], /waits for its job/],
+    [site, ['pause'], /Resume it first, with POST .*\/resume/],
+    [job, ['pause'], /waits for its job/],
+  ])('is a 409 for %o after %j', async (monitor, actions, says) => {
+    const { post } = await withMonitor(monitor);
+    for (const action of actions) await post(action);
+    const refusal = refusalIn(await post('check'));
+    expect(refusal).toMatchObject({ status: 409, code: 'conflict' });
+    expect(refusal.message).toMatch(says);
+  });
+});
+
+describe('maintenance', () => {
+  const cron = { cron: '0 3 * * 0', timezone: 'Europe/Berlin', duration_minutes: 60 };
+  const put = (service: Service & { path: string }, json: unknown) =>
+    service.call('PUT', `${service.path}/maintenance`, { json });
+
+  test('windows replace those there are, times are kept in UTC, and a window that is now shows', async () => {
+    const service = await withMonitor(job);
+    const hour = 3_600_000;
+    const now = { starts_at: new Date(Date.now() - hour), ends_at: new Date(Date.now() + hour) };
+    const first = detailsIn(await put(service, { windows: [now, cron] }));
+    expect(first.maintenance).toHaveLength(2);
+    const isShown = (status: string) => async () => (await service.list())[0]?.status === status;
+    await eventually(isShown('MAINTENANCE'));
+    const later = {
+      starts_at: '2998-05-01T10:00:00+02:00',
+      ends_at: '2998-05-01T10:00',
+      reason: ' x ',
+    };
+    expect(detailsIn(await put(service, { windows: [later] })).maintenance).toEqual([
+      { starts_at: '2998-05-01T08:00:00.000Z', ends_at: '2998-05-01T10:00:00.000Z', reason: 'x' },
+    ]);
+    await eventually(isShown('UP'));
+    expect(detailsIn(await put(service, { windows: [] })).maintenance).toEqual([]);
+  });
+
+  const bad: Array<[unknown, string | null]> = [
+    [{}, 'windows'],
+    [[], null],
+    [{ windows: {} }, 'windows'],
+    [{ windows: null }, 'windows'],
+    [{ windows: [], extra: 1 }, 'extra'],
+    [{ windows: Array(21).fill(cron) }, 'windows'],
+    [{ windows: [cron, 7] }, 'windows.1'],
+    [{ windows: [cron, {}] }, 'windows.1.starts_at'],
+    [{ windows: [{ ...cron, cron: 'not a cron at all' }] }, 'windows.0.cron'],
+    [{ windows: [{ ...cron, cron: '61 * * * *' }] }, 'windows.0.cron'],
+    [{ windows: [{ ...cron, timezone: 'Mars/Base' }] }, 'windows.0.timezone'],
+    [{ windows: [{ ...cron, timezone: 7 }] }, 'windows.0.timezone'],
+    [{ windows: [{ ...cron, duration_minutes: 0 }] }, 'windows.0.duration_minutes'],
+    [{ windows: [{ ...cron, duration_minutes: 10_081 }] }, 'windows.0.duration_minutes'],
+    [{ windows: [{ ...cron, reason: 'x'.repeat(201) }] }, 'windows.0.reason'],
+    [{ windows: [{ ...cron, every: 1 }] }, 'windows.0.every'],
+    [{ windows: [{ starts_at: '2030-01-01T00:00:00Z' }] }, 'windows.0.ends_at'],
+    [
+      { windows: [{ starts_at: '2030-01-01T00:00:00Z', ends_at: '2030-01-01T01:00:00+01:00' }] },
+      'windows.0.ends_at',
+    ],
+    [{ windows: [{ starts_at: 'soon', ends_at: '2030-01-01T00:00:00Z' }] }, 'windows.0.starts_at'],
+    [
+      { windows: [{ starts_at: '2030-02-30T00:00:00Z', ends_at: '2031-01-01T00:00:00Z' }] },
+      'windows.0.starts_at',
+    ],
+    [
+      {
+        windows: [{ starts_at: '9999-12-31T23:00:00-23:00', ends_at: '9999-12-31T23:30:00-23:00' }],
+      },
+      'windows.0.starts_at',
+    ],
+    [
+      { windows: [{ starts_at: '0000-01-01T00:00:00+23:00', ends_at: '2030-01-01T00:00:00Z' }] },
+      'windows.0.starts_at',
+    ],
+  ];
+  test('what is wrong is a 400 that names the field, and the windows stay', async () => {
+    const service = await withMonitor();
+    await put(service, { windows: [cron] });
+    for (const [json, param] of bad) {
+      const refusal = refusalIn(await put(service, json));
+      expect(refusal, JSON.stringify(json)).toMatchObject({ status: 400, param });
+    }
+    expect((await service.show()).maintenance).toEqual([cron]);
+  });
+});
+
+describe('delete', () => {
+  test('it is gone, with its push URL and all that was stored of it, and stays gone', async () => {
+    const service = await startService();
+    const { id, push_url = '' } = await service.create({ ...job, name: 'To be forgotten' });
+    const push = new URL(push_url).pathname;
+    await service.call('POST', push, { key: null });
+    const answer = await service.call('DELETE', `${MONITORS}/${id}`);
+    expect(answer.status).toBe(204);
+    expect(answer.text).toBe('');
+    expect((await service.call('DELETE', `${MONITORS}/${id}`)).status).toBe(404);
+    expect((await service.call('GET', `${MONITORS}/${id}`)).status).toBe(404);
+    expect((await service.call('POST', push, { key: null })).status).toBe(404);
+    expect(await service.list()).toEqual([]);
+    await service.close();
+    expect(await storedText(service.folder)).not.toContain('To be forgotten');
+    const { list } = await startService({ folder: service.folder });
+    expect(await list()).toEqual([]);
+  });
+
+  test('it is not looked at any more', async () => {
+    const clock = createFakeClock();
+    const target = await startWebTarget();
+    const { path, post, call } = await withMonitor({ ...site, target: target.url }, { clock });
+    await post('check');
+    await call('DELETE', path);
+    const looks = target.requests.length;
+    await clock.advance(600_000);
+    expect(target.requests).toHaveLength(looks);
+  });
+});
+
+test('who waits for a look at what is deleted, or paused, is told so', async () => {
+  const target = await startWebTarget(() => {});
+  const { path, post, call, create, createKey } = await withMonitor({
+    ...site,
+    target: target.url,
+  });
+  const other = await create({ ...site, target: target.url });
+  const waits = [
+    post('check'),
+    call('POST', `${MONITORS}/${other.id}/check`, { key: await createKey() }),
+  ];
+  await eventually(() => target.requests.length === 2);
+  expect((await call('DELETE', path)).status).toBe(204);
+  expect((await call('POST', `${MONITORS}/${other.id}/pause`)).status).toBe(200);
+  const [deleted, paused] = await Promise.all(waits);
+  expect(deleted && refusalIn(deleted)).toMatchObject({ status: 404 });
+  expect(paused && refusalIn(paused)).toMatchObject({ status: 409, code: 'conflict' });
+});
+
+describe('a create with an Idempotency-Key', () => {
+  const create = (service: Service, json: unknown, idempotency: string, key?: string) =>
+    service.call('POST', MONITORS, {
+      json,
+      headers: { 'idempotency-key': idempotency },
+      ...(key ? { key } : {}),
+    });
+
+  test('has one answer however often it is sent, also after a restart', async () => {
+    let service = await startService();
+    const { folder, key } = service;
+    const first = await create(service, job, 'order-1');
+    expect(first.status).toBe(201);
+    expect(first.headers).not.toHaveProperty('idempotency-replayed');
+    const repeats = await Promise.all([
+      create(service, job, 'order-1'),
+      create(service, job, 'order-1'),
+    ]);
+    await service.close();
+    service = await startService({ folder });
+    // The port is another one, and nothing else.
+    const port = (text: string) => text.replace(/127\.0\.0\.1:\d+/, '');
+    for (const repeat of [...repeats, await create(service, job, 'order-1', key)]) {
+      expect(repeat.status).toBe(201);
+      expect(port(repeat.text)).toBe(port(first.text));
+      expect(repeat.headers['idempotency-replayed']).toBe('true');
+    }
+    expect(await service.list()).toHaveLength(1);
+    const push = new URL(String(first.body.push_url)).pathname;
+    expect((await service.call('POST', push, { key: null })).status).toBe(200);
+  });
+
+  test('has the first answer also when the monitor has changed since', async () => {
+    const service = await startService();
+    const first = await create(service, site, 'a');
+    const path = `${MONITORS}/${first.body.id}`;
+    await service.call('PATCH', path, { json: { name: 'Other', config: { interval_seconds: 9 } } });
+    await service.call('POST', `${path}/pause`);
+    expect((await create(service, site, 'a')).text).toBe(first.text);
+  });
+
+  test('has the first answer also when the target would no longer be admitted', async () => {
+    let service = await startService();
+    const { folder, key } = service;
+    const near = { ...site, target: 'http://localhost:9/' };
+    const first = await create(service, near, 'a');
+    expect(first.status).toBe(201);
+    await service.close();
+    service = await startService({ folder, allowPrivate: [] });
+    expect((await create(service, near, 'a', key)).text).toBe(first.text);
+    const anew = refusalIn(await create(service, near, 'b', key));
+    expect(anew).toMatchObject({ status: 400, code: 'target_not_allowed' });
+  });
+
+  test('that is refused is refused to all who sent it, and leaves the key free', async () => {
+    const service = await startService({ allowPrivate: ['127.0.0.2/32'] });
+    const createTwice = (host: string) => {
+      const there = { ...site, target: `http://${host}:9/` };
+      return Promise.all([create(service, there, 'a'), create(service, there, 'a')]);
+    };
+    const refused = await createTwice('127.0.0.1');
+    expect(refused.map(({ status }) => status)).toEqual([400, 400]);
+    const made = await createTwice('127.0.0.2');
+    expect(made.map(({ status }) => status)).toEqual([201, 201]);
+    expect(made.filter(({ headers }) => headers['idempotency-replayed'])).toHaveLength(1);
+    expect(await service.list()).toHaveLength(1);
+  });
+
+  test('counts the body, not how it is written', async () => {
+    const service = await startService();
+    const { text } = await create(service, site, 'a');
+    const { check_type, target, name } = site;
+    const again = { config: { interval_seconds: 60 }, check_type, target, name: ` ${name}` };
+    expect((await create(service, again, 'a')).text).toBe(text);
+  });
+
+  test('with another body is a 409 and creates nothing', async () => {
+    const service = await startService();
+    await create(service, site, 'a');
+    const refusal = refusalIn(await create(service, { ...site, name: 'Other' }, 'a'));
+    expect(refusal).toMatchObject({ status: 409, code: 'idempotency_key_reused' });
+    expect(await service.list()).toHaveLength(1);
+  });
+
+  test('is of one API key alone, and one that failed is tried anew', async () => {
+    const service = await startService();
+    expect((await create(service, { ...site, target: 'x' }, 'a')).status).toBe(400);
+    const ids = [
+      (await create(service, site, 'a')).body.id,
+      (await create(service, site, 'a', await service.createKey())).body.id,
+      (await create(service, site, 'A')).body.id,
+    ];
+    expect(new Set(ids).size).toBe(3);
+    expect(await service.list()).toHaveLength(3);
+  });
+
+  test('has to be visible', async () => {
+    const service = await startService();
+    for (const key of ['', ' ', 'two words', 'x'.repeat(256), 'ключ']) {
+      // Header values travel as bytes.
+      const bytes = Buffer.from(key).toString('latin1');
+      const refusal = refusalIn(await create(service, site, bytes));
+      expect(refusal, key).toMatchObject({ status: 400, param: 'idempotency-key' });
+    }
+    expect(await service.list()).toEqual([]);
+  });
+
+  test('may be 255 characters long', async () => {
+    const service = await startService();
+    expect((await create(service, site, '~'.repeat(255))).status).toBe(201);
+  });
+});

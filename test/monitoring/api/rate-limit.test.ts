@@ -1,0 +1,123 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { long } from '../../helpers/long.ts';
+import { createFakeClock } from '../../helpers/monitoring/fake-clock.ts';
+import { startService } from '../../helpers/monitoring/service.ts';
+
+const MONITORS = '/api/v1/public/monitors';
+const LIMIT = 120;
+const WINDOW_MS = 60_000;
+
+/** What a key may be used for; each is one request, whatever its answer. */
+const REQUESTS: Array<[method: string, path: string, json?: object]> = [
+  ['GET', MONITORS],
+  ['HEAD', MONITORS],
+  ['POST', MONITORS, { name: 'x' }],
+  ['PUT', MONITORS],
+  ['GET', `${MONITORS}/mon_0`],
+  ['PATCH', `${MONITORS}/mon_0`, { name: 'x' }],
+  ['DELETE', `${MONITORS}/mon_0`],
+  ['GET', `${MONITORS}/mon_0/results`],
+  ['GET', `${MONITORS}/mon_0/uptime?unknown=1`],
+  ['GET', '/api/v1/public/nothing'],
+];
+
+const step = fc.record({
+  pauseMs: fc.oneof(fc.constant(0), fc.nat(1_000), fc.nat(40_000)),
+  burst: fc.integer({ min: 1, max: 90 }),
+  who: fc.nat(1),
+  request: fc.nat(REQUESTS.length - 1),
+  bearer: fc.boolean(),
+});
+
+test('no 60 seconds hold more than 120 answered requests of a key, and nobody under that is refused', async () => {
+  const clock = createFakeClock();
+  const { call, createKey } = await startService({ clock });
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 4, maxLength: 8 }), async (steps) => {
+      const keys = [await createKey(), await createKey()];
+      const answered: number[][] = [[], []];
+      for (const { pauseMs, burst, who, request, bearer } of steps) {
+        await clock.advance(pauseMs);
+        const nowMs = clock.monotonicMs();
+        const times = answered[who] ?? [];
+        const [method, path, json] = REQUESTS[request] ?? ['GET', MONITORS];
+        const key = keys[who] ?? '';
+        const by = bearer ? { key: null, headers: { authorization: `Bearer ${key}` } } : { key };
+        // At the same moment, so that what is counted while another is still answered counts too.
+        const answers = await Promise.all(
+          Array.from({ length: burst }, () => call(method, path, { ...by, json })),
+        );
+        const free = LIMIT - times.filter((time) => time > nowMs - WINDOW_MS).length;
+        const served = answers.filter(({ status }) => status !== 429);
+        expect(served).toHaveLength(Math.min(burst, free));
+        for (const _ of served) times.push(nowMs);
+        for (const { status, headers } of answers) {
+          expect(headers['x-ratelimit-limit']).toBe(String(LIMIT));
+          if (status !== 429) continue;
+          expect(headers['x-ratelimit-remaining']).toBe('0');
+          const oldest = times.find((time) => time > nowMs - WINDOW_MS) ?? nowMs;
+          const waitSeconds = Math.max(1, Math.ceil((oldest + WINDOW_MS - nowMs) / 1000));
+          expect(headers['retry-after']).toBe(String(waitSeconds));
+        }
+        const left = answers.map(({ headers }) => Number(headers['x-ratelimit-remaining']));
+        expect(Math.min(...left)).toBe(Math.max(0, free - burst));
+      }
+      for (const times of answered) {
+        for (const from of times) {
+          const held = times.filter((time) => time >= from && time < from + WINDOW_MS);
+          expect(held.length).toBeLessThanOrEqual(LIMIT);
+        }
+      }
+    }),
+    { numRuns: long ? 40 : 2 },
+  );
+});
+
+test('requests without a good key have a limit by address, which takes nothing from those with one', async () => {
+  const clock = createFakeClock();
+  const { call } = await startService({ clock });
+  const statuses: number[] = [];
+  const limits = new Set<unknown>();
+  for (let n = 0; n < 130; n += 1) {
+    const key = n % 2 === 0 ? null : `awm_${n}`;
+    const { status, headers } = await call('GET', MONITORS, { key });
+    statuses.push(status);
+    limits.add(headers['x-ratelimit-limit']);
+  }
+  expect([...limits]).toEqual(['60']);
+  // 60 failures are told apart; then they are only told to wait.
+  expect(statuses.filter((status) => status === 401)).toHaveLength(60);
+  expect(statuses.slice(60).every((status) => status === 429)).toBe(true);
+  // An unknown push token is a wrong key as well.
+  expect((await call('POST', '/api/v1/public/push/unknown', { key: null })).status).toBe(429);
+  const good = await call('GET', MONITORS);
+  expect(good.status).toBe(200);
+  expect(good.headers['x-ratelimit-remaining']).toBe('119');
+});
+
+test('guessing push tokens is limited by address, and known ones go on', async () => {
+  const clock = createFakeClock();
+  const { call, create } = await startService({ clock });
+  const { push_url = '' } = await create({ name: 'x', target: 'x', check_type: 'HEARTBEAT' });
+  const push = new URL(push_url).pathname;
+  const guess = async (n: number) =>
+    (await call('POST', `/api/v1/public/push/guess-${n}/start`, { key: null })).status;
+  for (let n = 0; n < LIMIT; n += 1) expect(await guess(n)).toBe(404);
+  expect(await guess(LIMIT)).toBe(429);
+  expect((await call('POST', push, { key: null })).status).toBe(200);
+  await clock.advance(WINDOW_MS);
+  expect(await guess(0)).toBe(404);
+});
+
+test('two different keys in one request are refused, and count for neither', async () => {
+  const { call, key, createKey } = await startService();
+  const other = await createKey();
+  const answer = await call('GET', MONITORS, { headers: { authorization: `Bearer ${other}` } });
+  expect(answer.status).toBe(401);
+  expect(answer.body.error?.code).toBe('conflicting_api_keys');
+  for (const one of [key, other]) {
+    const { headers } = await call('GET', MONITORS, { key: one });
+    expect(headers['x-ratelimit-remaining']).toBe('119');
+  }
+});

@@ -1,0 +1,286 @@
+import { readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { z } from 'zod';
+import { isSecretName, maskedTarget } from '../../../src/contracts/secret-values.ts';
+import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import { startWebTarget } from '../../fakes/web-target.ts';
+import { type Answer, type Service, startService } from '../../helpers/monitoring/service.ts';
+import { recordingLog } from '../../helpers/recording-log.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+
+const MONITORS = '/api/v1/public/monitors';
+const SECRETS = /header-secret|query-secret/;
+
+/** All files of a data folder, with their names. */
+async function filesIn(folder: string): Promise<Map<string, string>> {
+  const files = await readdir(folder, { recursive: true, withFileTypes: true });
+  const paths = files.filter((file) => file.isFile()).map((one) => join(one.parentPath, one.name));
+  return new Map(
+    await Promise.all(paths.map(async (path) => [path, await readFile(path, 'utf8')] as const)),
+  );
+}
+
+async function filesWithSecrets(folder: string): Promise<string[]> {
+  return [...(await filesIn(folder))]
+    .filter(([, text]) => SECRETS.test(text))
+    .map(([path]) => path);
+}
+
+const paramOf = ({ status, body }: Answer) => [status, body.error?.param];
+
+/** A service with a monitor that sends two secrets to a server of its own. */
+async function withSecrets(options: Parameters<typeof startService>[0] = {}) {
+  const target = await startWebTarget();
+  const service = await startService(options);
+  const { id } = await service.create({
+    name: 'Shop',
+    check_type: 'HTTP',
+    target: `${target.url}/health?token=query-secret&page=1`,
+    config: { headers: { Authorization: 'Bearer header-secret', accept: 'text/html' } },
+  });
+  const path = `${MONITORS}/${id}`;
+  return {
+    ...{ service, target, id, path },
+    /** With a key of its own, as another person would. */
+    patch: async (json: unknown) =>
+      service.call('PATCH', path, { json, key: await service.createKey() }),
+    check: () => service.call('POST', `${path}/check`),
+  };
+}
+
+/** What a check sends now. */
+async function sentBy(
+  { call }: Pick<Service, 'call'>,
+  path: string,
+  target: Awaited<ReturnType<typeof startWebTarget>>,
+) {
+  const answer = await call('POST', `${path}/check`);
+  expect(answer.status, answer.text).toBe(200);
+  const request = target.requests.at(-1);
+  return { path: request?.path, authorization: request?.headers.authorization };
+}
+
+describe('stored secrets', () => {
+  test('never go to a target of another origin, unless they are given anew', async () => {
+    const { patch, check, target, service, path } = await withSecrets();
+    const thief = await startWebTarget();
+    const shown = '?token=…&page=1';
+    for (const change of [
+      { target: thief.url },
+      { target: `${thief.url}/${shown}` },
+      { target: `https://127.0.0.1:${target.port}/` },
+      { target: `http://127.0.0.2:${target.port}/` },
+      { target: thief.url, config: { headers: { authorization: '…' } } },
+      { target: `${thief.url}/${shown}`, config: { headers: {} } },
+    ]) {
+      const answer = await patch(change);
+      expect(paramOf(answer), JSON.stringify(change)).toEqual([400, 'target']);
+      expect(answer.body.error?.message).toMatch(
+        'headers' in (change.config ?? {}) && !answer.text.includes('authorization')
+          ? /token in the target/
+          : /config\.headers\.[Aa]uthorization/,
+      );
+      expect(answer.text).not.toMatch(SECRETS);
+    }
+    expect(paramOf(await patch({ check_type: 'KEYWORD', target: thief.url }))).toEqual([
+      400,
+      'check_type',
+    ]);
+    await check();
+    expect(thief.requests).toEqual([]);
+    expect(target.requests.at(-1)?.headers.authorization).toBe('Bearer header-secret');
+
+    const given = { target: thief.url, config: { headers: { Authorization: 'mine' } } };
+    expect((await patch(given)).status).toBe(200);
+    expect(await sentBy(service, path, thief)).toEqual({ path: '/', authorization: 'mine' });
+    expect((await patch({ target: target.url, config: { headers: null } })).status).toBe(200);
+    expect((await sentBy(service, path, target)).authorization).toBeUndefined();
+  });
+
+  test('are kept by a change that sends back what is shown, within the origin', async () => {
+    const { patch, target, service, path } = await withSecrets();
+    const { body } = await service.call('GET', path);
+    expect(body.target).toBe(`${target.url}/health?token=…&page=1`);
+    const moved = `${String(body.target).replace('/health', '/ready')}&key=query-secret-2`;
+    const answer = await patch({ target: moved, name: 'Other' });
+    expect(answer.status, answer.text).toBe(200);
+    expect(answer.body.target).toBe(`${target.url}/ready?token=…&page=1&key=…`);
+    const sent = {
+      path: '/ready?token=query-secret&page=1&key=query-secret-2',
+      authorization: 'Bearer header-secret',
+    };
+    expect(await sentBy(service, path, target)).toEqual(sent);
+    // As a parsed URL spells it.
+    await patch({ target: new URL(String(answer.body.target)).href });
+    expect(await sentBy(service, path, target)).toEqual(sent);
+    const none = await patch({ target: `${target.url}/?sig=…` });
+    expect(paramOf(none)).toEqual([400, 'target']);
+    expect(none.body.error?.message).toContain('none is stored for sig');
+    const json = { name: 'New', check_type: 'HTTP', target: `${target.url}/?sig=…` };
+    expect(paramOf(await service.call('POST', MONITORS, { json }))).toEqual([400, 'target']);
+  });
+
+  test('stand in no answer, no log and no file, and work after a restart', async () => {
+    const folder = await temporaryFolder();
+    const { service, target, id, path, patch } = await withSecrets({ folder });
+    const json = {
+      name: 'Repeated',
+      check_type: 'KEYWORD',
+      target: `${target.url}/?sig=query-secret`,
+      config: { target_keyword: 'nothing', headers: { cookie: 'header-secret' } },
+    };
+    const headers = { 'idempotency-key': 'once' };
+    const answers = [
+      await service.call('POST', MONITORS, { json, headers }),
+      await service.call('POST', MONITORS, { json, headers }),
+      await patch({ name: 'Renamed' }),
+      await service.call('PUT', `${path}/maintenance`, { json: { windows: [] } }),
+      await service.call('POST', `${path}/check`),
+      await service.call('GET', MONITORS),
+      await service.call('GET', path),
+      await service.call('GET', `${path}/results`),
+    ];
+    expect(answers.map(({ status }) => status)).toEqual([201, 201, 200, 200, 200, 200, 200, 200]);
+    for (const { text } of answers) expect(text).not.toMatch(SECRETS);
+    await service.close();
+    expect(JSON.stringify(service.lines)).not.toMatch(SECRETS);
+    expect(await filesWithSecrets(folder)).toEqual([]);
+    expect((await stat(join(folder, 'secret.key'))).mode & 0o777).toBe(0o600);
+    const again = await startService({ folder });
+    expect((await again.list()).map((one) => one.id)).toContain(id);
+    expect(await sentBy(again, path, target)).toEqual({
+      path: '/health?token=query-secret&page=1',
+      authorization: 'Bearer header-secret',
+    });
+  });
+
+  test('need no key while there are none', async () => {
+    const service = await startService();
+    await service.create({
+      name: 'Shop',
+      check_type: 'HTTP',
+      target: 'http://127.0.0.1:9/?page=1',
+    });
+    await service.create({ name: 'Job', check_type: 'HEARTBEAT', target: 'job?token=word' });
+    expect([...(await filesIn(service.folder)).keys()].join()).not.toContain('secret.key');
+  });
+
+  test('of an older version are encrypted at the start, in the files of the versions before too', async () => {
+    const target = await startWebTarget();
+    const folder = await temporaryFolder();
+    const store = await openLowdbStore({ folder, log: recordingLog().log });
+    const old = store.collection({
+      ...{ name: 'monitors', schema: z.any(), version: 1 },
+      whenCorrupt: 'refuse',
+    });
+    const state = {
+      ...{ status: 'UP', sinceMs: 1, changes: 0, failures: 0 },
+      ...{ lastCheckedMs: null, responseTimeMs: null },
+    };
+    for (const name of ['Shop', 'Store']) {
+      const definition = {
+        ...{ name, check_type: 'HTTP', target: `${target.url}/?api_key=query-secret` },
+        config: { headers: { authorization: 'header-secret' } },
+      };
+      await old.update('mon_1', () => ({ definition, createdAtMs: 1, state }));
+    }
+    await store.close();
+    expect(await filesWithSecrets(folder)).toHaveLength(2);
+    const service = await startService({ folder });
+    expect(await filesWithSecrets(folder)).toEqual([]);
+    const sent = { path: '/?api_key=query-secret', authorization: 'header-secret' };
+    expect(await sentBy(service, `${MONITORS}/mon_1`, target)).toEqual(sent);
+    await service.close();
+    const again = await startService({ folder });
+    expect(await sentBy(again, `${MONITORS}/mon_1`, target)).toEqual(sent);
+  });
+
+  test('whose key is gone keep the service from starting, until it is given up', async () => {
+    const folder = await temporaryFolder();
+    const { service, target, path } = await withSecrets({ folder });
+    await service.close();
+    const keyFile = join(folder, 'secret.key');
+    const key = await readFile(keyFile, 'utf8');
+    await rm(keyFile);
+    await expect(startService({ folder })).rejects.toThrow(
+      `The key in ${keyFile} is missing or is not the one that secrets of monitors were encrypted with: Shop.`,
+    );
+    await rm(join(folder, '.lock'));
+    await writeFile(keyFile, `${'A'.repeat(43)}\n`);
+    await expect(startService({ folder })).rejects.toThrow('Restore that file from a backup');
+    await rm(join(folder, '.lock'));
+    await writeFile(keyFile, 'half a k');
+    await expect(startService({ folder })).rejects.toThrow(`The key file ${keyFile} is damaged`);
+    await rm(join(folder, '.lock'));
+    await writeFile(keyFile, key);
+    const restored = await startService({ folder });
+    expect((await sentBy(restored, path, target)).authorization).toBe('Bearer header-secret');
+    await restored.close();
+
+    await writeFile(keyFile, 'lost\n');
+    for (const start of [1, 2]) {
+      const asked = target.requests.length;
+      const without = await startService({ folder });
+      const { body, status } = await without.call('POST', `${path}/check`);
+      expect(status).toBe(200);
+      expect(`${start} ${body.status_reason}`).toBe(
+        `${start} it is not checked: the key of its stored secrets is lost. Give them anew: config.headers.Authorization, token in the target`,
+      );
+      expect(target.requests).toHaveLength(asked);
+      const renamed = await without.call('PATCH', path, { json: { name: 'Cart' } });
+      expect(paramOf(renamed)).toEqual([400, 'config.headers.Authorization']);
+      if (start === 1) {
+        await without.close();
+        continue;
+      }
+      const json = {
+        target: `${target.url}/?token=new`,
+        config: { headers: { authorization: 'new' } },
+      };
+      const given = await without.call('PATCH', path, { json });
+      expect(given.status, given.text).toBe(200);
+      const sent = await sentBy(without, path, target);
+      expect(sent).toEqual({ path: '/?token=new', authorization: 'new' });
+      expect(await readFile(keyFile, 'utf8')).toMatch(/^[\w-]{43}\n$/);
+    }
+  });
+});
+
+describe('names of secrets', () => {
+  test.each([
+    ...['token', 'access_token', 'api_key', 'apikey', 'X-API-Key', 'key', 'sig', 'X-Amz-Signature'],
+    ...['password', 'passwd', 'client_secret', 'X-Amz-Credential', 'authorization', 'jwt', 'code'],
+    ...['%74oken', 'auth', 'sessionid', 'api[key]', 'Ocp-Apim-Subscription-Key', 'user.pass'],
+  ])('%s is one', (name) => {
+    expect(isSecretName(name)).toBe(true);
+  });
+
+  test.each([
+    'page',
+    'keyword',
+    'author',
+    'x-keyboard',
+    'design',
+    'compass',
+    'accept',
+    'encode',
+    '',
+  ])('%s is none', (name) => {
+    expect(isSecretName(name)).toBe(false);
+  });
+
+  test.each([
+    ['https://a.example/?token=1&b=2#sig=3&c', 'https://a.example/?token=…&b=2#sig=…&c'],
+    ['https://a.example/?b=1;token=2;c=3&d=4', 'https://a.example/?b=1;token=…&d=4'],
+    ['https://u:p@a.example/token=1', 'https://…@a.example/token=1'],
+    ['https://a.example/?a=1?token=2', 'https://a.example/?a=1?token=…'],
+    ['https://a.example/?token=&token', 'https://a.example/?token=&token'],
+    ['https://a.example/?%E0=1&key=%', 'https://a.example/?%E0=1&key=…'],
+    ['a word for a job', 'a word for a job'],
+    [`https://u@a.example/?${'a=1&'.repeat(5_000)}token=2`, 'https://…@a.example/?…'],
+  ])('%s is shown as %s', (target, shown) => {
+    expect(maskedTarget(target)).toBe(shown);
+    expect(maskedTarget(shown)).toBe(shown);
+  });
+});

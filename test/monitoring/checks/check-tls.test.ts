@@ -1,0 +1,230 @@
+import { once } from 'node:events';
+import tls from 'node:tls';
+import { describe, expect, test } from 'vitest';
+import { expiryWarning } from '../../../src/monitoring/checks/certificate.ts';
+import { type CertificateWishes, createAuthority, selfSigned } from '../../fakes/certificate.ts';
+import { startRawTarget, startWebTarget } from '../../fakes/web-target.ts';
+import { setUp } from '../../helpers/monitoring/checks.ts';
+
+const DAY_MS = 86_400_000;
+const authority = createAuthority();
+const { http } = setUp({ ca: authority.pem });
+
+const inDays = (days: number) => Date.now() + days * DAY_MS;
+/** Certificates know whole seconds. */
+const wholeSeconds = (ms: number) => Math.floor(ms / 1000) * 1000;
+
+async function startTls(wishes?: CertificateWishes) {
+  return await startWebTarget(undefined, { tls: authority.issue(wishes) });
+}
+
+describe('a good certificate', () => {
+  test('passes, for names and addresses, and says when it ends', async () => {
+    const untilMs = inDays(90);
+    const target = await startTls({ untilMs });
+    const passed = {
+      ok: true,
+      outcome: 'ok',
+      responseTimeMs: expect.any(Number),
+      certificateEndsMs: wholeSeconds(untilMs),
+    };
+    expect(await http(target.url)).toEqual(passed);
+    expect(await http(`https://localhost:${target.port}`)).toEqual(passed);
+  });
+
+  test('is asked for by its name without the last dot', async () => {
+    const asked: unknown[] = [];
+    const target = await startTls();
+    target.answerWith((request, response) => {
+      asked.push((request.socket as tls.TLSSocket & { servername?: unknown }).servername);
+      response.end();
+    });
+    expect(await http(`https://localhost.:${target.port}`)).toMatchObject({ ok: true });
+    expect(asked).toEqual(['localhost']);
+  });
+
+  test('its end is known too when the check fails', async () => {
+    const target = await startTls();
+    target.answerWith((_request, response) => response.writeHead(503).end());
+    expect(await http(target.url)).toMatchObject({
+      ok: false,
+      outcome: 'status',
+      certificateEndsMs: expect.any(Number),
+    });
+  });
+
+  test('over plain HTTP there is none', async () => {
+    const target = await startWebTarget();
+    expect(await http(target.url)).not.toHaveProperty('certificateEndsMs');
+  });
+});
+
+describe('a certificate that is not to be trusted', () => {
+  const day = (ms: number) => new Date(ms).toISOString().slice(0, 10);
+  const expired = inDays(-3);
+  const tomorrow = inDays(1.5);
+  test.each([
+    {
+      why: 'expired',
+      tls: () => authority.issue({ untilMs: expired }),
+      reason: `the certificate expired on ${day(expired)}`,
+    },
+    {
+      why: 'not yet valid',
+      tls: () => authority.issue({ fromMs: tomorrow }),
+      reason: `the certificate is valid only from ${day(tomorrow)}`,
+    },
+    { why: 'self-signed', tls: () => selfSigned(), reason: 'the certificate is self-signed' },
+    {
+      why: 'self-signed and expired',
+      tls: () => selfSigned({ untilMs: expired }),
+      reason: `the certificate expired on ${day(expired)}`,
+    },
+    {
+      why: 'for another name',
+      tls: () => authority.issue({ names: ['other.example', '127.0.0.2'] }),
+      reason: 'the certificate is for another name',
+    },
+    {
+      why: 'of an unknown issuer',
+      tls: () => createAuthority('Nobody').issue(),
+      reason: /^the certificate is from an unknown issuer/,
+    },
+    {
+      why: 'signed by someone who takes the name of the issuer',
+      tls: () => createAuthority().issue(),
+      reason: /^the certificate is not signed by its issuer/,
+    },
+  ])(
+    'fails when it is $why, sends nothing, and passes with ignore_tls',
+    async ({ tls: pem, reason }) => {
+      const target = await startWebTarget(undefined, { tls: pem() });
+      for (const host of ['localhost', '127.0.0.1']) {
+        const url = `https://${host}:${target.port}`;
+        const result = await http(url);
+        expect(result).toMatchObject({
+          ok: false,
+          outcome: 'tls',
+          reason: expect.stringMatching(reason),
+          certificateEndsMs: expect.any(Number),
+        });
+      }
+      expect(target.requests).toEqual([]);
+      const ignored = await http(target.url, { ignore_tls: true });
+      expect(ignored).toMatchObject({ ok: true, outcome: 'ok' });
+      expect(ignored.certificateEndsMs).toEqual(expect.any(Number));
+      expect(target.requests).toHaveLength(1);
+      // One check that takes anything leaves no door open for the next.
+      expect(await http(target.url)).toMatchObject({ ok: false, outcome: 'tls' });
+    },
+  );
+});
+
+describe('a certificate that ends soon', () => {
+  test('is expiring, and passes', async () => {
+    const untilMs = inDays(3.2);
+    const target = await startTls({ untilMs });
+    expect(await http(target.url)).toEqual({
+      ok: true,
+      outcome: 'expiring',
+      reason: `the certificate expires in 3 days, on ${new Date(untilMs).toISOString().slice(0, 10)}`,
+      responseTimeMs: expect.any(Number),
+      certificateEndsMs: wholeSeconds(untilMs),
+    });
+  });
+
+  test.each([
+    { tls_expiry_days: 4, outcome: 'expiring' },
+    { tls_expiry_days: 3, outcome: 'ok' },
+    { tls_expiry_days: 0, outcome: 'ok' },
+  ])(
+    'with $tls_expiry_days days left to warn of 3.2 it is $outcome',
+    async ({ outcome, ...days }) => {
+      const target = await startTls({ untilMs: inDays(3.2) });
+      expect(await http(target.url, days)).toMatchObject({ ok: true, outcome });
+      expect(await http(target.url, { ...days, ignore_tls: true })).toMatchObject({
+        outcome: 'ok',
+      });
+    },
+  );
+
+  test('goes before a slow answer, and a failure before both', async () => {
+    const target = await startTls({ untilMs: inDays(1) });
+    // Whatever it takes, it takes longer than nothing.
+    const slow = { degraded_after_ms: 1 };
+    expect(await http(target.url, slow)).toMatchObject({ ok: true, outcome: 'expiring' });
+    expect(await http(target.url, { ...slow, expected_status: '500' })).toMatchObject({
+      ok: false,
+      outcome: 'status',
+    });
+  });
+
+  test('on the way counts like the last', async () => {
+    const last = await startTls();
+    const first = await startTls({ untilMs: inDays(2) });
+    first.answerWith((_request, response) => response.writeHead(302, { location: last.url }).end());
+    expect(await http(first.url)).toMatchObject({ ok: true, outcome: 'expiring' });
+  });
+
+  test.each([
+    [2.6 * DAY_MS, '3 days'],
+    [1.6 * DAY_MS, '2 days'],
+    [DAY_MS, '24 hours'],
+    [DAY_MS / 12, '2 hours'],
+    [1000, 'about an hour'],
+  ])('%d ms before its end it has %s left', (leftMs, words) => {
+    const endsMs = Date.UTC(2026, 10, 24, 12);
+    expect(expiryWarning(endsMs, 14, endsMs - leftMs)).toBe(
+      `the certificate expires in ${words}, on 2026-11-24`,
+    );
+  });
+
+  test('is told from exactly so many days on', () => {
+    expect(expiryWarning(14 * DAY_MS, 14, 0)).toBeDefined();
+    expect(expiryWarning(14 * DAY_MS + 1, 14, 0)).toBeUndefined();
+  });
+});
+
+describe('a handshake', () => {
+  test('with a server that does not speak TLS fails with words', async () => {
+    const target = await startWebTarget();
+    const result = await http(`https://127.0.0.1:${target.port}`);
+    expect(result).toMatchObject({ ok: false, outcome: 'tls' });
+    expect(result.reason).toContain(`127.0.0.1:${target.port} does not speak TLS`);
+  });
+
+  test('that the server gives up fails with words', async () => {
+    const target = await startRawTarget((socket) => socket.once('data', () => socket.end()));
+    const result = await http(`https://127.0.0.1:${target.port}`);
+    expect(result).toMatchObject({ ok: false, outcome: 'connection' });
+    expect(result.reason).toMatch(
+      /^127\.0\.0\.1:\d+ closed the connection in the TLS handshake after \d+ ms$/,
+    );
+  });
+
+  test('that never ends fails at the deadline, with ignore_tls too', async () => {
+    const target = await startRawTarget(() => {});
+    for (const ignore_tls of [false, true]) {
+      expect(
+        await http(`https://127.0.0.1:${target.port}`, { timeout_seconds: 1, ignore_tls }),
+      ).toMatchObject({
+        ok: false,
+        outcome: 'timeout',
+        reason: `no TLS handshake with 127.0.0.1:${target.port} within 1 s`,
+      });
+    }
+  });
+
+  test('with a server that speaks only HTTP/2 fails with words', async () => {
+    const pem = authority.issue();
+    const server = tls.createServer({ key: pem, cert: pem, ALPNProtocols: ['h2'] });
+    server.on('tlsClientError', () => {});
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const { port } = server.address() as import('node:net').AddressInfo;
+    const result = await http(`https://127.0.0.1:${port}`);
+    server.close();
+    expect(result).toMatchObject({ ok: false, outcome: 'tls' });
+    expect(result.reason).toContain('does not speak HTTP/1.1');
+  });
+});

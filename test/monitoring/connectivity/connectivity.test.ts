@@ -1,0 +1,407 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createOwnNetwork } from '../../../src/monitoring/connectivity/connectivity.ts';
+import type { CheckResult, Outcome } from '../../../src/monitoring/state/state.ts';
+import { long } from '../../helpers/long.ts';
+import { createFakeClock } from '../../helpers/monitoring/fake-clock.ts';
+
+const good: CheckResult = { ok: true, outcome: 'ok', responseTimeMs: 20 };
+const failure = (outcome: Outcome, responseTimeMs = 20): CheckResult => ({
+  ok: false,
+  outcome,
+  reason: outcome,
+  responseTimeMs,
+});
+const refused = failure('connection');
+
+/** An own network on a fake clock, with what it tells; the probe answers `probe.there` after `probe.takesMs`. */
+function setUp(
+  probe: { there: boolean | 'rejects'; takesMs: number } = { there: true, takesMs: 0 },
+) {
+  const clock = createFakeClock();
+  const startMs = clock.wallMs();
+  const told: string[] = [];
+  let probes = 0;
+  const network = createOwnNetwork({
+    async probe() {
+      probes += 1;
+      const { there, takesMs } = probe;
+      if (takesMs > 0) await new Promise<void>((resolve) => clock.after(takesMs, resolve));
+      if (there === 'rejects') throw new Error('no socket left');
+      return there;
+    },
+    nowMs: clock.wallMs,
+    after: clock.after,
+    onLost: (sinceMs) => told.push(`lost since ${sinceMs - startMs}`),
+    onBack: (sinceMs) => told.push(`back since ${sinceMs - startMs}`),
+  });
+  const verdicts: Array<'count' | 'drop' | 'waits'> = [];
+  /** Judges and goes on; what it says stands in `verdicts` in the order of the calls. */
+  function judge(host: string, result: CheckResult = refused) {
+    const index = verdicts.push('waits') - 1;
+    void network.judge(host, result).then((verdict) => {
+      verdicts[index] = verdict;
+    });
+  }
+  return { clock, network, told, verdicts, judge, probe, probes: () => probes };
+}
+
+const hosts = (count: number, from = 0) =>
+  Array.from({ length: count }, (_, index) => `${from + index}.example`);
+
+test('counts what passes and what fails alone, at once and without a probe', async () => {
+  const { clock, judge, verdicts, probes } = setUp();
+  for (let look = 0; look < 20; look += 1) judge('a.example');
+  for (const host of hosts(50)) judge(host, good);
+  for (const outcome of ['status', 'tls', 'keyword', 'dns', 'redirect', 'protocol'] as const) {
+    for (const host of hosts(10, 50)) judge(host, failure(outcome));
+  }
+  await clock.advance(0);
+  expect(new Set(verdicts)).toEqual(new Set(['count']));
+  expect(probes()).toBe(0);
+});
+
+test.each(['connection', 'timeout', 'name'] as const)(
+  'holds back what fails by %s from the fifth host on, and drops it when the network is gone',
+  async (outcome) => {
+    const { clock, judge, verdicts, told, network } = setUp({ there: false, takesMs: 300 });
+    for (const host of hosts(7)) {
+      judge(host, failure(outcome));
+      await clock.advance(10);
+    }
+    expect(verdicts).toEqual([...Array(4).fill('count'), 'waits', 'waits', 'waits']);
+    expect(network.lost).toBe(false);
+    await clock.advance(300);
+    expect(verdicts).toEqual([...Array(4).fill('count'), 'drop', 'drop', 'drop']);
+    expect(network.lost).toBe(true);
+    expect(told).toEqual(['lost since 0']);
+  },
+);
+
+test('counts what it held back when the network is there', async () => {
+  const { clock, judge, verdicts, told, probes } = setUp({ there: true, takesMs: 300 });
+  for (const host of hosts(40)) judge(host);
+  await clock.advance(299);
+  expect(verdicts.filter((verdict) => verdict === 'waits')).toHaveLength(36);
+  await clock.advance(1);
+  expect(verdicts).toEqual(Array(40).fill('count'));
+  expect([told, probes()]).toEqual([[], 1]);
+});
+
+test.each([
+  ['never answers', { there: true, takesMs: 3_600_000 } as const],
+  ['answers after the time is over', { there: false, takesMs: 4_500 } as const],
+  ['rejects', { there: 'rejects', takesMs: 200 } as const],
+])('counts what it held back, in less than 5 s, when the probe %s', async (_, probe) => {
+  const { clock, judge, verdicts, told } = setUp(probe);
+  for (const host of hosts(9)) judge(host);
+  await clock.advance(4_999);
+  expect(verdicts).toEqual(Array(9).fill('count'));
+  await clock.advance(10_000);
+  expect(told).toEqual([]);
+});
+
+test('needs more than 30 % of the hosts looked at, however many there are', async () => {
+  /** Whether it is in doubt when one of so many looks is a turn. */
+  const doubts = async (oneOf: number, looks: number) => {
+    const { clock, judge, probes } = setUp();
+    for (let look = 1; look <= looks; look += 1) {
+      judge(`${look}.example`, look % oneOf === 0 ? refused : good);
+      await clock.advance(1);
+    }
+    return probes() > 0;
+  };
+  expect(await doubts(2, 200)).toBe(true);
+  expect(await doubts(3, 200)).toBe(true);
+  expect(await doubts(4, 200)).toBe(false);
+  expect(await doubts(4, 3_000)).toBe(false);
+});
+
+test('turns further apart than ten seconds are no doubt', async () => {
+  for (const [everyMs, doubts] of [
+    [2_500, true],
+    [2_501, false],
+  ] as const) {
+    const { clock, judge, probes } = setUp();
+    for (const host of hosts(10)) {
+      judge(host);
+      await clock.advance(everyMs);
+    }
+    expect(probes() > 0).toBe(doubts);
+  }
+});
+
+test('a host that goes up and down is one host', async () => {
+  const { clock, judge, probes, verdicts } = setUp();
+  for (let look = 0; look < 200; look += 1) {
+    for (const host of hosts(4)) judge(host, look % 2 === 0 ? refused : good);
+    await clock.advance(50);
+  }
+  expect(probes()).toBe(0);
+  expect(new Set(verdicts)).toEqual(new Set(['count']));
+});
+
+test('hosts that are down already are no turn when they fail again', async () => {
+  const { clock, judge, probes } = setUp();
+  for (const host of hosts(20)) {
+    judge(host);
+    await clock.advance(11_000);
+  }
+  for (const host of hosts(20)) judge(host);
+  await clock.advance(0);
+  expect(probes()).toBe(0);
+});
+
+test.each([
+  'localhost',
+  'api.localhost',
+  'LOCALHOST.',
+  '127.0.0.1',
+  '127.9.9.9',
+  '0.0.0.0',
+  '::1',
+  '[::1]',
+  '[::ffff:127.0.0.1]',
+  '[::ffff:7f00:2]',
+])('takes %s for this machine: neither evidence nor ever dropped', async (host) => {
+  const { clock, judge, verdicts, network, told } = setUp({ there: false, takesMs: 0 });
+  for (const other of hosts(4)) judge(other);
+  judge(host);
+  await clock.advance(0);
+  expect(network.lost).toBe(false);
+  judge('4.example');
+  await clock.advance(0);
+  expect(network.lost).toBe(true);
+  judge(host);
+  judge(host, good);
+  await clock.advance(0);
+  expect(verdicts.slice(-2)).toEqual(['count', 'count']);
+  expect(network.lost).toBe(true);
+  expect(told).toHaveLength(1);
+});
+
+/** An own network that was just lost: `0.example` to `5.example` failed. */
+async function setUpLost() {
+  const set = setUp({ there: false, takesMs: 0 });
+  for (const host of hosts(6)) set.judge(host);
+  await set.clock.advance(0);
+  expect(set.network.lost).toBe(true);
+  set.verdicts.length = 0;
+  return set;
+}
+
+test('a target that is not allowed says nothing of the network', async () => {
+  const { clock, judge, network } = await setUpLost();
+  judge('new.example', failure('blocked'));
+  await clock.advance(0);
+  expect(network.lost).toBe(true);
+});
+
+describe('while the network is lost', () => {
+  test('drops all that fails by it, and counts what fails otherwise', async () => {
+    const { clock, judge, verdicts, told } = await setUpLost();
+    for (let second = 0; second < 60; second += 1) {
+      judge(`${second % 9}.example`);
+      await clock.advance(1000);
+    }
+    expect(new Set(verdicts)).toEqual(new Set(['drop']));
+    expect(told).toEqual(['lost since 0']);
+  });
+
+  test.each([
+    ['a host that had failed', '3.example', good],
+    ['another host', 'new.example', good],
+    ['a host that answers with an error', '3.example', failure('status')],
+    ['a host of our own network that had failed', '10.0.0.7', good],
+  ])('is back by %s, once', async (_, host, result) => {
+    const { clock, judge, verdicts, told, network } = await setUpLost();
+    judge('10.0.0.7');
+    await clock.advance(30_000);
+    judge(host, result);
+    judge(host, result);
+    await clock.advance(0);
+    expect(verdicts).toEqual(['drop', 'count', 'count']);
+    expect(network.lost).toBe(false);
+    expect(told).toEqual(['lost since 0', 'back since 0']);
+  });
+
+  test.each(['10.0.0.8', '192.168.1.1', '[fd00::8]', '[fe80::1]'])(
+    'is not back by %s, which never failed',
+    async (host) => {
+      const { clock, judge, network } = await setUpLost();
+      judge(host, good);
+      await clock.advance(0);
+      expect(network.lost).toBe(true);
+    },
+  );
+
+  test('asks the probe no sooner than two seconds after its last answer, and is back by it', async () => {
+    const { clock, judge, verdicts, told, probe, probes } = await setUpLost();
+    for (let look = 0; look < 40; look += 1) {
+      judge('0.example');
+      await clock.advance(100);
+    }
+    expect(probes()).toBe(2);
+    probe.there = true;
+    await clock.advance(2_000);
+    judge('0.example');
+    await clock.advance(0);
+    expect(verdicts.at(-1)).toBe('drop');
+    expect(told).toEqual(['lost since 0', 'back since 0']);
+    await clock.advance(1_000);
+    judge('0.example');
+    await clock.advance(0);
+    expect(verdicts.at(-1)).toBe('count');
+  });
+
+  test('stays lost when the probe cannot tell', async () => {
+    const { clock, judge, probe, network } = await setUpLost();
+    probe.there = 'rejects';
+    await clock.advance(2_000);
+    judge('0.example');
+    await clock.advance(0);
+    expect(network.lost).toBe(true);
+  });
+});
+
+test('drops after the return what began before it', async () => {
+  const { clock, judge, verdicts } = await setUpLost();
+  await clock.advance(30_000);
+  judge('0.example', good);
+  await clock.advance(9_000);
+  judge('1.example', failure('timeout', 10_000));
+  judge('2.example', failure('timeout', 9_000));
+  judge('3.example', failure('timeout', 5_000));
+  await clock.advance(0);
+  expect(verdicts).toEqual(['count', 'drop', 'count', 'count']);
+});
+
+test('tells each loss, also one that comes soon after another', async () => {
+  const { clock, judge, told, network } = await setUpLost();
+  for (let loss = 0; loss < 3; loss += 1) {
+    await clock.advance(1_000);
+    judge('0.example', good);
+    await clock.advance(1_000);
+    expect(network.lost).toBe(false);
+    // The same hosts that failed in the loss before.
+    for (const host of hosts(6)) judge(host);
+    await clock.advance(0);
+    expect(network.lost).toBe(true);
+  }
+  expect(told).toEqual([
+    'lost since 0',
+    'back since 0',
+    'lost since 2000',
+    'back since 2000',
+    'lost since 4000',
+    'back since 4000',
+    'lost since 6000',
+  ]);
+});
+
+test('a host that is reached while the network is in doubt ends the doubt, whatever the probe says', async () => {
+  const { clock, judge, verdicts, told, probes } = setUp({ there: false, takesMs: 500 });
+  for (const host of hosts(6)) judge(host);
+  judge('10.0.0.1', good);
+  await clock.advance(0);
+  expect(verdicts).toEqual([...Array(4).fill('count'), 'waits', 'waits', 'count']);
+  judge('fine.example', good);
+  await clock.advance(0);
+  expect(verdicts).toEqual(Array(8).fill('count'));
+  await clock.advance(1_000);
+  expect([told, probes()]).toEqual([[], 1]);
+  for (const host of hosts(6, 10)) judge(host);
+  await clock.advance(500);
+  expect(told).toEqual(['lost since 1000']);
+});
+
+test('a question still open when the network came back does not answer for later', async () => {
+  const { clock, judge, told, probe, verdicts } = await setUpLost();
+  probe.takesMs = 3_000;
+  await clock.advance(2_000);
+  judge('0.example');
+  await clock.advance(1_000);
+  judge('0.example', good);
+  probe.there = true;
+  await clock.advance(100);
+  for (const host of hosts(5, 20)) judge(host);
+  await clock.advance(2_500);
+  expect(verdicts.at(-1)).toBe('waits');
+  await clock.advance(500);
+  expect(verdicts.at(-1)).toBe('count');
+  expect(told).toEqual(['lost since 0', 'back since 0']);
+});
+
+test('does not ask again for two seconds while many targets are really down', async () => {
+  const { clock, judge, verdicts, probes } = setUp({ there: true, takesMs: 10 });
+  for (const host of hosts(200)) {
+    judge(host);
+    await clock.advance(100);
+  }
+  await clock.advance(5_000);
+  expect(new Set(verdicts)).toEqual(new Set(['count']));
+  expect(probes()).toBeLessThanOrEqual(10);
+  expect(probes()).toBeGreaterThan(5);
+});
+
+test('a clock that is set back drops nothing and loses nothing', async () => {
+  let nowMs = 1_800_000_000_000;
+  const network = createOwnNetwork({
+    probe: async () => false,
+    nowMs: () => nowMs,
+    onLost() {},
+    onBack() {},
+  });
+  for (const host of hosts(6)) await network.judge(host, refused);
+  await network.judge('0.example', good);
+  expect(network.lost).toBe(false);
+  nowMs -= 3_600_000;
+  expect(await network.judge('1.example', failure('timeout', 10_000))).toBe('count');
+});
+
+test('forgets the first of very many hosts, and remembers the last', async () => {
+  const { network, clock, probes } = setUp();
+  for (const host of hosts(60_000)) await network.judge(host, refused);
+  await clock.advance(60_000);
+  const before = probes();
+  for (const host of hosts(20, 59_900)) await network.judge(host, refused);
+  expect(probes()).toBe(before);
+  for (const host of hosts(20)) await network.judge(host, refused);
+  expect(probes()).toBe(before + 1);
+}, 30_000);
+
+test('never holds a finding for 5 s, nor one that passed at all, whatever comes', async () => {
+  const event = fc.record({
+    waitMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 3_000 })),
+    host: fc.integer({ min: 0, max: 30 }),
+    outcome: fc.constantFrom<Outcome>('ok', 'connection', 'connection', 'timeout', 'status'),
+    there: fc.constantFrom<boolean | 'rejects'>(true, false, 'rejects'),
+    takesMs: fc.constantFrom(0, 100, 3_000, 10_000),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(event, { maxLength: 60 }), async (events) => {
+      const set = setUp();
+      const waiting = new Map<number, number>();
+      for (const [index, { waitMs, host, outcome, there, takesMs }] of events.entries()) {
+        await set.clock.advance(waitMs);
+        Object.assign(set.probe, { there, takesMs });
+        set.judge(`${host}.example`, outcome === 'ok' ? good : failure(outcome));
+        await set.clock.advance(0);
+        waiting.set(index, set.clock.wallMs());
+        for (const [one, sinceMs] of waiting) {
+          if (set.verdicts[one] !== 'waits') waiting.delete(one);
+          else if (set.clock.wallMs() - sinceMs >= 5_000) throw new Error(`${one} waits too long`);
+        }
+        const passed = outcome === 'ok' || outcome === 'status';
+        if (passed) expect(set.verdicts[index]).toBe('count');
+      }
+      await set.clock.advance(5_000);
+      expect(set.verdicts).not.toContain('waits');
+      const [losses, returns] = ['lost', 'back'].map(
+        (word) => set.told.filter((line) => line.startsWith(word)).length,
+      );
+      expect((losses ?? 0) - (returns ?? 0)).toBe(set.network.lost ? 1 : 0);
+    }),
+    { numRuns: long ? 1_000 : 50 },
+  );
+});

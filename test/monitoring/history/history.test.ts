@@ -1,0 +1,221 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { type History, openHistory } from '../../../src/monitoring/history/history.ts';
+import type { CheckResult, StatusChange } from '../../../src/monitoring/state/state.ts';
+import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import { long } from '../../helpers/long.ts';
+import { recordingLog } from '../../helpers/recording-log.ts';
+import { type AtEnd, temporaryFolder } from '../../helpers/temporary-folder.ts';
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+/** Noon of a day. */
+const NOON = Date.UTC(2027, 0, 15, 12);
+
+const passed: CheckResult = { ok: true, outcome: 'ok', responseTimeMs: 20 };
+const timedOut: CheckResult = {
+  ok: false,
+  outcome: 'timeout',
+  reason: 'no answer within 5 s',
+  responseTimeMs: 5_000,
+};
+
+async function startHistory(startMs = NOON, atEnd: AtEnd = onTestFinished) {
+  const folder = await temporaryFolder(atEnd);
+  const { log, lines } = recordingLog();
+  let nowMs = startMs;
+  async function open() {
+    const store = await openLowdbStore({ folder, log });
+    return { store, history: await openHistory({ store, wallMs: () => nowMs, log }) };
+  }
+  let current = await open();
+  const stop = async () => {
+    await current.history.close();
+    await current.store.close();
+  };
+  atEnd(stop);
+  return {
+    lines,
+    get history(): History {
+      return current.history;
+    },
+    at(ms: number) {
+      nowMs = ms;
+    },
+    async restart() {
+      await stop();
+      current = await open();
+    },
+    /** A result at a moment, which becomes the present. */
+    async look(monitor: string, atMs: number, result = passed, more: { covered?: boolean } = {}) {
+      nowMs = atMs;
+      const found = result.ok ? 'UP' : 'DOWN';
+      await current.history.add(monitor, atMs, result, {
+        found,
+        everyMs: MINUTE,
+        covered: more.covered ?? false,
+      });
+    },
+  };
+}
+
+test('results come newest first, with the reason of what failed, and survive a restart', async () => {
+  const service = await startHistory();
+  await service.look('a', NOON + 1);
+  await service.look('b', NOON + 2);
+  await service.look('a', NOON + 3, timedOut);
+  const told = [
+    {
+      at: '2027-01-15T12:00:00.003Z',
+      ok: false,
+      outcome: 'timeout',
+      reason: 'no answer within 5 s',
+      response_time_ms: 5_000,
+    },
+    { at: '2027-01-15T12:00:00.001Z', ok: true, outcome: 'ok', response_time_ms: 20 },
+  ];
+  expect(await service.history.results('a', 10)).toEqual(told);
+  expect(await service.history.results('a', 1)).toEqual(told.slice(0, 1));
+  await service.restart();
+  expect(await service.history.results('a', 10)).toEqual(told);
+});
+
+/** More than are shown at once, with a restart after that. */
+const ROUNDS = long ? 40 : 28;
+
+// Side by side: each result waits a quarter of a second for its write.
+test.concurrent.for([
+  ['every minute', MINUTE],
+  ['every ten minutes', 10 * MINUTE],
+  ['hourly', HOUR],
+  ['daily', 24 * HOUR],
+] as const)(
+  'a start shows the results that were shown before, of one that is looked at %s',
+  async ([, everyMs], { expect, onTestFinished: atEnd }) => {
+    const service = await startHistory(NOON, atEnd);
+    for (let round = 1; round <= ROUNDS; round += 1) {
+      const atMs = NOON + round * everyMs;
+      const failed = { ...timedOut, reason: `no answer, "${round}"; none` };
+      await service.look('a', atMs, round % 3 === 0 ? failed : passed);
+      await service.history.prune(atMs);
+      if (round % 9 !== 0) continue;
+      const before = await service.history.results('a', 20);
+      expect(before).toHaveLength(Math.min(round, 20));
+      await service.restart();
+      expect(await service.history.results('a', 20)).toEqual(before);
+    }
+  },
+);
+
+test('a result is worth the time until the next one, and at most two intervals', async () => {
+  const service = await startHistory();
+  await service.look('a', NOON);
+  await service.look('a', NOON + MINUTE, timedOut);
+  service.at(NOON + 10 * MINUTE);
+  const seen = { upMs: MINUTE, downMs: 2 * MINUTE, unseenMs: 7 * MINUTE };
+  const range = { fromMs: NOON, toMs: NOON + 10 * MINUTE };
+  expect(await service.history.uptime('a', range)).toEqual(seen);
+  await service.restart();
+  expect(await service.history.uptime('a', range)).toEqual(seen);
+  const hour = {
+    starts_at: '2027-01-15T12:00:00.000Z',
+    checks: 2,
+    failures: 1,
+    response_time_ms: { min: 20, mean: 20, max: 20 },
+    up_ms: MINUTE,
+    down_ms: 2 * MINUTE,
+  };
+  const query = { fromMs: NOON, toMs: NOON + HOUR };
+  expect(await service.history.rollups('a', { by: 'hour', ...query })).toEqual([hour]);
+  expect(await service.history.rollups('a', { by: 'day', ...query })).toEqual([
+    { ...hour, starts_at: '2027-01-15T00:00:00.000Z' },
+  ]);
+  expect(await service.history.rollups('a', { by: 'minute', ...query })).toEqual([
+    { ...hour, checks: 1, failures: 0, down_ms: 0 },
+    {
+      ...hour,
+      starts_at: '2027-01-15T12:01:00.000Z',
+      checks: 1,
+      response_time_ms: null,
+      up_ms: 0,
+      down_ms: MINUTE,
+    },
+    {
+      ...hour,
+      starts_at: '2027-01-15T12:02:00.000Z',
+      checks: 0,
+      failures: 0,
+      response_time_ms: null,
+      up_ms: 0,
+      down_ms: MINUTE,
+    },
+  ]);
+});
+
+const change = (number: number, more: Partial<StatusChange>): StatusChange => ({
+  atMs: NOON + number * SECOND,
+  sinceMs: NOON + number * SECOND,
+  from: 'UP',
+  to: 'DOWN',
+  number,
+  ...more,
+});
+
+test('an incident goes from DOWN to the next change, and a change told twice counts once', async () => {
+  const service = await startHistory();
+  const down = change(1, { sinceMs: NOON, outcome: 'timeout', reason: 'no answer within 5 s' });
+  await service.history.addChanges('a', [down]);
+  await service.history.addChanges('a', [down]);
+  const begun = {
+    id: 'a:1',
+    change: 1,
+    started_at: '2027-01-15T12:00:00.000Z',
+    ended_at: null,
+    cause: 'no answer within 5 s',
+    outcome: 'timeout',
+    ended_as: null,
+  };
+  expect(await service.history.incidents('a', 10)).toEqual([begun]);
+  await service.history.addChanges('a', [
+    change(2, { from: 'DOWN', to: 'UP' }),
+    change(3, { from: 'UP', to: 'DEGRADED' }),
+  ]);
+  await service.restart();
+  expect(await service.history.incidents('a', 10)).toEqual([
+    { ...begun, ended_at: '2027-01-15T12:00:02.000Z', ended_as: 'UP' },
+  ]);
+});
+
+test('a pause ends what the result before was worth', async () => {
+  const service = await startHistory();
+  await service.look('a', NOON);
+  await service.history.cover('a', NOON + 10 * SECOND);
+  service.at(NOON + HOUR);
+  const range = { fromMs: NOON, toMs: NOON + HOUR };
+  const seen = { upMs: 10 * SECOND, downMs: 0, unseenMs: HOUR - 10 * SECOND };
+  expect(await service.history.uptime('a', range)).toEqual(seen);
+  await service.restart();
+  expect(await service.history.uptime('a', range)).toEqual(seen);
+});
+
+test('covered time is unseen', async () => {
+  const service = await startHistory();
+  await service.look('a', NOON, timedOut, { covered: true });
+  service.at(NOON + HOUR);
+  const range = { fromMs: NOON, toMs: NOON + HOUR };
+  expect(await service.history.uptime('a', range)).toMatchObject({ upMs: 0, downMs: 0 });
+});
+
+test('what is forgotten stays forgotten', async () => {
+  const service = await startHistory();
+  await service.look('a', NOON);
+  await service.look('b', NOON);
+  await service.history.addChanges('a', [change(1, {})]);
+  await service.history.forget('a');
+  for (let run = 0; run < 2; run += 1) {
+    expect(await service.history.results('a', 10)).toEqual([]);
+    expect(await service.history.incidents('a', 10)).toEqual([]);
+    expect(await service.history.results('b', 10)).toHaveLength(1);
+    await service.restart();
+  }
+});

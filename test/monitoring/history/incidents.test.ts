@@ -1,0 +1,80 @@
+import fc from 'fast-check';
+import { expect, onTestFinished, test } from 'vitest';
+import { fold, openIncidents } from '../../../src/monitoring/history/incidents.ts';
+import type { StatusChange } from '../../../src/monitoring/state/state.ts';
+import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import { recordingLog } from '../../helpers/recording-log.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+
+const START = Date.UTC(2027, 0, 15);
+const statuses = ['UP', 'DOWN', 'DEGRADED', 'PAUSED', 'MAINTENANCE'] as const;
+
+/** Changes as a monitor makes them: each begins with the status that the one before ended with. */
+const changes = fc
+  .array(fc.record({ step: fc.integer({ min: 1, max: 4 }), beforeMs: fc.nat({ max: 5_000 }) }), {
+    maxLength: 30,
+  })
+  .map((steps) => {
+    let at = 0;
+    return steps.map(({ step, beforeMs }, index): StatusChange => {
+      const from = statuses[at] ?? 'UP';
+      at = (at + step) % statuses.length;
+      const to = statuses[at] ?? 'UP';
+      const atMs = START + 1_000 * index;
+      const reason = `reason ${index + 1}`;
+      return { atMs, sinceMs: atMs - beforeMs, from, to, number: index + 1, reason };
+    });
+  });
+
+test('incidents are the times of DOWN, one after another, whatever is told twice', () => {
+  fc.assert(
+    fc.property(changes, fc.array(fc.nat({ max: 29 })), (all, repeats) => {
+      let kept: ReturnType<typeof fold>;
+      for (const [index, change] of all.entries()) {
+        kept = fold(kept, change);
+        for (const repeat of repeats) {
+          const told = all[repeat];
+          if (told && repeat <= index) kept = fold(kept, told);
+        }
+      }
+      const downs = all.filter(({ to }) => to === 'DOWN');
+      const incidents = kept?.incidents ?? [];
+      expect(incidents.map(({ number }) => number)).toEqual(downs.map(({ number }) => number));
+      for (const [index, incident] of incidents.entries()) {
+        const end = all[incident.number];
+        expect(incident.cause).toBe(`reason ${incident.number}`);
+        expect(incident.endedAs).toBe(end?.to);
+        expect(incident.endedMs).toBe(end?.atMs);
+        // None begins within the one before.
+        const beforeMs = incidents[index - 1]?.endedMs ?? 0;
+        expect(incident.startedMs).toBeGreaterThanOrEqual(beforeMs);
+      }
+    }),
+  );
+});
+
+test('a list holds every change that was told before it', async () => {
+  const { log } = recordingLog();
+  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  onTestFinished(() => store.close());
+  const incidents = openIncidents(store, () => false);
+  const change = { atMs: START, sinceMs: START, from: 'UP', to: 'DOWN', number: 1 } as const;
+  const added = incidents.add('a', [change]);
+  expect(await incidents.list('a', 10)).toMatchObject([{ id: 'a:1', ended_at: null }]);
+  await added;
+  const up = { ...change, atMs: START + 5, from: 'DOWN', to: 'UP', number: 2 } as const;
+  // As at a start that does not know whether the first was added.
+  await incidents.add('a', [change, up]);
+  expect(await incidents.list('a', 10)).toMatchObject([{ id: 'a:1', ended_as: 'UP' }]);
+});
+
+test('the newest hundred are kept', () => {
+  let kept: ReturnType<typeof fold>;
+  for (let number = 1; number <= 300; number += 1) {
+    const [from, to] = number % 2 ? (['UP', 'DOWN'] as const) : (['DOWN', 'UP'] as const);
+    kept = fold(kept, { atMs: START + number, sinceMs: START + number, from, to, number });
+  }
+  expect(kept?.incidents.map(({ number }) => number)).toEqual(
+    Array.from({ length: 100 }, (_, index) => 101 + 2 * index),
+  );
+});

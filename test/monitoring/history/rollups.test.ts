@@ -1,0 +1,146 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { z } from 'zod';
+import { openHistory } from '../../../src/monitoring/history/history.ts';
+import { openRollups } from '../../../src/monitoring/history/rollups.ts';
+import type { Tally } from '../../../src/monitoring/history/uptime-accounting.ts';
+import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import { long } from '../../helpers/long.ts';
+import { recordingLog } from '../../helpers/recording-log.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+
+const HOUR = 3_600_000;
+const DAY = 24 * HOUR;
+const START = Date.UTC(2027, 0, 1);
+const DAYS = 450;
+
+/** An hour with a minute of down time. */
+const hourAt = (startMs: number): Tally => ({
+  startMs,
+  checks: 60,
+  failures: 1,
+  upMs: 59 * 60_000,
+  downMs: 60_000,
+  minMs: 11.5,
+  sumMs: 900.1,
+  maxMs: 80,
+});
+
+test('hours are kept 90 days and days 400, and uptime reaches over both', {
+  timeout: 60_000,
+}, async () => {
+  const folder = await temporaryFolder();
+  const { log } = recordingLog();
+  const endMs = START + DAYS * DAY;
+  const before = await openLowdbStore({ folder, log });
+  const rollups = openRollups(before, () => false);
+  // Hours move at odd times of the day.
+  const stepMs = (long ? 337 : 1_009) * HOUR;
+  for (let fromMs = START; fromMs < endMs; fromMs += stepMs) {
+    const finalMs = Math.min(fromMs + stepMs, endMs);
+    const hours = [];
+    for (let startMs = fromMs; startMs < finalMs; startMs += HOUR) hours.push(hourAt(startMs));
+    await rollups.add('a', { finalMs, last: undefined, hours, results: [] });
+    // Told twice, as after a crash.
+    await rollups.add('a', { finalMs, last: undefined, hours, results: [] });
+  }
+  const stored = await rollups.read('a');
+  expect(stored.finalMs).toBe(endMs);
+  expect(stored.hours).toHaveLength(90 * 24);
+  expect(stored.hours.at(-1)).toEqual(hourAt(endMs - HOUR));
+  expect(stored.days).toHaveLength(400);
+  expect(stored.days.at(-1)).toMatchObject({
+    checks: 24 * 60,
+    failures: 24,
+    minMs: 11.5,
+    maxMs: 80,
+  });
+  expect(stored.days.at(-1)?.sumMs).toBeCloseTo(24 * 900.1, 3);
+  await before.close();
+
+  // Written each hour, so it must not hold the hours of long ago.
+  const Small = z.object({ hours: z.string() });
+  const kept = {
+    name: 'monitor-rollups',
+    schema: Small,
+    version: 1,
+    whenCorrupt: 'refuse',
+  } as const;
+  const reader = await openLowdbStore({ folder, log });
+  const small = await reader.collection(kept).get('a');
+  expect(small?.hours.split(';').length).toBeLessThan(24);
+  await reader.close();
+
+  const store = await openLowdbStore({ folder, log });
+  const history = await openHistory({ store, wallMs: () => endMs, log });
+  onTestFinished(async () => {
+    await history.close();
+    await store.close();
+  });
+  for (const days of [1, 89, 90, 91, 399]) {
+    const range = { fromMs: endMs - days * DAY, toMs: endMs };
+    const downMs = days * 24 * 60_000;
+    expect(await history.uptime('a', range)).toEqual({
+      upMs: 59 * downMs,
+      downMs,
+      unseenMs: 0,
+    });
+  }
+  // The range cuts a day of which the hours are gone.
+  const fromMs = endMs - 200 * DAY - 12 * HOUR;
+  expect(await history.uptime('a', { fromMs, toMs: fromMs + DAY })).toMatchObject({
+    downMs: 24 * 60_000,
+    unseenMs: 0,
+  });
+});
+
+test('counting goes on where stored hours end, and with what they ended with', async () => {
+  const { log } = recordingLog();
+  const store = await openLowdbStore({ folder: await temporaryFolder(), log });
+  onTestFinished(() => store.close());
+  const rollups = openRollups(store, () => false);
+  const hours = [hourAt(START), hourAt(START + HOUR)];
+  const last = { atMs: START + HOUR + 5, worthMs: 120_000, as: 'down' } as const;
+  await rollups.add('a', { finalMs: START + 2 * HOUR, last, hours, results: [] });
+  expect(await rollups.begin('a')).toEqual({ finalMs: START + 2 * HOUR, last });
+  expect((await rollups.read('a')).hours).toEqual(hours);
+  await rollups.forget('a');
+  expect(await rollups.begin('a')).toEqual({ finalMs: 0, last: undefined });
+});
+
+test('hours that a crash left in both documents count once, and so do hours that come again', async () => {
+  const { log } = recordingLog();
+  const folder = await temporaryFolder();
+  const Kept = z.object({ finalMs: z.int(), hours: z.string(), days: z.string() });
+  const kept = {
+    name: 'monitor-rollups',
+    schema: Kept,
+    version: 1,
+    whenCorrupt: 'refuse',
+  } as const;
+  const before = await openLowdbStore({ folder, log });
+  const rollupsBefore = openRollups(before, () => false);
+  const day = Array.from({ length: 24 }, (_, hour) => hourAt(START + hour * HOUR));
+  await rollupsBefore.add('a', { finalMs: START + DAY, last: undefined, hours: day, results: [] });
+  await before.close();
+  // The crash came before the hours were taken out of the small document.
+  const writer = await openLowdbStore({ folder, log });
+  const documents = writer.collection(kept);
+  const old = await documents.get('a/old');
+  await documents.update('a', (small) => small && { ...small, hours: old?.hours ?? '' });
+  await writer.close();
+
+  const store = await openLowdbStore({ folder, log });
+  onTestFinished(() => store.close());
+  const rollups = openRollups(store, () => false);
+  expect((await rollups.read('a')).hours).toEqual(day);
+  const next = hourAt(START + DAY);
+  await rollups.add('a', {
+    finalMs: START + DAY + HOUR,
+    last: undefined,
+    hours: [...day, next],
+    results: [],
+  });
+  const { hours, days } = await rollups.read('a');
+  expect(hours).toEqual([...day, next]);
+  expect(days.map(({ checks }) => checks)).toEqual([24 * 60, 60]);
+});

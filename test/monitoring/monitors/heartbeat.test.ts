@@ -1,0 +1,585 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { HeartbeatConfig } from '../../../src/contracts/monitoring.ts';
+import {
+  checkHeartbeatConfig,
+  createToken,
+  deadlineMs,
+  hashToken,
+  parseSignal,
+  pingMissed,
+  type Signal,
+  signalled,
+} from '../../../src/monitoring/monitors/heartbeat.ts';
+import {
+  cover,
+  found,
+  type MonitorState,
+  presumedUp,
+  uncover,
+} from '../../../src/monitoring/state/state.ts';
+import { parseCron } from '../../../src/monitoring/time/cron.ts';
+import { long } from '../../helpers/long.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+const runs = long ? 5_000 : 150;
+
+const settings = (given: Partial<HeartbeatConfig>) => HeartbeatConfig.parse(given);
+const config = settings({ period_seconds: 100, grace_seconds: 10, max_run_seconds: 30 });
+const ping: Signal = { kind: 'ping' };
+const start: Signal = { kind: 'start' };
+const fail: Signal = { kind: 'fail' };
+const exit = (code: number): Signal => ({ kind: 'exit', code });
+const at = (time: string) => Date.parse(`2026-03-03T${time}:00Z`);
+
+/** The state after signals, each at its moment. */
+function stateAfter(given: HeartbeatConfig, ...signals: Array<[number, Signal]>): MonitorState {
+  return signals.reduce(
+    (state, [ms, signal]) => signalled(state, given, signal, ms).state,
+    presumedUp(0),
+  );
+}
+
+describe('every signal and the deadline, in every state', () => {
+  const states = {
+    new: { ...presumedUp(0), awaitedFromMs: 0 },
+    'of an older version': presumedUp(0),
+    up: stateAfter(config, [1_000, ping]),
+    'new and started': stateAfter(config, [1_000, start]),
+    started: stateAfter(config, [500, ping], [1_000, start]),
+    late: pingMissed(stateAfter(config, [1_000, ping]), config, 111_000).state,
+    'late and started': signalled(
+      pingMissed(stateAfter(config, [1_000, ping]), config, 111_000).state,
+      config,
+      start,
+      115_000,
+    ).state,
+    'late in its run': pingMissed(stateAfter(config, [1_000, start]), config, 31_000).state,
+    failed: stateAfter(config, [1_000, fail]),
+  };
+  const NOW_MS = 120_000;
+  const events = { start, ping, 'exit 0': exit(0), fail, 'exit 3': exit(3), deadline: undefined };
+  const FAILED = 'the job reported that it failed';
+  const EXIT_3 = 'the job ended with exit code 3';
+  const RUN = 'the run started at 00:00 UTC has not ended within 30 seconds';
+  const FIRST =
+    'no first ping within 100 seconds and 10 seconds of grace; it was waited for from 00:00 UTC';
+  const LATE = 'no ping within 100 seconds and 10 seconds of grace; the last came at 00:00 UTC';
+
+  /** state, event → what is found, the words for it, since when the run goes on, the next deadline */
+  type Row = [
+    keyof typeof states,
+    keyof typeof events,
+    'UP' | 'DOWN',
+    string | undefined,
+    number | undefined,
+    number | undefined,
+  ];
+  const UP_AGAIN = NOW_MS + 110_000;
+  const rows: Row[] = [
+    ['new', 'start', 'UP', undefined, NOW_MS, NOW_MS + 30_000],
+    ['new', 'ping', 'UP', undefined, undefined, UP_AGAIN],
+    ['new', 'exit 0', 'UP', undefined, undefined, UP_AGAIN],
+    ['new', 'fail', 'DOWN', FAILED, undefined, undefined],
+    ['new', 'exit 3', 'DOWN', EXIT_3, undefined, undefined],
+    ['new', 'deadline', 'DOWN', FIRST, undefined, undefined],
+    ['of an older version', 'start', 'UP', undefined, NOW_MS, NOW_MS + 30_000],
+    ['of an older version', 'ping', 'UP', undefined, undefined, UP_AGAIN],
+    ['of an older version', 'exit 0', 'UP', undefined, undefined, UP_AGAIN],
+    ['of an older version', 'fail', 'DOWN', FAILED, undefined, undefined],
+    ['of an older version', 'exit 3', 'DOWN', EXIT_3, undefined, undefined],
+    ['of an older version', 'deadline', 'UP', undefined, undefined, undefined],
+    ['up', 'start', 'UP', undefined, NOW_MS, NOW_MS + 30_000],
+    ['up', 'ping', 'UP', undefined, undefined, UP_AGAIN],
+    ['up', 'exit 0', 'UP', undefined, undefined, UP_AGAIN],
+    ['up', 'fail', 'DOWN', FAILED, undefined, undefined],
+    ['up', 'exit 3', 'DOWN', EXIT_3, undefined, undefined],
+    ['up', 'deadline', 'DOWN', LATE, undefined, undefined],
+    ['new and started', 'start', 'UP', undefined, 1_000, 31_000],
+    ['new and started', 'ping', 'UP', undefined, undefined, UP_AGAIN],
+    ['new and started', 'exit 0', 'UP', undefined, undefined, UP_AGAIN],
+    ['new and started', 'fail', 'DOWN', FAILED, undefined, undefined],
+    ['new and started', 'exit 3', 'DOWN', EXIT_3, undefined, undefined],
+    ['new and started', 'deadline', 'DOWN', RUN, 1_000, undefined],
+    ['started', 'start', 'UP', undefined, 1_000, 31_000],
+    ['started', 'ping', 'UP', undefined, undefined, UP_AGAIN],
+    ['started', 'exit 0', 'UP', undefined, undefined, UP_AGAIN],
+    ['started', 'fail', 'DOWN', FAILED, undefined, undefined],
+    ['started', 'exit 3', 'DOWN', EXIT_3, undefined, undefined],
+    ['started', 'deadline', 'DOWN', RUN, 1_000, undefined],
+    ['late', 'start', 'DOWN', LATE, NOW_MS, undefined],
+    ['late', 'ping', 'UP', undefined, undefined, UP_AGAIN],
+    ['late', 'exit 0', 'UP', undefined, undefined, UP_AGAIN],
+    ['late', 'fail', 'DOWN', FAILED, undefined, undefined],
+    ['late', 'exit 3', 'DOWN', EXIT_3, undefined, undefined],
+    ['late', 'deadline', 'DOWN', LATE, undefined, undefined],
+    ['late and started', 'start', 'DOWN', LATE, NOW_MS, undefined],
+    ['late and started', 'ping', 'UP', undefined, undefined, UP_AGAIN],
+    ['late and started', 'exit 0', 'UP', undefined, undefined, UP_AGAIN],
+    ['late and started', 'fail', 'DOWN', FAILED, undefined, undefined],
+    ['late and started', 'exit 3', 'DOWN', EXIT_3, undefined, undefined],
+    ['late and started', 'deadline', 'DOWN', LATE, 115_000, undefined],
+    ['late in its run', 'start', 'DOWN', RUN, NOW_MS, undefined],
+    ['late in its run', 'ping', 'UP', undefined, undefined, UP_AGAIN],
+    ['late in its run', 'exit 0', 'UP', undefined, undefined, UP_AGAIN],
+    ['late in its run', 'fail', 'DOWN', FAILED, undefined, undefined],
+    ['late in its run', 'exit 3', 'DOWN', EXIT_3, undefined, undefined],
+    ['late in its run', 'deadline', 'DOWN', RUN, 1_000, undefined],
+    ['failed', 'start', 'DOWN', FAILED, NOW_MS, undefined],
+    ['failed', 'ping', 'UP', undefined, undefined, UP_AGAIN],
+    ['failed', 'exit 0', 'UP', undefined, undefined, UP_AGAIN],
+    ['failed', 'fail', 'DOWN', FAILED, undefined, undefined],
+    ['failed', 'exit 3', 'DOWN', EXIT_3, undefined, undefined],
+    ['failed', 'deadline', 'DOWN', FAILED, undefined, undefined],
+  ];
+
+  function happen(state: MonitorState, event: keyof typeof events) {
+    const signal = events[event];
+    return signal ? signalled(state, config, signal, NOW_MS) : pingMissed(state, config, NOW_MS);
+  }
+
+  test('the table has all of them', () => {
+    const all = Object.keys(states).flatMap((state) =>
+      Object.keys(events).map((event) => `${state}, ${event}`),
+    );
+    expect(rows.map(([state, event]) => `${state}, ${event}`)).toEqual(all);
+  });
+
+  test.each(rows)('%s, then %s: %s', (from, event, status, reason, runStartedMs, dueMs) => {
+    const before = states[from];
+    const step = happen(before, event);
+    expect(found(step.state).status).toBe(status);
+    expect(step.state.status).toBe(status);
+    expect(step.state.problem?.reason).toBe(reason);
+    expect(step.state.runStartedMs).toBe(runStartedMs);
+    expect(deadlineMs(step.state, config, 0)).toBe(dueMs);
+    expect(step.change?.to).toBe(before.status === status ? undefined : status);
+    if (step.change) expect(step.change).toMatchObject({ atMs: NOW_MS, sinceMs: NOW_MS });
+    if (step.change?.to === 'DOWN') expect(step.change.reason).toBe(reason);
+    expect(step.lookAgain).toBe(false);
+  });
+
+  test.each(['PAUSED', 'MAINTENANCE'] as const)(
+    '%s shows nothing of it and loses nothing of it',
+    (set) => {
+      for (const [from, event] of rows) {
+        const plain = happen(states[from], event);
+        const covered = happen(cover(states[from], set, 117_000).state, event);
+        expect(covered.change).toBeUndefined();
+        expect(covered.state.status).toBe(set);
+        expect(deadlineMs(covered.state, config, 0)).toBe(deadlineMs(plain.state, config, 0));
+        expect(covered.state.runStartedMs).toBe(plain.state.runStartedMs);
+        const back = uncover(covered.state, 125_000).state;
+        expect({ ...back, changes: 0, flips: [] }).toEqual({
+          ...plain.state,
+          changes: 0,
+          flips: [],
+        });
+      }
+    },
+  );
+});
+
+describe('a run', () => {
+  test('tells how long it took when it ends, well or not', () => {
+    expect(stateAfter(config, [1_000, start], [4_500, ping]).responseTimeMs).toBe(3_500);
+    expect(stateAfter(config, [1_000, start], [4_500, exit(0)]).responseTimeMs).toBe(3_500);
+    expect(stateAfter(config, [1_000, start], [4_500, exit(1)]).responseTimeMs).toBe(3_500);
+    expect(
+      stateAfter(config, [1_000, start], [4_500, ping], [9_000, ping]).responseTimeMs,
+    ).toBeNull();
+    expect(stateAfter(config, [9_000, start], [4_500, ping]).responseTimeMs).toBe(0);
+  });
+
+  test('may go on when the next ping would be due, and is late by its own time', () => {
+    const long = settings({ period_seconds: 100, grace_seconds: 10, max_run_seconds: 7_200 });
+    const state = stateAfter(long, [at('01:00'), ping], [at('02:00'), start]);
+    expect(deadlineMs(state, long, 0)).toBe(at('04:00'));
+    expect(pingMissed(state, long, at('04:00')).change).toMatchObject({
+      outcome: 'late',
+      reason: 'the run started at 02:00 UTC has not ended within 2 hours',
+    });
+  });
+
+  test('has the grace to end when no time for it is set', () => {
+    const plain = settings({ grace_seconds: 60 });
+    expect(deadlineMs(stateAfter(plain, [1_000, start]), plain, 0)).toBe(61_000);
+  });
+
+  test('tells its day when it began on another', () => {
+    const state = stateAfter(config, [Date.parse('2026-03-02T23:59:50Z'), start]);
+    expect(pingMissed(state, config, at('00:00')).change?.reason).toBe(
+      'the run started at 2026-03-02 23:59 UTC has not ended within 30 seconds',
+    );
+  });
+
+  test('that is late and ends at last is UP, and tells how long it took', () => {
+    const late = pingMissed(stateAfter(config, [1_000, start]), config, 31_000).state;
+    const back = signalled(late, config, ping, 50_000);
+    expect(back.change).toMatchObject({ from: 'DOWN', to: 'UP' });
+    expect(back.state.responseTimeMs).toBe(49_000);
+  });
+
+  test('that dies and starts again and again is late all the same', () => {
+    const state = stateAfter(config, [1_000, start], [11_000, start], [21_000, start]);
+    expect(deadlineMs(state, config, 0)).toBe(31_000);
+  });
+});
+
+describe('what was due while the service was off', () => {
+  const state = stateAfter(config, [5_000, ping]);
+
+  test.each([
+    ['long ago', 900_000, 910_000],
+    ['soon after the start', 110_000, 120_000],
+    ['later than a grace after the start', 50_000, 115_000],
+    ['heard by this very service', 5_000, 115_000],
+  ])('gets one grace from the start: due %s', (_, sinceMs, dueMs) => {
+    expect(deadlineMs(state, config, sinceMs)).toBe(dueMs);
+  });
+
+  test('also a run, which has its own time when it began after the start', () => {
+    const short = settings({ grace_seconds: 3_600, max_run_seconds: 60 });
+    const running = stateAfter(short, [5_000, start]);
+    expect(deadlineMs(running, short, 900_000)).toBe(900_000 + HOUR_MS);
+    expect(deadlineMs(running, short, 5_000)).toBe(65_000);
+  });
+
+  test('also by a crontab', () => {
+    const hourly = settings({ cron: '0 * * * *', grace_seconds: 300 });
+    const pinged = stateAfter(hourly, [at('01:01'), ping]);
+    expect(deadlineMs(pinged, hourly, at('07:30'))).toBe(at('07:35'));
+    expect(deadlineMs(pinged, hourly, at('01:30'))).toBe(at('02:05'));
+  });
+});
+
+describe('a crontab', () => {
+  const hourly = settings({ cron: '0 * * * *', grace_seconds: 300 });
+  const due = (given: HeartbeatConfig, ...times: string[]) => {
+    const state = stateAfter(given, ...times.map((time): [number, Signal] => [at(time), ping]));
+    const ms = deadlineMs(state, given, 0);
+    return ms === undefined ? undefined : new Date(ms).toISOString().slice(11, 16);
+  };
+
+  test.each([
+    ['after a ping in time', ['02:01'], '03:05'],
+    ['on the minute', ['02:00'], '03:05'],
+    ['after a ping between two times', ['02:30'], '03:05'],
+    ['after a ping too early for the next', ['02:01', '02:54'], '03:05'],
+    ['after a ping just early enough for the next', ['02:01', '02:55'], '04:05'],
+    ['of a job whose clock is a minute fast', ['01:59', '02:59'], '04:05'],
+    ['of one that pings twice', ['02:59', '03:00'], '04:05'],
+    ['of one that pings again after an early ping', ['02:57', '02:58', '02:59'], '04:05'],
+    ['of one that missed a time and is a minute fast', ['00:59', '02:59'], '04:05'],
+    ['of one that is early for one time and late for the next', ['00:59', '02:04'], '03:05'],
+  ])('expects the next ping %s', (_, times, deadline) => {
+    expect(due(hourly, ...times)).toBe(deadline);
+  });
+
+  test.each([
+    // The grace is longer than from one time to the next: a ping first counts for the time it is owed for.
+    ['late for one time', ['02:00', '03:40'], '05:00'],
+    ['first of all and near the next time', ['02:40'], '05:00'],
+    ['first of all and near the last time', ['02:20'], '04:00'],
+    ['early for one time', ['02:00', '03:00', '03:40'], '06:00'],
+    ['more than half way', ['02:00', '03:00', '03:29'], '05:00'],
+  ])('with a long grace, a ping %s', (_, times, deadline) => {
+    expect(due({ ...hourly, grace_seconds: 3_600 }, ...times)).toBe(deadline);
+  });
+
+  test('a ping in the last moment of the grace counts for its time, and not for the next', () => {
+    expect(due({ ...hourly, grace_seconds: 1_800 }, '01:00', '02:30')).toBe('03:30');
+    expect(due({ ...hourly, grace_seconds: 1_800 }, '01:00', '02:31')).toBe('04:30');
+  });
+
+  test('a ping outside the grace counts up to its own moment', () => {
+    const state = stateAfter(hourly, [at('02:01'), ping], [at('02:54'), ping]);
+    expect(state.pingCountsToMs).toBe(at('02:54'));
+  });
+
+  test('says which ping did not come, by the clock of its zone', () => {
+    const nightly = settings({ cron: '30 2 * * *', timezone: 'Europe/Berlin' });
+    const state = stateAfter(nightly, [at('01:31'), ping]);
+    const dueMs = Date.parse('2026-03-04T01:30Z') + HOUR_MS;
+    expect(deadlineMs(state, nightly, 0)).toBe(dueMs);
+    expect(pingMissed(state, nightly, dueMs).change).toMatchObject({
+      outcome: 'late',
+      reason: 'the ping expected at 02:30 Europe/Berlin did not come within 1 hour',
+    });
+    expect(pingMissed(state, nightly, dueMs + 24 * HOUR_MS).change?.reason).toBe(
+      'the ping expected at 2026-03-04 02:30 Europe/Berlin did not come within 1 hour',
+    );
+  });
+
+  test('expects the night in which 02:30 does not exist when the clock has moved on', () => {
+    const nightly = settings({ cron: '30 2 * * *', timezone: 'Europe/Berlin' });
+    const state = stateAfter(nightly, [Date.parse('2026-03-28T01:31Z'), ping]);
+    expect(deadlineMs(state, nightly, 0)).toBe(Date.parse('2026-03-29T01:00Z') + HOUR_MS);
+  });
+
+  test('takes no account of settings it had before', () => {
+    const daily = settings({ cron: '0 3 * * *', grace_seconds: 3_600 });
+    const early = stateAfter(daily, [at('02:01'), ping]);
+    expect(deadlineMs(early, daily, 0)).toBe(at('04:00') + 24 * HOUR_MS);
+    // Counted for 03:00 with an hour of grace; now a ping counts for five minutes ahead at most.
+    expect(deadlineMs(early, { ...hourly, cron: '*/10 * * * *' }, 0)).toBe(at('02:15'));
+    const period = signalled(early, config, ping, at('02:02')).state;
+    expect(period.pingCountsToMs).toBeUndefined();
+    expect(deadlineMs(period, config, 0)).toBe(at('02:02') + 110_000);
+  });
+
+  const crontab = fc.constantFrom(
+    '0 * * * *',
+    '*/15 * * * *',
+    '30 2 * * *',
+    '0 9-17 * * 1-5',
+    '5,6 1,13 * * *',
+  );
+  const zone = fc.constantFrom('UTC', 'Europe/Berlin', 'Australia/Lord_Howe', 'America/New_York');
+
+  /** From some days before the clocks of most zones change. */
+  function timesOf(cron: string, timezone: string, count: number): number[] {
+    const found: number[] = [];
+    for (let ms = Date.parse('2026-03-05'); found.length < count; found.push(ms)) {
+      ms = parseCron(cron, timezone).nextAfter(ms) ?? Number.NaN;
+    }
+    return found;
+  }
+
+  test('raises no alarm for a job that pings at each of its times, a little early or within the grace', () => {
+    const offset = fc.double({ min: -1, max: 1, noNaN: true, maxExcluded: true });
+    fc.assert(
+      fc.property(
+        crontab,
+        zone,
+        fc.integer({ min: 1, max: 7_200 }),
+        fc.array(offset, { minLength: 60, maxLength: 60 }),
+        (cron, timezone, grace_seconds, offsets) => {
+          const given = settings({ cron, timezone, grace_seconds });
+          const times = timesOf(cron, timezone, offsets.length + 1);
+          let state = presumedUp(0);
+          for (const [index, part] of offsets.entries()) {
+            const timeMs = times[index] ?? Number.NaN;
+            const graceMs = grace_seconds * 1000;
+            const gapMs = (times[index + 1] ?? Number.NaN) - timeMs;
+            const lastMs = state.lastCheckedMs ?? 0;
+            const pingMs = Math.max(
+              lastMs,
+              timeMs + Math.trunc(part * (part < 0 ? Math.min(graceMs, gapMs / 2) : graceMs)),
+            );
+            expect(deadlineMs(state, given, 0) ?? Number.POSITIVE_INFINITY).toBeGreaterThan(pingMs);
+            state = signalled(state, given, ping, pingMs).state;
+          }
+        },
+      ),
+      { numRuns: runs / 5 },
+    );
+  });
+
+  test('notices a job that pings no more: at the next time, or the one after when its last ping was early', () => {
+    fc.assert(
+      fc.property(
+        crontab,
+        zone,
+        fc.integer({ min: 1, max: 7_200 }),
+        fc.array(fc.nat({ max: 7_200 }), { minLength: 1, maxLength: 20 }),
+        (cron, timezone, grace_seconds, waits) => {
+          const given = settings({ cron, timezone, grace_seconds });
+          let nowMs = Date.parse('2026-03-05');
+          let state = presumedUp(0);
+          for (const seconds of waits) {
+            nowMs += seconds * 1000;
+            state = signalled(state, given, ping, nowMs).state;
+          }
+          const times = parseCron(cron, timezone);
+          const first = times.nextAfter(nowMs) ?? Number.NaN;
+          const second = times.nextAfter(first) ?? Number.NaN;
+          const graceMs = grace_seconds * 1000;
+          const dueMs = deadlineMs(state, given, 0);
+          expect([first + graceMs, second + graceMs]).toContain(dueMs);
+          if (first - nowMs > graceMs) expect(dueMs).toBe(first + graceMs);
+        },
+      ),
+      { numRuns: runs },
+    );
+  });
+});
+
+/** A heartbeat as one would tell it: what has been heard, and what was expected of it. Times of `cron` are every `stepMs`. */
+interface Story {
+  stepMs: number | undefined;
+  heard: boolean;
+  down: 'late' | 'failed' | undefined;
+  runMs: number | undefined;
+  lastMs: number;
+  /** The last of the times of the crontab that is paid for. */
+  paid: number;
+}
+
+describe('over any history', () => {
+  const step = fc.constantFrom(undefined, 5, 20, 60);
+  const event = fc.record({
+    afterSeconds: fc.oneof(fc.nat({ max: 300 }), fc.nat({ max: 9_000 })),
+    what: fc.constantFrom(
+      'ping',
+      'ping',
+      'ping',
+      'exit 0',
+      'start',
+      'fail',
+      'exit 9',
+      'off',
+      'cover',
+      'uncover',
+    ),
+  });
+  const signals: Record<string, Signal> = {
+    ping,
+    start,
+    fail,
+    'exit 0': exit(0),
+    'exit 9': exit(9),
+  };
+
+  function dueOf(story: Story, given: HeartbeatConfig, sinceMs: number): number | undefined {
+    if (story.down || (!story.heard && story.runMs === undefined)) return undefined;
+    const graceMs = given.grace_seconds * 1000;
+    const runLimitMs = (given.max_run_seconds ?? given.grace_seconds) * 1000;
+    const scheduled =
+      story.stepMs === undefined
+        ? story.lastMs + given.period_seconds * 1000
+        : (story.paid + 1) * story.stepMs;
+    const dueMs = story.runMs === undefined ? scheduled + graceMs : story.runMs + runLimitMs;
+    const heardAfterStart = (story.runMs ?? story.lastMs) >= sinceMs;
+    return heardAfterStart ? dueMs : Math.max(dueMs, sinceMs + graceMs);
+  }
+
+  function hear(story: Story, given: HeartbeatConfig, what: string, nowMs: number): void {
+    if (what === 'start') {
+      if (story.runMs === undefined || story.down) story.runMs = nowMs;
+      return;
+    }
+    story.runMs = undefined;
+    story.heard = true;
+    story.lastMs = nowMs;
+    if (what === 'fail' || what === 'exit 9') {
+      story.down = 'failed';
+      return;
+    }
+    story.down = undefined;
+    if (story.stepMs !== undefined) payFor(story, story.stepMs, given.grace_seconds * 1000, nowMs);
+  }
+
+  /** A ping pays for the earliest time that is still open, or for all that have passed. */
+  function payFor(story: Story, stepMs: number, graceMs: number, nowMs: number) {
+    const passed = Math.floor(nowMs / stepMs);
+    const open: number[] = [];
+    for (let time = passed - 1_500; time <= passed + 2; time++) {
+      const inReach = time * stepMs >= nowMs - graceMs || time * stepMs > nowMs;
+      if (time > story.paid && inReach && !(story.paid === 0 && time <= passed)) open.push(time);
+    }
+    const [owed = passed] = open;
+    const early = owed > passed && owed * stepMs - nowMs <= Math.min(graceMs, stepMs / 2);
+    story.paid = Math.max(story.paid, early ? owed : passed);
+  }
+
+  test('is what a plain account of it says', () => {
+    fc.assert(
+      fc.property(
+        step,
+        fc.integer({ min: 1, max: 5_000 }),
+        fc.option(fc.integer({ min: 1, max: 9_000 }), { nil: undefined }),
+        fc.array(event, { maxLength: 40 }),
+        (minutes, grace_seconds, max_run_seconds, history) => {
+          const given = settings({
+            period_seconds: 1_800,
+            grace_seconds,
+            ...(max_run_seconds !== undefined && { max_run_seconds }),
+            ...(minutes !== undefined && {
+              cron: minutes === 60 ? '0 * * * *' : `*/${minutes} * * * *`,
+            }),
+          });
+          const stepMs = minutes === undefined ? undefined : minutes * MINUTE_MS;
+          const story: Story = {
+            stepMs,
+            heard: false,
+            down: undefined,
+            runMs: undefined,
+            lastMs: 0,
+            paid: 0,
+          };
+          let nowMs = at('00:00');
+          let sinceMs = nowMs;
+          let state = presumedUp(nowMs);
+
+          for (const { afterSeconds, what } of history) {
+            const untilMs = nowMs + afterSeconds * 1000;
+            const dueMs = deadlineMs(state, given, sinceMs);
+            expect(dueMs).toBe(dueOf(story, given, sinceMs));
+            if (what !== 'off' && dueMs !== undefined && dueMs <= untilMs) {
+              state = pingMissed(state, given, dueMs).state;
+              story.down = 'late';
+            }
+            nowMs = untilMs;
+            if (what === 'off') sinceMs = nowMs;
+            else if (what === 'cover') state = cover(state, 'MAINTENANCE', nowMs).state;
+            else if (what === 'uncover') state = uncover(state, nowMs).state;
+            else {
+              const signal = signals[what] ?? ping;
+              // Three in a row bring back what flaps: told in the tests of the state.
+              state = signalled(
+                { ...state, flips: [], flapping: false },
+                given,
+                signal,
+                nowMs,
+              ).state;
+              hear(story, given, what, nowMs);
+            }
+            expect(found(state).status).toBe(story.down ? 'DOWN' : 'UP');
+            expect(state.problem?.outcome).toBe(story.down);
+            expect(state.runStartedMs).toBe(story.runMs);
+          }
+        },
+      ),
+      { numRuns: runs },
+    );
+  });
+});
+
+test.each([
+  ['start', start],
+  ['fail', fail],
+  ['0', exit(0)],
+  ['7', exit(7)],
+  ['255', exit(255)],
+  ...['', 'ping', 'START', '00', '01', '256', '999', '-1', '1.0', ' 1', '1e2', 'fail\n', '1\n'].map(
+    (text): [string, undefined] => [text, undefined],
+  ),
+])("reads the signal '%s'", (text, signal) => {
+  expect(parseSignal(text)).toEqual(signal);
+});
+
+test('says which setting of its times is wrong, and what to write', () => {
+  expect(checkHeartbeatConfig(settings({}))).toBeUndefined();
+  expect(
+    checkHeartbeatConfig(settings({ cron: '0 3 * * *', timezone: 'Asia/Kathmandu' })),
+  ).toBeUndefined();
+  expect(checkHeartbeatConfig(settings({ cron: '0 25 * * *' }))).toEqual({
+    param: 'config.cron',
+    message: 'its hour 25 is not one of 0 to 23',
+  });
+  expect(checkHeartbeatConfig(settings({ timezone: 'Berlin' }))).toEqual({
+    param: 'config.timezone',
+    message:
+      "there is no zone 'Berlin'; write a name of the zone database, such as Europe/Berlin or UTC",
+  });
+});
+
+test('makes tokens of at least 128 random bits and keeps only their hash', () => {
+  const { token, tokenHash } = createToken();
+  expect(Buffer.from(token, 'base64url').length * 8).toBeGreaterThanOrEqual(128);
+  expect(tokenHash).toBe(hashToken(token));
+  expect(tokenHash).not.toContain(token);
+  expect(createToken().token).not.toBe(token);
+});

@@ -1,0 +1,564 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { MonitorCreate } from '../../../src/contracts/monitoring.ts';
+import { openHistory } from '../../../src/monitoring/history/history.ts';
+import { openMonitors } from '../../../src/monitoring/monitors/monitors.ts';
+import {
+  type CheckResult,
+  cover,
+  type MonitorState,
+  next,
+  type StatusChange,
+} from '../../../src/monitoring/state/state.ts';
+import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import type { Collection, Store } from '../../../src/store/store.ts';
+import { recordingLog } from '../../helpers/recording-log.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+
+const HOUR_MS = 3_600_000;
+const site = (name: string, target = 'http://192.0.2.1/') =>
+  MonitorCreate.parse({ name, check_type: 'HTTP', target });
+const job = (name: string) =>
+  MonitorCreate.parse({ name, check_type: 'HEARTBEAT', target: 'backup' });
+const failed: CheckResult = {
+  ok: false,
+  outcome: 'status',
+  reason: 'answered 500',
+  responseTimeMs: 1,
+};
+const passed: CheckResult = { ok: true, outcome: 'ok', responseTimeMs: 1 };
+const found = (state: MonitorState, result: CheckResult, nowMs: number) =>
+  next(state, result, { toDown: 2, toUp: 1 }, nowMs);
+
+/**
+ * Monitors over a real store, whose writes fail while `broken.is` says so: `all`, those of one collection, or `states`.
+ * `again` is a restart; `changes` are those that became part of an incident.
+ */
+async function setUp(options: { limit?: number; folder?: string } = {}) {
+  const { log } = recordingLog();
+  const folder = options.folder ?? (await temporaryFolder());
+  const real = await openLowdbStore({ folder, log });
+  const broken: { is: string | undefined } = { is: undefined };
+  const now = { ms: 1_800_000_000_000 };
+  let writes = 0;
+  function refuse(name: string) {
+    if (broken.is !== 'all' && broken.is !== name) return;
+    throw new Error('ENOSPC: no space left on device');
+  }
+  const store: Store = {
+    ...real,
+    collection<T>(declaration: Parameters<typeof real.collection<T>>[0]): Collection<T> {
+      const collection = real.collection(declaration);
+      return {
+        ...collection,
+        async update(id, change) {
+          refuse(declaration.name);
+          if (declaration.name === 'monitors') writes += 1;
+          return await collection.update(id, change);
+        },
+        async erase(id, change) {
+          refuse(declaration.name);
+          if (declaration.name === 'monitors') writes += 1;
+          return await collection.erase(id, change);
+        },
+      };
+    },
+    journal(declaration) {
+      const journal = real.journal(declaration);
+      if (!declaration.name.startsWith('monitor-states')) return journal;
+      return {
+        ...journal,
+        async append(record) {
+          refuse('states');
+          writes += 1;
+          await journal.append(record);
+        },
+      };
+    },
+  };
+  const changes: StatusChange[] = [];
+  const wallMs = () => now.ms;
+  const history = await openHistory({ store, wallMs, log });
+  const { limit } = options;
+  const monitors = await openMonitors({
+    store,
+    history: {
+      ...history,
+      addChanges: async (id, all) => {
+        await history.addChanges(id, all);
+        changes.push(...all);
+      },
+    },
+    wallMs,
+    log,
+    ...(limit !== undefined && { limit }),
+  });
+  async function close() {
+    await monitors.close();
+    await history.close();
+    await real.close();
+  }
+  async function again() {
+    await close();
+    const after = await setUp({ ...options, folder });
+    after.now.ms = now.ms;
+    return after;
+  }
+  return { monitors, history, broken, changes, writes: () => writes, now, folder, close, again };
+}
+
+test('refuses more monitors than its limit with a sentence, also when they come together', async () => {
+  const { monitors, close } = await setUp({ limit: 3 });
+  const answers = await Promise.allSettled(
+    ['a', 'b', 'c', 'd', 'e'].map((name) => monitors.add(site(name))),
+  );
+  expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(3);
+  expect(monitors.count()).toBe(3);
+  await expect(monitors.add(site('f'))).rejects.toMatchObject({
+    status: 409,
+    code: 'limit_reached',
+    message: expect.stringContaining('3 monitors'),
+  });
+  await monitors.remove(monitors.all()[0]?.id ?? '');
+  await monitors.add(site('f'));
+  await close();
+});
+
+test('a monitor that could not be stored does not exist, and the next one does', async () => {
+  const { monitors, broken, close } = await setUp({ limit: 1 });
+  broken.is = 'all';
+  await expect(monitors.add(site('a'))).rejects.toThrow('ENOSPC');
+  expect(monitors.all()).toEqual([]);
+  broken.is = undefined;
+  await monitors.add(site('b'));
+  expect(monitors.count()).toBe(1);
+  await close();
+});
+
+describe('what a check found', () => {
+  test('is written when it is news, and not at every check', async () => {
+    const { monitors, writes, close } = await setUp();
+    const { monitor } = await monitors.add(site('a'));
+    const settle = async (result: CheckResult, nowMs: number) => {
+      const before = monitor.state;
+      const step = found(before, result, nowMs);
+      const written = writes();
+      await monitors.settle(monitor.id, step);
+      return writes() - written;
+    };
+    expect(await settle(passed, 1)).toBe(0);
+    expect(monitor.state.lastCheckedMs).toBe(1);
+    expect(await settle(failed, 2)).toBe(1);
+    expect(await settle(failed, 3)).toBe(1);
+    expect(monitor.state.status).toBe('DOWN');
+    expect(await settle(failed, 4)).toBe(0);
+    expect(await settle(passed, 5)).toBe(1);
+    expect(await settle(passed, 6)).toBe(0);
+    await close();
+  });
+
+  test('that could not be stored is kept and stored with the next check, changes in order and once', async () => {
+    const { monitors, broken, changes, again } = await setUp();
+    const { monitor } = await monitors.add(site('a'));
+    const settle = (result: CheckResult, nowMs: number) =>
+      monitors.settle(monitor.id, found(monitor.state, result, nowMs));
+    await settle(failed, 2);
+    broken.is = 'states';
+    await expect(settle(failed, 3)).rejects.toThrow('ENOSPC');
+    await expect(settle(passed, 4)).rejects.toThrow('ENOSPC');
+    expect(monitor.state).toMatchObject({ status: 'UP', changes: 2 });
+    broken.is = undefined;
+    await settle(passed, 5);
+    expect(changes.map(({ number, to }) => `${number} ${to}`)).toEqual(['1 DOWN', '2 UP']);
+    const after = await again();
+    expect(after.monitors.get(monitor.id)?.state).toMatchObject({
+      status: 'UP',
+      changes: 2,
+      sinceMs: 4,
+    });
+    await after.close();
+  });
+
+  test('that could not become part of an incident is one after the next start', async () => {
+    const { monitors, broken, changes, again } = await setUp();
+    const { monitor } = await monitors.add(site('a'));
+    const settle = (result: CheckResult, nowMs: number) =>
+      monitors.settle(monitor.id, found(monitor.state, result, nowMs));
+    await settle(failed, 2);
+    broken.is = 'monitor-incidents';
+    await expect(settle(failed, 3)).rejects.toThrow('ENOSPC');
+    await expect(settle(passed, 4)).rejects.toThrow('ENOSPC');
+    expect(changes).toEqual([]);
+    const after = await again();
+    await after.monitors.written(monitor.id);
+    expect(after.changes.map(({ number, to }) => `${number} ${to}`)).toEqual(['1 DOWN', '2 UP']);
+    const incidents = [
+      { id: `${monitor.id}:1`, started_at: new Date(2).toISOString(), ended_as: 'UP' },
+    ];
+    expect(await after.history.incidents(monitor.id, 10)).toMatchObject(incidents);
+    const last = await after.again();
+    expect(await last.history.incidents(monitor.id, 10)).toMatchObject(incidents);
+    await last.close();
+  });
+
+  test('becomes part of an incident with the next check, when it could not before', async () => {
+    const { monitors, history, broken, close } = await setUp();
+    const { monitor } = await monitors.add(site('a'));
+    const settle = (result: CheckResult, nowMs: number) =>
+      monitors.settle(monitor.id, found(monitor.state, result, nowMs));
+    await settle(failed, 2);
+    broken.is = 'monitor-incidents';
+    await expect(settle(failed, 3)).rejects.toThrow('ENOSPC');
+    expect(monitor.told.status).toBe('DOWN');
+    broken.is = undefined;
+    await settle(failed, 4);
+    expect(await history.incidents(monitor.id, 10)).toMatchObject([{ ended_at: null }]);
+    await close();
+  });
+});
+
+describe('an edit', () => {
+  test('is stored with what is found meanwhile, and leaves the rest', async () => {
+    const { monitors, again } = await setUp();
+    const { monitor } = await monitors.add(site('a'));
+    const window = { starts_at: '2027-01-01T00:00:00.000Z', ends_at: '2027-01-01T01:00:00.000Z' };
+    await Promise.all([
+      monitors.edit(monitor.id, ({ definition }) => ({
+        definition: { ...definition, name: 'b' },
+      })),
+      monitors.settle(monitor.id, found(monitor.state, failed, 7)),
+      monitors.edit(monitor.id, () => ({ maintenance: [window] })),
+    ]);
+    expect(monitor.definition.name).toBe('b');
+    expect(monitor.maintenance).toEqual([window]);
+    expect(monitor.state.failures).toBe(1);
+    const after = await again();
+    expect(after.monitors.get(monitor.id)).toEqual(monitor);
+    await after.close();
+  });
+
+  test('sees the edit before it, and what it throws is thrown and changes nothing', async () => {
+    const { monitors, close } = await setUp();
+    const { monitor } = await monitors.add(site('a'));
+    const longer = () =>
+      monitors.edit(monitor.id, ({ definition }) => ({
+        definition: { ...definition, name: `${definition.name}+` },
+      }));
+    await Promise.all([longer(), longer(), longer()]);
+    expect(monitor.definition.name).toBe('a+++');
+    await expect(
+      monitors.edit(monitor.id, () => {
+        throw new RangeError('no');
+      }),
+    ).rejects.toThrow('no');
+    expect(monitor.definition.name).toBe('a+++');
+    await close();
+  });
+
+  test('that could not be stored has changed nothing', async () => {
+    const { monitors, broken, close } = await setUp();
+    const { monitor } = await monitors.add(site('a'));
+    const before = structuredClone(monitor);
+    broken.is = 'monitors';
+    const edit = monitors.edit(monitor.id, () => ({ definition: site('b', 'http://192.0.2.2/') }));
+    await expect(edit).rejects.toThrow('ENOSPC');
+    expect(monitor).toEqual(before);
+    await close();
+  });
+
+  test.each([
+    ['DOWN', { status: 'UP', changes: 2, failures: 0, lastCheckedMs: null }],
+    ['PAUSED', { status: 'PAUSED', changes: 2, beneath: { status: 'UP' } }],
+  ] as const)(
+    'of the target starts a %s monitor anew and goes on counting',
+    async (status, wanted) => {
+      const { monitors, changes, now, again } = await setUp();
+      const { monitor } = await monitors.add(site('a'));
+      for (const ms of [1, 2]) await monitors.settle(monitor.id, found(monitor.state, failed, ms));
+      if (status === 'PAUSED') await monitors.settle(monitor.id, cover(monitor.state, status, 3));
+      expect(monitor.state.status).toBe(status);
+      now.ms += 10;
+      // Another setting is no new target.
+      await monitors.edit(monitor.id, () => ({ definition: site('other') }));
+      expect(monitor.state.status).toBe(status);
+      expect(monitor.state.lastCheckedMs).toBe(2);
+      await monitors.edit(monitor.id, () => ({ definition: site('a', 'http://192.0.2.2/') }));
+      expect(monitor.state).toMatchObject(wanted);
+      expect(monitor.state.problem).toBeUndefined();
+      expect(changes.map(({ number }) => number)).toEqual([1, 2]);
+      const after = await again();
+      expect(after.monitors.get(monitor.id)?.state).toEqual(monitor.state);
+      await after.close();
+    },
+  );
+
+  test('of the target is made although its new state cannot be stored yet', async () => {
+    const { monitors, broken, again } = await setUp();
+    const { monitor } = await monitors.add(site('a'));
+    for (const ms of [1, 2]) await monitors.settle(monitor.id, found(monitor.state, failed, ms));
+    broken.is = 'states';
+    await monitors.edit(monitor.id, () => ({ definition: site('a', 'http://192.0.2.2/') }));
+    expect(monitor.state).toMatchObject({ status: 'UP', changes: 2 });
+    broken.is = undefined;
+    await monitors.settle(monitor.id, found(monitor.state, passed, 3));
+    const after = await again();
+    expect(after.monitors.get(monitor.id)).toEqual(monitor);
+    await after.close();
+  });
+
+  test('of nothing gives nothing', async () => {
+    const { monitors, writes, close } = await setUp();
+    expect(await monitors.edit('mon_none', () => ({ maintenance: [] }))).toBeUndefined();
+    expect(await monitors.remove('mon_none')).toBe(false);
+    expect(writes()).toBe(0);
+    await close();
+  });
+});
+
+describe('a monitor that is removed', () => {
+  test('is gone with its token and history, and what still comes of it is not written', async () => {
+    const { monitors, history, changes, again } = await setUp();
+    const { monitor, token = '' } = await monitors.add(job('a'));
+    const { monitor: kept } = await monitors.add(site('kept'));
+    expect(monitors.byToken(token)).toBe(monitor);
+    await history.add(monitor.id, 5, passed, { found: 'UP', everyMs: 1000, covered: false });
+    const removal = monitors.remove(monitor.id);
+    // From the first moment on, and whatever comes in any order.
+    expect(monitors.get(monitor.id)).toBeUndefined();
+    expect(monitors.byToken(token)).toBeUndefined();
+    expect(monitors.all()).toEqual([kept]);
+    expect(monitors.count()).toBe(1);
+    const late = found(found(monitor.state, failed, 1).state, failed, 2);
+    await monitors.settle(monitor.id, late, { always: true });
+    expect(await removal).toBe(true);
+    await monitors.settle(monitor.id, late, { always: true });
+    expect(await monitors.edit(monitor.id, () => ({ maintenance: [] }))).toBeUndefined();
+    expect(changes).toEqual([]);
+    expect(await history.results(monitor.id, 10)).toEqual([]);
+    const after = await again();
+    expect(after.monitors.all().map(({ id }) => id)).toEqual([kept.id]);
+    expect(after.monitors.byToken(token)).toBeUndefined();
+    await after.close();
+  });
+
+  test('does not come back by a write that was waiting', async () => {
+    const { monitors, again } = await setUp();
+    const { monitor } = await monitors.add(site('a'));
+    const writes = [
+      monitors.settle(monitor.id, found(monitor.state, failed, 1)),
+      monitors.edit(monitor.id, () => ({ maintenance: [] })),
+      monitors.remove(monitor.id),
+      monitors.edit(monitor.id, () => ({ maintenance: [] })),
+    ];
+    await Promise.all(writes);
+    const after = await again();
+    expect(after.monitors.all()).toEqual([]);
+    await after.close();
+  });
+
+  test('is still there, in its place, when the store does not let it go', async () => {
+    const { monitors, broken, close } = await setUp();
+    const { monitor, token = '' } = await monitors.add(job('a'));
+    await monitors.add(job('b'));
+    broken.is = 'monitors';
+    await expect(monitors.remove(monitor.id)).rejects.toThrow('ENOSPC');
+    expect(monitors.all()[0]).toBe(monitor);
+    expect(monitors.byToken(token)).toBe(monitor);
+    broken.is = undefined;
+    expect(await monitors.remove(monitor.id)).toBe(true);
+    await close();
+  });
+});
+
+describe('a create that is repeated', () => {
+  const by = (key: string, apiKeyId = 'key_1') => ({ apiKeyId, key });
+
+  test('gives the first monitor and the same token, also after a restart', async () => {
+    const { monitors, folder, again } = await setUp();
+    const first = await monitors.add(job('a'), by('idempotent-one'));
+    expect(first.repeated).toBe(false);
+    const second = await monitors.add(job('a'), by('idempotent-one'));
+    expect(second).toEqual({ ...first, repeated: true });
+    expect(monitors.byToken(first.token ?? '')).toBe(first.monitor);
+    const after = await again();
+    const third = await after.monitors.add(job('a'), by('idempotent-one'));
+    expect(third).toMatchObject({ repeated: true, token: first.token });
+    expect(third.monitor.id).toBe(first.monitor.id);
+    expect(after.monitors.count()).toBe(1);
+    await after.close();
+    for (const file of await readdir(folder, { recursive: true, withFileTypes: true })) {
+      if (!file.isFile()) continue;
+      const text = await readFile(join(file.parentPath, file.name), 'utf8');
+      expect(text).not.toContain(first.token);
+      expect(text).not.toContain('idempotent-one');
+    }
+  });
+
+  test('at the same moment makes one monitor', async () => {
+    const { monitors, close } = await setUp();
+    const answers = await Promise.all(
+      Array.from({ length: 8 }, () => monitors.add(job('a'), by('one'))),
+    );
+    expect(monitors.count()).toBe(1);
+    expect(new Set(answers.map(({ token }) => token)).size).toBe(1);
+    expect(answers.filter(({ repeated }) => !repeated)).toHaveLength(1);
+    await close();
+  });
+
+  test('with another key, by another caller or without a key makes another', async () => {
+    const { monitors, close } = await setUp();
+    const answers = [
+      await monitors.add(job('a'), by('one')),
+      await monitors.add(job('a'), by('two')),
+      await monitors.add(job('a'), by('one', 'key_2')),
+      await monitors.add(job('a')),
+      await monitors.add(job('a')),
+    ];
+    expect(answers.map(({ repeated }) => repeated)).toEqual(answers.map(() => false));
+    expect(new Set(answers.map(({ token }) => token)).size).toBe(5);
+    expect(monitors.count()).toBe(5);
+    await close();
+  });
+
+  test('with another body is refused with a sentence; the order of keys is no other body', async () => {
+    const { monitors, close } = await setUp();
+    const { monitor } = await monitors.add(site('a'), by('one'));
+    await expect(monitors.add(site('b'), by('one'))).rejects.toMatchObject({
+      status: 409,
+      code: 'idempotency_key_reused',
+      message: expect.stringMatching(/another body.*Send a new key/),
+    });
+    const turned = Object.fromEntries(Object.entries(site('a')).reverse()) as MonitorCreate;
+    expect(await monitors.add(turned, by('one'))).toMatchObject({ monitor, repeated: true });
+    expect(monitors.count()).toBe(1);
+    await close();
+  });
+
+  test('after a crash between the two writes makes that monitor and no second', async () => {
+    const { monitors, broken, again } = await setUp();
+    broken.is = 'monitors';
+    const first = monitors.add(job('a'), by('one'));
+    await expect(first).rejects.toThrow('ENOSPC');
+    const after = await again();
+    expect(after.monitors.count()).toBe(0);
+    const answers = await Promise.all([
+      after.monitors.add(job('a'), by('one')),
+      after.monitors.add(job('a'), by('one')),
+    ]);
+    expect(after.monitors.count()).toBe(1);
+    expect(answers.map(({ repeated }) => repeated).sort()).toEqual([false, true]);
+    await expect(after.monitors.add(job('b'), by('one'))).rejects.toMatchObject({ status: 409 });
+    const last = await after.again();
+    expect(last.monitors.byToken(answers[0]?.token ?? '')?.id).toBe(answers[1]?.monitor.id);
+    await last.close();
+  });
+
+  test('waits for a first one that fails, and then makes it', async () => {
+    const { monitors, broken, close } = await setUp();
+    broken.is = 'monitors';
+    const first = monitors.add(site('a'), by('one'));
+    const second = monitors.add(site('a'), by('one'));
+    const error = await first.catch((reason: unknown) => {
+      broken.is = undefined;
+      return reason;
+    });
+    expect(error).toMatchObject({ message: expect.stringContaining('ENOSPC') });
+    expect(await second).toMatchObject({ repeated: false });
+    expect(monitors.count()).toBe(1);
+    await close();
+  });
+
+  test('does not bring back a monitor that was removed', async () => {
+    const { monitors, again } = await setUp();
+    const { monitor } = await monitors.add(site('a'), by('one'));
+    await monitors.remove(monitor.id);
+    const refusal = {
+      status: 409,
+      message: expect.stringMatching(/removed since.*send a new key/),
+    };
+    await expect(monitors.add(site('a'), by('one'))).rejects.toMatchObject(refusal);
+    const after = await again();
+    await expect(after.monitors.add(site('a'), by('one'))).rejects.toMatchObject(refusal);
+    expect(after.monitors.count()).toBe(0);
+    await after.close();
+  });
+
+  test('finds its monitor when the removal did not come about', async () => {
+    const { monitors, broken, close } = await setUp();
+    const { monitor } = await monitors.add(site('a'), by('one'));
+    broken.is = 'monitors';
+    await expect(monitors.remove(monitor.id)).rejects.toThrow('ENOSPC');
+    broken.is = undefined;
+    expect(await monitors.add(site('a'), by('one'))).toMatchObject({ monitor, repeated: true });
+    await close();
+  });
+
+  test('is a repeat for 24 hours, and no longer, whether it was pruned or not', async () => {
+    const { monitors, now, again } = await setUp();
+    await monitors.add(site('a'), by('one'));
+    await monitors.add(site('a'), by('two'));
+    now.ms += 24 * HOUR_MS - 1;
+    await monitors.prune(now.ms);
+    expect((await monitors.add(site('a'), by('one'))).repeated).toBe(true);
+    now.ms += 1;
+    expect((await monitors.add(site('b'), by('one'))).repeated).toBe(false);
+    await monitors.prune(now.ms);
+    const after = await again();
+    expect((await after.monitors.add(site('b'), by('one'))).repeated).toBe(true);
+    expect((await after.monitors.add(site('b'), by('two'))).repeated).toBe(false);
+    expect(after.monitors.count()).toBe(4);
+    await after.close();
+  });
+});
+
+test('what a person set and could not be stored has not happened, and its number is free again', async () => {
+  const { monitors, broken, again } = await setUp();
+  const { monitor } = await monitors.add(site('a'));
+  for (const ms of [1, 2]) await monitors.settle(monitor.id, found(monitor.state, failed, ms));
+  const before = { ...monitor };
+  broken.is = 'states';
+  const pause = cover(monitor.state, 'PAUSED', 3);
+  await expect(monitors.settle(monitor.id, pause, { orNothing: true })).rejects.toThrow('ENOSPC');
+  expect(monitor).toEqual({ ...before, revision: expect.any(Number) });
+  broken.is = undefined;
+  await monitors.settle(monitor.id, found(monitor.state, passed, 4));
+  const after = await again();
+  expect(after.monitors.get(monitor.id)?.state).toMatchObject({ status: 'UP', changes: 2 });
+  expect(await after.history.incidents(monitor.id, 10)).toMatchObject([
+    { change: 1, ended_as: 'UP' },
+  ]);
+  await after.close();
+});
+
+test('what a person set and is stored has happened, though its incident cannot be stored yet', async () => {
+  const { monitors, broken, again } = await setUp();
+  const { monitor } = await monitors.add(site('a'));
+  for (const ms of [1, 2]) await monitors.settle(monitor.id, found(monitor.state, failed, ms));
+  broken.is = 'monitor-incidents';
+  await monitors.settle(monitor.id, cover(monitor.state, 'PAUSED', 3), { orNothing: true });
+  expect(monitor.state.status).toBe('PAUSED');
+  const after = await again();
+  expect(after.monitors.get(monitor.id)?.state.status).toBe('PAUSED');
+  expect(await after.history.incidents(monitor.id, 10)).toMatchObject([{ ended_as: 'PAUSED' }]);
+  await after.close();
+});
+
+test('others are told of a change when it is durable, and of one that cannot be stored all the same', async () => {
+  const { monitors, broken, changes, close } = await setUp();
+  const { monitor } = await monitors.add(site('a'));
+  await monitors.settle(monitor.id, found(monitor.state, failed, 1));
+  const storing = monitors.settle(monitor.id, found(monitor.state, failed, 2));
+  expect(monitor.state.status).toBe('DOWN');
+  expect(monitor.told.status).toBe('UP');
+  await monitors.written(monitor.id);
+  expect(changes).toHaveLength(1);
+  expect(monitor.told).toBe(monitor.state);
+  await storing;
+
+  broken.is = 'all';
+  await expect(monitors.settle(monitor.id, found(monitor.state, passed, 3))).rejects.toThrow();
+  expect(monitor.told.status).toBe('UP');
+  broken.is = undefined;
+  await close();
+});

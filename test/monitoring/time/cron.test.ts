@@ -1,0 +1,431 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parseCron } from '../../../src/monitoring/time/cron.ts';
+import { long } from '../../helpers/long.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+const runs = long ? 400 : 20;
+
+/** Zones and the moments at which their clocks change; what has none takes any moment. */
+const CHANGES = [
+  ['Europe/Berlin', '2026-03-29T01:00Z', '2026-10-25T01:00Z'],
+  ['America/New_York', '2026-03-08T07:00Z', '2026-11-01T06:00Z'],
+  ['Australia/Lord_Howe', '2026-04-04T15:00Z', '2026-10-03T15:30Z'],
+  ['Pacific/Apia', '2020-04-04T14:00Z', '2020-09-26T14:00Z'],
+  ['America/Santiago', '2026-04-05T03:00Z', '2026-09-06T04:00Z'],
+  ['UTC', '2026-03-29T01:00Z', '2028-02-29T00:00Z'],
+  ['Asia/Kathmandu', '2026-03-29T01:00Z', '2028-02-29T00:00Z'],
+] as const;
+const ZONES = CHANGES.map(([zone]) => zone);
+
+const zone = fc.constantFrom(...ZONES);
+const change = fc.constantFrom(
+  ...CHANGES.flatMap(([name, ...moments]) =>
+    moments.map((moment) => ({ name, changeMs: Date.parse(moment) })),
+  ),
+);
+
+const field = (min: number, max: number) => {
+  const value = fc.integer({ min, max });
+  const range = fc.tuple(value, value).map(([a, b]) => `${Math.min(a, b)}-${Math.max(a, b)}`);
+  const step = fc.integer({ min: 1, max: Math.floor((max - min) / 2) });
+  const part = fc.oneof(value.map(String), range);
+  return fc.oneof(
+    { weight: 3, arbitrary: fc.constant('*') },
+    step.map((by) => `*/${by}`),
+    step.map((by) => `${min}-${max}/${by}`),
+    fc.uniqueArray(part, { minLength: 1, maxLength: 3 }).map((parts) => parts.join(',')),
+  );
+};
+const days = field(1, 28);
+const expression = fc
+  .tuple(field(0, 59), field(0, 23), days, field(1, 12), field(0, 6))
+  .map((fields) => fields.join(' '));
+const moment = fc.integer({ min: Date.parse('2013-01-01'), max: Date.parse('2037-01-01') });
+
+const at = (ms: number | undefined) => (ms === undefined ? undefined : new Date(ms).toISOString());
+
+function times(text: string, timezone: string, from: string, count: number) {
+  const cron = parseCron(text, timezone);
+  const found: Array<string | undefined> = [];
+  for (let ms = cron.nextAfter(Date.parse(from)); found.length < count; ) {
+    found.push(at(ms)?.replace(':00.000Z', 'Z'));
+    ms = ms === undefined ? undefined : cron.nextAfter(ms);
+  }
+  return found;
+}
+
+/** What the clock of a zone shows, by means of its own: `2026-03-29`, 2 and 30. */
+function clockOf(timezone: string) {
+  const format = new Intl.DateTimeFormat('sv-SE', {
+    timeZone: timezone,
+    dateStyle: 'short',
+    timeStyle: 'short',
+  });
+  return (ms: number) => {
+    const [date = '', time = ''] = format.format(ms).split(' ');
+    const [hour = 0, minute = 0] = time.split(':').map(Number);
+    return { date, hour, minute };
+  };
+}
+
+/** Whether a field lets a value through. */
+function fits(value: number, text: string, min: number, max: number): boolean {
+  return text.split(',').some((part) => {
+    const [range = '', by = '1'] = part.split('/');
+    const [from = 0, to = from] = range === '*' ? [min, max] : range.split('-').map(Number);
+    return value >= from && value <= to && (value - from) % Number(by) === 0;
+  });
+}
+
+describe('times at which the clock changes', () => {
+  test.each([
+    // 02:30 does not exist: as soon as the clock has moved on.
+    [
+      '30 2 * * *',
+      'Europe/Berlin',
+      '2026-03-28T02:00Z',
+      ['2026-03-29T01:00Z', '2026-03-30T00:30Z'],
+    ],
+    // 02:30 exists twice: the first.
+    [
+      '30 2 * * *',
+      'Europe/Berlin',
+      '2026-10-24T12:00Z',
+      ['2026-10-25T00:30Z', '2026-10-26T01:30Z'],
+    ],
+    // Asked between the first and the second.
+    ['30 2 * * *', 'Europe/Berlin', '2026-10-25T00:45Z', ['2026-10-26T01:30Z']],
+    ['30 2 * * *', 'Europe/Berlin', '2026-10-25T01:15Z', ['2026-10-26T01:30Z']],
+    // Where the skipped hour ends is a time itself: once.
+    [
+      '0 2,3 * * *',
+      'Europe/Berlin',
+      '2026-03-28T12:00Z',
+      ['2026-03-29T01:00Z', '2026-03-30T00:00Z'],
+    ],
+    [
+      '0,30 2 * * *',
+      'Europe/Berlin',
+      '2026-03-28T12:00Z',
+      ['2026-03-29T01:00Z', '2026-03-30T00:00Z'],
+    ],
+    // Hourly goes on at its pace.
+    [
+      '0 * * * *',
+      'Europe/Berlin',
+      '2026-03-28T23:30Z',
+      ['2026-03-29T00:00Z', '2026-03-29T01:00Z', '2026-03-29T02:00Z'],
+    ],
+    [
+      '0 * * * *',
+      'Europe/Berlin',
+      '2026-10-24T23:30Z',
+      ['2026-10-25T00:00Z', '2026-10-25T01:00Z', '2026-10-25T02:00Z'],
+    ],
+    [
+      '*/30 2 * * *',
+      'Europe/Berlin',
+      '2026-03-28T12:00Z',
+      ['2026-03-30T00:00Z', '2026-03-30T00:30Z'],
+    ],
+    [
+      '*/30 2 * * *',
+      'Europe/Berlin',
+      '2026-10-25T00:10Z',
+      ['2026-10-25T00:30Z', '2026-10-25T01:00Z', '2026-10-25T01:30Z', '2026-10-26T01:00Z'],
+    ],
+    // Half an hour.
+    [
+      '15 2 * * *',
+      'Australia/Lord_Howe',
+      '2026-10-03T00:00Z',
+      ['2026-10-03T15:30Z', '2026-10-04T15:15Z'],
+    ],
+    [
+      '45 1 * * *',
+      'Australia/Lord_Howe',
+      '2026-04-04T00:00Z',
+      ['2026-04-04T14:45Z', '2026-04-05T15:15Z'],
+    ],
+    // Midnight does not exist.
+    [
+      '0 0 * * *',
+      'America/Santiago',
+      '2026-09-05T12:00Z',
+      ['2026-09-06T04:00Z', '2026-09-07T03:00Z'],
+    ],
+    // A whole day that does not exist, 30 December, is left out and not made up for.
+    ['0 12 * * *', 'Pacific/Apia', '2011-12-29T00:00Z', ['2011-12-29T22:00Z', '2011-12-30T22:00Z']],
+    ['0 12 30 12 *', 'Pacific/Apia', '2011-01-01T00:00Z', ['2012-12-29T22:00Z']],
+  ])('%s in %s after %s', (text, timezone, from, wanted) => {
+    expect(times(text, timezone, from, wanted.length)).toEqual(wanted);
+  });
+
+  test('are those that the clock on the wall shows, minute by minute', () => {
+    fc.assert(
+      fc.property(change, field(0, 59), field(0, 23), ({ name, changeMs }, minutes, hours) => {
+        const cron = parseCron(`${minutes} ${hours} * * *`, name);
+        const fromMs = changeMs - DAY_MS;
+        const found: string[] = [];
+        for (let ms = cron.nextAfter(fromMs - 1); ms !== undefined && ms < changeMs + DAY_MS; ) {
+          found.push(new Date(ms).toISOString());
+          ms = cron.nextAfter(ms);
+        }
+        expect(found).toEqual(shownOnTheWall(name, minutes, hours, fromMs, changeMs));
+      }),
+      { numRuns: long ? runs * 2 : runs / 2 },
+    );
+  });
+});
+
+/** Every minute of two days is looked at, and the one at which the clock moves on stands for those it leaves out. */
+function shownOnTheWall(
+  name: string,
+  minutes: string,
+  hours: string,
+  fromMs: number,
+  changeMs: number,
+) {
+  const clock = clockOf(name);
+  const setTimes = !minutes.startsWith('*') && !hours.startsWith('*');
+  const fitsMinute = (ofDay: number) =>
+    fits(ofDay % 60, minutes, 0, 59) && fits(Math.floor(ofDay / 60), hours, 0, 23);
+  const seen = new Set<string>();
+  const found: string[] = [];
+  const before = clock(changeMs - MINUTE_MS);
+  const after = clock(changeMs);
+  const untilMinute = after.hour * 60 + after.minute;
+  const leftOut: number[] = [];
+  const lastMinute = (before.hour * 60 + before.minute + 1) % 1440;
+  // More is no gap: the clock goes back over midnight.
+  if (untilMinute - lastMinute <= 180) {
+    for (let ofDay = lastMinute; ofDay < untilMinute; ofDay++) leftOut.push(ofDay);
+  }
+  for (let ms = fromMs; ms < changeMs + DAY_MS; ms += MINUTE_MS) {
+    const { date, hour, minute } = clock(ms);
+    const key = `${date} ${hour}:${minute}`;
+    const again = setTimes && seen.has(key);
+    seen.add(key);
+    const madeUp = setTimes && ms === changeMs && leftOut.some(fitsMinute);
+    if (madeUp || (!again && fitsMinute(hour * 60 + minute)))
+      found.push(new Date(ms).toISOString());
+  }
+  return found;
+}
+
+describe('for any expression, zone and moment', () => {
+  test('times rise, lie after what was asked for, and none is left out when asked in between', () => {
+    fc.assert(
+      fc.property(
+        expression,
+        zone,
+        moment,
+        fc.double({ min: 0, max: 1, noNaN: true }),
+        (text, timezone, ms, part) => {
+          const cron = parseCron(text, timezone);
+          const first = cron.nextAfter(ms) ?? Number.NaN;
+          const second = cron.nextAfter(first) ?? Number.NaN;
+          expect(first).toBeGreaterThan(ms);
+          expect(second).toBeGreaterThan(first);
+          expect(first % MINUTE_MS).toBe(0);
+          const between = ms + Math.floor((first - ms - 1) * part);
+          expect(cron.nextAfter(between)).toBe(first);
+          expect(cron.nextAfter(ms)).toBe(first);
+          expect(cron.nextAfter(first - 1)).toBe(first);
+        },
+      ),
+      { numRuns: runs * 5 },
+    );
+  });
+
+  test('a daily job comes exactly once on every calendar day', () => {
+    const year = fc.integer({ min: 2013, max: 2036 });
+    const hour = fc.integer({ min: 0, max: 23 });
+    const minute = fc.integer({ min: 0, max: 59 });
+    fc.assert(
+      fc.property(
+        zone,
+        year,
+        fc.oneof(fc.integer({ min: 0, max: 3 }), hour),
+        minute,
+        (timezone, inYear, h, m) => {
+          const cron = parseCron(`${m} ${h} * * *`, timezone);
+          const clock = clockOf(timezone);
+          const dates: string[] = [];
+          for (
+            let ms = cron.nextAfter(Date.UTC(inYear, 0, 3));
+            ms !== undefined && ms < Date.UTC(inYear, 11, 30);
+          ) {
+            dates.push(clock(ms).date);
+            ms = cron.nextAfter(ms);
+          }
+          const [first = ''] = dates;
+          expect(dates).toEqual(
+            dates.map((_, index) =>
+              new Date(Date.parse(first) + index * DAY_MS).toISOString().slice(0, 10),
+            ),
+          );
+          expect(dates.length).toBeGreaterThan(359);
+        },
+      ),
+      { numRuns: runs },
+    );
+  });
+
+  test('the next day is the first that a look at each of them finds', () => {
+    fc.assert(
+      fc.property(expression, moment, (text, ms) => {
+        const fields = text.split(' ');
+        const [firstDay, , secondDay] = fields.slice(2);
+        const both = firstDay?.startsWith('*') || secondDay?.startsWith('*');
+        const fitsDay = (day: Date) => {
+          const [, , ofMonth = '', month = '', ofWeek = ''] = fields;
+          const byMonth = fits(day.getUTCDate(), ofMonth, 1, 31);
+          const byWeek = fits(day.getUTCDay(), ofWeek, 0, 6);
+          return (
+            fits(day.getUTCMonth() + 1, month, 1, 12) &&
+            (both ? byMonth && byWeek : byMonth || byWeek)
+          );
+        };
+        // From the last minute of a day on, the first minute of a later day that fits is the answer.
+        let day = new Date(Math.ceil(ms / DAY_MS) * DAY_MS);
+        const found = parseCron(text, 'UTC').nextAfter(day.getTime() - MINUTE_MS) ?? Number.NaN;
+        while (!fitsDay(day)) day = new Date(day.getTime() + DAY_MS);
+        expect(at(found)?.slice(0, 10)).toBe(day.toISOString().slice(0, 10));
+      }),
+      { numRuns: runs * 5 },
+    );
+  });
+});
+
+describe('reads a crontab', () => {
+  test.each([
+    ['0 0 * * 7', '0 0 * * 0'],
+    ['0 0 * * SUN', '0 0 * * 0'],
+    ['0 0 * * fri-7', '0 0 * * 0,5,6'],
+    ['0 0 * * */3', '0 0 * * 0,3,6'],
+    ['0 0 1 jan,Dec *', '0 0 1 1,12 *'],
+    ['  0   0\t1-5/2 * * ', '0 0 1,3,5 * *'],
+    ['*/20 * * * *', '0,20,40 * * * *'],
+    ['05 00 * * *', '5 0 * * *'],
+  ])('%s is %s', (text, plain) => {
+    expect(times(text, 'UTC', '2026-01-01T00:00Z', 10)).toEqual(
+      times(plain, 'UTC', '2026-01-01T00:00Z', 10),
+    );
+  });
+
+  test('takes a day that fits either day field, and both of them beside a star', () => {
+    expect(times('0 0 13 * fri', 'UTC', '2026-02-01T00:00Z', 3)).toEqual([
+      '2026-02-06T00:00Z',
+      '2026-02-13T00:00Z',
+      '2026-02-20T00:00Z',
+    ]);
+    expect(times('0 0 */2 * mon', 'UTC', '2026-01-01T00:00Z', 2)).toEqual([
+      '2026-01-05T00:00Z',
+      '2026-01-19T00:00Z',
+    ]);
+  });
+
+  test('takes a date that never comes beside a day of the week that does', () => {
+    expect(times('0 0 31 2,4 mon', 'UTC', '2026-01-01T00:00Z', 1)).toEqual(['2026-02-02T00:00Z']);
+  });
+
+  test('finds what comes once in decades', () => {
+    expect(times('0 0 29 2 *', 'UTC', '2096-03-01T00:00Z', 1)).toEqual(['2104-02-29T00:00Z']);
+    expect(times('0 0 29 2 */6', 'UTC', '2026-01-01T00:00Z', 1)).toEqual(['2032-02-29T00:00Z']);
+  });
+
+  const FIVE =
+    'write five fields: minute, hour, day of the month, month and day of the week, such as 30 2 * * *';
+  const NEVER = 'it never comes, for none of its months has such a day; write another day or month';
+  test.each([
+    ['', FIVE],
+    ['0 0 * *', FIVE],
+    ['0 0 0 * * *', FIVE],
+    ['0 0 * * * 2030', FIVE],
+    ['@daily', FIVE],
+    ['0 0 30 2 *', NEVER],
+    ['0 0 31 2,4,6,9,11 *', NEVER],
+    ['0 0 30 2 */2', NEVER],
+    ['60 * * * *', 'its minute 60 is not one of 0 to 59'],
+    ['0 24 * * *', 'its hour 24 is not one of 0 to 23'],
+    ['0 0 0 * *', 'its day of the month 0 is not one of 1 to 31'],
+    ['0 0 * 13 *', 'its month 13 is not one of 1 to 12'],
+    ['0 0 * * 8', 'its day of the week 8 is not one of 0 to 7'],
+    ['5/15 * * * *', "its minute '5/15' has a step without a range; write 5-59/15"],
+    ['*/0 * * * *', "its minute '*/0' has a step that leads nowhere; write one from 1 to 59"],
+    [
+      '0 0 * * */7',
+      "its day of the week '*/7' has a step that leads nowhere; write one from 1 to 6",
+    ],
+    ['*/90 * * * *', "its minute '*/90' has a step that leads nowhere; write one from 1 to 59"],
+    [
+      '0 22-2 * * *',
+      "its hour '22-2' ends before it begins; write two ranges with a comma between them",
+    ],
+    [
+      '0 0 L * *',
+      "its day of the month 'L' cannot be read; write numbers from 1 to 31, with , - * and / as in a crontab",
+    ],
+    [
+      '0 0 * * monday',
+      "its day of the week 'monday' cannot be read; write numbers from 0 to 7, names such as mon, with , - * and / as in a crontab",
+    ],
+  ])("refuses '%s'", (text, sentence) => {
+    expect(() => parseCron(text, 'UTC')).toThrow(new RangeError(sentence));
+  });
+
+  test.each([
+    '-1',
+    '1-',
+    ',',
+    '1,',
+    '1.5',
+    '0x1',
+    '1e1',
+    '**',
+    '* *',
+    '*-5',
+    '1-2-3',
+    '?',
+    '5#2',
+    '1//2',
+    '99999',
+  ])('refuses the minute %s', (minute) => {
+    expect(() => parseCron(`${minute} * * * *`, 'UTC')).toThrow(RangeError);
+  });
+
+  test('answers anything at all with times or a sentence', () => {
+    const characters = fc.constantFrom(...'0123456789*/,-# @LWabjn?');
+    const word = fc.array(characters, { maxLength: 8 }).map((letters) => letters.join(''));
+    fc.assert(
+      fc.property(fc.array(word, { minLength: 4, maxLength: 6 }), (words) => {
+        try {
+          expect(parseCron(words.join(' '), 'UTC').nextAfter(0)).toBeGreaterThan(0);
+        } catch (error) {
+          expect(error).toBeInstanceOf(RangeError);
+          expect((error as Error).message).toMatch(/^(write|it|its) /);
+        }
+      }),
+      { numRuns: runs * 5 },
+    );
+  });
+});
+
+test.each(['', 'Nowhere/Land', '+01:00', 'Europe/Berlin\n', 'UTC+1', '../etc'])(
+  "refuses the zone '%s' with a sentence",
+  (timezone) => {
+    expect(() => parseCron('0 0 * * *', timezone)).toThrow(
+      new RangeError(
+        `there is no zone '${timezone}'; write a name of the zone database, such as Europe/Berlin or UTC`,
+      ),
+    );
+  },
+);
+
+test('reads an expression once', () => {
+  expect(parseCron('1 2 3 4 5', 'Europe/Berlin')).toBe(parseCron('1 2 3 4 5', 'Europe/Berlin'));
+  expect(parseCron('1 2 3 4 5', 'Europe/Berlin')).not.toBe(parseCron('1 2 3 4 5', 'UTC'));
+});

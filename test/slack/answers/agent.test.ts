@@ -1,0 +1,211 @@
+import { expect, test } from 'vitest';
+import { labelsOf } from '../../fakes/slack/buttons.ts';
+import { shownText } from '../../fakes/slack/limits.ts';
+import { CHANNEL, type SlackFake, USER } from '../../fakes/slack/slack.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { runSlack } from '../../helpers/slack/running-slack.ts';
+
+const DIRECT = 'D00ADA';
+const WHOLE = ['Regenerate', '👍', '👎'];
+
+async function runDirect() {
+  const running = await runSlack();
+  running.fake.addChannel({ id: DIRECT });
+  return running;
+}
+
+const answersIn = (fake: SlackFake, thread: string, channel = DIRECT) =>
+  fake.thread(channel, thread).filter(({ bot_id }) => bot_id);
+
+async function shows(fake: SlackFake, thread: string, labels: string[], channel = DIRECT) {
+  return await eventually(
+    () => {
+      const last = answersIn(fake, thread, channel).at(-1);
+      return last && labelsOf(last).join() === labels.join() && last;
+    },
+    { what: `the buttons ${labels.join(', ')}` },
+  );
+}
+
+const statusOf = (fake: SlackFake, thread: string) =>
+  fake.sessions.get(`${DIRECT} ${thread}`)?.status;
+
+const openMessages = (fake: SlackFake, tab = 'messages') =>
+  fake.event({ type: 'app_home_opened', user: USER, channel: DIRECT, tab, event_ts: '1.000001' });
+
+test('while an answer is generated Slack says so, and no longer when it is shown', async () => {
+  const { fake, bot } = await runDirect();
+  const goOn = bot.provider.holdAnswers();
+  const thread = fake.say('  why is\nthe sky blue? ', { channel: DIRECT });
+  await eventually(() => statusOf(fake, thread) === 'processing');
+  expect(fake.sessions.get(`${DIRECT} ${thread}`)?.title).toBe('why is the sky blue?');
+  expect(answersIn(fake, thread)).toEqual([]);
+  goOn();
+  await shows(fake, thread, WHOLE);
+  await eventually(() => statusOf(fake, thread) === 'active');
+  expect(fake.calls.filter(({ outcome }) => outcome !== 'ok')).toEqual([]);
+  expect(fake.unhandled).toEqual([]);
+});
+
+test('the status goes when an answer fails, and when a limit holds it up', async () => {
+  const { fake, bot } = await runDirect();
+  bot.provider.failWith({ kind: 'status', status: 400 });
+  const goOn = bot.provider.holdAnswers();
+  const thread = fake.say('why?', { channel: DIRECT });
+  await eventually(() => statusOf(fake, thread) === 'processing');
+  fake.fail('agents.sessions.setStatus', { kind: 'limited', retryAfterSeconds: 1 });
+  fake.fail('agents.sessions.setStatus', { kind: 'status', status: 500 });
+  goOn();
+  await shows(fake, thread, ['Try again']);
+  const refused = () => fake.calls.filter(({ outcome }) => ['429', 'status'].includes(outcome));
+  await eventually(() => refused().length === 2 && statusOf(fake, thread) === 'active');
+});
+
+test('a status that Slack takes no notice of holds up nobody', async () => {
+  const { fake, bot } = await runDirect();
+  const first = fake.say('one', { channel: DIRECT });
+  await shows(fake, first, WHOLE);
+  const statuses = () => fake.calls.filter(({ method }) => method === 'agents.sessions.setStatus');
+  // The end of a stream ends the status, too; what is to hang is not the call that says so once more.
+  await eventually(() => statuses().filter(({ outcome }) => outcome === 'ok').length === 2);
+  fake.fail('agents.sessions.setStatus', { kind: 'hang' });
+  bot.provider.answerWith('Second.');
+  const second = fake.say('two', { channel: DIRECT });
+  await shows(fake, second, WHOLE);
+  // It was shown while the status still hangs.
+  expect(statuses().map(({ outcome }) => outcome)).toEqual(['ok', 'ok', 'hang']);
+});
+
+test('Slack’s own Stop ends the answer with a note, as ours does', async () => {
+  const { fake, bot } = await runDirect();
+  bot.provider.answerWith(['one ', 'two ']);
+  bot.provider.failWith({ kind: 'stall', afterChunks: 2 });
+  const thread = fake.say('count', { channel: DIRECT });
+  await eventually(() => answersIn(fake, thread)[0]?.text.startsWith('one'));
+  const ack = await fake.pressSlackStop(DIRECT, thread);
+  expect(ack.ms).toBeDefined();
+  const stopped = await shows(fake, thread, ['Try again']);
+  expect(shownText(stopped)).toMatch(/^one two ?\n⚠️ Stopped by you\./);
+  expect(answersIn(fake, thread)).toHaveLength(1);
+  await eventually(() => bot.provider.calls[0]?.aborted);
+  await eventually(() => statusOf(fake, thread) === 'active');
+});
+
+test('Slack’s own Stop ends an answer before its first word, and again is harmless', async () => {
+  const { fake, bot } = await runDirect();
+  bot.provider.holdAnswers();
+  const thread = fake.say('count', { channel: DIRECT });
+  await eventually(
+    () => statusOf(fake, thread) === 'processing' && bot.provider.calls.length === 1,
+  );
+  await fake.pressSlackStop(DIRECT, thread);
+  await fake.redeliver();
+  const stopped = await shows(fake, thread, ['Try again']);
+  expect(shownText(stopped)).toContain('Stopped by you.');
+  await eventually(() => statusOf(fake, thread) === 'active');
+  expect(answersIn(fake, thread)).toHaveLength(1);
+  expect(fake.whispers(DIRECT)).toEqual([]);
+});
+
+test('our own Stop ends an answer that goes on by edits', async () => {
+  const { fake, bot } = await runDirect();
+  fake.fail('chat.startStream', { kind: 'error', error: 'not_allowed' });
+  bot.provider.answerWith(['one ', 'two ']);
+  bot.provider.failWith({ kind: 'stall', afterChunks: 2 });
+  const thread = fake.say('count', { channel: DIRECT });
+  const growing = await shows(fake, thread, ['Stop']);
+  await fake.press('Stop', { channel: DIRECT, ts: growing.ts });
+  expect(shownText(await shows(fake, thread, ['Try again']))).toContain('Stopped by ada.');
+  await eventually(() => statusOf(fake, thread) === 'active');
+});
+
+test('Stop for an answer that nobody generates any more takes the status away', async () => {
+  const { fake } = await runDirect();
+  const thread = fake.say('why?', { channel: DIRECT });
+  await shows(fake, thread, WHOLE);
+  await eventually(() => statusOf(fake, thread) === 'active');
+  // As an earlier run of the program left it.
+  fake.sessions.set(`${DIRECT} ${thread}`, { status: 'processing' });
+  await fake.pressSlackStop(DIRECT, thread);
+  await eventually(() => statusOf(fake, thread) === 'active');
+});
+
+test('who opens the direct conversation is offered what to ask, and each of it works', async () => {
+  const { fake, bot } = await runDirect();
+  bot.service.add({ name: 'Shop', status: 'DOWN' });
+  await openMessages(fake, 'home');
+  await openMessages(fake);
+  const prompts = await eventually(() => fake.prompts.get(DIRECT));
+  expect(prompts.length).toBeGreaterThan(2);
+  const told: string[] = [];
+  for (const { message } of prompts) {
+    const before = fake.channel(DIRECT).messages.length + fake.channel(DIRECT).ephemerals.length;
+    fake.say(message, { channel: DIRECT });
+    const shown = () => [...fake.channel(DIRECT).messages, ...fake.channel(DIRECT).ephemerals];
+    await eventually(() => shown().length === before + 2, { what: `a reply to ${message}` });
+    told.push(shownText(shown().find(({ ts }) => ts === newest(shown())) ?? { text: '' }));
+  }
+  expect(told.join('\n')).not.toMatch(/did not work|no such|does not know|⚠️/i);
+  expect(told[0]).toContain('Shop');
+  expect(bot.provider.calls).toEqual([]);
+});
+
+const newest = (messages: { ts: string }[]) =>
+  messages
+    .map(({ ts }) => ts)
+    .sort()
+    .at(-1);
+
+test.each(['by a conversation that is opened', 'by a question'])(
+  'an app that was installed before it was an agent goes on, and says so once, found out %s',
+  async (by) => {
+    const { fake, lines } = await runDirect();
+    fake.scopes.delete('assistant:write');
+    if (by.includes('opened')) await openMessages(fake);
+    const threads = [1, 2].map((n) => fake.say(`question ${n}`, { channel: DIRECT }));
+    for (const thread of threads) {
+      expect(shownText(await shows(fake, thread, WHOLE))).toContain(
+        'Hello from the fake provider.',
+      );
+    }
+    expect(fake.prompts.size).toBe(0);
+    expect(fake.calls.filter(({ method }) => method === 'chat.startStream')).toEqual([]);
+    const told = lines.filter(({ msg }) => String(msg).includes('no agent'));
+    expect(told).toMatchObject([{ level: 40, msg: expect.stringContaining('App Manifest') }]);
+  },
+);
+
+test('where nobody would hear Slack’s Stop, answers have ours', async () => {
+  const { fake, bot } = await runDirect();
+  fake.dropStopEvents();
+  bot.provider.answerWith(['one ', 'two ']);
+  bot.provider.failWith({ kind: 'stall', afterChunks: 2 });
+  const thread = fake.say('count', { channel: DIRECT });
+  const growing = await shows(fake, thread, ['Stop']);
+  expect(statusOf(fake, thread)).toBe('active');
+  await fake.press('Stop', { channel: DIRECT, ts: growing.ts });
+  await shows(fake, thread, ['Try again']);
+});
+
+test('in a channel nothing of this is shown', async () => {
+  const { fake } = await runDirect();
+  const thread = fake.mention('why?');
+  await shows(fake, thread, WHOLE, CHANNEL);
+  expect(fake.sessions.size).toBe(0);
+});
+
+test('a streamed answer of several messages that is made anew loses the buttons under its last one', async () => {
+  const { fake, bot } = await runDirect();
+  bot.provider.answerWith(Array.from({ length: 30 }, () => `${'word '.repeat(120)}\n\n`));
+  const thread = fake.say('tell all', { channel: DIRECT });
+  const last = await shows(fake, thread, WHOLE);
+  const pages = answersIn(fake, thread);
+  expect(pages.length).toBeGreaterThan(1);
+  bot.provider.answerWith('Short.');
+  await fake.press('Regenerate', { channel: DIRECT, ts: last.ts });
+  await eventually(() => answersIn(fake, thread).some((one) => shownText(one).includes('Short.')));
+  await eventually(() => labelsOf(last).length === 0);
+  expect(shownText(last)).toMatch(/word[\s\S]*test-model[\s\S]*Answered anew below\./);
+  expect(pages.slice(0, -1).every((one) => !shownText(one).includes('Answered anew'))).toBe(true);
+  expect(fake.unhandled).toEqual([]);
+});

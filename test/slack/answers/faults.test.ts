@@ -1,0 +1,126 @@
+import { describe, expect, test } from 'vitest';
+import { shownText } from '../../fakes/slack/limits.ts';
+import { CHANNEL, startSlack } from '../../fakes/slack/slack.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import {
+  answered,
+  goesOn,
+  inMidAnswer,
+  opensAgain,
+  stopsTheModel,
+  whisper,
+} from '../../helpers/slack/fault-runs.ts';
+import { type Mode, type RunningSlack, runSlack } from '../../helpers/slack/running-slack.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+
+const OTHER = 'C00OTHER';
+
+describe('what ends an answer on the way stops the model and tells the person what to do', () => {
+  test.each<[string, (running: RunningSlack) => void, RegExp]>([
+    [
+      'the channel is archived',
+      ({ fake }) => {
+        fake.channel(CHANNEL).archived = true;
+      },
+      /archived\. Unarchive it/,
+    ],
+    [
+      'the message is deleted',
+      ({ fake }) => {
+        fake.channel(CHANNEL).messages.length = 1;
+      },
+      /message was deleted/,
+    ],
+  ])('%s', stopsTheModel);
+
+  test('a token that is revoked ends the program, with a sentence', async () => {
+    const { fake, fatal } = await inMidAnswer();
+    fake.revoke('bot');
+    const [error] = await eventually(() => fatal.length > 0 && fatal);
+    expect(error?.message).toMatch(/^SLACK_BOT_TOKEN: .*token_revoked.*OAuth/);
+  });
+});
+
+test('a storm of limits over every method loses nothing and doubles nothing', async () => {
+  const { fake, bot, fatal } = await runSlack();
+  const limited = { kind: 'limited', retryAfterSeconds: 1 } as const;
+  const methods = ['chat.postMessage', 'chat.update', 'chat.postEphemeral', 'views.open'];
+  for (const method of [...methods, 'users.info', 'apps.connections.open']) {
+    fake.fail(method, limited, { times: 2 });
+  }
+  fake.cut();
+  await fake.slash('/ask', 'are you there?');
+  expect(shownText(await answered(fake))).toContain('Hello from the fake provider.');
+  // A form that Slack does not show is answered in words.
+  await fake.slash('/monitor', 'add');
+  expect(await whisper(fake)).toContain('target');
+  fake.mention('/askwatch help');
+  await eventually(() => fake.whispers(CHANNEL).length + fake.messages(CHANNEL).length >= 4);
+  expect(fake.channel(CHANNEL).messages.filter(({ bot_id }) => bot_id)).toHaveLength(2);
+  expect(bot.provider.calls).toHaveLength(1);
+  expect(fatal).toEqual([]);
+});
+
+test('a post that hangs and was stored is found, and an edit that hangs is done again', async () => {
+  const { fake } = await runSlack();
+  fake.addChannel({ id: OTHER });
+  fake.fail('chat.postMessage', { kind: 'hang', stored: true }, { channel: CHANNEL });
+  fake.fail('chat.update', { kind: 'hang' }, { channel: OTHER });
+  await fake.slash('/ask', 'here?');
+  await fake.slash('/ask', 'and there?', { channel: OTHER });
+  for (const channel of [CHANNEL, OTHER]) {
+    expect(shownText(await answered(fake, channel))).toContain('Hello from the fake provider.');
+    expect(fake.channel(channel).messages).toHaveLength(2);
+  }
+});
+
+describe('a connection', () => {
+  test('that Slack ends is opened again, also in mid-answer', async () => {
+    await opensAgain('refresh_requested');
+  });
+
+  test('that is cut in mid-answer holds up nothing, and what was pressed after it is heard', async () => {
+    const { fake, bot, answer } = await inMidAnswer();
+    fake.cut();
+    const { edits } = answer;
+    await eventually(() => answer.edits > edits);
+    await fake.press('Stop');
+    expect(shownText(await answered(fake))).toMatch(/word[\s\S]*Stopped by ada/);
+    expect(bot.provider.calls).toHaveLength(1);
+    expect(fake.channel(CHANNEL).messages).toHaveLength(2);
+  });
+
+  test.each(['null', 'no JSON', '{"type":"interactive","envelope_id":"e","payload":null}'])(
+    'over which %s comes goes on',
+    goesOn,
+  );
+});
+
+describe.each<Mode>(['socket', 'http'])('over %s', (mode) => {
+  test('what is delivered again is answered once, also after a restart', async () => {
+    const fake = await startSlack();
+    const folder = await temporaryFolder();
+    const first = await runSlack({ fake, mode, bot: { folder } });
+    await fake.slash('/ask', 'only once');
+    await answered(fake);
+    expect((await fake.redeliver()).ms).toBeDefined();
+    await first.slack.stop();
+    await first.bot.stop();
+    const second = await runSlack({ fake, mode, bot: { folder } });
+    expect((await fake.redeliver()).ms).toBeDefined();
+    // Asked after it, and answered by the same queue.
+    await fake.slash('/ask', 'another');
+    await answered(fake, CHANNEL, 3);
+    expect(fake.channel(CHANNEL).messages).toHaveLength(4);
+    expect([first, second].map(({ bot }) => bot.provider.calls.length)).toEqual([1, 1]);
+  });
+
+  test('the notice that events are left out is acknowledged, and whoever runs the program is told', async () => {
+    const { fake, lines } = await runSlack({ mode });
+    expect((await fake.leaveOutEvents()).ms).toBeDefined();
+    const told = await eventually(() => lines.find(({ msg }) => /leaves out/.test(String(msg))));
+    expect(told).toMatchObject({ level: 40, teamId: 'T00FAKE' });
+    await fake.slash('/ask', 'are you there?');
+    await answered(fake);
+  });
+});

@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest';
+import type { Card } from '../../../src/bot/shared/card.ts';
+import { shownText } from '../../fakes/slack/limits.ts';
+import { CHANNEL } from '../../fakes/slack/slack.ts';
+import { makeSlack } from '../../helpers/slack/running-slack.ts';
+
+const GROUP = 'S0614TZR7';
+const CARD: Card = { tone: 'bad', title: 'Shop is down', parts: [], mention: GROUP };
+const post = { channel: CHANNEL, card: CARD, id: 'alert-1', attempted: false };
+
+test('an alert calls its user group when it is posted, and shows it from then on', async () => {
+  const { fake, slack } = await makeSlack();
+  const posted = await slack.post(post);
+  const [message] = fake.messages(CHANNEL);
+  expect(message).toMatchObject({ called: [GROUP], text: `<!subteam^${GROUP}> 🔴 Shop is down` });
+  expect(message && shownText(message)).toBe(`@${GROUP}\n🔴 Shop is down`);
+  expect(message?.blocks).toMatchObject([
+    {
+      type: 'rich_text',
+      elements: [
+        { type: 'rich_text_section', elements: [{ type: 'usergroup', usergroup_id: GROUP }] },
+      ],
+    },
+    { type: 'header' },
+  ]);
+  await slack.update(CHANNEL, posted, { ...CARD, tone: 'good', title: 'Shop recovered' });
+  expect(message && shownText(message)).toBe(`@${GROUP}\n🟢 Shop recovered`);
+  await slack.announce({ ...post, posted, id: 'alert-1/end' });
+  expect(fake.thread(CHANNEL, posted.thread).map(({ called }) => called)).toEqual([[]]);
+});
+
+test('only the group is called, whatever the card says', async () => {
+  const { fake, slack } = await makeSlack();
+  const title = '<!channel> <!subteam^S0AAAAAAA> <@U00ADA>';
+  const parts: Card['parts'] = [{ kind: 'text', text: title }];
+  await slack.post({ ...post, card: { ...CARD, title, parts, footer: title } });
+  expect(fake.messages(CHANNEL)[0]?.called).toEqual([GROUP]);
+});
+
+test.each([
+  'here',
+  'everyone',
+  '@oncall',
+  'U00ADA',
+  'S',
+  's0614tzr7',
+  'S0614TZR7> <!channel',
+  '1234567890123456789',
+  '',
+])(
+  '“%s” is no user group: nobody is called, nothing is shown, and the log says so',
+  async (mention) => {
+    const { fake, slack, lines } = await makeSlack();
+    const posted = await slack.post({ ...post, card: { ...CARD, mention } });
+    await slack.update(CHANNEL, posted, { ...CARD, mention });
+    const [message] = fake.messages(CHANNEL);
+    expect(message).toMatchObject({ called: [], text: '🔴 Shop is down' });
+    expect(message && shownText(message)).toBe('🔴 Shop is down');
+    expect(lines).toContainEqual(expect.objectContaining({ level: 40, mention }));
+  },
+);

@@ -1,0 +1,99 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { settled } from '../../../src/slack/api/settled.ts';
+import { harmless } from '../../../src/slack/render/text.ts';
+import '../../helpers/property-seed.ts';
+
+/** What mentions are made of, with what may stand between, and what only looks like one. */
+const piece = fc.constantFrom(
+  ...[
+    '<',
+    '!',
+    '@',
+    '#',
+    '&',
+    '&lt;',
+    '&#60;',
+    '&#0',
+    '&#x0003c;',
+    '&#33;',
+    '&excl;',
+    '&com',
+    'mat;',
+  ],
+  ...[
+    'channel',
+    'here',
+    'every',
+    'one',
+    'group',
+    '!--',
+    '!doc',
+    'type',
+    '![',
+    'subteam^S1|x>',
+    '>',
+  ],
+  ...[
+    '\u200b',
+    '\\',
+    '\u{e0041}',
+    '\ud83d',
+    '\ude00',
+    '\0',
+    '0',
+    ' ',
+    '\n',
+    'a',
+    'words of a text, ',
+    'bank.example',
+    'www.bank.example/a',
+    '[',
+    ']',
+    '](',
+    ']:',
+    'https://evil.example',
+    'https://bаnk.example',
+    ')',
+    '|',
+    '`',
+    '\n\n',
+    '```\n',
+  ],
+);
+const hostile = fc.array(piece, { maxLength: 60 }).map((pieces) => pieces.join(''));
+
+test('what is settled of a text is how the whole text made harmless begins, wherever it is cut', () => {
+  fc.assert(
+    fc.property(hostile, (text) => {
+      const whole = harmless(text);
+      const parts = Array.from({ length: text.length + 1 }, (_, end) =>
+        settled(text.slice(0, end)),
+      );
+      expect(parts.filter((part) => !whole.startsWith(part))).toEqual([]);
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test('what is harmless already stays as it is', () => {
+  fc.assert(
+    fc.property(hostile, (text) => {
+      expect(harmless(harmless(text))).toBe(harmless(text));
+    }),
+    { numRuns: 500 },
+  );
+});
+
+test.each(['<', '<!', '<!chan', '@', '@here', 'Hello @ev', 'Hello &#3', 'Hello <\u200b\u200b'])(
+  '“%s” waits for what comes next',
+  (text) => {
+    expect(settled(text)).toBe(text.startsWith('Hello') ? 'Hello ' : '');
+  },
+);
+
+test('plain text is settled at once, and a sign that makes no mention soon after', () => {
+  expect(settled('Light is **scattered**.')).toBe('Light is **scattered**.');
+  expect(settled(`a < b ${'and so on '.repeat(4)}`)).toBe(`a < b ${'and so on '.repeat(4)}`);
+  expect(settled('half a pair \ud83d')).toBe('half a pair ');
+});

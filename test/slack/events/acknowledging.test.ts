@@ -1,0 +1,116 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
+import { startModelProvider } from '../../fakes/model-provider.ts';
+import { startMonitoringService } from '../../fakes/monitoring-service.ts';
+import { labelsOf } from '../../fakes/slack/buttons.ts';
+import { CHANNEL } from '../../fakes/slack/slack.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { holdable } from '../../helpers/held.ts';
+import { recordingLog } from '../../helpers/recording-log.ts';
+import { type Mode, runSlack } from '../../helpers/slack/running-slack.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+
+test.each<Mode>(['socket', 'http'])(
+  'over %s every kind of gesture is acknowledged while model, monitoring service and store are held',
+  async (mode) => {
+    const opened = await openLowdbStore({
+      ...{ folder: await temporaryFolder(), log: recordingLog().log },
+    });
+    onTestFinished(() => opened.close());
+    const held = holdable(opened);
+    const provider = await startModelProvider();
+    const service = await startMonitoringService({ limit: false });
+    onTestFinished(() => Promise.all([provider.close(), service.close()]).then(() => undefined));
+    const { fake } = await runSlack({ mode, bot: { store: held.store, provider, service } });
+    const thread = fake.mention('why?');
+    await eventually(() =>
+      fake.thread(CHANNEL, thread).some((one) => labelsOf(one).includes('Regenerate')),
+    );
+    await fake.slash('/monitor', 'add');
+    await eventually(() => fake.form());
+
+    // From here on nothing that the bot needs comes back before every acknowledgement is there.
+    const releases = [held.hold(), provider.holdAnswers()];
+    const release = () => {
+      for (const one of releases) one();
+    };
+    // Also where it fails, or what is stopped then would wait for ever.
+    onTestFinished(release);
+    service.failWith({ kind: 'hang' });
+    const gestures = {
+      form: fake.submit({ target: 'https://shop.example' }),
+      question: fake.slash('/ask', 'and now?'),
+      private: fake.slash('/ask', 'private=true and now?'),
+      list: fake.slash('/monitor', 'list'),
+      button: fake.press('Regenerate'),
+      event: fake.event({
+        ...{ type: 'app_mention', channel: CHANNEL, user: 'U00ADA', ts: '1799999999.000100' },
+        text: `<@${fake.botUserId}> and now?`,
+      }),
+      bare: fake.slash('/monitor', 'add'),
+    };
+    const acks = Object.entries(gestures).map(async ([name, ack]) => [
+      name,
+      (await ack).ms !== undefined,
+    ]);
+    for (const ack of await Promise.all(acks)) expect(ack).toEqual([ack[0], true]);
+    // Behind the acknowledgements all of them wait.
+    await eventually(() => held.waiting() > 0);
+    expect(provider.calls).toHaveLength(1);
+
+    service.recover();
+    release();
+    await eventually(() => provider.calls.length > 1);
+  },
+);
+
+/** Whatever is called to show something, or to learn who may do what. */
+const METHODS = [
+  'agents.sessions.setStatus',
+  'assistant.threads.setSuggestedPrompts',
+  'chat.postEphemeral',
+  'chat.postMessage',
+  'chat.startStream',
+  'chat.update',
+  'conversations.history',
+  'conversations.replies',
+  'usergroups.users.list',
+  'users.info',
+  'views.open',
+  'views.publish',
+  'views.update',
+];
+
+test.each<Mode>(['socket', 'http'])(
+  'over %s everything is acknowledged within three seconds, while nothing answers that could be asked',
+  async (mode) => {
+    const { fake, bot } = await runSlack({ mode, drainMs: 1 });
+    const direct = fake.addChannel({ id: 'D00ADA' }).id;
+    await fake.slash('/ask', 'hello');
+    await eventually(() => labelsOf(fake.channel(CHANNEL).messages[1] ?? {}).length === 3);
+    await fake.slash('/monitor', 'add');
+    await eventually(() => fake.form());
+    bot.provider.holdAnswers();
+    bot.service.failWith({ kind: 'hang' });
+    for (const method of METHODS) fake.fail(method, { kind: 'hang' }, { times: 100 });
+    const acks = await Promise.all([
+      fake.slash('/ask', 'held'),
+      fake.slash('/monitor', 'list'),
+      fake.slash('/monitor', 'add'),
+      fake.slash('/nonsense', ''),
+      fake.press('Regenerate'),
+      fake.press('👍'),
+      fake.choose('type', 'KEYWORD'),
+      fake.submit({ target: 'https://shop.example' }),
+      fake.home.open(),
+      fake.home.open({ tab: 'messages' }),
+    ]);
+    const before = fake.acks.length;
+    fake.mention('held, too');
+    fake.say('held, too', { channel: direct });
+    await eventually(() => fake.acks.length >= before + 3);
+    expect([...acks, ...fake.acks].filter((ack) => ack && ack.ms === undefined)).toEqual([]);
+    // Each of them came once: what is late comes again.
+    expect(fake.acks).toHaveLength(before + 3);
+  },
+);

@@ -1,0 +1,266 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { Card } from '../../../src/bot/shared/card.ts';
+import { renderCard } from '../../../src/slack/render/render-card.ts';
+import { startMonitoringService } from '../../fakes/monitoring-service.ts';
+import { labelsOf } from '../../fakes/slack/buttons.ts';
+import { shownText } from '../../fakes/slack/limits.ts';
+import { CHANNEL, type SlackFake, startSlack } from '../../fakes/slack/slack.ts';
+import { startTestBot, type TestBotOptions } from '../../helpers/bot.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { type Mode, makeSlack, runSlack, WATCHING } from '../../helpers/slack/running-slack.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+
+const settings = { ...WATCHING, alertPlaces: [{ platform: 'slack' as const, channel: CHANNEL }] };
+const GRACE = { user: 'U00GRACE' };
+
+/** A channel that was just told that the shop is down. */
+async function runWithAlert(
+  options: { mode?: Mode; fake?: SlackFake; bot?: Pick<TestBotOptions, 'folder' | 'service'> } = {},
+) {
+  const running = await runSlack({ ...options, bot: { ...options.bot, settings } });
+  const { service } = running.bot;
+  const shop = service.add({ name: 'Shop' });
+  const before = service.requests.length;
+  await eventually(() => service.requests.length > before + 2);
+  service.setStatus(shop.id, 'DOWN');
+  const alert = await eventually(() => running.fake.messages(CHANNEL)[0]);
+  return { ...running, shop, alert };
+}
+
+const failures = (fake: SlackFake) => fake.calls.filter(({ outcome }) => outcome !== 'ok');
+
+describe.each<Mode>(['socket', 'http'])('over %s', (mode) => {
+  test('who presses “Acknowledge” is shown in the alert, and the button goes', async () => {
+    const { fake, alert } = await runWithAlert({ mode });
+    const others = ['Snooze 1 h', 'Check now', 'Ask why', 'Open shop.example'];
+    expect(labelsOf(alert)).toEqual(['Acknowledge', ...others]);
+    const ack = await fake.press('Acknowledge', GRACE);
+    expect(ack.ms).toBeDefined();
+    await eventually(() => shownText(alert).includes('Acknowledged by: grace'));
+    expect(labelsOf(alert)).toEqual(others);
+    expect(fake.messages(CHANNEL)).toEqual([alert]);
+    expect(fake.thread(CHANNEL, alert.ts)).toEqual([]);
+    expect(fake.channel(CHANNEL).ephemerals).toEqual([]);
+    expect(failures(fake)).toEqual([]);
+  });
+
+  test('“Ask why” shows who asked what in the alert’s thread, and the answer', async () => {
+    const { fake, bot, alert } = await runWithAlert({ mode });
+    bot.provider.answerWith(['The disk ', 'is full.']);
+    await fake.press('Ask why', GRACE);
+    const [question, answer] = await eventually(() => {
+      const thread = fake.thread(CHANNEL, alert.ts);
+      return thread.length === 2 && thread[1] && shownText(thread[1]).includes('full.') && thread;
+    });
+    expect(question && shownText(question)).toMatch(/^grace asks\nWhy is this down/);
+    expect(answer && shownText(answer)).toContain('The disk is full.');
+    expect(fake.messages(CHANNEL)).toEqual([alert]);
+    // The thread is a conversation from now on.
+    fake.say('And which disk?', { threadTs: alert.ts });
+    await eventually(() => fake.thread(CHANNEL, alert.ts).length === 4);
+    expect(failures(fake)).toEqual([]);
+  });
+});
+
+test('“Ask why” without a model tells what is known, why it is no more, and can be tried again', async () => {
+  const { fake, bot, alert } = await runWithAlert();
+  bot.provider.failWith({ kind: 'status', status: 503 });
+  await fake.press('Ask why', GRACE);
+  const answer = await eventually(() => {
+    const last = fake.thread(CHANNEL, alert.ts)[1];
+    return last && labelsOf(last).includes('Try again') && last;
+  });
+  expect(shownText(answer)).toMatch(/put together without a model: \*+Shop is DOWN/);
+  expect(shownText(answer)).toContain('The model gateway has trouble of its own');
+  expect(failures(fake)).toEqual([]);
+});
+
+test('“Check now” is shown to who pressed, below an alert that stays', async () => {
+  const { fake, alert } = await runWithAlert();
+  const before = shownText(alert);
+  await fake.press('Check now', GRACE);
+  const [seen] = await eventually(() => {
+    const whispers = fake.whispers(CHANNEL, GRACE.user);
+    return whispers.length > 0 && whispers;
+  });
+  expect(seen).toContain('Shop cannot be looked at now');
+  expect(fake.whispers(CHANNEL)).toEqual([]);
+  expect(fake.messages(CHANNEL)).toEqual([alert]);
+  expect(shownText(alert)).toBe(before);
+  // An alert that was answered still stands in the channel, and so does what is shown for it.
+  fake.say('looking into it', { threadTs: alert.ts });
+  await fake.press('Check now', GRACE);
+  await eventually(() => fake.whispers(CHANNEL, GRACE.user).length === 2);
+  expect(fake.channel(CHANNEL).ephemerals.map(({ thread_ts }) => thread_ts)).toEqual([
+    undefined,
+    undefined,
+  ]);
+});
+
+test('a press that is delivered twice acts once', async () => {
+  const { fake, bot, alert } = await runWithAlert();
+  await fake.press('Ask why');
+  await fake.redeliver();
+  await eventually(() => fake.thread(CHANNEL, alert.ts)[1]?.edits);
+  await fake.redeliver();
+  await fake.press('Check now');
+  await eventually(() => fake.whispers(CHANNEL).length === 1);
+  expect(fake.thread(CHANNEL, alert.ts)).toHaveLength(2);
+  expect(bot.provider.calls).toHaveLength(1);
+});
+
+test('two people who press the same button at the same moment are two', async () => {
+  const { fake } = await runWithAlert();
+  await Promise.all([fake.press('Check now'), fake.press('Check now', GRACE)]);
+  await eventually(
+    () => fake.whispers(CHANNEL).length === 1 && fake.whispers(CHANNEL, GRACE.user).length === 1,
+  );
+});
+
+test('an old button works after a restart', async () => {
+  const service = await startMonitoringService({ limit: false });
+  onTestFinished(() => service.close());
+  const kept = { folder: await temporaryFolder(), service };
+  const first = await runWithAlert({ bot: kept });
+  const { fake, alert } = first;
+  await first.bot.bot.stop();
+  await first.slack.stop();
+  await eventually(() => fake.sockets() === 0);
+  await first.bot.stop();
+  const { slack } = await makeSlack({ fake });
+  const { bot } = await startTestBot({ ...kept, settings });
+  await slack.start(bot);
+  await bot.start([slack]);
+  await fake.press('Acknowledge', { ts: alert.ts });
+  await eventually(() => shownText(alert).includes('Acknowledged by: ada'));
+});
+
+describe('under a message in a thread', () => {
+  const card: Card = {
+    tone: 'info',
+    title: 'Tell me <!channel>',
+    parts: [],
+    actions: [
+      { label: 'Ask <!here>', command: 'ask', values: { question: 'who? <!channel>' } },
+      { label: 'Help', command: 'askwatch help', values: {} },
+      { label: 'Nonsense', command: '__proto__', values: { constructor: '<@U1>' } },
+    ],
+  };
+
+  async function runWithCard() {
+    const running = await runSlack();
+    const { fake } = running;
+    const root = fake.say('a thread of people');
+    const { text, blocks } = renderCard(card);
+    fake
+      .channel(CHANNEL)
+      .messages.push({ ts: '99.000001', text, blocks, thread_ts: root, edits: 0 });
+    return { ...running, root };
+  }
+
+  test('an answer goes to that thread, and hostile words call nobody', async () => {
+    const { fake, root } = await runWithCard();
+    await fake.press('Ask <!here>');
+    const question = await eventually(() => fake.thread(CHANNEL, root)[1]);
+    expect(shownText(question)).toBe('ada asks\nwho? <!channel>');
+    expect(question.text).not.toContain('<!');
+    await eventually(() => fake.thread(CHANNEL, root).length === 3);
+    expect(fake.messages(CHANNEL)).toHaveLength(1);
+  });
+
+  test('what is private stands in that thread', async () => {
+    const { fake, root } = await runWithCard();
+    await fake.press('Help');
+    await eventually(() => fake.whispers(CHANNEL).length === 1);
+    expect(fake.channel(CHANNEL).ephemerals[0]?.thread_ts).toBe(root);
+  });
+
+  test('a command that is none says so to who pressed', async () => {
+    const { fake } = await runWithCard();
+    await fake.press('Nonsense');
+    const [seen] = await eventually(() => {
+      const whispers = fake.whispers(CHANNEL);
+      return whispers.length > 0 && whispers;
+    });
+    expect(seen).toContain('There is no command');
+  });
+});
+
+test('a button that only one person sees is answered in the channel', async () => {
+  const { fake } = await runSlack();
+  const { text, blocks } = renderCard({
+    tone: 'info',
+    title: 'For you',
+    parts: [],
+    actions: [{ label: 'Ask', command: 'ask', values: { question: 'who?' } }],
+  });
+  fake.channel(CHANNEL).ephemerals.push({ ts: '99.000001', user: 'U00ADA', text, blocks });
+  await fake.press('Ask');
+  const root = await eventually(() => fake.messages(CHANNEL)[0]);
+  expect(shownText(root)).toBe('ada asks\nwho?');
+  await eventually(() => fake.thread(CHANNEL, root.ts).length === 1);
+});
+
+test('a press of something else is acknowledged, and nothing is done', async () => {
+  const { fake, bot, lines } = await runSlack();
+  const action = { type: 'button', action_id: 'x', action_ts: '1.1', value: 'ask?question=why' };
+  const press = {
+    type: 'block_actions',
+    user: { id: 'U00ADA', name: 'ada' },
+    channel: { id: CHANNEL },
+    container: { message_ts: '1.000001' },
+    actions: [action],
+  };
+  const others = [
+    { ...press, actions: [{ ...action, type: 'static_select' }] },
+    { ...press, actions: [{ ...action, value: 'x'.repeat(2_000) }] },
+    { ...press, actions: [{ ...action, value: { toString: 'ask?' } }] },
+    { ...press, actions: [{ ...action, value: undefined, url: 'https://a.example' }] },
+    { ...press, user: { id: 7 } },
+  ];
+  for (const other of others) expect((await fake.interact(other)).ms).toBeDefined();
+  const ignored = () => lines.filter(({ msg }) => String(msg).includes('no button of ours'));
+  await eventually(() => ignored().length === others.length);
+  expect(fake.messages(CHANNEL)).toEqual([]);
+  expect(bot.provider.calls).toEqual([]);
+  expect(fake.calls.filter(({ method }) => method.startsWith('chat.'))).toEqual([]);
+});
+
+test('a link is one more button, whose press is acknowledged and does nothing', async () => {
+  const { fake, slack, bot, lines } = await runSlack();
+  const link = { label: 'Runbook', url: 'https://wiki.example/shop?a=1&b=2' };
+  const card: Card = { tone: 'bad', title: 'Shop is down', parts: [], link };
+  await slack.post({ channel: CHANNEL, card, id: 'a', attempted: false });
+  const [message] = fake.messages(CHANNEL);
+  expect(message?.blocks).toContainEqual({
+    type: 'actions',
+    elements: [expect.objectContaining({ type: 'button', url: link.url })],
+  });
+  expect((await fake.press('Runbook')).ms).toBeDefined();
+  await eventually(() => lines.some(({ msg }) => String(msg).includes('no button of ours')));
+  expect(fake.inChannel(CHANNEL)).toEqual([message]);
+  expect(fake.channel(CHANNEL).ephemerals).toEqual([]);
+  expect(bot.provider.calls).toEqual([]);
+});
+
+test('a press that is signed by somebody else is refused', async () => {
+  const real = await startSlack();
+  const forged = { ...real, signingSecret: 'another' };
+  const { fake, bot, shop, alert } = await runWithAlert({ mode: 'http', fake: forged });
+  const ack = (await fake.press('Acknowledge')) as unknown as { status: number };
+  expect(ack.status).toBe(401);
+  bot.service.setStatus(shop.id, 'UP');
+  await eventually(() => shownText(alert).includes('🟢'));
+  expect(shownText(alert)).not.toContain('Acknowledged');
+});
+
+test('a press whose answer cannot be shown is told so', async () => {
+  const { fake } = await runWithAlert();
+  fake.fail('chat.postMessage', { kind: 'error', error: 'restricted_action' });
+  await fake.press('Ask why');
+  const [seen] = await eventually(() => {
+    const whispers = fake.whispers(CHANNEL);
+    return whispers.length > 0 && whispers;
+  });
+  expect(seen).toContain('The reply could not be shown');
+});

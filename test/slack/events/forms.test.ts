@@ -1,0 +1,117 @@
+import { describe, expect, test } from 'vitest';
+import { shownText } from '../../fakes/slack/limits.ts';
+import { CHANNEL, type SlackFake } from '../../fakes/slack/slack.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { type Mode, runSlack } from '../../helpers/slack/running-slack.ts';
+
+/** Types `/monitor add` with nothing after it. */
+async function openForm(fake: SlackFake) {
+  await fake.slash('/monitor', 'add');
+  return await eventually(() => fake.form());
+}
+
+const inputs = (fake: SlackFake) => fake.form()?.view.blocks.map(({ block_id }) => block_id);
+
+describe.each<Mode>(['socket', 'http'])('over %s', (mode) => {
+  test('“/monitor add” alone opens a form, and what is filled in is a monitor', async () => {
+    const { fake, bot } = await runSlack({ mode });
+    const { view } = await openForm(fake);
+    expect(view.title.text).toBe('Add a monitor');
+    expect(inputs(fake)).toEqual(['type', 'target', 'name', 'interval']);
+    await fake.submit({ target: 'https://shop.example', name: 'Shop', interval: '30' });
+    expect(fake.form()).toBeUndefined();
+    const [message] = await eventually(() => {
+      const shown = fake.messages(CHANNEL);
+      return shown.length > 0 && shown;
+    });
+    expect(message && shownText(message)).toContain('Now watching Shop');
+    expect(bot.service.monitors).toMatchObject([
+      { name: 'Shop', check_type: 'HTTP', target: 'https://shop.example' },
+    ]);
+    expect(fake.unhandled).toEqual([]);
+  });
+});
+
+test('the inputs go with the kind of check, and what was typed stays', async () => {
+  const { fake, bot } = await runSlack();
+  const form = await openForm(fake);
+  form.values.set('target', 'shop.example');
+  await fake.choose('type', 'KEYWORD');
+  await eventually(() => inputs(fake)?.includes('keyword'));
+  expect(fake.form()?.values.get('target')).toBe('shop.example');
+  const keyword = fake.form()?.view.blocks.find(({ block_id }) => block_id === 'keyword');
+  expect(keyword?.optional).toBe(false);
+  await fake.choose('type', 'DNS');
+  await eventually(() => inputs(fake)?.includes('record'));
+  expect(inputs(fake)).toEqual(['type', 'target', 'name', 'interval', 'record']);
+  await fake.submit({ record: 'MX' });
+  await eventually(() => bot.service.monitors.length === 1);
+  expect(bot.service.monitors[0]).toMatchObject({ check_type: 'DNS', target: 'shop.example' });
+});
+
+test('what is wrong is said where it stands, and nothing is made of it', async () => {
+  const { fake, bot } = await runSlack();
+  await openForm(fake);
+  await fake.submit({ target: 'ftp://shop.example' });
+  expect(fake.form()?.errors.target).toContain('is not a web address');
+  await fake.submit({ target: 'https://shop.example', interval: '1' });
+  expect(fake.form()?.errors.interval).toContain('must be a whole number from');
+  await fake.submit({ interval: '60' });
+  await eventually(() => bot.service.monitors.length === 1);
+  expect(fake.form()).toBeUndefined();
+});
+
+test('who may not add monitors gets no form, and whoever may no longer adds none by one', async () => {
+  const { fake, bot } = await runSlack({ bot: { settings: { mayAdd: 'managers' } } });
+  const refusals = (user: string) =>
+    fake.whispers(CHANNEL, user).filter((text) => /Only those .* may add monitors/.test(text));
+  await fake.slash('/monitor', 'add');
+  await eventually(() => refusals('U00ADA').length === 1);
+  expect(fake.form()).toBeUndefined();
+  fake.profiles.set('U00GRACE', { is_admin: true });
+  await fake.slash('/monitor', 'add', { user: 'U00GRACE' });
+  await eventually(() => fake.form());
+  fake.profiles.delete('U00GRACE');
+  await fake.submit({ target: 'https://shop.example' });
+  await eventually(() => refusals('U00GRACE').length === 1);
+  expect(bot.service.monitors).toEqual([]);
+});
+
+test('a form that is delivered twice makes one monitor', async () => {
+  const { fake, bot } = await runSlack();
+  await openForm(fake);
+  await fake.submit({ target: 'https://shop.example', name: 'Shop' });
+  await eventually(() => fake.messages(CHANNEL).length === 1);
+  await fake.redeliver();
+  // What came of the repeat would be shown before this.
+  await fake.slash('/monitor', 'list');
+  await eventually(() => fake.messages(CHANNEL).length === 2);
+  expect(bot.service.monitors).toHaveLength(1);
+});
+
+test('where Slack shows no form, the answer says how the command is typed', async () => {
+  const { fake, bot } = await runSlack();
+  fake.fail('views.open', { kind: 'error', error: 'expired_trigger_id' });
+  await fake.slash('/monitor', 'add');
+  const [whisper] = await eventually(() => {
+    const seen = fake.whispers(CHANNEL);
+    return seen.length > 0 && seen;
+  });
+  expect(whisper).toContain('How to use /monitor add');
+  expect(bot.service.monitors).toEqual([]);
+});
+
+test('a form of somebody else is left alone', async () => {
+  const { fake, lines } = await runSlack();
+  const view = {
+    id: 'V1',
+    hash: '1',
+    callback_id: 'askwatch-form',
+    private_metadata: '{',
+    state: {},
+  };
+  const ack = await fake.interact({ type: 'view_submission', user: { id: 'U1' }, view });
+  expect(ack.ms).toBeDefined();
+  expect(fake.messages(CHANNEL)).toEqual([]);
+  expect(lines.filter(({ level }) => Number(level) >= 40)).toEqual([]);
+});

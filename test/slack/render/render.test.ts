@@ -1,0 +1,257 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Card, CardAction, CardPart } from '../../../src/bot/shared/card.ts';
+import { decodeAction } from '../../../src/bot/shared/card-action.ts';
+import {
+  ANSWER_LIMIT,
+  renderAnswer,
+  renderNote,
+  renderQuestion,
+} from '../../../src/slack/render/render-answer.ts';
+import { renderCard } from '../../../src/slack/render/render-card.ts';
+import { blocksProblem, calledBy, LIMITS, shownText } from '../../fakes/slack/limits.ts';
+import { anyCharacter } from '../../helpers/any-character.ts';
+import { anyChart } from '../../helpers/any-chart.ts';
+import { long } from '../../helpers/long.ts';
+
+const HOSTILE = '<!channel> <@U1> *bold* `code` :smile: <https://evil.example|bank> & \u202e';
+
+const text = fc.oneof(
+  fc.string({ unit: anyCharacter, maxLength: 4_000 }),
+  fc.constant(HOSTILE.repeat(50)),
+);
+const part: fc.Arbitrary<CardPart> = fc.oneof(
+  fc.record({ kind: fc.constant('text' as const), text }),
+  fc.record({ kind: fc.constant('code' as const), text }),
+  fc.record({
+    kind: fc.constant('facts' as const),
+    facts: fc.array(
+      fc.record({
+        label: text,
+        value: fc.oneof(text, fc.record({ atMs: fc.integer({ min: 0, max: 4e12 }) })),
+      }),
+      { maxLength: 15 },
+    ),
+  }),
+  fc.record({
+    kind: fc.constant('table' as const),
+    columns: fc.array(text, { minLength: 1, maxLength: 25 }),
+    rows: fc.array(fc.array(text, { maxLength: 25 }), { maxLength: 120 }),
+  }),
+  anyChart(text),
+);
+const action: fc.Arbitrary<CardAction> = fc.record({
+  label: text,
+  command: fc.constant('incident check'),
+  values: fc.record({ incident: fc.constantFrom('', 'a1', '<!here>', '&?=#') }),
+});
+const card: fc.Arbitrary<Card> = fc.record(
+  {
+    tone: fc.constantFrom('good', 'bad', 'warning', 'info'),
+    title: text,
+    parts: fc.array(part, { maxLength: 60 }),
+    footer: text,
+    actions: fc.array(action, { maxLength: 5 }),
+    link: fc.record({ label: text, url: fc.oneof(fc.webUrl(), text) }),
+  },
+  { requiredKeys: ['tone', 'title', 'parts'] },
+);
+
+describe('a card', () => {
+  test('keeps every limit of Slack, whatever is in it', () => {
+    fc.assert(
+      fc.property(card, (any) => {
+        const { text: fallback, blocks } = renderCard(any);
+        expect(fallback).not.toBe('');
+        expect(fallback).not.toMatch(/[<>]/);
+        expect(calledBy({ text: fallback, blocks })).toEqual([]);
+        for (const content of [renderCard(any), renderCard(any, 'S0614TZR7')]) {
+          expect(blocksProblem(content.blocks)).toBeUndefined();
+          expect(content.blocks.length).toBeLessThan(LIMITS.blocks);
+          expect(content.text.length).toBeLessThanOrEqual(LIMITS.editedText);
+        }
+      }),
+      { numRuns: long ? 300 : 12 },
+    );
+  });
+
+  test('leaves out what is nothing once nothing hides in it', () => {
+    const { blocks } = renderCard({
+      tone: 'info',
+      title: 'Shop',
+      parts: [
+        { kind: 'text', text: '\u0000 \u202e' },
+        { kind: 'code', text: '\u0007\n\u0007' },
+      ],
+      footer: '\u0000 \u0000',
+    });
+    expect(blocks.map(({ type }) => type)).toEqual(['header']);
+  });
+
+  test('of very many short parts leaves room for a mark, its footer and a note of whoever sends it', () => {
+    const { text: fallback, blocks } = renderCard({
+      tone: 'info',
+      title: 'many',
+      parts: Array.from({ length: 60 }, (_, index) => ({ kind: 'text', text: `part ${index}` })),
+      footer: 'the end',
+    });
+    expect(blocksProblem(blocks)).toBeUndefined();
+    expect(blocks).toHaveLength(LIMITS.blocks - 1);
+    expect(shownText({ text: fallback, blocks })).toMatch(/part 45\s+…\s+the end$/);
+  });
+
+  test('of very many short parts leaves room for its buttons too', () => {
+    const { blocks } = renderCard({
+      tone: 'info',
+      title: 'many',
+      parts: Array.from({ length: 60 }, (_, index) => ({ kind: 'text', text: `part ${index}` })),
+      actions: [{ label: 'Check now', command: 'incident check', values: {} }],
+      footer: 'the end',
+    });
+    expect(blocksProblem(blocks)).toBeUndefined();
+    expect(blocks).toHaveLength(LIMITS.blocks - 1);
+    expect(blocks.slice(-3).map(({ type }) => type)).toEqual(['rich_text', 'actions', 'context']);
+  });
+
+  test('shows buttons that say what they do and carry all of it, also twice the same', () => {
+    const same: CardAction = { label: 'Same', command: 'x y', values: { a: '<!here> & "b"?' } };
+    const { blocks } = renderCard({
+      tone: 'bad',
+      title: 'Shop is down',
+      parts: [],
+      actions: [same, same, { ...same, label: HOSTILE.repeat(9) }, { ...same, label: ' \n ' }],
+    });
+    expect(blocksProblem(blocks)).toBeUndefined();
+    const { elements } = blocks[1] as unknown as {
+      elements: { value: string; text: { type: string; text: string; emoji: boolean } }[];
+    };
+    expect(elements.map(({ text }) => text.text)).toEqual([
+      'Same',
+      'Same',
+      expect.stringMatching(/^<!channel> .*…$/),
+      '…',
+    ]);
+    for (const { value, text } of elements) {
+      expect(decodeAction(value)).toEqual({ command: 'x y', values: same.values });
+      expect(text).toMatchObject({ type: 'plain_text', emoji: false });
+    }
+  });
+
+  test('shows its texts as they are, in fields that Slack does not parse', () => {
+    const content = renderCard({
+      tone: 'bad',
+      title: `${HOSTILE} is down`,
+      parts: [
+        { kind: 'text', text: HOSTILE },
+        { kind: 'facts', facts: [{ label: 'Target', value: HOSTILE }] },
+        { kind: 'table', columns: ['Name'], rows: [[HOSTILE]] },
+        { kind: 'code', text: HOSTILE },
+      ],
+      footer: HOSTILE,
+    });
+    const json = JSON.stringify(content.blocks);
+    expect(json).not.toContain('mrkdwn');
+    expect(json).not.toMatch(/"emoji":true/);
+    const visible = HOSTILE.replace('\u202e', '').trim();
+    expect(shownText(content).split(visible).length - 1).toBe(6);
+    expect(content.text).toContain('&lt;!channel&gt; &lt;@U1&gt;');
+  });
+
+  test('begins with its tone, and shows moments in the reader’s own time', () => {
+    const { blocks, text: fallback } = renderCard({
+      tone: 'good',
+      title: 'Shop is up',
+      parts: [{ kind: 'facts', facts: [{ label: 'Since', value: { atMs: 1_763_700_000_500 } }] }],
+    });
+    expect(fallback).toBe('🟢 Shop is up\nSince: 2025-11-21 04:40:00 UTC');
+    expect(blocks[0]).toMatchObject({ type: 'header', text: { text: '🟢 Shop is up' } });
+    expect(JSON.stringify(blocks[1])).toContain('"type":"date","timestamp":1763700000');
+  });
+
+  test('shows a table as Slack’s own while it fits, as lines when it does not', () => {
+    const table = (rows: number): Card => ({
+      tone: 'info',
+      title: 'Monitors',
+      parts: [
+        { kind: 'table', columns: ['Status', 'Name'], rows: Array(rows).fill(['UP', 'Shop']) },
+      ],
+    });
+    expect(renderCard(table(99)).blocks[1]).toMatchObject({ type: 'table' });
+    const long = renderCard(table(100)).blocks[1];
+    expect(long).toMatchObject({ type: 'rich_text' });
+    expect(JSON.stringify(long)).toContain('Status  Name\\nUP      Shop\\n');
+  });
+});
+
+describe('an answer', () => {
+  test('is the text in Markdown blocks, and says that it goes on', () => {
+    const [first, last] = renderAnswer({ messages: ['# One', 'Two'] });
+    expect(first?.blocks).toEqual([{ type: 'markdown', text: '# One' }]);
+    expect(last && shownText(last)).toBe('Two\nWriting…');
+  });
+
+  test('ends with its note and its footer', () => {
+    const end = { note: 'The model stopped.', footer: 'small-4k · 1.2 s' };
+    const [only] = renderAnswer({ messages: ['Half'], end });
+    expect(only && shownText(only)).toBe('Half\n⚠️ The model stopped.\nsmall-4k · 1.2 s');
+    expect(only?.text).toBe('Half');
+  });
+
+  test('is a message even without a word', () => {
+    for (const view of [
+      { messages: [] },
+      { messages: [], end: { footer: '' } },
+      { messages: [], end: { note: 'It failed.', footer: 'x' } },
+    ]) {
+      const contents = renderAnswer(view);
+      expect(contents).toHaveLength(1);
+      for (const { blocks } of contents) expect(blocksProblem(blocks)).toBeUndefined();
+    }
+  });
+
+  test('stays within Slack’s limits when every character has to be escaped', () => {
+    for (const piece of ['<@U1>', '&', '<', '@here ']) {
+      const messages = [piece.repeat(ANSWER_LIMIT / piece.length)];
+      for (const { text: fallback, blocks } of renderAnswer({ messages })) {
+        expect(blocksProblem(blocks)).toBeUndefined();
+        expect(fallback.length).toBeLessThanOrEqual(LIMITS.editedText);
+      }
+    }
+  });
+});
+
+test('a question names the asker without calling anyone', () => {
+  const content = renderQuestion('<@U1>', 'why <!here>?');
+  expect(content.text).toBe('&lt;@U1&gt; asks: why &lt;!here&gt;?');
+  expect(shownText(content)).toBe('<@U1> asks\nwhy <!here>?');
+  expect(blocksProblem(content.blocks)).toBeUndefined();
+  expect(blocksProblem(renderQuestion('', ' '.repeat(50_000)).blocks)).toBeUndefined();
+  expect(blocksProblem(renderQuestion('n'.repeat(500), 'q'.repeat(50_000)).blocks)).toBeUndefined();
+  expect(blocksProblem(renderNote('x'.repeat(5_000)).blocks)).toBeUndefined();
+});
+
+test('the fake refuses what Slack refuses under a message', () => {
+  const button = {
+    type: 'button',
+    action_id: 'a',
+    text: { type: 'plain_text', text: 'Check' },
+    value: 'v',
+  };
+  const problem = (...elements: unknown[]) => blocksProblem([{ type: 'actions', elements }]);
+  expect(problem(button, { ...button, action_id: 'b' })).toBeUndefined();
+  const many = (count: number) =>
+    Array.from({ length: count }, (_, index) => ({ ...button, action_id: `a${index}` }));
+  expect(problem(...many(25))).toBeUndefined();
+  for (const wrong of [
+    [],
+    many(26),
+    [button, button],
+    [{ ...button, text: { type: 'plain_text', text: '' } }],
+    [{ ...button, text: { type: 'plain_text', text: 'x'.repeat(76) } }],
+    [{ ...button, text: { type: 'mrkdwn', text: 'x' } }],
+    [{ ...button, value: 'x'.repeat(2_001) }],
+    [{ ...button, action_id: '' }],
+  ]) {
+    expect(problem(...wrong)).toBe('invalid_blocks');
+  }
+});

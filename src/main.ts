@@ -7,7 +7,8 @@ import { createPlatformSupervisor, type PlatformSupervisor } from './app/platfor
 import { slackInstallations } from './app/slack-installations.ts';
 import { startupSentence } from './app/startup-errors.ts';
 import { createBot } from './bot/bot.ts';
-import type { Platform, PlatformName } from './bot/platform.ts';
+import type { Platform } from './bot/platform.ts';
+import type { PlatformName } from './bot/shared/place.ts';
 import { openToldLimits, toldLimitsCollection } from './bot/shared/platform-limits.ts';
 import { createGatewayClient } from './clients/gateway.ts';
 import { createMonitoringClient } from './clients/monitoring.ts';

@@ -1,4 +1,4 @@
-import type { PlatformName } from '../../src/bot/platform.ts';
+import type { PlatformName } from '../../src/bot/shared/place.ts';
 import { startDiscord } from '../../test/fakes/discord/discord.ts';
 import { startSlack } from '../../test/fakes/slack/slack.ts';
 

@@ -2,9 +2,9 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Bot } from '../bot/bot.ts';
-import type { Platform, PlatformName } from '../bot/platform.ts';
+import type { Bot, Platform } from '../bot/platform.ts';
 import { DeliveryError, PlatformStartError } from '../bot/shared/errors.ts';
+import type { PlatformName } from '../bot/shared/place.ts';
 
 /** A platform as it is made, with what it mounts on the one server. */
 export interface MadePlatform extends Platform {

@@ -1,34 +1,18 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import { z } from 'zod';
 import type { Store } from '../store/store.ts';
 import type { ChannelsAsking } from './ask/channel-defaults.ts';
 import type { Conversations } from './ask/conversations.ts';
 import type { ShownAnswers } from './ask/shown-answers.ts';
 import type { UnfinishedAnswers } from './ask/unfinished-answers.ts';
 import type { AskedBook } from './ask/usage-log.ts';
-import type { Bot } from './bot.ts';
 import type { Channels } from './channels/channels.ts';
 import type { PersonPlaces } from './channels/person-places.ts';
 import { hasPlace, withoutPlaces } from './incidents/places-in-state.ts';
 import type { ErasableWatchState } from './incidents/watch-state.ts';
-import { PLATFORM_NAMES, type Place, parsePlace, placeKey } from './platform.ts';
-
-/** Channels that are gone, by the platform's own ids: some, or all whose id begins so. */
-const Gone = z.object({
-  platform: z.enum(PLATFORM_NAMES),
-  channels: z.array(z.string()),
-  prefix: z.string().optional(),
-});
-export type Gone = z.infer<typeof Gone>;
-
-/** Places that are gone, as those who keep something of places see them. */
-export interface GonePlaces {
-  /** Whether a place is one of them, by its one-word form. */
-  has(place: string): boolean;
-  /** In every text that names one of them, one of these stands. */
-  readonly texts: readonly string[];
-}
+import type { Bot } from './platform.ts';
+import { Gone, type GonePlaces } from './shared/gone-places.ts';
+import { type Place, parsePlace, placeKey } from './shared/place.ts';
 
 /**
  * Forgets what was kept for a thread, or for channels: what was said, who said how much, which alerts they hear and were

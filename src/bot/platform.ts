@@ -1,147 +1,58 @@
-import type { Bot } from './bot.ts';
-import type { Card, CardAction } from './shared/card.ts';
+import type { Catalog } from './ask/catalog.ts';
+import type { ShownAnswers } from './ask/shown-answers.ts';
+import type { AskedBook } from './ask/usage-log.ts';
+import type { Command } from './commands/command.ts';
+import type { Handle, OpenForm } from './commands/dispatch.ts';
+import type { Suggest } from './commands/suggest.ts';
+import type { Homes } from './home/home.ts';
+import type { Gone } from './shared/gone-places.ts';
+import type { AnswerEnder } from './shared/invocation.ts';
+import type { Messenger } from './shared/messenger.ts';
+import type { Place, PlatformName } from './shared/place.ts';
 
-export const PLATFORM_NAMES = ['slack', 'discord', 'console'] as const;
-export type PlatformName = (typeof PLATFORM_NAMES)[number];
-
-/** A channel (or direct conversation) of a platform, by the platform's own id. */
-export interface Place {
-  platform: PlatformName;
-  channel: string;
-}
-
-/** The one-word form of a place, as in `ALERT_CHANNELS`: `slack:C0123`. */
-export const placeKey = (place: Place) => `${place.platform}:${place.channel}`;
-
-/** A place from its one-word form; `undefined` when it is none. */
-export function parsePlace(text: string): Place | undefined {
-  const [name = '', ...rest] = text.split(':');
-  const platform = PLATFORM_NAMES.find((known) => known === name);
-  const channel = rest.join(':');
-  return platform && channel !== '' ? { platform, channel } : undefined;
-}
-
-/**
- * What a right is over: the place where it is asked for, such as how it is alerted and answered, or what all places share,
- * such as the monitors.
- */
-export type RightOver = 'place' | 'shared';
-
-/** Who said it. `name` is for showing only; it can hold anything. */
-export interface Person {
-  id: string;
-  name: string;
+/** What the bot is to its platforms, and to what shows or ends it. */
+export interface Bot {
+  readonly commands: readonly Command[];
+  /** The one door: checks, refuses repeats, runs the command. Never throws; every error becomes a card. */
+  readonly handle: Handle;
+  /** How the form of a command begins for somebody; a card says why they get none. Never throws. */
+  readonly openForm: OpenForm;
+  /** What each person sees of it all, where the platform has a page for that. */
+  homes: Homes;
+  /** Whether a thread is one of ours, so that a plain message in it is a question. */
+  isConversation(place: Place, thread: string): Promise<boolean>;
+  /** For platforms: a thread was deleted, or without one the channel, and all that was kept for it goes. */
+  forget(place: Place, thread?: string): Promise<void>;
   /**
-   * Whether the platform lets them manage the place they speak in, or what all places share. A direct conversation is
-   * everybody's who is in it; what is shared is for those who manage the workspace or server, wherever they say so. Absent
-   * where that is not known: then they may not.
+   * For platforms: Askwatch is no longer in a workspace or server, and all that was kept for its channels goes. What a kill
+   * interrupts of it is done at the next start.
    */
-  mayManage?: (over: RightOver) => Promise<boolean>;
-  /** What those manage who may manage what all places share, such as `this workspace`, and what else may help. */
-  community?: { name: string; hint?: string };
-  /** Whether they are in a user group or have a role, by the platform's own id. Absent where that is not known. */
-  isIn?: (group: string) => Promise<boolean>;
-}
-
-/** Something a person said to Askwatch, from a slash command, a mention, a message in a thread or a button. */
-export interface Invocation {
-  /** The same for every delivery of one gesture, however often the platform repeats it; unique across platforms. */
-  id: string;
-  /** A typed line such as `/monitor add https://example.com name="Shop"`, or a command with values already apart. */
-  request: { line: string } | { command: string; values: Record<string, unknown> };
-  place: Place;
-  /** The thread it was said in; absent at the top level of a channel. */
-  thread?: string;
-  person: Person;
-  /** The message whose button was pressed, by the platform's own id; absent for whatever is no press. */
-  pressed?: string;
-}
-
-/** What a platform shows for an invocation. */
-export type Reply =
-  /** This gesture was handled before: show nothing. */
-  | { kind: 'nothing' }
-  /** `private`: only the person who asked sees it, where the platform can. */
-  | { kind: 'card'; card: Card; private: boolean }
-  | Answer;
-
-/**
- * An answer that is yet to be generated. Nothing has happened when this is returned: the platform first opens the thread
- * in which to show it, then reads `stream` once.
- */
-export interface Answer {
-  kind: 'answer';
-  /** Its buttons know it by this. */
-  id: string;
-  question: string;
-  /** The model that was asked for by name. */
-  model?: string | undefined;
-  private: boolean;
-  /** The answer that this one takes the place of, by its id. */
-  instead?: string;
-  /** What is to stand under the answer whose button was pressed, in place of its buttons, once this one is shown. */
-  earlier?: { note: string; actions: CardAction[] };
-  /** Buttons under it while it is generated. */
-  actions?: CardAction[];
+  forgetAll(gone: Gone): Promise<void>;
+  /** For platforms that may find out that some are gone: the channels for which something is kept. */
+  keptChannels(platform: PlatformName): Promise<string[]>;
+  /** For platforms: the conversations of answers that are shown outside of a thread. */
+  readonly shownAnswers: ShownAnswers;
+  /** What to offer somebody who types into an input. */
+  readonly suggest: Suggest;
+  /** The gateway's models, for who wants to see them all. */
+  readonly catalog: Pick<Catalog, 'models'>;
+  /** Who asked how much, in all channels together. */
+  readonly asked: Pick<AskedBook, 'everywhere'>;
+  /** What a platform that was started calls one of its channels, where it knows. */
+  channelName(place: Place): string | undefined;
   /**
-   * The answer as it comes. Never throws; the last part is always `end`. `thread` is the key under which it is
-   * remembered; without one (a private answer) it is not. Aborting `signal` ends it early with a note.
+   * For whoever makes a platform anew: cuts the answers that it shows with a note. What it returns is to be called once the
+   * new one runs, which then ends those whose end the old one could not show.
    */
-  stream(thread: string | undefined, signal?: AbortSignal): AsyncIterable<AnswerPart>;
-  /**
-   * Told by a platform before any of it is shown, and when more is known of where: durable when it resolves, so that the
-   * next process can end what this one leaves. `thread` is the key under which it is remembered, `shown` what the platform
-   * finds its messages by. Never throws.
-   */
-  begin(where: { thread?: string; shown?: Record<string, string> }): Promise<void>;
-  /** Told by a platform once the end is shown, or never can be. Never throws. */
-  ended(): Promise<void>;
-  /** Told by a platform that could not show it: what can be shown another time is kept for that. */
-  notShown?(): void;
-}
-
-/** An answer as a command gives it; noting it is added at the one door. */
-export type AnswerToNote = Omit<Answer, 'begin' | 'ended'>;
-
-/** What comes of a command. */
-export type Outcome = Exclude<Reply, Answer> | AnswerToNote;
-
-export type AnswerPart =
-  /** The next piece of text, Markdown as models write it: hostile until rendered. */
-  | { kind: 'text'; text: string }
-  /**
-   * The end. `note`, when there is one, says why the answer stopped short and what to do; `footer` is model and time;
-   * `actions` are the buttons under it from then on.
-   */
-  | { kind: 'end'; note?: string; footer: string; actions?: CardAction[] };
-
-/** An answer that an earlier process began to show and did not end. */
-export interface UnfinishedAnswer {
-  id: string;
-  /** The gesture that it answers. */
-  invocation: string;
-  channel: string;
-  person: string;
-  private: boolean;
-  beganAtMs: number;
-  /** As the platform told `Answer.begin` last. */
-  thread?: string;
-  shown: Record<string, string>;
-  /** Why it ends here and what to do. */
-  note: string;
-  /** The buttons under its end, in the thread that remembers it. */
-  actionsIn(thread: string): Promise<CardAction[]>;
-}
-
-/** A message of ours on a platform: what is needed to change it later, and the thread under it. */
-export interface PostedMessage {
-  message: string;
-  thread: string;
+  interrupt(platform: PlatformName): () => void;
+  /** Starts watching and sending alerts through these platforms, which are started. */
+  start(platforms: readonly Platform[]): Promise<void>;
+  /** Lets answers under way end or cuts them with a note, and stops watching and sending; takes at most 4 s. */
+  stop(): Promise<void>;
 }
 
 /** A chat platform, as the bot sees it. */
-export interface Platform {
-  readonly name: PlatformName;
+export interface Platform extends Messenger, AnswerEnder {
   /**
    * Connects and hands everything people say to `bot.handle`. Resolves once it can receive and post.
    * Throws `PlatformStartError` when the platform refuses for good.
@@ -153,35 +64,6 @@ export interface Platform {
   hint?(): string | undefined;
   /** What people there call a channel, without asking anybody; absent or `undefined` where that is not known. */
   channelName?(channel: string): string | undefined;
-  /**
-   * Posts a card as a new message of a channel. The same `id` is posted once where the platform lets us check:
-   * `attempted` says that an earlier try may have gone through; what the message then shows is what that try did, and
-   * `goesOn` is of the card that it shows. Throws `DeliveryError`.
-   */
-  post(post: {
-    channel: string;
-    card: Card;
-    id: string;
-    attempted: boolean;
-  }): Promise<PostedMessage & Pick<Card, 'goesOn'>>;
-  /** Changes a message posted earlier. Throws `DeliveryError`. */
-  update(channel: string, posted: PostedMessage, card: Card): Promise<void>;
-  /**
-   * Adds one line that people of the channel notice under a message posted earlier, as quietly as the platform can: the
-   * card's tone and title. The same `id` is said once where the platform lets us check. Throws `DeliveryError`.
-   */
-  announce(line: {
-    channel: string;
-    posted: PostedMessage;
-    card: Card;
-    id: string;
-    attempted: boolean;
-  }): Promise<void>;
-  /**
-   * Ends an answer that an earlier process left growing: what is shown stays, with a note and buttons under it. Does nothing
-   * to one whose end is shown. Throws `DeliveryError`.
-   */
-  endAnswer?(unfinished: UnfinishedAnswer): Promise<void>;
 }
 
 /** State a platform keeps for itself, handed to it by the composition root. */

@@ -1,6 +1,6 @@
 import { isIPv6 } from 'node:net';
+import { oddWords } from '../bot/incidents/invalid-monitors.ts';
 import { counted, type Finding, ok, problem, shortName, warning } from '../bot/shared/finding.ts';
-import { oddWords } from '../bot/shared/invalid-monitors.ts';
 import { CallError, ContractError, StatusError } from '../clients/errors.ts';
 import { createGatewayClient } from '../clients/gateway.ts';
 import { createMonitoringClient, type OddMonitor } from '../clients/monitoring.ts';

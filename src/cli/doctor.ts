@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createLog, createRedaction } from '../app/log.ts';
-import type { Place } from '../bot/platform.ts';
 import { counted, type Finding, ok, problem, warning } from '../bot/shared/finding.ts';
+import type { Place } from '../bot/shared/place.ts';
 import type { Who } from '../bot/shared/rights.ts';
 import { readSettings, type Settings, SettingsError, secretsIn } from '../config/settings.ts';
 import { checkConsole, checkProxies } from './doctor-console.ts';

@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
-import { type Place, parsePlace } from '../bot/platform.ts';
+import { type Place, parsePlace } from '../bot/shared/place.ts';
 import type { Who } from '../bot/shared/rights.ts';
 import { isProxyNetwork } from '../http/trusted-proxies.ts';
 import { parseResolver } from '../monitoring/checks/dns-query.ts';

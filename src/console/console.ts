@@ -1,6 +1,5 @@
 import type { Logger } from 'pino';
-import type { Bot } from '../bot/bot.ts';
-import type { Collection, Platform } from '../bot/platform.ts';
+import type { Bot, Collection, Platform } from '../bot/platform.ts';
 import { HttpError, notFound } from '../http/errors.ts';
 import type { ServerKit } from '../http/server.ts';
 import { type Account, addAccountRoutes } from './account/account.ts';

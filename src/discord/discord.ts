@@ -1,8 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { type Client, Events } from 'discord.js';
 import type { Logger } from 'pino';
-import type { Bot } from '../bot/bot.ts';
-import type { Platform } from '../bot/platform.ts';
+import type { Bot, Platform } from '../bot/platform.ts';
 import { PlatformStartError } from '../bot/shared/errors.ts';
 import { openToldLimits, type ToldLimits } from '../bot/shared/platform-limits.ts';
 import { createAlerts } from './answers/alerts.ts';

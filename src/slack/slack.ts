@@ -2,8 +2,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import { setTimeout as pause } from 'node:timers/promises';
 import { App, HTTPReceiver, webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
-import type { Bot } from '../bot/bot.ts';
-import type { Collection, Platform } from '../bot/platform.ts';
+import type { Bot, Collection, Platform } from '../bot/platform.ts';
 import type { Card } from '../bot/shared/card.ts';
 import { withoutCharts } from '../bot/shared/chart-text.ts';
 import { openToldLimits, type ToldLimits } from '../bot/shared/platform-limits.ts';

@@ -1,7 +1,10 @@
 import { onTestFinished } from 'vitest';
-import { type Bot, type BotSettings, createBot } from '../../src/bot/bot.ts';
-import type { AnswerPart, Invocation, Place, Reply } from '../../src/bot/platform.ts';
+import { createBot } from '../../src/bot/bot.ts';
+import type { Bot } from '../../src/bot/platform.ts';
 import type { Card } from '../../src/bot/shared/card.ts';
+import type { AnswerPart, Invocation, Reply } from '../../src/bot/shared/invocation.ts';
+import type { Place } from '../../src/bot/shared/place.ts';
+import type { BotSettings } from '../../src/bot/shared/settings.ts';
 import { createGatewayClient } from '../../src/clients/gateway.ts';
 import { createMonitoringClient } from '../../src/clients/monitoring.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';

@@ -1,9 +1,9 @@
 import { EventEmitter, once } from 'node:events';
-import type { Bot } from '../../src/bot/bot.ts';
 import { actions, commands } from '../../src/bot/commands/commands.ts';
-import type { Place, PlatformName } from '../../src/bot/platform.ts';
+import type { Bot } from '../../src/bot/platform.ts';
 import type { Card } from '../../src/bot/shared/card.ts';
 import { encodeAction } from '../../src/bot/shared/card-action.ts';
+import type { Place, PlatformName } from '../../src/bot/shared/place.ts';
 import { startTestBot, textOf } from './bot.ts';
 
 /** Who may: anyone who sees it, those who manage the place, or those who manage what all places share. */

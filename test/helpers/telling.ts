@@ -1,7 +1,8 @@
 import { onTestFinished } from 'vitest';
 import { createSender } from '../../src/bot/alerts/sender.ts';
 import { nextFor } from '../../src/bot/incidents/delivery.ts';
-import { type Platform, placeKey } from '../../src/bot/platform.ts';
+import type { Platform } from '../../src/bot/platform.ts';
+import { placeKey } from '../../src/bot/shared/place.ts';
 import { look } from '../../src/bot/watch/apply-poll.ts';
 import { openWatchState } from '../../src/bot/watch/watch-store.ts';
 import type { Monitor } from '../../src/contracts/monitoring.ts';

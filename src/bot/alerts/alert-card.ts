@@ -1,4 +1,3 @@
-import { actionsOf, careFacts } from '../commands/incident-actions.ts';
 import { latencyFacts } from '../incidents/latency.ts';
 import { NOTE_HINT, noteFacts } from '../incidents/notes.ts';
 import type { Blindness, Delivery, Incident, Topic } from '../incidents/watch-state.ts';
@@ -8,6 +7,7 @@ import { shownTarget, targetLink } from '../shared/target-link.ts';
 import { counted, inWords, shortened } from '../shared/text-format.ts';
 import { flappingFacts, flappingHeadline, flappingText } from './flapping-card.ts';
 import { groupCard, groupTimes, groupTitle, onlyMember } from './group-card.ts';
+import { actionsOf, careFacts } from './incident-buttons.ts';
 import { lasted, timeFacts } from './incident-times.ts';
 
 type Line = NonNullable<Delivery['line']>;

@@ -1,8 +1,8 @@
 import type { MonitoringClient } from '../../clients/monitoring.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
 import { oneLine as asOneLine } from '../../contracts/one-line.ts';
-import { isOpen } from '../incidents/incidents.ts';
-import type { Flapping, Group, Incident, Topic } from '../incidents/watch-state.ts';
+import type { Told } from '../incidents/incident-of-thread.ts';
+import type { Flapping, Group, Incident } from '../incidents/watch-state.ts';
 import { isDown } from '../shared/status.ts';
 import { shownTarget } from '../shared/target-link.ts';
 import { counted, inWords, shortened } from '../shared/text-format.ts';
@@ -17,43 +17,6 @@ const RESULTS = 10;
 const EARLIER = 5;
 /** Other monitors that are named. */
 const OTHERS = 20;
-
-/** What a message in this place is about, with the thread under it. */
-export interface Told {
-  /** The newest that goes on, else the newest. */
-  incident: Incident;
-  /** All that it told of, when there are several. */
-  group: Group | undefined;
-}
-
-/** The incident, or the outages that began together, in whose thread something is said. Pure. */
-export function toldIn(
-  topics: readonly Topic[] = [],
-  place: string,
-  thread: string,
-): Told | undefined {
-  const told = toldOf(topics, place, thread);
-  if (told?.kind !== 'group') return told && { incident: told, group: undefined };
-  const ids = new Set(told.members.map(({ incidentId }) => incidentId));
-  const own = topics.filter(
-    (topic): topic is Incident => topic.kind === 'incident' && ids.has(topic.id),
-  );
-  const incident = own.findLast(isOpen) ?? own.at(-1);
-  return incident && { incident, group: told };
-}
-
-/** What the message over a thread tells of. Pure. */
-export function toldOf(
-  topics: readonly Topic[],
-  place: string,
-  thread: string,
-): Incident | Group | undefined {
-  return topics.findLast(
-    (topic): topic is Incident | Group =>
-      (topic.kind === 'incident' || topic.kind === 'group') &&
-      topic.deliveries.some((one) => one.place === place && one.posted?.thread === thread),
-  );
-}
 
 /**
  * What a model is to know in the thread of an incident: facts that were fetched just now, in lines, and which could not be.

@@ -24,17 +24,18 @@ import {
 import { isTold } from '../incidents/incidents.ts';
 import { waitingAt, withMissed, withTaken } from '../incidents/missed-while-closed.ts';
 import type { Delivery, Topic, Watching, WatchState } from '../incidents/watch-state.ts';
-import { type Place, type Platform, parsePlace, placeKey } from '../platform.ts';
 import type { Card } from '../shared/card.ts';
 import { backoffMs, type Clock } from '../shared/clock.ts';
 import type { DeliveryError } from '../shared/errors.ts';
+import type { Messenger } from '../shared/messenger.ts';
+import { type Place, parsePlace, placeKey } from '../shared/place.ts';
 import { alertCard, lineCard } from './alert-card.ts';
 import { mentionFor } from './mention.ts';
 
 /** Brings every place to the present truth of every topic. */
 export interface Sender {
   /** From here on it may send, through these platforms. */
-  start(platforms: readonly Platform[]): void;
+  start(platforms: readonly Messenger[]): void;
   /** Looks for what is to be told; call it when there may be something new. */
   wake(): void;
   /** Takes up nothing more and waits, for a bounded time, for what is being sent. */
@@ -65,7 +66,7 @@ export function createSender(options: {
   const stopping = new AbortController();
   const serving = new Map<string, Promise<void>>();
   const listening = new Map<string, AbortController>();
-  let platforms: readonly Platform[] = [];
+  let platforms: readonly Messenger[] = [];
 
   const platformOf = (place: Place | undefined) =>
     platforms.find(({ name }) => name === place?.platform);
@@ -149,7 +150,7 @@ export function createSender(options: {
     return true;
   }
 
-  async function post(platform: Platform, place: Place, { postId, attempted }: Delivery) {
+  async function post(platform: Messenger, place: Place, { postId, attempted }: Delivery) {
     const { channel } = place;
     if (!attempted) await change(postId, (delivery) => ({ ...delivery, attempted: true }));
     const settings = await settingsOf(placeKey(place));
@@ -157,7 +158,7 @@ export function createSender(options: {
     if (!work) return;
     const { topic, delivery } = work;
     const mention = mentionFor(topic, delivery, settings);
-    let taken: Awaited<ReturnType<Platform['post']>>;
+    let taken: Awaited<ReturnType<Messenger['post']>>;
     try {
       const card = cardOf(topic, { ...delivery, mention });
       taken = await platform.post({ channel, card, id: postId, attempted });
@@ -179,7 +180,7 @@ export function createSender(options: {
     }));
   }
 
-  async function update(platform: Platform, place: Place, { topic, delivery }: Work) {
+  async function update(platform: Messenger, place: Place, { topic, delivery }: Work) {
     const { postId, posted, shownOpen, triedOpen } = delivery;
     if (!posted) return;
     if (goesOn(topic) && !shownOpen && !triedOpen) {
@@ -200,7 +201,7 @@ export function createSender(options: {
   }
 
   /** Says the line that is due under a message that shows what it says. */
-  async function announce(platform: Platform, place: Place, postId: string) {
+  async function announce(platform: Messenger, place: Place, postId: string) {
     const { channel } = place;
     const { topic, delivery } = workOf(state.current(), postId) ?? {};
     const { line, posted } = delivery ?? {};

@@ -2,18 +2,14 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { GatewayClient } from '../../clients/gateway.ts';
-import type { BotSettings } from '../bot.ts';
-import {
-  underBroken,
-  underPrivate,
-  underWhole,
-  whileGenerated,
-} from '../commands/answer-actions.ts';
-import type { AnswerPart, AnswerToNote, Person, Place, PlatformName } from '../platform.ts';
 import type { CardAction } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
 import { explainError } from '../shared/explain-error.ts';
+import type { AnswerPart, AnswerToNote } from '../shared/invocation.ts';
+import type { Person, Place, PlatformName } from '../shared/place.ts';
+import type { BotSettings } from '../shared/settings.ts';
 import { counted } from '../shared/text-format.ts';
+import { underBroken, underPrivate, underWhole, whileGenerated } from './answer-buttons.ts';
 import { createAnswerMemory } from './answer-memory.ts';
 import { type AnswerRun, createAnswerRun } from './answer-run.ts';
 import type { Catalog } from './catalog.ts';

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Store } from '../../store/store.ts';
-import type { GonePlaces } from '../forget.ts';
-import { type Place, placeKey } from '../platform.ts';
+import type { GonePlaces } from '../shared/gone-places.ts';
+import { type Place, placeKey } from '../shared/place.ts';
 
 const Rating = z.enum(['good', 'bad']);
 

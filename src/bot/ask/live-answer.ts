@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { AnswerPart } from '../platform.ts';
 import type { CardAction } from '../shared/card.ts';
+import type { AnswerPart } from '../shared/invocation.ts';
 import { splitMarkdown } from './split-markdown.ts';
 
 /** An answer as it should look now. */

@@ -2,22 +2,20 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { Store } from '../../store/store.ts';
-import { underBroken } from '../commands/answer-actions.ts';
-import type { Seen } from '../commands/seen-invocations.ts';
-import type { GonePlaces } from '../forget.ts';
-import {
-  type Answer,
-  type AnswerToNote,
-  type Invocation,
-  PLATFORM_NAMES,
-  type Place,
-  type Platform,
-  type PlatformName,
-  placeKey,
-  type UnfinishedAnswer,
-} from '../platform.ts';
 import { backoffMs, type Clock } from '../shared/clock.ts';
 import { DeliveryError } from '../shared/errors.ts';
+import type { GonePlaces } from '../shared/gone-places.ts';
+import type {
+  Answer,
+  AnswerEnder,
+  AnswerToNote,
+  Invocation,
+  UnfinishedAnswer,
+} from '../shared/invocation.ts';
+import type { PlatformName } from '../shared/place.ts';
+import { PLATFORM_NAMES, type Place, placeKey } from '../shared/place.ts';
+import type { Seen } from '../shared/seen-invocations.ts';
+import { underBroken } from './answer-buttons.ts';
 import { type Conversations, conversationKey } from './conversations.ts';
 
 /** An answer that is shown somewhere, or is about to be, and whose end is not shown yet. */
@@ -56,7 +54,7 @@ export interface UnfinishedAnswers {
   /** The answer, noted from the moment that its platform begins to show it until its end is shown. */
   noted(answer: AnswerToNote, invocation: Invocation): Answer;
   /** Ends what an earlier process left, through the platforms, in the background. */
-  start(platforms: readonly Platform[]): void;
+  start(platforms: readonly AnswerEnder[]): void;
   /**
    * Takes note of the answers that a platform shows without an end. What it returns ends those that still have none by
    * then, through the platform that has taken its place, in the background.
@@ -102,7 +100,7 @@ export async function openUnfinishedAnswers(
   });
   const stopping = new AbortController();
   let ending: Promise<unknown> = Promise.resolve();
-  let started: readonly Platform[] = [];
+  let started: readonly AnswerEnder[] = [];
   /** Those of an earlier process, until platforms are started. */
   let left: Left[] = [];
   /** Those of this process. */
@@ -159,7 +157,7 @@ export async function openUnfinishedAnswers(
   }
 
   /** Until the platform has done it, or says that it never can. */
-  async function end(platform: Platform, left: Left) {
+  async function end(platform: AnswerEnder, left: Left) {
     const { id, entry } = left;
     for (let failures = 1; !stopping.signal.aborted; failures += 1) {
       try {

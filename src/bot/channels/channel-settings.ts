@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Place } from '../platform.ts';
+import type { Place } from '../shared/place.ts';
 import { inWords } from '../shared/text-format.ts';
 import { QuietHours, quietWords } from './quiet-hours.ts';
 

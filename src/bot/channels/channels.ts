@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { maskedTarget } from '../../contracts/secret-values.ts';
 import type { Store } from '../../store/store.ts';
-import type { GonePlaces } from '../forget.ts';
-import { type Place, parsePlace, placeKey } from '../platform.ts';
 import { CommandError } from '../shared/errors.ts';
+import type { GonePlaces } from '../shared/gone-places.ts';
+import { type Place, parsePlace, placeKey } from '../shared/place.ts';
 import {
   ChannelSettings,
   changedSettings,

@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { thumbs } from '../ask/answer-buttons.ts';
 import { conversationKey } from '../ask/conversations.ts';
-import type { Call } from '../bot.ts';
-import type { CardAction } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
 import { shortened } from '../shared/text-format.ts';
+import type { Call } from './command.ts';
 import { command, type Once } from './command.ts';
 
 const input = z.object({
@@ -14,33 +14,6 @@ const DAY_MS = 86_400_000;
 
 /** Said when the button under an answer that reached its model's limit is pressed. */
 const GO_ON = 'Go on exactly where you stopped.';
-
-const action = (label: string, verb: string, answer: string, more = {}): CardAction => ({
-  label,
-  command: `answer ${verb}`,
-  values: { answer, ...more },
-});
-
-/** The button under an answer that is being generated. */
-export const whileGenerated = (answer: string): CardAction[] => [action('Stop', 'stop', answer)];
-
-/** The buttons under a whole answer in a thread. */
-export const underWhole = (answer: string, { isCutOff }: { isCutOff: boolean }): CardAction[] => [
-  ...(isCutOff ? [action('Continue', 'continue', answer)] : []),
-  action('Regenerate', 'again', answer),
-  ...thumbs(answer),
-];
-
-const thumbs = (answer: string): CardAction[] => [
-  action('👍', 'rate', answer, { as: 'good' }),
-  action('👎', 'rate', answer, { as: 'bad' }),
-];
-
-/** The button under one that is not whole. */
-export const underBroken = (answer: string): CardAction[] => [action('Try again', 'again', answer)];
-
-/** The button under an answer that only one person sees. */
-export const underPrivate = (answer: string): CardAction[] => [action('Share', 'share', answer)];
 
 /** Everybody who sees an answer grow may stop it. */
 const stop = command({

@@ -1,10 +1,10 @@
 import { z } from 'zod';
 import { SYSTEM_PROMPT } from '../ask/ask.ts';
 import { chatModels, isServed } from '../ask/catalog.ts';
-import type { Call } from '../bot.ts';
-import type { Reply } from '../platform.ts';
 import type { Card } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
+import type { Reply } from '../shared/invocation.ts';
+import type { Call } from './command.ts';
 import { command } from './command.ts';
 
 /** What takes a channel's own choice back. */

@@ -1,7 +1,17 @@
+import type { Logger } from 'pino';
 import { z } from 'zod';
-import type { Call } from '../bot.ts';
-import type { Invocation, Outcome } from '../platform.ts';
+import type { MonitoringClient } from '../../clients/monitoring.ts';
+import type { Ask } from '../ask/ask.ts';
+import type { Catalog } from '../ask/catalog.ts';
+import type { ChannelsAsking } from '../ask/channel-defaults.ts';
+import type { Conversations } from '../ask/conversations.ts';
+import type { AskedBook } from '../ask/usage-log.ts';
+import type { Channels } from '../channels/channels.ts';
+import type { Incidents } from '../incidents/incident-service.ts';
+import type { Invocation, Outcome } from '../shared/invocation.ts';
+import type { Person, Place } from '../shared/place.ts';
 import type { Right } from '../shared/rights.ts';
+import type { BotSettings } from '../shared/settings.ts';
 
 /**
  * A command, declared once; platforms, help, manifests and the README are made from it.
@@ -138,4 +148,24 @@ export function usageOf(declared: Command): string {
     return kind === 'choice' ? `<${choices.join('|')}>` : `<${name}>`;
   });
   return [`/${declared.name}`, ...inputs].join(' ');
+}
+
+/** What a command's `run` is given besides its input. */
+export interface Call {
+  invocation: Invocation;
+  place: Place;
+  person: Person;
+  commands: readonly Command[];
+  /** What buttons can do besides. */
+  actions: readonly Command[];
+  incidents: Incidents;
+  settings: BotSettings;
+  monitoring: MonitoringClient;
+  ask: Ask;
+  catalog: Catalog;
+  channels: Channels;
+  asking: ChannelsAsking;
+  asked: AskedBook;
+  conversations: Conversations;
+  log: Logger;
 }

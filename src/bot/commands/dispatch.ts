@@ -1,18 +1,27 @@
 import type { UnfinishedAnswers } from '../ask/unfinished-answers.ts';
-import type { Bot, Call } from '../bot.ts';
-import type { AnswerPart, AnswerToNote, Invocation, Outcome, Reply } from '../platform.ts';
 import type { Card } from '../shared/card.ts';
+import type { AnswerPart, AnswerToNote, Invocation, Outcome, Reply } from '../shared/invocation.ts';
+import type { Person, Place } from '../shared/place.ts';
 import { requireRight } from '../shared/rights.ts';
+import type { Seen } from '../shared/seen-invocations.ts';
 import { checkInput } from './check-input.ts';
-import type { Command } from './command.ts';
+import type { Call, Command, FormBegin } from './command.ts';
 import { errorCard, failedCard } from './error-card.ts';
 import type { Claim, Presses } from './press-claims.ts';
-import type { Seen } from './seen-invocations.ts';
 import { readLine } from './text-input.ts';
 import { problemCard, unknownCard, usageCard } from './usage-cards.ts';
 
 /** What commands are given besides their input; each call adds who and where. */
 export type Services = Omit<Call, 'invocation' | 'place' | 'person'>;
+
+/** Checks, refuses repeats, runs the command. Never throws; every error becomes a card. */
+export type Handle = (invocation: Invocation) => Promise<Reply>;
+
+/** How the form of a command begins for somebody; a card says why they get none. Never throws. */
+export type OpenForm = (
+  command: Command,
+  where: { place: Place; person: Person },
+) => Promise<{ begin: FormBegin } | { card: Card }>;
 
 /** The one door: refuses repeats, finds the command, checks its input, runs it. Never throws; every error becomes a card. */
 export function createHandle(
@@ -22,7 +31,7 @@ export function createHandle(
     presses,
     unfinished,
   }: { seen: Seen; presses: Presses; unfinished: Pick<UnfinishedAnswers, 'noted'> },
-): Bot['handle'] {
+): Handle {
   const { log } = services;
 
   async function finished(marking: Promise<void>) {
@@ -97,7 +106,7 @@ export function createHandle(
 }
 
 /** Opens forms: how one begins for somebody, or why they get none. */
-export function createOpenForm(services: Services): Bot['openForm'] {
+export function createOpenForm(services: Services): OpenForm {
   return async (command, { place, person }) => {
     const { form, right } = command;
     const call = { ...services, place, person };

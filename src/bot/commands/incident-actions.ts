@@ -1,11 +1,9 @@
 import { z } from 'zod';
 import { StatusError } from '../../clients/errors.ts';
 import { conversationKey } from '../ask/conversations.ts';
-import { newSnooze, snoozeFact } from '../incidents/snoozes.ts';
-import type { Incident } from '../incidents/watch-state.ts';
-import type { Outcome } from '../platform.ts';
-import type { CardAction, Fact } from '../shared/card.ts';
+import { newSnooze } from '../incidents/snoozes.ts';
 import { CommandError } from '../shared/errors.ts';
+import type { Outcome } from '../shared/invocation.ts';
 import { isDown, isUp } from '../shared/status.ts';
 import { shortened } from '../shared/text-format.ts';
 import { command } from './command.ts';
@@ -20,28 +18,6 @@ const SUMMARY =
 
 /** Whether this is what the buttons under an incident ask a model, which is then asked again in the same words. Pure. */
 export const isIncidentQuestion = (question: string) => question === WHY || question === SUMMARY;
-
-/** The buttons under an incident. */
-export function actionsOf(incident: Incident): CardAction[] {
-  const values = { incident: incident.id };
-  const action = (label: string, verb: string): CardAction => ({
-    label,
-    command: `incident ${verb}`,
-    values,
-  });
-  if (incident.endedAtMs !== undefined) {
-    return [
-      ...(incident.snoozed ? [action('End snooze', 'unsnooze')] : []),
-      ...(incident.gone ? [] : [action('Summarise', 'summary')]),
-    ];
-  }
-  return [
-    ...(incident.acknowledged ? [] : [action('Acknowledge', 'acknowledge')]),
-    incident.snoozed ? action('End snooze', 'unsnooze') : action('Snooze 1 h', 'snooze'),
-    action('Check now', 'check'),
-    action('Ask why', 'why'),
-  ];
-}
 
 /** Says who did it before, to whoever came second. */
 const toldSecond = (title: string, label: string, atMs: number): Outcome => ({
@@ -156,11 +132,3 @@ export const incidentActions = [
   question('incident why', 'Ask the model why', WHY),
   question('incident summary', 'Have the incident summarised', SUMMARY),
 ];
-
-/** Who looks after it, and until when it is quiet. */
-export function careFacts({ acknowledged, snoozed }: Incident): Fact[] {
-  return [
-    ...(acknowledged ? [{ label: 'Acknowledged by', value: acknowledged.by }] : []),
-    ...(snoozed ? [snoozeFact(snoozed)] : []),
-  ];
-}

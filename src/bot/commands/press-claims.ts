@@ -1,8 +1,9 @@
-import { type Invocation, placeKey } from '../platform.ts';
 import type { Card } from '../shared/card.ts';
+import type { Invocation } from '../shared/invocation.ts';
+import { placeKey } from '../shared/place.ts';
+import type { Seen } from '../shared/seen-invocations.ts';
 import { shortened } from '../shared/text-format.ts';
 import type { Command, Once } from './command.ts';
-import type { Seen } from './seen-invocations.ts';
 
 /** Lets a press of a button act once, where several presses mean one and the same. */
 export interface Presses {

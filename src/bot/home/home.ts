@@ -2,17 +2,24 @@ import type { Logger } from 'pino';
 import type { MonitoringClient } from '../../clients/monitoring.ts';
 import type { Catalog } from '../ask/catalog.ts';
 import type { ChannelsAsking } from '../ask/channel-defaults.ts';
-import type { Bot, BotSettings } from '../bot.ts';
 import type { Channels } from '../channels/channels.ts';
 import type { PersonPlaces } from '../channels/person-places.ts';
 import { modelCommand, promptCommand } from '../commands/askwatch-channel.ts';
 import type { Command, FormBegin } from '../commands/command.ts';
+import type { OpenForm } from '../commands/dispatch.ts';
 import { failedCard } from '../commands/error-card.ts';
 import type { Topic } from '../incidents/watch-state.ts';
-import { type Person, type Place, type PlatformName, parsePlace, placeKey } from '../platform.ts';
 import type { Card, CardAction, CardPart } from '../shared/card.ts';
 import { isCarried } from '../shared/card-action.ts';
+import {
+  type Person,
+  type Place,
+  type PlatformName,
+  parsePlace,
+  placeKey,
+} from '../shared/place.ts';
 import { hasRight } from '../shared/rights.ts';
+import type { BotSettings } from '../shared/settings.ts';
 import { shortened } from '../shared/text-format.ts';
 import { createMonitorsNow, nowCard, unseenCard } from './home-now.ts';
 
@@ -100,7 +107,7 @@ export function createHomes(options: {
   monitoring: MonitoringClient;
   settings: BotSettings;
   topics(): readonly Topic[] | undefined;
-  openForm: Bot['openForm'];
+  openForm: OpenForm;
   log: Logger;
   nowMs?: () => number;
 }): Homes {

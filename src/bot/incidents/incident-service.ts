@@ -1,8 +1,8 @@
-import { toldOf } from '../alerts/incident-facts.ts';
-import { type Place, placeKey } from '../platform.ts';
 import { CommandError } from '../shared/errors.ts';
+import { type Place, placeKey } from '../shared/place.ts';
 import { unpaced } from './flapping.ts';
 import { refreshed } from './groups.ts';
+import { toldOf } from './incident-of-thread.ts';
 import { isOpen } from './incidents.ts';
 import { withNote } from './notes.ts';
 import { unsnoozed } from './snoozes.ts';

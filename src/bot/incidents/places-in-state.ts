@@ -1,4 +1,4 @@
-import type { GonePlaces } from '../forget.ts';
+import type { GonePlaces } from '../shared/gone-places.ts';
 import { isOpen, newDelivery } from './incidents.ts';
 import type { Topic, Watching } from './watch-state.ts';
 

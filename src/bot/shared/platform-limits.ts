@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import type { Collection } from '../platform.ts';
+import type { Collection } from '../../store/store.ts';
 
 /** What a platform said of calls that come too soon: none of that kind before its `Retry-After` is over. */
 export interface ToldLimits {

@@ -1,5 +1,5 @@
-import type { Person, Place, RightOver } from '../platform.ts';
 import { CommandError } from './errors.ts';
+import type { Person, Place, RightOver } from './place.ts';
 
 /**
  * Who may do something: everyone, those who manage the place or what all places share, or these people and groups as well.

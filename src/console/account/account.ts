@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Bot } from '../../bot/bot.ts';
+import type { Bot } from '../../bot/platform.ts';
 import { explainError } from '../../bot/shared/explain-error.ts';
 import { HttpError } from '../../http/errors.ts';
 import type { Keys } from '../../http/keys.ts';

@@ -1,5 +1,5 @@
-import type { Bot } from '../../bot/bot.ts';
-import { parsePlace } from '../../bot/platform.ts';
+import type { Bot } from '../../bot/platform.ts';
+import { parsePlace } from '../../bot/shared/place.ts';
 import type { AskedChannel, ChannelsAnswer } from './api-types.ts';
 
 const MAX_CHANNELS = 200;

@@ -1,4 +1,4 @@
-import type { Bot } from '../../bot/bot.ts';
+import type { Bot } from '../../bot/platform.ts';
 import type { ListedModel, ModelsAnswer } from './api-types.ts';
 
 type Model = Awaited<ReturnType<Bot['catalog']['models']>>[number];

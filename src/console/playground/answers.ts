@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
-import type { Answer, AnswerPart } from '../../bot/platform.ts';
+import type { Answer, AnswerPart } from '../../bot/shared/invocation.ts';
 import { notFound } from '../../http/errors.ts';
 import type { Body, ConsoleEvent, Message } from '../shared/api-types.ts';
 import { MAX_ANSWER_CHARACTERS } from '../shared/message-limits.ts';

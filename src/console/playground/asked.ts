@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Invocation, Person } from '../../bot/platform.ts';
+import type { Invocation } from '../../bot/shared/invocation.ts';
+import type { Person } from '../../bot/shared/place.ts';
 import { HttpError, notFound } from '../../http/errors.ts';
 import type {
   Gesture,

@@ -1,7 +1,8 @@
-import type { Bot } from '../../bot/bot.ts';
 import type { Command, FormBegin } from '../../bot/commands/command.ts';
 import { formFields, formOf, formProblems, withFirst } from '../../bot/commands/form.ts';
-import type { Person, Place, Reply } from '../../bot/platform.ts';
+import type { Bot } from '../../bot/platform.ts';
+import type { Reply } from '../../bot/shared/invocation.ts';
+import type { Person, Place } from '../../bot/shared/place.ts';
 import { HttpError } from '../../http/errors.ts';
 import type { Said, SentForm, ShownForm } from '../shared/api-types.ts';
 import { cappedCard } from '../shared/message-limits.ts';

@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
-import type { Bot } from '../../bot/bot.ts';
-import type { Answer, Person, Reply } from '../../bot/platform.ts';
+import type { Bot } from '../../bot/platform.ts';
+import type { Answer, Reply } from '../../bot/shared/invocation.ts';
+import type { Person } from '../../bot/shared/place.ts';
 import { HttpError } from '../../http/errors.ts';
 import type { Gesture, Message, Said, Someone } from '../shared/api-types.ts';
 import { cappedMessage } from '../shared/message-limits.ts';

@@ -1,7 +1,7 @@
 import { type Client, Events } from 'discord.js';
 import type { Logger } from 'pino';
-import type { Bot } from '../../bot/bot.ts';
-import type { Place } from '../../bot/platform.ts';
+import type { Bot } from '../../bot/platform.ts';
+import type { Place } from '../../bot/shared/place.ts';
 
 /** Aborts when something that an answer needs is deleted. */
 export interface DeletionWatch {

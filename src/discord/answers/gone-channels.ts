@@ -1,6 +1,6 @@
 import { type Client, DiscordAPIError, RESTJSONErrorCodes, Routes } from 'discord.js';
 import type { Logger } from 'pino';
-import type { Bot } from '../../bot/bot.ts';
+import type { Bot } from '../../bot/platform.ts';
 
 /** Of a channel that was deleted, and of one in a server that Askwatch is not in. Source: Discord docs, "JSON Error Codes". */
 const GONE: Array<number | string> = [

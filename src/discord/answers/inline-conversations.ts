@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import type { ConversationAt } from '../../bot/ask/shown-answers.ts';
-import type { Bot } from '../../bot/bot.ts';
+import type { Bot } from '../../bot/platform.ts';
 
 /** Messages remembered when they could not be stored; the oldest are forgotten first. */
 const MAX_REMEMBERED = 200;

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { Bot } from '../../bot/bot.ts';
+import type { Bot } from '../../bot/platform.ts';
 import type { ChannelApi } from '../api/channel-api.ts';
 import type { Drafts } from '../api/drafts.ts';
 import type { LacksIn } from '../api/permissions.ts';

@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
-import type { Bot } from '../../bot/bot.ts';
-import type { Place } from '../../bot/platform.ts';
+import type { Bot } from '../../bot/platform.ts';
+import type { Place } from '../../bot/shared/place.ts';
 import type { ChannelApi } from '../api/channel-api.ts';
 import { isRefusal } from '../api/errors.ts';
 

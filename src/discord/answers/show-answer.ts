@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import { everyMs, followAnswer, type GrowingAnswer } from '../../bot/ask/live-answer.ts';
-import type { Answer } from '../../bot/platform.ts';
+import type { Answer } from '../../bot/shared/invocation.ts';
 import { isDeleted, isGone, isRefusal, reasonOf, retryAfterMs } from '../api/errors.ts';
 import { messagesOf } from './answer-pages.ts';
 import type { AnswerMessage, Outlet } from './answer-target.ts';

@@ -1,4 +1,5 @@
-import type { Answer, Place } from '../../bot/platform.ts';
+import type { Answer } from '../../bot/shared/invocation.ts';
+import type { Place } from '../../bot/shared/place.ts';
 import { isDeleted, reasonOf } from '../api/errors.ts';
 import type { Outlet } from './answer-target.ts';
 import type { Desk } from './interaction-context.ts';

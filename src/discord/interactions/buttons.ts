@@ -1,8 +1,9 @@
 import { type ButtonInteraction, MessageFlags } from 'discord.js';
 import type { ConversationAt } from '../../bot/ask/shown-answers.ts';
-import type { Answer, Invocation, Place, Reply } from '../../bot/platform.ts';
 import type { Card } from '../../bot/shared/card.ts';
 import { decodeAction } from '../../bot/shared/card-action.ts';
+import type { Answer, Invocation, Reply } from '../../bot/shared/invocation.ts';
+import type { Place } from '../../bot/shared/place.ts';
 import { withNote } from '../answers/end-answer.ts';
 import type { Desk } from '../answers/interaction-context.ts';
 import { renderButtons, renderMessage } from '../render/render.ts';

@@ -5,7 +5,8 @@ import {
   type ModalSubmitInteraction,
   PermissionFlagsBits,
 } from 'discord.js';
-import type { Answer, Invocation, Person, Place, Reply } from '../../bot/platform.ts';
+import type { Answer, Invocation, Reply } from '../../bot/shared/invocation.ts';
+import type { Person, Place } from '../../bot/shared/place.ts';
 import { channelOutlet, interactionOutlet } from '../answers/answer-target.ts';
 import type { Desk } from '../answers/interaction-context.ts';
 import { openThread } from '../answers/open-thread.ts';

@@ -1,5 +1,6 @@
 import { type AnyThreadChannel, type Message, MessageType, PermissionFlagsBits } from 'discord.js';
-import type { Answer, Place, Reply } from '../../bot/platform.ts';
+import type { Answer, Reply } from '../../bot/shared/invocation.ts';
+import type { Place } from '../../bot/shared/place.ts';
 import { channelOutlet } from '../answers/answer-target.ts';
 import type { Desk } from '../answers/interaction-context.ts';
 import { openThread } from '../answers/open-thread.ts';

@@ -9,7 +9,7 @@ import {
   RESTJSONErrorCodes,
 } from 'discord.js';
 import type { Logger } from 'pino';
-import type { Person } from '../../bot/platform.ts';
+import type { Person } from '../../bot/shared/place.ts';
 import type { Gesture } from './interactions.ts';
 
 /** What people may do beyond talking. */

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { followAnswer, type GrowingAnswer, type Turn } from '../../bot/ask/live-answer.ts';
 import { splitMarkdown } from '../../bot/ask/split-markdown.ts';
-import type { Answer } from '../../bot/platform.ts';
+import type { Answer } from '../../bot/shared/invocation.ts';
 import { readFailure } from '../api/call-failure.ts';
 import type { EditPace } from '../api/edit-pace.ts';
 import type { Messages } from '../api/messages.ts';

@@ -1,4 +1,4 @@
-import type { Bot } from '../../bot/bot.ts';
+import type { Bot } from '../../bot/platform.ts';
 import type { Card } from '../../bot/shared/card.ts';
 import { explainFailure, readFailure } from '../api/call-failure.ts';
 import type { EditPace } from '../api/edit-pace.ts';

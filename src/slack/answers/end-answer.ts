@@ -1,6 +1,6 @@
 import type { types, webApi } from '@slack/bolt';
-import type { UnfinishedAnswer } from '../../bot/platform.ts';
 import { decodeAction } from '../../bot/shared/card-action.ts';
+import type { UnfinishedAnswer } from '../../bot/shared/invocation.ts';
 import { readFailure } from '../api/call-failure.ts';
 import type { Messages } from '../api/messages.ts';
 import type { SendQueue } from '../api/send-queue.ts';

@@ -1,5 +1,5 @@
-import type { Person } from '../../bot/platform.ts';
 import { decodeAction } from '../../bot/shared/card-action.ts';
+import type { Person } from '../../bot/shared/place.ts';
 import { fieldsOf, textOf } from '../api/payload.ts';
 
 /** A press of a button in somebody's home. */

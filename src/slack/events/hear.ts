@@ -1,5 +1,6 @@
 import type { types } from '@slack/bolt';
-import type { Invocation, Person } from '../../bot/platform.ts';
+import type { Invocation } from '../../bot/shared/invocation.ts';
+import type { Person } from '../../bot/shared/place.ts';
 import { decodeText } from '../render/text.ts';
 
 /** Who we are in the workspace. */

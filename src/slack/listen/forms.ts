@@ -1,7 +1,7 @@
 import type { App } from '@slack/bolt';
 import type { Logger } from 'pino';
-import type { Bot } from '../../bot/bot.ts';
 import { formOf, formProblems } from '../../bot/commands/form.ts';
+import type { Bot } from '../../bot/platform.ts';
 import { readFailure } from '../api/call-failure.ts';
 import { hearCommand, type Said, type SlashCommand } from '../events/hear.ts';
 import { hearForm, saidByForm } from '../events/hear-form.ts';

@@ -1,10 +1,10 @@
 import type { App } from '@slack/bolt';
 import type { Logger } from 'pino';
-import type { Bot } from '../../bot/bot.ts';
 import { HOME_FORM, type HomeOwner } from '../../bot/home/home.ts';
-import { type Person, type Place, placeKey } from '../../bot/platform.ts';
+import type { Bot } from '../../bot/platform.ts';
 import type { Card } from '../../bot/shared/card.ts';
 import { DeliveryError } from '../../bot/shared/errors.ts';
+import { type Person, type Place, placeKey } from '../../bot/shared/place.ts';
 import { explainFailure, readFailure } from '../api/call-failure.ts';
 import type { Said } from '../events/hear.ts';
 import { type HomePress, hearHomePress } from '../events/hear-home.ts';

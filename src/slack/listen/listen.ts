@@ -1,6 +1,6 @@
 import type { App, Context } from '@slack/bolt';
 import type { Logger } from 'pino';
-import type { Bot } from '../../bot/bot.ts';
+import type { Bot } from '../../bot/platform.ts';
 import { hearCommand, hearMessage, type MessageEvent, type Said } from '../events/hear.ts';
 import { hearPress } from '../events/hear-press.ts';
 import { topLevelNames } from '../manifest.ts';

@@ -1,7 +1,7 @@
 import type { types } from '@slack/bolt';
 import type { Home, HomeChannel } from '../../bot/home/home.ts';
-import type { Place } from '../../bot/platform.ts';
 import type { Card } from '../../bot/shared/card.ts';
+import type { Place } from '../../bot/shared/place.ts';
 import { counted } from '../../bot/shared/text-format.ts';
 import { channelElement, context, plainText, section } from './blocks.ts';
 import { renderBody, renderHead } from './render-card.ts';

@@ -1,6 +1,7 @@
 import type { webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
-import type { Invocation, Person, RightOver } from '../../bot/platform.ts';
+import type { Invocation } from '../../bot/shared/invocation.ts';
+import type { Person, RightOver } from '../../bot/shared/place.ts';
 import { readFailure } from '../api/call-failure.ts';
 import type { Said, Self } from '../events/hear.ts';
 

@@ -1,6 +1,6 @@
 import type { webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
-import type { UnfinishedAnswer } from '../../bot/platform.ts';
+import type { UnfinishedAnswer } from '../../bot/shared/invocation.ts';
 import { type Agent, createAgent } from '../answers/agent.ts';
 import { type Conversation, createConversation } from '../answers/conversation.ts';
 import { createEndAnswer } from '../answers/end-answer.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { BotSettings } from '../../../src/bot/bot.ts';
-import type { Place } from '../../../src/bot/platform.ts';
+import type { Place } from '../../../src/bot/shared/place.ts';
+import type { BotSettings } from '../../../src/bot/shared/settings.ts';
 import { createScriptedPlatform } from '../../helpers/bot/scripted-platform.ts';
 import { CHANNEL, readAnswer, startTestBot } from '../../helpers/bot.ts';
 import { eventually } from '../../helpers/eventually.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { createSender } from '../../../src/bot/alerts/sender.ts';
 import { nextFor } from '../../../src/bot/incidents/delivery.ts';
-import { placeKey } from '../../../src/bot/platform.ts';
 import { DeliveryError } from '../../../src/bot/shared/errors.ts';
+import { placeKey } from '../../../src/bot/shared/place.ts';
 import { look } from '../../../src/bot/watch/apply-poll.ts';
 import { openWatchState } from '../../../src/bot/watch/watch-store.ts';
 import type { Monitor } from '../../../src/contracts/monitoring.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import type { AnswerPart } from '../../../src/bot/platform.ts';
+import type { AnswerPart } from '../../../src/bot/shared/invocation.ts';
 import type { Fault, ProviderCall } from '../../fakes/model-provider.ts';
 import { CHANNEL, readAnswer, startTestBot } from '../../helpers/bot.ts';
 import { eventually } from '../../helpers/eventually.ts';

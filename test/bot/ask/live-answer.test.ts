@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { everyMs, type LiveView, showLive } from '../../../src/bot/ask/live-answer.ts';
-import type { AnswerPart } from '../../../src/bot/platform.ts';
+import type { AnswerPart } from '../../../src/bot/shared/invocation.ts';
 import { eventually } from '../../helpers/eventually.ts';
 
 /** An answer whose parts are handed over one by one. */

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest';
 import { createConversations } from '../../../src/bot/ask/conversations.ts';
 import { openUnfinishedAnswers } from '../../../src/bot/ask/unfinished-answers.ts';
-import { createSeen } from '../../../src/bot/commands/seen-invocations.ts';
-import type { AnswerToNote, Platform, UnfinishedAnswer } from '../../../src/bot/platform.ts';
+import type { Platform } from '../../../src/bot/platform.ts';
 import { DeliveryError } from '../../../src/bot/shared/errors.ts';
+import type { AnswerToNote, UnfinishedAnswer } from '../../../src/bot/shared/invocation.ts';
+import { createSeen } from '../../../src/bot/shared/seen-invocations.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { asKilled } from '../../helpers/after-kill.ts';
 import { createHandClock } from '../../helpers/bot/hand-clock.ts';

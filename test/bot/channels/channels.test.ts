@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createChannels } from '../../../src/bot/channels/channels.ts';
-import { type Person, type Place, placeKey } from '../../../src/bot/platform.ts';
+import { type Person, type Place, placeKey } from '../../../src/bot/shared/place.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import type { Collection, Store } from '../../../src/store/store.ts';
 import { cardOf, startTestBot, textOf } from '../../helpers/bot.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { createPersonPlaces } from '../../../src/bot/channels/person-places.ts';
-import type { PlatformName } from '../../../src/bot/platform.ts';
+import type { PlatformName } from '../../../src/bot/shared/place.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';

@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { underBroken } from '../../../src/bot/ask/answer-buttons.ts';
 import { createConversations } from '../../../src/bot/ask/conversations.ts';
-import { underBroken } from '../../../src/bot/commands/answer-actions.ts';
-import type { Person, Reply } from '../../../src/bot/platform.ts';
 import type { CardAction } from '../../../src/bot/shared/card.ts';
 import { encodeAction } from '../../../src/bot/shared/card-action.ts';
+import type { Reply } from '../../../src/bot/shared/invocation.ts';
+import type { Person } from '../../../src/bot/shared/place.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { asKilled } from '../../helpers/after-kill.ts';
 import { CHANNEL, cardOf, readAnswer, startTestBot, textOf } from '../../helpers/bot.ts';

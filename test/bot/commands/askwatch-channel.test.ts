@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { modelCommand, promptCommand } from '../../../src/bot/commands/askwatch-channel.ts';
 import type { Command } from '../../../src/bot/commands/command.ts';
-import type { Person, Place, Reply } from '../../../src/bot/platform.ts';
+import type { Reply } from '../../../src/bot/shared/invocation.ts';
+import type { Person, Place } from '../../../src/bot/shared/place.ts';
 import { cardOf, readAnswer, startTestBot, textOf } from '../../helpers/bot.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { createSeen } from '../../../src/bot/commands/seen-invocations.ts';
-import type { Invocation, Place } from '../../../src/bot/platform.ts';
+import type { Invocation } from '../../../src/bot/shared/invocation.ts';
+import type { Place } from '../../../src/bot/shared/place.ts';
+import { createSeen } from '../../../src/bot/shared/seen-invocations.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { CHANNEL, cardOf, readAnswer, startTestBot, textOf } from '../../helpers/bot.ts';
 import { long } from '../../helpers/long.ts';

@@ -1,8 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Place, Reply } from '../../../src/bot/platform.ts';
 import type { Card } from '../../../src/bot/shared/card.ts';
 import { decodeAction, encodeAction } from '../../../src/bot/shared/card-action.ts';
+import type { Reply } from '../../../src/bot/shared/invocation.ts';
+import type { Place } from '../../../src/bot/shared/place.ts';
 import { anyCharacter } from '../../helpers/any-character.ts';
 import { createScriptedPlatform } from '../../helpers/bot/scripted-platform.ts';
 import { cardOf, readAnswer, startTestBot, textOf } from '../../helpers/bot.ts';

@@ -4,7 +4,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { createChannels } from '../../../src/bot/channels/channels.ts';
 import { newDelivery } from '../../../src/bot/incidents/incidents.ts';
 import type { Incident, Watching } from '../../../src/bot/incidents/watch-state.ts';
-import { placeKey } from '../../../src/bot/platform.ts';
+import { placeKey } from '../../../src/bot/shared/place.ts';
 import { openWatchState } from '../../../src/bot/watch/watch-store.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Home } from '../../../src/bot/home/home.ts';
 import { createMonitorsNow, nowCard } from '../../../src/bot/home/home-now.ts';
-import type { Person, Place } from '../../../src/bot/platform.ts';
+import type { Person, Place } from '../../../src/bot/shared/place.ts';
 import type { Monitor } from '../../../src/contracts/monitoring.ts';
 import { startTestBot, textOf } from '../../helpers/bot.ts';
 import { eventually } from '../../helpers/eventually.ts';

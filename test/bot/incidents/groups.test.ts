@@ -5,8 +5,8 @@ import { createIncidents } from '../../../src/bot/incidents/incident-service.ts'
 import { newDelivery } from '../../../src/bot/incidents/incidents.ts';
 import { withoutOverSnoozes } from '../../../src/bot/incidents/snoozes.ts';
 import type { Incident } from '../../../src/bot/incidents/watch-state.ts';
-import { placeKey } from '../../../src/bot/platform.ts';
 import type { Card } from '../../../src/bot/shared/card.ts';
+import { placeKey } from '../../../src/bot/shared/place.ts';
 import { look } from '../../../src/bot/watch/apply-poll.ts';
 import { openWatchState } from '../../../src/bot/watch/watch-store.ts';
 import type { Monitor } from '../../../src/contracts/monitoring.ts';

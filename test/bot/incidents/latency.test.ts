@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { alertCard } from '../../../src/bot/alerts/alert-card.ts';
-import { inUnits, latencyFacts, sparkline } from '../../../src/bot/incidents/latency.ts';
+import { latencyFacts } from '../../../src/bot/incidents/latency.ts';
+import { inUnits, sparkline } from '../../../src/bot/shared/units.ts';
 import {
   type Asked,
   counting,

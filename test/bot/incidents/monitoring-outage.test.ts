@@ -6,7 +6,7 @@ import {
   seesAgain,
 } from '../../../src/bot/incidents/monitoring-outage.ts';
 import type { Watching } from '../../../src/bot/incidents/watch-state.ts';
-import type { Place } from '../../../src/bot/platform.ts';
+import type { Place } from '../../../src/bot/shared/place.ts';
 import { look } from '../../../src/bot/watch/apply-poll.ts';
 import { NetworkError, StatusError } from '../../../src/clients/errors.ts';
 import { startMonitoringService } from '../../fakes/monitoring-service.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import type { Bot } from '../../../src/bot/bot.ts';
-import type { Invocation } from '../../../src/bot/platform.ts';
+import type { Bot } from '../../../src/bot/platform.ts';
 import type { Card } from '../../../src/bot/shared/card.ts';
+import type { Invocation } from '../../../src/bot/shared/invocation.ts';
 import type { Message, RootMessage } from '../../../src/console/shared/api-types.ts';
 import type { Collection } from '../../../src/store/store.ts';
 import {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Bot } from '../../../src/bot/bot.ts';
-import type { Invocation } from '../../../src/bot/platform.ts';
+import type { Bot } from '../../../src/bot/platform.ts';
+import type { Invocation } from '../../../src/bot/shared/invocation.ts';
 import { consoleCollections } from '../../../src/console/console.ts';
 import { openPeople } from '../../../src/console/playground/people.ts';
 import type { Message, RootMessage, Someone } from '../../../src/console/shared/api-types.ts';

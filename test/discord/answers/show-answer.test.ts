@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { DiscordAPIError } from 'discord.js';
 import { describe, expect, test } from 'vitest';
-import type { Answer, AnswerPart } from '../../../src/bot/platform.ts';
+import type { Answer, AnswerPart } from '../../../src/bot/shared/invocation.ts';
 import type { AnswerMessage, Outlet } from '../../../src/discord/answers/answer-target.ts';
 import { showAnswer } from '../../../src/discord/answers/show-answer.ts';
 import { eventually } from '../../helpers/eventually.ts';

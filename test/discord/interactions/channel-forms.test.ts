@@ -1,6 +1,6 @@
 import { MessageFlags } from 'discord.js';
 import { expect, test } from 'vitest';
-import type { Bot } from '../../../src/bot/bot.ts';
+import type { Bot } from '../../../src/bot/platform.ts';
 import { startDiscord } from '../../fakes/discord/discord.ts';
 import { shownIn } from '../../fakes/discord/forms.ts';
 import type { FakeInteraction } from '../../fakes/discord/interactions.ts';

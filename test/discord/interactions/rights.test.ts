@@ -1,7 +1,8 @@
 import { PermissionFlagsBits } from 'discord.js';
 import { describe, expect, test } from 'vitest';
-import type { Bot } from '../../../src/bot/bot.ts';
-import type { Invocation, RightOver } from '../../../src/bot/platform.ts';
+import type { Bot } from '../../../src/bot/platform.ts';
+import type { Invocation } from '../../../src/bot/shared/invocation.ts';
+import type { RightOver } from '../../../src/bot/shared/place.ts';
 import { type DiscordFake, startDiscord } from '../../fakes/discord/discord.ts';
 import { type FakeUser, snowflake } from '../../fakes/discord/state.ts';
 import { startTestBot } from '../../helpers/bot.ts';

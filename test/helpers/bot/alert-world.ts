@@ -6,7 +6,7 @@ import { quietUntilMs } from '../../../src/bot/channels/quiet-hours.ts';
 import { nextFor } from '../../../src/bot/incidents/delivery.ts';
 import { createIncidents } from '../../../src/bot/incidents/incident-service.ts';
 import type { WatchState } from '../../../src/bot/incidents/watch-state.ts';
-import { placeKey } from '../../../src/bot/platform.ts';
+import { placeKey } from '../../../src/bot/shared/place.ts';
 import { look } from '../../../src/bot/watch/apply-poll.ts';
 import { openWatchState } from '../../../src/bot/watch/watch-store.ts';
 import type { Monitor } from '../../../src/contracts/monitoring.ts';

@@ -1,5 +1,6 @@
-import type { Platform, PlatformName } from '../../../src/bot/platform.ts';
+import type { Platform } from '../../../src/bot/platform.ts';
 import type { Card } from '../../../src/bot/shared/card.ts';
+import type { PlatformName } from '../../../src/bot/shared/place.ts';
 
 /** A message as people see it now, with what it said before. */
 export interface ShownMessage {

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { createParser } from 'eventsource-parser';
 import { onTestFinished } from 'vitest';
-import type { BotSettings } from '../../../src/bot/shared/settings.ts';
 import { encodeAction } from '../../../src/bot/shared/card-action.ts';
+import type { BotSettings } from '../../../src/bot/shared/settings.ts';
 import {
   type Console,
   createConsole,

@@ -1,6 +1,5 @@
 import { onTestFinished } from 'vitest';
-import type { Bot } from '../../../src/bot/bot.ts';
-import type { Platform } from '../../../src/bot/platform.ts';
+import type { Bot, Platform } from '../../../src/bot/platform.ts';
 import { createDiscord, type DiscordOptions } from '../../../src/discord/discord.ts';
 import type { DiscordFake } from '../../fakes/discord/discord.ts';
 import { recordingLog } from '../recording-log.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as pause, setImmediate as turn } from 'node:timers/promises';
 import { expect, onTestFinished } from 'vitest';
 import { createChannels } from '../../../src/bot/channels/channels.ts';
-import type { PlatformName } from '../../../src/bot/platform.ts';
+import type { PlatformName } from '../../../src/bot/shared/place.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { startMonitoringService } from '../../fakes/monitoring-service.ts';
 import { eventually } from '../eventually.ts';

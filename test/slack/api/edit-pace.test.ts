@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type LiveView, showLive } from '../../../src/bot/ask/live-answer.ts';
-import type { AnswerPart } from '../../../src/bot/platform.ts';
+import type { AnswerPart } from '../../../src/bot/shared/invocation.ts';
 import { createEditPace, type EditKind } from '../../../src/slack/api/edit-pace.ts';
 import { createSlackClock } from '../../fakes/slack/clock.ts';
 import { createTiers } from '../../fakes/slack/tiers.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Bot } from '../../../src/bot/bot.ts';
+import type { Bot } from '../../../src/bot/platform.ts';
 import { shownText } from '../../fakes/slack/limits.ts';
 import { CHANNEL, type SlackFake } from '../../fakes/slack/slack.ts';
 import { startTestBot } from '../../helpers/bot.ts';

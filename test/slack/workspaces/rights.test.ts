@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import type { Bot } from '../../../src/bot/bot.ts';
-import type { Invocation, RightOver } from '../../../src/bot/platform.ts';
+import type { Bot } from '../../../src/bot/platform.ts';
+import type { Invocation } from '../../../src/bot/shared/invocation.ts';
+import type { RightOver } from '../../../src/bot/shared/place.ts';
 import { CHANNEL, type SlackFake, startSlack } from '../../fakes/slack/slack.ts';
 import type { Profile } from '../../fakes/slack/workspace.ts';
 import { startTestBot } from '../../helpers/bot.ts';

@@ -6,12 +6,12 @@ import {
   type MonitorCreated,
   type MonitorCreateInput,
 } from '../../../contracts/monitoring.ts';
-import type { Call } from '../../bot.ts';
 import type { Card } from '../../shared/card.ts';
 import { CommandError } from '../../shared/errors.ts';
 import { lookWords } from '../../shared/status.ts';
 import { shownTarget } from '../../shared/target-link.ts';
 import { inWords } from '../../shared/text-format.ts';
+import type { Call } from '../command.ts';
 import { command } from '../command.ts';
 import { pushParts } from './ping-help.ts';
 

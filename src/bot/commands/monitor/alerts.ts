@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { readInterval, readMention, type SettingsChange } from '../../channels/channel-settings.ts';
 import type { Channels } from '../../channels/channels.ts';
 import { readHours, readZone } from '../../channels/quiet-hours.ts';
-import { type Place, type PlatformName, placeKey } from '../../platform.ts';
 import { CommandError } from '../../shared/errors.ts';
+import { type Place, type PlatformName, placeKey } from '../../shared/place.ts';
 import { command } from '../command.ts';
 
 const input = z.object({

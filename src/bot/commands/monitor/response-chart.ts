@@ -1,6 +1,6 @@
 import type { Incident, Rollup } from '../../../contracts/monitoring-additions.ts';
-import { inUnits, sparkline } from '../../incidents/latency.ts';
 import type { Chart } from '../../shared/card.ts';
+import { inUnits, sparkline } from '../../shared/units.ts';
 
 /** A point an hour of a day: as many as are read at a glance, and as finely as the service keeps a day. */
 const HOURS = 24;

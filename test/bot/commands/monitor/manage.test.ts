@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import type { Person, Reply } from '../../../../src/bot/platform.ts';
+import type { Reply } from '../../../../src/bot/shared/invocation.ts';
+import type { Person } from '../../../../src/bot/shared/place.ts';
 import { CHANNEL, cardOf, startTestBot, textOf } from '../../../helpers/bot.ts';
 import { startService } from '../../../helpers/monitoring/service.ts';
 

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import type { OddMonitor } from '../../clients/monitoring.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
-import type { Known } from '../incidents/watch-state.ts';
-import { shortened } from './text-format.ts';
+import { shortened } from '../shared/text-format.ts';
+import type { Known } from './watch-state.ts';
 
 /** Rows that are named; the others are counted. */
 const NAMED = 5;

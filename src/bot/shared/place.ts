@@ -1,0 +1,42 @@
+export const PLATFORM_NAMES = ['slack', 'discord', 'console'] as const;
+
+export type PlatformName = (typeof PLATFORM_NAMES)[number];
+
+/** A channel (or direct conversation) of a platform, by the platform's own id. */
+export interface Place {
+  platform: PlatformName;
+  channel: string;
+}
+
+/** The one-word form of a place, as in `ALERT_CHANNELS`: `slack:C0123`. */
+export const placeKey = (place: Place) => `${place.platform}:${place.channel}`;
+
+/** A place from its one-word form; `undefined` when it is none. */
+export function parsePlace(text: string): Place | undefined {
+  const [name = '', ...rest] = text.split(':');
+  const platform = PLATFORM_NAMES.find((known) => known === name);
+  const channel = rest.join(':');
+  return platform && channel !== '' ? { platform, channel } : undefined;
+}
+
+/**
+ * What a right is over: the place where it is asked for, such as how it is alerted and answered, or what all places share,
+ * such as the monitors.
+ */
+export type RightOver = 'place' | 'shared';
+
+/** Who said it. `name` is for showing only; it can hold anything. */
+export interface Person {
+  id: string;
+  name: string;
+  /**
+   * Whether the platform lets them manage the place they speak in, or what all places share. A direct conversation is
+   * everybody's who is in it; what is shared is for those who manage the workspace or server, wherever they say so. Absent
+   * where that is not known: then they may not.
+   */
+  mayManage?: (over: RightOver) => Promise<boolean>;
+  /** What those manage who may manage what all places share, such as `this workspace`, and what else may help. */
+  community?: { name: string; hint?: string };
+  /** Whether they are in a user group or have a role, by the platform's own id. Absent where that is not known. */
+  isIn?: (group: string) => Promise<boolean>;
+}

@@ -1,8 +1,8 @@
 import { pino } from 'pino';
+import type { CheckResult } from '../../src/monitoring/checks/check-result.ts';
 import { openHistory } from '../../src/monitoring/history/history.ts';
 import { type Entry, resultEntry } from '../../src/monitoring/history/result-record.ts';
 import { openResultsJournal } from '../../src/monitoring/history/results-journal.ts';
-import type { CheckResult } from '../../src/monitoring/state/state.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import type { Gridded } from './arrivals.ts';
 

@@ -2,7 +2,6 @@ import { counted, type Finding, ok, problem, warning } from '../bot/shared/findi
 import type { Settings } from '../config/settings.ts';
 import { readCatalog, textModels } from '../gateway/catalog/catalog.ts';
 import { explainNames } from '../gateway/models/served-lists.ts';
-import { readServedModels } from '../gateway/models/served-models.ts';
 import { providerHeaders } from '../gateway/providers/openai-dialect.ts';
 import { meaningOf } from '../gateway/providers/provider-errors.ts';
 import { TRAITS } from '../gateway/providers/provider-table.ts';
@@ -13,6 +12,7 @@ import {
   type ProviderSettings,
   providersSet,
 } from '../gateway/providers/providers.ts';
+import { readServedModels } from '../gateway/providers/served-models.ts';
 import { liveUpstreams, unservedSentence } from '../gateway/upstreams/routing.ts';
 import type { NoAnswerError, Probe } from './doctor-fetch.ts';
 

@@ -22,12 +22,12 @@ import { SENT_ELSEWHERE, warnIfSentElsewhere } from './api/interactions-endpoint
 import { inviteLink } from './api/invite.ts';
 import { createLacksIn } from './api/permissions.ts';
 import { registerCommands } from './api/register-commands.ts';
+import { createRights } from './api/rights.ts';
 import type { Shards } from './api/shards.ts';
 import { handleAutocomplete } from './interactions/autocomplete.ts';
 import { handleButton } from './interactions/buttons.ts';
 import { handleForm } from './interactions/forms.ts';
 import { handleMessage } from './interactions/messages.ts';
-import { createRights } from './interactions/rights.ts';
 import { handleSlashCommand } from './interactions/slash-commands.ts';
 
 /** How long answers under way may still be shown after the stop. */

@@ -43,3 +43,7 @@ export const methodNotAllowed = (method: string, allow: string) =>
     `${method} is not possible here. Possible are ${allow}.`,
     { headers: { allow } },
   );
+
+/** The 400 for a value that the schema took but that cannot be. */
+export const invalidValue = (param: string, sentence: string) =>
+  new HttpError(400, ErrorCode.invalidValue, `Invalid '${param}': ${sentence}.`, { param });

@@ -1,4 +1,4 @@
-import { type Command, usageOf } from '../bot/commands/command.ts';
+import { type Command, topLevelNames, usageOf } from '../bot/commands/command.ts';
 import { SUGGESTED_PROMPTS } from './answers/suggested-prompts.ts';
 
 /** What the commands that begin with one word are about, as Slack shows it while one types. */
@@ -18,11 +18,6 @@ export const BOT_SCOPES = [
   'im:history', // direct messages
   'users:read', // who is an admin of the workspace
 ];
-
-/** The first words of the commands, in their order: Slack's slash commands. */
-export function topLevelNames(commands: readonly Command[]): string[] {
-  return [...new Set(commands.map(({ name }) => name.split(' ')[0] ?? name))];
-}
 
 /**
  * The manifest of the Slack app, with the scopes that the program uses and no more: in Socket Mode, or over HTTP for a

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
+import type { CheckResult } from '../../src/monitoring/checks/check-result.ts';
 import { openHistory } from '../../src/monitoring/history/history.ts';
-import type { CheckResult } from '../../src/monitoring/state/state.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 
 const MINUTE_MS = 60_000;

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
+import { topLevelNames } from '../../src/bot/commands/command.ts';
 import { commands } from '../../src/bot/commands/commands.ts';
 import { readLine } from '../../src/bot/commands/text-input.ts';
-import { slackManifest, topLevelNames } from '../../src/slack/manifest.ts';
+import { slackManifest } from '../../src/slack/manifest.ts';
 
 interface Manifest {
   display_information: { name: string; description: string };

@@ -169,3 +169,8 @@ export interface Call {
   conversations: Conversations;
   log: Logger;
 }
+
+/** The first words of the commands, in their order: Slack's slash commands. */
+export function topLevelNames(commands: readonly Command[]): string[] {
+  return [...new Set(commands.map(({ name }) => name.split(' ')[0] ?? name))];
+}

@@ -3,7 +3,7 @@ import type { Bot } from '../../bot/platform.ts';
 import type { ChannelApi } from '../api/channel-api.ts';
 import type { Drafts } from '../api/drafts.ts';
 import type { LacksIn } from '../api/permissions.ts';
-import type { RightsOf } from '../interactions/rights.ts';
+import type { RightsOf } from '../api/rights.ts';
 import type { Deletions } from './deletions.ts';
 import type { InlineConversations } from './inline-conversations.ts';
 import type { LineConversations } from './line-conversations.ts';

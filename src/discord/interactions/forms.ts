@@ -4,9 +4,10 @@ import { formProblems } from '../../bot/commands/form.ts';
 import type { Card } from '../../bot/shared/card.ts';
 import { decodeAction } from '../../bot/shared/card-action.ts';
 import type { Desk } from '../answers/interaction-context.ts';
+import type { SentForm } from '../api/interaction.ts';
 import { renderMessage } from '../render/render.ts';
 import { FORM } from '../render/render-form.ts';
-import { acknowledged, type SentForm } from './interactions.ts';
+import { acknowledged } from './interactions.ts';
 import { formFor } from './open-form.ts';
 import { carryOut } from './slash-commands.ts';
 

@@ -1,10 +1,4 @@
-import {
-  type ButtonInteraction,
-  type ChatInputCommandInteraction,
-  MessageFlags,
-  type ModalSubmitInteraction,
-  PermissionFlagsBits,
-} from 'discord.js';
+import { MessageFlags, PermissionFlagsBits } from 'discord.js';
 import type { Answer, Invocation, Reply } from '../../bot/shared/invocation.ts';
 import type { Person, Place } from '../../bot/shared/place.ts';
 import { channelOutlet, interactionOutlet } from '../answers/answer-target.ts';
@@ -13,13 +7,8 @@ import { openThread } from '../answers/open-thread.ts';
 import { showAnswer } from '../answers/show-answer.ts';
 import { showInConversation } from '../answers/show-in-conversation.ts';
 import { reasonOf } from '../api/errors.ts';
+import type { Gesture } from '../api/interaction.ts';
 import { questionLine } from '../render/text.ts';
-
-/** A slash command typed, a button pressed or a form sent: what Discord calls an interaction. */
-export type Gesture = ChatInputCommandInteraction | ButtonInteraction | SentForm;
-
-/** A form that was filled in and sent, and the channel it was opened in. */
-export type SentForm = ModalSubmitInteraction & { channelId: string };
 
 /**
  * Tells Discord that a gesture has arrived, before any work. It is also the test for late ones: after a reconnect Discord

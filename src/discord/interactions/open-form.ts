@@ -3,8 +3,9 @@ import type { APIModalInteractionResponseCallbackData } from 'discord.js';
 import { type Command, fieldsOf } from '../../bot/commands/command.ts';
 import type { Card } from '../../bot/shared/card.ts';
 import type { Desk } from '../answers/interaction-context.ts';
+import type { Gesture } from '../api/interaction.ts';
 import { isShowable, renderForm } from '../render/render-form.ts';
-import { type Gesture, personOf, placeOf } from './interactions.ts';
+import { personOf, placeOf } from './interactions.ts';
 
 /** Half of the three seconds in which a form must be there. Source: Discord docs, "Receiving and Responding". */
 const BEGIN_LIMIT_MS = 1_500;

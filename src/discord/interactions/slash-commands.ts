@@ -10,13 +10,13 @@ import { withoutCharts } from '../../bot/shared/chart-text.ts';
 import type { Desk } from '../answers/interaction-context.ts';
 import { sendCard } from '../answers/send-card.ts';
 import { insist } from '../answers/show-answer.ts';
+import type { SentForm } from '../api/interaction.ts';
 import {
   acknowledged,
   answerPrivately,
   answerUnseen,
   conversationIn,
   handle,
-  type SentForm,
   threadOf,
 } from './interactions.ts';
 import { formFor, wantsForm } from './open-form.ts';

@@ -7,14 +7,15 @@ import { HttpError } from '../../http/errors.ts';
 import type { TextModel } from '../catalog/catalog.ts';
 import type { Caller } from '../shared/client-cancellation.ts';
 import type { Ticker } from '../shared/ticker.ts';
+import { failureForLog, UpstreamError } from '../shared/upstream-error.ts';
 import type { FramesOptions } from '../streaming/chunk-frames.ts';
 import { openChunkStream } from '../streaming/chunk-stream.ts';
+import type { FrameStream } from '../streaming/frame-stream.ts';
 import { createEventStream } from '../streaming/sse-response.ts';
 import type { Rests } from '../upstreams/circuit-breaker.ts';
 import { withVariants } from '../upstreams/parallel-choices.ts';
-import type { FrameStream } from '../upstreams/relay.ts';
 import { askInOrder } from '../upstreams/routing.ts';
-import { failureForLog, type Upstream, UpstreamError } from '../upstreams/upstream.ts';
+import type { Upstream } from '../upstreams/upstream.ts';
 import type { UsageMeter } from '../usage/usage.ts';
 import type { RequestBody } from './request-body.ts';
 

@@ -8,8 +8,8 @@ import {
   type ProviderName,
   type ProviderSettings,
 } from '../providers/providers.ts';
+import { askServedModels } from '../providers/served-models.ts';
 import { liveUpstreams } from '../upstreams/routing.ts';
-import { askServedModels } from './served-models.ts';
 
 /** Times of asking, milliseconds. */
 export interface ListTimes {

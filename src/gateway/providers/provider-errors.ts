@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { ErrorCode } from '../../contracts/error.ts';
 import { RateLimitHeader } from '../../contracts/rate-limit.ts';
 import { HttpError } from '../../http/errors.ts';
-import { type FailureKind, UpstreamError } from '../upstreams/upstream.ts';
+import { type FailureKind, UpstreamError } from '../shared/upstream-error.ts';
 import { readRefusal } from './provider-error-body.ts';
 import type { Provider } from './providers.ts';
 import { readRetryAfterMs } from './retry-after.ts';

@@ -1,7 +1,7 @@
 import type { Dispatcher } from 'undici';
-import { askServedModels, type ServedModel } from '../models/served-models.ts';
 import type { ProviderTraits } from './provider-profile.ts';
 import { TRAITS } from './provider-table.ts';
+import { askServedModels, type ServedModel } from './served-models.ts';
 
 export const PROVIDER_NAMES = [
   'openai',

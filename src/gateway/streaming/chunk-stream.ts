@@ -1,6 +1,6 @@
 import type { ChatCompletionChunk } from '../../contracts/gateway.ts';
-import type { FrameStream } from '../upstreams/relay.ts';
 import { createChunkFrames, type FramesOptions } from './chunk-frames.ts';
+import type { FrameStream } from './frame-stream.ts';
 
 /** Opens an answer that comes in chunks; resolves with its first one there, rejects as its iteration does. */
 export async function openChunkStream(

@@ -7,7 +7,7 @@ import {
 } from '../../contracts/server-sent-events.ts';
 import type { Exchange } from '../../http/direct-route.ts';
 import type { Ticker } from '../shared/ticker.ts';
-import type { FrameSink } from '../upstreams/relay.ts';
+import type { FrameSink } from './frame-stream.ts';
 
 /** A streamed answer on its way to the caller. Its status is sent with the first write, so until then it can be refused. */
 export interface EventStream extends FrameSink {

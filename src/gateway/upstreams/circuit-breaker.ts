@@ -1,6 +1,7 @@
 import type { Logger } from 'pino';
 import type { Metrics } from '../../http/metrics.ts';
-import { failureForLog, type Upstream, type UpstreamError } from './upstream.ts';
+import { failureForLog, type UpstreamError } from '../shared/upstream-error.ts';
+import type { Upstream } from './upstream.ts';
 
 /**
  * Which upstreams rest because they failed. All upstreams with the same provider and model share one rest. It only

@@ -12,6 +12,7 @@ import {
 } from '../providers/provider-errors.ts';
 import type { Provider } from '../providers/providers.ts';
 import { Parts } from '../shared/buffer-list.ts';
+import { UpstreamError } from '../shared/upstream-error.ts';
 import {
   type AnswerIdentity,
   createIdentify,
@@ -20,7 +21,7 @@ import {
 import { GarbledStreamError, readEventData } from '../streaming/sse-parser.ts';
 import { createWatchdog, type Watchdog } from './idle-timeout.ts';
 import { createChunkCutter, cutCompletion } from './stop-sequences.ts';
-import { type Upstream, UpstreamError } from './upstream.ts';
+import type { Upstream } from './upstream.ts';
 
 /** How long a provider may be silent, milliseconds. */
 export interface Patience {

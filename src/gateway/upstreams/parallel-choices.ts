@@ -1,7 +1,8 @@
 import { ErrorCode } from '../../contracts/error.ts';
 import type { ChatCompletion, ChatCompletionChunk, ChatRequest } from '../../contracts/gateway.ts';
 import { HttpError } from '../../http/errors.ts';
-import { type Upstream, UpstreamError } from './upstream.ts';
+import { UpstreamError } from '../shared/upstream-error.ts';
+import type { Upstream } from './upstream.ts';
 import { sumUsage } from './usage-sum.ts';
 
 /** Calls at a time for one request: enough to be quick, few enough not to look like an attack to the provider. */

@@ -10,8 +10,8 @@ import {
 import type { Provider } from '../providers/providers.ts';
 import type { Caller } from '../shared/client-cancellation.ts';
 import type { Ticker } from '../shared/ticker.ts';
+import type { UpstreamError } from '../shared/upstream-error.ts';
 import { BrokenStreamError } from '../streaming/chunk-frames.ts';
-import type { UpstreamError } from './upstream.ts';
 
 /** Where and how calls to a model of a provider are made. */
 export interface CallTarget {

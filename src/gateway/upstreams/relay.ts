@@ -15,6 +15,7 @@ import { Parts } from '../shared/buffer-list.ts';
 import type { Caller } from '../shared/client-cancellation.ts';
 import type { Ticker } from '../shared/ticker.ts';
 import type { FramesOptions } from '../streaming/chunk-frames.ts';
+import type { FrameSink, FrameStream } from '../streaming/frame-stream.ts';
 import type { Identify } from '../streaming/response-identity.ts';
 import { createFrames } from '../streaming/sse-passthrough.ts';
 import type { Patience } from './http-upstream.ts';
@@ -41,21 +42,6 @@ export interface RelayCall {
   /** The JSON of a request made from `request`, in parts. */
   write(request: unknown): Buffer[];
   caller: Caller;
-}
-
-/** A streamed answer that has begun. */
-export interface FrameStream {
-  /**
-   * Passes frames on until the answer is whole; holds the provider back while the reader does not keep up. Call once.
-   * Rejects with `UpstreamError` when the answer broke, or with the caller's reason.
-   */
-  pipe(sink: FrameSink): Promise<void>;
-}
-
-export interface FrameSink {
-  /** Takes frames, UTF-8 as a string of bytes; false asks to wait for `drained`. */
-  write(frames: string): boolean;
-  drained(): Promise<void>;
 }
 
 const ANSWER_LIMIT_BYTES = 16 * 1024 * 1024;

@@ -11,12 +11,13 @@ import {
 } from '../providers/providers.ts';
 import type { Caller } from '../shared/client-cancellation.ts';
 import type { Ticker } from '../shared/ticker.ts';
+import { failureForLog, UpstreamError } from '../shared/upstream-error.ts';
 import { createIdentify, type Identify } from '../streaming/response-identity.ts';
 import type { Rests } from './circuit-breaker.ts';
 import { createHttpUpstream, type Patience } from './http-upstream.ts';
 import { offlineEngine } from './offline.ts';
 import { createRelay } from './relay.ts';
-import { failureForLog, type Upstream, UpstreamError } from './upstream.ts';
+import type { Upstream } from './upstream.ts';
 
 /** Knows who answers for each model now. */
 export interface Routing {

@@ -2,7 +2,7 @@ import { domainToASCII } from 'node:url';
 import { ErrorCode } from '../../contracts/error.ts';
 import type { DnsConfig, HeartbeatConfig, MonitorCreate } from '../../contracts/monitoring.ts';
 import { holdsUnseen } from '../../contracts/one-line.ts';
-import { HttpError } from '../../http/errors.ts';
+import { HttpError, invalidValue as invalid } from '../../http/errors.ts';
 import { timeoutSeconds } from '../checks/check.ts';
 import { unlessAborted } from '../checks/connect.ts';
 import { parseResolver } from '../checks/dns-query.ts';
@@ -11,7 +11,6 @@ import type { NameLookup } from '../checks/name-lookup.ts';
 import { headerProblem } from '../checks/request-headers.ts';
 import { literalAddress, type TargetGuard } from '../checks/ssrf-guard.ts';
 import { checkHeartbeatConfig } from '../monitors/heartbeat.ts';
-import { invalidValue as invalid } from './route-errors.ts';
 
 /** How long a create waits for the name of its target; a name that takes longer is accepted and checked later. */
 const LOOKUP_MS = 2_000;

@@ -1,4 +1,5 @@
 import { AddedPath, type RollupList } from '../../contracts/monitoring-additions.ts';
+import { invalidValue } from '../../http/errors.ts';
 import type { HttpServer } from '../../http/server.ts';
 import {
   incidentsSchema,
@@ -6,7 +7,7 @@ import {
   rollupsSchema,
   uptimeSchema,
 } from './history-route-schemas.ts';
-import { invalidValue, orUnavailable } from './route-errors.ts';
+import { orUnavailable } from './route-errors.ts';
 import { monitorNamed, type RouteTools, takeNoBody, within } from './route-scope.ts';
 
 const MINUTE_MS = 60_000;

@@ -6,6 +6,7 @@ import {
   type MonitorChange,
   type MonitorDetails,
 } from '../../contracts/monitoring-additions.ts';
+import { invalidValue } from '../../http/errors.ts';
 import type { HttpServer } from '../../http/server.ts';
 import { checkWindows } from '../monitors/maintenance.ts';
 import type { WatchedMonitor } from '../monitors/monitors.ts';
@@ -25,14 +26,7 @@ import {
   resumeSchema,
   showSchema,
 } from './monitor-route-schemas.ts';
-import {
-  invalidValue,
-  isPaused,
-  noSuchMonitor,
-  notLookedAt,
-  notPinged,
-  orUnavailable,
-} from './route-errors.ts';
+import { isPaused, noSuchMonitor, notLookedAt, notPinged, orUnavailable } from './route-errors.ts';
 import { monitorNamed, type RouteTools, sendWritten, takeNoBody, within } from './route-scope.ts';
 
 const NOT_STORED = 'This could not be stored, and nothing has changed. Try again.';

@@ -1,9 +1,10 @@
 import { MonitoringPath } from '../../contracts/monitoring.ts';
 import { AddedPath } from '../../contracts/monitoring-additions.ts';
+import { invalidValue } from '../../http/errors.ts';
 import type { HttpServer } from '../../http/server.ts';
 import { parseSignal, type Signal } from '../monitors/heartbeat.ts';
 import { pushSchema, pushSignalSchema } from './push-route-schemas.ts';
-import { invalidValue, noSuchHeartbeat, orUnavailable } from './route-errors.ts';
+import { noSuchHeartbeat, orUnavailable } from './route-errors.ts';
 import { type RouteTools, readNoBody, within } from './route-scope.ts';
 
 type PushMethod = 'GET' | 'HEAD' | 'POST';

@@ -3,10 +3,6 @@ import { MonitoringPath } from '../../contracts/monitoring.ts';
 import { addedPath } from '../../contracts/monitoring-additions.ts';
 import { HttpError, notFound } from '../../http/errors.ts';
 
-/** The 400 for a value that the schema took but that cannot be. */
-export const invalidValue = (param: string, sentence: string) =>
-  new HttpError(400, ErrorCode.invalidValue, `Invalid '${param}': ${sentence}.`, { param });
-
 /** The 404 for a monitor that is not there. */
 export const noSuchMonitor = () =>
   notFound(

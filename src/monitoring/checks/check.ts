@@ -1,10 +1,10 @@
 import type { MonitorCreate } from '../../contracts/monitoring.ts';
-import type { Blemish, CheckResult } from '../state/state.ts';
 import { expiryWarning } from './certificate.ts';
 import { createLook, type Look, outOfTime } from './check-context.ts';
 import { type CheckDns, createCheckDns } from './check-dns.ts';
 import { checkHttp, type WebCheckTools } from './check-http.ts';
 import { checkKeyword } from './check-keyword.ts';
+import type { Blemish, CheckResult } from './check-result.ts';
 import { type Connect, unlessAborted } from './connect.ts';
 import { CheckFailure } from './failure.ts';
 import { lostSecretsOf } from './secret-values.ts';

@@ -1,4 +1,4 @@
-import type { Blemish, Outcome } from '../state/state.ts';
+import type { Blemish, Outcome } from './check-result.ts';
 
 /** A check found its target wanting; the message is the reason shown to people. */
 export class CheckFailure extends Error {

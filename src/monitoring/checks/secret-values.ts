@@ -1,7 +1,7 @@
 import type { MonitorCreate } from '../../contracts/monitoring.ts';
 import { HIDDEN } from '../../contracts/monitoring-additions.ts';
 import { isHidden, isSecretName, mapSecrets, maskedTarget } from '../../contracts/secret-values.ts';
-import { invalidValue } from '../api/route-errors.ts';
+import { invalidValue } from '../../http/errors.ts';
 
 type Headers = Readonly<Record<string, string>>;
 

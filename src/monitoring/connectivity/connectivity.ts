@@ -1,4 +1,4 @@
-import type { CheckResult, Outcome } from '../state/state.ts';
+import type { CheckResult, Outcome } from '../checks/check-result.ts';
 import { type Clock, systemClock } from '../time/clock.ts';
 import { createTurns } from './failure-burst.ts';
 import { isLoopback, isPrivate } from './near-host.ts';

@@ -1,4 +1,5 @@
-import type { CheckResult, FoundStatus, Outcome } from '../state/state.ts';
+import type { CheckResult, Outcome } from '../checks/check-result.ts';
+import type { FoundStatus } from '../state/state.ts';
 
 /** How a result counts for the time after it. */
 export interface Seen {

@@ -1,8 +1,9 @@
 import type { HeartbeatConfig } from '../../contracts/monitoring.ts';
+import type { CheckResult } from '../checks/check-result.ts';
 import type { History } from '../history/history.ts';
 import { awaited, deadlineMs, pingMissed, type Signal, signalled } from '../monitors/heartbeat.ts';
 import type { Monitors, WatchedMonitor } from '../monitors/monitors.ts';
-import { type CheckResult, found, type MonitorState } from '../state/state.ts';
+import { found, type MonitorState } from '../state/state.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Schedule } from './schedule.ts';
 import type { StoreReport } from './store-report.ts';

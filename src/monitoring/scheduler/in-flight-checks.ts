@@ -1,8 +1,8 @@
 import type { Check, CheckedMonitor } from '../checks/check.ts';
+import type { CheckResult } from '../checks/check-result.ts';
 import { lookedAtHost } from '../checks/target-host.ts';
 import type { OwnNetwork } from '../connectivity/connectivity.ts';
 import type { Monitors, WatchedMonitor } from '../monitors/monitors.ts';
-import type { CheckResult } from '../state/state.ts';
 
 /** The looks under way, and who waits for what they find. */
 export interface Looks {

@@ -1,20 +1,13 @@
 import type { Logger } from 'pino';
 import type { Metrics } from '../../http/metrics.ts';
 import { type Check, type CheckedMonitor, timeoutSeconds } from '../checks/check.ts';
+import type { CheckResult } from '../checks/check-result.ts';
 import { politenessHost } from '../checks/target-host.ts';
 import type { OwnNetwork } from '../connectivity/connectivity.ts';
 import type { History } from '../history/history.ts';
 import { awaitedAnew, type Signal } from '../monitors/heartbeat.ts';
 import type { Monitors, WatchedMonitor } from '../monitors/monitors.ts';
-import {
-  type CheckResult,
-  cover,
-  found,
-  learntNothing,
-  next,
-  type Step,
-  secondLookAfterMs,
-} from '../state/state.ts';
+import { cover, found, learntNothing, next, type Step, secondLookAfterMs } from '../state/state.ts';
 import type { Clock } from '../time/clock.ts';
 import { createPings } from './heartbeat-watch.ts';
 import { createLooks } from './in-flight-checks.ts';

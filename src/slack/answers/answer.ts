@@ -7,7 +7,6 @@ import type { EditPace } from '../api/edit-pace.ts';
 import type { Messages } from '../api/messages.ts';
 import { appendEveryMs, type Paces } from '../api/paces.ts';
 import type { Streams } from '../api/streams.ts';
-import type { Said } from '../events/hear.ts';
 import { type Content, context } from '../render/blocks.ts';
 import {
   ANSWER_LIMIT,
@@ -20,6 +19,7 @@ import { renderButtons } from '../render/render-buttons.ts';
 import type { Agent } from './agent.ts';
 import { createEditedAnswer } from './edited-answer.ts';
 import { withEnd } from './end-answer.ts';
+import type { Said } from './said.ts';
 import { createStreamedAnswer } from './streamed-answer.ts';
 
 /** Longest private message: a markdown block holds 12,000. Source: Slack docs, "Markdown block". */

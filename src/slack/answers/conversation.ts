@@ -3,11 +3,11 @@ import type { Card } from '../../bot/shared/card.ts';
 import { explainFailure, readFailure } from '../api/call-failure.ts';
 import type { EditPace } from '../api/edit-pace.ts';
 import { respond } from '../api/response-url.ts';
-import type { Said } from '../events/hear.ts';
 import type { Content } from '../render/blocks.ts';
 import { renderNote } from '../render/render-answer.ts';
 import { type AnswerShowing, showAnswer, type Whisper, whisperAnswer } from './answer.ts';
 import { createCharts } from './charts.ts';
+import type { Said } from './said.ts';
 
 /** What people say, on its way to the bot and back. */
 export interface Conversation {

@@ -1,5 +1,5 @@
 import type { types, webApi } from '@slack/bolt';
-import type { Self } from '../events/hear.ts';
+import type { Self } from './self.ts';
 import type { SendQueue } from './send-queue.ts';
 
 /** A stream under way: the message that shows it. */

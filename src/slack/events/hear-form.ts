@@ -1,7 +1,7 @@
 import type { Command } from '../../bot/commands/command.ts';
+import type { Said } from '../answers/said.ts';
 import { fieldsOf, textOf } from '../api/payload.ts';
 import { FORM, type FormOrigin } from '../render/render-form.ts';
-import type { Said } from './hear.ts';
 
 /** A form of ours as somebody has filled it in, or is about to. */
 export interface FilledForm {

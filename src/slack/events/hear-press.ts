@@ -1,7 +1,8 @@
 import type { types } from '@slack/bolt';
 import { decodeAction } from '../../bot/shared/card-action.ts';
+import type { Said } from '../answers/said.ts';
 import { fieldsOf, textOf } from '../api/payload.ts';
-import type { Said, ShownMessage } from './hear.ts';
+import type { ShownMessage } from '../render/shown-message.ts';
 
 /**
  * A press of a button of ours as an invocation; undefined for anything else.

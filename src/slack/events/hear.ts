@@ -1,42 +1,8 @@
-import type { types } from '@slack/bolt';
 import type { Invocation } from '../../bot/shared/invocation.ts';
 import type { Person } from '../../bot/shared/place.ts';
+import type { Said } from '../answers/said.ts';
+import type { Self } from '../api/self.ts';
 import { decodeText } from '../render/text.ts';
-
-/** Who we are in the workspace. */
-export interface Self {
-  userId: string;
-  /** The workspace. */
-  teamId: string;
-  /** The bot's name, as shown in place of its mention. */
-  name: string;
-}
-
-/** A message as Slack gives it back, as far as it is shown again. */
-export interface ShownMessage {
-  ts: string;
-  text?: string;
-  blocks?: types.KnownBlock[];
-}
-
-/** Something a person said, as far as Slack's event tells. */
-export interface Said {
-  invocation: Invocation;
-  /** Where, as Slack names it. */
-  channel: string;
-  /** The message in which it was said, where it was in one. */
-  ts?: string;
-  /** Said to the bot, by a mention or in a direct conversation; if not, it matters only in a thread of ours. */
-  addressed: boolean;
-  /** Said inside a thread that was there before. */
-  inThread: boolean;
-  /** Nobody else saw it said: a slash command, a press of a button. */
-  unseen: boolean;
-  /** The message whose button was pressed, as Slack showed it; absent for one that only one person sees. */
-  pressed?: ShownMessage;
-  /** Where Slack takes answers to a slash command or a press, five within half an hour, also where the bot is no member. */
-  responseUrl?: string;
-}
 
 /** The fields of `message` and `app_mention` events that are read here. Source: Slack docs, "message event". */
 export interface MessageEvent {

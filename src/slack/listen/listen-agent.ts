@@ -1,5 +1,5 @@
 import type { App, Context } from '@slack/bolt';
-import type { Said } from '../events/hear.ts';
+import type { Said } from '../answers/said.ts';
 import type { Workspace } from '../workspaces/workspace.ts';
 
 /**

@@ -1,9 +1,10 @@
 import type { App, Context } from '@slack/bolt';
 import type { Logger } from 'pino';
+import { topLevelNames } from '../../bot/commands/command.ts';
 import type { Bot } from '../../bot/platform.ts';
-import { hearCommand, hearMessage, type MessageEvent, type Said } from '../events/hear.ts';
+import type { Said } from '../answers/said.ts';
+import { hearCommand, hearMessage, type MessageEvent } from '../events/hear.ts';
 import { hearPress } from '../events/hear-press.ts';
-import { topLevelNames } from '../manifest.ts';
 import { escapeText } from '../render/text.ts';
 import type { Workspace } from '../workspaces/workspace.ts';
 import type { Workspaces } from '../workspaces/workspaces.ts';

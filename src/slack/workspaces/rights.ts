@@ -2,8 +2,9 @@ import type { webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
 import type { Invocation } from '../../bot/shared/invocation.ts';
 import type { Person, RightOver } from '../../bot/shared/place.ts';
+import type { Said } from '../answers/said.ts';
 import { readFailure } from '../api/call-failure.ts';
-import type { Said, Self } from '../events/hear.ts';
+import type { Self } from '../api/self.ts';
 
 /** What people may do beyond talking. */
 export interface Rights {

@@ -3,7 +3,7 @@ import type { webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
 import { PlatformStartError } from '../../bot/shared/errors.ts';
 import { readFailure, startError } from '../api/call-failure.ts';
-import type { Self } from '../events/hear.ts';
+import type { Self } from '../api/self.ts';
 
 interface SignIn {
   client: webApi.WebClient;

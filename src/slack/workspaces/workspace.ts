@@ -8,9 +8,9 @@ import { isAccessEnded, readFailure } from '../api/call-failure.ts';
 import { createEditPace, type EditPace } from '../api/edit-pace.ts';
 import { createMessages, type Messages } from '../api/messages.ts';
 import type { Paces } from '../api/paces.ts';
+import type { Self } from '../api/self.ts';
 import { createSendQueue, type SendQueue } from '../api/send-queue.ts';
 import { createStreams } from '../api/streams.ts';
-import type { Self } from '../events/hear.ts';
 import { createRights, type Rights } from './rights.ts';
 
 interface Counts {

@@ -6,7 +6,7 @@ import {
   parametersFor,
 } from '../../../src/gateway/providers/provider-profile.ts';
 import type { Provider } from '../../../src/gateway/providers/providers.ts';
-import type { UpstreamError } from '../../../src/gateway/upstreams/upstream.ts';
+import type { UpstreamError } from '../../../src/gateway/shared/upstream-error.ts';
 import { type ModelProvider, startModelProvider } from '../../fakes/model-provider.ts';
 import { PERSONALITIES } from '../../fakes/provider-personalities.ts';
 import { NO_OLLAMA, startGateway } from '../../helpers/gateway/running-gateway.ts';

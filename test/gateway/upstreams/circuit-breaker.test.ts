@@ -1,10 +1,7 @@
 import { expect, test } from 'vitest';
+import { type FailureKind, UpstreamError } from '../../../src/gateway/shared/upstream-error.ts';
 import { createRests } from '../../../src/gateway/upstreams/circuit-breaker.ts';
-import {
-  type FailureKind,
-  type Upstream,
-  UpstreamError,
-} from '../../../src/gateway/upstreams/upstream.ts';
+import type { Upstream } from '../../../src/gateway/upstreams/upstream.ts';
 import { HttpError } from '../../../src/http/errors.ts';
 import { runningServer } from '../../helpers/http/running-server.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';

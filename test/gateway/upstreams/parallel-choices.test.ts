@@ -9,9 +9,10 @@ import type {
 import { Catalog, textModels } from '../../../src/gateway/catalog/catalog.ts';
 import { findProviders } from '../../../src/gateway/providers/providers.ts';
 import { createTicker } from '../../../src/gateway/shared/ticker.ts';
+import { UpstreamError } from '../../../src/gateway/shared/upstream-error.ts';
 import { withVariants } from '../../../src/gateway/upstreams/parallel-choices.ts';
 import { createRouting } from '../../../src/gateway/upstreams/routing.ts';
-import { type Upstream, UpstreamError } from '../../../src/gateway/upstreams/upstream.ts';
+import type { Upstream } from '../../../src/gateway/upstreams/upstream.ts';
 import { startModelProvider } from '../../fakes/model-provider.ts';
 import { PERSONALITIES } from '../../fakes/provider-personalities.ts';
 import { eventually } from '../../helpers/eventually.ts';

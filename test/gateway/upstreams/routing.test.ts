@@ -6,13 +6,10 @@ import { Catalog, textModels } from '../../../src/gateway/catalog/catalog.ts';
 import { findProviders } from '../../../src/gateway/providers/providers.ts';
 import { Caller } from '../../../src/gateway/shared/client-cancellation.ts';
 import { createTicker } from '../../../src/gateway/shared/ticker.ts';
+import { type FailureKind, UpstreamError } from '../../../src/gateway/shared/upstream-error.ts';
 import { createRests } from '../../../src/gateway/upstreams/circuit-breaker.ts';
 import { askInOrder, createRouting } from '../../../src/gateway/upstreams/routing.ts';
-import {
-  type FailureKind,
-  type Upstream,
-  UpstreamError,
-} from '../../../src/gateway/upstreams/upstream.ts';
+import type { Upstream } from '../../../src/gateway/upstreams/upstream.ts';
 import { HttpError } from '../../../src/http/errors.ts';
 import { startModelProvider } from '../../fakes/model-provider.ts';
 import { eventually } from '../../helpers/eventually.ts';

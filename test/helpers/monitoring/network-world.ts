@@ -1,10 +1,9 @@
+import type { CheckResult, Outcome } from '../../../src/monitoring/checks/check-result.ts';
 import { createOwnNetwork } from '../../../src/monitoring/connectivity/connectivity.ts';
 import {
-  type CheckResult,
   learntNothing,
   type MonitorState,
   next,
-  type Outcome,
   presumedUp,
 } from '../../../src/monitoring/state/state.ts';
 

@@ -2,6 +2,7 @@ import { onTestFinished } from 'vitest';
 import { MonitorCreate, type MonitorCreateInput } from '../../../src/contracts/monitoring.ts';
 import { createServer } from '../../../src/http/server.ts';
 import type { Check } from '../../../src/monitoring/checks/check.ts';
+import type { CheckResult } from '../../../src/monitoring/checks/check-result.ts';
 import { createOwnNetwork } from '../../../src/monitoring/connectivity/connectivity.ts';
 import { openHistory } from '../../../src/monitoring/history/history.ts';
 import {
@@ -10,7 +11,6 @@ import {
   type WatchedMonitor,
 } from '../../../src/monitoring/monitors/monitors.ts';
 import { createWatch, type Watch } from '../../../src/monitoring/scheduler/runner.ts';
-import type { CheckResult } from '../../../src/monitoring/state/state.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import type { Collection, Store } from '../../../src/store/store.ts';
 import { recordingLog } from '../recording-log.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import type { CheckResult, Outcome } from '../../../src/monitoring/checks/check-result.ts';
 import { createOwnNetwork } from '../../../src/monitoring/connectivity/connectivity.ts';
-import type { CheckResult, Outcome } from '../../../src/monitoring/state/state.ts';
 import { long } from '../../helpers/long.ts';
 import { createFakeClock } from '../../helpers/monitoring/fake-clock.ts';
 

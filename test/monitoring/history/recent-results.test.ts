@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
+import { type CheckResult, Outcome } from '../../../src/monitoring/checks/check-result.ts';
 import {
   createRecentResults,
   RECENT_COUNT,
@@ -10,7 +11,6 @@ import {
   outcomeOf,
   resultEntry,
 } from '../../../src/monitoring/history/result-record.ts';
-import { type CheckResult, Outcome } from '../../../src/monitoring/state/state.ts';
 import { long } from '../../helpers/long.ts';
 
 const moment = {

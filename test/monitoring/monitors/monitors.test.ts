@@ -2,10 +2,10 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { MonitorCreate } from '../../../src/contracts/monitoring.ts';
+import type { CheckResult } from '../../../src/monitoring/checks/check-result.ts';
 import { openHistory } from '../../../src/monitoring/history/history.ts';
 import { openMonitors } from '../../../src/monitoring/monitors/monitors.ts';
 import {
-  type CheckResult,
   cover,
   type MonitorState,
   next,

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { MonitorStatus } from '../../../src/contracts/monitoring.ts';
+import type { CheckResult } from '../../../src/monitoring/checks/check-result.ts';
 import {
-  type CheckResult,
   cover,
   type FoundStatus,
   found,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import type { CheckResult } from '../../../src/monitoring/checks/check-result.ts';
 import {
-  type CheckResult,
   type Confirmation,
   cover,
   found,

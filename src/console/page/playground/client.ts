@@ -11,17 +11,12 @@ import { encodeAction } from '../../shared/button-text.ts';
 import { randomId } from '../shared/random-id.ts';
 import { errorSentence, postUntilAnswered } from '../shared/requests.ts';
 import { leadsToLogin, leadToLoginIfOut } from '../shared/session.ts';
+import type { Where } from '../shared/where.ts';
 import type { Suggested } from './composer/completion.ts';
 import { apply, dismissed, emptyState, opened, type State, withOlder } from './state.ts';
 
 /** Pause before a refused event stream is asked for again. */
 const RECONNECT_AFTER_MS = 1_500;
-
-/** Where somebody says or does something: in a channel, or in a thread of it. */
-export interface Where {
-  channel: string;
-  thread?: string;
-}
 
 /** A button that somebody presses. */
 export interface Pressed {

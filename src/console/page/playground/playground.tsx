@@ -2,8 +2,9 @@ import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/ho
 import type { Said } from '../../shared/api-types.ts';
 import { keepForm, keptForm } from '../shared/draft.ts';
 import { sentenceOf } from '../shared/requests.ts';
+import type { Where } from '../shared/where.ts';
 import { Channel } from './channel.tsx';
-import type { Client, Pressed, Where } from './client.ts';
+import type { Client, Pressed } from './client.ts';
 import type { ComposerControl } from './composer/composer.tsx';
 import { FormDialog } from './composer/form-dialog.tsx';
 import { Reader } from './reader.ts';

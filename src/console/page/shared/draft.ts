@@ -1,5 +1,5 @@
 import type { ShownForm } from '../../shared/api-types.ts';
-import type { Where } from '../playground/client.ts';
+import type { Where } from './where.ts';
 
 /** A form that is being filled in, and where what it asks for is shown. */
 export interface OpenForm {

@@ -10,7 +10,7 @@ import {
 } from 'discord.js';
 import type { Logger } from 'pino';
 import type { Person } from '../../bot/shared/place.ts';
-import type { Gesture } from './interactions.ts';
+import type { Gesture } from './interaction.ts';
 
 /** What people may do beyond talking. */
 export type Rights = Required<Pick<Person, 'mayManage' | 'isIn' | 'community'>>;

@@ -1,8 +1,8 @@
 import type { Dispatcher } from 'undici';
 import { request } from 'undici';
 import { z } from 'zod';
-import { providerHeaders } from '../providers/openai-dialect.ts';
-import type { Provider } from '../providers/providers.ts';
+import { providerHeaders } from './openai-dialect.ts';
+import type { Provider } from './providers.ts';
 
 /** A model that a service lists and that can chat. */
 export interface ServedModel {

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { readServedModels } from '../../../src/gateway/models/served-models.ts';
+import { readServedModels } from '../../../src/gateway/providers/served-models.ts';
 import { startModelProvider } from '../../fakes/model-provider.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { NO_OLLAMA, startGateway } from '../../helpers/gateway/running-gateway.ts';

@@ -1,0 +1,11 @@
+import type {
+  ButtonInteraction,
+  ChatInputCommandInteraction,
+  ModalSubmitInteraction,
+} from 'discord.js';
+
+/** A slash command typed, a button pressed or a form sent: what Discord calls an interaction. */
+export type Gesture = ChatInputCommandInteraction | ButtonInteraction | SentForm;
+
+/** A form that was filled in and sent, and the channel it was opened in. */
+export type SentForm = ModalSubmitInteraction & { channelId: string };

@@ -1,9 +1,10 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { builtinModules } from 'node:module';
+import { posix } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 
-const SRC = fileURLToPath(new URL('../src/', import.meta.url));
+const ROOT = fileURLToPath(new URL('../', import.meta.url));
 
 /** What each room may import besides its own files and Node's modules; types count. */
 const MAY_IMPORT: Record<string, string[]> = {
@@ -28,9 +29,39 @@ const MAY_IMPORT: Record<string, string[]> = {
   discord: ['bot', 'discord.js', '@resvg/resvg-js', 'pino'],
   // zod: the bodies the page sends are checked like those of the services.
   console: ['bot', 'http', 'clients', 'zod', 'pino'],
-  // What runs in the browser: its own libraries, and types of the wire it shares with the server.
+  // What runs in the browser: its own libraries, and types of the API that it shares with the server.
   'console/page': ['console', 'preact', 'markdown-it', 'highlight.js', 'lowlight', 'uplot'],
 };
+
+/** The rooms of the composition root: they put the others together, and nobody imports them but one another and the root. */
+const COMPOSING = ['app', 'cli', 'config'];
+
+/**
+ * The subrooms of each room, in the order in which they may import one another: each only those before it. A room's own
+ * files may import all of its subrooms, and no subroom imports them.
+ */
+const SUBROOMS: Record<string, string[]> = {
+  store: ['lowdb'],
+  gateway: ['shared', 'streaming', 'providers', 'catalog', 'upstreams', 'usage', 'chat', 'models'],
+  monitoring: [
+    'time',
+    'checks',
+    'state',
+    'history',
+    'monitors',
+    'connectivity',
+    'scheduler',
+    'api',
+  ],
+  bot: ['shared', 'channels', 'incidents', 'ask', 'watch', 'alerts', 'commands', 'home'],
+  slack: ['render', 'api', 'answers', 'events', 'workspaces', 'listen'],
+  discord: ['render', 'api', 'answers', 'interactions'],
+  console: ['shared', 'login', 'playground', 'status', 'account'],
+  'console/page': ['shared', 'markdown', 'playground', 'status', 'account', 'login'],
+};
+
+/** A store's engine keeps the interface that the room's own files hold. */
+const IMPORTS_ITS_ROOM = ['store/lowdb'];
 
 /** Libraries that have one home. */
 const ONLY_IN: Record<string, string> = {
@@ -39,13 +70,31 @@ const ONLY_IN: Record<string, string> = {
   '@resvg/resvg-js': 'discord',
 };
 
-const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
+/** Files of its own that a folder may have before nobody finds anything in it. */
+const MAX_FILES = 25;
+
+const listed = (folder: string) =>
+  readdirSync(ROOT + folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => posix.join(entry.parentPath, entry.name).slice(ROOT.length));
+
+/** The program's modules, by their paths below `src/`. */
+const files = listed('src')
   .filter((file) => /\.tsx?$/.test(file))
-  .map((file) => file.replaceAll('\\', '/'));
+  .map((file) => file.slice('src/'.length));
+
+const texts = new Map(files.map((file) => [file, readFileSync(`${ROOT}src/${file}`, 'utf8')]));
 
 function roomOf(file: string): string {
   if (file.startsWith('console/page/')) return 'console/page';
   return file.includes('/') ? (file.split('/')[0] ?? '') : 'root';
+}
+
+/** The part of a room that a file lies in: a subroom, or the room's own files (`''`). */
+function subroomOf(file: string): string {
+  const room = roomOf(file);
+  const [first = '', ...rest] = file.slice(room.length + 1).split('/');
+  return rest.length > 0 ? first : '';
 }
 
 /** Every module a file names: static, type-only, re-exported or dynamic. */
@@ -58,12 +107,12 @@ function importsOf(text: string): string[] {
   return patterns.flatMap((pattern) => [...text.matchAll(pattern)].map((match) => match[2] ?? ''));
 }
 
+/** The file below `src/` that a relative specifier leads to. */
+const fileOf = (from: string, specifier: string) => posix.join(posix.dirname(from), specifier);
+
 /** The room or package that a specifier of `file` leads to. */
 function destination(file: string, specifier: string): string {
-  if (specifier.startsWith('.')) {
-    const path = new URL(specifier, `file:///${file}`).pathname.slice(1);
-    return roomOf(path);
-  }
+  if (specifier.startsWith('.')) return roomOf(fileOf(file, specifier));
   const parts = specifier.split('/');
   return specifier.startsWith('@') ? parts.slice(0, 2).join('/') : (parts[0] ?? '');
 }
@@ -72,10 +121,41 @@ function isNode(specifier: string): boolean {
   return specifier.startsWith('node:') || builtinModules.includes(specifier);
 }
 
+/** The files of ours that each file imports. */
+const graph = new Map(
+  [...texts].map(([file, text]) => [
+    file,
+    importsOf(text)
+      .filter((specifier) => specifier.startsWith('.') && !specifier.endsWith('.css'))
+      .map((specifier) => fileOf(file, specifier)),
+  ]),
+);
+
+/** A circle of imports that a file is part of; undefined when it is part of none. */
+function circleFrom(start: string, edges: ReadonlyMap<string, readonly string[]>) {
+  const cameFrom = new Map<string, string>();
+  const waiting = [start];
+  for (const file of waiting) {
+    for (const next of edges.get(file) ?? []) {
+      if (next === start) {
+        const circle = [file];
+        while (circle[0] !== start) circle.unshift(cameFrom.get(circle[0] ?? '') ?? start);
+        return circle;
+      }
+      if (cameFrom.has(next)) continue;
+      cameFrom.set(next, file);
+      waiting.push(next);
+    }
+  }
+  return undefined;
+}
+
 describe('the import table', () => {
   test('is read over real files and finds their imports', () => {
     expect(files.length).toBeGreaterThan(50);
-    expect(new Set(files.map(roomOf))).toEqual(new Set([...Object.keys(MAY_IMPORT), 'root']));
+    expect(new Set(files.map(roomOf))).toEqual(
+      new Set([...Object.keys(MAY_IMPORT), ...COMPOSING, 'root']),
+    );
     expect(importsOf(`import { a } from './a.ts';\nexport type { B } from "b";`)).toEqual([
       './a.ts',
       'b',
@@ -83,46 +163,104 @@ describe('the import table', () => {
     expect(importsOf(`import type {\n  C,\n  D,\n} from 'e';\nimport 'd';`)).toEqual(['e', 'd']);
     expect(importsOf(`const x = await import('c');`)).toEqual(['c']);
     expect(importsOf(`const text = "down from 'a' to 'b'";`)).toEqual([]);
-    expect(destination('bot/ask.ts', '../clients/gateway.ts')).toBe('clients');
-    expect(destination('bot/ask.ts', '@slack/bolt/x')).toBe('@slack/bolt');
+    expect(destination('bot/ask/ask.ts', '../../clients/gateway.ts')).toBe('clients');
+    expect(destination('bot/ask/ask.ts', '@slack/bolt/x')).toBe('@slack/bolt');
+    expect(subroomOf('bot/commands/monitor/add.ts')).toBe('commands');
+    expect(subroomOf('console/page/status/entry.tsx')).toBe('status');
+    expect(subroomOf('bot/bot.ts')).toBe('');
   });
 
-  test.each(files)('%s imports only what its room may', (file) => {
-    const room = roomOf(file);
-    const illegal = importsOf(readFileSync(SRC + file, 'utf8'))
-      .filter((specifier) => room === 'console/page' || !isNode(specifier))
-      .map((specifier) => destination(file, specifier))
-      .filter((to) => to !== room)
-      .filter((to) => room !== 'root' && !MAY_IMPORT[room]?.includes(to));
-    expect(illegal).toEqual([]);
-  });
-
-  test.each(files)('%s leaves the chat libraries to their rooms', (file) => {
-    const room = roomOf(file);
-    const astray = importsOf(readFileSync(SRC + file, 'utf8'))
-      .map((specifier) => destination(file, specifier))
-      .filter((to) => ONLY_IN[to] !== undefined && ONLY_IN[to] !== room);
+  test('lets each room import what it may, and nothing else', () => {
+    const astray = files.flatMap((file) => {
+      const room = roomOf(file);
+      if (room === 'root' || COMPOSING.includes(room)) return [];
+      const allowed = [room, ...(MAY_IMPORT[room] ?? [])];
+      return importsOf(texts.get(file) ?? '')
+        .filter((specifier) => room === 'console/page' || !isNode(specifier))
+        .filter((specifier) => !allowed.includes(destination(file, specifier)))
+        .map((specifier) => `${file} imports ${specifier}`);
+    });
     expect(astray).toEqual([]);
+  });
+
+  test('lets each subroom import those before it, and nothing else of its room', () => {
+    const astray = files.flatMap((file) => {
+      const room = roomOf(file);
+      const subroom = subroomOf(file);
+      if (subroom === '' || COMPOSING.includes(room)) return [];
+      const order = SUBROOMS[room] ?? [];
+      const allowed = order.slice(0, order.indexOf(subroom) + 1);
+      if (IMPORTS_ITS_ROOM.includes(`${room}/${subroom}`)) allowed.push('');
+      return (graph.get(file) ?? [])
+        .filter((to) => roomOf(to) === room && !allowed.includes(subroomOf(to)))
+        .map((to) => `${file} imports ${to}`);
+    });
+    expect(astray).toEqual([]);
+  });
+
+  test('leaves the chat libraries to their rooms', () => {
+    const astray = files.flatMap((file) =>
+      importsOf(texts.get(file) ?? '')
+        .filter(
+          (specifier) => (ONLY_IN[destination(file, specifier)] ?? roomOf(file)) !== roomOf(file),
+        )
+        .map((specifier) => `${file} imports ${specifier}`),
+    );
+    expect(astray).toEqual([]);
+  });
+
+  test('holds no circle, of types neither', () => {
+    expect(
+      circleFrom(
+        'a',
+        new Map([
+          ['a', ['b']],
+          ['b', ['c']],
+          ['c', ['b', 'a']],
+        ]),
+      ),
+    ).toEqual(['a', 'b', 'c']);
+    expect(
+      circleFrom(
+        'a',
+        new Map([
+          ['a', ['b']],
+          ['b', ['c']],
+          ['c', ['b']],
+        ]),
+      ),
+    ).toBeUndefined();
+    expect([...graph.values()].flat().filter((file) => !graph.has(file))).toEqual([]);
+    const circles = files.flatMap((file) => circleFrom(file, graph)?.join(' > ') ?? []);
+    expect(circles).toEqual([]);
   });
 
   test('the program loads a chat library only when its platform is configured', () => {
     const reached = new Set(['main.ts']);
     for (const file of reached) {
-      const text = readFileSync(SRC + file, 'utf8');
-      const values = text.replace(/^\s*(?:import|export)\s+type\b[^;]*;/gm, '');
+      const values = (texts.get(file) ?? '').replace(/^\s*(?:import|export)\s+type\b[^;]*;/gm, '');
       const loaded = importsOf(values.replace(/\bimport\s*\(/g, 'later('));
       for (const specifier of loaded.filter((one) => one.startsWith('.'))) {
-        reached.add(new URL(specifier, `file:///${file}`).pathname.slice(1));
+        reached.add(fileOf(file, specifier));
       }
     }
     expect([...reached].filter((file) => roomOf(file) === 'bot')).not.toEqual([]);
     expect([...reached].filter((file) => ['slack', 'discord'].includes(roomOf(file)))).toEqual([]);
   });
+});
 
-  test('the folders are two levels deep, but for the page and the engines of the store', () => {
-    const deep = files.filter((file) => file.split('/').length > 2);
-    expect(
-      deep.filter((file) => !/^(console\/page|store\/(lowdb|postgres))\/[^/]+$/.test(file)),
-    ).toEqual([]);
+describe('the folders', () => {
+  test('of the program begin with rooms and two files', () => {
+    expect(files.filter((file) => !file.includes('/')).sort()).toEqual(['cli.ts', 'main.ts']);
+  });
+
+  test(`hold at most ${MAX_FILES} files of their own`, () => {
+    const counts = new Map<string, number>();
+    for (const file of ['src', 'test', 'bench'].flatMap(listed)) {
+      const folder = posix.dirname(file);
+      counts.set(folder, (counts.get(folder) ?? 0) + 1);
+    }
+    const full = [...counts].filter(([, count]) => count > MAX_FILES);
+    expect(full.filter(([folder]) => !folder.startsWith('test/fixtures/'))).toEqual([]);
   });
 });

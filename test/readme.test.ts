@@ -9,10 +9,10 @@ import {
   MonitoringPath,
 } from '../src/contracts/monitoring.ts';
 import { AddedPath } from '../src/contracts/monitoring-additions.ts';
-import { Catalog, type CatalogInput } from '../src/gateway/catalog/catalog.ts';
+import { Catalog, type CatalogInput } from '../src/gateway/catalog/catalog-schema.ts';
+import { PROVIDER_NAMES } from '../src/gateway/providers/provider.ts';
 import type { ProviderTraits } from '../src/gateway/providers/provider-profile.ts';
 import { TRAITS } from '../src/gateway/providers/provider-table.ts';
-import { PROVIDER_NAMES } from '../src/gateway/providers/providers.ts';
 import { startGateway } from './helpers/gateway/running-gateway.ts';
 
 const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8');

@@ -3,12 +3,11 @@ import type { Settings } from '../config/settings.ts';
 import { readCatalog, textModels } from '../gateway/catalog/catalog.ts';
 import { explainNames } from '../gateway/models/served-lists.ts';
 import { providerHeaders } from '../gateway/providers/openai-dialect.ts';
+import type { Provider, ProviderName } from '../gateway/providers/provider.ts';
 import { meaningOf } from '../gateway/providers/provider-errors.ts';
 import { TRAITS } from '../gateway/providers/provider-table.ts';
 import {
   findProviders,
-  type Provider,
-  type ProviderName,
   type ProviderSettings,
   providersSet,
 } from '../gateway/providers/providers.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import type { HttpServer } from '../http/server.ts';
+import type { HttpServer } from '../http/server-types.ts';
 import type { Guards } from './login/guards.ts';
 import { compressedOnce } from './shared/conditional.ts';
 import { PUBLIC_URL_META } from './shared/public-url.ts';

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Registry } from 'prom-client';
 import { createHistogram, type Series } from './histogram.ts';
 import { processMetrics } from './process-metrics.ts';
-import type { HttpServer } from './server.ts';
+import type { HttpServer } from './server-types.ts';
 
 /** Where rooms declare their counters; served at `/metrics` in Prometheus' text form. */
 export interface Metrics {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { methodNotAllowed } from './errors.ts';
-import type { HttpServer } from './server.ts';
+import type { HttpServer } from './server-types.ts';
 
 /** Methods that answers name, in the order in which they do. */
 const NAMED = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];

@@ -8,9 +8,6 @@ import type { Socket } from 'node:net';
 import swagger from '@fastify/swagger';
 import {
   type FastifyBaseLogger,
-  type FastifyInstance,
-  type FastifyReply,
-  type FastifyRequest,
   type FastifySchema,
   fastify,
   LogController,
@@ -32,18 +29,8 @@ import { HttpError, notFound } from './errors.ts';
 import { addMetrics, type Metrics } from './metrics.ts';
 import { openApi } from './openapi.ts';
 import { refuseOtherMethods, restoreMethod, standInMethod } from './other-methods.ts';
+import type { HttpRequest, HttpServer } from './server-types.ts';
 import { createTrustedProxies } from './trusted-proxies.ts';
-
-/** The one HTTP server of the process; rooms add routes to it. Bodies, queries and answers are declared as zod schemas. */
-export type HttpServer = FastifyInstance<
-  RawServerDefault,
-  IncomingMessage,
-  ServerResponse,
-  FastifyBaseLogger,
-  ZodTypeProvider
->;
-export type HttpRequest = FastifyRequest;
-export type HttpReply = FastifyReply;
 
 /** Says what is wrong, or that nothing is, by throwing or not. */
 export type ReadyCheck = () => Promise<void> | void;

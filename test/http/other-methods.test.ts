@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { ErrorBody } from '../../src/contracts/error.ts';
 import { GatewayPath } from '../../src/contracts/gateway.ts';
 import { MonitoringPath } from '../../src/contracts/monitoring.ts';
-import type { HttpServer } from '../../src/http/server.ts';
+import type { HttpServer } from '../../src/http/server-types.ts';
 import { startGateway } from '../helpers/gateway/running-gateway.ts';
 import { runningServer, sendRaw } from '../helpers/http/running-server.ts';
 import { startService } from '../helpers/monitoring/service.ts';

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import { CommandError } from '../shared/errors.ts';
 import type { AnswerRun } from './answer-run.ts';
-import type { Question } from './ask.ts';
 import type { Conversations, Turn } from './conversations.ts';
+import type { Question } from './question.ts';
 import type { AskedBook } from './usage-log.ts';
 
 /** An answer, and what it answers. */

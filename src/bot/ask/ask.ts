@@ -18,23 +18,8 @@ import { type Conversations, conversationKey } from './conversations.ts';
 import { type Generated, generate } from './generate.ts';
 import { createTurnTaking } from './keyed-queue.ts';
 import { createPrivateAnswers, type PrivateAnswer } from './private-answers.ts';
+import type { Question } from './question.ts';
 import type { AskedBook } from './usage-log.ts';
-
-/** A question, as `/ask` takes it. */
-export interface Question {
-  question: string;
-  /** A model of the catalog; the operator's default when undefined. */
-  model: string | undefined;
-  private: boolean;
-  place: Place;
-  person: Person;
-  /** The answer that this one takes the place of, by its id. */
-  instead?: string;
-  /** The answer that has to be the last of the thread still when the turn of this one has come. */
-  last?: string;
-  /** What becomes of the answer whose button was pressed. */
-  earlier?: AnswerToNote['earlier'];
-}
 
 export interface Ask {
   /** The answer to come; nothing happens until it is read. */

@@ -3,7 +3,7 @@ import type { Bot } from '../../bot/platform.ts';
 import { explainError } from '../../bot/shared/explain-error.ts';
 import { HttpError } from '../../http/errors.ts';
 import type { Keys } from '../../http/keys.ts';
-import type { HttpReply, HttpServer } from '../../http/server.ts';
+import type { HttpReply, HttpServer } from '../../http/server-types.ts';
 import type { Guards } from '../login/guards.ts';
 import {
   ChannelsAnswer,

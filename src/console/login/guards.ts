@@ -1,5 +1,5 @@
 import { HttpError } from '../../http/errors.ts';
-import type { HttpReply, HttpRequest } from '../../http/server.ts';
+import type { HttpReply, HttpRequest } from '../../http/server-types.ts';
 import { ownPath } from '../shared/own-path.ts';
 import type { Login } from './login.ts';
 import {

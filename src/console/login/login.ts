@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Collection } from '../../bot/platform.ts';
 import { callerOf } from '../../http/caller.ts';
 import { HttpError } from '../../http/errors.ts';
-import type { HttpRequest } from '../../http/server.ts';
+import type { HttpRequest } from '../../http/server-types.ts';
 import { openLoginLimits, type StoredTries } from './attempt-limits.ts';
 import { type Fingerprint, openPassword } from './password.ts';
 import { tokensOf } from './session-cookie.ts';

@@ -1,4 +1,4 @@
-import type { HttpRequest } from '../../http/server.ts';
+import type { HttpRequest } from '../../http/server-types.ts';
 
 /** Names under which only this machine is reached, in a `Host` header with any port. */
 const LOOPBACK_HOST = /^(localhost|127\.0\.0\.1|\[::1\])(:\d{1,5})?$/i;

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { HttpServer } from '../../http/server.ts';
+import type { HttpServer } from '../../http/server-types.ts';
 import type { SessionState } from './api-types.ts';
 import type { Guards } from './guards.ts';
 import type { Login } from './login.ts';

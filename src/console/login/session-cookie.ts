@@ -1,5 +1,5 @@
 import { isHttps } from '../../http/public-address.ts';
-import type { HttpRequest } from '../../http/server.ts';
+import type { HttpRequest } from '../../http/server-types.ts';
 import { SESSION_LIFE_MS } from './sessions.ts';
 
 const NAME = 'askwatch-session';

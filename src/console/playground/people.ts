@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { Collection } from '../../bot/platform.ts';
 import { HttpError } from '../../http/errors.ts';
-import type { HttpReply, HttpRequest } from '../../http/server.ts';
+import type { HttpReply, HttpRequest } from '../../http/server-types.ts';
 import { cameOverHttps } from '../login/session-cookie.ts';
 import { Someone } from '../shared/api-types.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Suggestion } from '../../bot/commands/suggest.ts';
 import { HttpError, notFound } from '../../http/errors.ts';
-import type { HttpServer } from '../../http/server.ts';
+import type { HttpServer } from '../../http/server-types.ts';
 import type { Guards } from '../login/guards.ts';
 import {
   Dismissal,

@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { HttpReply } from '../../http/server.ts';
+import type { HttpReply } from '../../http/server-types.ts';
 
 /** Writes the head of an event stream, with the headers that guards have set, and hands its rest over. */
 export function beginStream(reply: HttpReply): ServerResponse {

@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import type { HttpReply, HttpRequest } from '../../http/server.ts';
+import type { HttpReply, HttpRequest } from '../../http/server-types.ts';
 
 const compress = promisify(gzip);
 

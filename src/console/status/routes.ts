@@ -3,7 +3,7 @@ import { callerOf } from '../../http/caller.ts';
 import { HttpError, notFound } from '../../http/errors.ts';
 import type { AddressFor } from '../../http/public-address.ts';
 import { createRateLimit, rateLimitHeaders } from '../../http/rate-limit.ts';
-import type { HttpReply, HttpRequest, HttpServer } from '../../http/server.ts';
+import type { HttpReply, HttpRequest, HttpServer } from '../../http/server-types.ts';
 import type { Guards, Viewer } from '../login/guards.ts';
 import { beginStream } from '../shared/begin-stream.ts';
 import { sendConditional } from '../shared/conditional.ts';

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import type { MonitoringClient } from '../../clients/monitoring.ts';
 import type { AddressFor } from '../../http/public-address.ts';
-import type { HttpServer } from '../../http/server.ts';
+import type { HttpServer } from '../../http/server-types.ts';
 import type { Guards } from '../login/guards.ts';
 import { createStatusDays } from './days.ts';
 import { createFacts } from './facts.ts';

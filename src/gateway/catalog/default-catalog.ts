@@ -1,5 +1,5 @@
-import type { ProviderName } from '../providers/providers.ts';
-import type { CatalogInput, UpstreamName } from './catalog.ts';
+import type { ProviderName } from '../providers/provider.ts';
+import type { CatalogInput, UpstreamName } from './catalog-schema.ts';
 
 const K = 1024;
 

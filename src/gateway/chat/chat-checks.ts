@@ -1,7 +1,8 @@
 import { ErrorCode } from '../../contracts/error.ts';
 import type { ChatRequest } from '../../contracts/gateway.ts';
 import { HttpError } from '../../http/errors.ts';
-import { type Catalog, type TextModel, textModels } from '../catalog/catalog.ts';
+import { textModels } from '../catalog/catalog.ts';
+import type { Catalog, TextModel } from '../catalog/catalog-schema.ts';
 
 /**
  * The newer name of `max_tokens`, which current clients send, counts as it, and an empty list of stop sequences as none.

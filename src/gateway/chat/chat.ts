@@ -10,7 +10,7 @@ import { type Exchange, sendError } from '../../http/direct-route.ts';
 import { asHttpError, validationError } from '../../http/error-answers.ts';
 import { HttpError } from '../../http/errors.ts';
 import type { ServerKit } from '../../http/server.ts';
-import type { Catalog } from '../catalog/catalog.ts';
+import type { Catalog } from '../catalog/catalog-schema.ts';
 import { Parts } from '../shared/buffer-list.ts';
 import { Caller } from '../shared/client-cancellation.ts';
 import { createBag } from '../shared/listener-set.ts';

@@ -4,7 +4,7 @@ import { type ChatCompletion, type ChatRequest, ParameterHeader } from '../../co
 import { type Exchange, sendJson } from '../../http/direct-route.ts';
 import { asHttpError, errorBody } from '../../http/error-answers.ts';
 import { HttpError } from '../../http/errors.ts';
-import type { TextModel } from '../catalog/catalog.ts';
+import type { TextModel } from '../catalog/catalog-schema.ts';
 import type { Caller } from '../shared/client-cancellation.ts';
 import type { Ticker } from '../shared/ticker.ts';
 import { failureForLog, UpstreamError } from '../shared/upstream-error.ts';

@@ -10,9 +10,9 @@ import {
 } from '../../contracts/gateway.ts';
 import type { Authenticate } from '../../http/authentication.ts';
 import { HttpError } from '../../http/errors.ts';
-import type { HttpRequest, HttpServer } from '../../http/server.ts';
+import type { HttpRequest, HttpServer } from '../../http/server-types.ts';
 import { keyOnlyAnswers } from '../../http/shared-answers.ts';
-import type { Catalog } from '../catalog/catalog.ts';
+import type { Catalog } from '../catalog/catalog-schema.ts';
 import { OFFLINE } from '../upstreams/offline.ts';
 import type { Routing } from '../upstreams/routing.ts';
 import type { Upstream } from '../upstreams/upstream.ts';

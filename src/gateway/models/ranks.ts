@@ -1,6 +1,7 @@
 import type { ModelRanks } from '../../contracts/gateway.ts';
-import { type Catalog, type TextModel, textModels } from '../catalog/catalog.ts';
-import type { ProviderName } from '../providers/providers.ts';
+import { textModels } from '../catalog/catalog.ts';
+import type { Catalog, TextModel } from '../catalog/catalog-schema.ts';
+import type { ProviderName } from '../providers/provider.ts';
 
 /** What is known of a provider's model. */
 interface ModelFigures {

@@ -1,13 +1,9 @@
 import type { Logger } from 'pino';
 import type { Dispatcher } from 'undici';
-import { type Catalog, textModels } from '../catalog/catalog.ts';
-import {
-  ANY_MODEL,
-  findOllama,
-  type Provider,
-  type ProviderName,
-  type ProviderSettings,
-} from '../providers/providers.ts';
+import { textModels } from '../catalog/catalog.ts';
+import type { Catalog } from '../catalog/catalog-schema.ts';
+import type { Provider, ProviderName } from '../providers/provider.ts';
+import { ANY_MODEL, findOllama, type ProviderSettings } from '../providers/providers.ts';
 import { askServedModels } from '../providers/served-models.ts';
 import { liveUpstreams } from '../upstreams/routing.ts';
 

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { ChatCompletion, Usage } from '../../contracts/gateway.ts';
+import type { Provider } from './provider.ts';
 import { unusableError } from './provider-errors.ts';
-import type { Provider } from './providers.ts';
 
 const count = z.int().nonnegative().nullish();
 

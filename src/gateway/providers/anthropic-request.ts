@@ -3,8 +3,8 @@ import { steeringFor } from './anthropic-models.ts';
 import { encodeTools } from './anthropic-tools.ts';
 import { encodeSystem, encodeTurns, saysNothing } from './anthropic-turns.ts';
 import { type Fields, isFields } from './json.ts';
+import type { Provider } from './provider.ts';
 import { unsupportedError } from './provider-errors.ts';
-import type { Provider } from './providers.ts';
 import { orderTurns } from './turns.ts';
 
 /**

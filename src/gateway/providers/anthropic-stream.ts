@@ -3,8 +3,8 @@ import type { ChatCompletionChunk } from '../../contracts/gateway.ts';
 import { AnswerId, finishReasonOf, MessageUsage, usageOf } from './anthropic-answer.ts';
 import type { StreamDecoder } from './dialect.ts';
 import { isFields, parseJson } from './json.ts';
+import type { Provider } from './provider.ts';
 import { refusalError, unusableError } from './provider-errors.ts';
-import type { Provider } from './providers.ts';
 
 /** The events of a streamed message. Source: Claude API docs, "Streaming messages". */
 const StreamEvent = z.discriminatedUnion('type', [

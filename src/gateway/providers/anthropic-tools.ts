@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import type { ChatMessage } from '../../contracts/gateway.ts';
 import { type Fields, isFields } from './json.ts';
+import type { Provider } from './provider.ts';
 import { unsupportedError } from './provider-errors.ts';
-import type { Provider } from './providers.ts';
 
 /** A content block of the Messages API. */
 export type Block = { type: string; [field: string]: unknown };

@@ -1,7 +1,7 @@
 import type { ChatMessage } from '../../contracts/gateway.ts';
 import { type Block, encodeToolCalls, encodeToolResult } from './anthropic-tools.ts';
+import type { Provider } from './provider.ts';
 import { unsupportedError } from './provider-errors.ts';
-import type { Provider } from './providers.ts';
 
 /** Where in the caller's request each message stands, for naming it in a refusal. */
 type Places = ReadonlyMap<ChatMessage, string>;

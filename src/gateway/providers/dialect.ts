@@ -1,5 +1,5 @@
 import type { ChatCompletion, ChatCompletionChunk, ChatRequest } from '../../contracts/gateway.ts';
-import type { Provider } from './providers.ts';
+import type { Provider } from './provider.ts';
 
 /** How one form of chat API says what all of them do; the HTTP upstream does the rest. */
 export interface Dialect {

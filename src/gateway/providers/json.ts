@@ -1,5 +1,5 @@
+import type { Provider } from './provider.ts';
 import { unusableError } from './provider-errors.ts';
-import type { Provider } from './providers.ts';
 
 /** A JSON object of which nothing is known yet. */
 export type Fields = Record<string, unknown>;

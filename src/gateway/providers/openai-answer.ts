@@ -3,8 +3,8 @@ import { ChatCompletion, ChatCompletionChunk } from '../../contracts/gateway.ts'
 import { STREAM_DONE } from '../../contracts/server-sent-events.ts';
 import type { StreamDecoder } from './dialect.ts';
 import { type Fields, isFields, parseJson } from './json.ts';
+import type { Provider } from './provider.ts';
 import { brokenOffError, unusableError } from './provider-errors.ts';
-import type { Provider } from './providers.ts';
 
 /** A whole answer of a provider that speaks the convention, with the provider's own turns of phrase put right. */
 export function readCompletion(value: unknown, provider: Provider, model: string): ChatCompletion {

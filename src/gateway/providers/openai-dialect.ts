@@ -1,9 +1,9 @@
 import type { ChatMessage, ChatRequest, ContentPart } from '../../contracts/gateway.ts';
 import type { Dialect } from './dialect.ts';
 import { createChunkReader, readCompletion } from './openai-answer.ts';
+import type { Provider } from './provider.ts';
 import { unsupportedError } from './provider-errors.ts';
 import { type ParameterTraits, parametersFor } from './provider-profile.ts';
-import type { Provider } from './providers.ts';
 import { orderTurns } from './turns.ts';
 
 /** The chat-completions convention, as OpenAI and most others speak it. */

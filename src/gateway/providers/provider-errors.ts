@@ -3,8 +3,8 @@ import { ErrorCode } from '../../contracts/error.ts';
 import { RateLimitHeader } from '../../contracts/rate-limit.ts';
 import { HttpError } from '../../http/errors.ts';
 import { type FailureKind, UpstreamError } from '../shared/upstream-error.ts';
+import type { Provider } from './provider.ts';
 import { readRefusal } from './provider-error-body.ts';
-import type { Provider } from './providers.ts';
 import { readRetryAfterMs } from './retry-after.ts';
 
 /** Tells the usual clients not to repeat the call by themselves. Source: openai-node, `shouldRetry`. */

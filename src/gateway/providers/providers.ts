@@ -1,20 +1,9 @@
 import type { Dispatcher } from 'undici';
+import type { Provider, ProviderName } from './provider.ts';
+import { PROVIDER_NAMES } from './provider.ts';
 import type { ProviderTraits } from './provider-profile.ts';
 import { TRAITS } from './provider-table.ts';
-import { askServedModels, type ServedModel } from './served-models.ts';
-
-export const PROVIDER_NAMES = [
-  'openai',
-  'anthropic',
-  'gemini',
-  'mistral',
-  'groq',
-  'xai',
-  'deepseek',
-  'openrouter',
-  'ollama',
-] as const;
-export type ProviderName = (typeof PROVIDER_NAMES)[number];
+import { askServedModels } from './served-models.ts';
 
 /** What the operator gave: a key makes a provider live; Ollama needs none, only to be running, and `false` looks for none. */
 export type ProviderSettings = {
@@ -24,17 +13,6 @@ export type ProviderSettings = {
 /** The providers that the operator set up, whether they can be called now or not. */
 export function providersSet(settings: ProviderSettings): Set<ProviderName> {
   return new Set(PROVIDER_NAMES.filter((name) => settings[name]));
-}
-
-/** A provider that can be called now. */
-export interface Provider extends ProviderTraits {
-  name: ProviderName;
-  /** Absent for Ollama. */
-  apiKey?: string;
-  /** It is another service than the one of this name, so its models have names of their own. */
-  isElsewhere?: true;
-  /** What it serves, those with the largest context first; anything the catalog names, where that is not known. */
-  served?: readonly ServedModel[];
 }
 
 const OLLAMA_PROBE_MS = 300;

@@ -2,16 +2,7 @@ import type { Dispatcher } from 'undici';
 import { request } from 'undici';
 import { z } from 'zod';
 import { providerHeaders } from './openai-dialect.ts';
-import type { Provider } from './providers.ts';
-
-/** A model that a service lists and that can chat. */
-export interface ServedModel {
-  id: string;
-  /** Tokens of prompt and answer together, where the service tells them. */
-  contextTokens?: number;
-  /** Says of itself that it takes pictures. */
-  sees: boolean;
-}
+import type { Provider, ServedModel } from './provider.ts';
 
 /** Bytes of a list; the longest that a provider has is about 1 MB. */
 const LIST_LIMIT_BYTES = 4 * 1024 * 1024;

@@ -4,13 +4,13 @@ import { EVENT_STREAM } from '../../contracts/server-sent-events.ts';
 import { anthropicDialect } from '../providers/anthropic-dialect.ts';
 import { parseJson } from '../providers/json.ts';
 import { openaiDialect, providerHeaders } from '../providers/openai-dialect.ts';
+import type { Provider } from '../providers/provider.ts';
 import {
   connectionError,
   refusalError,
   silenceError,
   unusableError,
 } from '../providers/provider-errors.ts';
-import type { Provider } from '../providers/providers.ts';
 import { Parts } from '../shared/buffer-list.ts';
 import { UpstreamError } from '../shared/upstream-error.ts';
 import {
@@ -19,19 +19,10 @@ import {
   type Identify,
 } from '../streaming/response-identity.ts';
 import { GarbledStreamError, readEventData } from '../streaming/sse-parser.ts';
+import type { Patience } from './idle-timeout.ts';
 import { createWatchdog, type Watchdog } from './idle-timeout.ts';
 import { createChunkCutter, cutCompletion } from './stop-sequences.ts';
 import type { Upstream } from './upstream.ts';
-
-/** How long a provider may be silent, milliseconds. */
-export interface Patience {
-  /** For a whole answer that is not streamed; long prompts take minutes. */
-  answerMs: number;
-  /** Until the first chunk of a stream. */
-  firstChunkMs: number;
-  /** Between two chunks. */
-  stallMs: number;
-}
 
 const ANSWER_LIMIT_BYTES = 16 * 1024 * 1024;
 const ERROR_LIMIT_BYTES = 64 * 1024;

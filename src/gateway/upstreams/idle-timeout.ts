@@ -29,3 +29,13 @@ export function createWatchdog(caller: AbortSignal, onTimeout: () => Error): Wat
     },
   };
 }
+
+/** How long a provider may be silent, milliseconds. */
+export interface Patience {
+  /** For a whole answer that is not streamed; long prompts take minutes. */
+  answerMs: number;
+  /** Until the first chunk of a stream. */
+  firstChunkMs: number;
+  /** Between two chunks. */
+  stallMs: number;
+}

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Agent, Dispatcher } from 'undici';
+import type { Provider } from '../providers/provider.ts';
 import {
   brokenOffError,
   connectionError,
@@ -7,7 +8,6 @@ import {
   silenceError,
   unusableError,
 } from '../providers/provider-errors.ts';
-import type { Provider } from '../providers/providers.ts';
 import type { Caller } from '../shared/client-cancellation.ts';
 import type { Ticker } from '../shared/ticker.ts';
 import type { UpstreamError } from '../shared/upstream-error.ts';

@@ -1,5 +1,4 @@
 import type { Agent } from 'undici';
-import type { ChatCompletion, ChatRequest } from '../../contracts/gateway.ts';
 import { EVENT_STREAM } from '../../contracts/server-sent-events.ts';
 import { parseJson } from '../providers/json.ts';
 import { readCompletion } from '../providers/openai-answer.ts';
@@ -9,40 +8,16 @@ import {
   openaiDialect,
   providerHeaders,
 } from '../providers/openai-dialect.ts';
+import type { Provider } from '../providers/provider.ts';
 import { unusableError } from '../providers/provider-errors.ts';
-import type { Provider } from '../providers/providers.ts';
 import { Parts } from '../shared/buffer-list.ts';
-import type { Caller } from '../shared/client-cancellation.ts';
 import type { Ticker } from '../shared/ticker.ts';
-import type { FramesOptions } from '../streaming/chunk-frames.ts';
-import type { FrameSink, FrameStream } from '../streaming/frame-stream.ts';
+import type { FrameSink } from '../streaming/frame-stream.ts';
 import type { Identify } from '../streaming/response-identity.ts';
 import { createFrames } from '../streaming/sse-passthrough.ts';
-import type { Patience } from './http-upstream.ts';
+import type { Patience } from './idle-timeout.ts';
 import { type CallListener, type CallTarget, ProviderCall } from './provider-call.ts';
-
-/** The bytes' way to a model whose provider speaks the OpenAI convention: answers are passed on without being rebuilt. */
-export interface Relay {
-  /** Whether the answer to this request can be passed on as it comes. */
-  takes(request: ChatRequest): boolean;
-  /**
-   * The whole answer, checked, with its JSON as it came unless that must be written anew. Rejects with `UpstreamError`, or
-   * the caller's reason.
-   */
-  complete(call: RelayCall): Promise<{ completion: ChatCompletion; json: string | undefined }>;
-  /**
-   * Opens a streamed answer; resolves once something of it can be passed on. Rejects with `UpstreamError`, or the caller's
-   * reason, as long as nothing could.
-   */
-  stream(call: RelayCall, options: FramesOptions): Promise<FrameStream>;
-}
-
-export interface RelayCall {
-  request: ChatRequest;
-  /** The JSON of a request made from `request`, in parts. */
-  write(request: unknown): Buffer[];
-  caller: Caller;
-}
+import type { Relay, RelayCall } from './upstream.ts';
 
 const ANSWER_LIMIT_BYTES = 16 * 1024 * 1024;
 /** How long a stream that said it is whole may take to end, so that its connection can serve the next call. */

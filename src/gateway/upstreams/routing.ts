@@ -1,20 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Agent } from 'undici';
-import { type Catalog, type TextModel, textModels } from '../catalog/catalog.ts';
+import { textModels } from '../catalog/catalog.ts';
+import type { Catalog, TextModel } from '../catalog/catalog-schema.ts';
+import type { Provider, ProviderName } from '../providers/provider.ts';
 import { TRAITS } from '../providers/provider-table.ts';
-import {
-  ANY_MODEL,
-  type Provider,
-  type ProviderName,
-  servedModel,
-} from '../providers/providers.ts';
+import { ANY_MODEL, servedModel } from '../providers/providers.ts';
 import type { Caller } from '../shared/client-cancellation.ts';
 import type { Ticker } from '../shared/ticker.ts';
 import { failureForLog, UpstreamError } from '../shared/upstream-error.ts';
 import { createIdentify, type Identify } from '../streaming/response-identity.ts';
 import type { Rests } from './circuit-breaker.ts';
-import { createHttpUpstream, type Patience } from './http-upstream.ts';
+import { createHttpUpstream } from './http-upstream.ts';
+import type { Patience } from './idle-timeout.ts';
 import { offlineEngine } from './offline.ts';
 import { createRelay } from './relay.ts';
 import type { Upstream } from './upstream.ts';

@@ -6,7 +6,7 @@ import type { Authenticate } from '../../http/authentication.ts';
 import { HttpError } from '../../http/errors.ts';
 import type { KeyInfo } from '../../http/keys.ts';
 import { createRateLimit } from '../../http/rate-limit.ts';
-import type { HttpRequest, HttpServer } from '../../http/server.ts';
+import type { HttpRequest, HttpServer } from '../../http/server-types.ts';
 import { keyOnlyAnswers } from '../../http/shared-answers.ts';
 import type { UsageLedger } from './usage.ts';
 import type { UsageRow } from './usage-days.ts';

@@ -1,5 +1,5 @@
 import { AddedPath, type RecentIncident } from '../../contracts/monitoring-additions.ts';
-import type { HttpServer } from '../../http/server.ts';
+import type { HttpServer } from '../../http/server-types.ts';
 import type { History } from '../history/history.ts';
 import type { WatchedMonitor } from '../monitors/monitors.ts';
 import { daysSchema, recentIncidentsSchema } from './all-history-route-schemas.ts';

@@ -1,6 +1,6 @@
 import { AddedPath, type RollupList } from '../../contracts/monitoring-additions.ts';
 import { invalidValue } from '../../http/errors.ts';
-import type { HttpServer } from '../../http/server.ts';
+import type { HttpServer } from '../../http/server-types.ts';
 import {
   incidentsSchema,
   resultsSchema,

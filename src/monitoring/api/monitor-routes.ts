@@ -7,7 +7,7 @@ import {
   type MonitorDetails,
 } from '../../contracts/monitoring-additions.ts';
 import { invalidValue } from '../../http/errors.ts';
-import type { HttpServer } from '../../http/server.ts';
+import type { HttpServer } from '../../http/server-types.ts';
 import { checkWindows } from '../monitors/maintenance.ts';
 import type { WatchedMonitor } from '../monitors/monitors.ts';
 import { pageAfter } from './cursor.ts';

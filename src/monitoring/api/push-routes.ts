@@ -1,7 +1,7 @@
 import { MonitoringPath } from '../../contracts/monitoring.ts';
 import { AddedPath } from '../../contracts/monitoring-additions.ts';
 import { invalidValue } from '../../http/errors.ts';
-import type { HttpServer } from '../../http/server.ts';
+import type { HttpServer } from '../../http/server-types.ts';
 import { parseSignal, type Signal } from '../monitors/heartbeat.ts';
 import { pushSchema, pushSignalSchema } from './push-route-schemas.ts';
 import { noSuchHeartbeat, orUnavailable } from './route-errors.ts';

@@ -4,7 +4,7 @@ import type { Authenticate } from '../../http/authentication.ts';
 import { callerOf } from '../../http/caller.ts';
 import { HttpError } from '../../http/errors.ts';
 import { createRateLimit, rateLimitHeaders } from '../../http/rate-limit.ts';
-import type { HttpReply, HttpRequest } from '../../http/server.ts';
+import type { HttpReply, HttpRequest } from '../../http/server-types.ts';
 
 /**
  * Runs before everything else of a request: finds out who asks, counts it, and puts the rate limit headers on the

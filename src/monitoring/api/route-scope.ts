@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { MONITORING_PREFIX } from '../../contracts/monitoring.ts';
 import type { KeyInfo } from '../../http/keys.ts';
 import type { AddressFor } from '../../http/public-address.ts';
-import type { HttpReply, HttpRequest, HttpServer } from '../../http/server.ts';
+import type { HttpReply, HttpRequest, HttpServer } from '../../http/server-types.ts';
 import type { History } from '../history/history.ts';
 import type { Monitors, WatchedMonitor } from '../monitors/monitors.ts';
 import type { Watch } from '../scheduler/runner.ts';

@@ -5,7 +5,7 @@ import { type Asked, createAuthentication } from '../../http/authentication.ts';
 import { notFound } from '../../http/errors.ts';
 import type { KeyInfo, Keys } from '../../http/keys.ts';
 import { refuseOtherMethods } from '../../http/other-methods.ts';
-import type { HttpRequest, HttpServer } from '../../http/server.ts';
+import type { HttpRequest, HttpServer } from '../../http/server-types.ts';
 import { addAllHistoryRoutes } from './all-history-routes.ts';
 import { addHistoryRoutes } from './history-routes.ts';
 import { addMonitorRoutes } from './monitor-routes.ts';

@@ -4,7 +4,7 @@ import type { Invocation } from '../../../src/bot/shared/invocation.ts';
 import { consoleCollections } from '../../../src/console/console.ts';
 import { openPeople } from '../../../src/console/playground/people.ts';
 import type { Message, RootMessage, Someone } from '../../../src/console/shared/api-types.ts';
-import type { HttpReply, HttpRequest } from '../../../src/http/server.ts';
+import type { HttpReply, HttpRequest } from '../../../src/http/server-types.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import {
   listedAt,

@@ -1,11 +1,11 @@
 import dns from 'node:dns';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { ChatRequest } from '../../../src/contracts/gateway.ts';
+import type { Provider } from '../../../src/gateway/providers/provider.ts';
 import {
   type ParameterTraits,
   parametersFor,
 } from '../../../src/gateway/providers/provider-profile.ts';
-import type { Provider } from '../../../src/gateway/providers/providers.ts';
 import type { UpstreamError } from '../../../src/gateway/shared/upstream-error.ts';
 import { type ModelProvider, startModelProvider } from '../../fakes/model-provider.ts';
 import { PERSONALITIES } from '../../fakes/provider-personalities.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { createChunkReader, readCompletion } from '../../../src/gateway/providers/openai-answer.ts';
 import { adaptRequest } from '../../../src/gateway/providers/openai-dialect.ts';
+import type { Provider, ProviderName } from '../../../src/gateway/providers/provider.ts';
 import { TRAITS } from '../../../src/gateway/providers/provider-table.ts';
-import type { Provider, ProviderName } from '../../../src/gateway/providers/providers.ts';
 
 const provider = (name: ProviderName): Provider => ({ ...TRAITS[name], name });
 

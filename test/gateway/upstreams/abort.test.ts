@@ -1,7 +1,7 @@
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { CatalogInput } from '../../../src/gateway/catalog/catalog.ts';
+import type { CatalogInput } from '../../../src/gateway/catalog/catalog-schema.ts';
 import { type RawAnswer, startBrokenUpstream } from '../../fakes/broken-upstream.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { goodAnswer, LANES, type Lane, SAID } from '../../helpers/gateway/fault-answers.ts';

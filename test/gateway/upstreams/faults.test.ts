@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import OpenAI from 'openai';
 import { describe, expect, test } from 'vitest';
-import type { CatalogInput } from '../../../src/gateway/catalog/catalog.ts';
+import type { CatalogInput } from '../../../src/gateway/catalog/catalog-schema.ts';
 import { type BrokenUpstream, startBrokenUpstream } from '../../fakes/broken-upstream.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { LANES, type Lane, SAID } from '../../helpers/gateway/fault-answers.ts';

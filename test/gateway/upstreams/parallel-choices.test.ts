@@ -6,7 +6,8 @@ import type {
   ChatCompletionChunk,
   ChatRequest,
 } from '../../../src/contracts/gateway.ts';
-import { Catalog, textModels } from '../../../src/gateway/catalog/catalog.ts';
+import { textModels } from '../../../src/gateway/catalog/catalog.ts';
+import { Catalog } from '../../../src/gateway/catalog/catalog-schema.ts';
 import { findProviders } from '../../../src/gateway/providers/providers.ts';
 import { createTicker } from '../../../src/gateway/shared/ticker.ts';
 import { UpstreamError } from '../../../src/gateway/shared/upstream-error.ts';

@@ -11,7 +11,7 @@ import {
   sessionsCollection,
   triesCollection,
 } from '../../../src/console/console.ts';
-import { Catalog } from '../../../src/gateway/catalog/catalog.ts';
+import { Catalog } from '../../../src/gateway/catalog/catalog-schema.ts';
 import { defaultCatalog } from '../../../src/gateway/catalog/default-catalog.ts';
 import { createGateway } from '../../../src/gateway/gateway.ts';
 import { openKeys } from '../../../src/http/keys.ts';

@@ -1,7 +1,7 @@
 import OpenAI from 'openai';
 import { onTestFinished } from 'vitest';
 import { createLog } from '../../../src/app/log.ts';
-import { Catalog, type CatalogInput } from '../../../src/gateway/catalog/catalog.ts';
+import { Catalog, type CatalogInput } from '../../../src/gateway/catalog/catalog-schema.ts';
 import { defaultCatalog } from '../../../src/gateway/catalog/default-catalog.ts';
 import { createGateway, type GatewayTimes } from '../../../src/gateway/gateway.ts';
 import type { ProviderSettings } from '../../../src/gateway/providers/providers.ts';

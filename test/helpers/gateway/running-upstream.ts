@@ -1,9 +1,10 @@
 import { Agent } from 'undici';
 import { onTestFinished } from 'vitest';
 import type { ChatCompletionChunk, ChatRequest } from '../../../src/contracts/gateway.ts';
+import type { Provider, ProviderName } from '../../../src/gateway/providers/provider.ts';
 import { TRAITS } from '../../../src/gateway/providers/provider-table.ts';
-import type { Provider, ProviderName } from '../../../src/gateway/providers/providers.ts';
-import { createHttpUpstream, type Patience } from '../../../src/gateway/upstreams/http-upstream.ts';
+import { createHttpUpstream } from '../../../src/gateway/upstreams/http-upstream.ts';
+import type { Patience } from '../../../src/gateway/upstreams/idle-timeout.ts';
 import type { Upstream } from '../../../src/gateway/upstreams/upstream.ts';
 
 /** A provider of the table, as it is, but at another address. */

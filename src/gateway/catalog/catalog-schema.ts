@@ -1,0 +1,68 @@
+import { z } from 'zod';
+import { ModelRanks } from '../../contracts/gateway.ts';
+import { PROVIDER_NAMES } from '../providers/provider.ts';
+
+const ModelId = z
+  .string()
+  .regex(
+    /^[A-Za-z0-9][\w.:/-]{0,99}$/,
+    'use letters, digits and . _ : / - , at most 100 characters',
+  );
+
+/** Unix time, seconds, that models carry when the catalog gives none: 1 November 2026. */
+const CREATED = 1_793_491_200;
+
+const shared = {
+  id: ModelId,
+  created: z.int().nonnegative().default(CREATED),
+  description: z.string().max(500).optional(),
+  ranks: ModelRanks.optional(),
+};
+
+/** One way to have a model answered: a provider and its own name for the model. */
+const UpstreamName = z.strictObject({
+  provider: z.enum(PROVIDER_NAMES),
+  /** `*` means whatever an Ollama, or another service at `OPENAI_BASE_URL`, lists: there, only where it lists no other name. */
+  model: z.string().min(1).max(200),
+});
+export type UpstreamName = z.infer<typeof UpstreamName>;
+
+const TextModel = z.strictObject({
+  ...shared,
+  kind: z.literal('text'),
+  context_length: z.int().positive(),
+  input: z
+    .array(z.enum(['text', 'image']))
+    .refine((kinds) => kinds.includes('text'), 'must contain "text"')
+    .default(['text']),
+  /** Tried in this order. With none that has a key, the offline engine answers. */
+  upstreams: z.array(UpstreamName).max(50).default([]),
+});
+export type TextModel = z.infer<typeof TextModel>;
+
+const ImageModel = z.strictObject({
+  ...shared,
+  kind: z.literal('image'),
+  resolutions: z.array(z.string().regex(/^\d+x\d+$/, 'write sizes like 1024x1024')).min(1),
+});
+export type ImageModel = z.infer<typeof ImageModel>;
+
+/** The models of this gateway, in the order they are listed. */
+export const Catalog = z.strictObject({
+  models: z
+    .array(z.discriminatedUnion('kind', [TextModel, ImageModel]))
+    .refine((models) => models.some(({ kind }) => kind === 'text'), 'needs at least one text model')
+    .superRefine((models, context) => {
+      const seen = new Set<string>();
+      for (const [at, { id }] of models.entries()) {
+        if (seen.has(id)) {
+          context.addIssue({ code: 'custom', path: [at, 'id'], message: `'${id}' stands twice` });
+        }
+        seen.add(id);
+      }
+    }),
+});
+export type Catalog = z.infer<typeof Catalog>;
+
+/** A catalog as it is written: fields with a default may be left out. */
+export type CatalogInput = z.input<typeof Catalog>;

@@ -23,7 +23,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   ],
   clients: ['contracts', 'undici', 'eventsource-parser', 'zod', 'pino'],
   gateway: ['contracts', 'http', 'store', 'undici', 'zod', 'pino'],
-  monitoring: ['contracts', 'http', 'store', 'undici', 'ipaddr.js', 'zod', 'pino'],
+  monitoring: ['contracts', 'http', 'store', 'undici', 'ipaddr.js', 'croner', 'zod', 'pino'],
   bot: ['contracts', 'clients', 'store', 'zod', 'pino'],
   slack: ['bot', '@slack/bolt', 'pino'],
   discord: ['bot', 'discord.js', '@resvg/resvg-js', 'pino'],

@@ -5,7 +5,7 @@ import { openZone } from '../time/zone.ts';
 const MINUTE_MS = 60_000;
 
 /** How often a recurring window may begin again before its end and the look ahead still goes on. */
-const LOOK_AHEAD_STEPS = 500;
+const LOOK_AHEAD_STEPS = 100;
 
 type RecurringWindow = Extract<MaintenanceWindow, { cron: string }>;
 
@@ -104,19 +104,10 @@ function recurringSpan(window: RecurringWindow, nowMs: number): Span {
 
 /** When a window ends that began at `startMs`, if it does not begin again by then. */
 function lastEnd(cron: Cron, startMs: number, durationMs: number): number {
-  let beganMs: number | undefined = startMs;
   let endMs = startMs + durationMs;
   for (let step = 0; step < LOOK_AHEAD_STEPS; step += 1) {
-    beganMs = cron.nextAfter(beganMs);
-    if (beganMs === undefined || beganMs > endMs) return endMs;
-    // The latest beginning that is not after the end, or one near it: the nearer, the fewer steps to the last end.
-    for (let backMs = MINUTE_MS; endMs - backMs > beganMs; backMs *= 2) {
-      const laterMs = cron.nextAfter(endMs - backMs);
-      if (laterMs !== undefined && laterMs <= endMs) {
-        beganMs = laterMs;
-        break;
-      }
-    }
+    const beganMs = cron.lastUpTo(endMs) ?? startMs;
+    if (beganMs + durationMs === endMs) return endMs;
     endMs = beganMs + durationMs;
   }
   return endMs;

@@ -1,13 +1,7 @@
-/** The values that each field of a crontab lets through, in rising order, and how a crontab reads its stars. */
+/** A crontab in the words that croner reads, with how a crontab reads its stars. */
 export interface CronFields {
-  minutes: number[];
-  hours: number[];
-  daysOfMonth: number[];
-  months: number[];
-  /** 0 is Sunday. */
-  daysOfWeek: number[];
-  /** Minute or hour begins with a star: it runs all the time, not at set times. */
-  runsAllTheTime: boolean;
+  /** Five fields in numbers. Minute and hour keep a star that they begin with; everything else is a list of values. */
+  pattern: string;
   /** A day must fit both day fields; otherwise either of them. */
   bothDays: boolean;
 }
@@ -58,22 +52,27 @@ export function parseCronFields(expression: string): CronFields {
       'write five fields: minute, hour, day of the month, month and day of the week, such as 30 2 * * *',
     );
   }
-  const fields = {
-    minutes: parseField(minute, MINUTE),
-    hours: parseField(hour, HOUR),
-    daysOfMonth: parseField(day, DAY_OF_MONTH),
-    months: parseField(month, MONTH),
-    daysOfWeek: rising(parseField(weekday, DAY_OF_WEEK).map((value) => value % 7)),
-    // Also for steps such as */2: a crontab looks only at the first character.
-    runsAllTheTime: minute.startsWith('*') || hour.startsWith('*'),
-    bothDays: day.startsWith('*') || weekday.startsWith('*'),
-  };
-  if (!comesAgain(fields)) {
+  const minutes = parseField(minute, MINUTE);
+  const hours = parseField(hour, HOUR);
+  const daysOfMonth = parseField(day, DAY_OF_MONTH);
+  const months = parseField(month, MONTH);
+  const daysOfWeek = rising(parseField(weekday, DAY_OF_WEEK).map((value) => value % 7));
+  // Also for steps such as */2: a crontab looks only at the first character.
+  const bothDays = day.startsWith('*') || weekday.startsWith('*');
+  if (bothDays && !haveDay(months, daysOfMonth)) {
     throw new RangeError(
       'it never comes, for none of its months has such a day; write another day or month',
     );
   }
-  return fields;
+  // A star or a step tells croner that the job runs all the time; a crontab looks only at the first character.
+  const pattern = [
+    minute.startsWith('*') ? minute : minutes,
+    hour.startsWith('*') ? hour : hours,
+    daysOfMonth,
+    months,
+    daysOfWeek,
+  ];
+  return { pattern: pattern.join(' '), bothDays };
 }
 
 function parseField(text: string, field: Field): number[] {
@@ -127,9 +126,9 @@ function unreadable(part: string, field: Field): RangeError {
 }
 
 /** Days of the week come in every month, and every date falls on each of them in time; dates need a month that has them. */
-function comesAgain({ bothDays, months, daysOfMonth }: CronFields): boolean {
+function haveDay(months: number[], daysOfMonth: number[]): boolean {
   const [firstDay = 1] = daysOfMonth;
-  return !bothDays || months.some((month) => firstDay <= (DAYS_IN_MONTH[month - 1] ?? 0));
+  return months.some((month) => firstDay <= (DAYS_IN_MONTH[month - 1] ?? 0));
 }
 
 const rising = (values: number[]) => [...new Set(values)].sort((a, b) => a - b);

@@ -1,19 +1,18 @@
-import { nextLocalMs } from './cron-calendar.ts';
-import { type CronFields, parseCronFields } from './cron-fields.ts';
+import { Cron as Croner } from 'croner';
+import { parseCronFields } from './cron-fields.ts';
 import { memoize } from './memoize.ts';
-import { openZone, type Zone, type ZoneSpan } from './zone.ts';
+import { openZone } from './zone.ts';
 
-/** The times of a crontab. */
+/** The times of a crontab, Unix milliseconds. */
 export interface Cron {
-  /** The first time strictly after a moment, Unix milliseconds; `undefined` when there is none. */
+  /** The first time strictly after a moment; `undefined` when there is none. */
   nextAfter(ms: number): number | undefined;
+  /** The last time at or before a moment; `undefined` when there is none. */
+  lastUpTo(ms: number): number | undefined;
 }
 
-/** A change of the clock by more is a correction, not daylight saving. Source: cron(8) of Debian. */
-const DAYLIGHT_SAVING_MS = 3 * 3_600_000;
-
-/** As many expressions are kept ready. */
-const MAX_KEPT = 10_000;
+/** As many expressions are kept ready; croner takes about 70 kB for each. */
+const MAX_KEPT = 500;
 
 /**
  * Times of a crontab of five fields in a zone, daylight-saving safe.
@@ -24,6 +23,7 @@ const MAX_KEPT = 10_000;
  * left out, and those that exist twice come twice.
  *
  * Throws a RangeError whose message says what to write when expression or zone is none, or it never comes.
+ * Source: cron(8) of Debian.
  */
 export function parseCron(expression: string, timezone: string): Cron {
   return kept(JSON.stringify([expression, timezone]));
@@ -31,43 +31,20 @@ export function parseCron(expression: string, timezone: string): Cron {
 
 const kept = memoize(MAX_KEPT, (key: string): Cron => {
   const [expression, timezone]: [string, string] = JSON.parse(key);
-  const fields = parseCronFields(expression);
-  return remembering(createCron(fields, openZone(timezone)));
+  const { pattern, bothDays } = parseCronFields(expression);
+  openZone(timezone);
+  const croner = new Croner(pattern, {
+    mode: '5-part',
+    timezone,
+    domAndDow: bothDays,
+    // As in Debian, a list of hours is a job at set times too.
+    fixedTimeRule: 'no-wildcard',
+  });
+  return remembering({
+    nextAfter: (ms) => croner.nextRun(new Date(ms))?.getTime(),
+    lastUpTo: (ms) => croner.previousRuns(1, new Date(ms + 1))[0]?.getTime(),
+  });
 });
-
-function createCron(fields: CronFields, zone: Zone): Cron {
-  const onceADay = !fields.runsAllTheTime;
-
-  /** Where the local clock stands for the search: a time that was there already does not come again. */
-  function localFrom(ms: number, span: ZoneSpan): number {
-    const localMs = ms + span.offsetMs;
-    if (!onceADay) return localMs;
-    const before = zone.spanAt(span.fromMs - 1);
-    const backMs = before.offsetMs - span.offsetMs;
-    if (backMs <= 0 || backMs > DAYLIGHT_SAVING_MS) return localMs;
-    return Math.max(localMs, span.fromMs + before.offsetMs - 1);
-  }
-
-  return {
-    nextAfter(ms) {
-      let span = zone.spanAt(ms);
-      let fromMs = ms;
-      for (;;) {
-        const localMs = nextLocalMs(fields, localFrom(fromMs, span));
-        if (localMs === undefined) return undefined;
-        const foundMs = localMs - span.offsetMs;
-        if (foundMs < span.toMs) return foundMs;
-        const after = zone.spanAt(span.toMs);
-        const forwardMs = after.offsetMs - span.offsetMs;
-        const skipped = localMs < span.toMs + after.offsetMs;
-        if (skipped && onceADay && forwardMs <= DAYLIGHT_SAVING_MS) return span.toMs;
-        // The moment of the change itself may be a time.
-        fromMs = span.toMs - 1;
-        span = after;
-      }
-    },
-  };
-}
 
 /** Many monitors ask for the same expression at about the same moment: the answer holds until it has come. */
 function remembering(cron: Cron): Cron {
@@ -80,5 +57,6 @@ function remembering(cron: Cron): Cron {
       fromMs = ms;
       return nextMs;
     },
+    lastUpTo: cron.lastUpTo,
   };
 }

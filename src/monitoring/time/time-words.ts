@@ -16,11 +16,10 @@ export function inWords(seconds: number): string {
 
 /** A moment as the clock of a zone shows it, such as `02:00 UTC`; with its date unless it is of today. */
 export function timeInWords(ms: number, timezone: string, nowMs: number): string {
-  const zone = openZone(timezone);
-  const local = (at: number) => new Date(at + zone.spanAt(at).offsetMs).toISOString();
-  const [date = '', time = ''] = local(ms).split('T');
-  const today = local(nowMs).startsWith(date);
-  return `${today ? '' : `${date} `}${time.slice(0, 5)} ${timezone}`;
+  const clock = openZone(timezone);
+  const [date = '', time] = clock(ms).split(' ');
+  const today = clock(nowMs).startsWith(date);
+  return `${today ? '' : `${date} `}${time} ${timezone}`;
 }
 
 const counted = (count: number, unit: string) => `${count} ${unit}${count === 1 ? '' : 's'}`;

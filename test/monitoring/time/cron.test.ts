@@ -240,6 +240,24 @@ describe('for any expression, zone and moment', () => {
     );
   });
 
+  test('the last time up to a moment is the one from which the next lies after it', () => {
+    fc.assert(
+      fc.property(
+        expression,
+        change,
+        fc.integer({ min: -60, max: 60 }),
+        (text, { name, changeMs }, hours) => {
+          const cron = parseCron(text, name);
+          const first = cron.nextAfter(changeMs + hours * 60 * MINUTE_MS) ?? Number.NaN;
+          const second = cron.nextAfter(first) ?? Number.NaN;
+          expect(at(cron.lastUpTo(first))).toBe(at(first));
+          expect(at(cron.lastUpTo(second - 1))).toBe(at(first));
+        },
+      ),
+      { numRuns: runs * 5 },
+    );
+  });
+
   test('a daily job comes exactly once on every calendar day', () => {
     const year = fc.integer({ min: 2013, max: 2036 });
     const hour = fc.integer({ min: 0, max: 23 });

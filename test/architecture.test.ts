@@ -22,7 +22,7 @@ const MAY_IMPORT: Record<string, string[]> = {
     'pino',
   ],
   clients: ['contracts', 'undici', 'eventsource-parser', 'zod', 'pino'],
-  gateway: ['contracts', 'http', 'store', 'undici', 'zod', 'pino'],
+  gateway: ['contracts', 'http', 'store', 'undici', 'eventsource-parser', 'zod', 'pino'],
   monitoring: ['contracts', 'http', 'store', 'undici', 'ipaddr.js', 'croner', 'zod', 'pino'],
   bot: ['contracts', 'clients', 'store', 'zod', 'pino'],
   slack: ['bot', '@slack/bolt', 'pino'],

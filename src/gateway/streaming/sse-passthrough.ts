@@ -11,7 +11,6 @@ import {
   toByteString,
 } from './chunk-frames.ts';
 import type { AnswerIdentity, Identify } from './response-identity.ts';
-import { dataIn } from './sse-parser.ts';
 import { FrameCutter } from './sse-splitter.ts';
 
 /**
@@ -314,7 +313,7 @@ function dataOf(frame: string): string[] {
   return frame
     .split('\n')
     .filter((line) => line.startsWith('data:'))
-    .map(dataIn);
+    .map((line) => line.slice(line[5] === ' ' ? 6 : 5));
 }
 
 /** Where the closing quote of a JSON string stands. */

@@ -2,13 +2,22 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { GarbledStreamError, readEventData } from '../../../src/gateway/streaming/sse-parser.ts';
 
-async function read(parts: Iterable<Uint8Array>, limitBytes = 1_000_000): Promise<string[]> {
+async function read(parts: Iterable<Uint8Array>, limit = 1_000_000): Promise<string[]> {
+  return (await readAll(parts, limit)).events;
+}
+
+/** All events, and whether the body was whole. */
+async function readAll(parts: Iterable<Uint8Array>, limit = 1_000_000) {
   const events: string[] = [];
   async function* body() {
     yield* parts;
   }
-  for await (const data of readEventData(body(), limitBytes)) events.push(data);
-  return events;
+  const reading = readEventData(body(), limit);
+  for (;;) {
+    const { value, done } = await reading.next();
+    if (done) return { events, whole: value };
+    events.push(value);
+  }
 }
 
 const bytes = (text: string) => Buffer.from(text);
@@ -25,6 +34,21 @@ describe('the data of events', () => {
     ['a last line without its line break', 'data: a\n\ndata: {"b":1}', ['a', '{"b":1}']],
   ])('is read: %s', async (_name, text, events) => {
     expect(await read([bytes(text)])).toEqual(events);
+  });
+
+  test.each([
+    ['an empty line', 'data: a\n\n', true],
+    ['a line break', 'data: {}\n', true],
+    ['JSON', 'data: {}\n\ndata: {"b":1}', true],
+    ['the word for the end', 'data: {}\n\ndata: [DONE]', true],
+    ['a comment', 'data: {}\n\n: ping', true],
+    ['half of JSON', 'data: {}\n\ndata: {"b":', false],
+    ['half of a second line', 'data: {}\ndata: {', false],
+    ['half of the name of a field', 'data: {}\n\ndata', false],
+    ['another field', 'data: {}\n\nevent: x', false],
+  ])('a body that ends in %s is whole or cut', async (_name, text, whole) => {
+    expect((await readAll([bytes(text)])).whole).toBe(whole);
+    expect((await readAll([...text].map(bytes))).whole).toBe(whole);
   });
 
   test('is the same wherever packets are cut', async () => {

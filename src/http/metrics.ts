@@ -1,5 +1,4 @@
-import { Counter, Gauge, Registry } from 'prom-client';
-import { createHistogram, type Series } from './histogram.ts';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { processMetrics } from './process-metrics.ts';
 import type { HttpServer } from './server-types.ts';
 
@@ -13,12 +12,13 @@ export interface Metrics {
     labels: readonly L[],
     read: () => Iterable<Reading<L>>,
   ): void;
-  /** Gives the series of labels, a new one at each call. `bounds` are those of the buckets, rising. */
+  /** `bounds` are those of the buckets, rising. */
   histogram<L extends string>(
     name: string,
     help: string,
+    labels: readonly L[],
     bounds: readonly number[],
-  ): (labels: Record<L, string>) => Series;
+  ): Histogram<L>;
   /** `read` is asked at each scrape. */
   gauge(name: string, help: string, read: () => number): void;
   /** As `gauge`, with a series for each entry that `read` gives. */
@@ -51,21 +51,16 @@ export function addMetrics(server: HttpServer): { metrics: Metrics; observe: Obs
   const registry = new Registry();
   // Measured from now on.
   const ofProcess = processMetrics();
-  const durations = createHistogram<'method' | 'route' | 'status'>(registry, {
-    name: 'askwatch_http_request_seconds',
-    help: 'Time from a request to the end of its answer.',
-    bounds: SECONDS_BOUNDS,
-  });
-  const seriesOf = new Map<string, Series>();
-  const observe: ObserveRequest = (method, route, status, seconds) => {
-    const key = `${method} ${status} ${route}`;
-    let series = seriesOf.get(key);
-    if (!series) {
-      series = durations({ method, route, status: String(status) });
-      seriesOf.set(key, series);
-    }
-    series.observe(seconds);
-  };
+  const histogram: Metrics['histogram'] = (name, help, labelNames, bounds) =>
+    new Histogram({ name, help, labelNames, buckets: [...bounds], registers: [registry] });
+  const durations = histogram(
+    'askwatch_http_request_seconds',
+    'Time from a request to the end of its answer.',
+    ['method', 'route', 'status'],
+    SECONDS_BOUNDS,
+  );
+  const observe: ObserveRequest = (method, route, status, seconds) =>
+    durations.observe({ method, route, status }, seconds);
   server.addHook('onResponse', async (request, reply) => {
     const route = request.routeOptions.url ?? 'none';
     observe(request.method, route, reply.statusCode, reply.elapsedTime / 1000);
@@ -94,7 +89,7 @@ export function addMetrics(server: HttpServer): { metrics: Metrics; observe: Obs
         },
       });
     },
-    histogram: (name, help, bounds) => createHistogram(registry, { name, help, bounds }),
+    histogram,
     gauge(name, help, read) {
       new Gauge({
         name,

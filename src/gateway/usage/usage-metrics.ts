@@ -1,5 +1,5 @@
-import type { Series } from '../../http/histogram.ts';
 import type { Metrics } from '../../http/metrics.ts';
+import type { Series } from '../../http/histogram.ts';
 import type { End, UsageRecord } from './usage-journal.ts';
 
 /** Counts requests for the metrics: as numbers of our own, which are made into metrics when somebody asks for them. */
@@ -16,8 +16,6 @@ interface Tally {
   requests: number;
   promptTokens: number;
   answerTokens: number;
-  seconds: Series;
-  firstToken: Series | undefined;
 }
 
 const SECONDS_BOUNDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180, 600];
@@ -45,14 +43,16 @@ export function createUsageMetrics(metrics: Metrics, waiting: () => number): Usa
         { labels: { model, of: 'answer' }, value: answerTokens },
       ]),
   );
-  const seconds = metrics.histogram<keyof Tally['labels']>(
+  const seconds = metrics.histogram(
     'askwatch_gateway_request_seconds',
     'Time from a chat request to its end, by model of the catalog and how it ended.',
+    ['model', 'end'],
     SECONDS_BOUNDS,
   );
-  const firstToken = metrics.histogram<keyof Tally['labels']>(
+  const firstToken = metrics.histogram(
     'askwatch_gateway_first_token_seconds',
     'Time from a chat request to the first text of its answer; of one that is not streamed, to all of it.',
+    ['model', 'end'],
     FIRST_TOKEN_BOUNDS,
   );
   metrics.gauge(
@@ -75,9 +75,7 @@ export function createUsageMetrics(metrics: Metrics, waiting: () => number): Usa
     const key = `${end} ${model}`;
     let tally = tallies.get(key);
     if (!tally) {
-      const labels = { model, end };
-      const counts = { requests: 0, promptTokens: 0, answerTokens: 0 };
-      tally = { labels, ...counts, seconds: seconds(labels), firstToken: undefined };
+      tally = { labels: { model, end }, requests: 0, promptTokens: 0, answerTokens: 0 };
       tallies.set(key, tally);
     }
     return tally;
@@ -97,10 +95,8 @@ export function createUsageMetrics(metrics: Metrics, waiting: () => number): Usa
       tally.requests += 1;
       tally.promptTokens += promptTokens;
       tally.answerTokens += completionTokens;
-      tally.seconds.observe(latencyMs / 1000);
-      if (firstTokenMs === undefined) return;
-      tally.firstToken ??= firstToken(tally.labels);
-      tally.firstToken.observe(firstTokenMs / 1000);
+      seconds.observe(tally.labels, latencyMs / 1000);
+      if (firstTokenMs !== undefined) firstToken.observe(tally.labels, firstTokenMs / 1000);
     },
   };
 }

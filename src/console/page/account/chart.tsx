@@ -2,6 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import type { UsageAnswer } from '../../account/api-types.ts';
 import { dayWords, Name, numberWords, shortNumber } from './parts.tsx';
+import { axisIn, colourIn, drawPlot } from '../plot.ts';
 
 export type Measure = 'tokens' | 'requests';
 
@@ -71,51 +72,34 @@ function Pointer({
   );
 }
 
-/** Draws the chart and keeps it as wide as its place and in the colours of the page, until it is ended. */
+/** Draws the chart, until it is ended. */
 function draw(
-  element: HTMLElement,
+  frame: HTMLElement,
   usage: UsageAnswer,
   measure: Measure,
   onPoint: (pointed: Pointed | undefined) => void,
 ): () => void {
   const sums = stacked(usage, measure);
   const days = usage.days.map((_day, index) => index);
-  const plot = new uPlot(
-    optionsOf(usage, sums, element.clientWidth, onPoint),
-    // The whole bar is drawn first, and what stands below it over it.
-    [days, ...sums.toReversed()],
-    element,
-  );
-  const observer = new ResizeObserver(() =>
-    plot.setSize({ width: element.clientWidth, height: HEIGHT }),
-  );
-  observer.observe(element);
-  const scheme = matchMedia('(prefers-color-scheme: dark)');
-  const redraw = () => plot.redraw(false);
-  scheme.addEventListener('change', redraw);
+  const options = optionsOf(frame, usage, sums, onPoint);
+  // The whole bar is drawn first, and what stands below it over it.
+  const { end } = drawPlot(frame, options, [days, ...sums.toReversed()]);
   return () => {
-    scheme.removeEventListener('change', redraw);
-    observer.disconnect();
-    plot.destroy();
+    end();
     onPoint(undefined);
   };
 }
 
 function optionsOf(
+  frame: HTMLElement,
   { days, groups }: UsageAnswer,
   sums: number[][],
-  width: number,
   onPoint: (pointed: Pointed | undefined) => void,
-): uPlot.Options {
+): Omit<uPlot.Options, 'width'> {
   const top = Math.max(1, ...(sums.at(-1) ?? []));
   const bars = uPlot.paths.bars?.({ size: [0.72, 44] });
-  const axis = {
-    stroke: () => colour('--muted'),
-    font: '12px system-ui, sans-serif',
-    ticks: { show: false },
-  };
+  const axis = axisIn(frame);
   return {
-    width,
     height: HEIGHT,
     legend: { show: false },
     cursor: { y: false, x: false, points: { show: false }, drag: { x: false, y: false } },
@@ -136,7 +120,6 @@ function optionsOf(
         size: SIDE_WIDTH,
         // Nothing that is counted comes in parts.
         incrs: STEPS,
-        grid: { stroke: () => colour('--line'), width: 1 },
         values: (_plot, splits) => splits.map(shortNumber),
       },
     ],
@@ -144,7 +127,8 @@ function optionsOf(
       {},
       ...groups
         .map(({ id }, index) => ({
-          fill: () => colour(id === undefined ? '--series-others' : `--series-${index + 1}`),
+          fill: () =>
+            colourIn(frame, id === undefined ? '--series-others' : `--series-${index + 1}`),
           width: 0,
           points: { show: false },
           ...(bars && { paths: bars }),
@@ -175,9 +159,6 @@ function everyFew(count: number, width: number): number[] {
   const step = Math.max(1, Math.ceil(count / Math.max(1, Math.floor(width / DAY_WIDTH))));
   return [...Array(count).keys()].filter((index) => (count - 1 - index) % step === 0);
 }
-
-const colour = (name: string) =>
-  getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
 /** The chart for whoever cannot see it. */
 function wordsOf({ days, groups }: UsageAnswer, measure: Measure): string {

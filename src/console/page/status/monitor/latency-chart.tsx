@@ -1,4 +1,4 @@
-import { useEffect, useId, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { useId, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type uPlot from 'uplot';
 import type { StatusDetails } from '../../../status/api-types.ts';
 import { stepOfKey } from '../../shared/stepping.ts';
@@ -70,7 +70,7 @@ export function LatencyChart({ details, hours }: { details: StatusDetails; hours
   );
 }
 
-/** The chart in its frame, as wide as that is, drawn again when the theme changes. */
+/** The chart in its frame. */
 function usePlot(
   plotted: Parameters<typeof plotLatency>[1],
   onPoint: (index: number | undefined) => void,
@@ -78,25 +78,11 @@ function usePlot(
   const frame = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(null);
   useLayoutEffect(() => {
-    const element = frame.current;
-    if (!element) return;
-    const made = plotLatency(element, plotted, onPoint);
-    plot.current = made;
-    const observer = new ResizeObserver(() =>
-      made.setSize({ width: Math.max(1, element.clientWidth), height: made.height }),
-    );
-    observer.observe(element);
-    return () => {
-      observer.disconnect();
-      made.destroy();
-    };
+    if (!frame.current) return;
+    const drawn = plotLatency(frame.current, plotted, onPoint);
+    plot.current = drawn.plot;
+    return drawn.end;
   }, [plotted, onPoint]);
-  useEffect(() => {
-    const dark = matchMedia('(prefers-color-scheme: dark)');
-    const redraw = () => plot.current?.redraw(false);
-    dark.addEventListener('change', redraw);
-    return () => dark.removeEventListener('change', redraw);
-  }, []);
   return { frame, plot };
 }
 

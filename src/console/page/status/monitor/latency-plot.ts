@@ -1,6 +1,7 @@
-import uPlot from 'uplot';
-import { millisecondWords } from '../words.ts';
+import type uPlot from 'uplot';
 import type { LatencyColumns } from './latency-data.ts';
+import { axisIn, colourIn, drawPlot } from '../../plot.ts';
+import { millisecondWords } from '../words.ts';
 
 const HEIGHT_PX = 230;
 
@@ -20,15 +21,15 @@ export interface Plotted {
   outages: readonly { fromMs: number; toMs: number }[];
 }
 
-/** Draws the chart into `frame`; `onPoint` hears which point the mouse is at. Destroy it when done. */
+/** Draws the chart into `frame`; `onPoint` hears which point the mouse is at. */
 export function plotLatency(
   frame: HTMLElement,
   { columns, fromMs, toMs, outages }: Plotted,
   onPoint: (index: number | undefined) => void,
-): uPlot {
+): ReturnType<typeof drawPlot> {
   const { times, means, least, most } = columns;
-  const options: uPlot.Options = {
-    width: Math.max(1, frame.clientWidth),
+  const axis = axisIn(frame);
+  const options: Omit<uPlot.Options, 'width'> = {
     height: HEIGHT_PX,
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false } },
@@ -38,11 +39,11 @@ export function plotLatency(
     },
     axes: [
       {
-        ...axis(),
+        ...axis,
         size: 32,
         values: (_plot, marks, _axis, _space, stepS) => timeWords(marks, stepS),
       },
-      { ...axis(), size: 64, values: (_plot, marks) => marks.map(millisecondWords) },
+      { ...axis, size: 64, values: (_plot, marks) => marks.map(millisecondWords) },
     ],
     series: [
       {},
@@ -50,31 +51,20 @@ export function plotLatency(
       { stroke: 'transparent', points: { show: false } },
       { stroke: 'transparent', points: { show: false } },
       {
-        stroke: () => colour('--accent'),
+        stroke: () => colourIn(frame, '--accent'),
         width: 2,
         spanGaps: false,
-        points: { size: 5, stroke: () => colour('--accent'), filter: lonePoints },
+        points: { size: 5, stroke: () => colourIn(frame, '--accent'), filter: lonePoints },
       },
     ],
-    bands: [{ series: [1, 2], fill: () => colour('--band') }],
+    bands: [{ series: [1, 2], fill: () => colourIn(frame, '--band') }],
     hooks: {
-      drawClear: [(plot) => shade(plot, outages)],
+      drawClear: [(plot) => shade(plot, outages, colourIn(frame, '--down-fill'))],
       setCursor: [({ cursor }) => onPoint(cursor.idx ?? undefined)],
     },
   };
-  return new uPlot(options, [times, most, least, means], frame);
+  return drawPlot(frame, options, [times, most, least, means]);
 }
-
-/** A colour of the theme, as it is now. */
-const colour = (variable: string) =>
-  getComputedStyle(document.querySelector('.latency') ?? document.body).getPropertyValue(variable);
-
-const axis = (): uPlot.Axis => ({
-  stroke: () => colour('--muted'),
-  font: '12px system-ui, sans-serif',
-  grid: { stroke: () => colour('--line'), width: 1 },
-  ticks: { show: false },
-});
 
 /** Points that no line reaches, since nothing was seen before and after. */
 function lonePoints(plot: uPlot, series: number): number[] {
@@ -83,9 +73,8 @@ function lonePoints(plot: uPlot, series: number): number[] {
   return [...values.keys()].filter((at) => !isEmpty(at) && isEmpty(at - 1) && isEmpty(at + 1));
 }
 
-function shade(plot: uPlot, outages: Plotted['outages']): void {
+function shade(plot: uPlot, outages: Plotted['outages'], fill: string): void {
   const { ctx, bbox } = plot;
-  const fill = colour('--down-fill');
   ctx.save();
   ctx.fillStyle = fill;
   for (const { fromMs, toMs } of outages) {

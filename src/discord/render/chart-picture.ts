@@ -1,3 +1,4 @@
+import { createRequire } from 'node:module';
 import type { Chart } from '../../bot/shared/card.ts';
 import { type ChartBox, type ChartLayout, layOut } from '../../bot/shared/chart-layout.ts';
 import { type Label, strokesOf } from './chart-glyphs.ts';
@@ -17,7 +18,16 @@ const COLOR = {
   unseen: '#272934',
 } as const;
 
-const LABEL_SIZE = 9;
+/** A font that comes with the program: a server may have none at all, and a missing label would not be noticed. */
+const FONT = {
+  family: 'Questrial',
+  file: '@expo-google-fonts/questrial/400Regular/Questrial_400Regular.ttf',
+  size: 12.5,
+};
+const { resolve } = createRequire(import.meta.url);
+
+/** What the font has for certain. */
+const KNOWN = /^[\x20-\x7e]*$/;
 
 /** An outage narrower than this has no room for its word. */
 const WORD_WIDTH = 36;
@@ -25,22 +35,30 @@ const WORD_WIDTH = 36;
 /** Narrower than this it would not be seen. */
 const MIN_WIDTH = 2;
 
+/** A text at a place: `x` is its left, middle or right edge, `y` the line that it stands on. */
+interface Label {
+  text: string;
+  x: number;
+  y: number;
+  anchor: 'middle' | 'end';
+}
+
 /**
  * The chart as a picture, in PNG. Nothing of it is a text of anybody's: numbers, clocks in UTC, and the word "down".
- * Throws when the library is missing on this machine, or a unit has no glyphs.
+ * Throws when the library or the font is missing on this machine, or a unit has characters that the font may lack.
  */
 export async function pictureOf(chart: Chart): Promise<Buffer> {
   const svg = svgOf(chart);
   // Only where a chart is shown: it is four megabytes of machine code.
   const { renderAsync } = await import('@resvg/resvg-js');
   const image = await renderAsync(svg, {
-    font: { loadSystemFonts: false },
+    font: { loadSystemFonts: false, fontFiles: [resolve(FONT.file)] },
     fitTo: { mode: 'zoom', value: ZOOM },
   });
   return image.asPng();
 }
 
-/** The chart as SVG. Throws for a unit that has no glyphs. Pure. */
+/** The chart as SVG. Throws for a unit with characters that the font may lack. Pure. */
 export function svgOf(chart: Chart): string {
   const layout = layOut(chart, BOX);
   const { width, height } = BOX;
@@ -51,9 +69,9 @@ export function svgOf(chart: Chart): string {
     gridOf(layout),
     ...layout.outages.map((span) => bandOf(span, COLOR.down)),
     linesOf(layout),
-    `<g fill="none" stroke-width="1.3" stroke-linecap="round" stroke-linejoin="round">`,
-    `<g stroke="${COLOR.words}">${axisLabels(layout).map(strokesOf).join('')}</g>`,
-    `<g stroke="${COLOR.downWords}">${downLabels(layout).map(strokesOf).join('')}</g>`,
+    `<g font-family="${FONT.family}" font-size="${FONT.size}">`,
+    `<g fill="${COLOR.words}">${axisLabels(layout).map(textOf).join('')}</g>`,
+    `<g fill="${COLOR.downWords}">${downLabels(layout).map(textOf).join('')}</g>`,
     '</g></svg>',
   ].join('');
 }
@@ -84,27 +102,30 @@ function linesOf({ runs }: ChartLayout): string {
 }
 
 function axisLabels({ values, times }: ChartLayout): Label[] {
-  const size = LABEL_SIZE;
-  const y = BOX.height - BOX.bottom + 11;
+  const right = { x: BOX.left - 8, anchor: 'end' } as const;
+  const y = BOX.height - BOX.bottom + 20;
   const clocks = times
     // The corner is for the zone, which all of them are in.
     .filter(({ x }) => x > BOX.left + 14)
-    .map(({ x, atMs }) => ({ x, y, size, text: clockOf(atMs), align: 'middle' as const }));
+    .map(({ x, atMs }): Label => ({ text: clockOf(atMs), x, y, anchor: 'middle' }));
   return [
-    ...values.map(({ y: at, label }) => ({
-      ...{ text: label, x: BOX.left - 8, y: at - size / 2, size, align: 'right' as const },
-    })),
+    ...values.map(({ y: at, label }): Label => ({ text: label, y: at + 4.5, ...right })),
     ...clocks,
-    { text: 'UTC', x: BOX.left - 8, y, size, align: 'right' },
+    { text: 'UTC', y, ...right },
   ];
 }
 
 const downLabels = ({ outages }: ChartLayout): Label[] =>
   outages
     .filter(({ width }) => width >= WORD_WIDTH)
-    .map(({ x, width }) => ({
-      ...{ text: 'down', x: x + width / 2, y: BOX.top + 6, size: LABEL_SIZE, align: 'middle' },
-    }));
+    .map(({ x, width }) => ({ text: 'down', x: x + width / 2, y: BOX.top + 15, anchor: 'middle' }));
+
+function textOf({ text, x, y, anchor }: Label): string {
+  if (!KNOWN.test(text)) throw new Error(`The font of charts may lack a character of “${text}”.`);
+  return `<text x="${round(x)}" y="${round(y)}" text-anchor="${anchor}">${escaped(text)}</text>`;
+}
+
+const escaped = (text: string) => text.replace(/[&<>]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 
 const clockOf = (atMs: number) => new Date(atMs).toISOString().slice(11, 16);
 

@@ -1,17 +1,17 @@
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Chart } from '../../../src/bot/shared/card.ts';
-import { strokesOf } from '../../../src/discord/render/chart-glyphs.ts';
 import { pictureOf, svgOf } from '../../../src/discord/render/chart-picture.ts';
+import { counting, startAdditions } from '../../helpers/bot/stepped-watch.ts';
 import { startDiscord } from '../../fakes/discord/discord.ts';
 import { checkMessage } from '../../fakes/discord/limits.ts';
 import { anyCharacter } from '../../helpers/any-character.ts';
 import { anyChart } from '../../helpers/any-chart.ts';
-import { counting, startAdditions } from '../../helpers/bot/stepped-watch.ts';
 import { startTestBot } from '../../helpers/bot.ts';
-import { startPlatform } from '../../helpers/discord/start-platform.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { long } from '../../helpers/long.ts';
+import { startPlatform } from '../../helpers/discord/start-platform.ts';
+import { strokesOf } from '../../../src/discord/render/chart-glyphs.ts';
 
 const HOUR_MS = 3_600_000;
 const START = Date.parse('2026-11-21T11:00:00Z');
@@ -40,34 +40,45 @@ describe('the picture of a chart', () => {
     expect(count(svg, '#5a2331')).toBe(1);
     expect(count(svg, '#272934')).toBe(2);
     // The words of the outage have a colour of their own, and are there.
-    expect(svg).toMatch(/stroke="#ff9dac"><path/);
-    expect(svgOf(chartOf([1, 2]))).toMatch(/stroke="#ff9dac"><\/g>/);
+    expect(svg).toMatch(/fill="#ff9dac"><text [^>]*>down</);
+    expect(svgOf(chartOf([1, 2]))).toMatch(/fill="#ff9dac"><\/g>/);
   });
 
   test('is a PNG twice as fine as it is shown, and not a blank one', async () => {
     const full = await pictureOf(chartOf([100, 300, null, 200]));
     expect(isPng(full)).toBe(true);
     expect(sizeOf(full)).toEqual([1040, 400]);
-    // Labels are strokes of ours: without them, or without the line, there is less to be packed.
     const blank = await pictureOf(chartOf([]));
     expect(full.length).toBeGreaterThan(blank.length + 1_000);
   });
 
-  test('leaves out no character of a label without a word', () => {
-    const label = { x: 0, y: 0, size: 10, align: 'left' as const };
-    expect(() => strokesOf({ ...label, text: '12 кг' })).toThrow('no glyph for “к”');
-    for (const text of ['0123456789', '<1 ms', '2.4 s', '00:00', 'UTC', 'down', '3 %']) {
-      expect(count(strokesOf({ ...label, text }), '<path')).toBe(text.replaceAll(' ', '').length);
-    }
-    expect(() => svgOf(chartOf([1], { unit: HOSTILE }))).toThrow('no glyph');
+  test('has its labels also where the machine has no font', async () => {
+    const values = [100, 300, null, 200];
+    const shifted = chartOf(values);
+    for (const point of shifted.points) point.atMs += 12 * HOUR_MS;
+    // All that differs are the digits of the clocks.
+    expect(await pictureOf(shifted)).not.toEqual(await pictureOf(chartOf(values)));
+    const inSeconds = chartOf(values, { unit: 's' });
+    expect(await pictureOf(inSeconds)).not.toEqual(await pictureOf(chartOf(values)));
   });
 
-  test('holds nothing but shapes, whatever the chart’s words are', () => {
+  test('leaves out no character of a label without a word', () => {
+    expect(() => svgOf(chartOf([1], { unit: 'кг' }))).toThrow('may lack a character of');
+    expect(svgOf(chartOf([0.5]))).toContain('>&#60;1 ms</text>');
+    expect(svgOf(chartOf([1], { unit: '<b>' }))).toContain('>1 &#60;b&#62;</text>');
+  });
+
+  test('holds nothing but shapes, numbers and clocks, whatever the chart’s words are', () => {
     const words = fc.oneof(fc.string({ unit: anyCharacter }), fc.constant(HOSTILE));
     fc.assert(
       fc.property(anyChart(words), (chart) => {
         const svg = svgOf({ ...chart, unit: 'ms', points: chart.points.map(countable) });
-        expect(svg.replace(/<\/?(?:svg|rect|path|circle|g)\b[^<>]*>/g, '')).toBe('');
+        expect(
+          svg.replace(
+            /<\/?(?:svg|rect|path|circle|g)\b[^<>]*>|<text [^<>]*>[\w #&:;.]+<\/text>/g,
+            '',
+          ),
+        ).toBe('');
         expect(svg).not.toMatch(/NaN|Infinity|undefined|onload/);
       }),
       { numRuns: long ? 5_000 : 200 },

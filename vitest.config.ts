@@ -1,5 +1,24 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 import { long } from './test/helpers/long.ts';
+import { chooseSeed } from './test/helpers/seed.ts';
+
+/**
+ * The kinds of test files, by name and place. What no row takes is short: it needs nothing but npm, and `npm test` runs it.
+ */
+const KINDS = {
+  /** Every variant, at full length, of what others show in part. */
+  long: ['test/**/*.long.test.ts'],
+  /** In Chromium. */
+  browser: ['test/**/*.browser.test.ts'],
+  /** Whole programs, started as an operator starts them. */
+  programs: ['test/end-to-end/**/*.test.ts'],
+  /** What is left after kill -9 and a power cut. */
+  kill: ['test/**/*.kill.test.ts', 'test/**/{kill,*-kill,lowdb-order}.test.ts'],
+};
+
+/** Short tests that import Bolt, and those that import discord.js. */
+const SLACK = ['test/slack/**/*.test.ts'];
+const DISCORD = ['test/discord/**/*.test.ts', 'test/generated-files.test.ts'];
 
 /**
  * A group of files whose processes take one file after another, since importing zod, Fastify, Bolt or discord.js anew takes
@@ -13,21 +32,19 @@ const group = (
   extends: true as const,
   test: {
     ...{ name, isolate: false, ...test },
-    exclude: [...configDefaults.exclude, ...(long ? [] : LONG_ONLY), ...(test.exclude ?? [])],
+    exclude: [...configDefaults.exclude, ...(long ? [] : KINDS.long), ...(test.exclude ?? [])],
   },
 });
 
-/** What others already show in part: every variant of it, at its full length. */
-const LONG_ONLY = ['test/**/*.long.test.ts'];
-
-/** Start whole programs, and import discord.js for its fake. */
-const END_TO_END = ['test/end-to-end/**/*.test.ts', 'test/monitoring/kill.test.ts'];
-const DISCORD = ['test/discord/**/*.test.ts', 'test/generated-files.test.ts'];
-const SLACK = ['test/slack/**/*.test.ts'];
+const seed = chooseSeed();
+if (long) {
+  process.stdout.write(`Random input of seed ${seed}; ASKWATCH_TEST_SEED=${seed} repeats it.\n`);
+}
 
 export default defineConfig({
   test: {
     pool: 'forks',
+    env: { ASKWATCH_TEST_SEED: String(seed) },
     setupFiles: ['test/helpers/property-seed.ts'],
     // Most tests wait for clocks and processes; with a worker a core they would wait one after another. Full counts keep the
     // cores busier.
@@ -38,16 +55,18 @@ export default defineConfig({
     expect: { poll: { interval: 20, timeout: 45_000 } },
     projects: [
       group('end-to-end', {
-        include: END_TO_END,
+        include: [...KINDS.programs, ...KINDS.kill],
         globalSetup: 'test/helpers/end-to-end/bundle-program.ts',
         // Some start three programs, one after another.
         testTimeout: long ? 600_000 : 300_000,
       }),
+      group('browser', { include: KINDS.browser, globalSetup: 'test/helpers/built-page.ts' }),
       group('discord', { include: DISCORD }),
       group('slack', { include: SLACK }),
       group('rooms', {
         include: ['test/**/*.test.ts'],
-        exclude: [...END_TO_END, ...DISCORD, ...SLACK],
+        exclude: [...KINDS.programs, ...KINDS.kill, ...KINDS.browser, ...DISCORD, ...SLACK],
+        globalSetup: 'test/helpers/built-page.ts',
       }),
     ],
   },

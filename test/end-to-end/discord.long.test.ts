@@ -13,10 +13,13 @@ import {
   textOf,
   waitFor,
 } from '../helpers/end-to-end/discord-program.ts';
+import { createRandom } from '../helpers/random.ts';
+import { seed } from '../helpers/seed.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 describe('one program, killed with -9 again and again', () => {
   const kills = 60;
+  const random = createRandom(seed());
   let discord: DiscordFake;
   let model: Awaited<ReturnType<typeof startModel>>['model'];
   let service: Awaited<ReturnType<typeof startWatched>>['service'];
@@ -89,7 +92,7 @@ describe('one program, killed with -9 again and again', () => {
     for (let kill = 1; kill <= kills; kill += 1) {
       await killInOutage(`Shop ${kill}.`, async () => {
         // Anywhere between the change and well after its alert.
-        const killAtMs = performance.now() + Math.random() * 2_500;
+        const killAtMs = performance.now() + random() * 2_500;
         await waitFor(() => performance.now() >= killAtMs);
       });
     }

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { runningServer } from '../helpers/http/running-server.ts';
-import { createHistogram } from '../../src/http/histogram.ts';
 
 test('a histogram counts what is at most each bound, by its labels', async () => {
   const { ask } = await runningServer(({ metrics }) => {

@@ -8,14 +8,10 @@ import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { startWebTarget } from '../fakes/web-target.ts';
 import { startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
 import { long } from '../helpers/long.ts';
-import {
-  type Book,
-  createRandom,
-  type Kind,
-  startKillLoad,
-  type Told,
-} from '../helpers/monitoring/kill-load.ts';
+import { type Book, type Kind, startKillLoad, type Told } from '../helpers/monitoring/kill-load.ts';
+import { createRandom } from '../helpers/random.ts';
 import { recordingLog } from '../helpers/recording-log.ts';
+import { seed as seedOfRun } from '../helpers/seed.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 const KILLS = long ? 200 : 1;
@@ -23,7 +19,7 @@ const KILLS = long ? 200 : 1;
 const FOLDERS = long ? 2 : 1;
 const KEYS = 16;
 
-const SEED = Number(process.env.ASKWATCH_TEST_SEED ?? Math.floor(Math.random() * 2 ** 32));
+const SEED = seedOfRun();
 
 /** Answers before the kill at least, and how many more at most; then it comes with the next of its kind. */
 const LEAST_ANSWERS = 15;

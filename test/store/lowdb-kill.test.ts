@@ -4,12 +4,16 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { long } from '../helpers/long.ts';
+import { createRandom } from '../helpers/random.ts';
 import { recordingLog } from '../helpers/recording-log.ts';
+import { seed } from '../helpers/seed.ts';
 import { folderOnDisk } from '../helpers/temporary-folder.ts';
 import { startChild } from './children/start-child.ts';
 
 const KILLS = long ? 300 : 5;
 const LANES = 2;
+
+const random = createRandom(seed());
 
 const Note = z.object({ seq: z.int(), text: z.string() });
 const notes = { name: 'notes', schema: Note, version: 1, whenCorrupt: 'refuse' } as const;
@@ -32,7 +36,7 @@ async function killRepeatedly(kills: number): Promise<number> {
     const from = kill * 1_000_000;
     const child = startChild('write-until-killed.mjs', [folder, String(from)]);
     await child.line((line) => line.startsWith('large'));
-    await pause(Math.random() * 120);
+    await pause(random() * 120);
     child.kill('SIGKILL');
     await child.exit;
     acknowledged += child.lines.length;

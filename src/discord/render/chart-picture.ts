@@ -1,7 +1,6 @@
 import { createRequire } from 'node:module';
 import type { Chart } from '../../bot/shared/card.ts';
 import { type ChartBox, type ChartLayout, layOut } from '../../bot/shared/chart-layout.ts';
-import { type Label, strokesOf } from './chart-glyphs.ts';
 
 /** As wide as Discord shows a picture of an embed, drawn twice as fine for sharp screens. */
 const BOX: ChartBox = { width: 520, height: 200, left: 58, right: 14, top: 16, bottom: 30 };

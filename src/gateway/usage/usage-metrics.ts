@@ -1,5 +1,4 @@
 import type { Metrics } from '../../http/metrics.ts';
-import type { Series } from '../../http/histogram.ts';
 import type { End, UsageRecord } from './usage-journal.ts';
 
 /** Counts requests for the metrics: as numbers of our own, which are made into metrics when somebody asks for them. */

@@ -2,16 +2,15 @@ import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Chart } from '../../../src/bot/shared/card.ts';
 import { pictureOf, svgOf } from '../../../src/discord/render/chart-picture.ts';
-import { counting, startAdditions } from '../../helpers/bot/stepped-watch.ts';
 import { startDiscord } from '../../fakes/discord/discord.ts';
 import { checkMessage } from '../../fakes/discord/limits.ts';
 import { anyCharacter } from '../../helpers/any-character.ts';
 import { anyChart } from '../../helpers/any-chart.ts';
+import { counting, startAdditions } from '../../helpers/bot/stepped-watch.ts';
 import { startTestBot } from '../../helpers/bot.ts';
+import { startPlatform } from '../../helpers/discord/start-platform.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { long } from '../../helpers/long.ts';
-import { startPlatform } from '../../helpers/discord/start-platform.ts';
-import { strokesOf } from '../../../src/discord/render/chart-glyphs.ts';
 
 const HOUR_MS = 3_600_000;
 const START = Date.parse('2026-11-21T11:00:00Z');

@@ -17,9 +17,8 @@ import {
 import { answerBadly, answerWell } from '../../helpers/gateway/fault-play.ts';
 import { NO_OLLAMA, startGateway } from '../../helpers/gateway/running-gateway.ts';
 import { long } from '../../helpers/long.ts';
+import { seed } from '../../helpers/seed.ts';
 
-/** Another number tries other faults. */
-const FIRST_SEED = Number(process.env.ASKWATCH_TEST_SEED ?? 1);
 /** Faults that can happen anywhere in an answer, and the others. */
 const CASES_PER_KIND = long ? { anywhere: 40, others: 16 } : { anywhere: 1, others: 1 };
 const AT_A_TIME = 4;
@@ -200,7 +199,7 @@ describe('an upstream that', () => {
   test.each(Object.keys(KINDS) as KindName[])('%s', async (kind) => {
     const { places }: Kind = KINDS[kind];
     const length = places ? CASES_PER_KIND.anywhere : CASES_PER_KIND.others;
-    const first = FIRST_SEED + Object.keys(KINDS).indexOf(kind) * 1_000;
+    const first = seed() + Object.keys(KINDS).indexOf(kind) * 1_000;
     const cases = Array.from({ length }, (_, at) => drawCase(first, kind, at)).values();
     await Promise.all(
       Array.from({ length: AT_A_TIME }, async () => {

@@ -5,7 +5,9 @@ import type { PlatformName } from '../../../src/bot/shared/place.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { startMonitoringService } from '../../fakes/monitoring-service.ts';
 import { eventually } from '../eventually.ts';
+import { createRandom } from '../random.ts';
 import { recordingLog } from '../recording-log.ts';
+import { seed } from '../seed.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { type AlertMessage, CLEAN, judge, type WatchedMonitor } from './alert-verdict.ts';
 import { spawnAskwatch, startAskwatch } from './askwatch-process.ts';
@@ -43,24 +45,10 @@ export interface StormPlatform {
   lines(channel: string): string[];
 }
 
-const asked = process.env.ASKWATCH_TEST_SEED ?? '20261122';
-const SEED = asked === 'random' ? Date.now() % 1e9 : Number(asked);
-
 /** A team's channel hears so many monitors: a message about them names each. */
 const TEAM = 8;
 /** More changes within a quarter of an hour may be told in another way. */
 const MAX_OUTAGES = 2;
-
-/** Mulberry32: small, and the same numbers on every machine. */
-function createRandom(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 /** Monitors in teams; each team has a channel, and its first monitor one more for itself. */
 async function openWorld(platform: StormPlatform, teams: number) {
@@ -104,7 +92,7 @@ async function openWorld(platform: StormPlatform, teams: number) {
  * answers some calls wrongly; then lets it be, and expects every outage to be told once and every message to be true.
  */
 export async function storm(platform: StormPlatform, { kills }: { kills: number }): Promise<void> {
-  const random = createRandom(SEED);
+  const random = createRandom(seed());
   const upTo = (count: number) => Math.floor(random() * count);
   const teams = Math.max(2, Math.ceil(kills / 15));
   const { service, monitors, options } = await openWorld(platform, teams);
@@ -220,7 +208,7 @@ export async function storm(platform: StormPlatform, { kills }: { kills: number 
   expect(outages).toBeGreaterThan(0);
   const calls = { posts: platform.count('post'), edits: platform.count('edit') };
   const report = {
-    ...{ seed: SEED, kills, outages, ...verdict(), ...calls, lookUps: platform.count('history') },
+    ...{ seed: seed(), kills, outages, ...verdict(), ...calls, lookUps: platform.count('history') },
     faulted: platform.faulted(),
     faults: Object.fromEntries(injected),
   };

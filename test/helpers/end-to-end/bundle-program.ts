@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { execFileSync } from 'node:child_process';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,6 +6,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { build, type Plugin } from 'esbuild';
 import type { TestProject } from 'vitest/node';
 
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 const DIST = fileURLToPath(new URL('../../../dist/', import.meta.url));
 
 declare module 'vitest' {
@@ -16,13 +17,11 @@ declare module 'vitest' {
 }
 
 /**
- * Bundles the built program, once for all files of this folder: it starts in about half the CPU time of `dist/`, whose
- * modules and packages are found, read and compiled one by one. What is run is the same code.
+ * Builds the program, and bundles it once for all tests that start it: it starts in about half the CPU time of `dist/`, whose
+ * modules and packages are found, read and compiled one by one. What is run is the same code, and never an older one.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
-  if (!existsSync(join(DIST, 'main.js'))) {
-    throw new Error('dist/ is missing: run npm test, which builds it first');
-  }
+  execFileSync('npm', ['run', '--silent', 'build'], { cwd: ROOT, stdio: 'inherit' });
   const folder = await mkdtemp(join(tmpdir(), 'askwatch-bundle-'));
   await build({
     entryPoints: [join(DIST, 'main.js'), join(DIST, 'cli.js')],

@@ -1,3 +1,4 @@
+import { createRandom } from '../random.ts';
 import { type Frame, goodAnswer, type Lane } from './fault-answers.ts';
 
 /** Where in a good answer something goes wrong. */
@@ -100,7 +101,7 @@ const ORDER = [
 
 /** The case number `at` of a kind; the same for the same seed. */
 export function drawCase(seed: number, kind: KindName, at: number): FaultCase {
-  const random = randomOf(seed + at);
+  const random = createRandom(seed + at);
   const pick = <T>(of: readonly T[]): T => of[Math.floor(random() * of.length)] as T;
   const rules: Kind = KINDS[kind];
   const turn = ORDER[at % ORDER.length] ?? ORDER[0];
@@ -269,15 +270,4 @@ function cutAt(place: Place, pieces: Piece[], frames: Frame[], random: () => num
     case 'end':
       return wireAt(pieces, body.length);
   }
-}
-
-/** Numbers from 0 to 1, the same for the same seed. Source: mulberry32, Tommy Ettinger, public domain. */
-export function randomOf(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
 }

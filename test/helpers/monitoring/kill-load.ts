@@ -2,17 +2,6 @@ import { Pool } from 'undici';
 import { type Monitor, MonitoringPath, MonitorList } from '../../../src/contracts/monitoring.ts';
 import { AddedPath } from '../../../src/contracts/monitoring-additions.ts';
 
-/** Gives numbers from 0 to under 1, the same ones for the same seed. Source: mulberry32 by Tommy Ettinger. */
-export function createRandom(seed: number): () => number {
-  let state = seed >>> 0;
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
-
 /** What the service has acknowledged about one monitor. */
 export interface Told {
   id: string;

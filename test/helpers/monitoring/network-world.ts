@@ -6,6 +6,7 @@ import {
   next,
   presumedUp,
 } from '../../../src/monitoring/state/state.ts';
+import { createRandom } from '../random.ts';
 
 const INTERVAL_MS = 60_000;
 const TIMEOUT_MS = 10_000;
@@ -44,7 +45,7 @@ export interface Seen {
  * everything random drawn from the seed: phases, delays, and how each host fails while the network is gone.
  */
 export async function simulate(world: World): Promise<Seen> {
-  const random = randomFrom(world.seed);
+  const random = createRandom(world.seed);
   const between = (min: number, max: number) => Math.floor(min + random() * (max - min + 1));
   const queue = createQueue();
   const isLost = (atMs: number) =>
@@ -145,16 +146,5 @@ function createQueue() {
         await new Promise((resolve) => setImmediate(resolve));
       }
     },
-  };
-}
-
-/** Numbers from 0 to 1, the same for the same seed. Source: mulberry32, public domain. */
-function randomFrom(seed: number): () => number {
-  let state = seed | 0;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
   };
 }

@@ -3,7 +3,9 @@ import { expect, test } from 'vitest';
 import { openHistory } from '../../../src/monitoring/history/history.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { long } from '../../helpers/long.ts';
+import { createRandom } from '../../helpers/random.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
+import { seed } from '../../helpers/seed.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 import { startChild } from '../../store/children/start-child.ts';
 
@@ -11,6 +13,7 @@ const KILLS = long ? 100 : 2;
 const EVERY_MS = 600_000;
 const DAY_MS = 86_400_000;
 const START = Date.UTC(2027, 0, 15, 22, 3);
+const random = createRandom(seed());
 const script = '../../helpers/monitoring/write-history.mjs';
 
 test(`${KILLS} kills lose no result, no hour and no incident that was acknowledged`, {
@@ -27,7 +30,7 @@ test(`${KILLS} kills lose no result, no hour and no incident that was acknowledg
   for (let kill = 0; kill < KILLS; kill += 1) {
     const child = startChild(script, [folder, String(nowMs), String(change)]);
     await child.line((line) => line.startsWith('result'));
-    await pause(Math.random() * 700);
+    await pause(random() * 700);
     child.kill('SIGKILL');
     await child.exit;
     expect(child.lines.filter((line) => line.startsWith('log'))).toEqual([]);
@@ -73,7 +76,7 @@ test(`${KILLS} kills lose no result, no hour and no incident that was acknowledg
     await store.close();
     // Torn ends of journals are cut off: nothing that was acknowledged, and so no warning.
     expect(lines.filter(({ level }) => Number(level) > 30)).toEqual([]);
-    nowMs += EVERY_MS * (1 + Math.floor(Math.random() * 30));
+    nowMs += EVERY_MS * (1 + Math.floor(random() * 30));
   }
   console.log(`${KILLS} kills, ${acknowledged} acknowledged results, none lost`);
 });

@@ -6,6 +6,7 @@ import { nextOnGrid, phaseOf } from '../../../src/monitoring/time/rhythm.ts';
 import { long } from '../../helpers/long.ts';
 import { createFakeClock } from '../../helpers/monitoring/fake-clock.ts';
 import { createTargets, createWorld, down, up } from '../../helpers/monitoring/watched-world.ts';
+import { createRandom } from '../../helpers/random.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
 const HOUR_MS = 3_600_000;
@@ -17,15 +18,8 @@ const MAX_ACTS = 6;
 /** A second look comes 5 s after a failure, the last of a start after 30 s. */
 const SLACK_MS = 36_000;
 
-/** Numbers that are the same in every run. Source: mulberry32, public domain. */
-function createRandom(seed: number) {
-  let state = seed;
-  const next = () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
+function createDice(seed: number) {
+  const next = createRandom(seed);
   const below = (count: number) => Math.floor(next() * count);
   return { next, below };
 }
@@ -47,7 +41,7 @@ interface Expected {
 test.each(long ? [1, 2, 3, 4, 5, 6, 7, 8] : [1])(
   `${LASTS_MS / HOUR_MS} hours of ${MONITORS} monitors that come, change, rest and go, with kills: every promise is kept (seed %i)`,
   async (seed) => {
-    const random = createRandom(seed);
+    const random = createDice(seed);
     const folder = await temporaryFolder();
     const clock = createFakeClock();
     const targets = createTargets();

@@ -1,0 +1,110 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import type { StatusIncident } from '../../src/console/status/api-types.ts';
+import { badge } from '../../src/console/status/badge.ts';
+import { atomFeed } from '../../src/console/status/feed.ts';
+import { anyCharacter } from '../helpers/any-character.ts';
+import { browser, inBrowser } from '../helpers/in-browser.ts';
+
+// A browser is the XML parser that badges and feeds end in.
+
+const HOSTILE = [
+  '</title><script>alert(1)</script>',
+  '"><image href="https://evil.example/x.png"/>',
+  "' onload='alert(1)",
+  ']]><![CDATA[',
+  '&amp;&lt;&#0;&undefined;',
+  '<!ENTITY x SYSTEM "file:///etc/passwd">',
+  'a\u0000b\u0007c\u001b\ufffe\uffff',
+  `half a pair \ud800 and \udc00`,
+  '\u202egnihton si erehT',
+  '店舗監視 🛒 магазин',
+  ' ',
+  'x'.repeat(10_000),
+  `${'x'.repeat(38)}🛒🛒🛒`,
+];
+
+interface Parsed {
+  error: string | undefined;
+  elements: string[];
+  texts: Record<string, string[]>;
+}
+
+/** What a browser makes of XML: what is wrong with it, its elements, and the texts in them. */
+async function parsed(xml: readonly string[]): Promise<Parsed[]> {
+  if (!browser) throw new Error('There is no browser.');
+  const page = await browser.newPage();
+  try {
+    return await page.evaluate(
+      (documents) =>
+        documents.map((text) => {
+          const read = new DOMParser().parseFromString(text, 'application/xml');
+          const all = [...read.querySelectorAll('*')];
+          const texts: Record<string, string[]> = {};
+          for (const { localName, textContent } of all) {
+            texts[localName] = [...(texts[localName] ?? []), textContent ?? ''];
+          }
+          return {
+            error: read.querySelector('parsererror')?.textContent ?? undefined,
+            elements: [...new Set(all.map(({ localName }) => localName))].sort(),
+            texts,
+          };
+        }),
+      xml,
+    );
+  } finally {
+    await page.close();
+  }
+}
+
+const incident = (name: string, more: Partial<StatusIncident> = {}): StatusIncident => ({
+  id: `mon_1:${name}`,
+  monitor: `mon ${name}`,
+  name,
+  started_at: '2026-11-22T10:00:00.000Z',
+  ended_at: '2026-11-22T10:05:00.000Z',
+  cause: name,
+  outcome: 'timeout',
+  ended_as: 'UP',
+  ...more,
+});
+
+const feedOf = (incidents: StatusIncident[], origin = 'https://status.example.com') =>
+  atomFeed({ incidents, origin, emptySince: '2026-11-22T09:00:00.000Z' });
+
+const BADGE_ELEMENTS = ['clipPath', 'g', 'rect', 'svg', 'text', 'title'];
+const ENTRY_ELEMENTS = ['content', 'entry', 'id', 'link', 'published', 'title', 'updated'];
+
+inBrowser('what others show of the status page', () => {
+  test('a badge of any name is well-formed and holds nothing but itself', async () => {
+    const names = [...HOSTILE, ...fc.sample(fc.string({ unit: anyCharacter }), 200)];
+    const badges = await parsed(names.flatMap((name) => [badge(name, 'UP'), badge('x', name)]));
+    for (const { error, elements } of badges) {
+      expect(error).toBeUndefined();
+      expect(elements).toEqual(BADGE_ELEMENTS);
+    }
+  });
+
+  test('a feed of any names is well-formed and holds nothing but its entries', async () => {
+    const names = [...HOSTILE, ...fc.sample(fc.string({ unit: anyCharacter }), 200)];
+    const [all] = await parsed([feedOf(names.map((name) => incident(name)))]);
+    expect(all?.error).toBeUndefined();
+    expect(all?.elements).toEqual(['author', 'feed', 'name', ...ENTRY_ELEMENTS].sort());
+    expect(all?.texts.entry).toHaveLength(names.length);
+    expect(all?.texts.title).toContain('店舗監視 🛒 магазин was down for 5 minutes');
+  });
+
+  test('an entry keeps its id when the outage ends, and is updated then', async () => {
+    const open = incident('Shop', { ended_at: null, ended_as: null });
+    const [before, after, none] = await parsed([
+      feedOf([open]),
+      feedOf([incident('Shop')]),
+      feedOf([]),
+    ]);
+    expect(before?.texts.id).toEqual(after?.texts.id);
+    expect(before?.texts.updated).toEqual(['2026-11-22T10:00:00.000Z', '2026-11-22T10:00:00.000Z']);
+    expect(after?.texts.updated).toEqual(['2026-11-22T10:05:00.000Z', '2026-11-22T10:05:00.000Z']);
+    expect(before?.texts.title?.[1]).toBe('Shop is down');
+    expect(none?.error).toBeUndefined();
+  });
+});

@@ -22,7 +22,7 @@ import { palettePng } from './palette-png.ts';
 // Takes the README's pictures of the console: the real program, whose monitors look at a server of this script and have a
 // made-up past, and whose questions are answered by a made-up model. This runs from dist/screenshots/.
 const PROGRAM = fileURLToPath(new URL('../main.js', import.meta.url));
-const PICTURES = new URL('../../src/console/screenshots/', import.meta.url);
+const PICTURES = new URL('../../docs/images/', import.meta.url);
 
 const DAY_MS = 86_400_000;
 const PAST_MS = 90 * DAY_MS;

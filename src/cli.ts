@@ -14,7 +14,7 @@ const HELP = `Usage: npx askwatch <command>
   help                                                     this text
 
 Limits, for keys limit and keys create: --requests-per-minute, --tokens-per-minute, --tokens-per-day, --tokens-per-month.
-Settings come from the environment and .env; the README lists them. Keys can be managed while Askwatch runs.
+Settings come from the environment and .env; docs/settings.md lists them. Keys can be managed while Askwatch runs.
 `;
 
 try {

@@ -12,17 +12,19 @@ const ROOT = new URL('../../', import.meta.url);
 /** Where Slack reaches a program of its user; who makes the app puts their own host there. */
 const SLACK_EVENTS = 'https://askwatch.example.com/slack/events';
 
-/** Everything that is made from the command table and the settings: each file's path and its text. */
-export function generatedFiles(readme: string): Record<string, string> {
+/**
+ * Everything that is made from the command table and the settings: each file's path and its text. `read` gives the pages
+ * as they are, by their paths: in these only the tables are made anew.
+ */
+export function generatedFiles(read: (path: string) => string): Record<string, string> {
+  const page = (path: string, table: string) => ({ [path]: withTable(read(path), path, table) });
   return {
     'manifests/slack.json': json(slackManifest(commands)),
     'manifests/slack-http.json': json(slackManifest(commands, SLACK_EVENTS)),
     'manifests/discord.json': json(discordCommands(commands)),
     '.env.example': envExample(),
-    'README.md': withSections(readme, {
-      commands: commandTable(commands),
-      settings: settingsTable(),
-    }),
+    ...page('docs/commands.md', commandTable(commands)),
+    ...page('docs/settings.md', settingsTable()),
   };
 }
 
@@ -59,21 +61,19 @@ function envExample(): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** Replaces what stands between `<!-- name -->` and `<!-- /name -->`. */
-function withSections(text: string, sections: Record<string, string>): string {
-  return Object.entries(sections).reduce((whole, [name, section]) => {
-    const [open, close] = [`<!-- ${name} -->`, `<!-- /${name} -->`];
-    const [start, end] = [whole.indexOf(open), whole.indexOf(close)];
-    if (start < 0 || end < start)
-      throw new Error(`README.md: the marks ${open} … ${close} are missing`);
-    return `${whole.slice(0, start + open.length)}\n${section}\n${whole.slice(end)}`;
-  }, text);
+/** Replaces what stands between `<!-- table -->` and `<!-- /table -->`. */
+function withTable(text: string, path: string, table: string): string {
+  const [open, close] = ['<!-- table -->', '<!-- /table -->'];
+  const [start, end] = [text.indexOf(open), text.indexOf(close)];
+  if (start < 0 || end < start)
+    throw new Error(`${path}: the marks ${open} … ${close} are missing`);
+  return `${text.slice(0, start + open.length)}\n${table}\n${text.slice(end)}`;
 }
 
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   mkdirSync(new URL('manifests/', ROOT), { recursive: true });
-  const readme = readFileSync(new URL('README.md', ROOT), 'utf8');
-  for (const [path, text] of Object.entries(generatedFiles(readme))) {
+  const read = (path: string) => readFileSync(new URL(path, ROOT), 'utf8');
+  for (const [path, text] of Object.entries(generatedFiles(read))) {
     writeFileSync(new URL(path, ROOT), text);
     process.stdout.write(`wrote ${path}\n`);
   }

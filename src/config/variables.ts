@@ -20,7 +20,7 @@ import {
   wholeNumber,
 } from './variable-types.ts';
 
-/** Every setting, in the order of the README. No other file reads the environment. */
+/** Every setting, in the order of docs/settings.md. No other file reads the environment. */
 export const variables = {
   SLACK_BOT_TOKEN: secret(
     'Slack',
@@ -125,7 +125,7 @@ export const variables = {
   }),
   ALERT_POLL_SECONDS: variable({
     group: 'Alerts',
-    about: 'seconds between two looks at the monitors',
+    about: 'seconds between two polls of the monitors',
     shown: '15; 5 with the embedded service',
     schema: wholeNumber(1, 3600, 0),
   }),

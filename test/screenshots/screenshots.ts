@@ -19,7 +19,7 @@ import { startBrowser } from '../helpers/browser.ts';
 import { ANSWER, lookAt, MADE_UP, QUESTION, writeIncidents } from './made-up.ts';
 import { palettePng } from './palette-png.ts';
 
-// Takes the README's pictures of the console: the real program, whose monitors look at a server of this script and have a
+// Takes the pictures of README and docs/: the real program, whose monitors look at a server of this script and have a
 // made-up past, and whose questions are answered by a made-up model. This runs from dist/screenshots/.
 const PROGRAM = fileURLToPath(new URL('../main.js', import.meta.url));
 const PICTURES = new URL('../../docs/images/', import.meta.url);

@@ -14,7 +14,7 @@ import type { Right } from '../shared/rights.ts';
 import type { BotSettings } from '../shared/settings.ts';
 
 /**
- * A command, declared once; platforms, help, manifests and the README are made from it.
+ * A command, declared once; platforms, help, manifests and docs/commands.md are made from it.
  * `input` is flat: texts, whole numbers, booleans and choices, each with `.describe()`.
  */
 export interface Command<Input extends z.ZodObject = z.ZodObject> {

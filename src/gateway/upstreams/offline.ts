@@ -124,7 +124,7 @@ function compose(messages: readonly ChatMessage[]): string {
     'This is the built-in offline engine of Askwatch. It is not a language model, so it cannot know the answer; it shows that everything around one works.',
     asked(questions.at(-1)),
     ...(earlier.length > 0 ? [remembered(earlier)] : []),
-    'To get real answers, set `OPENAI_API_KEY` or `ANTHROPIC_API_KEY` (the README lists the others), or start Ollama on this machine, and start Askwatch again.',
+    'To get real answers, set `OPENAI_API_KEY` or `ANTHROPIC_API_KEY` (docs/settings.md lists the others), or start Ollama on this machine, and start Askwatch again.',
   ].join('\n\n');
 }
 

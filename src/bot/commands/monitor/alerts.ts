@@ -137,7 +137,7 @@ function remindIn(text: string): number | null {
 /** How a group is named where it can be. */
 const GROUPS: Record<PlatformName, string> = {
   slack:
-    'a user group, chosen from the list that Slack shows after @ (if it was, the Slack app needs today’s manifest: see “Slack” in the README)',
+    'a user group, chosen from the list that Slack shows after @ (if it was, the Slack app needs today’s manifest: see docs/slack.md)',
   discord: 'a role, chosen from the list that Discord shows after @',
   console: 'a name such as @oncall',
 };

@@ -1,0 +1,126 @@
+import { readFileSync } from 'node:fs';
+import { expect, test } from 'vitest';
+import {
+  DnsConfig,
+  HeartbeatConfig,
+  HttpConfig,
+  KeywordConfig,
+  MONITORING_PREFIX,
+  MonitoringPath,
+} from '../src/contracts/monitoring.ts';
+import { AddedPath } from '../src/contracts/monitoring-additions.ts';
+import { Catalog, type CatalogInput } from '../src/gateway/catalog.ts';
+import { TRAITS } from '../src/gateway/provider-table.ts';
+import type { ProviderTraits } from '../src/gateway/provider-traits.ts';
+import { PROVIDER_NAMES } from '../src/gateway/providers.ts';
+import { startGateway } from './gateway/running-gateway.ts';
+import { startService } from './monitoring/service.ts';
+
+const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8');
+
+/** What stands under a heading of the second level of a page. */
+function section(page: string, heading: string): string {
+  const text = read(`../docs/${page}`).split(`## ${heading}\n`)[1]?.split(/^##+ /m)[0];
+  if (text === undefined) throw new Error(`${page} has no section '${heading}'.`);
+  return text;
+}
+
+/** The first cell of each row, without the marks of code. */
+const firstCells = (text: string) =>
+  [...text.matchAll(/^\| (`.*?) \|/gm)].map(([, cell = '']) => cell.replaceAll('`', ''));
+
+test('The page on providers shows a catalog that can be used, with every field, and explains each', () => {
+  const text = section('providers.md', 'The catalog');
+  const example = JSON.parse(text.match(/```json\n(.*?)```/s)?.[1] ?? '') as CatalogInput;
+  const fields = (models: object[]) => new Set(models.flatMap((model) => Object.keys(model)));
+  const { models } = Catalog.parse(example);
+  expect(fields(models)).toEqual(fields(example.models));
+  const schemas = Catalog.shape.models.element.options;
+  expect(fields(example.models)).toEqual(fields(schemas.map(({ shape }) => shape)));
+  const explained = firstCells(text).flatMap((cell) => cell.split(', '));
+  expect(new Set(explained)).toEqual(fields(example.models));
+});
+
+test('The page on providers names each of them, and every parameter that is left out for it', () => {
+  const text = section('providers.md', 'Providers');
+  expect(firstCells(text)).toEqual([...PROVIDER_NAMES]);
+  for (const name of PROVIDER_NAMES) {
+    const row = text.split('\n').find((line) => line.startsWith(`| \`${name}\` |`)) ?? '';
+    const { parameters, models, repairStreams, maxChoices }: ProviderTraits = TRAITS[name];
+    const families = models.map((family) => ({ ...parameters, ...family }));
+    for (const { drop, caps, rename, ownStops } of [parameters, ...families]) {
+      for (const parameter of [...drop, ...Object.keys(caps), ...Object.keys(rename)]) {
+        expect(row).toContain(parameter.endsWith('_penalty') ? 'penalties' : `\`${parameter}\``);
+      }
+      if (ownStops) expect(row).toContain('`stop`');
+    }
+    if (name !== 'anthropic') {
+      expect(row).toContain(repairStreams ? 'each chunk read' : 'byte by byte');
+    }
+    if (maxChoices < 128) expect(row).toContain('`n`');
+  }
+});
+
+test('The page on operating names every metric of both services', async () => {
+  const { kit } = await startGateway();
+  const { body } = await kit.server.inject('/metrics');
+  const texts = [body, await (await startService()).metrics()].join('\n');
+  const declared = [...texts.matchAll(/^# TYPE (askwatch_\S+)/gm)].map(([, name]) => name);
+  const named = firstCells(section('operating.md', 'Metrics')).flatMap((cell) => cell.split(', '));
+  expect(new Set(named)).toEqual(new Set(declared));
+});
+
+test('The page on monitoring names every route of the service', () => {
+  const rows = firstCells(section('monitoring.md', 'Routes')).flatMap((cell) => cell.split(', '));
+  const named = rows
+    .filter((cell) => /^[A-Z]+ \//.test(cell))
+    .map((cell) => cell.split(' ')[1]?.replace(/\{(\w+)\}/g, ':$1'));
+  const paths = Object.values({ ...MonitoringPath, ...AddedPath });
+  expect(new Set(named)).toEqual(
+    new Set(paths.map((path) => path.slice(MONITORING_PREFIX.length))),
+  );
+});
+
+test('The page on monitoring names every setting of a check, of whom it is, and its default', () => {
+  const kinds = {
+    HTTP: HttpConfig.shape,
+    KEYWORD: KeywordConfig.shape,
+    DNS: DnsConfig.shape,
+    HEARTBEAT: HeartbeatConfig.shape,
+  };
+  const rows = section('monitoring.md', 'Settings of a check').split('\n');
+  for (const [kind, shape] of Object.entries(kinds)) {
+    for (const [name, schema] of Object.entries(shape)) {
+      const row = rows.find((line) => new RegExp(`^\\| [^|]*\`${name}\``).test(line)) ?? name;
+      const [, settings = '', of = '', , fallbacks = ''] = row.split('|');
+      const isOf = of.includes('all but HEARTBEAT') ? kind !== 'HEARTBEAT' : of.includes(kind);
+      expect(isOf, `${name} of ${kind}`).toBe(true);
+      const place = settings.split(',').findIndex((one) => one.includes(`\`${name}\``));
+      const fallback = schema.safeParse(undefined).data;
+      if (fallback === undefined || typeof fallback === 'object') continue;
+      expect(fallbacks.split(',')[place]?.trim(), name).toBe(String(fallback));
+    }
+  }
+  const named = rows.flatMap((line) => line.match(/^\| (`[^|]*)\|.*\|.*\|.*\|$/)?.[1] ?? []);
+  const settings = named.join().match(/[a-z_]+/g);
+  expect(new Set(settings)).toEqual(new Set(Object.values(kinds).flatMap(Object.keys)));
+});
+
+test('The page on the gateway tells the errors of the estimates as they were measured', () => {
+  const measured = read('fixtures/texts/README.md');
+  const rows = [...measured.matchAll(/^\| ([\w-]+) \|.*\| ([+−][\d.]+ %) \| \d+ \|$/gm)];
+  const errorOf = new Map(rows.map(([, kind = '', error = '']) => [kind, error]));
+  const text = section('gateway.md', 'Token estimates');
+  const mean = measured.match(/Mean size of the error: ([\d.]+ %) over the held-out/)?.[1];
+  expect(text).toContain(`mean error is ${mean}`);
+  expect(text).toContain(`all ${errorOf.size} kinds`);
+  const told = [...text.matchAll(/([A-Z][\w, ]+?) \| (?:([+−][\d.]+) to )?([+−][\d.]+ %)/g)];
+  expect(told).toHaveLength(10);
+  for (const [, kinds = '', least, most = ''] of told) {
+    const names = kinds === 'English' ? ['english-prose', 'english-chat'] : kinds.split(', ');
+    const errors = names
+      .map((name) => errorOf.get(name.toLowerCase()) ?? name)
+      .sort((a, b) => Number.parseFloat(a) - Number.parseFloat(b));
+    expect([least && `${least} %`, most]).toEqual([least && errors[0], errors.at(-1)]);
+  }
+});

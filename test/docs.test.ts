@@ -1,4 +1,5 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { expect, test } from 'vitest';
 import {
   DnsConfig,
@@ -124,3 +125,60 @@ test('The page on the gateway tells the errors of the estimates as they were mea
     expect([least && `${least} %`, most]).toEqual([least && errors[0], errors.at(-1)]);
   }
 });
+
+const PAGES = [
+  ...['README.md', 'CONTRIBUTING.md', 'SECURITY.md', 'CHANGELOG.md'],
+  ...readdirSync(new URL('../docs/', import.meta.url))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+];
+
+test.each(PAGES)('Every link of %s leads to a file and a heading that exist', (page) => {
+  const from = new URL(`../${page}`, import.meta.url);
+  const broken = relativeLinks(readFileSync(from, 'utf8')).filter((link) => {
+    const [path = '', anchor] = link.split('#');
+    const to = new URL(path, from);
+    if (!existsSync(to)) return true;
+    return anchor !== undefined && !anchorsOf(readFileSync(to, 'utf8')).has(anchor);
+  });
+  expect(broken).toEqual([]);
+});
+
+test.each(['README.md', 'docs/README.md'])('%s leads to every page', (index) => {
+  const linked = relativeLinks(read(`../${index}`)).map((link) =>
+    join(dirname(index), link.split('#')[0] ?? ''),
+  );
+  const pages = PAGES.filter(
+    (page) => page !== index && (index === 'README.md' || page.startsWith('docs/')),
+  );
+  expect(linked).toEqual(expect.arrayContaining(pages));
+});
+
+test('The README has fewer than 250 lines', () => {
+  expect(read('../README.md').split('\n').length).toBeLessThan(250);
+});
+
+/** Where links and pictures of a page lead, but for those to other sites. An anchor of its own page has no path. */
+function relativeLinks(text: string): string[] {
+  const links = withoutCode(text).matchAll(/\]\(([^)\s]+)\)|\bsrc(?:set)?="([^"]+)"/g);
+  return [...links]
+    .map(([, link, picture]) => link ?? picture ?? '')
+    .filter((link) => !/^[a-z]+:/.test(link));
+}
+
+/** The anchors that headings have, as GitHub makes them: lower case, no punctuation, hyphens for spaces. */
+function anchorsOf(text: string): Set<string> {
+  const headings = [...withoutCode(text).matchAll(/^#+ (.+)$/gm)].map(
+    ([, heading = '']) => heading,
+  );
+  return new Set(
+    headings.map((heading) =>
+      heading
+        .toLowerCase()
+        .replace(/[^\p{L}\p{N} _-]/gu, '')
+        .replaceAll(' ', '-'),
+    ),
+  );
+}
+
+const withoutCode = (text: string) => text.replace(/^ *```.*?^ *```$/gms, '');

@@ -37,8 +37,8 @@ export const MADE_UP: readonly MadeUp[] = [
   { name: 'Documentation', tookMs: 45, outages: [{ daysAgo: 75.5, minutes: 240 }] },
 ];
 
-/** What a look at one of them found in the past; undefined before it was watched. */
-export function lookAt(number: number, atMs: number, nowMs: number): CheckResult | undefined {
+/** What a check of one of them found in the past; undefined before it was watched. */
+export function checkAt(number: number, atMs: number, nowMs: number): CheckResult | undefined {
   const { tookMs, outages = [], sinceDays = 90 } = MADE_UP[number] ?? { tookMs: 0 };
   if (nowMs - atMs > sinceDays * DAY_MS) return undefined;
   const isDown = outages.some(({ daysAgo, minutes }) => {

@@ -7,22 +7,56 @@ export interface Pixels {
   data: Uint8Array;
 }
 
+/** The colours of a picture, red, green and blue in one number, and the place in the palette of each that occurs. */
+export interface Palette {
+  colours: readonly number[];
+  places: ReadonlyMap<number, number>;
+}
+
+interface Chunk {
+  name: string;
+  content: Buffer;
+}
+
 const MAX_COLOURS = 256;
 
-/**
- * A picture as PNG with a palette, a third of one with all colours. The most frequent colours are kept, others become the
- * nearest of them. Source: PNG, Third Edition, sections 5 and 11.
- */
-export function palettePng({ width, height, data }: Pixels): Buffer {
-  const colours = coloursOf(data);
-  const palette = colours.slice(0, MAX_COLOURS);
-  const places = new Map(colours.map((colour) => [colour, nearest(palette, colour)]));
+/** A picture as PNG with a palette, a third of one with all colours. Source: PNG, Third Edition, sections 5 and 11. */
+export function palettePng(pixels: Pixels): Buffer {
+  const palette = paletteOf([pixels]);
+  return pngOf(pixels, palette, [{ name: 'IDAT', content: indexesOf(pixels, palette) }]);
+}
+
+/** A palette for several pictures: the most frequent colours are kept, others become the nearest of them. */
+export function paletteOf(pictures: readonly Pixels[]): Palette {
+  const counts = new Map<number, number>();
+  for (const { data } of pictures) {
+    for (let pixel = 0; pixel < data.length / 4; pixel++) {
+      const colour = colourAt(data, pixel);
+      counts.set(colour, (counts.get(colour) ?? 0) + 1);
+    }
+  }
+  const all = [...counts].sort(([, a], [, b]) => b - a).map(([colour]) => colour);
+  const colours = all.slice(0, MAX_COLOURS);
+  return { colours, places: new Map(all.map((colour) => [colour, nearest(colours, colour)])) };
+}
+
+/** The pixels as places in the palette, line by line and compressed, as image data holds them. */
+export function indexesOf({ width, height, data }: Pixels, { places }: Palette): Buffer {
   // Each line begins with its filter, here none: that is best for a palette.
   const lines = Buffer.alloc((width + 1) * height);
   for (let pixel = 0; pixel < width * height; pixel++) {
     const at = pixel + Math.floor(pixel / width) + 1;
     lines[at] = places.get(colourAt(data, pixel)) ?? 0;
   }
+  return deflateSync(lines, { level: 9 });
+}
+
+/** A PNG of that size and palette around the chunks that hold its images. */
+export function pngOf(
+  { width, height }: Pixels,
+  { colours }: Palette,
+  images: readonly Chunk[],
+): Buffer {
   const head = Buffer.alloc(13);
   head.writeUInt32BE(width, 0);
   head.writeUInt32BE(height, 4);
@@ -30,26 +64,19 @@ export function palettePng({ width, height, data }: Pixels): Buffer {
   head.set([8, 3, 0, 0, 0], 8);
   return Buffer.concat([
     Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]),
-    chunk('IHDR', head),
-    chunk('PLTE', Buffer.from(palette.flatMap(partsOf))),
-    chunk('IDAT', deflateSync(lines, { level: 9 })),
-    chunk('IEND', Buffer.alloc(0)),
+    ...[
+      { name: 'IHDR', content: head },
+      { name: 'PLTE', content: Buffer.from(colours.flatMap(partsOf)) },
+      ...images,
+      { name: 'IEND', content: Buffer.alloc(0) },
+    ].map(written),
   ]);
 }
 
-/** All colours that occur, the most frequent first. */
-function coloursOf(data: Uint8Array): number[] {
-  const counts = new Map<number, number>();
-  for (let pixel = 0; pixel < data.length / 4; pixel++) {
-    const colour = colourAt(data, pixel);
-    counts.set(colour, (counts.get(colour) ?? 0) + 1);
-  }
-  return [...counts].sort(([, a], [, b]) => b - a).map(([colour]) => colour);
-}
-
-function colourAt(data: Uint8Array, pixel: number): number {
-  const [red = 0, green = 0, blue = 0] = data.subarray(pixel * 4, pixel * 4 + 3);
-  return red * 65_536 + green * 256 + blue;
+/** Red, green and blue of a pixel in one number. */
+export function colourAt(data: Uint8Array, pixel: number): number {
+  const at = pixel * 4;
+  return (data[at] ?? 0) * 65_536 + (data[at + 1] ?? 0) * 256 + (data[at + 2] ?? 0);
 }
 
 const partsOf = (colour: number) => [colour >> 16, (colour >> 8) & 255, colour & 255];
@@ -62,7 +89,7 @@ function nearest(palette: readonly number[], colour: number): number {
   return distances.indexOf(Math.min(...distances));
 }
 
-function chunk(name: string, content: Buffer): Buffer {
+function written({ name, content }: Chunk): Buffer {
   const named = Buffer.concat([Buffer.from(name), content]);
   const length = Buffer.alloc(4);
   length.writeUInt32BE(content.length);

@@ -10,12 +10,12 @@ import {
   MonitoringPath,
 } from '../src/contracts/monitoring.ts';
 import { AddedPath } from '../src/contracts/monitoring-additions.ts';
-import { Catalog, type CatalogInput } from '../src/gateway/catalog.ts';
-import { TRAITS } from '../src/gateway/provider-table.ts';
-import type { ProviderTraits } from '../src/gateway/provider-traits.ts';
-import { PROVIDER_NAMES } from '../src/gateway/providers.ts';
-import { startGateway } from './gateway/running-gateway.ts';
-import { startService } from './monitoring/service.ts';
+import { Catalog, type CatalogInput } from '../src/gateway/catalog/catalog-schema.ts';
+import { PROVIDER_NAMES } from '../src/gateway/providers/provider.ts';
+import type { ProviderTraits } from '../src/gateway/providers/provider-profile.ts';
+import { TRAITS } from '../src/gateway/providers/provider-table.ts';
+import { startGateway } from './helpers/gateway/running-gateway.ts';
+import { startService } from './helpers/monitoring/service.ts';
 
 const read = (path: string) => readFileSync(new URL(path, import.meta.url), 'utf8');
 

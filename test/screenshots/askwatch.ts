@@ -1,8 +1,9 @@
 import { fileURLToPath } from 'node:url';
-import { Catalog, textModels } from '../../src/gateway/catalog.ts';
-import { defaultCatalog } from '../../src/gateway/default-catalog.ts';
-import { askwatchReady } from '../bench/askwatch-process.ts';
-import { startProcess } from '../bench/target-process.ts';
+import { askwatchReady } from '../../bench/shared/askwatch-process.ts';
+import { startProcess } from '../../bench/shared/target-process.ts';
+import { textModels } from '../../src/gateway/catalog/catalog.ts';
+import { Catalog } from '../../src/gateway/catalog/catalog-schema.ts';
+import { defaultCatalog } from '../../src/gateway/catalog/default-catalog.ts';
 import { type ModelProvider, startModelProvider } from '../fakes/model-provider.ts';
 
 /** This runs from dist/screenshots/. */

@@ -13,7 +13,7 @@ const KINDS = {
   /** Whole programs, started as an operator starts them. */
   programs: ['test/end-to-end/**/*.test.ts'],
   /** What is left after kill -9 and a power cut. */
-  kill: ['test/**/*.kill.test.ts', 'test/**/{kill,*-kill,lowdb-order}.test.ts'],
+  kill: ['test/**/*.kill.test.ts'],
 };
 
 /** Short tests that import Bolt, and those that import discord.js. */
@@ -60,13 +60,16 @@ export default defineConfig({
         // Some start three programs, one after another.
         testTimeout: long ? 600_000 : 300_000,
       }),
-      group('browser', { include: KINDS.browser, globalSetup: 'test/helpers/built-page.ts' }),
+      group('browser', {
+        include: KINDS.browser,
+        globalSetup: 'test/helpers/browser/built-page.ts',
+      }),
       group('discord', { include: DISCORD }),
       group('slack', { include: SLACK }),
       group('rooms', {
         include: ['test/**/*.test.ts'],
         exclude: [...KINDS.programs, ...KINDS.kill, ...KINDS.browser, ...DISCORD, ...SLACK],
-        globalSetup: 'test/helpers/built-page.ts',
+        globalSetup: 'test/helpers/browser/built-page.ts',
       }),
     ],
   },

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { gzipSync } from 'node:zlib';
 import type { Browser, Page } from 'playwright-core';
-import { startBrowser } from '../../test/helpers/browser.ts';
+import { startBrowser } from '../../test/helpers/browser/browser.ts';
 import { headerOf, rowOfOne, rowOfTimes } from '../gateway/chat-table.ts';
 import type { Area, BenchContext } from '../shared/area.ts';
 import { type ConsoleBed, MONITORS, startConsoleBed } from './bed.ts';

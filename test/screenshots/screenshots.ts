@@ -8,7 +8,7 @@ import type { Page } from 'playwright-core';
 import { prepareData } from '../../bench/monitoring/data.ts';
 import { writePast } from '../../bench/monitoring/past.ts';
 import { MonitorCreate } from '../../src/contracts/monitoring.ts';
-import { startBrowser } from '../helpers/browser.ts';
+import { startBrowser } from '../helpers/browser/browser.ts';
 import { startAskwatch } from './askwatch.ts';
 import { ANSWER, checkAt, MADE_UP, QUESTION, writeIncidents } from './made-up.ts';
 import { takeMoving } from './moving.ts';

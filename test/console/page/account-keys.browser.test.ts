@@ -1,5 +1,6 @@
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
+import { browser, inBrowser } from '../../helpers/browser/in-browser.ts';
 import {
   button,
   dialog,
@@ -14,7 +15,6 @@ import {
   writeAccount,
 } from '../../helpers/console/test-account.ts';
 import { eventually } from '../../helpers/eventually.ts';
-import { browser, inBrowser } from '../../helpers/in-browser.ts';
 
 const openAccount = (url: string, hash?: string, options?: BrowserContextOptions) =>
   openAccountIn(browser, url, hash, options);

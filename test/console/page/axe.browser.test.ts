@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { findingsOf } from '../../helpers/axe.ts';
-import { browser, inBrowser } from '../../helpers/in-browser.ts';
+import { findingsOf } from '../../helpers/browser/axe.ts';
+import { browser, inBrowser } from '../../helpers/browser/in-browser.ts';
 
 inBrowser('what axe finds', () => {
   test('is told when it is serious, and nothing when all is well', async () => {

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
+import { inBrowser } from '../../helpers/browser/in-browser.ts';
 import { startBreakableProxy } from '../../helpers/console/breakable-proxy.ts';
 import { input, messages, thread, threadInput } from '../../helpers/console/open-page.ts';
 import { openPage, say } from '../../helpers/console/open-playground.ts';
 import { startTestConsole } from '../../helpers/console/test-console.ts';
-import { inBrowser } from '../../helpers/in-browser.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
 inBrowser('the connection of the page', () => {

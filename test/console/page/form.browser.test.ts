@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { inBrowser } from '../../helpers/browser/in-browser.ts';
 import { form, input, inputOfForm, messages, thread } from '../../helpers/console/open-page.ts';
 import {
   hasFocus,
@@ -9,7 +10,6 @@ import {
 } from '../../helpers/console/open-playground.ts';
 import { openTab, startTestConsole } from '../../helpers/console/test-console.ts';
 import { eventually } from '../../helpers/eventually.ts';
-import { inBrowser } from '../../helpers/in-browser.ts';
 
 inBrowser('a form in the browser', () => {
   test('is opened, mended and sent by keyboard alone, and the focus is led', async () => {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { inBrowser } from '../../helpers/browser/in-browser.ts';
 import {
   input,
   inputOfForm,
@@ -9,7 +10,6 @@ import {
 import { hasFocus, openPage, tabTo } from '../../helpers/console/open-playground.ts';
 import { startTestConsole } from '../../helpers/console/test-console.ts';
 import { eventually } from '../../helpers/eventually.ts';
-import { inBrowser } from '../../helpers/in-browser.ts';
 
 inBrowser('by keyboard in the browser', () => {
   test('a command is found, filled in and sent by keyboard alone', async () => {

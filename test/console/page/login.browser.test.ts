@@ -2,11 +2,11 @@ import type { Page } from 'playwright-core';
 import { expect, onTestFinished, test } from 'vitest';
 import { createMonitoringClient } from '../../../src/clients/monitoring.ts';
 import { startMonitoringService } from '../../fakes/monitoring-service.ts';
-import { findingsOf } from '../../helpers/axe.ts';
+import { findingsOf } from '../../helpers/browser/axe.ts';
+import { browser, inBrowser } from '../../helpers/browser/in-browser.ts';
 import { input, messages } from '../../helpers/console/open-page.ts';
 import { startTestConsole } from '../../helpers/console/test-console.ts';
 import { eventually } from '../../helpers/eventually.ts';
-import { browser, inBrowser } from '../../helpers/in-browser.ts';
 import { long } from '../../helpers/long.ts';
 
 const PASSWORD = 'correct horse battery';

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { findingsOf } from '../../helpers/axe.ts';
+import { findingsOf } from '../../helpers/browser/axe.ts';
+import { inBrowser } from '../../helpers/browser/in-browser.ts';
 import { form, input, messages, thread } from '../../helpers/console/open-page.ts';
 import {
   hasFocus,
@@ -10,7 +11,6 @@ import {
 } from '../../helpers/console/open-playground.ts';
 import { openTab, startTestConsole } from '../../helpers/console/test-console.ts';
 import { eventually } from '../../helpers/eventually.ts';
-import { inBrowser } from '../../helpers/in-browser.ts';
 import { long } from '../../helpers/long.ts';
 
 const COLOURS = ['light', 'dark'] as const;

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
+import { inBrowser } from '../../helpers/browser/in-browser.ts';
 import { messages, thread, threadInput } from '../../helpers/console/open-page.ts';
 import { openPage } from '../../helpers/console/open-playground.ts';
 import { ALERTING, lookedAt, startTestConsole } from '../../helpers/console/test-console.ts';
 import { eventually } from '../../helpers/eventually.ts';
-import { inBrowser } from '../../helpers/in-browser.ts';
 import { startService } from '../../helpers/monitoring/service.ts';
 
 /** A console that tells its channel that the shop is down, and the page that shows it. */

@@ -2,7 +2,8 @@ import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { startMonitoringService } from '../../fakes/monitoring-service.ts';
 import { startWebTarget } from '../../fakes/web-target.ts';
-import { findingsOf } from '../../helpers/axe.ts';
+import { findingsOf } from '../../helpers/browser/axe.ts';
+import { browser, inBrowser } from '../../helpers/browser/in-browser.ts';
 import { ATTACKS } from '../../helpers/console/attacks.ts';
 import { startBreakableProxy } from '../../helpers/console/breakable-proxy.ts';
 import type { OpenOptions } from '../../helpers/console/open-page.ts';
@@ -15,7 +16,6 @@ import {
   startStatusPage,
 } from '../../helpers/console/status-page.ts';
 import { eventually } from '../../helpers/eventually.ts';
-import { browser, inBrowser } from '../../helpers/in-browser.ts';
 import { long } from '../../helpers/long.ts';
 import { startService } from '../../helpers/monitoring/service.ts';
 

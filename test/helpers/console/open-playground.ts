@@ -1,6 +1,6 @@
 import type { Locator, Page } from 'playwright-core';
 
-import { browser } from '../in-browser.ts';
+import { browser } from '../browser/in-browser.ts';
 import { input, type OpenOptions, openPageIn } from './open-page.ts';
 import type { TestConsole } from './test-console.ts';
 

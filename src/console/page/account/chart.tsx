@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import type { UsageAnswer } from '../../account/api-types.ts';
+import { axisIn, colourIn, drawPlot } from '../shared/plot.ts';
 import { dayWords, Name, numberWords, shortNumber } from './parts.tsx';
-import { axisIn, colourIn, drawPlot } from '../plot.ts';
 
 export type Measure = 'tokens' | 'requests';
 

@@ -1,7 +1,7 @@
 import type uPlot from 'uplot';
-import type { LatencyColumns } from './latency-data.ts';
-import { axisIn, colourIn, drawPlot } from '../../plot.ts';
+import { axisIn, colourIn, drawPlot } from '../../shared/plot.ts';
 import { millisecondWords } from '../words.ts';
+import type { LatencyColumns } from './latency-data.ts';
 
 const HEIGHT_PX = 230;
 

@@ -1,10 +1,10 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { StatusIncident } from '../../src/console/status/api-types.ts';
-import { badge } from '../../src/console/status/badge.ts';
-import { atomFeed } from '../../src/console/status/feed.ts';
-import { anyCharacter } from '../helpers/any-character.ts';
-import { browser, inBrowser } from '../helpers/in-browser.ts';
+import type { StatusIncident } from '../../../src/console/status/api-types.ts';
+import { badge } from '../../../src/console/status/badge.ts';
+import { atomFeed } from '../../../src/console/status/feed.ts';
+import { anyCharacter } from '../../helpers/any-character.ts';
+import { browser, inBrowser } from '../../helpers/browser/in-browser.ts';
 
 // A browser is the XML parser that badges and feeds end in.
 

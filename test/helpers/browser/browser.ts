@@ -15,7 +15,7 @@ const require = createRequire(import.meta.url);
 /** Not imported: Node would first search its three megabytes for the names of what they export. */
 const { chromium } = require('playwright-core') as typeof import('playwright-core');
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const ROOT = fileURLToPath(new URL('../../..', import.meta.url));
 
 /**
  * The package's own arguments are for cloud functions: they put everything into one process, which dies with the first

@@ -1,9 +1,12 @@
+/** What a card can be, and the sign that stands before its title. */
+export const TONES = { good: '🟢', bad: '🔴', warning: '🟡', info: '🔵' } as const;
+
 /**
  * A message of Askwatch's own, in no platform's words. All text is plain text: a platform escapes every character that
  * means something to it, so nothing in a name, target or error can ping, link or format.
  */
 export interface Card {
-  tone: 'good' | 'bad' | 'warning' | 'info';
+  tone: keyof typeof TONES;
   title: string;
   parts: CardPart[];
   footer?: string;

@@ -7,7 +7,7 @@ import {
   ComponentType,
   type RESTPostAPIChannelMessageJSONBody,
 } from 'discord.js';
-import type { Card, CardAction, CardPart, Fact } from '../../bot/shared/card.ts';
+import { type Card, type CardAction, type CardPart, type Fact, TONES } from '../../bot/shared/card.ts';
 import { encodeAction } from '../../bot/shared/card-action.ts';
 import { linkOf } from '../../bot/shared/card-link.ts';
 import { chartText } from '../../bot/shared/chart-text.ts';
@@ -49,8 +49,6 @@ export function renderMessage(card: Card) {
     components: renderButtons({ ...card, link: linkOf(card) }),
   } satisfies RESTPostAPIChannelMessageJSONBody;
 }
-
-const TONES = { good: '🟢', bad: '🔴', warning: '🟡', info: '🔵' } as const;
 
 /** Longest content of a message, with room to spare. Source: Discord docs, "Create Message": 2,000. */
 const MAX_LINE = 1_000;

@@ -1,5 +1,5 @@
 import type { types } from '@slack/bolt';
-import type { Card, CardPart, Chart, Fact } from '../../bot/shared/card.ts';
+import { type Card, type CardPart, type Chart, type Fact, TONES } from '../../bot/shared/card.ts';
 import { chartText } from '../../bot/shared/chart-text.ts';
 import { type Content, context, MAX_FALLBACK, oneLine, plainText, section } from './blocks.ts';
 import { renderButtons } from './render-buttons.ts';
@@ -18,8 +18,6 @@ const MAX_TABLE_COLUMNS = 20;
 const MAX_CELL = 200;
 /** Slack refuses messages of about 13,200 characters in blocks altogether, which no page says; this stays well below. */
 const MAX_MESSAGE = 9_000;
-
-const TONES = { good: '🟢', bad: '🔴', warning: '🟡', info: '🔵' } as const;
 
 /**
  * A card as a message. Its texts stand in blocks that Slack does not parse (plain and rich text), so that no character

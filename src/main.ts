@@ -176,7 +176,11 @@ async function start(
     };
     platforms.push(
       await createConsole({
-        ...{ kit, status, account, log, publicUrl: settings.publicUrl },
+        kit,
+        status,
+        account,
+        log,
+        publicUrl: settings.publicUrl,
         ...consoleOptions(settings, store),
         ...(login && { login }),
         hasBot: runs('bot'),
@@ -279,7 +283,7 @@ async function createPlatforms(
     const limits = await limitsOf('discord');
     platforms.push(
       await supervisor.supervise(
-        (onFatal) => createDiscord({ ...discord, ...{ limits, log, onFatal } }),
+        (onFatal) => createDiscord({ ...discord, limits, log, onFatal }),
         onFatal,
       ),
     );
@@ -294,7 +298,9 @@ async function createPlatforms(
         createSlack({
           ...more,
           ...(install && installations && { install: { ...install, installations } }),
-          ...{ limits, log, onFatal },
+          limits,
+          log,
+          onFatal,
         }),
       onFatal,
     );

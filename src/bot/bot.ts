@@ -83,21 +83,46 @@ export async function createBot(options: BotOptions): Promise<Bot> {
   const { settingsOf } = channels;
   const sender = createSender({ state, alertPlaces, settingsOf, ...timing, log });
   const watch = createWatch({
-    ...{ monitoring, state, lastLook, channels, alertPlaces, pollMs, ...timing, log },
+    monitoring,
+    state,
+    lastLook,
+    channels,
+    alertPlaces,
+    pollMs,
+    ...timing,
+    log,
     onNews: sender.wake,
   });
 
   const incidents = createIncidents({ state, nowMs: Date.now, onNews: sender.wake });
   const services = {
-    ...{ commands, actions, incidents, settings },
-    ...{ monitoring, ask, catalog, channels, asking, asked, conversations, log },
+    commands,
+    actions,
+    incidents,
+    settings,
+    monitoring,
+    ask,
+    catalog,
+    channels,
+    asking,
+    asked,
+    conversations,
+    log,
   };
   const seen = createSeen(store);
   const unfinished = await openUnfinishedAnswers(store, { conversations, seen, ...timing, log });
   const shownAnswers = createShownAnswers(store);
   const forgetting = await openForget(store, {
-    ...{ conversations, channels, asking, asked, places, shownAnswers, unfinished, state },
-    ...{ alertPlaces, log },
+    conversations,
+    channels,
+    asking,
+    asked,
+    places,
+    shownAnswers,
+    unfinished,
+    state,
+    alertPlaces,
+    log,
   });
   const handle = createHandle(services, { seen, presses: createPresses(seen), unfinished });
   const openForm = createOpenForm(services);

@@ -43,7 +43,9 @@ export interface ConsoleCollections {
 
 const PAGES: readonly ConsolePage[] = [
   {
-    ...{ path: '/', name: 'playground', title: 'Askwatch' },
+    path: '/',
+    name: 'playground',
+    title: 'Askwatch',
     workers: ['markdown-worker', 'colour-worker'],
   },
   { path: '/status', name: 'status', title: 'Status · Askwatch', guard: 'statusPage' },
@@ -134,7 +136,10 @@ export async function createConsole(options: {
   }
   addLoginRoutes(kit.server, guards, login);
   addConsoleRoutes(kit.server, guards, {
-    ...{ streams, people, channels, history },
+    streams,
+    people,
+    channels,
+    history,
     isOpen: () => bot !== undefined,
     thread(id, person) {
       const root = history.get(id);

@@ -73,7 +73,12 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
   const botId = () => client.user?.id ?? '';
   const alerts = createAlerts(api, { botId, lacksIn, log });
   const endAnswer = createEndAnswer({
-    ...{ client, api, botToken: token, tokenLifeMs, lacksIn, log },
+    client,
+    api,
+    botToken: token,
+    tokenLifeMs,
+    lacksIn,
+    log,
     inline: () => inline,
   });
   /** What people said that is still being answered. */

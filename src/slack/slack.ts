@@ -100,7 +100,9 @@ export async function createSlack(options: {
     install &&
     installedWorkspaces({
       installations: createInstallations(install.installations, install.clientSecret),
-      ...{ clientOf, paces, log },
+      clientOf,
+      paces,
+      log,
       async forgetAll(teamId) {
         await bot?.forgetAll({ platform: 'slack', channels: [], prefix: `${teamId}/` });
       },
@@ -187,9 +189,14 @@ export async function createSlack(options: {
         : []),
       ...(installed && install
         ? createInstallRoutes({
-            ...{ clientId: install.clientId, clientSecret: install.clientSecret },
+            clientId: install.clientId,
+            clientSecret: install.clientSecret,
             scopes: [...BOT_SCOPES, ...(install.moreScopes ?? [])],
-            ...{ apiUrl, clientOptions, boltLog, log, install: installed.install },
+            apiUrl,
+            clientOptions,
+            boltLog,
+            log,
+            install: installed.install,
           })
         : []),
     ].map((route) => ({ ...route, handle: whenStarted(route.handle) })),

@@ -144,7 +144,13 @@ export async function openUnfinishedAnswers(
   function unfinished({ id, entry, why }: Left): UnfinishedAnswer {
     const { invocation, channel, person, beganAtMs, thread, shown } = entry;
     return {
-      ...{ id, invocation, channel, person, beganAtMs, shown, private: entry.private },
+      id,
+      invocation,
+      channel,
+      person,
+      beganAtMs,
+      shown,
+      private: entry.private,
       ...(thread !== undefined && { thread }),
       note: `${why} ${entry.asked ? 'Try again.' : 'Ask again.'}`,
       async actionsIn(found) {
@@ -215,8 +221,13 @@ export async function openUnfinishedAnswers(
         async begin({ thread, shown = {} }) {
           beganAtMs ??= clock.nowMs();
           const entry: Entry = {
-            ...{ invocation, platform: place.platform, channel: place.channel },
-            ...{ person: person.id, beganAtMs, private: answer.private, shown },
+            invocation,
+            platform: place.platform,
+            channel: place.channel,
+            person: person.id,
+            beganAtMs,
+            private: answer.private,
+            shown,
             ...(thread !== undefined && { thread }),
             ...(!answer.private && { asked }),
           };

@@ -247,7 +247,11 @@ export function withNotice(
   }
   const id = noticeId(place);
   const notice: Notice = {
-    ...{ kind: 'notice', id, version: 1, openedAtMs: nowMs, ...said },
+    kind: 'notice',
+    id,
+    version: 1,
+    openedAtMs: nowMs,
+    ...said,
     deliveries: [newDelivery(teller, `${id}:${nowMs}`)],
   };
   return { ...watching, topics: [...watching.topics.filter((topic) => topic.id !== id), notice] };

@@ -25,7 +25,12 @@ export function standIns(
   return known
     .filter(({ id }) => !there.has(id) && (isNameless || ids.has(id)))
     .map(({ id, status, changes }) => ({
-      ...{ id, name: id, check_type: 'unknown', target: '', status, interval_seconds: 0 },
+      id,
+      name: id,
+      check_type: 'unknown',
+      target: '',
+      status,
+      interval_seconds: 0,
       ...(changes !== undefined && { status_changes: changes }),
     }));
 }

@@ -77,8 +77,12 @@ async function readUpdates(journals: readonly Journal<UpdatePart>[]) {
     for await (const part of journal.read()) {
       const { number, after } = part;
       const update = updates.get(number) ?? {
-        ...{ number, after, journal },
-        ...{ parts: new Map<number, UpdatePart>(), isWhole: false, length: 0 },
+        number,
+        after,
+        journal,
+        parts: new Map<number, UpdatePart>(),
+        isWhole: false,
+        length: 0,
       };
       updates.set(number, update);
       update.parts.set(part.part, part);

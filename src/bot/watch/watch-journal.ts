@@ -64,7 +64,12 @@ export async function openWatchJournal(options: {
     for (const [part, steps] of parts.entries()) {
       if (part > 0) await setImmediate();
       const record: UpdatePart = {
-        ...{ atMs: Date.now(), number, part, parts: parts.length, rest, steps },
+        atMs: Date.now(),
+        number,
+        part,
+        parts: parts.length,
+        rest,
+        steps,
         ...(before && tipNumber !== undefined && { after: tipNumber }),
       };
       const outcome = journal.append(record);

@@ -59,7 +59,14 @@ function listed(place: string, sum: ChannelSum, bot: Pick<Bot, 'channelName'>): 
   const [models, moreModels] = most(sum.models, MAX_MODELS);
   const { answers, tokens, uncounted, lastAtMs } = sum;
   return {
-    ...{ platform, channel, answers, tokens, uncounted, lastAtMs, morePeople, moreModels },
+    platform,
+    channel,
+    answers,
+    tokens,
+    uncounted,
+    lastAtMs,
+    morePeople,
+    moreModels,
     ...(name !== undefined && { name: name.slice(0, MAX_NAME) }),
     people: people.map(([id, { name: who, ...sums }]) => ({
       ...sums,

@@ -50,7 +50,12 @@ export function createAccountKeys(
     const own = rows?.filter(({ keyId }) => keyId === id);
     const lastUsedDay = own?.at(-1)?.day;
     return {
-      ...{ service, id, start: keyStart(service, id), name, createdAtMs, limits },
+      service,
+      id,
+      start: keyStart(service, id),
+      name,
+      createdAtMs,
+      limits,
       ...(lastUsedAtMs !== undefined && { lastUsedAtMs }),
       ...(lastUsedDay !== undefined && { lastUsedDay }),
       ...(own && { used: usedIn(own) }),

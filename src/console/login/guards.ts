@@ -134,8 +134,13 @@ export function createGuards(options: { login?: Login; statusPublic?: boolean } 
   }
 
   return {
-    ...{ file: statusPublic ? setHeaders : enter, page, fetch, write },
-    ...{ loginPage, loginFetch, loginWrite },
+    file: statusPublic ? setHeaders : enter,
+    page,
+    fetch,
+    write,
+    loginPage,
+    loginFetch,
+    loginWrite,
     statusPage: statusPublic ? setHeaders : page,
     statusFetch: statusPublic ? publicFetch : fetch,
     viewer,

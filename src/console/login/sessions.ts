@@ -141,8 +141,12 @@ export async function openSessions(options: {
 }
 
 const sessionOf = (id: string, { createdAtMs, usedAtMs }: StoredSession): Session => ({
-  ...{ id, createdAtMs, usedAtMs, storedUseAtMs: usedAtMs },
-  ...{ responses: new Set<ServerResponse>(), ended: false },
+  id,
+  createdAtMs,
+  usedAtMs,
+  storedUseAtMs: usedAtMs,
+  responses: new Set<ServerResponse>(),
+  ended: false,
 });
 
 /** A random token of 256 bits needs no slow hash. */

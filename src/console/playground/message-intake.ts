@@ -58,7 +58,10 @@ export function createSayings(options: {
 
     const { request, thread } = asked;
     const reply = await bot.handle({
-      ...{ id: `console:${id}`, request, place, person: asked.person },
+      id: `console:${id}`,
+      request,
+      place,
+      person: asked.person,
       ...(thread === undefined ? {} : { thread }),
       ...(asked.pressed && { pressed: asked.pressed.message }),
     });

@@ -38,7 +38,8 @@ export function createPrivateMessages(): PrivateMessages {
       of(person)
         .filter(({ root }) => root === undefined)
         .map(({ channel, message }) => ({
-          ...{ channel, message },
+          channel,
+          message,
           thread: { replies: 0, growing: false },
         })),
     replies: (person, root) =>

@@ -96,7 +96,9 @@ async function ask(client: MonitoringClient, id: string, hours: ShownHours): Pro
     by === 'day' ? ifThere(client.uptime(id, { from: daysAgo(atMs, 1) })) : undefined,
   ]);
   return {
-    ...{ atMs, shown, lastDay },
+    atMs,
+    shown,
+    lastDay,
     rollups: rolled?.rollups ?? [],
     stepMs: by === 'day' ? 24 * HOUR_MS : HOUR_MS,
     incidents: incidents ?? [],

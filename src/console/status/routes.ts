@@ -88,7 +88,10 @@ export function addStatusRoutes(server: HttpServer, guards: Guards, parts: Statu
       const body = Buffer.from(JSON.stringify(detailsOf(monitor, told, { hours, viewer, seen })));
       const type = 'application/json; charset=utf-8';
       return sendConditional(request, reply, {
-        ...{ body, tag: tagOf(body), type, ...cached(viewer, 0) },
+        body,
+        tag: tagOf(body),
+        type,
+        ...cached(viewer, 0),
       });
     },
   );
@@ -144,7 +147,10 @@ function addFeedRoute(
     const body = Buffer.from(feed);
     const type = 'application/atom+xml; charset=utf-8';
     return sendConditional(request, reply, {
-      ...{ body, tag: tagOf(body), type, ...cached(viewer, 0) },
+      body,
+      tag: tagOf(body),
+      type,
+      ...cached(viewer, 0),
     });
   });
 }
@@ -153,7 +159,10 @@ function sendBadge(request: HttpRequest, reply: HttpReply, viewer: Viewer, svg: 
   const body = Buffer.from(svg);
   const type = 'image/svg+xml; charset=utf-8';
   return sendConditional(request, reply, {
-    ...{ body, tag: tagOf(body), type, ...cached(viewer, BADGE_AGE_SECONDS) },
+    body,
+    tag: tagOf(body),
+    type,
+    ...cached(viewer, BADGE_AGE_SECONDS),
   });
 }
 

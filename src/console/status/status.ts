@@ -48,7 +48,10 @@ export function addStatus(
   const writer = createStatusWriter();
   const streams = createStatusStreams(looks, writer);
   addStatusRoutes(server, guards, {
-    ...{ looks, writer, streams, addressFor: options.addressFor },
+    looks,
+    writer,
+    streams,
+    addressFor: options.addressFor,
     facts: createFacts(monitoring),
     incidents: createIncidents(monitoring),
   });

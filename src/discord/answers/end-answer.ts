@@ -110,8 +110,10 @@ export function createEndAnswer(options: {
     const content =
       withNote(shown.content, note) ?? `${shown.content.slice(0, MAX_MESSAGE / 2)}…\n*${note}*`;
     const body = {
-      ...{ content, components: renderButtons({ actions }) },
-      ...{ flags: MessageFlags.SuppressEmbeds, allowed_mentions: { parse: [] } },
+      content,
+      components: renderButtons({ actions }),
+      flags: MessageFlags.SuppressEmbeds,
+      allowed_mentions: { parse: [] },
     };
     await rest.patch(route, { auth: false, body });
   }

@@ -144,7 +144,12 @@ async function editAnswer(answer: Answer, said: Said, place: Place, showing: Sho
       ? []
       : [{ ts: await messages.post({ channel, thread }, first, `${id}/0`), content: first }];
     const edit = createEditedAnswer({
-      ...{ messages, edits, id, shown, log, onLeft },
+      messages,
+      edits,
+      id,
+      shown,
+      log,
+      onLeft,
       to: { channel, thread },
     });
     await follow(answer, place, showing, {

@@ -47,21 +47,26 @@ export function createEndAnswer(options: {
     let cursor: string | undefined;
     for (let page = 0; page < MAX_PAGES; page += 1) {
       const bounds = {
-        ...{ channel, oldest, limit: PAGE_SIZE, include_all_metadata: true },
+        channel,
+        oldest,
+        limit: PAGE_SIZE,
+        include_all_metadata: true,
         ...(cursor !== undefined && { cursor }),
       };
       const answer =
         thread === undefined
           ? await queue.patiently(
               {
-                ...{ method: 'conversations.history', channel },
+                method: 'conversations.history',
+                channel,
                 run: () => client.conversations.history(bounds),
               },
               { repeatable: true },
             )
           : await queue.patiently(
               {
-                ...{ method: 'conversations.replies', channel },
+                method: 'conversations.replies',
+                channel,
                 run: () => client.conversations.replies({ ...bounds, ts: thread }),
               },
               { repeatable: true },

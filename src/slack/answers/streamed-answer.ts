@@ -130,7 +130,8 @@ export function createStreamedAnswer(options: {
       to: { channel, thread },
       id: `${id}/rest`,
       shown: stream ? [{ ts: stream.ts }] : [],
-      ...{ log, onLeft },
+      log,
+      onLeft,
     });
   }
 

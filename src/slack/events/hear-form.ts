@@ -29,7 +29,11 @@ export function hearForm(payload: unknown, commands: readonly Command[]): Filled
     return undefined;
   }
   return {
-    ...{ viewId: id, hash, command, origin, values: valuesIn(state) },
+    viewId: id,
+    hash,
+    command,
+    origin,
+    values: valuesIn(state),
     person: { id: person.id, name: textOf(person.name) ?? textOf(person.username) ?? person.id },
   };
 }
@@ -57,7 +61,9 @@ function originOf(text: unknown): FormOrigin | undefined {
     const { command, channel, responseUrl, home } = fieldsOf(JSON.parse(String(text)));
     if (typeof command !== 'string' || typeof channel !== 'string') return undefined;
     return {
-      ...{ command, channel, home: home === true },
+      command,
+      channel,
+      home: home === true,
       ...(typeof responseUrl === 'string' && { responseUrl }),
     };
   } catch {

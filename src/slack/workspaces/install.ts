@@ -75,7 +75,8 @@ function createInstaller(options: InstallOptions) {
   const { installer } = new HTTPReceiver({
     signingSecret: '',
     signatureVerification: false,
-    ...{ clientId, clientSecret },
+    clientId,
+    clientSecret,
     installationStore: {
       storeInstallation: (given) => takeInstallation(readInstallation(given), options),
       async fetchInstallation() {

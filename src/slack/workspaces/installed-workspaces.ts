@@ -65,7 +65,8 @@ export function installedWorkspaces(options: {
     const workspace = createWorkspace({
       client: clientOf(botToken, teamId),
       self: { userId: botUserId, teamId, name: BOT_NAME },
-      ...{ paces, log: log.child({ teamId }) },
+      paces,
+      log: log.child({ teamId }),
       onRefused: (refusal) => void end(refusal),
       // Slack counts on, however often the app is installed.
       ...(before && { counts: before.workspace.counts }),

@@ -70,7 +70,13 @@ export function createWorkspace(options: {
   }
 
   return {
-    ...{ self, client, queue, messages, agent, counts, checkAccess },
+    self,
+    client,
+    queue,
+    messages,
+    agent,
+    counts,
+    checkAccess,
     endAnswer: createEndAnswer({ client, queue, messages, agent, self }),
     rights: createRights({ client, self, log }),
     conversation: createConversation({

@@ -31,7 +31,9 @@ export function onlyWorkspace(options: {
   const { client, paces, log, onAccessEnded } = options;
   // Who we are there is known once it let us in.
   const only = createWorkspace({
-    ...{ client, paces, log },
+    client,
+    paces,
+    log,
     self: { userId: '', teamId: '', name: 'Askwatch' },
     onRefused(refusal) {
       const sentence = startError(refusal, 'SLACK_BOT_TOKEN');

@@ -66,7 +66,9 @@ export function Playground({ client }: { client: Client }) {
     <Reader.Provider value={reader}>
       <div class={open ? 'playground with-thread' : 'playground'}>
         <Sidebar
-          {...{ state, client, unread }}
+          state={state}
+          client={client}
+          unread={unread}
           here={channel}
           onGo={(next) => go({ channel: next, root: undefined })}
           onTry={(line) => {
@@ -75,7 +77,9 @@ export function Playground({ client }: { client: Client }) {
           }}
         />
         <Channel
-          {...{ state, channel, composer }}
+          state={state}
+          channel={channel}
+          composer={composer}
           key={channel}
           openRoot={root}
           onSay={(text) => say(text, { channel })}

@@ -91,7 +91,10 @@ function begun(state: State, snapshot: Snapshot): State {
   return {
     ...state,
     connection: 'open',
-    ...{ person, channels, commands, older },
+    person,
+    channels,
+    commands,
+    older,
     names: new Map(people.map(({ id, name }) => [id, name])),
     messages: [...messages, ...kept.filter(({ message }) => !listed.has(message.id))].sort(byTime),
     privateReplies: isSame ? state.privateReplies : {},

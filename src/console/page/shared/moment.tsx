@@ -2,10 +2,13 @@ const clock = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-d
 const full = new Intl.DateTimeFormat(undefined, { dateStyle: 'full', timeStyle: 'medium' });
 const dated = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' });
 const clockToTheSecond = new Intl.DateTimeFormat(undefined, {
-  ...{ hour: '2-digit', minute: '2-digit', second: '2-digit' },
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit',
 });
 const datedToTheSecond = new Intl.DateTimeFormat(undefined, {
-  ...{ dateStyle: 'medium', timeStyle: 'medium' },
+  dateStyle: 'medium',
+  timeStyle: 'medium',
 });
 const day = new Intl.DateTimeFormat(undefined, {
   weekday: 'long',

@@ -126,7 +126,9 @@ function inQuotes(line: string, command: ListedCommand): Completion | undefined 
   if (!field) return undefined;
   const before = `${line.slice(0, line.length - whole.length)}${field.name}=`;
   return {
-    ...{ suggestions: [], eager: false, hint: { command, field } },
+    suggestions: [],
+    eager: false,
+    hint: { command, field },
     ...asking(field, value, before),
   };
 }

@@ -22,7 +22,10 @@ export function FormField(props: {
         value={value}
         onChange={onChange}
         attributes={{
-          ...{ id, name, autoComplete: 'off', 'aria-required': required },
+          id,
+          name,
+          autoComplete: 'off',
+          'aria-required': required,
           'aria-invalid': problem !== undefined,
           'aria-describedby': `${id}-about`,
         }}

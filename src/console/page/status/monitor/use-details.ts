@@ -26,7 +26,10 @@ export function useDetails(
   { id, hours, version }: { id: string; hours: number; version: string },
 ): DetailsState {
   const [state, setState] = useState<DetailsState>({
-    ...{ details: undefined, hours, gone: false, problem: undefined },
+    details: undefined,
+    hours,
+    gone: false,
+    problem: undefined,
   });
   useEffect(() => {
     const abort = new AbortController();

@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
 import { ErrorBody } from '../contracts/error.ts';
 import { RateLimitHeader } from '../contracts/rate-limit.ts';
 import { ContractError, StatusError } from './errors.ts';
+import { beginTurn, yieldToEventLoop } from './event-loop.ts';
 
 /** An answer whose body is yet to be read. */
 export interface Answer {
@@ -27,9 +27,8 @@ const ANSWER_LIMIT_BYTES = 16 * 1024 * 1024;
 /** Bytes of an error answer that are looked at. */
 const ERROR_LIMIT_BYTES = 64 * 1024;
 
-/** Things of a long list that are checked in one go, and for how long that goes on before others have their turn. */
+/** Things of a long list that are checked in one go. */
 const SLICE_COUNT = 100;
-const TURN_MS = 10;
 
 /** Reads an answer as JSON of this shape; unknown fields are ignored. Throws `ContractError` when it is something else. */
 export async function readJson<T>(answer: Answer, schema: z.ZodType<T>): Promise<T> {
@@ -61,18 +60,16 @@ export async function readLongList<K extends string, F extends Record<K, unknown
 ): Promise<Omit<F, K> & Record<K, T[]>> {
   const { frame, name, thing, mend } = options;
   const value = await readValue(answer);
-  // Reading the text cannot be cut. The first of these comes in the same turn of the loop, so nobody had theirs.
-  await setImmediate();
-  await setImmediate();
+  // Reading the text cannot be cut.
+  await yieldToEventLoop();
   const { [name]: list, ...rest } = checkShape(value, frame, answer);
   const things: T[] = [];
-  let turnMs = Number.NEGATIVE_INFINITY;
+  // The rest of the answer was checked as well.
+  await yieldToEventLoop();
+  const turn = beginTurn();
   let firstWrong: ContractError | undefined;
   for (let from = 0; from < list.length; from += SLICE_COUNT) {
-    if (performance.now() - turnMs > TURN_MS) {
-      await setImmediate();
-      turnMs = performance.now();
-    }
+    if (turn.isOver()) await turn.next();
     const slice = list.slice(from, from + SLICE_COUNT);
     const result = z.array(thing).safeParse(slice);
     if (result.success) {

@@ -1,22 +1,23 @@
 import { randomUUID } from 'node:crypto';
-import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { StatusError } from '../../clients/errors.ts';
+import { yieldToEventLoop } from '../../clients/event-loop.ts';
 import type { MonitoringClient, OddMonitor } from '../../clients/monitoring.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
-import type { Channels } from '../channels/channels.ts';
-import { createOddRowsLog, standIns } from '../incidents/invalid-monitors.ts';
-import { askResponseTimes, newlyDown } from '../incidents/latency.ts';
+import { createAskBudget } from '../incidents/poll-quota.ts';
 import { askMissed, changedBetween } from '../incidents/missed-incidents.ts';
 import { blinded, type FailedLooks, isBlind } from '../incidents/monitoring-outage.ts';
-import { createAskBudget } from '../incidents/poll-quota.ts';
+import type { Channels } from '../channels/channels.ts';
+import { backoffMs, type Clock } from '../shared/clock.ts';
+import type { LastLook } from './last-poll.ts';
+import { askResponseTimes, newlyDown } from '../incidents/latency.ts';
+import { type Around, finishes, look } from './apply-poll.ts';
+import { createOddRowsLog, standIns } from '../incidents/invalid-monitors.ts';
+import { type Place, placeKey } from '../platform.ts';
+import { slicesOf } from './batches.ts';
 import { withoutOverSnoozes } from '../incidents/snoozes.ts';
 import type { WatchState } from '../incidents/watch-state.ts';
-import { backoffMs, type Clock } from '../shared/clock.ts';
 import { type Place, placeKey } from '../shared/place.ts';
-import { type Around, finishes, look } from './apply-poll.ts';
-import { slicesOf } from './batches.ts';
-import type { LastLook } from './last-poll.ts';
 
 /** Looks at the monitors again and again, and notes what changed. */
 export interface Watch {
@@ -133,16 +134,14 @@ export function createWatch(options: {
     // A crash between two slices loses nothing: what was in none that is stored is news to the next look.
     const slices = slicesOf(state.current(), monitors, missed);
     const isSliced = slices.length > 1;
-    // The first of these comes in the same turn of the loop.
-    await setImmediate();
-    await setImmediate();
+    await yieldToEventLoop();
     for (const slice of slices) {
       await state.update((watching) => {
         const seen = look(watching, slice.monitors, around, { ...slice, later, isSliced });
         dropped += seen.dropped;
         return seen.watching;
       });
-      await setImmediate();
+      await yieldToEventLoop();
     }
     const topics = state.current()?.topics ?? [];
     for (const finish of isSliced ? finishes(topics, monitors, around) : []) {
@@ -152,7 +151,7 @@ export function createWatch(options: {
         dropped += more;
         return topics === watching.topics ? watching : { ...watching, topics };
       });
-      await setImmediate();
+      await yieldToEventLoop();
     }
     if (dropped > 0) log.error({ dropped }, 'the oldest untold alerts were dropped: too many wait');
     await keepLastLook(() => lastLook.looked(nowMs));

@@ -1,9 +1,9 @@
-import { setImmediate } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { beginTurn, yieldToEventLoop } from '../../clients/event-loop.ts';
 import { maskedTarget } from '../../contracts/secret-values.ts';
 import type { Journal, Store } from '../../store/store.ts';
-import type { Watching } from '../incidents/watch-state.ts';
 import { lengthOf, readChain, UpdatePart } from './journal-replay.ts';
+import type { Watching } from '../incidents/watch-state.ts';
 import { NOTHING, type Step, stepsBetween } from './state-patch.ts';
 
 /** Characters of steps in a part: some milliseconds of work, and far below what a record of a journal takes. */
@@ -55,14 +55,14 @@ export async function openWatchJournal(options: {
     { known, topics, downs, closed, ...rest }: Watching,
   ): Promise<number> {
     // What is to be written was made in this turn of the loop.
-    await setImmediate();
+    await yieldToEventLoop();
     lastNumber += 1;
     const number = lastNumber;
     const after = { known, topics, downs, closed };
     const { parts, length } = await partsOf(stepsBetween(before ?? NOTHING, after), partLength);
     const outcomes: Array<Promise<{ error: unknown } | undefined>> = [];
     for (const [part, steps] of parts.entries()) {
-      if (part > 0) await setImmediate();
+      if (part > 0) await yieldToEventLoop();
       const record: UpdatePart = {
         atMs: Date.now(),
         number,
@@ -160,9 +160,6 @@ function frozen<T>(value: T): T {
   return value;
 }
 
-/** Steps are put together for so long before others have their turn. */
-const TURN_MS = 10;
-
 /** Steps in parts of a bearable length, one at least. */
 async function partsOf(
   steps: Iterable<Step>,
@@ -172,12 +169,9 @@ async function partsOf(
   const parts = [part];
   let ownLength = 0;
   let length = 0;
-  let turnMs = performance.now();
+  const turn = beginTurn();
   for (const step of steps) {
-    if (performance.now() - turnMs > TURN_MS) {
-      await setImmediate();
-      turnMs = performance.now();
-    }
+    if (turn.isOver()) await turn.next();
     const own = lengthOf(step);
     length += own;
     if (part.length > 0 && ownLength + own > maxLength) {

@@ -1,12 +1,10 @@
 import { createHash } from 'node:crypto';
-import { setImmediate } from 'node:timers/promises';
+import { beginTurn } from '../../clients/event-loop.ts';
 import type { Viewer } from '../login/guards.ts';
-import type { StatusEvent, StatusMonitor, StatusReport } from './api-types.ts';
 import type { Seen } from './poller.ts';
 import { publicMonitor } from './report.ts';
-
-/** How long writing may hold up everything else at once. */
-const SLICE_MS = 10;
+import type { StatusEvent, StatusMonitor, StatusReport } from './api-types.ts';
+import { setImmediate } from 'node:timers/promises';
 
 /** A report as JSON. */
 export interface WrittenReport {
@@ -111,12 +109,10 @@ function withoutOldDays(monitor: StatusMonitor, before: StatusMonitor | undefine
 
 async function inSlices<T>(things: readonly T[], write: (thing: T) => string): Promise<string[]> {
   const texts: string[] = [];
-  let sliceStartMs = performance.now();
+  const turn = beginTurn();
   for (const thing of things) {
     texts.push(write(thing));
-    if (performance.now() - sliceStartMs < SLICE_MS) continue;
-    await setImmediate();
-    sliceStartMs = performance.now();
+    if (turn.isOver()) await turn.next();
   }
   return texts;
 }

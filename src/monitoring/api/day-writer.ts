@@ -1,12 +1,10 @@
-import { setImmediate } from 'node:timers/promises';
 import type { DayCounts } from '../history/days.ts';
+import { beginTurn } from '../event-loop.ts';
 import type { History } from '../history/history.ts';
+import { setImmediate } from 'node:timers/promises';
 
 /** Monitors whose days are read at one time. */
 const TOGETHER_COUNT = 4;
-
-/** How long writing may hold up everything else at once. */
-const SLICE_MS = 10;
 
 /** Writes the days of these monitors as JSON of the contract's `DayList`. One that is gone meanwhile has none. */
 export async function writeDays(
@@ -17,17 +15,15 @@ export async function writeDays(
   const { ids, days, next } = asked;
   const last = new Date(nowMs).toISOString().slice(0, 10);
   const monitors: string[] = [];
-  let sliceStartMs = performance.now();
+  const turn = beginTurn();
   for (let from = 0; from < ids.length; from += TOGETHER_COUNT) {
     const together = ids.slice(from, from + TOGETHER_COUNT);
     const counts = await Promise.all(
       together.map((id) => history.days(id, { count: days, nowMs })),
     );
     for (const [place, id] of together.entries()) monitors.push(rowOf(id, counts[place]));
-    if (performance.now() - sliceStartMs < SLICE_MS) continue;
     // What is remembered is there without waiting, so nobody else would have a turn.
-    await setImmediate();
-    sliceStartMs = performance.now();
+    if (turn.isOver()) await turn.next();
   }
   const head = `{"last":${JSON.stringify(last)},"next":${JSON.stringify(next)}`;
   return Buffer.from(`${head},"monitors":[${monitors.join(',')}]}`);

@@ -1,14 +1,12 @@
-import { setImmediate } from 'node:timers/promises';
 import { Monitor } from '../../contracts/monitoring.ts';
+import { beginTurn } from '../event-loop.ts';
+import { setImmediate } from 'node:timers/promises';
 import type { WatchedMonitor } from '../monitors/monitors.ts';
 import { isFlapping } from '../state/state.ts';
 import { listedMonitor } from './monitor-answers.ts';
 
 const NOTHING = Buffer.alloc(0);
 const TAIL = Buffer.from(']}');
-
-/** How long the list may hold up everything else at once. */
-const SLICE_MS = 10;
 
 /** A monitor as JSON, and all that it was made from. */
 interface Written {
@@ -59,12 +57,10 @@ export function createListWriter(tools: {
 
   return async (monitors, isShown, next) => {
     const parts: Buffer[] = [];
-    let sliceStartMs = performance.now();
+    const turn = beginTurn();
     for (const monitor of monitors) {
       if (isShown(monitor)) parts.push(jsonOf(monitor));
-      if (performance.now() - sliceStartMs < SLICE_MS) continue;
-      await setImmediate();
-      sliceStartMs = performance.now();
+      if (turn.isOver()) await turn.next();
     }
     const head = Buffer.from(`{"count":${parts.length},"monitors":[`);
     const [first, ...rest] = parts;

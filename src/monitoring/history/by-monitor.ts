@@ -1,5 +1,6 @@
-import { setImmediate } from 'node:timers/promises';
 import type { Entry } from './result-record.ts';
+import { yieldToEventLoop } from '../event-loop.ts';
+import { setImmediate } from 'node:timers/promises';
 
 /** Entries that are put together: ten of each of 10,000 monitors, in 4.4 MB. */
 const GATHERED_COUNT = 100_000;
@@ -31,7 +32,7 @@ async function* inTurns(entries: Iterable<Entry>): AsyncGenerator<Entry[]> {
     if (part.length < PART_COUNT) continue;
     yield part;
     part = [];
-    await setImmediate();
+    await yieldToEventLoop();
   }
   if (part.length > 0) yield part;
 }

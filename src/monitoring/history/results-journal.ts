@@ -1,8 +1,8 @@
-import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
 import type { Journal, Store } from '../../store/store.ts';
-import { createNames, fromText, toText } from './result-codec.ts';
 import { type Entry, isForgottenEntry } from './result-record.ts';
+import { createNames, fromText, toText } from './result-codec.ts';
+import { yieldToEventLoop } from '../event-loop.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -72,7 +72,7 @@ export function openResultsJournal(store: Store, run: string): ResultsJournal {
           sinceTurn += entries.length;
           if (sinceTurn < READ_COUNT) continue;
           // There are thousands of batches, and checks go on beside.
-          await setImmediate();
+          await yieldToEventLoop();
           sinceTurn = 0;
         }
       }

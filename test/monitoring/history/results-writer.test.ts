@@ -90,7 +90,7 @@ test('a full disk keeps the newest 10,000, and says how many were lost', async (
   nth(appends, 1).done();
   await vi.advanceTimersByTimeAsync(0);
   expect(lines.find(({ results }) => results === 250)).toMatchObject({
-    msg: 'results of checks were lost: the disk was full',
+    msg: 'results of checks were lost while the disk was full',
   });
 });
 

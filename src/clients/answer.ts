@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
 import { ErrorBody } from '../contracts/error.ts';
+import { beginTurn, yieldToEventLoop } from '../contracts/event-loop.ts';
 import { RateLimitHeader } from '../contracts/rate-limit.ts';
 import { ContractError, StatusError } from './errors.ts';
-import { beginTurn, yieldToEventLoop } from './event-loop.ts';
 
 /** An answer whose body is yet to be read. */
 export interface Answer {

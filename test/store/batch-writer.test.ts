@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { createBatchWriter } from '../../src/store/batch-writer.ts';
-import { recordingLog } from '../support/recording-log.ts';
+import { recordingLog } from '../helpers/recording-log.ts';
 
 const diskFull = () => Object.assign(new Error('no space left'), { syscall: 'write' });
 

@@ -1,23 +1,22 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { StatusError } from '../../clients/errors.ts';
-import { yieldToEventLoop } from '../../clients/event-loop.ts';
 import type { MonitoringClient, OddMonitor } from '../../clients/monitoring.ts';
+import { yieldToEventLoop } from '../../contracts/event-loop.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
-import { createAskBudget } from '../incidents/poll-quota.ts';
+import type { Channels } from '../channels/channels.ts';
+import { createOddRowsLog, standIns } from '../incidents/invalid-monitors.ts';
+import { askResponseTimes, newlyDown } from '../incidents/latency.ts';
 import { askMissed, changedBetween } from '../incidents/missed-incidents.ts';
 import { blinded, type FailedLooks, isBlind } from '../incidents/monitoring-outage.ts';
-import type { Channels } from '../channels/channels.ts';
-import { backoffMs, type Clock } from '../shared/clock.ts';
-import type { LastLook } from './last-poll.ts';
-import { askResponseTimes, newlyDown } from '../incidents/latency.ts';
-import { type Around, finishes, look } from './apply-poll.ts';
-import { createOddRowsLog, standIns } from '../incidents/invalid-monitors.ts';
-import { type Place, placeKey } from '../platform.ts';
-import { slicesOf } from './batches.ts';
+import { createAskBudget } from '../incidents/poll-quota.ts';
 import { withoutOverSnoozes } from '../incidents/snoozes.ts';
 import type { WatchState } from '../incidents/watch-state.ts';
+import { backoffMs, type Clock } from '../shared/clock.ts';
 import { type Place, placeKey } from '../shared/place.ts';
+import { type Around, finishes, look } from './apply-poll.ts';
+import { slicesOf } from './batches.ts';
+import type { LastLook } from './last-poll.ts';
 
 /** Looks at the monitors again and again, and notes what changed. */
 export interface Watch {

@@ -1,9 +1,9 @@
 import type { Logger } from 'pino';
-import { beginTurn, yieldToEventLoop } from '../../clients/event-loop.ts';
+import { beginTurn, yieldToEventLoop } from '../../contracts/event-loop.ts';
 import { maskedTarget } from '../../contracts/secret-values.ts';
 import type { Journal, Store } from '../../store/store.ts';
-import { lengthOf, readChain, UpdatePart } from './journal-replay.ts';
 import type { Watching } from '../incidents/watch-state.ts';
+import { lengthOf, readChain, UpdatePart } from './journal-replay.ts';
 import { NOTHING, type Step, stepsBetween } from './state-patch.ts';
 
 /** Characters of steps in a part: some milliseconds of work, and far below what a record of a journal takes. */

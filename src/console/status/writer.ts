@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
-import { beginTurn } from '../../clients/event-loop.ts';
+import { beginTurn } from '../../contracts/event-loop.ts';
 import type { Viewer } from '../login/guards.ts';
+import type { StatusEvent, StatusMonitor, StatusReport } from './api-types.ts';
 import type { Seen } from './poller.ts';
 import { publicMonitor } from './report.ts';
-import type { StatusEvent, StatusMonitor, StatusReport } from './api-types.ts';
-import { setImmediate } from 'node:timers/promises';
 
 /** A report as JSON. */
 export interface WrittenReport {

@@ -1,7 +1,6 @@
+import { beginTurn } from '../../contracts/event-loop.ts';
 import type { DayCounts } from '../history/days.ts';
-import { beginTurn } from '../event-loop.ts';
 import type { History } from '../history/history.ts';
-import { setImmediate } from 'node:timers/promises';
 
 /** Monitors whose days are read at one time. */
 const TOGETHER_COUNT = 4;

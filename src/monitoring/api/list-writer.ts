@@ -1,6 +1,5 @@
+import { beginTurn } from '../../contracts/event-loop.ts';
 import { Monitor } from '../../contracts/monitoring.ts';
-import { beginTurn } from '../event-loop.ts';
-import { setImmediate } from 'node:timers/promises';
 import type { WatchedMonitor } from '../monitors/monitors.ts';
 import { isFlapping } from '../state/state.ts';
 import { listedMonitor } from './monitor-answers.ts';

@@ -1,6 +1,5 @@
+import { yieldToEventLoop } from '../../contracts/event-loop.ts';
 import type { Entry } from './result-record.ts';
-import { yieldToEventLoop } from '../event-loop.ts';
-import { setImmediate } from 'node:timers/promises';
 
 /** Entries that are put together: ten of each of 10,000 monitors, in 4.4 MB. */
 const GATHERED_COUNT = 100_000;

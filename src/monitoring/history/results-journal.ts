@@ -1,8 +1,8 @@
 import { z } from 'zod';
+import { yieldToEventLoop } from '../../contracts/event-loop.ts';
 import type { Journal, Store } from '../../store/store.ts';
-import { type Entry, isForgottenEntry } from './result-record.ts';
 import { createNames, fromText, toText } from './result-codec.ts';
-import { yieldToEventLoop } from '../event-loop.ts';
+import { type Entry, isForgottenEntry } from './result-record.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

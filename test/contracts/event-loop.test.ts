@@ -1,12 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import * as ofClients from '../../src/clients/event-loop.ts';
-import * as ofMonitoring from '../../src/monitoring/event-loop.ts';
+import { beginTurn, yieldToEventLoop } from '../../src/contracts/event-loop.ts';
 
-describe.each([
-  ['clients', ofClients],
-  ['monitoring', ofMonitoring],
-])('the event loop, in %s', (_room, { beginTurn, yieldToEventLoop }) => {
+describe('the event loop', () => {
   /** Goes on where work begins that follows from bytes that came, with a timer that is due. */
   async function withTimerDue() {
     await readFile(import.meta.filename);

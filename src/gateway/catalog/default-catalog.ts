@@ -77,7 +77,7 @@ function upstreams(tier: Tier, only?: ProviderName[]): UpstreamName[] {
 /**
  * The shipped catalog: nine text and four image models with exactly the contract's context sizes, resolutions and order.
  * Our choice: 8K is 8 x 1024 tokens and so on up to 32K, and 200K is 200,000. Ranks are not written here: they follow from
- * the model that answers, see `model-ranks.ts`, which has to know each one that is named here.
+ * the model that answers, see `models/ranks.ts`, which has to know each one that is named here.
  */
 export const defaultCatalog: CatalogInput = {
   models: [

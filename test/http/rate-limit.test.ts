@@ -78,9 +78,9 @@ test('those who have gone are forgotten', () => {
     collectGarbage();
     return process.memoryUsage().heapUsed;
   };
-  // Two windows of callers are the most that is kept; 100,000 would be about 17 MB.
-  const before = heapAfter(20_000);
-  expect(heapAfter(100_000) - before).toBeLessThan(8_000_000);
+  // Two windows of callers are the most that is kept; 50,000 would be about 8 MB.
+  const before = heapAfter(15_000);
+  expect(heapAfter(50_000) - before).toBeLessThan(4_000_000);
 });
 
 test('what is taken back was never there, whoever came in between', () => {

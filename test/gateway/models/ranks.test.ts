@@ -1,19 +1,21 @@
 import { describe, expect, test } from 'vitest';
 import type { ModelRanks } from '../../../src/contracts/gateway.ts';
-import { textModels } from '../../../src/gateway/catalog/catalog.ts';
-import { Catalog, type TextModel } from '../../../src/gateway/catalog/catalog-schema.ts';
+import { Catalog, type TextModel, textModels } from '../../../src/gateway/catalog/catalog.ts';
 import { defaultCatalog } from '../../../src/gateway/catalog/default-catalog.ts';
 import { figuresOf, ranksOf } from '../../../src/gateway/models/ranks.ts';
-import { PROVIDER_NAMES, type ProviderName } from '../../../src/gateway/providers/provider.ts';
+import { PROVIDER_NAMES, type ProviderName } from '../../../src/gateway/providers/providers.ts';
+import { long } from '../../helpers/long.ts';
 import { NO_OLLAMA, startGateway } from '../../helpers/gateway/running-gateway.ts';
+import { Catalog, type TextModel } from '../../../src/gateway/catalog/catalog-schema.ts';
+import { PROVIDER_NAMES, type ProviderName } from '../../../src/gateway/providers/provider.ts';
 
 const catalog = Catalog.parse(defaultCatalog);
 const models = textModels(catalog);
 
-/** Every set of providers with a key, some of them or none. */
+/** Sets of providers with a key: every one in a long run, else those of no more than two, and of all. */
 const combinations = Array.from({ length: 2 ** PROVIDER_NAMES.length }, (_, bits) =>
   PROVIDER_NAMES.filter((_, at) => bits & (1 << at)),
-);
+).filter(({ length }) => long || length <= 2 || length === PROVIDER_NAMES.length);
 
 const firstOf = (model: TextModel, live: readonly ProviderName[]) =>
   model.upstreams.find(({ provider }) => live.includes(provider));

@@ -1,11 +1,12 @@
 import { expect, onTestFinished, test } from 'vitest';
-import type { CheckResult } from '../../../src/monitoring/checks/check-result.ts';
 import { type History, openHistory } from '../../../src/monitoring/history/history.ts';
-import type { StatusChange } from '../../../src/monitoring/state/state.ts';
+import type { CheckResult, StatusChange } from '../../../src/monitoring/state/state.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { long } from '../../helpers/long.ts';
+import { longOnly } from '../../helpers/long-only.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { type AtEnd, temporaryFolder } from '../../helpers/temporary-folder.ts';
+import type { CheckResult } from '../../../src/monitoring/checks/check-result.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -87,8 +88,10 @@ const ROUNDS = long ? 40 : 28;
 // Side by side: each result waits a quarter of a second for its write.
 test.concurrent.for([
   ['every minute', MINUTE],
-  ['every ten minutes', 10 * MINUTE],
-  ['hourly', HOUR],
+  ...longOnly([
+    ['every ten minutes', 10 * MINUTE],
+    ['hourly', HOUR],
+  ] as const),
   ['daily', 24 * HOUR],
 ] as const)(
   'a start shows the results that were shown before, of one that is looked at %s',

@@ -10,7 +10,7 @@ import { createRandom } from '../../helpers/random.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
 const HOUR_MS = 3_600_000;
-const LASTS_MS = (long ? 24 : 12) * HOUR_MS;
+const LASTS_MS = (long ? 24 : 6) * HOUR_MS;
 const MONITORS = long ? 200 : 16;
 const LONGEST_LOOK_MS = 3_000;
 /** At one moment. */

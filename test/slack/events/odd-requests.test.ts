@@ -1,13 +1,17 @@
 import { expect, test } from 'vitest';
 import { CHANNEL, type SlackFake } from '../../fakes/slack/slack.ts';
 import { eventually } from '../../helpers/eventually.ts';
+import { longOnly } from '../../helpers/long-only.ts';
 import { runSlack } from '../../helpers/slack/running-slack.ts';
 
 const JSON_TYPE = 'application/json';
 const FORM = 'application/x-www-form-urlencoded';
 
 /** Where an object is expected: what else JSON can say, and an object that is empty, or holds something else. */
-const ODD = [null, 0, true, 'x', [], [null], {}, { id: null }, { id: '9'.repeat(10_000) }];
+const ODD = [
+  ...[null, 'x', [null], { id: '9'.repeat(10_000) }],
+  ...longOnly([0, true, [], {}, { id: null }]),
+];
 
 /** What Slack sends, with something odd in the place of each of its parts. */
 const ODD_PAYLOADS = ODD.flatMap((odd) => [

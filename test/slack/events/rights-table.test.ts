@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { FORM } from '../../../src/slack/render/render-form.ts';
 import { CHANNEL, startSlack } from '../../fakes/slack/slack.ts';
+import { long } from '../../helpers/long.ts';
 import {
   CHANNEL_FREE,
   DIRECT_FREE,
@@ -67,39 +68,43 @@ async function start() {
   return { fake, lines, thread, press, send, ...asked };
 }
 
-const setting = TYPED.filter(
-  ({ command, asks }) => asks !== 'nothing' && FORMS.some((form) => form.command === command),
-);
+const asking = TYPED.filter(({ asks }) => asks !== 'nothing');
+const setting = asking.filter(({ command }) => FORMS.some((form) => form.command === command));
 
 test('who may do what is the same wherever they ask, but for what is of the place itself', async () => {
   const { fake, lines, thread, press, send, wrongIn, isAddedByOthers } = await start();
   const people = PEOPLE;
   const wrong: string[] = [];
   const places = [
-    { where: 'a channel', free: CHANNEL_FREE, channelOf: () => CHANNEL },
-    { where: 'a direct message', free: DIRECT_FREE, channelOf: directOf },
-    { where: 'a group of direct messages', free: CHANNEL_FREE, channelOf: () => GROUP_DIRECT },
+    { where: 'a channel', free: CHANNEL_FREE, isMain: true, channelOf: () => CHANNEL },
+    { where: 'a direct message', free: DIRECT_FREE, isMain: true, channelOf: directOf },
+    {
+      where: 'a group of direct messages',
+      free: CHANNEL_FREE,
+      isMain: long,
+      channelOf: () => GROUP_DIRECT,
+    },
   ];
-  for (const { where, free, channelOf } of places) {
+  for (const { where, free, isMain, channelOf } of places) {
     const at = (role: Role) => ({ user: PEOPLE[role], channel: channelOf(role) });
     const tried = (how: string) => ({ where: `${how} in ${where}`, free, people });
     const found = [
-      await wrongIn(TYPED, {
+      await wrongIn(isMain ? TYPED : asking, {
         ...tried('typed'),
         gesture(row, role) {
           const [command = '', ...words] = lineOf(row).split(' ');
           return fake.slash(command, words.join(' '), at(role));
         },
       }),
-      await wrongIn([...TYPED, ...PRESSED], {
+      await wrongIn(isMain ? [...TYPED, ...PRESSED] : [], {
         ...tried('pressed'),
         gesture: (row, role) => press(pressOf(row), role, channelOf(role)),
       }),
-      await wrongIn(setting, {
+      await wrongIn(isMain ? setting : [], {
         ...tried('sent as a form'),
         gesture: (row, role) => send(row, role, channelOf(role)),
       }),
-      await wrongIn(FORMS, {
+      await wrongIn(isMain ? FORMS : [], {
         ...tried('as a form'),
         kind: 'form',
         gesture(row, role) {

@@ -27,7 +27,13 @@ const DISCORD = ['test/discord/**/*.test.ts', 'test/generated-files.test.ts'];
  */
 const group = (
   name: string,
-  test: { include: string[]; exclude?: string[]; globalSetup?: string; testTimeout?: number },
+  test: {
+    include: string[];
+    exclude?: string[];
+    globalSetup?: string;
+    testTimeout?: number;
+    env?: Record<string, string>;
+  },
 ) => ({
   extends: true as const,
   test: {
@@ -52,13 +58,13 @@ export default defineConfig({
     // Generous, since machines are shared; full counts take their time.
     testTimeout: long ? 600_000 : 60_000,
     hookTimeout: 60_000,
-    expect: { poll: { interval: 20, timeout: 45_000 } },
     projects: [
       group('end-to-end', {
         include: [...KINDS.programs, ...KINDS.kill],
         globalSetup: 'test/helpers/end-to-end/bundle-program.ts',
         // Some start three programs, one after another.
         testTimeout: long ? 600_000 : 300_000,
+        env: { ASKWATCH_TEST_PATIENCE_MS: '90000' },
       }),
       group('browser', {
         include: KINDS.browser,

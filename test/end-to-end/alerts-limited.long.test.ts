@@ -77,7 +77,6 @@ test.each([
     const service = await startMonitoringService({ limit: false });
     onTestFinished(() => service.close());
     const shop = service.add({ name: 'Shop' });
-    const waitFor = (condition: () => boolean) => eventually(condition, { withinMs: 60_000 });
     await startAskwatch({
       dataDir: await temporaryFolder(),
       env: {
@@ -87,12 +86,12 @@ test.each([
         ALERT_POLL_SECONDS: '1',
       },
     });
-    await waitFor(() => service.requests.length > 1);
+    await eventually(() => service.requests.length > 1);
     service.setStatus(shop.id, 'DOWN');
-    await waitFor(() => channels.tries() > 0 && channels.titles().length > 0);
+    await eventually(() => channels.tries() > 0 && channels.titles().length > 0);
     expect(channels.titles()[0]).toContain('Shop is DOWN');
     service.setStatus(shop.id, 'UP');
-    await waitFor(() => channels.titles()[0]?.includes('Shop recovered') ?? false);
+    await eventually(() => channels.titles()[0]?.includes('Shop recovered') ?? false);
     // The one that is limited still waits, as it was asked to.
     expect([channels.tries(), channels.slipped()]).toEqual([1, 0]);
   },

@@ -7,12 +7,10 @@ import { startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
-const waitFor = <T>(condition: () => T) => eventually(condition, { withinMs: 90_000 });
-
 const HOUR_MS = 3_600_000;
 
 /** A service that has watched the shop for some hours. */
-function startWatched() {
+function startHistory() {
   const nowMs = Math.floor(Date.now() / HOUR_MS) * HOUR_MS;
   const rollups = [4, 3, 2, 1].map((ago) => ({
     ...{ starts_at: new Date(nowMs - ago * HOUR_MS).toISOString(), checks: 60, failures: 0 },
@@ -27,7 +25,7 @@ function startWatched() {
 test('a chart reaches Slack and Discord from one process', async () => {
   const slack = await startSlack();
   const discord = await startDiscord();
-  const service = await startWatched();
+  const service = await startHistory();
   const askwatch = await startAskwatch({
     program: 'installed',
     dataDir: await temporaryFolder(),
@@ -43,9 +41,9 @@ test('a chart reaches Slack and Discord from one process', async () => {
     },
   });
   await slack.slash('/monitor', 'show Shop');
-  await waitFor(() => chartsIn(slack.messages(CHANNEL)[0]?.blocks).length === 1);
+  await eventually(() => chartsIn(slack.messages(CHANNEL)[0]?.blocks).length === 1);
   const asked = discord.slash('monitor show', { monitor: 'Shop' });
-  const [file] = await waitFor(() => asked.reply?.embeds[0] && asked.reply.attachments);
+  const [file] = await eventually(() => asked.reply?.embeds[0] && asked.reply.attachments);
   expect(file?.bytes.subarray(1, 4).toString()).toBe('PNG');
   expect(await askwatch.stop()).toBe(0);
 });

@@ -2,20 +2,15 @@ import { describe, expect, test } from 'vitest';
 import { type DiscordFake, startDiscord } from '../fakes/discord/discord.ts';
 import type { Fault } from '../fakes/discord/http.ts';
 import type { FakeMessage } from '../fakes/discord/state.ts';
+import { eventually } from '../helpers/eventually.ts';
+import { createRandom } from '../support/random.ts';
+import { seed } from '../support/seed.ts';
+import { temporaryFolder } from '../helpers/temporary-folder.ts';
 import { sharedAskwatch, spawnAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
-import {
-  answerIn,
-  discordEnv,
-  isDown,
-  questionShown,
-  startModel,
-  startWatched,
-  textOf,
-  waitFor,
-} from '../helpers/end-to-end/discord-program.ts';
+import { answerIn, discordEnv, isDown, questionShown, textOf } from '../helpers/end-to-end/discord-program.ts';
+import { startModel, startWatched } from './services.ts';
 import { createRandom } from '../helpers/random.ts';
 import { seed } from '../helpers/seed.ts';
-import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 describe('one program, killed with -9 again and again', () => {
   const kills = 60;
@@ -26,7 +21,7 @@ describe('one program, killed with -9 again and again', () => {
   const askwatch = sharedAskwatch(async (atEnd) => {
     discord = await startDiscord({ atEnd });
     const answering = await startModel(atEnd);
-    const watched = await startWatched(discord, atEnd);
+    const watched = await startWatched(`discord:${discord.general.id}`, atEnd);
     ({ model } = answering);
     ({ service } = watched);
     for (const name of ['Stored.', 'Forgotten.', 'Lost.']) service.add({ name });
@@ -42,19 +37,19 @@ describe('one program, killed with -9 again and again', () => {
 
   /** A monitor goes down, the program is killed some time after that and started again, and the monitor comes back. */
   async function killInOutage(name: string, killTime: () => Promise<unknown>) {
-    await waitFor(() => service.requests.length > 1);
+    await eventually(() => service.requests.length > 1);
     const before = alerts().length;
     const { id } = service.monitors.find((monitor) => monitor.name === name) ?? { id: '' };
     const isTime = killTime();
     service.setStatus(id, 'DOWN');
     await isTime;
     await askwatch().restart();
-    const alert = await waitFor(() => told(name)[0]);
+    const alert = await eventually(() => told(name)[0]);
     service.setStatus(id, 'UP');
-    await waitFor(() => !isDown(alert));
+    await eventually(() => !isDown(alert));
     // Time for the line under it that says that it is over, so that the next fault meets an alert.
     const looks = service.requests.length;
-    await waitFor(() => service.requests.length > looks + 2);
+    await eventually(() => service.requests.length > looks + 2);
     expect(linesUnder(alert).length).toBeLessThanOrEqual(1);
     expect(told(name)).toHaveLength(1);
     expect(alerts()).toHaveLength(before + 1);
@@ -69,7 +64,7 @@ describe('one program, killed with -9 again and again', () => {
       ).length;
     const before = posts();
     discord.fail({ ...posting, ...fault });
-    await waitFor(() => posts() > before);
+    await eventually(() => posts() > before);
   }
 
   test('while Discord stores an alert and cannot say so, it does not tell twice', async () => {
@@ -93,7 +88,7 @@ describe('one program, killed with -9 again and again', () => {
       await killInOutage(`Shop ${kill}.`, async () => {
         // Anywhere between the change and well after its alert.
         const killAtMs = performance.now() + random() * 2_500;
-        await waitFor(() => performance.now() >= killAtMs);
+        await eventually(() => performance.now() >= killAtMs);
       });
     }
   }, 900_000);
@@ -104,7 +99,7 @@ describe('one program, killed with -9 again and again', () => {
     model.answerWith(['One ', 'two ', 'three.'], { chunkMs: 300 });
     const channel = await discord.thread(thread);
     discord.say('Second', { channel, mention: true });
-    await waitFor(() => discord.channel(thread).length === 3);
+    await eventually(() => discord.channel(thread).length === 3);
     await askwatch().restart();
     model.answerWith('Here again.');
     discord.say('Third', { channel, mention: true });

@@ -1,17 +1,11 @@
 import { expect, test } from 'vitest';
 import { startDiscord } from '../fakes/discord/discord.ts';
 import { startWebTarget } from '../fakes/web-target.ts';
-import { startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
-import {
-  answerIn,
-  discordEnv,
-  isDown,
-  questionShown,
-  startModel,
-  textOf,
-  waitFor,
-} from '../helpers/end-to-end/discord-program.ts';
+import { eventually } from '../helpers/eventually.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
+import { startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
+import { answerIn, discordEnv, isDown, questionShown, textOf } from '../helpers/end-to-end/discord-program.ts';
+import { startModel } from './services.ts';
 
 test('ask, go on asking, add a monitor, hear that it goes down and comes back; SIGTERM in mid-answer leaves a note', async () => {
   const discord = await startDiscord();
@@ -41,16 +35,16 @@ test('ask, go on asking, add a monitor, hear that it goes down and comes back; S
   );
 
   const added = discord.slash('monitor add', { target: target.url, name: 'Shop', interval: 5 });
-  await waitFor(() => added.reply && textOf(added.reply).includes('Now watching Shop'));
+  await eventually(() => added.reply && textOf(added.reply).includes('Now watching Shop'));
   const listed = discord.slash('monitor list');
-  await waitFor(() => listed.reply && /UP +Shop/.test(textOf(listed.reply)));
+  await eventually(() => listed.reply && /UP +Shop/.test(textOf(listed.reply)));
 
   const known = discord.channel(discord.general.id).length;
   await target.stop();
-  const alert = await waitFor(() => discord.channel(discord.general.id)[known]);
+  const alert = await eventually(() => discord.channel(discord.general.id)[known]);
   expect(textOf(alert)).toContain('Shop is DOWN');
   await target.startAgain();
-  await waitFor(() => discord.channel(discord.general.id).length > known + 1);
+  await eventually(() => discord.channel(discord.general.id).length > known + 1);
   expect(isDown(alert)).toBe(false);
   const [line, ...others] = discord.channel(discord.general.id).slice(known + 1);
   expect(line?.content).toMatch(/Shop recovered after \d+ seconds/);
@@ -61,7 +55,7 @@ test('ask, go on asking, add a monitor, hear that it goes down and comes back; S
     { chunkMs: 20 },
   );
   const counting = await questionShown(discord.slash('ask', { question: 'Count' }));
-  await waitFor(() => discord.channel(counting)[0]?.content.startsWith('w0 w1 '));
+  await eventually(() => discord.channel(counting)[0]?.content.startsWith('w0 w1 '));
   // With code 1 after ten seconds.
   expect(await askwatch.stop()).toBe(0);
   const [answer] = discord.channel(counting);

@@ -1,20 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { shownText } from '../fakes/slack/limits.ts';
 import { CHANNEL, type Fault, type SlackFake, startSlack } from '../fakes/slack/slack.ts';
-import {
-  sharedAskwatch,
-  spawnAskwatch,
-  startAskwatch,
-} from '../helpers/end-to-end/askwatch-process.ts';
-import {
-  expectNoBreach,
-  replies,
-  socketMode,
-  startModel,
-  startWatched,
-  waitFor,
-} from '../helpers/end-to-end/slack-program.ts';
+import { shownText } from '../fakes/slack/limits.ts';
+import { eventually } from '../helpers/eventually.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
+import { sharedAskwatch, spawnAskwatch, startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
+import { startModel, startWatched } from './services.ts';
+import { expectNoBreach, replies, socketMode } from '../helpers/end-to-end/slack-program.ts';
 
 test('over HTTP the same program answers at /slack/events on its own port', async () => {
   const slack = await startSlack();
@@ -44,7 +35,7 @@ describe('one program, killed with -9 again and again', () => {
   const askwatch = sharedAskwatch(async (atEnd) => {
     slack = await startSlack(atEnd);
     const answering = await startModel(atEnd);
-    const watched = await startWatched(atEnd);
+    const watched = await startWatched(`slack:${CHANNEL}`, atEnd);
     ({ model } = answering);
     ({ service } = watched);
     for (const name of ['Stored.', 'Lost.']) service.add({ name });
@@ -57,19 +48,19 @@ describe('one program, killed with -9 again and again', () => {
 
   /** One monitor goes down, the program is killed some time after that, started again, and the monitor comes back. */
   async function killInOutage(name: string, killTime: () => Promise<unknown>) {
-    await waitFor(() => service.requests.length > 2);
+    await eventually(() => service.requests.length > 2);
     const messages = slack.messages(CHANNEL).length;
     const { id } = service.monitors.find((monitor) => monitor.name === name) ?? { id: '' };
     const isTime = killTime();
     service.setStatus(id, 'DOWN');
     await isTime;
     await askwatch().restart();
-    await waitFor(() => told(name).length > 0);
+    await eventually(() => told(name).length > 0);
     service.setStatus(id, 'UP');
-    await waitFor(() => told(name).every((message) => shownText(message).includes('🟢')));
+    await eventually(() => told(name).every((message) => shownText(message).includes('🟢')));
     // Time for the line under it that says that it is over, so that the next fault meets an alert.
     const looks = service.requests.length;
-    await waitFor(() => service.requests.length > looks + 2);
+    await eventually(() => service.requests.length > looks + 2);
     expect(told(name)).toHaveLength(1);
     expect(slack.thread(CHANNEL, told(name)[0]?.ts ?? '').length).toBeLessThanOrEqual(1);
     expect(slack.messages(CHANNEL)).toHaveLength(messages + 1);
@@ -81,7 +72,7 @@ describe('one program, killed with -9 again and again', () => {
     const posts = () => slack.calls.filter(({ method }) => method === 'chat.postMessage').length;
     const before = posts();
     slack.fail('chat.postMessage', fault);
-    await waitFor(() => posts() > before);
+    await eventually(() => posts() > before);
   }
 
   test('while Slack stores an alert and cannot say so, it does not tell twice', async () => {
@@ -97,7 +88,7 @@ describe('one program, killed with -9 again and again', () => {
       await killInOutage(`Shop ${round}.`, async () => {
         // From before the poll to after the post, a few milliseconds further in each round.
         const polls = service.requests.length;
-        await waitFor(() => service.requests.length > polls);
+        await eventually(() => service.requests.length > polls);
         await new Promise((resolve) => setTimeout(resolve, (round * 7) % 60));
       });
     }
@@ -106,11 +97,11 @@ describe('one program, killed with -9 again and again', () => {
   test('in mid-answer, it answers the next question in the same thread', async () => {
     model.answerWith(Array(500).fill('word '), { chunkMs: 20 });
     const thread = slack.mention('a long story');
-    await waitFor(() => slack.thread(CHANNEL, thread)[0]?.edits);
+    await eventually(() => slack.thread(CHANNEL, thread)[0]?.edits);
     model.answerWith('Short.');
     await askwatch().restart();
     slack.mention('and now?', { threadTs: thread });
-    await waitFor(() =>
+    await eventually(() =>
       slack
         .thread(CHANNEL, thread)
         .map(shownText)

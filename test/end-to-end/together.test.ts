@@ -8,8 +8,6 @@ import { startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
-const waitFor = <T>(condition: () => T) => eventually(condition, { withinMs: 90_000 });
-
 test('Slack, Discord and the console share one process, one gateway and the same alerts', async () => {
   const slack = await startSlack();
   const discord = await startDiscord();
@@ -39,12 +37,14 @@ test('Slack, Discord and the console share one process, one gateway and the same
 
   provider.answerWith('To the provider and back.');
   const mentioned = slack.mention('how far does this go?');
-  await waitFor(() =>
+  await eventually(() =>
     slack.thread(CHANNEL, mentioned).some((reply) => shownText(reply).includes('and back.')),
   );
   const asked = discord.slash('ask', { question: 'and this?' });
-  const thread = await waitFor(() => asked.reply?.content && asked.reply.id);
-  await waitFor(() => discord.channel(thread).some(({ content }) => content.includes('and back.')));
+  const thread = await eventually(() => asked.reply?.content && asked.reply.id);
+  await eventually(() =>
+    discord.channel(thread).some(({ content }) => content.includes('and back.')),
+  );
   expect(provider.calls.map(({ body }) => body.model)).toEqual(['gpt-5.6-luna', 'gpt-5.6-luna']);
 
   const onSlack = () => slack.messages(CHANNEL).map(shownText);
@@ -52,11 +52,11 @@ test('Slack, Discord and the console share one process, one gateway and the same
     discord.channel(discord.general.id).map(({ embeds }) => JSON.stringify(embeds));
   const onConsole = await listen(askwatch.url);
   service.setStatus(shop.id, 'DOWN');
-  await waitFor(() =>
+  await eventually(() =>
     [onSlack(), onDiscord(), onConsole()].every((texts) => told(texts, 'is DOWN')),
   );
   service.setStatus(shop.id, 'UP');
-  await waitFor(() =>
+  await eventually(() =>
     [onSlack(), onDiscord(), onConsole()].every((texts) => told(texts, 'recovered')),
   );
   expect(onSlack().filter((text) => text.includes('Incident'))).toHaveLength(1);

@@ -1,17 +1,14 @@
 import { expect, test } from 'vitest';
 import { startDiscord } from '../fakes/discord/discord.ts';
+import { CHANNEL, startSlack } from '../fakes/slack/slack.ts';
 import { labelsOf } from '../fakes/slack/buttons.ts';
 import { shownText } from '../fakes/slack/limits.ts';
-import { CHANNEL, startSlack } from '../fakes/slack/slack.ts';
+import { eventually } from '../helpers/eventually.ts';
+import { temporaryFolder } from '../helpers/temporary-folder.ts';
 import { startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
 import { discordEnv } from '../helpers/end-to-end/discord-program.ts';
-import {
-  expectNoBreach,
-  socketMode,
-  startModel,
-  waitFor,
-} from '../helpers/end-to-end/slack-program.ts';
-import { temporaryFolder } from '../helpers/temporary-folder.ts';
+import { startModel } from './services.ts';
+import { expectNoBreach, socketMode } from '../helpers/end-to-end/slack-program.ts';
 
 const DIRECT = 'D00ADA';
 const NOTE = 'Interrupted: Askwatch was restarted before this answer was complete. Try again.';
@@ -38,7 +35,7 @@ async function beginThree() {
   const inSlack = () => [...onSlack(CHANNEL, thread), ...onSlack(DIRECT, direct)];
   const onDiscord = () => discord.messages().filter(({ author }) => author.id === discord.bot.id);
   const texts = () => [...inSlack().map(shownText), ...onDiscord().map(({ content }) => content)];
-  await waitFor(() => texts().length === 3 && texts().every((text) => text.includes('so good')));
+  await eventually(() => texts().length === 3 && texts().every((text) => text.includes('so good')));
   return {
     ...{ slack, discord, askwatch, texts },
     labels: () => [
@@ -64,12 +61,12 @@ test('kill -9 in mid-answer: after the restart every answer ends where it is and
   expect(texts().some((text) => text.includes(NOTE))).toBe(false);
 
   const restarted = await startAgain();
-  await waitFor(() => texts().every((text) => text.includes(NOTE)));
+  await eventually(() => texts().every((text) => text.includes(NOTE)));
   expect(texts()).toHaveLength(3);
   for (const text of texts()) expect(text).toMatch(/^So far so good,\s[\s\S]*Interrupted/);
   expect(labels()).toEqual(ALL_ENDED);
   await tryAgain();
-  await waitFor(() => texts().some((text) => text.includes('All of it.')));
+  await eventually(() => texts().some((text) => text.includes('All of it.')));
   expect(await restarted.stop()).toBe(0);
   expectNoBreach(slack);
 });
@@ -89,7 +86,7 @@ test('a stop while both platforms limit edits: every answer ends at the next sta
   const restarted = await startAgain();
   // Where Slack took no edit the end was posted below.
   const ends = /So far so good,[\s\S]*(Interrupted|restarting|The whole answer is below)/;
-  await waitFor(() => texts().every((text) => ends.test(text)));
+  await eventually(() => texts().every((text) => ends.test(text)));
   expect(labels().filter((each) => each.length > 0)).toEqual(ALL_ENDED);
   expect(await restarted.stop()).toBe(0);
 });
@@ -115,7 +112,7 @@ test.each([
     discord.recover();
 
     const restarted = await startAgain();
-    await waitFor(() => labels().join() === ALL_ENDED.join());
+    await eventually(() => labels().join() === ALL_ENDED.join());
     expect(texts()).toHaveLength(3);
     const notes = stored ? /Interrupted|restarting/ : /Interrupted/;
     for (const text of texts()) expect(text).toMatch(notes);

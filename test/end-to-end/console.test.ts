@@ -4,9 +4,11 @@ import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
 import { expect, onTestFinished, test } from 'vitest';
 import { startModelProvider } from '../fakes/model-provider.ts';
-import { browser, inBrowser } from '../helpers/browser/in-browser.ts';
-import { startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
+import { eventuallyEquals } from '../support/eventually-equals.ts';
+import { browser, inBrowser } from '../helpers/in-browser.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
+import { startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
+import { browser, inBrowser } from '../helpers/browser/in-browser.ts';
 
 /** Checks run every five seconds, and a change is told after the next look at the monitors. */
 const ALERT_WITHIN_MS = 60_000;
@@ -104,7 +106,7 @@ inBrowser('the whole program in a real browser', () => {
     await page
       .locator(`[data-message="${firstAlert}"] .card.good`, { hasText: 'Shop recovered' })
       .waitFor({ timeout: ALERT_WITHIN_MS });
-    await expect.poll(() => alerts.count()).toBe(1);
+    await eventuallyEquals(() => alerts.count(), 1);
 
     await target.down();
     await alerts
@@ -127,7 +129,7 @@ inBrowser('the whole program in a real browser', () => {
     await thread.locator('.note', { hasText: 'Interrupted' }).waitFor();
     await page.reload();
     await channel.getByText('why is the sky blue').waitFor();
-    await expect.poll(() => channel.locator('article').count()).toBe(before);
+    await eventuallyEquals(() => channel.locator('article').count(), before);
     await channel
       .locator('article', { hasText: 'why is the sky blue' })
       .getByText('3 replies')
@@ -141,7 +143,7 @@ inBrowser('the whole program in a real browser', () => {
     await channel
       .locator(`[data-message="${secondAlert}"] .card.good`, { hasText: 'Shop recovered' })
       .waitFor({ timeout: ALERT_WITHIN_MS });
-    await expect.poll(() => alerts.count()).toBe(2);
+    await eventuallyEquals(() => alerts.count(), 2);
     expect(complaints).toEqual([]);
     expect(await second.stop()).toBe(0);
   });

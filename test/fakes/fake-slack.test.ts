@@ -3,17 +3,12 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
-import { long } from '../helpers/long.ts';
-import {
-  call,
-  type Fields,
-  post,
-  takesAMinute,
-  untilRefused,
-} from '../helpers/slack/calls-of-an-app.ts';
 import { CHANNEL, startSlack } from './slack/slack.ts';
+import { eventually } from '../helpers/eventually.ts';
+import { long } from '../helpers/long.ts';
+import { call, type Fields, post, takesAMinute, untilRefused } from '../helpers/slack/calls-of-an-app.ts';
 
 describe('the fake refuses', () => {
   test.each<[string, Fields, string]>([
@@ -184,10 +179,10 @@ describe('the fake waits for no app', () => {
       [3, 299_999],
       [3, 1],
     ] as const) {
-      await vi.waitFor(() => expect(fake.acks).toHaveLength(times));
+      await eventually(() => fake.acks.length === times);
       fake.clock.advance(passedMs);
     }
-    await vi.waitFor(() => expect(fake.acks).toHaveLength(4));
+    await eventually(() => fake.acks.length === 4);
     fake.clock.advance(3_600_000);
     expect(heard.map(({ retry }) => retry)).toEqual([undefined, '1', '2', '3']);
     expect(heard.map(({ reason }) => reason)).toEqual([
@@ -246,7 +241,7 @@ describe('the fake waits for no app', () => {
         heard[at] = (heard[at] ?? 0) + 1;
         socket.send(JSON.stringify({ envelope_id }));
       });
-      await vi.waitFor(() => expect(fake.sockets()).toBe(at + 1));
+      await eventually(() => fake.sockets() === at + 1);
     }
     for (let event = 0; event < 6; event += 1) await fake.event({ type: 'message' });
     expect(heard).toEqual([3, 3]);

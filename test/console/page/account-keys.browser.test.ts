@@ -1,20 +1,11 @@
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { browser, inBrowser } from '../../helpers/browser/in-browser.ts';
-import {
-  button,
-  dialog,
-  nameField,
-  openAccountIn,
-  rows,
-} from '../../helpers/console/open-account.ts';
-import {
-  listKeys,
-  makeKey,
-  startTestAccount,
-  writeAccount,
-} from '../../helpers/console/test-account.ts';
 import { eventually } from '../../helpers/eventually.ts';
+import { eventuallyEquals } from '../../support/eventually-equals.ts';
+import { browser, inBrowser } from '../../helpers/in-browser.ts';
+import { button, dialog, nameField, openAccountIn, rows } from '../../helpers/console/open-account.ts';
+import { listKeys, makeKey, startTestAccount, writeAccount } from '../../helpers/console/test-account.ts';
+import { browser, inBrowser } from '../../helpers/browser/in-browser.ts';
 
 const openAccount = (url: string, hash?: string, options?: BrowserContextOptions) =>
   openAccountIn(browser, url, hash, options);
@@ -32,7 +23,7 @@ inBrowser('the keys of the account area in the browser', () => {
     const key = (await shown.locator('code').textContent()) ?? '';
     await shown.getByRole('button', { name: 'Copy' }).click();
     await shown.getByText('Copied').waitFor();
-    await expect.poll(() => page.evaluate(() => navigator.clipboard.readText())).toBe(key);
+    await eventuallyEquals(() => page.evaluate(() => navigator.clipboard.readText()), key);
     const example = page.getByRole('group', { name: 'Example' });
     await example.getByText('"model": "fast-8k"').waitFor();
     const curl = (await example.locator('pre').textContent()) ?? '';
@@ -42,14 +33,14 @@ inBrowser('the keys of the account area in the browser', () => {
 
     // Escape is not how to lose it.
     await page.keyboard.press('Escape');
-    await expect.poll(() => shown.isVisible()).toBe(true);
+    await eventuallyEquals(() => shown.isVisible(), true);
     await button(page, /^Done/).click();
     await dialog(page).waitFor({ state: 'detached' });
-    await expect.poll(() => page.content()).not.toContain(key);
+    await eventually(async () => !(await page.content()).includes(key));
     await page.reload();
     await rows(page).getByText('laptop').waitFor();
     await rows(page).getByText('1,000 requests/min').waitFor();
-    await expect.poll(() => page.content()).not.toContain(key);
+    await eventually(async () => !(await page.content()).includes(key));
     expect(complaints).toEqual([]);
   });
 
@@ -59,14 +50,17 @@ inBrowser('the keys of the account area in the browser', () => {
     await button(page, 'New key').click();
     await nameField(page).fill('twice');
     await page.getByText('Monitoring service', { exact: true }).click();
-    await expect.poll(() => page.getByLabel('Requests a minute').count()).toBe(0);
+    await eventuallyEquals(() => page.getByLabel('Requests a minute').count(), 0);
     // Both in one turn of the page, before it can be drawn again.
     await button(page, 'Create key').evaluate((one: HTMLButtonElement) => {
       one.click();
       one.click();
     });
     const shown = page.getByRole('group', { name: 'Key' });
-    await expect.poll(() => shown.locator('code').textContent()).toMatch(/^awm_/);
+    await eventuallyEquals(
+      () => shown.locator('code').textContent(),
+      expect.stringMatching(/^awm_/),
+    );
     await page.getByText('X-API-Key: awm_').waitFor();
     expect((await listKeys(url)).keys).toHaveLength(1);
     // What a browser does when the page is left: it may keep the page to go back to.
@@ -91,7 +85,7 @@ inBrowser('the keys of the account area in the browser', () => {
     const [lost] = (await listKeys(url)).keys;
     await button(page, 'Create key').click();
     await page.getByRole('alert').getByText(`revoke ${lost?.id} and make another`).waitFor();
-    await expect.poll(() => nameField(page).inputValue()).toBe('lost');
+    await eventuallyEquals(() => nameField(page).inputValue(), 'lost');
     await button(page, 'Create key').click();
     await page.getByRole('group', { name: 'Key' }).waitFor();
     expect((await listKeys(url)).keys).toHaveLength(2);
@@ -134,10 +128,11 @@ inBrowser('the keys of the account area in the browser', () => {
     await button(page, 'Create key').click();
     await page.getByText('Give it a name').waitFor();
     await page.getByText('Type a whole number from 1').waitFor();
-    await expect.poll(() => page.getByLabel('Tokens a day').inputValue()).toBe('many');
-    await expect
-      .poll(() => page.getByLabel('Tokens a day').getAttribute('aria-invalid'))
-      .toBe('true');
+    await eventuallyEquals(() => page.getByLabel('Tokens a day').inputValue(), 'many');
+    await eventuallyEquals(
+      () => page.getByLabel('Tokens a day').getAttribute('aria-invalid'),
+      'true',
+    );
     expect((await listKeys(url)).keys).toEqual([]);
   });
 
@@ -146,7 +141,7 @@ inBrowser('the keys of the account area in the browser', () => {
     const { made } = await makeKey(url, { limits: { requestsPerMinute: 5 } });
     const { page } = await openAccount(url);
     await button(page, 'Limits of laptop').click();
-    await expect.poll(() => page.getByLabel('Requests a minute').inputValue()).toBe('5');
+    await eventuallyEquals(() => page.getByLabel('Requests a minute').inputValue(), '5');
     await page.getByLabel('Requests a minute').fill('');
     await page.getByLabel('Tokens a month').fill('7000');
     await button(page, 'Save limits').click();
@@ -159,7 +154,7 @@ inBrowser('the keys of the account area in the browser', () => {
     await writeAccount(url, `keys/gateway/${made.id}/revoke`, {});
     await button(page, 'Save limits').click();
     await page.getByRole('alert').getByText(`There is no key ${made.id}`).waitFor();
-    await expect.poll(() => page.getByLabel('Tokens a month').inputValue()).toBe('8000');
+    await eventuallyEquals(() => page.getByLabel('Tokens a month').inputValue(), '8000');
   });
 
   test('a key is revoked only after it was asked by name', async () => {

@@ -1,19 +1,15 @@
 import type { BrowserContextOptions } from 'playwright-core';
 import { expect, test } from 'vitest';
+import { findingsOf } from '../../helpers/axe.ts';
 import { readAnswer } from '../../helpers/bot.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { eventuallyEquals } from '../../support/eventually-equals.ts';
+import { browser, inBrowser } from '../../helpers/in-browser.ts';
+import { long } from '../../helpers/long.ts';
+import { button, dialog, nameField, openAccountIn, rows, tabTo } from '../../helpers/console/open-account.ts';
+import { listKeys, makeKey, startTestAccount } from '../../helpers/console/test-account.ts';
 import { findingsOf } from '../../helpers/browser/axe.ts';
 import { browser, inBrowser } from '../../helpers/browser/in-browser.ts';
-import {
-  button,
-  dialog,
-  nameField,
-  openAccountIn,
-  rows,
-  tabTo,
-} from '../../helpers/console/open-account.ts';
-import { listKeys, makeKey, startTestAccount } from '../../helpers/console/test-account.ts';
-import { eventually } from '../../helpers/eventually.ts';
-import { long } from '../../helpers/long.ts';
 
 const HOSTILE = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>\u202e"';
 
@@ -40,9 +36,10 @@ inBrowser('the account area in the browser', () => {
     await tabTo(page, button(page, /^Done/));
     await page.keyboard.press('Enter');
     await dialog(page).waitFor({ state: 'detached' });
-    await expect
-      .poll(() => button(page, 'New key').evaluate((one) => one === document.activeElement))
-      .toBe(true);
+    await eventuallyEquals(
+      () => button(page, 'New key').evaluate((one) => one === document.activeElement),
+      true,
+    );
     await tabTo(page, button(page, 'Revoke by keyboard'));
     await page.keyboard.press('Enter');
     await dialog(page).waitFor();
@@ -54,7 +51,7 @@ inBrowser('the account area in the browser', () => {
     await page.getByRole('heading', { name: 'Usage' }).waitFor();
     await tabTo(page, page.getByRole('radio', { name: '30 days' }));
     await page.keyboard.press('ArrowRight');
-    await expect.poll(() => page.getByRole('radio', { name: '90 days' }).isChecked()).toBe(true);
+    await eventuallyEquals(() => page.getByRole('radio', { name: '90 days' }).isChecked(), true);
   });
 
   test('a real call shows in usage, as a bar and in words, and in other colours when it gets dark', async () => {
@@ -72,9 +69,10 @@ inBrowser('the account area in the browser', () => {
     await page.locator('.legend').getByText('fast-8k').waitFor();
     await page.locator('.legend').getByText(tokens).waitFor();
     const chart = page.getByRole('img');
-    await expect
-      .poll(() => chart.getAttribute('aria-label'))
-      .toContain(`${tokens} tokens in 30 days`);
+    await eventuallyEquals(
+      () => chart.getAttribute('aria-label'),
+      expect.stringContaining(`${tokens} tokens in 30 days`),
+    );
     await page.getByRole('radio', { name: 'By key' }).check();
     await page.locator('.legend').getByText('laptop').waitFor();
     await page.getByRole('radio', { name: 'Requests' }).check();
@@ -83,7 +81,7 @@ inBrowser('the account area in the browser', () => {
     );
     await page.getByText('Show the chart as a table').click();
     const table = page.getByRole('region', { name: 'requests by day and key' });
-    await expect.poll(() => table.getByRole('row').last().locator('td').textContent()).toBe('1');
+    await eventuallyEquals(() => table.getByRole('row').last().locator('td').textContent(), '1');
 
     const picture = () =>
       page.locator('canvas').evaluate((one: HTMLCanvasElement) => one.toDataURL());
@@ -97,17 +95,17 @@ inBrowser('the account area in the browser', () => {
     const { url } = await startTestAccount();
     const { page, complaints } = await openAccount(url, '#models');
     const names = () => page.locator('.rows').first().locator('h3 .name').allTextContents();
-    await expect.poll(() => names()).toHaveLength(9);
+    await eventuallyEquals(async () => (await names()).length, 9);
     await page.getByLabel('Order').selectOption('Fastest first');
-    await expect.poll(async () => (await names())[0]).toBe('fast-8k');
+    await eventuallyEquals(async () => (await names())[0], 'fast-8k');
     await page.getByLabel('Order').selectOption('Best first');
-    await expect.poll(async () => (await names())[0]).toBe('long-200k-best');
+    await eventuallyEquals(async () => (await names())[0], 'long-200k-best');
     await page.getByLabel('Sees images').check();
-    await expect.poll(() => names()).toEqual(['vision-16k']);
+    await eventuallyEquals(() => names(), ['vision-16k']);
     await page.getByLabel('Find').fill('nothing like this');
     await page.getByText('No model is like this').waitFor();
     await page.getByLabel('Find').fill('PICTURES');
-    await expect.poll(() => names()).toEqual(['vision-16k']);
+    await eventuallyEquals(() => names(), ['vision-16k']);
     const images = page.getByRole('heading', { name: 'Image models' });
     await images.waitFor();
     await page.getByText('1024 × 1024').first().waitFor();
@@ -132,7 +130,7 @@ inBrowser('the account area in the browser', () => {
     await page.getByRole('heading').getByText(HOSTILE).waitFor();
     await button(page, /^Revoke/).click();
     await dialog(page).getByRole('heading').getByText(HOSTILE).waitFor();
-    await expect.poll(() => page.evaluate('window.hacked')).toBeUndefined();
+    await eventuallyEquals(() => page.evaluate('window.hacked'), undefined);
     expect(complaints).toEqual([]);
   });
 

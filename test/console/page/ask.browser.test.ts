@@ -1,9 +1,11 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { browser, inBrowser } from '../../helpers/browser/in-browser.ts';
+import { eventuallyEquals } from '../../support/eventually-equals.ts';
+import { browser, inBrowser } from '../../helpers/in-browser.ts';
 import { input, messages, thread, threadInput } from '../../helpers/console/open-page.ts';
 import { openPage, say } from '../../helpers/console/open-playground.ts';
 import { startTestConsole } from '../../helpers/console/test-console.ts';
+import { browser, inBrowser } from '../../helpers/browser/in-browser.ts';
 
 /** Presses a button of the last answer by keyboard; resolves to the answer that comes of it, once it is whole. */
 async function answerAfter(page: Page, label: string) {
@@ -83,15 +85,21 @@ inBrowser('asking in the browser', () => {
     await thread(page).locator('.growing', { hasText: 'One, two,' }).waitFor();
     await thread(page).getByRole('button', { name: 'Stop' }).click();
     await thread(page).getByText('Stopped by Guest 1 at the web console.').waitFor();
-    await expect.poll(() => thread(page).getByRole('button', { name: 'Stop' }).count()).toBe(0);
+    await eventuallyEquals(() => thread(page).getByRole('button', { name: 'Stop' }).count(), 0);
 
     goOn();
     running.provider.answerWith('Four.');
     const second = await answerAfter(page, 'Try again');
-    await expect.poll(() => second.locator('.markdown').textContent()).toContain('Four.');
+    await eventuallyEquals(
+      () => second.locator('.markdown').textContent(),
+      expect.stringContaining('Four.'),
+    );
     running.provider.answerWith('Five.');
     const again = await answerAfter(page, 'Regenerate');
-    await expect.poll(() => again.locator('.markdown').textContent()).toContain('Five.');
+    await eventuallyEquals(
+      () => again.locator('.markdown').textContent(),
+      expect.stringContaining('Five.'),
+    );
     await again.getByRole('button', { name: 'Bad answer' }).waitFor();
     await again.getByRole('button', { name: 'Good answer' }).click();
     await thread(page).getByText('Thank you, kept as good').waitFor();
@@ -115,7 +123,7 @@ inBrowser('asking in the browser', () => {
     goOn();
     await thread(page).getByText('Because it is.').waitFor();
     await page.keyboard.type('ine');
-    await expect.poll(() => input(page).inputValue()).toBe('half a line');
+    await eventuallyEquals(() => input(page).inputValue(), 'half a line');
   });
 
   test('a private answer is shared: its thread opens, and the private one is gone', async () => {
@@ -128,7 +136,7 @@ inBrowser('asking in the browser', () => {
     await thread(page).getByText('Quietly.').waitFor();
     await messages(page).locator('.typed', { hasText: 'why?' }).waitFor();
     await messages(page).getByText('Only you can see this').waitFor({ state: 'detached' });
-    await expect.poll(() => messages(page).locator('article').count()).toBe(1);
+    await eventuallyEquals(() => messages(page).locator('article').count(), 1);
     expect(complaints).toEqual([]);
   });
 });

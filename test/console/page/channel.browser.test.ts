@@ -1,16 +1,13 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { startMonitoringService } from '../../fakes/monitoring-service.ts';
-import { inBrowser } from '../../helpers/browser/in-browser.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { eventuallyEquals } from '../../support/eventually-equals.ts';
+import { inBrowser } from '../../helpers/in-browser.ts';
 import { input, messages, thread } from '../../helpers/console/open-page.ts';
 import { openPage, say } from '../../helpers/console/open-playground.ts';
-import {
-  ALERTING,
-  lookedAt,
-  openTab,
-  startTestConsole,
-} from '../../helpers/console/test-console.ts';
-import { eventually } from '../../helpers/eventually.ts';
+import { ALERTING, lookedAt, openTab, startTestConsole } from '../../helpers/console/test-console.ts';
+import { inBrowser } from '../../helpers/browser/in-browser.ts';
 
 inBrowser('channels in the browser', () => {
   test('an empty channel offers three things to try, a click away from the input', async () => {
@@ -22,11 +19,11 @@ inBrowser('channels in the browser', () => {
       '/askwatch help',
     ]) {
       await messages(page).getByRole('button', { name: line }).click();
-      await expect.poll(() => input(page).inputValue()).toBe(line);
+      await eventuallyEquals(() => input(page).inputValue(), line);
     }
     await input(page).press('Enter');
     await messages(page).locator('.card').waitFor();
-    await expect.poll(() => page.getByText('Three things to try').count()).toBe(0);
+    await eventuallyEquals(() => page.getByText('Three things to try').count(), 0);
   });
 
   test('the address names the thread: it survives a reload and opens from a link', async () => {
@@ -62,7 +59,7 @@ inBrowser('channels in the browser', () => {
     const before = await messages(page).evaluate((box) => box.scrollTop);
     await post('fresh');
     await page.getByRole('button', { name: 'New messages' }).waitFor();
-    await expect.poll(() => messages(page).evaluate((box) => box.scrollTop)).toBe(before);
+    await eventuallyEquals(() => messages(page).evaluate((box) => box.scrollTop), before);
     await page.getByRole('button', { name: 'New messages' }).click();
     await eventually(() =>
       messages(page).evaluate((box) => box.scrollHeight - box.clientHeight - box.scrollTop < 5),
@@ -87,7 +84,7 @@ inBrowser('channels in the browser', () => {
     await page
       .locator(`[data-message="${id}"] .card.good`, { hasText: 'Shop recovered' })
       .waitFor();
-    await expect.poll(() => messages(page).getByText('Shop is DOWN').count()).toBe(0);
+    await eventuallyEquals(() => messages(page).getByText('Shop is DOWN').count(), 0);
     expect(complaints).toEqual([]);
     await service.close();
   });
@@ -104,11 +101,11 @@ inBrowser('channels in the browser', () => {
     await input(page, 'ops-europe').fill('half a line');
     const link = (name: string) => page.getByRole('link', { name });
     await link('general').click();
-    await expect.poll(() => input(page).inputValue()).toBe('');
+    await eventuallyEquals(() => input(page).inputValue(), '');
 
     await (await openTab(running.url)).say('/monitor list', { channel: 'ops-europe' });
     await link('ops-europe').getByText('1 unread').waitFor();
-    await expect.poll(() => messages(page).locator('.card').count()).toBe(0);
+    await eventuallyEquals(() => messages(page).locator('.card').count(), 0);
     await page.reload();
     await link('ops-europe').getByText('1 unread').waitFor();
     await link('ops-europe').click();
@@ -116,7 +113,7 @@ inBrowser('channels in the browser', () => {
     await link('ops-europe').getByText('unread').waitFor({ state: 'detached' });
     await page.reload();
     await messages(page).getByText('No monitors').waitFor();
-    await expect.poll(() => page.getByText('unread').count()).toBe(0);
+    await eventuallyEquals(() => page.getByText('unread').count(), 0);
     expect(complaints).toEqual([]);
   });
 
@@ -125,16 +122,16 @@ inBrowser('channels in the browser', () => {
     const { page } = await openPage(running);
     await input(page).fill('half a line');
     await page.getByRole('link', { name: 'ops' }).click();
-    await expect.poll(() => input(page, 'ops').inputValue()).toBe('');
+    await eventuallyEquals(() => input(page, 'ops').inputValue(), '');
     await page.getByRole('link', { name: 'general' }).click();
-    await expect.poll(() => input(page).inputValue()).toBe('half a line');
+    await eventuallyEquals(() => input(page).inputValue(), 'half a line');
   });
 
   test('a channel that is not there says so and leads back', async () => {
     const running = await startTestConsole();
     const { page, complaints } = await openPage(running, { path: '/#/%3Cimg%20src=x%3E' });
     await messages(page).getByText('There is no channel of this name.').waitFor();
-    await expect.poll(() => page.locator('main .composer').count()).toBe(0);
+    await eventuallyEquals(() => page.locator('main .composer').count(), 0);
     await page.getByRole('link', { name: 'Go to general' }).click();
     await page.getByText('Three things to try').waitFor();
     expect(complaints).toEqual([]);
@@ -157,7 +154,7 @@ inBrowser('channels in the browser', () => {
     const running = await startTestConsole({ stored });
     const { page, complaints } = await openPage(running);
     await messages(page).getByText('card 119.').waitFor();
-    await expect.poll(() => messages(page).locator('article').count()).toBe(50);
+    await eventuallyEquals(() => messages(page).locator('article').count(), 50);
     const seen = page.locator('[data-message="m70"]');
     await messages(page).focus();
     await page.keyboard.press('Home');
@@ -168,10 +165,11 @@ inBrowser('channels in the browser', () => {
     });
     await messages(page).getByRole('button', { name: 'Earlier messages' }).press('Enter');
     await messages(page).getByText('card 0.', { exact: true }).waitFor({ state: 'attached' });
-    await expect.poll(() => messages(page).locator('article').count()).toBe(120);
-    await expect
-      .poll(() => messages(page).getByRole('button', { name: 'Earlier messages' }).count())
-      .toBe(0);
+    await eventuallyEquals(() => messages(page).locator('article').count(), 120);
+    await eventuallyEquals(
+      () => messages(page).getByRole('button', { name: 'Earlier messages' }).count(),
+      0,
+    );
     expect(complaints).toEqual([]);
   });
 
@@ -187,6 +185,6 @@ inBrowser('channels in the browser', () => {
     running.service.setStatus(shop.id, 'DOWN');
     await messages(page).getByText('Shop is DOWN').waitFor();
     await page.keyboard.type('whole ');
-    await expect.poll(() => input(page).inputValue()).toBe('half a whole sentence');
+    await eventuallyEquals(() => input(page).inputValue(), 'half a whole sentence');
   });
 });

@@ -1,9 +1,11 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import type { Chart } from '../../../src/bot/shared/card.ts';
-import { browser, inBrowser } from '../../helpers/browser/in-browser.ts';
+import { eventuallyEquals } from '../../support/eventually-equals.ts';
+import { browser, inBrowser } from '../../helpers/in-browser.ts';
 import { messages, type OpenOptions, openPageIn } from '../../helpers/console/open-page.ts';
 import { startTestConsole } from '../../helpers/console/test-console.ts';
+import { browser, inBrowser } from '../../helpers/browser/in-browser.ts';
 
 const HOUR_MS = 3_600_000;
 const START = Date.parse('2026-11-21T11:00:00Z');
@@ -45,10 +47,10 @@ const labelBoxes = (page: Page) =>
 inBrowser('a chart in the browser', () => {
   test('has lines with gaps, shades the outage, and says all of it in words', async () => {
     const { page, picture, complaints } = await openWith(dayWithOutage());
-    await expect.poll(() => picture.locator('circle').count()).toBe(2);
-    await expect.poll(() => picture.locator('polyline').count()).toBe(2);
-    await expect.poll(() => picture.locator('rect.down').count()).toBe(1);
-    await expect.poll(() => picture.locator('rect.unmeasured').count()).toBe(2);
+    await eventuallyEquals(() => picture.locator('circle').count(), 2);
+    await eventuallyEquals(() => picture.locator('polyline').count(), 2);
+    await eventuallyEquals(() => picture.locator('rect.down').count(), 1);
+    await eventuallyEquals(() => picture.locator('rect.unmeasured').count(), 2);
     const seen = (name: string) =>
       picture
         .locator(name)
@@ -64,13 +66,16 @@ inBrowser('a chart in the browser', () => {
     // India's clocks are five and a half hours ahead of UTC.
     const words = await picture.locator('desc').textContent();
     expect(words).toBe('From 100 ms to 675 ms. Down from 02:30 to 05:30.');
-    await expect.poll(() => picture.getAttribute('aria-labelledby')).toMatch(/-title .*-words$/);
-    await expect.poll(() => picture.locator('> title').textContent()).toBe(HOSTILE);
+    await eventuallyEquals(
+      () => picture.getAttribute('aria-labelledby'),
+      expect.stringMatching(/-title .*-words$/),
+    );
+    await eventuallyEquals(() => picture.locator('> title').textContent(), HOSTILE);
     const hints = await picture.locator('.hints title').allTextContents();
     expect(hints[0]).toBe('16:30 to 17:30: 100 ms');
     expect(hints[1]).toBe('17:30 to 18:30: not measured');
     expect(hints[11]).toBe('03:30 to 04:30: down');
-    await expect.poll(() => page.evaluate(() => 'hacked' in window)).toBe(false);
+    await eventuallyEquals(() => page.evaluate(() => 'hacked' in window), false);
     expect(complaints).toEqual([]);
   });
 
@@ -130,7 +135,7 @@ inBrowser('a chart in the browser', () => {
       const { picture, complaints } = await openWith(
         dayWithOutage({ ...given, points: [...given.points], outages: [...given.outages] }),
       );
-      await expect.poll(() => picture.locator('desc').textContent()).toBe(words);
+      await eventuallyEquals(() => picture.locator('desc').textContent(), words);
       expect(complaints).toEqual([]);
     }
   });

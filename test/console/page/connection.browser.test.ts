@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest';
-import { inBrowser } from '../../helpers/browser/in-browser.ts';
+import { eventuallyEquals } from '../../support/eventually-equals.ts';
+import { inBrowser } from '../../helpers/in-browser.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 import { startBreakableProxy } from '../../helpers/console/breakable-proxy.ts';
 import { input, messages, thread, threadInput } from '../../helpers/console/open-page.ts';
 import { openPage, say } from '../../helpers/console/open-playground.ts';
 import { startTestConsole } from '../../helpers/console/test-console.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { inBrowser } from '../../helpers/browser/in-browser.ts';
 
 inBrowser('the connection of the page', () => {
   test('a page whose connection broke comes back, misses nothing and says nothing twice', async () => {
@@ -24,7 +26,7 @@ inBrowser('the connection of the page', () => {
     await page.getByText('Live', { exact: true }).waitFor();
     await messages(page).getByText('Meanwhile').waitFor();
     await messages(page).getByText('No monitors').waitFor();
-    await expect.poll(() => messages(page).locator('.card').count()).toBe(2);
+    await eventuallyEquals(() => messages(page).locator('.card').count(), 2);
   });
 
   test('what could not be sent stands in the input again, with the reason', async () => {
@@ -39,7 +41,7 @@ inBrowser('the connection of the page', () => {
     );
     await say(page, '/monitor list');
     await page.getByRole('alert').getByText('could not be stored').waitFor();
-    await expect.poll(() => input(page).inputValue()).toBe('/monitor list');
+    await eventuallyEquals(() => input(page).inputValue(), '/monitor list');
   });
 
   test('a line under way when the page ends stands in the input again, until it has arrived', async () => {
@@ -47,15 +49,15 @@ inBrowser('the connection of the page', () => {
     const { page } = await openPage(running);
     await page.route('**/console/sayings', () => {});
     await say(page, '/monitor list');
-    await expect.poll(() => input(page).inputValue()).toBe('');
+    await eventuallyEquals(() => input(page).inputValue(), '');
     await page.reload();
     await page.getByText('Live', { exact: true }).waitFor();
-    await expect.poll(() => input(page).inputValue()).toBe('/monitor list');
+    await eventuallyEquals(() => input(page).inputValue(), '/monitor list');
 
     await page.unroute('**/console/sayings');
     await input(page).press('Enter');
     await messages(page).getByText('No monitors').waitFor();
-    await expect.poll(() => page.evaluate(() => sessionStorage.length)).toBe(0);
+    await eventuallyEquals(() => page.evaluate(() => sessionStorage.length), 0);
     await page.reload();
     await page.getByText('Live', { exact: true }).waitFor();
     expect(await input(page).inputValue()).toBe('');
@@ -75,11 +77,12 @@ inBrowser('the connection of the page', () => {
     await page.getByRole('link', { name: 'ops' }).click();
     await input(page, 'ops').waitFor();
     refuse();
-    await expect
-      .poll(() => page.evaluate(() => sessionStorage.getItem('draft general')))
-      .toBe('/monitor list');
+    await eventuallyEquals(
+      () => page.evaluate(() => sessionStorage.getItem('draft general')),
+      '/monitor list',
+    );
     await page.getByRole('link', { name: 'general' }).click();
-    await expect.poll(() => input(page).inputValue()).toBe('/monitor list');
+    await eventuallyEquals(() => input(page).inputValue(), '/monitor list');
   });
 
   test('a restart in the middle of an answer: its note stands, and the page comes back by itself', async () => {

@@ -1,15 +1,11 @@
 import { expect, test } from 'vitest';
-import { inBrowser } from '../../helpers/browser/in-browser.ts';
-import { form, input, inputOfForm, messages, thread } from '../../helpers/console/open-page.ts';
-import {
-  hasFocus,
-  openPage,
-  say,
-  sidewaysPx,
-  tabTo,
-} from '../../helpers/console/open-playground.ts';
-import { openTab, startTestConsole } from '../../helpers/console/test-console.ts';
 import { eventually } from '../../helpers/eventually.ts';
+import { eventuallyEquals } from '../../support/eventually-equals.ts';
+import { inBrowser } from '../../helpers/in-browser.ts';
+import { form, input, inputOfForm, messages, thread } from '../../helpers/console/open-page.ts';
+import { hasFocus, openPage, say, sidewaysPx, tabTo } from '../../helpers/console/open-playground.ts';
+import { openTab, startTestConsole } from '../../helpers/console/test-console.ts';
+import { inBrowser } from '../../helpers/browser/in-browser.ts';
 
 inBrowser('a form in the browser', () => {
   test('is opened, mended and sent by keyboard alone, and the focus is led', async () => {
@@ -23,7 +19,7 @@ inBrowser('a form in the browser', () => {
     await eventually(() => hasFocus(target));
     await page.keyboard.press('Enter');
     await form(page).getByText('“target” is missing').waitFor();
-    await expect.poll(() => target.getAttribute('aria-invalid')).toBe('true');
+    await eventuallyEquals(() => target.getAttribute('aria-invalid'), 'true');
     await eventually(() => hasFocus(target));
 
     await page.keyboard.type('shop.example');
@@ -34,7 +30,7 @@ inBrowser('a form in the browser', () => {
     await tabTo(page, target);
     await page.keyboard.press('Enter');
     await form(page).getByText('needs the text to look for').waitFor();
-    await expect.poll(() => target.inputValue()).toBe('shop.example');
+    await eventuallyEquals(() => target.inputValue(), 'shop.example');
     await eventually(() => hasFocus(keyword));
     expect(service.monitors).toEqual([]);
 
@@ -59,7 +55,7 @@ inBrowser('a form in the browser', () => {
       await eventually(() => hasFocus(input(page)));
     }
     expect(running.service.monitors).toEqual([]);
-    await expect.poll(() => messages(page).locator('article').count()).toBe(0);
+    await eventuallyEquals(() => messages(page).locator('article').count(), 0);
   });
 
   test('stands there again, as it was, when the page was left with it and the tab comes back', async () => {
@@ -70,7 +66,7 @@ inBrowser('a form in the browser', () => {
     await inputOfForm(page, 'Name').fill('My shop');
     await page.reload();
     await form(page).getByRole('heading', { name: 'Add a monitor' }).waitFor();
-    await expect.poll(() => inputOfForm(page, 'Name').inputValue()).toBe('My shop');
+    await eventuallyEquals(() => inputOfForm(page, 'Name').inputValue(), 'My shop');
     await inputOfForm(page, 'Target').press('Enter');
     await messages(page).getByText('Now watching My shop').waitFor();
     expect(service.monitors).toMatchObject([{ name: 'My shop', target: 'https://shop.example' }]);
@@ -101,7 +97,7 @@ inBrowser('a form in the browser', () => {
     );
     await send.click();
     await form(page).getByRole('alert').getByText('Askwatch is stopping.').waitFor();
-    await expect.poll(() => inputOfForm(page, 'Name').inputValue()).toBe('My shop');
+    await eventuallyEquals(() => inputOfForm(page, 'Name').inputValue(), 'My shop');
     await page.unroute('**/console/forms');
     await send.click();
     await messages(page).getByText('Now watching My shop').waitFor();
@@ -121,9 +117,10 @@ inBrowser('a form in the browser', () => {
     await form(page).getByRole('button', { name: 'Save' }).click();
     await form(page).waitFor({ state: 'detached' });
     await say(page, '/askwatch prompt');
-    await expect
-      .poll(() => inputOfForm(page, 'Prompt').inputValue())
-      .toBe('Answer in verse.\nAlways.');
+    await eventuallyEquals(
+      () => inputOfForm(page, 'Prompt').inputValue(),
+      'Answer in verse.\nAlways.',
+    );
   });
 
   test('in a thread is answered in that thread, and fits a window of 320 px', async () => {
@@ -138,10 +135,10 @@ inBrowser('a form in the browser', () => {
     await page.getByLabel('Message to the thread').press('Enter');
     await form(page).getByRole('button', { name: 'Add', exact: true }).click();
     await form(page).getByText('“target” is missing').waitFor();
-    await expect.poll(() => sidewaysPx(page)).toBe(0);
+    await eventuallyEquals(() => sidewaysPx(page), 0);
     await inputOfForm(page, 'Target').fill(`https://${'x'.repeat(60)}.example/${'x'.repeat(200)}`);
     await form(page).getByRole('button', { name: 'Add', exact: true }).click();
     await thread(page).getByText('Now watching').waitFor();
-    await expect.poll(() => sidewaysPx(page)).toBe(0);
+    await eventuallyEquals(() => sidewaysPx(page), 0);
   });
 });

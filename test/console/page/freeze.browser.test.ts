@@ -1,12 +1,16 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { inBrowser } from '../../helpers/browser/in-browser.ts';
-import { longestTaskMs } from '../../helpers/browser/longest-task.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { eventuallyEquals } from '../../support/eventually-equals.ts';
+import { inBrowser } from '../../helpers/in-browser.ts';
+import { long } from '../../helpers/long.ts';
+import { longestTaskMs } from '../../helpers/longest-task.ts';
 import { hostileMarkdown } from '../../helpers/console/hostile-markdown.ts';
 import { messages, thread } from '../../helpers/console/open-page.ts';
 import { openPage, say } from '../../helpers/console/open-playground.ts';
 import { startTestConsole } from '../../helpers/console/test-console.ts';
-import { long } from '../../helpers/long.ts';
+import { inBrowser } from '../../helpers/browser/in-browser.ts';
+import { longestTaskMs } from '../../helpers/browser/longest-task.ts';
 
 const MEGABYTE = 1_000_000;
 
@@ -37,18 +41,16 @@ async function answerEverywhere(page: Page, text: string, growing = false) {
  * next to no time: a locator looks at each of fifty thousand elements, which would be taken for the page's own work.
  */
 async function drawn(page: Page) {
-  await expect.poll(() => page.evaluate(drawings)).toBeGreaterThan(0);
+  await eventually(async () => (await page.evaluate(drawings)) > 0);
   let before = 0;
-  await expect
-    .poll(
-      async () => {
-        const last = before;
-        before = await page.evaluate(drawings);
-        return last === before;
-      },
-      { interval: 200 },
-    )
-    .toBe(true);
+  await eventually(
+    async () => {
+      const last = before;
+      before = await page.evaluate(drawings);
+      return last === before;
+    },
+    { everyMs: 200 },
+  );
 }
 
 /** How often something of an answer has changed since this was first asked, and at least once. Runs in the page. */
@@ -171,23 +173,19 @@ inBrowser('an answer that cannot be set', () => {
     running.provider.answerWith(SET);
     await say(page, '/ask why?');
     await thread(page).locator('.footer', { hasText: 'test-model' }).waitFor();
-    await expect
-      .poll(async () => {
-        await page.clock.runFor(1_000);
-        return await markdown(page).textContent();
-      })
-      .toBe(SET);
+    await eventuallyEquals(async () => {
+      await page.clock.runFor(1_000);
+      return await markdown(page).textContent();
+    }, SET);
     await thread(page).getByText('took too long to be set').waitFor();
 
     await page.unroute('**/console/markdown-worker.js*');
     running.provider.answerWith(SET);
     await say(page, '/ask and now?');
-    await expect
-      .poll(async () => {
-        await page.clock.runFor(100);
-        return await markdown(page).locator('strong').count();
-      })
-      .toBe(1);
+    await eventuallyEquals(async () => {
+      await page.clock.runFor(100);
+      return await markdown(page).locator('strong').count();
+    }, 1);
     expect(await thread(page).getByText('took too long to be set').count()).toBe(0);
   });
 
@@ -197,7 +195,7 @@ inBrowser('an answer that cannot be set', () => {
     await page.route('**/console/markdown-worker.js*', (route) => route.abort());
     running.provider.answerWith(SET);
     await say(page, '/ask why?');
-    await expect.poll(() => markdown(page).textContent()).toBe(SET);
+    await eventuallyEquals(() => markdown(page).textContent(), SET);
     await thread(page).getByText('a script of this page could not be loaded').waitFor();
     await messages(page).getByText('1 reply').waitFor();
   });

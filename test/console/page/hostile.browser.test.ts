@@ -1,11 +1,13 @@
 import { expect, test } from 'vitest';
 import type { Card } from '../../../src/bot/shared/card.ts';
 import { startMonitoringService } from '../../fakes/monitoring-service.ts';
-import { inBrowser } from '../../helpers/browser/in-browser.ts';
+import { eventuallyEquals } from '../../support/eventually-equals.ts';
+import { inBrowser } from '../../helpers/in-browser.ts';
 import { ATTACKS } from '../../helpers/console/attacks.ts';
 import { form, input, inputOfForm, messages, thread } from '../../helpers/console/open-page.ts';
 import { openPage, say } from '../../helpers/console/open-playground.ts';
 import { ALERTING, openTab, startTestConsole } from '../../helpers/console/test-console.ts';
+import { inBrowser } from '../../helpers/browser/in-browser.ts';
 
 inBrowser('hostile text in the browser', () => {
   test('hostile Markdown runs nothing, asks no other server and leads only where links may', async () => {
@@ -22,14 +24,14 @@ inBrowser('hostile text in the browser', () => {
     await say(page, '/ask attack');
     await thread(page).getByText('The end.').waitFor();
     const markdown = thread(page).locator('.markdown');
-    await expect
-      .poll(() =>
+    await eventuallyEquals(
+      () =>
         markdown
           // The button that copies code is ours.
           .locator('img, svg:not(.copy *), script, style, iframe, form, input, link, object')
           .count(),
-      )
-      .toBe(0);
+      0,
+    );
     expect(await markdown.locator('button:not(.copy)').count()).toBe(0);
     const links = await markdown
       .locator('a')
@@ -67,7 +69,7 @@ inBrowser('hostile text in the browser', () => {
       .locator('[class]')
       .evaluateAll((all) => all.map((one) => one.getAttribute('class')));
     expect([...new Set(classes)].sort()).toEqual(['code-block', 'code-head', 'copy', 'icon']);
-    await expect.poll(() => page.evaluate('window.hacked')).toBeUndefined();
+    await eventuallyEquals(() => page.evaluate('window.hacked'), undefined);
     expect(complaints).toEqual([]);
   });
 
@@ -103,12 +105,12 @@ inBrowser('hostile text in the browser', () => {
     service.setStatus(monitor.id, ATTACKS);
     await messages(page).locator('.typed', { hasText: '<svg' }).first().waitFor();
 
-    await expect
-      .poll(() =>
+    await eventuallyEquals(
+      () =>
         page.locator('img, script:not([src]), iframe, form:not(.composer), .scrolled a').count(),
-      )
-      .toBe(0);
-    await expect.poll(() => page.evaluate('window.hacked')).toBeUndefined();
+      0,
+    );
+    await eventuallyEquals(() => page.evaluate('window.hacked'), undefined);
     expect(complaints).toEqual([]);
     await service.close();
   });
@@ -129,13 +131,16 @@ inBrowser('hostile text in the browser', () => {
     await page.getByRole('option', { name: '<script>' }).waitFor();
     await page.keyboard.press('ArrowDown');
     await page.keyboard.press('Tab');
-    await expect.poll(() => input(page).inputValue()).toMatch(/^\/monitor show mon_[12] $/);
+    await eventuallyEquals(
+      () => input(page).inputValue(),
+      expect.stringMatching(/^\/monitor show mon_[12] $/),
+    );
     await input(page).fill('/monitor list filter=');
     await page.getByRole('option', { name: /^<img src=x onerror=window/ }).waitFor();
     await input(page).fill('/monitor list filter=<img');
     await page.getByRole('option', { name: /^<img src=x onerror=window/ }).waitFor();
     await input(page).press('Tab');
-    await expect.poll(() => input(page).inputValue()).toBe(`/monitor list filter="${short}" `);
+    await eventuallyEquals(() => input(page).inputValue(), `/monitor list filter="${short}" `);
     await input(page).press('Enter');
     await messages(page).locator('td', { hasText: '<img src=x' }).first().waitFor();
 
@@ -146,8 +151,8 @@ inBrowser('hostile text in the browser', () => {
     await page.evaluate(() => {
       location.hash = `#/<img src=x onerror=window.hacked=1>`;
     });
-    await expect.poll(() => page.locator('img, script:not([src]), iframe').count()).toBe(0);
-    await expect.poll(() => page.evaluate('window.hacked')).toBeUndefined();
+    await eventuallyEquals(() => page.locator('img, script:not([src]), iframe').count(), 0);
+    await eventuallyEquals(() => page.evaluate('window.hacked'), undefined);
     expect(complaints).toEqual([]);
   });
 });

@@ -1,15 +1,11 @@
 import { expect, test } from 'vitest';
-import { inBrowser } from '../../helpers/browser/in-browser.ts';
-import {
-  input,
-  inputOfForm,
-  messages,
-  thread,
-  threadInput,
-} from '../../helpers/console/open-page.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { eventuallyEquals } from '../../support/eventually-equals.ts';
+import { inBrowser } from '../../helpers/in-browser.ts';
+import { input, inputOfForm, messages, thread, threadInput } from '../../helpers/console/open-page.ts';
 import { hasFocus, openPage, tabTo } from '../../helpers/console/open-playground.ts';
 import { startTestConsole } from '../../helpers/console/test-console.ts';
-import { eventually } from '../../helpers/eventually.ts';
+import { inBrowser } from '../../helpers/browser/in-browser.ts';
 
 inBrowser('by keyboard in the browser', () => {
   test('a command is found, filled in and sent by keyboard alone', async () => {
@@ -22,10 +18,11 @@ inBrowser('by keyboard in the browser', () => {
     await page.keyboard.type('/monitor l');
     const option = page.getByRole('option', { name: /\/monitor list/ });
     await option.waitFor();
-    await expect.poll(() => option.getAttribute('aria-selected')).toBe('true');
-    await expect
-      .poll(() => input(page).getAttribute('aria-activedescendant'))
-      .toBe(await option.getAttribute('id'));
+    await eventuallyEquals(() => option.getAttribute('aria-selected'), 'true');
+    await eventuallyEquals(
+      () => input(page).getAttribute('aria-activedescendant'),
+      await option.getAttribute('id'),
+    );
     await page.keyboard.press('Enter');
     await page.keyboard.press('Enter');
     await messages(page).getByText('No monitors').waitFor();
@@ -33,7 +30,7 @@ inBrowser('by keyboard in the browser', () => {
     running.provider.answerWith('By keyboard.');
     await page.keyboard.type('/as');
     await page.keyboard.press('Tab');
-    await expect.poll(() => input(page).inputValue()).toBe('/ask ');
+    await eventuallyEquals(() => input(page).inputValue(), '/ask ');
     await page.getByText('<question>').waitFor();
     await page.keyboard.type('can I?');
     await page.keyboard.press('Enter');
@@ -53,15 +50,16 @@ inBrowser('by keyboard in the browser', () => {
     const running = await startTestConsole();
     const { page } = await openPage(running);
     await input(page).pressSequentially('/monitor add https://example.com', { delay: 0 });
-    await expect.poll(() => input(page).inputValue()).toBe('/monitor add https://example.com');
+    await eventuallyEquals(() => input(page).inputValue(), '/monitor add https://example.com');
     await input(page).press('Home');
     await input(page).pressSequentially('abc');
     await input(page).press('End');
     await input(page).press('Shift+Enter');
     await input(page).pressSequentially('second');
-    await expect
-      .poll(() => input(page).inputValue())
-      .toBe('abc/monitor add https://example.com\nsecond');
+    await eventuallyEquals(
+      () => input(page).inputValue(),
+      'abc/monitor add https://example.com\nsecond',
+    );
   });
 
   test('a question, its thread, a follow-up, a button, a form and the way back', async () => {
@@ -104,17 +102,17 @@ inBrowser('by keyboard in the browser', () => {
     await input(page).pressSequentially('/monitor show blo');
     const option = page.getByRole('option', { name: 'Blog' });
     await option.waitFor();
-    await expect.poll(() => page.getByRole('option').count()).toBe(1);
+    await eventuallyEquals(() => page.getByRole('option').count(), 1);
     await page.keyboard.press('ArrowDown');
-    await expect.poll(() => option.getAttribute('aria-selected')).toBe('true');
+    await eventuallyEquals(() => option.getAttribute('aria-selected'), 'true');
     await page.keyboard.press('Enter');
-    await expect.poll(() => input(page).inputValue()).toBe('/monitor show mon_2 ');
+    await eventuallyEquals(() => input(page).inputValue(), '/monitor show mon_2 ');
     await page.keyboard.press('Enter');
     await messages(page).getByText('Blog is UP').waitFor();
     await input(page).pressSequentially('/ask model=vis');
     await page.getByRole('option', { name: 'test-vision' }).waitFor();
     await page.keyboard.press('Tab');
-    await expect.poll(() => input(page).inputValue()).toBe('/ask model=test-vision ');
+    await eventuallyEquals(() => input(page).inputValue(), '/ask model=test-vision ');
     expect(complaints).toEqual([]);
   });
 });

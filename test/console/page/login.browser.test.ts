@@ -2,12 +2,15 @@ import type { Page } from 'playwright-core';
 import { expect, onTestFinished, test } from 'vitest';
 import { createMonitoringClient } from '../../../src/clients/monitoring.ts';
 import { startMonitoringService } from '../../fakes/monitoring-service.ts';
-import { findingsOf } from '../../helpers/browser/axe.ts';
-import { browser, inBrowser } from '../../helpers/browser/in-browser.ts';
+import { findingsOf } from '../../helpers/axe.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { eventuallyEquals } from '../../support/eventually-equals.ts';
+import { browser, inBrowser } from '../../helpers/in-browser.ts';
+import { long } from '../../helpers/long.ts';
 import { input, messages } from '../../helpers/console/open-page.ts';
 import { startTestConsole } from '../../helpers/console/test-console.ts';
-import { eventually } from '../../helpers/eventually.ts';
-import { long } from '../../helpers/long.ts';
+import { findingsOf } from '../../helpers/browser/axe.ts';
+import { browser, inBrowser } from '../../helpers/browser/in-browser.ts';
 
 const PASSWORD = 'correct horse battery';
 const login = { password: PASSWORD };
@@ -58,14 +61,15 @@ inBrowser('the login in the browser', () => {
     const { page, complaints } = await openTabs(`${url}/?a=1#/general`);
     await password(page).waitFor();
     expect(new URL(page.url()).pathname).toBe('/login');
-    await expect
-      .poll(() => password(page).evaluate((one) => one === document.activeElement))
-      .toBe(true);
+    await eventuallyEquals(
+      () => password(page).evaluate((one) => one === document.activeElement),
+      true,
+    );
 
     await page.keyboard.type('a wrong password');
     await page.keyboard.press('Enter');
     await page.getByRole('alert').getByText('This is not the password.').waitFor();
-    await expect.poll(() => password(page).getAttribute('aria-invalid')).toBe('true');
+    await eventuallyEquals(() => password(page).getAttribute('aria-invalid'), 'true');
     // What was wrong is marked, so typing replaces it.
     await page.keyboard.type(PASSWORD);
     await page.keyboard.press('Tab');
@@ -80,7 +84,7 @@ inBrowser('the login in the browser', () => {
     const { url, provider } = await startTestConsole({ login });
     provider.answerWith('Because it is.');
     const { page, complaints } = await openTabs(url.replace('127.0.0.1', 'console.test'));
-    await expect.poll(() => page.evaluate(() => isSecureContext)).toBe(false);
+    await eventuallyEquals(() => page.evaluate(() => isSecureContext), false);
     await logIn(page);
     await input(page).fill('/ask why');
     await input(page).press('Enter');
@@ -97,9 +101,9 @@ inBrowser('the login in the browser', () => {
       page
         .locator('#password')
         .evaluate((one: HTMLInputElement) => [one.type, one.autocomplete, one.value]);
-    await expect.poll(() => attributes()).toEqual(['password', 'current-password', PASSWORD]);
+    await eventuallyEquals(() => attributes(), ['password', 'current-password', PASSWORD]);
     await page.getByRole('button', { name: 'Show the password' }).click();
-    await expect.poll(() => attributes()).toEqual(['text', 'current-password', PASSWORD]);
+    await eventuallyEquals(() => attributes(), ['text', 'current-password', PASSWORD]);
     await logIn(page);
     await live(page).waitFor();
   });
@@ -134,7 +138,7 @@ inBrowser('the login in the browser', () => {
       await logIn(page);
       await live(page).waitFor();
       expect(page.url()).toBe(`${url}/`);
-      await expect.poll(() => page.evaluate(() => 'hacked' in window)).toBe(false);
+      await eventuallyEquals(() => page.evaluate(() => 'hacked' in window), false);
     }
   });
 
@@ -156,7 +160,7 @@ inBrowser('the login in the browser', () => {
 
     await logIn(other);
     await live(other).waitFor();
-    await expect.poll(() => input(other).inputValue()).toBe('/ask half a quest');
+    await eventuallyEquals(() => input(other).inputValue(), '/ask half a quest');
     await page.goBack();
     await page.goto(url);
     await live(page).waitFor();
@@ -172,13 +176,13 @@ inBrowser('the login in the browser', () => {
     await input(page).press('Enter');
     await logIn(page);
     await live(page).waitFor();
-    await expect.poll(() => input(page).inputValue()).toBe('/ask why');
+    await eventuallyEquals(() => input(page).inputValue(), '/ask why');
     running.provider.answerWith('Because.');
     await input(page).press('Enter');
     await messages(page).getByText('1 reply').waitFor();
     await page.reload();
     await live(page).waitFor();
-    await expect.poll(() => input(page).inputValue()).toBe('');
+    await eventuallyEquals(() => input(page).inputValue(), '');
   });
 
   test('the status page and the account area lead to the login when the session is over, and back', async () => {

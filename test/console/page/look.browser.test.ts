@@ -1,17 +1,14 @@
 import { expect, test } from 'vitest';
+import { findingsOf } from '../../helpers/axe.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { eventuallyEquals } from '../../support/eventually-equals.ts';
+import { inBrowser } from '../../helpers/in-browser.ts';
+import { long } from '../../helpers/long.ts';
+import { form, input, messages, thread } from '../../helpers/console/open-page.ts';
+import { hasFocus, openPage, say, sidewaysPx, tabTo } from '../../helpers/console/open-playground.ts';
+import { openTab, startTestConsole } from '../../helpers/console/test-console.ts';
 import { findingsOf } from '../../helpers/browser/axe.ts';
 import { inBrowser } from '../../helpers/browser/in-browser.ts';
-import { form, input, messages, thread } from '../../helpers/console/open-page.ts';
-import {
-  hasFocus,
-  openPage,
-  say,
-  sidewaysPx,
-  tabTo,
-} from '../../helpers/console/open-playground.ts';
-import { openTab, startTestConsole } from '../../helpers/console/test-console.ts';
-import { eventually } from '../../helpers/eventually.ts';
-import { long } from '../../helpers/long.ts';
 
 const COLOURS = ['light', 'dark'] as const;
 
@@ -59,7 +56,7 @@ inBrowser('how the page looks', () => {
       await running.console.post({ channel: 'general', id: card.title, attempted: false, card });
     }
     const times = messages(page).locator('.card time');
-    await expect.poll(() => times.count()).toBe(4);
+    await eventuallyEquals(() => times.count(), 4);
     const texts = await times.allTextContents();
     expect(texts.map((text) => /\d:\d\d:\d\d/.test(text))).toEqual([true, true, false, false]);
     expect(texts[0]).toMatch(/:04:05/);
@@ -113,7 +110,7 @@ inBrowser('how the page looks', () => {
       await say(page, `/ask ${wide}`);
       await thread(page).getByText('end', { exact: true }).waitFor();
       await thread(page).getByRole('button', { name: 'Bad answer' }).waitFor();
-      await expect.poll(() => messages(page).isVisible()).toBe(false);
+      await eventuallyEquals(() => messages(page).isVisible(), false);
       expect(Math.max(...(await sideways()))).toBe(0);
       await page.goBack();
       await messages(page).waitFor();
@@ -164,17 +161,17 @@ inBrowser('how the page looks', () => {
     const { page, complaints } = await openPage(running, { viewport: { width: 320, height: 640 } });
     const menu = page.getByRole('button', { name: /^Menu/ });
     const side = page.locator('#side');
-    await expect.poll(() => side.isVisible()).toBe(false);
+    await eventuallyEquals(() => side.isVisible(), false);
     await tabTo(page, menu);
     await page.keyboard.press('Enter');
     await side.waitFor();
-    await expect.poll(() => sidewaysPx(page)).toBe(0);
+    await eventuallyEquals(() => sidewaysPx(page), 0);
     await tabTo(page, side.getByRole('button', { name: 'Change name' }));
     await page.keyboard.press('Enter');
     await side.getByLabel('Your name').fill('W'.repeat(32));
     await page.keyboard.press('Enter');
     await side.getByText('W'.repeat(32)).waitFor();
-    await expect.poll(() => sidewaysPx(page)).toBe(0);
+    await eventuallyEquals(() => sidewaysPx(page), 0);
     // The focus comes back with the next frame.
     await eventually(() => hasFocus(side.getByRole('button', { name: 'Change name' })));
     await page.keyboard.press('Escape');
@@ -197,7 +194,7 @@ inBrowser('how the page looks', () => {
     await side.getByRole('button', { name: 'Commands' }).click();
     await side.getByRole('button', { name: '/askwatch help' }).click();
     await eventually(() => hasFocus(input(page, 'ops')));
-    await expect.poll(() => input(page, 'ops').inputValue()).toBe('/askwatch help');
+    await eventuallyEquals(() => input(page, 'ops').inputValue(), '/askwatch help');
     expect(complaints).toEqual([]);
   });
 

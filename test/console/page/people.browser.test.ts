@@ -1,10 +1,12 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { inBrowser } from '../../helpers/browser/in-browser.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { eventuallyEquals } from '../../support/eventually-equals.ts';
+import { inBrowser } from '../../helpers/in-browser.ts';
 import { messages, thread, threadInput } from '../../helpers/console/open-page.ts';
 import { openPage, say } from '../../helpers/console/open-playground.ts';
 import { startTestConsole } from '../../helpers/console/test-console.ts';
-import { eventually } from '../../helpers/eventually.ts';
+import { inBrowser } from '../../helpers/browser/in-browser.ts';
 
 async function rename(page: Page, name: string) {
   await page.getByRole('button', { name: 'Change name' }).click();
@@ -87,8 +89,8 @@ inBrowser('people in the browser', () => {
     for (const page of [ann, bob]) {
       await eventually(async () => JSON.stringify(await toldIn(page)) === JSON.stringify(told));
     }
-    await expect.poll(() => thread(ann).locator('.you').count()).toBe(2);
-    await expect.poll(() => thread(bob).locator('.you').count()).toBe(1);
+    await eventuallyEquals(() => thread(ann).locator('.you').count(), 2);
+    await eventuallyEquals(() => thread(bob).locator('.you').count(), 1);
     expect(complaints).toEqual([]);
   });
 
@@ -123,7 +125,7 @@ inBrowser('people in the browser', () => {
       await messages(tab).getByRole('button', { name: 'Share' }).waitFor();
     await say(bob, '/monitor list');
     for (const tab of [ann, bob, second]) await messages(tab).getByText('No monitors').waitFor();
-    await expect.poll(() => bob.getByText('Only you can see this').count()).toBe(0);
+    await eventuallyEquals(() => bob.getByText('Only you can see this').count(), 0);
     await second.getByRole('button', { name: 'Dismiss' }).click();
     await ann.getByText('Only you can see this').waitFor({ state: 'detached' });
   });

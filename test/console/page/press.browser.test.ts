@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest';
-import { inBrowser } from '../../helpers/browser/in-browser.ts';
+import { startService } from '../../helpers/monitoring/service.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { eventuallyEquals } from '../../support/eventually-equals.ts';
+import { inBrowser } from '../../helpers/in-browser.ts';
 import { messages, thread, threadInput } from '../../helpers/console/open-page.ts';
 import { openPage } from '../../helpers/console/open-playground.ts';
 import { ALERTING, lookedAt, startTestConsole } from '../../helpers/console/test-console.ts';
-import { eventually } from '../../helpers/eventually.ts';
-import { startService } from '../../helpers/monitoring/service.ts';
+import { inBrowser } from '../../helpers/browser/in-browser.ts';
 
 /** A console that tells its channel that the shop is down, and the page that shows it. */
 async function openWithAlert() {
@@ -32,16 +34,17 @@ inBrowser('buttons in the browser', () => {
     await page.keyboard.press('Enter');
     for (const window of [page, other]) {
       await messages(window).getByText('Guest 1 at the web console').waitFor();
-      await expect.poll(() => window.getByRole('button', { name: 'Acknowledge' }).count()).toBe(0);
-      await expect
-        .poll(() => messages(window).getByRole('button', { name: 'Ask why' }).count())
-        .toBe(1);
+      await eventuallyEquals(() => window.getByRole('button', { name: 'Acknowledge' }).count(), 0);
+      await eventuallyEquals(
+        () => messages(window).getByRole('button', { name: 'Ask why' }).count(),
+        1,
+      );
     }
     await page.keyboard.press('Tab');
     await eventually(() =>
       page.evaluate(() => document.activeElement?.textContent === 'Snooze 1 h'),
     );
-    await expect.poll(() => thread(page).count()).toBe(0);
+    await eventuallyEquals(() => thread(page).count(), 0);
     expect(complaints).toEqual([]);
   });
 
@@ -71,8 +74,8 @@ inBrowser('buttons in the browser', () => {
     // The other window hears of this later one.
     await thread(page).getByRole('button', { name: 'Acknowledge' }).click();
     await thread(other).getByText('Guest 1 at the web console').waitFor();
-    await expect.poll(() => other.getByText('Only you can see this').count()).toBe(0);
-    await expect.poll(() => other.getByText('cannot be looked at').count()).toBe(0);
+    await eventuallyEquals(() => other.getByText('Only you can see this').count(), 0);
+    await eventuallyEquals(() => other.getByText('cannot be looked at').count(), 0);
   });
 
   test('under a card that only one window has work, and what everybody sees takes its place', async () => {
@@ -138,10 +141,10 @@ inBrowser('buttons in the browser', () => {
     await page.locator('.channel').getByRole('alert').getByText('This message is gone.').waitFor();
     await messages(page).getByRole('button', { name: 'Snooze 1 h', disabled: false }).waitFor();
     expect(asked).toBe(1);
-    await expect.poll(() => button.evaluate((one) => one === document.activeElement)).toBe(true);
+    await eventuallyEquals(() => button.evaluate((one) => one === document.activeElement), true);
     await page.unroute('**/console/presses');
     await button.click();
     await messages(page).getByText('Snoozed by Guest 1 at the web console').waitFor();
-    await expect.poll(() => page.getByRole('alert').count()).toBe(0);
+    await eventuallyEquals(() => page.getByRole('alert').count(), 0);
   });
 });

@@ -1,14 +1,17 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import type { StatusIncident } from '../../../src/console/status/api-types.ts';
-import { findingsOf } from '../../helpers/browser/axe.ts';
-import { browser, inBrowser } from '../../helpers/browser/in-browser.ts';
+import { findingsOf } from '../../helpers/axe.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { eventuallyEquals } from '../../support/eventually-equals.ts';
+import { browser, inBrowser } from '../../helpers/in-browser.ts';
+import { long } from '../../helpers/long.ts';
 import { ATTACKS } from '../../helpers/console/attacks.ts';
 import { HOUR_MS, madeUpMonitor, startMadeUpStatus } from '../../helpers/console/made-up-status.ts';
 import type { OpenOptions } from '../../helpers/console/open-page.ts';
 import { headline, openStatus, row } from '../../helpers/console/status-page.ts';
-import { eventually } from '../../helpers/eventually.ts';
-import { long } from '../../helpers/long.ts';
+import { findingsOf } from '../../helpers/browser/axe.ts';
+import { browser, inBrowser } from '../../helpers/browser/in-browser.ts';
 
 const open = (at: { url: string }, options?: OpenOptions) => openStatus(browser, at, options);
 const ago = (ms: number) => new Date(Date.now() - ms).toISOString();
@@ -57,13 +60,14 @@ inBrowser('an opened monitor', () => {
     expect(page.url()).toMatch(/\/status#\/mon_30$/);
     await eventually(() => headline(page).evaluate((one) => one === document.activeElement));
     await eventually(async () => (await page.title()) === 'Monitor 30 · Status');
-    await expect.poll(() => page.evaluate('scrollY')).toBe(0);
+    await eventuallyEquals(() => page.evaluate('scrollY'), 0);
     await page.goBack();
     await eventually(() => link.evaluate((one) => one === document.activeElement));
-    await expect
-      .poll(() => link.evaluate((one) => one.getBoundingClientRect().top < innerHeight))
-      .toBe(true);
-    await expect.poll(() => page.evaluate('scrollY')).toBeGreaterThan(0);
+    await eventuallyEquals(
+      () => link.evaluate((one) => one.getBoundingClientRect().top < innerHeight),
+      true,
+    );
+    await eventually(async () => (await page.evaluate(() => scrollY)) > 0);
     await page.goForward();
     await page.getByRole('heading', { level: 1, name: 'Monitor 30' }).waitFor();
     await page.getByRole('link', { name: 'All monitors' }).click();
@@ -80,19 +84,21 @@ inBrowser('an opened monitor', () => {
     await readout.getByText('100 % up').waitFor();
     for (let step = 0; step < 20; step++) await page.keyboard.press('ArrowLeft');
     await readout.getByText('99.16 % up, down for 12 minutes').waitFor();
-    await expect
-      .poll(() => bars.getAttribute('aria-valuetext'))
-      .toContain('99.16 % up, down for 12 minutes');
+    await eventuallyEquals(
+      () => bars.getAttribute('aria-valuetext'),
+      expect.stringContaining('99.16 % up, down for 12 minutes'),
+    );
     await page.keyboard.press('Home');
     await readout.getByText('not seen').waitFor();
-    await expect.poll(() => bars.getAttribute('aria-valuenow')).toBe('1');
+    await eventuallyEquals(() => bars.getAttribute('aria-valuenow'), '1');
     const { width = 0, height = 0 } = (await bars.boundingBox()) ?? {};
     await bars.hover({ position: { x: (30.5 / 90) * width, y: height / 2 } });
     await readout.getByText('25 % up, down for 18 hours').waitFor();
     const described = await bars.getAttribute('aria-describedby');
-    await expect
-      .poll(() => page.locator(`[id="${described}"]`).textContent())
-      .toMatch(/^Seen on 80 of 90 days, down on 2\. Last: .*12 minutes\.$/);
+    await eventuallyEquals(
+      () => page.locator(`[id="${described}"]`).textContent(),
+      expect.stringMatching(/^Seen on 80 of 90 days, down on 2\. Last: .*12 minutes\.$/),
+    );
   });
 
   test('draws response times with their gap and the outage; each point is read by keyboard and mouse', async () => {
@@ -109,18 +115,20 @@ inBrowser('an opened monitor', () => {
     await readout.getByText('100 ms on average, 80 ms to 130 ms').waitFor();
     for (let step = 0; step < 5; step++) await page.keyboard.press('ArrowLeft');
     await readout.getByText('nothing measured').waitFor();
-    await expect
-      .poll(() => chart(page).getAttribute('aria-valuetext'))
-      .toContain('nothing measured');
+    await eventuallyEquals(
+      () => chart(page).getAttribute('aria-valuetext'),
+      expect.stringContaining('nothing measured'),
+    );
     const over = chart(page).locator('.u-over');
     const { width = 0 } = (await over.boundingBox()) ?? {};
     await over.hover({ position: { x: width / 2, y: 20 } });
     await readout.getByText(/: 100 ms on average/).waitFor();
 
     await page.getByText('As a list').click();
-    await expect
-      .poll(() => page.getByLabel('Response times, newest first').locator('li').count())
-      .toBe(24);
+    await eventuallyEquals(
+      () => page.getByLabel('Response times, newest first').locator('li').count(),
+      24,
+    );
     await page.getByRole('button', { name: '7 days', exact: true }).click();
     await eventually(async () => (await chart(page).getAttribute('aria-valuemax')) === '168');
     expect(running.asked).toContain(168);
@@ -151,8 +159,11 @@ inBrowser('an opened monitor', () => {
     await incidents.first().getByText('so far').waitFor();
     const before = await counted();
     await eventually(async () => (await counted()) !== before);
-    await expect.poll(() => incidents.nth(1).locator('h3').textContent()).toBe('Down for 2 hours');
-    await expect.poll(() => incidents.nth(2).textContent()).toContain('connection refused');
+    await eventuallyEquals(() => incidents.nth(1).locator('h3').textContent(), 'Down for 2 hours');
+    await eventuallyEquals(
+      () => incidents.nth(2).textContent(),
+      expect.stringContaining('connection refused'),
+    );
 
     running.details.set('mon_1', { incidents: [{ ...goesOn, ended_at: ago(0), ended_as: 'UP' }] });
     running.tell({ monitors: [madeUpMonitor(1, { status_changed_at: ago(0) })] });
@@ -183,20 +194,22 @@ inBrowser('an opened monitor', () => {
     await facts.locator('.warned', { hasText: 'ends in 13 days' }).waitFor();
     await facts.getByText('Sundays').waitFor();
     await facts.getByText('1 minute', { exact: true }).waitFor();
-    await expect
-      .poll(() => panel(page, 'Uptime').locator('dd').allTextContents())
-      .toEqual(['99.99 %', ...Array.from({ length: 3 }, () => 'Not seen')]);
+    await eventuallyEquals(
+      () => panel(page, 'Uptime').locator('dd').allTextContents(),
+      ['99.99 %', ...Array.from({ length: 3 }, () => 'Not seen')],
+    );
     await page.getByRole('button', { name: 'Copy' }).click();
     await page.getByRole('button', { name: 'Copied' }).waitFor();
-    await expect
-      .poll(() => page.evaluate('navigator.clipboard.readText()'))
-      .toBe(`[![Shop 1evil](${address}/status/badge/mon_1.svg)](${address}/status#/mon_1)`);
+    await eventuallyEquals(
+      () => page.evaluate('navigator.clipboard.readText()'),
+      `[![Shop 1evil](${address}/status/badge/mon_1.svg)](${address}/status#/mon_1)`,
+    );
     await page.evaluate("location.hash = '#/mon_2'");
     await facts.getByText('ends in 14 days').waitFor();
-    await expect.poll(() => facts.locator('.warned').count()).toBe(0);
+    await eventuallyEquals(() => facts.locator('.warned').count(), 0);
     await facts.getByText('every day').waitFor();
     await facts.getByText('5 hours ago').waitFor();
-    await expect.poll(() => chart(page).count()).toBe(0);
+    await eventuallyEquals(() => chart(page).count(), 0);
   });
 
   test('shows hostile reasons, causes and sentences as text', async () => {
@@ -218,8 +231,8 @@ inBrowser('an opened monitor', () => {
     await panel(page, 'Facts').getByText('<style>').first().waitFor();
     await page.locator('header .reason', { hasText: '<iframe' }).waitFor();
     const made = 'script, iframe, form, style, svg[onload], a[href^="javascript"], img[onerror]';
-    await expect.poll(() => page.locator('main').locator(made).count()).toBe(0);
-    await expect.poll(() => page.evaluate('window.hacked')).toBeUndefined();
+    await eventuallyEquals(() => page.locator('main').locator(made).count(), 0);
+    await eventuallyEquals(() => page.evaluate('window.hacked'), undefined);
     expect(complaints).toEqual([]);
   });
 
@@ -232,7 +245,7 @@ inBrowser('an opened monitor', () => {
     await page.getByText('Askwatch answered with status 503. Trying again…').waitFor();
     running.refuse(false);
     await panel(page, 'Facts').waitFor();
-    await expect.poll(() => page.locator('.notice').count()).toBe(0);
+    await eventuallyEquals(() => page.locator('.notice').count(), 0);
   });
 
   test('shows no empty boxes where the service keeps no history, and says when nothing was measured', async () => {
@@ -242,12 +255,13 @@ inBrowser('an opened monitor', () => {
     const { page } = await open(running, { path: '#/mon_1' });
     await panel(page, 'Facts').waitFor();
     const shown = () => page.locator('.panel h2').allTextContents();
-    await expect.poll(() => shown()).toEqual(['Facts', 'Show it elsewhere']);
+    await eventuallyEquals(() => shown(), ['Facts', 'Show it elsewhere']);
     await page.evaluate("location.hash = '#/mon_2'");
     await page.getByText('No response times were measured in this time.').waitFor();
-    await expect
-      .poll(() => shown())
-      .toEqual([...['Last 90 days', 'Response times', 'Incidents', 'Facts', 'Show it elsewhere']]);
+    await eventuallyEquals(
+      () => shown(),
+      [...['Last 90 days', 'Response times', 'Incidents', 'Facts', 'Show it elsewhere']],
+    );
   });
 
   test.each(long ? LOOKS : LOOKS.slice(-1))(
@@ -267,11 +281,11 @@ inBrowser('an opened monitor', () => {
       const { page } = await open(running, { path: '#/mon_1', colorScheme, viewport });
       await panel(page, 'Facts').waitFor();
       // In the list, and over it.
-      await expect.poll(() => page.getByText('Waiting for its first ping').count()).toBe(2);
+      await eventuallyEquals(() => page.getByText('Waiting for its first ping').count(), 2);
       await page.getByText('As a list').click();
       await page.getByLabel('Response times, newest first').waitFor();
       expect(await findingsOf(page)).toEqual([]);
-      await expect.poll(() => page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+      await eventuallyEquals(() => page.evaluate('document.documentElement.scrollWidth'), width);
     },
   );
 });

@@ -2,22 +2,18 @@ import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { startMonitoringService } from '../../fakes/monitoring-service.ts';
 import { startWebTarget } from '../../fakes/web-target.ts';
-import { findingsOf } from '../../helpers/browser/axe.ts';
-import { browser, inBrowser } from '../../helpers/browser/in-browser.ts';
+import { startService } from '../../helpers/monitoring/service.ts';
+import { findingsOf } from '../../helpers/axe.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { eventuallyEquals } from '../../support/eventually-equals.ts';
+import { browser, inBrowser } from '../../helpers/in-browser.ts';
+import { long } from '../../helpers/long.ts';
 import { ATTACKS } from '../../helpers/console/attacks.ts';
 import { startBreakableProxy } from '../../helpers/console/breakable-proxy.ts';
 import type { OpenOptions } from '../../helpers/console/open-page.ts';
-import {
-  headline,
-  names,
-  openStatus,
-  row,
-  rows,
-  startStatusPage,
-} from '../../helpers/console/status-page.ts';
-import { eventually } from '../../helpers/eventually.ts';
-import { long } from '../../helpers/long.ts';
-import { startService } from '../../helpers/monitoring/service.ts';
+import { headline, names, openStatus, row, rows, startStatusPage } from '../../helpers/console/status-page.ts';
+import { findingsOf } from '../../helpers/browser/axe.ts';
+import { browser, inBrowser } from '../../helpers/browser/in-browser.ts';
 
 const LOOKS = [
   { colorScheme: 'light' as const, width: 1280 },
@@ -62,9 +58,10 @@ inBrowser('the status page', () => {
     const running = await startStatusPage(service, { pollMs: 1_000 });
     const { page, complaints } = await open(running);
     await headlineSays(page, 'The monitor is up');
-    await expect
-      .poll(() => row(page, 'Shop').locator('.target').textContent())
-      .toContain(target.url);
+    await eventuallyEquals(
+      () => row(page, 'Shop').locator('.target').textContent(),
+      expect.stringContaining(target.url),
+    );
     await page.evaluate('window.stays = true');
 
     target.answerWith((_request, response) => response.writeHead(503).end());
@@ -75,7 +72,7 @@ inBrowser('the status page', () => {
 
     target.answerWith((_request, response) => response.end('fine'));
     await headlineSays(page, 'The monitor is up');
-    await expect.poll(() => page.evaluate('window.stays')).toBe(true);
+    await eventuallyEquals(() => page.evaluate('window.stays'), true);
     expect(complaints).toEqual([]);
   });
 
@@ -91,7 +88,7 @@ inBrowser('the status page', () => {
     fake.setStatus('mon_2', 'DOWN');
     await headlineSays(page, '2 of 3 are down');
     await row(page, 'Billing').getByText('Down', { exact: true }).waitFor();
-    await expect.poll(() => names(page)).toEqual(['Shop', 'Auth', 'Billing']);
+    await eventuallyEquals(() => names(page), ['Shop', 'Auth', 'Billing']);
     await page.mouse.move(2, 2);
     await eventually(async () => (await names(page)).join() === 'Billing,Shop,Auth');
 
@@ -99,8 +96,8 @@ inBrowser('the status page', () => {
     await link.focus();
     fake.setStatus('mon_1', 'DOWN');
     await headlineSays(page, '3 of 3 are down');
-    await expect.poll(() => names(page)).toEqual(['Billing', 'Shop', 'Auth']);
-    await expect.poll(() => link.evaluate((one) => one === document.activeElement)).toBe(true);
+    await eventuallyEquals(() => names(page), ['Billing', 'Shop', 'Auth']);
+    await eventuallyEquals(() => link.evaluate((one) => one === document.activeElement), true);
     expect(complaints).toEqual([]);
     await fake.close();
   });
@@ -120,10 +117,10 @@ inBrowser('the status page', () => {
     const id = (number: number) => `mon_${number - 9}`;
     fake.setStatus(id(55), 'DOWN');
     await eventually(async () => (await names(page))[0] === 'Monitor 55');
-    await expect.poll(async () => Math.abs((await topPx()) - before)).toBeLessThanOrEqual(1);
+    await eventually(async () => Math.abs((await topPx()) - before) <= 1);
     fake.setStatus(id(55), 'UP');
     await eventually(async () => (await names(page))[0] === 'Monitor 10');
-    await expect.poll(async () => Math.abs((await topPx()) - before)).toBeLessThanOrEqual(1);
+    await eventually(async () => Math.abs((await topPx()) - before) <= 1);
     await fake.close();
   });
 
@@ -136,7 +133,7 @@ inBrowser('the status page', () => {
     fake.add({ name: 'Odd', status: 'Warning', target: 'odd.example' });
     const { page, complaints } = await open(running);
     await headlineSays(page, '2 of 7 are degraded');
-    await expect.poll(() => page.getByRole('searchbox').count()).toBe(0);
+    await eventuallyEquals(() => page.getByRole('searchbox').count(), 0);
     fake.add({ name: 'Broken shop', status: 'DOWN', target: 'https://x.example' });
     const search = page.getByRole('searchbox', { name: 'Find a monitor' });
     await search.fill('SHOP');
@@ -144,12 +141,12 @@ inBrowser('the status page', () => {
     await page.getByRole('status').getByText('3 monitors shown').waitFor();
     const chip = (name: string) => page.getByRole('button', { name });
     await chip('Down 1').click();
-    await expect.poll(() => names(page)).toEqual(['Broken shop']);
-    await expect.poll(() => chip('Down 1').getAttribute('aria-pressed')).toBe('true');
+    await eventuallyEquals(() => names(page), ['Broken shop']);
+    await eventuallyEquals(() => chip('Down 1').getAttribute('aria-pressed'), 'true');
     await chip('Degraded 2').click();
     await page.getByText('No monitor fits.').waitFor();
     await chip('Show all').click();
-    await expect.poll(() => names(page)).toHaveLength(8);
+    await eventuallyEquals(async () => (await names(page)).length, 8);
     await row(page, 'Odd').getByText('Warning').waitFor();
     expect(complaints).toEqual([]);
     await fake.close();
@@ -164,8 +161,8 @@ inBrowser('the status page', () => {
     fake.add({ name: 'First' });
     await headlineSays(page, 'The monitor is up');
     // A service of the contract alone keeps no history.
-    await expect.poll(() => row(page, 'First').getByRole('slider').count()).toBe(0);
-    await expect.poll(() => row(page, 'First').locator('.row-facts').textContent()).toBe('');
+    await eventuallyEquals(() => row(page, 'First').getByRole('slider').count(), 0);
+    await eventuallyEquals(() => row(page, 'First').locator('.row-facts').textContent(), '');
     expect(complaints).toEqual([]);
     await fake.close();
   });
@@ -179,12 +176,12 @@ inBrowser('the status page', () => {
     await rows(page).locator('.target', { hasText: '<svg' }).waitFor();
     await page.getByRole('link', { name: '<img' }).click();
     await page.getByRole('heading', { level: 1, name: '<img' }).waitFor();
-    await expect
-      .poll(() =>
+    await eventuallyEquals(
+      () =>
         page.locator('main').locator('script, iframe, form, style, a[href^="javascript"]').count(),
-      )
-      .toBe(0);
-    await expect.poll(() => page.evaluate('window.hacked')).toBeUndefined();
+      0,
+    );
+    await eventuallyEquals(() => page.evaluate('window.hacked'), undefined);
     expect(complaints.filter(isNoCut)).toEqual([]);
     await fake.close();
   });
@@ -226,7 +223,7 @@ inBrowser('the status page', () => {
       const { page } = await open(running, { colorScheme, viewport: { width, height: 700 } });
       await headlineSays(page, '2 of 10 are down');
       expect(await findingsOf(page)).toEqual([]);
-      await expect.poll(() => page.evaluate('document.documentElement.scrollWidth')).toBe(width);
+      await eventuallyEquals(() => page.evaluate('document.documentElement.scrollWidth'), width);
       await fake.close();
     },
   );

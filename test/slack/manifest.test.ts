@@ -1,8 +1,10 @@
+import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
-import { topLevelNames } from '../../src/bot/commands/command.ts';
+import { z } from 'zod';
 import { commands } from '../../src/bot/commands/commands.ts';
 import { readLine } from '../../src/bot/commands/text-input.ts';
-import { slackManifest } from '../../src/slack/manifest.ts';
+import { slackManifest, topLevelNames } from '../../src/slack/manifest.ts';
+import { topLevelNames } from '../../src/bot/commands/command.ts';
 
 interface Manifest {
   display_information: { name: string; description: string };
@@ -27,6 +29,72 @@ interface Manifest {
 }
 
 const manifest = slackManifest(commands) as Manifest;
+
+const Url = z
+  .string()
+  .regex(/^https?:\/\//)
+  .max(3_500);
+const Name = z.string().max(50);
+
+/**
+ * What Slack takes of the parts that we use, and no part besides: it refuses a manifest with a field that it does not know.
+ * Source: Slack docs, "App manifest reference".
+ */
+const Accepted = z.strictObject({
+  _metadata: z.strictObject({ major_version: z.literal(2), minor_version: z.int() }),
+  display_information: z.strictObject({
+    name: z.string().min(1).max(35),
+    description: z.string().min(1).max(140),
+    background_color: z.string().regex(/^#[0-9a-f]{3}([0-9a-f]{3})?$/),
+  }),
+  features: z.strictObject({
+    app_home: z.strictObject({
+      home_tab_enabled: z.boolean(),
+      messages_tab_enabled: z.boolean(),
+      messages_tab_read_only_enabled: z.boolean(),
+    }),
+    agent_view: z.strictObject({
+      agent_description: z.string().max(300),
+      suggested_prompts: z
+        .array(z.strictObject({ title: z.string().min(1), message: z.string().min(1) }))
+        .max(4),
+    }),
+    bot_user: z.strictObject({
+      display_name: z.string().min(1).max(80),
+      always_online: z.boolean(),
+    }),
+    slash_commands: z
+      .array(
+        z.strictObject({
+          command: z.string().regex(/^\/[a-z]{1,31}$/),
+          description: z.string().min(1).max(2_000),
+          usage_hint: z.string().max(1_000),
+          should_escape: z.boolean(),
+          url: Url.optional(),
+        }),
+      )
+      .max(50),
+  }),
+  oauth_config: z.strictObject({
+    redirect_urls: z.array(Url).max(1_000).optional(),
+    scopes: z.strictObject({ bot: z.array(Name).max(255) }),
+  }),
+  settings: z.strictObject({
+    event_subscriptions: z.strictObject({
+      request_url: Url.optional(),
+      bot_events: z.array(Name).max(100),
+    }),
+    interactivity: z.strictObject({ is_enabled: z.boolean(), request_url: Url.optional() }),
+    org_deploy_enabled: z.boolean(),
+    socket_mode_enabled: z.boolean(),
+    token_rotation_enabled: z.boolean(),
+  }),
+});
+
+test.each(['slack', 'slack-http'])('manifests/%s.json is what Slack takes', (name) => {
+  const text = readFileSync(new URL(`../../manifests/${name}.json`, import.meta.url), 'utf8');
+  expect(Accepted.safeParse(JSON.parse(text)).error?.issues).toBeUndefined();
+});
 
 test('the manifest has one slash command for each first word, and no more', () => {
   const names = manifest.features.slash_commands.map(({ command }) => command);

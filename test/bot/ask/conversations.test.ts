@@ -73,6 +73,16 @@ test('a thread is ours from its first question on, and forgotten when it was sil
   await store.close();
 });
 
+test('a question asked while silent threads are forgotten is remembered', async () => {
+  const { conversations, clock, store } = await openConversations();
+  await conversations.open('old');
+  clock.nowMs += 91 * DAY_MS;
+  const turn = { question: 'q', answer: 'a', atMs: clock.nowMs };
+  await Promise.all([conversations.forgetOld(), conversations.add('old', turn)]);
+  expect(await conversations.turns('old')).toEqual([turn]);
+  await store.close();
+});
+
 test('of very many opinions on an answer the oldest goes, and everybody has one', async () => {
   const { conversations, store } = await openConversations();
   await conversations.add('k', { id: 'a', question: 'q', answer: 'a', atMs: 1 });

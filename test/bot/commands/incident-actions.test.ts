@@ -73,6 +73,16 @@ test('who looks after an incident shows in every place, once, and who pressed', 
   expect(textOf(late)).toContain('This incident is over.');
 });
 
+test('an outage whose monitor was removed has no button any more', async () => {
+  const { slack, service, shop } = await startWithIncident();
+  service.monitors.splice(
+    service.monitors.findIndex(({ id }) => id === shop.id),
+    1,
+  );
+  await eventually(() => textOf(slack.messages[0]?.card as Card).includes('no longer watched'));
+  expect(labelsOf(slack.messages[0]?.card) ?? []).toEqual([]);
+});
+
 test('a button works after a restart, and one of an incident long gone says so', async () => {
   const folder = await temporaryFolder();
   const first = await startWithIncident(folder);

@@ -3,6 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 /** The time by which the fake counts calls. */
 export interface SlackClock {
   nowMs(): number;
+  /** Whether time goes by without `advance`. */
+  runs(): boolean;
   /** Moves it on, without anyone waiting. */
   advance(ms: number): void;
   /** Stops it at a time, from where only `advance` moves it. */
@@ -25,6 +27,7 @@ export function createSlackClock(): SlackClock {
   };
   return {
     nowMs,
+    runs: () => speed > 0,
     async passed(ms, signal) {
       const untilMs = nowMs() + ms;
       while (nowMs() < untilMs && !signal.aborted)

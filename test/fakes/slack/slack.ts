@@ -247,7 +247,8 @@ export async function startSlack(
         : { kind: 'limited', retryAfterSeconds };
     // Posts are limited by channel, everything else by workspace. Source: Slack docs, "Rate limits".
     const kind = method === 'chat.postMessage' ? `${method} ${args.channel}` : method;
-    tooEarly.came(kind);
+    // What waits goes by the real time, which a busy machine lets pass also where a test has stopped Slack's.
+    if (clock.runs()) tooEarly.came(kind);
     if (fault?.kind === 'limited') {
       call.outcome = '429';
       tooEarly.limited(kind, fault.retryAfterSeconds);

@@ -4,11 +4,10 @@ import type { AddressInfo } from 'node:net';
 import type { Page } from 'playwright-core';
 import { expect, onTestFinished, test } from 'vitest';
 import { startModelProvider } from '../fakes/model-provider.ts';
-import { eventuallyEquals } from '../support/eventually-equals.ts';
-import { browser, inBrowser } from '../helpers/in-browser.ts';
-import { temporaryFolder } from '../helpers/temporary-folder.ts';
-import { startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
 import { browser, inBrowser } from '../helpers/browser/in-browser.ts';
+import { startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
+import { eventuallyEquals } from '../helpers/eventually-equals.ts';
+import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 /** Checks run every five seconds, and a change is told after the next look at the monitors. */
 const ALERT_WITHIN_MS = 60_000;

@@ -2,15 +2,19 @@ import { describe, expect, test } from 'vitest';
 import { type DiscordFake, startDiscord } from '../fakes/discord/discord.ts';
 import type { Fault } from '../fakes/discord/http.ts';
 import type { FakeMessage } from '../fakes/discord/state.ts';
-import { eventually } from '../helpers/eventually.ts';
-import { createRandom } from '../support/random.ts';
-import { seed } from '../support/seed.ts';
-import { temporaryFolder } from '../helpers/temporary-folder.ts';
 import { sharedAskwatch, spawnAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
-import { answerIn, discordEnv, isDown, questionShown, textOf } from '../helpers/end-to-end/discord-program.ts';
-import { startModel, startWatched } from './services.ts';
+import {
+  answerIn,
+  discordEnv,
+  isDown,
+  questionShown,
+  textOf,
+} from '../helpers/end-to-end/discord-program.ts';
+import { startModel, startWatched } from '../helpers/end-to-end/services.ts';
+import { eventually } from '../helpers/eventually.ts';
 import { createRandom } from '../helpers/random.ts';
 import { seed } from '../helpers/seed.ts';
+import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 describe('one program, killed with -9 again and again', () => {
   const kills = 60;

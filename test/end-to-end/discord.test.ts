@@ -1,11 +1,17 @@
 import { expect, test } from 'vitest';
 import { startDiscord } from '../fakes/discord/discord.ts';
 import { startWebTarget } from '../fakes/web-target.ts';
+import { startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
+import {
+  answerIn,
+  discordEnv,
+  isDown,
+  questionShown,
+  textOf,
+} from '../helpers/end-to-end/discord-program.ts';
+import { startModel } from '../helpers/end-to-end/services.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
-import { startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
-import { answerIn, discordEnv, isDown, questionShown, textOf } from '../helpers/end-to-end/discord-program.ts';
-import { startModel } from './services.ts';
 
 test('ask, go on asking, add a monitor, hear that it goes down and comes back; SIGTERM in mid-answer leaves a note', async () => {
   const discord = await startDiscord();

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import { startDiscord } from '../fakes/discord/discord.ts';
-import { CHANNEL, startSlack } from '../fakes/slack/slack.ts';
 import { shownText } from '../fakes/slack/limits.ts';
-import { eventually } from '../helpers/eventually.ts';
-import { temporaryFolder } from '../helpers/temporary-folder.ts';
+import { CHANNEL, startSlack } from '../fakes/slack/slack.ts';
 import { startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
 import { answerIn, discordEnv, isDown } from '../helpers/end-to-end/discord-program.ts';
-import { startModel, startWatched } from './services.ts';
+import { startModel, startWatched } from '../helpers/end-to-end/services.ts';
 import { replies, socketMode } from '../helpers/end-to-end/slack-program.ts';
+import { eventually } from '../helpers/eventually.ts';
+import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 /** What discord.js 14.28 answers with a rejection that nobody hears. */
 const UNREADABLE = '{"op":9}';

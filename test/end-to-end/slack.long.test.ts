@@ -1,11 +1,15 @@
 import { describe, expect, test } from 'vitest';
-import { CHANNEL, type Fault, type SlackFake, startSlack } from '../fakes/slack/slack.ts';
 import { shownText } from '../fakes/slack/limits.ts';
+import { CHANNEL, type Fault, type SlackFake, startSlack } from '../fakes/slack/slack.ts';
+import {
+  sharedAskwatch,
+  spawnAskwatch,
+  startAskwatch,
+} from '../helpers/end-to-end/askwatch-process.ts';
+import { startModel, startWatched } from '../helpers/end-to-end/services.ts';
+import { expectNoBreach, replies, socketMode } from '../helpers/end-to-end/slack-program.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
-import { sharedAskwatch, spawnAskwatch, startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
-import { startModel, startWatched } from './services.ts';
-import { expectNoBreach, replies, socketMode } from '../helpers/end-to-end/slack-program.ts';
 
 test('over HTTP the same program answers at /slack/events on its own port', async () => {
   const slack = await startSlack();

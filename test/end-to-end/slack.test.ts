@@ -2,11 +2,11 @@ import { expect, test } from 'vitest';
 import { shownText } from '../fakes/slack/limits.ts';
 import { CHANNEL, startSlack } from '../fakes/slack/slack.ts';
 import { startWebTarget } from '../fakes/web-target.ts';
+import { startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
+import { startModel } from '../helpers/end-to-end/services.ts';
+import { expectNoBreach, replies, shown, socketMode } from '../helpers/end-to-end/slack-program.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
-import { startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
-import { startModel } from './services.ts';
-import { expectNoBreach, replies, shown, socketMode } from '../helpers/end-to-end/slack-program.ts';
 
 test('ask, go on asking, add a monitor, hear that it goes down and comes back; SIGTERM in mid-answer leaves a note', async () => {
   const slack = await startSlack();

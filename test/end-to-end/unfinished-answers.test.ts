@@ -1,14 +1,14 @@
 import { expect, test } from 'vitest';
 import { startDiscord } from '../fakes/discord/discord.ts';
-import { CHANNEL, startSlack } from '../fakes/slack/slack.ts';
 import { labelsOf } from '../fakes/slack/buttons.ts';
 import { shownText } from '../fakes/slack/limits.ts';
-import { eventually } from '../helpers/eventually.ts';
-import { temporaryFolder } from '../helpers/temporary-folder.ts';
+import { CHANNEL, startSlack } from '../fakes/slack/slack.ts';
 import { startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
 import { discordEnv } from '../helpers/end-to-end/discord-program.ts';
-import { startModel } from './services.ts';
+import { startModel } from '../helpers/end-to-end/services.ts';
 import { expectNoBreach, socketMode } from '../helpers/end-to-end/slack-program.ts';
+import { eventually } from '../helpers/eventually.ts';
+import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 const DIRECT = 'D00ADA';
 const NOTE = 'Interrupted: Askwatch was restarted before this answer was complete. Try again.';

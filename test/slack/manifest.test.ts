@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import { topLevelNames } from '../../src/bot/commands/command.ts';
 import { commands } from '../../src/bot/commands/commands.ts';
 import { readLine } from '../../src/bot/commands/text-input.ts';
-import { slackManifest, topLevelNames } from '../../src/slack/manifest.ts';
-import { topLevelNames } from '../../src/bot/commands/command.ts';
+import { slackManifest } from '../../src/slack/manifest.ts';
 
 interface Manifest {
   display_information: { name: string; description: string };

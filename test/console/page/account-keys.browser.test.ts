@@ -1,11 +1,21 @@
 import type { BrowserContextOptions, Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { eventually } from '../../helpers/eventually.ts';
-import { eventuallyEquals } from '../../support/eventually-equals.ts';
-import { browser, inBrowser } from '../../helpers/in-browser.ts';
-import { button, dialog, nameField, openAccountIn, rows } from '../../helpers/console/open-account.ts';
-import { listKeys, makeKey, startTestAccount, writeAccount } from '../../helpers/console/test-account.ts';
 import { browser, inBrowser } from '../../helpers/browser/in-browser.ts';
+import {
+  button,
+  dialog,
+  nameField,
+  openAccountIn,
+  rows,
+} from '../../helpers/console/open-account.ts';
+import {
+  listKeys,
+  makeKey,
+  startTestAccount,
+  writeAccount,
+} from '../../helpers/console/test-account.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { eventuallyEquals } from '../../helpers/eventually-equals.ts';
 
 const openAccount = (url: string, hash?: string, options?: BrowserContextOptions) =>
   openAccountIn(browser, url, hash, options);

@@ -1,15 +1,20 @@
 import type { BrowserContextOptions } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { findingsOf } from '../../helpers/axe.ts';
 import { readAnswer } from '../../helpers/bot.ts';
-import { eventually } from '../../helpers/eventually.ts';
-import { eventuallyEquals } from '../../support/eventually-equals.ts';
-import { browser, inBrowser } from '../../helpers/in-browser.ts';
-import { long } from '../../helpers/long.ts';
-import { button, dialog, nameField, openAccountIn, rows, tabTo } from '../../helpers/console/open-account.ts';
-import { listKeys, makeKey, startTestAccount } from '../../helpers/console/test-account.ts';
 import { findingsOf } from '../../helpers/browser/axe.ts';
 import { browser, inBrowser } from '../../helpers/browser/in-browser.ts';
+import {
+  button,
+  dialog,
+  nameField,
+  openAccountIn,
+  rows,
+  tabTo,
+} from '../../helpers/console/open-account.ts';
+import { listKeys, makeKey, startTestAccount } from '../../helpers/console/test-account.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { eventuallyEquals } from '../../helpers/eventually-equals.ts';
+import { long } from '../../helpers/long.ts';
 
 const HOSTILE = '<img src=x onerror="window.hacked=1"><script>window.hacked=1</script>\u202e"';
 

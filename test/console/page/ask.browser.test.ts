@@ -1,11 +1,10 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { eventuallyEquals } from '../../support/eventually-equals.ts';
-import { browser, inBrowser } from '../../helpers/in-browser.ts';
+import { browser, inBrowser } from '../../helpers/browser/in-browser.ts';
 import { input, messages, thread, threadInput } from '../../helpers/console/open-page.ts';
 import { openPage, say } from '../../helpers/console/open-playground.ts';
 import { startTestConsole } from '../../helpers/console/test-console.ts';
-import { browser, inBrowser } from '../../helpers/browser/in-browser.ts';
+import { eventuallyEquals } from '../../helpers/eventually-equals.ts';
 
 /** Presses a button of the last answer by keyboard; resolves to the answer that comes of it, once it is whole. */
 async function answerAfter(page: Page, label: string) {

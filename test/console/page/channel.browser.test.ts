@@ -1,13 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import { expect, test } from 'vitest';
 import { startMonitoringService } from '../../fakes/monitoring-service.ts';
-import { eventually } from '../../helpers/eventually.ts';
-import { eventuallyEquals } from '../../support/eventually-equals.ts';
-import { inBrowser } from '../../helpers/in-browser.ts';
+import { inBrowser } from '../../helpers/browser/in-browser.ts';
 import { input, messages, thread } from '../../helpers/console/open-page.ts';
 import { openPage, say } from '../../helpers/console/open-playground.ts';
-import { ALERTING, lookedAt, openTab, startTestConsole } from '../../helpers/console/test-console.ts';
-import { inBrowser } from '../../helpers/browser/in-browser.ts';
+import {
+  ALERTING,
+  lookedAt,
+  openTab,
+  startTestConsole,
+} from '../../helpers/console/test-console.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { eventuallyEquals } from '../../helpers/eventually-equals.ts';
 
 inBrowser('channels in the browser', () => {
   test('an empty channel offers three things to try, a click away from the input', async () => {

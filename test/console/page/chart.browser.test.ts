@@ -1,11 +1,10 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import type { Chart } from '../../../src/bot/shared/card.ts';
-import { eventuallyEquals } from '../../support/eventually-equals.ts';
-import { browser, inBrowser } from '../../helpers/in-browser.ts';
+import { browser, inBrowser } from '../../helpers/browser/in-browser.ts';
 import { messages, type OpenOptions, openPageIn } from '../../helpers/console/open-page.ts';
 import { startTestConsole } from '../../helpers/console/test-console.ts';
-import { browser, inBrowser } from '../../helpers/browser/in-browser.ts';
+import { eventuallyEquals } from '../../helpers/eventually-equals.ts';
 
 const HOUR_MS = 3_600_000;
 const START = Date.parse('2026-11-21T11:00:00Z');

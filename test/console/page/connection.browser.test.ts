@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest';
-import { eventuallyEquals } from '../../support/eventually-equals.ts';
-import { inBrowser } from '../../helpers/in-browser.ts';
-import { temporaryFolder } from '../../helpers/temporary-folder.ts';
+import { inBrowser } from '../../helpers/browser/in-browser.ts';
 import { startBreakableProxy } from '../../helpers/console/breakable-proxy.ts';
 import { input, messages, thread, threadInput } from '../../helpers/console/open-page.ts';
 import { openPage, say } from '../../helpers/console/open-playground.ts';
 import { startTestConsole } from '../../helpers/console/test-console.ts';
-import { inBrowser } from '../../helpers/browser/in-browser.ts';
+import { eventuallyEquals } from '../../helpers/eventually-equals.ts';
+import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
 inBrowser('the connection of the page', () => {
   test('a page whose connection broke comes back, misses nothing and says nothing twice', async () => {

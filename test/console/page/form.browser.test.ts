@@ -1,11 +1,16 @@
 import { expect, test } from 'vitest';
-import { eventually } from '../../helpers/eventually.ts';
-import { eventuallyEquals } from '../../support/eventually-equals.ts';
-import { inBrowser } from '../../helpers/in-browser.ts';
-import { form, input, inputOfForm, messages, thread } from '../../helpers/console/open-page.ts';
-import { hasFocus, openPage, say, sidewaysPx, tabTo } from '../../helpers/console/open-playground.ts';
-import { openTab, startTestConsole } from '../../helpers/console/test-console.ts';
 import { inBrowser } from '../../helpers/browser/in-browser.ts';
+import { form, input, inputOfForm, messages, thread } from '../../helpers/console/open-page.ts';
+import {
+  hasFocus,
+  openPage,
+  say,
+  sidewaysPx,
+  tabTo,
+} from '../../helpers/console/open-playground.ts';
+import { openTab, startTestConsole } from '../../helpers/console/test-console.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { eventuallyEquals } from '../../helpers/eventually-equals.ts';
 
 inBrowser('a form in the browser', () => {
   test('is opened, mended and sent by keyboard alone, and the focus is led', async () => {

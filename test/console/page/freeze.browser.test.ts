@@ -1,16 +1,14 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { eventually } from '../../helpers/eventually.ts';
-import { eventuallyEquals } from '../../support/eventually-equals.ts';
-import { inBrowser } from '../../helpers/in-browser.ts';
-import { long } from '../../helpers/long.ts';
-import { longestTaskMs } from '../../helpers/longest-task.ts';
+import { inBrowser } from '../../helpers/browser/in-browser.ts';
+import { longestTaskMs } from '../../helpers/browser/longest-task.ts';
 import { hostileMarkdown } from '../../helpers/console/hostile-markdown.ts';
 import { messages, thread } from '../../helpers/console/open-page.ts';
 import { openPage, say } from '../../helpers/console/open-playground.ts';
 import { startTestConsole } from '../../helpers/console/test-console.ts';
-import { inBrowser } from '../../helpers/browser/in-browser.ts';
-import { longestTaskMs } from '../../helpers/browser/longest-task.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { eventuallyEquals } from '../../helpers/eventually-equals.ts';
+import { long } from '../../helpers/long.ts';
 
 const MEGABYTE = 1_000_000;
 

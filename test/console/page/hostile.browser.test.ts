@@ -1,13 +1,12 @@
 import { expect, test } from 'vitest';
 import type { Card } from '../../../src/bot/shared/card.ts';
 import { startMonitoringService } from '../../fakes/monitoring-service.ts';
-import { eventuallyEquals } from '../../support/eventually-equals.ts';
-import { inBrowser } from '../../helpers/in-browser.ts';
+import { inBrowser } from '../../helpers/browser/in-browser.ts';
 import { ATTACKS } from '../../helpers/console/attacks.ts';
 import { form, input, inputOfForm, messages, thread } from '../../helpers/console/open-page.ts';
 import { openPage, say } from '../../helpers/console/open-playground.ts';
 import { ALERTING, openTab, startTestConsole } from '../../helpers/console/test-console.ts';
-import { inBrowser } from '../../helpers/browser/in-browser.ts';
+import { eventuallyEquals } from '../../helpers/eventually-equals.ts';
 
 inBrowser('hostile text in the browser', () => {
   test('hostile Markdown runs nothing, asks no other server and leads only where links may', async () => {

@@ -1,11 +1,16 @@
 import { expect, test } from 'vitest';
-import { eventually } from '../../helpers/eventually.ts';
-import { eventuallyEquals } from '../../support/eventually-equals.ts';
-import { inBrowser } from '../../helpers/in-browser.ts';
-import { input, inputOfForm, messages, thread, threadInput } from '../../helpers/console/open-page.ts';
+import { inBrowser } from '../../helpers/browser/in-browser.ts';
+import {
+  input,
+  inputOfForm,
+  messages,
+  thread,
+  threadInput,
+} from '../../helpers/console/open-page.ts';
 import { hasFocus, openPage, tabTo } from '../../helpers/console/open-playground.ts';
 import { startTestConsole } from '../../helpers/console/test-console.ts';
-import { inBrowser } from '../../helpers/browser/in-browser.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { eventuallyEquals } from '../../helpers/eventually-equals.ts';
 
 inBrowser('by keyboard in the browser', () => {
   test('a command is found, filled in and sent by keyboard alone', async () => {

@@ -1,14 +1,18 @@
 import { expect, test } from 'vitest';
-import { findingsOf } from '../../helpers/axe.ts';
-import { eventually } from '../../helpers/eventually.ts';
-import { eventuallyEquals } from '../../support/eventually-equals.ts';
-import { inBrowser } from '../../helpers/in-browser.ts';
-import { long } from '../../helpers/long.ts';
-import { form, input, messages, thread } from '../../helpers/console/open-page.ts';
-import { hasFocus, openPage, say, sidewaysPx, tabTo } from '../../helpers/console/open-playground.ts';
-import { openTab, startTestConsole } from '../../helpers/console/test-console.ts';
 import { findingsOf } from '../../helpers/browser/axe.ts';
 import { inBrowser } from '../../helpers/browser/in-browser.ts';
+import { form, input, messages, thread } from '../../helpers/console/open-page.ts';
+import {
+  hasFocus,
+  openPage,
+  say,
+  sidewaysPx,
+  tabTo,
+} from '../../helpers/console/open-playground.ts';
+import { openTab, startTestConsole } from '../../helpers/console/test-console.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { eventuallyEquals } from '../../helpers/eventually-equals.ts';
+import { long } from '../../helpers/long.ts';
 
 const COLOURS = ['light', 'dark'] as const;
 

@@ -1,12 +1,11 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
-import { eventually } from '../../helpers/eventually.ts';
-import { eventuallyEquals } from '../../support/eventually-equals.ts';
-import { inBrowser } from '../../helpers/in-browser.ts';
+import { inBrowser } from '../../helpers/browser/in-browser.ts';
 import { messages, thread, threadInput } from '../../helpers/console/open-page.ts';
 import { openPage, say } from '../../helpers/console/open-playground.ts';
 import { startTestConsole } from '../../helpers/console/test-console.ts';
-import { inBrowser } from '../../helpers/browser/in-browser.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { eventuallyEquals } from '../../helpers/eventually-equals.ts';
 
 async function rename(page: Page, name: string) {
   await page.getByRole('button', { name: 'Change name' }).click();

@@ -1,12 +1,11 @@
 import { expect, test } from 'vitest';
-import { startService } from '../../helpers/monitoring/service.ts';
-import { eventually } from '../../helpers/eventually.ts';
-import { eventuallyEquals } from '../../support/eventually-equals.ts';
-import { inBrowser } from '../../helpers/in-browser.ts';
+import { inBrowser } from '../../helpers/browser/in-browser.ts';
 import { messages, thread, threadInput } from '../../helpers/console/open-page.ts';
 import { openPage } from '../../helpers/console/open-playground.ts';
 import { ALERTING, lookedAt, startTestConsole } from '../../helpers/console/test-console.ts';
-import { inBrowser } from '../../helpers/browser/in-browser.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { eventuallyEquals } from '../../helpers/eventually-equals.ts';
+import { startService } from '../../helpers/monitoring/service.ts';
 
 /** A console that tells its channel that the shop is down, and the page that shows it. */
 async function openWithAlert() {

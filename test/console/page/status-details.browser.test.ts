@@ -1,17 +1,15 @@
 import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import type { StatusIncident } from '../../../src/console/status/api-types.ts';
-import { findingsOf } from '../../helpers/axe.ts';
-import { eventually } from '../../helpers/eventually.ts';
-import { eventuallyEquals } from '../../support/eventually-equals.ts';
-import { browser, inBrowser } from '../../helpers/in-browser.ts';
-import { long } from '../../helpers/long.ts';
+import { findingsOf } from '../../helpers/browser/axe.ts';
+import { browser, inBrowser } from '../../helpers/browser/in-browser.ts';
 import { ATTACKS } from '../../helpers/console/attacks.ts';
 import { HOUR_MS, madeUpMonitor, startMadeUpStatus } from '../../helpers/console/made-up-status.ts';
 import type { OpenOptions } from '../../helpers/console/open-page.ts';
 import { headline, openStatus, row } from '../../helpers/console/status-page.ts';
-import { findingsOf } from '../../helpers/browser/axe.ts';
-import { browser, inBrowser } from '../../helpers/browser/in-browser.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { eventuallyEquals } from '../../helpers/eventually-equals.ts';
+import { long } from '../../helpers/long.ts';
 
 const open = (at: { url: string }, options?: OpenOptions) => openStatus(browser, at, options);
 const ago = (ms: number) => new Date(Date.now() - ms).toISOString();

@@ -2,18 +2,23 @@ import type { Page } from 'playwright-core';
 import { expect, test } from 'vitest';
 import { startMonitoringService } from '../../fakes/monitoring-service.ts';
 import { startWebTarget } from '../../fakes/web-target.ts';
-import { startService } from '../../helpers/monitoring/service.ts';
-import { findingsOf } from '../../helpers/axe.ts';
-import { eventually } from '../../helpers/eventually.ts';
-import { eventuallyEquals } from '../../support/eventually-equals.ts';
-import { browser, inBrowser } from '../../helpers/in-browser.ts';
-import { long } from '../../helpers/long.ts';
+import { findingsOf } from '../../helpers/browser/axe.ts';
+import { browser, inBrowser } from '../../helpers/browser/in-browser.ts';
 import { ATTACKS } from '../../helpers/console/attacks.ts';
 import { startBreakableProxy } from '../../helpers/console/breakable-proxy.ts';
 import type { OpenOptions } from '../../helpers/console/open-page.ts';
-import { headline, names, openStatus, row, rows, startStatusPage } from '../../helpers/console/status-page.ts';
-import { findingsOf } from '../../helpers/browser/axe.ts';
-import { browser, inBrowser } from '../../helpers/browser/in-browser.ts';
+import {
+  headline,
+  names,
+  openStatus,
+  row,
+  rows,
+  startStatusPage,
+} from '../../helpers/console/status-page.ts';
+import { eventually } from '../../helpers/eventually.ts';
+import { eventuallyEquals } from '../../helpers/eventually-equals.ts';
+import { long } from '../../helpers/long.ts';
+import { startService } from '../../helpers/monitoring/service.ts';
 
 const LOOKS = [
   { colorScheme: 'light' as const, width: 1280 },

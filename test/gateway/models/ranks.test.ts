@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { ModelRanks } from '../../../src/contracts/gateway.ts';
-import { Catalog, type TextModel, textModels } from '../../../src/gateway/catalog/catalog.ts';
+import { textModels } from '../../../src/gateway/catalog/catalog.ts';
+import { Catalog, type TextModel } from '../../../src/gateway/catalog/catalog-schema.ts';
 import { defaultCatalog } from '../../../src/gateway/catalog/default-catalog.ts';
 import { figuresOf, ranksOf } from '../../../src/gateway/models/ranks.ts';
-import { PROVIDER_NAMES, type ProviderName } from '../../../src/gateway/providers/providers.ts';
-import { long } from '../../helpers/long.ts';
-import { NO_OLLAMA, startGateway } from '../../helpers/gateway/running-gateway.ts';
-import { Catalog, type TextModel } from '../../../src/gateway/catalog/catalog-schema.ts';
 import { PROVIDER_NAMES, type ProviderName } from '../../../src/gateway/providers/provider.ts';
+import { NO_OLLAMA, startGateway } from '../../helpers/gateway/running-gateway.ts';
+import { long } from '../../helpers/long.ts';
 
 const catalog = Catalog.parse(defaultCatalog);
 const models = textModels(catalog);

@@ -2,10 +2,6 @@ import type { DiscordFake } from '../../fakes/discord/discord.ts';
 import type { FakeInteraction } from '../../fakes/discord/interactions.ts';
 import type { FakeMessage } from '../../fakes/discord/state.ts';
 import { eventually } from '../eventually.ts';
-import { onTestFinished } from 'vitest';
-import { startModelProvider } from '../../fakes/model-provider.ts';
-import { startMonitoringService } from '../../fakes/monitoring-service.ts';
-import type { AtEnd } from '../temporary-folder.ts';
 
 export const discordEnv = (discord: DiscordFake) => ({
   DISCORD_TOKEN: discord.settings.token,

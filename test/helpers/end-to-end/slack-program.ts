@@ -1,10 +1,7 @@
 import { expect } from 'vitest';
-import { CHANNEL, type SlackFake } from '../../fakes/slack/slack.ts';
 import { shownText } from '../../fakes/slack/limits.ts';
+import { CHANNEL, type SlackFake } from '../../fakes/slack/slack.ts';
 import { eventually } from '../eventually.ts';
-import { startModelProvider } from '../../fakes/model-provider.ts';
-import { startMonitoringService } from '../../fakes/monitoring-service.ts';
-import type { AtEnd } from '../temporary-folder.ts';
 
 export const socketMode = (slack: SlackFake) => ({
   SLACK_BOT_TOKEN: slack.botToken,

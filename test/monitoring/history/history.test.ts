@@ -1,12 +1,12 @@
 import { expect, onTestFinished, test } from 'vitest';
+import type { CheckResult } from '../../../src/monitoring/checks/check-result.ts';
 import { type History, openHistory } from '../../../src/monitoring/history/history.ts';
-import type { CheckResult, StatusChange } from '../../../src/monitoring/state/state.ts';
+import type { StatusChange } from '../../../src/monitoring/state/state.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { long } from '../../helpers/long.ts';
 import { longOnly } from '../../helpers/long-only.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { type AtEnd, temporaryFolder } from '../../helpers/temporary-folder.ts';
-import type { CheckResult } from '../../../src/monitoring/checks/check-result.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

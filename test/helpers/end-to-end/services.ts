@@ -1,7 +1,7 @@
 import { onTestFinished } from 'vitest';
-import { startModelProvider } from '../fakes/model-provider.ts';
-import { startMonitoringService } from '../fakes/monitoring-service.ts';
-import type { AtEnd } from '../support/temporary-folder.ts';
+import { startModelProvider } from '../../fakes/model-provider.ts';
+import { startMonitoringService } from '../../fakes/monitoring-service.ts';
+import type { AtEnd } from '../temporary-folder.ts';
 
 /** A model behind the gateway's contract. */
 export async function startModel(atEnd: AtEnd = onTestFinished) {

@@ -12,7 +12,7 @@ const KINDS = {
   browser: ['test/**/*.browser.test.ts'],
   /** Whole programs, started as an operator starts them. */
   programs: ['test/end-to-end/**/*.test.ts'],
-  /** What is left after kill -9 and a power cut. */
+  /** With processes that are killed, traced or short of room: what kill -9, a power cut and a full disk leave. */
   kill: ['test/**/*.kill.test.ts'],
 };
 

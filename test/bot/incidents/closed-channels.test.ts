@@ -359,7 +359,7 @@ test('of more messages of a closed place than two hundred, the oldest are given 
 });
 
 test('what a closed channel missed is told in one message wherever the program is killed', async () => {
-  const kills = Array.from({ length: long ? 40 : 12 }, (_, at) => (long ? at + 1 : 3 * at + 1));
+  const kills = Array.from({ length: long ? 40 : 7 }, (_, at) => (long ? at + 1 : 5 * at + 1));
   for (const kill of kills) {
     for (const when of ['closed', 'open']) {
       const world = await openWorld({ monitors: 5 });

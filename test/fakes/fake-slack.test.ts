@@ -5,10 +5,16 @@ import { text } from 'node:stream/consumers';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { WebSocket } from 'ws';
-import { CHANNEL, startSlack } from './slack/slack.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { long } from '../helpers/long.ts';
-import { call, type Fields, post, takesAMinute, untilRefused } from '../helpers/slack/calls-of-an-app.ts';
+import {
+  call,
+  type Fields,
+  post,
+  takesAMinute,
+  untilRefused,
+} from '../helpers/slack/calls-of-an-app.ts';
+import { CHANNEL, startSlack } from './slack/slack.ts';
 
 describe('the fake refuses', () => {
   test.each<[string, Fields, string]>([

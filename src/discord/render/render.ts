@@ -7,7 +7,13 @@ import {
   ComponentType,
   type RESTPostAPIChannelMessageJSONBody,
 } from 'discord.js';
-import { type Card, type CardAction, type CardPart, type Fact, TONES } from '../../bot/shared/card.ts';
+import {
+  type Card,
+  type CardAction,
+  type CardPart,
+  type Fact,
+  TONES,
+} from '../../bot/shared/card.ts';
 import { encodeAction } from '../../bot/shared/card-action.ts';
 import { linkOf } from '../../bot/shared/card-link.ts';
 import { chartText } from '../../bot/shared/chart-text.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { Card } from '../../../src/bot/shared/card.ts';
 import { appendEveryMs } from '../../../src/slack/api/paces.ts';
-import { CHANNEL } from '../../fakes/slack/slack.ts';
 import { labelsOf } from '../../fakes/slack/buttons.ts';
 import { shownText } from '../../fakes/slack/limits.ts';
+import { CHANNEL } from '../../fakes/slack/slack.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { long } from '../../helpers/long.ts';
 import { runSlack } from '../../helpers/slack/running-slack.ts';

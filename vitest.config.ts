@@ -1,6 +1,6 @@
 import { configDefaults, defineConfig } from 'vitest/config';
 import { long } from './test/helpers/long.ts';
-import { chooseSeed } from './test/helpers/seed.ts';
+import { settleSeed } from './test/helpers/seed.ts';
 
 /**
  * The kinds of test files, by name and place. What no row takes is short: it needs nothing but npm, and `npm test` runs it.
@@ -42,15 +42,12 @@ const group = (
   },
 });
 
-const seed = chooseSeed();
-if (long) {
-  process.stdout.write(`Random input of seed ${seed}; ASKWATCH_TEST_SEED=${seed} repeats it.\n`);
-}
+// This file is read once for each project; the processes of tests have this one's variables.
+settleSeed();
 
 export default defineConfig({
   test: {
     pool: 'forks',
-    env: { ASKWATCH_TEST_SEED: String(seed) },
     setupFiles: ['test/helpers/property-seed.ts'],
     // Most tests wait for clocks and processes; with a worker a core they would wait one after another. Full counts keep the
     // cores busier.

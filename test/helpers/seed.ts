@@ -7,13 +7,17 @@ const FIXED = 20261122;
 const SEEDS = 2 ** 32;
 
 /**
- * The seed of all random input. It is the same in every short run, so that a test that fails does so for what was changed; a
- * long run draws one. `ASKWATCH_TEST_SEED` is another number, or `random` to draw one.
+ * Settles the seed of all random input, for this process and those that it starts. It is the same in every short run, so that
+ * a test that fails does so for what was changed; a long run draws one, and says which. `ASKWATCH_TEST_SEED` is another
+ * number, or `random` to draw one.
  */
-export function chooseSeed(asked = process.env.ASKWATCH_TEST_SEED): number {
-  const wanted = asked ?? (long ? 'random' : String(FIXED));
-  return wanted === 'random' ? Math.floor(Math.random() * SEEDS) : Number(wanted);
+export function settleSeed(): void {
+  const asked = process.env.ASKWATCH_TEST_SEED ?? (long ? 'random' : String(FIXED));
+  const drawn = asked === 'random' ? String(Math.floor(Math.random() * SEEDS)) : undefined;
+  process.env.ASKWATCH_TEST_SEED = drawn ?? asked;
+  if (drawn === undefined) return;
+  process.stdout.write(`Random input of seed ${drawn}; ASKWATCH_TEST_SEED=${drawn} repeats it.\n`);
 }
 
-/** The seed of this run, in a test. */
+/** The seed of this run. */
 export const seed = (): number => Number(process.env.ASKWATCH_TEST_SEED);

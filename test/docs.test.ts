@@ -12,8 +12,8 @@ import {
 import { AddedPath } from '../src/contracts/monitoring-additions.ts';
 import { Catalog, type CatalogInput } from '../src/gateway/catalog/catalog-schema.ts';
 import { PROVIDER_NAMES } from '../src/gateway/providers/provider.ts';
-import type { ProviderTraits } from '../src/gateway/providers/provider-profile.ts';
-import { TRAITS } from '../src/gateway/providers/provider-table.ts';
+import type { ProviderProfile } from '../src/gateway/providers/provider-profile.ts';
+import { PROVIDERS } from '../src/gateway/providers/provider-table.ts';
 import { startGateway } from './helpers/gateway/running-gateway.ts';
 import { startService } from './helpers/monitoring/service.ts';
 
@@ -47,9 +47,9 @@ test('The page on providers names each of them, and every parameter that is left
   expect(firstCells(text)).toEqual([...PROVIDER_NAMES]);
   for (const name of PROVIDER_NAMES) {
     const row = text.split('\n').find((line) => line.startsWith(`| \`${name}\` |`)) ?? '';
-    const { parameters, models, repairStreams, maxChoices }: ProviderTraits = TRAITS[name];
+    const { parameters, models, repairStreams, maxChoices }: ProviderProfile = PROVIDERS[name];
     const families = models.map((family) => ({ ...parameters, ...family }));
-    for (const { drop, caps, rename, ownStops } of [parameters, ...families]) {
+    for (const { drop, maxValues: caps, rename, ownStops } of [parameters, ...families]) {
       for (const parameter of [...drop, ...Object.keys(caps), ...Object.keys(rename)]) {
         expect(row).toContain(parameter.endsWith('_penalty') ? 'penalties' : `\`${parameter}\``);
       }

@@ -1,11 +1,11 @@
 import { counted, type Finding, ok, problem, warning } from '../bot/shared/finding.ts';
 import type { Settings } from '../config/settings.ts';
 import { readCatalog, textModels } from '../gateway/catalog/catalog.ts';
-import { explainNames } from '../gateway/models/served-lists.ts';
+import { explainNames } from '../gateway/models/served-models-refresh.ts';
 import { providerHeaders } from '../gateway/providers/openai-dialect.ts';
 import type { Provider, ProviderName } from '../gateway/providers/provider.ts';
-import { meaningOf } from '../gateway/providers/provider-errors.ts';
-import { TRAITS } from '../gateway/providers/provider-table.ts';
+import { conventionalStatus } from '../gateway/providers/provider-errors.ts';
+import { PROVIDERS } from '../gateway/providers/provider-table.ts';
 import {
   findProviders,
   type ProviderSettings,
@@ -72,7 +72,7 @@ async function checkServed(
     (model) => liveUpstreams(model, providers).length === 0,
   );
   const names = explainNames(catalog, providers).map(({ isProblem, text }) =>
-    isProblem ? problem(TRAITS.openai.title, text) : ok(TRAITS.openai.title, text),
+    isProblem ? problem(PROVIDERS.openai.title, text) : ok(PROVIDERS.openai.title, text),
   );
   const served = unserved.map((model) => {
     const why = unservedSentence(model, { providers, set });
@@ -111,7 +111,7 @@ function judge(
 ): Finding {
   const { title, setting, name } = provider;
   const { status } = answer;
-  switch (meaningOf(answer, provider)) {
+  switch (conventionalStatus(answer, provider)) {
     case 200:
       if (provider.isElsewhere && provider.served === undefined && isJson(answer.body)) {
         const text =

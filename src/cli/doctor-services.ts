@@ -3,7 +3,7 @@ import { oddWords } from '../bot/incidents/invalid-monitors.ts';
 import { counted, type Finding, ok, problem, shortName, warning } from '../bot/shared/finding.ts';
 import { CallError, ContractError, StatusError } from '../clients/errors.ts';
 import { createGatewayClient } from '../clients/gateway.ts';
-import { createMonitoringClient, type OddMonitor } from '../clients/monitoring.ts';
+import { createMonitoringClient, type InvalidMonitor } from '../clients/monitoring.ts';
 import type { Settings } from '../config/settings.ts';
 import { readCatalog, textModels } from '../gateway/catalog/catalog.ts';
 import { CALL_LIMIT_MS, type NoAnswerError, type Probe } from './doctor-fetch.ts';
@@ -89,8 +89,8 @@ export async function checkMonitoring({ monitoring, roles }: Settings): Promise<
   const finding = await withService('MONITORING', check, async () => {
     const client = createMonitoringClient({ ...monitoring, timeoutMs: CALL_LIMIT_MS });
     try {
-      const odd: OddMonitor[] = [];
-      const monitors = await client.list({ onOdd: (row) => odd.push(row) });
+      const odd: InvalidMonitor[] = [];
+      const monitors = await client.list({ onInvalid: (row) => odd.push(row) });
       const text = `answers and takes the key; ${counted(monitors.length, 'monitor')}`;
       if (odd.length === 0) return ok(check, text);
       return warning(

@@ -1,7 +1,7 @@
 import type { Service } from '../contracts/api-key.ts';
 import { USAGE_DAYS } from '../contracts/gateway.ts';
 import { LIMIT_NAMES } from '../contracts/key-limits.ts';
-import type { UsageRow } from '../gateway/usage/usage-days.ts';
+import type { UsageRow } from '../gateway/usage/days.ts';
 import type { KeyInfo } from '../http/keys.ts';
 import { type Column, tableLines } from './table.ts';
 

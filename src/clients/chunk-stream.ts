@@ -2,10 +2,15 @@ import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { createChoiceEnds } from '../contracts/choice-ends.ts';
 import { ChatCompletionChunk } from '../contracts/gateway.ts';
 import { EVENT_STREAM, isWholeData, STREAM_DONE } from '../contracts/server-sent-events.ts';
-import { type Answer, checkShape, errorDetails, refuseEncoding } from './answer.ts';
-import { networkError } from './call.ts';
 import type { CallLimit } from './call-limit.ts';
 import { CallError, ContractError, StreamCutError } from './errors.ts';
+import { networkError } from './service-connection.ts';
+import {
+  checkShape,
+  errorDetails,
+  refuseEncoding,
+  type ServiceResponse,
+} from './service-response.ts';
 
 /** Characters of one event; one chunk of an answer is a few hundred. */
 const EVENT_LIMIT = 1024 * 1024;
@@ -17,7 +22,7 @@ const STREAM_LIMIT_BYTES = 64 * 1024 * 1024;
 const TAIL_LIMIT_MS = 1_000;
 
 /** Refuses an answer that is no stream of events. */
-export function expectStream(answer: Answer): Answer {
+export function expectStream(answer: ServiceResponse): ServiceResponse {
   refuseEncoding(answer);
   const type = answer.headers['content-type'];
   if (typeof type === 'string' && type.startsWith(EVENT_STREAM)) return answer;
@@ -34,7 +39,7 @@ export function expectStream(answer: Answer): Answer {
  * when it is left early.
  */
 export async function* readChunks(
-  answer: Answer,
+  answer: ServiceResponse,
   limit: CallLimit,
   stallMs: number,
 ): AsyncGenerator<ChatCompletionChunk, void, undefined> {
@@ -60,7 +65,7 @@ export async function* readChunks(
 /** The next event; nothing at the end of a body that ends behind one. */
 async function nextEvent(
   events: AsyncGenerator<EventSourceMessage>,
-  answer: Answer,
+  answer: ServiceResponse,
   limit: CallLimit,
   stallMs: number,
 ): Promise<EventSourceMessage | undefined> {
@@ -77,7 +82,9 @@ async function nextEvent(
   }
 }
 
-async function* readEvents(answer: Answer): AsyncGenerator<EventSourceMessage, void, undefined> {
+async function* readEvents(
+  answer: ServiceResponse,
+): AsyncGenerator<EventSourceMessage, void, undefined> {
   const { what, body } = answer;
   const arrived: EventSourceMessage[] = [];
   let tooLong = false;
@@ -118,7 +125,7 @@ function endsAsText(decoder: InstanceType<typeof TextDecoder>): boolean {
   }
 }
 
-function cutError({ what }: Answer): StreamCutError {
+function cutError({ what }: ServiceResponse): StreamCutError {
   return new StreamCutError(`${what} ended its answer before it was complete.`);
 }
 
@@ -134,7 +141,11 @@ function decodePart(
   }
 }
 
-function readChunk(data: string, event: string | undefined, answer: Answer): ChatCompletionChunk {
+function readChunk(
+  data: string,
+  event: string | undefined,
+  answer: ServiceResponse,
+): ChatCompletionChunk {
   let value: unknown;
   try {
     value = JSON.parse(data);
@@ -149,7 +160,10 @@ function readChunk(data: string, event: string | undefined, answer: Answer): Cha
 }
 
 /** Reads the rest, so that the connection serves the next call and the service sees that its answer was taken whole. */
-async function readToEnd(events: AsyncGenerator<unknown>, { body }: Answer): Promise<void> {
+async function readToEnd(
+  events: AsyncGenerator<unknown>,
+  { body }: ServiceResponse,
+): Promise<void> {
   const timer = setTimeout(() => body.destroy(), TAIL_LIMIT_MS);
   try {
     const { done } = await events.next();

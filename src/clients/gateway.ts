@@ -8,10 +8,10 @@ import {
   Model,
   ModelList,
 } from '../contracts/gateway.ts';
-import { readJson } from './answer.ts';
-import { type Call, createCaller } from './call.ts';
 import { createCallLimit } from './call-limit.ts';
 import { expectStream, readChunks } from './chunk-stream.ts';
+import { openServiceConnection, type ServiceRequest } from './service-connection.ts';
+import { readJson } from './service-response.ts';
 
 /**
  * The model gateway as typed functions. Every function throws a `CallError` or a `ContractError`; after an abort, the
@@ -60,25 +60,30 @@ export function createGatewayClient(options: {
   log?: Logger;
 }): GatewayClient {
   const { timeoutMs = 10_000, answerTimeoutMs = 600_000, stallMs = 60_000 } = options;
-  const caller = createCaller(options);
+  const service = openServiceConnection(options);
   const headers = { authorization: `Bearer ${options.apiKey}` };
 
-  function begin(call: Call, ms: number, signal: AbortSignal | undefined) {
+  function begin(call: ServiceRequest, ms: number, signal: AbortSignal | undefined) {
     const limit = createCallLimit(signal);
-    limit.after(ms, `${caller.nameOf(call)} did not answer within ${ms / 1000} s.`);
+    limit.after(ms, `${service.nameOf(call)} did not answer within ${ms / 1000} s.`);
     return limit;
   }
 
-  async function fetchJson<T>(call: Call, schema: z.ZodType<T>, ms: number, signal?: AbortSignal) {
+  async function fetchJson<T>(
+    call: ServiceRequest,
+    schema: z.ZodType<T>,
+    ms: number,
+    signal?: AbortSignal,
+  ) {
     const limit = begin(call, ms, signal);
     try {
-      return await caller.send(call, limit, (answer) => readJson(answer, schema));
+      return await service.send(call, limit, (answer) => readJson(answer, schema));
     } finally {
       limit.release();
     }
   }
 
-  const ask = (body: ChatRequest): Call => ({
+  const ask = (body: ChatRequest): ServiceRequest => ({
     method: 'POST',
     path: GatewayPath.chatCompletions,
     headers,
@@ -87,7 +92,7 @@ export function createGatewayClient(options: {
 
   return {
     async models({ signal } = {}) {
-      const call: Call = { method: 'GET', path: GatewayPath.models, headers };
+      const call: ServiceRequest = { method: 'GET', path: GatewayPath.models, headers };
       return (await fetchJson(call, ForeignModelList, timeoutMs, signal)).data;
     },
     complete: (request, { signal } = {}) =>
@@ -98,15 +103,15 @@ export function createGatewayClient(options: {
       try {
         const callOff = limit.after(
           stallMs,
-          `${caller.nameOf(call)} did not begin to answer within ${stallMs / 1000} s.`,
+          `${service.nameOf(call)} did not begin to answer within ${stallMs / 1000} s.`,
         );
-        const answer = await caller.send(call, limit, expectStream);
+        const answer = await service.send(call, limit, expectStream);
         callOff();
         yield* readChunks(answer, limit, stallMs);
       } finally {
         limit.release();
       }
     },
-    close: () => caller.close(),
+    close: () => service.close(),
   };
 }

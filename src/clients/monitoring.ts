@@ -28,13 +28,13 @@ import {
 } from '../contracts/monitoring-additions.ts';
 import { oneLine } from '../contracts/one-line.ts';
 import { maskedTarget } from '../contracts/secret-values.ts';
-import { type Answer, readJson, readLongList } from './answer.ts';
-import { type Call, createCaller } from './call.ts';
 import { createCallLimit } from './call-limit.ts';
 import { ContractError } from './errors.ts';
+import { openServiceConnection, type ServiceRequest } from './service-connection.ts';
+import { readJson, readLongList, type ServiceResponse } from './service-response.ts';
 
 /** A row of the list that is not as the contract has it. */
-export interface OddMonitor {
+export interface InvalidMonitor {
   /** Its place in the list, from 0. */
   at: number;
   /** Absent when it has none. */
@@ -58,11 +58,11 @@ export interface MonitoringClient extends AddedCalls {
   /**
    * All active monitors with their live statuses; a list whose `count` is not its length is a `ContractError`.
    * `includePaused` is an addition: a service of the contract alone may refuse it. A row that is not as the contract has it
-   * is told to `onOdd`, and stands in the list if it has an id and a status: without a name it has its target or id for
+   * is told to `onInvalid`, and stands in the list if it has an id and a status: without a name it has its target or id for
    * one, and an interval of 0 seconds stands for none. Of several rows with one id the first that is not UP counts.
    */
   list(
-    options?: Options & { includePaused?: boolean; onOdd?: (odd: OddMonitor) => void },
+    options?: Options & { includePaused?: boolean; onInvalid?: (row: InvalidMonitor) => void },
   ): Promise<Monitor[]>;
   /** With an `idempotencyKey`, our service makes one monitor of as many calls; one of the contract alone ignores it. */
   create(
@@ -142,12 +142,12 @@ const MendedMonitor = ForeignMonitor.extend({
 const RowId = MendedMonitor.pick({ id: true });
 
 const ForeignMonitorList = {
-  frame: MonitorList.extend({
+  envelope: MonitorList.extend({
     monitors: z.array(z.unknown()),
     next: MonitorList.shape.next.catch(undefined),
   }),
   name: 'monitors',
-  thing: ForeignMonitor,
+  item: ForeignMonitor,
 } as const;
 
 /** The contract's "ISO 8601 UTC" is also written with `+00:00`, or without any zone. */
@@ -170,25 +170,25 @@ export function createMonitoringClient(options: {
   log?: Logger;
 }): MonitoringClient {
   const { timeoutMs = 10_000 } = options;
-  const caller = createCaller(options);
+  const service = openServiceConnection(options);
   const headers = { 'x-api-key': options.apiKey };
 
   async function send<T>(
-    call: Call,
+    call: ServiceRequest,
     signal: AbortSignal | undefined,
-    read: (answer: Answer) => Promise<T> | T,
+    read: (answer: ServiceResponse) => Promise<T> | T,
   ) {
     const limit = createCallLimit(signal);
-    limit.after(timeoutMs, `${caller.nameOf(call)} did not answer within ${timeoutMs / 1000} s.`);
+    limit.after(timeoutMs, `${service.nameOf(call)} did not answer within ${timeoutMs / 1000} s.`);
     try {
-      return await caller.send(call, limit, read);
+      return await service.send(call, limit, read);
     } finally {
       limit.release();
     }
   }
 
   function ask<T>(
-    call: Omit<Call, 'headers'>,
+    call: Omit<ServiceRequest, 'headers'>,
     shape: z.ZodType<T>,
     { signal }: Options = {},
   ): Promise<T> {
@@ -196,14 +196,14 @@ export function createMonitoringClient(options: {
   }
 
   return {
-    list({ signal, includePaused = false, onOdd = () => {} } = {}) {
+    list({ signal, includePaused = false, onInvalid = () => {} } = {}) {
       const path = MonitoringPath.monitors + query({ include_paused: includePaused || undefined });
-      const call: Call = { method: 'GET', path, headers };
-      return send(call, signal, (answer) => readMonitors(answer, onOdd));
+      const call: ServiceRequest = { method: 'GET', path, headers };
+      return send(call, signal, (answer) => readMonitors(answer, onInvalid));
     },
     create(monitor, { signal, idempotencyKey } = {}) {
       const repeatable = idempotencyKey && { [IdempotencyHeader.key]: idempotencyKey };
-      const call: Call = {
+      const call: ServiceRequest = {
         method: 'POST',
         path: MonitoringPath.monitors,
         headers: { ...headers, ...repeatable },
@@ -213,7 +213,11 @@ export function createMonitoringClient(options: {
     },
     async push(token, { signal } = {}) {
       // The token is the credential, so no key is sent and no error shows the path.
-      const call: Call = { method: 'POST', path: pushPath(token), shownPath: MonitoringPath.push };
+      const call: ServiceRequest = {
+        method: 'POST',
+        path: pushPath(token),
+        shownPath: MonitoringPath.push,
+      };
       await send(call, signal, (answer) => answer.body.dump());
     },
     show: (id, options) =>
@@ -221,7 +225,11 @@ export function createMonitoringClient(options: {
     change: (id, body, options) =>
       ask({ method: 'PATCH', path: addedPath('monitor', { id }), body }, MonitorDetails, options),
     async remove(id, { signal } = {}) {
-      const call: Call = { method: 'DELETE', path: addedPath('monitor', { id }), headers };
+      const call: ServiceRequest = {
+        method: 'DELETE',
+        path: addedPath('monitor', { id }),
+        headers,
+      };
       await send(call, signal, (answer) => answer.body.dump());
     },
     pause: (id, options) =>
@@ -262,10 +270,10 @@ export function createMonitoringClient(options: {
     },
     async pushSignal(token, kind, { signal } = {}) {
       const path = addedPath('pushSignal', { token, signal: String(kind) });
-      const call: Call = { method: 'POST', path, shownPath: AddedPath.pushSignal };
+      const call: ServiceRequest = { method: 'POST', path, shownPath: AddedPath.pushSignal };
       await send(call, signal, (answer) => answer.body.dump());
     },
-    close: () => caller.close(),
+    close: () => service.close(),
   };
 }
 
@@ -279,17 +287,20 @@ function query(values: Readonly<Record<string, string | number | boolean | undef
 }
 
 /** The monitors of a list that holds together: one that contradicts itself says nothing about what is gone. */
-async function readMonitors(answer: Answer, onOdd: (odd: OddMonitor) => void): Promise<Monitor[]> {
+async function readMonitors(
+  answer: ServiceResponse,
+  onInvalid: (row: InvalidMonitor) => void,
+): Promise<Monitor[]> {
   let unusable = 0;
   const { count, monitors } = await readLongList(answer, {
     ...ForeignMonitorList,
-    mend({ at, value, fields }) {
-      const { data: mended } = MendedMonitor.safeParse(value);
+    repair({ at, value, fields }) {
+      const { data: repaired } = MendedMonitor.safeParse(value);
       const { data: row } = RowId.safeParse(value);
-      if (!mended) unusable += 1;
+      if (!repaired) unusable += 1;
       const what = fields.join(', ');
-      onOdd({ at, ...(row && { id: row.id }), isWatched: mended !== undefined, what });
-      return mended && { ...mended, name: mended.name || mended.target || mended.id };
+      onInvalid({ at, ...(row && { id: row.id }), isWatched: repaired !== undefined, what });
+      return repaired && { ...repaired, name: repaired.name || repaired.target || repaired.id };
     },
   });
   if (count !== monitors.length + unusable) {
@@ -297,16 +308,16 @@ async function readMonitors(answer: Answer, onOdd: (odd: OddMonitor) => void): P
       `${answer.what} counts ${count} monitors but lists ${monitors.length + unusable}; the list is not whole.`,
     );
   }
-  return eachOnce(monitors, onOdd);
+  return eachOnce(monitors, onInvalid);
 }
 
 /** Of several rows with one id, the first that is not UP: an outage must not hide behind a row that says otherwise. */
-function eachOnce(monitors: Monitor[], onOdd: (odd: OddMonitor) => void): Monitor[] {
+function eachOnce(monitors: Monitor[], onInvalid: (row: InvalidMonitor) => void): Monitor[] {
   const byId = new Map<string, Monitor>();
   for (const [at, monitor] of monitors.entries()) {
     const { id } = monitor;
     const known = byId.get(id);
-    if (known) onOdd({ at, id, isWatched: true, what: 'the same id again' });
+    if (known) onInvalid({ at, id, isWatched: true, what: 'the same id again' });
     if (!known || isUp(known)) byId.set(id, known && isUp(monitor) ? known : monitor);
   }
   return byId.size === monitors.length ? monitors : [...byId.values()];

@@ -8,16 +8,16 @@ import { textModels } from './catalog/catalog.ts';
 import type { Catalog } from './catalog/catalog-schema.ts';
 import { addChat } from './chat/chat.ts';
 import { addModels } from './models/models.ts';
-import { followServedModels, LIST_TIMES, type ListTimes } from './models/served-lists.ts';
+import { LIST_TIMES, type ListTimes, refreshServedModels } from './models/served-models-refresh.ts';
 import { findProviders, type ProviderSettings, providersSet } from './providers/providers.ts';
-import { createTicker } from './shared/ticker.ts';
+import { createSharedInterval } from './shared/interval.ts';
 import { createRests } from './upstreams/circuit-breaker.ts';
-import type { Patience } from './upstreams/idle-timeout.ts';
+import type { UpstreamTimeouts } from './upstreams/idle-timeout.ts';
 import { OFFLINE } from './upstreams/offline.ts';
 import { createRouting } from './upstreams/routing.ts';
-import { createUsageLedger } from './usage/usage.ts';
-import type { UsageQuery, UsageRow } from './usage/usage-days.ts';
-import { addUsageRoute } from './usage/usage-route.ts';
+import type { UsageQuery, UsageRow } from './usage/days.ts';
+import { createUsageLedger } from './usage/ledger.ts';
+import { addUsageRoute } from './usage/route.ts';
 
 /** The model gateway while it serves. */
 export interface Gateway {
@@ -30,7 +30,7 @@ export interface Gateway {
 }
 
 /** Times of the gateway, milliseconds. */
-export interface GatewayTimes extends Patience, ListTimes {
+export interface GatewayTimes extends UpstreamTimeouts, ListTimes {
   /** Between two comments while the caller waits; proxies commonly close connections after 60 s of silence. */
   pingMs: number;
   /** A caller that takes nothing of its answer for so long is treated as gone. */
@@ -53,7 +53,7 @@ const CONNECTIONS_PER_PROVIDER = 256;
 const CONNECT_TIMEOUT_MS = 5_000;
 
 /** How exactly waiting is measured. */
-const TICK_MS = 1_000;
+const INTERVAL_MS = 1_000;
 
 /** Adds the model gateway to the server: GET /v1/models, GET /v1/models/:id, GET /v1/usage, POST /v1/chat/completions. */
 export async function createGateway(options: {
@@ -75,12 +75,12 @@ export async function createGateway(options: {
     headersTimeout: 0,
     bodyTimeout: 0,
   });
-  const ticker = createTicker(
-    Math.min(TICK_MS, times.pingMs / 2, times.firstChunkMs / 4, times.stallMs / 4),
+  const interval = createSharedInterval(
+    Math.min(INTERVAL_MS, times.pingMs / 2, times.firstChunkMs / 4, times.stallMs / 4),
   );
   const set = providersSet(options.providers);
-  const routing = createRouting({ catalog, providers, set, agent, patience: times, ticker });
-  const lists = await followServedModels({
+  const routing = createRouting({ catalog, providers, set, agent, timeouts: times, interval });
+  const lists = await refreshServedModels({
     providers,
     settings: options.providers,
     catalog,
@@ -113,7 +113,7 @@ export async function createGateway(options: {
     ledger,
     pingMs: times.pingMs,
     drainMs: times.drainMs,
-    ticker,
+    interval,
     log,
   });
 
@@ -121,7 +121,7 @@ export async function createGateway(options: {
     answering() {
       const models = textModels(catalog);
       const served = models.find((model) => routing.upstreamsOf(model).length > 0);
-      const [why] = served ? [] : models.map((model) => routing.whyUnserved(model));
+      const [why] = served ? [] : models.map((model) => routing.unservedReason(model));
       const notes = lists.notes();
       const said = notes.length > 0 ? { notes } : {};
       if (why !== undefined) return { provider: OFFLINE, description: `nobody: ${why}`, ...said };

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { ErrorCode } from '../contracts/error.ts';
-import { callerOf } from './caller.ts';
+import { clientKeyOf } from './client-address.ts';
 import { HttpError } from './errors.ts';
 import type { KeyInfo, Keys } from './keys.ts';
 import { createRateLimit, rateLimitHeaders } from './rate-limit.ts';
@@ -9,14 +9,14 @@ import { createRateLimit, rateLimitHeaders } from './rate-limit.ts';
 const FAILURES_PER_MINUTE = 60;
 
 /** What has to be known of a request; Fastify's have it. */
-export interface Asked {
+export interface KeyedRequest {
   raw: IncomingMessage;
   /** The address of who asks, as the server tells it. */
   ip: string | undefined;
 }
 
 /** Finds out whose request this is, or throws the 401 or 429. */
-export type Authenticate = (request: Asked) => KeyInfo;
+export type Authenticate = (request: KeyedRequest) => KeyInfo;
 
 /**
  * Reads the key of a request from `Authorization: Bearer` and, where allowed, `X-API-Key`.
@@ -28,8 +28,8 @@ export function createAuthentication(
 ): Authenticate {
   const failures = createRateLimit({ limit: FAILURES_PER_MINUTE, windowMs: 60_000 });
 
-  function refuse(request: Asked, code: string, message: string): never {
-    const verdict = failures.take(callerOf(request.ip));
+  function refuse(request: KeyedRequest, code: string, message: string): never {
+    const verdict = failures.take(clientKeyOf(request.ip));
     if (!verdict.allowed) {
       throw new HttpError(
         429,
@@ -67,15 +67,15 @@ export function createAuthentication(
           : 'This needs an API key. Send it as Authorization: Bearer <key>.',
       );
     }
-    const caller = keys.verify(key);
-    if (!caller) {
+    const known = keys.verify(key);
+    if (!known) {
       refuse(
         request,
         ErrorCode.invalidKey,
         `This is not a valid key of the ${keys.service} service. Check it, or create a new one with: npx askwatch keys create --service ${keys.service} --name <name>`,
       );
     }
-    return caller;
+    return known;
   };
 }
 

@@ -6,27 +6,28 @@ import type { HttpServer } from './server-types.ts';
 const NAMED = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'];
 
 /** Looked up in place of every method that no route is ever for. */
-const STAND_IN = 'TRACE';
+const PLACEHOLDER_METHOD = 'TRACE';
 
 /**
  * Methods that are looked up. Node reads two dozen more; a route of its own for each of them on every path would take most
  * of the time that a server needs to start.
  */
-const ROUTED = [...NAMED, STAND_IN];
+const ROUTED = [...NAMED, PLACEHOLDER_METHOD];
 
 const askedWith = new WeakMap<IncomingMessage, string>();
 
 /** Lets the request be looked up under a method that there are routes for. */
-export function standInMethod(request: IncomingMessage): void {
+export function hideMethod(request: IncomingMessage): void {
   const { method = '' } = request;
   if (ROUTED.includes(method)) return;
   askedWith.set(request, method);
-  request.method = STAND_IN;
+  request.method = PLACEHOLDER_METHOD;
 }
 
 /** Gives the request, once it is looked up, the method back that it came with. */
 export function restoreMethod(request: IncomingMessage): void {
-  if (request.method === STAND_IN) request.method = askedWith.get(request) ?? STAND_IN;
+  if (request.method === PLACEHOLDER_METHOD)
+    request.method = askedWith.get(request) ?? PLACEHOLDER_METHOD;
 }
 
 /**

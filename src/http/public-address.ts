@@ -1,5 +1,5 @@
 /** What is known of a request that an address is built for, as the server tells it. */
-export interface AskedAt {
+export interface RequestOrigin {
   /** `http` or `https`, by a trusted proxy or by the connection. */
   protocol: string;
   /** By a trusted proxy, or as the caller wrote it. */
@@ -8,7 +8,7 @@ export interface AskedAt {
 }
 
 /** Where others reach this program, without a slash at its end; of one request, where its caller reached it. */
-export type AddressFor = (request?: AskedAt) => string;
+export type AddressFor = (request?: RequestOrigin) => string;
 
 /** A name or an address with or without a port, and nothing that could lead elsewhere or end a text around it. */
 const HOST = /^([a-z\d_]([a-z\d._-]{0,251}[a-z\d_])?\.?|\[[\da-f:.]{2,45}\])(:\d{1,5})?$/i;
@@ -35,12 +35,12 @@ export function createPublicAddress(options: {
 }
 
 /** `undefined` where the host is no good one: it is whatever the caller wrote. */
-function originOf(request: AskedAt): string | undefined {
+function originOf(request: RequestOrigin): string | undefined {
   const { host } = request;
   const origin = `${isHttps(request) ? 'https' : 'http'}://${host}`;
   return HOST.test(host) && URL.canParse(origin) ? origin : undefined;
 }
 
 /** Whether a trusted proxy says that it was asked over HTTPS; it may write that in capitals. */
-export const isHttps = ({ protocol }: Pick<AskedAt, 'protocol'>): boolean =>
+export const isHttps = ({ protocol }: Pick<RequestOrigin, 'protocol'>): boolean =>
   protocol.toLowerCase() === 'https';

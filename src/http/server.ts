@@ -28,7 +28,7 @@ import {
 import { HttpError, notFound } from './errors.ts';
 import { addMetrics, type Metrics } from './metrics.ts';
 import { openApi } from './openapi.ts';
-import { refuseOtherMethods, restoreMethod, standInMethod } from './other-methods.ts';
+import { hideMethod, refuseOtherMethods, restoreMethod } from './other-methods.ts';
 import type { HttpRequest, HttpServer } from './server-types.ts';
 import { createTrustedProxies } from './trusted-proxies.ts';
 
@@ -98,7 +98,7 @@ export async function createServer(options: {
         (request, response) => {
           const ip = proxies.addressOf(request);
           if (direct.take(request, response, ip)) return;
-          standInMethod(request);
+          hideMethod(request);
           pass(request, response);
         },
       ).on('connect', (_request, socket) => answerConnect(socket as Socket)),

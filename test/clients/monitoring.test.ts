@@ -8,7 +8,7 @@ import {
   StatusError,
   TimeoutError,
 } from '../../src/clients/errors.ts';
-import { createMonitoringClient, type OddMonitor } from '../../src/clients/monitoring.ts';
+import { createMonitoringClient, type InvalidMonitor } from '../../src/clients/monitoring.ts';
 import { type MonitoringFault, startMonitoringService } from '../fakes/monitoring-service.ts';
 import { eventually } from '../helpers/eventually.ts';
 import { long } from '../helpers/long.ts';
@@ -85,8 +85,8 @@ describe('the monitoring client', () => {
     expect(monitors.map(({ name }) => name)).toEqual(service.monitors.map(({ name }) => name));
     const body = { count: 1_700, monitors: service.monitors.with(1_234, { id: 5 } as never) };
     service.failWith({ kind: 'status', status: 200, body });
-    const odd: OddMonitor[] = [];
-    expect(await client.list({ onOdd: (one) => odd.push(one) })).toHaveLength(1_699);
+    const odd: InvalidMonitor[] = [];
+    expect(await client.list({ onInvalid: (one) => odd.push(one) })).toHaveLength(1_699);
     expect(odd).toMatchObject([{ at: 1_234, id: '5', isWatched: false }]);
     service.failWith({
       kind: 'status',
@@ -161,8 +161,8 @@ describe('the monitoring client', () => {
     const row = { ...service.monitors[0], id: 'a', name: 'A', status: 'UP' };
     const read = async (...rows: unknown[]) => {
       service.failWith({ kind: 'odd-rows', rows }, 1);
-      const odd: OddMonitor[] = [];
-      const monitors = await client.list({ onOdd: (one) => odd.push(one) });
+      const odd: InvalidMonitor[] = [];
+      const monitors = await client.list({ onInvalid: (one) => odd.push(one) });
       return { monitors: monitors.filter(({ name }) => name !== 'Good'), odd };
     };
     for (const field of ['name', 'target', 'check_type', 'interval_seconds']) {
@@ -216,8 +216,8 @@ describe('the monitoring client', () => {
     const counting = setInterval(() => {
       turns += 1;
     }, 1);
-    const odd: OddMonitor[] = [];
-    const monitors = await client.list({ onOdd: (one) => odd.push(one) });
+    const odd: InvalidMonitor[] = [];
+    const monitors = await client.list({ onInvalid: (one) => odd.push(one) });
     clearInterval(counting);
     expect([monitors.length, odd.length]).toEqual([ODD_ROWS, ODD_ROWS]);
     expect(turns).toBeGreaterThan(ODD_ROWS / 5_000);

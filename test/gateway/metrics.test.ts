@@ -1,7 +1,7 @@
 import { rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createUsageLedger } from '../../src/gateway/usage/usage.ts';
+import { createUsageLedger } from '../../src/gateway/usage/ledger.ts';
 import { createServer } from '../../src/http/server.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { eventually } from '../helpers/eventually.ts';

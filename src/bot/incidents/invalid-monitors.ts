@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { OddMonitor } from '../../clients/monitoring.ts';
+import type { InvalidMonitor } from '../../clients/monitoring.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
 import { shortened } from '../shared/text-format.ts';
 import type { Known } from './watch-state.ts';
@@ -13,7 +13,7 @@ const MAX_ID_LENGTH = 60;
  * missing where it has rows without an id. They are as they were, and not gone. Pure.
  */
 export function standIns(
-  odd: readonly OddMonitor[],
+  odd: readonly InvalidMonitor[],
   listed: readonly Monitor[],
   known: readonly Known[],
 ): Monitor[] {
@@ -36,7 +36,7 @@ export function standIns(
 }
 
 /** Tells whoever runs the program of odd rows, once for as long as they are the same. */
-export function createOddRowsLog(log: Logger): (odd: readonly OddMonitor[]) => void {
+export function createOddRowsLog(log: Logger): (odd: readonly InvalidMonitor[]) => void {
   let told = '';
   return (odd) => {
     const words = oddWords(odd);
@@ -51,7 +51,7 @@ export function createOddRowsLog(log: Logger): (odd: readonly OddMonitor[]) => v
 }
 
 /** `3 rows: "17" (name), "18" (interval_seconds), and 1 more`; empty when there are none. Pure. */
-export function oddWords(odd: readonly OddMonitor[]): string {
+export function oddWords(odd: readonly InvalidMonitor[]): string {
   if (odd.length === 0) return '';
   const named = odd.slice(0, NAMED).map(({ at, id, what, isWatched }) => {
     const who =

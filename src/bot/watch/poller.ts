@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { StatusError } from '../../clients/errors.ts';
-import type { MonitoringClient, OddMonitor } from '../../clients/monitoring.ts';
+import type { InvalidMonitor, MonitoringClient } from '../../clients/monitoring.ts';
 import { yieldToEventLoop } from '../../contracts/event-loop.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
 import type { Channels } from '../channels/channels.ts';
@@ -74,9 +74,9 @@ export function createWatch(options: {
   /** One look; resolves to how long to wait until the next. */
   async function lookOnce(): Promise<number> {
     try {
-      const odd: OddMonitor[] = [];
-      const onOdd = (row: OddMonitor) => odd.push(row);
-      const listed = await monitoring.list({ signal: stopping.signal, onOdd });
+      const odd: InvalidMonitor[] = [];
+      const onInvalid = (row: InvalidMonitor) => odd.push(row);
+      const listed = await monitoring.list({ signal: stopping.signal, onInvalid });
       tellOdd(odd);
       await note([...listed, ...standIns(odd, listed, state.current()?.known ?? [])]);
       if (failed) log.info({ failures: failed.count }, 'monitors can be seen again');

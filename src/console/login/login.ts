@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import type { Collection } from '../../bot/platform.ts';
-import { callerOf } from '../../http/caller.ts';
+import { clientKeyOf } from '../../http/client-address.ts';
 import { HttpError } from '../../http/errors.ts';
 import type { HttpRequest } from '../../http/server-types.ts';
 import { openLoginLimits, type StoredTries } from './attempt-limits.ts';
@@ -70,7 +70,9 @@ export async function openLogin(options: LoginOptions & { log: Logger }): Promis
     async logIn(given, request) {
       const address = request.ip;
       const session = sessionOf(request);
-      const one = limits.take(session ? { session: session.id } : { address: callerOf(address) });
+      const one = limits.take(
+        session ? { session: session.id } : { address: clientKeyOf(address) },
+      );
       if (!(await password.isRight(given, session ? 'known' : 'stranger'))) {
         log.warn({ address }, 'a wrong password was given to the console');
         // Before it is told, so that whoever can end the program has no more tries for it.

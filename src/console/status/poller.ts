@@ -1,6 +1,6 @@
 import type { Logger } from 'pino';
 import { oddWords } from '../../bot/incidents/invalid-monitors.ts';
-import type { MonitoringClient, OddMonitor } from '../../clients/monitoring.ts';
+import type { InvalidMonitor, MonitoringClient } from '../../clients/monitoring.ts';
 import type { StatusDays, StatusMonitor, StatusReport } from './api-types.ts';
 import type { KnownDays } from './days.ts';
 import { inOrder, type Listed, overallOf, statusMonitor } from './report.ts';
@@ -49,7 +49,7 @@ export function createStatusLooks(options: {
   const closing = new AbortController();
   const followers = new Set<(seen: Seen) => void>();
   let listed: readonly Listed[] = [];
-  let odd: readonly OddMonitor[] = [];
+  let odd: readonly InvalidMonitor[] = [];
   let seen: Seen = { ...NOTHING, atMs: 0 };
   let goodAtMs = Number.NEGATIVE_INFINITY;
   let failure: string | undefined;
@@ -78,8 +78,8 @@ export function createStatusLooks(options: {
   async function look() {
     const { signal } = closing;
     try {
-      const found: OddMonitor[] = [];
-      listed = await monitoring().list({ signal, onOdd: (row) => found.push(row) });
+      const found: InvalidMonitor[] = [];
+      listed = await monitoring().list({ signal, onInvalid: (row) => found.push(row) });
       odd = found;
       goodAtMs = nowMs();
       failure = undefined;
@@ -192,7 +192,7 @@ function failureNotice(failure: string, goodAtMs: number): Seen['notice'] {
 }
 
 /** For those who can do something about it. */
-function oddNotice(odd: readonly OddMonitor[]): Seen['notice'] {
+function oddNotice(odd: readonly InvalidMonitor[]): Seen['notice'] {
   if (odd.length === 0) return undefined;
   return {
     why: `The monitoring service lists monitors otherwise than its contract says; what can be read of them is shown. ${oddWords(odd)}.`,

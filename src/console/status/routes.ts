@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { callerOf } from '../../http/caller.ts';
+import { clientKeyOf } from '../../http/client-address.ts';
 import { HttpError, notFound } from '../../http/errors.ts';
 import type { AddressFor } from '../../http/public-address.ts';
 import { createRateLimit, rateLimitHeaders } from '../../http/rate-limit.ts';
@@ -49,7 +49,7 @@ export function addStatusRoutes(server: HttpServer, guards: Guards, parts: Statu
   function admitted(request: HttpRequest, reply: HttpReply): Viewer {
     const viewer = guards.viewer(request);
     if (viewer === 'member') return viewer;
-    const verdict = limit.take(callerOf(request.ip));
+    const verdict = limit.take(clientKeyOf(request.ip));
     reply.headers(rateLimitHeaders(verdict));
     if (verdict.allowed) return viewer;
     throw new HttpError(429, 'rate_limit_exceeded', 'Too many requests. Wait a minute.');

@@ -1,4 +1,4 @@
-import type { UsageMeter } from '../usage/usage.ts';
+import type { UsageMeter } from '../usage/ledger.ts';
 
 /** What the log may know of a call that has ended: who asked, who answered and what it took; nothing that was said. */
 export function callForLog({ record, providerModel }: UsageMeter): object {

@@ -11,20 +11,20 @@ import { asHttpError, validationError } from '../../http/error-answers.ts';
 import { HttpError } from '../../http/errors.ts';
 import type { ServerKit } from '../../http/server.ts';
 import type { Catalog } from '../catalog/catalog-schema.ts';
-import { Parts } from '../shared/buffer-list.ts';
-import { Caller } from '../shared/client-cancellation.ts';
-import { createBag } from '../shared/listener-set.ts';
-import type { Ticker } from '../shared/ticker.ts';
+import { BufferList } from '../shared/buffer-list.ts';
+import { ClientCancellation } from '../shared/client-cancellation.ts';
+import type { SharedInterval } from '../shared/interval.ts';
+import { createListenerSet } from '../shared/listener-set.ts';
 import { failureForLog, UpstreamError } from '../shared/upstream-error.ts';
 import type { Rests } from '../upstreams/circuit-breaker.ts';
 import type { Routing } from '../upstreams/routing.ts';
-import type { UsageLedger, UsageMeter } from '../usage/usage.ts';
+import type { UsageLedger, UsageMeter } from '../usage/ledger.ts';
 import { callForLog } from './call-for-log.ts';
-import { checkContext, checkInput, checkServed, findTextModel, normalize } from './chat-checks.ts';
-import { chatSchema } from './chat-schema.ts';
+import { checkContext, checkInput, checkServed, findTextModel, normalize } from './checks.ts';
 import { estimatePrompt } from './prompt-estimate.ts';
 import { readRequestBody } from './request-body.ts';
 import { answerStream, answerWhole, ClientGoneError } from './responses.ts';
+import { chatSchema } from './schema.ts';
 
 /** Bytes of a request body: the longest context as text, and a few pictures. */
 const BODY_LIMIT_BYTES = 8 * 1024 * 1024;
@@ -50,14 +50,14 @@ interface ChatOptions {
   ledger: UsageLedger;
   pingMs: number;
   drainMs: number;
-  ticker: Ticker;
+  interval: SharedInterval;
   log: Logger;
 }
 
 /** Adds POST /v1/chat/completions: key, limits, body, model, context, then the upstreams in order, plain or streamed. */
 export function addChat(options: ChatOptions): Chat {
   const { kit, authenticate, catalog, routing, rests, ledger, drainMs, log } = options;
-  const underWay = createBag<(reason: unknown) => void>();
+  const underWay = createListenerSet<(reason: unknown) => void>();
   let closing = false;
   /** Called when the last call under way has ended. */
   let idle = () => {};
@@ -74,23 +74,23 @@ export function addChat(options: ChatOptions): Chat {
         sendError(exchange, refusal, log);
         return undefined;
       }
-      const caller = follow(exchange, meter);
-      void answer(exchange, meter, caller).catch((error) => {
-        if (!(caller.reason instanceof ClientGoneError)) refuse(exchange, meter, error);
+      const cancellation = follow(exchange, meter);
+      void answer(exchange, meter, cancellation).catch((error) => {
+        if (!(cancellation.reason instanceof ClientGoneError)) refuse(exchange, meter, error);
       });
       return () => callForLog(meter);
     },
   });
 
-  async function answer(exchange: Exchange, meter: UsageMeter, caller: Caller) {
+  async function answer(exchange: Exchange, meter: UsageMeter, cancellation: ClientCancellation) {
     if (closing) throw stopping();
     meter.takeRequest();
-    const body = readRequestBody(await readBytes(exchange.request, caller));
+    const body = readRequestBody(await readBytes(exchange.request, cancellation));
     if (body.length > LARGE_BODY_BYTES) await nextTurn();
     const request = normalize(parse(body.value));
     const model = findTextModel(catalog, request.model);
     meter.model = model.id;
-    checkServed(routing.whyUnserved(model));
+    checkServed(routing.unservedReason(model));
     checkInput(request, model, catalog);
     // Named first: V8 allocates a function that is written in an assignment to a property where only a full collection
     // finds it, and the whole request with it. Source: V8, ParserBase::CheckAssigningFunctionLiteralToProperty.
@@ -110,7 +110,7 @@ export function addChat(options: ChatOptions): Chat {
       wholeRequest: () => normalize(parse(body.whole())),
       upstreams: routing.upstreamsOf(model),
       rests,
-      caller,
+      cancellation,
       log,
     };
     await (request.stream ? answerStream(call, options) : answerWhole(call));
@@ -126,10 +126,10 @@ export function addChat(options: ChatOptions): Chat {
   }
 
   /** Ends the call when the caller is gone, and the record in any case. */
-  function follow({ request, response }: Exchange, meter: UsageMeter): Caller {
-    const caller = new Caller();
+  function follow({ request, response }: Exchange, meter: UsageMeter): ClientCancellation {
+    const cancellation = new ClientCancellation();
     const leave = underWay.add((reason) => {
-      caller.leave(reason);
+      cancellation.cancel(reason);
       // An answer that waits for nobody but its reader has waited long enough.
       if (response.writableEnded) response.destroy();
     });
@@ -137,7 +137,7 @@ export function addChat(options: ChatOptions): Chat {
     function end() {
       leave();
       meter.end(sent ? 'complete' : 'client_gone');
-      if (!sent) caller.leave(new ClientGoneError());
+      if (!sent) cancellation.cancel(new ClientGoneError());
       if (underWay.size === 0) idle();
     }
     response.once('close', end);
@@ -149,7 +149,7 @@ export function addChat(options: ChatOptions): Chat {
       if (response.socket?.writableLength) response.setTimeout(drainMs, () => response.destroy());
     });
     if (!response.socket) followQueued(request.socket, response, end);
-    return caller;
+    return cancellation;
   }
 
   return {
@@ -185,7 +185,10 @@ function followQueued(socket: Socket, response: ServerResponse, end: () => void)
 }
 
 /** The body of a request. Throws the 413 or 415, or the caller's reason when it leaves before all was sent. */
-async function readBytes(request: IncomingMessage, caller: Caller): Promise<Buffer[]> {
+async function readBytes(
+  request: IncomingMessage,
+  cancellation: ClientCancellation,
+): Promise<Buffer[]> {
   const { headers } = request;
   if (!/^application\/json *(;|$)/i.test(headers['content-type'] ?? '')) {
     throw new HttpError(
@@ -196,8 +199,8 @@ async function readBytes(request: IncomingMessage, caller: Caller): Promise<Buff
   }
   if (Number(headers['content-length']) > BODY_LIMIT_BYTES) throw tooLarge();
   return await new Promise((resolve, reject) => {
-    const body = new Parts();
-    const stopListening = caller.onLeave(() => reject(caller.reason));
+    const body = new BufferList();
+    const stopListening = cancellation.onCancel(() => reject(cancellation.reason));
     request.on('data', (part: Buffer) => {
       if (body.length + part.length > BODY_LIMIT_BYTES) reject(tooLarge());
       else body.add(part);

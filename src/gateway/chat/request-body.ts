@@ -55,8 +55,8 @@ const isHexDigit = new Uint8Array(256);
 for (const digit of '0123456789abcdefABCDEF') isHexDigit[digit.charCodeAt(0)] = 1;
 
 /** Begins every stand-in of this process. Nobody outside knows it, and one in a body would only be filled with itself. */
-const STAND_IN = `long-text-${randomBytes(12).toString('hex')}-`;
-const QUOTED_STAND_IN = `"${STAND_IN}`;
+const PLACEHOLDER = `long-text-${randomBytes(12).toString('hex')}-`;
+const QUOTED_PLACEHOLDER = `"${PLACEHOLDER}`;
 
 /**
  * Reads a body from the parts it came in, which are never put together: large copies keep the garbage collector busy.
@@ -73,7 +73,7 @@ export function readRequestBody(parts: readonly Buffer[]): RequestBody {
     length <= LONG_BYTES ? { rest: parts, long: [] } : leaveOutLongStrings(parts);
   const text = textOf(rest);
   const longText = (stand: string) =>
-    stand.startsWith(STAND_IN) ? long[Number(stand.slice(STAND_IN.length))] : undefined;
+    stand.startsWith(PLACEHOLDER) ? long[Number(stand.slice(PLACEHOLDER.length))] : undefined;
   return {
     length,
     value: parse(text),
@@ -84,9 +84,9 @@ export function readRequestBody(parts: readonly Buffer[]): RequestBody {
       const written: Buffer[] = [];
       let from = 0;
       for (;;) {
-        const at = json.indexOf(QUOTED_STAND_IN, from);
+        const at = json.indexOf(QUOTED_PLACEHOLDER, from);
         if (at === -1) break;
-        const end = json.indexOf('"', at + QUOTED_STAND_IN.length);
+        const end = json.indexOf('"', at + QUOTED_PLACEHOLDER.length);
         const found = longText(json.slice(at + 1, end));
         // The quotes stay, on both sides of the text.
         written.push(Buffer.from(json.slice(from, found ? at + 1 : end)), ...(found ?? []));
@@ -165,7 +165,7 @@ function leaveOutLongStrings(parts: readonly Buffer[]): { rest: Buffer[]; long: 
           inString = false;
           if (earlierBytes + at - start > LONG_BYTES) {
             if (earlierBytes === 0) rest.push(part.subarray(from, start));
-            rest.push(Buffer.from(STAND_IN + long.length));
+            rest.push(Buffer.from(PLACEHOLDER + long.length));
             long.push([...earlier, part.subarray(start, at)]);
             from = at;
           } else {

@@ -5,18 +5,18 @@ import { type Exchange, sendJson } from '../../http/direct-route.ts';
 import { asHttpError, errorBody } from '../../http/error-answers.ts';
 import { HttpError } from '../../http/errors.ts';
 import type { TextModel } from '../catalog/catalog-schema.ts';
-import type { Caller } from '../shared/client-cancellation.ts';
-import type { Ticker } from '../shared/ticker.ts';
+import type { ClientCancellation } from '../shared/client-cancellation.ts';
+import type { SharedInterval } from '../shared/interval.ts';
 import { failureForLog, UpstreamError } from '../shared/upstream-error.ts';
-import type { FramesOptions } from '../streaming/chunk-frames.ts';
+import type { AnswerStreamOptions } from '../streaming/chunk-frames.ts';
 import { openChunkStream } from '../streaming/chunk-stream.ts';
-import type { FrameStream } from '../streaming/frame-stream.ts';
-import { createEventStream } from '../streaming/sse-response.ts';
+import type { AnswerStream } from '../streaming/frame-stream.ts';
+import { createSseResponse } from '../streaming/sse-response.ts';
 import type { Rests } from '../upstreams/circuit-breaker.ts';
-import { withVariants } from '../upstreams/parallel-choices.ts';
+import { withParallelChoices } from '../upstreams/parallel-choices.ts';
 import { askInOrder } from '../upstreams/routing.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
-import type { UsageMeter } from '../usage/usage.ts';
+import type { UsageMeter } from '../usage/ledger.ts';
 import type { RequestBody } from './request-body.ts';
 
 /** A checked call, ready to be asked. */
@@ -32,7 +32,7 @@ export interface ChatCall {
   upstreams: readonly Upstream[];
   rests: Rests;
   /** Leaves when its connection closes, or the gateway stops. */
-  caller: Caller;
+  cancellation: ClientCancellation;
   log: Logger;
 }
 
@@ -46,13 +46,13 @@ export const UPSTREAM_HEADER = 'x-askwatch-upstream';
 
 /** Answers with the whole reply as one JSON body. */
 export async function answerWhole(call: ChatCall): Promise<void> {
-  const { exchange, meter, model, caller } = call;
+  const { exchange, meter, model, cancellation } = call;
   const { upstream, answer } = await ask(call, async (upstream) => {
     if (relays(upstream, call)) {
       const { request, body } = call;
-      return await upstream.relay.complete({ request, write: body.write, caller });
+      return await upstream.relay.complete({ request, write: body.write, cancellation });
     }
-    const completion = await upstream.complete(call.wholeRequest(), caller.signal);
+    const completion = await upstream.complete(call.wholeRequest(), cancellation.signal);
     return { completion, json: undefined };
   });
   call.rests.succeeded(upstream);
@@ -60,7 +60,8 @@ export async function answerWhole(call: ChatCall): Promise<void> {
   meter.firstToken();
   if (completion.usage) meter.usage = completion.usage;
   else for (const { message } of completion.choices) meter.addText(message.content ?? '');
-  const named = json !== undefined && completion.usage ? renamed(json, completion, model.id) : '';
+  const named =
+    json !== undefined && completion.usage ? rewriteModelField(json, completion, model.id) : '';
   sendJson(
     exchange,
     200,
@@ -72,12 +73,12 @@ export async function answerWhole(call: ChatCall): Promise<void> {
 /** Answers with events, as the reply comes. */
 export async function answerStream(
   call: ChatCall,
-  options: { pingMs: number; drainMs: number; ticker: Ticker },
+  options: { pingMs: number; drainMs: number; interval: SharedInterval },
 ): Promise<void> {
-  const { exchange, meter, model, request, caller, rests, log } = call;
+  const { exchange, meter, model, request, cancellation, rests, log } = call;
   meter.streams();
   let answering: Upstream | undefined;
-  const events = createEventStream({
+  const events = createSseResponse({
     ...options,
     exchange,
     headers: () => ({
@@ -86,7 +87,7 @@ export async function answerStream(
       ...droppedHeader(call, answering ? [answering] : call.upstreams),
     }),
   });
-  const framesOptions: FramesOptions = {
+  const streamOptions: AnswerStreamOptions = {
     model: model.id,
     wantsUsage: request.stream_options?.include_usage === true,
     onText: meter.addAnswer,
@@ -96,14 +97,14 @@ export async function answerStream(
     estimate: meter.tokens,
   };
   try {
-    const { upstream, answer } = await ask<FrameStream>(call, async (upstream) => {
+    const { upstream, answer } = await ask<AnswerStream>(call, async (upstream) => {
       if (relays(upstream, call)) {
-        const relayed = { request, write: call.body.write, caller };
-        return await upstream.relay.stream(relayed, framesOptions);
+        const relayed = { request, write: call.body.write, cancellation };
+        return await upstream.relay.stream(relayed, streamOptions);
       }
       return await openChunkStream(
-        upstream.stream(call.wholeRequest(), caller.signal),
-        framesOptions,
+        upstream.stream(call.wholeRequest(), cancellation.signal),
+        streamOptions,
       );
     });
     answering = upstream;
@@ -111,8 +112,8 @@ export async function answerStream(
     rests.succeeded(upstream);
     events.end();
   } catch (error) {
-    if (!events.begun || caller.reason instanceof ClientGoneError) throw error;
-    if (answering && error instanceof UpstreamError && error !== caller.reason) {
+    if (!events.begun || cancellation.reason instanceof ClientGoneError) throw error;
+    if (answering && error instanceof UpstreamError && error !== cancellation.reason) {
       rests.failed(answering, error);
     }
     meter.end('upstream_error');
@@ -124,13 +125,13 @@ export async function answerStream(
 }
 
 function ask<T>(call: ChatCall, attempt: (upstream: Upstream) => Promise<T>) {
-  const { request, rests, caller, meter, log } = call;
-  const upstreams = askable(call);
+  const { request, rests, cancellation, meter, log } = call;
+  const upstreams = eligibleUpstreams(call);
   const n = request.n ?? 1;
   return askInOrder<T>({
-    upstreams: n === 1 ? upstreams : upstreams.map((upstream) => withVariants(upstream, n)),
+    upstreams: n === 1 ? upstreams : upstreams.map((upstream) => withParallelChoices(upstream, n)),
     rests,
-    caller,
+    cancellation,
     attempt: (upstream) => {
       meter.provider = upstream.provider;
       meter.providerModel = upstream.model;
@@ -144,7 +145,7 @@ function relays(
   upstream: Upstream,
   { request }: ChatCall,
 ): upstream is Upstream & Required<Pick<Upstream, 'relay'>> {
-  return upstream.relay?.takes(request) === true;
+  return upstream.relay?.supports(request) === true;
 }
 
 function upstreamHeader({ provider, model }: Upstream): Record<string, string> {
@@ -153,7 +154,7 @@ function upstreamHeader({ provider, model }: Upstream): Record<string, string> {
 }
 
 /** Those that may be asked: for a strict caller only those that heed all it asks for. Throws the 400 when none does. */
-function askable({ exchange, upstreams, request, model }: ChatCall): readonly Upstream[] {
+function eligibleUpstreams({ exchange, upstreams, request, model }: ChatCall): readonly Upstream[] {
   if (exchange.request.headers[ParameterHeader.strict] !== 'true') return upstreams;
   const able = upstreams.filter(({ dropped }) => !dropped?.(request).length);
   if (able.length > 0) return able;
@@ -177,7 +178,7 @@ function droppedHeader(
 }
 
 /** The JSON of an answer under the catalog's name for the model; empty when that takes writing it anew. */
-function renamed(json: string, { model, choices }: ChatCompletion, name: string): string {
+function rewriteModelField(json: string, { model, choices }: ChatCompletion, name: string): string {
   // What came as null may have been put right.
   if (choices.some(({ message }) => !message.content)) return '';
   const field = `"model":${JSON.stringify(model)}`;

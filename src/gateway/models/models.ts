@@ -83,7 +83,7 @@ function listed(
   if (model.kind === 'image') return { ...model, object: 'model', owned_by: OFFLINE };
   const { upstreams, ...shown } = model;
   const [first] = routing.upstreamsOf(model);
-  const why = routing.whyUnserved(model);
+  const why = routing.unservedReason(model);
   return {
     ...shown,
     object: 'model',

@@ -1,5 +1,5 @@
 /** How a family of Claude models takes a request. */
-interface ClaudeTraits {
+interface ClaudeFamily {
   models: RegExp;
   /** Takes `temperature` and `top_p`, though never both; the others refuse either. */
   sampling: boolean;
@@ -15,7 +15,7 @@ interface ClaudeTraits {
  * migration guide", "What's new in Claude Opus 5.5" (thinking cannot be turned off there), as of November 2026;
  * earendil-works/pi#7961 measured which models refuse `temperature`.
  */
-const CLAUDE: readonly ClaudeTraits[] = [
+const CLAUDE: readonly ClaudeFamily[] = [
   { models: /^claude-3/, sampling: true, replyTokens: 4_096, thinksByDefault: false },
   {
     models: /^claude-opus-4(?:-[01])?(?:-20\d{6})?$/,

@@ -4,7 +4,7 @@ import { AnswerId, finishReasonOf, MessageUsage, usageOf } from './anthropic-ans
 import type { StreamDecoder } from './dialect.ts';
 import { isFields, parseJson } from './json.ts';
 import type { Provider } from './provider.ts';
-import { refusalError, unusableError } from './provider-errors.ts';
+import { errorOfResponse, unusableError } from './provider-errors.ts';
 
 /** The events of a streamed message. Source: Claude API docs, "Streaming messages". */
 const StreamEvent = z.discriminatedUnion('type', [
@@ -135,7 +135,7 @@ export function createEventReader(provider: Provider, model: string): StreamDeco
           return [...say({}, finishReasonOf(stopReason)), chunk([], usageOf(usage))];
         case 'error': {
           const status = ERROR_STATUSES[event.error.type] ?? 500;
-          throw refusalError(provider, model, { status, headers: {}, body: data });
+          throw errorOfResponse(provider, model, { status, headers: {}, body: data });
         }
       }
     },

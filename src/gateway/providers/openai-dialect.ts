@@ -1,9 +1,9 @@
 import type { ChatMessage, ChatRequest, ContentPart } from '../../contracts/gateway.ts';
 import type { Dialect } from './dialect.ts';
-import { createChunkReader, readCompletion } from './openai-answer.ts';
+import { createChunkReader, readCompletion } from './openai-response.ts';
 import type { Provider } from './provider.ts';
 import { unsupportedError } from './provider-errors.ts';
-import { type ParameterTraits, parametersFor } from './provider-profile.ts';
+import { type ParameterRules, parametersFor } from './provider-profile.ts';
 import { orderTurns } from './turns.ts';
 
 /** The chat-completions convention, as OpenAI and most others speak it. */
@@ -44,7 +44,7 @@ export function adaptRequest(
     .filter(([name, value]) => value !== null && !rules.drop.includes(name))
     .map(([name, value]) => [
       own(rules.rename, name) ?? name,
-      capped(value, own(rules.caps, name)),
+      capped(value, own(rules.maxValues, name)),
     ]);
   // Assigned and not spread: V8 takes several times as long to add fields to a copy.
   const body: Record<string, unknown> = Object.fromEntries(kept);
@@ -79,7 +79,7 @@ function dropped(request: ChatRequest, provider: Provider, model: string): reado
 
 function adaptMessages(
   messages: ChatRequest['messages'],
-  { strictTurns, dropFromMessages, developerRole }: ParameterTraits,
+  { strictTurns, dropFromMessages, developerRole }: ParameterRules,
   provider: Provider,
 ): Record<string, unknown>[] {
   const taken = messages.map((message, at) => withParts(message, `messages.${at}`, provider));

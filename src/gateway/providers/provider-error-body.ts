@@ -1,12 +1,12 @@
 import { z } from 'zod';
 
-const Refusal = z.object({
+const ErrorFields = z.object({
   message: z.string(),
   type: z.string().nullish().catch(undefined),
   param: z.string().nullish().catch(undefined),
   code: z.string().nullish().catch(undefined),
 });
-type Refusal = z.input<typeof Refusal>;
+type ErrorFields = z.input<typeof ErrorFields>;
 
 /** A list of complaints, each about one place in the body. Source: FastAPI docs, "Handling errors". */
 const Complaints = z.array(
@@ -22,25 +22,25 @@ const asSentence = (complaints: z.infer<typeof Complaints>) =>
  * Some providers send the convention's body, some a list with one of it in, some the inner object alone. xAI's error is
  * its sentence, and Mistral's sentence is a list of complaints.
  */
-const RefusalBody = z.union([
-  z.object({ error: Refusal }).transform(({ error }) => error),
-  z.tuple([z.object({ error: Refusal })]).transform(([{ error }]) => error),
-  Refusal,
-  z.object({ error: z.string() }).transform(({ error }): Refusal => ({ message: error })),
+const ErrorBody = z.union([
+  z.object({ error: ErrorFields }).transform(({ error }) => error),
+  z.tuple([z.object({ error: ErrorFields })]).transform(([{ error }]) => error),
+  ErrorFields,
+  z.object({ error: z.string() }).transform(({ error }): ErrorFields => ({ message: error })),
   z
     .union([
       z.object({ detail: Complaints }),
       z.object({ message: z.object({ detail: Complaints }) }),
     ])
-    .transform((body): Refusal => {
+    .transform((body): ErrorFields => {
       return { message: asSentence('detail' in body ? body.detail : body.message.detail) };
     }),
 ]);
 
 /** What a provider says in its refusal, in whichever of the shapes; `undefined` when nothing in it can be read. */
-export function readRefusal(body: string): z.infer<typeof RefusalBody> | undefined {
+export function readErrorBody(body: string): z.infer<typeof ErrorBody> | undefined {
   try {
-    return RefusalBody.safeParse(JSON.parse(body)).data;
+    return ErrorBody.safeParse(JSON.parse(body)).data;
   } catch {
     // Not JSON: the status says that the request was refused, and nobody says why.
     return undefined;

@@ -4,7 +4,7 @@ import { RateLimitHeader } from '../../contracts/rate-limit.ts';
 import { HttpError } from '../../http/errors.ts';
 import { type FailureKind, UpstreamError } from '../shared/upstream-error.ts';
 import type { Provider } from './provider.ts';
-import { readRefusal } from './provider-error-body.ts';
+import { readErrorBody } from './provider-error-body.ts';
 import { readRetryAfterMs } from './retry-after.ts';
 
 /** Tells the usual clients not to repeat the call by themselves. Source: openai-node, `shouldRetry`. */
@@ -16,7 +16,7 @@ const OUT_OF_CREDIT = new Set(['insufficient_quota', 'credit_balance_exhausted']
  * What a provider's refusal means for our caller. A 400, 413 or 422 is about the request and is told as it is; anything
  * about our own account or the provider's health is not the caller's to read, and another upstream may do better.
  */
-export function refusalError(
+export function errorOfResponse(
   provider: Provider,
   model: string,
   answer: { status: number; headers: IncomingHttpHeaders; body: string },
@@ -34,11 +34,11 @@ export function refusalError(
       kind,
       ...(kind !== 'account' && { retryAfterMs: readRetryAfterMs(answer.headers) }),
     });
-  switch (meaningOf(answer, provider)) {
+  switch (conventionalStatus(answer, provider)) {
     case 400:
     case 413:
     case 422:
-      return new UpstreamError(requestRefusal(provider, answer), {
+      return new UpstreamError(requestError(provider, answer), {
         tryNext: false,
         kind: 'request',
       });
@@ -95,12 +95,16 @@ export function refusalError(
 }
 
 /** An error that came inside an answer, after a good status. */
-export function brokenOffError(provider: Provider, model: string, error: unknown): UpstreamError {
+export function errorInsideAnswer(
+  provider: Provider,
+  model: string,
+  error: unknown,
+): UpstreamError {
   const status = Number((error as { code?: unknown }).code);
   if (!Number.isInteger(status) || status < 400 || status > 599) {
     return unusableError(provider, 'broke off with an error');
   }
-  return refusalError(provider, model, { status, headers: {}, body: JSON.stringify({ error }) });
+  return errorOfResponse(provider, model, { status, headers: {}, body: JSON.stringify({ error }) });
 }
 
 /** A request that this provider has no word for; another may. Told before the provider is asked. */
@@ -121,7 +125,7 @@ export function unusableError(provider: Provider, why: string, cause?: unknown):
 }
 
 /** A provider that did not answer, or stopped. */
-export function silenceError(provider: Provider): UpstreamError {
+export function timeoutError(provider: Provider): UpstreamError {
   return new UpstreamError(
     new HttpError(504, ErrorCode.upstreamTimeout, `${provider.title} took too long to answer.`),
     { tryNext: true, kind: 'silence' },
@@ -147,9 +151,12 @@ function failureOfStatus(status: number): FailureKind {
 }
 
 /** The status that other providers would have refused with. */
-export function meaningOf(answer: { status: number; body: string }, provider: Provider): number {
+export function conventionalStatus(
+  answer: { status: number; body: string },
+  provider: Provider,
+): number {
   const { status } = answer;
-  const { code, message = '' } = readRefusal(answer.body) ?? {};
+  const { code, message = '' } = readErrorBody(answer.body) ?? {};
   // Source: OpenAI error codes, "insufficient_quota".
   if (status === 429 && OUT_OF_CREDIT.has(code ?? '')) return 402;
   // More tokens than our account may send in a minute. Source: Groq docs, "Rate limits"; gpt-researcher#985.
@@ -164,8 +171,8 @@ function isConnectTimeout(cause: unknown): boolean {
   return (cause as { code?: unknown } | undefined)?.code === 'UND_ERR_CONNECT_TIMEOUT';
 }
 
-function requestRefusal(provider: Provider, { status, body }: { status: number; body: string }) {
-  const told = readRefusal(body);
+function requestError(provider: Provider, { status, body }: { status: number; body: string }) {
+  const told = readErrorBody(body);
   const clean = (text: string) =>
     provider.apiKey ? text.replaceAll(provider.apiKey, '[secret]') : text;
   return new HttpError(

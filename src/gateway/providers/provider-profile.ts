@@ -1,5 +1,5 @@
 /** How a provider differs from the convention. All of it is data; one adapter serves all that speak the convention. */
-export interface ProviderTraits {
+export interface ProviderProfile {
   /** Its name as people write it. */
   title: string;
   /** The setting that connects it. */
@@ -32,19 +32,19 @@ export interface ProviderTraits {
    * counts: what follows can hold the caller's own words.
    */
   accountRefusals: readonly { message: RegExp; status: 401 | 402 }[];
-  parameters: ParameterTraits;
+  parameters: ParameterRules;
   /** Families of models that differ from the rest, by the provider's own names; the first that fits counts. */
-  models: readonly ModelTraits[];
+  models: readonly ModelRules[];
 }
 
 /** What becomes of a request's parameters. */
-export interface ParameterTraits {
+export interface ParameterRules {
   /** What it calls the limit of the answer's length. */
   maxTokensName: 'max_tokens' | 'max_completion_tokens';
   /** Parameters it answers with a 400 and that only steer the choice of words, so that a call can do without them. */
   drop: readonly string[];
   /** The largest value it takes of a parameter; more is lowered to it. */
-  caps: Readonly<Record<string, number>>;
+  maxValues: Readonly<Record<string, number>>;
   /** Its own names for parameters that the contract does not know. */
   rename: Readonly<Record<string, string>>;
   /** Refuses `stop`, so the answer is cut here. */
@@ -60,12 +60,12 @@ export interface ParameterTraits {
 }
 
 /** How a family of models takes parameters, where that differs from the rest of its provider's. */
-export interface ModelTraits extends Partial<ParameterTraits> {
+export interface ModelRules extends Partial<ParameterRules> {
   models: RegExp;
 }
 
 /** What becomes of the parameters of a call to this model. */
-export function parametersFor(provider: ProviderTraits, model: string): ParameterTraits {
+export function parametersFor(provider: ProviderProfile, model: string): ParameterRules {
   const family = provider.models.find(({ models }) => models.test(model));
   return family ? { ...provider.parameters, ...family } : provider.parameters;
 }

@@ -1,9 +1,9 @@
-import type { ParameterTraits, ProviderTraits } from './provider-profile.ts';
+import type { ParameterRules, ProviderProfile } from './provider-profile.ts';
 
-const parameters: ParameterTraits = {
+const parameters: ParameterRules = {
   maxTokensName: 'max_tokens',
   drop: [],
-  caps: {},
+  maxValues: {},
   rename: {},
   ownStops: false,
   greedyAlone: false,
@@ -12,7 +12,7 @@ const parameters: ParameterTraits = {
   strictTurns: false,
 };
 
-const plain = {
+const CONVENTION = {
   dialect: 'openai',
   keyHeader: 'authorization',
   headers: {},
@@ -27,15 +27,15 @@ const plain = {
   accountRefusals: [],
   parameters,
   models: [],
-} as const satisfies Partial<ProviderTraits>;
+} as const satisfies Partial<ProviderProfile>;
 
 /**
  * The providers as their public pages and the errors they are reported to send describe them in November 2026; none was
  * called from here. What stands under no source is the convention's, and unverified.
  */
-export const TRAITS = {
+export const PROVIDERS = {
   openai: {
-    ...plain,
+    ...CONVENTION,
     title: 'OpenAI',
     setting: 'OPENAI_API_KEY',
     baseUrl: 'https://api.openai.com/v1',
@@ -61,7 +61,7 @@ export const TRAITS = {
     ],
   },
   anthropic: {
-    ...plain,
+    ...CONVENTION,
     title: 'Anthropic',
     setting: 'ANTHROPIC_API_KEY',
     baseUrl: 'https://api.anthropic.com/v1',
@@ -76,7 +76,7 @@ export const TRAITS = {
     ],
   },
   gemini: {
-    ...plain,
+    ...CONVENTION,
     title: 'Google Gemini',
     setting: 'GEMINI_API_KEY',
     baseUrl: 'https://generativelanguage.googleapis.com/v1beta/openai',
@@ -95,7 +95,7 @@ export const TRAITS = {
     },
   },
   mistral: {
-    ...plain,
+    ...CONVENTION,
     title: 'Mistral',
     setting: 'MISTRAL_API_KEY',
     baseUrl: 'https://api.mistral.ai/v1',
@@ -113,7 +113,7 @@ export const TRAITS = {
       rename: { seed: 'random_seed' },
       drop: ['user'],
       // Source: SillyTavern#4856, measured: 1.5 is the most.
-      caps: { temperature: 1.5 },
+      maxValues: { temperature: 1.5 },
       // "top_p must be 1 when using greedy sampling". Source: DevoxxGenieIDEAPlugin#338.
       greedyAlone: true,
       // Source: nomtek/mistralai_client_dart#44.
@@ -124,7 +124,7 @@ export const TRAITS = {
     },
   },
   groq: {
-    ...plain,
+    ...CONVENTION,
     title: 'Groq',
     setting: 'GROQ_API_KEY',
     baseUrl: 'https://api.groq.com/openai/v1',
@@ -137,7 +137,7 @@ export const TRAITS = {
     },
   },
   xai: {
-    ...plain,
+    ...CONVENTION,
     title: 'xAI',
     setting: 'XAI_API_KEY',
     baseUrl: 'https://api.x.ai/v1',
@@ -157,7 +157,7 @@ export const TRAITS = {
     ],
   },
   deepseek: {
-    ...plain,
+    ...CONVENTION,
     title: 'DeepSeek',
     setting: 'DEEPSEEK_API_KEY',
     baseUrl: 'https://api.deepseek.com',
@@ -168,7 +168,7 @@ export const TRAITS = {
     brokenReasons: ['insufficient_system_resource'],
   },
   openrouter: {
-    ...plain,
+    ...CONVENTION,
     title: 'OpenRouter',
     setting: 'OPENROUTER_API_KEY',
     baseUrl: 'https://openrouter.ai/api/v1',
@@ -181,10 +181,10 @@ export const TRAITS = {
     moderatesWith403: true,
   },
   ollama: {
-    ...plain,
+    ...CONVENTION,
     title: 'Ollama',
     setting: 'OLLAMA_BASE_URL',
     // Source: Ollama docs, "OpenAI compatibility": `stream_options` is taken, `n` is not.
     baseUrl: 'http://127.0.0.1:11434',
   },
-} as const satisfies Record<string, ProviderTraits>;
+} as const satisfies Record<string, ProviderProfile>;

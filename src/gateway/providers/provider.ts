@@ -1,4 +1,4 @@
-import type { ProviderTraits } from './provider-profile.ts';
+import type { ProviderProfile } from './provider-profile.ts';
 
 export const PROVIDER_NAMES = [
   'openai',
@@ -15,7 +15,7 @@ export const PROVIDER_NAMES = [
 export type ProviderName = (typeof PROVIDER_NAMES)[number];
 
 /** A provider that can be called now. */
-export interface Provider extends ProviderTraits {
+export interface Provider extends ProviderProfile {
   name: ProviderName;
   /** Absent for Ollama. */
   apiKey?: string;
@@ -31,5 +31,5 @@ export interface ServedModel {
   /** Tokens of prompt and answer together, where the service tells them. */
   contextTokens?: number;
   /** Says of itself that it takes pictures. */
-  sees: boolean;
+  takesImages: boolean;
 }

@@ -1,9 +1,9 @@
 import type { Dispatcher } from 'undici';
 import type { Provider, ProviderName } from './provider.ts';
 import { PROVIDER_NAMES } from './provider.ts';
-import type { ProviderTraits } from './provider-profile.ts';
-import { TRAITS } from './provider-table.ts';
-import { askServedModels } from './served-models.ts';
+import type { ProviderProfile } from './provider-profile.ts';
+import { PROVIDERS } from './provider-table.ts';
+import { fetchServedModels } from './served-models.ts';
 
 /** What the operator gave: a key makes a provider live; Ollama needs none, only to be running, and `false` looks for none. */
 export type ProviderSettings = {
@@ -29,7 +29,7 @@ export async function findProviders(
     if (name === 'ollama') continue;
     const given = settings[name];
     if (!given) continue;
-    const traits: ProviderTraits = TRAITS[name];
+    const traits: ProviderProfile = PROVIDERS[name];
     live.set(name, {
       ...(name === 'openai' && given.baseUrl && !isOpenai(given.baseUrl)
         ? unlikeOpenai(traits)
@@ -41,7 +41,7 @@ export async function findProviders(
     });
   }
   if (settings.ollama === false) return live;
-  const ollama = await findOllama(settings.ollama?.baseUrl ?? TRAITS.ollama.baseUrl);
+  const ollama = await findOllama(settings.ollama?.baseUrl ?? PROVIDERS.ollama.baseUrl);
   if (ollama) live.set('ollama', ollama);
   return live;
 }
@@ -55,7 +55,7 @@ function isOpenai(baseUrl: string): boolean {
  * Another service that speaks the OpenAI API knows the older name of the limit at least, and need not know newer fields.
  * What a name says of a model holds at OpenAI alone.
  */
-function unlikeOpenai(traits: ProviderTraits): ProviderTraits {
+function unlikeOpenai(traits: ProviderProfile): ProviderProfile {
   return {
     ...traits,
     padsChunks: false,
@@ -74,9 +74,9 @@ export async function findOllama(
   options: { timeoutMs?: number; dispatcher?: Dispatcher } = {},
 ): Promise<Provider | undefined> {
   const baseUrl = `${trimSlash(address).replace(/\/v1$/, '')}/v1`;
-  const provider: Provider = { ...TRAITS.ollama, name: 'ollama', baseUrl };
+  const provider: Provider = { ...PROVIDERS.ollama, name: 'ollama', baseUrl };
   try {
-    const served = await askServedModels(provider, { timeoutMs: OLLAMA_PROBE_MS, ...options });
+    const served = await fetchServedModels(provider, { timeoutMs: OLLAMA_PROBE_MS, ...options });
     return { ...provider, served };
   } catch {
     // It is not running, or something else is: both mean that there is no Ollama.
@@ -104,7 +104,7 @@ export function servedModel(
     return listed(wanted) ?? (isElsewhere && !beside.includes(ANY_MODEL) ? wanted : undefined);
   }
   if (isElsewhere && beside.some((name) => listed(name) !== undefined)) return undefined;
-  const seeing = withImages ? served.find(({ sees }) => sees) : undefined;
+  const seeing = withImages ? served.find(({ takesImages: sees }) => sees) : undefined;
   return (seeing ?? served[0])?.id;
 }
 

@@ -12,7 +12,7 @@ const NO_CHAT =
   /embed|rerank|whisper|transcri|moderation|dall-e|stable-diffusion|(?:^|[-_/])(?:tts|ocr|image)(?:[-_.:]|$)/i;
 
 /** Names that say that a model takes pictures. */
-const SEES = /vision|llava|pixtral|(?:^|[-_/\d])vl(?:[-_.:]|$)/i;
+const NAMED_FOR_IMAGES = /vision|llava|pixtral|(?:^|[-_/\d])vl(?:[-_.:]|$)/i;
 
 /** Where services tell how many tokens a model takes: OpenRouter, vLLM, Groq, LM Studio and Mistral, Anthropic, in this order. */
 const CONTEXT_FIELDS = [
@@ -30,7 +30,7 @@ const List = z.object({ data: z.array(z.unknown()).nullable() });
  * Asks a service for its models, for so long at most. Throws an error whose message says why it gave none, and holds
  * nothing that the service wrote.
  */
-export async function askServedModels(
+export async function fetchServedModels(
   provider: Provider,
   { timeoutMs, dispatcher }: { timeoutMs: number; dispatcher?: Dispatcher },
 ): Promise<ServedModel[]> {
@@ -101,6 +101,6 @@ function describe(model: z.infer<typeof Listed>): ServedModel {
     takes(input) ||
     takes(architecture?.input_modalities) ||
     capabilities?.vision === true ||
-    SEES.test(id);
-  return { id, sees, ...(contextTokens !== undefined && { contextTokens }) };
+    NAMED_FOR_IMAGES.test(id);
+  return { id, takesImages: sees, ...(contextTokens !== undefined && { contextTokens }) };
 }

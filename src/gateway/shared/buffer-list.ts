@@ -2,7 +2,7 @@
 const TOGETHER = 1024;
 
 /** Collects the bytes of a body that comes in parts, in little more memory than they have. */
-export class Parts {
+export class BufferList {
   /** Bytes so far. */
   length = 0;
   private readonly joined: Buffer[] = [];

@@ -2,8 +2,8 @@
  * Whoever waits for an answer, and may stop waiting. An `AbortController` for every call would cost more than the other
  * checks of a call together, so one is made only for those who need a signal.
  */
-export class Caller {
-  left = false;
+export class ClientCancellation {
+  cancelled = false;
   /** Why the answer is no longer waited for. */
   reason: unknown;
   private controller: AbortController | undefined;
@@ -13,13 +13,13 @@ export class Caller {
   get signal(): AbortSignal {
     if (!this.controller) {
       this.controller = new AbortController();
-      if (this.left) this.controller.abort(this.reason);
+      if (this.cancelled) this.controller.abort(this.reason);
     }
     return this.controller.signal;
   }
 
   /** Calls `tell` when the caller leaves, until the returned function is called; never when it has left already. */
-  onLeave(tell: () => void): () => void {
+  onCancel(tell: () => void): () => void {
     this.listeners.push(tell);
     return () => {
       const at = this.listeners.indexOf(tell);
@@ -28,9 +28,9 @@ export class Caller {
   }
 
   /** Only the first reason counts. */
-  leave(reason: unknown): void {
-    if (this.left) return;
-    this.left = true;
+  cancel(reason: unknown): void {
+    if (this.cancelled) return;
+    this.cancelled = true;
     this.reason = reason;
     for (const tell of [...this.listeners]) tell();
     this.controller?.abort(reason);

@@ -1,5 +1,5 @@
 /** Things that come and go all the time, in no order. */
-export interface Bag<T> extends Iterable<T> {
+export interface ListenerSet<T> extends Iterable<T> {
   readonly size: number;
   /** Puts a thing in; the returned function takes it out again, once. */
   add(thing: T): () => void;
@@ -9,7 +9,7 @@ export interface Bag<T> extends Iterable<T> {
  * A bag over an array. A `Set` would do the same, but its tables, replaced again and again as things come and go, keep what
  * was in them alive for V8's garbage collector: with a thing a request, twice the memory outlived each collection.
  */
-export function createBag<T>(): Bag<T> {
+export function createListenerSet<T>(): ListenerSet<T> {
   const places: Array<{ at: number; thing: T }> = [];
   return {
     get size() {

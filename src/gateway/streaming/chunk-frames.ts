@@ -6,16 +6,16 @@ import type { AnswerIdentity } from './response-identity.ts';
 export class BrokenStreamError extends Error {
   override name = 'BrokenStreamError' as const;
   /** The provider's own error, when the stream carried one. */
-  readonly told: unknown;
+  readonly providerError: unknown;
 
   constructor(message: string, options: { cause?: unknown; told?: unknown } = {}) {
     super(message, { cause: options.cause });
-    this.told = options.told;
+    this.providerError = options.told;
   }
 }
 
 /** What a streamed answer is passed on with, and tells on its way. */
-export interface FramesOptions {
+export interface AnswerStreamOptions {
   /** The caller's name for the model, which takes the place of the provider's. */
   model: string;
   /** The caller asked for the usage; else it is taken out again. */
@@ -31,39 +31,39 @@ export interface FramesOptions {
 /** Bytes of text that are counted as a token when the provider does not say. */
 const BYTES_PER_TOKEN = 4;
 
-/** Makes frames of chunks: of answers that are rebuilt, and of frames that had to be parsed. */
-export function createChunkFrames(options: FramesOptions): {
-  /** The frame to pass on; empty when the caller has no use for the chunk. */
-  frame(chunk: ChatCompletionChunk): string;
+/** Makes events of chunks: of answers that are rebuilt, and of events that had to be parsed. */
+export function createEventEncoder(options: AnswerStreamOptions): {
+  /** The event to pass on; empty when the caller has no use for the chunk. */
+  event(chunk: ChatCompletionChunk): string;
   /** The caller wants the usage, and nobody has told it yet. */
-  readonly owesUsage: boolean;
-  /** The frame that tells our estimate of the usage, with what another chunk says of the answer. */
-  usageLike(chunk: object): string;
+  readonly lacksUsage: boolean;
+  /** The event that tells our estimate of the usage, with what another chunk says of the answer. */
+  usageEvent(chunk: object): string;
 } {
   const { model, wantsUsage, onText, onUsage, estimate } = options;
   let usageTold = false;
   return {
-    frame(chunk) {
+    event(chunk) {
       for (const { delta } of chunk.choices) {
-        noteBytes(Buffer.byteLength(delta.content ?? ''), onText);
+        reportText(Buffer.byteLength(delta.content ?? ''), onText);
       }
       const { usage, ...rest } = { ...chunk, model };
       if (usage) {
         onUsage(usage);
         usageTold = true;
       }
-      if (wantsUsage) return frameOf({ ...rest, usage: usage ?? null });
-      return rest.choices.length > 0 ? frameOf(rest) : '';
+      if (wantsUsage) return eventOf({ ...rest, usage: usage ?? null });
+      return rest.choices.length > 0 ? eventOf(rest) : '';
     },
-    get owesUsage() {
+    get lacksUsage() {
       return wantsUsage && !usageTold;
     },
-    usageLike: (chunk) => frameOf({ ...chunk, model, choices: [], usage: estimate() }),
+    usageEvent: (chunk) => eventOf({ ...chunk, model, choices: [], usage: estimate() }),
   };
 }
 
 /** Tells of a piece of the answer by its length in UTF-8. */
-export function noteBytes(bytes: number, onText: FramesOptions['onText']): void {
+export function reportText(bytes: number, onText: AnswerStreamOptions['onText']): void {
   if (bytes > 0) onText(Math.max(1, bytes / BYTES_PER_TOKEN));
 }
 
@@ -106,7 +106,7 @@ export function readChunk(
   throw new BrokenStreamError('has the wrong shape', { cause: result.error });
 }
 
-const frameOf = (value: unknown) => toByteString(dataEvent(value));
+const eventOf = (value: unknown) => toByteString(dataEvent(value));
 
 /** UTF-8 as a string of bytes. */
 export function toByteString(text: string): string {

@@ -1,14 +1,14 @@
 import type { ChatCompletionChunk } from '../../contracts/gateway.ts';
-import { createChunkFrames, type FramesOptions } from './chunk-frames.ts';
-import type { FrameStream } from './frame-stream.ts';
+import { type AnswerStreamOptions, createEventEncoder } from './chunk-frames.ts';
+import type { AnswerStream } from './frame-stream.ts';
 
 /** Opens an answer that comes in chunks; resolves with its first one there, rejects as its iteration does. */
 export async function openChunkStream(
   chunks: AsyncIterable<ChatCompletionChunk>,
-  options: FramesOptions,
-): Promise<FrameStream> {
+  options: AnswerStreamOptions,
+): Promise<AnswerStream> {
   const iterator = chunks[Symbol.asyncIterator]();
-  const frames = createChunkFrames(options);
+  const events = createEventEncoder(options);
   let next = await iterator.next();
   return {
     async pipe(sink) {
@@ -16,13 +16,13 @@ export async function openChunkStream(
       try {
         for (; !next.done; next = await iterator.next()) {
           last = next.value;
-          const frame = frames.frame(last);
-          if (frame !== '' && !sink.write(frame)) await sink.drained();
+          const event = events.event(last);
+          if (event !== '' && !sink.write(event)) await sink.drained();
         }
       } finally {
         await iterator.return?.();
       }
-      if (last && frames.owesUsage) sink.write(frames.usageLike(last));
+      if (last && events.lacksUsage) sink.write(events.usageEvent(last));
     },
   };
 }

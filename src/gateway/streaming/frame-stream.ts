@@ -1,14 +1,14 @@
 /** A streamed answer that has begun. */
-export interface FrameStream {
+export interface AnswerStream {
   /**
-   * Passes frames on until the answer is whole; holds the provider back while the reader does not keep up. Call once.
+   * Passes events on until the answer is whole; holds the provider back while the reader does not keep up. Call once.
    * Rejects with `UpstreamError` when the answer broke, or with the caller's reason.
    */
-  pipe(sink: FrameSink): Promise<void>;
+  pipe(sink: EventSink): Promise<void>;
 }
 
-export interface FrameSink {
-  /** Takes frames, UTF-8 as a string of bytes; false asks to wait for `drained`. */
-  write(frames: string): boolean;
+export interface EventSink {
+  /** Takes events, UTF-8 as a string of bytes; false asks to wait for `drained`. */
+  write(events: string): boolean;
   drained(): Promise<void>;
 }

@@ -1,26 +1,26 @@
 import { createChoiceEnds } from '../../contracts/choice-ends.ts';
 import { DONE_EVENT, isWholeData, STREAM_DONE } from '../../contracts/server-sent-events.ts';
 import {
+  type AnswerStreamOptions,
   BrokenStreamError,
   type ChunkFields,
-  createChunkFrames,
-  type FramesOptions,
-  noteBytes,
+  createEventEncoder,
   readChunk,
   readFields,
+  reportText,
   toByteString,
 } from './chunk-frames.ts';
 import type { AnswerIdentity, Identify } from './response-identity.ts';
-import { FrameCutter } from './sse-splitter.ts';
+import { SseSplitter } from './sse-splitter.ts';
 
 /**
- * Passes on the frames of a streamed answer as they come. A frame is looked into at a few known places and is parsed only
+ * Passes on the events of a streamed answer as they come. An event is looked into at a few known places and is parsed only
  * when it carries usage, an error or a reason, or looks unlike the others; what is passed on are its own bytes, under one
  * identity for all.
  * Everything here is UTF-8 as a string of bytes ("latin1"), which Node reads and writes without a conversion.
  */
-export interface Frames {
-  /** What of these bytes can be passed on now: whole frames. */
+export interface SsePassthrough {
+  /** What of these bytes can be passed on now: whole events. */
   push(bytes: Buffer): string;
   /** The bytes have ended. What can still be passed on. */
   end(): string;
@@ -30,47 +30,47 @@ export interface Frames {
   readonly broken: BrokenStreamError | undefined;
 }
 
-/** What stands around the text of a frame, as it came and as it is passed on. */
-interface Mould {
+/** What stands around the text of an event, as it came and as it is passed on. */
+interface EventTemplate {
   before: string;
   after: string;
   passedBefore: string;
   passedAfter: string;
 }
 
-/** What stands in each frame of an answer. */
+/** What stands in each event of an answer. */
 interface Answer {
   identity: AnswerIdentity;
   idField: string;
   createdField: string;
-  /** The fields of its first frame. */
+  /** The fields of its first event. */
   first: ChunkFields;
 }
 
-/** How a frame gets the identity of its answer. */
-interface Mending {
+/** How an event gets the identity of its answer. */
+interface IdentityPatch {
   /** What its own id follows, which is replaced; empty when that stays. */
   idMark: string;
   /** The fields it lacks. */
-  lacking: string;
+  missingFields: string;
 }
 
-/** Of a frame that has it. */
-const NOTHING_TO_MEND: Mending = { idMark: '', lacking: '' };
+/** Of an event that has it. */
+const NO_PATCH: IdentityPatch = { idMark: '', missingFields: '' };
 
-/** No provider's frame comes near it. */
-const FRAME_LIMIT_BYTES = 1024 * 1024;
+/** No provider's event comes near it. */
+const EVENT_LIMIT_BYTES = 1024 * 1024;
 
 const DATA_OBJECT = 'data: {';
 const CHOICES = '"choices":[';
 const FIRST_CHOICE = '{"index":0,';
-/** What a frame holds that tells of another choice than the first: beside one that comes first, and elsewhere. */
+/** What an event holds that tells of another choice than the first: beside one that comes first, and elsewhere. */
 const CHOICE_BESIDE = '},{"index":';
 const OTHER_CHOICE = /"index":(?!0[,}])/;
 const REASON = /"finish_reason":"[^"]/;
 const MODEL = '"model":"';
 const OPENS_WITH_ID = 'data: {"id":"';
-/** Elsewhere in a frame it may be that of a tool call. */
+/** Elsewhere in an event it may be that of a tool call. */
 const LATER_ID = ',"id":"';
 const ID = '"id":';
 const CREATED = '"created":';
@@ -83,93 +83,96 @@ const BACKSLASH = 0x5c;
 const BYTE_ORDER_MARK = '\xef\xbb\xbf';
 const LINE_BREAK = 0x0a;
 
-export function createFrames(options: FramesOptions, identify: Identify): Frames {
+export function createSsePassthrough(
+  options: AnswerStreamOptions,
+  identify: Identify,
+): SsePassthrough {
   const { model, wantsUsage, onText } = options;
-  const chunks = createChunkFrames(options);
+  const chunks = createEventEncoder(options);
   const quotedModel = toByteString(JSON.stringify(model));
-  const cutter = new FrameCutter();
+  const cutter = new SseSplitter();
   const ends = createChoiceEnds();
-  // Fields and not accessors: V8 takes as long to make an object with those as to pass on several frames.
+  // Fields and not accessors: V8 takes as long to make an object with those as to pass on several events.
   const state = { whole: false, broken: undefined as BrokenStreamError | undefined };
   let answer: Answer | undefined;
-  let mould: Mould | undefined;
+  let template: EventTemplate | undefined;
 
-  function pass(frame: string): string {
+  function pass(event: string): string {
     if (state.whole) return '';
-    return passAlike(frame) ?? passNew(frame);
+    return passByTemplate(event) ?? passNew(event);
   }
 
-  /** Passes on a frame that differs from an earlier one in nothing but its text, as nearly all do. */
-  function passAlike(frame: string): string | undefined {
-    if (!mould) return undefined;
-    const start = mould.before.length;
-    const end = frame.length - mould.after.length;
+  /** Passes on an event that differs from an earlier one in nothing but its text, as nearly all do. */
+  function passByTemplate(event: string): string | undefined {
+    if (!template) return undefined;
+    const start = template.before.length;
+    const end = event.length - template.after.length;
     // Compared as slices: V8 compares whole strings at once, but `startsWith` a character at a time.
-    if (frame.slice(0, start) !== mould.before || frame.slice(end) !== mould.after)
+    if (event.slice(0, start) !== template.before || event.slice(end) !== template.after)
       return undefined;
-    // A quote or a line break inside would mean that the text ends elsewhere, or that this is no single frame.
-    if (frame.indexOf('"', start) !== end || frame.charCodeAt(end - 1) === BACKSLASH)
+    // A quote or a line break inside would mean that the text ends elsewhere, or that this is no single event.
+    if (event.indexOf('"', start) !== end || event.charCodeAt(end - 1) === BACKSLASH)
       return undefined;
-    if (frame.indexOf('\n', start) !== frame.length - 2) return undefined;
-    noteBytes(end - start, onText);
-    return mould.passedBefore + frame.slice(start, end) + mould.passedAfter;
+    if (event.indexOf('\n', start) !== event.length - 2) return undefined;
+    reportText(end - start, onText);
+    return template.passedBefore + event.slice(start, end) + template.passedAfter;
   }
 
-  function passNew(frame: string): string {
-    if (!frame.startsWith(DATA_OBJECT) || frame.indexOf('\n') !== frame.length - 2) {
-      return passUnusual(frame);
+  function passNew(event: string): string {
+    if (!event.startsWith(DATA_OBJECT) || event.indexOf('\n') !== event.length - 2) {
+      return passUnusual(event);
     }
-    if (!frame.endsWith('}\n\n')) throw new BrokenStreamError('is not JSON');
-    const choicesAt = frame.indexOf(CHOICES);
-    const modelAt = frame.indexOf(MODEL);
-    const usageAt = frame.indexOf(USAGE);
+    if (!event.endsWith('}\n\n')) throw new BrokenStreamError('is not JSON');
+    const choicesAt = event.indexOf(CHOICES);
+    const modelAt = event.indexOf(MODEL);
+    const usageAt = event.indexOf(USAGE);
     if (
       choicesAt === -1 ||
       modelAt === -1 ||
-      frame.includes(MODEL, modelAt + 1) ||
-      frame.includes('"error":') ||
-      (usageAt !== -1 && !frame.startsWith(NO_USAGE, usageAt - 1))
+      event.includes(MODEL, modelAt + 1) ||
+      event.includes('"error":') ||
+      (usageAt !== -1 && !event.startsWith(NO_USAGE, usageAt - 1))
     ) {
-      return passParsed(jsonOf(frame));
+      return passParsed(jsonOf(event));
     }
-    answer ??= begin(readFields(jsonOf(frame)));
-    const mending = mendingOf(frame, answer);
-    if (!mending) return passParsed(jsonOf(frame));
-    noteChoices(frame, choicesAt + CHOICES.length);
+    answer ??= begin(readFields(jsonOf(event)));
+    const patch = identityPatchOf(event, answer);
+    if (!patch) return passParsed(jsonOf(event));
+    noteChoices(event, choicesAt + CHOICES.length);
     // Quotes inside JSON's strings are escaped, so none of the names can stand in the text.
-    const contentAt = frame.indexOf(CONTENT, choicesAt);
-    if (contentAt === -1) return alter(frame, answer, mending);
+    const contentAt = event.indexOf(CONTENT, choicesAt);
+    if (contentAt === -1) return alter(event, answer, patch);
     const start = contentAt + CONTENT.length;
-    const end = endOfString(frame, start);
-    const before = flat(frame.slice(0, start));
-    const after = flat(frame.slice(end));
-    mould = {
+    const end = endOfString(event, start);
+    const before = asFlatString(event.slice(0, start));
+    const after = asFlatString(event.slice(end));
+    template = {
       before,
       after,
-      passedBefore: flat(alter(before, answer, mending)),
-      passedAfter: flat(alter(after, answer, mending)),
+      passedBefore: asFlatString(alter(before, answer, patch)),
+      passedAfter: asFlatString(alter(after, answer, patch)),
     };
-    noteBytes(end - start, onText);
-    return mould.passedBefore + frame.slice(start, end) + mould.passedAfter;
+    reportText(end - start, onText);
+    return template.passedBefore + event.slice(start, end) + template.passedAfter;
   }
 
-  /** Notes which choices a frame is about. It is parsed only where it may say more than that the first one goes on. */
-  function noteChoices(frame: string, at: number): void {
-    const hasOther = frame.startsWith(FIRST_CHOICE, at)
-      ? frame.includes(CHOICE_BESIDE, at)
-      : OTHER_CHOICE.test(frame);
-    if (!hasOther && !REASON.test(frame)) {
+  /** Notes which choices an event is about. It is parsed only where it may say more than that the first one goes on. */
+  function noteChoices(event: string, at: number): void {
+    const hasOther = event.startsWith(FIRST_CHOICE, at)
+      ? event.includes(CHOICE_BESIDE, at)
+      : OTHER_CHOICE.test(event);
+    if (!hasOther && !REASON.test(event)) {
       ends.note(0, null);
       return;
     }
-    const { choices } = readFields(jsonOf(frame));
+    const { choices } = readFields(jsonOf(event));
     for (const choice of [choices].flat()) {
       const { index = 0, finish_reason } = Object(choice);
       ends.note(index, finish_reason);
     }
   }
 
-  /** Settles with its first frame what all frames of the answer say of it. */
+  /** Settles with its first event what all events of the answer say of it. */
   function begin(fields: ChunkFields): Answer {
     const identity = identify(fields);
     return {
@@ -180,13 +183,13 @@ export function createFrames(options: FramesOptions, identify: Identify): Frames
     };
   }
 
-  /** A part of a frame under the caller's name for the model and its answer's identity, without the usage that nobody asked for. */
-  function alter(part: string, { idField, createdField }: Answer, mending: Mending): string {
-    const { idMark, lacking } = mending;
+  /** A part of an event under the caller's name for the model and its answer's identity, without the usage that nobody asked for. */
+  function alter(part: string, { idField, createdField }: Answer, patch: IdentityPatch): string {
+    const { idMark, missingFields: lacking } = patch;
     let altered = wantsUsage ? part : part.replace(NO_USAGE, '');
     const nameAt = altered.indexOf(MODEL);
     if (nameAt !== -1) altered = withString(altered, nameAt + MODEL.length - 1, quotedModel);
-    if (mending === NOTHING_TO_MEND) return altered;
+    if (patch === NO_PATCH) return altered;
     altered = altered.replace(CREATED_VALUE, createdField);
     const idAt = idMark === '' ? -1 : altered.indexOf(idMark);
     if (idAt !== -1)
@@ -195,15 +198,15 @@ export function createFrames(options: FramesOptions, identify: Identify): Frames
     return `${DATA_OBJECT}${lacking}${altered.slice(DATA_OBJECT.length)}`;
   }
 
-  /** A frame with comments, other fields, or several lines. */
-  function passUnusual(frame: string): string {
-    if (frame.startsWith(BYTE_ORDER_MARK)) return pass(frame.slice(BYTE_ORDER_MARK.length));
-    const data = dataOf(frame);
+  /** An event with comments, other fields, or several lines. */
+  function passUnusual(event: string): string {
+    if (event.startsWith(BYTE_ORDER_MARK)) return pass(event.slice(BYTE_ORDER_MARK.length));
+    const data = dataOf(event);
     if (data.length === 0) return '';
     if (data[0] !== STREAM_DONE) return passParsed(data.join('\n'));
     state.whole = true;
-    if (!answer || !chunks.owesUsage) return '';
-    return chunks.usageLike({ ...answer.first, ...answer.identity });
+    if (!answer || !chunks.lacksUsage) return '';
+    return chunks.usageEvent({ ...answer.first, ...answer.identity });
   }
 
   function passParsed(json: string): string {
@@ -212,19 +215,19 @@ export function createFrames(options: FramesOptions, identify: Identify): Frames
       return answer.identity;
     });
     for (const { index, finish_reason } of chunk.choices) ends.note(index, finish_reason);
-    return chunks.frame(chunk);
+    return chunks.event(chunk);
   }
 
-  /** Takes whole frames, each with its empty line. Keeps what could be passed on when something after it is wrong. */
+  /** Takes whole events, each with its empty line. Keeps what could be passed on when something after it is wrong. */
   function passAll(text: string): string {
     let passed = '';
     try {
       let start = afterEmptyLines(text, 0);
       while (start < text.length) {
         const end = text.indexOf('\n\n', start) + 2;
-        // Most packets hold one frame.
-        const frame = end - start === text.length ? text : text.slice(start, end);
-        passed += pass(frame);
+        // Most packets hold one event.
+        const event = end - start === text.length ? text : text.slice(start, end);
+        passed += pass(event);
         start = afterEmptyLines(text, end);
       }
     } catch (error) {
@@ -239,7 +242,7 @@ export function createFrames(options: FramesOptions, identify: Identify): Frames
       if (state.whole || state.broken) return '';
       const text = cutter.take(bytes);
       const passed = text === '' ? '' : passAll(text);
-      if (cutter.unfinishedBytes > FRAME_LIMIT_BYTES)
+      if (cutter.unfinishedBytes > EVENT_LIMIT_BYTES)
         state.broken ??= new BrokenStreamError('is garbled');
       return passed;
     },
@@ -259,11 +262,11 @@ export function createFrames(options: FramesOptions, identify: Identify): Frames
 }
 
 /** A copy that stands in memory by itself: V8 compares and joins it several times faster than a piece of a longer text. */
-function flat(text: string): string {
+function asFlatString(text: string): string {
   return Buffer.from(text, 'latin1').toString('latin1');
 }
 
-/** Where the next frame begins: empty lines more than the one that ends a frame are part of none. */
+/** Where the next event begins: empty lines more than the one that ends an event are part of none. */
 function afterEmptyLines(text: string, start: number): number {
   let at = start;
   while (text.charCodeAt(at) === LINE_BREAK) at += 1;
@@ -277,30 +280,33 @@ function isWholeRest(rest: string): boolean {
   return first === STREAM_DONE || isWholeData([first, ...more].join('\n'));
 }
 
-/** The JSON of a frame that holds nothing else. */
-function jsonOf(frame: string): string {
-  return frame.slice('data: '.length);
+/** The JSON of an event that holds nothing else. */
+function jsonOf(event: string): string {
+  return event.slice('data: '.length);
 }
 
-/** How to put right what a frame says of its answer; nothing where that takes parsing it. */
-function mendingOf(frame: string, { idField, createdField }: Answer): Mending | undefined {
-  if (frame.includes(idField) && frame.includes(`${createdField},`)) return NOTHING_TO_MEND;
-  const createdAt = frame.indexOf(CREATED);
-  const lacksId = !frame.includes(ID);
-  const idMark = lacksId || frame.includes(idField) ? '' : markOfId(frame);
+/** How to put right what an event says of its answer; nothing where that takes parsing it. */
+function identityPatchOf(
+  event: string,
+  { idField, createdField }: Answer,
+): IdentityPatch | undefined {
+  if (event.includes(idField) && event.includes(`${createdField},`)) return NO_PATCH;
+  const createdAt = event.indexOf(CREATED);
+  const lacksId = !event.includes(ID);
+  const idMark = lacksId || event.includes(idField) ? '' : markOfId(event);
   if (idMark === undefined) return undefined;
-  if (createdAt !== -1 && frame.includes(CREATED, createdAt + 1)) return undefined;
-  if (createdAt !== -1 && !CREATED_VALUE.test(frame)) return undefined;
+  if (createdAt !== -1 && event.includes(CREATED, createdAt + 1)) return undefined;
+  if (createdAt !== -1 && !CREATED_VALUE.test(event)) return undefined;
   const lacking = (lacksId ? `${idField},` : '') + (createdAt === -1 ? `${createdField},` : '');
-  return { idMark, lacking };
+  return { idMark, missingFields: lacking };
 }
 
-/** What the answer's own id follows in a frame; nothing where that is not certain. */
-function markOfId(frame: string): string | undefined {
-  if (frame.startsWith(OPENS_WITH_ID)) return OPENS_WITH_ID;
-  const at = frame.indexOf(LATER_ID);
-  const isAlone = at !== -1 && !frame.includes(LATER_ID, at + 1);
-  return isAlone && !frame.includes('"tool_calls":') ? LATER_ID : undefined;
+/** What the answer's own id follows in an event; nothing where that is not certain. */
+function markOfId(event: string): string | undefined {
+  if (event.startsWith(OPENS_WITH_ID)) return OPENS_WITH_ID;
+  const at = event.indexOf(LATER_ID);
+  const isAlone = at !== -1 && !event.includes(LATER_ID, at + 1);
+  return isAlone && !event.includes('"tool_calls":') ? LATER_ID : undefined;
 }
 
 /** A text with another JSON string in the place of the one that begins there. */
@@ -308,9 +314,9 @@ function withString(text: string, at: number, quoted: string): string {
   return `${text.slice(0, at)}${quoted}${text.slice(endOfString(text, at + 1) + 1)}`;
 }
 
-/** The values of a frame's `data` fields. */
-function dataOf(frame: string): string[] {
-  return frame
+/** The values of an event's `data` fields. */
+function dataOf(event: string): string[] {
+  return event
     .split('\n')
     .filter((line) => line.startsWith('data:'))
     .map((line) => line.slice(line[5] === ' ' ? 6 : 5));

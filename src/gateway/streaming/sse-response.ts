@@ -6,11 +6,11 @@ import {
   PING_COMMENT,
 } from '../../contracts/server-sent-events.ts';
 import type { Exchange } from '../../http/direct-route.ts';
-import type { Ticker } from '../shared/ticker.ts';
-import type { FrameSink } from './frame-stream.ts';
+import type { SharedInterval } from '../shared/interval.ts';
+import type { EventSink } from './frame-stream.ts';
 
 /** A streamed answer on its way to the caller. Its status is sent with the first write, so until then it can be refused. */
-export interface EventStream extends FrameSink {
+export interface SseResponse extends EventSink {
   readonly begun: boolean;
   /** Says that the answer is whole, and ends it. */
   end(): void;
@@ -27,18 +27,18 @@ const FAIL_LIMIT_MS = 1_000;
  * Prepares a streamed answer. While nothing else is sent, a comment goes out every `pingMs`, so that no proxy takes the
  * connection for dead while a model thinks. `headers` are asked for when the answer begins.
  */
-export function createEventStream(options: {
+export function createSseResponse(options: {
   exchange: Exchange;
   pingMs: number;
   /** A caller that takes nothing for so long is treated as gone. */
   drainMs: number;
-  ticker: Ticker;
+  interval: SharedInterval;
   headers: () => Record<string, string>;
-}): EventStream {
-  const { exchange, pingMs, drainMs, ticker, headers } = options;
+}): SseResponse {
+  const { exchange, pingMs, drainMs, interval, headers } = options;
   const { response } = exchange;
   let begun = false;
-  let writtenMs = ticker.nowMs;
+  let writtenMs = interval.nowMs;
 
   function begin() {
     if (begun) return;
@@ -54,7 +54,7 @@ export function createEventStream(options: {
     });
   }
 
-  const release = ticker.add((nowMs) => {
+  const release = interval.add((nowMs) => {
     if (nowMs - writtenMs < pingMs || response.destroyed || response.writableNeedDrain) return;
     begin();
     writtenMs = nowMs;
@@ -65,10 +65,10 @@ export function createEventStream(options: {
     get begun() {
       return begun;
     },
-    write(frames) {
+    write(events) {
       begin();
-      writtenMs = ticker.nowMs;
-      return response.write(frames, 'latin1') || response.destroyed;
+      writtenMs = interval.nowMs;
+      return response.write(events, 'latin1') || response.destroyed;
     },
     async drained() {
       if (response.destroyed) return;

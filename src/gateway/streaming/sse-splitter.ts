@@ -1,11 +1,11 @@
-import { Parts } from '../shared/buffer-list.ts';
+import { BufferList } from '../shared/buffer-list.ts';
 
 const LINE_BREAK = 0x0a;
-const FRAME_ENDS = [Buffer.from('\n\n'), Buffer.from('\n\r\n')];
+const EVENT_ENDS = [Buffer.from('\n\n'), Buffer.from('\n\r\n')];
 
 /** Cuts the bytes of a stream behind empty lines, as they come. What it gives is UTF-8 as a string of bytes. */
-export class FrameCutter {
-  private unfinished = new Parts();
+export class SseSplitter {
+  private unfinished = new BufferList();
   private seam: Buffer = Buffer.alloc(0);
 
   /** How much waits for its empty line. */
@@ -15,17 +15,17 @@ export class FrameCutter {
 
   /** All bytes so far up to the last empty line; keeps the rest. */
   take(bytes: Buffer): string {
-    if (this.unfinished.length === 0 && endsFrame(bytes))
+    if (this.unfinished.length === 0 && endsEvent(bytes))
       return withLineFeeds(bytes.toString('latin1'));
     this.unfinished.add(bytes);
-    // Looked for at the seam and behind it only: a frame may come in a million pieces.
+    // Looked for at the seam and behind it only: an event may come in a million pieces.
     const joint = Buffer.concat([this.seam, bytes]);
     this.seam = joint.subarray(-2);
-    if (endOfLastFrame(joint) === 0) return '';
+    if (endOfLastEvent(joint) === 0) return '';
     const all = this.unfinished.join();
-    const end = endOfLastFrame(all);
+    const end = endOfLastEvent(all);
     const rest = all.subarray(end);
-    this.unfinished = new Parts();
+    this.unfinished = new BufferList();
     this.unfinished.add(rest);
     this.seam = rest.subarray(-2);
     return withLineFeeds(all.toString('latin1', 0, end));
@@ -37,7 +37,7 @@ export class FrameCutter {
   }
 }
 
-function endsFrame(bytes: Buffer): boolean {
+function endsEvent(bytes: Buffer): boolean {
   const { length } = bytes;
   return length > 1 && bytes[length - 1] === LINE_BREAK && bytes[length - 2] === LINE_BREAK;
 }
@@ -46,10 +46,10 @@ function withLineFeeds(text: string): string {
   return text.includes('\r') ? text.replaceAll('\r\n', '\n') : text;
 }
 
-/** Where the last whole frame ends; 0 when there is none. */
-function endOfLastFrame(bytes: Buffer): number {
+/** Where the last whole event ends; 0 when there is none. */
+function endOfLastEvent(bytes: Buffer): number {
   return Math.max(
-    ...FRAME_ENDS.map((end) => {
+    ...EVENT_ENDS.map((end) => {
       const at = bytes.lastIndexOf(end);
       return at === -1 ? 0 : at + end.length;
     }),

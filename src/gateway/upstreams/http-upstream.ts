@@ -7,11 +7,11 @@ import { openaiDialect, providerHeaders } from '../providers/openai-dialect.ts';
 import type { Provider } from '../providers/provider.ts';
 import {
   connectionError,
-  refusalError,
-  silenceError,
+  errorOfResponse,
+  timeoutError,
   unusableError,
 } from '../providers/provider-errors.ts';
-import { Parts } from '../shared/buffer-list.ts';
+import { BufferList } from '../shared/buffer-list.ts';
 import { UpstreamError } from '../shared/upstream-error.ts';
 import {
   type AnswerIdentity,
@@ -19,8 +19,8 @@ import {
   type Identify,
 } from '../streaming/response-identity.ts';
 import { GarbledStreamError, readEventData } from '../streaming/sse-parser.ts';
-import type { Patience } from './idle-timeout.ts';
-import { createWatchdog, type Watchdog } from './idle-timeout.ts';
+import type { UpstreamTimeouts } from './idle-timeout.ts';
+import { createIdleTimeout, type IdleTimeout } from './idle-timeout.ts';
 import { createChunkCutter, cutCompletion } from './stop-sequences.ts';
 import type { Upstream } from './upstream.ts';
 
@@ -36,18 +36,21 @@ export function createHttpUpstream(options: {
   provider: Provider;
   model: string;
   agent: Agent;
-  patience: Patience;
+  timeouts: UpstreamTimeouts;
   identify?: Identify;
 }): Upstream {
-  const { provider, model, agent, patience, identify = createIdentify() } = options;
+  const { provider, model, agent, timeouts, identify = createIdentify() } = options;
   const dialect = DIALECTS[provider.dialect];
 
   /** Sends the call; its good answer is still to be read. */
-  async function open(request: ChatRequest, watchdog: Watchdog): Promise<Dispatcher.ResponseData> {
+  async function open(
+    request: ChatRequest,
+    idleTimeout: IdleTimeout,
+  ): Promise<Dispatcher.ResponseData> {
     const answer = await send(`${provider.baseUrl}${dialect.path}`, {
       dispatcher: agent,
       method: 'POST',
-      signal: watchdog.signal,
+      signal: idleTimeout.signal,
       headers: { 'content-type': 'application/json', ...providerHeaders(provider) },
       body: JSON.stringify(dialect.encode(request, provider, model)),
     });
@@ -56,7 +59,7 @@ export function createHttpUpstream(options: {
     const { statusCode: status, headers } = answer;
     if (status !== 200) {
       const text = (await readText(answer, ERROR_LIMIT_BYTES)) ?? '';
-      throw refusalError(provider, model, { status, headers, body: text });
+      throw errorOfResponse(provider, model, { status, headers, body: text });
     }
     if ((headers['content-encoding'] ?? 'identity') === 'identity') return answer;
     answer.body.destroy();
@@ -64,8 +67,8 @@ export function createHttpUpstream(options: {
   }
 
   /** The error of a call that went wrong: the caller's own reason when it left, else what happened at the provider. */
-  function explain(error: unknown, watchdog: Watchdog): unknown {
-    if (watchdog.signal.aborted) return watchdog.signal.reason;
+  function explain(error: unknown, idleTimeout: IdleTimeout): unknown {
+    if (idleTimeout.signal.aborted) return idleTimeout.signal.reason;
     if (error instanceof UpstreamError) return error;
     if (error instanceof GarbledStreamError) return unusableError(provider, 'is garbled', error);
     return connectionError(provider, error);
@@ -77,10 +80,10 @@ export function createHttpUpstream(options: {
     maxChoices: provider.maxChoices,
     dropped: (request) => dialect.dropped(request, provider, model),
     async complete(request, signal) {
-      const watchdog = createWatchdog(signal, () => silenceError(provider));
-      watchdog.wait(patience.answerMs);
+      const idleTimeout = createIdleTimeout(signal, () => timeoutError(provider));
+      idleTimeout.wait(timeouts.answerMs);
       try {
-        const answer = await open(request, watchdog);
+        const answer = await open(request, idleTimeout);
         const text = await readText(answer, ANSWER_LIMIT_BYTES);
         if (text === undefined) throw unusableError(provider, 'is too long');
         const told = dialect.decode(parseJson(text, provider), provider, model);
@@ -88,20 +91,20 @@ export function createHttpUpstream(options: {
         const stops = dialect.ownStops(request, provider, model);
         return stops.length > 0 ? cutCompletion(completion, stops) : completion;
       } catch (error) {
-        throw explain(error, watchdog);
+        throw explain(error, idleTimeout);
       } finally {
-        watchdog.release();
+        idleTimeout.release();
       }
     },
     async *stream(request, signal) {
-      const watchdog = createWatchdog(signal, () => silenceError(provider));
-      watchdog.wait(patience.firstChunkMs);
+      const idleTimeout = createIdleTimeout(signal, () => timeoutError(provider));
+      idleTimeout.wait(timeouts.firstChunkMs);
       let answer: Dispatcher.ResponseData | undefined;
       let identity: AnswerIdentity | undefined;
       let begun = false;
       let whole = false;
       try {
-        answer = await open(request, watchdog);
+        answer = await open(request, idleTimeout);
         if (!String(answer.headers['content-type']).startsWith(EVENT_STREAM)) {
           throw unusableError(provider, 'is no stream');
         }
@@ -118,7 +121,7 @@ export function createHttpUpstream(options: {
           }
           const chunks = decoder.read(value);
           // The caller's own pace is not the provider's silence.
-          if (chunks) watchdog.pause();
+          if (chunks) idleTimeout.pause();
           for (const chunk of chunks ?? []) {
             const passed = cut ? cut(chunk) : chunk;
             if (passed === undefined) continue;
@@ -131,12 +134,12 @@ export function createHttpUpstream(options: {
             void readToEnd(events, answer);
             return;
           }
-          if (chunks) watchdog.wait(begun ? patience.stallMs : patience.firstChunkMs);
+          if (chunks) idleTimeout.wait(begun ? timeouts.stallMs : timeouts.firstChunkMs);
         }
       } catch (error) {
-        throw explain(error, watchdog);
+        throw explain(error, idleTimeout);
       } finally {
-        watchdog.release();
+        idleTimeout.release();
         if (!whole) answer?.body.destroy();
       }
     },
@@ -164,7 +167,7 @@ async function readText(
   { body }: Dispatcher.ResponseData,
   limitBytes: number,
 ): Promise<string | undefined> {
-  const parts = new Parts();
+  const parts = new BufferList();
   for await (const part of body as AsyncIterable<Buffer>) {
     parts.add(part);
     if (parts.length > limitBytes) {

@@ -1,5 +1,5 @@
 /** Ends a call when the caller is gone, or when nothing came for too long. Release it when the call is over. */
-export interface Watchdog {
+export interface IdleTimeout {
   /** Aborts with the caller's reason, or with what `onTimeout` makes. */
   readonly signal: AbortSignal;
   /** Waits so long from now on. */
@@ -10,12 +10,12 @@ export interface Watchdog {
 }
 
 /** Joins the caller's signal with a time limit that can be set anew. */
-export function createWatchdog(caller: AbortSignal, onTimeout: () => Error): Watchdog {
+export function createIdleTimeout(cancellation: AbortSignal, onTimeout: () => Error): IdleTimeout {
   const controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;
-  const abort = () => controller.abort(caller.reason);
-  if (caller.aborted) abort();
-  caller.addEventListener('abort', abort, { once: true });
+  const abort = () => controller.abort(cancellation.reason);
+  if (cancellation.aborted) abort();
+  cancellation.addEventListener('abort', abort, { once: true });
   return {
     signal: controller.signal,
     wait(ms) {
@@ -25,13 +25,13 @@ export function createWatchdog(caller: AbortSignal, onTimeout: () => Error): Wat
     pause: () => clearTimeout(timer),
     release() {
       clearTimeout(timer);
-      caller.removeEventListener('abort', abort);
+      cancellation.removeEventListener('abort', abort);
     },
   };
 }
 
 /** How long a provider may be silent, milliseconds. */
-export interface Patience {
+export interface UpstreamTimeouts {
   /** For a whole answer that is not streamed; long prompts take minutes. */
   answerMs: number;
   /** Until the first chunk of a stream. */

@@ -8,15 +8,15 @@ import { sumUsage } from './usage-sum.ts';
 /** Calls at a time for one request: enough to be quick, few enough not to look like an attack to the provider. */
 const CALLS_AT_A_TIME = 8;
 
-/** One of the calls that make up an answer: the numbers its variants have in the whole. */
+/** One of the calls that make up an answer: the numbers its choices have in the whole. */
 type Part = readonly number[];
 
 /**
- * A view of an upstream that gives `n` variants although it gives fewer at once, by calling it several times side by
- * side. What came is counted: many servers take `n` and give one variant, so the rest is asked for. Settings such as `stop` and `max_tokens` go into every call, so they hold for each variant. When one call fails,
+ * A view of an upstream that gives `n` choices although it gives fewer at once, by calling it several times side by
+ * side. What came is counted: many servers take `n` and give one choice, so the rest is asked for. Settings such as `stop` and `max_tokens` go into every call, so they hold for each choice. When one call fails,
  * the others are ended and its failure is thrown.
  */
-export function withVariants(upstream: Upstream, n: number): Upstream {
+export function withParallelChoices(upstream: Upstream, n: number): Upstream {
   const { provider, model, maxChoices } = upstream;
   if (n === 1) return upstream;
   const parts = inParts([...Array(n).keys()], maxChoices);
@@ -40,7 +40,7 @@ async function completeParts(
   const answers: ChatCompletion[] = [];
   const choices: ChatCompletion['choices'] = [];
   let open = parts;
-  /** Asks for these variants; the parts that are still to be asked for. */
+  /** Asks for these choices; the parts that are still to be asked for. */
   async function askFor(asked: readonly Part[]): Promise<Part[]> {
     const waiting = asked.values();
     const missing: Part[] = [];
@@ -67,7 +67,7 @@ async function completeParts(
     calls.release();
   }
   const [first] = answers;
-  if (!first) throw new Error('No variant was asked for.');
+  if (!first) throw new Error('No choice was asked for.');
   const { usage: _, ...shared } = first;
   const usage = sumUsage(answers.map((answer) => answer.usage));
   return {
@@ -80,7 +80,7 @@ async function completeParts(
 /** A call under way, and what it gave next. */
 interface Call {
   part: Part;
-  /** The numbers of the variants it gave something of. */
+  /** The numbers of the choices it gave something of. */
   came: Set<number>;
   chunks: AsyncIterator<ChatCompletionChunk>;
   usage: ChatCompletionChunk['usage'];
@@ -174,7 +174,7 @@ async function* streamParts(
   }
 }
 
-/** The request for one part; for a single variant without `n`, which some providers do not know. */
+/** The request for one part; for a single choice without `n`, which some providers do not know. */
 function requestOf({ n: _, ...request }: ChatRequest, { length }: Part): ChatRequest {
   return (length === 1 ? request : { ...request, n: length }) as ChatRequest;
 }
@@ -219,14 +219,14 @@ function numbered<Choice extends { index: number }>(
 }
 
 /** A signal of our own that also follows the caller's. */
-function joinedTo(caller: AbortSignal) {
+function joinedTo(cancellation: AbortSignal) {
   const controller = new AbortController();
-  const follow = () => controller.abort(caller.reason);
-  if (caller.aborted) follow();
-  caller.addEventListener('abort', follow, { once: true });
+  const follow = () => controller.abort(cancellation.reason);
+  if (cancellation.aborted) follow();
+  cancellation.addEventListener('abort', follow, { once: true });
   return {
     signal: controller.signal,
     abort: (reason: unknown) => controller.abort(reason),
-    release: () => caller.removeEventListener('abort', follow),
+    release: () => cancellation.removeEventListener('abort', follow),
   };
 }

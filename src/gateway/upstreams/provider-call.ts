@@ -2,14 +2,14 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { Agent, Dispatcher } from 'undici';
 import type { Provider } from '../providers/provider.ts';
 import {
-  brokenOffError,
   connectionError,
-  refusalError,
-  silenceError,
+  errorInsideAnswer,
+  errorOfResponse,
+  timeoutError,
   unusableError,
 } from '../providers/provider-errors.ts';
-import type { Caller } from '../shared/client-cancellation.ts';
-import type { Ticker } from '../shared/ticker.ts';
+import type { ClientCancellation } from '../shared/client-cancellation.ts';
+import type { SharedInterval } from '../shared/interval.ts';
 import type { UpstreamError } from '../shared/upstream-error.ts';
 import { BrokenStreamError } from '../streaming/chunk-frames.ts';
 
@@ -18,7 +18,7 @@ export interface CallTarget {
   provider: Provider;
   model: string;
   agent: Agent;
-  ticker: Ticker;
+  interval: SharedInterval;
   /** What is the same in all of them. */
   request: { origin: string; path: string; method: 'POST'; headers: string[] };
 }
@@ -44,9 +44,9 @@ const CALL_OVER = new Error('The call is over.');
 /** One call to a provider, from its request to the end of its answer. */
 export class ProviderCall implements Dispatcher.DispatchHandler {
   private readonly target: CallTarget;
-  private readonly caller: Caller;
+  private readonly cancellation: ClientCancellation;
   private readonly listener: CallListener;
-  private readonly stopTicking: () => void;
+  private readonly stopInterval: () => void;
   private readonly stopListening: () => void;
   private endsAtMs: number;
   private over = false;
@@ -59,17 +59,22 @@ export class ProviderCall implements Dispatcher.DispatchHandler {
   /** Sends the request. The call ends when nothing happens for `waitMs`, which `wait` starts anew. */
   constructor(
     target: CallTarget,
-    call: { body: Buffer[]; caller: Caller; waitMs: number; listener: CallListener },
+    call: {
+      body: Buffer[];
+      cancellation: ClientCancellation;
+      waitMs: number;
+      listener: CallListener;
+    },
   ) {
-    const { agent, ticker, request } = target;
+    const { agent, interval, request } = target;
     this.target = target;
-    this.caller = call.caller;
+    this.cancellation = call.cancellation;
     this.listener = call.listener;
-    this.endsAtMs = ticker.nowMs + call.waitMs;
-    this.stopTicking = ticker.add((nowMs) => {
-      if (nowMs > this.endsAtMs) this.stop(silenceError(target.provider));
+    this.endsAtMs = interval.nowMs + call.waitMs;
+    this.stopInterval = interval.add((nowMs) => {
+      if (nowMs > this.endsAtMs) this.stop(timeoutError(target.provider));
     });
-    this.stopListening = this.caller.onLeave(() => this.stop(this.caller.reason));
+    this.stopListening = this.cancellation.onCancel(() => this.stop(this.cancellation.reason));
     const { origin, path, method, headers } = request;
     const { body } = call;
     const several = body.length > 1;
@@ -89,7 +94,7 @@ export class ProviderCall implements Dispatcher.DispatchHandler {
 
   /** From now on it may take so long until something happens. */
   wait(ms: number): void {
-    this.endsAtMs = this.target.ticker.nowMs + ms;
+    this.endsAtMs = this.target.interval.nowMs + ms;
   }
 
   pause(): void {
@@ -163,7 +168,7 @@ export class ProviderCall implements Dispatcher.DispatchHandler {
   private finish(): boolean {
     if (this.over) return false;
     this.over = true;
-    this.stopTicking();
+    this.stopInterval();
     this.stopListening();
     return true;
   }
@@ -171,7 +176,7 @@ export class ProviderCall implements Dispatcher.DispatchHandler {
   private refused(parts: Buffer[]): UpstreamError {
     const { provider, model } = this.target;
     const { status, headers } = this;
-    return refusalError(provider, model, {
+    return errorOfResponse(provider, model, {
       status,
       headers,
       body: Buffer.concat(parts).toString(),
@@ -181,9 +186,9 @@ export class ProviderCall implements Dispatcher.DispatchHandler {
   private explain(error: unknown): unknown {
     if (!(error instanceof BrokenStreamError)) return error;
     const { provider, model } = this.target;
-    return error.told === undefined
+    return error.providerError === undefined
       ? unusableError(provider, error.message, error)
-      : brokenOffError(provider, model, error.told);
+      : errorInsideAnswer(provider, model, error.providerError);
   }
 }
 

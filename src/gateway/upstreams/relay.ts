@@ -1,21 +1,21 @@
 import type { Agent } from 'undici';
 import { EVENT_STREAM } from '../../contracts/server-sent-events.ts';
 import { parseJson } from '../providers/json.ts';
-import { readCompletion } from '../providers/openai-answer.ts';
 import {
   adaptRequest,
   needsObjects,
   openaiDialect,
   providerHeaders,
 } from '../providers/openai-dialect.ts';
+import { readCompletion } from '../providers/openai-response.ts';
 import type { Provider } from '../providers/provider.ts';
 import { unusableError } from '../providers/provider-errors.ts';
-import { Parts } from '../shared/buffer-list.ts';
-import type { Ticker } from '../shared/ticker.ts';
-import type { FrameSink } from '../streaming/frame-stream.ts';
+import { BufferList } from '../shared/buffer-list.ts';
+import type { SharedInterval } from '../shared/interval.ts';
+import type { EventSink } from '../streaming/frame-stream.ts';
 import type { Identify } from '../streaming/response-identity.ts';
-import { createFrames } from '../streaming/sse-passthrough.ts';
-import type { Patience } from './idle-timeout.ts';
+import { createSsePassthrough } from '../streaming/sse-passthrough.ts';
+import type { UpstreamTimeouts } from './idle-timeout.ts';
 import { type CallListener, type CallTarget, ProviderCall } from './provider-call.ts';
 import type { Relay, RelayCall } from './upstream.ts';
 
@@ -27,17 +27,17 @@ export function createRelay(options: {
   provider: Provider;
   model: string;
   agent: Agent;
-  patience: Patience;
-  ticker: Ticker;
+  timeouts: UpstreamTimeouts;
+  interval: SharedInterval;
   identify: Identify;
 }): Relay {
-  const { provider, model, agent, patience, ticker, identify } = options;
+  const { provider, model, agent, timeouts, interval, identify } = options;
   const address = new URL(`${provider.baseUrl}${openaiDialect.path}`);
   const target: CallTarget = {
     provider,
     model,
     agent,
-    ticker,
+    interval,
     request: {
       origin: address.origin,
       path: address.pathname + address.search,
@@ -49,19 +49,23 @@ export function createRelay(options: {
     },
   };
 
-  function send({ request, write, caller }: RelayCall, waitMs: number, listener: CallListener) {
+  function send(
+    { request, write, cancellation }: RelayCall,
+    waitMs: number,
+    listener: CallListener,
+  ) {
     const body = write(adaptRequest(request, provider, model));
-    return new ProviderCall(target, { body, caller, waitMs, listener });
+    return new ProviderCall(target, { body, cancellation, waitMs, listener });
   }
 
   return {
-    takes: (request) =>
+    supports: (request) =>
       (request.n ?? 1) <= provider.maxChoices && !needsObjects(request, provider, model),
 
     complete(call) {
       return new Promise((resolve, reject) => {
-        const parts = new Parts();
-        send(call, patience.answerMs, {
+        const parts = new BufferList();
+        send(call, timeouts.answerMs, {
           onHeaders: () => undefined,
           onData(bytes) {
             parts.add(bytes);
@@ -80,24 +84,24 @@ export function createRelay(options: {
     },
 
     stream(request, options) {
-      const frames = createFrames(options, identify);
+      const events = createSsePassthrough(options, identify);
       return new Promise((resolve, reject) => {
         let waiting = '';
         let failure: { reason: unknown } | undefined;
         let begun = false;
         let over = false;
-        let reader: { sink: FrameSink; resolve: () => void; reject: (reason: unknown) => void };
+        let reader: { sink: EventSink; resolve: () => void; reject: (reason: unknown) => void };
 
-        const call = send(request, patience.firstChunkMs, {
+        const call = send(request, timeouts.firstChunkMs, {
           onHeaders(headers) {
             const streams = String(headers['content-type']).startsWith(EVENT_STREAM);
             return streams ? undefined : unusableError(provider, 'is no stream');
           },
-          onData: (bytes) => pass(frames.push(bytes)),
-          onEnd: () => pass(frames.end()),
+          onData: (bytes) => pass(events.push(bytes)),
+          onEnd: () => pass(events.end()),
           onFailure(reason) {
             // What comes after the answer was whole is of no matter.
-            if (frames.whole) return;
+            if (events.whole) return;
             failure = { reason };
             if (!begun) reject(reason);
             else reader?.reject(reason);
@@ -106,13 +110,13 @@ export function createRelay(options: {
 
         function pass(text: string): void {
           if (text !== '') {
-            call.wait(patience.stallMs);
+            call.wait(timeouts.stallMs);
             if (reader) write(text);
             else waiting += text;
             begin();
           }
-          if (frames.broken) throw frames.broken;
-          if (frames.whole) whole();
+          if (events.broken) throw events.broken;
+          if (events.whole) whole();
         }
         function begin(): void {
           if (begun) return;
@@ -123,7 +127,7 @@ export function createRelay(options: {
                 reader = { sink, resolve: done, reject: fail };
                 if (waiting !== '') write(waiting);
                 waiting = '';
-                if (frames.whole) done();
+                if (events.whole) done();
                 else if (failure) fail(failure.reason);
               }),
           });
@@ -141,7 +145,7 @@ export function createRelay(options: {
           call.pause();
           call.wait(Number.POSITIVE_INFINITY);
           void reader.sink.drained().then(() => {
-            call.wait(patience.stallMs);
+            call.wait(timeouts.stallMs);
             call.resume();
           });
         }

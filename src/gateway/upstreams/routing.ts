@@ -4,15 +4,15 @@ import type { Agent } from 'undici';
 import { textModels } from '../catalog/catalog.ts';
 import type { Catalog, TextModel } from '../catalog/catalog-schema.ts';
 import type { Provider, ProviderName } from '../providers/provider.ts';
-import { TRAITS } from '../providers/provider-table.ts';
+import { PROVIDERS } from '../providers/provider-table.ts';
 import { ANY_MODEL, servedModel } from '../providers/providers.ts';
-import type { Caller } from '../shared/client-cancellation.ts';
-import type { Ticker } from '../shared/ticker.ts';
+import type { ClientCancellation } from '../shared/client-cancellation.ts';
+import type { SharedInterval } from '../shared/interval.ts';
 import { failureForLog, UpstreamError } from '../shared/upstream-error.ts';
 import { createIdentify, type Identify } from '../streaming/response-identity.ts';
 import type { Rests } from './circuit-breaker.ts';
 import { createHttpUpstream } from './http-upstream.ts';
-import type { Patience } from './idle-timeout.ts';
+import type { UpstreamTimeouts } from './idle-timeout.ts';
 import { offlineEngine } from './offline.ts';
 import { createRelay } from './relay.ts';
 import type { Upstream } from './upstream.ts';
@@ -24,7 +24,7 @@ export interface Routing {
   /** In the order they are tried; empty when nobody serves the model. */
   upstreamsOf(model: TextModel): readonly Upstream[];
   /** Why nobody serves a model, and which settings would change that; `undefined` when somebody does. */
-  whyUnserved(model: TextModel): string | undefined;
+  unservedReason(model: TextModel): string | undefined;
   /**
    * The provider's model that answers first. Where no provider is set up at all, the one that the catalog would ask first:
    * there is nothing to compare in the offline engine.
@@ -42,8 +42,8 @@ export function createRouting(options: {
   /** Those that the operator set up; those that are live when absent. */
   set?: ReadonlySet<ProviderName>;
   agent: Agent;
-  patience: Patience;
-  ticker: Ticker;
+  timeouts: UpstreamTimeouts;
+  interval: SharedInterval;
 }): Routing {
   const { catalog, providers, set = new Set(providers.keys()), ...calls } = options;
   const upstreams = new Map<string, Upstream[]>();
@@ -75,7 +75,7 @@ export function createRouting(options: {
     renew,
     upstreamsOf,
     answersFirst: (model) => (isOffline ? model.upstreams[0] : upstreamsOf(model)[0]),
-    whyUnserved(model) {
+    unservedReason(model) {
       if (upstreamsOf(model).length > 0) return undefined;
       return unservedSentence(model, { providers, set });
     },
@@ -113,9 +113,9 @@ export function unservedSentence(
     const provider = providers.get(name);
     return provider && model !== ANY_MODEL ? [`${provider.title} does not have ${model}`] : [];
   });
-  const settings = (list: ProviderName[]) => list.map((name) => TRAITS[name].setting);
+  const settings = (list: ProviderName[]) => list.map((name) => PROVIDERS[name].setting);
   const todo = [
-    ...silent.map((name) => `start what ${TRAITS[name].setting} names, which does not answer`),
+    ...silent.map((name) => `start what ${PROVIDERS[name].setting} names, which does not answer`),
     ...(missing.length > 0 ? [`set ${alternatives(settings(missing))}`] : []),
     ...(lacking.length > 0 ? ['correct ASKWATCH_CATALOG'] : []),
   ];
@@ -148,20 +148,28 @@ const SHORT_WISH_MS = 2_000;
 export async function askInOrder<T>(options: {
   upstreams: readonly Upstream[];
   rests: Rests;
-  caller: Pick<Caller, 'left' | 'reason' | 'signal'>;
+  cancellation: Pick<ClientCancellation, 'cancelled' | 'reason' | 'signal'>;
   attempt: (upstream: Upstream) => Promise<T>;
   log: Logger;
   random?: () => number;
   pause?: (ms: number, signal: AbortSignal) => Promise<unknown>;
 }): Promise<{ upstream: Upstream; answer: T }> {
-  const { upstreams, rests, caller, attempt, log, random = Math.random, pause = wait } = options;
+  const {
+    upstreams,
+    rests,
+    cancellation,
+    attempt,
+    log,
+    random = Math.random,
+    pause = wait,
+  } = options;
   const failures = new Map<Upstream, UpstreamError>();
   let asking = upstreams;
   for (let round = 0; ; round += 1) {
     const evenResting = round === 0;
     let left = asking;
     for (;;) {
-      if (caller.left) throw caller.reason;
+      if (cancellation.cancelled) throw cancellation.reason;
       const upstream = rests.choose(left, evenResting);
       if (!upstream) break;
       left = left.filter((other) => other !== upstream);
@@ -171,9 +179,9 @@ export async function askInOrder<T>(options: {
         asked.answered();
         return { upstream, answer };
       } catch (error) {
-        if (caller.left || !(error instanceof UpstreamError)) {
+        if (cancellation.cancelled || !(error instanceof UpstreamError)) {
           asked.left();
-          throw caller.left ? caller.reason : error;
+          throw cancellation.cancelled ? cancellation.reason : error;
         }
         asked.failed(error);
         if (!error.tryNext) throw error;
@@ -188,7 +196,7 @@ export async function askInOrder<T>(options: {
     asking = asking.filter((upstream) => passesByItself(failures.get(upstream)));
     if (asking.length === 0 || round === EXTRA_ROUNDS) throw mostTelling([...failures.values()]);
     const wishesMs = asking.map((upstream) => failures.get(upstream)?.retryAfterMs ?? 0);
-    await pause(Math.min(...wishesMs) + random() * BACKOFF_MS * 2 ** round, caller.signal);
+    await pause(Math.min(...wishesMs) + random() * BACKOFF_MS * 2 ** round, cancellation.signal);
   }
 }
 

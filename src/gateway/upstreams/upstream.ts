@@ -1,7 +1,7 @@
 import type { ChatCompletion, ChatCompletionChunk, ChatRequest } from '../../contracts/gateway.ts';
-import type { Caller } from '../shared/client-cancellation.ts';
-import type { FramesOptions } from '../streaming/chunk-frames.ts';
-import type { FrameStream } from '../streaming/frame-stream.ts';
+import type { ClientCancellation } from '../shared/client-cancellation.ts';
+import type { AnswerStreamOptions } from '../streaming/chunk-frames.ts';
+import type { AnswerStream } from '../streaming/frame-stream.ts';
 
 /** Something that answers a chat: a model of a provider, or the offline engine. */
 export interface Upstream {
@@ -27,7 +27,7 @@ export interface Upstream {
 /** The bytes' way to a model whose provider speaks the OpenAI convention: answers are passed on without being rebuilt. */
 export interface Relay {
   /** Whether the answer to this request can be passed on as it comes. */
-  takes(request: ChatRequest): boolean;
+  supports(request: ChatRequest): boolean;
   /**
    * The whole answer, checked, with its JSON as it came unless that must be written anew. Rejects with `UpstreamError`, or
    * the caller's reason.
@@ -37,12 +37,12 @@ export interface Relay {
    * Opens a streamed answer; resolves once something of it can be passed on. Rejects with `UpstreamError`, or the caller's
    * reason, as long as nothing could.
    */
-  stream(call: RelayCall, options: FramesOptions): Promise<FrameStream>;
+  stream(call: RelayCall, options: AnswerStreamOptions): Promise<AnswerStream>;
 }
 
 export interface RelayCall {
   request: ChatRequest;
   /** The JSON of a request made from `request`, in parts. */
   write(request: unknown): Buffer[];
-  caller: Caller;
+  cancellation: ClientCancellation;
 }

@@ -1,6 +1,7 @@
 import type { KeyLimits } from '../../contracts/key-limits.ts';
 import type { KeyInfo } from '../../http/keys.ts';
 import { createSlidingWindow, type SlidingWindow } from '../../http/sliding-window.ts';
+import type { Spent } from './days.ts';
 import {
   budgetRefusal,
   minuteHeaders,
@@ -8,7 +9,6 @@ import {
   tokensRefusal,
   tooLargeRefusal,
 } from './key-limit-answers.ts';
-import type { Spent } from './usage-days.ts';
 
 /** What one request takes of the limits of its key. */
 export interface Allowance {

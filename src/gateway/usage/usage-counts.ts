@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { UsageRecord } from './usage-journal.ts';
+import type { UsageRecord } from './journal.ts';
 
 const count = z.int().nonnegative();
 

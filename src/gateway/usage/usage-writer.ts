@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { type BatchWriter, createBatchWriter } from '../../store/batch-writer.ts';
 import type { Journal } from '../../store/store.ts';
-import { pack, type UsageEntry, type UsageRecord } from './usage-journal.ts';
+import { pack, type UsageEntry, type UsageRecord } from './journal.ts';
 
 /** What kill -9 takes away is of the last 250 ms, and of the time that two writes take. */
 const FLUSH_MS = 200;

@@ -1,7 +1,7 @@
 import { ErrorCode } from '../../contracts/error.ts';
 import { MONITORING_REQUESTS_PER_MINUTE } from '../../contracts/rate-limit.ts';
 import type { Authenticate } from '../../http/authentication.ts';
-import { callerOf } from '../../http/caller.ts';
+import { clientKeyOf } from '../../http/client-address.ts';
 import { HttpError } from '../../http/errors.ts';
 import { createRateLimit, rateLimitHeaders } from '../../http/rate-limit.ts';
 import type { HttpReply, HttpRequest } from '../../http/server-types.ts';
@@ -40,7 +40,7 @@ export function createRateLimitHook(options: {
     const heartbeat = heartbeatOf(request);
     if (heartbeat !== undefined) {
       return count(
-        heartbeat === null ? `address ${callerOf(request.ip)}` : `heartbeat ${heartbeat}`,
+        heartbeat === null ? `address ${clientKeyOf(request.ip)}` : `heartbeat ${heartbeat}`,
         reply,
       );
     }
@@ -49,7 +49,7 @@ export function createRateLimitHook(options: {
       key = authenticate(request).id;
     } catch (refusal) {
       // A wrong key is a guess, as an unknown push token is; what is left of wrong keys the refusal tells itself.
-      limit.take(`address ${callerOf(request.ip)}`);
+      limit.take(`address ${clientKeyOf(request.ip)}`);
       throw refusal;
     }
     count(`key ${key}`, reply);

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import { MONITORING_PREFIX, MonitoringPath } from '../../contracts/monitoring.ts';
 import { AddedPath } from '../../contracts/monitoring-additions.ts';
-import { type Asked, createAuthentication } from '../../http/authentication.ts';
+import { createAuthentication, type KeyedRequest } from '../../http/authentication.ts';
 import { notFound } from '../../http/errors.ts';
 import type { KeyInfo, Keys } from '../../http/keys.ts';
 import { refuseOtherMethods } from '../../http/other-methods.ts';
@@ -59,7 +59,7 @@ function rememberedKeys(keys: Keys) {
   const found = new WeakMap<IncomingMessage, KeyInfo>();
   const ask = createAuthentication(keys, { acceptApiKeyHeader: true });
   return {
-    authenticate(request: Asked): KeyInfo {
+    authenticate(request: KeyedRequest): KeyInfo {
       const key = ask(request);
       found.set(request.raw, key);
       return key;

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ChatRequest } from '../../../src/contracts/gateway.ts';
-import { normalize } from '../../../src/gateway/chat/chat-checks.ts';
+import { normalize } from '../../../src/gateway/chat/checks.ts';
 
 const request = { model: 'm', messages: [{ role: 'user', content: 'hi' }] };
 

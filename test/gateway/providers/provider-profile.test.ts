@@ -3,7 +3,7 @@ import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { ChatRequest } from '../../../src/contracts/gateway.ts';
 import type { Provider } from '../../../src/gateway/providers/provider.ts';
 import {
-  type ParameterTraits,
+  type ParameterRules,
   parametersFor,
 } from '../../../src/gateway/providers/provider-profile.ts';
 import type { UpstreamError } from '../../../src/gateway/shared/upstream-error.ts';
@@ -202,7 +202,7 @@ describe.each(TRIED)('%s, with %s', (name, model) => {
 });
 
 /** A request that shows every difference: the contract's parameters, and what else the rules speak of. */
-function triggering({ drop, rename, dropFromMessages }: ParameterTraits): ChatRequest {
+function triggering({ drop, rename, dropFromMessages }: ParameterRules): ChatRequest {
   const others: Record<string, unknown> = {
     logprobs: true,
     top_logprobs: 1,
@@ -225,13 +225,14 @@ function triggering({ drop, rename, dropFromMessages }: ParameterTraits): ChatRe
 
 /** The rules, each with one of them taken away. */
 function* mutations(
-  rules: ParameterTraits,
+  rules: ParameterRules,
   strictRoles: boolean,
-): Generator<[string, ParameterTraits]> {
+): Generator<[string, ParameterRules]> {
   for (const name of rules.drop) {
     yield [`drop ${name}`, { ...rules, drop: rules.drop.filter((other) => other !== name) }];
   }
-  for (const name of Object.keys(rules.caps)) yield [`cap of ${name}`, { ...rules, caps: {} }];
+  for (const name of Object.keys(rules.maxValues))
+    yield [`cap of ${name}`, { ...rules, maxValues: {} }];
   for (const name of Object.keys(rules.rename)) yield [`name of ${name}`, { ...rules, rename: {} }];
   if (rules.dropFromMessages.length > 0) {
     yield ['dropFromMessages', { ...rules, dropFromMessages: [] }];

@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { createChunkReader, readCompletion } from '../../../src/gateway/providers/openai-answer.ts';
 import { adaptRequest } from '../../../src/gateway/providers/openai-dialect.ts';
+import {
+  createChunkReader,
+  readCompletion,
+} from '../../../src/gateway/providers/openai-response.ts';
 import type { Provider, ProviderName } from '../../../src/gateway/providers/provider.ts';
-import { TRAITS } from '../../../src/gateway/providers/provider-table.ts';
+import { PROVIDERS } from '../../../src/gateway/providers/provider-table.ts';
 
-const provider = (name: ProviderName): Provider => ({ ...TRAITS[name], name });
+const provider = (name: ProviderName): Provider => ({ ...PROVIDERS[name], name });
 
 const base = { id: 'x', object: 'chat.completion.chunk', created: 1, model: 'm' };
 const chunk = (choices: unknown, more: object = {}) => ({ ...base, choices, ...more });

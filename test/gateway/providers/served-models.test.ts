@@ -159,21 +159,21 @@ describe('a list of models', () => {
     [
       'odd rows',
       '{"data":[null,1,{"id":5},{"id":""},{"id":"a","context_length":"8K"}]}',
-      [{ id: 'a', sees: false }],
+      [{ id: 'a', takesImages: false }],
     ],
     [
       'what cannot chat',
       '{"data":[{"id":"text-embedding-3"},{"id":"whisper-1"},{"id":"tts-1"},{"id":"gpt-image-1"},{"id":"a","kind":"image"},{"id":"b","available":false},{"id":"imagine"}]}',
-      [{ id: 'imagine', sees: false }],
+      [{ id: 'imagine', takesImages: false }],
     ],
     [
       'sizes as several services tell them',
       '{"data":[{"id":"a"},{"id":"b","max_model_len":1},{"id":"c","meta":{"n_ctx_train":3}},{"id":"d","context_window":2,"architecture":{"input_modalities":["text","image"]}}]}',
       [
-        { id: 'c', contextTokens: 3, sees: false },
-        { id: 'd', contextTokens: 2, sees: true },
-        { id: 'b', contextTokens: 1, sees: false },
-        { id: 'a', sees: false },
+        { id: 'c', contextTokens: 3, takesImages: false },
+        { id: 'd', contextTokens: 2, takesImages: true },
+        { id: 'b', contextTokens: 1, takesImages: false },
+        { id: 'a', takesImages: false },
       ],
     ],
   ])('with %s', (_, text, models) => {

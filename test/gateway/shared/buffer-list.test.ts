@@ -2,14 +2,14 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Parts } from '../../../src/gateway/shared/buffer-list.ts';
+import { BufferList } from '../../../src/gateway/shared/buffer-list.ts';
 
 test('parts of any sizes are joined in their order', () => {
   fc.assert(
     fc.property(
       fc.array(fc.integer({ min: 0, max: 5 }), { maxLength: 5_000, size: 'max' }),
       (lengths) => {
-        const parts = new Parts();
+        const parts = new BufferList();
         const all: Buffer[] = [];
         for (const [at, length] of lengths.entries()) {
           const part = Buffer.alloc(length, at % 251);
@@ -33,7 +33,7 @@ test('a million parts of a byte take little more than their bytes', () => {
     const { heapUsed, external } = process.memoryUsage();
     return heapUsed + external;
   };
-  const parts = new Parts();
+  const parts = new BufferList();
   const before = heldBytes();
   for (let count = 0; count < 1_000_000; count += 1) parts.add(Buffer.from('x'));
   // As Buffers of their own they would take about a hundred million.

@@ -1,23 +1,23 @@
 import { expect, test } from 'vitest';
-import { Caller } from '../../../src/gateway/shared/client-cancellation.ts';
+import { ClientCancellation } from '../../../src/gateway/shared/client-cancellation.ts';
 
 test('a caller leaves once, and everyone who listens is told', () => {
-  const caller = new Caller();
+  const cancellation = new ClientCancellation();
   const told: string[] = [];
-  const stop = caller.onLeave(() => told.push('stopped listening'));
-  caller.onLeave(() => {
-    told.push(`a: ${caller.reason}`);
+  const stop = cancellation.onCancel(() => told.push('stopped listening'));
+  cancellation.onCancel(() => {
+    told.push(`a: ${cancellation.reason}`);
     stopB();
   });
-  const stopB = caller.onLeave(() => told.push('b'));
+  const stopB = cancellation.onCancel(() => told.push('b'));
   stop();
   stop();
-  const { signal } = caller;
-  expect([caller.left, signal.aborted]).toEqual([false, false]);
-  caller.leave('gone');
-  caller.leave('again');
+  const { signal } = cancellation;
+  expect([cancellation.cancelled, signal.aborted]).toEqual([false, false]);
+  cancellation.cancel('gone');
+  cancellation.cancel('again');
   expect(told).toEqual(['a: gone', 'b']);
-  expect([caller.left, caller.reason, signal.aborted, signal.reason]).toEqual([
+  expect([cancellation.cancelled, cancellation.reason, signal.aborted, signal.reason]).toEqual([
     true,
     'gone',
     true,
@@ -26,8 +26,8 @@ test('a caller leaves once, and everyone who listens is told', () => {
 });
 
 test('a signal asked for after the caller has left is aborted', () => {
-  const caller = new Caller();
-  caller.leave('gone');
-  expect(caller.signal.aborted).toBe(true);
-  expect(caller.signal.reason).toBe('gone');
+  const cancellation = new ClientCancellation();
+  cancellation.cancel('gone');
+  expect(cancellation.signal.aborted).toBe(true);
+  expect(cancellation.signal.reason).toBe('gone');
 });

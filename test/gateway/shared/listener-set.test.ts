@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createBag } from '../../../src/gateway/shared/listener-set.ts';
+import { createListenerSet } from '../../../src/gateway/shared/listener-set.ts';
 
 test('a bag holds what was put in and not taken out', () => {
   fc.assert(
     fc.property(fc.array(fc.option(fc.nat({ max: 20 }))), (steps) => {
-      const bag = createBag<number>();
+      const bag = createListenerSet<number>();
       const held = new Map<number, () => void>();
       let next = 0;
       for (const step of steps) {
@@ -27,7 +27,7 @@ test('a bag holds what was put in and not taken out', () => {
 });
 
 test('what is taken out during a walk does not disturb it', () => {
-  const bag = createBag<() => void>();
+  const bag = createListenerSet<() => void>();
   let told = 0;
   for (let count = 0; count < 5; count += 1) {
     const takeOut = bag.add(() => {

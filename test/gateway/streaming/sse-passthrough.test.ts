@@ -2,7 +2,10 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Usage } from '../../../src/contracts/gateway.ts';
 import { createIdentify } from '../../../src/gateway/streaming/response-identity.ts';
-import { createFrames, type Frames } from '../../../src/gateway/streaming/sse-passthrough.ts';
+import {
+  createSsePassthrough,
+  type SsePassthrough,
+} from '../../../src/gateway/streaming/sse-passthrough.ts';
 import { anyCharacter } from '../../helpers/any-character.ts';
 import { long } from '../../helpers/long.ts';
 
@@ -21,9 +24,9 @@ const ENDS = [
   'data: [DONE]\r\nid: 1\r\n',
 ];
 
-const frame = (fields: object) => `data: ${JSON.stringify({ ...head, ...fields })}\n\n`;
+const event = (fields: object) => `data: ${JSON.stringify({ ...head, ...fields })}\n\n`;
 const says = (content: string, more: object = {}) =>
-  frame({ choices: [{ index: 0, delta: { content }, finish_reason: null }], ...more });
+  event({ choices: [{ index: 0, delta: { content }, finish_reason: null }], ...more });
 
 function start(wantsUsage = false, identify = createIdentify()) {
   const heard = { tokens: 0, usage: undefined as Usage | undefined };
@@ -38,20 +41,20 @@ function start(wantsUsage = false, identify = createIdentify()) {
     },
     estimate: () => ({ prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 }),
   };
-  return { frames: createFrames(options, identify), heard };
+  return { events: createSsePassthrough(options, identify), heard };
 }
 
 /** What is passed on of a text that comes cut at some places, as chunks. */
-function pass(frames: Frames, text: string | Buffer, cuts: number[] = []) {
+function pass(events: SsePassthrough, text: string | Buffer, cuts: number[] = []) {
   const bytes = Buffer.from(text);
   const ends = [...cuts.map((cut) => cut % (bytes.length + 1)), bytes.length].sort((a, b) => a - b);
   let passed = '';
   let from = 0;
   for (const end of ends) {
-    passed += frames.push(bytes.subarray(from, end));
+    passed += events.push(bytes.subarray(from, end));
     from = end;
   }
-  passed += frames.end();
+  passed += events.end();
   const out = Buffer.from(passed, 'latin1').toString();
   const chunks = out
     .split('\n\n')
@@ -62,12 +65,12 @@ function pass(frames: Frames, text: string | Buffer, cuts: number[] = []) {
 
 describe('frames of a streamed answer', () => {
   test('are passed on under the caller’s name for the model and else as they are', () => {
-    const { frames, heard } = start();
+    const { events, heard } = start();
     const odd = says('say "model":"x" é🌈', { system_fingerprint: null, extra: [1.0, 'é'] });
-    const { out } = pass(frames, odd + DONE);
+    const { out } = pass(events, odd + DONE);
     expect(out).toBe(odd.replace('"theirs"', '"our \\"model\\" é"'));
-    expect(frames.whole).toBe(true);
-    expect(frames.broken).toBeUndefined();
+    expect(events.whole).toBe(true);
+    expect(events.broken).toBeUndefined();
     expect(heard.tokens).toBeGreaterThan(1);
   });
 
@@ -79,9 +82,9 @@ describe('frames of a streamed answer', () => {
       fc.string().map((content) => `event: x\n${says(content)}`),
       fc.string().map((content) => says(content).replace('data: {', 'data:{')),
       fc.string().map((content) => says(content).replace('"model":', '"model": ')),
-      fc.constantFrom(': ping\n\n', frame({ choices: [], usage }), '\n', '\r\n', '\n\n'),
+      fc.constantFrom(': ping\n\n', event({ choices: [], usage }), '\n', '\r\n', '\n\n'),
       fc.string().map((content) => says(content, { nested: { model: 'deep' } })),
-      fc.string().map((content) => frame({ about: { model: 'deep' }, choices: [], content })),
+      fc.string().map((content) => event({ about: { model: 'deep' }, choices: [], content })),
     );
     fc.assert(
       fc.property(
@@ -93,9 +96,9 @@ describe('frames of a streamed answer', () => {
           const text = parts.join('') + end;
           const uncut = start(wantsUsage);
           const cut = start(wantsUsage);
-          const expected = pass(uncut.frames, text);
-          expect(pass(cut.frames, text, cuts)).toEqual(expected);
-          expect(cut.frames.whole).toBe(true);
+          const expected = pass(uncut.events, text);
+          expect(pass(cut.events, text, cuts)).toEqual(expected);
+          expect(cut.events.whole).toBe(true);
           expect(cut.heard).toEqual(uncut.heard);
           const given = parts.flatMap((part) => {
             const json = /data: ?(.*)/.exec(part)?.[1];
@@ -123,15 +126,15 @@ describe('frames of a streamed answer', () => {
   test.each(['\n', '\r\n', '\n\n', '\n\r\n', '\n\n\n'])(
     'are the same with more empty lines between them, wherever those are cut: %j',
     (lines) => {
-      const expected = pass(start(true).frames, says('a') + says('b') + DONE);
+      const expected = pass(start(true).events, says('a') + says('b') + DONE);
       // Compared without a call of expect for each cut, which costs more than the frames do.
       const unlike: Array<{ end: string; cut: number }> = [];
       for (const end of ENDS) {
         const text = `${lines}${says('a')}${lines}${says('b')}${lines}${end}`;
         for (let cut = 0; cut <= text.length; cut += 1) {
-          const { frames } = start(true);
-          const same = pass(frames, text, [cut]).out === expected.out;
-          if (!same || !frames.whole) unlike.push({ end, cut });
+          const { events } = start(true);
+          const same = pass(events, text, [cut]).out === expected.out;
+          if (!same || !events.whole) unlike.push({ end, cut });
         }
       }
       expect(unlike).toEqual([]);
@@ -140,15 +143,15 @@ describe('frames of a streamed answer', () => {
 
   test('lose the usage nobody asked for, and keep the one that was', () => {
     const text =
-      says('a', { usage: null }) + says('b', { usage }) + frame({ choices: [], usage }) + DONE;
+      says('a', { usage: null }) + says('b', { usage }) + event({ choices: [], usage }) + DONE;
     const without = start();
-    expect(pass(without.frames, text).chunks.map((chunk) => chunk.usage)).toEqual([
+    expect(pass(without.events, text).chunks.map((chunk) => chunk.usage)).toEqual([
       undefined,
       undefined,
     ]);
     expect(without.heard.usage).toEqual(usage);
     const asked = start(true);
-    expect(pass(asked.frames, text).chunks.map((chunk) => chunk.usage)).toEqual([
+    expect(pass(asked.events, text).chunks.map((chunk) => chunk.usage)).toEqual([
       null,
       usage,
       usage,
@@ -156,8 +159,8 @@ describe('frames of a streamed answer', () => {
   });
 
   test('end with an estimate when the usage was asked for and the provider tells none', () => {
-    const { frames } = start(true);
-    const { chunks } = pass(frames, says('a') + DONE);
+    const { events } = start(true);
+    const { chunks } = pass(events, says('a') + DONE);
     expect(chunks.at(-1)).toMatchObject({
       id: head.id,
       model: 'our "model" é',
@@ -167,28 +170,28 @@ describe('frames of a streamed answer', () => {
   });
 
   test('of chunks with less than the convention asks for are passed on, with the usage in the same form', () => {
-    const { frames } = start(true);
+    const { events } = start(true);
     const bare = { model: 'theirs', choices: [{ index: 0, delta: { content: 'a' } }] };
-    const { chunks } = pass(frames, `data: ${JSON.stringify(bare)}\n\n${DONE}`);
+    const { chunks } = pass(events, `data: ${JSON.stringify(bare)}\n\n${DONE}`);
     const { id, created } = chunks[0];
     expect(id).toMatch(/^chatcmpl-[-0-9a-f]{36}$/);
     expect(chunks[0]).toEqual({ ...bare, id, created, model: 'our "model" é' });
     expect(chunks[1]).toMatchObject({ id, created, model: 'our "model" é', choices: [] });
     expect(chunks[1].usage.total_tokens).toBe(2);
-    expect(frames.whole).toBe(true);
+    expect(events.whole).toBe(true);
   });
 
   test('are broken, and not whole, when what the usage would be put into cannot be read', () => {
-    const { frames } = start(true);
-    frames.push(Buffer.from(`data: {"model":"theirs","choices":[{]}\n\n${DONE}`));
-    expect(frames.whole).toBe(false);
-    expect(frames.broken?.message).toBe('is not JSON');
+    const { events } = start(true);
+    events.push(Buffer.from(`data: {"model":"theirs","choices":[{]}\n\n${DONE}`));
+    expect(events.whole).toBe(false);
+    expect(events.broken?.message).toBe('is not JSON');
   });
 
   test.each(ENDS)('may end with %j', (end) => {
-    const { frames } = start();
-    expect(pass(frames, says('a') + end).chunks).toHaveLength(1);
-    expect(frames.whole).toBe(true);
+    const { events } = start();
+    expect(pass(events, says('a') + end).chunks).toHaveLength(1);
+    expect(events.whole).toBe(true);
   });
 
   const bare = (fields: object) =>
@@ -227,7 +230,7 @@ describe('frames of a streamed answer', () => {
       );
       const identify = createIdentify();
       identify({ id: 'always' });
-      const { chunks } = pass(start(false, identify).frames, stream.join('') + DONE);
+      const { chunks } = pass(start(false, identify).events, stream.join('') + DONE);
       expect(chunks).toHaveLength(stream.length);
       const [{ id, created: at }] = chunks;
       if (stays) expect({ id, created: at }).toEqual(known);
@@ -245,7 +248,7 @@ describe('frames of a streamed answer', () => {
     const constant = { id: '', created: 0 };
     const odd = `{"choices":[{"index":0,"delta":{"content":"a"}}],"odd":1.0,"model":"theirs"}`;
     const sent = [bare({ ...constant, choices: [] }), `data: ${odd.replace('{', '{"id":"",')}\n\n`];
-    const { out } = pass(start().frames, sent.join('') + DONE);
+    const { out } = pass(start().events, sent.join('') + DONE);
     // Whoever parses and writes it anew makes it 1.
     expect(out).toContain('"odd":1.0');
   });
@@ -255,7 +258,7 @@ describe('frames of a streamed answer', () => {
     delta: { content },
     finish_reason,
   });
-  const chunk = (...choices: object[]) => frame({ choices });
+  const chunk = (...choices: object[]) => event({ choices });
   const ended = chunk({ index: 0, delta: {}, finish_reason: 'stop' });
   /** As servers write it that sort the names. */
   const sorted = (delta: object, reason: string | null, index = 0) =>
@@ -274,7 +277,7 @@ describe('frames of a streamed answer', () => {
     ['a frame with half an empty line', says('a') + ended.slice(0, -1), 2],
     ['a frame and a comment', `${says('a')}${ended}: bye`, 2],
     ['a frame with the usage', says('a') + withUsage(ended), 2],
-    ['a frame before the usage', says('a') + ended + frame({ choices: [], usage }), 2],
+    ['a frame before the usage', says('a') + ended + event({ choices: [], usage }), 2],
     ['a frame in two lines', says('a') + ended.replace('"choices"', '\ndata: "choices"'), 2],
     ['a frame after an empty reason', chunk(choice(0, 'a', '')) + ended, 2],
     ['two choices', chunk(choice(0, 'a'), choice(1, 'b', 'stop')) + ended, 2],
@@ -282,12 +285,12 @@ describe('frames of a streamed answer', () => {
     ['sorted names', withCall(0) + withCall(1) + sorted({}, 'tool_calls'), 3],
   ])('are whole without [DONE] where the reason came in %s', (_name, text, count) => {
     for (const cuts of [[], [100, 101, 102, 300]]) {
-      const { frames } = start();
-      const { chunks } = pass(frames, text, cuts);
-      expect(frames.broken).toBeUndefined();
-      expect(frames.whole).toBe(true);
+      const { events } = start();
+      const { chunks } = pass(events, text, cuts);
+      expect(events.broken).toBeUndefined();
+      expect(events.whole).toBe(true);
       expect(chunks).toHaveLength(count);
-      const asked = pass(start(true).frames, text, cuts).chunks;
+      const asked = pass(start(true).events, text, cuts).chunks;
       expect(asked.filter((one) => one.usage)).toHaveLength(1);
     }
   });
@@ -299,22 +302,22 @@ describe('frames of a streamed answer', () => {
     ['ends one choice of two', chunk(choice(0, 'a'), choice(1, 'b')) + ended],
     ['begins another one', ended + chunk(choice(1, 'b'))],
     ['begins another one with sorted names', ended + sorted({ content: 'b' }, null, 1)],
-    ['tells nothing but the usage', frame({ choices: [], usage })],
+    ['tells nothing but the usage', event({ choices: [], usage })],
     ['is cut inside its end', `${ended}data: [DONE`],
-    ['is cut inside the usage', `${ended}${frame({ choices: [], usage }).slice(0, -4)}`],
+    ['is cut inside the usage', `${ended}${event({ choices: [], usage }).slice(0, -4)}`],
     ['is cut inside the name of a field', `${ended}da`],
     ['is cut inside its reason', ended.slice(0, -4)],
   ])('are broken when the stream ends without [DONE] and %s', (_name, text) => {
-    const { frames } = start();
-    pass(frames, text);
-    expect(frames.whole).toBe(false);
-    expect(frames.broken?.message).toBe('ended before it was complete');
+    const { events } = start();
+    pass(events, text);
+    expect(events.whole).toBe(false);
+    expect(events.broken?.message).toBe('ended before it was complete');
   });
 
   test('drop what follows the end', () => {
-    const { frames } = start();
-    expect(pass(frames, `${says('a')}${DONE}${says('b')}garbage`).chunks).toHaveLength(1);
-    expect(frames.broken).toBeUndefined();
+    const { events } = start();
+    expect(pass(events, `${says('a')}${DONE}${says('b')}garbage`).chunks).toHaveLength(1);
+    expect(events.broken).toBeUndefined();
   });
 
   test.each([
@@ -331,18 +334,18 @@ describe('frames of a streamed answer', () => {
     ['never ends a frame', 'data: x\n'.repeat(150_000), 'is garbled', 0],
   ])('are broken when the stream %s; what was good is passed on', (_name, text, why, good) => {
     for (const cuts of [[], [100, 101, 102, 500_000]]) {
-      const { frames } = start();
-      expect(pass(frames, text, cuts).chunks).toHaveLength(good);
-      expect(frames.whole).toBe(false);
-      expect(frames.broken?.message).toContain(why);
+      const { events } = start();
+      expect(pass(events, text, cuts).chunks).toHaveLength(good);
+      expect(events.whole).toBe(false);
+      expect(events.broken?.message).toContain(why);
     }
   });
 
   test('take a frame of a megabyte in a million pieces', () => {
-    const { frames } = start();
+    const { events } = start();
     const bytes = Buffer.from(says('x\n'.repeat(250_000)));
     let passed = '';
-    for (let at = 0; at < bytes.length; at += 1) passed += frames.push(bytes.subarray(at, at + 1));
+    for (let at = 0; at < bytes.length; at += 1) passed += events.push(bytes.subarray(at, at + 1));
     expect(passed.length).toBeGreaterThan(500_000);
   });
 });

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { setTimeout as pause } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import type { End } from '../../../src/gateway/usage/usage-journal.ts';
+import type { End } from '../../../src/gateway/usage/journal.ts';
 import { startBrokenUpstream } from '../../fakes/broken-upstream.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { type Frame, goodAnswer } from '../../helpers/gateway/fault-answers.ts';
@@ -156,15 +156,15 @@ describe('a caller that does not send all of its request', () => {
     const whole = chatRequest(key, plain);
     const callers = await Promise.all(
       [20, whole.length - 20].map(async (length) => {
-        const caller = await connectCaller(url);
-        caller.socket.write(whole.slice(0, length));
+        const cancellation = await connectCaller(url);
+        cancellation.socket.write(whole.slice(0, length));
         let sent = length;
         const drip = setInterval(() => {
           sent += 1;
-          if (sent < whole.length) caller.socket.write(whole.slice(sent - 1, sent));
+          if (sent < whole.length) cancellation.socket.write(whole.slice(sent - 1, sent));
         }, 300);
-        void caller.closed.then(() => clearInterval(drip));
-        return caller;
+        void cancellation.closed.then(() => clearInterval(drip));
+        return cancellation;
       }),
     );
     for (const { closed, received } of callers) {
@@ -404,29 +404,29 @@ describe('a caller that pauses', () => {
       providers: { ...NO_OLLAMA, openai: at, mistral: at },
       times: { ...PATIENT, stallMs: STALL_MS, drainMs: 100_000 },
     });
-    const caller = await connectCaller(running.url);
-    caller.socket.pause();
-    caller.socket.write(chatRequest(running.key, { ...streamed, model }));
+    const cancellation = await connectCaller(running.url);
+    cancellation.socket.pause();
+    cancellation.socket.write(chatRequest(running.key, { ...streamed, model }));
     await pause(1.5 * STALL_MS);
-    caller.socket.resume();
-    return { ...running, caller };
+    cancellation.socket.resume();
+    return { ...running, cancellation };
   }
 
   test('for longer than the provider may, has its answer all the same', async () => {
     const last = goodAnswer('bytes', true).slice(-3);
     const all = await Promise.all(models.map((model) => startWithMuch(model, last)));
-    for (const { caller, usage } of all) {
-      await eventually(() => caller.tail().endsWith('data: [DONE]\n\n\r\n0\r\n\r\n'));
-      expect(caller.received().match(/<Zwölf>/g)).toHaveLength(800);
+    for (const { cancellation, usage } of all) {
+      await eventually(() => cancellation.tail().endsWith('data: [DONE]\n\n\r\n0\r\n\r\n'));
+      expect(cancellation.received().match(/<Zwölf>/g)).toHaveLength(800);
       expect((await usage(1)).map(({ end }) => end)).toEqual(['complete']);
     }
   });
 
   test('does not wait for ever for a provider that is silent afterwards', async () => {
     const all = await Promise.all(models.map((model) => startWithMuch(model, [])));
-    for (const { caller, usage } of all) {
-      await caller.closed;
-      expect(caller.received()).toContain('"code":"upstream_timeout"');
+    for (const { cancellation, usage } of all) {
+      await cancellation.closed;
+      expect(cancellation.received()).toContain('"code":"upstream_timeout"');
       expect((await usage(1)).map(({ end }) => end)).toEqual(['upstream_error']);
     }
   });

@@ -9,9 +9,9 @@ import type {
 import { textModels } from '../../../src/gateway/catalog/catalog.ts';
 import { Catalog } from '../../../src/gateway/catalog/catalog-schema.ts';
 import { findProviders } from '../../../src/gateway/providers/providers.ts';
-import { createTicker } from '../../../src/gateway/shared/ticker.ts';
+import { createSharedInterval } from '../../../src/gateway/shared/interval.ts';
 import { UpstreamError } from '../../../src/gateway/shared/upstream-error.ts';
-import { withVariants } from '../../../src/gateway/upstreams/parallel-choices.ts';
+import { withParallelChoices } from '../../../src/gateway/upstreams/parallel-choices.ts';
 import { createRouting } from '../../../src/gateway/upstreams/routing.ts';
 import type { Upstream } from '../../../src/gateway/upstreams/upstream.ts';
 import { startModelProvider } from '../../fakes/model-provider.ts';
@@ -52,13 +52,13 @@ async function startSingle() {
       },
     ],
   });
-  const patience = { answerMs: 45_000, firstChunkMs: 45_000, stallMs: 45_000 };
+  const timeouts = { answerMs: 45_000, firstChunkMs: 45_000, stallMs: 45_000 };
   const routing = createRouting({
     catalog,
     providers,
     agent,
-    ticker: createTicker(1_000),
-    patience,
+    interval: createSharedInterval(1_000),
+    timeouts,
   });
   const [model] = textModels(catalog);
   const [single] = model ? routing.upstreamsOf(model) : [];
@@ -133,7 +133,7 @@ describe('a provider that gives one variant', () => {
     const { groq, single, most, holdUntil } = await startSingle();
     const request = n === 1 ? { model: 'one', messages } : ask(n, { stop: ['!'], max_tokens: 9 });
     const [answer] = await Promise.all([
-      withVariants(single, n).complete(request, never()),
+      withParallelChoices(single, n).complete(request, never()),
       holdUntil(Math.min(n, AT_A_TIME)),
     ]);
     expect(answer.choices.map(({ index }) => index)).toEqual(upTo(n));
@@ -162,7 +162,7 @@ describe('a provider that gives one variant', () => {
     const { groq, single, most, holdUntil } = await startSingle();
     const request = n === 1 ? { model: 'one', messages } : ask(n);
     const [chunks] = await Promise.all([
-      collect(withVariants(single, n).stream({ ...request, stream: true }, never())),
+      collect(withParallelChoices(single, n).stream({ ...request, stream: true }, never())),
       holdUntil(Math.min(n, AT_A_TIME)),
     ]);
     const found = byIndex(chunks);
@@ -180,7 +180,7 @@ describe('a provider that gives one variant', () => {
   test.each(['whole', 'streamed'])('ends the other calls when one fails, %s', async (how) => {
     const { groq, single } = await startSingle();
     groq.holdChunks();
-    const view = withVariants(single, 20);
+    const view = withParallelChoices(single, 20);
     const failing =
       how === 'whole'
         ? view.complete(ask(20), never())
@@ -197,22 +197,22 @@ describe('a provider that gives one variant', () => {
   test('breaks off when one call does', async () => {
     const { groq, single } = await startSingle();
     groq.failWith({ kind: 'cut', afterChunks: 1 }, 1);
-    const chunks = withVariants(single, 3).stream(ask(3, { stream: true }), never());
+    const chunks = withParallelChoices(single, 3).stream(ask(3, { stream: true }), never());
     await expect(collect(chunks)).rejects.toBeInstanceOf(UpstreamError);
   });
 
   test.each(['whole', 'streamed'])('ends all calls when the caller leaves, %s', async (how) => {
     const { groq, single } = await startSingle();
     groq.holdChunks();
-    const view = withVariants(single, 20);
-    const caller = new AbortController();
+    const view = withParallelChoices(single, 20);
+    const cancellation = new AbortController();
     const asking =
       how === 'whole'
-        ? view.complete(ask(20), caller.signal)
-        : collect(view.stream(ask(20, { stream: true }), caller.signal));
+        ? view.complete(ask(20), cancellation.signal)
+        : collect(view.stream(ask(20, { stream: true }), cancellation.signal));
     const ended = expect(asking).rejects.toBe('gone');
     await eventually(() => groq.calls.length === AT_A_TIME);
-    caller.abort('gone');
+    cancellation.abort('gone');
     await ended;
     await eventually(() => groq.calls.every(({ aborted }) => aborted));
     expect(groq.calls).toHaveLength(AT_A_TIME);
@@ -223,7 +223,10 @@ describe('a provider that gives one variant', () => {
     const release = groq.holdChunks(1);
     onTestFinished(release);
     let taken = 0;
-    for await (const _ of withVariants(single, 20).stream(ask(20, { stream: true }), never())) {
+    for await (const _ of withParallelChoices(single, 20).stream(
+      ask(20, { stream: true }),
+      never(),
+    )) {
       taken += 1;
       if (taken < 10) continue;
       await eventually(() => groq.calls.length === AT_A_TIME);
@@ -235,7 +238,7 @@ describe('a provider that gives one variant', () => {
 
   test('is not called for a caller who has left already', async () => {
     const { groq, single } = await startSingle();
-    const view = withVariants(single, 3);
+    const view = withParallelChoices(single, 3);
     await expect(view.complete(ask(3), AbortSignal.abort('gone'))).rejects.toBe('gone');
     const stream = view.stream(ask(3, { stream: true }), AbortSignal.abort('gone'));
     await expect(collect(stream)).rejects.toBe('gone');
@@ -343,7 +346,7 @@ test('any interleaving of the calls is one whole stream, or ends all of them', a
           scheduler.schedule(Promise.resolve()),
         );
         const chunks: ChatCompletionChunk[] = [];
-        const stream = withVariants(upstream, n).stream(ask(n, { stream: true }), never());
+        const stream = withParallelChoices(upstream, n).stream(ask(n, { stream: true }), never());
         const reading = (async () => {
           let taken = 0;
           for await (const chunk of stream) {
@@ -405,7 +408,7 @@ test('calls that are always ready take turns, and none gets ahead of the reader'
   }));
   const counts = new Map<number, number>();
   let taken = 0;
-  for await (const { choices } of withVariants(upstream, AT_A_TIME).stream(
+  for await (const { choices } of withParallelChoices(upstream, AT_A_TIME).stream(
     ask(AT_A_TIME, { stream: true }),
     never(),
   )) {
@@ -423,7 +426,7 @@ test('calls that are always ready take turns, and none gets ahead of the reader'
 
 test('no call is begun once the caller has left, even if those under way end well', async () => {
   let asked = 0;
-  const caller = new AbortController();
+  const cancellation = new AbortController();
   const deaf: Upstream = {
     provider: 'p',
     model: 'm',
@@ -431,17 +434,17 @@ test('no call is begun once the caller has left, even if those under way end wel
     async complete() {
       asked += 1;
       await new Promise(setImmediate);
-      caller.abort('gone');
+      cancellation.abort('gone');
       return { id: 'x', object: 'chat.completion', created: 1, model: 'm', choices: [] };
     },
     stream: () => {
       throw new Error('It was called for a caller who has left.');
     },
   };
-  const view = withVariants(deaf, 20);
-  await expect(view.complete(ask(20), caller.signal)).rejects.toBe('gone');
-  await expect(collect(view.stream(ask(20), caller.signal))).rejects.toBe('gone');
-  await expect(view.complete(ask(20), caller.signal)).rejects.toBe('gone');
+  const view = withParallelChoices(deaf, 20);
+  await expect(view.complete(ask(20), cancellation.signal)).rejects.toBe('gone');
+  await expect(collect(view.stream(ask(20), cancellation.signal))).rejects.toBe('gone');
+  await expect(view.complete(ask(20), cancellation.signal)).rejects.toBe('gone');
   expect(asked).toBe(AT_A_TIME);
 });
 
@@ -451,15 +454,15 @@ test('no further stream is begun either', async () => {
     tellsUsage: true,
     breaksAfter: undefined,
   }));
-  const caller = new AbortController();
+  const cancellation = new AbortController();
   const deaf = {
     ...upstream,
     stream: (request: ChatRequest) => upstream.stream(request, never()),
   };
-  const stream = withVariants(deaf, 20).stream(ask(20), caller.signal);
+  const stream = withParallelChoices(deaf, 20).stream(ask(20), cancellation.signal);
   await expect(
     (async () => {
-      for await (const _ of stream) caller.abort('gone');
+      for await (const _ of stream) cancellation.abort('gone');
     })(),
   ).rejects.toBe('gone');
   expect(seen.started).toBe(AT_A_TIME);
@@ -490,7 +493,7 @@ describe('a whole answer made of several', () => {
     };
   };
   const complete = (answers: ChatCompletion[]) =>
-    withVariants(answering(answers), answers.length).complete(ask(answers.length), never());
+    withParallelChoices(answering(answers), answers.length).complete(ask(answers.length), never());
 
   test('adds up the usage, with its details where all tell them', async () => {
     const detailed = (call: number, details: object) =>

@@ -5,8 +5,8 @@ import type { ChatRequest } from '../../../src/contracts/gateway.ts';
 import { textModels } from '../../../src/gateway/catalog/catalog.ts';
 import { Catalog } from '../../../src/gateway/catalog/catalog-schema.ts';
 import { findProviders } from '../../../src/gateway/providers/providers.ts';
-import { Caller } from '../../../src/gateway/shared/client-cancellation.ts';
-import { createTicker } from '../../../src/gateway/shared/ticker.ts';
+import { ClientCancellation } from '../../../src/gateway/shared/client-cancellation.ts';
+import { createSharedInterval } from '../../../src/gateway/shared/interval.ts';
 import { type FailureKind, UpstreamError } from '../../../src/gateway/shared/upstream-error.ts';
 import { createRests } from '../../../src/gateway/upstreams/circuit-breaker.ts';
 import { askInOrder, createRouting } from '../../../src/gateway/upstreams/routing.ts';
@@ -32,7 +32,7 @@ const catalog = Catalog.parse({
 });
 
 /** Real upstreams over two fake providers, asked with rests whose clock stands until it is moved. */
-async function startAsking(model = 'two', patience = {}) {
+async function startAsking(model = 'two', timeouts = {}) {
   const openai = await startModelProvider();
   const groq = await startModelProvider({ apiKey: 'groq-key-0123456789' });
   const agent = new Agent({ connect: { timeout: 1_000 } });
@@ -51,8 +51,8 @@ async function startAsking(model = 'two', patience = {}) {
     catalog,
     providers,
     agent,
-    ticker: createTicker(1_000),
-    patience: { answerMs: 45_000, firstChunkMs: 45_000, stallMs: 45_000, ...patience },
+    interval: createSharedInterval(1_000),
+    timeouts: { answerMs: 45_000, firstChunkMs: 45_000, stallMs: 45_000, ...timeouts },
   });
   const found = textModels(catalog).find(({ id }) => id === model);
   if (!found) throw new Error(`There is no model ${model}.`);
@@ -62,7 +62,7 @@ async function startAsking(model = 'two', patience = {}) {
     askInOrder({
       upstreams: routing.upstreamsOf(found),
       rests,
-      caller: callerOf(signal),
+      cancellation: callerOf(signal),
       attempt: (upstream) => upstream.complete(chat, signal),
       log,
       // A wait that is really waited is longer than any test.
@@ -235,11 +235,11 @@ describe('a caller who leaves', () => {
   test('during an attempt ends it, and no other upstream is asked', async () => {
     const { openai, groq, ask } = await startAsking();
     openai.failWith({ kind: 'hang-before-headers' });
-    const caller = new AbortController();
-    const asking = ask(caller.signal);
+    const cancellation = new AbortController();
+    const asking = ask(cancellation.signal);
     await eventually(() => openai.calls.length === 1);
     const reason = new Error('The caller left.');
-    caller.abort(reason);
+    cancellation.abort(reason);
     await expect(asking).rejects.toBe(reason);
     await eventually(() => openai.calls[0]?.aborted);
     expect(groq.calls).toEqual([]);
@@ -248,10 +248,10 @@ describe('a caller who leaves', () => {
   test('during a wait ends it at once', async () => {
     const { openai, lines, ask } = await startAsking('one');
     openai.failWith({ kind: 'status', status: 503 });
-    const caller = new AbortController();
-    const ended = expect(ask(caller.signal, true)).rejects.toBe('gone');
+    const cancellation = new AbortController();
+    const ended = expect(ask(cancellation.signal, true)).rejects.toBe('gone');
     await eventually(() => lines.some(({ msg }) => msg === 'an upstream did not answer'));
-    caller.abort('gone');
+    cancellation.abort('gone');
     await ended;
     expect(openai.calls).toHaveLength(1);
   });
@@ -262,11 +262,11 @@ describe('a caller who leaves', () => {
     expect(await answering()).toBe('groq');
     clock.ms += 60_000;
     openai.failWith({ kind: 'hang-before-headers' }, 1);
-    const caller = new AbortController();
-    const ended = expect(ask(caller.signal)).rejects.toBe('gone');
+    const cancellation = new AbortController();
+    const ended = expect(ask(cancellation.signal)).rejects.toBe('gone');
     await eventually(() => openai.calls.length === 2);
     expect(await answering()).toBe('groq');
-    caller.abort('gone');
+    cancellation.abort('gone');
     await ended;
     expect(await answering()).toBe('openai');
   });
@@ -276,14 +276,14 @@ describe('a caller who leaves', () => {
     const rests = createRests({ log });
     const asked: string[] = [];
     const leave = () => {
-      const caller = new AbortController();
+      const cancellation = new AbortController();
       return askInOrder({
         upstreams: [named('a'), named('b')],
         rests,
-        caller: callerOf(caller.signal),
+        cancellation: callerOf(cancellation.signal),
         attempt: async ({ provider }) => {
           asked.push(provider);
-          caller.abort('gone');
+          cancellation.abort('gone');
           throw failure('server');
         },
         log,
@@ -339,7 +339,7 @@ describe('what is told in the end', () => {
     const asking = askInOrder({
       upstreams,
       rests: createRests({ log }),
-      caller: new Caller(),
+      cancellation: new ClientCancellation(),
       attempt: (upstream) => Promise.reject(failures[upstreams.indexOf(upstream)]),
       log,
     });
@@ -354,7 +354,7 @@ describe('what is told in the end', () => {
       askInOrder({
         upstreams,
         rests,
-        caller: new Caller(),
+        cancellation: new ClientCancellation(),
         attempt: () => Promise.reject(bug),
         log,
       });
@@ -448,21 +448,21 @@ test('under random outages every request ends, nobody is passed over, and one re
         );
         const ends = requests.map(async ({ atMs, patienceMs }) => {
           await time.pause(atMs);
-          const caller = new AbortController();
+          const cancellation = new AbortController();
           const gone = new Error('The caller left.');
           const asked: Upstream[] = [];
           let waitedMs = 0;
           let over = false;
           if (patienceMs !== undefined) {
             void time.pause(patienceMs).then(() => {
-              if (!over) caller.abort(gone);
+              if (!over) cancellation.abort(gone);
             });
           }
           const end = await askInOrder({
             upstreams,
             rests,
-            caller: callerOf(caller.signal),
-            attempt: (upstream) => attempt(upstream, caller.signal, asked),
+            cancellation: callerOf(cancellation.signal),
+            attempt: (upstream) => attempt(upstream, cancellation.signal, asked),
             log,
             random,
             pause: async (ms, signal) => {
@@ -482,10 +482,10 @@ test('under random outages every request ends, nobody is passed over, and one re
           for (const upstream of upstreams) {
             const times = asked.filter((one) => one === upstream).length;
             expect(times).toBeLessThanOrEqual(3);
-            if ('error' in end && !caller.signal.aborted) expect(times).toBeGreaterThan(0);
+            if ('error' in end && !cancellation.signal.aborted) expect(times).toBeGreaterThan(0);
           }
           if ('answer' in end) expect(end.answer).toBe(asked.at(-1)?.provider);
-          else if (caller.signal.aborted) expect(end.error).toBe(gone);
+          else if (cancellation.signal.aborted) expect(end.error).toBe(gone);
           else {
             expect(end.error).toBeInstanceOf(UpstreamError);
             expect(withHealthy).toBe(false);
@@ -509,7 +509,7 @@ test('under random outages every request ends, nobody is passed over, and one re
 function callerOf(signal: AbortSignal) {
   return {
     signal,
-    get left() {
+    get cancelled() {
       return signal.aborted;
     },
     get reason() {

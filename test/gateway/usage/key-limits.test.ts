@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { KeyLimits } from '../../../src/contracts/key-limits.ts';
-import type { UsageMeter } from '../../../src/gateway/usage/usage.ts';
-import type { End } from '../../../src/gateway/usage/usage-journal.ts';
+import type { End } from '../../../src/gateway/usage/journal.ts';
+import type { UsageMeter } from '../../../src/gateway/usage/ledger.ts';
 import { HttpError } from '../../../src/http/errors.ts';
 import { keyWith, openLedger } from '../../helpers/gateway/usage-ledger.ts';
 import { long } from '../../helpers/long.ts';

@@ -9,7 +9,7 @@ import {
   requestsIn,
   type UsageEntry,
   type UsageRecord,
-} from '../../../src/gateway/usage/usage-journal.ts';
+} from '../../../src/gateway/usage/journal.ts';
 import { openKeys } from '../../../src/http/keys.ts';
 import { createServer } from '../../../src/http/server.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';

@@ -2,21 +2,21 @@ import { Agent } from 'undici';
 import { onTestFinished } from 'vitest';
 import type { ChatCompletionChunk, ChatRequest } from '../../../src/contracts/gateway.ts';
 import type { Provider, ProviderName } from '../../../src/gateway/providers/provider.ts';
-import { TRAITS } from '../../../src/gateway/providers/provider-table.ts';
+import { PROVIDERS } from '../../../src/gateway/providers/provider-table.ts';
 import { createHttpUpstream } from '../../../src/gateway/upstreams/http-upstream.ts';
-import type { Patience } from '../../../src/gateway/upstreams/idle-timeout.ts';
+import type { UpstreamTimeouts } from '../../../src/gateway/upstreams/idle-timeout.ts';
 import type { Upstream } from '../../../src/gateway/upstreams/upstream.ts';
 
 /** A provider of the table, as it is, but at another address. */
 export function providerAt(name: ProviderName, url: string, apiKey?: string): Provider {
-  return { ...TRAITS[name], name, baseUrl: `${url}/v1`, ...(apiKey && { apiKey }) };
+  return { ...PROVIDERS[name], name, baseUrl: `${url}/v1`, ...(apiKey && { apiKey }) };
 }
 
 /** A model of a provider, without the gateway around it. */
 export function startUpstream(
   provider: Provider,
   model: string,
-  patience: Partial<Patience> = {},
+  timeouts: Partial<UpstreamTimeouts> = {},
 ): Upstream {
   const agent = new Agent();
   onTestFinished(() => agent.destroy());
@@ -24,7 +24,7 @@ export function startUpstream(
     provider,
     model,
     agent,
-    patience: { answerMs: 45_000, firstChunkMs: 45_000, stallMs: 45_000, ...patience },
+    timeouts: { answerMs: 45_000, firstChunkMs: 45_000, stallMs: 45_000, ...timeouts },
   });
 }
 

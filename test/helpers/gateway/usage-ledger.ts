@@ -1,11 +1,7 @@
 import { onTestFinished } from 'vitest';
 import type { KeyLimits } from '../../../src/contracts/key-limits.ts';
-import { createUsageLedger, type UsageLedger } from '../../../src/gateway/usage/usage.ts';
-import {
-  requestsIn,
-  type UsageRecord,
-  usageJournal,
-} from '../../../src/gateway/usage/usage-journal.ts';
+import { requestsIn, type UsageRecord, usageJournal } from '../../../src/gateway/usage/journal.ts';
+import { createUsageLedger, type UsageLedger } from '../../../src/gateway/usage/ledger.ts';
 import type { KeyInfo } from '../../../src/http/keys.ts';
 import { createServer } from '../../../src/http/server.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';

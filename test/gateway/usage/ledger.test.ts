@@ -2,13 +2,9 @@ import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import type { UsageLedger, UsageMeter } from '../../../src/gateway/usage/usage.ts';
-import { openUsageDays, type UsageRow } from '../../../src/gateway/usage/usage-days.ts';
-import {
-  type End,
-  type UsageRecord,
-  usageJournal,
-} from '../../../src/gateway/usage/usage-journal.ts';
+import { openUsageDays, type UsageRow } from '../../../src/gateway/usage/days.ts';
+import { type End, type UsageRecord, usageJournal } from '../../../src/gateway/usage/journal.ts';
+import type { UsageLedger, UsageMeter } from '../../../src/gateway/usage/ledger.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { keyWith, NOON_MS, openLedger, recordsIn } from '../../helpers/gateway/usage-ledger.ts';

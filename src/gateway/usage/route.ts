@@ -8,8 +8,8 @@ import type { KeyInfo } from '../../http/keys.ts';
 import { createRateLimit } from '../../http/rate-limit.ts';
 import type { HttpRequest, HttpServer } from '../../http/server-types.ts';
 import { keyOnlyAnswers } from '../../http/shared-answers.ts';
-import type { UsageLedger } from './usage.ts';
-import type { UsageRow } from './usage-days.ts';
+import type { UsageRow } from './days.ts';
+import type { UsageLedger } from './ledger.ts';
 
 const DAY_MS = 86_400_000;
 

@@ -1,7 +1,7 @@
-import { createBag } from './listener-set.ts';
+import { createListenerSet } from './listener-set.ts';
 
 /** Tells everything that waits that time has passed. */
-export interface Ticker {
+export interface SharedInterval {
   /** A clock that never goes back, milliseconds, as of the last tick: free to read. */
   readonly nowMs: number;
   /** Calls `onTick` at every tick until the returned function is called. */
@@ -9,11 +9,11 @@ export interface Ticker {
 }
 
 /**
- * One timer for all calls under way. A timer for each, started again with every frame, would cost more than passing the
- * frame on; so time limits are kept to within a tick.
+ * One timer for all calls under way. A timer for each, started again with every event, would cost more than passing the
+ * event on; so time limits are kept to within a tick.
  */
-export function createTicker(everyMs: number): Ticker {
-  const waiting = createBag<(nowMs: number) => void>();
+export function createSharedInterval(everyMs: number): SharedInterval {
+  const waiting = createListenerSet<(nowMs: number) => void>();
   let nowMs = performance.now();
   let timer: NodeJS.Timeout | undefined;
   return {

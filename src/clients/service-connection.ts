@@ -1,12 +1,12 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { Agent, request } from 'undici';
-import { type Answer, refusalOf } from './answer.ts';
 import type { CallLimit } from './call-limit.ts';
 import { CallError, ContractError, NetworkError, StatusError, TimeoutError } from './errors.ts';
+import { refusalOf, type ServiceResponse } from './service-response.ts';
 
 /** One call to a service. */
-export interface Call {
+export interface ServiceRequest {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   path: string;
   /** Stands for the path in errors and logs where the path holds a secret. */
@@ -17,14 +17,18 @@ export interface Call {
 }
 
 /** Calls one service, over connections of its own. */
-export interface Caller {
+export interface ServiceConnection {
   /** Method and address of a call, as errors name them: no key, no query. */
-  nameOf(call: Call): string;
+  nameOf(call: ServiceRequest): string;
   /**
    * Sends a call and gives a good answer to `read`; both are repeated where a repeat is harmless.
    * Throws `NetworkError`, `StatusError`, `ContractError`, or the reason of the limit.
    */
-  send<T>(call: Call, limit: CallLimit, read: (answer: Answer) => Promise<T> | T): Promise<T>;
+  send<T>(
+    call: ServiceRequest,
+    limit: CallLimit,
+    read: (answer: ServiceResponse) => Promise<T> | T,
+  ): Promise<T>;
   /** Ends what is under way. */
   close(): Promise<void>;
 }
@@ -54,7 +58,11 @@ const UNSENT = new Set([
  * Opens a caller for the service at `baseUrl`, with or without a slash at its end.
  * Throws when the address is none or the key cannot stand in a header.
  */
-export function createCaller(options: { baseUrl: string; apiKey: string; log?: Logger }): Caller {
+export function openServiceConnection(options: {
+  baseUrl: string;
+  apiKey: string;
+  log?: Logger;
+}): ServiceConnection {
   const { apiKey, log } = options;
   const base = readBaseUrl(options.baseUrl);
   if (!/^[\x21-\x7e]+$/.test(apiKey)) {
@@ -66,14 +74,14 @@ export function createCaller(options: { baseUrl: string; apiKey: string; log?: L
     bodyTimeout: 0,
     connect: { timeout: CONNECT_TIMEOUT_MS },
   });
-  const nameOf = (call: Call) =>
+  const nameOf = (call: ServiceRequest) =>
     `${call.method} ${base}${call.shownPath ?? call.path.split('?')[0]}`;
   const clean = (text: string) => cleanText(text.replaceAll(apiKey, '[secret]'));
 
   async function attempt<T>(
-    call: Call,
+    call: ServiceRequest,
     limit: CallLimit,
-    read: (answer: Answer) => Promise<T> | T,
+    read: (answer: ServiceResponse) => Promise<T> | T,
   ): Promise<T> {
     const what = nameOf(call);
     try {
@@ -121,7 +129,11 @@ export function createCaller(options: { baseUrl: string; apiKey: string; log?: L
  * How long to wait before sending the call again; `undefined` when that could do harm or cannot help: a POST that may
  * have been received, a refusal, an answer of the wrong shape.
  */
-function pauseBeforeRepeat(call: Call, error: unknown, tried: number): number | undefined {
+function pauseBeforeRepeat(
+  call: ServiceRequest,
+  error: unknown,
+  tried: number,
+): number | undefined {
   const ownPauseMs = FIRST_PAUSE_MS * 2 ** (tried - 1) * (1 + Math.random() / 2);
   if (error instanceof StatusError) {
     const passing = error.status === 429 || (call.method === 'GET' && error.status >= 500);

@@ -6,7 +6,7 @@ import { RateLimitHeader } from '../contracts/rate-limit.ts';
 import { ContractError, StatusError } from './errors.ts';
 
 /** An answer whose body is yet to be read. */
-export interface Answer {
+export interface ServiceResponse {
   status: number;
   headers: IncomingHttpHeaders;
   body: AsyncIterable<Buffer> & {
@@ -27,16 +27,16 @@ const ANSWER_LIMIT_BYTES = 16 * 1024 * 1024;
 /** Bytes of an error answer that are looked at. */
 const ERROR_LIMIT_BYTES = 64 * 1024;
 
-/** Things of a long list that are checked in one go. */
-const SLICE_COUNT = 100;
+/** Items of a long list that are checked in one go. */
+const BATCH_COUNT = 100;
 
 /** Reads an answer as JSON of this shape; unknown fields are ignored. Throws `ContractError` when it is something else. */
-export async function readJson<T>(answer: Answer, schema: z.ZodType<T>): Promise<T> {
+export async function readJson<T>(answer: ServiceResponse, schema: z.ZodType<T>): Promise<T> {
   return checkShape(await readValue(answer), schema, answer);
 }
 
-/** A thing of a list that does not have the shape that was asked for. */
-export interface OddThing {
+/** An item of a list that does not have the shape that was asked for. */
+export interface InvalidItem {
   /** Its place in the list, from 0. */
   at: number;
   value: unknown;
@@ -45,51 +45,51 @@ export interface OddThing {
 }
 
 /**
- * As `readJson`, of an answer with a list that may be long: its things are checked in slices, so that a list of ten
- * thousand holds up nobody. `frame` is the shape of the rest, in which the list is of anything. Of a thing that has another
- * shape `mend` makes one, or nothing. Throws `ContractError` when it makes none of any.
+ * As `readJson`, of an answer with a list that may be long: its items are checked in batches, so that a list of ten
+ * thousand holds up nobody. `envelope` is the shape of the rest, in which the list is of anything. Of an item that has another
+ * shape `repair` makes one, or nothing. Throws `ContractError` when it makes none of any.
  */
 export async function readLongList<K extends string, F extends Record<K, unknown[]>, T>(
-  answer: Answer,
+  answer: ServiceResponse,
   options: {
-    frame: z.ZodType<F>;
+    envelope: z.ZodType<F>;
     name: K;
-    thing: z.ZodType<T>;
-    mend: (odd: OddThing) => T | undefined;
+    item: z.ZodType<T>;
+    repair: (invalid: InvalidItem) => T | undefined;
   },
 ): Promise<Omit<F, K> & Record<K, T[]>> {
-  const { frame, name, thing, mend } = options;
+  const { envelope, name, item, repair } = options;
   const value = await readValue(answer);
   // Reading the text cannot be cut.
   await yieldToEventLoop();
-  const { [name]: list, ...rest } = checkShape(value, frame, answer);
-  const things: T[] = [];
+  const { [name]: list, ...rest } = checkShape(value, envelope, answer);
+  const items: T[] = [];
   // The rest of the answer was checked as well.
   await yieldToEventLoop();
   const turn = beginTurn();
   let firstWrong: ContractError | undefined;
-  for (let from = 0; from < list.length; from += SLICE_COUNT) {
+  for (let from = 0; from < list.length; from += BATCH_COUNT) {
     if (turn.isOver()) await turn.next();
-    const slice = list.slice(from, from + SLICE_COUNT);
-    const result = z.array(thing).safeParse(slice);
+    const batch = list.slice(from, from + BATCH_COUNT);
+    const result = z.array(item).safeParse(batch);
     if (result.success) {
-      things.push(...result.data);
+      items.push(...result.data);
       continue;
     }
     firstWrong ??= wrongShape(result.error, answer, (at) => [name, from + Number(at)]);
-    for (const [index, value] of slice.entries()) {
-      const { data, error } = thing.safeParse(value);
+    for (const [index, value] of batch.entries()) {
+      const { data, error } = item.safeParse(value);
       const fields = error?.issues.map(({ path: [field] }) => String(field ?? name)) ?? [];
-      const made = error ? mend({ at: from + index, value, fields: [...new Set(fields)] }) : data;
-      if (made !== undefined) things.push(made);
+      const made = error ? repair({ at: from + index, value, fields: [...new Set(fields)] }) : data;
+      if (made !== undefined) items.push(made);
     }
   }
   // Whatever this is, it is not the list of somebody who only writes a field otherwise.
-  if (firstWrong && things.length === 0) throw firstWrong;
-  return { ...rest, [name]: things } as Omit<F, K> & Record<K, T[]>;
+  if (firstWrong && items.length === 0) throw firstWrong;
+  return { ...rest, [name]: items } as Omit<F, K> & Record<K, T[]>;
 }
 
-async function readValue(answer: Answer): Promise<unknown> {
+async function readValue(answer: ServiceResponse): Promise<unknown> {
   refuseEncoding(answer);
   const bytes = await readBytes(answer, ANSWER_LIMIT_BYTES);
   if (!bytes) {
@@ -99,7 +99,7 @@ async function readValue(answer: Answer): Promise<unknown> {
 }
 
 /** Checks a value that came over the wire. Throws `ContractError` that names the field at fault, never its value. */
-export function checkShape<T>(value: unknown, schema: z.ZodType<T>, answer: Answer): T {
+export function checkShape<T>(value: unknown, schema: z.ZodType<T>, answer: ServiceResponse): T {
   const result = schema.safeParse(value);
   if (result.success) return result.data;
   throw wrongShape(result.error, answer);
@@ -108,7 +108,7 @@ export function checkShape<T>(value: unknown, schema: z.ZodType<T>, answer: Answ
 /** `placeOf` tells where the first step of a path leads to, when only a part was checked. */
 function wrongShape(
   error: z.ZodError,
-  answer: Answer,
+  answer: ServiceResponse,
   placeOf: (first: PropertyKey) => PropertyKey[] = (first) => [first],
 ): ContractError {
   const issues = error.issues.map((issue) => {
@@ -124,7 +124,7 @@ function wrongShape(
  * The error for an answer that is none: a `StatusError` from 400 up, else a `ContractError`.
  * Redirects are not followed, because the key must not travel to an address nobody chose.
  */
-export async function refusalOf(answer: Answer): Promise<StatusError | ContractError> {
+export async function refusalOf(answer: ServiceResponse): Promise<StatusError | ContractError> {
   const { status, what, headers } = answer;
   if (status < 400) {
     answer.body.destroy();
@@ -147,7 +147,7 @@ export async function refusalOf(answer: Answer): Promise<StatusError | ContractE
 /** What an error body says, cleaned for showing; `undefined` when it is none of the contracts'. */
 export function errorDetails(
   body: unknown,
-  { clean }: Answer,
+  { clean }: ServiceResponse,
 ): { message: string; code: string | undefined; param: string | undefined } | undefined {
   const parsed = ErrorBody.safeParse(body);
   if (!parsed.success) return undefined;
@@ -156,7 +156,7 @@ export function errorDetails(
 }
 
 /** Refuses a compressed answer: none was asked for, and a small one can hide gigabytes. */
-export function refuseEncoding({ headers, what, body }: Answer): void {
+export function refuseEncoding({ headers, what, body }: ServiceResponse): void {
   const encoding = headers['content-encoding'] ?? 'identity';
   if (encoding === 'identity') return;
   body.destroy();
@@ -174,7 +174,7 @@ export function parseRetryAfter(
   return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
 }
 
-async function readErrorBody(answer: Answer) {
+async function readErrorBody(answer: ServiceResponse) {
   const bytes = await readBytes(answer, ERROR_LIMIT_BYTES);
   if (!bytes) return undefined;
   try {
@@ -186,7 +186,10 @@ async function readErrorBody(answer: Answer) {
 }
 
 /** The whole body, or `undefined` as soon as it is longer than the limit; the rest is then not read. */
-async function readBytes({ body }: Answer, limitBytes: number): Promise<Buffer | undefined> {
+async function readBytes(
+  { body }: ServiceResponse,
+  limitBytes: number,
+): Promise<Buffer | undefined> {
   const parts: Buffer[] = [];
   let length = 0;
   for await (const part of body) {
@@ -200,7 +203,7 @@ async function readBytes({ body }: Answer, limitBytes: number): Promise<Buffer |
   return Buffer.concat(parts);
 }
 
-function parseJson(bytes: Buffer, { what, headers, clean }: Answer): unknown {
+function parseJson(bytes: Buffer, { what, headers, clean }: ServiceResponse): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch (cause) {

@@ -4,7 +4,7 @@ import { textModels } from '../catalog/catalog.ts';
 import type { Catalog } from '../catalog/catalog-schema.ts';
 import type { Provider, ProviderName } from '../providers/provider.ts';
 import { ANY_MODEL, findOllama, type ProviderSettings } from '../providers/providers.ts';
-import { askServedModels } from '../providers/served-models.ts';
+import { fetchServedModels } from '../providers/served-models.ts';
 import { liveUpstreams } from '../upstreams/routing.ts';
 
 /** Times of asking, milliseconds. */
@@ -26,7 +26,7 @@ export const LIST_TIMES: ListTimes = {
   listFreshMs: 300_000,
 };
 
-export interface ServedLists {
+export interface ServedModelsRefresh {
   /** What is to be known of the names at `OPENAI_BASE_URL`, in sentences. */
   notes(): string[];
   stop(): void;
@@ -36,7 +36,7 @@ export interface ServedLists {
  * Asks services that serve models under names of their own which those are: another one at `OPENAI_BASE_URL`, and an Ollama.
  * Once before this resolves, and again later; `providers` is changed, and `onChange` called, whenever something is new.
  */
-export async function followServedModels(options: {
+export async function refreshServedModels(options: {
   providers: Map<ProviderName, Provider>;
   settings: ProviderSettings;
   catalog: Catalog;
@@ -44,7 +44,7 @@ export async function followServedModels(options: {
   onChange: () => void;
   times: ListTimes;
   log: Logger;
-}): Promise<ServedLists> {
+}): Promise<ServedModelsRefresh> {
   const { providers, settings, catalog, dispatcher, onChange, times, log } = options;
   const timers = new Set<NodeJS.Timeout>();
   let stopped = false;
@@ -55,7 +55,7 @@ export async function followServedModels(options: {
   async function ask(name: 'openai' | 'ollama'): Promise<boolean> {
     const provider = providers.get(name);
     const before = JSON.stringify(provider?.served);
-    const fresh = name === 'ollama' ? await askOllama() : await askOpenai(provider);
+    const fresh = name === 'ollama' ? await fetchFromOllama() : await fetchFromOpenai(provider);
     if (!fresh || stopped) return fresh !== undefined;
     providers.set(name, fresh);
     if (JSON.stringify(fresh.served) !== before) {
@@ -65,17 +65,17 @@ export async function followServedModels(options: {
     return true;
   }
 
-  async function askOllama(): Promise<Provider | undefined> {
+  async function fetchFromOllama(): Promise<Provider | undefined> {
     const address = settings.ollama ? settings.ollama.baseUrl : providers.get('ollama')?.baseUrl;
     return address === undefined
       ? undefined
       : await findOllama(address, { timeoutMs: times.listMs, dispatcher });
   }
 
-  async function askOpenai(provider: Provider | undefined): Promise<Provider | undefined> {
+  async function fetchFromOpenai(provider: Provider | undefined): Promise<Provider | undefined> {
     if (!provider) return undefined;
     try {
-      const served = await askServedModels(provider, { timeoutMs: times.listMs, dispatcher });
+      const served = await fetchServedModels(provider, { timeoutMs: times.listMs, dispatcher });
       unlisted = undefined;
       return { ...provider, served };
     } catch (error) {

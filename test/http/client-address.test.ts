@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { callerOf } from '../../src/http/caller.ts';
+import { clientKeyOf } from '../../src/http/client-address.ts';
 
 describe('callers are told apart by', () => {
   test.each([
@@ -13,6 +13,6 @@ describe('callers are told apart by', () => {
     ['', ''],
     [undefined, ''],
   ])('of %j: %j', (address, caller) => {
-    expect(callerOf(address)).toBe(caller);
+    expect(clientKeyOf(address)).toBe(caller);
   });
 });

@@ -4,11 +4,11 @@ import { STREAM_DONE } from '../../contracts/server-sent-events.ts';
 import type { StreamDecoder } from './dialect.ts';
 import { type Fields, isFields, parseJson } from './json.ts';
 import type { Provider } from './provider.ts';
-import { brokenOffError, unusableError } from './provider-errors.ts';
+import { errorInsideAnswer, unusableError } from './provider-errors.ts';
 
 /** A whole answer of a provider that speaks the convention, with the provider's own turns of phrase put right. */
 export function readCompletion(value: unknown, provider: Provider, model: string): ChatCompletion {
-  if (isFields(value) && value.error != null) throw brokenOffError(provider, model, value.error);
+  if (isFields(value) && value.error != null) throw errorInsideAnswer(provider, model, value.error);
   // Nearly all need no mending.
   const asItCame = provider.repairStreams ? undefined : ChatCompletion.safeParse(value);
   if (asItCame?.success) return withText(asItCame.data);
@@ -74,7 +74,7 @@ export function createChunkReader(provider: Provider, model: string): StreamDeco
       }
       const value = parseJson(data, provider);
       if (isFields(value) && value.error != null)
-        throw brokenOffError(provider, model, value.error);
+        throw errorInsideAnswer(provider, model, value.error);
       const result = ChatCompletionChunk.safeParse(
         mended(value, (choice) => {
           const delta = isFields(choice.delta) ? choice.delta : {};

@@ -1,5 +1,5 @@
 import type { Metrics } from '../../http/metrics.ts';
-import type { End, UsageRecord } from './usage-journal.ts';
+import type { End, UsageRecord } from './journal.ts';
 
 /** Counts requests for the metrics: as numbers of our own, which are made into metrics when somebody asks for them. */
 export interface UsageMetrics {

@@ -1,8 +1,8 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { Journal, Store } from '../../store/store.ts';
+import { requestsIn, type UsageEntry, type UsageRecord } from './journal.ts';
 import { createDayCounts, type DayCounts, UsageCounts } from './usage-counts.ts';
-import { requestsIn, type UsageEntry, type UsageRecord } from './usage-journal.ts';
 
 /** Counts of one day of the UTC calendar, such as `2026-12-01`. */
 export interface UsageRow extends UsageCounts {

@@ -2,8 +2,8 @@ import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { createChoiceEnds } from '../contracts/choice-ends.ts';
 import { ChatCompletionChunk } from '../contracts/gateway.ts';
 import { EVENT_STREAM, isWholeData, STREAM_DONE } from '../contracts/server-sent-events.ts';
-import type { CallLimit } from './call-limit.ts';
 import { CallError, ContractError, StreamCutError } from './errors.ts';
+import type { CallLimit } from './service-connection.ts';
 import { networkError } from './service-connection.ts';
 import {
   checkShape,

@@ -8,9 +8,12 @@ import {
   Model,
   ModelList,
 } from '../contracts/gateway.ts';
-import { createCallLimit } from './call-limit.ts';
 import { expectStream, readChunks } from './chunk-stream.ts';
-import { openServiceConnection, type ServiceRequest } from './service-connection.ts';
+import {
+  createCallLimit,
+  openServiceConnection,
+  type ServiceRequest,
+} from './service-connection.ts';
 import { readJson } from './service-response.ts';
 
 /**

@@ -28,9 +28,12 @@ import {
 } from '../contracts/monitoring-additions.ts';
 import { oneLine } from '../contracts/one-line.ts';
 import { maskedTarget } from '../contracts/secret-values.ts';
-import { createCallLimit } from './call-limit.ts';
 import { ContractError } from './errors.ts';
-import { openServiceConnection, type ServiceRequest } from './service-connection.ts';
+import {
+  createCallLimit,
+  openServiceConnection,
+  type ServiceRequest,
+} from './service-connection.ts';
 import { readJson, readLongList, type ServiceResponse } from './service-response.ts';
 
 /** A row of the list that is not as the contract has it. */

@@ -36,7 +36,7 @@ export async function readJson<T>(answer: ServiceResponse, schema: z.ZodType<T>)
 }
 
 /** An item of a list that does not have the shape that was asked for. */
-export interface InvalidItem {
+interface InvalidItem {
   /** Its place in the list, from 0. */
   at: number;
   value: unknown;
@@ -164,7 +164,7 @@ export function refuseEncoding({ headers, what, body }: ServiceResponse): void {
 }
 
 /** Milliseconds that `Retry-After` asks for, as seconds or as a date; `undefined` when it is neither. */
-export function parseRetryAfter(
+function parseRetryAfter(
   value: string | string[] | undefined,
   nowMs = Date.now(),
 ): number | undefined {

@@ -1,5 +1,4 @@
-import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { processMetrics } from './process-metrics.ts';
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { HttpServer } from './server-types.ts';
 
 /** Where rooms declare their counters; served at `/metrics` in Prometheus' text form. */
@@ -39,12 +38,7 @@ export interface Reading<L extends string> {
 const SECONDS_BOUNDS = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 60];
 
 /** Where an answer is counted: by route, never by URL, so that the number of series is bounded by the routes. */
-export type ObserveRequest = (
-  method: string,
-  route: string,
-  status: number,
-  seconds: number,
-) => void;
+type ObserveRequest = (method: string, route: string, status: number, seconds: number) => void;
 
 /** Measures every request, and serves what rooms count. */
 export function addMetrics(server: HttpServer): { metrics: Metrics; observe: ObserveRequest } {
@@ -119,4 +113,19 @@ export function addMetrics(server: HttpServer): { metrics: Metrics; observe: Obs
     },
   };
   return { metrics, observe };
+}
+
+let processRegistry: Registry | undefined;
+
+/**
+ * What prom-client measures of the process itself, made at the first call and then shared. Each set of these has a timer
+ * every 10 ms and an observer of the garbage collection that nothing ends, and that keep their registry.
+ * Source: prom-client 15, `lib/metrics/eventLoopLag.js` and `gc.js`.
+ */
+function processMetrics(): Registry {
+  if (!processRegistry) {
+    processRegistry = new Registry();
+    collectDefaultMetrics({ register: processRegistry });
+  }
+  return processRegistry;
 }

@@ -19,7 +19,6 @@ import { failureForLog, UpstreamError } from '../shared/upstream-error.ts';
 import type { Rests } from '../upstreams/circuit-breaker.ts';
 import type { Routing } from '../upstreams/routing.ts';
 import type { UsageLedger, UsageMeter } from '../usage/ledger.ts';
-import { callForLog } from './call-for-log.ts';
 import { checkContext, checkInput, checkServed, findTextModel, normalize } from './checks.ts';
 import { estimatePrompt } from './prompt-estimate.ts';
 import { readRequestBody } from './request-body.ts';
@@ -227,4 +226,20 @@ function stopping(): UpstreamError {
     new HttpError(503, ErrorCode.unavailable, 'The gateway is stopping. Try again in a moment.'),
     { tryNext: false },
   );
+}
+
+/** What the log may know of a call that has ended: who asked, who answered and what it took; nothing that was said. */
+function callForLog({ record, providerModel }: UsageMeter): object {
+  if (!record) return {};
+  const { keyId, model, provider, promptTokens, completionTokens, estimated } = record;
+  return {
+    key: keyId,
+    model,
+    upstream: provider && `${provider}/${providerModel}`,
+    end: record.end,
+    firstTokenMs: record.firstTokenMs,
+    promptTokens,
+    completionTokens,
+    estimated,
+  };
 }

@@ -8,9 +8,8 @@ import type { TextModel } from '../catalog/catalog-schema.ts';
 import type { ClientCancellation } from '../shared/client-cancellation.ts';
 import type { SharedInterval } from '../shared/interval.ts';
 import { failureForLog, UpstreamError } from '../shared/upstream-error.ts';
-import type { AnswerStreamOptions } from '../streaming/chunk-frames.ts';
-import { openChunkStream } from '../streaming/chunk-stream.ts';
-import type { AnswerStream } from '../streaming/frame-stream.ts';
+import type { AnswerStream, AnswerStreamOptions } from '../streaming/answer-stream.ts';
+import { openChunkStream } from '../streaming/answer-stream.ts';
 import { createSseResponse } from '../streaming/sse-response.ts';
 import type { Rests } from '../upstreams/circuit-breaker.ts';
 import { withParallelChoices } from '../upstreams/parallel-choices.ts';
@@ -20,7 +19,7 @@ import type { UsageMeter } from '../usage/ledger.ts';
 import type { RequestBody } from './request-body.ts';
 
 /** A checked call, ready to be asked. */
-export interface ChatCall {
+interface ChatCall {
   exchange: Exchange;
   meter: UsageMeter;
   model: TextModel;

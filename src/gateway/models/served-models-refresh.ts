@@ -26,7 +26,7 @@ export const LIST_TIMES: ListTimes = {
   listFreshMs: 300_000,
 };
 
-export interface ServedModelsRefresh {
+interface ServedModelsRefresh {
   /** What is to be known of the names at `OPENAI_BASE_URL`, in sentences. */
   notes(): string[];
   stop(): void;

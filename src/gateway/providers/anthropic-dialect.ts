@@ -1,7 +1,10 @@
-import { readMessage } from './anthropic-answer.ts';
-import { droppedFrom, encodeRequest, splitStops } from './anthropic-request.ts';
-import { createEventReader } from './anthropic-stream.ts';
+import type { ChatRequest } from '../../contracts/gateway.ts';
+import { encodeSystem, encodeTools, encodeTurns, saysNothing } from './anthropic-messages.ts';
+import { createEventReader, readMessage } from './anthropic-response.ts';
 import type { Dialect } from './dialect.ts';
+import { type Fields, isFields, orderTurns } from './dialect.ts';
+import type { Provider } from './provider.ts';
+import { unsupportedError } from './provider-errors.ts';
 
 /** Anthropic's Messages API. Source: Claude API reference, "Create a Message". */
 export const anthropicDialect: Dialect = {
@@ -12,3 +15,237 @@ export const anthropicDialect: Dialect = {
   decode: readMessage,
   openStream: createEventReader,
 };
+
+/**
+ * Parameters without a counterpart that the answer does not depend on, or only by shades. Our choice: they are left
+ * out, penalties among them, because the API refuses them; its own compatibility layer does the same.
+ * Source: Claude API docs, "OpenAI SDK compatibility".
+ */
+const LEFT_OUT = new Set([
+  'n',
+  'stream_options',
+  'presence_penalty',
+  'frequency_penalty',
+  'seed',
+  'store',
+  'prediction',
+  'prompt_cache_key',
+  'prompt_cache_retention',
+  'reasoning_effort',
+  'safety_identifier',
+  'service_tier',
+  'verbosity',
+]);
+
+/** Parameters without a counterpart that change what the answer is: refused but for these values. */
+const REFUSED: Readonly<Record<string, (value: unknown) => boolean>> = {
+  logprobs: (value) => value === false,
+  top_logprobs: (value) => value === 0,
+  logit_bias: (value) => isFields(value) && Object.keys(value).length === 0,
+  modalities: (value) => JSON.stringify(value) === '["text"]',
+  audio: () => false,
+  functions: () => false,
+  function_call: (value) => value === 'none',
+  web_search_options: () => false,
+};
+
+/**
+ * A chat request as the Messages API takes it. Fields that nobody here knows pass through, such as its own `thinking`
+ * and `top_k`.
+ */
+function encodeRequest(request: ChatRequest, provider: Provider, model: string): Fields {
+  const { messages, temperature, top_p, max_tokens, stop, ...rest } = request;
+  const { tools, tool_choice, parallel_tool_calls, response_format, ...others } = rest;
+  const { user, metadata, output_config, stream, ...passed } = passedFields(others, provider);
+  const { system, turns } = orderTurns(messages.filter((message) => !saysNothing(message)));
+  const { sent } = splitStops(stop);
+  const places = new Map(messages.map((message, at) => [message, `messages.${at}`]));
+  return {
+    ...passed,
+    model,
+    ...steeringFor(model, { temperature, top_p, max_tokens, thinking: passed.thinking }),
+    ...(system.length > 0 && { system: encodeSystem(system, places, provider) }),
+    messages: encodeTurns(turns, places, provider),
+    ...(sent.length > 0 && { stop_sequences: sent }),
+    ...encodeTools({ tools, tool_choice, parallel_tool_calls }, provider),
+    ...(stream === true && { stream }),
+    ...metadataFor(user, metadata),
+    ...outputConfig(response_format, output_config, provider),
+    ...(remembers(request) && { cache_control: { type: 'ephemeral' } }),
+  };
+}
+
+/** Of these the caller misses nothing: both are made up for here. */
+const MADE_UP_FOR = ['n', 'stream_options'];
+
+/** What the caller asked for that a request to this model leaves out. */
+function droppedFrom(request: ChatRequest, model: string): string[] {
+  const { temperature, top_p, thinking, user, metadata } = request;
+  const steering = steeringFor(model, { temperature, top_p, thinking });
+  const { metadata: sent } = metadataFor(user, metadata) as { metadata?: { user_id: unknown } };
+  const isSent: Readonly<Record<string, boolean>> = {
+    temperature: 'temperature' in steering,
+    top_p: 'top_p' in steering,
+    user: sent?.user_id === user,
+    metadata: isFields(metadata) && sent?.user_id === metadata.user_id && sent !== undefined,
+  };
+  const names = [
+    ...Object.keys(isSent).filter((name) => !isSent[name]),
+    ...[...LEFT_OUT].filter((name) => !MADE_UP_FOR.includes(name)),
+  ].filter((name) => request[name] != null);
+  const named = request.messages.some(({ name }) => name != null);
+  return named ? [...names, 'messages.name'] : names;
+}
+
+/**
+ * The API refuses stop sequences of nothing but white space, so the answer is cut at those here.
+ * Source: BerriAI/litellm#3286.
+ */
+function splitStops(stop: ChatRequest['stop']): { sent: string[]; own: string[] } {
+  const stops = [stop ?? []].flat();
+  const isSent = (sequence: string) => sequence.trim() !== '';
+  return { sent: stops.filter(isSent), own: stops.filter((sequence) => !isSent(sequence)) };
+}
+
+function passedFields(fields: Fields, provider: Provider): Fields {
+  const given = Object.entries(fields).filter(
+    ([name, value]) => value !== null && value !== undefined && !LEFT_OUT.has(name),
+  );
+  return Object.fromEntries(
+    given.filter(([name, value]) => {
+      if (!Object.hasOwn(REFUSED, name)) return true;
+      if (REFUSED[name]?.(value)) return false;
+      throw unsupportedError(provider, name, 'has nothing like it; leave it out');
+    }),
+  );
+}
+
+/** The convention's metadata are notes to its own account; the API knows the user's id alone. */
+function metadataFor(user: unknown, metadata: unknown): Fields {
+  const id = (isFields(metadata) && metadata.user_id) || user;
+  const takes = typeof id === 'string' && id !== '' && id.length <= 256;
+  return takes ? { metadata: { user_id: id } } : {};
+}
+
+/** Source: Claude API docs, "Structured outputs". */
+function outputConfig(format: unknown, given: unknown, provider: Provider): Fields {
+  const config = isFields(given) ? given : {};
+  if (format == null || (isFields(format) && format.type === 'text')) {
+    return given === undefined ? {} : { output_config: given };
+  }
+  const schema = isFields(format) && isFields(format.json_schema) && format.json_schema.schema;
+  if (isFields(format) && format.type === 'json_schema' && isFields(schema)) {
+    return { output_config: { ...config, format: { type: 'json_schema', schema } } };
+  }
+  const why = 'gives JSON by a schema only; use the type json_schema with a schema';
+  throw unsupportedError(provider, 'response_format', why);
+}
+
+/**
+ * Whether this is a conversation that goes on: its beginning was sent before and will be again, so keeping it is worth
+ * the quarter more that the first time costs. Source: Claude API docs, "Prompt caching", automatic caching and pricing.
+ */
+function remembers({
+  messages,
+  cache_control,
+}: ChatRequest & { cache_control?: unknown }): boolean {
+  const answered = messages.some(({ role }) => role === 'assistant');
+  return answered && cache_control === undefined && !marksCache(messages);
+}
+
+/** The caller says itself what is kept. */
+function marksCache(messages: ChatRequest['messages']): boolean {
+  return messages.some(
+    ({ content }) => Array.isArray(content) && content.some((part) => 'cache_control' in part),
+  );
+}
+
+/** How a family of Claude models takes a request. */
+interface ClaudeFamily {
+  models: RegExp;
+  /** Takes `temperature` and `top_p`, though never both; the others refuse either. */
+  sampling: boolean;
+  /** The most tokens of a reply. */
+  replyTokens: number;
+  /** Thinks unless it is told not to. */
+  thinksByDefault: boolean;
+}
+
+/**
+ * The families of Claude models; the first that fits counts. Names that are not here yet are taken for newer ones.
+ * Sources: Claude API docs, "Models overview", "Migration guide", "What's new in Claude Opus 5", "Claude Haiku 5.5
+ * migration guide", "What's new in Claude Opus 5.5" (thinking cannot be turned off there), as of November 2026;
+ * earendil-works/pi#7961 measured which models refuse `temperature`.
+ */
+const CLAUDE: readonly ClaudeFamily[] = [
+  { models: /^claude-3/, sampling: true, replyTokens: 4_096, thinksByDefault: false },
+  {
+    models: /^claude-opus-4(?:-[01])?(?:-20\d{6})?$/,
+    sampling: true,
+    replyTokens: 32_000,
+    thinksByDefault: false,
+  },
+  {
+    models: /^claude-(?:opus|sonnet|haiku)-4(?:-[0-5])?(?:-20\d{6})?$/,
+    sampling: true,
+    replyTokens: 64_000,
+    thinksByDefault: false,
+  },
+  {
+    models: /^claude-(?:opus|sonnet)-4-6/,
+    sampling: true,
+    replyTokens: 128_000,
+    thinksByDefault: false,
+  },
+  {
+    models: /^claude-(?:opus-5|sonnet-5|haiku-5-5)(?:-20\d{6})?$/,
+    sampling: false,
+    replyTokens: 128_000,
+    thinksByDefault: true,
+  },
+  { models: /^/, sampling: false, replyTokens: 128_000, thinksByDefault: false },
+];
+
+/**
+ * Tokens of a reply when the caller names no limit; the API wants one.
+ * Our choice: long enough for any chat; an answer that is cut there says so with the finish reason `length`.
+ */
+const DEFAULT_REPLY_TOKENS = 16_384;
+
+/**
+ * The API's largest temperature. Our choice: more is lowered to it, as its own compatibility layer does.
+ * Source: Claude API docs, "OpenAI SDK compatibility".
+ */
+const MAX_TEMPERATURE = 1;
+
+/** What the API is told of sampling, length and thinking. */
+function steeringFor(
+  model: string,
+  request: {
+    temperature?: number | null | undefined;
+    top_p?: number | null | undefined;
+    max_tokens?: number | null | undefined;
+    thinking?: unknown;
+  },
+): Record<string, unknown> {
+  const traits = CLAUDE.find(({ models }) => models.test(model));
+  const { sampling = false, replyTokens = DEFAULT_REPLY_TOKENS, thinksByDefault } = traits ?? {};
+  const { temperature, top_p, max_tokens, thinking } = request;
+  return {
+    max_tokens: Math.min(max_tokens ?? DEFAULT_REPLY_TOKENS, replyTokens),
+    ...(sampling && oneOf(temperature, top_p)),
+    // The contract's limit is that of the reply, and thinking would use it up. A caller can turn it on by this field.
+    ...(thinksByDefault && thinking === undefined && { thinking: { type: 'disabled' } }),
+  };
+}
+
+/**
+ * Newer models refuse temperature and top_p together. Our choice: the temperature counts, unless it is the default.
+ * Source: gateway contract, "top_p: an alternative to temperature"; OpenHands/software-agent-sdk#1945.
+ */
+function oneOf(temperature?: number | null, topP?: number | null): Record<string, number> {
+  if (temperature != null && (temperature !== 1 || topP == null)) {
+    return { temperature: Math.min(temperature, MAX_TEMPERATURE) };
+  }
+  return topP == null ? {} : { top_p: topP };
+}

@@ -1,5 +1,11 @@
-import type { ChatCompletion, ChatCompletionChunk, ChatRequest } from '../../contracts/gateway.ts';
+import type {
+  ChatCompletion,
+  ChatCompletionChunk,
+  ChatMessage,
+  ChatRequest,
+} from '../../contracts/gateway.ts';
 import type { Provider } from './provider.ts';
+import { unusableError } from './provider-errors.ts';
 
 /** How one form of chat API says what all of them do; the HTTP upstream does the rest. */
 export interface Dialect {
@@ -25,4 +31,52 @@ export interface StreamDecoder {
   readonly whole: boolean;
   /** It would be whole if its body ended here. */
   readonly mayEnd: boolean;
+}
+
+/** A JSON object of which nothing is known yet. */
+export type Fields = Record<string, unknown>;
+
+export function isFields(value: unknown): value is Fields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The JSON that a provider sent. Throws `UpstreamError`. */
+export function parseJson(text: string, provider: Provider): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw unusableError(provider, 'is not JSON', cause);
+  }
+}
+
+/** What the user is taken to say where a provider wants the user's word and the caller gave none. */
+const OPENING: ChatMessage = { role: 'user', content: 'Begin.' };
+
+const GO_ON: ChatMessage = { role: 'user', content: 'Go on.' };
+
+/**
+ * A conversation for providers that want the system's words apart, and the user's first and last.
+ * Our choice: the contract allows roles in any mix, so a conversation that begins or ends with the assistant is not
+ * refused there: the user says a word before or after. Ended otherwise, some models would go on in the assistant's own
+ * sentence, and others refuse.
+ */
+export function orderTurns(messages: readonly ChatMessage[]): {
+  system: ChatMessage[];
+  turns: ChatMessage[];
+} {
+  const system = messages.filter(isSystem);
+  const spoken = messages.filter((message) => !isSystem(message));
+  return {
+    system,
+    turns: [
+      ...(spoken[0]?.role === 'user' ? [] : [OPENING]),
+      ...spoken,
+      ...(spoken.at(-1)?.role === 'assistant' ? [GO_ON] : []),
+    ],
+  };
+}
+
+/** `developer` is the newer name of `system` that some clients send. Source: OpenAI API reference, message roles. */
+function isSystem({ role }: ChatMessage): boolean {
+  return role === 'system' || role === 'developer';
 }

@@ -1,10 +1,10 @@
 import type { ChatMessage, ChatRequest, ContentPart } from '../../contracts/gateway.ts';
 import type { Dialect } from './dialect.ts';
+import { orderTurns } from './dialect.ts';
 import { createChunkReader, readCompletion } from './openai-response.ts';
 import type { Provider } from './provider.ts';
 import { unsupportedError } from './provider-errors.ts';
 import { type ParameterRules, parametersFor } from './provider-profile.ts';
-import { orderTurns } from './turns.ts';
 
 /** The chat-completions convention, as OpenAI and most others speak it. */
 export const openaiDialect: Dialect = {

@@ -2,7 +2,7 @@ import { createChoiceEnds } from '../../contracts/choice-ends.ts';
 import { ChatCompletion, ChatCompletionChunk } from '../../contracts/gateway.ts';
 import { STREAM_DONE } from '../../contracts/server-sent-events.ts';
 import type { StreamDecoder } from './dialect.ts';
-import { type Fields, isFields, parseJson } from './json.ts';
+import { type Fields, isFields, parseJson } from './dialect.ts';
 import type { Provider } from './provider.ts';
 import { errorInsideAnswer, unusableError } from './provider-errors.ts';
 

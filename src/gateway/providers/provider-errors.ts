@@ -1,11 +1,10 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import { z } from 'zod';
 import { ErrorCode } from '../../contracts/error.ts';
 import { RateLimitHeader } from '../../contracts/rate-limit.ts';
 import { HttpError } from '../../http/errors.ts';
 import { type FailureKind, UpstreamError } from '../shared/upstream-error.ts';
 import type { Provider } from './provider.ts';
-import { readErrorBody } from './provider-error-body.ts';
-import { readRetryAfterMs } from './retry-after.ts';
 
 /** Tells the usual clients not to repeat the call by themselves. Source: openai-node, `shouldRetry`. */
 const NO_RETRY = { 'x-should-retry': 'false' };
@@ -192,4 +191,75 @@ function retryAfter(headers: IncomingHttpHeaders): Record<string, string> {
   return typeof value === 'string' && /^[\w ,:+.-]{1,40}$/.test(value)
     ? { [RateLimitHeader.retryAfter]: value }
     : {};
+}
+
+const ErrorFields = z.object({
+  message: z.string(),
+  type: z.string().nullish().catch(undefined),
+  param: z.string().nullish().catch(undefined),
+  code: z.string().nullish().catch(undefined),
+});
+
+type ErrorFields = z.input<typeof ErrorFields>;
+
+/** A list of complaints, each about one place in the body. Source: FastAPI docs, "Handling errors". */
+const Complaints = z.array(
+  z.object({ loc: z.array(z.union([z.string(), z.number()])), msg: z.string() }),
+);
+
+const asSentence = (complaints: z.infer<typeof Complaints>) =>
+  complaints
+    .map(({ loc, msg }) => `${loc.filter((at) => at !== 'body').join('.')}: ${msg}`)
+    .join('; ');
+
+/**
+ * Some providers send the convention's body, some a list with one of it in, some the inner object alone. xAI's error is
+ * its sentence, and Mistral's sentence is a list of complaints.
+ */
+const ErrorBody = z.union([
+  z.object({ error: ErrorFields }).transform(({ error }) => error),
+  z.tuple([z.object({ error: ErrorFields })]).transform(([{ error }]) => error),
+  ErrorFields,
+  z.object({ error: z.string() }).transform(({ error }): ErrorFields => ({ message: error })),
+  z
+    .union([
+      z.object({ detail: Complaints }),
+      z.object({ message: z.object({ detail: Complaints }) }),
+    ])
+    .transform((body): ErrorFields => {
+      return { message: asSentence('detail' in body ? body.detail : body.message.detail) };
+    }),
+]);
+
+/** What a provider says in its refusal, in whichever of the shapes; `undefined` when nothing in it can be read. */
+function readErrorBody(body: string): z.infer<typeof ErrorBody> | undefined {
+  try {
+    return ErrorBody.safeParse(JSON.parse(body)).data;
+  } catch {
+    // Not JSON: the status says that the request was refused, and nobody says why.
+    return undefined;
+  }
+}
+
+/**
+ * How long an answer asks to be left alone: `retry-after-ms`, else `Retry-After` in seconds or as a date; `undefined`
+ * when it says nothing that can be read.
+ * Source: RFC 9110, 10.2.3; openai-node, `retryRequest`, for the milliseconds.
+ */
+export function readRetryAfterMs(
+  headers: IncomingHttpHeaders,
+  nowMs = Date.now(),
+): number | undefined {
+  const ms = headers['retry-after-ms'];
+  if (typeof ms === 'string' && isNumber(ms)) return Math.ceil(Number(ms));
+  const value = headers[RateLimitHeader.retryAfter];
+  if (typeof value !== 'string') return undefined;
+  if (isNumber(value)) return Math.ceil(Number(value) * 1000);
+  const untilMs = Date.parse(value);
+  return Number.isNaN(untilMs) ? undefined : Math.max(0, untilMs - nowMs);
+}
+
+/** Only plain numbers: `Date.parse` and `Number` read much more than anybody means. */
+function isNumber(text: string): boolean {
+  return /^\d{1,12}(\.\d{1,6})?$/.test(text);
 }

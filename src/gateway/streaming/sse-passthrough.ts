@@ -1,5 +1,6 @@
 import { createChoiceEnds } from '../../contracts/choice-ends.ts';
 import { DONE_EVENT, isWholeData, STREAM_DONE } from '../../contracts/server-sent-events.ts';
+import { BufferList } from '../shared/buffer-list.ts';
 import {
   type AnswerStreamOptions,
   BrokenStreamError,
@@ -9,9 +10,8 @@ import {
   readFields,
   reportText,
   toByteString,
-} from './chunk-frames.ts';
+} from './answer-stream.ts';
 import type { AnswerIdentity, Identify } from './response-identity.ts';
-import { SseSplitter } from './sse-splitter.ts';
 
 /**
  * Passes on the events of a streamed answer as they come. An event is looked into at a few known places and is parsed only
@@ -333,4 +333,59 @@ function endOfString(text: string, start: number): number {
     if ((at - escapes) % 2 === 0) return at;
     at += 1;
   }
+}
+
+const EVENT_ENDS = [Buffer.from('\n\n'), Buffer.from('\n\r\n')];
+
+/** Cuts the bytes of a stream behind empty lines, as they come. What it gives is UTF-8 as a string of bytes. */
+class SseSplitter {
+  private unfinished = new BufferList();
+  private seam: Buffer = Buffer.alloc(0);
+
+  /** How much waits for its empty line. */
+  get unfinishedBytes(): number {
+    return this.unfinished.length;
+  }
+
+  /** All bytes so far up to the last empty line; keeps the rest. */
+  take(bytes: Buffer): string {
+    if (this.unfinished.length === 0 && endsEvent(bytes))
+      return withLineFeeds(bytes.toString('latin1'));
+    this.unfinished.add(bytes);
+    // Looked for at the seam and behind it only: an event may come in a million pieces.
+    const joint = Buffer.concat([this.seam, bytes]);
+    this.seam = joint.subarray(-2);
+    if (endOfLastEvent(joint) === 0) return '';
+    const all = this.unfinished.join();
+    const end = endOfLastEvent(all);
+    const rest = all.subarray(end);
+    this.unfinished = new BufferList();
+    this.unfinished.add(rest);
+    this.seam = rest.subarray(-2);
+    return withLineFeeds(all.toString('latin1', 0, end));
+  }
+
+  /** What no empty line has followed yet. */
+  rest(): string {
+    return withLineFeeds(this.unfinished.join().toString('latin1'));
+  }
+}
+
+function endsEvent(bytes: Buffer): boolean {
+  const { length } = bytes;
+  return length > 1 && bytes[length - 1] === LINE_BREAK && bytes[length - 2] === LINE_BREAK;
+}
+
+function withLineFeeds(text: string): string {
+  return text.includes('\r') ? text.replaceAll('\r\n', '\n') : text;
+}
+
+/** Where the last whole event ends; 0 when there is none. */
+function endOfLastEvent(bytes: Buffer): number {
+  return Math.max(
+    ...EVENT_ENDS.map((end) => {
+      const at = bytes.lastIndexOf(end);
+      return at === -1 ? 0 : at + end.length;
+    }),
+  );
 }

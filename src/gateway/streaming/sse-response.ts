@@ -7,10 +7,10 @@ import {
 } from '../../contracts/server-sent-events.ts';
 import type { Exchange } from '../../http/direct-route.ts';
 import type { SharedInterval } from '../shared/interval.ts';
-import type { EventSink } from './frame-stream.ts';
+import type { EventSink } from './answer-stream.ts';
 
 /** A streamed answer on its way to the caller. Its status is sent with the first write, so until then it can be refused. */
-export interface SseResponse extends EventSink {
+interface SseResponse extends EventSink {
   readonly begun: boolean;
   /** Says that the answer is whole, and ends it. */
   end(): void;

@@ -2,7 +2,7 @@ import { type Agent, type Dispatcher, request as send } from 'undici';
 import type { ChatRequest } from '../../contracts/gateway.ts';
 import { EVENT_STREAM } from '../../contracts/server-sent-events.ts';
 import { anthropicDialect } from '../providers/anthropic-dialect.ts';
-import { parseJson } from '../providers/json.ts';
+import { parseJson } from '../providers/dialect.ts';
 import { openaiDialect, providerHeaders } from '../providers/openai-dialect.ts';
 import type { Provider } from '../providers/provider.ts';
 import {

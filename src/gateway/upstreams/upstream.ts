@@ -1,7 +1,6 @@
 import type { ChatCompletion, ChatCompletionChunk, ChatRequest } from '../../contracts/gateway.ts';
 import type { ClientCancellation } from '../shared/client-cancellation.ts';
-import type { AnswerStreamOptions } from '../streaming/chunk-frames.ts';
-import type { AnswerStream } from '../streaming/frame-stream.ts';
+import type { AnswerStream, AnswerStreamOptions } from '../streaming/answer-stream.ts';
 
 /** Something that answers a chat: a model of a provider, or the offline engine. */
 export interface Upstream {

@@ -2,7 +2,27 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { Journal, Store } from '../../store/store.ts';
 import { requestsIn, type UsageEntry, type UsageRecord } from './journal.ts';
-import { createDayCounts, type DayCounts, UsageCounts } from './usage-counts.ts';
+
+const count = z.int().nonnegative();
+
+/** What one key asked of one model on one day. */
+const UsageCounts = z.object({
+  keyId: z.string(),
+  /** `unknown` for requests that named no model of the catalog. */
+  model: z.string(),
+  requests: count,
+  /** How the requests ended; together they are `requests`. */
+  complete: count,
+  client_gone: count,
+  upstream_error: count,
+  refused: count,
+  promptTokens: count,
+  completionTokens: count,
+  /** Requests whose tokens are our estimate. */
+  estimated: count,
+});
+
+type UsageCounts = z.infer<typeof UsageCounts>;
 
 /** Counts of one day of the UTC calendar, such as `2026-12-01`. */
 export interface UsageRow extends UsageCounts {
@@ -23,7 +43,7 @@ export interface Spent {
 }
 
 /** What was used, by day, key and model. */
-export interface UsageDays {
+interface UsageDays {
   /** The present moment, Unix time; never before the day that is being counted, though the clock be set back. */
   nowMs(): number;
   /** Counts a request of this moment. */
@@ -37,7 +57,7 @@ export interface UsageDays {
 }
 
 /** Days that usage is kept: a year to compare with, and some. */
-export const KEPT_DAYS = 400;
+const KEPT_DAYS = 400;
 
 const DAY_MS = 86_400_000;
 
@@ -190,3 +210,61 @@ function dayNumber(atMs: number): number {
 
 const nameOf = (day: number) => new Date(day * DAY_MS).toISOString().slice(0, 10);
 const monthOf = (day: number) => nameOf(day).slice(0, 7);
+
+/** The counts of one day, growing. */
+export interface DayCounts {
+  add(record: UsageRecord): void;
+  /** By key and model, in order of both. */
+  list(): UsageCounts[];
+}
+
+/** Counts of a day on which nothing has happened yet. */
+function createDayCounts(): DayCounts {
+  const byKey = new Map<string, Map<string, UsageCounts>>();
+
+  function countsFor(keyId: string, model: string): UsageCounts {
+    let byModel = byKey.get(keyId);
+    if (!byModel) {
+      byModel = new Map();
+      byKey.set(keyId, byModel);
+    }
+    let counts = byModel.get(model);
+    if (!counts) {
+      counts = { keyId, model, ...nothing };
+      byModel.set(model, counts);
+    }
+    return counts;
+  }
+
+  return {
+    add({ keyId, model = 'unknown', end, promptTokens, completionTokens, estimated }) {
+      const counts = countsFor(keyId, model);
+      counts.requests += 1;
+      counts[end] += 1;
+      counts.promptTokens += promptTokens;
+      counts.completionTokens += completionTokens;
+      if (estimated) counts.estimated += 1;
+    },
+    list: () =>
+      [...byKey.values()]
+        .flatMap((byModel) => [...byModel.values()])
+        .map((counts) => ({ ...counts }))
+        .sort((a, b) => compare(a.keyId, b.keyId) || compare(a.model, b.model)),
+  };
+}
+
+const nothing = {
+  requests: 0,
+  complete: 0,
+  client_gone: 0,
+  upstream_error: 0,
+  refused: 0,
+  promptTokens: 0,
+  completionTokens: 0,
+  estimated: 0,
+};
+
+function compare(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
+}

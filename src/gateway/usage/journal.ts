@@ -1,4 +1,7 @@
+import type { Logger } from 'pino';
 import { z } from 'zod';
+import { type BatchWriter, createBatchWriter } from '../../store/batch-writer.ts';
+import type { Journal } from '../../store/store.ts';
 
 /** In the journal an end is its place in this list, so new ones are added at its end. */
 const ENDS = ['complete', 'client_gone', 'upstream_error', 'refused'] as const;
@@ -55,7 +58,7 @@ export type UsageEntry = z.infer<typeof UsageEntry>;
 export const usageJournal = { name: 'gateway-usage', schema: UsageEntry };
 
 /** Requests as they are written together; all are of the same UTC day. */
-export function pack(records: readonly UsageRecord[]): z.infer<typeof UsageBatch> {
+function pack(records: readonly UsageRecord[]): z.infer<typeof UsageBatch> {
   const atMs = records.at(-1)?.atMs ?? 0;
   const names: string[] = [];
   const placeOf = new Map<string, number>();
@@ -110,3 +113,39 @@ export function requestsIn(entry: UsageEntry): UsageRecord[] {
     };
   });
 }
+
+/** What kill -9 takes away is of the last 250 ms, and of the time that two writes take. */
+const FLUSH_MS = 200;
+
+/**
+ * Requests in one record of the journal, which is written when there are so many. A write costs the CPU of some hundred
+ * requests, however many it holds; even with the longest names they stay well below what a journal takes.
+ */
+const BATCH_COUNT = 2_000;
+
+const DAY_MS = 86_400_000;
+
+/**
+ * Collects records and appends them to the journal, many with one write: a write for each would cost more than the call
+ * it tells of.
+ */
+export function createUsageWriter(
+  journal: Journal<UsageEntry>,
+  log: Logger,
+): BatchWriter<UsageRecord> {
+  return createBatchWriter({
+    append: (records) => journal.append(pack(records)),
+    batchCount: BATCH_COUNT,
+    // The journal keeps a file for each day, in UTC.
+    fitsWith: (first, record) => dayOf(first) === dayOf(record),
+    waitMs: FLUSH_MS,
+    betweenMs: FLUSH_MS,
+    fullCount: BATCH_COUNT,
+    keptCount: 10_000,
+    name: 'usage records',
+    countedAs: 'requests',
+    log,
+  });
+}
+
+const dayOf = ({ atMs }: UsageRecord) => Math.floor(atMs / DAY_MS);

@@ -6,10 +6,9 @@ import type { KeyInfo } from '../../http/keys.ts';
 import type { Metrics } from '../../http/metrics.ts';
 import type { Store } from '../../store/store.ts';
 import { openUsageDays, type UsageQuery, type UsageRow } from './days.ts';
-import { type End, type UsageRecord, usageJournal } from './journal.ts';
+import { createUsageWriter, type End, type UsageRecord, usageJournal } from './journal.ts';
 import { createKeyLimiter } from './key-limits.ts';
 import { createUsageMetrics } from './metrics.ts';
-import { createUsageWriter } from './usage-writer.ts';
 
 /** What becomes known of a request while it is answered. */
 export interface UsageMeter {

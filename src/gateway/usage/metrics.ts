@@ -2,7 +2,7 @@ import type { Metrics } from '../../http/metrics.ts';
 import type { End, UsageRecord } from './journal.ts';
 
 /** Counts requests for the metrics: as numbers of our own, which are made into metrics when somebody asks for them. */
-export interface UsageMetrics {
+interface UsageMetrics {
   began(): void;
   /** The answer to one of those under way is a stream. */
   streams(): void;

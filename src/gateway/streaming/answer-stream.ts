@@ -2,6 +2,21 @@ import { ChatCompletionChunk, type Usage } from '../../contracts/gateway.ts';
 import { dataEvent } from '../../contracts/server-sent-events.ts';
 import type { AnswerIdentity } from './response-identity.ts';
 
+/** A streamed answer that has begun. */
+export interface AnswerStream {
+  /**
+   * Passes events on until the answer is whole; holds the provider back while the reader does not keep up. Call once.
+   * Rejects with `UpstreamError` when the answer broke, or with the caller's reason.
+   */
+  pipe(sink: EventSink): Promise<void>;
+}
+
+export interface EventSink {
+  /** Takes events, UTF-8 as a string of bytes; false asks to wait for `drained`. */
+  write(events: string): boolean;
+  drained(): Promise<void>;
+}
+
 /** A stream that is not what the convention says; the message goes on from "It sent an answer that ". */
 export class BrokenStreamError extends Error {
   override name = 'BrokenStreamError' as const;
@@ -111,4 +126,29 @@ const eventOf = (value: unknown) => toByteString(dataEvent(value));
 /** UTF-8 as a string of bytes. */
 export function toByteString(text: string): string {
   return Buffer.from(text).toString('latin1');
+}
+
+/** Opens an answer that comes in chunks; resolves with its first one there, rejects as its iteration does. */
+export async function openChunkStream(
+  chunks: AsyncIterable<ChatCompletionChunk>,
+  options: AnswerStreamOptions,
+): Promise<AnswerStream> {
+  const iterator = chunks[Symbol.asyncIterator]();
+  const events = createEventEncoder(options);
+  let next = await iterator.next();
+  return {
+    async pipe(sink) {
+      let last: ChatCompletionChunk | undefined;
+      try {
+        for (; !next.done; next = await iterator.next()) {
+          last = next.value;
+          const event = events.event(last);
+          if (event !== '' && !sink.write(event)) await sink.drained();
+        }
+      } finally {
+        await iterator.return?.();
+      }
+      if (last && events.lacksUsage) sink.write(events.usageEvent(last));
+    },
+  };
 }

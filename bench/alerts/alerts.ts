@@ -30,7 +30,7 @@ export const alerts: Area = {
       'Goals: a change is told within 6 s at p95; a limited channel adds nothing, own p95 under 2 s; 500 monitors are at most two messages a channel, the first within 10 s.',
     );
     note(
-      'Own is from when the bot noted what it saw at the service to the message: the wait for its next look is not in it.',
+      'Own is from when the bot noted what it saw at the service to the message: the wait for its next check is not in it.',
     );
     const [load = 0] = loadavg();
     note(`${load.toFixed(1)} processes wanted a core at the end, on average over a minute.`);

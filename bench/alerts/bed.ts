@@ -12,7 +12,7 @@ import { startProcess, type TargetProcess } from '../shared/target-process.ts';
 import { type AlertPlatform, startPlatforms } from './platforms.ts';
 import { type AlertTarget, startTarget } from './target.ts';
 
-/** What runs: how many monitors, how often each is looked at, and which channels of each platform hear them. */
+/** What runs: how many monitors, how often each is checked, and which channels of each platform hear them. */
 export interface AlertPlan {
   monitors: number;
   intervalSeconds: number;
@@ -74,7 +74,7 @@ export async function startAlertBed(context: BenchContext, plan: AlertPlan): Pro
     },
   });
   const bed = bedOf({ target, platforms, data, stages, server });
-  await bed.until('all to be looked at', () => target.asked() === definitions.length);
+  await bed.until('all to be checked', () => target.asked() === definitions.length);
   target.turn(plan.monitors, 'bad');
   await bed.until('the first alert', () =>
     platforms.every((platform, at) =>
@@ -85,7 +85,7 @@ export async function startAlertBed(context: BenchContext, plan: AlertPlan): Pro
 }
 
 /**
- * The monitors, and one more that tells when the bot is at work. A failure is not looked at a second time: the service
+ * The monitors, and one more that tells when the bot is at work. A failure is not checked a second time: the service
  * gives the time of the first one, and then that is also when it says DOWN.
  */
 const definitionsOf = (target: AlertTarget, { monitors, intervalSeconds }: AlertPlan) =>

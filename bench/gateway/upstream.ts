@@ -4,7 +4,7 @@ import { createMessageReader } from '../shared/message-reader.ts';
 import { IDS, plainAnswer, streamEvents } from './answers.ts';
 import { MODEL, PROVIDER_MODEL } from './requests.ts';
 
-/** What is looked at of each request; whole for the small ones, and streams are asked for by small ones only. */
+/** What is checked of each request; whole for the small ones, and streams are asked for by small ones only. */
 const LOOK_CHARACTERS = 4096;
 
 /** Of a request that came whole. */

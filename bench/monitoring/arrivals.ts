@@ -1,10 +1,10 @@
-/** When each monitor was looked at, by its number; Unix milliseconds with fractions. */
+/** When each monitor was checked, by its number; Unix milliseconds with fractions. */
 export type ArrivalTimes = Record<string, number[]>;
 
-/** How far the looks have come. */
+/** How far the checks have come. */
 export interface Seen {
   monitors: number;
-  /** When the last of them was first looked at. */
+  /** When the last of them was first checked. */
   lastFirstMs: number;
 }
 
@@ -35,7 +35,7 @@ export function createArrivals() {
 export interface Rhythm {
   looks: number;
   lagP99Ms: number;
-  /** How much later the last look of a monitor came than its first did, each after its own ideal time; the median. */
+  /** How much later the last check of a monitor came than its first did, each after its own ideal time; the median. */
   driftMs: number;
   /** Looks that should have been in the window, and were not. */
   missing: number;
@@ -49,7 +49,7 @@ export interface Gridded {
   phaseMs: number;
 }
 
-/** A look that comes so shortly before its time is early by the fraction that clocks differ, not late by an interval. */
+/** A check that comes so shortly before its time is early by the fraction that clocks differ, not late by an interval. */
 const EARLY_SHARE = 0.1;
 
 /** Reads lag and drift from what came in a window. */

@@ -11,7 +11,7 @@ import type { Gridded } from './arrivals.ts';
 /** A data folder with monitors that nobody has looked at yet. */
 export interface PreparedData {
   folder: string;
-  /** In the order of their definitions; of those that are looked at on a rhythm. */
+  /** In the order of their definitions; of those that are checked on a rhythm. */
   gridded: Gridded[];
   /** Push tokens of the heartbeats. */
   tokens: string[];

@@ -11,7 +11,7 @@ const BATCH_COUNT = 42;
 /** Batches on their way to the disk at the same moment. */
 const BATCHES_AT_ONCE = 500;
 
-/** What a look at monitor number so-and-so found at that time; undefined when nobody looked. */
+/** What a check at monitor number so-and-so found at that time; undefined when nobody looked. */
 export type Look = (number: number, atMs: number) => CheckResult | undefined;
 
 /** Adds what a service that ran for so long would have left of these monitors: results, and the hours that were due. */
@@ -55,7 +55,7 @@ async function storeHours(folder: string, nowMs: number) {
   }
 }
 
-/** The looks at monitors as they came, oldest first. */
+/** The checks at monitors as they came, oldest first. */
 function* resultsOf(
   monitors: readonly Gridded[],
   { fromMs, toMs, look }: { fromMs: number; toMs: number; look: Look },

@@ -8,10 +8,10 @@ import { startMeter } from './meter.ts';
 import { ownLag } from './server.ts';
 import type { Finding } from './table.ts';
 
-/** Two looks that should be a whole number of intervals apart may differ by what clocks and sockets differ. */
+/** Two checks that should be a whole number of intervals apart may differ by what clocks and sockets differ. */
 const NO_DRIFT_MS = 1;
 
-/** After a start all are looked at within this time, or within their interval if that is shorter. */
+/** After a start all are checked within this time, or within their interval if that is shorter. */
 const CATCH_UP_SECONDS = 30;
 /** The longest that a check waits for its answer when nothing else is set. */
 const TIMEOUT_SECONDS = 10;
@@ -93,7 +93,7 @@ export async function measureMany(bed: Bed): Promise<Finding[]> {
       ...common,
     },
     {
-      title: `from a start until all ${count} are looked at`,
+      title: `from a start until all ${count} are checked`,
       value: (lastFirstMs - startedMs) / 1000,
       unit: 's',
       goal: { atMost: Math.min(seconds, CATCH_UP_SECONDS) + timeoutSeconds },
@@ -104,14 +104,14 @@ export async function measureMany(bed: Bed): Promise<Finding[]> {
 
 /** Resolves when every monitor has come, to the time at which the last did. */
 async function untilAllSeen(bed: Bed, count: number): Promise<number> {
-  bed.context.progress(`  until all ${count} have been looked at`);
+  bed.context.progress(`  until all ${count} have been checked`);
   const endMs = nowMs() + SEEN_LIMIT_MS;
   for (;;) {
     const { monitors, lastFirstMs } = await bed.asks.seen();
     if (monitors >= count) return lastFirstMs;
     if (nowMs() > endMs) {
       throw new Error(
-        `Only ${monitors} of ${count} monitors were looked at in ${SEEN_LIMIT_MS / 1000} s.`,
+        `Only ${monitors} of ${count} monitors were checked in ${SEEN_LIMIT_MS / 1000} s.`,
       );
     }
     await pause(SEEN_STEP_MS);

@@ -1,5 +1,5 @@
 // What the monitors look at: pages over HTTP and TLS, pages that never come, and a resolver. Answers cost little, and
-// when each monitor was looked at is written down. Started by the bench with the file of the certificate.
+// when each monitor was checked is written down. Started by the bench with the file of the certificate.
 import { readFileSync } from 'node:fs';
 import { createServer, type ServerResponse } from 'node:http';
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net';

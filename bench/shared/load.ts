@@ -15,7 +15,7 @@ export interface LoadOptions {
   staggerMs?: number;
 }
 
-/** What was answered since the last look. */
+/** What was answered since the last check. */
 export interface Tally {
   answered: number;
   latenciesMs: number[];

@@ -14,7 +14,7 @@ export function cpuNs(pid: number): number {
       try {
         return Number(readFileSync(`${folder}/${thread}/schedstat`, 'utf8').split(' ')[0]);
       } catch (error) {
-        // The thread ended between the two looks.
+        // The thread ended between the two checks.
         if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return 0;
         throw error;
       }

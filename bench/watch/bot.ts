@@ -19,7 +19,7 @@ import type { WatchReading } from './readings.ts';
 
 /** Between two passes: outages that are further apart are not told together. */
 const APART_MS = 3_600_000;
-/** So that a look after that time does not come late. */
+/** So that a check after that time does not come late. */
 const POLL_MS = APART_MS;
 
 const PLACES: Place[] = [
@@ -98,7 +98,7 @@ async function lookAndTell() {
   await state.told();
 }
 
-/** Lets one look through at a time. */
+/** Lets one check through at a time. */
 function gate() {
   let open = () => {};
   let ended = () => {};

@@ -74,7 +74,7 @@ export const watch: Area = {
     }
     await service.stop();
     note(
-      `Blocks are milliseconds, and the goal is ${BLOCK_GOAL_MS}. Own is CPU time of the main thread alone. Every first look is in a new process.`,
+      `Blocks are milliseconds, and the goal is ${BLOCK_GOAL_MS}. Own is CPU time of the main thread alone. Every first check is in a new process.`,
     );
     return { header: HEADER, rows };
   },
@@ -88,7 +88,7 @@ interface Given {
   name: string;
 }
 
-/** A first look is one a process; the others are as many as there are passes. */
+/** A first check is one a process; the others are as many as there are passes. */
 async function measure(context: BenchContext, given: Given): Promise<WatchReading[]> {
   const processes = given.what === 'first' ? given.passes : 1;
   const readings: WatchReading[] = [];

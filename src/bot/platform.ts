@@ -67,5 +67,5 @@ export interface Platform extends Messenger, AnswerEnder {
 }
 
 /** State a platform keeps for itself, handed to it by the composition root. */
-export { createSeal } from '../store/encryption.ts';
+export { createEncryption as createSeal } from '../store/encryption.ts';
 export type { Collection } from '../store/store.ts';

@@ -108,7 +108,7 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
       rightsOf: createRights(client, { log }),
       editIntervalMs,
       tokenLifeMs,
-      sealed: sealTokens(token).close,
+      sealed: sealTokens(token).encrypt,
       log,
     };
     client.on(Events.InteractionCreate, (interaction) => {

@@ -10,12 +10,12 @@ import { addRoutes } from './api/routes.ts';
 import { createCheck } from './checks/check.ts';
 import { createConnect } from './checks/connect.ts';
 import { createNameLookup } from './checks/name-lookup.ts';
-import { createTargetGuard } from './checks/ssrf-guard.ts';
-import { createOwnNetwork } from './connectivity/connectivity.ts';
+import { createSsrfGuard } from './checks/ssrf-guard.ts';
+import { createConnectivity } from './connectivity/connectivity.ts';
 import { createProbe } from './connectivity/probe.ts';
 import { openHistory } from './history/history.ts';
 import { openMonitors } from './monitors/monitors.ts';
-import { createWatch } from './scheduler/runner.ts';
+import { createCheckRunner } from './scheduler/check-runner.ts';
 import { type Clock, systemClock } from './time/clock.ts';
 
 /** The monitoring service. */
@@ -46,7 +46,7 @@ export interface MonitoringOptions {
  */
 export async function createMonitoring(options: MonitoringOptions): Promise<Monitoring> {
   const { kit, keys, store, addressFor, log, clock = systemClock } = options;
-  const guard = createTargetGuard(options.allowPrivate);
+  const guard = createSsrfGuard(options.allowPrivate);
   const lookup = createNameLookup();
   const connect = createConnect({ guard, lookup });
   const check = createCheck({ guard, connect, userAgent: await userAgent() });
@@ -54,7 +54,7 @@ export async function createMonitoring(options: MonitoringOptions): Promise<Moni
   const monitors = await openMonitors({ store, history, wallMs: clock.wallMs, log });
   const { networkAnchors } = options;
   const probe = createProbe({ anchors: networkAnchors?.length ? networkAnchors : undefined });
-  const ownNetwork = createOwnNetwork({
+  const connectivity = createConnectivity({
     probe: probe.isThere,
     nowMs: clock.wallMs,
     after: clock.after,
@@ -69,10 +69,10 @@ export async function createMonitoring(options: MonitoringOptions): Promise<Moni
         'the network of this machine is back: targets are found again',
       ),
   });
-  const watch = createWatch({
+  const runner = createCheckRunner({
     monitors,
     history,
-    ownNetwork,
+    connectivity,
     check,
     clock,
     metrics: kit.metrics,
@@ -84,17 +84,17 @@ export async function createMonitoring(options: MonitoringOptions): Promise<Moni
     monitors,
     history,
     admit: createAdmission({ guard, lookup }),
-    watch,
+    runner,
     addressFor,
     clock,
   });
   return {
     start() {
       if (!probe.canTell()) log.info(OWN_NETWORK_UNKNOWN);
-      watch.start();
+      runner.start();
     },
     async close() {
-      await watch.close();
+      await runner.close();
       await monitors.close();
       await history.close();
     },

@@ -1,11 +1,11 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 
 /** Keeps texts unreadable for whoever has the files and not the secret. */
-export interface Seal {
+export interface Encryption {
   /** The text as base64url. `owner` is whose it is: nobody else's can be put in its place. */
-  close(text: string, owner: string): string;
+  encrypt(text: string, owner: string): string;
   /** The text; undefined when it was sealed with another secret or for another owner, or was changed. */
-  open(sealed: string, owner: string): string | undefined;
+  decrypt(sealed: string, owner: string): string | undefined;
 }
 
 const ALGORITHM = 'aes-256-gcm';
@@ -15,17 +15,17 @@ const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
 /** AES-256-GCM with a key that HKDF (RFC 5869) derives from the secret for this one purpose. */
-export function createSeal(secret: string, purpose: string): Seal {
+export function createEncryption(secret: string, purpose: string): Encryption {
   const key = Buffer.from(hkdfSync('sha256', secret, '', purpose, KEY_BYTES));
   return {
-    close(text, owner) {
+    encrypt(text, owner) {
       const iv = randomBytes(IV_BYTES);
       const cipher = createCipheriv(ALGORITHM, key, iv, { authTagLength: TAG_BYTES });
       cipher.setAAD(Buffer.from(owner));
       const hidden = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
       return Buffer.concat([iv, cipher.getAuthTag(), hidden]).toString('base64url');
     },
-    open(sealed, owner) {
+    decrypt(sealed, owner) {
       const bytes = Buffer.from(sealed, 'base64url');
       if (bytes.length < IV_BYTES + TAG_BYTES) return undefined;
       const iv = bytes.subarray(0, IV_BYTES);

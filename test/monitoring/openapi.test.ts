@@ -134,7 +134,7 @@ test('every answer of the service is as the document describes it, and none is l
   const used = await createKey();
   const withUsed = sent(undefined, '', used);
   let { status } = await ask('get', MONITORS, withUsed);
-  // Many of the same answer, of which the first and the last are looked at.
+  // Many of the same answer, of which the first and the last are checked.
   while (status === 200) ({ status } = await call('GET', MONITORS, { key: used }));
   for (const { method, path } of routes) {
     expect((await ask(method, path, { ...withUsed, id })).status).toBe(429);

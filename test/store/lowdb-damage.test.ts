@@ -3,11 +3,11 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { CorruptDocumentError } from '../../src/store/errors.ts';
+import { withChecksum } from '../../src/store/lowdb/checksum.ts';
 import { fileNameOf, openDocumentFile, prepare } from '../../src/store/lowdb/document-file.ts';
 import { findLosses } from '../../src/store/lowdb/losses.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { openQuarantine } from '../../src/store/lowdb/quarantine.ts';
-import { seal } from '../../src/store/lowdb/sealed-json.ts';
 import type { Store } from '../../src/store/store.ts';
 import { long } from '../helpers/long.ts';
 import { recordingLog } from '../helpers/recording-log.ts';
@@ -37,7 +37,7 @@ async function writtenTwice() {
   return { folder, path, previous: `${path}.bak`, quarantine: join(folder, 'quarantine') };
 }
 
-const wholeFile = (content: object) => Buffer.from(seal(content));
+const wholeFile = (content: object) => Buffer.from(withChecksum(content));
 
 /** Contents that a document's file must never have. */
 const damages: Array<[string, (good: Buffer) => Buffer]> = [
@@ -332,7 +332,7 @@ describe('a damaged journal', () => {
     const at = good.indexOf('two');
     bad[at] = (bad[at] ?? 0) ^ 1;
     const garbage = Buffer.from(
-      `${'x'.repeat(3_000_000)}\n${seal({ record: { atMs: 'no' } })}\n\n`,
+      `${'x'.repeat(3_000_000)}\n${withChecksum({ record: { atMs: 'no' } })}\n\n`,
     );
     await writeFile(path, Buffer.concat([garbage, bad]));
     const { values, lines } = await valuesAt(folder);

@@ -96,7 +96,7 @@ export function createEndAnswer(options: {
     const { id, beganAtMs, note, thread } = unfinished;
     const { application, rest } = client;
     if (!application) throw new DeliveryError('Discord is not connected.', { permanent: false });
-    const token = tokens.open(sealed, id);
+    const token = tokens.decrypt(sealed, id);
     if (token === undefined || Date.now() > beganAtMs + tokenLifeMs) {
       if (thread !== undefined) await endIn(unfinished, at, thread);
       else log.info({ channel: at.in }, 'an answer that a restart cut short is changed no more');

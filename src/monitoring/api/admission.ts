@@ -9,7 +9,7 @@ import { parseResolver } from '../checks/dns-query.ts';
 import { parseExpectedStatus } from '../checks/expected-status.ts';
 import type { NameLookup } from '../checks/name-lookup.ts';
 import { headerProblem } from '../checks/request-headers.ts';
-import { literalAddress, type TargetGuard } from '../checks/ssrf-guard.ts';
+import { literalAddress, type SsrfGuard } from '../checks/ssrf-guard.ts';
 import { checkHeartbeatConfig } from '../monitors/heartbeat.ts';
 
 /** How long a create waits for the name of its target; a name that takes longer is accepted and checked later. */
@@ -25,7 +25,7 @@ const MAX_HOST_NAME = 253;
 export type Admit = (monitor: MonitorCreate) => Promise<void>;
 
 /** What the schema cannot see: what a target means, what settings mean together, and where a target leads. */
-export function createAdmission(tools: { guard: TargetGuard; lookup: NameLookup }): Admit {
+export function createAdmission(tools: { guard: SsrfGuard; lookup: NameLookup }): Admit {
   const { guard, lookup } = tools;
 
   async function admitUrl(target: string) {
@@ -135,7 +135,7 @@ function checkHostName(target: string, recordType: string): void {
   }
 }
 
-function admitResolver(resolver: string | undefined, guard: TargetGuard): void {
+function admitResolver(resolver: string | undefined, guard: SsrfGuard): void {
   if (resolver === undefined) return;
   const parsed = parseResolver(resolver);
   if (parsed === undefined) {

@@ -43,8 +43,8 @@ async function recentIncidents(
   limit: number,
 ): Promise<RecentIncident[]> {
   const changed = monitors
-    .filter(({ told }) => told.changes > 0)
-    .sort((a, b) => b.told.sinceMs - a.told.sinceMs)
+    .filter(({ published }) => published.changes > 0)
+    .sort((a, b) => b.published.sinceMs - a.published.sinceMs)
     .slice(0, ASKED_COUNT);
   const found: RecentIncident[] = [];
   for (const { id, definition } of changed) {

@@ -39,7 +39,7 @@ const readAnswers = {
 export const resultsSchema = {
   ...readRoute,
   operationId: 'listResults',
-  summary: 'List the last looks at a monitor, or the last signals of its job',
+  summary: 'List the last checks a monitor, or the last signals of its job',
   querystring: z.strictObject({ limit: limit(50) }),
   response: { 200: CheckRecordList },
   components: { CheckRecordList },

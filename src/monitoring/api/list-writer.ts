@@ -9,7 +9,7 @@ const TAIL = Buffer.from(']}');
 
 /** A monitor as JSON, and all that it was made from. */
 interface Written {
-  told: WatchedMonitor['told'];
+  published: WatchedMonitor['published'];
   definition: WatchedMonitor['definition'];
   stale: boolean;
   flapping: boolean;
@@ -35,13 +35,13 @@ export function createListWriter(tools: {
   const written = new WeakMap<WatchedMonitor, Written>();
 
   function jsonOf(monitor: WatchedMonitor): Buffer {
-    const { told, definition } = monitor;
+    const { published, definition } = monitor;
     const wallMs = tools.wallMs();
     const stale = tools.isStale(monitor);
-    const flapping = isFlapping(told, wallMs);
+    const flapping = isFlapping(published, wallMs);
     const known = written.get(monitor);
     if (
-      known?.told === told &&
+      known?.published === published &&
       known.definition === definition &&
       known.stale === stale &&
       known.flapping === flapping
@@ -50,7 +50,7 @@ export function createListWriter(tools: {
     }
     const listed = Monitor.parse(listedMonitor(monitor, { wallMs, stale }));
     const json = Buffer.from(`,${JSON.stringify(listed)}`);
-    written.set(monitor, { told, definition, stale, flapping, json });
+    written.set(monitor, { published, definition, stale, flapping, json });
     return json;
   }
 

@@ -12,7 +12,7 @@ export function listedMonitor(
   monitor: WatchedMonitor,
   now: { wallMs: number; stale: boolean },
 ): Monitor {
-  const { id, definition, told: state } = monitor;
+  const { id, definition, published: state } = monitor;
   const isJob = definition.check_type === 'HEARTBEAT';
   const isBad = state.status === 'DOWN' || state.status === 'DEGRADED';
   return {
@@ -38,7 +38,7 @@ export function monitorDetails(
   monitor: WatchedMonitor,
   now: { wallMs: number; stale: boolean; lastIncident: Incident | undefined },
 ): MonitorDetails {
-  const { definition, told: state, maintenance, createdAtMs } = monitor;
+  const { definition, published: state, maintenance, createdAtMs } = monitor;
   const endsMs = state.certificateEndsMs;
   return {
     ...listedMonitor(monitor, now),
@@ -52,7 +52,7 @@ export function monitorDetails(
 
 /** What goes on now: the history learns of it a moment after the status. */
 function incidentNow(
-  { id, told: state }: WatchedMonitor,
+  { id, published: state }: WatchedMonitor,
   last: Incident | undefined,
 ): Incident | null {
   if (state.status !== 'DOWN') return null;

@@ -8,7 +8,7 @@ import {
 import type { MonitorChange } from '../../contracts/monitoring-additions.ts';
 import { plainWords } from '../../contracts/plain-words.ts';
 import { validationError } from '../../http/error-answers.ts';
-import { meant } from '../checks/secret-values.ts';
+import { withStoredSecrets } from '../checks/secret-values.ts';
 
 /** The settings that a kind of check has. */
 const SETTINGS: Record<MonitorCreate['check_type'], object> = {
@@ -22,7 +22,7 @@ const SETTINGS: Record<MonitorCreate['check_type'], object> = {
  * What a change makes of a monitor: settings that it does not name stay, and `null` takes one back to its default.
  * Throws the 400 that names the field when the whole is no monitor. Pure.
  */
-export function changed(before: MonitorCreate, change: MonitorChange): MonitorCreate {
+export function changedDefinition(before: MonitorCreate, change: MonitorChange): MonitorCreate {
   const merged = {
     check_type: before.check_type,
     name: change.name ?? before.name,
@@ -31,12 +31,12 @@ export function changed(before: MonitorCreate, change: MonitorChange): MonitorCr
   };
   const result = MonitorCreate.safeParse(merged, { error: plainWords });
   if (!result.success) throw validationError(result.error.issues, merged);
-  return meant(result.data, before, change.config?.headers === undefined);
+  return withStoredSecrets(result.data, before, change.config?.headers === undefined);
 }
 
 /** What a create means. Throws the 400 for a hidden value, which stands for nothing here. */
-export function created(definition: MonitorCreate): MonitorCreate {
-  return meant(definition, undefined);
+export function createdDefinition(definition: MonitorCreate): MonitorCreate {
+  return withStoredSecrets(definition, undefined);
 }
 
 function mergedConfig(

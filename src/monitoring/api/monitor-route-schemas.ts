@@ -125,7 +125,7 @@ export const showSchema = {
   summary: 'Show everything known of a monitor',
   answers: limited({
     ...monitorRouteAnswers,
-    200: 'The monitor. Values of headers, and of parameters in the target, that look like secrets are shown as `…`.',
+    200: 'The monitor. Values of headers, and of parameters in the target, that check like secrets are shown as `…`.',
     503: 'Its history could not be read.',
   }),
 };
@@ -162,7 +162,7 @@ export const deleteSchema = {
 export const pauseSchema = {
   ...detailed,
   operationId: 'pauseMonitor',
-  summary: 'Pause a monitor: it is not looked at, and nobody is told of it',
+  summary: 'Pause a monitor: it is not checked, and nobody is alerted',
   answers: limited({ ...monitorRouteAnswers, 200: 'The monitor, PAUSED.', 503: NOT_STORED }),
 };
 
@@ -173,7 +173,7 @@ export const resumeSchema = {
   summary: 'Resume a monitor that is paused',
   answers: limited({
     ...monitorRouteAnswers,
-    200: 'The monitor, with the status it had before until it is looked at.',
+    200: 'The monitor, with the status it had before until it is checked.',
     503: NOT_STORED,
   }),
 };
@@ -182,10 +182,10 @@ export const resumeSchema = {
 export const checkSchema = {
   ...detailed,
   operationId: 'checkMonitor',
-  summary: 'Look at a monitor now',
+  summary: 'Check a monitor now',
   answers: limited({
     ...monitorRouteAnswers,
-    200: 'The monitor after the look. One look alone may not change its status: see `confirm_down`.',
+    200: 'The monitor after the check. One check alone may not change its status: see `confirm_down`.',
     409: 'It is paused, or a HEARTBEAT.',
     503: 'Nothing was learned of the target: the network of the service itself is gone, or it is being stopped.',
   }),

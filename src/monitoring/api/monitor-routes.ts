@@ -13,7 +13,7 @@ import type { WatchedMonitor } from '../monitors/monitors.ts';
 import { pageAfter } from './cursor.ts';
 import { createListWriter } from './list-writer.ts';
 import { createdMonitor, monitorDetails } from './monitor-answers.ts';
-import { changed, created } from './monitor-change.ts';
+import { changedDefinition, createdDefinition } from './monitor-change.ts';
 import {
   changeSchema,
   checkSchema,
@@ -26,7 +26,7 @@ import {
   resumeSchema,
   showSchema,
 } from './monitor-route-schemas.ts';
-import { isPaused, noSuchMonitor, notLookedAt, notPinged, orUnavailable } from './route-errors.ts';
+import { isPaused, noSuchMonitor, notChecked, notPinged, orUnavailable } from './route-errors.ts';
 import { monitorNamed, type RouteTools, sendWritten, takeNoBody, within } from './route-scope.ts';
 
 const NOT_STORED = 'This could not be stored, and nothing has changed. Try again.';
@@ -41,11 +41,11 @@ export function addMonitorRoutes(scope: HttpServer, tools: RouteTools): void {
 }
 
 function addRoutesWithBody(scope: HttpServer, tools: RouteTools): void {
-  const { monitors, admit, watch, addressFor, keyOf } = tools;
+  const { monitors, admit, runner, addressFor, keyOf } = tools;
 
   const route = { schema: createSchema, preValidation: nameKeyword };
   scope.post(within(MonitoringPath.monitors), route, async (request, reply) => {
-    const definition = created(request.body);
+    const definition = createdDefinition(request.body);
     const key = request.headers[IdempotencyHeader.key];
     // A repeat is not admitted anew: its answer is that to the first.
     const idempotency =
@@ -58,7 +58,7 @@ function addRoutesWithBody(scope: HttpServer, tools: RouteTools): void {
       'The monitor could not be stored and was not created. Try again.',
     );
     if (repeated) reply.header(IdempotencyHeader.replayed, 'true');
-    else watch.begin(monitor);
+    else runner.added(monitor);
     reply.code(201);
     const pushUrl = token === undefined ? token : addressFor(request) + pushPath(token);
     return createdMonitor(monitor, definition, pushUrl);
@@ -66,7 +66,7 @@ function addRoutesWithBody(scope: HttpServer, tools: RouteTools): void {
 
   scope.patch(within(AddedPath.monitor), { schema: changeSchema }, async (request) => {
     const monitor = await change(tools, request.params.id, request.body);
-    watch.edited(monitor);
+    runner.edited(monitor);
     return await detailsOf(monitor, tools);
   });
 
@@ -80,19 +80,19 @@ function addRoutesWithBody(scope: HttpServer, tools: RouteTools): void {
       NOT_STORED,
     );
     if (monitor === undefined) throw noSuchMonitor();
-    watch.edited(monitor);
+    runner.edited(monitor);
     return await detailsOf(monitor, tools);
   });
 }
 
 function addRoutesWithoutBody(scope: HttpServer, tools: RouteTools): void {
-  const { monitors, watch, addressFor, clock } = tools;
+  const { monitors, runner, addressFor, clock } = tools;
 
-  const writeList = createListWriter({ wallMs: clock.wallMs, isStale: watch.isStale });
+  const writeList = createListWriter({ wallMs: clock.wallMs, isStale: runner.isStale });
   scope.get(within(MonitoringPath.monitors), { schema: listSchema }, async ({ query }, reply) => {
     const { status, limit, after } = query;
     const withPaused = query.include_paused === 'true';
-    const isShown = ({ state, told }: WatchedMonitor) =>
+    const isShown = ({ state, published: told }: WatchedMonitor) =>
       status ? status.includes(told.status) : withPaused || state.status !== 'PAUSED';
     if (limit === undefined && after === undefined) {
       return sendWritten(reply, await writeList(monitors.all(), isShown));
@@ -113,19 +113,19 @@ function addRoutesWithoutBody(scope: HttpServer, tools: RouteTools): void {
   scope.delete(within(AddedPath.monitor), { schema: deleteSchema }, async ({ params }, reply) => {
     const removed = await orUnavailable(monitors.remove(params.id), NOT_STORED);
     if (!removed) throw noSuchMonitor();
-    watch.removed(params.id);
+    runner.removed(params.id);
     return reply.code(204).send();
   });
 
   scope.post(within(AddedPath.pause), { schema: pauseSchema }, async ({ params }) => {
     const monitor = monitorNamed(monitors, params.id);
-    await orUnavailable(watch.pause(monitor), NOT_STORED);
+    await orUnavailable(runner.pause(monitor), NOT_STORED);
     return await detailsOf(monitor, tools);
   });
 
   scope.post(within(AddedPath.resume), { schema: resumeSchema }, async ({ params }) => {
     const monitor = monitorNamed(monitors, params.id);
-    await orUnavailable(watch.resume(monitor), NOT_STORED);
+    await orUnavailable(runner.resume(monitor), NOT_STORED);
     return await detailsOf(monitor, tools);
   });
 
@@ -139,9 +139,9 @@ function addRoutesWithoutBody(scope: HttpServer, tools: RouteTools): void {
 
   scope.post(within(AddedPath.check), { schema: checkSchema }, async ({ params }) => {
     const monitor = monitorNamed(monitors, params.id);
-    if (monitor.definition.check_type === 'HEARTBEAT') throw notLookedAt();
+    if (monitor.definition.check_type === 'HEARTBEAT') throw notChecked();
     if (monitor.state.status === 'PAUSED') throw isPaused(monitor.id);
-    await orUnavailable(watch.checkNow(monitor), 'What was found could not be stored. Try again.');
+    await orUnavailable(runner.checkNow(monitor), 'What was found could not be stored. Try again.');
     await monitors.written(monitor.id);
     return await detailsOf(monitor, tools);
   });
@@ -164,12 +164,12 @@ async function change(
 ): Promise<WatchedMonitor> {
   let before = monitorNamed(monitors, id).definition;
   for (;;) {
-    const admitted = changed(before, wanted);
+    const admitted = changedDefinition(before, wanted);
     await admit(admitted);
     let isAdmitted = false;
     const monitor = await orUnavailable(
       monitors.edit(id, (now) => {
-        const definition = changed(now.definition, wanted);
+        const definition = changedDefinition(now.definition, wanted);
         isAdmitted = isDeepStrictEqual(definition, admitted);
         before = now.definition;
         return isAdmitted ? { definition } : {};
@@ -183,7 +183,7 @@ async function change(
 
 async function detailsOf(
   monitor: WatchedMonitor,
-  { history, watch, clock }: RouteTools,
+  { history, runner, clock }: RouteTools,
 ): Promise<MonitorDetails> {
   const [lastIncident] = await orUnavailable(
     history.incidents(monitor.id, 1),
@@ -191,7 +191,7 @@ async function detailsOf(
   );
   return monitorDetails(monitor, {
     wallMs: clock.wallMs(),
-    stale: watch.isStale(monitor),
+    stale: runner.isStale(monitor),
     lastIncident,
   });
 }

@@ -7,7 +7,7 @@ const token = z.string().describe('As in the `push_url` of the monitor.');
 
 const pushRoute = {
   description:
-    'The token in the address is the credential. A body of any size is taken and not looked at.',
+    'The token in the address is the credential. A body of any size is taken and not read.',
   tags: ['monitoring'],
   querystring: noQuery,
   response: { 200: PushAnswer },

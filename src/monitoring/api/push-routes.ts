@@ -14,16 +14,16 @@ const METHODS: PushMethod[] = ['GET', 'HEAD', 'POST'];
 /** Adds the routes that jobs ping. */
 export function addPushRoutes(
   scope: HttpServer,
-  { monitors, watch }: Pick<RouteTools, 'monitors' | 'watch'>,
+  { monitors, runner }: Pick<RouteTools, 'monitors' | 'runner'>,
 ): void {
-  // A ping has no body; whatever a job sends along is taken and not looked at.
+  // A ping has no body; whatever a job sends along is taken and not read.
   readNoBody(scope);
 
   async function take(token: string, signalOf: () => Signal) {
     const monitor = monitors.byToken(token);
     if (monitor === undefined) throw noSuchHeartbeat();
     await orUnavailable(
-      watch.signal(monitor, signalOf()),
+      runner.signal(monitor, signalOf()),
       'The ping could not be stored. Send it again.',
     );
     return { ok: true as const };

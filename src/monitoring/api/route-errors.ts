@@ -13,12 +13,12 @@ export const noSuchMonitor = () =>
 export const noSuchHeartbeat = () =>
   notFound('There is no heartbeat with this token. Check the push URL.');
 
-/** The 409 for a look at a heartbeat. */
-export const notLookedAt = () =>
+/** The 409 for a check at a heartbeat. */
+export const notChecked = () =>
   new HttpError(
     409,
     ErrorCode.conflict,
-    'A HEARTBEAT is not looked at: it waits for its job. To try it out, send a ping to its push URL.',
+    'A HEARTBEAT is not checked: it waits for its job. To try it out, send a ping to its push URL.',
   );
 
 /** The 409 for a push token of a monitor that is none of a job. */
@@ -29,12 +29,12 @@ export const notPinged = () =>
     'Only a HEARTBEAT has a push token. To watch a job, create a monitor of that kind.',
   );
 
-/** The 409 for a look at a monitor that is paused. */
+/** The 409 for a checks a monitor that is paused. */
 export const isPaused = (id: string) =>
   new HttpError(
     409,
     ErrorCode.conflict,
-    `This monitor is paused and is not looked at. Resume it first, with POST ${addedPath('resume', { id })}.`,
+    `This monitor is paused and is not checked. Resume it first, with POST ${addedPath('resume', { id })}.`,
   );
 
 /** What a failing store means to a caller: nothing happened, and trying again may help. */

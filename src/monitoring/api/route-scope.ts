@@ -5,7 +5,7 @@ import type { AddressFor } from '../../http/public-address.ts';
 import type { HttpReply, HttpRequest, HttpServer } from '../../http/server-types.ts';
 import type { History } from '../history/history.ts';
 import type { Monitors, WatchedMonitor } from '../monitors/monitors.ts';
-import type { Watch } from '../scheduler/runner.ts';
+import type { CheckRunner } from '../scheduler/check-runner.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Admit } from './admission.ts';
 import { bodyNotExpected, noSuchMonitor } from './route-errors.ts';
@@ -14,7 +14,7 @@ import { bodyNotExpected, noSuchMonitor } from './route-errors.ts';
 export interface RouteTools {
   monitors: Monitors;
   admit: Admit;
-  watch: Watch;
+  runner: CheckRunner;
   history: History;
   clock: Clock;
   /** Where clients reach this service. */
@@ -46,11 +46,11 @@ export function takeNoBody(scope: HttpServer): void {
   });
 }
 
-/** How much of a body that nobody looks at is waited for. */
+/** How much of a body that nobody reads is waited for. */
 const AWAITED_BYTES = 10 * 1024;
 
 /**
- * No route of the scope looks at a body; whatever is sent along is taken, however large it is: the log of a job must not keep
+ * No route of the scope reads a body; whatever is sent along is taken, however large it is: the log of a job must not keep
  * its ping from counting. Only its beginning is waited for; the rest is dropped as it comes.
  */
 export function readNoBody(scope: HttpServer): void {

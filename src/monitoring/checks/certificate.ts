@@ -1,15 +1,18 @@
 import type { X509Certificate } from 'node:crypto';
-import type { Look } from './check-context.ts';
+import type { CheckContext } from './check-context.ts';
 import { CheckFailure } from './failure.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /** Keeps when a certificate ends that was shown; of several, the first to end. */
-export function noteCertificate(certificate: X509Certificate | undefined, look: Look): void {
+export function noteCertificate(
+  certificate: X509Certificate | undefined,
+  context: CheckContext,
+): void {
   const endsMs = Date.parse(certificate?.validTo ?? '');
   if (Number.isNaN(endsMs)) return;
-  look.certificateEndsMs = Math.min(endsMs, look.certificateEndsMs ?? endsMs);
+  context.certificateEndsMs = Math.min(endsMs, context.certificateEndsMs ?? endsMs);
 }
 
 /** Why a certificate is not to be trusted; `code` is that of the failed check. */

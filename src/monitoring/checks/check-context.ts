@@ -3,8 +3,8 @@ import { CheckFailure } from './failure.ts';
 /** What a check waits for, in the order a web check does. */
 type Step = 'name' | 'connection' | 'handshake' | 'answer' | 'body';
 
-/** One look at a target: its deadline, and what was met on the way, for its result and for the words of a failure. */
-export interface Look {
+/** One checks a target: its deadline, and what was met on the way, for its result and for the words of a failure. */
+export interface CheckContext {
   /** Aborts at the deadline, with the failure as its reason, or when the service closes. */
   signal: AbortSignal;
   timeoutMs: number;
@@ -17,13 +17,13 @@ export interface Look {
   certificateEndsMs?: number;
 }
 
-/** A look that begins. */
-export function createLook(signal: AbortSignal, timeoutMs: number): Look {
+/** A check that begins. */
+export function createCheckContext(signal: AbortSignal, timeoutMs: number): CheckContext {
   return { signal, timeoutMs, step: 'name', peer: '', redirected: false };
 }
 
-/** The failure of a look that reached its deadline. */
-export function outOfTime({ step, peer, timeoutMs }: Look): CheckFailure {
+/** The failure of a check that reached its deadline. */
+export function outOfTime({ step, peer, timeoutMs }: CheckContext): CheckFailure {
   const within = `within ${timeoutMs / 1000} s`;
   return new CheckFailure('timeout', `${WAITED_FOR[step](peer)} ${within}`);
 }

@@ -1,36 +1,36 @@
 import type { DnsConfig } from '../../contracts/monitoring.ts';
 import { readAddress } from './address.ts';
-import type { Look } from './check-context.ts';
+import type { CheckContext } from './check-context.ts';
 import { unlessAborted } from './connect.ts';
 import { ask, type DnsAnswer, type Forms, parseResolver } from './dns-query.ts';
 import { CheckFailure, errorCode, notAllowed } from './failure.ts';
 import { createResolvers } from './resolvers.ts';
-import type { TargetGuard } from './ssrf-guard.ts';
+import type { SsrfGuard } from './ssrf-guard.ts';
 
 /** Asks the resolver; passes, or throws a `CheckFailure` or the signal's reason. */
 export type CheckDns = (
   monitor: { target: string; config: DnsConfig },
-  look: Look,
+  context: CheckContext,
 ) => Promise<void>;
 
 /**
  * DNS checks. The resolver's address goes through the guard at every check; what the answers hold is only compared,
  * never reached, and not told, since the system's resolver may know names that are nobody's business.
  */
-export function createCheckDns(guard: TargetGuard): CheckDns {
+export function createCheckDns(guard: SsrfGuard): CheckDns {
   const resolvers = createResolvers();
-  return async ({ target, config }, look) => {
+  return async ({ target, config }, context) => {
     const server = config.resolver === undefined ? undefined : parseResolver(config.resolver);
     if (server && !guard.allows(server.address)) throw notAllowed('the resolver');
-    look.step = 'answer';
-    look.peer = server ? `the resolver ${server.text}` : 'the resolver';
-    const resolver = resolvers.take(server?.text, look.timeoutMs);
+    context.step = 'answer';
+    context.peer = server ? `the resolver ${server.text}` : 'the resolver';
+    const resolver = resolvers.take(server?.text, context.timeoutMs);
     try {
-      const answer = await unlessAborted(ask(resolver, target, config.record_type), look.signal);
-      judge(answer, config, look.peer);
+      const answer = await unlessAborted(ask(resolver, target, config.record_type), context.signal);
+      judge(answer, config, context.peer);
     } catch (error) {
-      look.signal.throwIfAborted();
-      throw error instanceof CheckFailure ? error : dnsFailure(error, look.peer);
+      context.signal.throwIfAborted();
+      throw error instanceof CheckFailure ? error : dnsFailure(error, context.peer);
     } finally {
       resolvers.giveBack(resolver);
     }
@@ -110,6 +110,6 @@ function dnsFailure(error: unknown, resolver: string): unknown {
     case 'EBADRESP':
       return say(`the answer of ${resolver} cannot be read`);
     default:
-      return say(`the look-up at ${resolver} failed (${code})`);
+      return say(`the context-up at ${resolver} failed (${code})`);
   }
 }

@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { HttpConfig } from '../../contracts/monitoring.ts';
 import { drain } from './body-reader.ts';
-import type { Look } from './check-context.ts';
+import type { CheckContext } from './check-context.ts';
 import type { Connect } from './connect.ts';
 import { parseExpectedStatus, statusInWords } from './expected-status.ts';
 import { CheckFailure } from './failure.ts';
@@ -18,16 +18,16 @@ export interface WebCheckTools {
 export async function checkHttp(
   tools: WebCheckTools,
   monitor: { target: string; config: HttpConfig },
-  look: Look,
+  context: CheckContext,
 ): Promise<void> {
-  await visitPage(tools, monitor, look, drain);
+  await visitPage(tools, monitor, context, drain);
 }
 
 /** Asks for the page as its settings say and reads the answer if its status is an expected one. */
 export function visitPage<T>(
   { connect, userAgent }: WebCheckTools,
   { target, config }: { target: string; config: HttpConfig },
-  look: Look,
+  context: CheckContext,
   read: (answer: IncomingMessage) => Promise<T>,
 ): Promise<T> {
   const isWanted = parseExpectedStatus(config.expected_status);
@@ -41,7 +41,7 @@ export function visitPage<T>(
     maxRedirects: config.follow_redirects ? config.max_redirects : undefined,
     ignoreTls: config.ignore_tls,
   };
-  return visit(connect, request, look, (answer, status) => {
+  return visit(connect, request, context, (answer, status) => {
     if (isWanted(status)) return read(answer);
     throw new CheckFailure(
       'status',

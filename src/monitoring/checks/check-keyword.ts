@@ -1,6 +1,6 @@
 import type { KeywordConfig } from '../../contracts/monitoring.ts';
 import { type PageText, readPageText } from './body-reader.ts';
-import type { Look } from './check-context.ts';
+import type { CheckContext } from './check-context.ts';
 import { visitPage, type WebCheckTools } from './check-http.ts';
 import { CheckFailure, inKilobytes } from './failure.ts';
 
@@ -8,10 +8,10 @@ import { CheckFailure, inKilobytes } from './failure.ts';
 export async function checkKeyword(
   tools: WebCheckTools,
   monitor: { target: string; config: KeywordConfig },
-  look: Look,
+  context: CheckContext,
 ): Promise<void> {
   const { config } = monitor;
-  const page = await visitPage(tools, monitor, look, readPageText);
+  const page = await visitPage(tools, monitor, context, readPageText);
   if (holds(page.text, config) === config.inverted) throw keywordFailure(page, config);
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** How a look ended; `ok` or what was found. The labels of the metric, and what makes two findings "the same". */
+/** How a check ended; `ok` or what was found. The labels of the metric, and what makes two findings "the same". */
 export const Outcome = z.enum([
   'ok',
   'slow',
@@ -21,8 +21,8 @@ export const Outcome = z.enum([
 
 export type Outcome = z.infer<typeof Outcome>;
 
-/** Outcomes of a look that passed, but not as it should. */
-export type Blemish = 'slow' | 'expiring';
+/** Outcomes of a check that passed, but not as it should. */
+export type Degradation = 'slow' | 'expiring';
 
 /** What one check found. */
 export interface CheckResult {

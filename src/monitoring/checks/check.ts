@@ -1,14 +1,14 @@
 import type { MonitorCreate } from '../../contracts/monitoring.ts';
 import { expiryWarning } from './certificate.ts';
-import { createLook, type Look, outOfTime } from './check-context.ts';
+import { type CheckContext, createCheckContext, outOfTime } from './check-context.ts';
 import { type CheckDns, createCheckDns } from './check-dns.ts';
 import { checkHttp, type WebCheckTools } from './check-http.ts';
 import { checkKeyword } from './check-keyword.ts';
-import type { Blemish, CheckResult } from './check-result.ts';
+import type { CheckResult, Degradation } from './check-result.ts';
 import { type Connect, unlessAborted } from './connect.ts';
 import { CheckFailure } from './failure.ts';
 import { lostSecretsOf } from './secret-values.ts';
-import type { TargetGuard } from './ssrf-guard.ts';
+import type { SsrfGuard } from './ssrf-guard.ts';
 
 /** A monitor that is checked by us; the others are pinged by their jobs. */
 export type CheckedMonitor = Exclude<MonitorCreate, { check_type: 'HEARTBEAT' }>;
@@ -26,7 +26,7 @@ export function timeoutSeconds(config: CheckedMonitor['config']): number {
 
 /** The check of each kind, under one deadline over everything it does: look-up, connection, redirects and body. */
 export function createCheck(tools: {
-  guard: TargetGuard;
+  guard: SsrfGuard;
   connect: Connect;
   userAgent: string;
 }): Check {
@@ -35,22 +35,22 @@ export function createCheck(tools: {
     closing.throwIfAborted();
     const deadline = new AbortController();
     const abort = () => deadline.abort(closing.reason);
-    const look = createLook(deadline.signal, timeoutSeconds(monitor.config) * 1000);
-    const timer = setTimeout(() => deadline.abort(outOfTime(look)), look.timeoutMs);
+    const context = createCheckContext(deadline.signal, timeoutSeconds(monitor.config) * 1000);
+    const timer = setTimeout(() => deadline.abort(outOfTime(context)), context.timeoutMs);
     closing.addEventListener('abort', abort, { once: true });
     const startMs = performance.now();
     const elapsedMs = () => Math.round((performance.now() - startMs) * 10) / 10;
     try {
-      await unlessAborted(runCheck(tools, checkDns, monitor, look), deadline.signal);
+      await unlessAborted(runCheck(tools, checkDns, monitor, context), deadline.signal);
       const responseTimeMs = elapsedMs();
-      const blemish = blemishOf(monitor, look, responseTimeMs);
-      return { ok: true, outcome: 'ok', ...blemish, responseTimeMs, ...certificateOf(look) };
+      const degradation = degradationOf(monitor, context, responseTimeMs);
+      return { ok: true, outcome: 'ok', ...degradation, responseTimeMs, ...certificateOf(context) };
     } catch (error) {
       closing.throwIfAborted();
       if (!(error instanceof CheckFailure)) throw error;
       const { outcome, message } = error;
       const failure = { ok: false, outcome, reason: message, responseTimeMs: elapsedMs() };
-      return { ...failure, ...certificateOf(look) };
+      return { ...failure, ...certificateOf(context) };
     } finally {
       clearTimeout(timer);
       closing.removeEventListener('abort', abort);
@@ -62,17 +62,17 @@ async function runCheck(
   tools: WebCheckTools,
   checkDns: CheckDns,
   monitor: CheckedMonitor,
-  look: Look,
+  context: CheckContext,
 ): Promise<void> {
   const lost = lostSecretsOf(monitor);
   if (lost.length > 0) throw secretsLost(lost);
   switch (monitor.check_type) {
     case 'HTTP':
-      return checkHttp(tools, monitor, look);
+      return checkHttp(tools, monitor, context);
     case 'KEYWORD':
-      return checkKeyword(tools, monitor, look);
+      return checkKeyword(tools, monitor, context);
     case 'DNS':
-      return checkDns(monitor, look);
+      return checkDns(monitor, context);
   }
 }
 
@@ -84,11 +84,11 @@ const secretsLost = (names: readonly string[]) =>
   );
 
 /** What is not as it should be about a check that passed. Expiring goes before slow: it has a date, and slow comes and goes. */
-function blemishOf(
+function degradationOf(
   { check_type, config }: CheckedMonitor,
-  { certificateEndsMs }: Look,
+  { certificateEndsMs }: CheckContext,
   responseTimeMs: number,
-): { outcome: Blemish; reason: string } | undefined {
+): { outcome: Degradation; reason: string } | undefined {
   // Who takes any certificate also takes one that ends.
   if (check_type !== 'DNS' && !config.ignore_tls && certificateEndsMs !== undefined) {
     const reason = expiryWarning(certificateEndsMs, config.tls_expiry_days, Date.now());
@@ -101,7 +101,7 @@ function blemishOf(
   return { outcome: 'slow', reason };
 }
 
-const certificateOf = ({ certificateEndsMs }: Look) =>
+const certificateOf = ({ certificateEndsMs }: CheckContext) =>
   certificateEndsMs === undefined ? undefined : { certificateEndsMs };
 
 /** Such as `2,340 ms`. */

@@ -1,22 +1,22 @@
 import net from 'node:net';
 import tls from 'node:tls';
 import { certificateFailure, noteCertificate } from './certificate.ts';
-import { type Look, peerInWords } from './check-context.ts';
+import { type CheckContext, peerInWords } from './check-context.ts';
 import { connectionFailure } from './connection-failure.ts';
 import { notAllowed } from './failure.ts';
 import type { NameLookup } from './name-lookup.ts';
-import { literalAddress, type TargetGuard } from './ssrf-guard.ts';
+import { literalAddress, type SsrfGuard } from './ssrf-guard.ts';
 
 /** With several addresses, how long one may take before the next is tried (RFC 8305 has 250 ms; far hosts need more). */
 const ADDRESS_ATTEMPT_MS = 1_000;
 
 /**
- * Opens a new connection to the host of a URL, and closes it when the look's signal aborts.
+ * Opens a new connection to the host of a URL, and closes it when the check's signal aborts.
  * Throws a `CheckFailure`, or the signal's reason when it aborts.
  */
 export type Connect = (
   url: URL,
-  look: Look,
+  context: CheckContext,
   options: {
     /** Take any certificate. */
     ignoreTls: boolean;
@@ -29,7 +29,7 @@ export type Connect = (
  * changes its answer (DNS rebinding) finds no gap. Of several addresses the forbidden ones are left out.
  */
 export function createConnect(options: {
-  guard: TargetGuard;
+  guard: SsrfGuard;
   lookup: NameLookup;
   /** Certificates to trust instead of the usual ones, PEM. */
   ca?: string | string[];
@@ -48,25 +48,25 @@ export function createConnect(options: {
     return verifying;
   }
 
-  async function addressesOf(hostname: string, look: Look): Promise<string[]> {
+  async function addressesOf(hostname: string, context: CheckContext): Promise<string[]> {
     const literal = literalAddress(hostname);
     const addresses = literal ? [literal] : await lookup(hostname);
     const allowed = addresses.filter((address) => guard.allows(address));
     if (allowed.length === 0) {
       const name = literal ? 'the address' : 'the address behind the name';
-      throw notAllowed(look.redirected ? `${name} it redirects to` : name);
+      throw notAllowed(context.redirected ? `${name} it redirects to` : name);
     }
     return allowed;
   }
 
-  return async (url, look, { ignoreTls }) => {
+  return async (url, context, { ignoreTls }) => {
     const secure = url.protocol === 'https:';
-    look.step = 'name';
-    const addresses = await addressesOf(url.hostname, look);
-    look.signal.throwIfAborted();
+    context.step = 'name';
+    const addresses = await addressesOf(url.hostname, context);
+    context.signal.throwIfAborted();
     const port = Number(url.port) || (secure ? 443 : 80);
-    look.peer = peerInWords(addresses, port);
-    look.step = 'connection';
+    context.peer = peerInWords(addresses, port);
+    context.step = 'connection';
     const target = { port, ...addressOptions(addresses), noDelay: true };
     const socket = secure
       ? tls.connect({
@@ -75,14 +75,14 @@ export function createConnect(options: {
           secureContext: contextFor(ignoreTls),
         })
       : net.connect(target);
-    await opened(socket, look);
+    await opened(socket, context);
     if (addresses.length > 1 && socket.remoteAddress !== undefined) {
-      look.peer = peerInWords([socket.remoteAddress], port);
+      context.peer = peerInWords([socket.remoteAddress], port);
     }
     if (!(socket instanceof tls.TLSSocket)) return socket;
     // Asked for once: a second time Node may have none. Not `getPeerCertificate`, which takes every field apart.
     const certificate = socket.getPeerX509Certificate();
-    noteCertificate(certificate, look);
+    noteCertificate(certificate, context);
     if (ignoreTls || socket.authorized) return socket;
     socket.destroy();
     // Typed as an Error, it is the code of the failed check. Source: node:tls, `authorizationError`.
@@ -131,15 +131,15 @@ function tlsOptions(hostname: string): tls.ConnectionOptions {
   };
 }
 
-async function opened(socket: net.Socket, look: Look): Promise<void> {
+async function opened(socket: net.Socket, context: CheckContext): Promise<void> {
   const startMs = performance.now();
   // Ends every wait on this connection; the signal lives no longer than its check, so nobody has to unsubscribe.
-  look.signal.addEventListener('abort', () => socket.destroy(), { once: true });
+  context.signal.addEventListener('abort', () => socket.destroy(), { once: true });
   try {
     await new Promise<void>((resolve, reject) => {
       if (socket instanceof tls.TLSSocket) {
         socket.once('connect', () => {
-          look.step = 'handshake';
+          context.step = 'handshake';
         });
         socket.once('secureConnect', resolve);
       } else {
@@ -151,7 +151,7 @@ async function opened(socket: net.Socket, look: Look): Promise<void> {
     });
   } catch (error) {
     socket.destroy();
-    look.signal.throwIfAborted();
-    throw connectionFailure(error, look, Math.round(performance.now() - startMs));
+    context.signal.throwIfAborted();
+    throw connectionFailure(error, context, Math.round(performance.now() - startMs));
   }
 }

@@ -1,10 +1,10 @@
-import type { Look } from './check-context.ts';
+import type { CheckContext } from './check-context.ts';
 import { CheckFailure, errorCode } from './failure.ts';
 
 /** Says why there is no connection, and to which of the addresses tried. */
 export function connectionFailure(
   error: unknown,
-  { peer, step }: Look,
+  { peer, step }: CheckContext,
   afterMs: number,
 ): CheckFailure {
   const code = errorCode(error);

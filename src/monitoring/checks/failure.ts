@@ -1,9 +1,9 @@
-import type { Blemish, Outcome } from './check-result.ts';
+import type { Degradation, Outcome } from './check-result.ts';
 
 /** A check found its target wanting; the message is the reason shown to people. */
 export class CheckFailure extends Error {
   override name = 'CheckFailure' as const;
-  readonly outcome: Exclude<Outcome, 'ok' | Blemish>;
+  readonly outcome: Exclude<Outcome, 'ok' | Degradation>;
 
   constructor(outcome: CheckFailure['outcome'], message: string, options?: { cause?: unknown }) {
     super(message, options);

@@ -1,6 +1,6 @@
 import http from 'node:http';
 import type { Socket } from 'node:net';
-import type { Look } from './check-context.ts';
+import type { CheckContext } from './check-context.ts';
 import type { Connect } from './connect.ts';
 import { CheckFailure, errorCode } from './failure.ts';
 import { methodAfter, redirectOf, tooManyRedirects } from './redirect.ts';
@@ -35,15 +35,15 @@ export interface Visit {
 export async function visit<T>(
   connect: Connect,
   start: Visit,
-  look: Look,
+  context: CheckContext,
   read: (answer: http.IncomingMessage, status: number) => Promise<T>,
 ): Promise<T> {
   const been: string[] = [];
   for (let here = start; ; ) {
-    const socket = await connect(here.url, look, here);
+    const socket = await connect(here.url, context, here);
     try {
-      const answer = await exchange(socket, here, look);
-      look.step = 'body';
+      const answer = await exchange(socket, here, context);
+      context.step = 'body';
       const status = answer.statusCode ?? 0;
       const onward =
         here.maxRedirects === undefined || here.isWanted(status)
@@ -53,21 +53,25 @@ export async function visit<T>(
       been.push(here.url.href);
       if (been.length > (here.maxRedirects ?? 0)) throw tooManyRedirects(been, onward);
       here = redirected(here, status, onward);
-      look.redirected = true;
+      context.redirected = true;
     } catch (error) {
-      look.signal.throwIfAborted();
+      context.signal.throwIfAborted();
       const code = errorCode(error);
       // One without a code is a fault of ours, not of the target.
       if (error instanceof CheckFailure || code === undefined) throw error;
-      throw exchangeFailure(error, code, look, socket);
+      throw exchangeFailure(error, code, context, socket);
     } finally {
       socket.destroy();
     }
   }
 }
 
-function exchange(socket: Socket, visit: Visit, look: Look): Promise<http.IncomingMessage> {
-  look.step = 'answer';
+function exchange(
+  socket: Socket,
+  visit: Visit,
+  context: CheckContext,
+): Promise<http.IncomingMessage> {
+  context.step = 'answer';
   const { url, method, body } = visit;
   const headers = withOwnHeaders(visit.headers, visit.ownHeaders);
   headers.host = url.host;
@@ -116,7 +120,7 @@ function redirected(visit: Visit, status: number, url: URL): Visit {
 function exchangeFailure(
   error: unknown,
   code: string,
-  { peer }: Look,
+  { peer }: CheckContext,
   socket: Socket,
 ): CheckFailure {
   const say = (outcome: 'protocol' | 'connection', reason: string) =>

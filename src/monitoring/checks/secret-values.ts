@@ -15,7 +15,7 @@ export const isWeb = (definition: MonitorCreate): definition is WebMonitor =>
 export const shownTarget = (definition: MonitorCreate): string =>
   isWeb(definition) ? maskedTarget(definition.target) : definition.target;
 
-/** The settings of a monitor as they are shown: without the values of headers that look like secrets. */
+/** The settings of a monitor as they are shown: without the values of headers that check like secrets. */
 export function shownConfig({ config }: MonitorCreate): Record<string, unknown> {
   return 'headers' in config ? { ...config, headers: mapHeaders(config.headers) } : config;
 }
@@ -60,7 +60,7 @@ function namesOf(definition: MonitorCreate, isMeant: (value: string) => boolean)
  * stays; `keepsHeaders` tells that no headers were sent. Throws the 400 that names a value for which none is stored, and the one that names stored values which would go
  * to another server: whoever holds a key may choose the target of a monitor, and must not learn its secrets by that.
  */
-export function meant(
+export function withStoredSecrets(
   sent: MonitorCreate,
   before: MonitorCreate | undefined,
   keepsHeaders = false,
@@ -68,11 +68,11 @@ export function meant(
   if (!isWeb(sent)) return sent;
   const stored = before && isWeb(before) ? before : undefined;
   const kept: string[] = [];
-  const headers = meantHeaders(sent.config.headers, stored?.config.headers ?? {}, (name) => {
+  const headers = headersWithStored(sent.config.headers, stored?.config.headers ?? {}, (name) => {
     kept.push(`config.headers.${name}`);
   });
   if (keepsHeaders) kept.push(...secretHeadersOf(stored));
-  const target = meantTarget(sent.target, stored?.target, (name) => {
+  const target = targetWithStored(sent.target, stored?.target, (name) => {
     kept.push(`${name} in the target`);
   });
   if (stored && kept.length > 0 && leadsElsewhere(stored.target, target)) throw notSentThere(kept);
@@ -84,7 +84,11 @@ const secretHeadersOf = (stored: WebMonitor | undefined) =>
     .filter(isSecretName)
     .map((name) => `config.headers.${name}`);
 
-function meantHeaders(sent: Headers, stored: Headers, onKept: (name: string) => void): Headers {
+function headersWithStored(
+  sent: Headers,
+  stored: Headers,
+  onKept: (name: string) => void,
+): Headers {
   const storedValues = new Map(
     Object.entries(stored).map(([name, value]) => [name.toLowerCase(), value]),
   );
@@ -99,7 +103,7 @@ function meantHeaders(sent: Headers, stored: Headers, onKept: (name: string) => 
 }
 
 /** Of several values of one name, each hidden one stands for the stored one in its place. */
-function meantTarget(
+function targetWithStored(
   sent: string,
   stored: string | undefined,
   onKept: (name: string) => void,

@@ -10,7 +10,7 @@ const GLOBAL_IPV6 = ipaddr.parseCIDR('2000::/3');
 const NAT64 = ipaddr.parseCIDR('64:ff9b::/96');
 
 /** Says which addresses checks may reach. */
-export interface TargetGuard {
+export interface SsrfGuard {
   /** Whether this address, an IPv4 or IPv6 literal, may be reached; anything else may not. */
   allows(address: string): boolean;
 }
@@ -21,9 +21,9 @@ export interface TargetGuard {
  * Throws when an entry of `allowPrivate` is neither.
  * Source: IANA special-purpose address registries (RFC 6890), as ipaddr.js knows them.
  */
-export function createTargetGuard(allowPrivate: readonly string[]): TargetGuard {
+export function createSsrfGuard(allowPrivate: readonly string[]): SsrfGuard {
   const networks = allowPrivate.map(parseNetwork);
-  const isOpened = (address: Address) =>
+  const isAllowedByOperator = (address: Address) =>
     networks.some(
       ([network, bits]) => network.kind() === address.kind() && address.match(network, bits),
     );
@@ -32,7 +32,7 @@ export function createTargetGuard(allowPrivate: readonly string[]): TargetGuard 
       const written = readAddress(text);
       if (!written) return false;
       const meant = reachedBy(written);
-      return isOpened(meant) || isOpened(written) || isPublic(meant);
+      return isAllowedByOperator(meant) || isAllowedByOperator(written) || isPublic(meant);
     },
   };
 }

@@ -1,9 +1,9 @@
 import type { CheckResult, Outcome } from '../checks/check-result.ts';
 import { type Clock, systemClock } from '../time/clock.ts';
-import { createTurns } from './failure-burst.ts';
+import { createFailureBurst } from './failure-burst.ts';
 import { isLoopback, isPrivate } from './near-host.ts';
 
-/** Outcomes that a network which is gone gives to every look. */
+/** Outcomes that a network which is gone gives to every check. */
 const NETWORK_FAILURES: ReadonlySet<Outcome> = new Set(['timeout', 'connection', 'name']);
 
 /** A probe that has not answered by then cannot tell. */
@@ -18,12 +18,12 @@ const MAX_UNREACHABLE = 50_000;
 export type Verdict = 'count' | 'drop';
 
 /** Recognises that it is our own network that is gone. */
-export interface OwnNetwork {
+export interface Connectivity {
   /**
    * Judges a finding before it counts: `count` it, or `drop` it because it says nothing about its target: then the
    * monitor has `learntNothing`, for a failure that counted just before may have been the same. Waits while the network
    * is in doubt, less than 5 s, and never with a finding that passed.
-   * `host` is what the look went to, a name or a literal; for a DNS check its resolver where one is set.
+   * `host` is what the check went to, a name or a literal; for a DNS check its resolver where one is set.
    */
   judge(host: string, result: CheckResult): Promise<Verdict>;
   readonly lost: boolean;
@@ -46,40 +46,40 @@ interface Doubt {
  *
  * `nowMs` gives Unix milliseconds. `onLost` and `onBack` come once for each loss, both with when it began.
  */
-export function createOwnNetwork(options: {
+export function createConnectivity(options: {
   probe: () => Promise<boolean>;
   nowMs: () => number;
   onLost: (sinceMs: number) => void;
   onBack: (sinceMs: number) => void;
   after?: Clock['after'];
-}): OwnNetwork {
+}): Connectivity {
   const { probe, nowMs, onLost, onBack, after = systemClock.after } = options;
-  const turns = createTurns();
+  const burst = createFailureBurst();
   const unreachable = new Set<string>();
   let doubt: Doubt | undefined;
   let lostSinceMs: number | undefined;
   let backMs: number | undefined;
-  let asked: Promise<boolean | undefined> | undefined;
+  let probing: Promise<boolean | undefined> | undefined;
   let answer: { isThere: boolean | undefined; atMs: number } | undefined;
 
   /** Whether the network is there; one question at a time, and `undefined` when the probe cannot tell. */
-  function ask(): Promise<boolean | undefined> {
-    if (asked) return asked;
+  function probeOnce(): Promise<boolean | undefined> {
+    if (probing) return probing;
     const question = withinMs(probe, PROBE_MS, after).then((isThere) => {
-      if (asked === question) {
-        asked = undefined;
+      if (probing === question) {
+        probing = undefined;
         answer = { isThere, atMs: nowMs() };
       }
       return isThere;
     });
-    asked = question;
+    probing = question;
     return question;
   }
 
   function reached(host: string) {
     // A host of our own network is reached without the internet too: it is news only when it was not reached before.
     const isEvidence = unreachable.delete(host) || !isPrivate(host);
-    turns.add(host, { turned: false, atMs: nowMs() });
+    burst.add(host, { turned: false, atMs: nowMs() });
     if (!isEvidence) return;
     endDoubt('count');
     if (lostSinceMs !== undefined) back(lostSinceMs);
@@ -89,17 +89,17 @@ export function createOwnNetwork(options: {
     const atMs = nowMs();
     if (lostSinceMs !== undefined) {
       remember(host);
-      // Not waited for: the answer is about looks to come.
-      if (!isWithin(atMs, answer?.atMs, ANSWER_HOLDS_MS)) void askWhetherBack(lostSinceMs);
+      // Not waited for: the answer is about checks to come.
+      if (!isWithin(atMs, answer?.atMs, ANSWER_HOLDS_MS)) void probeWhetherBack(lostSinceMs);
       return 'drop';
     }
     // It began while the network was lost, and ran out of time after that.
     if (isWithin(atMs, backMs, responseTimeMs)) return 'drop';
-    if (remember(host)) turns.add(host, { turned: true, atMs });
+    if (remember(host)) burst.add(host, { turned: true, atMs });
     if (doubt) return doubt.verdict;
     // After a "gone" that a reached host spoke against, the next doubt asks anew.
     if (answer?.isThere !== false && isWithin(atMs, answer?.atMs, ANSWER_HOLDS_MS)) return 'count';
-    const manySinceMs = turns.manySinceMs(atMs);
+    const manySinceMs = burst.burstSinceMs(atMs);
     return manySinceMs === undefined ? 'count' : beginDoubt(manySinceMs).verdict;
   }
 
@@ -116,7 +116,7 @@ export function createOwnNetwork(options: {
     const begun = createDoubt();
     doubt = begun;
     // Findings wait for the doubt, not for this; it cannot fail.
-    void ask().then((isThere) => {
+    void probeOnce().then((isThere) => {
       if (doubt !== begun) return;
       if (isThere === false) lose(sinceMs);
       else endDoubt('count');
@@ -126,7 +126,7 @@ export function createOwnNetwork(options: {
 
   function endDoubt(verdict: Verdict) {
     if (!doubt) return;
-    turns.clear();
+    burst.clear();
     doubt.end(verdict);
     doubt = undefined;
   }
@@ -137,8 +137,8 @@ export function createOwnNetwork(options: {
     onLost(sinceMs);
   }
 
-  async function askWhetherBack(sinceMs: number) {
-    if ((await ask()) && lostSinceMs === sinceMs) back(sinceMs);
+  async function probeWhetherBack(sinceMs: number) {
+    if ((await probeOnce()) && lostSinceMs === sinceMs) back(sinceMs);
   }
 
   function back(sinceMs: number) {
@@ -147,7 +147,7 @@ export function createOwnNetwork(options: {
     // What failed meanwhile says nothing: if it fails again soon, that is a turn again.
     unreachable.clear();
     // An answer still to come is about the loss.
-    asked = undefined;
+    probing = undefined;
     onBack(sinceMs);
   }
 

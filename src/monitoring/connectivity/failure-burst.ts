@@ -1,7 +1,7 @@
 /** Turns within this time are taken together. */
 const TOGETHER_MS = 10_000;
 
-/** So many hosts, and more than this share of those looked at. Our choice. */
+/** So many hosts, and more than this share of those checked. Our choice. */
 const MIN_HOSTS = 5;
 const SHARE = 0.3;
 
@@ -12,21 +12,21 @@ const SHARE = 0.3;
 const MAX_FINDINGS = 256;
 
 /** Remembers which hosts lately turned from reached to unreachable, and which were reached. */
-export interface Turns {
+export interface FailureBurst {
   add(host: string, finding: { turned: boolean; atMs: number }): void;
   /** When the first of the turns came, if the latest findings are too many turns to be chance. */
-  manySinceMs(nowMs: number): number | undefined;
+  burstSinceMs(nowMs: number): number | undefined;
   clear(): void;
 }
 
-export function createTurns(): Turns {
+export function createFailureBurst(): FailureBurst {
   const findings: Array<{ host: string; turned: boolean; atMs: number }> = [];
   return {
     add(host, finding) {
       findings.push({ host, ...finding });
       if (findings.length > MAX_FINDINGS) findings.shift();
     },
-    manySinceMs(nowMs) {
+    burstSinceMs(nowMs) {
       const seen = new Set<string>();
       let turned = 0;
       let sinceMs: number | undefined;

@@ -1,4 +1,4 @@
-import type { HourBooks } from './hourly-aggregator.ts';
+import type { HourlyAggregator } from './hourly-aggregator.ts';
 import { DAY_MS, type Rollups } from './rollups.ts';
 
 /** Days of a monitor that are remembered. */
@@ -24,11 +24,11 @@ interface StoredDays {
  * The same rollups, with the days of those monitors that were asked for in memory, about 1 KB each: ten thousand documents
  * would take seconds to read each time. What is stored anew is read anew.
  */
-export function rememberDays(
+export function cacheDays(
   rollups: Rollups,
   isForgotten: (monitor: string) => boolean,
 ): Rollups & { rememberedDays: (monitor: string) => Promise<StoredDays> } {
-  const known = new Map<string, Promise<StoredDays>>();
+  const cached = new Map<string, Promise<StoredDays>>();
 
   async function read(monitor: string): Promise<StoredDays> {
     const { days, finalMs } = await rollups.days(monitor);
@@ -43,19 +43,19 @@ export function rememberDays(
     async add(monitor, closed) {
       await rollups.add(monitor, closed);
       // After it: whoever has read before has seen these hours in memory, where they are until this resolves.
-      known.delete(monitor);
+      cached.delete(monitor);
     },
     async forget(monitor) {
       await rollups.forget(monitor);
-      known.delete(monitor);
+      cached.delete(monitor);
     },
     rememberedDays(monitor) {
-      const before = known.get(monitor);
+      const before = cached.get(monitor);
       if (before) return before;
       const reading = read(monitor);
       if (isForgotten(monitor)) return reading;
-      known.set(monitor, reading);
-      reading.catch(() => known.delete(monitor));
+      cached.set(monitor, reading);
+      reading.catch(() => cached.delete(monitor));
       return reading;
     },
   };
@@ -63,10 +63,10 @@ export function rememberDays(
 
 /** Puts together the days that are stored and the hours that are not. */
 export function createDays(parts: {
-  books: HourBooks;
+  hourlyAggregator: HourlyAggregator;
   stored: (monitor: string) => Promise<StoredDays>;
 }): (monitor: string, query: { count: number; nowMs: number }) => Promise<DayCounts> {
-  const { books, stored } = parts;
+  const { hourlyAggregator, stored } = parts;
   return async (monitor, { count, nowMs }) => {
     const firstDay = Math.floor(nowMs / DAY_MS) - count + 1;
     const upMs = new Array<number>(count).fill(0);
@@ -78,7 +78,7 @@ export function createDays(parts: {
       downMs[place] = (downMs[place] ?? 0) + down;
     };
     // First what is in memory: hours that are stored meanwhile are then in both, and not in neither.
-    const { hours } = await books.open(monitor, nowMs);
+    const { hours } = await hourlyAggregator.open(monitor, nowMs);
     const { rows, finalMs } = await stored(monitor);
     for (let at = 0; at < rows.length; at += COLUMNS) {
       add(rows[at] ?? 0, rows[at + 1] ?? 0, rows[at + 2] ?? 0);

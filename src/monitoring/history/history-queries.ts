@@ -1,17 +1,17 @@
 import type { CheckRecord, Rollup } from '../../contracts/monitoring-additions.ts';
-import { type HourBooks, seeEntry } from './hourly-aggregator.ts';
+import { addEntry, type HourlyAggregator } from './hourly-aggregator.ts';
 import type { RecentResults } from './recent-results.ts';
 import { type Entry, isOk, isResult, outcomeOf, tookMs } from './result-record.ts';
 import type { ResultsJournal } from './results-journal.ts';
-import { DAY_MS, HOUR_MS, merge, type Rollups, wasSeen } from './rollups.ts';
+import { DAY_MS, HOUR_MS, merge, type Rollups, wasObserved } from './rollups.ts';
 import {
   countUntil,
   floorTo,
   gather,
-  type SeenTime,
-  type Sight,
-  startSeenTime,
+  type Snapshot,
+  startAccount,
   type Tally,
+  type UptimeAccount,
 } from './uptime-accounting.ts';
 
 const MINUTE_MS = 60_000;
@@ -24,7 +24,7 @@ interface Range {
 }
 
 /** Answers what was seen of a monitor. */
-export interface LookBack {
+export interface HistoryQueries {
   results(monitor: string, limit: number): Promise<CheckRecord[]>;
   rollups(monitor: string, query: Range & { by: 'minute' | 'hour' | 'day' }): Promise<Rollup[]>;
   uptime(
@@ -34,24 +34,24 @@ export interface LookBack {
 }
 
 /** Puts together what is stored, what is counted but not stored, and the newest results. */
-export function createLookBack(parts: {
-  books: HourBooks;
+export function createHistoryQueries(parts: {
+  hourlyAggregator: HourlyAggregator;
   rollups: Rollups;
   recent: RecentResults;
   journal: ResultsJournal;
   /** From here on memory holds every result, as far as there is room. */
   restoredFromMs: number;
   wallMs: () => number;
-}): LookBack {
-  const { books, rollups, recent, journal, restoredFromMs, wallMs } = parts;
+}): HistoryQueries {
+  const { hourlyAggregator, rollups, recent, journal, restoredFromMs, wallMs } = parts;
   let reading: Promise<unknown> = Promise.resolve();
 
   async function hoursAndDays(monitor: string, nowMs: number) {
     // First what is in memory: hours that are stored meanwhile are then in both, and not in neither.
-    const open = await books.open(monitor, nowMs);
+    const open = await hourlyAggregator.open(monitor, nowMs);
     const stored = await rollups.read(monitor);
     const added = open.hours.filter(
-      (hour) => hour.startMs >= stored.finalMs && hour.startMs <= nowMs && wasSeen(hour),
+      (hour) => hour.startMs >= stored.finalMs && hour.startMs <= nowMs && wasObserved(hour),
     );
     return {
       hours: [...stored.hours, ...added],
@@ -61,7 +61,7 @@ export function createLookBack(parts: {
   }
 
   /** The newest entries, what they began with, and since when they are all there are. */
-  function inMemory(monitor: string, began: Sight | undefined) {
+  function inMemory(monitor: string, began: Snapshot | undefined) {
     const entries = recent.of(monitor);
     const firstMs = entries[0]?.atMs ?? Number.POSITIVE_INFINITY;
     if (recent.isFull(monitor)) return { entries, began: undefined, sinceMs: firstMs };
@@ -75,13 +75,13 @@ export function createLookBack(parts: {
   async function minutes(monitor: string, range: Range, nowMs: number): Promise<Tally[]> {
     const fromMs = floorTo(Math.max(range.fromMs, nowMs - MINUTES_KEPT_MS), MINUTE_MS);
     if (fromMs >= range.toMs) return [];
-    const { began } = await books.open(monitor, nowMs);
+    const { began } = await hourlyAggregator.open(monitor, nowMs);
     const memory = inMemory(monitor, began);
     const isThere = memory.sinceMs <= fromMs;
     const entries = isThere
       ? memory.entries
       : [...(await before(monitor, memory.entries, fromMs)), ...memory.entries];
-    const time = startSeenTime({
+    const time = startAccount({
       lengthMs: MINUTE_MS,
       countedMs: 0,
       last: isThere ? memory.began : undefined,
@@ -89,7 +89,7 @@ export function createLookBack(parts: {
     for (const entry of entries) {
       // What is long past need not be counted minute by minute.
       if (entry.atMs >= fromMs && time.countedMs < fromMs) skipTo(time, fromMs);
-      seeEntry(time, entry);
+      addEntry(time, entry);
     }
     if (time.countedMs < fromMs) skipTo(time, fromMs);
     countUntil(time, nowMs);
@@ -103,7 +103,7 @@ export function createLookBack(parts: {
     // An entry may stand in a batch that ends later, but not in another hour.
     const toMs = floorTo(firstMs, HOUR_MS) + HOUR_MS;
     const range = { fromMs: fromMs - 2 * everyMs, toMs, ownToo: true };
-    // One reading at a time: each looks at the results of all monitors.
+    // One reading at a time: each reads the results of all monitors.
     const entries = reading.then(async () => {
       const found: Entry[] = [];
       for await (const batch of journal.read(range)) {
@@ -135,7 +135,7 @@ export function createLookBack(parts: {
           : (await hoursAndDays(monitor, nowMs))[by === 'hour' ? 'hours' : 'days'];
       return tallies
         .filter((tally) => tally.startMs + lengthMs > fromMs && tally.startMs < toMs)
-        .filter(wasSeen)
+        .filter(wasObserved)
         .map(toRollup);
     },
 
@@ -186,14 +186,14 @@ function daysBefore(days: readonly Tally[], hours: readonly Tally[]): Piece[] {
 
 /** What the entries in memory tell of a range, to the millisecond. */
 function exactly(
-  memory: { entries: readonly Entry[]; began: Sight | undefined },
+  memory: { entries: readonly Entry[]; began: Snapshot | undefined },
   { fromMs, toMs }: Range,
 ): { upMs: number; downMs: number } {
-  const time = startSeenTime({ lengthMs: ALL_MS, countedMs: 0, last: memory.began });
+  const time = startAccount({ lengthMs: ALL_MS, countedMs: 0, last: memory.began });
   for (const entry of memory.entries) {
     if (entry.atMs >= toMs) break;
     if (entry.atMs >= fromMs && time.countedMs < fromMs) skipTo(time, fromMs);
-    seeEntry(time, entry);
+    addEntry(time, entry);
   }
   if (time.countedMs < fromMs) skipTo(time, fromMs);
   countUntil(time, toMs);
@@ -205,7 +205,7 @@ function exactly(
 const ALL_MS = Number.MAX_SAFE_INTEGER;
 
 /** Forgets what was counted before a moment, and counts from there. */
-function skipTo(time: SeenTime, atMs: number) {
+function skipTo(time: UptimeAccount, atMs: number) {
   time.tallies = [];
   time.countedMs = atMs;
 }

@@ -6,9 +6,9 @@ import type { Store } from '../../store/store.ts';
 import type { CheckResult } from '../checks/check-result.ts';
 import type { StatusChange } from '../state/state.ts';
 import { byMonitor } from './by-monitor.ts';
-import { createDays, type DayCounts, rememberDays } from './days.ts';
-import { createLookBack, MINUTES_KEPT_MS } from './history-queries.ts';
-import { createHourBooks } from './hourly-aggregator.ts';
+import { cacheDays, createDays, type DayCounts } from './days.ts';
+import { createHistoryQueries, MINUTES_KEPT_MS } from './history-queries.ts';
+import { createHourlyAggregator } from './hourly-aggregator.ts';
 import { openIncidents } from './incidents.ts';
 import { createRecentResults } from './recent-results.ts';
 import {
@@ -16,15 +16,15 @@ import {
   type Entry,
   forgottenEntry,
   isForgottenEntry,
+  type ResultContext,
   resultEntry,
-  type Seen,
 } from './result-record.ts';
 import { openResultsJournal, RESULTS_KEPT_MS } from './results-journal.ts';
 import { createResultsWriter } from './results-writer.ts';
 import { DAY_MS, HOUR_MS, openRollups } from './rollups.ts';
 import { floorTo } from './uptime-accounting.ts';
 
-/** How often it is looked whether hours are to be stored. */
+/** How often hours that are over are stored. */
 const STORE_EVERY_MS = 10_000;
 
 /** What happened to the monitors: results of checks, hours and days of them, and incidents. */
@@ -34,7 +34,7 @@ export interface History {
    * result of the monitor, but at most twice `everyMs`; `covered` time is not seen. Rejects when the disk refuses it: it
    * is kept then and tried again.
    */
-  add(monitor: string, atMs: number, result: CheckResult, seen: Seen): Promise<void>;
+  add(monitor: string, atMs: number, result: CheckResult, context: ResultContext): Promise<void>;
   /** Resolves when changes are durably part of their incidents. One told twice, by its number, counts once. */
   addChanges(monitor: string, changes: readonly StatusChange[]): Promise<void>;
   /** The result before is worth nothing from here: people set something over the monitor. Resolves when durable. */
@@ -84,8 +84,8 @@ export async function openHistory(options: {
   const journal = openResultsJournal(store, randomUUID());
   const writer = createResultsWriter(journal, log);
   const recent = createRecentResults();
-  const rollups = rememberDays(openRollups(store, isForgotten), isForgotten);
-  const books = createHourBooks(rollups, recent, log);
+  const rollups = cacheDays(openRollups(store, isForgotten), isForgotten);
+  const hourlyAggregator = createHourlyAggregator(rollups, recent, log);
   const incidents = openIncidents(store, isForgotten);
   const open = await openSince(store, wallMs());
   /** Entries of this run that came before those of the last one were read. */
@@ -99,12 +99,12 @@ export async function openHistory(options: {
     if (isForgotten(entry.monitor)) return;
     if (isForgottenEntry(entry)) {
       forgotten.add(entry.monitor);
-      books.forget(entry.monitor);
+      hourlyAggregator.forget(entry.monitor);
       recent.forget(entry.monitor);
       return;
     }
     recent.add(entry);
-    books.take(entry);
+    hourlyAggregator.add(entry);
   }
 
   function add(entry: Entry): Promise<void> {
@@ -166,8 +166,8 @@ export async function openHistory(options: {
     await restored;
     if (toErase.size > 0) eraseResults();
     try {
-      await books.storeDue(wallMs(), () => closed);
-      await open.advance(books.openSinceMs(wallMs()));
+      await hourlyAggregator.storeDue(wallMs(), () => closed);
+      await open.advance(hourlyAggregator.openSinceMs(wallMs()));
     } catch (error) {
       log.error({ err: error }, 'hours cannot be stored; it is tried again');
     }
@@ -184,33 +184,40 @@ export async function openHistory(options: {
   }
   storeLater();
 
-  const days = createDays({ books, stored: rollups.rememberedDays });
-  const lookBack = createLookBack({ books, rollups, recent, journal, restoredFromMs, wallMs });
+  const days = createDays({ hourlyAggregator, stored: rollups.rememberedDays });
+  const queries = createHistoryQueries({
+    hourlyAggregator,
+    rollups,
+    recent,
+    journal,
+    restoredFromMs,
+    wallMs,
+  });
   return {
-    add: (monitor, atMs, result, seen) => add(resultEntry(monitor, atMs, result, seen)),
+    add: (monitor, atMs, result, context) => add(resultEntry(monitor, atMs, result, context)),
     addChanges: (monitor, changes) => incidents.add(monitor, changes),
     cover: (monitor, atMs) => add(coveredEntry(monitor, atMs)),
     async results(monitor, limit) {
       await restored;
-      return await lookBack.results(monitor, limit);
+      return await queries.results(monitor, limit);
     },
     async rollups(monitor, query) {
       await restored;
-      return await lookBack.rollups(monitor, query);
+      return await queries.rollups(monitor, query);
     },
     async uptime(monitor, query) {
       await restored;
-      return await lookBack.uptime(monitor, query);
+      return await queries.uptime(monitor, query);
     },
     async days(monitor, query) {
       await restored;
-      // Its book would be opened anew, and stay.
+      // Its hours would be counted again, and stay.
       return isForgotten(monitor) ? { upMs: [], downMs: [] } : await days(monitor, query);
     },
     incidents: (monitor, limit) => incidents.list(monitor, limit),
     async forget(monitor) {
       forgotten.add(monitor);
-      books.forget(monitor);
+      hourlyAggregator.forget(monitor);
       recent.forget(monitor);
       // First, so that a start after a crash removes the rest, and what came before does not bring it back.
       await writer.add(forgottenEntry(monitor, wallMs()));

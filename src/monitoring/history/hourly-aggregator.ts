@@ -1,19 +1,19 @@
 import type { Logger } from 'pino';
 import { phaseOf } from '../time/rhythm.ts';
 import type { RecentResults } from './recent-results.ts';
-import { type Entry, isOk, isResult, tookMs, worthOf } from './result-record.ts';
+import { countsAs, type Entry, isOk, isResult, tookMs } from './result-record.ts';
 import { HOUR_MS, type Rollups } from './rollups.ts';
 import {
+  addSnapshot,
   countUntil,
   floorTo,
   lastBefore,
   putBefore,
-  type SeenTime,
-  type Sight,
-  see,
-  startSeenTime,
+  type Snapshot,
+  startAccount,
   type Tally,
   talliesAt,
+  type UptimeAccount,
 } from './uptime-accounting.ts';
 
 /** An hour is stored between a minute and most of an hour after its end: every monitor at its own time. */
@@ -24,11 +24,11 @@ const STORED_WITHIN_MS = 55 * 60_000;
 const STORED_COUNT = 200;
 
 /** The hours of every monitor that are not stored yet. */
-export interface HourBooks {
+export interface HourlyAggregator {
   /** Counts an entry. */
-  take(entry: Entry): void;
-  /** The hours that are not stored, as they are at a moment, and the sight that they began with when it was loaded. */
-  open(monitor: string, nowMs: number): Promise<{ hours: Tally[]; began: Sight | undefined }>;
+  add(entry: Entry): void;
+  /** The hours that are not stored, as they are at a moment, and the snapshot that they began with when it was loaded. */
+  open(monitor: string, nowMs: number): Promise<{ hours: Tally[]; began: Snapshot | undefined }>;
   /**
    * Stores hours that are over and whose time has come, of some monitors: after a long stop all are due, and nobody
    * should wait for that. Stops early when it is closing, and a start goes on.
@@ -39,11 +39,11 @@ export interface HourBooks {
   forget(monitor: string): void;
 }
 
-interface Book {
+interface MonitorHours {
   monitor: string;
-  time: SeenTime;
+  time: UptimeAccount;
   /** What the time that is counted here began with. */
-  began: Sight | undefined;
+  began: Snapshot | undefined;
   /**
    * What is stored is read when it is first needed, and put before what was counted meanwhile: ten thousand documents at a
    * start would take as long as all the results.
@@ -56,88 +56,86 @@ interface Book {
   storedAfterMs: number;
 }
 
-export function createHourBooks(
+export function createHourlyAggregator(
   rollups: Rollups,
   recent: Pick<RecentResults, 'of'>,
   log: Logger,
-): HourBooks {
-  const books = new Map<string, Book>();
+): HourlyAggregator {
+  const hoursByMonitor = new Map<string, MonitorHours>();
 
-  function bookOf(monitor: string): Book {
-    const known = books.get(monitor);
+  function hoursOf(monitor: string): MonitorHours {
+    const known = hoursByMonitor.get(monitor);
     if (known) return known;
-    const book: Book = {
+    const hours: MonitorHours = {
       monitor,
-      time: startSeenTime({ lengthMs: HOUR_MS, countedMs: 0, last: undefined }),
+      time: startAccount({ lengthMs: HOUR_MS, countedMs: 0, last: undefined }),
       began: undefined,
       loading: 'later',
       firstMs: 0,
       finalMs: 0,
       storedAfterMs: STORED_AFTER_MS + phaseOf(monitor, STORED_WITHIN_MS),
     };
-    books.set(monitor, book);
-    return book;
+    hoursByMonitor.set(monitor, hours);
+    return hours;
   }
 
-  async function loaded(book: Book): Promise<void> {
-    if (book.loading === 'later') book.loading = load(book);
-    if (book.loading !== 'done') await book.loading;
+  async function loaded(hours: MonitorHours): Promise<void> {
+    if (hours.loading === 'later') hours.loading = load(hours);
+    if (hours.loading !== 'done') await hours.loading;
   }
 
-  async function load(book: Book): Promise<void> {
-    const { finalMs, last } = await rollups.begin(book.monitor).catch((error: unknown) => {
-      log.error({ err: error, monitor: book.monitor }, 'hours of a monitor cannot be read');
+  async function load(hours: MonitorHours): Promise<void> {
+    const { finalMs, last } = await rollups.begin(hours.monitor).catch((error: unknown) => {
+      log.error({ err: error, monitor: hours.monitor }, 'hours of a monitor cannot be read');
       return { finalMs: 0, last: undefined };
     });
-    book.finalMs = finalMs;
-    book.began = last;
-    putBefore(book.time, { lengthMs: HOUR_MS, countedMs: finalMs, last }, book.firstMs);
-    book.loading = 'done';
+    hours.finalMs = finalMs;
+    hours.began = last;
+    putBefore(hours.time, { lengthMs: HOUR_MS, countedMs: finalMs, last }, hours.firstMs);
+    hours.loading = 'done';
   }
 
-  /** Stores the hours of a book up to the last one whose time has come; false when there was nothing to do. */
-  async function store(book: Book, nowMs: number): Promise<boolean> {
-    const { time } = book;
-    const boundaryMs = floorTo(nowMs - book.storedAfterMs, HOUR_MS);
-    if (boundaryMs <= storedUntil(book)) return false;
-    const wasLoaded = book.loading === 'done';
-    await loaded(book);
+  /** Stores the hours of a monitor up to the last one whose time has come; false when there was nothing to do. */
+  async function store(own: MonitorHours, nowMs: number): Promise<boolean> {
+    const { time } = own;
+    const boundaryMs = floorTo(nowMs - own.storedAfterMs, HOUR_MS);
+    if (boundaryMs <= storedUntil(own)) return false;
+    const wasLoaded = own.loading === 'done';
+    await loaded(own);
     countUntil(time, boundaryMs);
     const isOver = ({ startMs }: Tally) => startMs < boundaryMs;
     const hours = time.tallies.filter(isOver);
     if (hours.length === 0) return !wasLoaded;
-    book.finalMs = boundaryMs;
-    await rollups.add(book.monitor, {
+    own.finalMs = boundaryMs;
+    await rollups.add(own.monitor, {
       finalMs: boundaryMs,
-      last: lastBefore(time, boundaryMs) ?? book.began,
+      last: lastBefore(time, boundaryMs) ?? own.began,
       hours,
-      results: recent
-        .of(book.monitor)
-        .filter((entry) => isResult(entry) && entry.atMs < boundaryMs),
+      results: recent.of(own.monitor).filter((entry) => isResult(entry) && entry.atMs < boundaryMs),
     });
     time.tallies = time.tallies.filter((tally) => !isOver(tally));
     return true;
   }
 
   return {
-    take(entry) {
-      const book = bookOf(entry.monitor);
-      if (entry.atMs < book.finalMs) return;
-      if (book.time.last === undefined) book.firstMs = entry.atMs;
-      seeEntry(book.time, entry);
+    add(entry) {
+      const hours = hoursOf(entry.monitor);
+      if (entry.atMs < hours.finalMs) return;
+      if (hours.time.last === undefined) hours.firstMs = entry.atMs;
+      addEntry(hours.time, entry);
     },
     async open(monitor, nowMs) {
-      const book = bookOf(monitor);
-      await loaded(book);
-      return { hours: talliesAt(book.time, nowMs), began: book.began };
+      const hours = hoursOf(monitor);
+      await loaded(hours);
+      return { hours: talliesAt(hours.time, nowMs), began: hours.began };
     },
     async storeDue(nowMs, isClosing) {
       let stored = 0;
       let failed: { error: unknown; monitors: number } | undefined;
-      for (const book of books.values()) {
+      for (const hours of hoursByMonitor.values()) {
         if (isClosing() || stored === STORED_COUNT) break;
         try {
-          if (await store(book, nowMs)) stored += 1;
+          if (await store(hours, nowMs)) stored += 1;
         } catch (error) {
           // The others are not held up by one that cannot be stored.
           failed = { error, monitors: (failed?.monitors ?? 0) + 1 };
@@ -150,30 +148,30 @@ export function createHourBooks(
     },
     openSinceMs(nowMs) {
       let sinceMs = floorTo(nowMs, HOUR_MS);
-      for (const { time } of books.values()) {
+      for (const { time } of hoursByMonitor.values()) {
         const firstMs = time.tallies[0]?.startMs;
         if (firstMs !== undefined) sinceMs = Math.min(sinceMs, floorTo(firstMs, HOUR_MS));
       }
       return sinceMs;
     },
-    forget: (monitor) => void books.delete(monitor),
+    forget: (monitor) => void hoursByMonitor.delete(monitor),
   };
 }
 
-/** Up to where the hours of a book are stored, as far as is known; what could not be stored is behind `finalMs`. */
-function storedUntil({ loading, finalMs, time }: Book): number {
+/** Up to where the hours of a monitor are stored, as far as is known; what could not be stored is behind `finalMs`. */
+function storedUntil({ loading, finalMs, time }: MonitorHours): number {
   const firstMs = time.tallies[0]?.startMs ?? Number.POSITIVE_INFINITY;
   return loading === 'done' ? Math.min(finalMs, firstMs) : firstMs;
 }
 
-/** Takes an entry into seen time: a result with its check, or the end of what the one before was worth. */
-export function seeEntry(time: SeenTime, entry: Entry): void {
+/** Takes an entry into an account: a result with its check, or the end of what the one before was worth. */
+export function addEntry(time: UptimeAccount, entry: Entry): void {
   const { atMs, everyMs } = entry;
   // Two intervals: one that comes late by less has missed nothing.
-  const sight = { atMs, worthMs: 2 * everyMs, as: worthOf(entry) };
-  see(
+  const snapshot = { atMs, worthMs: 2 * everyMs, as: countsAs(entry) };
+  addSnapshot(
     time,
-    sight,
+    snapshot,
     isResult(entry) ? { ok: isOk(entry), responseTimeMs: tookMs(entry) } : undefined,
   );
 }

@@ -1,6 +1,6 @@
 import type { Entry } from './result-record.ts';
 
-/** Results of each monitor in memory: two hours of one that is looked at each minute, in 1.7 KB. */
+/** Results of each monitor in memory: two hours of one that is checked each minute, in 1.7 KB. */
 export const RECENT_COUNT = 120;
 
 /** Monitors whose results share their arrays: an array for each would cost more than what is in it. */
@@ -23,7 +23,7 @@ export function createRecentResults(): RecentResults {
   const pages: Page[] = [];
   const slots = new Map<string, number>();
   const free: number[] = [];
-  const sorts = createSorts();
+  const shared = createSharedFields();
 
   function slotOf(monitor: string): number {
     const known = slots.get(monitor);
@@ -50,11 +50,11 @@ export function createRecentResults(): RecentResults {
       const added = page.added[row] ?? 0;
       const at = first + (added % RECENT_COUNT);
       const before = added === 0 ? 0 : (page.sort[first + ((added - 1) % RECENT_COUNT)] ?? 0);
-      if (added >= RECENT_COUNT) sorts.release(page.sort[at] ?? 0);
+      if (added >= RECENT_COUNT) shared.release(page.sort[at] ?? 0);
       page.seconds[at] = Math.floor(entry.atMs / 1000);
       page.millis[at] = entry.atMs % 1000;
       page.took[at] = entry.took;
-      page.sort[at] = sorts.take(entry, before);
+      page.sort[at] = shared.take(entry, before);
       // Stays below twice the ring: more would say nothing else.
       page.added[row] = added + 1 === 2 * RECENT_COUNT ? RECENT_COUNT : added + 1;
     },
@@ -68,7 +68,7 @@ export function createRecentResults(): RecentResults {
       return Array.from({ length: count }, (_, index) => {
         const at = first + ((added - count + index) % RECENT_COUNT);
         const atMs = (page.seconds[at] ?? 0) * 1000 + (page.millis[at] ?? 0);
-        const { kind, everyMs, reason } = sorts.of(page.sort[at] ?? 0);
+        const { kind, everyMs, reason } = shared.of(page.sort[at] ?? 0);
         return { monitor, atMs, kind, took: page.took[at] ?? 0, everyMs, reason };
       });
     },
@@ -85,7 +85,7 @@ export function createRecentResults(): RecentResults {
       if (slot === undefined) return;
       const { page, row, first } = placeOf(slot);
       const count = Math.min(page.added[row] ?? 0, RECENT_COUNT);
-      for (let at = first; at < first + count; at += 1) sorts.release(page.sort[at] ?? 0);
+      for (let at = first; at < first + count; at += 1) shared.release(page.sort[at] ?? 0);
       page.added[row] = 0;
       slots.delete(monitor);
       free.push(slot);
@@ -108,18 +108,18 @@ function createPage() {
 }
 
 /** What an entry shares with most others. */
-type Sort = Pick<Entry, 'kind' | 'everyMs' | 'reason'>;
+type SharedFields = Pick<Entry, 'kind' | 'everyMs' | 'reason'>;
 
-const NO_SORT: Sort = { kind: 0, everyMs: 0, reason: undefined };
+const NO_FIELDS: SharedFields = { kind: 0, everyMs: 0, reason: undefined };
 
 /** Sorts with numbers from 1, each kept once and as long as somebody holds it. */
-function createSorts() {
+function createSharedFields() {
   const numbers = new Map<string, number>();
-  const sorts: Array<{ sort: Sort; holders: number } | undefined> = [undefined];
+  const sorts: Array<{ sort: SharedFields; holders: number } | undefined> = [undefined];
   const free: number[] = [];
   let reasons = 0;
 
-  function make({ kind, everyMs, reason }: Sort): number {
+  function make({ kind, everyMs, reason }: SharedFields): number {
     const number = free.pop() ?? sorts.length;
     const sort = { kind, everyMs, reason };
     sorts[number] = { sort, holders: 1 };
@@ -128,7 +128,7 @@ function createSorts() {
     return number;
   }
 
-  function take(wanted: Sort, likely: number): number {
+  function take(wanted: SharedFields, likely: number): number {
     const guess = sorts[likely];
     const number = guess && isSame(guess.sort, wanted) ? likely : numbers.get(keyOf(wanted));
     const kept = number === undefined ? undefined : sorts[number];
@@ -153,14 +153,14 @@ function createSorts() {
       numbers.delete(keyOf(kept.sort));
       free.push(number);
     },
-    of: (number: number) => sorts[number]?.sort ?? NO_SORT,
+    of: (number: number) => sorts[number]?.sort ?? NO_FIELDS,
   };
 }
 
-function isSame(a: Sort, b: Sort): boolean {
+function isSame(a: SharedFields, b: SharedFields): boolean {
   return a.kind === b.kind && a.everyMs === b.everyMs && a.reason === b.reason;
 }
 
-function keyOf({ kind, everyMs, reason }: Sort): string {
+function keyOf({ kind, everyMs, reason }: SharedFields): string {
   return reason === undefined ? `${kind},${everyMs}` : `${kind},${everyMs},${reason}`;
 }

@@ -2,7 +2,7 @@ import { type Entry, isResult } from './result-record.ts';
 
 /**
  * Entries as text, `monitor,before,kind,took,every,reason;…`: how long before `atMs`, and the place of the reason from 1, or
- * nothing. One text, because a start reads a million entries: as lists they took 150 MB more before they were looked at.
+ * nothing. One text, because a start reads a million entries: as lists they took 150 MB more before they were read.
  */
 export interface EntryText {
   /** The latest of their times. */

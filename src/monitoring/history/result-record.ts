@@ -2,17 +2,17 @@ import type { CheckResult, Outcome } from '../checks/check-result.ts';
 import type { FoundStatus } from '../state/state.ts';
 
 /** How a result counts for the time after it. */
-export interface Seen {
+export interface ResultContext {
   /** The status that it left. */
   found: FoundStatus;
-  /** How often the monitor is looked at: a result is worth at most twice that. */
+  /** How often the monitor is checked: a result is worth at most twice that. */
   everyMs: number;
   /** In maintenance or paused: the time is not seen. */
   covered: boolean;
 }
 
 /**
- * What happened to a monitor, as far as its results and its seen time go: a result, or that it was covered or forgotten.
+ * What happened to a monitor, as far as its results and the time that was seen go: a result, or that it was covered or forgotten.
  * Flat, as it stands in the journal, because a start reads a million of them.
  */
 export interface Entry {
@@ -63,15 +63,20 @@ const TOOK_PER_MS = 10;
 
 type Result = Omit<CheckResult, 'certificateEndsMs'>;
 
-export function resultEntry(monitor: string, atMs: number, result: Result, seen: Seen): Entry {
+export function resultEntry(
+  monitor: string,
+  atMs: number,
+  result: Result,
+  context: ResultContext,
+): Entry {
   const kind =
     RESULT * (1 + OUTCOME_NUMBERS[result.outcome]) +
     (result.ok ? IS_OK : 0) +
-    (seen.found === 'DOWN' ? IS_DOWN : 0) +
-    (seen.found === 'DEGRADED' ? IS_DEGRADED : 0) +
-    (seen.covered ? IS_COVERED : 0);
+    (context.found === 'DOWN' ? IS_DOWN : 0) +
+    (context.found === 'DEGRADED' ? IS_DEGRADED : 0) +
+    (context.covered ? IS_COVERED : 0);
   const took = Math.round(result.responseTimeMs * TOOK_PER_MS);
-  return { monitor, atMs, kind, took, everyMs: Math.round(seen.everyMs), reason: result.reason };
+  return { monitor, atMs, kind, took, everyMs: Math.round(context.everyMs), reason: result.reason };
 }
 
 /** It was paused, or maintenance began: the result before is worth nothing from here. */
@@ -90,7 +95,7 @@ export const isOk = ({ kind }: Entry) => (kind & IS_OK) !== 0;
 export const tookMs = ({ took }: Entry) => took / TOOK_PER_MS;
 
 /** What the time after an entry counts as. */
-export function worthOf({ kind }: Entry): 'up' | 'down' | 'unseen' {
+export function countsAs({ kind }: Entry): 'up' | 'down' | 'unseen' {
   if (kind < RESULT || kind & IS_COVERED) return 'unseen';
   return kind & IS_DOWN ? 'down' : 'up';
 }

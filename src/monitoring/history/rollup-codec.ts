@@ -27,7 +27,7 @@ export function toText(tallies: readonly Tally[], lengthMs: number): string {
     .join(';');
 }
 
-/** The tallies of a text. Throws when it is none; its checksum has been looked at already. */
+/** The tallies of a text. Throws when it is none; its checksum has been verified already. */
 export function fromText(text: string, lengthMs: number): Tally[] {
   if (text === '') return [];
   return text.split(';').map((row) => {

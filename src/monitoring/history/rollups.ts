@@ -3,7 +3,7 @@ import type { Store } from '../../store/store.ts';
 import { type EntryText, fromText as entriesFrom, toText as entryText } from './result-codec.ts';
 import type { Entry } from './result-record.ts';
 import { fromText, RollupText, toText } from './rollup-codec.ts';
-import { addTallies, gather, type Sight, type Tally } from './uptime-accounting.ts';
+import { addTallies, gather, type Snapshot, type Tally } from './uptime-accounting.ts';
 
 export const HOUR_MS = 3_600_000;
 export const DAY_MS = 24 * HOUR_MS;
@@ -15,7 +15,7 @@ const DAYS_KEPT_MS = 400 * DAY_MS;
 /** Hours in the document that is written each hour, before they go to the one that is written once a day. */
 const NEW_HOURS_COUNT = 24;
 
-/** Newest results that are stored with the hours, of monitors that are seldom looked at: a start reads back only hours. */
+/** Newest results that are stored with the hours, of monitors that are seldom checked: a start reads back only hours. */
 const NEWEST_COUNT = 20;
 
 const Newest: z.ZodType<EntryText> = z.object({
@@ -44,13 +44,13 @@ const NOTHING: Kept = { finalMs: 0, hours: '', days: '' };
 /** Hours and days of monitors, as stored. */
 export interface Rollups {
   /** Where counting a monitor goes on. */
-  begin(monitor: string): Promise<{ finalMs: number; last: Sight | undefined }>;
+  begin(monitor: string): Promise<{ finalMs: number; last: Snapshot | undefined }>;
   /** Stores hours that are over: all up to `finalMs`. Hours stored before stay as they are. */
   add(
     monitor: string,
     closed: {
       finalMs: number;
-      last: Sight | undefined;
+      last: Snapshot | undefined;
       hours: Tally[];
       /** Of these hours the newest results, oldest first. */
       results: readonly Entry[];
@@ -106,7 +106,7 @@ export function openRollups(store: Store, isForgotten: (monitor: string) => bool
       const stored = await collection.update(monitor, (kept = NOTHING) => {
         if (isForgotten(monitor)) return undefined;
         if (finalMs <= kept.finalMs) return kept;
-        const added = since(hours, kept.finalMs).filter(wasSeen);
+        const added = since(hours, kept.finalMs).filter(wasObserved);
         const all = [...fromText(kept.hours, HOUR_MS), ...added];
         const newest = withResults(kept.newest, results);
         return {
@@ -148,7 +148,7 @@ export function openRollups(store: Store, isForgotten: (monitor: string) => bool
 }
 
 /** Whether a tally tells anything. */
-export function wasSeen({ checks, upMs, downMs }: Tally): boolean {
+export function wasObserved({ checks, upMs, downMs }: Tally): boolean {
   return checks > 0 || upMs > 0 || downMs > 0;
 }
 

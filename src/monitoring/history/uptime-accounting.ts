@@ -2,7 +2,7 @@
 export type Worth = 'up' | 'down' | 'unseen';
 
 /** A result as far as time goes: from `atMs` on the monitor was so, until the next one, but at most for `worthMs`. */
-export interface Sight {
+export interface Snapshot {
   atMs: number;
   worthMs: number;
   as: Worth;
@@ -20,51 +20,51 @@ export interface Tally {
   maxMs: number;
 }
 
-/** A tally that is still being counted, with the last sight in it. */
+/** A tally that is still being counted, with the last snapshot in it. */
 interface OpenTally extends Tally {
-  last: Sight | undefined;
+  last: Snapshot | undefined;
 }
 
 /**
- * The time of one monitor as it is counted, in pieces of `lengthMs`. It never goes back: a sight from before what is
+ * The time of one monitor as it is counted, in pieces of `lengthMs`. It never goes back: a snapshot from before what is
  * counted already counts from there. So no moment counts twice, and up + down + unseen = elapsed.
  */
-export interface SeenTime {
+export interface UptimeAccount {
   readonly lengthMs: number;
-  last: Sight | undefined;
+  last: Snapshot | undefined;
   /** Up to here every moment has been counted. */
   countedMs: number;
   /** Oldest first, with gaps where nothing was seen. */
   tallies: OpenTally[];
 }
 
-export function startSeenTime(from: {
+export function startAccount(from: {
   lengthMs: number;
   countedMs: number;
-  last: Sight | undefined;
-}): SeenTime {
+  last: Snapshot | undefined;
+}): UptimeAccount {
   return { ...from, last: from.last && { ...from.last }, tallies: [] };
 }
 
-/** Takes in a sight, and the check it comes from if it comes from one. */
-export function see(
-  time: SeenTime,
-  sight: Sight,
+/** Takes in a snapshot, and the check it comes from if it comes from one. */
+export function addSnapshot(
+  time: UptimeAccount,
+  snapshot: Snapshot,
   check?: { ok: boolean; responseTimeMs: number },
 ): void {
-  const atMs = Math.max(sight.atMs, time.countedMs);
+  const atMs = Math.max(snapshot.atMs, time.countedMs);
   countUntil(time, atMs);
-  time.last = put(time.last, atMs, sight);
+  time.last = put(time.last, atMs, snapshot);
   const tally = tallyAt(time, atMs);
-  tally.last = put(tally.last, atMs, sight);
+  tally.last = put(tally.last, atMs, snapshot);
   if (!check) return;
   tally.checks += 1;
   if (check.ok) addResponseTime(tally, check.responseTimeMs);
   else tally.failures += 1;
 }
 
-/** Counts the time up to a moment as what the last sight says. */
-export function countUntil(time: SeenTime, toMs: number): void {
+/** Counts the time up to a moment as what the last snapshot says. */
+export function countUntil(time: UptimeAccount, toMs: number): void {
   const { last, lengthMs } = time;
   const endMs = last ? Math.min(toMs, last.atMs + last.worthMs) : Number.NEGATIVE_INFINITY;
   let fromMs = Math.max(time.countedMs, last?.atMs ?? 0);
@@ -80,14 +80,14 @@ export function countUntil(time: SeenTime, toMs: number): void {
 
 /**
  * Puts what came before to a time that was counted on its own from `firstMs` on: what was counted of the time before
- * `from.countedMs` goes, and its last sight is worth until the first one here.
+ * `from.countedMs` goes, and its last snapshot is worth until the first one here.
  */
 export function putBefore(
-  time: SeenTime,
-  from: { lengthMs: number; countedMs: number; last: Sight | undefined },
+  time: UptimeAccount,
+  from: { lengthMs: number; countedMs: number; last: Snapshot | undefined },
   firstMs: number,
 ): void {
-  const before = startSeenTime(from);
+  const before = startAccount(from);
   const own = time.tallies.filter(({ startMs }) => startMs >= from.countedMs);
   if (time.last) countUntil(before, firstMs);
   const [first] = own;
@@ -102,14 +102,14 @@ export function putBefore(
 }
 
 /** The tallies as they would be at a moment; counts nothing. */
-export function talliesAt(time: SeenTime, nowMs: number): Tally[] {
+export function talliesAt(time: UptimeAccount, nowMs: number): Tally[] {
   const copy = { ...time, tallies: time.tallies.map((tally) => ({ ...tally })) };
   countUntil(copy, nowMs);
   return copy.tallies;
 }
 
-/** The last sight before a moment that a tally begins with, as far as the tallies still tell. */
-export function lastBefore(time: SeenTime, boundaryMs: number): Sight | undefined {
+/** The last snapshot before a moment that a tally begins with, as far as the tallies still tell. */
+export function lastBefore(time: UptimeAccount, boundaryMs: number): Snapshot | undefined {
   return time.tallies.findLast(({ startMs, last }) => startMs < boundaryMs && last)?.last;
 }
 
@@ -146,7 +146,7 @@ export function floorTo(atMs: number, lengthMs: number): number {
   return Math.floor(atMs / lengthMs) * lengthMs;
 }
 
-function tallyAt(time: SeenTime, atMs: number): OpenTally {
+function tallyAt(time: UptimeAccount, atMs: number): OpenTally {
   const startMs = floorTo(atMs, time.lengthMs);
   const last = time.tallies[time.tallies.length - 1];
   if (last?.startMs === startMs) return last;
@@ -166,10 +166,10 @@ function tallyAt(time: SeenTime, atMs: number): OpenTally {
 }
 
 /**
- * Puts a sight in the place of the one before. A new object each time would live just long enough to be costly garbage: a
+ * Puts a snapshot in the place of the one before. A new object each time would live just long enough to be costly garbage: a
  * start that reads a million results took a hundred megabytes more.
  */
-function put(place: Sight | undefined, atMs: number, { worthMs, as }: Sight): Sight {
+function put(place: Snapshot | undefined, atMs: number, { worthMs, as }: Snapshot): Snapshot {
   if (!place) return { atMs, worthMs, as };
   place.atMs = atMs;
   place.worthMs = worthMs;

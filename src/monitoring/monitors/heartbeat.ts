@@ -80,7 +80,7 @@ export function awaited(
 }
 
 /** The same of one that was resumed: while it was paused nobody waited. Pure. */
-export function awaitedAnew(state: MonitorState, nowMs: number): MonitorState {
+export function awaitedAgain(state: MonitorState, nowMs: number): MonitorState {
   return awaitsFirstPing(state) ? { ...state, awaitedFromMs: nowMs } : state;
 }
 
@@ -109,7 +109,7 @@ export function deadlineMs(
 export function pingMissed(state: MonitorState, config: HeartbeatConfig, nowMs: number): Step {
   const reason = missedReason(state, config, nowMs);
   if (reason === undefined || found(state).status === 'DOWN') {
-    return { state, change: undefined, lookAgain: false };
+    return { state, change: undefined, recheckSoon: false };
   }
   return goDown({ ...state, problem: { outcome: 'late', reason } }, nowMs, nowMs);
 }
@@ -129,7 +129,7 @@ export function checkHeartbeatConfig(
 function started(state: MonitorState, nowMs: number): Step {
   const running = state.runStartedMs !== undefined && found(state).status !== 'DOWN';
   const next = running ? state : { ...state, runStartedMs: nowMs };
-  return { state: next, change: undefined, lookAgain: false };
+  return { state: next, change: undefined, recheckSoon: false };
 }
 
 /** The state at the end of a run, or after a ping of a job that does not say when it starts. */

@@ -24,7 +24,7 @@ const StoredCreate = z.object({
 type StoredCreate = z.infer<typeof StoredCreate>;
 
 /** What makes two creates the same, and what the first of them has to pass. */
-export interface Idempotency {
+export interface IdempotencyKey {
   apiKeyId: string;
   key: string;
   /** Throws when there must be no such monitor; not asked when there is one already. Nothing has been stored yet. */
@@ -47,26 +47,26 @@ interface CreateTools {
 }
 
 /** Creates of the last 24 hours that came with an idempotency key. */
-export interface CreateRepeats {
+export interface IdempotentCreates {
   /**
    * Runs `create`; of one that is the same as another, only when that one has ended, and not when that one was refused:
    * then the refusal is thrown here too. The id and token given are those of the first. Throws the 409 when the body is
    * another or when the monitor was removed since.
    */
   run<T>(
-    idempotency: Idempotency,
+    idempotency: IdempotencyKey,
     definition: MonitorCreate,
     tools: CreateTools,
     create: (known: KnownCreate) => Promise<T>,
   ): Promise<T>;
   /** Notes, durably, that the monitor of a create is being removed. */
-  forgo(createId: string): Promise<void>;
+  markRemoved(createId: string): Promise<void>;
   /** Removes what is older than 24 hours. */
   prune(nowMs: number): Promise<void>;
 }
 
 /** Opens `monitor-creates`. */
-export function openCreateRepeats(store: Store, wallMs: () => number): CreateRepeats {
+export function openIdempotentCreates(store: Store, wallMs: () => number): IdempotentCreates {
   const collection = store.collection({
     name: 'monitor-creates',
     schema: StoredCreate,
@@ -80,7 +80,7 @@ export function openCreateRepeats(store: Store, wallMs: () => number): CreateRep
   async function learn(
     id: string,
     [bodyHash, formerBodyHash]: readonly [string, string],
-    { admit }: Idempotency,
+    { admit }: IdempotencyKey,
     { newMonitorId, exists }: CreateTools,
   ): Promise<StoredCreate> {
     const nowMs = wallMs();
@@ -125,7 +125,7 @@ export function openCreateRepeats(store: Store, wallMs: () => number): CreateRep
         underWay.delete(id);
       }
     },
-    async forgo(createId) {
+    async markRemoved(createId) {
       await collection.update(createId, (current) => current && { ...current, removed: true });
     },
     async prune(nowMs) {
@@ -140,7 +140,7 @@ export function openCreateRepeats(store: Store, wallMs: () => number): CreateRep
 }
 
 /** JSON parts the two without a doubt where one ends. */
-const createIdOf = ({ apiKeyId, key }: Idempotency) => sha256(JSON.stringify([apiKeyId, key]));
+const createIdOf = ({ apiKeyId, key }: IdempotencyKey) => sha256(JSON.stringify([apiKeyId, key]));
 
 /** The push token of a create, the same at every repeat. */
 const tokenOf = (salt: string, key: string) =>

@@ -9,11 +9,11 @@ import { CorruptDocumentError } from '../../store/errors.ts';
 import type { Store } from '../../store/store.ts';
 import { lostSecretsOf, secretsOf } from '../checks/secret-values.ts';
 import type { History } from '../history/history.ts';
-import { startedAnew } from '../state/started-anew.ts';
+import { withNewTarget } from '../state/started-anew.ts';
 import { MonitorState, presumedUp, type Step } from '../state/state.ts';
-import { openDefinitionVault, StoredSettings } from './definition-vault.ts';
+import { openDefinitionEncryption, StoredSettings } from './definition-encryption.ts';
 import { createToken, hashToken } from './heartbeat.ts';
-import { type Idempotency, type KnownCreate, openCreateRepeats } from './idempotency.ts';
+import { type IdempotencyKey, type KnownCreate, openIdempotentCreates } from './idempotency.ts';
 import { openStates, type Settling, type Stateful } from './state-store.ts';
 
 /** Monitors one service takes. Our choice: what one process is known to check on time. */
@@ -60,7 +60,7 @@ export interface Monitors {
    */
   add(
     definition: MonitorCreate,
-    idempotency?: Idempotency,
+    idempotency?: IdempotencyKey,
   ): Promise<{ monitor: WatchedMonitor; token: string | undefined; repeated: boolean }>;
   /**
    * Stores what `change` makes of a monitor; `undefined` when there is none. It may be called more than once, and what it
@@ -117,8 +117,8 @@ export async function openMonitors(options: {
     version: 2,
     whenCorrupt: 'refuse',
   });
-  const vault = await openDefinitionVault(store);
-  const repeats = openCreateRepeats(store, wallMs);
+  const encryption = await openDefinitionEncryption(store);
+  const idempotentCreates = openIdempotentCreates(store, wallMs);
   const monitors = new Map<string, WatchedMonitor>();
   const idsByTokenHash = new Map<string, string>();
   /** On their way out: nobody sees them any more, and they come back only when the store does not let them go. */
@@ -140,20 +140,20 @@ export async function openMonitors(options: {
 
   /** What is stored of a monitor; nothing of its secrets in clear. */
   function documentOf(monitor: WatchedMonitor): StoredMonitor {
-    const { id, told: _told, revision: _revision, definition, ...document } = monitor;
-    return { ...document, ...vault.close(definition, id) };
+    const { id, published: _told, revision: _revision, definition, ...document } = monitor;
+    return { ...document, ...encryption.encrypt(definition, id) };
   }
 
   /** All settings of a stored monitor; with a key that is not theirs, what stands in the place of its secrets. */
-  const opened = (id: string, document: StoredMonitor) =>
-    vault.open(document, id) ?? document.definition;
+  const decrypted = (id: string, document: StoredMonitor) =>
+    encryption.decrypt(document, id) ?? document.definition;
 
   /** Encrypts what an older version stored in clear. */
-  async function encrypt(id: string, { definition }: StoredMonitor) {
-    await vault.prepare(definition);
+  async function encryptStored(id: string, { definition }: StoredMonitor) {
+    await encryption.prepare(definition);
     await collection.erase(id, (current) => {
       if (current === undefined || !isThere(current) || !isPlain(current)) return current;
-      return { ...current, ...vault.close(current.definition, id) };
+      return { ...current, ...encryption.encrypt(current.definition, id) };
     });
   }
 
@@ -192,15 +192,17 @@ export async function openMonitors(options: {
   const stored = all.flatMap(({ id, document }) => (isThere(document) ? [{ id, document }] : []));
   const removed = all.filter(({ document }) => !isThere(document));
   stored.sort((a, b) => a.document.createdAtMs - b.document.createdAtMs);
-  const locked = stored.filter(({ id, document }) => vault.open(document, id) === undefined);
+  const locked = stored.filter(
+    ({ id, document }) => encryption.decrypt(document, id) === undefined,
+  );
   if (locked.length > 0) await giveUpSecrets(locked);
   for (const { id, document } of stored) {
     const { sealed: _, ...rest } = document;
-    const definition = opened(id, document);
-    keep({ id, ...rest, definition, told: document.state, revision: 0 });
+    const definition = decrypted(id, document);
+    keep({ id, ...rest, definition, published: document.state, revision: 0 });
   }
   const plain = stored.filter(({ document }) => isPlain(document));
-  await Promise.all(plain.map(({ id, document }) => encrypt(id, document))).catch((error) => {
+  await Promise.all(plain.map(({ id, document }) => encryptStored(id, document))).catch((error) => {
     log.error(
       { err: error },
       'secrets of monitors are stored in clear; the next start tries again',
@@ -236,12 +238,12 @@ export async function openMonitors(options: {
       ...(known && { createId: known.id }),
       maintenance: [],
       state,
-      told: state,
+      published: state,
       revision: 0,
     };
     adding += 1;
     try {
-      await vault.prepare(definition);
+      await encryption.prepare(definition);
       await collection.update(monitor.id, () => documentOf(monitor));
     } finally {
       adding -= 1;
@@ -265,7 +267,7 @@ export async function openMonitors(options: {
         newMonitorId: () => newId(monitors),
         exists: (id: string) => monitors.has(id),
       };
-      return await repeats.run(idempotency, definition, tools, (known) =>
+      return await idempotentCreates.run(idempotency, definition, tools, (known) =>
         create(definition, known),
       );
     },
@@ -273,15 +275,15 @@ export async function openMonitors(options: {
       const monitor = get(id);
       if (monitor === undefined) return undefined;
       let wanted = change(monitor);
-      await vault.prepare(wanted.definition ?? monitor.definition);
+      await encryption.prepare(wanted.definition ?? monitor.definition);
       // A secret that is replaced is one that is removed.
       const document = await collection.erase(id, (current) => {
         if (current === undefined || !isThere(current)) return current;
         const { sealed: _, ...rest } = current;
-        const before = opened(id, current);
+        const before = decrypted(id, current);
         wanted = change({ ...monitor, definition: before, maintenance: current.maintenance });
         const { definition = before, maintenance = current.maintenance } = wanted;
-        return { ...rest, ...vault.close(definition, id), maintenance };
+        return { ...rest, ...encryption.encrypt(definition, id), maintenance };
       });
       if (document === undefined || monitors.get(id) !== monitor) return undefined;
       const { target } = monitor.definition;
@@ -290,8 +292,8 @@ export async function openMonitors(options: {
       // The target of a heartbeat is only a word.
       const isOther = monitor.definition.target !== target;
       if (isOther && monitor.definition.check_type !== 'HEARTBEAT') {
-        // The edit itself is stored; the state is with the next look at the latest.
-        await settle(id, startedAnew(monitor.state, wallMs()), { always: true }).catch(
+        // The edit itself is stored; the state is with the next check at the latest.
+        await settle(id, withNewTarget(monitor.state, wallMs()), { always: true }).catch(
           (error: unknown) => {
             log.error({ err: error, monitor: id }, 'the state of a new target is not stored yet');
           },
@@ -318,7 +320,7 @@ export async function openMonitors(options: {
       if (monitor === undefined) return false;
       leaving.add(id);
       try {
-        if (monitor.createId !== undefined) await repeats.forgo(monitor.createId);
+        if (monitor.createId !== undefined) await idempotentCreates.markRemoved(monitor.createId);
         await collection.erase(id, (current) => current && { removed: true as const });
         drop(monitor);
       } finally {
@@ -331,7 +333,7 @@ export async function openMonitors(options: {
     },
     settle,
     written: states.written,
-    prune: (nowMs) => repeats.prune(nowMs),
+    prune: (nowMs) => idempotentCreates.prune(nowMs),
     async close() {
       await removing;
       await states.idle();

@@ -16,7 +16,7 @@ export interface Stateful {
    * The state that others are told: `state`, once it is durable, so that nobody hears of a change that a crash takes
    * back; or once it could not be stored, for a full disk must not hide an outage.
    */
-  told: MonitorState;
+  published: MonitorState;
   /** How many states it has had since it was made. */
   revision: number;
 }
@@ -53,7 +53,7 @@ interface Unsettled {
   /** When all writes have ended. */
   written: Promise<unknown>;
   storedRevision: number;
-  toldRevision: number;
+  publishedRevision: number;
 }
 
 /** Gives the monitors the states that the journal knows, and goes on from there. */
@@ -78,7 +78,7 @@ export async function openStates(options: {
   for (const { monitor: id, state, revision, changes } of known.values()) {
     const monitor = monitors.get(id);
     if (monitor === undefined) continue;
-    Object.assign(monitor, { state, told: state, revision });
+    Object.assign(monitor, { state, published: state, revision });
     if (changes) repairs.push(repair(monitor, changes));
   }
 
@@ -114,8 +114,8 @@ export async function openStates(options: {
       await journal.append(recordOf(monitor, own));
       own.storedRevision = Math.max(own.storedRevision, revision);
     } finally {
-      if (revision > own.toldRevision) monitor.told = state;
-      own.toldRevision = Math.max(own.toldRevision, revision);
+      if (revision > own.publishedRevision) monitor.published = state;
+      own.publishedRevision = Math.max(own.publishedRevision, revision);
     }
     const covers = change?.to === 'PAUSED' || change?.to === 'MAINTENANCE';
     await Promise.all([
@@ -133,14 +133,14 @@ export async function openStates(options: {
 
   return {
     async settle(monitor, { state, change }, { always = false, orNothing = false }) {
-      const { id, state: before, told } = monitor;
+      const { id, state: before, published } = monitor;
       monitor.state = state;
       monitor.revision += 1;
       const { revision } = monitor;
       if (change) log.info({ monitor: id, ...inLog(change) }, 'status');
       const known = unsettled.get(id);
       if (!always && !known && !isNews(before, state)) {
-        monitor.told = state;
+        monitor.published = state;
         return;
       }
       const own = known ?? nothingUnsettled();
@@ -160,7 +160,7 @@ export async function openStates(options: {
         }
         if (orNothing && monitor.state === state) {
           // Nobody was told of it, so its number is free again.
-          Object.assign(monitor, { state: before, told, revision: monitor.revision + 1 });
+          Object.assign(monitor, { state: before, published, revision: monitor.revision + 1 });
           own.changes = own.changes.filter((other) => other !== change);
         }
         throw error;
@@ -183,7 +183,7 @@ const nothingUnsettled = (): Unsettled => ({
   writing: 0,
   written: Promise.resolve(),
   storedRevision: 0,
-  toldRevision: 0,
+  publishedRevision: 0,
 });
 
 function recordOf({ id, state, revision }: Stateful, own: Unsettled | undefined): StateRecord {

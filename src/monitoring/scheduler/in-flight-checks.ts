@@ -1,19 +1,19 @@
 import type { Check, CheckedMonitor } from '../checks/check.ts';
 import type { CheckResult } from '../checks/check-result.ts';
-import { lookedAtHost } from '../checks/target-host.ts';
-import type { OwnNetwork } from '../connectivity/connectivity.ts';
+import { checkedHost } from '../checks/target-host.ts';
+import type { Connectivity } from '../connectivity/connectivity.ts';
 import type { Monitors, WatchedMonitor } from '../monitors/monitors.ts';
 
-/** The looks under way, and who waits for what they find. */
-export interface Looks {
-  /** Looks at a monitor; ends when what it found is taken over, or when the look was broken off. */
-  look(monitor: WatchedMonitor, definition: CheckedMonitor): Promise<void>;
+/** The checks under way, and who waits for what they find. */
+export interface InFlightChecks {
+  /** Checks a monitor; ends when what it found is taken over, or when the check was broken off. */
+  check(monitor: WatchedMonitor, definition: CheckedMonitor): Promise<void>;
   isUnderWay(id: string): boolean;
-  /** Resolves when a look at the monitor has counted, this one or a later one. */
+  /** Resolves when a checks the monitor has counted, this one or a later one. */
   nextOf(id: string): Promise<void>;
-  /** The look under way counts for nothing; who waits goes on waiting, or is told why that is in vain. */
-  breakOff(id: string, inVain?: Error): void;
-  breakOffAll(inVain?: Error): void;
+  /** The check under way counts for nothing; who waits goes on waiting, or is told why that is in vain. */
+  abandon(id: string, inVain?: Error): void;
+  abandonAll(inVain?: Error): void;
 }
 
 interface Waiting {
@@ -23,15 +23,15 @@ interface Waiting {
 }
 
 /**
- * One look: check, then our own network's word on it, then `count`. What was found of a monitor that has been edited,
+ * One check: check, then our own network's word on it, then `count`. What was found of a monitor that has been edited,
  * paused or removed meanwhile counts for nothing. `unknown` is told of findings that say nothing of their target.
  */
-export function createLooks(options: {
+export function createInFlightChecks(options: {
   monitors: Monitors;
   check: Check;
-  /** Breaks off the looks under way when the machine slept, before one of them counts. */
+  /** Breaks off the checks under way when the machine slept, before one of them counts. */
   noticeSleep: () => void;
-  ownNetwork: OwnNetwork;
+  connectivity: Connectivity;
   count: (
     monitor: WatchedMonitor,
     definition: CheckedMonitor,
@@ -40,13 +40,13 @@ export function createLooks(options: {
   unknown: (monitor: WatchedMonitor, definition: CheckedMonitor) => Promise<void>;
   /** What those who wait are told then. */
   networkLost: () => Error;
-}): Looks {
-  const { monitors, check, noticeSleep, ownNetwork, count, unknown, networkLost } = options;
+}): InFlightChecks {
+  const { monitors, check, noticeSleep, connectivity, count, unknown, networkLost } = options;
   const underWay = new Map<string, AbortController>();
   const waiting = new Map<string, Waiting>();
 
   /** What those who wait are to be told, or `undefined` when they wait on. */
-  async function lookOnce(
+  async function checkOnce(
     monitor: WatchedMonitor,
     definition: CheckedMonitor,
     signal: AbortSignal,
@@ -55,7 +55,7 @@ export function createLooks(options: {
       const result = await check(definition, signal);
       noticeSleep();
       if (signal.aborted) return undefined;
-      const verdict = await ownNetwork.judge(lookedAtHost(definition), result);
+      const verdict = await connectivity.judge(checkedHost(definition), result);
       const isOf = monitors.get(monitor.id) === monitor && monitor.definition === definition;
       if (signal.aborted || !isOf) return undefined;
       if (verdict === 'drop') {
@@ -70,28 +70,28 @@ export function createLooks(options: {
     }
   }
 
-  function tell(id: string, end: 'counted' | Error) {
+  function endWait(id: string, end: 'counted' | Error) {
     const waits = waiting.get(id);
     waiting.delete(id);
     if (end === 'counted') waits?.resolve();
     else waits?.reject(end);
   }
 
-  function breakOff(id: string, inVain?: Error) {
+  function abandon(id: string, inVain?: Error) {
     underWay.get(id)?.abort();
-    if (inVain) tell(id, inVain);
+    if (inVain) endWait(id, inVain);
   }
 
   return {
-    async look(monitor, definition) {
+    async check(monitor, definition) {
       const { id } = monitor;
       const abort = new AbortController();
       underWay.set(id, abort);
       try {
-        const end = await lookOnce(monitor, definition, abort.signal);
-        if (end) tell(id, end);
+        const end = await checkOnce(monitor, definition, abort.signal);
+        if (end) endWait(id, end);
       } catch (error) {
-        tell(id, error as Error);
+        endWait(id, error as Error);
         throw error;
       } finally {
         underWay.delete(id);
@@ -108,10 +108,10 @@ export function createLooks(options: {
       waiting.set(id, waits);
       return waits.promise;
     },
-    breakOff,
-    breakOffAll(inVain) {
+    abandon: abandon,
+    abandonAll(inVain) {
       for (const id of new Set([...underWay.keys(), ...(inVain ? waiting.keys() : [])])) {
-        breakOff(id, inVain);
+        abandon(id, inVain);
       }
     },
   };

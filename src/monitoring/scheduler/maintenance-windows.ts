@@ -6,13 +6,13 @@ import type { Schedule } from './schedule.ts';
 
 const PREFIX = 'windows of ';
 
-/** The maintenance windows of monitors: their begins and ends are jobs of the schedule, apart from the looks. */
-export interface Windows {
+/** The maintenance windows of monitors: their begins and ends are jobs of the schedule, apart from the checks. */
+export interface MaintenanceWindows {
   /**
    * Shows what the windows say now, at once in memory, and plans when that changes next. Resolves when it is durable.
    * A paused monitor stays paused.
    */
-  judge(monitor: WatchedMonitor): Promise<void>;
+  apply(monitor: WatchedMonitor): Promise<void>;
   /** What a monitor that is not paused any more shows. */
   afterPause(monitor: WatchedMonitor): Step;
   /** The monitor whose windows a job of the schedule is for. */
@@ -20,11 +20,11 @@ export interface Windows {
   forget(id: string): void;
 }
 
-export function createWindows(tools: {
+export function createMaintenanceWindows(tools: {
   monitors: Monitors;
   schedule: Schedule;
   clock: Clock;
-}): Windows {
+}): MaintenanceWindows {
   const { monitors, schedule, clock } = tools;
 
   function stepOf({ state, maintenance }: WatchedMonitor): Step {
@@ -41,7 +41,7 @@ export function createWindows(tools: {
   }
 
   return {
-    async judge(monitor) {
+    async apply(monitor) {
       const { status } = monitor.state;
       if (status === 'PAUSED') return;
       if (monitor.maintenance.length === 0 && status !== 'MAINTENANCE') return;

@@ -1,16 +1,16 @@
 import { MonitorStatus } from '../../contracts/monitoring.ts';
 import type { Metrics } from '../../http/metrics.ts';
-import type { OwnNetwork } from '../connectivity/connectivity.ts';
+import type { Connectivity } from '../connectivity/connectivity.ts';
 import type { Monitors, WatchedMonitor } from '../monitors/monitors.ts';
 import type { Schedule } from './schedule.ts';
 
 /** Declares what `/metrics` tells of the monitors and the schedule; gives the counter of checks done. */
-export function addWatchMetrics(
+export function addRunnerMetrics(
   metrics: Metrics,
   watched: {
     monitors: Monitors;
     schedule: Schedule;
-    ownNetwork: OwnNetwork;
+    connectivity: Connectivity;
     isStale: (monitor: WatchedMonitor) => boolean;
   },
 ) {
@@ -19,7 +19,7 @@ export function addWatchMetrics(
   metrics.gauge(
     'askwatch_own_network_lost',
     '1 while the network of this machine is gone, and nothing is found of targets.',
-    () => (watched.ownNetwork.lost ? 1 : 0),
+    () => (watched.connectivity.lost ? 1 : 0),
   );
   return metrics.counter(
     'askwatch_checks_total',

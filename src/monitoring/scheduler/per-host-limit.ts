@@ -1,5 +1,5 @@
 /** The places that jobs of one host have at a time; who finds none waits in line. */
-export interface HostPlaces<T extends { readonly host: string | undefined }> {
+export interface PerHostLimit<T extends { readonly host: string | undefined }> {
   /** Takes a place, or stands in line: false. A job without a host needs no place. */
   take(job: T): boolean;
   /** Gives a place back. `host` is where it was taken, for a job may have moved meanwhile. */
@@ -7,14 +7,14 @@ export interface HostPlaces<T extends { readonly host: string | undefined }> {
   /** Leaves the line, if it stands in one. */
   leave(job: T): void;
   /** Takes the first out of the line when there is a place for it. */
-  callFirst(host: string | undefined): T | undefined;
+  takeFirst(host: string | undefined): T | undefined;
   isWaiting(job: T): boolean;
 }
 
 /** Politeness: `atOnce` places for each host. */
-export function createHostPlaces<T extends { readonly host: string | undefined }>(
+export function createPerHostLimit<T extends { readonly host: string | undefined }>(
   atOnce: number,
-): HostPlaces<T> {
+): PerHostLimit<T> {
   const hosts = new Map<string, { taken: number; line: T[] }>();
   /** Where those who wait stand in line. */
   const waiting = new Map<T, string>();
@@ -51,7 +51,7 @@ export function createHostPlaces<T extends { readonly host: string | undefined }
       line?.splice(line.indexOf(job), 1);
       tidy(name);
     },
-    callFirst(name) {
+    takeFirst(name) {
       const host = name === undefined ? undefined : hosts.get(name);
       if (host === undefined || host.taken >= atOnce) return undefined;
       const first = host.line.shift();

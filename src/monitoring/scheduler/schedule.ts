@@ -3,8 +3,8 @@ import { catchUpAfterMs, nextOnGrid, phaseOf } from '../time/rhythm.ts';
 import { createDueHeap, type HeapItem } from './due-heap.ts';
 import { createLagWindow } from './lag-window.ts';
 import { createOverload } from './overload.ts';
-import { createHostPlaces } from './per-host-limit.ts';
-import { createSleepSense, type TimeGap } from './sleep-detector.ts';
+import { createPerHostLimit } from './per-host-limit.ts';
+import { createSleepDetector, type TimeGap } from './sleep-detector.ts';
 
 /** Timers are cut in pieces: `setTimeout` overflows at 2^31 ms, and a clock that was set is noticed at a timer. */
 const LONGEST_TIMER_MS = 60_000;
@@ -74,10 +74,10 @@ export function createSchedule(options: ScheduleOptions): Schedule {
   const { clock, run, onError, maxInFlight = 256, maxPerHost = 4 } = options;
   const heap = createDueHeap<Entry>();
   const entries = new Map<string, Entry>();
-  const places = createHostPlaces<Entry>(maxPerHost);
+  const hostLimit = createPerHostLimit<Entry>(maxPerHost);
   const running = new Set<Promise<void>>();
   const lag = createLagWindow(clock);
-  const senseSleep = createSleepSense(clock);
+  const detectSleep = createSleepDetector(clock);
   const overload = createOverload(clock, {
     onLate: options.onLate ?? (() => {}),
     onTimely: options.onTimely ?? (() => {}),
@@ -96,7 +96,7 @@ export function createSchedule(options: ScheduleOptions): Schedule {
 
   function startDue(timerMs = timer?.atMs) {
     if (state !== 'started') return;
-    const gap = senseSleep(timerMs);
+    const gap = detectSleep(timerMs);
     if (gap.sleptMs > 0 || gap.setBack) wake(gap);
     const nowMs = clock.monotonicMs();
     const head = heap.peek();
@@ -105,7 +105,7 @@ export function createSchedule(options: ScheduleOptions): Schedule {
       const entry = heap.peek();
       if (entry === undefined || entry.dueMs > nowMs) break;
       heap.remove(entry);
-      if (places.take(entry)) begin(entry, nowMs);
+      if (hostLimit.take(entry)) begin(entry, nowMs);
     }
     setTimer();
   }
@@ -132,17 +132,17 @@ export function createSchedule(options: ScheduleOptions): Schedule {
 
   function finish(entry: Entry, host: string | undefined) {
     entry.running = false;
-    places.free(host);
-    callNext(host);
+    hostLimit.free(host);
+    resumeNext(host);
     // Taken off while it ran, and not put on again, it is due no more.
     plan(entry);
     startDue();
   }
 
   /** Who waits longest for this host goes back to the heap, where its old due time puts it in front. */
-  function callNext(host: string | undefined) {
+  function resumeNext(host: string | undefined) {
     const nowMs = clock.monotonicMs();
-    for (let next = places.callFirst(host); next; next = places.callFirst(host)) {
+    for (let next = hostLimit.takeFirst(host); next; next = hostLimit.takeFirst(host)) {
       next.heldUntilMs = nowMs;
       plan(next);
       // One that was moved to later while it waited leaves its place to the next.
@@ -180,10 +180,10 @@ export function createSchedule(options: ScheduleOptions): Schedule {
       due.sort((a, b) => a.dueMs - b.dueMs);
       for (const [index, entry] of due.entries()) {
         const { host } = entry;
-        places.leave(entry);
+        hostLimit.leave(entry);
         setRhythm(entry, nowMs + catchUpAfterMs(index, due.length, entry.intervalMs));
         if (!entry.running) plan(entry);
-        callNext(host);
+        resumeNext(host);
       }
     }
     options.onWake?.(sleptMs);
@@ -229,37 +229,37 @@ export function createSchedule(options: ScheduleOptions): Schedule {
     every(id, { intervalMs, firstMs, host }) {
       const entry = entryOf(id);
       const hostBefore = entry.host;
-      places.leave(entry);
+      hostLimit.leave(entry);
       Object.assign(entry, { intervalMs, host });
       setRhythm(entry, firstMs);
       // While it runs it is in no heap; the end of the run plans it anew.
       if (!entry.running) plan(entry);
       // Moved away, it may leave free the place at its host that it was called for.
-      callNext(hostBefore);
+      resumeNext(hostBefore);
       startDue();
     },
     at(id, dueMs) {
       const entry = entryOf(id);
       entry.onceMs = dueMs;
       if (entry.running) return;
-      if (!places.isWaiting(entry)) plan(entry);
-      callNext(entry.host);
+      if (!hostLimit.isWaiting(entry)) plan(entry);
+      resumeNext(entry.host);
       startDue();
     },
     remove(id) {
       const entry = entries.get(id);
       if (entry === undefined) return;
-      places.leave(entry);
+      hostLimit.leave(entry);
       Object.assign(entry, { intervalMs: NEVER, rhythmMs: NEVER, onceMs: NEVER });
       if (!entry.running) plan(entry);
-      callNext(entry.host);
+      resumeNext(entry.host);
       startDue();
     },
     noticeSleep: () => startDue(),
     start() {
       if (state === 'new') state = 'started';
       // What went by before the start is no sleep.
-      senseSleep(undefined);
+      detectSleep(undefined);
       startDue();
     },
     async stop() {

@@ -18,7 +18,7 @@ export interface TimeGap {
  * was suspended finds that the wall clock has gone on and the monotonic one has not, for on Linux that one stands still
  * meanwhile. A wall clock that was set forward looks the same, and the same is to be done.
  */
-export function createSleepSense(clock: Clock): (timerMs: number | undefined) => TimeGap {
+export function createSleepDetector(clock: Clock): (timerMs: number | undefined) => TimeGap {
   const offset = () => clock.wallMs() - clock.monotonicMs();
   let offsetMs = offset();
   let workedMs = clock.workedMs();

@@ -4,10 +4,10 @@ import type { MonitorState } from '../state/state.ts';
 import { catchUpAfterMs } from '../time/rhythm.ts';
 
 /**
- * When each monitor is first looked at after a start, as milliseconds from then: in its time, or, when that has passed,
+ * When each monitor is first checked after a start, as milliseconds from then: in its time, or, when that has passed,
  * soon: the longest overdue first, spread. Pure.
  */
-export function firstLooks(
+export function firstChecks(
   monitors: ReadonlyArray<{ monitor: WatchedMonitor; definition: CheckedMonitor }>,
   nowMs: number,
 ): Array<{ monitor: WatchedMonitor; afterMs: number }> {

@@ -8,7 +8,7 @@ export interface StoreReport {
   /** Waits for writes; it does not reject. */
   report(...writes: Array<Promise<unknown>>): Promise<void>;
   /**
-   * Goes on at once, for a look is over when it is over: its place is for the next one, not for the disk. Only when the
+   * Goes on at once, for a check is over when it is over: its place is for the next one, not for the disk. Only when the
    * store hangs it waits, so that checks do not fill the memory with what they find.
    */
   handOver(...writes: Array<Promise<unknown>>): Promise<void>;

@@ -4,7 +4,7 @@ import { type MonitorState, presumedUp, type Step } from './state.ts';
  * The state of a monitor whose target is another from now on: presumed UP until checked, beneath what people set.
  * `changes` goes on counting, or a change to come would look like one that was told. Pure.
  */
-export function startedAnew(state: MonitorState, nowMs: number): Step {
+export function withNewTarget(state: MonitorState, nowMs: number): Step {
   const { status, sinceMs, changes } = state;
   const anew: MonitorState = { ...presumedUp(nowMs), changes };
   if (state.beneath) {
@@ -16,8 +16,8 @@ export function startedAnew(state: MonitorState, nowMs: number): Step {
   return {
     state: { ...anew, changes: number },
     change: { atMs: nowMs, sinceMs: nowMs, from: status, to: 'UP', number },
-    lookAgain: false,
+    recheckSoon: false,
   };
 }
 
-const still = (state: MonitorState): Step => ({ state, change: undefined, lookAgain: false });
+const still = (state: MonitorState): Step => ({ state, change: undefined, recheckSoon: false });

@@ -12,8 +12,8 @@ export interface Confirmation {
   toUp: number;
 }
 
-/** The longest wait before the next look after a result that is not confirmed. */
-const SECOND_LOOK_MS = 5_000;
+/** The longest wait before the next check after a result that is not confirmed. */
+const RECHECK_MS = 5_000;
 
 /** What checks can find. */
 const FoundStatus = z.enum(['UP', 'DOWN', 'DEGRADED']);
@@ -76,7 +76,7 @@ export interface Step {
   state: MonitorState;
   change: StatusChange | undefined;
   /** The result is not confirmed: look again soon, not a whole interval later. */
-  lookAgain: boolean;
+  recheckSoon: boolean;
 }
 
 /** The state of a monitor that was just made: presumed UP until checked. */
@@ -140,20 +140,23 @@ function failed(
   nowMs: number,
 ): Step {
   const failing = { ...state, successes: 0, blemishes: 0 };
-  const told = inTheSameWords(state.problem, problem);
+  const described = inTheSameWords(state.problem, problem);
   const { status } = found(state);
-  if (status === 'DOWN') return still({ ...failing, problem: told });
+  if (status === 'DOWN') return unchanged({ ...failing, problem: described });
   const failures = state.failures + 1;
   const firstFailureMs = state.firstFailureMs ?? nowMs;
   const counted = { ...failing, failures, firstFailureMs };
-  if (failures >= toDown) return goDown({ ...counted, problem: told }, firstFailureMs, nowMs);
+  if (failures >= toDown) return goDown({ ...counted, problem: described }, firstFailureMs, nowMs);
   // Until it is confirmed, DEGRADED keeps its own reason.
-  return { ...still(status === 'UP' ? { ...counted, problem: told } : counted), lookAgain: true };
+  return {
+    ...unchanged(status === 'UP' ? { ...counted, problem: described } : counted),
+    recheckSoon: true,
+  };
 }
 
 function passed(
   state: MonitorState,
-  blemish: Problem | undefined,
+  degradation: Problem | undefined,
   { toDown, toUp }: Confirmation,
   nowMs: number,
 ): Step {
@@ -162,18 +165,24 @@ function passed(
   if (found(state).status === 'DOWN') {
     const successes = state.successes + 1;
     const wanted = state.flapping ? Math.max(toUp, FLAPPING_TO_UP) : toUp;
-    if (successes < wanted) return { ...still({ ...passing, successes }), lookAgain: true };
-    return moved({ ...passing, successes: 0 }, blemish ? 'DEGRADED' : 'UP', nowMs, blemish, nowMs);
+    if (successes < wanted) return { ...unchanged({ ...passing, successes }), recheckSoon: true };
+    return moved(
+      { ...passing, successes: 0 },
+      degradation ? 'DEGRADED' : 'UP',
+      nowMs,
+      degradation,
+      nowMs,
+    );
   }
-  if (!blemish) return moved({ ...passing, blemishes: 0 }, 'UP', nowMs, undefined, nowMs);
+  if (!degradation) return moved({ ...passing, blemishes: 0 }, 'UP', nowMs, undefined, nowMs);
   if (found(state).status === 'DEGRADED') {
-    return still({ ...passing, problem: inTheSameWords(state.problem, blemish) });
+    return unchanged({ ...passing, problem: inTheSameWords(state.problem, degradation) });
   }
   const blemishes = state.blemishes + 1;
   if (blemishes < toDown) {
-    return { ...still(withoutProblem({ ...passing, blemishes })), lookAgain: true };
+    return { ...unchanged(withoutProblem({ ...passing, blemishes })), recheckSoon: true };
   }
-  return moved({ ...passing, blemishes: 0 }, 'DEGRADED', nowMs, blemish, nowMs);
+  return moved({ ...passing, blemishes: 0 }, 'DEGRADED', nowMs, degradation, nowMs);
 }
 
 /** UP, whatever was found before, at once. Pure. */
@@ -189,23 +198,23 @@ export function goDown(state: MonitorState, sinceMs: number, nowMs: number): Ste
 
 /** Shows a status that people set; what is found goes on beneath it. Pure. */
 export function cover(state: MonitorState, status: SetStatus, nowMs: number): Step {
-  if (state.status === status) return still(state);
+  if (state.status === status) return unchanged(state);
   // What was not confirmed before is forgotten: nobody can confirm it now.
   const covered = { ...confirmedOf(state), beneath: found(state) };
   return shown(covered, status, nowMs, undefined, nowMs);
 }
 
 /**
- * A look said nothing of its target, as while our own network is lost: what was not confirmed before it is forgotten,
+ * A check said nothing of its target, as while our own network is lost: what was not confirmed before it is forgotten,
  * for it may have been the same. Pure.
  */
-export function learntNothing(state: MonitorState): Step {
-  return still(confirmedOf(state));
+export function discardUnconfirmed(state: MonitorState): Step {
+  return unchanged(confirmedOf(state));
 }
 
 /** Shows again what is found. Pure. */
 export function uncover({ beneath, ...state }: MonitorState, nowMs: number): Step {
-  if (!beneath) return still(state);
+  if (!beneath) return unchanged(state);
   const problem = beneath.status === 'UP' ? undefined : state.problem;
   return shown(state, beneath.status, beneath.sinceMs, problem, nowMs);
 }
@@ -215,14 +224,14 @@ export function isFlapping(state: MonitorState, nowMs: number): boolean {
   return calmed(state, nowMs).flapping;
 }
 
-/** How long after a result that is not confirmed the next look comes. */
-export function secondLookAfterMs(config: {
+/** How long after a result that is not confirmed the next check comes. */
+export function recheckAfterMs(config: {
   interval_seconds: number;
   retry_seconds?: number | undefined;
 }): number {
   const { interval_seconds, retry_seconds } = config;
   return Math.min(
-    retry_seconds === undefined ? SECOND_LOOK_MS : retry_seconds * 1000,
+    retry_seconds === undefined ? RECHECK_MS : retry_seconds * 1000,
     (interval_seconds * 1000) / 2,
   );
 }
@@ -236,13 +245,13 @@ function moved(
   nowMs: number,
 ): Step {
   const from = found(state).status;
-  const told: MonitorState = problem ? { ...state, problem } : withoutProblem(state);
-  if (from === to) return still(told);
+  const described: MonitorState = problem ? { ...state, problem } : withoutProblem(state);
+  if (from === to) return unchanged(described);
   if (state.beneath) {
-    return still({ ...told, beneath: { status: to, sinceMs: Math.min(sinceMs, nowMs) } });
+    return unchanged({ ...described, beneath: { status: to, sinceMs: Math.min(sinceMs, nowMs) } });
   }
   return shown(
-    from === 'DOWN' || to === 'DOWN' ? flipped(told, nowMs) : told,
+    from === 'DOWN' || to === 'DOWN' ? flipped(described, nowMs) : described,
     to,
     sinceMs,
     problem,
@@ -263,7 +272,7 @@ function shown(
   return {
     state: { ...state, status: to, sinceMs, changes: number },
     change: { atMs: nowMs, sinceMs, from: state.status, to, number, ...problem },
-    lookAgain: false,
+    recheckSoon: false,
   };
 }
 
@@ -283,6 +292,6 @@ function withoutProblem({ problem: _, ...state }: MonitorState): MonitorState {
   return state;
 }
 
-function still(state: MonitorState): Step {
-  return { state, change: undefined, lookAgain: false };
+function unchanged(state: MonitorState): Step {
+  return { state, change: undefined, recheckSoon: false };
 }

@@ -57,14 +57,14 @@ export function parseCronFields(expression: string): CronFields {
   const daysOfMonth = parseField(day, DAY_OF_MONTH);
   const months = parseField(month, MONTH);
   const daysOfWeek = rising(parseField(weekday, DAY_OF_WEEK).map((value) => value % 7));
-  // Also for steps such as */2: a crontab looks only at the first character.
+  // Also for steps such as */2: a crontab reads only the first character.
   const bothDays = day.startsWith('*') || weekday.startsWith('*');
   if (bothDays && !haveDay(months, daysOfMonth)) {
     throw new RangeError(
       'it never comes, for none of its months has such a day; write another day or month',
     );
   }
-  // A star or a step tells croner that the job runs all the time; a crontab looks only at the first character.
+  // A star or a step tells croner that the job runs all the time; a crontab reads only the first character.
   const pattern = [
     minute.startsWith('*') ? minute : minutes,
     hour.startsWith('*') ? hour : hours,

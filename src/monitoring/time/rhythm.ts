@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** After a start, and after a sleep, all that is overdue is looked at within this time, or within its interval. */
+/** After a start, and after a sleep, all that is overdue is checked within this time, or within its interval. */
 const CATCH_UP_MS = 30_000;
 
 /** Where in its interval a job's rhythm lies: even over the ids, and always the same for one id. */

@@ -42,7 +42,7 @@ export function createInstallations(
       const kept: KeptInstallation[] = [];
       const unreadable: Array<SealedInstallation & { teamId: string }> = [];
       for (const { id, document } of await collection.list()) {
-        const text = seal.open(document.sealed, id);
+        const text = seal.decrypt(document.sealed, id);
         if (text === undefined) unreadable.push({ ...document, teamId: id });
         // Nobody else could seal it.
         else kept.push({ ...document, installation: JSON.parse(text) as Installation });
@@ -51,7 +51,7 @@ export function createInstallations(
     },
     async keep(installation) {
       const { teamId } = installation;
-      const stored = { sealed: seal.close(JSON.stringify(installation), teamId) };
+      const stored = { sealed: seal.encrypt(JSON.stringify(installation), teamId) };
       await collection.erase(teamId, () => stored);
       return { ...stored, installation };
     },

@@ -5,9 +5,9 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import { NewerDocumentError } from '../errors.ts';
 import type { CollectionDeclaration } from '../store.ts';
+import { checkedContent, withChecksum } from './checksum.ts';
 import { createDurableFile } from './durable-file.ts';
 import type { Quarantine } from './quarantine.ts';
-import { seal, unseal } from './sealed-json.ts';
 
 /** A document as it is kept: what callers see, and the text of its file. */
 export interface Stored<T> {
@@ -47,7 +47,7 @@ export function prepare<T>(
 ): Stored<T> {
   const content = { id, version: declaration.version, document };
   try {
-    return decode(declaration, seal(content));
+    return decode(declaration, withChecksum(content));
   } catch (error) {
     const reason = (error as Error).message;
     throw new Error(`A document of '${declaration.name}' cannot be stored: ${reason}`, {
@@ -90,7 +90,7 @@ export function openDocumentFile<T>(
 }
 
 function decode<T>(declaration: CollectionDeclaration<T>, text: string): Stored<T> {
-  const { id, version, document } = Envelope.parse(unseal(text));
+  const { id, version, document } = Envelope.parse(checkedContent(text));
   if (version > declaration.version) {
     throw new NewerDocumentError(
       `A document of '${declaration.name}' has version ${version}, and this program knows versions up to ${declaration.version}. Start the newer program that wrote it, or go back to a backup from before.`,

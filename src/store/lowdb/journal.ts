@@ -5,11 +5,11 @@ import { z } from 'zod';
 import { CorruptDocumentError } from '../errors.ts';
 import type { Journal, JournalDeclaration, JournalRecord } from '../store.ts';
 import { type Acknowledged, type Extent, openAcknowledged } from './acknowledged.ts';
+import { checkedContent, isWhole, textWithChecksum } from './checksum.ts';
 import { type AppendFile, dayOf, dayOfName, dayPath, openAppendFile } from './day-file.ts';
 import { isMissing, namesIn, removeIfThere, syncFolder, writeTemporary } from './files.ts';
 import { extentOf, inOrder, linesOf } from './lines.ts';
 import type { Losses } from './losses.ts';
-import { isWhole, sealText, unseal } from './sealed-json.ts';
 
 /** Longer records are refused, and longer lines skipped. */
 const MAX_LINE_BYTES = 1024 * 1024;
@@ -341,7 +341,7 @@ function encode<T extends JournalRecord>(declaration: JournalDeclaration<T>, rec
   const text = JSON.stringify({ record });
   // Of the text, not of the record: what JSON leaves out or turns into null would be found missing only when it is read.
   declaration.schema.parse((JSON.parse(text) as { record?: unknown }).record);
-  const line = sealText(text);
+  const line = textWithChecksum(text);
   if (Buffer.byteLength(line) > MAX_LINE_BYTES) {
     throw new RangeError(`A record of '${declaration.name}' is larger than a journal takes.`);
   }
@@ -353,7 +353,7 @@ function decode<T extends JournalRecord>(
   line: string,
 ): T | undefined {
   try {
-    return declaration.schema.parse(Line.parse(unseal(line)).record);
+    return declaration.schema.parse(Line.parse(checkedContent(line)).record);
   } catch {
     // Counted by the reader, and told once a file.
     return undefined;

@@ -63,7 +63,7 @@ async function readLosses(folder: string): Promise<Loss[]> {
  * Compares all journals with what was acknowledged of them, tells what is missing, and notes it: once, since from then on
  * less is expected. To be called before any is opened.
  */
-export async function tellLosses(folder: string, losses: Losses, log: Logger): Promise<void> {
+export async function reportLosses(folder: string, losses: Losses, log: Logger): Promise<void> {
   for (const { journal, day, noted, lost } of await compare(folder)) {
     const path = dayPath(join(folder, journal), day);
     log.warn(

@@ -9,7 +9,7 @@ import { createLowdbJournal } from './journal.ts';
 import { createKeyFile } from './key-file.ts';
 import { createLeases, LEASES } from './leases.ts';
 import { takeLock } from './lock.ts';
-import { openLosses, tellLosses } from './losses.ts';
+import { openLosses, reportLosses } from './losses.ts';
 import { openQuarantine, QUARANTINE, type Quarantine } from './quarantine.ts';
 import { createQueues } from './queues.ts';
 
@@ -34,7 +34,7 @@ export async function openLowdbStore(options: { folder: string; log: Logger }): 
     await tidy(folder);
     quarantine = await openQuarantine(join(folder, QUARANTINE));
     await quarantine.prune(Date.now());
-    await tellLosses(folder, losses, log);
+    await reportLosses(folder, losses, log);
   } catch (error) {
     await lock.release();
     throw error;

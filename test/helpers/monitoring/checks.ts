@@ -2,11 +2,11 @@ import { MonitorCreate, type MonitorCreateInput } from '../../../src/contracts/m
 import { type CheckedMonitor, createCheck } from '../../../src/monitoring/checks/check.ts';
 import { createConnect } from '../../../src/monitoring/checks/connect.ts';
 import { createNameLookup, type NameLookup } from '../../../src/monitoring/checks/name-lookup.ts';
-import { createTargetGuard } from '../../../src/monitoring/checks/ssrf-guard.ts';
+import { createSsrfGuard } from '../../../src/monitoring/checks/ssrf-guard.ts';
 
 /** Checks that may reach this machine over IPv4, run as the service runs them. */
 export function setUp(options: { allow?: string[]; lookup?: NameLookup; ca?: string } = {}) {
-  const guard = createTargetGuard(options.allow ?? ['127.0.0.1/32']);
+  const guard = createSsrfGuard(options.allow ?? ['127.0.0.1/32']);
   const lookup = options.lookup ?? createNameLookup();
   const connect = createConnect({ guard, lookup, ...(options.ca ? { ca: options.ca } : {}) });
   const check = createCheck({ guard, connect, userAgent: 'Askwatch/1.2.3' });

@@ -146,7 +146,7 @@ export function startKillLoad(options: KillLoadOptions): KillLoad {
     web.setDown(new URL(told.definition.target).pathname, random() < 0.5);
     if (!(await call('POST', pathOf(AddedPath.check, told)))) return;
     count('check');
-    // A look counts before it is on the disk. To resume what is not paused changes nothing, but it is a write, which
+    // A check counts before it is on the disk. To resume what is not paused changes nothing, but it is a write, which
     // comes after those before it: its answer shows what is durable.
     take('resume', told, await call('POST', pathOf(AddedPath.resume, told)));
   }

@@ -1,7 +1,7 @@
 import type { CheckResult, Outcome } from '../../../src/monitoring/checks/check-result.ts';
-import { createOwnNetwork } from '../../../src/monitoring/connectivity/connectivity.ts';
+import { createConnectivity } from '../../../src/monitoring/connectivity/connectivity.ts';
 import {
-  learntNothing,
+  discardUnconfirmed,
   type MonitorState,
   next,
   presumedUp,
@@ -58,7 +58,7 @@ export async function simulate(world: World): Promise<Seen> {
     passedButHeld: 0,
     probes: 0,
   };
-  const network = createOwnNetwork({
+  const network = createConnectivity({
     probe() {
       seen.probes += 1;
       const askedMs = queue.nowMs();
@@ -74,7 +74,7 @@ export async function simulate(world: World): Promise<Seen> {
   });
   const nameOf = world.nameOf ?? ((host) => `${host}.example`);
 
-  /** What a look that begins now finds, and when it ends. */
+  /** What a check that begins now finds, and when it ends. */
   function look(host: number): { outcome: Outcome; takesMs: number } {
     const startMs = queue.nowMs();
     const lostAtOnce = () => {
@@ -108,14 +108,14 @@ export async function simulate(world: World): Promise<Seen> {
       const heldMs = queue.nowMs() - askedMs;
       seen.longestHeldMs = Math.max(seen.longestHeldMs, heldMs);
       if (result.ok && heldMs > 0) seen.passedButHeld += 1;
-      const { lookAgain, change, ...step } =
+      const { recheckSoon, change, ...step } =
         verdict === 'count'
           ? next(state, result, { toDown: 2, toUp: 1 }, queue.nowMs())
-          : learntNothing(state);
+          : discardUnconfirmed(state);
       state = step.state;
       if (change?.to === 'DOWN') seen.downs.push({ host, atMs: queue.nowMs() });
       while (ideal <= queue.nowMs()) ideal += INTERVAL_MS;
-      queue.after(lookAgain ? SECOND_LOOK_MS : ideal - queue.nowMs(), run);
+      queue.after(recheckSoon ? SECOND_LOOK_MS : ideal - queue.nowMs(), run);
     }
     queue.after(ideal, run);
   }

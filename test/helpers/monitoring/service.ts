@@ -15,7 +15,7 @@ import { temporaryFolder } from '../temporary-folder.ts';
 export interface Answer {
   status: number;
   headers: Record<string, string>;
-  // What comes is looked at piece by piece in assertions.
+  // What comes is checked piece by piece in assertions.
   body: Record<string, unknown> & { error?: Record<string, unknown> };
   text: string;
 }

@@ -3,21 +3,24 @@ import { MonitorCreate, type MonitorCreateInput } from '../../../src/contracts/m
 import { createServer } from '../../../src/http/server.ts';
 import type { Check } from '../../../src/monitoring/checks/check.ts';
 import type { CheckResult } from '../../../src/monitoring/checks/check-result.ts';
-import { createOwnNetwork } from '../../../src/monitoring/connectivity/connectivity.ts';
+import { createConnectivity } from '../../../src/monitoring/connectivity/connectivity.ts';
 import { openHistory } from '../../../src/monitoring/history/history.ts';
 import {
   type Monitors,
   openMonitors,
   type WatchedMonitor,
 } from '../../../src/monitoring/monitors/monitors.ts';
-import { createWatch, type Watch } from '../../../src/monitoring/scheduler/runner.ts';
+import {
+  type CheckRunner,
+  createCheckRunner,
+} from '../../../src/monitoring/scheduler/check-runner.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import type { Collection, Store } from '../../../src/store/store.ts';
 import { recordingLog } from '../recording-log.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
 
-/** One look at a target. */
+/** One checks a target. */
 export interface Sighting {
   target: string;
   atMs: number;
@@ -54,7 +57,7 @@ export function createTargets(): Targets {
 /** Everything between the API and the targets: real store, monitors, history, network judge, schedule; a fake clock. */
 export interface World {
   monitors: Monitors;
-  watch: Watch;
+  watch: CheckRunner;
   targets: Targets;
   clock: FakeClock;
   lines: Array<Record<string, unknown>>;
@@ -137,7 +140,7 @@ export async function createWorld(
   const monitors = await openMonitors({ store, history, wallMs: clock.wallMs, log });
   const kit = await createServer({ log, version: '1.2.3' });
   let unwritten = 0;
-  const watch = createWatch({
+  const watch = createCheckRunner({
     monitors,
     history: {
       ...history,
@@ -148,7 +151,7 @@ export async function createWorld(
         });
       },
     },
-    ownNetwork: createOwnNetwork({
+    connectivity: createConnectivity({
       probe: async () => network.isThere,
       nowMs: clock.wallMs,
       after: own.after,
@@ -178,7 +181,7 @@ export async function createWorld(
 
   async function add(monitor: MonitorCreateInput) {
     const { monitor: made } = await monitors.add(MonitorCreate.parse(monitor));
-    watch.begin(made);
+    watch.added(made);
     return made;
   }
   return {

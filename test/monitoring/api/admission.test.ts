@@ -4,7 +4,7 @@ import { MonitorCreate } from '../../../src/contracts/monitoring.ts';
 import { HttpError } from '../../../src/http/errors.ts';
 import { createAdmission } from '../../../src/monitoring/api/admission.ts';
 import type { NameLookup } from '../../../src/monitoring/checks/name-lookup.ts';
-import { createTargetGuard } from '../../../src/monitoring/checks/ssrf-guard.ts';
+import { createSsrfGuard } from '../../../src/monitoring/checks/ssrf-guard.ts';
 import { startWebTarget } from '../../fakes/web-target.ts';
 import { long } from '../../helpers/long.ts';
 import { setUp } from '../../helpers/monitoring/checks.ts';
@@ -20,7 +20,7 @@ const noName: NameLookup = () => Promise.reject(new Error('no such name'));
 
 /** Asks for a monitor; the refusal, or `undefined` when it is taken. */
 async function refusal(monitor: object, lookup = noName): Promise<HttpError | undefined> {
-  const admit = createAdmission({ guard: createTargetGuard([]), lookup });
+  const admit = createAdmission({ guard: createSsrfGuard([]), lookup });
   try {
     await admit(MonitorCreate.parse({ name: 'site', ...monitor }));
     return undefined;
@@ -161,7 +161,7 @@ describe('an address in any clothes', () => {
         const target = 'http://name.example/';
         const error = await refusal({ ...web({}), target }, async () => addresses);
         expect(error === undefined).toBe(addresses.some(isForPublic));
-        // Only those that are all refused are looked at: the others would be reached.
+        // Only those that are all refused are checked: the others would be reached.
         if (error === undefined) return;
         const { http } = setUp({ allow: [], lookup: async () => addresses });
         const result = await http(target);

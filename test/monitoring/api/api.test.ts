@@ -503,7 +503,7 @@ describe('the rate limit', () => {
   });
 });
 
-test('a method that is not possible is told before the body is looked at', async () => {
+test('a method that is not possible is told before the body is checked', async () => {
   const { call } = await startService();
   const answer = await call('PUT', MONITORS, {
     body: 'not JSON',

@@ -14,7 +14,7 @@ import { startService } from '../../helpers/monitoring/service.ts';
 const MONITORS = '/api/v1/public/monitors';
 const MINUTE_MS = 60_000;
 
-/** A monitor that was UP for two looks, DOWN for two, and UP again. */
+/** A monitor that was UP for two checks, DOWN for two, and UP again. */
 async function withHistory(clock: FakeClock = createFakeClock()) {
   const target = await startWebTarget();
   const service = await startService({ clock });

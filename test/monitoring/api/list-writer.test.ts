@@ -19,15 +19,15 @@ function site(name: string): WatchedMonitor {
     createdAtMs: START_MS,
     maintenance: [],
     state,
-    told: state,
+    published: state,
     revision: 0,
   };
 }
 
-/** A look that counts at once. */
+/** A check that counts at once. */
 function look(monitor: WatchedMonitor, result: typeof up, nowMs: number) {
   monitor.state = next(monitor.state, result, { toDown: 1, toUp: 1 }, nowMs).state;
-  monitor.told = monitor.state;
+  monitor.published = monitor.state;
 }
 
 /** A writer, its clock, and who is stale. */

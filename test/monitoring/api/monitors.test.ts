@@ -121,7 +121,7 @@ describe('change', () => {
     expect(await list()).toMatchObject([{ id: service.id, name: 'Cart', interval_seconds: 77 }]);
   });
 
-  test('the new target is looked at at once', async () => {
+  test('the new target is checked at once', async () => {
     const target = await startWebTarget();
     const { patch, list } = await withMonitor({ ...site, config: { interval_seconds: 86_400 } });
     await patch({ target: `${target.url}/new` });
@@ -261,7 +261,7 @@ describe('a name', () => {
   });
 });
 
-describe('headers that look like secrets', () => {
+describe('headers that check like secrets', () => {
   const headers = {
     Authorization: 'Bearer top-secret-1',
     cookie: 'session=top-secret-2',
@@ -299,7 +299,7 @@ describe('headers that look like secrets', () => {
       target: target.url,
       config: { headers },
     });
-    // The first look is over, or what it sent could still arrive.
+    // The first check is over, or what it sent could still arrive.
     await post('check');
     const { config } = await show();
     const back = { ...(config.headers as object), accept: 'image/png', 'X-API-Key': undefined };
@@ -357,7 +357,7 @@ describe('a part of the list', () => {
 });
 
 describe('pause and resume', () => {
-  test('a paused monitor is not in the list unless asked for, and not looked at', async () => {
+  test('a paused monitor is not in the list unless asked for, and not checked', async () => {
     const clock = createFakeClock();
     const target = await startWebTarget();
     const { id, post, call, list } = await withMonitor({ ...site, target: target.url }, { clock });
@@ -405,7 +405,7 @@ describe('pause and resume', () => {
 });
 
 describe('look now', () => {
-  test('the answer comes after the look', async () => {
+  test('the answer comes after the check', async () => {
     const target = await startWebTarget();
     const { post } = await withMonitor({ ...site, target: target.url });
     const looks = target.requests.length;
@@ -521,7 +521,7 @@ describe('delete', () => {
     expect(await list()).toEqual([]);
   });
 
-  test('it is not looked at any more', async () => {
+  test('it is not checked any more', async () => {
     const clock = createFakeClock();
     const target = await startWebTarget();
     const { path, post, call } = await withMonitor({ ...site, target: target.url }, { clock });
@@ -533,7 +533,7 @@ describe('delete', () => {
   });
 });
 
-test('who waits for a look at what is deleted, or paused, is told so', async () => {
+test('who waits for a check at what is deleted, or paused, is told so', async () => {
   const target = await startWebTarget(() => {});
   const { path, post, call, create, createKey } = await withMonitor({
     ...site,

@@ -186,7 +186,7 @@ test('a query is refused, for it could mean that the job failed', async () => {
   expect((await signal('start?x=1')).body.error?.param).toBe('x');
 });
 
-test('a body of any kind is taken and not looked at', async () => {
+test('a body of any kind is taken and not read', async () => {
   const { push, call, show } = await withJob();
   for (const [body, type] of [
     ['not JSON', 'application/json'],

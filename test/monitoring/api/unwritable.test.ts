@@ -37,7 +37,7 @@ function unlessMissing(error: unknown) {
   if (!isMissing(error)) throw error;
 }
 
-/** All monitors as they are shown, without what every look changes. */
+/** All monitors as they are shown, without what every check changes. */
 async function shownBy({ call }: Service): Promise<MonitorDetails[]> {
   const { body } = await call('GET', `${MONITORS}?include_paused=true`);
   const all: MonitorDetails[] = [];
@@ -49,7 +49,7 @@ async function shownBy({ call }: Service): Promise<MonitorDetails[]> {
   return all;
 }
 
-/** A folder with a site that is UP and is not looked at again, one that is paused, and a job. */
+/** A folder with a site that is UP and is not checked again, one that is paused, and a job. */
 async function seeded() {
   const folder = await temporaryFolder();
   const target = await startWebTarget();

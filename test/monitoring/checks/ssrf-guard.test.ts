@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createTargetGuard, literalAddress } from '../../../src/monitoring/checks/ssrf-guard.ts';
+import { createSsrfGuard, literalAddress } from '../../../src/monitoring/checks/ssrf-guard.ts';
 import { long } from '../../helpers/long.ts';
 import { anyIpv4, anyIpv6, isForPublic } from '../../helpers/monitoring/hostile-addresses.ts';
 
@@ -8,7 +8,7 @@ import { anyIpv4, anyIpv6, isForPublic } from '../../helpers/monitoring/hostile-
 const hostOf = (host: string) => literalAddress(new URL(`http://${host}/`).hostname);
 
 describe('without an allow-list', () => {
-  const guard = createTargetGuard([]);
+  const guard = createSsrfGuard([]);
 
   test.each([
     '127.0.0.1',
@@ -135,7 +135,7 @@ describe('without an allow-list', () => {
 
 describe('an allow-list', () => {
   test('opens its networks in every notation and nothing else', () => {
-    const guard = createTargetGuard(['10.1.0.0/16', 'fd00::/8', '192.168.7.9']);
+    const guard = createSsrfGuard(['10.1.0.0/16', 'fd00::/8', '192.168.7.9']);
     expect(guard.allows('10.1.200.3')).toBe(true);
     expect(guard.allows('::ffff:10.1.200.3')).toBe(true);
     expect(guard.allows('64:ff9b::a01:c803')).toBe(true);
@@ -151,7 +151,7 @@ describe('an allow-list', () => {
   test.each(['10.0.0.0/33', 'ten/8', 'localhost', '10.0.0', ''])(
     'says that %j is no network',
     (entry) => {
-      expect(() => createTargetGuard([entry])).toThrow(/MONITOR_ALLOW_PRIVATE/);
+      expect(() => createSsrfGuard([entry])).toThrow(/MONITOR_ALLOW_PRIVATE/);
     },
   );
 });

@@ -10,7 +10,7 @@ const SOME = long ? 3_000 : 600;
 
 const never = () => false;
 const hostsOf = (seen: Seen) => new Set(seen.downs.map(({ host }) => host));
-/** Down for two looks and up for two, at its own time. */
+/** Down for two checks and up for two, at its own time. */
 const flaps = (host: number, atMs: number) => Math.floor((atMs + host * 7_919) / 150_000) % 2 === 0;
 
 test('all hosts fail at once because our network is lost: none is DOWN, and it is told once', async () => {
@@ -74,7 +74,7 @@ test('targets on this machine are DOWN when they are, and say nothing of the net
 });
 
 test('a failure that counted as one loss began does not add up with the next loss', async () => {
-  // Calm for less than an interval: many hosts are not looked at between the two.
+  // Calm for less than an interval: many hosts are not checked between the two.
   const losses = [
     { fromMs: 40_000, toMs: 166_770 },
     { fromMs: 219_169, toMs: 234_169 },

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { CheckResult, Outcome } from '../../../src/monitoring/checks/check-result.ts';
-import { createOwnNetwork } from '../../../src/monitoring/connectivity/connectivity.ts';
+import { createConnectivity } from '../../../src/monitoring/connectivity/connectivity.ts';
 import { long } from '../../helpers/long.ts';
 import { createFakeClock } from '../../helpers/monitoring/fake-clock.ts';
 
@@ -22,7 +22,7 @@ function setUp(
   const startMs = clock.wallMs();
   const told: string[] = [];
   let probes = 0;
-  const network = createOwnNetwork({
+  const network = createConnectivity({
     async probe() {
       probes += 1;
       const { there, takesMs } = probe;
@@ -346,7 +346,7 @@ test('does not ask again for two seconds while many targets are really down', as
 
 test('a clock that is set back drops nothing and loses nothing', async () => {
   let nowMs = 1_800_000_000_000;
-  const network = createOwnNetwork({
+  const network = createConnectivity({
     probe: async () => false,
     nowMs: () => nowMs,
     onLost() {},

@@ -11,42 +11,42 @@ const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 const START = Date.UTC(2027, 0, 15, 20, 17, 3, 111);
 
-interface Look {
+interface Check {
   atMs: number;
   as: 'up' | 'down' | 'covered' | 'paused';
   tookMs: number;
 }
 
 /** What was seen in a range, moment by moment: the model that the history is held to. */
-function seenIn(looks: readonly Look[], everyMs: number, fromMs: number, toMs: number) {
+function seenIn(checks: readonly Check[], everyMs: number, fromMs: number, toMs: number) {
   let upMs = 0;
   let downMs = 0;
-  for (const [index, look] of looks.entries()) {
-    const nextMs = looks[index + 1]?.atMs ?? Number.POSITIVE_INFINITY;
-    const endMs = Math.min(nextMs, look.atMs + 2 * everyMs, toMs);
-    const lengthMs = Math.max(0, endMs - Math.max(look.atMs, fromMs));
-    if (look.as === 'up') upMs += lengthMs;
-    if (look.as === 'down') downMs += lengthMs;
+  for (const [index, check] of checks.entries()) {
+    const nextMs = checks[index + 1]?.atMs ?? Number.POSITIVE_INFINITY;
+    const endMs = Math.min(nextMs, check.atMs + 2 * everyMs, toMs);
+    const lengthMs = Math.max(0, endMs - Math.max(check.atMs, fromMs));
+    if (check.as === 'up') upMs += lengthMs;
+    if (check.as === 'down') downMs += lengthMs;
   }
   return { upMs, downMs };
 }
 
-function rollupsOf(looks: readonly Look[], everyMs: number, lengthMs: number, range: Range) {
+function rollupsOf(checks: readonly Check[], everyMs: number, lengthMs: number, range: Range) {
   const rollups = [];
   const firstMs = Math.floor(range.fromMs / lengthMs) * lengthMs;
   for (let startMs = firstMs; startMs < range.toMs; startMs += lengthMs) {
     const endMs = startMs + lengthMs;
-    const { upMs, downMs } = seenIn(looks, everyMs, startMs, Math.min(endMs, range.nowMs));
-    const checks = looks.filter(
+    const { upMs, downMs } = seenIn(checks, everyMs, startMs, Math.min(endMs, range.nowMs));
+    const counted = checks.filter(
       ({ as, atMs }) => as !== 'paused' && atMs >= startMs && atMs < endMs,
     );
-    const took = checks.filter(({ as }) => as !== 'down').map(({ tookMs }) => tookMs);
-    if (checks.length === 0 && upMs + downMs === 0) continue;
+    const took = counted.filter(({ as }) => as !== 'down').map(({ tookMs }) => tookMs);
+    if (counted.length === 0 && upMs + downMs === 0) continue;
     const mean = took.reduce((sum, each) => sum + each, 0) / took.length;
     rollups.push({
       starts_at: new Date(startMs).toISOString(),
-      checks: checks.length,
-      failures: checks.length - took.length,
+      checks: counted.length,
+      failures: counted.length - took.length,
       response_time_ms:
         took.length === 0
           ? null
@@ -63,11 +63,11 @@ function rollupsOf(looks: readonly Look[], everyMs: number, lengthMs: number, ra
 }
 
 /** The newest 90 days, those too of which nothing was seen. */
-function daysOf(looks: readonly Look[], everyMs: number, nowMs: number) {
+function daysOf(checks: readonly Check[], everyMs: number, nowMs: number) {
   const today = Math.floor(nowMs / DAY);
   const days = Array.from({ length: 90 }, (_, place) => {
     const startMs = (today - 89 + place) * DAY;
-    return seenIn(looks, everyMs, startMs, Math.min(startMs + DAY, nowMs));
+    return seenIn(checks, everyMs, startMs, Math.min(startMs + DAY, nowMs));
   });
   return { upMs: days.map(({ upMs }) => upMs), downMs: days.map(({ downMs }) => downMs) };
 }
@@ -78,9 +78,9 @@ interface Range {
   nowMs: number;
 }
 
-const look = fc.record({
-  what: fc.constant('look' as const),
-  as: fc.constantFrom<Look['as']>('up', 'up', 'down', 'covered', 'paused'),
+const check = fc.record({
+  what: fc.constant('check' as const),
+  as: fc.constantFrom<Check['as']>('up', 'up', 'down', 'covered', 'paused'),
   afterMs: fc.oneof(
     { weight: 6, arbitrary: fc.integer({ min: 1, max: 2 * MINUTE }) },
     { weight: 3, arbitrary: fc.integer({ min: 1, max: 3 * HOUR }) },
@@ -109,7 +109,7 @@ const others = fc.oneof(
 );
 const story = fc.record({
   everyMs: fc.constantFrom(10_000, MINUTE, 20 * MINUTE, 6 * HOUR, DAY),
-  steps: fc.array(fc.oneof({ weight: 5, arbitrary: look }, { weight: 4, arbitrary: others }), {
+  steps: fc.array(fc.oneof({ weight: 5, arbitrary: check }, { weight: 4, arbitrary: others }), {
     minLength: 1,
     maxLength: 60,
   }),
@@ -118,7 +118,7 @@ const story = fc.record({
 
 type Story = typeof story extends fc.Arbitrary<infer Value> ? Value : never;
 
-const lookSoon = { what: 'look', as: 'up', afterMs: 30_000, tookMs: 5 } as const;
+const lookSoon = { what: 'check', as: 'up', afterMs: 30_000, tookMs: 5 } as const;
 /** Stored hours are read again with the newest results, and an hour that is not stored is read after a long stop. */
 const restarts = [
   [
@@ -147,12 +147,12 @@ test('roll-ups and uptime are what was seen, whatever was stored and restarted i
       let nowMs = START;
       let store = await openLowdbStore({ folder, log });
       let history = await openHistory({ store, wallMs: () => nowMs, log });
-      const looks: Look[] = [];
+      const checks: Check[] = [];
       let writes: Promise<void>[] = [];
 
-      function add(next: Look) {
+      function add(next: Check) {
         nowMs = next.atMs;
-        looks.push(next);
+        checks.push(next);
         if (next.as === 'paused') return history.cover('a', nowMs);
         const ok = next.as !== 'down';
         const outcome = ok ? 'ok' : 'timeout';
@@ -163,7 +163,7 @@ test('roll-ups and uptime are what was seen, whatever was stored and restarted i
 
       for (const step of steps) {
         if (step.what === 'wait') nowMs += step.afterMs;
-        if (step.what === 'look') writes.push(add({ ...step, atMs: nowMs + step.afterMs }));
+        if (step.what === 'check') writes.push(add({ ...step, atMs: nowMs + step.afterMs }));
         if (step.what === 'many') {
           for (let index = 0; index < 150; index += 1) {
             const as = index % 7 === 0 ? 'down' : 'up';
@@ -177,7 +177,7 @@ test('roll-ups and uptime are what was seen, whatever was stored and restarted i
           asked.push(history.days('a', { count: 90, nowMs }));
           await stored;
           asked.push(history.days('a', { count: 90, nowMs }));
-          const days = daysOf(looks, everyMs, nowMs);
+          const days = daysOf(checks, everyMs, nowMs);
           for (const each of asked) expect(await each).toEqual(days);
         }
         if (step.what === 'restart') {
@@ -200,16 +200,16 @@ test('roll-ups and uptime are what was seen, whatever was stored and restarted i
         const keptMs = by === 'minute' ? Math.floor((nowMs - 2 * HOUR) / MINUTE) * MINUTE : 0;
         const asked = { fromMs: Math.max(range.fromMs, keptMs), toMs: range.toMs, nowMs };
         expect(await history.rollups('a', { by, ...range }), by).toEqual(
-          rollupsOf(looks, everyMs, lengthMs, asked),
+          rollupsOf(checks, everyMs, lengthMs, asked),
         );
       }
-      expect(await history.days('a', { count: 90, nowMs })).toEqual(daysOf(looks, everyMs, nowMs));
-      const newest = looks.filter(({ as }) => as !== 'paused').slice(-20);
+      expect(await history.days('a', { count: 90, nowMs })).toEqual(daysOf(checks, everyMs, nowMs));
+      const newest = checks.filter(({ as }) => as !== 'paused').slice(-20);
       expect((await history.results('a', 20)).map(({ at }) => Date.parse(at))).toEqual(
         newest.map(({ atMs }) => atMs).reverse(),
       );
       const all = await history.uptime('a', range);
-      expect(all).toMatchObject(seenIn(looks, everyMs, range.fromMs, nowMs));
+      expect(all).toMatchObject(seenIn(checks, everyMs, range.fromMs, nowMs));
       expect(all.upMs + all.downMs + all.unseenMs).toBe(range.toMs - range.fromMs);
 
       // Two parts that lie side by side are the whole, wherever it is cut.
@@ -225,7 +225,7 @@ test('roll-ups and uptime are what was seen, whatever was stored and restarted i
       const hours = (ms: number) => Math.floor(ms / HOUR) * HOUR;
       const whole = { fromMs: hours(fromMs), toMs: hours(toMs) };
       expect(await history.uptime('a', whole)).toMatchObject(
-        seenIn(looks, everyMs, whole.fromMs, Math.min(whole.toMs, nowMs)),
+        seenIn(checks, everyMs, whole.fromMs, Math.min(whole.toMs, nowMs)),
       );
 
       await history.close();

@@ -20,7 +20,7 @@ test(`${KILLS} kills lose no result, no hour and no incident that was acknowledg
   timeout: 30_000 + KILLS * 3_000,
 }, async () => {
   const folder = await temporaryFolder();
-  /** When each monitor was looked at, as far as it is stored. */
+  /** When each monitor was checked, as far as it is stored. */
   const looks = new Map<string, number[]>();
   const incidents = new Set<string>();
   let nowMs = START;

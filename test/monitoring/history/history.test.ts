@@ -94,7 +94,7 @@ test.concurrent.for([
   ] as const),
   ['daily', 24 * HOUR],
 ] as const)(
-  'a start shows the results that were shown before, of one that is looked at %s',
+  'a start shows the results that were shown before, of one that is checked %s',
   async ([, everyMs], { expect, onTestFinished: atEnd }) => {
     const service = await startHistory(NOON, atEnd);
     for (let round = 1; round <= ROUNDS; round += 1) {

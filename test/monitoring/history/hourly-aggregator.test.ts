@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { createHourBooks } from '../../../src/monitoring/history/hourly-aggregator.ts';
+import { createHourlyAggregator } from '../../../src/monitoring/history/hourly-aggregator.ts';
 import { createRecentResults } from '../../../src/monitoring/history/recent-results.ts';
 import { resultEntry } from '../../../src/monitoring/history/result-record.ts';
 import { openRollups } from '../../../src/monitoring/history/rollups.ts';
@@ -27,8 +27,8 @@ async function startBooks(monitors: number) {
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
   onTestFinished(() => store.close());
   const rollups = openRollups(store, () => false);
-  const books = createHourBooks(rollups, createRecentResults(), log);
-  for (let index = 0; index < monitors; index += 1) books.take(look(`m${index}`, NOON));
+  const books = createHourlyAggregator(rollups, createRecentResults(), log);
+  for (let index = 0; index < monitors; index += 1) books.add(look(`m${index}`, NOON));
   const storedCount = async () => {
     const all = Array.from({ length: monitors }, (_, index) => rollups.begin(`m${index}`));
     return (await Promise.all(all)).filter(({ finalMs }) => finalMs === NOON + HOUR).length;
@@ -77,9 +77,9 @@ test('what is stored ends with a sight that is worth until the first entry that 
   const rollups = openRollups(store, () => false);
   const last = { atMs: NOON - MINUTE, worthMs: 3 * HOUR, as: 'down' } as const;
   await rollups.add('a', { finalMs: NOON, last, hours: [], results: [] });
-  const books = createHourBooks(rollups, createRecentResults(), log);
-  books.take(look('a', NOON + 10 * MINUTE));
-  books.take(look('a', NOON + 11 * MINUTE));
+  const books = createHourlyAggregator(rollups, createRecentResults(), log);
+  books.add(look('a', NOON + 10 * MINUTE));
+  books.add(look('a', NOON + 11 * MINUTE));
   const { hours, began } = await books.open('a', NOON + 12 * MINUTE);
   expect(hours).toMatchObject([{ checks: 2, downMs: 10 * MINUTE, upMs: 2 * MINUTE }]);
   expect(began).toEqual(last);

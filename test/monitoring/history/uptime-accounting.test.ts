@@ -1,12 +1,12 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import {
+  addSnapshot,
   putBefore,
-  type SeenTime,
-  type Sight,
-  see,
-  startSeenTime,
+  type Snapshot,
+  startAccount,
   talliesAt,
+  type UptimeAccount,
 } from '../../../src/monitoring/history/uptime-accounting.ts';
 import { long } from '../../helpers/long.ts';
 
@@ -23,9 +23,9 @@ const inOrder = fc
   .uniqueArray(sight, { maxLength: 30, selector: ({ atMs }) => atMs })
   .map((sights) => sights.sort((a, b) => a.atMs - b.atMs));
 
-function count(sights: readonly Sight[]): SeenTime {
-  const time = startSeenTime({ lengthMs: HOUR, countedMs: 0, last: undefined });
-  for (const each of sights) see(time, each, { ok: each.as === 'up', responseTimeMs: 5 });
+function count(sights: readonly Snapshot[]): UptimeAccount {
+  const time = startAccount({ lengthMs: HOUR, countedMs: 0, last: undefined });
+  for (const each of sights) addSnapshot(time, each, { ok: each.as === 'up', responseTimeMs: 5 });
   return time;
 }
 
@@ -50,7 +50,7 @@ test('time that is counted on its own and put after what is stored is as if it h
         expect(talliesAt(time, nowMs)).toEqual(expected(nowMs));
         // And it goes on alike.
         const next = { ...later, atMs: HOURS * HOUR + later.atMs };
-        for (const each of [time, whole]) see(each, next);
+        for (const each of [time, whole]) addSnapshot(each, next);
         expect(talliesAt(time, 3 * nowMs)).toEqual(expected(3 * nowMs));
       },
     ),

@@ -157,7 +157,7 @@ describe('every signal and the deadline, in every state', () => {
     expect(step.change?.to).toBe(before.status === status ? undefined : status);
     if (step.change) expect(step.change).toMatchObject({ atMs: NOW_MS, sinceMs: NOW_MS });
     if (step.change?.to === 'DOWN') expect(step.change.reason).toBe(reason);
-    expect(step.lookAgain).toBe(false);
+    expect(step.recheckSoon).toBe(false);
   });
 
   test.each(['PAUSED', 'MAINTENANCE'] as const)(

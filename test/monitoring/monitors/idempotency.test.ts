@@ -3,8 +3,8 @@ import { expect, test } from 'vitest';
 import { MonitorCreate } from '../../../src/contracts/monitoring.ts';
 import { createAdmission } from '../../../src/monitoring/api/admission.ts';
 import { createNameLookup } from '../../../src/monitoring/checks/name-lookup.ts';
-import { createTargetGuard } from '../../../src/monitoring/checks/ssrf-guard.ts';
-import { openCreateRepeats } from '../../../src/monitoring/monitors/idempotency.ts';
+import { createSsrfGuard } from '../../../src/monitoring/checks/ssrf-guard.ts';
+import { openIdempotentCreates } from '../../../src/monitoring/monitors/idempotency.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { type DnsAnswer, startDnsServer } from '../../fakes/dns-server.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
@@ -17,12 +17,12 @@ const site = (name = 'Shop') =>
 async function setUp(address: () => string) {
   const dns = await startDnsServer(({ type }): DnsAnswer => (type === 'A' ? [[address()]] : []));
   const admit = createAdmission({
-    guard: createTargetGuard([]),
+    guard: createSsrfGuard([]),
     lookup: createNameLookup({ servers: [dns.address] }),
   });
   const { log } = recordingLog();
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
-  const repeats = openCreateRepeats(store, () => 1_800_000_000_000);
+  const repeats = openIdempotentCreates(store, () => 1_800_000_000_000);
   const monitors = new Set<string>();
   const tools = {
     newMonitorId: () => `mon_${randomUUID()}`,

@@ -210,7 +210,7 @@ describe('what a check found', () => {
     await settle(failed, 2);
     broken.is = 'monitor-incidents';
     await expect(settle(failed, 3)).rejects.toThrow('ENOSPC');
-    expect(monitor.told.status).toBe('DOWN');
+    expect(monitor.published.status).toBe('DOWN');
     broken.is = undefined;
     await settle(failed, 4);
     expect(await history.incidents(monitor.id, 10)).toMatchObject([{ ended_at: null }]);
@@ -550,15 +550,15 @@ test('others are told of a change when it is durable, and of one that cannot be 
   await monitors.settle(monitor.id, found(monitor.state, failed, 1));
   const storing = monitors.settle(monitor.id, found(monitor.state, failed, 2));
   expect(monitor.state.status).toBe('DOWN');
-  expect(monitor.told.status).toBe('UP');
+  expect(monitor.published.status).toBe('UP');
   await monitors.written(monitor.id);
   expect(changes).toHaveLength(1);
-  expect(monitor.told).toBe(monitor.state);
+  expect(monitor.published).toBe(monitor.state);
   await storing;
 
   broken.is = 'all';
   await expect(monitors.settle(monitor.id, found(monitor.state, passed, 3))).rejects.toThrow();
-  expect(monitor.told.status).toBe('UP');
+  expect(monitor.published.status).toBe('UP');
   broken.is = undefined;
   await close();
 });

@@ -458,7 +458,7 @@ test('keeps every promise whatever the jobs, their run times and the caps', asyn
           expect(times.length).toBeLessThanOrEqual(most);
           expect(times.length).toBeGreaterThan(0);
         });
-        // With room for all, each run starts on time: the error does not grow. The second look may come half an
+        // With room for all, each run starts on time: the error does not grow. The second check may come half an
         // interval after the first, and waits for a first one that takes longer than that.
         const isShort = jobs.every(({ takesShare }) => takesShare < 0.5);
         const hasRoom = maxInFlight > jobs.length && maxPerHost > jobs.length;

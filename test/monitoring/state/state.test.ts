@@ -3,15 +3,15 @@ import type { CheckResult } from '../../../src/monitoring/checks/check-result.ts
 import {
   type Confirmation,
   cover,
+  discardUnconfirmed,
   found,
   goDown,
   isFlapping,
-  learntNothing,
   MonitorState,
   next,
   presumedUp,
+  recheckAfterMs,
   type Step,
-  secondLookAfterMs,
   success,
   uncover,
 } from '../../../src/monitoring/state/state.ts';
@@ -74,7 +74,7 @@ function play(
       const { to, sinceMs, atMs, number } = step.change;
       changes.push(`${number}: ${to} at ${atMs} since ${sinceMs}`);
     }
-    if (step.lookAgain) again.push(nowMs);
+    if (step.recheckSoon) again.push(nowMs);
     state = step.state;
   }
   return { state, changes, again, nowMs };
@@ -355,7 +355,7 @@ test('a clock that is set back by a day ends flapping, and no time is to come', 
 test('a job that flaps is UP after one ping all the same', () => {
   const { state, nowMs } = play('xx.xx.xx');
   const step = success(state, nowMs + 1000);
-  expect(step).toMatchObject({ change: { to: 'UP' }, lookAgain: false });
+  expect(step).toMatchObject({ change: { to: 'UP' }, recheckSoon: false });
   expect(step.state.problem).toBeUndefined();
 });
 
@@ -370,11 +370,11 @@ test('goes DOWN at once when told to, also beneath a cover', () => {
   expect(found(beneath.state)).toEqual({ status: 'DOWN', sinceMs: 4000 });
 });
 
-test('a look that said nothing takes back what was not confirmed, and no more', () => {
+test('a check that said nothing takes back what was not confirmed, and no more', () => {
   const after = (story: string, confirmation?: Confirmation) => {
     const { state } = play(story, confirmation);
-    const step = learntNothing(state);
-    expect([step.change, step.lookAgain]).toEqual([undefined, false]);
+    const step = discardUnconfirmed(state);
+    expect([step.change, step.recheckSoon]).toEqual([undefined, false]);
     expect(step.state.lastCheckedMs).toBe(state.lastCheckedMs);
     return step.state;
   };
@@ -390,7 +390,7 @@ test('a look that said nothing takes back what was not confirmed, and no more', 
   expect(after('ssx').problem?.outcome).toBe('slow');
 });
 
-test('keeps what a look measured, and the last certificate it saw', () => {
+test('keeps what a check measured, and the last certificate it saw', () => {
   const shown = { ...ok, responseTimeMs: 7, certificateEndsMs: 99 };
   const { state } = next(presumedUp(0), shown, USUAL, 1000);
   expect(state).toMatchObject({ lastCheckedMs: 1000, responseTimeMs: 7, certificateEndsMs: 99 });
@@ -466,8 +466,8 @@ test.each([
 });
 
 test('looks a second time after five seconds, or half the interval if that is shorter', () => {
-  expect(secondLookAfterMs({ interval_seconds: 60 })).toBe(5_000);
-  expect(secondLookAfterMs({ interval_seconds: 5 })).toBe(2_500);
-  expect(secondLookAfterMs({ interval_seconds: 60, retry_seconds: 20 })).toBe(20_000);
-  expect(secondLookAfterMs({ interval_seconds: 60, retry_seconds: 3600 })).toBe(30_000);
+  expect(recheckAfterMs({ interval_seconds: 60 })).toBe(5_000);
+  expect(recheckAfterMs({ interval_seconds: 5 })).toBe(2_500);
+  expect(recheckAfterMs({ interval_seconds: 60, retry_seconds: 20 })).toBe(20_000);
+  expect(recheckAfterMs({ interval_seconds: 60, retry_seconds: 3600 })).toBe(30_000);
 });

@@ -180,7 +180,7 @@ describe('times at which the clock changes', () => {
   });
 });
 
-/** Every minute of two days is looked at, and the one at which the clock moves on stands for those it leaves out. */
+/** Every minute of two days is checked, and the one at which the clock moves on stands for those it leaves out. */
 function shownOnTheWall(
   name: string,
   minutes: string,
@@ -292,7 +292,7 @@ describe('for any expression, zone and moment', () => {
     );
   });
 
-  test('the next day is the first that a look at each of them finds', () => {
+  test('the next day is the first that a check at each of them finds', () => {
     fc.assert(
       fc.property(expression, moment, (text, ms) => {
         const fields = text.split(' ');

@@ -2,40 +2,47 @@ import type { Logger } from 'pino';
 import type { Metrics } from '../../http/metrics.ts';
 import { type Check, type CheckedMonitor, timeoutSeconds } from '../checks/check.ts';
 import type { CheckResult } from '../checks/check-result.ts';
-import { politenessHost } from '../checks/target-host.ts';
-import type { OwnNetwork } from '../connectivity/connectivity.ts';
+import { limitedHost } from '../checks/target-host.ts';
+import type { Connectivity } from '../connectivity/connectivity.ts';
 import type { History } from '../history/history.ts';
-import { awaitedAnew, type Signal } from '../monitors/heartbeat.ts';
+import { awaitedAgain, type Signal } from '../monitors/heartbeat.ts';
 import type { Monitors, WatchedMonitor } from '../monitors/monitors.ts';
-import { cover, found, learntNothing, next, type Step, secondLookAfterMs } from '../state/state.ts';
+import {
+  cover,
+  discardUnconfirmed,
+  found,
+  next,
+  recheckAfterMs,
+  type Step,
+} from '../state/state.ts';
 import type { Clock } from '../time/clock.ts';
-import { createPings } from './heartbeat-watch.ts';
-import { createLooks } from './in-flight-checks.ts';
-import { createWindows } from './maintenance-windows.ts';
-import { addWatchMetrics } from './metrics.ts';
+import { createHeartbeatDeadlines } from './heartbeat-deadlines.ts';
+import { createInFlightChecks } from './in-flight-checks.ts';
+import { createMaintenanceWindows } from './maintenance-windows.ts';
+import { addRunnerMetrics } from './metrics.ts';
+import { notChecked } from './not-checked.ts';
 import { createSchedule } from './schedule.ts';
-import { firstLooks } from './startup-spread.ts';
+import { firstChecks } from './startup-spread.ts';
 import { createStoreReport } from './store-report.ts';
-import { inVain } from './watch-refusals.ts';
 
 const DAY_MS = 86_400_000;
 
 /** The running service: checks what is due, waits for signals, and keeps what it finds. */
-export interface Watch {
+export interface CheckRunner {
   /** Begins with the monitors there are: overdue ones first. */
   start(): void;
   /** A monitor was just made: it is checked at once. */
-  begin(monitor: WatchedMonitor): void;
-  /** Its settings or windows changed: they hold from now on, and it is looked at at once. */
+  added(monitor: WatchedMonitor): void;
+  /** Its settings or windows changed: they hold from now on, and it is checked at once. */
   edited(monitor: WatchedMonitor): void;
   /** It is gone: nothing that is still found of it counts. */
   removed(id: string): void;
   /** Takes a monitor off, until it is resumed. Durable when resolved; when it rejects nothing has changed. */
   pause(monitor: WatchedMonitor): Promise<void>;
-  /** Puts a paused monitor back and looks at once. Durable when resolved; when it rejects nothing has changed. */
+  /** Puts a paused monitor back and checks at once. Durable when resolved; when it rejects nothing has changed. */
   resume(monitor: WatchedMonitor): Promise<void>;
   /**
-   * Looks now, or waits for the look under way; resolves when what it found counts. Not for HEARTBEAT. Rejects with a
+   * Checks now, or waits for the check under way; resolves when what it found counts. Not for HEARTBEAT. Rejects with a
    * sentence when the monitor is paused or removed, or when our own network is gone.
    */
   checkNow(monitor: WatchedMonitor): Promise<void>;
@@ -48,16 +55,16 @@ export interface Watch {
 }
 
 /** Due by the heap → check with a deadline → pure next state → stored when it changed, result to the history. */
-export function createWatch(options: {
+export function createCheckRunner(options: {
   monitors: Monitors;
   history: Pick<History, 'add' | 'prune'>;
-  ownNetwork: OwnNetwork;
+  connectivity: Connectivity;
   check: Check;
   clock: Clock;
   metrics: Metrics;
   log: Logger;
-}): Watch {
-  const { monitors, history, ownNetwork, check, clock, log } = options;
+}): CheckRunner {
+  const { monitors, history, connectivity, check, clock, log } = options;
   const stored = createStoreReport(log);
   const schedule = createSchedule({
     clock,
@@ -67,9 +74,9 @@ export function createWatch(options: {
     onLate: (lateMs) => log.warn(sentenceOfLate(lateMs)),
     onTimely: () => log.info('checks start on time again'),
   });
-  const windows = createWindows({ monitors, schedule, clock });
+  const windows = createMaintenanceWindows({ monitors, schedule, clock });
   const countCheck = (type: string, outcome: string) => checks.inc({ type, outcome });
-  const pings = createPings({
+  const heartbeats = createHeartbeatDeadlines({
     monitors,
     history,
     schedule,
@@ -77,19 +84,19 @@ export function createWatch(options: {
     stored,
     onLate: () => countCheck('HEARTBEAT', 'late'),
   });
-  const looks = createLooks({
+  const inFlight = createInFlightChecks({
     monitors,
     check,
     noticeSleep: schedule.noticeSleep,
-    ownNetwork,
+    connectivity,
     count,
     async unknown({ id, state }, { check_type }) {
       countCheck(check_type, 'unknown');
-      await stored.handOver(monitors.settle(id, learntNothing(state)));
+      await stored.handOver(monitors.settle(id, discardUnconfirmed(state)));
     },
-    networkLost: inVain.networkLost,
+    networkLost: notChecked.networkLost,
   });
-  const checks = addWatchMetrics(options.metrics, { monitors, schedule, ownNetwork, isStale });
+  const checks = addRunnerMetrics(options.metrics, { monitors, schedule, connectivity, isStale });
   /** When something was last learned of a monitor, or it was put on, on the monotonic clock. */
   const learnedMs = new Map<string, number>();
   let cancelPrune = () => {};
@@ -100,9 +107,10 @@ export function createWatch(options: {
     const monitor = monitors.get(ofWindows ?? job);
     if (monitor === undefined || monitor.state.status === 'PAUSED') return;
     const { definition } = monitor;
-    if (ofWindows !== undefined) await stored.handOver(windows.judge(monitor));
-    else if (definition.check_type === 'HEARTBEAT') await pings.due(monitor, definition.config);
-    else await looks.look(monitor, definition);
+    if (ofWindows !== undefined) await stored.handOver(windows.apply(monitor));
+    else if (definition.check_type === 'HEARTBEAT')
+      await heartbeats.due(monitor, definition.config);
+    else await inFlight.check(monitor, definition);
   }
 
   async function count(monitor: WatchedMonitor, definition: CheckedMonitor, result: CheckResult) {
@@ -112,10 +120,10 @@ export function createWatch(options: {
     const nowMs = clock.wallMs();
     learnedMs.set(id, clock.monotonicMs());
     // A window that begins now is over what is found now, also when its turn in the schedule is still to come.
-    const covered = windows.judge(monitor);
+    const covered = windows.apply(monitor);
     const confirmation = { toDown: config.confirm_down, toUp: config.confirm_up };
     const step = next(monitor.state, result, confirmation, nowMs);
-    if (step.lookAgain) schedule.at(id, clock.monotonicMs() + secondLookAfterMs(config));
+    if (step.recheckSoon) schedule.at(id, clock.monotonicMs() + recheckAfterMs(config));
     await stored.handOver(
       covered,
       monitors.settle(id, step),
@@ -127,17 +135,17 @@ export function createWatch(options: {
     );
   }
 
-  /** Puts a monitor on: its first look, or the end of the wait for a signal. */
+  /** Puts a monitor on: its first check, or the end of the wait for a signal. */
   function follow(monitor: WatchedMonitor, firstMs = clock.monotonicMs()) {
     const { id, definition } = monitor;
-    if (definition.check_type === 'HEARTBEAT') return pings.await(monitor, definition.config);
+    if (definition.check_type === 'HEARTBEAT') return heartbeats.await(monitor, definition.config);
     learnedMs.set(id, clock.monotonicMs());
     const intervalMs = definition.config.interval_seconds * 1000;
-    schedule.every(id, { intervalMs, firstMs, host: politenessHost(definition) });
+    schedule.every(id, { intervalMs, firstMs, host: limitedHost(definition) });
   }
 
   function takeOff(id: string, reason: Error) {
-    looks.breakOff(id, reason);
+    inFlight.abandon(id, reason);
     schedule.remove(id);
     windows.forget(id);
   }
@@ -160,31 +168,31 @@ export function createWatch(options: {
   }
 
   function startAll() {
-    const looked: Array<{ monitor: WatchedMonitor; definition: CheckedMonitor }> = [];
+    const checked: Array<{ monitor: WatchedMonitor; definition: CheckedMonitor }> = [];
     for (const monitor of monitors.all()) {
       const { definition, state } = monitor;
       if (state.status === 'PAUSED') continue;
-      void stored.handOver(windows.judge(monitor));
+      void stored.handOver(windows.apply(monitor));
       if (definition.check_type === 'HEARTBEAT') follow(monitor);
-      else looked.push({ monitor, definition });
+      else checked.push({ monitor, definition });
     }
     const startMs = clock.monotonicMs();
-    for (const { monitor, afterMs } of firstLooks(looked, clock.wallMs())) {
+    for (const { monitor, afterMs } of firstChecks(checked, clock.wallMs())) {
       follow(monitor, startMs + afterMs);
     }
   }
 
-  /** The schedule has spread the looks; what was under way says nothing, and signals were lost. */
+  /** The schedule has spread the checks; what was under way says nothing, and signals were lost. */
   function wake(sleptMs: number) {
     if (sleptMs > 0) {
       log.warn(`the machine slept for ${Math.round(sleptMs / 1000)} s, or its clock was set`);
-      looks.breakOffAll();
+      inFlight.abandonAll();
     }
     for (const monitor of monitors.all()) {
       const { definition, state } = monitor;
       if (state.status === 'PAUSED') continue;
-      void stored.handOver(windows.judge(monitor));
-      if (definition.check_type === 'HEARTBEAT') pings.await(monitor, definition.config);
+      void stored.handOver(windows.apply(monitor));
+      if (definition.check_type === 'HEARTBEAT') heartbeats.await(monitor, definition.config);
     }
   }
 
@@ -197,7 +205,8 @@ export function createWatch(options: {
   function isStale(monitor: WatchedMonitor): boolean {
     const { id, definition, state } = monitor;
     if (state.status === 'PAUSED') return false;
-    if (definition.check_type === 'HEARTBEAT') return pings.isStale(monitor, definition.config);
+    if (definition.check_type === 'HEARTBEAT')
+      return heartbeats.isStale(monitor, definition.config);
     const sinceMs = learnedMs.get(id);
     if (sinceMs === undefined) return false;
     const { config } = definition;
@@ -211,23 +220,23 @@ export function createWatch(options: {
       schedule.start();
       pruneDaily();
     },
-    begin: (monitor) => follow(monitor),
+    added: (monitor) => follow(monitor),
     edited(monitor) {
       if (monitor.state.status === 'PAUSED') return;
-      looks.breakOff(monitor.id);
+      inFlight.abandon(monitor.id);
       windows.forget(monitor.id);
-      void stored.handOver(windows.judge(monitor));
+      void stored.handOver(windows.apply(monitor));
       follow(monitor);
     },
     removed(id) {
-      takeOff(id, inVain.removed());
+      takeOff(id, notChecked.removed());
       learnedMs.delete(id);
-      pings.forget(id);
+      heartbeats.forget(id);
     },
     async pause(monitor) {
       const { id } = monitor;
       const before = monitor.state;
-      takeOff(id, inVain.paused());
+      takeOff(id, notChecked.paused());
       const undo = () => follow(monitor);
       const back = () => windows.afterPause(monitor);
       await set(monitor, cover(before, 'PAUSED', clock.wallMs()), undo, back);
@@ -241,20 +250,20 @@ export function createWatch(options: {
       const step = windows.afterPause(monitor);
       const { check_type } = monitor.definition;
       const state =
-        check_type === 'HEARTBEAT' ? awaitedAnew(step.state, clock.wallMs()) : step.state;
+        check_type === 'HEARTBEAT' ? awaitedAgain(step.state, clock.wallMs()) : step.state;
       await set(monitor, { ...step, state }, () => {}, back);
-      // Only now: what a look finds could not be taken back.
+      // Only now: what a check finds could not be taken back.
       if (isGone(monitor) || isPaused(monitor)) return;
-      void stored.handOver(windows.judge(monitor));
+      void stored.handOver(windows.apply(monitor));
       follow(monitor);
     },
     async checkNow({ id, state, definition }) {
       if (definition.check_type === 'HEARTBEAT') {
-        throw new TypeError('A heartbeat is not looked at.');
+        throw new TypeError('A heartbeat is not checked.');
       }
-      if (state.status === 'PAUSED') throw inVain.paused();
-      const counted = looks.nextOf(id);
-      if (!looks.isUnderWay(id)) schedule.at(id, clock.monotonicMs());
+      if (state.status === 'PAUSED') throw notChecked.paused();
+      const counted = inFlight.nextOf(id);
+      if (!inFlight.isUnderWay(id)) schedule.at(id, clock.monotonicMs());
       await counted;
     },
     async signal(monitor, signal) {
@@ -262,13 +271,13 @@ export function createWatch(options: {
       if (definition.check_type !== 'HEARTBEAT') {
         throw new TypeError('Only a heartbeat takes signals.');
       }
-      void stored.handOver(windows.judge(monitor));
-      await pings.signal(monitor, definition.config, signal);
+      void stored.handOver(windows.apply(monitor));
+      await heartbeats.signal(monitor, definition.config, signal);
     },
     isStale,
     async close() {
       cancelPrune();
-      looks.breakOffAll(inVain.closing());
+      inFlight.abandonAll(notChecked.closing());
       await schedule.stop();
       await pruning;
       await stored.allWritten();
@@ -281,7 +290,7 @@ const isPaused = ({ state }: WatchedMonitor) => state.status === 'PAUSED';
 const unchanged = ({ state }: WatchedMonitor): Step => ({
   state,
   change: undefined,
-  lookAgain: false,
+  recheckSoon: false,
 });
 
 function sentenceOfLate(lateMs: number): string {

@@ -12,7 +12,7 @@ import { type Service, startService } from '../../helpers/monitoring/service.ts'
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
-/** How far a fake clock goes at each look. */
+/** How far a fake clock goes at each check. */
 const STEP_MS = 500;
 
 /** Waits until the one monitor of the service is as told; the clock goes on meanwhile, if it is a fake. */
@@ -234,7 +234,7 @@ describe('a restart', () => {
     expect(down.status_changed_at).toBe(failedAt);
   });
 
-  test('looks at every monitor within its interval, and at overdue ones first', async () => {
+  test('checks every monitor within its interval, and at overdue ones first', async () => {
     const folder = await temporaryFolder();
     const clock = createFakeClock();
     const target = await startWebTarget();

@@ -15,7 +15,7 @@ const MONITORS = long ? 200 : 16;
 const LONGEST_LOOK_MS = 3_000;
 /** At one moment. */
 const MAX_ACTS = 6;
-/** A second look comes 5 s after a failure, the last of a start after 30 s. */
+/** A second check comes 5 s after a failure, the last of a start after 30 s. */
 const SLACK_MS = 36_000;
 
 function createDice(seed: number) {
@@ -34,7 +34,7 @@ interface Expected {
   paused: boolean;
   /** Since when it has been watched with these settings, on the monotonic clock. */
   sinceMs: number;
-  /** Starts of looks since then. */
+  /** Starts of checks since then. */
   looks: number[];
 }
 
@@ -56,11 +56,11 @@ test.each(long ? [1, 2, 3, 4, 5, 6, 7, 8] : [1])(
       const key = target.split('/v')[0] ?? '';
       const before = lastSighting.get(key);
       if (sighting) lastSighting.set(key, sighting);
-      if (before && before.end === undefined) faults.push(`two looks at once: ${target}`);
+      if (before && before.end === undefined) faults.push(`two checks at once: ${target}`);
       const known = byTarget.get(target);
       if (known === undefined)
-        faults.push(`a look with old settings, or at a removed one: ${target}`);
-      else if (known.paused) faults.push(`a look at a paused one: ${target}`);
+        faults.push(`a check with old settings, or at a removed one: ${target}`);
+      else if (known.paused) faults.push(`a check at a paused one: ${target}`);
       else known.looks.push(clock.monotonicMs());
       return 100 + random.below(LONGEST_LOOK_MS - 100);
     };
@@ -78,7 +78,7 @@ test.each(long ? [1, 2, 3, 4, 5, 6, 7, 8] : [1])(
       const nowMs = clock.monotonicMs();
       let lastMs = sinceMs;
       for (const atMs of [...looks, nowMs]) {
-        if (atMs - lastMs > 2 * intervalMs + SLACK_MS) faults.push(`not looked at: ${target}`);
+        if (atMs - lastMs > 2 * intervalMs + SLACK_MS) faults.push(`not checked: ${target}`);
         lastMs = atMs;
       }
       const phaseMs = phaseOf(monitor.id, intervalMs);
@@ -109,7 +109,7 @@ test.each(long ? [1, 2, 3, 4, 5, 6, 7, 8] : [1])(
       };
       expected.set(monitor.id, one);
       byTarget.set(target, one);
-      world.watch.begin(monitor);
+      world.watch.added(monitor);
     }
 
     async function edit(one: Expected) {
@@ -199,7 +199,7 @@ test.each(long ? [1, 2, 3, 4, 5, 6, 7, 8] : [1])(
     const startMs = clock.monotonicMs();
     const endMs = startMs + LASTS_MS;
     while (clock.monotonicMs() < endMs) {
-      // In the middle of looks as well as between them.
+      // In the middle of checks as well as between them.
       await clock.advance(random.next() < 0.5 ? random.below(3_000) : random.below(1_800_000));
       await actTogether(random.below(MAX_ACTS));
       // By chance, but in each third of the time once.

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { MonitorCreate } from '../../contracts/monitoring.ts';
 import { oneLine } from '../../contracts/one-line.ts';
-import { createSeal, type Seal } from '../../store/encryption.ts';
+import { createEncryption, type Encryption } from '../../store/encryption.ts';
 import type { Store } from '../../store/store.ts';
 import { secretsOf, withoutSecrets } from '../checks/secret-values.ts';
 
@@ -21,38 +21,40 @@ export interface StoredDefinition {
 }
 
 /** Encrypts the settings of monitors that hold secrets, with the key of the stored data. */
-export interface DefinitionVault {
+export interface DefinitionEncryption {
   /** Makes sure that there is a key, if this needs one. Call it before `close`. */
   prepare(definition: MonitorCreate): Promise<void>;
   /** As it is to be stored. `id` is the monitor's: no other can be given its secrets. */
-  close(definition: MonitorCreate, id: string): StoredDefinition;
+  encrypt(definition: MonitorCreate, id: string): StoredDefinition;
   /** All of it; undefined when it was encrypted with another key. */
-  open(stored: StoredDefinition, id: string): MonitorCreate | undefined;
+  decrypt(stored: StoredDefinition, id: string): MonitorCreate | undefined;
 }
 
 const PURPOSE = 'askwatch settings of monitors';
 
 /** Reads the key, if there is one; one that is needed later is made then. */
-export async function openDefinitionVault({ key: file }: Store): Promise<DefinitionVault> {
-  let seal: Seal | undefined;
+export async function openDefinitionEncryption({
+  key: file,
+}: Store): Promise<DefinitionEncryption> {
+  let encryption: Encryption | undefined;
   const known = await file.read();
-  if (typeof known === 'object') seal = createSeal(known.key, PURPOSE);
+  if (typeof known === 'object') encryption = createEncryption(known.key, PURPOSE);
   return {
     async prepare(definition) {
-      if (seal || secretsOf(definition).length === 0) return;
-      seal = createSeal(await file.make(), PURPOSE);
+      if (encryption || secretsOf(definition).length === 0) return;
+      encryption = createEncryption(await file.make(), PURPOSE);
     },
-    close(definition, id) {
+    encrypt(definition, id) {
       if (secretsOf(definition).length === 0) return { definition };
-      if (!seal) throw new Error('The key was not prepared.');
+      if (!encryption) throw new Error('The key was not prepared.');
       return {
         definition: withoutSecrets(definition),
-        sealed: seal.close(JSON.stringify(definition), id),
+        sealed: encryption.encrypt(JSON.stringify(definition), id),
       };
     },
-    open({ definition, sealed }, id) {
+    decrypt({ definition, sealed }, id) {
       if (sealed === undefined) return definition;
-      const text = seal?.open(sealed, id);
+      const text = encryption?.decrypt(sealed, id);
       return text === undefined ? undefined : StoredSettings.parse(JSON.parse(text));
     },
   };

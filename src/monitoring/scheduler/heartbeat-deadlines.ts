@@ -9,7 +9,7 @@ import type { Schedule } from './schedule.ts';
 import type { StoreReport } from './store-report.ts';
 
 /** Waits for the signals of jobs. */
-export interface Pings {
+export interface HeartbeatDeadlines {
   /** Waits for the next signal from now on; whatever was due before gets a grace period. */
   await(monitor: WatchedMonitor, config: HeartbeatConfig): void;
   /** The time of a signal has come. */
@@ -22,14 +22,14 @@ export interface Pings {
 }
 
 /** Deadlines are jobs of the schedule by the id of the monitor. `onLate` is told of each one missed. */
-export function createPings(options: {
+export function createHeartbeatDeadlines(options: {
   monitors: Monitors;
   history: Pick<History, 'add'>;
   schedule: Schedule;
   clock: Clock;
   stored: StoreReport;
   onLate: () => void;
-}): Pings {
+}): HeartbeatDeadlines {
   const { monitors, history, schedule, clock, stored, onLate } = options;
   /** Since when nothing that was sent was lost, on the monotonic clock. */
   const listeningSinceMs = new Map<string, number>();
@@ -63,7 +63,7 @@ export function createPings(options: {
       listeningSinceMs.set(id, clock.monotonicMs());
       const waiting = awaited(state, config, { createdAtMs, nowMs: clock.wallMs() });
       if (waiting !== state) {
-        const step = { state: waiting, change: undefined, lookAgain: false };
+        const step = { state: waiting, change: undefined, recheckSoon: false };
         void stored.handOver(monitors.settle(id, step, { always: true }));
       }
       plan(monitor, config);

@@ -26,7 +26,7 @@ async function setWindows(world: World, { id }: WatchedMonitor, windows: Mainten
 }
 
 describe('a monitor that is paused', () => {
-  test('is not looked at, and a look under way counts for nothing', async () => {
+  test('is not checked, and a check under way counts for nothing', async () => {
     const world = await createWorld();
     const { clock, targets, watch } = world;
     targets.answer = () => down;
@@ -44,7 +44,7 @@ describe('a monitor that is paused', () => {
     expect(await world.metrics()).toMatch(/askwatch_monitors\{status="PAUSED"\} 1\n/);
   });
 
-  test('is looked at once it is resumed, and keeps its rhythm', async () => {
+  test('is checked once it is resumed, and keeps its rhythm', async () => {
     const world = await createWorld();
     const { clock, targets, watch } = world;
     const monitor = await world.site('shop');
@@ -65,7 +65,7 @@ describe('a monitor that is paused', () => {
     for (const ms of onRhythm) expect(Math.round(ms) % MINUTE_MS).toBe(0);
   });
 
-  test('and resumed while the broken off look winds down is not looked at twice at once', async () => {
+  test('and resumed while the broken off look winds down is not checked twice at once', async () => {
     const world = await createWorld();
     const { clock, targets, watch } = world;
     const monitor = await world.site('shop');
@@ -151,7 +151,7 @@ describe('maintenance', () => {
     await setWindows(world, monitor, [windowIn(clock, 1_000, MINUTE_MS)]);
     await clock.advance(0);
     expect(targets.sightings.at(-1)?.end).toBeUndefined();
-    // The look that follows the edit ends when the window has begun on the wall, and before its job has run.
+    // The check that follows the edit ends when the window has begun on the wall, and before its job has run.
     clock.jump(1_000);
     await clock.advance(200);
     expect(monitor.state).toMatchObject({ status: 'MAINTENANCE', beneath: { status: 'DOWN' } });
@@ -251,8 +251,8 @@ test('after a restart windows are judged at once, and who is paused stays so', a
   expect(second.monitors.get(begun.id)?.state.status).toBe('UP');
 });
 
-describe('a monitor that is edited while it is looked at', () => {
-  test('counts nothing of the look with the old settings, and is looked at with the new at once', async () => {
+describe('a monitor that is edited while it is checked', () => {
+  test('counts nothing of the check with the old settings, and is checked with the new at once', async () => {
     const world = await createWorld();
     const { clock, targets, monitors, watch } = world;
     targets.answer = (target) => (target === url('old') ? down : up);
@@ -272,7 +272,7 @@ describe('a monitor that is edited while it is looked at', () => {
     expect(new Set(gaps)).toEqual(new Set([20_000]));
   });
 
-  test('counts nothing either when the look ends before the watch is told', async () => {
+  test('counts nothing either when the check ends before the watch is told', async () => {
     const world = await createWorld();
     const { clock, targets, monitors, watch } = world;
     targets.answer = () => down;
@@ -290,7 +290,7 @@ describe('a monitor that is edited while it is looked at', () => {
   });
 });
 
-test('a monitor that is removed while it is looked at leaves nothing', async () => {
+test('a monitor that is removed while it is checked leaves nothing', async () => {
   const world = await createWorld();
   const { clock, targets, monitors, watch } = world;
   targets.answer = () => down;
@@ -307,7 +307,7 @@ test('a monitor that is removed while it is looked at leaves nothing', async () 
   expect(await world.metrics()).not.toContain('askwatch_checks_total{');
 });
 
-describe('a look that is asked for', () => {
+describe('a check that is asked for', () => {
   test('comes now, beside the rhythm, and is over when it counts', async () => {
     const world = await createWorld();
     const { clock, targets, watch } = world;
@@ -324,7 +324,7 @@ describe('a look that is asked for', () => {
     expect(targets.sightings).toHaveLength(2);
   });
 
-  test('joins the look under way', async () => {
+  test('joins the check under way', async () => {
     const world = await createWorld();
     const { clock, targets, watch } = world;
     const monitor = await world.site('shop');
@@ -337,7 +337,7 @@ describe('a look that is asked for', () => {
     expect(targets.sightings).toHaveLength(1);
   });
 
-  test('waits for the look with the new settings when there was an edit', async () => {
+  test('waits for the check with the new settings when there was an edit', async () => {
     const world = await createWorld();
     const { clock, targets, watch, monitors } = world;
     const monitor = await world.site('old', { confirm_down: 1 });
@@ -438,7 +438,7 @@ test('a monitor is stale when two intervals and its timeout have gone by, and no
   expect(again && second.watch.isStale(again)).toBe(false);
 });
 
-test('a machine that slept breaks off the looks under way and looks at all anew', async () => {
+test('a machine that slept breaks off the checks under way and looks at all anew', async () => {
   const world = await createWorld();
   const { clock, targets } = world;
   const monitors = await Promise.all(
@@ -449,7 +449,7 @@ test('a machine that slept breaks off the looks under way and looks at all anew'
   await clock.advance(MINUTE_MS);
   const open = targets.sightings.filter(({ end }) => end === undefined);
   expect(open).toHaveLength(3);
-  // All that was under way comes to nothing; what is looked at anew answers.
+  // All that was under way comes to nothing; what is checked anew answers.
   targets.answer = (target) => {
     const sighting = targets.of(target).at(-1);
     return sighting && open.includes(sighting) ? { ...down, outcome: 'timeout' } : up;

@@ -5,12 +5,12 @@ const SUM_LENGTH = 16;
 const HEAD = /^\{"sum":"([0-9a-f]{16})",/;
 
 /** An object as one line of JSON whose first field, `sum`, is a checksum over all the rest. */
-export function seal(content: object): string {
-  return sealText(JSON.stringify(content));
+export function withChecksum(content: object): string {
+  return textWithChecksum(JSON.stringify(content));
 }
 
 /** As `seal`, of the JSON of an object that has a field at least. */
-export function sealText(text: string): string {
+export function textWithChecksum(text: string): string {
   return `{"sum":"${sumOf(text)}",${text.slice(1)}`;
 }
 
@@ -18,7 +18,7 @@ export function sealText(text: string): string {
  * The object back from `seal`, without its `sum`. Throws when a single bit has changed.
  * The messages quote nothing of the text, because they are logged and the text may be a conversation.
  */
-export function unseal(text: string): unknown {
+export function checkedContent(text: string): unknown {
   const head = HEAD.exec(text);
   if (!head) throw new Error(text === '' ? 'it is empty' : 'it has no checksum at its start');
   const content = `{${text.slice(head[0].length)}`;

@@ -1,12 +1,12 @@
 import type { MonitorCreate } from '../../contracts/monitoring.ts';
 import { expiryWarning } from './certificate.ts';
 import { type CheckContext, createCheckContext, outOfTime } from './check-context.ts';
-import { type CheckDns, createCheckDns } from './check-dns.ts';
-import { checkHttp, type WebCheckTools } from './check-http.ts';
-import { checkKeyword } from './check-keyword.ts';
 import type { CheckResult, Degradation } from './check-result.ts';
 import { type Connect, unlessAborted } from './connect.ts';
+import { type CheckDns, createCheckDns } from './dns.ts';
 import { CheckFailure } from './failure.ts';
+import { checkHttp, type WebCheckTools } from './http.ts';
+import { checkKeyword } from './keyword.ts';
 import { lostSecretsOf } from './secret-values.ts';
 import type { SsrfGuard } from './ssrf-guard.ts';
 

@@ -1,8 +1,8 @@
 import type { KeywordConfig } from '../../contracts/monitoring.ts';
 import { type PageText, readPageText } from './body-reader.ts';
 import type { CheckContext } from './check-context.ts';
-import { visitPage, type WebCheckTools } from './check-http.ts';
 import { CheckFailure, inKilobytes } from './failure.ts';
+import { visitPage, type WebCheckTools } from './http.ts';
 
 /** Passes when the page answers with an expected status and its text holds the keyword, or does not if inverted. */
 export async function checkKeyword(

@@ -46,7 +46,7 @@ export const Monitor = z.object({
   interval_seconds: z.number().positive(),
   /** When `status` last changed. */
   status_changed_at: UtcTime.optional(),
-  /** How often `status` has changed; tells "down and back" from "nothing happened" between two looks. */
+  /** How often `status` has changed; tells "down and back" from "nothing happened" between two checks. */
   status_changes: z.int().nonnegative().optional(),
   /** Why it is not UP, in words a person understands. */
   status_reason: z.string().optional(),
@@ -74,14 +74,24 @@ export type MonitorList = z.infer<typeof MonitorList>;
 /** Shortest and longest time between checks, and the one taken when none is given. */
 export const IntervalSeconds = { min: 5, max: 86_400, default: 60 } as const;
 
-const interval = z
-  .int()
-  .min(IntervalSeconds.min)
-  .max(IntervalSeconds.max)
-  .default(IntervalSeconds.default);
-
-/** Must stay under the interval, or checks of one monitor would overlap. */
-const timeout = z.int().min(1).max(60).optional();
+/** Settings of every type of check that asks its target, whatever else it has. */
+export const probeSettings = {
+  interval_seconds: z
+    .int()
+    .min(IntervalSeconds.min)
+    .max(IntervalSeconds.max)
+    .default(IntervalSeconds.default),
+  /** Must stay under the interval, or checks of one monitor would overlap. */
+  timeout_seconds: z.int().min(1).max(60).optional(),
+  /** Failures in a row before it is DOWN, and slow answers in a row before it is DEGRADED. */
+  confirm_down: z.int().min(1).max(10).default(2),
+  /** Successes in a row before it is UP again. */
+  confirm_up: z.int().min(1).max(10).default(1),
+  /** How long after a result that is not confirmed the next check comes; at most 5 s when absent. */
+  retry_seconds: z.int().min(1).max(3600).optional(),
+  /** An answer that took longer is DEGRADED. */
+  degraded_after_ms: z.int().min(1).max(60_000).optional(),
+};
 
 /** HTTP statuses that mean UP: codes and ranges, such as `200-299,401`. */
 const ExpectedStatus = z
@@ -90,19 +100,6 @@ const ExpectedStatus = z
   .regex(/^\d{3}(-\d{3})?(,\d{3}(-\d{3})?)*$/, 'write codes and ranges like 200-299,401')
   .default('200-299');
 
-/** When a monitor changes its status. */
-const confirmation = {
-  /** Failures in a row before it is DOWN, and slow answers in a row before it is DEGRADED. */
-  confirm_down: z.int().min(1).max(10).default(2),
-  /** Successes in a row before it is UP again. */
-  confirm_up: z.int().min(1).max(10).default(1),
-  /** How long after a result that is not confirmed the next look comes; at most 5 s when absent. */
-  retry_seconds: z.int().min(1).max(3600).optional(),
-};
-
-/** An answer that took longer is DEGRADED. */
-const degradedAfter = z.int().min(1).max(60_000).optional();
-
 /** Headers that a check sends; those that belong to the connection are not for settings. */
 const RequestHeaders = z
   .record(z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/), z.string().max(2_000))
@@ -110,10 +107,7 @@ const RequestHeaders = z
   .default({});
 
 const http = {
-  interval_seconds: interval,
-  timeout_seconds: timeout,
-  ...confirmation,
-  degraded_after_ms: degradedAfter,
+  ...probeSettings,
   method: z.enum(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']).default('GET'),
   expected_status: ExpectedStatus,
   headers: RequestHeaders,
@@ -140,10 +134,7 @@ export const KeywordConfig = z.strictObject({
   inverted: z.boolean().default(false),
 });
 export const DnsConfig = z.strictObject({
-  interval_seconds: interval,
-  timeout_seconds: timeout,
-  ...confirmation,
-  degraded_after_ms: degradedAfter,
+  ...probeSettings,
   record_type: z
     .enum(['A', 'AAAA', 'CNAME', 'MX', 'TXT', 'NS', 'SRV', 'CAA', 'SOA', 'PTR'])
     .default('A'),
@@ -189,36 +180,37 @@ export type HeartbeatConfig = z.infer<typeof HeartbeatConfig>;
 export const MonitorName = z.string().overwrite(oneLine).min(1).max(200);
 export const MonitorTarget = z.string().trim().min(1).max(2048);
 
+/** A monitor of one type of check, as it is asked for. */
+export const monitorOfType = <Type extends string, Config extends z.ZodType>(
+  type: Type,
+  config: Config,
+) =>
+  z.strictObject({
+    check_type: z.literal(type),
+    name: MonitorName,
+    target: MonitorTarget,
+    config,
+  });
+
+export const HttpMonitor = monitorOfType('HTTP', HttpConfig.prefault({}));
+export const KeywordMonitor = monitorOfType('KEYWORD', KeywordConfig);
+export const DnsMonitor = monitorOfType('DNS', DnsConfig.prefault({}));
+export const HeartbeatMonitor = monitorOfType('HEARTBEAT', HeartbeatConfig.prefault({}));
+export type HttpMonitor = z.infer<typeof HttpMonitor>;
+export type KeywordMonitor = z.infer<typeof KeywordMonitor>;
+export type DnsMonitor = z.infer<typeof DnsMonitor>;
+export type HeartbeatMonitor = z.infer<typeof HeartbeatMonitor>;
+
 /**
  * The body of POST /monitors.
  * Our choice: `name`, `target` and `check_type` are required and `config` is optional, except that KEYWORD needs its
  * keyword; for HEARTBEAT the target is a word for the job, shown in lists.
  */
 export const MonitorCreate = z.discriminatedUnion('check_type', [
-  z.strictObject({
-    check_type: z.literal('HTTP'),
-    name: MonitorName,
-    target: MonitorTarget,
-    config: HttpConfig.prefault({}),
-  }),
-  z.strictObject({
-    check_type: z.literal('KEYWORD'),
-    name: MonitorName,
-    target: MonitorTarget,
-    config: KeywordConfig,
-  }),
-  z.strictObject({
-    check_type: z.literal('DNS'),
-    name: MonitorName,
-    target: MonitorTarget,
-    config: DnsConfig.prefault({}),
-  }),
-  z.strictObject({
-    check_type: z.literal('HEARTBEAT'),
-    name: MonitorName,
-    target: MonitorTarget,
-    config: HeartbeatConfig.prefault({}),
-  }),
+  HttpMonitor,
+  KeywordMonitor,
+  DnsMonitor,
+  HeartbeatMonitor,
 ]);
 export type MonitorCreate = z.infer<typeof MonitorCreate>;
 /** What a caller writes: settings with a default may be left out. */

@@ -10,6 +10,7 @@ import { addRoutes } from './api/routes.ts';
 import { createCheck } from './checks/check.ts';
 import { createConnect } from './checks/connect.ts';
 import { createNameLookup } from './checks/name-lookup.ts';
+import { type CheckTypes, shippedTypes } from './checks/registry.ts';
 import { createSsrfGuard } from './checks/ssrf-guard.ts';
 import { createConnectivity } from './connectivity/connectivity.ts';
 import { createProbe } from './connectivity/probe.ts';
@@ -38,6 +39,8 @@ export interface MonitoringOptions {
   addressFor: AddressFor;
   log: Logger;
   clock?: Clock;
+  /** The types of check that there are; those that the service comes with when absent. */
+  types?: CheckTypes;
 }
 
 /**
@@ -45,13 +48,13 @@ export interface MonitoringOptions {
  * Throws when a network in `allowPrivate` is none, and `CorruptDocumentError` when a monitor cannot be read.
  */
 export async function createMonitoring(options: MonitoringOptions): Promise<Monitoring> {
-  const { kit, keys, store, addressFor, log, clock = systemClock } = options;
+  const { kit, keys, store, addressFor, log, clock = systemClock, types = shippedTypes } = options;
   const guard = createSsrfGuard(options.allowPrivate);
   const lookup = createNameLookup();
   const connect = createConnect({ guard, lookup });
-  const check = createCheck({ guard, connect, userAgent: await userAgent() });
+  const check = createCheck({ types, guard, connect, userAgent: await userAgent() });
   const history = await openHistory({ store, wallMs: clock.wallMs, log });
-  const monitors = await openMonitors({ store, history, wallMs: clock.wallMs, log });
+  const monitors = await openMonitors({ types, store, history, wallMs: clock.wallMs, log });
   const { networkAnchors } = options;
   const probe = createProbe({ anchors: networkAnchors?.length ? networkAnchors : undefined });
   const connectivity = createConnectivity({
@@ -74,6 +77,7 @@ export async function createMonitoring(options: MonitoringOptions): Promise<Moni
     history,
     connectivity,
     check,
+    types,
     clock,
     metrics: kit.metrics,
     log,
@@ -82,8 +86,9 @@ export async function createMonitoring(options: MonitoringOptions): Promise<Moni
     server: kit.server,
     keys,
     monitors,
+    types,
     history,
-    admit: createAdmission({ guard, lookup }),
+    admit: createAdmission({ types, guard, lookup }),
     runner,
     addressFor,
     clock,

@@ -1,5 +1,6 @@
 import type { Monitor, MonitorCreated } from '../../contracts/monitoring.ts';
 import type { Incident, MonitorDetails } from '../../contracts/monitoring-additions.ts';
+import { isHeartbeat } from '../checks/check-type.ts';
 import { shownConfig, shownTarget } from '../checks/secret-values.ts';
 import { incidentId } from '../history/incidents.ts';
 import { awaitsFirstPing } from '../monitors/heartbeat.ts';
@@ -13,7 +14,7 @@ export function listedMonitor(
   now: { wallMs: number; stale: boolean },
 ): Monitor {
   const { id, definition, published: state } = monitor;
-  const isJob = definition.check_type === 'HEARTBEAT';
+  const isJob = isHeartbeat(definition);
   const isBad = state.status === 'DOWN' || state.status === 'DEGRADED';
   return {
     id,
@@ -98,7 +99,7 @@ function intervalSeconds({
   definition,
   createdAtMs,
 }: Pick<WatchedMonitor, 'definition' | 'createdAtMs'>): number {
-  if (definition.check_type !== 'HEARTBEAT') return definition.config.interval_seconds;
+  if (!isHeartbeat(definition)) return definition.config.interval_seconds;
   const { config } = definition;
   if (config.cron === undefined) return config.period_seconds;
   const known = cronSeconds.get(config);

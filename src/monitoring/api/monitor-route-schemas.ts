@@ -1,11 +1,5 @@
 import { z } from 'zod';
-import {
-  Monitor,
-  MonitorCreate,
-  MonitorCreated,
-  MonitorList,
-  MonitorStatus,
-} from '../../contracts/monitoring.ts';
+import { Monitor, MonitorCreated, MonitorList, MonitorStatus } from '../../contracts/monitoring.ts';
 import {
   IdempotencyHeader,
   MaintenanceChange,
@@ -13,6 +7,7 @@ import {
   MonitorDetails,
   RenewedPushToken,
 } from '../../contracts/monitoring-additions.ts';
+import type { CheckTypes } from '../checks/registry.ts';
 import { MAX_MONITORS } from '../monitors/monitors.ts';
 import {
   bodyAnswers,
@@ -73,7 +68,7 @@ export const listSchema = {
 };
 
 /** POST /monitors. */
-export const createSchema = {
+export const createSchema = (definition: CheckTypes['schema']) => ({
   ...keyRoute,
   operationId: 'createMonitor',
   summary: 'Create a monitor',
@@ -87,9 +82,9 @@ export const createSchema = {
       ),
   }),
   querystring: noQuery,
-  body: MonitorCreate,
+  body: definition,
   response: { 201: MonitorCreated },
-  components: { MonitorCreate, MonitorCreated },
+  components: { MonitorCreate: definition, MonitorCreated },
   answers: limited({
     ...keyRouteAnswers,
     ...bodyAnswers,
@@ -107,7 +102,7 @@ export const createSchema = {
     409: 'There are as many monitors as the service takes, or the idempotency key came with another body before.',
     503: 'The monitor could not be stored, and was not created.',
   }),
-};
+});
 
 /** What the routes of one monitor that answer with all of it have in common. */
 const detailed = {

@@ -8,6 +8,7 @@ import {
 } from '../../contracts/monitoring-additions.ts';
 import { invalidValue } from '../../http/errors.ts';
 import type { HttpServer } from '../../http/server-types.ts';
+import { isHeartbeat } from '../checks/check-type.ts';
 import { checkWindows } from '../monitors/maintenance.ts';
 import type { WatchedMonitor } from '../monitors/monitors.ts';
 import { pageAfter } from './cursor.ts';
@@ -41,9 +42,9 @@ export function addMonitorRoutes(scope: HttpServer, tools: RouteTools): void {
 }
 
 function addRoutesWithBody(scope: HttpServer, tools: RouteTools): void {
-  const { monitors, admit, runner, addressFor, keyOf } = tools;
+  const { monitors, types, admit, runner, addressFor, keyOf } = tools;
 
-  const route = { schema: createSchema, preValidation: nameKeyword };
+  const route = { schema: createSchema(types.schema), preValidation: nameMissingSetting };
   scope.post(within(MonitoringPath.monitors), route, async (request, reply) => {
     const definition = createdDefinition(request.body);
     const key = request.headers[IdempotencyHeader.key];
@@ -131,7 +132,7 @@ function addRoutesWithoutBody(scope: HttpServer, tools: RouteTools): void {
 
   scope.post(within(AddedPath.pushToken), { schema: pushTokenSchema }, async (request) => {
     const { id, definition } = monitorNamed(monitors, request.params.id);
-    if (definition.check_type !== 'HEARTBEAT') throw notPinged();
+    if (!isHeartbeat(definition)) throw notPinged();
     const token = await orUnavailable(monitors.renewToken(id), NOT_STORED);
     if (token === undefined) throw noSuchMonitor();
     return { id, push_url: addressFor(request) + pushPath(token) };
@@ -139,7 +140,7 @@ function addRoutesWithoutBody(scope: HttpServer, tools: RouteTools): void {
 
   scope.post(within(AddedPath.check), { schema: checkSchema }, async ({ params }) => {
     const monitor = monitorNamed(monitors, params.id);
-    if (monitor.definition.check_type === 'HEARTBEAT') throw notChecked();
+    if (isHeartbeat(monitor.definition)) throw notChecked();
     if (monitor.state.status === 'PAUSED') throw isPaused(monitor.id);
     await orUnavailable(runner.checkNow(monitor), 'What was found could not be stored. Try again.');
     await monitors.written(monitor.id);
@@ -147,10 +148,10 @@ function addRoutesWithoutBody(scope: HttpServer, tools: RouteTools): void {
   });
 }
 
-/** A KEYWORD monitor without settings lacks its keyword: that is what is to be named, not all of them. */
-async function nameKeyword({ body }: { body: unknown }): Promise<void> {
+/** A monitor without settings may lack one that its type needs: that is what is to be named, not all of them. */
+async function nameMissingSetting({ body }: { body: unknown }): Promise<void> {
   const sent = body as { check_type?: unknown; config?: unknown } | null | undefined;
-  if (sent?.check_type === 'KEYWORD' && sent.config === undefined) sent.config = {};
+  if (typeof sent?.check_type === 'string' && sent.config === undefined) sent.config = {};
 }
 
 /**
@@ -158,18 +159,18 @@ async function nameKeyword({ body }: { body: unknown }): Promise<void> {
  * the two together are admitted anew.
  */
 async function change(
-  { monitors, admit }: RouteTools,
+  { monitors, types, admit }: RouteTools,
   id: string,
   wanted: MonitorChange,
 ): Promise<WatchedMonitor> {
   let before = monitorNamed(monitors, id).definition;
   for (;;) {
-    const admitted = changedDefinition(before, wanted);
+    const admitted = changedDefinition(types, before, wanted);
     await admit(admitted);
     let isAdmitted = false;
     const monitor = await orUnavailable(
       monitors.edit(id, (now) => {
-        const definition = changedDefinition(now.definition, wanted);
+        const definition = changedDefinition(types, now.definition, wanted);
         isAdmitted = isDeepStrictEqual(definition, admitted);
         before = now.definition;
         return isAdmitted ? { definition } : {};

@@ -3,6 +3,7 @@ import { MONITORING_PREFIX } from '../../contracts/monitoring.ts';
 import type { KeyInfo } from '../../http/keys.ts';
 import type { AddressFor } from '../../http/public-address.ts';
 import type { HttpReply, HttpRequest, HttpServer } from '../../http/server-types.ts';
+import type { CheckTypes } from '../checks/registry.ts';
 import type { History } from '../history/history.ts';
 import type { Monitors, WatchedMonitor } from '../monitors/monitors.ts';
 import type { CheckRunner } from '../scheduler/check-runner.ts';
@@ -13,6 +14,7 @@ import { bodyNotExpected, noSuchMonitor } from './route-errors.ts';
 /** What the routes work with. */
 export interface RouteTools {
   monitors: Monitors;
+  types: CheckTypes;
   admit: Admit;
   runner: CheckRunner;
   history: History;

@@ -1,25 +1,30 @@
-import type { DnsConfig } from '../../contracts/monitoring.ts';
+import { domainToASCII } from 'node:url';
+import { type DnsConfig, DnsMonitor } from '../../contracts/monitoring.ts';
+import { invalidValue as invalid } from '../../http/errors.ts';
 import { readAddress } from './address.ts';
-import type { CheckContext } from './check-context.ts';
+import type { ProbedType } from './check-type.ts';
 import { unlessAborted } from './connect.ts';
 import { ask, type DnsAnswer, type Forms, parseResolver } from './dns-query.ts';
 import { CheckFailure, errorCode, notAllowed } from './failure.ts';
-import { createResolvers } from './resolvers.ts';
-import type { SsrfGuard } from './ssrf-guard.ts';
-
-/** Asks the resolver; passes, or throws a `CheckFailure` or the signal's reason. */
-export type CheckDns = (
-  monitor: { target: string; config: DnsConfig },
-  context: CheckContext,
-) => Promise<void>;
+import { literalAddress, type SsrfGuard } from './ssrf-guard.ts';
+import { isHostName, targetNotAllowed } from './target.ts';
 
 /**
- * DNS checks. The resolver's address goes through the guard at every check; what the answers hold is only compared,
- * never reached, and not told, since the system's resolver may know names that are nobody's business.
+ * DNS: UP when a resolver answers as expected. The resolver's address goes through the guard at every check; what the
+ * answers hold is only compared, never reached, and not told, since the system's resolver may know names that are nobody's
+ * business.
  */
-export function createCheckDns(guard: SsrfGuard): CheckDns {
-  const resolvers = createResolvers();
-  return async ({ target, config }, context) => {
+export const dns: ProbedType<DnsMonitor> = {
+  schema: DnsMonitor,
+  admit({ target, config }, { guard }) {
+    admitName(target, config.record_type);
+    admitExpected(config);
+    admitResolver(config.resolver, guard);
+  },
+  limitedHost: ({ target }) => `dns:${target.toLowerCase()}`,
+  contactedHost: ({ target, config: { resolver } }) =>
+    (resolver && parseResolver(resolver)?.address) ?? target,
+  async probe({ target, config }, context, { guard, resolvers }) {
     const server = config.resolver === undefined ? undefined : parseResolver(config.resolver);
     if (server && !guard.allows(server.address)) throw notAllowed('the resolver');
     context.step = 'answer';
@@ -34,7 +39,43 @@ export function createCheckDns(guard: SsrfGuard): CheckDns {
     } finally {
       resolvers.giveBack(resolver);
     }
-  };
+  },
+};
+
+function admitName(target: string, recordType: string): void {
+  if (target.includes('/') || target.includes('@')) {
+    const host = URL.canParse(target) ? new URL(target).hostname : '';
+    const example = isHostName(host) ? host : 'example.com';
+    throw invalid('target', `a DNS check takes only the name, such as ${example}`);
+  }
+  if (literalAddress(target) !== undefined) {
+    if (recordType === 'PTR') return;
+    throw invalid('target', 'a DNS check takes a name; an address can only be asked for its PTR');
+  }
+  if (!isHostName(domainToASCII(target) || target)) {
+    throw invalid('target', 'a DNS check takes a name, such as example.com');
+  }
+}
+
+function admitExpected({ rcode, expected, match }: DnsConfig): void {
+  if (rcode !== 'NOERROR' && expected.length > 0) {
+    throw invalid('config.expected', `an answer of ${rcode} holds no values; leave it out`);
+  }
+  if (match === 'exact' && expected.length === 0) {
+    throw invalid('config.expected', 'write the values that are to be there, or leave out match');
+  }
+}
+
+function admitResolver(resolver: string | undefined, guard: SsrfGuard): void {
+  if (resolver === undefined) return;
+  const parsed = parseResolver(resolver);
+  if (parsed === undefined) {
+    throw invalid(
+      'config.resolver',
+      'write an address and, if you like, a port, such as 9.9.9.9 or 9.9.9.9:53',
+    );
+  }
+  if (!guard.allows(parsed.address)) throw targetNotAllowed('config.resolver');
 }
 
 function judge({ rcode, records }: DnsAnswer, config: DnsConfig, resolver: string): void {

@@ -1,32 +1,50 @@
 import type { IncomingMessage } from 'node:http';
-import type { HttpConfig } from '../../contracts/monitoring.ts';
+import { type HttpConfig, HttpMonitor } from '../../contracts/monitoring.ts';
+import { holdsUnseen } from '../../contracts/one-line.ts';
+import { invalidValue as invalid } from '../../http/errors.ts';
 import { drain } from './body-reader.ts';
+import { expiryWarning } from './certificate.ts';
 import type { CheckContext } from './check-context.ts';
-import type { Connect } from './connect.ts';
+import type { AdmissionTools, CheckedMonitor, ProbedType, ProbeTools } from './check-type.ts';
 import { parseExpectedStatus, statusInWords } from './expected-status.ts';
 import { CheckFailure } from './failure.ts';
 import { visit } from './http-visit.ts';
+import { headerProblem } from './request-headers.ts';
+import { literalAddress } from './ssrf-guard.ts';
+import { admitHost, isHostName, unseenInTarget } from './target.ts';
 
-/** What web checks need besides their monitor. */
-export interface WebCheckTools {
-  connect: Connect;
-  /** Fixed, so that owners of targets can tell who asks; settings may give another. */
-  userAgent: string;
+/** A monitor of a web page. */
+export interface PageMonitor extends CheckedMonitor {
+  config: HttpConfig;
 }
 
-/** Passes when the page answers whole and with an expected status; else throws a `CheckFailure`. */
-export async function checkHttp(
-  tools: WebCheckTools,
-  monitor: { target: string; config: HttpConfig },
-  context: CheckContext,
-): Promise<void> {
-  await visitPage(tools, monitor, context, drain);
-}
+/** What all types of check that ask for a web page have in common. */
+export const ofPages = {
+  async admit({ target, config }: PageMonitor, tools: AdmissionTools): Promise<void> {
+    admitRequest(config);
+    await admitHost(parseTarget(target).hostname, tools);
+  },
+  limitedHost: ({ target }: PageMonitor) => new URL(target).hostname,
+  contactedHost: ({ target }: PageMonitor) => new URL(target).hostname,
+  degradation({ config }: PageMonitor, { certificateEndsMs }: CheckContext) {
+    // Who takes any certificate also takes one that ends.
+    if (config.ignore_tls || certificateEndsMs === undefined) return undefined;
+    const reason = expiryWarning(certificateEndsMs, config.tls_expiry_days, Date.now());
+    return reason === undefined ? undefined : { outcome: 'expiring' as const, reason };
+  },
+};
+
+/** HTTP: UP when a page answers whole and with an expected status. */
+export const http: ProbedType<HttpMonitor> = {
+  ...ofPages,
+  schema: HttpMonitor,
+  probe: (monitor, context, tools) => visitPage(tools, monitor, context, drain),
+};
 
 /** Asks for the page as its settings say and reads the answer if its status is an expected one. */
 export function visitPage<T>(
-  { connect, userAgent }: WebCheckTools,
-  { target, config }: { target: string; config: HttpConfig },
+  { connect, userAgent }: ProbeTools,
+  { target, config }: PageMonitor,
   context: CheckContext,
   read: (answer: IncomingMessage) => Promise<T>,
 ): Promise<T> {
@@ -48,4 +66,40 @@ export function visitPage<T>(
       `answered ${statusInWords(status)}, expected ${config.expected_status}`,
     );
   });
+}
+
+/** A web target as a URL, or the 400 that says how to write one. */
+function parseTarget(target: string): URL {
+  if (/[\s\p{Cc}]/u.test(target)) throw invalid('target', 'a URL holds no spaces; write %20');
+  if (holdsUnseen(target)) throw unseenInTarget();
+  const url = URL.canParse(target) ? new URL(target) : undefined;
+  if (url === undefined || (url.protocol !== 'http:' && url.protocol !== 'https:')) {
+    throw invalid('target', 'write a whole URL with http or https, such as https://example.com');
+  }
+  if (!/^https?:\/\//i.test(target)) {
+    throw invalid('target', 'write // after the scheme, such as https://example.com');
+  }
+  if (url.username !== '' || url.password !== '') {
+    throw invalid('target', 'leave out the user name and password; a target is shown in lists');
+  }
+  if (url.port === '0') throw invalid('target', 'there is no port 0');
+  if (literalAddress(url.hostname) === undefined && !isHostName(url.hostname)) {
+    throw invalid('target', 'its host is not a name that can exist');
+  }
+  return url;
+}
+
+function admitRequest(config: HttpConfig): void {
+  try {
+    parseExpectedStatus(config.expected_status);
+  } catch (error) {
+    throw invalid('config.expected_status', (error as Error).message);
+  }
+  if (config.body !== undefined && (config.method === 'GET' || config.method === 'HEAD')) {
+    throw invalid('config.body', `a ${config.method} carries none; take POST or leave it out`);
+  }
+  for (const [name, value] of Object.entries(config.headers)) {
+    const problem = headerProblem(name, value, config.headers);
+    if (problem !== undefined) throw invalid(`config.headers.${name}`, problem);
+  }
 }

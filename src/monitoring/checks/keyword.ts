@@ -1,19 +1,26 @@
-import type { KeywordConfig } from '../../contracts/monitoring.ts';
+import { type KeywordConfig, KeywordMonitor } from '../../contracts/monitoring.ts';
+import { invalidValue as invalid } from '../../http/errors.ts';
 import { type PageText, readPageText } from './body-reader.ts';
-import type { CheckContext } from './check-context.ts';
+import type { ProbedType } from './check-type.ts';
 import { CheckFailure, inKilobytes } from './failure.ts';
-import { visitPage, type WebCheckTools } from './http.ts';
+import { ofPages, visitPage } from './http.ts';
 
-/** Passes when the page answers with an expected status and its text holds the keyword, or does not if inverted. */
-export async function checkKeyword(
-  tools: WebCheckTools,
-  monitor: { target: string; config: KeywordConfig },
-  context: CheckContext,
-): Promise<void> {
-  const { config } = monitor;
-  const page = await visitPage(tools, monitor, context, readPageText);
-  if (holds(page.text, config) === config.inverted) throw keywordFailure(page, config);
-}
+/** KEYWORD: UP when a page answers with an expected status and its text holds the keyword, or does not if inverted. */
+export const keyword: ProbedType<KeywordMonitor> = {
+  ...ofPages,
+  schema: KeywordMonitor,
+  async admit(monitor, tools) {
+    if (monitor.config.method === 'HEAD') {
+      throw invalid('config.method', 'an answer to HEAD has no text to look in; take GET');
+    }
+    await ofPages.admit(monitor, tools);
+  },
+  async probe(monitor, context, tools) {
+    const { config } = monitor;
+    const page = await visitPage(tools, monitor, context, readPageText);
+    if (holds(page.text, config) === config.inverted) throw keywordFailure(page, config);
+  },
+};
 
 /** Plain search, no patterns: linear in the text, whatever the keyword. */
 function holds(text: string, { target_keyword: keyword, case_sensitive }: KeywordConfig): boolean {

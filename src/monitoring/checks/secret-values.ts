@@ -1,49 +1,49 @@
-import type { MonitorCreate } from '../../contracts/monitoring.ts';
 import { HIDDEN } from '../../contracts/monitoring-additions.ts';
 import { isHidden, isSecretName, mapSecrets, maskedTarget } from '../../contracts/secret-values.ts';
 import { invalidValue } from '../../http/errors.ts';
+import type { CheckedMonitor, MonitorDefinition } from './check-type.ts';
 
 type Headers = Readonly<Record<string, string>>;
 
-/** A monitor of a web page: the kinds that send something to their target. */
-type WebMonitor = Extract<MonitorCreate, { check_type: 'HTTP' | 'KEYWORD' }>;
+/** A monitor that sends something to its target, which is a URL then: its settings have headers. */
+type SendingMonitor = CheckedMonitor & { config: { headers: Headers } };
 
-export const isWeb = (definition: MonitorCreate): definition is WebMonitor =>
-  definition.check_type === 'HTTP' || definition.check_type === 'KEYWORD';
+const isSending = (definition: MonitorDefinition): definition is SendingMonitor =>
+  'headers' in definition.config;
 
 /** The target of a monitor as it is shown. */
-export const shownTarget = (definition: MonitorCreate): string =>
-  isWeb(definition) ? maskedTarget(definition.target) : definition.target;
+export const shownTarget = (definition: MonitorDefinition): string =>
+  isSending(definition) ? maskedTarget(definition.target) : definition.target;
 
 /** The settings of a monitor as they are shown: without the values of headers that check like secrets. */
-export function shownConfig({ config }: MonitorCreate): Record<string, unknown> {
-  return 'headers' in config ? { ...config, headers: mapHeaders(config.headers) } : config;
+export function shownConfig(definition: MonitorDefinition): Record<string, unknown> {
+  const { config } = withoutSecrets(definition);
+  return { ...config };
 }
 
 /** A monitor without its secrets. Pure. */
-export function withoutSecrets(definition: MonitorCreate): MonitorCreate {
-  if (!isWeb(definition)) return definition;
+export function withoutSecrets(definition: MonitorDefinition): MonitorDefinition {
+  if (!isSending(definition)) return definition;
   const { config, target } = definition;
-  // The union's branches differ in `config`, which TypeScript loses in a spread.
   return {
     ...definition,
     target: maskedTarget(target),
     config: { ...config, headers: mapHeaders(config.headers) },
-  } as MonitorCreate;
+  } as SendingMonitor;
 }
 
 /** The names of the secrets that a monitor holds. Pure. */
-export function secretsOf(definition: MonitorCreate): string[] {
+export function secretsOf(definition: MonitorDefinition): string[] {
   return namesOf(definition, (value) => !isHidden(value));
 }
 
 /** The names of the secrets that are lost: their key is gone, and what stands for them is all that is left. Pure. */
-export function lostSecretsOf(definition: MonitorCreate): string[] {
+export function lostSecretsOf(definition: MonitorDefinition): string[] {
   return namesOf(definition, isHidden);
 }
 
-function namesOf(definition: MonitorCreate, isMeant: (value: string) => boolean): string[] {
-  if (!isWeb(definition)) return [];
+function namesOf(definition: MonitorDefinition, isMeant: (value: string) => boolean): string[] {
+  if (!isSending(definition)) return [];
   const names: string[] = [];
   for (const [name, value] of Object.entries(definition.config.headers)) {
     if (isSecretName(name) && isMeant(value)) names.push(`config.headers.${name}`);
@@ -61,12 +61,12 @@ function namesOf(definition: MonitorCreate, isMeant: (value: string) => boolean)
  * to another server: whoever holds a key may choose the target of a monitor, and must not learn its secrets by that.
  */
 export function withStoredSecrets(
-  sent: MonitorCreate,
-  before: MonitorCreate | undefined,
+  sent: MonitorDefinition,
+  before: MonitorDefinition | undefined,
   keepsHeaders = false,
-): MonitorCreate {
-  if (!isWeb(sent)) return sent;
-  const stored = before && isWeb(before) ? before : undefined;
+): MonitorDefinition {
+  if (!isSending(sent)) return sent;
+  const stored = before && isSending(before) ? before : undefined;
   const kept: string[] = [];
   const headers = headersWithStored(sent.config.headers, stored?.config.headers ?? {}, (name) => {
     kept.push(`config.headers.${name}`);
@@ -76,10 +76,10 @@ export function withStoredSecrets(
     kept.push(`${name} in the target`);
   });
   if (stored && kept.length > 0 && leadsElsewhere(stored.target, target)) throw notSentThere(kept);
-  return { ...sent, target, config: { ...sent.config, headers } } as MonitorCreate;
+  return { ...sent, target, config: { ...sent.config, headers } } as SendingMonitor;
 }
 
-const secretHeadersOf = (stored: WebMonitor | undefined) =>
+const secretHeadersOf = (stored: SendingMonitor | undefined) =>
   Object.keys(stored?.config.headers ?? {})
     .filter(isSecretName)
     .map((name) => `config.headers.${name}`);

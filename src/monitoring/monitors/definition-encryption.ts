@@ -1,21 +1,23 @@
 import { z } from 'zod';
-import { MonitorCreate } from '../../contracts/monitoring.ts';
 import { oneLine } from '../../contracts/one-line.ts';
 import { createEncryption, type Encryption } from '../../store/encryption.ts';
 import type { Store } from '../../store/store.ts';
+import type { MonitorDefinition } from '../checks/check-type.ts';
+import type { CheckTypes } from '../checks/registry.ts';
 import { secretsOf, withoutSecrets } from '../checks/secret-values.ts';
 
 /** Settings of a monitor as they may be stored: an older version took names with nothing to see in them. */
-export const StoredSettings = z.preprocess((stored) => {
-  const { name, target } = (stored ?? {}) as { name?: unknown; target?: unknown };
-  if (typeof name !== 'string' || oneLine(name) !== '') return stored;
-  return { ...(stored as object), name: oneLine(String(target)) || 'Monitor' };
-}, MonitorCreate);
+export const storedSettings = ({ schema }: CheckTypes) =>
+  z.preprocess((stored) => {
+    const { name, target } = (stored ?? {}) as { name?: unknown; target?: unknown };
+    if (typeof name !== 'string' || oneLine(name) !== '') return stored;
+    return { ...(stored as object), name: oneLine(String(target)) || 'Monitor' };
+  }, schema);
 
 /** What is stored of the settings of a monitor. */
 export interface StoredDefinition {
   /** Without its secrets; all of it in what older versions stored. */
-  definition: MonitorCreate;
+  definition: MonitorDefinition;
   /** All of it, encrypted; absent when it holds no secrets. */
   sealed?: string | undefined;
 }
@@ -23,19 +25,21 @@ export interface StoredDefinition {
 /** Encrypts the settings of monitors that hold secrets, with the key of the stored data. */
 export interface DefinitionEncryption {
   /** Makes sure that there is a key, if this needs one. Call it before `close`. */
-  prepare(definition: MonitorCreate): Promise<void>;
+  prepare(definition: MonitorDefinition): Promise<void>;
   /** As it is to be stored. `id` is the monitor's: no other can be given its secrets. */
-  encrypt(definition: MonitorCreate, id: string): StoredDefinition;
+  encrypt(definition: MonitorDefinition, id: string): StoredDefinition;
   /** All of it; undefined when it was encrypted with another key. */
-  decrypt(stored: StoredDefinition, id: string): MonitorCreate | undefined;
+  decrypt(stored: StoredDefinition, id: string): MonitorDefinition | undefined;
 }
 
 const PURPOSE = 'askwatch settings of monitors';
 
 /** Reads the key, if there is one; one that is needed later is made then. */
-export async function openDefinitionEncryption({
-  key: file,
-}: Store): Promise<DefinitionEncryption> {
+export async function openDefinitionEncryption(
+  { key: file }: Store,
+  types: CheckTypes,
+): Promise<DefinitionEncryption> {
+  const settings = storedSettings(types);
   let encryption: Encryption | undefined;
   const known = await file.read();
   if (typeof known === 'object') encryption = createEncryption(known.key, PURPOSE);
@@ -55,7 +59,7 @@ export async function openDefinitionEncryption({
     decrypt({ definition, sealed }, id) {
       if (sealed === undefined) return definition;
       const text = encryption?.decrypt(sealed, id);
-      return text === undefined ? undefined : StoredSettings.parse(JSON.parse(text));
+      return text === undefined ? undefined : settings.parse(JSON.parse(text));
     },
   };
 }

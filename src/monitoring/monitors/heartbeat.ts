@@ -1,7 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { HeartbeatConfig } from '../../contracts/monitoring.ts';
 import { found, goDown, type MonitorState, type Step, success } from '../state/state.ts';
-import { parseCron } from '../time/cron.ts';
 import { inWords, timeInWords } from '../time/time-words.ts';
 import { expectedMs, pingCountsToMs } from './expected-ping.ts';
 
@@ -114,17 +113,6 @@ export function pingMissed(state: MonitorState, config: HeartbeatConfig, nowMs: 
   return goDown({ ...state, problem: { outcome: 'late', reason } }, nowMs, nowMs);
 }
 
-/** What is wrong with the times of a heartbeat that its schema cannot see: the setting, and a sentence without its end. */
-export function checkHeartbeatConfig(
-  config: HeartbeatConfig,
-): { param: string; message: string } | undefined {
-  const { cron, timezone } = config;
-  const zone = refusal('0 0 * * *', timezone);
-  if (zone !== undefined) return { param: 'config.timezone', message: zone };
-  const expression = cron === undefined ? undefined : refusal(cron, timezone);
-  return expression === undefined ? undefined : { param: 'config.cron', message: expression };
-}
-
 /** Begins a run. A start during a run begins no second one, or a job that dies and starts again and again would never be late. */
 function started(state: MonitorState, nowMs: number): Step {
   const running = state.runStartedMs !== undefined && found(state).status !== 'DOWN';
@@ -193,14 +181,4 @@ function missedReason(
   if (dueMs === undefined) return undefined;
   const ping = lastCheckedMs === null ? 'first ping' : 'ping';
   return `the ${ping} expected at ${timeInWords(dueMs, config.timezone, nowMs)} did not come within ${grace}`;
-}
-
-function refusal(cron: string, timezone: string): string | undefined {
-  try {
-    parseCron(cron, timezone);
-    return undefined;
-  } catch (error) {
-    if (error instanceof RangeError) return error.message;
-    throw error;
-  }
 }

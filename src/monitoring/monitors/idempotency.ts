@@ -1,9 +1,9 @@
 import { createHash, createHmac, randomBytes } from 'node:crypto';
 import { z } from 'zod';
 import { ErrorCode } from '../../contracts/error.ts';
-import type { MonitorCreate } from '../../contracts/monitoring.ts';
 import { HttpError } from '../../http/errors.ts';
 import type { Store } from '../../store/store.ts';
+import type { MonitorDefinition } from '../checks/check-type.ts';
 
 /** How long a repeat of a create is known as one. */
 const KEPT_MS = 86_400_000;
@@ -55,7 +55,7 @@ export interface IdempotentCreates {
    */
   run<T>(
     idempotency: IdempotencyKey,
-    definition: MonitorCreate,
+    definition: MonitorDefinition,
     tools: CreateTools,
     create: (known: KnownCreate) => Promise<T>,
   ): Promise<T>;

@@ -2,16 +2,17 @@ import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { ErrorCode } from '../../contracts/error.ts';
-import type { MonitorCreate } from '../../contracts/monitoring.ts';
 import { MaintenanceWindow } from '../../contracts/monitoring-additions.ts';
 import { HttpError } from '../../http/errors.ts';
 import { CorruptDocumentError } from '../../store/errors.ts';
 import type { Store } from '../../store/store.ts';
+import { isHeartbeat, type MonitorDefinition } from '../checks/check-type.ts';
+import { type CheckTypes, shippedTypes } from '../checks/registry.ts';
 import { lostSecretsOf, secretsOf } from '../checks/secret-values.ts';
 import type { History } from '../history/history.ts';
 import { withNewTarget } from '../state/started-anew.ts';
 import { MonitorState, presumedUp, type Step } from '../state/state.ts';
-import { openDefinitionEncryption, StoredSettings } from './definition-encryption.ts';
+import { openDefinitionEncryption, storedSettings } from './definition-encryption.ts';
 import { createToken, hashToken } from './heartbeat.ts';
 import { type IdempotencyKey, type KnownCreate, openIdempotentCreates } from './idempotency.ts';
 import { openStates, type Settling, type Stateful } from './state-store.ts';
@@ -20,20 +21,21 @@ import { openStates, type Settling, type Stateful } from './state-store.ts';
 export const MAX_MONITORS = 10_000;
 
 /** A monitor as stored; its id is the document's. */
-const StoredMonitor = z.object({
-  /** Without its secrets, which `sealed` holds. */
-  definition: StoredSettings,
-  sealed: z.string().optional(),
-  createdAtMs: z.int(),
-  /** HEARTBEAT only: the hash of its push token. */
-  tokenHash: z.string().length(64).optional(),
-  /** The create it came from, when that had an idempotency key. */
-  createId: z.string().length(64).optional(),
-  maintenance: z.array(MaintenanceWindow).default([]),
-  /** As it was when the monitor was made; the journal of states knows what came since. */
-  state: MonitorState,
-});
-type StoredMonitor = z.infer<typeof StoredMonitor>;
+const storedMonitor = (types: CheckTypes) =>
+  z.object({
+    /** Without its secrets, which `sealed` holds. */
+    definition: storedSettings(types),
+    sealed: z.string().optional(),
+    createdAtMs: z.int(),
+    /** HEARTBEAT only: the hash of its push token. */
+    tokenHash: z.string().length(64).optional(),
+    /** The create it came from, when that had an idempotency key. */
+    createId: z.string().length(64).optional(),
+    maintenance: z.array(MaintenanceWindow).default([]),
+    /** As it was when the monitor was made; the journal of states knows what came since. */
+    state: MonitorState,
+  });
+type StoredMonitor = z.infer<ReturnType<typeof storedMonitor>>;
 
 /** What stays of a monitor that is removed until its history is gone, too: a start after a kill goes on with that. */
 const Removed = z.object({ removed: z.literal(true) });
@@ -59,7 +61,7 @@ export interface Monitors {
    * the same monitor and token. Throws a 409 when there are too many, or when the key came with another body.
    */
   add(
-    definition: MonitorCreate,
+    definition: MonitorDefinition,
     idempotency?: IdempotencyKey,
   ): Promise<{ monitor: WatchedMonitor; token: string | undefined; repeated: boolean }>;
   /**
@@ -94,7 +96,7 @@ export interface Monitors {
 
 /** What an edit makes of a monitor; what it leaves out stays. */
 export type ChangeMonitor = (monitor: WatchedMonitor) => {
-  definition?: MonitorCreate;
+  definition?: MonitorDefinition;
   maintenance?: MaintenanceWindow[];
 };
 
@@ -108,16 +110,17 @@ export async function openMonitors(options: {
   wallMs: () => number;
   log: Logger;
   limit?: number;
+  types?: CheckTypes;
 }): Promise<Monitors> {
-  const { store, history, wallMs, log, limit = MAX_MONITORS } = options;
+  const { store, history, wallMs, log, limit = MAX_MONITORS, types = shippedTypes } = options;
   const collection = store.collection({
     name: 'monitors',
-    schema: z.union([StoredMonitor, Removed]),
+    schema: z.union([storedMonitor(types), Removed]),
     // 2: secrets are encrypted. An older program would send what stands in their place.
     version: 2,
     whenCorrupt: 'refuse',
   });
-  const encryption = await openDefinitionEncryption(store);
+  const encryption = await openDefinitionEncryption(store, types);
   const idempotentCreates = openIdempotentCreates(store, wallMs);
   const monitors = new Map<string, WatchedMonitor>();
   const idsByTokenHash = new Map<string, string>();
@@ -217,7 +220,7 @@ export async function openMonitors(options: {
     if (monitor) await states.settle(monitor, step, options);
   }
 
-  async function create(definition: MonitorCreate, known: KnownCreate | undefined) {
+  async function create(definition: MonitorDefinition, known: KnownCreate | undefined) {
     const before = known && get(known.monitor);
     if (before) {
       const token = tokenFor(definition, known);
@@ -228,7 +231,7 @@ export async function openMonitors(options: {
     if (monitors.size + adding >= limit) throw tooMany(limit);
     const token = tokenFor(definition, known);
     const nowMs = wallMs();
-    const isJob = definition.check_type === 'HEARTBEAT';
+    const isJob = isHeartbeat(definition);
     const state = { ...presumedUp(nowMs), ...(isJob && { awaitedFromMs: nowMs }) };
     const monitor: WatchedMonitor = {
       id: known?.monitor ?? newId(monitors),
@@ -291,7 +294,7 @@ export async function openMonitors(options: {
       if (wanted.maintenance) monitor.maintenance = wanted.maintenance;
       // The target of a heartbeat is only a word.
       const isOther = monitor.definition.target !== target;
-      if (isOther && monitor.definition.check_type !== 'HEARTBEAT') {
+      if (isOther && !isHeartbeat(monitor.definition)) {
         // The edit itself is stored; the state is with the next check at the latest.
         await settle(id, withNewTarget(monitor.state, wallMs()), { always: true }).catch(
           (error: unknown) => {
@@ -341,8 +344,8 @@ export async function openMonitors(options: {
   };
 }
 
-const tokenFor = (definition: MonitorCreate, known: KnownCreate | undefined) =>
-  definition.check_type === 'HEARTBEAT' ? (known?.token ?? createToken().token) : undefined;
+const tokenFor = (definition: MonitorDefinition, known: KnownCreate | undefined) =>
+  isHeartbeat(definition) ? (known?.token ?? createToken().token) : undefined;
 
 const tooMany = (limit: number) =>
   new HttpError(

@@ -1,8 +1,9 @@
 import type { Logger } from 'pino';
 import type { Metrics } from '../../http/metrics.ts';
-import { type Check, type CheckedMonitor, timeoutSeconds } from '../checks/check.ts';
+import { type Check, timeoutSeconds } from '../checks/check.ts';
 import type { CheckResult } from '../checks/check-result.ts';
-import { limitedHost } from '../checks/target-host.ts';
+import { type CheckedMonitor, isHeartbeat } from '../checks/check-type.ts';
+import { type CheckTypes, shippedTypes } from '../checks/registry.ts';
 import type { Connectivity } from '../connectivity/connectivity.ts';
 import type { History } from '../history/history.ts';
 import { awaitedAgain, type Signal } from '../monitors/heartbeat.ts';
@@ -60,11 +61,12 @@ export function createCheckRunner(options: {
   history: Pick<History, 'add' | 'prune'>;
   connectivity: Connectivity;
   check: Check;
+  types?: CheckTypes;
   clock: Clock;
   metrics: Metrics;
   log: Logger;
 }): CheckRunner {
-  const { monitors, history, connectivity, check, clock, log } = options;
+  const { monitors, history, connectivity, check, types = shippedTypes, clock, log } = options;
   const stored = createStoreReport(log);
   const schedule = createSchedule({
     clock,
@@ -87,6 +89,7 @@ export function createCheckRunner(options: {
   const inFlight = createInFlightChecks({
     monitors,
     check,
+    types,
     noticeSleep: schedule.noticeSleep,
     connectivity,
     count,
@@ -108,8 +111,7 @@ export function createCheckRunner(options: {
     if (monitor === undefined || monitor.state.status === 'PAUSED') return;
     const { definition } = monitor;
     if (ofWindows !== undefined) await stored.handOver(windows.apply(monitor));
-    else if (definition.check_type === 'HEARTBEAT')
-      await heartbeats.due(monitor, definition.config);
+    else if (isHeartbeat(definition)) await heartbeats.due(monitor, definition.config);
     else await inFlight.check(monitor, definition);
   }
 
@@ -138,10 +140,14 @@ export function createCheckRunner(options: {
   /** Puts a monitor on: its first check, or the end of the wait for a signal. */
   function follow(monitor: WatchedMonitor, firstMs = clock.monotonicMs()) {
     const { id, definition } = monitor;
-    if (definition.check_type === 'HEARTBEAT') return heartbeats.await(monitor, definition.config);
+    if (isHeartbeat(definition)) return heartbeats.await(monitor, definition.config);
     learnedMs.set(id, clock.monotonicMs());
     const intervalMs = definition.config.interval_seconds * 1000;
-    schedule.every(id, { intervalMs, firstMs, host: limitedHost(definition) });
+    schedule.every(id, {
+      intervalMs,
+      firstMs,
+      host: types.ofChecked(definition).limitedHost(definition),
+    });
   }
 
   function takeOff(id: string, reason: Error) {
@@ -173,7 +179,7 @@ export function createCheckRunner(options: {
       const { definition, state } = monitor;
       if (state.status === 'PAUSED') continue;
       void stored.handOver(windows.apply(monitor));
-      if (definition.check_type === 'HEARTBEAT') follow(monitor);
+      if (isHeartbeat(definition)) follow(monitor);
       else checked.push({ monitor, definition });
     }
     const startMs = clock.monotonicMs();
@@ -192,7 +198,7 @@ export function createCheckRunner(options: {
       const { definition, state } = monitor;
       if (state.status === 'PAUSED') continue;
       void stored.handOver(windows.apply(monitor));
-      if (definition.check_type === 'HEARTBEAT') heartbeats.await(monitor, definition.config);
+      if (isHeartbeat(definition)) heartbeats.await(monitor, definition.config);
     }
   }
 
@@ -205,8 +211,7 @@ export function createCheckRunner(options: {
   function isStale(monitor: WatchedMonitor): boolean {
     const { id, definition, state } = monitor;
     if (state.status === 'PAUSED') return false;
-    if (definition.check_type === 'HEARTBEAT')
-      return heartbeats.isStale(monitor, definition.config);
+    if (isHeartbeat(definition)) return heartbeats.isStale(monitor, definition.config);
     const sinceMs = learnedMs.get(id);
     if (sinceMs === undefined) return false;
     const { config } = definition;
@@ -248,9 +253,9 @@ export function createCheckRunner(options: {
       }
       const back = () => cover(monitor.state, 'PAUSED', clock.wallMs());
       const step = windows.afterPause(monitor);
-      const { check_type } = monitor.definition;
-      const state =
-        check_type === 'HEARTBEAT' ? awaitedAgain(step.state, clock.wallMs()) : step.state;
+      const state = isHeartbeat(monitor.definition)
+        ? awaitedAgain(step.state, clock.wallMs())
+        : step.state;
       await set(monitor, { ...step, state }, () => {}, back);
       // Only now: what a check finds could not be taken back.
       if (isGone(monitor) || isPaused(monitor)) return;
@@ -258,7 +263,7 @@ export function createCheckRunner(options: {
       follow(monitor);
     },
     async checkNow({ id, state, definition }) {
-      if (definition.check_type === 'HEARTBEAT') {
+      if (isHeartbeat(definition)) {
         throw new TypeError('A heartbeat is not checked.');
       }
       if (state.status === 'PAUSED') throw notChecked.paused();
@@ -268,7 +273,7 @@ export function createCheckRunner(options: {
     },
     async signal(monitor, signal) {
       const { definition } = monitor;
-      if (definition.check_type !== 'HEARTBEAT') {
+      if (!isHeartbeat(definition)) {
         throw new TypeError('Only a heartbeat takes signals.');
       }
       void stored.handOver(windows.apply(monitor));

@@ -1,6 +1,7 @@
-import type { Check, CheckedMonitor } from '../checks/check.ts';
+import type { Check } from '../checks/check.ts';
 import type { CheckResult } from '../checks/check-result.ts';
-import { checkedHost } from '../checks/target-host.ts';
+import type { CheckedMonitor } from '../checks/check-type.ts';
+import type { CheckTypes } from '../checks/registry.ts';
 import type { Connectivity } from '../connectivity/connectivity.ts';
 import type { Monitors, WatchedMonitor } from '../monitors/monitors.ts';
 
@@ -29,6 +30,7 @@ interface Waiting {
 export function createInFlightChecks(options: {
   monitors: Monitors;
   check: Check;
+  types: CheckTypes;
   /** Breaks off the checks under way when the machine slept, before one of them counts. */
   noticeSleep: () => void;
   connectivity: Connectivity;
@@ -41,7 +43,8 @@ export function createInFlightChecks(options: {
   /** What those who wait are told then. */
   networkLost: () => Error;
 }): InFlightChecks {
-  const { monitors, check, noticeSleep, connectivity, count, unknown, networkLost } = options;
+  const { monitors, check, types, noticeSleep, connectivity, count, unknown, networkLost } =
+    options;
   const underWay = new Map<string, AbortController>();
   const waiting = new Map<string, Waiting>();
 
@@ -55,7 +58,10 @@ export function createInFlightChecks(options: {
       const result = await check(definition, signal);
       noticeSleep();
       if (signal.aborted) return undefined;
-      const verdict = await connectivity.judge(checkedHost(definition), result);
+      const verdict = await connectivity.judge(
+        types.ofChecked(definition).contactedHost(definition),
+        result,
+      );
       const isOf = monitors.get(monitor.id) === monitor && monitor.definition === definition;
       if (signal.aborted || !isOf) return undefined;
       if (verdict === 'drop') {

@@ -1,4 +1,4 @@
-import type { CheckedMonitor } from '../checks/check.ts';
+import type { CheckedMonitor } from '../checks/check-type.ts';
 import type { WatchedMonitor } from '../monitors/monitors.ts';
 import type { MonitorState } from '../state/state.ts';
 import { catchUpAfterMs } from '../time/rhythm.ts';

@@ -1,5 +1,6 @@
 import { MonitorCreate, type MonitorCreateInput } from '../../../src/contracts/monitoring.ts';
-import { type CheckedMonitor, createCheck } from '../../../src/monitoring/checks/check.ts';
+import { createCheck } from '../../../src/monitoring/checks/check.ts';
+import type { CheckedMonitor } from '../../../src/monitoring/checks/check-type.ts';
 import { createConnect } from '../../../src/monitoring/checks/connect.ts';
 import { createNameLookup, type NameLookup } from '../../../src/monitoring/checks/name-lookup.ts';
 import { createSsrfGuard } from '../../../src/monitoring/checks/ssrf-guard.ts';

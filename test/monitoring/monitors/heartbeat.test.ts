@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { HeartbeatConfig } from '../../../src/contracts/monitoring.ts';
+import { invalidTimeOf } from '../../../src/monitoring/checks/heartbeat.ts';
 import {
-  checkHeartbeatConfig,
   createToken,
   deadlineMs,
   hashToken,
@@ -561,15 +561,15 @@ test.each([
 });
 
 test('says which setting of its times is wrong, and what to write', () => {
-  expect(checkHeartbeatConfig(settings({}))).toBeUndefined();
+  expect(invalidTimeOf(settings({}))).toBeUndefined();
   expect(
-    checkHeartbeatConfig(settings({ cron: '0 3 * * *', timezone: 'Asia/Kathmandu' })),
+    invalidTimeOf(settings({ cron: '0 3 * * *', timezone: 'Asia/Kathmandu' })),
   ).toBeUndefined();
-  expect(checkHeartbeatConfig(settings({ cron: '0 25 * * *' }))).toEqual({
+  expect(invalidTimeOf(settings({ cron: '0 25 * * *' }))).toEqual({
     param: 'config.cron',
     message: 'its hour 25 is not one of 0 to 23',
   });
-  expect(checkHeartbeatConfig(settings({ timezone: 'Berlin' }))).toEqual({
+  expect(invalidTimeOf(settings({ timezone: 'Berlin' }))).toEqual({
     param: 'config.timezone',
     message:
       "there is no zone 'Berlin'; write a name of the zone database, such as Europe/Berlin or UTC",

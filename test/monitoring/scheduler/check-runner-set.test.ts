@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { MaintenanceWindow } from '../../../src/contracts/monitoring-additions.ts';
+import { isHeartbeat } from '../../../src/monitoring/checks/check-type.ts';
 import type { WatchedMonitor } from '../../../src/monitoring/monitors/monitors.ts';
 import { createFakeClock, type FakeClock } from '../../helpers/monitoring/fake-clock.ts';
 import {
@@ -514,7 +515,7 @@ describe('a heartbeat', () => {
     const monitor = await job(world);
     const setPeriod = async (seconds: number) => {
       await monitors.edit(monitor.id, ({ definition }) => {
-        if (definition.check_type !== 'HEARTBEAT') throw new TypeError('not this one');
+        if (!isHeartbeat(definition)) throw new TypeError('not this one');
         const config = { ...definition.config, period_seconds: seconds };
         return { definition: { ...definition, target: 'other word', config } };
       });

@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import type { CheckedMonitor, CheckType, MonitorDefinition, ProbedType } from './check-type.ts';
+import { dns } from './dns.ts';
+import { heartbeat } from './heartbeat.ts';
+import { http } from './http.ts';
+import { keyword } from './keyword.ts';
+
+/** The types of check there are. Another one is a module like these, and its line here. */
+const SHIPPED: readonly CheckType[] = [http, keyword, dns, heartbeat];
+
+/** Types of check by their names, which stand in `check_type`. */
+export interface CheckTypes {
+  /** A monitor of any of the types. */
+  readonly schema: z.ZodType<MonitorDefinition>;
+  of(definition: MonitorDefinition): CheckType;
+  ofChecked(definition: CheckedMonitor): ProbedType;
+  /** The names of the settings that its type has. */
+  settingsOf(definition: MonitorDefinition): ReadonlySet<string>;
+}
+
+export function createCheckTypes(types: readonly CheckType[]): CheckTypes {
+  const byName = new Map(types.map((type) => [type.schema.shape.check_type.value, type]));
+  const [first, ...rest] = types.map(({ schema }) => schema);
+  if (first === undefined) throw new TypeError('There is no type of check.');
+  function of({ check_type }: MonitorDefinition): CheckType {
+    const type = byName.get(check_type);
+    if (type === undefined) throw new TypeError(`There is no type of check ${check_type}.`);
+    return type;
+  }
+  return {
+    schema: z.discriminatedUnion('check_type', [first, ...rest]) as unknown as CheckTypes['schema'],
+    of,
+    ofChecked(definition) {
+      const type = of(definition);
+      if (!isProbed(type)) throw new TypeError(`${definition.check_type} is not probed.`);
+      return type;
+    },
+    settingsOf: (definition) => new Set(Object.keys(settingsIn(of(definition)).shape)),
+  };
+}
+
+const isProbed = (type: CheckType): type is ProbedType => 'probe' in type;
+
+/** The settings of a type, which may stand behind the default of them all. */
+function settingsIn({ schema }: CheckType): z.ZodObject {
+  const { config } = schema.shape;
+  return config instanceof z.ZodPrefault
+    ? (config.unwrap() as z.ZodObject)
+    : (config as z.ZodObject);
+}
+
+/** The types that the service comes with. */
+export const shippedTypes = createCheckTypes(SHIPPED);

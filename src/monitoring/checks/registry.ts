@@ -6,7 +6,7 @@ import { http } from './http.ts';
 import { keyword } from './keyword.ts';
 
 /** The types of check there are. Another one is a module like these, and its line here. */
-const SHIPPED: readonly CheckType[] = [http, keyword, dns, heartbeat];
+export const SHIPPED_TYPES: readonly CheckType[] = [http, keyword, dns, heartbeat];
 
 /** Types of check by their names, which stand in `check_type`. */
 export interface CheckTypes {
@@ -50,4 +50,4 @@ function settingsIn({ schema }: CheckType): z.ZodObject {
 }
 
 /** The types that the service comes with. */
-export const shippedTypes = createCheckTypes(SHIPPED);
+export const shippedTypes = createCheckTypes(SHIPPED_TYPES);

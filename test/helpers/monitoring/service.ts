@@ -5,6 +5,7 @@ import type { Monitor, MonitorCreated, MonitorList } from '../../../src/contract
 import { openKeys } from '../../../src/http/keys.ts';
 import { createPublicAddress } from '../../../src/http/public-address.ts';
 import { createServer } from '../../../src/http/server.ts';
+import type { CheckTypes } from '../../../src/monitoring/checks/registry.ts';
 import { createMonitoring } from '../../../src/monitoring/monitoring.ts';
 import type { Clock } from '../../../src/monitoring/time/clock.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
@@ -53,6 +54,7 @@ export async function startService(
     folder?: string;
     allowPrivate?: string[];
     clock?: Clock;
+    types?: CheckTypes;
     publicUrl?: string;
     isOpen?: boolean;
   } = {},
@@ -74,6 +76,7 @@ export async function startService(
     }),
     log,
     ...(options.clock ? { clock: options.clock } : {}),
+    ...(options.types ? { types: options.types } : {}),
   });
   url = await kit.listen({ host: '127.0.0.1', port: 0 });
   monitoring.start();

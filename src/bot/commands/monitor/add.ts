@@ -39,11 +39,53 @@ const AddInput = z.object({
 });
 type AddInput = z.output<typeof AddInput>;
 
-/** What a form asks for every kind of check, and for some besides. */
+/** What a form asks for every type of check. */
 const ALWAYS = ['type', 'target', 'name', 'interval'] as const;
-const OF_TYPE: Record<string, ReadonlyArray<'keyword' | 'record'>> = {
-  KEYWORD: ['keyword'],
-  DNS: ['record'],
+
+/** How `/monitor add` makes a monitor of one type of check. */
+interface AddedType {
+  /** Inputs that go with this type alone; one that is given chooses it. */
+  inputs: ReadonlyArray<'keyword' | 'record'>;
+  /** Throws `CommandError` for inputs that are wrong or missing. */
+  monitor(input: AddInput): MonitorCreateInput;
+}
+
+/** The types of check of the contract, each with what it takes. */
+const TYPES: Record<CheckType, AddedType> = {
+  HTTP: {
+    inputs: [],
+    monitor: (input) => ({ check_type: 'HTTP', ...pageOf(input), config: intervalOf(input) }),
+  },
+  KEYWORD: {
+    inputs: ['keyword'],
+    monitor(input) {
+      const page = pageOf(input);
+      if (input.keyword === undefined) {
+        throw new CommandError(
+          'A KEYWORD monitor needs the text to look for, such as keyword=Cart or keyword="Add to cart".',
+          { input: 'keyword' },
+        );
+      }
+      const config = { ...intervalOf(input), target_keyword: input.keyword };
+      return { check_type: 'KEYWORD', ...page, config };
+    },
+  },
+  DNS: {
+    inputs: ['record'],
+    monitor(input) {
+      const target = hostOf(input.target);
+      const record = input.record === undefined ? {} : { record_type: input.record };
+      const config = { ...intervalOf(input), ...record };
+      return { check_type: 'DNS', name: input.name ?? target, target, config };
+    },
+  },
+  HEARTBEAT: {
+    inputs: [],
+    monitor({ target, name = target, interval }) {
+      const config = interval === undefined ? {} : { period_seconds: interval };
+      return { check_type: 'HEARTBEAT', name, target, config };
+    },
+  },
 };
 
 /** `/monitor add`: creates a monitor, and this channel hears its alerts. */
@@ -61,7 +103,7 @@ export const monitorAdd = command({
   form: {
     title: 'Add a monitor',
     send: 'Add',
-    inputs: ({ type }) => [...ALWAYS, ...(OF_TYPE[String(type)] ?? [])],
+    inputs: ({ type }) => [...ALWAYS, ...(TYPES[type as CheckType]?.inputs ?? [])],
     chooses: { input: 'type', first: 'HTTP' },
     required: ['keyword'],
     check: monitorOf,
@@ -80,43 +122,25 @@ export const monitorAdd = command({
 
 /** The monitor as the service takes it. Throws `CommandError` for inputs that do not go together. Pure. */
 export function monitorOf(input: AddInput): MonitorCreateInput {
-  const type = input.type ?? (input.keyword ? 'KEYWORD' : input.record ? 'DNS' : 'HTTP');
-  if (input.keyword !== undefined && type !== 'KEYWORD') {
-    throw new CommandError(`A keyword goes with type=KEYWORD, not with type=${type}.`, {
-      input: 'keyword',
+  const given = CheckType.options.flatMap((type) =>
+    TYPES[type].inputs.filter((name) => input[name] !== undefined).map((name) => ({ type, name })),
+  );
+  const type = input.type ?? given[0]?.type ?? 'HTTP';
+  const other = given.find((each) => each.type !== type);
+  if (other) {
+    throw new CommandError(`A ${other.name} goes with type=${other.type}, not with type=${type}.`, {
+      input: other.name,
     });
   }
-  if (input.record !== undefined && type !== 'DNS') {
-    throw new CommandError(`A record goes with type=DNS, not with type=${type}.`, {
-      input: 'record',
-    });
-  }
-  const interval = input.interval === undefined ? {} : { interval_seconds: input.interval };
-  if (type === 'HEARTBEAT') {
-    const period = input.interval === undefined ? {} : { period_seconds: input.interval };
-    const { target, name = target } = input;
-    return { check_type: type, name, target, config: period };
-  }
-  if (type === 'DNS') {
-    const target = hostOf(input.target);
-    const record = input.record === undefined ? {} : { record_type: input.record };
-    return {
-      check_type: type,
-      name: input.name ?? target,
-      target,
-      config: { ...interval, ...record },
-    };
-  }
-  const url = urlOf(input.target);
-  const common = { name: input.name ?? url.host, target: withScheme(input.target) };
-  if (type === 'HTTP') return { check_type: type, ...common, config: interval };
-  if (input.keyword === undefined) {
-    throw new CommandError(
-      'A KEYWORD monitor needs the text to look for, such as keyword=Cart or keyword="Add to cart".',
-      { input: 'keyword' },
-    );
-  }
-  return { check_type: type, ...common, config: { ...interval, target_keyword: input.keyword } };
+  return TYPES[type].monitor(input);
+}
+
+const intervalOf = ({ interval }: AddInput) =>
+  interval === undefined ? {} : { interval_seconds: interval };
+
+function pageOf({ target, name }: AddInput) {
+  const url = urlOf(target);
+  return { name: name ?? url.host, target: withScheme(target) };
 }
 
 function withScheme(target: string): string {

@@ -9,7 +9,7 @@ import { startupSentence } from './app/startup-errors.ts';
 import { createBot } from './bot/bot.ts';
 import type { Platform } from './bot/platform.ts';
 import type { PlatformName } from './bot/shared/place.ts';
-import { openToldLimits, toldLimitsCollection } from './bot/shared/platform-limits.ts';
+import { openPlatformLimits, platformLimitsCollection } from './bot/shared/platform-limits.ts';
 import { createGatewayClient } from './clients/gateway.ts';
 import { createMonitoringClient } from './clients/monitoring.ts';
 import { isLoopback, readSettings, type Settings } from './config/settings.ts';
@@ -276,8 +276,8 @@ async function createPlatforms(
   const { discord, slack } = settings;
   const platforms: Platform[] = [];
   const onFatal = (error: Error) => void end(error);
-  const collection = store.collection(toldLimitsCollection);
-  const limitsOf = (platform: PlatformName) => openToldLimits({ platform, collection, log });
+  const collection = store.collection(platformLimitsCollection);
+  const limitsOf = (platform: PlatformName) => openPlatformLimits({ platform, collection, log });
   if (discord) {
     const { createDiscord } = await import('./discord/discord.ts');
     const limits = await limitsOf('discord');

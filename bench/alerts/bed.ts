@@ -171,11 +171,11 @@ function bedOf(parts: {
 /** Reads from what the bot keeps when it noted each outage; what it sends comes after that. */
 async function notedMs(folder: string, numberOf: (id: string) => number): Promise<number[]> {
   const store = await openLowdbStore({ folder, log });
-  const { topics = [] } = (await openWatchState(store, log)).current() ?? {};
+  const { alerts = [] } = (await openWatchState(store, log)).current() ?? {};
   await store.close();
   const noted: number[] = [];
-  for (const topic of topics) {
-    if (topic.kind === 'incident') noted[numberOf(topic.monitorId)] = topic.openedAtMs;
+  for (const alert of alerts) {
+    if (alert.kind === 'incident') noted[numberOf(alert.monitorId)] = alert.openedAtMs;
   }
   return noted;
 }

@@ -4,12 +4,12 @@
 import { pino } from 'pino';
 import { createSender } from '../../src/bot/alerts/sender.ts';
 import { createChannels } from '../../src/bot/channels/channels.ts';
-import { isTold } from '../../src/bot/incidents/incidents.ts';
+import { isDelivered } from '../../src/bot/incidents/incidents.ts';
 import type { WatchState } from '../../src/bot/incidents/watch-state.ts';
 import { type Clock, systemClock } from '../../src/bot/shared/clock.ts';
 import type { Place } from '../../src/bot/shared/place.ts';
-import { openLastLook } from '../../src/bot/watch/last-poll.ts';
-import { createWatch } from '../../src/bot/watch/poller.ts';
+import { openLastPoll } from '../../src/bot/watch/last-poll.ts';
+import { createPoller } from '../../src/bot/watch/poller.ts';
 import { openWatchState } from '../../src/bot/watch/watch-store.ts';
 import { createMonitoringClient } from '../../src/clients/monitoring.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
@@ -40,36 +40,36 @@ const sender = createSender({
   ...{ state, alertPlaces: PLACES, random, log },
   clock: { ...systemClock, nowMs },
 });
-const looks = gate();
-const watch = createWatch({
-  lastLook: await openLastLook(store, { pollMs: POLL_MS }),
+const polls = gate();
+const watch = createPoller({
+  lastPoll: await openLastPoll(store, { pollMs: POLL_MS }),
   ...{ monitoring, state, channels: createChannels(store), alertPlaces: PLACES, random, log },
   pollMs: POLL_MS,
-  clock: { nowMs, pause: looks.pause },
-  onNews: sender.wake,
+  clock: { nowMs, pause: polls.pause },
+  onChange: sender.wake,
 });
 
 sender.start(PLACES.map(({ platform }) => createScriptedPlatform(platform)));
-const readings = what === 'first' ? [await firstLook()] : await laterLooks();
+const readings = what === 'first' ? [await firstPoll()] : await laterPolls();
 process.stdout.write(`${JSON.stringify(readings)}\n`);
-await Promise.all([watch.stop(), sender.stop(), looks.open()]);
+await Promise.all([watch.stop(), sender.stop(), polls.open()]);
 await Promise.all([monitoring.close(), store.close()]);
 
 /** Nothing is known, and no code has run before. */
-async function firstLook(): Promise<WatchReading> {
+async function firstPoll(): Promise<WatchReading> {
   await have(Number(changed));
   const end = startReading();
   watch.start();
-  await looks.ended();
+  await polls.ended();
   await state.told();
   return end();
 }
 
 /** All go back and forth; measured is the way that is asked for. */
-async function laterLooks(): Promise<WatchReading[]> {
+async function laterPolls(): Promise<WatchReading[]> {
   await have(0);
   watch.start();
-  await looks.ended();
+  await polls.ended();
   const readings: WatchReading[] = [];
   // The first pass warms up.
   for (let pass = 0; pass <= Number(passes); pass += 1) {
@@ -84,7 +84,7 @@ async function readingOf(down: number): Promise<WatchReading> {
   aheadMs += APART_MS;
   await have(down);
   const end = startReading();
-  await lookAndTell();
+  await pollAndDeliver();
   return end();
 }
 
@@ -92,9 +92,9 @@ async function have(down: number) {
   await fetch(`${baseUrl}/down?count=${down}`, { method: 'POST' });
 }
 
-async function lookAndTell() {
-  await looks.open();
-  await looks.ended();
+async function pollAndDeliver() {
+  await polls.open();
+  await polls.ended();
   await state.told();
 }
 
@@ -128,8 +128,8 @@ function gate() {
 function toldState(inner: WatchState) {
   let onUpdate = () => {};
   const isAllTold = () =>
-    (inner.current()?.topics ?? []).every((topic) =>
-      topic.deliveries.every((delivery) => isTold(topic, delivery)),
+    (inner.current()?.alerts ?? []).every((alert) =>
+      alert.deliveries.every((delivery) => isDelivered(alert, delivery)),
     );
   return {
     current: inner.current,

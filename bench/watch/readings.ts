@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** What one pass took: a check, and telling everything that it made. */
+/** What one pass took: a poll, and telling everything that it made. */
 export interface WatchReading {
   /** The longest time in which the event loop did nothing else. */
   blockMs: number;

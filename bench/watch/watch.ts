@@ -52,7 +52,7 @@ const CASES: Record<string, Case> = {
   'first-all': { what: 'first', of: all, title: firstSeen },
 };
 
-/** The bot's look at a long list, and the telling of what came of it. */
+/** The bot's poll of a long list, and the telling of what came of it. */
 export const watch: Area = {
   measures: Object.keys(CASES),
   async run(context) {
@@ -88,7 +88,7 @@ interface Given {
   name: string;
 }
 
-/** A first check is one a process; the others are as many as there are passes. */
+/** A first poll is one a process; the others are as many as there are passes. */
 async function measure(context: BenchContext, given: Given): Promise<WatchReading[]> {
   const processes = given.what === 'first' ? given.passes : 1;
   const readings: WatchReading[] = [];

@@ -6,29 +6,29 @@ import { incidentFacts, incidentSummary } from './alerts/incident-facts.ts';
 import { createSender } from './alerts/sender.ts';
 import { createAsk } from './ask/ask.ts';
 import { createCatalog } from './ask/catalog.ts';
-import { createChannelsAsking } from './ask/channel-defaults.ts';
+import { createChannelDefaults } from './ask/channel-defaults.ts';
 import { conversationKey, createConversations } from './ask/conversations.ts';
 import { createShownAnswers } from './ask/shown-answers.ts';
 import { openUnfinishedAnswers } from './ask/unfinished-answers.ts';
-import { createAskedBook } from './ask/usage-log.ts';
+import { createUsageLog } from './ask/usage-log.ts';
 import { createChannels } from './channels/channels.ts';
 import { createPersonPlaces } from './channels/person-places.ts';
 import { actions, commands } from './commands/commands.ts';
-import { createHandle, createOpenForm } from './commands/dispatch.ts';
+import { createDispatch, createOpenForm } from './commands/dispatch.ts';
 import { isIncidentQuestion } from './commands/incident-actions.ts';
-import { createPresses } from './commands/press-claims.ts';
+import { createPressClaims } from './commands/press-claims.ts';
 import { createSuggest } from './commands/suggest.ts';
 import { openForget } from './forget.ts';
 import { createHomes } from './home/home.ts';
-import { toldIn } from './incidents/incident-of-thread.ts';
+import { incidentOfThread } from './incidents/incident-of-thread.ts';
 import { createIncidents } from './incidents/incident-service.ts';
 import type { Bot, Platform } from './platform.ts';
 import { systemClock } from './shared/clock.ts';
 import { type Place, placeKey } from './shared/place.ts';
-import { createSeen } from './shared/seen-invocations.ts';
+import { createSeenInvocations } from './shared/seen-invocations.ts';
 import type { BotSettings } from './shared/settings.ts';
-import { openLastLook } from './watch/last-poll.ts';
-import { createWatch } from './watch/poller.ts';
+import { openLastPoll } from './watch/last-poll.ts';
+import { createPoller } from './watch/poller.ts';
 import { openWatchState } from './watch/watch-store.ts';
 
 export interface BotOptions {
@@ -52,49 +52,49 @@ export async function createBot(options: BotOptions): Promise<Bot> {
       'secrets in targets stay in the stored channels; the next start tries again',
     );
   });
-  const asking = createChannelsAsking(store);
-  const asked = createAskedBook(store);
+  const channelDefaults = createChannelDefaults(store);
+  const usageLog = createUsageLog(store);
   const places = createPersonPlaces(store, { log });
   const catalog = createCatalog({ gateway, standard: settings.askModel, log });
   const state = await openWatchState(store, log);
-  const toldAt = (place: Place, thread: string) =>
-    toldIn(state.current()?.topics, placeKey(place), thread);
+  const incidentAt = (place: Place, thread: string) =>
+    incidentOfThread(state.current()?.alerts, placeKey(place), thread);
   const ask = createAsk({
     gateway,
     catalog,
     conversations,
-    asking,
-    book: asked,
+    channelDefaults,
+    usageLog,
     async contextOf(place, thread, signal) {
-      const told = toldAt(place, thread);
-      if (!told) return undefined;
-      return await incidentFacts(told, { monitoring, nowMs: Date.now(), signal });
+      const found = incidentAt(place, thread);
+      if (!found) return undefined;
+      return await incidentFacts(found, { monitoring, nowMs: Date.now(), signal });
     },
     withoutModel({ question, place }, thread) {
-      const told = isIncidentQuestion(question) ? toldAt(place, thread) : undefined;
-      return told && incidentSummary(told);
+      const found = isIncidentQuestion(question) ? incidentAt(place, thread) : undefined;
+      return found && incidentSummary(found);
     },
     settings,
     log,
   });
   const { alertPlaces, alertPollMs: pollMs } = settings;
   const timing = { clock: systemClock, random: Math.random };
-  const lastLook = await openLastLook(store, { pollMs });
+  const lastPoll = await openLastPoll(store, { pollMs });
   const { settingsOf } = channels;
   const sender = createSender({ state, alertPlaces, settingsOf, ...timing, log });
-  const watch = createWatch({
+  const poller = createPoller({
     monitoring,
     state,
-    lastLook,
+    lastPoll,
     channels,
     alertPlaces,
     pollMs,
     ...timing,
     log,
-    onNews: sender.wake,
+    onChange: sender.wake,
   });
 
-  const incidents = createIncidents({ state, nowMs: Date.now, onNews: sender.wake });
+  const incidents = createIncidents({ state, nowMs: Date.now, onChange: sender.wake });
   const services = {
     commands,
     actions,
@@ -104,19 +104,24 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     ask,
     catalog,
     channels,
-    asking,
-    asked,
+    channelDefaults,
+    usageLog,
     conversations,
     log,
   };
-  const seen = createSeen(store);
-  const unfinished = await openUnfinishedAnswers(store, { conversations, seen, ...timing, log });
+  const seenInvocations = createSeenInvocations(store);
+  const unfinished = await openUnfinishedAnswers(store, {
+    conversations,
+    seenInvocations,
+    ...timing,
+    log,
+  });
   const shownAnswers = createShownAnswers(store);
   const forgetting = await openForget(store, {
     conversations,
     channels,
-    asking,
-    asked,
+    channelDefaults,
+    usageLog,
     places,
     shownAnswers,
     unfinished,
@@ -124,16 +129,20 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     alertPlaces,
     log,
   });
-  const handle = createHandle(services, { seen, presses: createPresses(seen), unfinished });
+  const dispatch = createDispatch(services, {
+    seenInvocations,
+    pressClaims: createPressClaims(seenInvocations),
+    unfinished,
+  });
   const openForm = createOpenForm(services);
-  const topics = () => state.current()?.topics;
-  const homes = createHomes({ ...services, places, topics, openForm });
+  const alerts = () => state.current()?.alerts;
+  const homes = createHomes({ ...services, places, alerts, openForm });
 
   let started: readonly Platform[] = [];
   let tidying: NodeJS.Timeout | undefined;
   let tidied = Promise.resolve();
   const tidy = () => {
-    tidied = Promise.all([conversations, asked, places].map((one) => one.forgetOld())).then(
+    tidied = Promise.all([conversations, usageLog, places].map((one) => one.forgetOld())).then(
       () => {},
       (error: unknown) => {
         log.error({ err: error }, 'what is old could not be forgotten');
@@ -143,8 +152,8 @@ export async function createBot(options: BotOptions): Promise<Bot> {
 
   return {
     commands,
-    async handle(invocation) {
-      const [reply] = await Promise.all([handle(invocation), places.note(invocation)]);
+    async dispatch(invocation) {
+      const [reply] = await Promise.all([dispatch(invocation), places.note(invocation)]);
       return reply;
     },
     openForm,
@@ -153,11 +162,11 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     shownAnswers,
     suggest: createSuggest({ monitoring, catalog, log }),
     async isConversation(place, thread) {
-      if (toldAt(place, thread)) return true;
+      if (incidentAt(place, thread)) return true;
       return await conversations.isOpen(conversationKey(place, thread));
     },
     catalog,
-    asked,
+    usageLog,
     channelName({ platform, channel }) {
       return started.find(({ name }) => name === platform)?.channelName?.(channel);
     },
@@ -168,14 +177,14 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     async start(platforms) {
       started = platforms;
       sender.start(platforms);
-      watch.start();
+      poller.start();
       unfinished.start(platforms);
       tidying = setInterval(tidy, DAY_MS);
       tidy();
     },
     async stop() {
       clearInterval(tidying);
-      await Promise.all([ask.stop(), watch.stop(), sender.stop(), unfinished.stop(), tidied]);
+      await Promise.all([ask.stop(), poller.stop(), sender.stop(), unfinished.stop(), tidied]);
     },
   };
 }

@@ -1,17 +1,17 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Store } from '../store/store.ts';
-import type { ChannelsAsking } from './ask/channel-defaults.ts';
+import type { ChannelDefaults } from './ask/channel-defaults.ts';
 import type { Conversations } from './ask/conversations.ts';
 import type { ShownAnswers } from './ask/shown-answers.ts';
 import type { UnfinishedAnswers } from './ask/unfinished-answers.ts';
-import type { AskedBook } from './ask/usage-log.ts';
+import type { UsageLog } from './ask/usage-log.ts';
 import type { Channels } from './channels/channels.ts';
 import type { PersonPlaces } from './channels/person-places.ts';
 import { hasPlace, withoutPlaces } from './incidents/places-in-state.ts';
 import type { ErasableWatchState } from './incidents/watch-state.ts';
 import type { Bot } from './platform.ts';
-import { Gone, type GonePlaces } from './shared/gone-places.ts';
+import { GoneChannels, type GonePlaces } from './shared/gone-places.ts';
 import { type Place, parsePlace, placeKey } from './shared/place.ts';
 
 /**
@@ -24,8 +24,8 @@ export async function openForget(
   options: {
     conversations: Conversations;
     channels: Channels;
-    asking: ChannelsAsking;
-    asked: AskedBook;
+    channelDefaults: ChannelDefaults;
+    usageLog: UsageLog;
     places: PersonPlaces;
     shownAnswers: ShownAnswers;
     unfinished: UnfinishedAnswers;
@@ -36,22 +36,29 @@ export async function openForget(
   },
 ): Promise<Pick<Bot, 'forget' | 'forgetAll' | 'keptChannels'>> {
   const { conversations, channels, unfinished, state, alertPlaces, log } = options;
-  const { asking, asked, places, shownAnswers } = options;
-  const noted = store.collection<Gone>({
+  const { channelDefaults, usageLog, places, shownAnswers } = options;
+  const noted = store.collection<GoneChannels>({
     name: 'forgetting',
-    schema: Gone,
+    schema: GoneChannels,
     version: 1,
     whenCorrupt: 'forget',
   });
 
   async function forgetNoted(id: string, gone: GonePlaces) {
     // What a start would take up again comes before what it would take it up from.
-    for (const one of [unfinished, conversations, asking, asked, places, shownAnswers]) {
+    for (const one of [
+      unfinished,
+      conversations,
+      channelDefaults,
+      usageLog,
+      places,
+      shownAnswers,
+    ]) {
       await one.forgetPlaces(gone);
     }
     if (hasPlace(state.current(), gone)) {
-      const hearAll = alertPlaces.map(placeKey);
-      await state.erase((watching) => watching && withoutPlaces(watching, gone, hearAll));
+      const alwaysAlerted = alertPlaces.map(placeKey);
+      await state.erase((watching) => watching && withoutPlaces(watching, gone, alwaysAlerted));
     }
     for (const place of await channels.forgetPlaces(gone)) {
       log.warn({ place }, 'a channel that heard alerts is gone');
@@ -59,7 +66,7 @@ export async function openForget(
     await noted.update(id, () => undefined);
   }
 
-  async function forgetAll(gone: Gone) {
+  async function forgetAll(gone: GoneChannels) {
     if (gone.channels.length === 0 && gone.prefix === undefined) return;
     const id = randomUUID();
     await noted.update(id, () => gone);
@@ -75,10 +82,14 @@ export async function openForget(
   return {
     forgetAll,
     async keptChannels(platform) {
-      const told = state.current()?.topics.flatMap(({ deliveries }) => deliveries) ?? [];
-      const heard = (await channels.places()).map(placeKey);
-      const all = [...heard, ...(await asking.places()), ...(await conversations.places())];
-      const kept = new Set([...all, ...told.map(({ place }) => place)]);
+      const deliveries = state.current()?.alerts.flatMap(({ deliveries }) => deliveries) ?? [];
+      const subscribed = (await channels.places()).map(placeKey);
+      const all = [
+        ...subscribed,
+        ...(await channelDefaults.places()),
+        ...(await conversations.places()),
+      ];
+      const kept = new Set([...all, ...deliveries.map(({ place }) => place)]);
       const places = [...kept].flatMap((key) => parsePlace(key) ?? []);
       return places.filter((one) => one.platform === platform).map(({ channel }) => channel);
     },
@@ -93,7 +104,7 @@ export async function openForget(
   };
 }
 
-function placesOf({ platform, channels, prefix }: Gone): GonePlaces {
+function placesOf({ platform, channels, prefix }: GoneChannels): GonePlaces {
   const keys = new Set(channels.map((channel) => placeKey({ platform, channel })));
   const beginning = prefix === undefined ? undefined : placeKey({ platform, channel: prefix });
   return {

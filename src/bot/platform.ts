@@ -1,11 +1,11 @@
 import type { Catalog } from './ask/catalog.ts';
 import type { ShownAnswers } from './ask/shown-answers.ts';
-import type { AskedBook } from './ask/usage-log.ts';
+import type { UsageLog } from './ask/usage-log.ts';
 import type { Command } from './commands/command.ts';
-import type { Handle, OpenForm } from './commands/dispatch.ts';
+import type { Dispatch, OpenForm } from './commands/dispatch.ts';
 import type { Suggest } from './commands/suggest.ts';
 import type { Homes } from './home/home.ts';
-import type { Gone } from './shared/gone-places.ts';
+import type { GoneChannels } from './shared/gone-places.ts';
 import type { AnswerEnder } from './shared/invocation.ts';
 import type { Messenger } from './shared/messenger.ts';
 import type { Place, PlatformName } from './shared/place.ts';
@@ -14,7 +14,7 @@ import type { Place, PlatformName } from './shared/place.ts';
 export interface Bot {
   readonly commands: readonly Command[];
   /** The one door: checks, refuses repeats, runs the command. Never throws; every error becomes a card. */
-  readonly handle: Handle;
+  readonly dispatch: Dispatch;
   /** How the form of a command begins for somebody; a card says why they get none. Never throws. */
   readonly openForm: OpenForm;
   /** What each person sees of it all, where the platform has a page for that. */
@@ -27,7 +27,7 @@ export interface Bot {
    * For platforms: Askwatch is no longer in a workspace or server, and all that was kept for its channels goes. What a kill
    * interrupts of it is done at the next start.
    */
-  forgetAll(gone: Gone): Promise<void>;
+  forgetAll(gone: GoneChannels): Promise<void>;
   /** For platforms that may find out that some are gone: the channels for which something is kept. */
   keptChannels(platform: PlatformName): Promise<string[]>;
   /** For platforms: the conversations of answers that are shown outside of a thread. */
@@ -37,7 +37,7 @@ export interface Bot {
   /** The gateway's models, for who wants to see them all. */
   readonly catalog: Pick<Catalog, 'models'>;
   /** Who asked how much, in all channels together. */
-  readonly asked: Pick<AskedBook, 'everywhere'>;
+  readonly usageLog: Pick<UsageLog, 'everywhere'>;
   /** What a platform that was started calls one of its channels, where it knows. */
   channelName(place: Place): string | undefined;
   /**
@@ -54,7 +54,7 @@ export interface Bot {
 /** A chat platform, as the bot sees it. */
 export interface Platform extends Messenger, AnswerEnder {
   /**
-   * Connects and hands everything people say to `bot.handle`. Resolves once it can receive and post.
+   * Connects and hands everything people say to `bot.dispatch`. Resolves once it can receive and post.
    * Throws `PlatformStartError` when the platform refuses for good.
    */
   start(bot: Bot): Promise<void>;

@@ -1,5 +1,5 @@
 import { isIPv6 } from 'node:net';
-import { oddWords } from '../bot/incidents/invalid-monitors.ts';
+import { describeInvalid } from '../bot/incidents/invalid-monitors.ts';
 import { counted, type Finding, ok, problem, shortName, warning } from '../bot/shared/finding.ts';
 import { CallError, ContractError, StatusError } from '../clients/errors.ts';
 import { createGatewayClient } from '../clients/gateway.ts';
@@ -95,7 +95,7 @@ export async function checkMonitoring({ monitoring, roles }: Settings): Promise<
       if (odd.length === 0) return ok(check, text);
       return warning(
         check,
-        `${text}. Its list has rows otherwise than its contract says, ${oddWords(odd)}. What can be read of them is watched; mend the others there.`,
+        `${text}. Its list has rows otherwise than its contract says, ${describeInvalid(odd)}. What can be read of them is watched; mend the others there.`,
       );
     } finally {
       await client.close();

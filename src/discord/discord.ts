@@ -3,7 +3,7 @@ import { type Client, Events } from 'discord.js';
 import type { Logger } from 'pino';
 import type { Bot, Platform } from '../bot/platform.ts';
 import { PlatformStartError } from '../bot/shared/errors.ts';
-import { openToldLimits, type ToldLimits } from '../bot/shared/platform-limits.ts';
+import { openPlatformLimits, type PlatformLimits } from '../bot/shared/platform-limits.ts';
 import { createAlerts } from './answers/alerts.ts';
 import { listenForDeletions } from './answers/deletions.ts';
 import { createEndAnswer, sealTokens } from './answers/end-answer.ts';
@@ -58,7 +58,7 @@ export interface DiscordOptions {
   /** Called once when nothing can work any more, such as after the token was revoked. */
   onFatal: (error: Error) => void;
   /** What Discord said earlier of calls that come too soon. */
-  limits?: ToldLimits;
+  limits?: PlatformLimits;
 }
 
 /** Discord over its gateway. Nothing connects before `start`. */
@@ -66,7 +66,7 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
   const { token, guildId, apiUrl, messageContent, shards = 'auto', onFatal } = options;
   const { editIntervalMs = EDIT_INTERVAL_MS, tokenLifeMs = TOKEN_LIFE_MS } = options;
   const log = options.log.child({ platform: 'discord' }, { serializers: { err: loggedError } });
-  const limits = options.limits ?? (await openToldLimits({ platform: 'discord', log }));
+  const limits = options.limits ?? (await openPlatformLimits({ platform: 'discord', log }));
   const client = buildClient({ apiUrl, messageContent, shards, limits });
   const api = createChannelApi(client.rest);
   const lacksIn = createLacksIn(client);

@@ -5,7 +5,7 @@ import type { Logger } from 'pino';
 import type { Bot, Collection, Platform } from '../bot/platform.ts';
 import type { Card } from '../bot/shared/card.ts';
 import { withoutCharts } from '../bot/shared/chart-text.ts';
-import { openToldLimits, type ToldLimits } from '../bot/shared/platform-limits.ts';
+import { openPlatformLimits, type PlatformLimits } from '../bot/shared/platform-limits.ts';
 import { createBoltLog } from './api/bolt-log.ts';
 import { deliveryError } from './api/call-failure.ts';
 import { limitedFetch } from './api/limited-fetch.ts';
@@ -72,13 +72,13 @@ export async function createSlack(options: {
   onFatal(error: Error): void;
   paces?: Paces;
   /** What Slack said earlier of calls that come too soon. */
-  limits?: ToldLimits;
+  limits?: PlatformLimits;
 }): Promise<Slack> {
   const { botToken, install, appToken, signingSecret = '', apiUrl } = options;
   const { onFatal, paces = PACES } = options;
   const log = options.log.child({ platform: 'slack' });
   const boltLog = createBoltLog(log);
-  const limits = options.limits ?? (await openToldLimits({ platform: 'slack', log }));
+  const limits = options.limits ?? (await openPlatformLimits({ platform: 'slack', log }));
   // Without these Bolt repeats posts whose answer was lost, holds up every channel for one, and waits for ever.
   const clientOptions: webApi.WebClientOptions = {
     slackApiUrl: apiUrl,

@@ -1,16 +1,16 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { createChannelsAsking } from '../../src/bot/ask/channel-defaults.ts';
+import { createChannelDefaults } from '../../src/bot/ask/channel-defaults.ts';
 import { conversationKey, createConversations } from '../../src/bot/ask/conversations.ts';
 import { createShownAnswers } from '../../src/bot/ask/shown-answers.ts';
 import { openUnfinishedAnswers } from '../../src/bot/ask/unfinished-answers.ts';
-import { createAskedBook } from '../../src/bot/ask/usage-log.ts';
+import { createUsageLog } from '../../src/bot/ask/usage-log.ts';
 import { createChannels } from '../../src/bot/channels/channels.ts';
 import { createPersonPlaces } from '../../src/bot/channels/person-places.ts';
 import { openForget } from '../../src/bot/forget.ts';
 import { newDelivery } from '../../src/bot/incidents/incidents.ts';
 import type { Group, Incident } from '../../src/bot/incidents/watch-state.ts';
 import { type Place, placeKey } from '../../src/bot/shared/place.ts';
-import { createSeen } from '../../src/bot/shared/seen-invocations.ts';
+import { createSeenInvocations } from '../../src/bot/shared/seen-invocations.ts';
 import { openWatchState } from '../../src/bot/watch/watch-store.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { createHandClock } from '../helpers/bot/hand-clock.ts';
@@ -36,15 +36,29 @@ async function open(
   const { nowMs } = clock;
   const conversations = createConversations(store, { nowMs });
   const channels = createChannels(store);
-  const asking = createChannelsAsking(store);
-  const asked = createAskedBook(store, nowMs);
+  const channelDefaults = createChannelDefaults(store);
+  const usageLog = createUsageLog(store, nowMs);
   const places = createPersonPlaces(store, { log, nowMs });
   const shownAnswers = createShownAnswers(store);
   const state = await openWatchState(store, log);
   const timing = { clock, random: () => 0.5 };
-  const seen = createSeen(store);
-  const unfinished = await openUnfinishedAnswers(store, { conversations, seen, ...timing, log });
-  const kept = { conversations, channels, asking, asked, places, shownAnswers, unfinished, state };
+  const seenInvocations = createSeenInvocations(store);
+  const unfinished = await openUnfinishedAnswers(store, {
+    conversations,
+    seenInvocations,
+    ...timing,
+    log,
+  });
+  const kept = {
+    conversations,
+    channels,
+    channelDefaults,
+    usageLog,
+    places,
+    shownAnswers,
+    unfinished,
+    state,
+  };
   const forgetting = await openForget(store, { ...kept, alertPlaces, log });
   life.writes = writes;
   return { ...kept, ...forgetting, nowMs, lines, life, close: () => real.close() };
@@ -52,7 +66,16 @@ async function open(
 
 /** Says, asks, sets and is told something at a place, each with the name of its workspace in it, all twice. */
 async function live(kept: Awaited<ReturnType<typeof open>>, place: Place) {
-  const { conversations, channels, asking, asked, places, shownAnswers, unfinished, state } = kept;
+  const {
+    conversations,
+    channels,
+    channelDefaults,
+    usageLog,
+    places,
+    shownAnswers,
+    unfinished,
+    state,
+  } = kept;
   const team = place.channel.split('/')[0] ?? '';
   const person = { id: `U-${team}`, name: `ada of ${team}` };
   for (const n of [1, 2]) {
@@ -60,9 +83,9 @@ async function live(kept: Awaited<ReturnType<typeof open>>, place: Place) {
     await conversations.add(key, { question: `${team} ${n}?`, answer: team, atMs: n });
     const monitor = { id: `${n}`, name: `shop of ${team}`, target: 'https://shop.example' };
     await channels.add(place, monitor);
-    await asking.change(place, { prompt: `You are ${n} of ${team}` });
+    await channelDefaults.change(place, { prompt: `You are ${n} of ${team}` });
     const tokens = { model: 'm', tokens: 5, atMs: kept.nowMs() - n };
-    await asked.note({ place, person: person.id, name: person.name, ...tokens });
+    await usageLog.add({ place, person: person.id, name: person.name, ...tokens });
     await places.note({ place: { ...place, channel: `${place.channel}${n}` }, person });
     await shownAnswers.add(place, `m${n}`, { place, thread: `of ${team}` });
     const answer = { kind: 'answer', id: `${team}-${n}`, question: `what of ${team}?` } as const;
@@ -90,11 +113,11 @@ async function live(kept: Awaited<ReturnType<typeof open>>, place: Place) {
       },
     };
     const delivery = newDelivery(placeKey(place), `post ${n}`);
-    await state.update((now = { known: [], learnt: true, shortLooks: 0, topics: [] }) => {
-      const old = now.topics.find(({ id }) => id === incident.id);
+    await state.update((now = { known: [], learnt: true, shortLooks: 0, alerts: [] }) => {
+      const old = now.alerts.find(({ id }) => id === incident.id);
       const deliveries = [...(old?.deliveries ?? []), delivery];
-      const others = now.topics.filter(({ id }) => id !== incident.id && id !== group.id);
-      return { ...now, topics: [...others, { ...incident, deliveries }, group] };
+      const others = now.alerts.filter(({ id }) => id !== incident.id && id !== group.id);
+      return { ...now, alerts: [...others, { ...incident, deliveries }, group] };
     });
   }
 }
@@ -115,20 +138,21 @@ async function lived(): Promise<string> {
 
 /** What is left of the workspace that stays. */
 async function expectHome(kept: Awaited<ReturnType<typeof open>>) {
-  const { conversations, channels, asking, asked, places, shownAnswers, state, nowMs } = kept;
+  const { conversations, channels, channelDefaults, usageLog, places, shownAnswers, state, nowMs } =
+    kept;
   const texts = (await conversations.turns(conversationKey(HOME, 'thread'))).map(
     (turn) => turn.question,
   );
   expect(texts).toEqual(['T0HOME 1?', 'T0HOME 2?']);
   expect(await conversations.turns(conversationKey(SHOP, 'thread'))).toEqual([]);
   expect((await channels.places()).map(placeKey)).toEqual([placeKey(HOME)]);
-  expect(await asking.of(HOME)).toEqual({ prompt: 'You are 2 of T0HOME' });
-  expect(await asked.since(HOME, nowMs() - 10)).toHaveLength(2);
+  expect(await channelDefaults.of(HOME)).toEqual({ prompt: 'You are 2 of T0HOME' });
+  expect(await usageLog.since(HOME, nowMs() - 10)).toHaveLength(2);
   expect(await places.of('slack', 'U-T0HOME')).toHaveLength(2);
   expect(await shownAnswers.of(HOME, 'm1')).toBeDefined();
-  const topics = state.current()?.topics ?? [];
-  expect(topics.filter(({ kind }) => kind === 'incident')).toHaveLength(2);
-  const told = topics.flatMap(({ deliveries }) => deliveries.map(({ place }) => place));
+  const alerts = state.current()?.alerts ?? [];
+  expect(alerts.filter(({ kind }) => kind === 'incident')).toHaveLength(2);
+  const told = alerts.flatMap(({ deliveries }) => deliveries.map(({ place }) => place));
   expect(new Set(told)).toEqual(new Set([placeKey(HOME)]));
 }
 
@@ -158,7 +182,7 @@ test('a deleted thread is in no file any more', async () => {
   await kept.forget(SHOP, 'thread');
   expect(await filesWith('T0SHOP 1?', folder)).toEqual([]);
   expect(await filesWith('what of T0SHOP?', folder)).toEqual([]);
-  expect(await kept.asking.of(SHOP)).toEqual({ prompt: 'You are 2 of T0SHOP' });
+  expect(await kept.channelDefaults.of(SHOP)).toEqual({ prompt: 'You are 2 of T0SHOP' });
 });
 
 test('a channel that hears every alert is told anew of what goes on, should it be back', async () => {
@@ -168,14 +192,14 @@ test('a channel that hears every alert is told anew of what goes on, should it b
     if (!now) return now;
     const shut = { sinceMs: 1, refused: ['new' as const], tries: 1, triedAtMs: 1, nextTryAtMs: 2 };
     const closed = [SHOP, HOME].map((place) => ({ place: placeKey(place), ...shut }));
-    const topics = now.topics.map((topic) =>
-      topic.id === 'i1' && topic.kind === 'incident' ? { ...topic, endedAtMs: 3 } : topic,
+    const alerts = now.alerts.map((alert) =>
+      alert.id === 'i1' && alert.kind === 'incident' ? { ...alert, endedAtMs: 3 } : alert,
     );
-    return { ...now, topics, closed };
+    return { ...now, alerts, closed };
   });
   await kept.forgetAll({ platform: 'slack', channels: [], prefix: 'T0SHOP/' });
-  const { topics = [], closed } = kept.state.current() ?? {};
-  const waiting = topics.flatMap(({ id, deliveries }) =>
+  const { alerts = [], closed } = kept.state.current() ?? {};
+  const waiting = alerts.flatMap(({ id, deliveries }) =>
     deliveries.filter(({ place }) => place === placeKey(SHOP)).map((one) => ({ id, ...one })),
   );
   expect(waiting).toEqual([{ id: 'i2', ...newDelivery(placeKey(SHOP), 'i2') }]);

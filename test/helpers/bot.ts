@@ -26,7 +26,7 @@ export interface TestBot {
   service: MonitoringService;
   /** What the bot logged, oldest first. */
   lines: Array<Record<string, unknown>>;
-  /** Says a line in a channel; each call is a gesture of its own unless `id` is given. */
+  /** Says a line in a channel; each call is an invocation of its own unless `id` is given. */
   say(
     line: string,
     where?: Partial<Pick<Invocation, 'id' | 'place' | 'thread' | 'person'>>,
@@ -51,7 +51,7 @@ export interface TestBotOptions {
 /** The channel of `say` when none is named. */
 export const CHANNEL: Place = { platform: 'console', channel: 'general' };
 
-let gestures = 0;
+let invocations = 0;
 
 /** Starts a bot as the program does, short of its platforms: hand some to `bot.start` to have it watch. */
 export async function startTestBot(options: TestBotOptions = {}): Promise<TestBot> {
@@ -104,9 +104,9 @@ export async function startTestBot(options: TestBotOptions = {}): Promise<TestBo
     service,
     lines,
     say(line, where = {}) {
-      gestures += 1;
-      return bot.handle({
-        id: `test:${process.pid}:${gestures}`,
+      invocations += 1;
+      return bot.dispatch({
+        id: `test:${process.pid}:${invocations}`,
         request: { line },
         place: CHANNEL,
         person: { id: 'U1', name: 'Ada' },

@@ -132,9 +132,9 @@ export async function startAsked(platform: PlatformName, listed: readonly string
   };
   const bot: Bot = {
     ...real,
-    async handle(invocation) {
+    async dispatch(invocation) {
       const { person, request } = invocation;
-      const reply = await real.handle(invocation);
+      const reply = await real.dispatch(invocation);
       // A mention comes twice; of the second nothing comes.
       const what = 'command' in request ? request.command : 'line';
       if (reply.kind !== 'nothing') note(person.id, what, reply);

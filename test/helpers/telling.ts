@@ -3,7 +3,7 @@ import { createSender } from '../../src/bot/alerts/sender.ts';
 import { nextFor } from '../../src/bot/incidents/delivery.ts';
 import type { Platform } from '../../src/bot/platform.ts';
 import { placeKey } from '../../src/bot/shared/place.ts';
-import { look } from '../../src/bot/watch/apply-poll.ts';
+import { applyPoll } from '../../src/bot/watch/apply-poll.ts';
 import { openWatchState } from '../../src/bot/watch/watch-store.ts';
 import type { Monitor } from '../../src/contracts/monitoring.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
@@ -13,7 +13,7 @@ import { recordingLog } from './recording-log.ts';
 import { temporaryFolder } from './temporary-folder.ts';
 
 /**
- * Alerts over a channel of a real platform, from the look on, with a clock that goes on when the test says: for what takes
+ * Alerts over a channel of a real platform, from the poll on, with a clock that goes on when the test says: for what takes
  * minutes.
  */
 export async function startTelling(platform: Platform, channel: string) {
@@ -32,7 +32,7 @@ export async function startTelling(platform: Platform, channel: string) {
   }
   let life = await live();
 
-  async function lookNow() {
+  async function pollNow() {
     const monitors = [...statuses].map(
       ([name, status]): Monitor => ({
         ...{ id: name, name, check_type: 'HTTP', target: `https://${name}.example` },
@@ -45,7 +45,7 @@ export async function startTelling(platform: Platform, channel: string) {
       placesFor: () => [placeKey(place)],
     };
     const { state, sender } = life;
-    await state.update((watching) => look(watching, monitors, around).watching);
+    await state.update((watching) => applyPoll(watching, monitors, around).watching);
     sender.wake();
     await eventually(() => !nextFor(state.current(), placeKey(place), clock.nowMs()));
   }
@@ -60,13 +60,13 @@ export async function startTelling(platform: Platform, channel: string) {
     /** Sets statuses, looks, and waits until the platform was told, or refused. */
     async see(changes: Record<string, string>) {
       for (const [name, status] of Object.entries(changes)) statuses.set(name, status);
-      await lookNow();
+      await pollNow();
     },
-    /** Lets time go by, with a look a minute. */
+    /** Lets time go by, with a poll a minute. */
     async passMinutes(count: number) {
       for (let minute = 0; minute < count; minute += 1) {
         clock.goOn(60_000);
-        await lookNow();
+        await pollNow();
       }
     },
     async restart() {

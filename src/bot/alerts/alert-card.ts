@@ -1,6 +1,6 @@
 import { latencyFacts } from '../incidents/latency.ts';
 import { NOTE_HINT, noteFacts } from '../incidents/notes.ts';
-import type { Blindness, Delivery, Incident, Topic } from '../incidents/watch-state.ts';
+import type { Alert, Delivery, Incident, MonitoringOutage } from '../incidents/watch-state.ts';
 import type { Card, Fact } from '../shared/card.ts';
 import { isDown } from '../shared/status.ts';
 import { shownTarget, targetLink } from '../shared/target-link.ts';
@@ -12,69 +12,69 @@ import { lasted, timeFacts } from './incident-times.ts';
 
 type Line = NonNullable<Delivery['line']>;
 
-/** What a place is to see of a topic now. Pure. */
-export function alertCard(topic: Topic, delivery: Pick<Delivery, 'earlier' | 'shownOpen'>): Card {
-  if (topic.kind === 'notice') {
+/** What a place is to see of a alert now. Pure. */
+export function alertCard(alert: Alert, delivery: Pick<Delivery, 'earlier' | 'shownOpen'>): Card {
+  if (alert.kind === 'notice') {
     return {
-      tone: topic.endedAtMs === undefined ? 'warning' : 'good',
-      title: topic.title,
-      parts: [{ kind: 'text', text: topic.text }],
+      tone: alert.endedAtMs === undefined ? 'warning' : 'good',
+      title: alert.title,
+      parts: [{ kind: 'text', text: alert.text }],
     };
   }
-  if (topic.kind === 'blindness') return blindnessCard(topic);
-  if (topic.kind === 'group') return groupCard(topic, delivery);
-  const link = targetLink(topic);
-  const text = topic.flapping && flappingText(topic);
+  if (alert.kind === 'blindness') return monitoringOutageCard(alert);
+  if (alert.kind === 'group') return groupCard(alert, delivery);
+  const link = targetLink(alert);
+  const text = alert.flapping && flappingText(alert);
   return {
-    ...headline(topic, delivery),
+    ...headline(alert, delivery),
     parts: [
       ...(text ? [{ kind: 'text' as const, text }] : []),
       {
         kind: 'facts',
         facts: [
-          ...facts(topic),
+          ...facts(alert),
           ...earlierFacts(delivery.earlier),
-          ...careFacts(topic),
-          ...noteFacts(topic),
+          ...careFacts(alert),
+          ...noteFacts(alert),
         ],
       },
     ],
-    actions: actionsOf(topic),
+    actions: actionsOf(alert),
     ...(link && { link }),
     // Tells two messages about one outage from two outages.
-    footer: `Incident ${topic.id.slice(0, 8)} · ${NOTE_HINT}`,
+    footer: `Incident ${alert.id.slice(0, 8)} · ${NOTE_HINT}`,
   };
 }
 
 /** The one line under a message of something that is over, or still goes on. Pure. */
-export function lineCard(topic: Topic, line: Line): Card {
-  const { tone } = alertCard(topic, { shownOpen: true });
-  return { tone, title: `${lineTitle(topic)}${lineEnd(topic, line)}`, parts: [] };
+export function lineCard(alert: Alert, line: Line): Card {
+  const { tone } = alertCard(alert, { shownOpen: true });
+  return { tone, title: `${lineTitle(alert)}${lineEnd(alert, line)}`, parts: [] };
 }
 
-function lineTitle(topic: Topic): string {
-  if (topic.kind === 'group') return groupTitle(topic, { shownOpen: true, isLine: true });
-  const { title } = alertCard(topic, { shownOpen: true });
-  if (topic.kind !== 'incident' || topic.endedAtMs !== undefined) return title;
-  const { flapping } = topic;
+function lineTitle(alert: Alert): string {
+  if (alert.kind === 'group') return groupTitle(alert, { shownOpen: true, isLine: true });
+  const { title } = alertCard(alert, { shownOpen: true });
+  if (alert.kind !== 'incident' || alert.endedAtMs !== undefined) return title;
+  const { flapping } = alert;
   if (flapping) {
-    return flappingHeadline({ ...topic, flapping }, { shownOpen: true, isLine: true }).title;
+    return flappingHeadline({ ...alert, flapping }, { shownOpen: true, isLine: true }).title;
   }
-  return `${shortened(topic.name, 100)} is still ${shortened(topic.status, 40)}`;
+  return `${shortened(alert.name, 100)} is still ${shortened(alert.status, 40)}`;
 }
 
 /** What was told before is known by now, but not how long it took. */
-function lineEnd(topic: Topic, { atMs }: Line): string {
-  if (topic.kind === 'notice' || ('gone' in topic && topic.gone)) return '';
+function lineEnd(alert: Alert, { atMs }: Line): string {
+  if (alert.kind === 'notice' || ('gone' in alert && alert.gone)) return '';
   // What flapped says by itself for how long.
-  const one = topic.kind === 'group' ? onlyMember(topic) : topic;
+  const one = alert.kind === 'group' ? onlyMember(alert) : alert;
   if (one && 'flapping' in one && one.flapping) return '';
-  const untilMs = topic.endedAtMs ?? atMs;
-  const words = lasted(topic.kind === 'group' ? groupTimes(topic) : topic, untilMs);
-  return topic.endedAtMs === undefined ? `, for ${words} now` : ` after ${words}`;
+  const untilMs = alert.endedAtMs ?? atMs;
+  const words = lasted(alert.kind === 'group' ? groupTimes(alert) : alert, untilMs);
+  return alert.endedAtMs === undefined ? `, for ${words} now` : ` after ${words}`;
 }
 
-function blindnessCard({ startedAtMs, endedAtMs, why }: Blindness): Card {
+function monitoringOutageCard({ startedAtMs, endedAtMs, why }: MonitoringOutage): Card {
   if (endedAtMs === undefined) {
     return {
       tone: 'warning',

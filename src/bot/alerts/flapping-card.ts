@@ -5,7 +5,7 @@ import { isDown, isUp } from '../shared/status.ts';
 import { counted, inWords, shortened } from '../shared/text-format.ts';
 
 /** What is told of a monitor that flaps, in a message of its own or in one about several. */
-type Told = Pick<Group['members'][number], 'name' | 'status' | 'endedAtMs' | 'gone'> & {
+type FlappingView = Pick<Group['members'][number], 'name' | 'status' | 'endedAtMs' | 'gone'> & {
   flapping: Pick<Flapping, 'fromMs' | 'downs' | 'isDown' | 'changedAtMs'>;
 };
 
@@ -13,25 +13,25 @@ type Told = Pick<Group['members'][number], 'name' | 'status' | 'endedAtMs' | 'go
 export const FLAPPING_QUIET = `stays quiet here until it stays DOWN, or is calm for ${inWords(FLAPPING_MS)}`;
 
 /** What a message of its own says besides: what to expect, or where to look. */
-export function flappingText({ status, endedAtMs, gone }: Omit<Told, 'flapping'>) {
+export function flappingText({ status, endedAtMs, gone }: Omit<FlappingView, 'flapping'>) {
   if (endedAtMs === undefined) return `It ${FLAPPING_QUIET}.`;
   if (gone || !isDown({ status })) return undefined;
   return 'It did not come back: that outage is told in a message of its own below.';
 }
 
 /** `5 changes in 3 minutes` */
-export const changesInWords = (flapping: Told['flapping']) =>
+export const changesInWords = (flapping: FlappingView['flapping']) =>
   `${counted(changesOf(flapping), 'change')} in ${spanOf(flapping)}`;
 
 /** `down 7 times in 34 minutes` */
-export const downsInWords = (flapping: Told['flapping']) =>
+export const downsInWords = (flapping: FlappingView['flapping']) =>
   `down ${counted(flapping.downs, 'time')} in ${spanOf(flapping)}`;
 
-const spanOf = ({ fromMs, changedAtMs }: Told['flapping']) => inWords(changedAtMs - fromMs);
+const spanOf = ({ fromMs, changedAtMs }: FlappingView['flapping']) => inWords(changedAtMs - fromMs);
 
 /** The words of a message about nothing but what flaps, or did; or of a line under it, that it still does. */
 export function flappingHeadline(
-  told: Told,
+  told: FlappingView,
   { shownOpen, isLine = false }: { shownOpen: boolean; isLine?: boolean },
 ): Pick<Card, 'tone' | 'title'> {
   const { flapping, endedAtMs, gone } = told;
@@ -58,7 +58,7 @@ export function flappingHeadline(
 
 /** The words of one among several. */
 export function flappingMember(
-  { flapping, status, endedAtMs, gone }: Told,
+  { flapping, status, endedAtMs, gone }: FlappingView,
   shownOpen: boolean,
 ): string {
   if (gone) return 'no longer watched';
@@ -75,7 +75,7 @@ export function flappingMember(
 }
 
 /** What a message of its own says of when and how often. */
-export function flappingFacts({ flapping, status, endedAtMs, gone }: Told): Fact[] {
+export function flappingFacts({ flapping, status, endedAtMs, gone }: FlappingView): Fact[] {
   const { fromMs, changedAtMs, isDown: isLastDown, downs } = flapping;
   const isCalm = endedAtMs !== undefined && !isLastDown;
   const down = isDown({ status }) ? 'Down since' : 'Not UP since';

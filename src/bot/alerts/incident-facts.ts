@@ -1,7 +1,7 @@
 import type { MonitoringClient } from '../../clients/monitoring.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
 import { oneLine as asOneLine } from '../../contracts/one-line.ts';
-import type { Told } from '../incidents/incident-of-thread.ts';
+import type { ThreadIncident } from '../incidents/incident-of-thread.ts';
 import type { Flapping, Group, Incident } from '../incidents/watch-state.ts';
 import { isDown } from '../shared/status.ts';
 import { shownTarget } from '../shared/target-link.ts';
@@ -23,7 +23,7 @@ const OTHERS = 20;
  * Names, causes and results come from outside, so the model is told that they are data.
  */
 export async function incidentFacts(
-  { incident, group }: Told,
+  { incident, group }: ThreadIncident,
   options: { monitoring: MonitoringClient; nowMs: number; signal: AbortSignal },
 ): Promise<string> {
   const { monitoring, nowMs } = options;
@@ -71,7 +71,7 @@ export async function incidentFacts(
  * What is known of an incident, in Markdown, for when no model can be asked: what its message says, with times in UTC. What
  * comes from outside stands there as it is and makes no markup. Pure.
  */
-export function incidentSummary({ incident, group }: Told): string {
+export function incidentSummary({ incident, group }: ThreadIncident): string {
   const { title, parts } = alertCard(group ?? incident, { shownOpen: true });
   const lines = parts.flatMap((part) => {
     if (part.kind === 'text') return [part.text];

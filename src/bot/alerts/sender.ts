@@ -5,25 +5,25 @@ import { quietUntilMs } from '../channels/quiet-hours.ts';
 import { closedAt, isClosing, type Request, withRefusal } from '../incidents/closed-places.ts';
 import {
   adviceFor,
+  afterDelivery,
   afterFailure,
   afterLineFailure,
+  findWork,
   GIVE_UP_MS,
   goesOn,
   heldForMs,
   MAX_WAIT_MS,
   nextFor,
-  seenOpen,
   succeeded,
-  toldNow,
   type Work,
   withDelivery,
   withNotice,
   withoutLine,
-  workOf,
+  withShownOpen,
 } from '../incidents/delivery.ts';
-import { isTold } from '../incidents/incidents.ts';
+import { isDelivered } from '../incidents/incidents.ts';
 import { waitingAt, withMissed, withTaken } from '../incidents/missed-while-closed.ts';
-import type { Delivery, Topic, Watching, WatchState } from '../incidents/watch-state.ts';
+import type { Alert, Delivery, Watching, WatchState } from '../incidents/watch-state.ts';
 import type { Card } from '../shared/card.ts';
 import { backoffMs, type Clock } from '../shared/clock.ts';
 import type { DeliveryError } from '../shared/errors.ts';
@@ -32,7 +32,7 @@ import { type Place, parsePlace, placeKey } from '../shared/place.ts';
 import { alertCard, lineCard } from './alert-card.ts';
 import { mentionFor } from './mention.ts';
 
-/** Brings every place to the present truth of every topic. */
+/** Brings every place to the present truth of every alert. */
 export interface Sender {
   /** From here on it may send, through these platforms. */
   start(platforms: readonly Messenger[]): void;
@@ -49,8 +49,8 @@ const MAX_HELD_PAUSE_MS = 60_000;
 const STOP_MS = 4_000;
 
 /**
- * A sender over the watch's document. Each place is served by itself, one message at a time, oldest topic first: what is
- * told is the state of the topic at that moment, so a change during a platform's outage needs no message of its own. A
+ * A sender over the watch's document. Each place is served by itself, one message at a time, oldest alert first: what is
+ * told is the state of the alert at that moment, so a change during a platform's outage needs no message of its own. A
  * place that is closed is tried with one of them now and then, and gets what it missed and still goes on once it is open.
  */
 export function createSender(options: {
@@ -65,7 +65,7 @@ export function createSender(options: {
   const { state, alertPlaces, settingsOf = nothingSet, clock, random, log } = options;
   const stopping = new AbortController();
   const serving = new Map<string, Promise<void>>();
-  const listening = new Map<string, AbortController>();
+  const pauses = new Map<string, AbortController>();
   let platforms: readonly Messenger[] = [];
 
   const platformOf = (place: Place | undefined) =>
@@ -76,12 +76,14 @@ export function createSender(options: {
 
   function wake() {
     const keys = new Set(
-      (state.current()?.topics ?? []).flatMap((topic) =>
-        topic.deliveries.filter((delivery) => !isTold(topic, delivery)).map(({ place }) => place),
+      (state.current()?.alerts ?? []).flatMap((alert) =>
+        alert.deliveries
+          .filter((delivery) => !isDelivered(alert, delivery))
+          .map(({ place }) => place),
       ),
     );
     for (const key of keys) {
-      listening.get(key)?.abort();
+      pauses.get(key)?.abort();
       if (stopping.signal.aborted || serving.has(key)) continue;
       serving.set(
         key,
@@ -91,11 +93,11 @@ export function createSender(options: {
   }
 
   /** Waits for what is held back, no longer than until there may be something that is not. */
-  async function pauseUntilNews(key: string, ms: number) {
+  async function pauseUntilWoken(key: string, ms: number) {
     const news = new AbortController();
-    listening.set(key, news);
+    pauses.set(key, news);
     await clock.pause(ms, AbortSignal.any([stopping.signal, news.signal]));
-    listening.delete(key);
+    pauses.delete(key);
   }
 
   async function serve(key: string): Promise<void> {
@@ -112,7 +114,7 @@ export function createSender(options: {
         if (!work) {
           const heldMs = heldForMs(state.current(), key, clock.nowMs(), quietMs);
           if (heldMs === undefined) break;
-          await pauseUntilNews(key, Math.min(heldMs, MAX_HELD_PAUSE_MS));
+          await pauseUntilWoken(key, Math.min(heldMs, MAX_HELD_PAUSE_MS));
           continue;
         }
         const waitMs = work.delivery.nextTryAtMs - clock.nowMs();
@@ -121,7 +123,7 @@ export function createSender(options: {
           await clock.pause(waitMs, stopping.signal);
           continue;
         }
-        if (!(await tell(work))) break;
+        if (!(await deliver(work))) break;
         storeFailures = 0;
       } catch (error) {
         // Only the store throws here. What was sent but not noted is sent again under the same id.
@@ -130,21 +132,21 @@ export function createSender(options: {
         await clock.pause(backoffMs(storeFailures, random), stopping.signal);
       }
     }
-    // In the same breath as the last look, so that a `wake` in between is not lost.
+    // In the same breath as the last reading of the state, so that a `wake` in between is not lost.
     serving.delete(key);
   }
 
   /** Makes one step towards the truth; false when nobody can be told through this platform now. */
-  async function tell({ topic, delivery }: Work): Promise<boolean> {
+  async function deliver({ alert, delivery }: Work): Promise<boolean> {
     const place = parsePlace(delivery.place);
     const platform = platformOf(place);
     if (place && platform) {
       if (!delivery.posted) await post(platform, place, delivery);
-      else if (delivery.told !== topic.version) await update(platform, place, { topic, delivery });
+      else if (delivery.told !== alert.version) await update(platform, place, { alert, delivery });
       else await announce(platform, place, delivery.postId);
       return true;
     }
-    if (clock.nowMs() - topic.openedAtMs < GIVE_UP_MS) return false;
+    if (clock.nowMs() - alert.openedAtMs < GIVE_UP_MS) return false;
     const dead = `No platform serves ${delivery.place}.`;
     await changeOrGiveUp(delivery.postId, (now) => ({ ...now, dead }));
     return true;
@@ -154,75 +156,83 @@ export function createSender(options: {
     const { channel } = place;
     if (!attempted) await change(postId, (delivery) => ({ ...delivery, attempted: true }));
     const settings = await settingsOf(placeKey(place));
-    const work = workOf(state.current(), postId);
+    const work = findWork(state.current(), postId);
     if (!work) return;
-    const { topic, delivery } = work;
-    const mention = mentionFor(topic, delivery, settings);
+    const { alert, delivery } = work;
+    const mention = mentionFor(alert, delivery, settings);
     let taken: Awaited<ReturnType<Messenger['post']>>;
     try {
-      const card = cardOf(topic, { ...delivery, mention });
+      const card = cardOf(alert, { ...delivery, mention });
       taken = await platform.post({ channel, card, id: postId, attempted });
     } catch (error) {
-      await fail({ place, postId, request: 'new' }, error, (now) => ({ ...now, attempted }));
+      await recordFailure({ place, postId, request: 'new' }, error, (now) => ({
+        ...now,
+        attempted,
+      }));
       return;
     }
     const { goesOn: showsOpen, ...posted } = taken;
     const nowMs = clock.nowMs();
     // A message that an earlier try may have made shows what was true then; it is brought up to date next.
-    const found = (now: Delivery) => (showsOpen ? seenOpen(succeeded(now), nowMs) : succeeded(now));
-    await took({ place, postId, request: 'new' }, (now, nowTopic) => ({
+    const found = (now: Delivery) =>
+      showsOpen ? withShownOpen(succeeded(now), nowMs) : succeeded(now);
+    await recordDelivered({ place, postId, request: 'new' }, (now, nowAlert) => ({
       ...(attempted
         ? found(now)
-        : toldNow(now, { shown: topic, now: nowTopic }, { nowMs, isFirst: true })),
+        : afterDelivery(now, { shown: alert, now: nowAlert }, { nowMs, isFirst: true })),
       posted,
       mention,
-      told: !attempted && nowTopic.id === topic.id ? topic.version : 0,
+      told: !attempted && nowAlert.id === alert.id ? alert.version : 0,
     }));
   }
 
-  async function update(platform: Messenger, place: Place, { topic, delivery }: Work) {
+  async function update(platform: Messenger, place: Place, { alert, delivery }: Work) {
     const { postId, posted, shownOpen, triedOpen } = delivery;
     if (!posted) return;
-    if (goesOn(topic) && !shownOpen && !triedOpen) {
+    if (goesOn(alert) && !shownOpen && !triedOpen) {
       await change(postId, (now) => ({ ...now, triedOpen: true }));
       // What is to be shown may be another by now.
       return;
     }
     try {
-      await platform.update(place.channel, posted, cardOf(topic, delivery));
+      await platform.update(place.channel, posted, cardOf(alert, delivery));
     } catch (error) {
-      await fail({ place, postId, request: 'change' }, error);
+      await recordFailure({ place, postId, request: 'change' }, error);
       return;
     }
-    await took({ place, postId, request: 'change' }, (now, nowTopic) => ({
-      ...toldNow(now, { shown: topic, now: nowTopic }, { nowMs: clock.nowMs(), isFirst: false }),
-      told: topic.version,
+    await recordDelivered({ place, postId, request: 'change' }, (now, nowAlert) => ({
+      ...afterDelivery(
+        now,
+        { shown: alert, now: nowAlert },
+        { nowMs: clock.nowMs(), isFirst: false },
+      ),
+      told: alert.version,
     }));
   }
 
   /** Says the line that is due under a message that shows what it says. */
   async function announce(platform: Messenger, place: Place, postId: string) {
     const { channel } = place;
-    const { topic, delivery } = workOf(state.current(), postId) ?? {};
+    const { alert, delivery } = findWork(state.current(), postId) ?? {};
     const { line, posted } = delivery ?? {};
-    if (!topic || !line || !posted) return;
+    if (!alert || !line || !posted) return;
     const { id, attempted } = line;
     if (!attempted) {
       await changeLine(postId, id, (now) => ({ ...now, line: { ...line, attempted: true } }));
     }
     try {
-      await platform.announce({ channel, posted, card: lineCard(topic, line), id, attempted });
+      await platform.announce({ channel, posted, card: lineCard(alert, line), id, attempted });
     } catch (error) {
       log.warn({ err: error, channel }, 'a line under an alert was not taken');
       if (isClosing(error)) {
-        await shut({ place, postId, request: 'new' }, error, lineOf(id, withoutLine));
+        await recordClosed({ place, postId, request: 'new' }, error, lineOf(id, withoutLine));
         return;
       }
       const around = { nowMs: clock.nowMs(), random };
       await changeLine(postId, id, (now) => afterLineFailure(now, error, around));
       return;
     }
-    await took({ place, postId, request: 'new' }, lineOf(id, withoutLine));
+    await recordDelivered({ place, postId, request: 'new' }, lineOf(id, withoutLine));
   }
 
   /** A line that took the place of the one that was being said is left alone. */
@@ -232,12 +242,15 @@ export function createSender(options: {
     change(postId, lineOf(id, make));
 
   /** Stores what a place took; if it was closed, it is open now. */
-  async function took({ place, postId, request }: Asked, make: Parameters<typeof change>[1]) {
+  async function recordDelivered(
+    { place, postId, request }: DeliveryStep,
+    make: Parameters<typeof change>[1],
+  ) {
     const key = placeKey(place);
     const wasClosed = closedAt(state.current(), key) !== undefined;
     await state.update((watching) => {
-      const told = withDelivery(watching, postId, make);
-      return told && withTaken(told, { place: key, request }, around());
+      const delivered = withDelivery(watching, postId, make);
+      return delivered && withTaken(delivered, { place: key, request }, around());
     });
     if (!wasClosed || closedAt(state.current(), key)) return;
     log.info({ place: key }, 'a channel that was closed to alerts is open again');
@@ -257,8 +270,8 @@ export function createSender(options: {
   }
 
   /** Stores that a place is closed. What it refused is as if it had never been tried. */
-  async function shut(
-    { place, postId, request }: Asked,
+  async function recordClosed(
+    { place, postId, request }: DeliveryStep,
     error: DeliveryError,
     untried: (delivery: Delivery) => Delivery,
   ) {
@@ -269,7 +282,7 @@ export function createSender(options: {
       const kept = withDelivery(watching, postId, (delivery) => untried(succeeded(delivery)));
       const closed = kept && withRefusal(kept, { place: key, request }, now);
       return closed && !isKnown
-        ? noticed(closed, key, error.message, workOf(closed, postId))
+        ? withNoticeElsewhere(closed, key, error.message, findWork(closed, postId))
         : closed;
     });
     if (isKnown) return;
@@ -278,14 +291,14 @@ export function createSender(options: {
     wake();
   }
 
-  async function fail(
-    asked: Asked,
+  async function recordFailure(
+    asked: DeliveryStep,
     error: unknown,
     untried: (delivery: Delivery) => Delivery = (delivery) => delivery,
   ) {
-    if (isClosing(error)) return await shut(asked, error, untried);
+    if (isClosing(error)) return await recordClosed(asked, error, untried);
     const { postId } = asked;
-    const work = workOf(state.current(), postId);
+    const work = findWork(state.current(), postId);
     if (!work) return;
     const { place, failures } = work.delivery;
     const next = { nowMs: clock.nowMs(), random };
@@ -297,12 +310,12 @@ export function createSender(options: {
   async function changeOrGiveUp(postId: string, make: (delivery: Delivery) => Delivery) {
     await state.update((watching) => {
       const changed = withDelivery(watching, postId, make);
-      const work = workOf(changed, postId);
+      const work = findWork(changed, postId);
       const why = work?.delivery.dead;
       if (!changed || !work || why === undefined) return changed;
-      return noticed(changed, work.delivery.place, why, work);
+      return withNoticeElsewhere(changed, work.delivery.place, why, work);
     });
-    const given = workOf(state.current(), postId)?.delivery;
+    const given = findWork(state.current(), postId)?.delivery;
     if (given?.dead === undefined) return;
     const { place, dead: why } = given;
     log.error({ place, why }, `an alert was given up; ${adviceFor(place)}`);
@@ -310,10 +323,15 @@ export function createSender(options: {
   }
 
   /** The document with a notice in another alert channel, if there is one, that alerts do not reach a place. */
-  function noticed(watching: Watching, place: string, why: string, work: Work | undefined) {
+  function withNoticeElsewhere(
+    watching: Watching,
+    place: string,
+    why: string,
+    work: Work | undefined,
+  ) {
     const isTeller = (one: Place) =>
       placeKey(one) !== place && platformOf(one) && !closedAt(watching, placeKey(one));
-    const other = work && work.topic.kind !== 'notice' ? alertPlaces.find(isTeller) : undefined;
+    const other = work && work.alert.kind !== 'notice' ? alertPlaces.find(isTeller) : undefined;
     if (!other) return watching;
     return withNotice(watching, { place, why, teller: placeKey(other), nowMs: clock.nowMs() });
   }
@@ -336,7 +354,7 @@ export function createSender(options: {
 }
 
 /** One step that a place was asked for. */
-interface Asked {
+interface DeliveryStep {
   place: Place;
   postId: string;
   request: Request;
@@ -345,11 +363,11 @@ interface Asked {
 const nothingSet = async (): Promise<ChannelSettings> => ({});
 
 /** What a place is to see, with the mention that its message was posted with. */
-function cardOf(topic: Topic, delivery: Delivery): Card {
+function cardOf(alert: Alert, delivery: Delivery): Card {
   const { mention } = delivery;
   return {
-    ...alertCard(topic, delivery),
+    ...alertCard(alert, delivery),
     ...(mention !== undefined && { mention }),
-    ...(goesOn(topic) && { goesOn: true }),
+    ...(goesOn(alert) && { goesOn: true }),
   };
 }

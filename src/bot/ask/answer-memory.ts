@@ -3,7 +3,7 @@ import { CommandError } from '../shared/errors.ts';
 import type { AnswerRun } from './answer-run.ts';
 import type { Conversations, Turn } from './conversations.ts';
 import type { Question } from './question.ts';
-import type { AskedBook } from './usage-log.ts';
+import type { UsageLog } from './usage-log.ts';
 
 /** An answer, and what it answers. */
 interface Answered {
@@ -11,7 +11,7 @@ interface Answered {
   asked: Question;
 }
 
-/** What is kept of answers: in their thread, and in the book of who asked how much. */
+/** What is kept of answers: in their thread, and in the usageLog of who asked how much. */
 export interface AnswerMemory {
   /** What the thread remembers of what was said before, which ends at the answer that is to be replaced. */
   turns(key: string, instead: string | undefined): Promise<Turn[]>;
@@ -25,10 +25,10 @@ export interface AnswerMemory {
 
 export function createAnswerMemory(options: {
   conversations: Conversations;
-  book: AskedBook;
+  usageLog: UsageLog;
   log: Logger;
 }): AnswerMemory {
-  const { conversations, book, log } = options;
+  const { conversations, usageLog, log } = options;
   const questionOf = ({ question, model }: Question) => ({
     question,
     ...(model !== undefined && { model }),
@@ -65,7 +65,7 @@ export function createAnswerMemory(options: {
       if (model === undefined) return;
       const used = tokens === undefined ? {} : { tokens };
       try {
-        await book.note({ atMs: Date.now(), place, person: id, name, model, ...used });
+        await usageLog.add({ atMs: Date.now(), place, person: id, name, model, ...used });
       } catch (error) {
         log.error({ err: error }, 'who asked could not be noted');
       }

@@ -5,7 +5,7 @@ import type { GatewayClient } from '../../clients/gateway.ts';
 import type { CardAction } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
 import { explainError } from '../shared/explain-error.ts';
-import type { AnswerPart, AnswerToNote } from '../shared/invocation.ts';
+import type { AnswerPart, CommandAnswer } from '../shared/invocation.ts';
 import type { Person, Place, PlatformName } from '../shared/place.ts';
 import type { BotSettings } from '../shared/settings.ts';
 import { counted } from '../shared/text-format.ts';
@@ -13,17 +13,17 @@ import { underBroken, underPrivate, underWhole, whileGenerated } from './answer-
 import { createAnswerMemory } from './answer-memory.ts';
 import { type AnswerRun, createAnswerRun } from './answer-run.ts';
 import type { Catalog } from './catalog.ts';
-import type { ChannelsAsking } from './channel-defaults.ts';
+import type { ChannelDefaults } from './channel-defaults.ts';
 import { type Conversations, conversationKey } from './conversations.ts';
 import { type Generated, generate } from './generate.ts';
 import { createTurnTaking } from './keyed-queue.ts';
 import { createPrivateAnswers, type PrivateAnswer } from './private-answers.ts';
 import type { Question } from './question.ts';
-import type { AskedBook } from './usage-log.ts';
+import type { UsageLog } from './usage-log.ts';
 
 export interface Ask {
   /** The answer to come; nothing happens until it is read. */
-  answer(question: Question): AnswerToNote;
+  answer(question: Question): CommandAnswer;
   /** Whether something is answered in a thread just now. */
   isAnswering(place: Place, thread: string): boolean;
   /** Ends an answer under way with a note; false when there is none of this id. */
@@ -31,7 +31,7 @@ export interface Ask {
   /** The same for all that were asked on a platform, which is about to be made anew. */
   cutAll(platform: PlatformName): void;
   /** A private answer for everyone, where its reader asks for that. */
-  share(answer: string, by: { place: Place; person: Person }): AnswerToNote | undefined;
+  share(answer: string, by: { place: Place; person: Person }): CommandAnswer | undefined;
   /** Forgets what was said in a thread; resolves to how many answers that were. */
   forget(place: Place, thread: string): Promise<number>;
   /** Gives answers under way a moment to end, cuts the others with a note, and waits until the notes have been read. */
@@ -65,9 +65,9 @@ export function createAsk(options: {
   gateway: GatewayClient;
   catalog: Catalog;
   conversations: Conversations;
-  asking: ChannelsAsking;
+  channelDefaults: ChannelDefaults;
   /** Gets every answer, whole or not. */
-  book: AskedBook;
+  usageLog: UsageLog;
   /** What is to be known in a thread besides what was said in it. */
   contextOf(place: Place, thread: string, signal: AbortSignal): Promise<string | undefined>;
   /** What rules can answer in a thread where no model does; `undefined` when nothing. */
@@ -75,12 +75,21 @@ export function createAsk(options: {
   settings: BotSettings;
   log: Logger;
 }): Ask {
-  const { gateway, catalog, conversations, asking, book, contextOf, withoutModel, settings, log } =
-    options;
+  const {
+    gateway,
+    catalog,
+    conversations,
+    channelDefaults,
+    usageLog,
+    contextOf,
+    withoutModel,
+    settings,
+    log,
+  } = options;
   const turnTaking = createTurnTaking({ maxWaiting: MAX_WAITING });
   const running = new Map<string, { run: AnswerRun; platform: PlatformName }>();
   const privates = createPrivateAnswers();
-  const memory = createAnswerMemory({ conversations, book, log });
+  const memory = createAnswerMemory({ conversations, usageLog, log });
   const noting = new Set<Promise<void>>();
   let stopped = false;
 
@@ -156,7 +165,7 @@ export function createAsk(options: {
     let isEmpty = true;
     try {
       const turns = key === undefined ? [] : await memory.turns(key, asked.instead);
-      const { model: own, prompt } = await asking.of(asked.place);
+      const { model: own, prompt } = await channelDefaults.of(asked.place);
       const model = await orAborted(catalog.chatModel(asked.model ?? own), run.signal);
       const system = [prompt ?? settings.askSystemPrompt ?? SYSTEM_PROMPT, context];
       const texts = generate(

@@ -4,14 +4,14 @@ import type { GonePlaces } from '../shared/gone-places.ts';
 import { type Place, placeKey } from '../shared/place.ts';
 
 /** How questions in a channel are answered; what is left out is as the operator set it. */
-const ChannelAsking = z.object({
+const ChannelDefault = z.object({
   model: z.string().optional(),
   prompt: z.string().optional(),
 });
-export type ChannelAsking = z.infer<typeof ChannelAsking>;
+export type ChannelAsking = z.infer<typeof ChannelDefault>;
 
 /** How questions in each channel are answered. */
-export interface ChannelsAsking {
+export interface ChannelDefaults {
   of(place: Place): Promise<ChannelAsking>;
   /** What is not named stays, `null` goes back to what the operator set. */
   change(
@@ -23,10 +23,10 @@ export interface ChannelsAsking {
   places(): Promise<string[]>;
 }
 
-export function createChannelsAsking(store: Store): ChannelsAsking {
+export function createChannelDefaults(store: Store): ChannelDefaults {
   const collection = store.collection<ChannelAsking>({
     name: 'channel-asking',
-    schema: ChannelAsking,
+    schema: ChannelDefault,
     version: 1,
     whenCorrupt: 'forget',
   });

@@ -1,4 +1,4 @@
-import type { AnswerToNote } from '../shared/invocation.ts';
+import type { CommandAnswer } from '../shared/invocation.ts';
 import type { Person, Place } from '../shared/place.ts';
 
 /** A question, as `/ask` takes it. */
@@ -14,5 +14,5 @@ export interface Question {
   /** The answer that has to be the last of the thread still when the turn of this one has come. */
   last?: string;
   /** What becomes of the answer whose button was pressed. */
-  earlier?: AnswerToNote['earlier'];
+  earlier?: CommandAnswer['earlier'];
 }

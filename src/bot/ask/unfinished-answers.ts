@@ -8,13 +8,13 @@ import type { GonePlaces } from '../shared/gone-places.ts';
 import type {
   Answer,
   AnswerEnder,
-  AnswerToNote,
+  CommandAnswer,
   Invocation,
   UnfinishedAnswer,
 } from '../shared/invocation.ts';
 import type { PlatformName } from '../shared/place.ts';
 import { PLATFORM_NAMES, type Place, placeKey } from '../shared/place.ts';
-import type { Seen } from '../shared/seen-invocations.ts';
+import type { SeenInvocations } from '../shared/seen-invocations.ts';
 import { underBroken } from './answer-buttons.ts';
 import { type Conversations, conversationKey } from './conversations.ts';
 
@@ -52,7 +52,7 @@ interface Left {
 /** Answers under way, of this process and of one before it that could not end them. */
 export interface UnfinishedAnswers {
   /** The answer, noted from the moment that its platform begins to show it until its end is shown. */
-  noted(answer: AnswerToNote, invocation: Invocation): Answer;
+  noted(answer: CommandAnswer, invocation: Invocation): Answer;
   /** Ends what an earlier process left, through the platforms, in the background. */
   start(platforms: readonly AnswerEnder[]): void;
   /**
@@ -78,20 +78,20 @@ const RESTARTED = 'Interrupted: Askwatch was restarted before this answer was co
 const RECONNECTED = 'Interrupted: Askwatch had to connect anew before this answer was complete.';
 
 /**
- * Reads what an earlier process left. From here on, a repeat of a gesture that was being answered is refused, since its
+ * Reads what an earlier process left. From here on, a repeat of an invocation that was being answered is refused, since its
  * answer gets an end of its own, and the button under it can ask again what was asked.
  */
 export async function openUnfinishedAnswers(
   store: Store,
   options: {
     conversations: Conversations;
-    seen: Pick<Seen, 'finish'>;
+    seenInvocations: Pick<SeenInvocations, 'finish'>;
     clock: Clock;
     random: () => number;
     log: Logger;
   },
 ): Promise<UnfinishedAnswers> {
-  const { conversations, seen, clock, random, log } = options;
+  const { conversations, seenInvocations, clock, random, log } = options;
   const collection = store.collection<Entry>({
     name: 'unfinished-answers',
     schema: Entry,
@@ -136,7 +136,7 @@ export async function openUnfinishedAnswers(
       await forget(id);
       continue;
     }
-    await seen.finish(entry.invocation);
+    await seenInvocations.finish(entry.invocation);
     if (entry.thread !== undefined) await keepAsked(id, entry, entry.thread);
     left.push({ id, entry, why: RESTARTED });
   }

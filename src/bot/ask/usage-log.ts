@@ -4,7 +4,7 @@ import type { GonePlaces } from '../shared/gone-places.ts';
 import { type Place, placeKey } from '../shared/place.ts';
 
 /** One answer, as far as it matters who used how much: nothing of what was said. */
-const Asked = z.object({
+const UsageEntry = z.object({
   atMs: z.number(),
   place: z.string(),
   person: z.string(),
@@ -14,15 +14,15 @@ const Asked = z.object({
   /** Of the question with all that was sent with it, and of the answer; absent when the gateway did not say. */
   tokens: z.int().nonnegative().optional(),
 });
-export type Asked = z.infer<typeof Asked>;
+export type UsageEntry = z.infer<typeof UsageEntry>;
 
 /** Who asked how much. */
-export interface AskedBook {
-  note(asked: Omit<Asked, 'place'> & { place: Place }): Promise<void>;
+export interface UsageLog {
+  add(entry: Omit<UsageEntry, 'place'> & { place: Place }): Promise<void>;
   /** Answers in a place since then, oldest first. */
-  since(place: Place, fromMs: number): Promise<Asked[]>;
+  since(place: Place, fromMs: number): Promise<UsageEntry[]>;
   /** Answers in all places since then, oldest first. */
-  everywhere(fromMs: number): AsyncIterable<Asked>;
+  everywhere(fromMs: number): AsyncIterable<UsageEntry>;
   /** Forgets who asked in places that are gone. */
   forgetPlaces(gone: GonePlaces): Promise<void>;
   /** Forgets what nobody asks for any more. */
@@ -31,21 +31,21 @@ export interface AskedBook {
 
 const KEEP_MS = 90 * 86_400_000;
 
-/** A book in the store's journal, kept for 90 days. */
-export function createAskedBook(store: Store, nowMs: () => number = Date.now): AskedBook {
-  const journal = store.journal<Asked>({ name: 'asked', schema: Asked });
+/** The log in the store's journal, kept for 90 days. */
+export function createUsageLog(store: Store, nowMs: () => number = Date.now): UsageLog {
+  const journal = store.journal<UsageEntry>({ name: 'asked', schema: UsageEntry });
   return {
-    note: ({ place, ...asked }) => journal.append({ ...asked, place: placeKey(place) }),
+    add: ({ place, ...entry }) => journal.append({ ...entry, place: placeKey(place) }),
     async since(place, fromMs) {
-      const found: Asked[] = [];
-      for await (const asked of journal.read({ fromMs })) {
-        if (asked.place === placeKey(place)) found.push(asked);
+      const found: UsageEntry[] = [];
+      for await (const entry of journal.read({ fromMs })) {
+        if (entry.place === placeKey(place)) found.push(entry);
       }
       return found;
     },
     everywhere: (fromMs) => journal.read({ fromMs }),
     forgetPlaces: (gone) =>
-      journal.erase((asked) => (gone.has(asked.place) ? undefined : asked), {
+      journal.erase((entry) => (gone.has(entry.place) ? undefined : entry), {
         mentioning: gone.texts,
       }),
     forgetOld: () => journal.prune(nowMs() - KEEP_MS),

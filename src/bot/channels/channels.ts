@@ -12,18 +12,18 @@ import {
 } from './channel-settings.ts';
 
 /** What is needed of a monitor to decide who hears of it. */
-export interface Watched {
+export interface MonitorRef {
   id: string;
   name: string;
   target: string;
 }
 
-const WatchedSchema = z.object({ id: z.string(), name: z.string(), target: z.string() });
+const MonitorRefSchema = z.object({ id: z.string(), name: z.string(), target: z.string() });
 
 /** Which alerts a channel hears. A filter is a text contained in a monitor's name or target, whatever the case. */
-const Hearing = z.object({
+const Subscription = z.object({
   /** Monitors added in this channel. */
-  added: z.array(WatchedSchema),
+  added: z.array(MonitorRefSchema),
   all: z.boolean(),
   filters: z.array(z.string()),
   /** Filters of what is not heard although `all` or a filter says so. */
@@ -31,9 +31,9 @@ const Hearing = z.object({
   /** How it is told. They stay when it is to hear nothing: who may not set a mention must not be able to lose it. */
   settings: ChannelSettings.optional(),
 });
-type Hearing = z.infer<typeof Hearing>;
+type Subscription = z.infer<typeof Subscription>;
 
-const SILENT: Hearing = { added: [], all: false, filters: [], except: [] };
+const NO_SUBSCRIPTION: Subscription = { added: [], all: false, filters: [], except: [] };
 
 const MAX_ADDED = 2000;
 const MAX_FILTERS = 50;
@@ -41,7 +41,7 @@ const MAX_FILTERS = 50;
 /** The alerts each channel hears. */
 export interface Channels {
   /** Subscribes a channel to one monitor. Throws `CommandError` when it has too many. */
-  add(place: Place, monitor: Watched): Promise<void>;
+  add(place: Place, monitor: MonitorRef): Promise<void>;
   /**
    * Changes what a channel hears (alerts on or off: those that match the filter, or all), how it is told, or both at once.
    * Throws `CommandError`, with nothing changed, when it has too many filters.
@@ -63,20 +63,20 @@ export interface Channels {
   /** The channels that hear of anything. */
   places(): Promise<Place[]>;
   /** A function that tells which channels hear of a monitor, as subscribed now. */
-  listeners(): Promise<(monitor: Watched) => Place[]>;
+  subscribers(): Promise<(monitor: MonitorRef) => Place[]>;
 }
 
 /** Subscriptions in the store, one document a channel. */
 export function createChannels(store: Store): Channels {
-  const collection = store.collection<Hearing>({
+  const collection = store.collection<Subscription>({
     name: 'channels',
-    schema: Hearing,
+    schema: Subscription,
     version: 1,
     whenCorrupt: 'refuse',
   });
   return {
     async add(place, monitor) {
-      await collection.update(placeKey(place), (current = SILENT) => {
+      await collection.update(placeKey(place), (current = NO_SUBSCRIPTION) => {
         const others = current.added.filter(({ id }) => id !== monitor.id);
         if (others.length >= MAX_ADDED) {
           throw new CommandError(
@@ -88,14 +88,14 @@ export function createChannels(store: Store): Channels {
       });
     },
     async change(place, { hearing, settings }) {
-      await collection.update(placeKey(place), (current = SILENT) => {
+      await collection.update(placeKey(place), (current = NO_SUBSCRIPTION) => {
         const heard = hearing ? turned(current, hearing.on, hearing.filter) : current;
         if (!settings) return heard;
         return { ...heard, settings: changedSettings(current.settings, settings) };
       });
     },
     async hideSecrets() {
-      const isPlain = ({ added }: Hearing) =>
+      const isPlain = ({ added }: Subscription) =>
         added.some(({ target }) => maskedTarget(target) !== target);
       for (const { id, document } of await collection.list()) {
         if (!isPlain(document)) continue;
@@ -110,13 +110,13 @@ export function createChannels(store: Store): Channels {
       const heard = new Set<string>();
       await collection.eraseAll((place, hearing) => {
         if (!gone.has(place)) return false;
-        if (hearsAnything(hearing)) heard.add(place);
+        if (isSubscribed(hearing)) heard.add(place);
         return true;
       });
       return [...heard];
     },
     async describe(place) {
-      const hearing = (await collection.get(placeKey(place))) ?? SILENT;
+      const hearing = (await collection.get(placeKey(place))) ?? NO_SUBSCRIPTION;
       return [inASentence(hearing), ...settingsInSentences(hearing.settings ?? {})].join(' ');
     },
     async settingsOf(place) {
@@ -131,13 +131,13 @@ export function createChannels(store: Store): Channels {
     async places() {
       return (await collection.list()).flatMap(({ id, document }) => {
         const place = parsePlace(id);
-        return place && hearsAnything(document) ? [place] : [];
+        return place && isSubscribed(document) ? [place] : [];
       });
     },
-    async listeners() {
+    async subscribers() {
       const hearings = (await collection.list()).flatMap(({ id, document }) => {
         const place = parsePlace(id);
-        return place ? [{ place, hears: listenerOf(document) }] : [];
+        return place ? [{ place, hears: isSubscribedTo(document) }] : [];
       });
       return (monitor) => hearings.filter(({ hears }) => hears(monitor)).map(({ place }) => place);
     },
@@ -145,12 +145,17 @@ export function createChannels(store: Store): Channels {
 }
 
 /** Whether a monitor's name or target contains the text, whatever the case. */
-export function matches(monitor: Watched, filter: string): boolean {
+export function matches(monitor: MonitorRef, filter: string): boolean {
   const text = filter.toLowerCase();
   return monitor.name.toLowerCase().includes(text) || monitor.target.toLowerCase().includes(text);
 }
 
-function listenerOf({ added, all, filters, except }: Hearing): (monitor: Watched) => boolean {
+function isSubscribedTo({
+  added,
+  all,
+  filters,
+  except,
+}: Subscription): (monitor: MonitorRef) => boolean {
   const ids = new Set(added.map(({ id }) => id));
   return (monitor) =>
     ids.has(monitor.id) ||
@@ -158,13 +163,13 @@ function listenerOf({ added, all, filters, except }: Hearing): (monitor: Watched
       !except.some((filter) => matches(monitor, filter)));
 }
 
-function hearsAnything({ added, all, filters }: Hearing): boolean {
+function isSubscribed({ added, all, filters }: Subscription): boolean {
   return all || added.length > 0 || filters.length > 0;
 }
 
-function turned(current: Hearing, on: boolean, filter: string | undefined): Hearing {
+function turned(current: Subscription, on: boolean, filter: string | undefined): Subscription {
   if (filter === undefined) {
-    return on ? { ...current, all: true, except: [] } : { ...current, ...SILENT };
+    return on ? { ...current, all: true, except: [] } : { ...current, ...NO_SUBSCRIPTION };
   }
   const without = (filters: string[]) =>
     filters.filter((other) => other.toLowerCase() !== filter.toLowerCase());
@@ -185,7 +190,7 @@ function bounded(filters: string[]): string[] {
   return filters;
 }
 
-function inASentence({ added, all, filters, except }: Hearing): string {
+function inASentence({ added, all, filters, except }: Subscription): string {
   const quoted = (texts: string[]) => texts.map((text) => `“${text}”`).join(', ');
   const but = except.length > 0 ? `, but not of those with ${quoted(except)}` : '';
   const own =

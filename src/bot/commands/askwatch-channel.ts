@@ -41,8 +41,8 @@ export const modelCommand = command({
     send: 'Save',
     inputs: () => ['model'],
     required: ['model'],
-    async begin({ asking, catalog, place }) {
-      const { model: own } = await asking.of(place);
+    async begin({ channelDefaults, catalog, place }) {
+      const { model: own } = await channelDefaults.of(place);
       const known = chatModels(await catalog.models());
       const names = known.filter((one) => isServed(one) || one.id === own).map(({ id }) => id);
       const standard = await catalog.chatModel().catch(() => undefined);
@@ -56,9 +56,9 @@ export const modelCommand = command({
       };
     },
   },
-  async run({ model }, { asking, catalog, place }) {
+  async run({ model }, { channelDefaults, catalog, place }) {
     if (!isSet(model)) {
-      const { model: own } = await asking.of(place);
+      const { model: own } = await channelDefaults.of(place);
       const { id } = await catalog.chatModel(own);
       const text =
         own === undefined
@@ -68,7 +68,7 @@ export const modelCommand = command({
     }
     const isDefault = isWord(model, DEFAULT);
     const { id } = await catalog.chatModel(isDefault ? undefined : model);
-    await asking.change(place, { model: isDefault ? null : id });
+    await channelDefaults.change(place, { model: isDefault ? null : id });
     return said(
       `${id} answers here from now on`,
       'Whoever wants another one once: /ask model=<name> <question>',
@@ -106,7 +106,7 @@ export const promptCommand = command({
     required: ['prompt'],
     long: ['prompt'],
     async begin(call) {
-      const { prompt: own } = await call.asking.of(call.place);
+      const { prompt: own } = await call.channelDefaults.of(call.place);
       return {
         values: { prompt: own ?? standardPrompt(call) },
         hints: {
@@ -117,10 +117,10 @@ export const promptCommand = command({
     },
   },
   async run({ prompt }, call) {
-    const { asking, place } = call;
+    const { channelDefaults, place } = call;
     const standard = standardPrompt(call);
     if (!isSet(prompt)) {
-      const { prompt: own } = await asking.of(place);
+      const { prompt: own } = await channelDefaults.of(place);
       return shown(
         own === undefined ? 'This channel has no prompt of its own' : 'The prompt of this channel',
         own ?? standard,
@@ -129,7 +129,7 @@ export const promptCommand = command({
     if (prompt.trim() === '') throw new CommandError('A prompt needs words.');
     // A form that was sent as it began changes nothing.
     const isDefault = isWord(prompt, DEFAULT) || prompt.trim() === standard.trim();
-    await asking.change(place, { prompt: isDefault ? null : prompt });
+    await channelDefaults.change(place, { prompt: isDefault ? null : prompt });
     return said('Prompt of this channel changed', isDefault ? standard : prompt);
   },
 });

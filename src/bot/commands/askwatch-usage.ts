@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Asked } from '../ask/usage-log.ts';
+import type { UsageEntry } from '../ask/usage-log.ts';
 import type { Card, CardPart } from '../shared/card.ts';
 import { counted, shortened } from '../shared/text-format.ts';
 import { command } from './command.ts';
@@ -17,14 +17,14 @@ export const usageCommand = command({
     days: z.int().min(1).max(90).optional().describe('How many days back; 30 when left out'),
   }),
   examples: ['/askwatch usage', '/askwatch usage days=7'],
-  async run({ days = 30 }, { asked, place }) {
-    const answers = await asked.since(place, Date.now() - days * DAY_MS);
+  async run({ days = 30 }, { usageLog, place }) {
+    const answers = await usageLog.since(place, Date.now() - days * DAY_MS);
     return { kind: 'card', private: true, card: usageCard(answers, days) };
   },
 });
 
 /** Answers by person and by model, those with most tokens first. Pure. */
-export function usageCard(answers: readonly Asked[], days: number): Card {
+export function usageCard(answers: readonly UsageEntry[], days: number): Card {
   const span = days === 1 ? 'the last day' : `the last ${days} days`;
   if (answers.length === 0) {
     return {
@@ -59,11 +59,11 @@ export function usageCard(answers: readonly Asked[], days: number): Card {
 /** One row for each key; shown under the name of its last answer. */
 function table(
   column: string,
-  answers: readonly Asked[],
-  keyOf: (one: Asked) => string,
-  nameOf: (one: Asked) => string,
+  answers: readonly UsageEntry[],
+  keyOf: (one: UsageEntry) => string,
+  nameOf: (one: UsageEntry) => string,
 ): CardPart {
-  const groups = new Map<string, Asked[]>();
+  const groups = new Map<string, UsageEntry[]>();
   for (const one of answers) {
     const group = groups.get(keyOf(one));
     if (group) group.push(one);
@@ -97,7 +97,7 @@ function table(
   };
 }
 
-const total = (answers: readonly Asked[]) => ({
+const total = (answers: readonly UsageEntry[]) => ({
   answers: answers.length,
   tokens: answers.reduce((sum, { tokens = 0 }) => sum + tokens, 0),
 });

@@ -3,12 +3,12 @@ import { z } from 'zod';
 import type { MonitoringClient } from '../../clients/monitoring.ts';
 import type { Ask } from '../ask/ask.ts';
 import type { Catalog } from '../ask/catalog.ts';
-import type { ChannelsAsking } from '../ask/channel-defaults.ts';
+import type { ChannelDefaults } from '../ask/channel-defaults.ts';
 import type { Conversations } from '../ask/conversations.ts';
-import type { AskedBook } from '../ask/usage-log.ts';
+import type { UsageLog } from '../ask/usage-log.ts';
 import type { Channels } from '../channels/channels.ts';
 import type { Incidents } from '../incidents/incident-service.ts';
-import type { Invocation, Outcome } from '../shared/invocation.ts';
+import type { CommandResult, Invocation } from '../shared/invocation.ts';
 import type { Person, Place } from '../shared/place.ts';
 import type { Right } from '../shared/rights.ts';
 import type { BotSettings } from '../shared/settings.ts';
@@ -59,7 +59,7 @@ export interface Command<Input extends z.ZodObject = z.ZodObject> {
    * same button is, as of a double click.
    */
   once?(input: z.output<Input>, invocation: Invocation): Once;
-  run(input: z.output<Input>, call: Call): Promise<Outcome>;
+  run(input: z.output<Input>, call: Call): Promise<CommandResult>;
 }
 
 /** What is done once, however many press a button for it. */
@@ -164,8 +164,8 @@ export interface Call {
   ask: Ask;
   catalog: Catalog;
   channels: Channels;
-  asking: ChannelsAsking;
-  asked: AskedBook;
+  channelDefaults: ChannelDefaults;
+  usageLog: UsageLog;
   conversations: Conversations;
   log: Logger;
 }

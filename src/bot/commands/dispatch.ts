@@ -1,13 +1,19 @@
 import type { UnfinishedAnswers } from '../ask/unfinished-answers.ts';
 import type { Card } from '../shared/card.ts';
-import type { AnswerPart, AnswerToNote, Invocation, Outcome, Reply } from '../shared/invocation.ts';
+import type {
+  AnswerPart,
+  CommandAnswer,
+  CommandResult,
+  Invocation,
+  Reply,
+} from '../shared/invocation.ts';
 import type { Person, Place } from '../shared/place.ts';
 import { requireRight } from '../shared/rights.ts';
-import type { Seen } from '../shared/seen-invocations.ts';
+import type { SeenInvocations } from '../shared/seen-invocations.ts';
 import { checkInput } from './check-input.ts';
 import type { Call, Command, FormBegin } from './command.ts';
 import { errorCard, failedCard } from './error-card.ts';
-import type { Claim, Presses } from './press-claims.ts';
+import type { Claim, PressClaims } from './press-claims.ts';
 import { readLine } from './text-input.ts';
 import { problemCard, unknownCard, usageCard } from './usage-cards.ts';
 
@@ -15,7 +21,7 @@ import { problemCard, unknownCard, usageCard } from './usage-cards.ts';
 export type Services = Omit<Call, 'invocation' | 'place' | 'person'>;
 
 /** Checks, refuses repeats, runs the command. Never throws; every error becomes a card. */
-export type Handle = (invocation: Invocation) => Promise<Reply>;
+export type Dispatch = (invocation: Invocation) => Promise<Reply>;
 
 /** How the form of a command begins for somebody; a card says why they get none. Never throws. */
 export type OpenForm = (
@@ -24,14 +30,18 @@ export type OpenForm = (
 ) => Promise<{ begin: FormBegin } | { card: Card }>;
 
 /** The one door: refuses repeats, finds the command, checks its input, runs it. Never throws; every error becomes a card. */
-export function createHandle(
+export function createDispatch(
   services: Services,
   {
-    seen,
-    presses,
+    seenInvocations,
+    pressClaims,
     unfinished,
-  }: { seen: Seen; presses: Presses; unfinished: Pick<UnfinishedAnswers, 'noted'> },
-): Handle {
+  }: {
+    seenInvocations: SeenInvocations;
+    pressClaims: PressClaims;
+    unfinished: Pick<UnfinishedAnswers, 'noted'>;
+  },
+): Dispatch {
   const { log } = services;
 
   async function finished(marking: Promise<void>) {
@@ -44,24 +54,24 @@ export function createHandle(
 
   return async (invocation) => {
     try {
-      if (!(await seen.claim(invocation.id))) return { kind: 'nothing' };
+      if (!(await seenInvocations.claim(invocation.id))) return { kind: 'nothing' };
     } catch (error) {
       return toAsker(failedCard('a gesture could not be noted, so nothing was done', error, log));
     }
     const reply = await answer(invocation);
     if (reply.kind === 'answer') {
       return unfinished.noted(
-        finishing(reply, () => finished(seen.finish(invocation.id))),
+        finishing(reply, () => finished(seenInvocations.finish(invocation.id))),
         invocation,
       );
     }
-    await finished(seen.finish(invocation.id));
+    await finished(seenInvocations.finish(invocation.id));
     return reply;
   };
 
   /** What comes of a command; a press that another one came before does nothing. */
   async function run(command: Command, input: Record<string, unknown>, call: Call) {
-    const claim = await presses.claim(command, input, call.invocation);
+    const claim = await pressClaims.claim(command, input, call.invocation);
     if (claim && 'second' in claim) {
       return claim.second ? toAsker(claim.second) : ({ kind: 'nothing' } as const);
     }
@@ -81,7 +91,7 @@ export function createHandle(
     }
   }
 
-  async function answer(invocation: Invocation): Promise<Outcome> {
+  async function answer(invocation: Invocation): Promise<CommandResult> {
     const asked = read(invocation.request, services);
     if ('card' in asked) return toAsker(asked.card);
     const { command, values } = asked;
@@ -137,12 +147,12 @@ function read(
   return { card: unknownCard(line.typed, line.near) };
 }
 
-function toAsker(card: Card): Outcome & Reply {
+function toAsker(card: Card): CommandResult & Reply {
   return { kind: 'card', card, private: true };
 }
 
 /** The press that asked for an answer ends with it; where no end of it could be shown, another press may try. */
-function claimed(answer: AnswerToNote, claim: Claim): AnswerToNote {
+function claimed(answer: CommandAnswer, claim: Claim): CommandAnswer {
   return {
     ...finishing(answer, claim.finish),
     notShown() {
@@ -153,7 +163,7 @@ function claimed(answer: AnswerToNote, claim: Claim): AnswerToNote {
 }
 
 /** An answer is handled when its last part is about to be shown, or when the platform stops reading. */
-function finishing(answer: AnswerToNote, finish: () => Promise<void>): AnswerToNote {
+function finishing(answer: CommandAnswer, finish: () => Promise<void>): CommandAnswer {
   async function* stream(
     thread: string | undefined,
     signal?: AbortSignal,

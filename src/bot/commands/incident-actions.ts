@@ -3,7 +3,7 @@ import { StatusError } from '../../clients/errors.ts';
 import { conversationKey } from '../ask/conversations.ts';
 import { newSnooze } from '../incidents/snoozes.ts';
 import { CommandError } from '../shared/errors.ts';
-import type { Outcome } from '../shared/invocation.ts';
+import type { CommandResult } from '../shared/invocation.ts';
 import { isDown, isUp } from '../shared/status.ts';
 import { shortened } from '../shared/text-format.ts';
 import { command } from './command.ts';
@@ -20,7 +20,7 @@ const SUMMARY =
 export const isIncidentQuestion = (question: string) => question === WHY || question === SUMMARY;
 
 /** Says who did it before, to whoever came second. */
-const toldSecond = (title: string, label: string, atMs: number): Outcome => ({
+const toldSecond = (title: string, label: string, atMs: number): CommandResult => ({
   kind: 'card',
   private: true,
   card: { tone: 'info', title, parts: [{ kind: 'facts', facts: [{ label, value: { atMs } }] }] },
@@ -35,7 +35,7 @@ const acknowledge = command({
   examples: [],
   async run({ incident: id }, { incidents, person }) {
     const by = shortened(person.name, 80);
-    const before = await incidents.care(id, 'acknowledged', (atMs) => ({ by, atMs }));
+    const before = await incidents.mark(id, 'acknowledged', (atMs) => ({ by, atMs }));
     if (!before) return { kind: 'nothing' };
     return toldSecond(`${before.by} acknowledged this first`, 'Acknowledged', before.atMs);
   },
@@ -49,7 +49,7 @@ const snooze = command({
   input,
   examples: [],
   async run({ incident: id }, { incidents, person }) {
-    const before = await incidents.care(id, 'snoozed', (atMs) => newSnooze(person.name, atMs));
+    const before = await incidents.mark(id, 'snoozed', (atMs) => newSnooze(person.name, atMs));
     if (!before) return { kind: 'nothing' };
     return toldSecond(`${before.by} snoozed this first`, 'Snoozed until', before.untilMs);
   },
@@ -68,7 +68,7 @@ const unsnooze = command({
   },
 });
 
-/** A look at once, where the service offers it. */
+/** A check at once, where the service offers it. */
 const check = command({
   name: 'incident check',
   summary: 'Look at the monitor of an incident at once',

@@ -1,12 +1,12 @@
 import type { Card } from '../shared/card.ts';
 import type { Invocation } from '../shared/invocation.ts';
 import { placeKey } from '../shared/place.ts';
-import type { Seen } from '../shared/seen-invocations.ts';
+import type { SeenInvocations } from '../shared/seen-invocations.ts';
 import { shortened } from '../shared/text-format.ts';
 import type { Command, Once } from './command.ts';
 
 /** Lets a press of a button act once, where several presses mean one and the same. */
-export interface Presses {
+export interface PressClaims {
   /**
    * Claims a press, durably, before it acts. A second one gets what its person is told, where anything is worth saying.
    * `undefined` for what is no press.
@@ -32,8 +32,11 @@ const DOUBLE_MS = 2_000;
 /** Those who pressed first, by name, in memory only; the oldest are forgotten first. */
 const MAX_FIRST = 10_000;
 
-/** Claims over the gestures that were seen. A claim of a process that died before its end may be claimed again. */
-export function createPresses(seen: Seen, nowMs: () => number = () => performance.now()): Presses {
+/** Claims over the seen invocations. A claim of a process that died before its end may be claimed again. */
+export function createPressClaims(
+  seenInvocations: SeenInvocations,
+  nowMs: () => number = () => performance.now(),
+): PressClaims {
   const first = new Map<string, { person: string; name: string; atMs: number }>();
 
   function remember(key: string, { person: { id, name } }: Invocation) {
@@ -66,17 +69,17 @@ export function createPresses(seen: Seen, nowMs: () => number = () => performanc
       const before = first.get(id);
       // Known before it is durable: another press may come meanwhile.
       remember(id, invocation);
-      if (!(await seen.claim(id))) {
+      if (!(await seenInvocations.claim(id))) {
         if (before) first.set(id, before);
         else first.delete(id);
         return { second: once && second(id, once, invocation) };
       }
       remember(id, invocation);
       return {
-        finish: () => seen.finish(id, all.keepMs),
+        finish: () => seenInvocations.finish(id, all.keepMs),
         async giveBack() {
           first.delete(id);
-          await seen.giveBack(id);
+          await seenInvocations.giveBack(id);
         },
       };
     },

@@ -3,7 +3,7 @@ import type { MonitoringClient } from '../../clients/monitoring.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
 import { listTitle, listTone } from '../commands/monitor/list.ts';
 import { isOpen } from '../incidents/incidents.ts';
-import type { Incident, Topic } from '../incidents/watch-state.ts';
+import type { Alert, Incident } from '../incidents/watch-state.ts';
 import type { Card, CardPart, Fact } from '../shared/card.ts';
 import { explainOutage } from '../shared/explain-error.ts';
 import { isDown } from '../shared/status.ts';
@@ -14,7 +14,7 @@ import { counted, shortened } from '../shared/text-format.ts';
 const MAX_SHOWN = 20;
 /** A home waits no longer for the service. */
 const ASK_MS = 5_000;
-/** Many people may open their homes at one moment: they are shown the same look. */
+/** Many people may open their homes at one moment: they are shown the same poll. */
 const KEEP_MS = 5_000;
 
 /** The monitors as they are now, or were some seconds ago. Throws like the client. */
@@ -22,29 +22,29 @@ export function createMonitorsNow(
   monitoring: Pick<MonitoringClient, 'list'>,
   nowMs: () => number,
 ): () => Promise<Monitor[]> {
-  let look: { monitors: Promise<Monitor[]>; atMs: number } | undefined;
+  let poll: { monitors: Promise<Monitor[]>; atMs: number } | undefined;
 
   async function ask(): Promise<Monitor[]> {
     const signal = AbortSignal.timeout(ASK_MS);
     try {
       return await monitoring.list({ signal });
     } catch (error) {
-      look = undefined;
+      poll = undefined;
       if (!signal.aborted) throw error;
       throw new TimeoutError(`The list did not come within ${ASK_MS / 1000} s.`, { cause: error });
     }
   }
 
   return async () => {
-    if (!look || nowMs() - look.atMs >= KEEP_MS) look = { monitors: ask(), atMs: nowMs() };
-    return await look.monitors;
+    if (!poll || nowMs() - poll.atMs >= KEEP_MS) poll = { monitors: ask(), atMs: nowMs() };
+    return await poll.monitors;
   };
 }
 
-/** What is DOWN, the newest outage first, since when and why; `topics` know what the service does not tell. Pure. */
-export function nowCard(monitors: readonly Monitor[], topics: readonly Topic[] = []): Card {
+/** What is DOWN, the newest outage first, since when and why; `alerts` know what the service does not tell. Pure. */
+export function nowCard(monitors: readonly Monitor[], alerts: readonly Alert[] = []): Card {
   if (monitors.length === 0) return { tone: 'info', title: 'No monitors yet', parts: [] };
-  const open = new Map(topics.filter(isOpen).map((incident) => [incident.monitorId, incident]));
+  const open = new Map(alerts.filter(isOpen).map((incident) => [incident.monitorId, incident]));
   const down = monitors
     .filter(isDown)
     .map((monitor) => ({ monitor, ...outageOf(monitor, open.get(monitor.id)) }))

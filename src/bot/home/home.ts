@@ -1,14 +1,14 @@
 import type { Logger } from 'pino';
 import type { MonitoringClient } from '../../clients/monitoring.ts';
 import type { Catalog } from '../ask/catalog.ts';
-import type { ChannelsAsking } from '../ask/channel-defaults.ts';
+import type { ChannelDefaults } from '../ask/channel-defaults.ts';
 import type { Channels } from '../channels/channels.ts';
 import type { PersonPlaces } from '../channels/person-places.ts';
 import { modelCommand, promptCommand } from '../commands/askwatch-channel.ts';
 import type { Command, FormBegin } from '../commands/command.ts';
 import type { OpenForm } from '../commands/dispatch.ts';
 import { failedCard } from '../commands/error-card.ts';
-import type { Topic } from '../incidents/watch-state.ts';
+import type { Alert } from '../incidents/watch-state.ts';
 import type { Card, CardAction, CardPart } from '../shared/card.ts';
 import { isCarried } from '../shared/card-action.ts';
 import {
@@ -88,7 +88,7 @@ const HELP: Card = {
   ],
 };
 
-const STRANGE: Card = {
+const UNKNOWN_PLACE: Card = {
   tone: 'warning',
   title: 'That did not work',
   parts: [
@@ -102,23 +102,23 @@ const STRANGE: Card = {
 export function createHomes(options: {
   places: PersonPlaces;
   channels: Channels;
-  asking: ChannelsAsking;
+  channelDefaults: ChannelDefaults;
   catalog: Catalog;
   monitoring: MonitoringClient;
   settings: BotSettings;
-  topics(): readonly Topic[] | undefined;
+  alerts(): readonly Alert[] | undefined;
   openForm: OpenForm;
   log: Logger;
   nowMs?: () => number;
 }): Homes {
-  const { places, channels, asking, catalog, settings, log } = options;
+  const { places, channels, channelDefaults, catalog, settings, log } = options;
   const { nowMs = () => performance.now() } = options;
   const monitorsNow = createMonitorsNow(options.monitoring, nowMs);
 
   async function now(): Promise<{ card: Card; isEmpty: boolean }> {
     try {
       const monitors = await monitorsNow();
-      return { card: nowCard(monitors, options.topics()), isEmpty: monitors.length === 0 };
+      return { card: nowCard(monitors, options.alerts()), isEmpty: monitors.length === 0 };
     } catch (error) {
       const card = unseenCard(error);
       if (!card) throw error;
@@ -143,7 +143,7 @@ export function createHomes(options: {
   }
 
   async function channelAt({ place, person }: { place: Place; person: Person }, standard: string) {
-    const { model, prompt } = await asking.of(place);
+    const { model, prompt } = await channelDefaults.of(place);
     const always = settings.alertPlaces.some((other) => placeKey(other) === placeKey(place));
     const hears = [
       await channels.describe(place),
@@ -210,7 +210,7 @@ export function createHomes(options: {
         const wanted = parsePlace(asked.place ?? '');
         const key = wanted && placeKey(wanted);
         const found = (await theirs(owner)).find(({ place }) => placeKey(place) === key);
-        if (!command || !found) return { card: STRANGE };
+        if (!command || !found) return { card: UNKNOWN_PLACE };
         const opened = await options.openForm(command, found);
         return 'card' in opened ? opened : { ...opened, command, place: found.place };
       } catch (error) {

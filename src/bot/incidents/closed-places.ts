@@ -1,5 +1,5 @@
 import { DeliveryError } from '../shared/errors.ts';
-import type { Closed, Topic, Watching } from './watch-state.ts';
+import type { Alert, Closed, Watching } from './watch-state.ts';
 
 /** What may be asked of a place: to take something new, which is a message or a line, or to change what stands there. */
 export type Request = Closed['refused'][number];
@@ -20,14 +20,14 @@ export const closedAt = (watching: Watching | undefined, place: string): Closed 
 export const refusedLast = ({ refused }: Closed): Request | undefined => refused.at(-1);
 
 /**
- * From when on a closed place may be asked for something about a topic, Unix milliseconds: at once for what it has not
+ * From when on a closed place may be asked for something about a alert, Unix milliseconds: at once for what it has not
  * refused; sooner than usual for what began after the last try, since somebody may have opened it meanwhile. Pure.
  */
-export function tryAtMs(closed: Closed, request: Request, topic: Topic, nowMs: number): number {
+export function tryAtMs(closed: Closed, request: Request, alert: Alert, nowMs: number): number {
   const { refused, triedAtMs, nextTryAtMs } = closed;
   // A longer wait than was ever set means that the clock was set back.
   if (!refused.includes(request) || nextTryAtMs - nowMs > MAX_WAIT_MS) return 0;
-  const newestMs = topic.kind === 'group' ? topic.joinedAtMs : topic.openedAtMs;
+  const newestMs = alert.kind === 'group' ? alert.joinedAtMs : alert.openedAtMs;
   return newestMs > triedAtMs ? Math.min(nextTryAtMs, triedAtMs + FIRST_WAIT_MS) : nextTryAtMs;
 }
 

@@ -2,10 +2,10 @@ import { backoffMs } from '../shared/clock.ts';
 import { DeliveryError } from '../shared/errors.ts';
 import { closedAt, type Request, refusedLast, tryAtMs } from './closed-places.ts';
 import { endsQuietly, isFlapping } from './flapping.ts';
-import { isTold, newDelivery } from './incidents.ts';
-import type { Closed, Delivery, Notice, Topic, Watching } from './watch-state.ts';
+import { isDelivered, newDelivery } from './incidents.ts';
+import type { Alert, Closed, Delivery, Notice, Watching } from './watch-state.ts';
 
-/** A place that refuses or fails for so long is given up for this topic. */
+/** A place that refuses or fails for so long is given up for this alert. */
 export const GIVE_UP_MS = 86_400_000;
 
 /** Longest wait until the next try, whatever a platform asks for. */
@@ -21,15 +21,15 @@ interface Around {
 
 type Line = NonNullable<Delivery['line']>;
 
-/** One place to be told of one topic. */
+/** One place to be told of one alert. */
 export interface Work {
-  topic: Topic;
+  alert: Alert;
   delivery: Delivery;
 }
 
 /**
- * The oldest topic of which a place has something to hear now; in a quiet time, what rings nowhere. A message that may still
- * show an outage that is over comes first: its topic can be younger than that of a message about several, which would tell
+ * The oldest alert of which a place has something to hear now; in a quiet time, what rings nowhere. A message that may still
+ * show an outage that is over comes first: its alert can be younger than that of a message about several, which would tell
  * that the same monitor is DOWN again. Of a closed place, what it did not refuse last comes before all else. Pure.
  */
 export function nextFor(
@@ -39,27 +39,27 @@ export function nextFor(
   quietUntilMs = 0,
 ): Work | undefined {
   const closed = closedAt(watching, place);
-  const isDue = (topic: Topic, one: Delivery) =>
+  const isDue = (alert: Alert, one: Delivery) =>
     one.place === place &&
-    !isTold(topic, one) &&
-    freeAtMs(topic, one, { nowMs, quietUntilMs, closed }) <= nowMs;
-  const rankOf = (topic: Topic, delivery: Delivery) =>
-    (showsWhatIsOver(topic, delivery) ? 1 : 0) +
-    (closed && requestOf(topic, delivery) !== refusedLast(closed) ? 2 : 0);
+    !isDelivered(alert, one) &&
+    freeAtMs(alert, one, { nowMs, quietUntilMs, closed }) <= nowMs;
+  const rankOf = (alert: Alert, delivery: Delivery) =>
+    (showsWhatIsOver(alert, delivery) ? 1 : 0) +
+    (closed && requestOf(alert, delivery) !== refusedLast(closed) ? 2 : 0);
   const highest = closed ? 3 : 1;
   let first: (Work & { rank: number }) | undefined;
-  for (const topic of watching?.topics ?? []) {
-    const delivery = topic.deliveries.find((one) => isDue(topic, one));
+  for (const alert of watching?.alerts ?? []) {
+    const delivery = alert.deliveries.find((one) => isDue(alert, one));
     if (!delivery) continue;
-    const rank = rankOf(topic, delivery);
-    if (!first || rank > first.rank) first = { topic, delivery, rank };
+    const rank = rankOf(alert, delivery);
+    if (!first || rank > first.rank) first = { alert, delivery, rank };
     if (rank === highest) break;
   }
-  return first && { topic: first.topic, delivery: first.delivery };
+  return first && { alert: first.alert, delivery: first.delivery };
 }
 
-const showsWhatIsOver = (topic: Topic, { attempted, told }: Delivery) =>
-  attempted && told !== topic.version && topic.kind === 'incident' && !goesOn(topic);
+const showsWhatIsOver = (alert: Alert, { attempted, told: deliveredVersion }: Delivery) =>
+  attempted && deliveredVersion !== alert.version && alert.kind === 'incident' && !goesOn(alert);
 
 /** How long until a place may hear more of what is held back, if anything is. Pure. */
 export function heldForMs(
@@ -69,32 +69,32 @@ export function heldForMs(
   quietUntilMs = 0,
 ): number | undefined {
   const closed = closedAt(watching, place);
-  const waits = (watching?.topics ?? []).flatMap((topic) =>
-    topic.deliveries
-      .filter((delivery) => delivery.place === place && !isTold(topic, delivery))
-      .map((delivery) => freeAtMs(topic, delivery, { nowMs, quietUntilMs, closed }) - nowMs),
+  const waits = (watching?.alerts ?? []).flatMap((alert) =>
+    alert.deliveries
+      .filter((delivery) => delivery.place === place && !isDelivered(alert, delivery))
+      .map((delivery) => freeAtMs(alert, delivery, { nowMs, quietUntilMs, closed }) - nowMs),
   );
   return waits.length === 0 ? undefined : Math.max(1, Math.min(...waits));
 }
 
 /** From when on the next step of a delivery may be made: a change of a message rings nowhere, a new one or a line does. */
 function freeAtMs(
-  topic: Topic,
+  alert: Alert,
   delivery: Delivery,
   around: { nowMs: number; quietUntilMs: number; closed: Closed | undefined },
 ): number {
   const { nowMs, quietUntilMs, closed } = around;
-  const request = requestOf(topic, delivery);
+  const request = requestOf(alert, delivery);
   return Math.max(
     heldUntil(delivery, nowMs),
     request === 'change' ? 0 : quietUntilMs,
-    closed ? tryAtMs(closed, request, topic, nowMs) : 0,
+    closed ? tryAtMs(closed, request, alert, nowMs) : 0,
   );
 }
 
 /** What the next step of a delivery asks of its place. */
-const requestOf = (topic: Topic, { posted, told }: Delivery): Request =>
-  posted !== undefined && told !== topic.version ? 'change' : 'new';
+const requestOf = (alert: Alert, { posted, told: deliveredVersion }: Delivery): Request =>
+  posted !== undefined && deliveredVersion !== alert.version ? 'change' : 'new';
 
 /** Until when a delivery is held back; a longer time than was ever set means that the clock was set back. */
 export const heldUntil = ({ heldUntilMs = 0 }: Delivery, nowMs: number) =>
@@ -102,21 +102,21 @@ export const heldUntil = ({ heldUntilMs = 0 }: Delivery, nowMs: number) =>
 
 /**
  * A group, or what flaps, says at most so often how it goes; a group sooner after its first words, when most is still to come.
- * What flaps shows how it is within a minute, of which up to a third passes until a look sees it.
+ * What flaps shows how it is within a minute, of which up to a third passes until a poll sees it.
  */
 export const GROUP_PACE_MS = { first: 15_000, later: 60_000, flapping: 40_000 } as const;
 
 /**
- * A delivery after `shown` was told, while the topic is `now`: one that changes all the time waits a while before it
+ * A delivery after `shown` was told, while the alert is `now`: one that changes all the time waits a while before it
  * says more. Pure.
  */
-export function toldNow(
+export function afterDelivery(
   delivery: Delivery,
-  { shown, now }: { shown: Topic; now: Topic },
+  { shown, now }: { shown: Alert; now: Alert },
   { nowMs, isFirst }: { nowMs: number; isFirst: boolean },
 ): Delivery {
   const { heldUntilMs: _, ...free } = succeeded(delivery);
-  const told = goesOn(shown) ? seenOpen(free, nowMs) : free;
+  const shownNow = goesOn(shown) ? withShownOpen(free, nowMs) : free;
   // A change of a message is easily missed, and who saw the outage waits for its end.
   const isSeen = delivery.shownOpen || delivery.triedOpen;
   const isDue = isSeen && !delivery.endSaid && !endsQuietly(shown) && !isDegradation(shown);
@@ -124,31 +124,31 @@ export function toldNow(
     // What flaps on ends more than once.
     const id = `${delivery.postId}/end/${shown.version}`;
     const line: Line = { what: 'end', id, atMs: nowMs, attempted: false };
-    return { ...told, endSaid: true, line };
+    return { ...shownNow, endSaid: true, line };
   }
   const isPaced = now.kind === 'group' ? goesOn(now) : isFlapping(now);
-  if (!isPaced) return told;
-  return { ...told, heldUntilMs: nowMs + GROUP_PACE_MS[paceOf(now, isFirst)] };
+  if (!isPaced) return shownNow;
+  return { ...shownNow, heldUntilMs: nowMs + GROUP_PACE_MS[paceOf(now, isFirst)] };
 }
 
-function paceOf(topic: Topic, isFirst: boolean): keyof typeof GROUP_PACE_MS {
-  if (topic.kind !== 'group') return 'flapping';
+function paceOf(alert: Alert, isFirst: boolean): keyof typeof GROUP_PACE_MS {
+  if (alert.kind !== 'group') return 'flapping';
   if (isFirst) return 'first';
-  const flaps = topic.members.some((one) => one.flapping && one.endedAtMs === undefined);
+  const flaps = alert.members.some((one) => one.flapping && one.endedAtMs === undefined);
   return flaps ? 'flapping' : 'later';
 }
 
-/** A delivery whose message showed the topic while it went on. Pure. */
-export function seenOpen({ triedOpen: _, ...delivery }: Delivery, nowMs: number): Delivery {
+/** A delivery whose message showed the alert while it went on. Pure. */
+export function withShownOpen({ triedOpen: _, ...delivery }: Delivery, nowMs: number): Delivery {
   const { remindedAtMs = nowMs } = delivery;
   return { ...delivery, shownOpen: true, remindedAtMs };
 }
 
 /** Whether it is no outage, but a milder trouble: nobody is called for it, nor for its end. */
-export const isDegradation = (topic: Topic) =>
-  (topic.kind === 'incident' || topic.kind === 'group') && Boolean(topic.degraded);
+export const isDegradation = (alert: Alert) =>
+  (alert.kind === 'incident' || alert.kind === 'group') && Boolean(alert.degraded);
 
-export const goesOn = (topic: Topic) => topic.kind !== 'notice' && topic.endedAtMs === undefined;
+export const goesOn = (alert: Alert) => alert.kind !== 'notice' && alert.endedAtMs === undefined;
 
 /** A delivery without its line, which was said or cannot be. Pure. */
 export function withoutLine({ line, ...delivery }: Delivery): Delivery {
@@ -161,10 +161,10 @@ export function withoutLine({ line, ...delivery }: Delivery): Delivery {
 }
 
 /** The delivery of this message, wherever it is by now: a later outage may carry it. Pure. */
-export function workOf(watching: Watching | undefined, postId: string): Work | undefined {
-  for (const topic of watching?.topics ?? []) {
-    const delivery = topic.deliveries.find((one) => one.postId === postId);
-    if (delivery) return { topic, delivery };
+export function findWork(watching: Watching | undefined, postId: string): Work | undefined {
+  for (const alert of watching?.alerts ?? []) {
+    const delivery = alert.deliveries.find((one) => one.postId === postId);
+    if (delivery) return { alert, delivery };
   }
   return undefined;
 }
@@ -173,16 +173,16 @@ export function workOf(watching: Watching | undefined, postId: string): Work | u
 export function withDelivery(
   watching: Watching | undefined,
   postId: string,
-  change: (delivery: Delivery, topic: Topic) => Delivery,
+  change: (delivery: Delivery, alert: Alert) => Delivery,
 ): Watching | undefined {
-  const work = workOf(watching, postId);
+  const work = findWork(watching, postId);
   if (!watching || !work) return watching;
-  const { topic, delivery } = work;
-  const changed = change(delivery, topic);
-  const deliveries = topic.deliveries.map((one) => (one === delivery ? changed : one));
+  const { alert, delivery } = work;
+  const changed = change(delivery, alert);
+  const deliveries = alert.deliveries.map((one) => (one === delivery ? changed : one));
   return {
     ...watching,
-    topics: watching.topics.map((one) => (one === topic ? { ...topic, deliveries } : one)),
+    alerts: watching.alerts.map((one) => (one === alert ? { ...alert, deliveries } : one)),
   };
 }
 
@@ -243,7 +243,7 @@ export function withNotice(
   if (before && nowMs - before.openedAtMs < GIVE_UP_MS) {
     if (before.endedAtMs === undefined) return watching;
     const { endedAtMs: _, ...rest } = before;
-    return withTopic(watching, { ...rest, ...said, version: before.version + 1 });
+    return withAlert(watching, { ...rest, ...said, version: before.version + 1 });
   }
   const id = noticeId(place);
   const notice: Notice = {
@@ -254,7 +254,7 @@ export function withNotice(
     ...said,
     deliveries: [newDelivery(teller, `${id}:${nowMs}`)],
   };
-  return { ...watching, topics: [...watching.topics.filter((topic) => topic.id !== id), notice] };
+  return { ...watching, alerts: [...watching.alerts.filter((alert) => alert.id !== id), notice] };
 }
 
 /** The document after alerts reach a place again: its notice says so, or was never there. Pure. */
@@ -262,9 +262,9 @@ export function withNoticeOver(watching: Watching, place: string, nowMs: number)
   const notice = noticeOf(watching, place);
   if (!notice || notice.endedAtMs !== undefined) return watching;
   if (!notice.deliveries.some(({ attempted }) => attempted)) {
-    return { ...watching, topics: watching.topics.filter((topic) => topic !== notice) };
+    return { ...watching, alerts: watching.alerts.filter((alert) => alert !== notice) };
   }
-  return withTopic(watching, {
+  return withAlert(watching, {
     ...notice,
     version: notice.version + 1,
     endedAtMs: nowMs,
@@ -275,14 +275,14 @@ export function withNoticeOver(watching: Watching, place: string, nowMs: number)
 
 const noticeId = (place: string) => `unreached:${place}`;
 
-function noticeOf({ topics }: Watching, place: string): Notice | undefined {
+function noticeOf({ alerts }: Watching, place: string): Notice | undefined {
   const id = noticeId(place);
-  return topics.find((topic): topic is Notice => topic.id === id && topic.kind === 'notice');
+  return alerts.find((alert): alert is Notice => alert.id === id && alert.kind === 'notice');
 }
 
-const withTopic = (watching: Watching, topic: Topic): Watching => ({
+const withAlert = (watching: Watching, alert: Alert): Watching => ({
   ...watching,
-  topics: watching.topics.map((one) => (one.id === topic.id ? topic : one)),
+  alerts: watching.alerts.map((one) => (one.id === alert.id ? alert : one)),
 });
 
 /** What to do about a place that refuses alerts. */

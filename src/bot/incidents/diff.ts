@@ -1,47 +1,47 @@
 import type { Monitor } from '../../contracts/monitoring.ts';
 import { isDown } from '../shared/status.ts';
-import type { Known, Watching } from './watch-state.ts';
+import type { KnownMonitor, Watching } from './watch-state.ts';
 
-/** What is remembered of the last look. */
-export type Sight = Pick<Watching, 'known' | 'shortLooks' | 'learnt'>;
+/** What is remembered of the last poll. */
+export type Snapshot = Pick<Watching, 'known' | 'shortLooks' | 'learnt'>;
 
-/** What a look shows that the last one did not. */
+/** What a poll shows that the last one did not. */
 export type Change =
   /** `from` is absent for a monitor never seen before. */
   { kind: 'status'; monitor: Monitor; from?: string } | { kind: 'gone'; id: string };
 
-/** Good looks in a row without a monitor before it counts as gone. */
-const LOOKS_TO_BE_GONE = 2;
+/** Good polls in a row without a monitor before it counts as gone. */
+const POLLS_TO_BE_GONE = 2;
 
-/** Looks in a row at a list that lost more than half before it is believed. */
-const SHORT_LOOKS_HELD = 2;
+/** Polls in a row with a list that lost more than half before it is believed. */
+const SHORT_LISTS_HELD = 2;
 
-/** How a list stands to what its look found. */
+/** How a list stands to what its poll found. */
 export interface Extent {
   /** It is a part of that, and says nothing about those that it leaves out. */
   isPart?: boolean;
-  /** Others of the same look come after it. */
+  /** Others of the same poll come after it. */
   isMore?: boolean;
 }
 
 /**
- * Compares a list with what was seen before. Until the first look ever is over, of those seen first only what is DOWN is
+ * Compares a list with what was seen before. Until the first poll ever is over, of those seen first only what is DOWN is
  * news. A monitor that is missing says nothing at first, and a list that lost more than half at once says nothing about
  * those it lost. Of the monitors in `asking`, what they changed is still to be asked, so their count stays. Gives the same
  * sight when nothing is different. Pure.
  */
 export function diff(
-  before: Sight = NOTHING_SEEN,
+  before: Snapshot = NOTHING_KNOWN,
   listed: readonly Monitor[],
   asking: ReadonlySet<string> = new Set(),
   { isPart = false, isMore = false }: Extent = {},
-): { sight: Sight; changes: Change[] } {
+): { snapshot: Snapshot; changes: Change[] } {
   const listedById = new Map(listed.map((monitor) => [monitor.id, monitor]));
-  const shortLooks = isPart ? before.shortLooks : shortLooksAfter(before, listedById);
-  const isHeld = isPart || (shortLooks > 0 && shortLooks <= SHORT_LOOKS_HELD);
+  const shortLooks = isPart ? before.shortLooks : shortListsAfter(before, listedById);
+  const isHeld = isPart || (shortLooks > 0 && shortLooks <= SHORT_LISTS_HELD);
 
   const changes: Change[] = [];
-  const known: Known[] = [];
+  const known: KnownMonitor[] = [];
   for (const old of before.known) {
     const monitor = listedById.get(old.id);
     if (monitor) {
@@ -49,19 +49,19 @@ export function diff(
       if (monitor.status !== old.status) {
         changes.push({ kind: 'status', monitor, from: old.status });
       }
-      const now = seen(monitor);
+      const now = knownOf(monitor);
       if (asking.has(old.id) && old.changes !== undefined) now.changes = old.changes;
       known.push(isSame(old, now) ? old : now);
     } else if (isHeld) {
       known.push(old);
-    } else if (old.missing + 1 < LOOKS_TO_BE_GONE) {
+    } else if (old.missing + 1 < POLLS_TO_BE_GONE) {
       known.push({ ...old, missing: old.missing + 1 });
     } else {
       changes.push({ kind: 'gone', id: old.id });
     }
   }
   for (const monitor of listedById.values()) {
-    known.push(seen(monitor));
+    known.push(knownOf(monitor));
     if (before.learnt || isDown(monitor)) changes.push({ kind: 'status', monitor });
   }
   const learnt = before.learnt || !isMore;
@@ -70,26 +70,26 @@ export function diff(
     shortLooks === before.shortLooks &&
     known.length === before.known.length &&
     known.every((one, index) => one === before.known[index]);
-  return { sight: isAsBefore ? before : { known, learnt, shortLooks }, changes };
+  return { snapshot: isAsBefore ? before : { known, learnt, shortLooks }, changes };
 }
 
-const NOTHING_SEEN: Sight = { known: [], learnt: false, shortLooks: 0 };
+const NOTHING_KNOWN: Snapshot = { known: [], learnt: false, shortLooks: 0 };
 
-/** Looks in a row, with this one, at a list that lost more than half; no more are counted than matter. */
-function shortLooksAfter(before: Sight, listed: ReadonlyMap<string, Monitor>): number {
+/** Polls in a row, with this one, with a list that lost more than half; no more are counted than matter. */
+function shortListsAfter(before: Snapshot, listed: ReadonlyMap<string, Monitor>): number {
   let lost = 0;
   for (const { id } of before.known) if (!listed.has(id)) lost += 1;
-  return lost > before.known.length / 2 ? Math.min(before.shortLooks + 1, SHORT_LOOKS_HELD + 1) : 0;
+  return lost > before.known.length / 2 ? Math.min(before.shortLooks + 1, SHORT_LISTS_HELD + 1) : 0;
 }
 
 /** Whether a monitor is not as it is remembered, if it is. */
-export function isNews(known: Known | undefined, monitor: Monitor): boolean {
-  return known === undefined || !isSame(known, seen(monitor));
+export function isNews(known: KnownMonitor | undefined, monitor: Monitor): boolean {
+  return known === undefined || !isSame(known, knownOf(monitor));
 }
 
-function seen({ id, status, status_changes: changes }: Monitor): Known {
+function knownOf({ id, status, status_changes: changes }: Monitor): KnownMonitor {
   return { id, status, missing: 0, ...(changes !== undefined && { changes }) };
 }
 
-const isSame = (a: Known, b: Known) =>
+const isSame = (a: KnownMonitor, b: KnownMonitor) =>
   a.status === b.status && a.missing === b.missing && a.changes === b.changes;

@@ -1,7 +1,7 @@
 import type { Monitor } from '../../contracts/monitoring.ts';
 import type { Incident as Outage } from '../../contracts/monitoring-additions.ts';
 import { isDown, isSilenced, isUp } from '../shared/status.ts';
-import type { Down, Flapping, Group, Incident, Topic } from './watch-state.ts';
+import type { Alert, Down, Flapping, Group, Incident } from './watch-state.ts';
 
 /** So many times down within so long, which is five changes, are flapping; it is over after as long without a change. */
 export const FLAPPING_DOWNS = 3;
@@ -23,17 +23,17 @@ export interface Opening {
   acknowledged?: Incident['acknowledged'];
 }
 
-/** What is remembered of the times that monitors went down, over one look. */
+/** What is remembered of the times that monitors went down, over one poll. */
 export interface RecentDowns {
   /** Notes that a monitor went down; gives the flapping that begins with it, if one does. */
   note(down: Down): Flapping | undefined;
   /** Notes one as told now, which was noted or counted before. */
   noteAgain(down: Down): void;
-  /** All that the next look needs; the same array when nothing was noted. */
+  /** All that the next poll needs; the same array when nothing was noted. */
   kept(): readonly Down[] | undefined;
 }
 
-/** Remembers of each monitor the last times that it went down: topics that are over are not kept for long enough. */
+/** Remembers of each monitor the last times that it went down: alerts that are over are not kept for long enough. */
 export function recentDowns(before: readonly Down[] | undefined, nowMs: number): RecentDowns {
   // What is heard of late may have followed soon on what is old by now.
   const isRecent = ({ seenAtMs }: Down) => Math.abs(nowMs - seenAtMs) <= 2 * FLAPPING_MS;
@@ -80,8 +80,8 @@ function begun(downs: readonly Down[], { atMs, seenAtMs }: Down): Flapping {
 }
 
 /** Whether it is an incident of a monitor that flaps, and goes on. */
-export function isFlapping(topic: Topic): topic is FlappingIncident {
-  return topic.kind === 'incident' && topic.flapping !== undefined && topic.endedAtMs === undefined;
+export function isFlapping(alert: Alert): alert is FlappingIncident {
+  return alert.kind === 'incident' && alert.flapping !== undefined && alert.endedAtMs === undefined;
 }
 
 /** How often it changed between DOWN and UP. */
@@ -119,7 +119,7 @@ export function withStatus(
   };
 }
 
-/** The incident with an outage that came or ended between two looks; the same one when it is counted already. Pure. */
+/** The incident with an outage that came or ended between two polls; the same one when it is counted already. Pure. */
 export function withCounted(
   incident: FlappingIncident,
   monitor: Monitor,
@@ -165,11 +165,11 @@ export function withNumber(counted: readonly number[], number: number | undefine
   return [...counted, number].sort((a, b) => a - b).slice(-COUNTED);
 }
 
-/** While nobody looked, it may not have been calm: that counts from now. Pure. */
-export function notCalmUnseen(topics: Topic[], nowMs: number): Topic[] {
-  if (!topics.some(isFlapping)) return topics;
-  return topics.map((topic) =>
-    isFlapping(topic) ? { ...topic, flapping: { ...topic.flapping, seenAtMs: nowMs } } : topic,
+/** While no poll came, it may not have been calm: that counts from now. Pure. */
+export function withCalmRestarted(alerts: Alert[], nowMs: number): Alert[] {
+  if (!alerts.some(isFlapping)) return alerts;
+  return alerts.map((alert) =>
+    isFlapping(alert) ? { ...alert, flapping: { ...alert.flapping, seenAtMs: nowMs } } : alert,
   );
 }
 
@@ -182,24 +182,24 @@ export function downOf(
 }
 
 /** Whether flapping ended with nothing to notice: a new incident says it, or people have said that they want to hear nothing. */
-export function endsQuietly(topic: Topic): boolean {
-  if (topic.kind === 'group') return topic.members.every(isQuietEnd);
-  return topic.kind === 'incident' && isQuietEnd(topic);
+export function endsQuietly(alert: Alert): boolean {
+  if (alert.kind === 'group') return alert.members.every(isQuietEnd);
+  return alert.kind === 'incident' && isQuietEnd(alert);
 }
 
-const isQuietEnd = (told: Incident | Group['members'][number]) =>
-  told.endedAtMs !== undefined &&
-  told.flapping !== undefined &&
-  !told.gone &&
-  (isDown(told) || isSilenced(told));
+const isQuietEnd = (ended: Incident | Group['members'][number]) =>
+  ended.endedAtMs !== undefined &&
+  ended.flapping !== undefined &&
+  !ended.gone &&
+  (isDown(ended) || isSilenced(ended));
 
 /**
  * The last word, and what somebody did, need not wait for their turn; a message that was never posted waits for another
  * reason. Pure.
  */
-export function unpaced<T extends Topic>(topic: T): T {
-  const deliveries = topic.deliveries.map(({ heldUntilMs, ...delivery }) =>
+export function unpaced<T extends Alert>(alert: T): T {
+  const deliveries = alert.deliveries.map(({ heldUntilMs, ...delivery }) =>
     delivery.posted || heldUntilMs === undefined ? delivery : { ...delivery, heldUntilMs },
   );
-  return { ...topic, deliveries };
+  return { ...alert, deliveries };
 }

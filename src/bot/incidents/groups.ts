@@ -1,7 +1,7 @@
 import { FLAPPING_DOWNS } from './flapping.ts';
 import { newDelivery } from './incidents.ts';
-import { isUntold } from './undelivered.ts';
-import type { Delivery, Flapping, Group, Incident, Topic } from './watch-state.ts';
+import { isUndelivered } from './undelivered.ts';
+import type { Alert, Delivery, Flapping, Group, Incident } from './watch-state.ts';
 
 /** An outage so soon after another one of the same place is told together with those that follow. */
 const TOGETHER_MS = 60_000;
@@ -11,20 +11,20 @@ const JOIN_MS = 300_000;
 
 /**
  * Puts outages that began together into one message a place: a lone one has its own, the second and all after it share
- * one. `opened` are the incidents of this look; a delivery that may have gone out already stays where it is. A monitor of
+ * one. `opened` are the incidents of this poll; a delivery that may have gone out already stays where it is. A monitor of
  * a group that its place was not told of yet counts again there, however late: one line tells of all its outages. Pure.
  */
 export function grouped(
-  topics: readonly Topic[],
+  alerts: readonly Alert[],
   opened: readonly Incident[],
   around: { nowMs: number; newId: () => string },
-): Topic[] {
-  return KINDS.reduce<Topic[]>(
+): Alert[] {
+  return KINDS.reduce<Alert[]>(
     (all, kind) => {
       const alike = opened.filter((one) => kindOf(one) === kind);
       return alike.length === 0 ? all : groupedAlike(all, alike, kind, around);
     },
-    [...topics],
+    [...alerts],
   );
 }
 
@@ -35,31 +35,31 @@ export function grouped(
 const KINDS = ['outage', 'stayed', 'mild'] as const;
 type Kind = (typeof KINDS)[number];
 
-function kindOf(topic: Topic): Kind {
-  if ('degraded' in topic && topic.degraded) return 'mild';
-  const isStayed = 'flapped' in topic ? topic.flapped : 'stayed' in topic && topic.stayed;
+function kindOf(alert: Alert): Kind {
+  if ('degraded' in alert && alert.degraded) return 'mild';
+  const isStayed = 'flapped' in alert ? alert.flapped : 'stayed' in alert && alert.stayed;
   return isStayed ? 'stayed' : 'outage';
 }
 
 /** The same, of incidents of one kind. */
 function groupedAlike(
-  topics: readonly Topic[],
+  alerts: readonly Alert[],
   opened: readonly Incident[],
   kind: Kind,
   around: { nowMs: number; newId: () => string },
-): Topic[] {
-  const alike = topics.filter((topic) => kindOf(topic) === kind);
+): Alert[] {
+  const alike = alerts.filter((alert) => kindOf(alert) === kind);
   const groups = new Map<string, Group>();
-  for (const topic of alike) {
-    if (topic.kind === 'group' && takesMore(topic, around.nowMs)) groups.set(topic.place, topic);
+  for (const alert of alike) {
+    if (alert.kind === 'group' && takesMore(alert, around.nowMs)) groups.set(alert.place, alert);
   }
   const isMild = kind === 'mild';
-  const untold = untoldMembers(
-    topics.filter((topic) => (kindOf(topic) === 'mild') === isMild),
+  const undelivered = undeliveredMembers(
+    alerts.filter((alert) => (kindOf(alert) === 'mild') === isMild),
     opened,
   );
   const groupOf = (place: string, { monitorId }: Incident) => {
-    const group = untold.get(place)?.get(monitorId);
+    const group = undelivered.get(place)?.get(monitorId);
     if (group) return group;
     const open = groups.get(place);
     const wasTold = kind === 'stayed' && open?.members.some((one) => one.monitorId === monitorId);
@@ -100,31 +100,31 @@ function groupedAlike(
     }
   }
   return [
-    ...topics.map((topic) => (topic.kind === 'group' && changed.get(topic)) || topic),
+    ...alerts.map((alert) => (alert.kind === 'group' && changed.get(alert)) || alert),
     ...rest,
     ...made,
   ];
 }
 
 /** Groups that go on, oldest first. */
-export const openGroups = (topics: readonly Topic[]): Group[] =>
-  topics.filter((topic): topic is Group => topic.kind === 'group' && topic.endedAtMs === undefined);
+export const openGroups = (alerts: readonly Alert[]): Group[] =>
+  alerts.filter((alert): alert is Group => alert.kind === 'group' && alert.endedAtMs === undefined);
 
 /** Groups with what became of their members, or one of them alone; the same array when nothing did. Pure. */
-export function refreshed(topics: Topic[], nowMs: number, only?: string): Topic[] {
-  const changing = topics.filter(
-    (topic): topic is Group =>
-      topic.kind === 'group' && mayChange(topic) && (only === undefined || topic.id === only),
+export function refreshed(alerts: Alert[], nowMs: number, only?: string): Alert[] {
+  const changing = alerts.filter(
+    (alert): alert is Group =>
+      alert.kind === 'group' && mayChange(alert) && (only === undefined || alert.id === only),
   );
-  if (changing.length === 0) return topics;
+  if (changing.length === 0) return alerts;
   const incidents = new Map<string, Incident>();
-  for (const topic of topics) if (topic.kind === 'incident') incidents.set(topic.id, topic);
-  const changed = new Map<Topic, Group>();
+  for (const alert of alerts) if (alert.kind === 'incident') incidents.set(alert.id, alert);
+  const changed = new Map<Alert, Group>();
   for (const group of changing) {
     const after = refreshedGroup(group, incidents, nowMs);
     if (after !== group) changed.set(group, after);
   }
-  return changed.size === 0 ? topics : topics.map((topic) => changed.get(topic) ?? topic);
+  return changed.size === 0 ? alerts : alerts.map((alert) => changed.get(alert) ?? alert);
 }
 
 /** What is over tells nothing new but that a snooze is over, too. */
@@ -174,31 +174,31 @@ function takesMore({ joinedAtMs, endedAtMs, quiet }: Group, nowMs: number): bool
 }
 
 /** By place and monitor, the group of which the place was told nothing yet, for monitors of these incidents. */
-function untoldMembers(
-  topics: readonly Topic[],
+function undeliveredMembers(
+  alerts: readonly Alert[],
   incidents: readonly Incident[],
 ): Map<string, Map<string, Group>> {
   const monitors = new Set(incidents.map(({ monitorId }) => monitorId));
-  const untold = new Map<string, Map<string, Group>>();
-  for (const topic of topics) {
-    if (topic.kind !== 'group' || !topic.deliveries.some(isUntold)) continue;
-    const groups = untold.get(topic.place) ?? new Map<string, Group>();
-    for (const { monitorId } of topic.members) {
-      if (monitors.has(monitorId)) groups.set(monitorId, topic);
+  const undelivered = new Map<string, Map<string, Group>>();
+  for (const alert of alerts) {
+    if (alert.kind !== 'group' || !alert.deliveries.some(isUndelivered)) continue;
+    const groups = undelivered.get(alert.place) ?? new Map<string, Group>();
+    for (const { monitorId } of alert.members) {
+      if (monitors.has(monitorId)) groups.set(monitorId, alert);
     }
-    untold.set(topic.place, groups);
+    undelivered.set(alert.place, groups);
   }
-  return untold;
+  return undelivered;
 }
 
 /** Places that were told of an outage, or are about to be, a moment ago. */
-function recentPlaces(topics: readonly Topic[], nowMs: number): Set<string> {
+function recentPlaces(alerts: readonly Alert[], nowMs: number): Set<string> {
   return new Set(
-    topics
+    alerts
       .filter(
-        (topic) =>
-          (topic.kind === 'incident' || (topic.kind === 'group' && topic.quiet === undefined)) &&
-          Math.abs(nowMs - topic.openedAtMs) <= TOGETHER_MS,
+        (alert) =>
+          (alert.kind === 'incident' || (alert.kind === 'group' && alert.quiet === undefined)) &&
+          Math.abs(nowMs - alert.openedAtMs) <= TOGETHER_MS,
       )
       .flatMap(({ deliveries }) => deliveries.map(({ place }) => place)),
   );

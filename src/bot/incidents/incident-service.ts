@@ -2,11 +2,11 @@ import { CommandError } from '../shared/errors.ts';
 import { type Place, placeKey } from '../shared/place.ts';
 import { unpaced } from './flapping.ts';
 import { refreshed } from './groups.ts';
-import { toldOf } from './incident-of-thread.ts';
+import { alertOfThread } from './incident-of-thread.ts';
 import { isOpen } from './incidents.ts';
 import { withNote } from './notes.ts';
 import { unsnoozed } from './snoozes.ts';
-import type { Incident, Note, Topic, Watching, WatchState } from './watch-state.ts';
+import type { Alert, Incident, Note, Watching, WatchState } from './watch-state.ts';
 
 /** The incidents that people were told of, for those who press a button under one, or under several. */
 export interface Incidents {
@@ -16,7 +16,7 @@ export interface Incidents {
    * Sets on those that go on what none has said of them yet, and shows it everywhere at once. Where it was said of all
    * before, gives that. Throws `CommandError` when none goes on.
    */
-  care<K extends 'acknowledged' | 'snoozed'>(
+  mark<K extends 'acknowledged' | 'snoozed'>(
     id: string,
     what: K,
     said: (nowMs: number) => NonNullable<Incident[K]>,
@@ -32,82 +32,82 @@ export interface Incidents {
 
 const EMPTY = 'Write the note after “note:”, such as “note: restarted the database”.';
 
-/** `onNews` is called when there is something to show, with everything stored. */
+/** `onChange` is called when there is something to show, with everything stored. */
 export function createIncidents(options: {
   state: WatchState;
   nowMs: () => number;
-  onNews: () => void;
+  onChange: () => void;
 }): Incidents {
-  const { state, nowMs, onNews } = options;
+  const { state, nowMs, onChange } = options;
   return {
-    get: (id) => known(state.current()?.topics, id),
-    async care(id, what, said) {
+    get: (id) => known(state.current()?.alerts, id),
+    async mark(id, what, said) {
       let before: ReturnType<typeof said> | undefined;
       await state.update((watching) => {
-        const all = known(watching?.topics, id).filter(isOpen);
+        const all = known(watching?.alerts, id).filter(isOpen);
         const open = new Set(all.filter((incident) => incident[what] === undefined));
         before = open.size === 0 ? (all[0]?.[what] as typeof before) : undefined;
         if (all.length === 0) throw new CommandError('This incident is over.');
         if (!watching) return watching;
         const atMs = nowMs();
-        const topics = watching.topics.map((topic) => {
-          if (topic.kind !== 'incident' || !open.has(topic)) return topic;
-          return { ...topic, [what]: said(atMs), version: topic.version + 1 };
+        const alerts = watching.alerts.map((alert) => {
+          if (alert.kind !== 'incident' || !open.has(alert)) return alert;
+          return { ...alert, [what]: said(atMs), version: alert.version + 1 };
         });
-        return withShown(watching, topics, atMs);
+        return withShown(watching, alerts, atMs);
       });
-      if (!before) onNews();
+      if (!before) onChange();
       return before;
     },
     async endSnoozes(id) {
       let isEnded = false;
       await state.update((watching) => {
-        const asked = known(watching?.topics, id);
+        const asked = known(watching?.alerts, id);
         isEnded = asked.some(({ snoozed }) => snoozed !== undefined);
         if (!watching || !isEnded) return watching;
         const monitors = new Set(asked.map(({ monitorId }) => monitorId));
-        return withShown(watching, unsnoozed(watching.topics, monitors), nowMs());
+        return withShown(watching, unsnoozed(watching.alerts, monitors), nowMs());
       });
-      if (isEnded) onNews();
+      if (isEnded) onChange();
       return isEnded;
     },
     async note({ place, thread }, note) {
       let isKept = false;
       await state.update((watching) => {
-        const told = toldOf(watching?.topics ?? [], placeKey(place), thread);
-        isKept = told !== undefined;
-        if (!watching || !told) return watching;
+        const found = alertOfThread(watching?.alerts ?? [], placeKey(place), thread);
+        isKept = found !== undefined;
+        if (!watching || !found) return watching;
         if (note.text === '') throw new CommandError(EMPTY);
-        const noted = withNote(told, { ...note, atMs: nowMs() });
+        const noted = withNote(found, { ...note, atMs: nowMs() });
         return {
           ...watching,
-          topics: watching.topics.map((topic) => (topic === told ? noted : topic)),
+          alerts: watching.alerts.map((alert) => (alert === found ? noted : alert)),
         };
       });
-      if (isKept) onNews();
+      if (isKept) onChange();
       return isKept;
     },
   };
 }
 
 /** Whoever pressed sees it at once, also in a message that otherwise changes now and then. */
-function withShown(watching: Watching, topics: Topic[], nowMs: number): Watching {
-  const isSame = topics.every((topic, at) => topic === watching.topics[at]);
+function withShown(watching: Watching, alerts: Alert[], nowMs: number): Watching {
+  const isSame = alerts.every((alert, at) => alert === watching.alerts[at]);
   if (isSame) return watching;
-  const before = new Set(watching.topics);
-  const shown = refreshed(topics, nowMs).map((topic) =>
-    before.has(topic) ? topic : unpaced(topic),
+  const before = new Set(watching.alerts);
+  const shown = refreshed(alerts, nowMs).map((alert) =>
+    before.has(alert) ? alert : unpaced(alert),
   );
-  return { ...watching, topics: shown };
+  return { ...watching, alerts: shown };
 }
 
-function known(topics: readonly Topic[] = [], id: string): [Incident, ...Incident[]] {
-  const asked = topics.find((topic) => topic.id === id);
+function known(alerts: readonly Alert[] = [], id: string): [Incident, ...Incident[]] {
+  const asked = alerts.find((alert) => alert.id === id);
   const ids = new Set(
     asked?.kind === 'group' ? asked.members.map(({ incidentId }) => incidentId) : [id],
   );
-  const [first, ...others] = topics.filter(
-    (topic): topic is Incident => topic.kind === 'incident' && ids.has(topic.id),
+  const [first, ...others] = alerts.filter(
+    (alert): alert is Incident => alert.kind === 'incident' && ids.has(alert.id),
   );
   if (!first) throw new CommandError('This incident is too old: Askwatch no longer knows it.');
   return [first, ...others];

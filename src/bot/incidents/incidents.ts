@@ -1,6 +1,6 @@
 import type { Monitor } from '../../contracts/monitoring.ts';
-import type { Watched } from '../channels/channels.ts';
-import { isDegraded, isDown, isSilenced, isUp, saidAt } from '../shared/status.ts';
+import type { MonitorRef } from '../channels/channels.ts';
+import { isDegraded, isDown, isSilenced, isUp, statusChangedAtMs } from '../shared/status.ts';
 import { shortened } from '../shared/text-format.ts';
 import type { Change } from './diff.ts';
 import {
@@ -11,28 +11,34 @@ import {
   unpaced,
   withStatus,
 } from './flapping.ts';
-import { flappingOn, lasts, mayFlapOn, mayFlapOnIn, withGroupsOf } from './persistent-outages.ts';
-import { handedOn, type Untold, withoutUntold } from './undelivered.ts';
-import type { Delivery, Incident, Topic } from './watch-state.ts';
+import {
+  flappingOn,
+  mayFlapOn,
+  mayFlapOnIn,
+  persists,
+  withGroupsOf,
+} from './persistent-outages.ts';
+import { carriedDeliveries, type UndeliveredOutages, withoutUndelivered } from './undelivered.ts';
+import type { Alert, Delivery, Incident } from './watch-state.ts';
 
 /** What deciding needs from outside. */
-export interface Surroundings {
+export interface IncidentContext {
   nowMs: number;
   newId: () => string;
   /** The places, in their one-word form, that hear of a monitor. */
-  placesFor: (monitor: Watched) => string[];
-  /** Since when nobody had looked, when this look comes late; 0 at the first look ever. */
+  placesFor: (monitor: MonitorRef) => string[];
+  /** Since when no poll had come, when this poll comes late; 0 at the first poll ever. */
   unseenFromMs?: number;
   /** What the last checks took of monitors that went DOWN, milliseconds by id. */
   responseTimes?: ReadonlyMap<string, number[]>;
 }
 
-/** What one look needs: it also remembers how often monitors went down. */
-export interface Deciding extends Surroundings {
+/** What one poll needs: it also remembers how often monitors went down. */
+export interface PollContext extends IncidentContext {
   recent: RecentDowns;
 }
 
-/** Topics kept after all is told, so that the document stays small. */
+/** Alerts kept after all is told, so that the document stays small. */
 const KEEP_SETTLED = 100;
 
 /** Ended outages still to be told; more only when places refuse for long while monitors flap. */
@@ -46,56 +52,56 @@ const AGAIN_MS = 15 * 60_000;
  * that is gone ends it without a recovery, any other status shows in it; while a monitor flaps, changes are counted. What was
  * DEGRADED and goes DOWN is a new incident, since nobody was called for the first. What people were called for a moment ago,
  * because it stayed DOWN after it flapped, goes on flapping when it goes DOWN again. A monitor has at most one change; the
- * time taken grows with topics and changes, not with their product. Gives the same array when nothing is different.
+ * time taken grows with alerts and changes, not with their product. Gives the same array when nothing is different.
  */
 export function applyChanges(
-  topics: Topic[],
+  alerts: Alert[],
   changes: readonly Change[],
-  around: Deciding,
-): Topic[] {
-  if (changes.length === 0) return topics;
+  around: PollContext,
+): Alert[] {
+  if (changes.length === 0) return alerts;
   const { nowMs, recent } = around;
   const changeOf = new Map(changes.map((change) => [idOf(change), change]));
   const open = new Set(
-    topics
+    alerts
       .filter(isOpen)
       .filter((incident) => !becomesOutage(incident, changeOf.get(incident.monitorId)))
       .map(({ monitorId }) => monitorId),
   );
-  const latest = latestDegraded(topics, changeOf);
-  const stayed = mayFlapOnIn(topics, nowMs);
+  const latest = latestDegraded(alerts, changeOf);
+  const stayed = mayFlapOnIn(alerts, nowMs);
   const again = new Set<string>();
-  const carried = topics.map((topic) => {
-    if (topic.kind !== 'incident') return topic;
-    const change = changeOf.get(topic.monitorId);
-    if (!change) return topic;
-    const goesOn: boolean = isOpen(topic);
-    if (goesOn) return carriedOn(topic, change, around);
-    if (open.has(topic.monitorId)) return topic;
-    const alert = stayed.get(topic.monitorId);
-    if (topic === alert && isDownNow(change)) {
-      open.add(topic.monitorId);
-      again.add(topic.id);
-      return carriedOn(flappingOn(alert), change, around);
+  const carried = alerts.map((alert) => {
+    if (alert.kind !== 'incident') return alert;
+    const change = changeOf.get(alert.monitorId);
+    if (!change) return alert;
+    const goesOn: boolean = isOpen(alert);
+    if (goesOn) return carriedOn(alert, change, around);
+    if (open.has(alert.monitorId)) return alert;
+    const persistent = stayed.get(alert.monitorId);
+    if (alert === persistent && isDownNow(change)) {
+      open.add(alert.monitorId);
+      again.add(alert.id);
+      return carriedOn(flappingOn(persistent), change, around);
     }
-    if (topic !== latest.get(topic.monitorId)) return topic;
-    if (!isBack(topic, change, nowMs)) return topic;
-    open.add(topic.monitorId);
-    return reopened(topic, change.monitor);
+    if (alert !== latest.get(alert.monitorId)) return alert;
+    if (!isBack(alert, change, nowMs)) return alert;
+    open.add(alert.monitorId);
+    return reopened(alert, change.monitor);
   });
   const downs = changes.flatMap((change): Opening[] => {
     if (change.kind === 'gone' || open.has(idOf(change))) return [];
     const { monitor } = change;
     if (isDegraded(monitor)) return [{ monitor }];
     if (!isDown(monitor)) return [];
-    const atMs = saidAt(monitor, nowMs) ?? nowMs;
+    const atMs = statusChangedAtMs(monitor, nowMs) ?? nowMs;
     const flaps = recent.note(downOf(monitor, { atMs, nowMs }));
     return [
-      lasts(monitor, atMs, nowMs) ? { monitor, flapped: flaps } : { monitor, flapping: flaps },
+      persists(monitor, atMs, nowMs) ? { monitor, flapped: flaps } : { monitor, flapping: flaps },
     ];
   });
-  const isSame = carried.every((topic, index) => topic === topics[index]);
-  return withOpened(isSame ? topics : withGroupsOf(carried, again), downs, around);
+  const isSame = carried.every((alert, index) => alert === alerts[index]);
+  return withOpened(isSame ? alerts : withGroupsOf(carried, again), downs, around);
 }
 
 /** Whether a milder trouble turns into an outage. */
@@ -105,12 +111,12 @@ const becomesOutage = ({ degraded, flapping }: Incident, change: Change | undefi
 const isDownNow = (change: Change) => change.kind === 'status' && isDown(change.monitor);
 
 /** The last milder trouble of each monitor that is DEGRADED now. */
-function latestDegraded(topics: readonly Topic[], changeOf: ReadonlyMap<string, Change>) {
-  const latest = new Map<string, Topic>();
-  for (const topic of topics) {
-    if (topic.kind !== 'incident' || topic.degraded === undefined) continue;
-    const change = changeOf.get(topic.monitorId);
-    if (change?.kind === 'status' && isDegraded(change.monitor)) latest.set(topic.monitorId, topic);
+function latestDegraded(alerts: readonly Alert[], changeOf: ReadonlyMap<string, Change>) {
+  const latest = new Map<string, Alert>();
+  for (const alert of alerts) {
+    if (alert.kind !== 'incident' || alert.degraded === undefined) continue;
+    const change = changeOf.get(alert.monitorId);
+    if (change?.kind === 'status' && isDegraded(change.monitor)) latest.set(alert.monitorId, alert);
   }
   return latest;
 }
@@ -142,34 +148,34 @@ function reopened(incident: Incident, { status, status_reason: reason }: Monitor
 
 /** Opens incidents of monitors that have none; they carry what nobody was told of those before. Pure. */
 export function withOpened(
-  topics: Topic[],
+  alerts: Alert[],
   downs: readonly Opening[],
-  around: Surroundings,
-): Topic[] {
-  if (downs.length === 0) return topics;
+  around: IncidentContext,
+): Alert[] {
+  if (downs.length === 0) return alerts;
   const downById = new Map(
-    downs.map((down) => [down.monitor.id, { ...down, untold: [] as Untold[] }]),
+    downs.map((down) => [down.monitor.id, { ...down, undelivered: [] as UndeliveredOutages[] }]),
   );
-  const snoozes = snoozesOf(topics);
+  const snoozes = snoozesOf(alerts);
   let inGroups: Set<string> | undefined;
-  const carried = topics.flatMap((topic): Topic[] => {
-    const down = topic.kind === 'incident' ? downById.get(topic.monitorId) : undefined;
+  const carried = alerts.flatMap((alert): Alert[] => {
+    const down = alert.kind === 'incident' ? downById.get(alert.monitorId) : undefined;
     // A milder trouble before it is no outage that could be counted, and is told by itself.
     const isAlike =
-      topic.kind === 'incident' &&
+      alert.kind === 'incident' &&
       down &&
-      (topic.degraded !== undefined) === isDegraded(down.monitor);
-    if (!isAlike) return [topic];
-    const left = withoutUntold(topic, down);
+      (alert.degraded !== undefined) === isDegraded(down.monitor);
+    if (!isAlike) return [alert];
+    const left = withoutUndelivered(alert, down);
     if (left.length > 0) return left;
     // A message about several still needs it, to show what became of it.
-    inGroups ??= inOpenGroups(topics);
-    return inGroups.has(topic.id) ? [{ ...topic, deliveries: [] }] : [];
+    inGroups ??= inOpenGroups(alerts);
+    return inGroups.has(alert.id) ? [{ ...alert, deliveries: [] }] : [];
   });
   const opened = [...downById.values()].map((down) => {
-    const { monitor, untold, flapping, flapped, acknowledged } = down;
+    const { monitor, undelivered, flapping, flapped, acknowledged } = down;
     const incident: Incident = {
-      ...found(monitor, handedOn(untold), around),
+      ...found(monitor, carriedDeliveries(undelivered), around),
       ...(flapping && { flapping }),
       ...(flapped && { flapped }),
       ...(acknowledged && { acknowledged }),
@@ -179,22 +185,22 @@ export function withOpened(
   return [...carried, ...opened];
 }
 
-const inOpenGroups = (topics: readonly Topic[]) =>
+const inOpenGroups = (alerts: readonly Alert[]) =>
   new Set(
-    topics.flatMap((topic) =>
-      topic.kind === 'group' && topic.endedAtMs === undefined
-        ? topic.members.map(({ incidentId }) => incidentId)
+    alerts.flatMap((alert) =>
+      alert.kind === 'group' && alert.endedAtMs === undefined
+        ? alert.members.map(({ incidentId }) => incidentId)
         : [],
     ),
   );
 
 /** Until when new outages of a monitor wait. */
-function snoozesOf(topics: readonly Topic[]): Map<string, number> {
+function snoozesOf(alerts: readonly Alert[]): Map<string, number> {
   const untilMs = new Map<string, number>();
-  for (const topic of topics) {
-    if (topic.kind !== 'incident' || !topic.snoozed) continue;
-    const known = untilMs.get(topic.monitorId) ?? 0;
-    untilMs.set(topic.monitorId, Math.max(known, topic.snoozed.untilMs));
+  for (const alert of alerts) {
+    if (alert.kind !== 'incident' || !alert.snoozed) continue;
+    const known = untilMs.get(alert.monitorId) ?? 0;
+    untilMs.set(alert.monitorId, Math.max(known, alert.snoozed.untilMs));
   }
   return untilMs;
 }
@@ -210,11 +216,11 @@ function idOf(change: Change): string {
 }
 
 /** Whether it is an outage that goes on. */
-export function isOpen(topic: Topic): topic is Incident {
-  return topic.kind === 'incident' && topic.endedAtMs === undefined;
+export function isOpen(alert: Alert): alert is Incident {
+  return alert.kind === 'incident' && alert.endedAtMs === undefined;
 }
 
-function carriedOn(incident: Incident, change: Change, around: Surroundings): Incident {
+function carriedOn(incident: Incident, change: Change, around: IncidentContext): Incident {
   const { nowMs, unseenFromMs } = around;
   const version = incident.version + 1;
   if (change.kind === 'gone') {
@@ -222,26 +228,29 @@ function carriedOn(incident: Incident, change: Change, around: Surroundings): In
   }
   const { monitor } = change;
   if (isFlapping(incident)) {
-    return withStatus(incident, monitor, { changedAtMs: saidAt(monitor, nowMs) ?? nowMs, nowMs });
+    return withStatus(incident, monitor, {
+      changedAtMs: statusChangedAtMs(monitor, nowMs) ?? nowMs,
+      nowMs,
+    });
   }
   const changed = { ...incident, version, status: monitor.status };
   const isOver = incident.degraded === undefined ? isUp(monitor) : !isDegraded(monitor);
   if (!isOver || (incident.degraded !== undefined && isSilenced(monitor))) return changed;
-  const isUnseen = unseenFromMs !== undefined && saidAt(monitor, nowMs) === undefined;
+  const isUnseen = unseenFromMs !== undefined && statusChangedAtMs(monitor, nowMs) === undefined;
   return {
     ...changed,
-    endedAtMs: Math.max(incident.startedAtMs, saidAt(monitor, nowMs) ?? nowMs),
+    endedAtMs: Math.max(incident.startedAtMs, statusChangedAtMs(monitor, nowMs) ?? nowMs),
     ...(isUnseen && { endUnseenFromMs: Math.max(incident.startedAtMs, unseenFromMs) }),
   };
 }
 
-/** An outage that this look found, with what is known of the time before it. */
-function found(monitor: Monitor, untold: Delivery[], around: Surroundings): Incident {
+/** An outage that this poll found, with what is known of the time before it. */
+function found(monitor: Monitor, undelivered: Delivery[], around: IncidentContext): Incident {
   const { nowMs, unseenFromMs, responseTimes } = around;
   const responseTimesMs = responseTimes?.get(monitor.id);
-  const isUnseen = unseenFromMs !== undefined && saidAt(monitor, nowMs) === undefined;
+  const isUnseen = unseenFromMs !== undefined && statusChangedAtMs(monitor, nowMs) === undefined;
   return {
-    ...newIncident(monitor, untold, around),
+    ...newIncident(monitor, undelivered, around),
     ...(isDegraded(monitor) && { degraded: shortened(monitor.status, 40) }),
     ...(unseenFromMs === 0 && { foundAtStart: true }),
     ...(isUnseen && { unseenFromMs }),
@@ -249,8 +258,12 @@ function found(monitor: Monitor, untold: Delivery[], around: Surroundings): Inci
   };
 }
 
-/** An outage that goes on; `untold` are deliveries that earlier outages of the monitor handed on. */
-export function newIncident(monitor: Monitor, untold: Delivery[], around: Surroundings): Incident {
+/** An outage that goes on; `undelivered` are deliveries that earlier outages of the monitor handed on. */
+export function newIncident(
+  monitor: Monitor,
+  undelivered: Delivery[],
+  around: IncidentContext,
+): Incident {
   const {
     id: monitorId,
     name,
@@ -261,7 +274,7 @@ export function newIncident(monitor: Monitor, untold: Delivery[], around: Surrou
     status_changes,
   } = monitor;
   const id = around.newId();
-  const carried = new Set(untold.map(({ place }) => place));
+  const carried = new Set(undelivered.map(({ place }) => place));
   const fresh = [...new Set(around.placesFor(monitor))]
     .filter((place) => !carried.has(place))
     .map((place) => newDelivery(place, id));
@@ -270,23 +283,23 @@ export function newIncident(monitor: Monitor, untold: Delivery[], around: Surrou
     id,
     version: 1,
     openedAtMs: around.nowMs,
-    deliveries: [...untold, ...fresh],
+    deliveries: [...undelivered, ...fresh],
     monitorId,
     name,
     target,
     checkType: check_type,
     status,
-    startedAtMs: saidAt(monitor, around.nowMs) ?? around.nowMs,
+    startedAtMs: statusChangedAtMs(monitor, around.nowMs) ?? around.nowMs,
     ...(status_reason === undefined ? {} : { reason: status_reason }),
     ...(status_changes === undefined ? {} : { change: status_changes }),
   };
 }
 
-/** A place that is to be told of a topic. */
-export function newDelivery(place: string, topicId: string): Delivery {
+/** A place that is to be told of a alert. */
+export function newDelivery(place: string, alertId: string): Delivery {
   return {
     place,
-    postId: `${topicId}@${place}`,
+    postId: `${alertId}@${place}`,
     attempted: false,
     told: 0,
     failures: 0,
@@ -294,27 +307,31 @@ export function newDelivery(place: string, topicId: string): Delivery {
   };
 }
 
-/** Whether a place has nothing more to hear of a topic as it is now. */
-export function isTold(topic: Topic, { told, dead, line }: Delivery): boolean {
-  return dead !== undefined || (told === topic.version && line === undefined);
+/** Whether a place has nothing more to hear of a alert as it is now. */
+export function isDelivered(
+  alert: Alert,
+  { told: deliveredVersion, dead, line }: Delivery,
+): boolean {
+  return dead !== undefined || (deliveredVersion === alert.version && line === undefined);
 }
 
 /**
- * Leaves out the oldest topics that are over and stay so, beyond what is kept. `dropped` counts those not told everywhere.
+ * Leaves out the oldest alerts that are over and stay so, beyond what is kept. `dropped` counts those not told everywhere.
  * Pure.
  */
-export function prune(topics: Topic[], nowMs: number): { topics: Topic[]; dropped: number } {
-  const isOver = (topic: Topic) =>
-    topic.kind === 'notice' || (topic.endedAtMs !== undefined && !mayFlapOn(topic, nowMs));
-  const isSettled = (topic: Topic) => topic.deliveries.every((delivery) => isTold(topic, delivery));
-  const over: Record<'settled' | 'unsettled', Topic[]> = { settled: [], unsettled: [] };
-  for (const topic of topics) {
-    if (isOver(topic)) over[isSettled(topic) ? 'settled' : 'unsettled'].push(topic);
+export function prune(alerts: Alert[], nowMs: number): { alerts: Alert[]; dropped: number } {
+  const isOver = (alert: Alert) =>
+    alert.kind === 'notice' || (alert.endedAtMs !== undefined && !mayFlapOn(alert, nowMs));
+  const isSettled = (alert: Alert) =>
+    alert.deliveries.every((delivery) => isDelivered(alert, delivery));
+  const over: Record<'settled' | 'unsettled', Alert[]> = { settled: [], unsettled: [] };
+  for (const alert of alerts) {
+    if (isOver(alert)) over[isSettled(alert) ? 'settled' : 'unsettled'].push(alert);
   }
   const settled = over.settled.slice(0, -KEEP_SETTLED);
   const unsettled = over.unsettled.slice(0, -MAX_UNSETTLED);
   const out = new Set([...settled, ...unsettled]);
   return out.size === 0
-    ? { topics, dropped: 0 }
-    : { topics: topics.filter((topic) => !out.has(topic)), dropped: unsettled.length };
+    ? { alerts, dropped: 0 }
+    : { alerts: alerts.filter((alert) => !out.has(alert)), dropped: unsettled.length };
 }

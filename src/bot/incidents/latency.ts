@@ -6,41 +6,41 @@ import type { Fact } from '../shared/card.ts';
 import { isDown } from '../shared/status.ts';
 import { inUnits, sparkline } from '../shared/units.ts';
 import { isOpen } from './incidents.ts';
-import type { AskBudget } from './poll-quota.ts';
+import type { RequestQuota } from './poll-quota.ts';
 import type { Watching } from './watch-state.ts';
 
 /** Last checks that are asked for, and response times that are kept of an incident. */
 export const MAX_RESPONSE_TIMES = 30;
 
-/** Monitors asked about after one look: who reads of more outages at once looks at no curves. */
+/** Monitors asked about after one poll: who reads of more outages at once looks at no curves. */
 const MAX_ASKED = 5;
 /** Requests left to those that find out what was missed. */
 const LEFT_FOR_MISSED = 10;
 /** How long alerts wait for all of them. */
 const WAIT_MS = 1_500;
 
-/** Monitors that are DOWN and were not at the look before; none at the first look, when they may be so for long. Pure. */
+/** Monitors that are DOWN and were not at the poll before; none at the first poll, when they may be so for long. Pure. */
 export function newlyDown(watching: Watching | undefined, listed: readonly Monitor[]): Monitor[] {
   if (!watching?.learnt) return [];
   const before = new Set(watching.known.filter(isDown).map(({ id }) => id));
-  for (const topic of watching.topics) if (isOpen(topic)) before.add(topic.monitorId);
+  for (const alert of watching.alerts) if (isOpen(alert)) before.add(alert.monitorId);
   return listed.filter((monitor) => isDown(monitor) && !before.has(monitor.id));
 }
 
 /**
  * The response times of the last checks that passed, oldest first, by monitor. Those that do not come in time, or that
- * the budget does not allow, are left out: an alert does not need them. A service of the contract alone, which counts no
+ * the quota does not allow, are left out: an alert does not need them. A service of the contract alone, which counts no
  * changes, is never asked.
  */
 export async function askResponseTimes(
   down: readonly Monitor[],
-  options: { monitoring: MonitoringClient; budget: AskBudget; signal: AbortSignal; log: Logger },
+  options: { monitoring: MonitoringClient; quota: RequestQuota; signal: AbortSignal; log: Logger },
 ): Promise<Map<string, number[]>> {
-  const { monitoring, budget, log } = options;
+  const { monitoring, quota, log } = options;
   const asked = down
     .filter((one) => one.status_changes !== undefined && one.check_type !== 'HEARTBEAT')
     .slice(0, MAX_ASKED)
-    .filter(() => budget.take({ leaving: LEFT_FOR_MISSED }));
+    .filter(() => quota.take({ leaving: LEFT_FOR_MISSED }));
   if (asked.length === 0) return new Map();
   const signal = AbortSignal.any([options.signal, AbortSignal.timeout(WAIT_MS)]);
   const answers = await Promise.all(
@@ -48,7 +48,7 @@ export async function askResponseTimes(
       try {
         return [id, timesOf(await monitoring.results(id, { limit: MAX_RESPONSE_TIMES, signal }))];
       } catch (error) {
-        budget.failed(error);
+        quota.failed(error);
         log.debug({ err: error, monitor: id }, 'response times could not be asked for');
         return [id, []];
       }

@@ -3,35 +3,41 @@ import { StatusError } from '../../clients/errors.ts';
 import type { MonitoringClient } from '../../clients/monitoring.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
 import type { Incident as Outage } from '../../contracts/monitoring-additions.ts';
-import type { Sight } from './diff.ts';
+import type { Snapshot } from './diff.ts';
 import { isCounted, isFlapping, isFlapTime, withCounted } from './flapping.ts';
-import { type Deciding, isOpen, newIncident, type Surroundings, withOpened } from './incidents.ts';
+import {
+  type IncidentContext,
+  isOpen,
+  newIncident,
+  type PollContext,
+  withOpened,
+} from './incidents.ts';
 import { flappingOn, mayFlapOnIn, withGroupsOf } from './persistent-outages.ts';
-import type { AskBudget } from './poll-quota.ts';
-import type { Incident, Topic } from './watch-state.ts';
+import type { RequestQuota } from './poll-quota.ts';
+import type { Alert, Incident } from './watch-state.ts';
 
-/** Outages of a monitor that came or ended between two looks at the list. */
-export interface Missed {
+/** Outages of a monitor that came or ended between two polls of the list. */
+export interface MissedOutages {
   monitor: Monitor;
-  /** How often it had changed at the look before. */
+  /** How often it had changed at the poll before. */
   sinceChange: number;
   outages: readonly Outage[];
 }
 
-/** Monitors asked about after one look, since they are asked one after another and alerts wait for them. */
+/** Monitors asked about after one poll, since they are asked one after another and alerts wait for them. */
 const MAX_ASKED = 10;
-/** When so long was waited for answers, what is left is asked after the next look: one slow answer must not become ten. */
+/** When so long was waited for answers, what is left is asked after the next poll: one slow answer must not become ten. */
 const WAIT_MS = 3_000;
 /** Outages of one monitor that are asked for. */
 const MAX_OUTAGES = 20;
 
-/** Monitors that changed more often since the look before than the list shows. Pure. */
-export function changedBetween(
-  sight: Sight | undefined,
+/** Monitors that changed more often since the poll before than the list shows. Pure. */
+export function withMissedChanges(
+  snapshot: Snapshot | undefined,
   listed: readonly Monitor[],
-): Array<Omit<Missed, 'outages'>> {
-  if (!sight?.learnt) return [];
-  const knownById = new Map(sight.known.map((known) => [known.id, known]));
+): Array<Omit<MissedOutages, 'outages'>> {
+  if (!snapshot?.learnt) return [];
+  const knownById = new Map(snapshot.known.map((known) => [known.id, known]));
   return listed.flatMap((monitor) => {
     const known = knownById.get(monitor.id);
     if (known?.changes === undefined || monitor.status_changes === undefined) return [];
@@ -43,27 +49,27 @@ export function changedBetween(
 }
 
 /**
- * Asks the service what happened between two looks, as far as the budget allows: what is asked is taken from it at once,
+ * Asks the service what happened between two polls, as far as the quota allows: what is asked is taken from it at once,
  * before anybody else may. A service of the contract alone does not count changes and is never asked. `later` are the ids
- * of those that are to be asked about after the next look.
+ * of those that are to be asked about after the next poll.
  */
 export async function askMissed(
-  changed: ReadonlyArray<Omit<Missed, 'outages'>>,
+  changed: ReadonlyArray<Omit<MissedOutages, 'outages'>>,
   options: {
     monitoring: MonitoringClient;
-    budget: AskBudget;
+    quota: RequestQuota;
     signal: AbortSignal;
     log: Logger;
     waitMs?: number;
   },
-): Promise<{ missed: Missed[]; later: Set<string> }> {
-  const { monitoring, budget, signal, log, waitMs = WAIT_MS } = options;
+): Promise<{ missed: MissedOutages[]; later: Set<string> }> {
+  const { monitoring, quota, signal, log, waitMs = WAIT_MS } = options;
   const untilMs = performance.now() + waitMs;
-  const missed: Missed[] = [];
-  const asked = changed.slice(0, MAX_ASKED).filter(() => budget.take());
+  const missed: MissedOutages[] = [];
+  const asked = changed.slice(0, MAX_ASKED).filter(() => quota.take());
   const later = new Set(changed.slice(asked.length).map(({ monitor }) => monitor.id));
   for (const { monitor, sinceChange } of asked) {
-    if (!budget.mayAsk() || performance.now() > untilMs) {
+    if (!quota.mayAsk() || performance.now() > untilMs) {
       later.add(monitor.id);
       continue;
     }
@@ -71,7 +77,7 @@ export async function askMissed(
       const outages = await monitoring.incidents(monitor.id, { limit: MAX_OUTAGES, signal });
       missed.push({ monitor, sinceChange, outages });
     } catch (error) {
-      budget.failed(error);
+      quota.failed(error);
       // A service that has no such answer, or has removed the monitor, will not have it later either.
       if (error instanceof StatusError && error.status < 429) continue;
       log.debug({ err: error, monitor: monitor.id }, 'what was missed could not be asked for');
@@ -82,7 +88,11 @@ export async function askMissed(
 }
 
 /** Ends open incidents that were over before now, and adds those that came and went, or counts them while it flaps. */
-export function applyMissed(topics: Topic[], missed: readonly Missed[], around: Deciding): Topic[] {
+export function applyMissed(
+  alerts: Alert[],
+  missed: readonly MissedOutages[],
+  around: PollContext,
+): Alert[] {
   return missed.reduce((all, { monitor, sinceChange, outages }) => {
     const inOrder = [...outages].sort((a, b) => a.change - b.change);
     const before = inOrder.filter(({ change }) => change <= sinceChange);
@@ -92,71 +102,71 @@ export function applyMissed(topics: Topic[], missed: readonly Missed[], around: 
       (now, outage, at) => withOutage(now, monitor, { outage, next: after[at + 1] }, around),
       corrected,
     );
-  }, topics);
+  }, alerts);
 }
 
 /**
- * The incident that was known at the look before, with its end. What people saw as one, because it was DEGRADED in between,
+ * The incident that was known at the poll before, with its end. What people saw as one, because it was DEGRADED in between,
  * may be several outages at the service: it is over with the last of them.
  */
 function withTrueEnd(
-  topics: Topic[],
+  alerts: Alert[],
   monitor: Monitor,
   { before, next }: { before: readonly Outage[]; next: Outage | undefined },
-  around: Surroundings,
-): Topic[] {
+  around: IncidentContext,
+): Alert[] {
   const last = before.at(-1);
-  const own = topics.filter(
-    (topic): topic is Incident =>
-      topic.kind === 'incident' &&
-      topic.monitorId === monitor.id &&
-      before.some(({ change }) => change === topic.change),
+  const own = alerts.filter(
+    (alert): alert is Incident =>
+      alert.kind === 'incident' &&
+      alert.monitorId === monitor.id &&
+      before.some(({ change }) => change === alert.change),
   );
   const known = own.sort((a, b) => (a.change ?? 0) - (b.change ?? 0)).at(-1);
   return known && !known.flapping && last?.ended_at
-    ? withEnd(topics, known, { outage: last, next }, around)
-    : topics;
+    ? withEnd(alerts, known, { outage: last, next }, around)
+    : alerts;
 }
 
 function withOutage(
-  topics: Topic[],
+  alerts: Alert[],
   monitor: Monitor,
   { outage, next }: { outage: Outage; next: Outage | undefined },
-  around: Deciding,
-): Topic[] {
-  const own = topics.filter(
-    (topic): topic is Incident => topic.kind === 'incident' && topic.monitorId === monitor.id,
+  around: PollContext,
+): Alert[] {
+  const own = alerts.filter(
+    (alert): alert is Incident => alert.kind === 'incident' && alert.monitorId === monitor.id,
   );
   const known = own.find(({ change }) => change === outage.change);
   if (known && !known.flapping) {
-    return outage.ended_at === null ? topics : withEnd(topics, known, { outage, next }, around);
+    return outage.ended_at === null ? alerts : withEnd(alerts, known, { outage, next }, around);
   }
   const flapping = own.find(isFlapping);
   if (flapping) {
     const after = withCounted(flapping, monitor, outage, around.nowMs);
-    return topics.map((topic) => (topic === flapping ? after : topic));
+    return alerts.map((alert) => (alert === flapping ? after : alert));
   }
-  if (known || outage.ended_at === null) return topics;
-  const stayed = mayFlapOnIn(topics, around.nowMs).get(monitor.id);
+  if (known || outage.ended_at === null) return alerts;
+  const stayed = mayFlapOnIn(alerts, around.nowMs).get(monitor.id);
   if (stayed) {
-    if (isCounted(stayed.flapped, outage.change)) return topics;
+    if (isCounted(stayed.flapped, outage.change)) return alerts;
     const flaps = withCounted(flappingOn(stayed), monitor, outage, around.nowMs);
     // What goes on is an alert and stays one, whatever is heard of before it.
     const isOver = stayed.endedAtMs !== undefined;
     const after: Incident = isOver ? flaps : { ...stayed, flapped: flaps.flapping };
-    const all = topics.map((topic) => (topic === stayed ? after : topic));
+    const all = alerts.map((alert) => (alert === stayed ? after : alert));
     return isOver ? withGroupsOf(all, new Set([stayed.id])) : all;
   }
-  return withOver(topics, monitor, { ...outage, ended_at: outage.ended_at }, around);
+  return withOver(alerts, monitor, { ...outage, ended_at: outage.ended_at }, around);
 }
 
 /** Adds an outage that came and went; it may be one too many. */
 function withOver(
-  topics: Topic[],
+  alerts: Alert[],
   monitor: Monitor,
   outage: Outage & { ended_at: string },
-  around: Deciding,
-): Topic[] {
+  around: PollContext,
+): Alert[] {
   const { change, cause: reason, ended_as } = outage;
   const { nowMs, recent } = around;
   const endedAtMs = Math.min(Date.parse(outage.ended_at), nowMs);
@@ -164,14 +174,14 @@ function withOver(
   const down = { monitorId: monitor.id, atMs: startedAtMs, seenAtMs: nowMs, change };
   const flapping = recent.note(down);
   // A message about a milder trouble called nobody, so it cannot tell of outages.
-  const open = topics
+  const open = alerts
     .filter(isOpen)
     .find(({ monitorId, degraded }) => monitorId === monitor.id && degraded === undefined);
   // What people know to be DOWN for long stays that, whatever is heard of before it.
   if (!flapping || (open && !isFlapTime(open.startedAtMs, nowMs))) {
     const fresh = newIncident(monitor, [], around);
     const status = ended_as ?? 'UP';
-    return [...topics, { ...fresh, status, startedAtMs, endedAtMs, reason, change }];
+    return [...alerts, { ...fresh, status, startedAtMs, endedAtMs, reason, change }];
   }
   if (open) {
     const changedAtMs = Math.max(flapping.changedAtMs, open.startedAtMs);
@@ -179,7 +189,7 @@ function withOver(
     const rung = open.openedAtMs < nowMs && { rungAtMs: open.openedAtMs };
     const now = { ...flapping, changedAtMs, ...rung };
     const flaps = { ...open, version: open.version + 1, flapping: now };
-    return topics.map((topic) => (topic === open ? flaps : topic));
+    return alerts.map((alert) => (alert === open ? flaps : alert));
   }
   const then = {
     ...monitor,
@@ -188,23 +198,23 @@ function withOver(
     status_changes: change,
     status_reason: reason,
   };
-  return withOpened(topics, [{ monitor: then, flapping }], around).map((topic) =>
-    isFlapping(topic) && topic.monitorId === monitor.id
-      ? withCounted(topic, monitor, outage, nowMs)
-      : topic,
+  return withOpened(alerts, [{ monitor: then, flapping }], around).map((alert) =>
+    isFlapping(alert) && alert.monitorId === monitor.id
+      ? withCounted(alert, monitor, outage, nowMs)
+      : alert,
   );
 }
 
 /** Ends an incident with an outage, unless it has an end that is right: before the next one began. */
 function withEnd(
-  topics: Topic[],
+  alerts: Alert[],
   known: Incident,
   { outage, next }: { outage: Outage; next: Outage | undefined },
-  { nowMs }: Surroundings,
-): Topic[] {
+  { nowMs }: IncidentContext,
+): Alert[] {
   // While nobody could be asked, it was taken to end with a later one.
   const untilMs = known.endedAtMs ?? Number.POSITIVE_INFINITY;
-  if (untilMs <= (next ? Date.parse(next.started_at) : nowMs)) return topics;
+  if (untilMs <= (next ? Date.parse(next.started_at) : nowMs)) return alerts;
   const endedAtMs = Math.min(Date.parse(outage.ended_at ?? ''), nowMs);
   const ended: Incident = {
     ...known,
@@ -212,5 +222,5 @@ function withEnd(
     status: outage.ended_as ?? 'UP',
     endedAtMs: Math.max(endedAtMs, known.startedAtMs),
   };
-  return topics.map((topic) => (topic === known ? ended : topic));
+  return alerts.map((alert) => (alert === known ? ended : alert));
 }

@@ -1,9 +1,9 @@
 import { closedAt, forgotten, type Request, withoutRefusal } from './closed-places.ts';
 import { goesOn, heldUntil, withNoticeOver } from './delivery.ts';
 import { newGroup, withMembers } from './groups.ts';
-import { isOpen, isTold, newDelivery } from './incidents.ts';
-import { isUntold } from './undelivered.ts';
-import type { Delivery, Group, Incident, Topic, Watching } from './watch-state.ts';
+import { isDelivered, isOpen, newDelivery } from './incidents.ts';
+import { isUndelivered } from './undelivered.ts';
+import type { Alert, Delivery, Group, Incident, Watching } from './watch-state.ts';
 
 /** What a closed place is to be told is kept for so long, and no more messages of it than this. */
 const KEEP_MS = 30 * 86_400_000;
@@ -25,17 +25,17 @@ export function withMissed(watching: Watching, place: string, around: Around): W
   if (around.nowMs - closed.sinceMs >= KEEP_MS) {
     return forgotten(withoutOldest(watching, place, 0), place);
   }
-  const topics = gathered(watching.topics, place, around);
-  const missed = topics === watching.topics ? watching : { ...watching, topics };
+  const alerts = gathered(watching.alerts, place, around);
+  const missed = alerts === watching.alerts ? watching : { ...watching, alerts };
   return withoutOldest(missed, place, KEEP_COUNT);
 }
 
 /** How many messages of a place wait to be told or changed. Pure. */
-export const waitingAt = ({ topics }: Watching, place: string): number =>
-  topics.reduce((sum, topic) => sum + topic.deliveries.filter(isWaiting(topic, place)).length, 0);
+export const waitingAt = ({ alerts }: Watching, place: string): number =>
+  alerts.reduce((sum, alert) => sum + alert.deliveries.filter(isWaiting(alert, place)).length, 0);
 
-const isWaiting = (topic: Topic, place: string) => (delivery: Delivery) =>
-  delivery.place === place && !isTold(topic, delivery);
+const isWaiting = (alert: Alert, place: string) => (delivery: Delivery) =>
+  delivery.place === place && !isDelivered(alert, delivery);
 
 /**
  * The document after a place took something. If it was closed until now, what it missed is told, and nothing is said under
@@ -48,19 +48,19 @@ export function withTaken(
 ): Watching {
   if (!closedAt(watching, place)) return watching;
   const missed = withMissed(watching, place, around);
-  const quiet = { ...missed, topics: missed.topics.map((topic) => withoutLines(topic, place)) };
+  const quiet = { ...missed, alerts: missed.alerts.map((alert) => withoutLines(alert, place)) };
   const taken = withoutRefusal(quiet, place, request);
   return closedAt(taken, place) ? taken : withNoticeOver(taken, place, around.nowMs);
 }
 
-function withoutLines(topic: Topic, place: string): Topic {
-  if (!topic.deliveries.some(isWaiting(topic, place))) return topic;
-  const deliveries = topic.deliveries.map((delivery) => {
+function withoutLines(alert: Alert, place: string): Alert {
+  if (!alert.deliveries.some(isWaiting(alert, place))) return alert;
+  const deliveries = alert.deliveries.map((delivery) => {
     if (delivery.place !== place || !delivery.posted) return delivery;
     const { line: _, ...rest } = delivery;
-    return goesOn(topic) ? rest : { ...rest, endSaid: true };
+    return goesOn(alert) ? rest : { ...rest, endSaid: true };
   });
-  return { ...topic, deliveries };
+  return { ...alert, deliveries };
 }
 
 /** Gives up all but the newest messages of a place. */
@@ -68,63 +68,63 @@ function withoutOldest(watching: Watching, place: string, count: number): Watchi
   let left = waitingAt(watching, place) - count;
   if (left <= 0) return watching;
   const dead = 'It waited too long, or too much waited, for its channel to be open again.';
-  const topics = watching.topics.map((topic) => {
-    const isOurs = isWaiting(topic, place);
-    if (left <= 0 || !topic.deliveries.some(isOurs)) return topic;
-    const deliveries = topic.deliveries.map((delivery) =>
+  const alerts = watching.alerts.map((alert) => {
+    const isOurs = isWaiting(alert, place);
+    if (left <= 0 || !alert.deliveries.some(isOurs)) return alert;
+    const deliveries = alert.deliveries.map((delivery) =>
       isOurs(delivery) && left-- > 0 ? { ...delivery, dead } : delivery,
     );
-    return { ...topic, deliveries };
+    return { ...alert, deliveries };
   });
-  return { ...watching, topics };
+  return { ...watching, alerts };
 }
 
 /**
- * The topics with all that a place was not told of, and that goes on, in one message: that of an outage, where it is only
+ * The alerts with all that a place was not told of, and that goes on, in one message: that of an outage, where it is only
  * one. What is over is left out. A message that may be there already keeps what it holds.
  */
-function gathered(topics: Topic[], place: string, { nowMs, newId }: Around): Topic[] {
+function gathered(alerts: Alert[], place: string, { nowMs, newId }: Around): Alert[] {
   const isMissed = (one: Delivery) =>
-    one.place === place && isUntold(one) && !one.attempted && heldUntil(one, nowMs) <= nowMs;
-  const groups = topics.filter(
-    (topic): topic is Group => topic.kind === 'group' && topic.deliveries.some(isMissed),
+    one.place === place && isUndelivered(one) && !one.attempted && heldUntil(one, nowMs) <= nowMs;
+  const groups = alerts.filter(
+    (alert): alert is Group => alert.kind === 'group' && alert.deliveries.some(isMissed),
   );
-  const tried = topics.findLast((topic): topic is Group => isTriedGroup(topic, place));
-  const missed = missedIn(topics, isMissed);
+  const tried = alerts.findLast((alert): alert is Group => isTriedGroup(alert, place));
+  const missed = missedIn(alerts, isMissed);
   const isOne = !tried && missed.length < 2;
   const own = isOne ? missed[0] : undefined;
   const group = isOne
     ? undefined
     : together(missed, tried ?? groups.at(-1), { place, nowMs, newId });
 
-  const after = topics.flatMap((topic): Topic[] => {
-    if (topic.kind === 'group' && (topic === tried || groups.includes(topic))) {
-      return group?.id === topic.id ? [group] : [];
+  const after = alerts.flatMap((alert): Alert[] => {
+    if (alert.kind === 'group' && (alert === tried || groups.includes(alert))) {
+      return group?.id === alert.id ? [group] : [];
     }
-    return topic.kind === 'incident'
-      ? [withOwn(topic, { isOwn: topic === own, isMissed, place })]
-      : [topic];
+    return alert.kind === 'incident'
+      ? [withOwn(alert, { isOwn: alert === own, isMissed, place })]
+      : [alert];
   });
   const isNew = group && !after.includes(group);
-  const isSame = after.length === topics.length && after.every((topic, at) => topic === topics[at]);
-  return isSame && !isNew ? topics : isNew ? [...after, group] : after;
+  const isSame = after.length === alerts.length && after.every((alert, at) => alert === alerts[at]);
+  return isSame && !isNew ? alerts : isNew ? [...after, group] : after;
 }
 
-const isTriedGroup = (topic: Topic, place: string) =>
-  topic.kind === 'group' &&
-  topic.place === place &&
-  goesOn(topic) &&
-  topic.deliveries.some((one) => isUntold(one) && one.attempted);
+const isTriedGroup = (alert: Alert, place: string) =>
+  alert.kind === 'group' &&
+  alert.place === place &&
+  goesOn(alert) &&
+  alert.deliveries.some((one) => isUndelivered(one) && one.attempted);
 
 /** Incidents that go on, of which the place has no message. */
-function missedIn(topics: readonly Topic[], isMissed: (one: Delivery) => boolean): Incident[] {
+function missedIn(alerts: readonly Alert[], isMissed: (one: Delivery) => boolean): Incident[] {
   const ids = new Set<string>();
-  for (const topic of topics) {
-    if (!topic.deliveries.some(isMissed)) continue;
-    if (topic.kind === 'incident') ids.add(topic.id);
-    if (topic.kind === 'group') for (const { incidentId } of topic.members) ids.add(incidentId);
+  for (const alert of alerts) {
+    if (!alert.deliveries.some(isMissed)) continue;
+    if (alert.kind === 'incident') ids.add(alert.id);
+    if (alert.kind === 'group') for (const { incidentId } of alert.members) ids.add(incidentId);
   }
-  return topics.filter((topic): topic is Incident => ids.has(topic.id) && isOpen(topic));
+  return alerts.filter((alert): alert is Incident => ids.has(alert.id) && isOpen(alert));
 }
 
 /** An incident with a delivery of its own to the place, or without. */

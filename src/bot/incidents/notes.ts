@@ -1,6 +1,6 @@
 import type { Card, Fact } from '../shared/card.ts';
 import { shortened } from '../shared/text-format.ts';
-import type { Note, Topic } from './watch-state.ts';
+import type { Alert, Note } from './watch-state.ts';
 
 /** Notes kept of an incident, the newest. */
 const MAX_NOTES = 20;
@@ -19,11 +19,11 @@ export function noteIn(said: string): string | undefined {
   return text?.replace(/\s+/g, ' ').trim();
 }
 
-/** A topic that keeps one more note. Pure. */
-export function withNote<T extends Extract<Topic, { notes?: unknown }>>(topic: T, note: Note): T {
+/** A alert that keeps one more note. Pure. */
+export function withNote<T extends Extract<Alert, { notes?: unknown }>>(alert: T, note: Note): T {
   const kept = { ...note, text: shortened(note.text, MAX_NOTE_LENGTH) };
-  const notes = [...(topic.notes ?? []), kept].slice(-MAX_NOTES);
-  return { ...topic, version: topic.version + 1, notes };
+  const notes = [...(alert.notes ?? []), kept].slice(-MAX_NOTES);
+  return { ...alert, version: alert.version + 1, notes };
 }
 
 /** The newest notes, as an alert shows them. Pure. */

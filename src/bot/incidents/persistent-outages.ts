@@ -1,5 +1,5 @@
 import type { Monitor } from '../../contracts/monitoring.ts';
-import { isDown, saidAt } from '../shared/status.ts';
+import { isDown, statusChangedAtMs } from '../shared/status.ts';
 import {
   downOf,
   FLAPPING_MS,
@@ -11,19 +11,19 @@ import {
   unpaced,
   withNumber,
 } from './flapping.ts';
-import type { Delivery, Flapping, Group, Incident, Topic } from './watch-state.ts';
+import type { Alert, Delivery, Flapping, Group, Incident } from './watch-state.ts';
 
 /** What is DOWN for so many checks, and for as long at least, is an outage, however often it went down before. */
-const LASTS = { checks: 3, leastMs: 2 * 60_000 };
+const PERSISTS_AFTER = { checks: 3, leastMs: 2 * 60_000 };
 
 /** Whether a monitor that is DOWN since then has been so for long enough to call people, though it flaps. */
-export function lasts(
+export function persists(
   { interval_seconds }: Pick<Monitor, 'interval_seconds'>,
   fromMs: number,
   nowMs: number,
 ): boolean {
-  const checksMs = LASTS.checks * interval_seconds * 1000;
-  const lastsMs = Math.min(FLAPPING_MS, Math.max(LASTS.leastMs, checksMs));
+  const checksMs = PERSISTS_AFTER.checks * interval_seconds * 1000;
+  const lastsMs = Math.min(FLAPPING_MS, Math.max(PERSISTS_AFTER.leastMs, checksMs));
   return Math.abs(nowMs - fromMs) >= lastsMs;
 }
 
@@ -32,24 +32,24 @@ export function lasts(
  * is an outage that people must notice: it is to be opened as a new incident. `asking` are monitors of which it is not known
  * how often they changed. Pure but for what it notes in `recent`.
  */
-export function calmed(
-  topics: Topic[],
+export function withFlappingEnded(
+  alerts: Alert[],
   monitors: readonly Monitor[],
   around: { nowMs: number; recent: RecentDowns; asking: ReadonlySet<string> },
-): { topics: Topic[]; downs: Opening[] } {
-  if (!topics.some(isFlapping)) return { topics, downs: [] };
+): { alerts: Alert[]; downs: Opening[] } {
+  if (!alerts.some(isFlapping)) return { alerts, downs: [] };
   const listed = new Map(monitors.map((monitor) => [monitor.id, monitor]));
   const downs: Opening[] = [];
-  const after = topics.map((topic) => {
-    const monitor = isFlapping(topic) ? listed.get(topic.monitorId) : undefined;
-    if (!isFlapping(topic) || !monitor) return topic;
+  const after = alerts.map((alert) => {
+    const monitor = isFlapping(alert) ? listed.get(alert.monitorId) : undefined;
+    if (!isFlapping(alert) || !monitor) return alert;
     if (isDown(monitor)) {
-      if (!staysDown(topic.flapping, monitor, around)) return topic;
-      downs.push(stayedDown(topic, monitor, around));
-    } else if (around.asking.has(monitor.id) || !isCalm(topic.flapping, around.nowMs)) return topic;
-    return over(topic, monitor);
+      if (!isPersistent(alert.flapping, monitor, around)) return alert;
+      downs.push(persistentOpening(alert, monitor, around));
+    } else if (around.asking.has(monitor.id) || !isCalm(alert.flapping, around.nowMs)) return alert;
+    return over(alert, monitor);
   });
-  return { topics: after, downs };
+  return { alerts: after, downs };
 }
 
 /** Calm is what was watched being so. */
@@ -58,20 +58,20 @@ const isCalm = ({ seenAtMs }: Flapping, nowMs: number) => !isSoonAfter(seenAtMs,
 /** Nobody is called again so soon, or what is down for three checks and up for one would call every few minutes. */
 const isSoonAfter = (atMs: number, nowMs: number) => Math.abs(nowMs - atMs) < FLAPPING_MS;
 
-function staysDown(
+function isPersistent(
   { changedAtMs, downFromMs = changedAtMs, rungAtMs }: Flapping,
   monitor: Monitor,
   { nowMs, asking }: { nowMs: number; asking: ReadonlySet<string> },
 ): boolean {
   if (rungAtMs !== undefined && isSoonAfter(rungAtMs, nowMs)) return false;
-  const saidMs = saidAt(monitor, nowMs);
+  const saidMs = statusChangedAtMs(monitor, nowMs);
   // It may have been UP meanwhile.
   if (saidMs === undefined && asking.has(monitor.id)) return false;
   const fromMs = Math.max(changedAtMs, downFromMs, saidMs ?? changedAtMs);
-  return lasts(monitor, fromMs, nowMs) || !isSoonAfter(changedAtMs, nowMs);
+  return persists(monitor, fromMs, nowMs) || !isSoonAfter(changedAtMs, nowMs);
 }
 
-function stayedDown(
+function persistentOpening(
   { flapping, acknowledged }: FlappingIncident,
   monitor: Monitor,
   { nowMs, recent, asking }: { nowMs: number; recent: RecentDowns; asking: ReadonlySet<string> },
@@ -85,7 +85,7 @@ function stayedDown(
         ...flapping,
         downs: flapping.downs + 1,
         counted: withNumber(flapping.counted, number),
-        changedAtMs: Math.max(flapping.changedAtMs, saidAt(monitor, nowMs) ?? 0),
+        changedAtMs: Math.max(flapping.changedAtMs, statusChangedAtMs(monitor, nowMs) ?? 0),
       }
     : flapping;
   const { changedAtMs: atMs } = flapped;
@@ -105,23 +105,26 @@ function over(incident: FlappingIncident, monitor: Monitor): Incident {
 }
 
 /** An alert of what stayed DOWN after it flapped. */
-export type StayedIncident = Incident & { flapped: Flapping };
+export type PersistentIncident = Incident & { flapped: Flapping };
 
 /** Whether it called people so short a time ago that they are not called again when it is over and its monitor goes down. */
-export const mayFlapOn = (topic: Topic, nowMs: number): topic is StayedIncident =>
-  topic.kind === 'incident' &&
-  topic.flapped !== undefined &&
-  !topic.gone &&
-  isSoonAfter(topic.openedAtMs, nowMs);
+export const mayFlapOn = (alert: Alert, nowMs: number): alert is PersistentIncident =>
+  alert.kind === 'incident' &&
+  alert.flapped !== undefined &&
+  !alert.gone &&
+  isSoonAfter(alert.openedAtMs, nowMs);
 
 /** Those of which there is a message, by their monitors. */
-export function mayFlapOnIn(topics: readonly Topic[], nowMs: number): Map<string, StayedIncident> {
-  const all = topics.filter((topic): topic is StayedIncident => mayFlapOn(topic, nowMs));
+export function mayFlapOnIn(
+  alerts: readonly Alert[],
+  nowMs: number,
+): Map<string, PersistentIncident> {
+  const all = alerts.filter((alert): alert is PersistentIncident => mayFlapOn(alert, nowMs));
   const inGroups = new Set<string>();
   if (all.some(({ deliveries }) => deliveries.length === 0)) {
-    for (const topic of topics) {
-      if (topic.kind !== 'group') continue;
-      for (const { incidentId } of topic.members) inGroups.add(incidentId);
+    for (const alert of alerts) {
+      if (alert.kind !== 'group') continue;
+      for (const { incidentId } of alert.members) inGroups.add(incidentId);
     }
   }
   return new Map(
@@ -132,7 +135,7 @@ export function mayFlapOnIn(topics: readonly Topic[], nowMs: number): Map<string
 }
 
 /** The same as one of a monitor that flaps on since it was over: its message, which nobody can miss, counts from now on. */
-export function flappingOn(incident: StayedIncident): FlappingIncident {
+export function flappingOn(incident: PersistentIncident): FlappingIncident {
   const { endedAtMs, endUnseenFromMs: _, flapped, ...rest } = incident;
   const changedAtMs = Math.max(flapped.changedAtMs, endedAtMs ?? 0);
   const isDown = endedAtMs === undefined;
@@ -144,13 +147,13 @@ export function flappingOn(incident: StayedIncident): FlappingIncident {
   };
 }
 
-/** The topics with the messages about several going on in which these incidents stand, which go on. Pure. */
-export function withGroupsOf(topics: Topic[], incidentIds: ReadonlySet<string>): Topic[] {
-  if (incidentIds.size === 0) return topics;
-  return topics.map((topic) => {
-    if (topic.kind !== 'group' || topic.endedAtMs === undefined) return topic;
-    if (!topic.members.some(({ incidentId }) => incidentIds.has(incidentId))) return topic;
-    const { endedAtMs: _, ...group }: Group = topic;
+/** The alerts with the messages about several going on in which these incidents stand, which go on. Pure. */
+export function withGroupsOf(alerts: Alert[], incidentIds: ReadonlySet<string>): Alert[] {
+  if (incidentIds.size === 0) return alerts;
+  return alerts.map((alert) => {
+    if (alert.kind !== 'group' || alert.endedAtMs === undefined) return alert;
+    if (!alert.members.some(({ incidentId }) => incidentIds.has(incidentId))) return alert;
+    const { endedAtMs: _, ...group }: Group = alert;
     return { ...group, deliveries: group.deliveries.map(unended) };
   });
 }

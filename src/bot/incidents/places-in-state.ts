@@ -1,12 +1,15 @@
 import type { GonePlaces } from '../shared/gone-places.ts';
 import { isOpen, newDelivery } from './incidents.ts';
-import type { Topic, Watching } from './watch-state.ts';
+import type { Alert, Watching } from './watch-state.ts';
 
 /** Whether the watch has told any of these places of anything, or is about to. Pure. */
 export function hasPlace(watching: Watching | undefined, gone: GonePlaces): boolean {
   if (!watching) return false;
-  const { topics, closed = [] } = watching;
-  return topics.some((topic) => isOf(topic, gone)) || closed.some(({ place }) => gone.has(place));
+  const { alerts, closed = [] } = watching;
+  return (
+    alerts.some((alert) => mentionsPlace(alert, gone)) ||
+    closed.some(({ place }) => gone.has(place))
+  );
 }
 
 /**
@@ -20,20 +23,20 @@ export function withoutPlaces(
 ): Watching {
   if (!hasPlace(watching, gone)) return watching;
   const anew = hearAll.filter((place) => gone.has(place));
-  const topics = watching.topics.flatMap((topic): Topic[] => {
+  const alerts = watching.alerts.flatMap((alert): Alert[] => {
     // A group is of one place.
-    if (topic.kind === 'group') return gone.has(topic.place) ? [] : [topic];
-    const others = topic.deliveries.filter(({ place }) => !gone.has(place));
-    const isToTell = topic.kind === 'incident' && isOpen(topic);
-    const more = isToTell ? anew.map((place) => newDelivery(place, topic.id)) : [];
-    const isSame = more.length === 0 && others.length === topic.deliveries.length;
-    return isSame ? [topic] : [{ ...topic, deliveries: [...others, ...more] }];
+    if (alert.kind === 'group') return gone.has(alert.place) ? [] : [alert];
+    const others = alert.deliveries.filter(({ place }) => !gone.has(place));
+    const isToTell = alert.kind === 'incident' && isOpen(alert);
+    const more = isToTell ? anew.map((place) => newDelivery(place, alert.id)) : [];
+    const isSame = more.length === 0 && others.length === alert.deliveries.length;
+    return isSame ? [alert] : [{ ...alert, deliveries: [...others, ...more] }];
   });
   const { closed = [], ...rest } = watching;
   const left = closed.filter(({ place }) => !gone.has(place));
-  return { ...rest, topics, ...(left.length > 0 && { closed: left }) };
+  return { ...rest, alerts, ...(left.length > 0 && { closed: left }) };
 }
 
-const isOf = (topic: Topic, gone: GonePlaces) =>
-  (topic.kind === 'group' && gone.has(topic.place)) ||
-  topic.deliveries.some(({ place }) => gone.has(place));
+const mentionsPlace = (alert: Alert, gone: GonePlaces) =>
+  (alert.kind === 'group' && gone.has(alert.place)) ||
+  alert.deliveries.some(({ place }) => gone.has(place));

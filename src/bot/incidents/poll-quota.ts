@@ -4,7 +4,7 @@ import { StatusError } from '../../clients/errors.ts';
  * What the watch may ask the monitoring service besides the list. The service allows a key 120 requests a minute, and
  * people's commands need them too.
  */
-export interface AskBudget {
+export interface RequestQuota {
   /** Takes one request, if one is free and `leaving` stay for others. */
   take(options?: { leaving?: number }): boolean;
   /** Whether what was taken may still be asked: not when failures used more, or the service asked for quiet. */
@@ -20,13 +20,13 @@ const PER_MINUTE = 30;
 const REPEATS = 2;
 
 /** How long a service is left alone that says "too often" and not until when. */
-const REST_MS = 30_000;
-const MAX_REST_MS = 600_000;
+const PAUSE_MS = 30_000;
+const MAX_PAUSE_MS = 600_000;
 
-/** A budget of 30 requests in any minute. */
-export function createAskBudget({ nowMs }: { nowMs: () => number }): AskBudget {
+/** A quota of 30 requests in any minute. */
+export function createRequestQuota({ nowMs }: { nowMs: () => number }): RequestQuota {
   let takenAtMs: number[] = [];
-  let restUntilMs = 0;
+  let pausedUntilMs = 0;
 
   /** Requests of the last minute; of one in the future nothing is known but that the clock was set back. */
   function taken(): number {
@@ -35,24 +35,24 @@ export function createAskBudget({ nowMs }: { nowMs: () => number }): AskBudget {
     return takenAtMs.length;
   }
 
-  function rests(): boolean {
-    const leftMs = restUntilMs - nowMs();
-    return leftMs > 0 && leftMs <= MAX_REST_MS;
+  function isPaused(): boolean {
+    const leftMs = pausedUntilMs - nowMs();
+    return leftMs > 0 && leftMs <= MAX_PAUSE_MS;
   }
 
   return {
     take({ leaving = 0 } = {}) {
-      if (rests() || taken() + leaving >= PER_MINUTE) return false;
+      if (isPaused() || taken() + leaving >= PER_MINUTE) return false;
       takenAtMs.push(nowMs());
       return true;
     },
-    mayAsk: () => !rests() && taken() <= PER_MINUTE,
+    mayAsk: () => !isPaused() && taken() <= PER_MINUTE,
     failed(error) {
       // A plain refusal is not repeated.
       if (error instanceof StatusError && error.status < 429) return;
       for (let at = 0; at < REPEATS; at += 1) takenAtMs.push(nowMs());
       if (!(error instanceof StatusError) || error.status !== 429) return;
-      restUntilMs = nowMs() + Math.min(error.retryAfterMs ?? REST_MS, MAX_REST_MS);
+      pausedUntilMs = nowMs() + Math.min(error.retryAfterMs ?? PAUSE_MS, MAX_PAUSE_MS);
     },
   };
 }

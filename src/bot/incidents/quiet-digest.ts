@@ -1,5 +1,5 @@
 import { newGroup, withMembers } from './groups.ts';
-import type { Delivery, Group, Incident, Topic } from './watch-state.ts';
+import type { Alert, Delivery, Group, Incident } from './watch-state.ts';
 
 interface Around {
   nowMs: number;
@@ -13,34 +13,34 @@ interface Around {
  * quiet time is over: all that is yet to be posted, also what waited for another reason. Gives the same array when there
  * is nothing. Pure.
  */
-export function gathered(topics: Topic[], around: Around): Topic[] {
+export function gathered(alerts: Alert[], around: Around): Alert[] {
   const { nowMs, quietOf } = around;
   const waiting = new Map<string, Waiting[]>();
-  const rest = topics.map((topic): Topic => {
-    if (topic.kind === 'group') return withHours(topic, quietOf);
-    if (topic.kind !== 'incident') return topic;
-    const caught = topic.deliveries.filter((one) => isFree(one, nowMs) && quietOf(one.place));
-    if (caught.length === 0) return topic;
+  const rest = alerts.map((alert): Alert => {
+    if (alert.kind === 'group') return withHours(alert, quietOf);
+    if (alert.kind !== 'incident') return alert;
+    const caught = alert.deliveries.filter((one) => isFree(one, nowMs) && quietOf(one.place));
+    if (caught.length === 0) return alert;
     for (const { place, earlier } of caught) {
-      const one = { incident: topic, earlierTimes: earlier?.count ?? 0 };
+      const one = { incident: alert, earlierTimes: earlier?.count ?? 0 };
       const others = waiting.get(place);
       if (others) others.push(one);
       else waiting.set(place, [one]);
     }
-    return { ...topic, deliveries: topic.deliveries.filter((one) => !caught.includes(one)) };
+    return { ...alert, deliveries: alert.deliveries.filter((one) => !caught.includes(one)) };
   });
-  const changed = new Map<Topic, Group>();
+  const changed = new Map<Alert, Group>();
   const made: Group[] = [];
   for (const [place, caught] of waiting) {
-    const held = rest.findLast((topic) => isHeld(topic, place));
+    const held = rest.findLast((alert) => isHeld(alert, place));
     const group = withCaught(held ?? newGroup(place, around), caught, nowMs);
     const digest = { ...group, quiet: quietOf(place) };
     if (held) changed.set(held, digest);
     else made.push(digest);
   }
-  const isSame = made.length === 0 && rest.every((topic, at) => topic === topics[at]);
-  if (isSame) return topics;
-  return [...rest.map((topic) => changed.get(topic) ?? topic), ...made];
+  const isSame = made.length === 0 && rest.every((alert, at) => alert === alerts[at]);
+  if (isSame) return alerts;
+  return [...rest.map((alert) => changed.get(alert) ?? alert), ...made];
 }
 
 interface Waiting {
@@ -52,8 +52,8 @@ interface Waiting {
 const isFree = ({ attempted, dead, heldUntilMs = 0 }: Delivery, nowMs: number) =>
   !attempted && dead === undefined && heldUntilMs <= nowMs;
 
-function isHeld(topic: Topic, place: string): topic is Group {
-  return topic.kind === 'group' && topic.place === place && topic.deliveries.every(isUntouched);
+function isHeld(alert: Alert, place: string): alert is Group {
+  return alert.kind === 'group' && alert.place === place && alert.deliveries.every(isUntouched);
 }
 
 const isUntouched = ({ attempted, dead }: Delivery) => !attempted && dead === undefined;

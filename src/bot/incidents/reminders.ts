@@ -1,47 +1,47 @@
 import { isSilenced } from '../shared/status.ts';
 import { goesOn } from './delivery.ts';
-import type { Delivery, Group, Incident, Topic } from './watch-state.ts';
+import type { Alert, Delivery, Group, Incident } from './watch-state.ts';
 
 interface Around {
   nowMs: number;
   /** How often a place wants to be reminded, while it may hear of it. */
   remindMsOf: (place: string) => number | undefined;
-  /** Whether a monitor was seen in this look: of others nothing is known now. */
-  isSeen: (monitorId: string) => boolean;
+  /** Whether a monitor was seen in this poll: of others nothing is known now. */
+  isListed: (monitorId: string) => boolean;
 }
 
 /** A reminder that could not be said for so long is no longer true: another one takes its place. */
 const STALE_MS = 900_000;
 
 /**
- * The topics with the lines that are due under messages of outages that go on, and without those that nobody needs any
+ * The alerts with the lines that are due under messages of outages that go on, and without those that nobody needs any
  * more. Whoever was away gets one, and the next after the whole interval. Gives the same array when nothing is due. Pure.
  */
-export function reminded(topics: Topic[], around: Around): Topic[] {
+export function reminded(alerts: Alert[], around: Around): Alert[] {
   let incidents: Map<string, Incident> | undefined;
   const incidentOf = (id: string) => {
     incidents ??= new Map(
-      topics.flatMap((topic) => (topic.kind === 'incident' ? [[topic.id, topic] as const] : [])),
+      alerts.flatMap((alert) => (alert.kind === 'incident' ? [[alert.id, alert] as const] : [])),
     );
     return incidents.get(id);
   };
-  const after = topics.map((topic): Topic => {
-    if (topic.kind !== 'incident' && topic.kind !== 'group') return topic;
-    if (!goesOn(topic) || !topic.deliveries.some((one) => isConcerned(one, topic, around))) {
-      return topic;
+  const after = alerts.map((alert): Alert => {
+    if (alert.kind !== 'incident' && alert.kind !== 'group') return alert;
+    if (!goesOn(alert) || !alert.deliveries.some((one) => isConcerned(one, alert, around))) {
+      return alert;
     }
-    const open = topic.kind === 'incident' ? [topic] : openOf(topic, incidentOf);
+    const open = alert.kind === 'incident' ? [alert] : openOf(alert, incidentOf);
     // Of a monitor that is missing for a moment nothing is said, and nothing taken back.
-    if (!open.some(({ monitorId }) => around.isSeen(monitorId))) return topic;
+    if (!open.some(({ monitorId }) => around.isListed(monitorId))) return alert;
     const isNeeded = open.some((incident) => needsCare(incident, around));
-    const deliveries = topic.deliveries.map((one) =>
-      isConcerned(one, topic, around) ? withReminder(one, isNeeded, around) : one,
+    const deliveries = alert.deliveries.map((one) =>
+      isConcerned(one, alert, around) ? withReminder(one, isNeeded, around) : one,
     );
-    return deliveries.every((one, at) => one === topic.deliveries[at])
-      ? topic
-      : { ...topic, deliveries };
+    return deliveries.every((one, at) => one === alert.deliveries[at])
+      ? alert
+      : { ...alert, deliveries };
   });
-  return after.every((topic, at) => topic === topics[at]) ? topics : after;
+  return after.every((alert, at) => alert === alerts[at]) ? alerts : after;
 }
 
 const openOf = ({ members }: Group, incidentOf: (id: string) => Incident | undefined) =>
@@ -53,7 +53,7 @@ const openOf = ({ members }: Group, incidentOf: (id: string) => Incident | undef
 const isReminder = ({ line }: Delivery) => line?.what === 'reminder';
 
 /** Whether there is a reminder, or one is due. */
-function isConcerned(delivery: Delivery, { openedAtMs }: Topic, around: Around): boolean {
+function isConcerned(delivery: Delivery, { openedAtMs }: Alert, around: Around): boolean {
   if (delivery.line) return isReminder(delivery);
   const { posted, shownOpen, dead, remindedAtMs = openedAtMs, place } = delivery;
   if (!posted || !shownOpen || dead !== undefined) return false;
@@ -62,7 +62,7 @@ function isConcerned(delivery: Delivery, { openedAtMs }: Topic, around: Around):
 }
 
 /** Somebody has to know of it: it is an outage, nobody looks after it, wants to be left alone, or was told that it is quiet while it flaps. */
-function needsCare(incident: Incident, { nowMs, isSeen }: Around): boolean {
+function needsCare(incident: Incident, { nowMs, isListed: isSeen }: Around): boolean {
   const { monitorId, acknowledged, snoozed, flapping, degraded } = incident;
   return (
     isSeen(monitorId) &&

@@ -3,7 +3,7 @@ import { shortened } from '../shared/text-format.ts';
 import { SNOOZE_MS } from './delivery.ts';
 import { unpaced } from './flapping.ts';
 import { refreshed } from './groups.ts';
-import type { Group, Incident, Snooze, Topic, Watching } from './watch-state.ts';
+import type { Alert, Group, Incident, Snooze, Watching } from './watch-state.ts';
 
 /** Different snoozes that a message about several outages names. */
 const NAMED = 3;
@@ -15,26 +15,26 @@ export const newSnooze = (by: string, nowMs: number): Snooze => ({
 });
 
 /** What is known without the snoozes that are over; the same document when none is. Pure. */
-export function withoutOverSnoozes(
+export function withoutExpiredSnoozes(
   watching: Watching | undefined,
   nowMs: number,
 ): Watching | undefined {
-  const isOver = (topic: Topic): topic is Incident =>
-    topic.kind === 'incident' && topic.snoozed !== undefined && !lasts(topic.snoozed, nowMs);
-  if (!watching?.topics.some(isOver)) return watching;
-  const topics = watching.topics.map((topic) => (isOver(topic) ? withoutSnooze(topic) : topic));
-  return { ...watching, topics: refreshed(topics, nowMs) };
+  const isOver = (alert: Alert): alert is Incident =>
+    alert.kind === 'incident' && alert.snoozed !== undefined && !isCurrent(alert.snoozed, nowMs);
+  if (!watching?.alerts.some(isOver)) return watching;
+  const alerts = watching.alerts.map((alert) => (isOver(alert) ? withoutSnooze(alert) : alert));
+  return { ...watching, alerts: refreshed(alerts, nowMs) };
 }
 
 /** A longer one than was ever set means that the clock was set back. */
-const lasts = ({ untilMs }: Snooze, nowMs: number) =>
+const isCurrent = ({ untilMs }: Snooze, nowMs: number) =>
   untilMs > nowMs && untilMs - nowMs <= SNOOZE_MS;
 
-/** The topics with no snooze of these monitors: what was held back for it is told now. Pure. */
-export function unsnoozed(topics: Topic[], monitors: ReadonlySet<string>): Topic[] {
-  return topics.map((topic) => {
-    if (topic.kind !== 'incident' || !monitors.has(topic.monitorId)) return topic;
-    const after = topic.snoozed ? withoutSnooze(topic) : topic;
+/** The alerts with no snooze of these monitors: what was held back for it is told now. Pure. */
+export function unsnoozed(alerts: Alert[], monitors: ReadonlySet<string>): Alert[] {
+  return alerts.map((alert) => {
+    if (alert.kind !== 'incident' || !monitors.has(alert.monitorId)) return alert;
+    const after = alert.snoozed ? withoutSnooze(alert) : alert;
     const isHeld = after.deliveries.some(isHeldBack);
     if (!isHeld) return after;
     return { ...after, deliveries: after.deliveries.map(released) };
@@ -64,9 +64,9 @@ export const snoozeFact = ({ by, untilMs }: Snooze, count = ''): Fact => ({
 /** The same of several outages: of those that go on, or of all when none does. */
 export function snoozeFacts(members: Group['members']): Fact[] {
   const going = members.filter(({ endedAtMs }) => endedAtMs === undefined);
-  const told = going.length > 0 ? going : members;
+  const named = going.length > 0 ? going : members;
   const counts = new Map<string, { snoozed: Snooze; count: number }>();
-  for (const { snoozed } of told) {
+  for (const { snoozed } of named) {
     if (!snoozed) continue;
     const key = `${snoozed.untilMs} ${snoozed.by}`;
     counts.set(key, { snoozed, count: (counts.get(key)?.count ?? 0) + 1 });
@@ -74,7 +74,7 @@ export function snoozeFacts(members: Group['members']): Fact[] {
   return [...counts.values()]
     .sort((a, b) => b.snoozed.untilMs - a.snoozed.untilMs)
     .slice(0, NAMED)
-    .map(({ snoozed, count }) => snoozeFact(snoozed, countOf(count, told.length)));
+    .map(({ snoozed, count }) => snoozeFact(snoozed, countOf(count, named.length)));
 }
 
 /** Those that joined since are not snoozed. */

@@ -1,11 +1,12 @@
 import { isDown } from '../shared/status.ts';
-import type { Delivery, Flapping, Incident, Topic } from './watch-state.ts';
+import type { Alert, Delivery, Flapping, Incident } from './watch-state.ts';
 
 /** Whether a place has no message yet, and is to have one. */
-export const isUntold = ({ posted, dead }: Delivery) => posted === undefined && dead === undefined;
+export const isUndelivered = ({ posted, dead }: Delivery) =>
+  posted === undefined && dead === undefined;
 
 /** What a place was not told of earlier outages: how many, since when, and the message that may be there. */
-export interface Untold {
+export interface UndeliveredOutages {
   delivery: Delivery;
   count: number;
   fromMs: number;
@@ -15,19 +16,19 @@ export interface Untold {
  * Takes from an earlier outage what no place was told of it yet, for the new outage to carry: twenty flaps while a platform
  * is away become one message. The id of the message stays, because a try with it may have gone through.
  */
-export function withoutUntold(
+export function withoutUndelivered(
   incident: Incident,
-  { untold, flapping }: { untold: Untold[]; flapping?: Flapping | undefined },
-): Topic[] {
-  const taken = incident.deliveries.filter(isUntold);
+  { undelivered, flapping }: { undelivered: UndeliveredOutages[]; flapping?: Flapping | undefined },
+): Alert[] {
+  const taken = incident.deliveries.filter(isUndelivered);
   if (taken.length === 0) return [incident];
   const { startedAtMs } = incident;
   for (const delivery of taken) {
     const { count = 0, fromMs = incident.flapping?.fromMs ?? startedAtMs } = delivery.earlier ?? {};
     const outages = count + ownOutages(incident);
-    untold.push({ delivery, count: outages - countedIn(flapping, incident, count), fromMs });
+    undelivered.push({ delivery, count: outages - countedIn(flapping, incident, count), fromMs });
   }
-  const deliveries = incident.deliveries.filter((delivery) => !isUntold(delivery));
+  const deliveries = incident.deliveries.filter((delivery) => !isUndelivered(delivery));
   return deliveries.length === 0 ? [] : [{ ...incident, deliveries }];
 }
 
@@ -43,9 +44,9 @@ function countedIn(flapping: Flapping | undefined, { startedAtMs }: Incident, ea
 }
 
 /** One delivery for each place, but for messages that may be there already. */
-export function handedOn(untold: readonly Untold[]): Delivery[] {
-  const byPlace = new Map<string, [Untold, ...Untold[]]>();
-  for (const one of untold) {
+export function carriedDeliveries(undelivered: readonly UndeliveredOutages[]): Delivery[] {
+  const byPlace = new Map<string, [UndeliveredOutages, ...UndeliveredOutages[]]>();
+  for (const one of undelivered) {
     const [first, ...others] = byPlace.get(one.delivery.place) ?? [];
     byPlace.set(one.delivery.place, first ? [first, ...others, one] : [one]);
   }
@@ -60,7 +61,7 @@ export function handedOn(untold: readonly Untold[]): Delivery[] {
   });
 }
 
-function withEarlier({ delivery, count, fromMs }: Untold): Delivery {
+function withEarlier({ delivery, count, fromMs }: UndeliveredOutages): Delivery {
   const { earlier: _, ...rest } = delivery;
   return { ...rest, told: 0, ...(count > 0 && { earlier: { count, fromMs } }) };
 }

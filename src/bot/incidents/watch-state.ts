@@ -1,18 +1,18 @@
 import { z } from 'zod';
 
 /** A monitor as last seen. */
-export const Known = z.object({
+export const KnownMonitor = z.object({
   id: z.string(),
   /** As the service wrote it. */
   status: z.string(),
   /** How often it had changed, where the service counts that. */
   changes: z.int().optional(),
-  /** Good looks in a row in which it was not listed. */
+  /** Good polls in a row in which it was not listed. */
   missing: z.int().nonnegative(),
 });
-export type Known = z.infer<typeof Known>;
+export type KnownMonitor = z.infer<typeof KnownMonitor>;
 
-/** How far one channel has been told of a topic. */
+/** How far one channel has been told of a alert. */
 const Delivery = z.object({
   /** The place, in its one-word form. */
   place: z.string(),
@@ -21,7 +21,7 @@ const Delivery = z.object({
   /** Set durably before the first try: from then on the message may be there. */
   attempted: z.boolean(),
   posted: z.object({ message: z.string(), thread: z.string() }).optional(),
-  /** The message showed the topic while it went on: what follows is an end, not old news. */
+  /** The message showed the alert while it went on: what follows is an end, not old news. */
   shownOpen: z.boolean().optional(),
   /** A change of the message to that was tried, which Askwatch does not know the end of: people may have seen it. */
   triedOpen: z.boolean().optional(),
@@ -29,7 +29,7 @@ const Delivery = z.object({
   remindedAtMs: z.number().optional(),
   /** The group or role that the message called when it was posted; it goes on naming it. */
   mention: z.string().optional(),
-  /** The version of the topic that the message surely shows; 0 when that is not known. */
+  /** The version of the alert that the message surely shows, 0 when that is not known: the code calls it `deliveredVersion`. */
   told: z.int().nonnegative(),
   /** A line told, or is about to tell, that it is over. */
   endSaid: z.boolean().optional(),
@@ -60,7 +60,7 @@ const Delivery = z.object({
 });
 export type Delivery = z.infer<typeof Delivery>;
 
-const topic = {
+const alertFields = {
   id: z.string(),
   /** Counts up with every change that people should see. */
   version: z.int().positive(),
@@ -107,7 +107,7 @@ export type Snooze = z.infer<typeof Snooze>;
 /** An outage of one monitor, from DOWN to UP, or a milder trouble; or several, while it flaps. */
 const Incident = z.object({
   kind: z.literal('incident'),
-  ...topic,
+  ...alertFields,
   monitorId: z.string(),
   name: z.string(),
   target: z.string(),
@@ -127,11 +127,11 @@ const Incident = z.object({
   snoozed: Snooze.optional(),
   /** It ended because the monitor is no longer listed, which says nothing about its target. */
   gone: z.boolean().optional(),
-  /** It was there already at the first look ever. */
+  /** It was there already at the first poll ever. */
   foundAtStart: z.boolean().optional(),
-  /** It began unseen: nobody looked between then and `startedAtMs`. 0 when nobody had ever looked. */
+  /** It began unseen: no poll came between then and `startedAtMs`. 0 when no poll had ever come. */
   unseenFromMs: z.number().optional(),
-  /** It ended unseen: nobody looked between then and `endedAtMs`. */
+  /** It ended unseen: no poll came between then and `endedAtMs`. */
   endUnseenFromMs: z.number().optional(),
   /** Of the last checks that passed before it, oldest first. */
   responseTimesMs: z.array(z.number()).optional(),
@@ -146,7 +146,7 @@ export type Incident = z.infer<typeof Incident>;
 /** Something about the watching itself. */
 const Notice = z.object({
   kind: z.literal('notice'),
-  ...topic,
+  ...alertFields,
   title: z.string(),
   text: z.string(),
   /** What it tells of is over. */
@@ -155,20 +155,20 @@ const Notice = z.object({
 export type Notice = z.infer<typeof Notice>;
 
 /** A time in which the monitors could not be seen. */
-const Blindness = z.object({
+const MonitoringOutage = z.object({
   kind: z.literal('blindness'),
-  ...topic,
+  ...alertFields,
   startedAtMs: z.number(),
   endedAtMs: z.number().optional(),
   /** Why, in sentences. */
   why: z.string(),
 });
-export type Blindness = z.infer<typeof Blindness>;
+export type MonitoringOutage = z.infer<typeof MonitoringOutage>;
 
 /** Outages that began together, as one place is told of them: it has one delivery. */
 export const Group = z.object({
   kind: z.literal('group'),
-  ...topic,
+  ...alertFields,
   place: z.string(),
   /** When the last member joined. */
   joinedAtMs: z.number(),
@@ -215,8 +215,8 @@ export const Group = z.object({
 });
 export type Group = z.infer<typeof Group>;
 
-export const Topic = z.discriminatedUnion('kind', [Incident, Notice, Blindness, Group]);
-export type Topic = z.infer<typeof Topic>;
+export const Alert = z.discriminatedUnion('kind', [Incident, Notice, MonitoringOutage, Group]);
+export type Alert = z.infer<typeof Alert>;
 
 /** A place that takes nothing for as long as nobody opens it again: archived, without the bot, without a permission. */
 export const Closed = z.object({
@@ -233,13 +233,13 @@ export type Closed = z.infer<typeof Closed>;
 
 /** What was seen and what is to be told. One thing, so that a change and its alerts are stored together or not at all. */
 export const Watching = z.object({
-  known: z.array(Known),
-  /** Whether there ever was a good look: the first one is no change. */
+  known: z.array(KnownMonitor),
+  /** Whether there ever was a good poll: the first one is no change. */
   learnt: z.boolean().default(true),
-  /** Looks in a row at a list that was suspiciously short. */
+  /** Polls in a row with a list that was suspiciously short. */
   shortLooks: z.int().nonnegative(),
   /** Oldest first. */
-  topics: z.array(Topic),
+  alerts: z.array(Alert),
   /** The last two times that each monitor went down, where that is not long ago. */
   downs: z.array(Down).readonly().optional(),
   /** Places that refused what they were to be told, and were not found to be open again. */
@@ -249,7 +249,7 @@ export type Watching = z.infer<typeof Watching>;
 
 /** What the watch knows, and how it is changed. */
 export interface WatchState {
-  /** As last stored; `undefined` before the first look ever. Frozen: it is replaced, never altered. */
+  /** As last stored; `undefined` before the first poll ever. Frozen: it is replaced, never altered. */
   current(): Watching | undefined;
   /**
    * Stores what `change` makes of it, whole or not at all; the same object writes nothing. Updates run one after another.

@@ -2,13 +2,13 @@ import { z } from 'zod';
 import { PLATFORM_NAMES } from './place.ts';
 
 /** Channels that are gone, by the platform's own ids: some, or all whose id begins so. */
-export const Gone = z.object({
+export const GoneChannels = z.object({
   platform: z.enum(PLATFORM_NAMES),
   channels: z.array(z.string()),
   prefix: z.string().optional(),
 });
 
-export type Gone = z.infer<typeof Gone>;
+export type GoneChannels = z.infer<typeof GoneChannels>;
 
 /** Places that are gone, as those who keep something of places see them. */
 export interface GonePlaces {

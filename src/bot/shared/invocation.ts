@@ -3,7 +3,7 @@ import type { Person, Place, PlatformName } from './place.ts';
 
 /** Something a person said to Askwatch, from a slash command, a mention, a message in a thread or a button. */
 export interface Invocation {
-  /** The same for every delivery of one gesture, however often the platform repeats it; unique across platforms. */
+  /** The same for every delivery of one invocation, however often the platform repeats it; unique across platforms. */
   id: string;
   /** A typed line such as `/monitor add https://example.com name="Shop"`, or a command with values already apart. */
   request: { line: string } | { command: string; values: Record<string, unknown> };
@@ -17,7 +17,7 @@ export interface Invocation {
 
 /** What a platform shows for an invocation. */
 export type Reply =
-  /** This gesture was handled before: show nothing. */
+  /** This invocation was handled before: show nothing. */
   | { kind: 'nothing' }
   /** `private`: only the person who asked sees it, where the platform can. */
   | { kind: 'card'; card: Card; private: boolean }
@@ -59,10 +59,10 @@ export interface Answer {
 }
 
 /** An answer as a command gives it; noting it is added at the one door. */
-export type AnswerToNote = Omit<Answer, 'begin' | 'ended'>;
+export type CommandAnswer = Omit<Answer, 'begin' | 'ended'>;
 
 /** What comes of a command. */
-export type Outcome = Exclude<Reply, Answer> | AnswerToNote;
+export type CommandResult = Exclude<Reply, Answer> | CommandAnswer;
 
 export type AnswerPart =
   /** The next piece of text, Markdown as models write it: hostile until rendered. */
@@ -76,7 +76,7 @@ export type AnswerPart =
 /** An answer that an earlier process began to show and did not end. */
 export interface UnfinishedAnswer {
   id: string;
-  /** The gesture that it answers. */
+  /** The invocation that it answers. */
   invocation: string;
   channel: string;
   person: string;

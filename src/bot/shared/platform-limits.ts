@@ -4,7 +4,7 @@ import { z } from 'zod';
 import type { Collection } from '../../store/store.ts';
 
 /** What a platform said of calls that come too soon: none of that kind before its `Retry-After` is over. */
-export interface ToldLimits {
+export interface PlatformLimits {
   /** For how many more milliseconds no call of this kind may be made; 0 when one may. */
   leftMs(kind: string): number;
   /** Takes note of a limit; a later process knows of it, too, once this resolves. Never rejects. */
@@ -16,7 +16,7 @@ const Limits = z.object({ untilMs: z.record(z.string(), z.number()) });
 type Limits = z.infer<typeof Limits>;
 
 /** Where limits are kept, one document a platform. */
-export const toldLimitsCollection = {
+export const platformLimitsCollection = {
   name: 'told-limits',
   schema: Limits,
   version: 1,
@@ -36,11 +36,11 @@ const MAX_KINDS = 5_000;
  * The limits of one platform, which outlive its connections, its workspaces' installations and, where a collection is given,
  * the process.
  */
-export async function openToldLimits(options: {
+export async function openPlatformLimits(options: {
   platform: string;
   collection?: Collection<Limits>;
   log: Logger;
-}): Promise<ToldLimits> {
+}): Promise<PlatformLimits> {
   const { platform, collection, log } = options;
   /** On the clock of `performance.now()`, which nobody sets. */
   const limits = new Map<string, number>();

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { z } from 'zod';
 import type { Store } from '../../store/store.ts';
 
-/** Which gestures were handled, so that a platform's repeats of one have no effect. */
-export interface Seen {
-  /** True when this gesture is to be handled now; durable before it answers. */
+/** Which invocations were handled, so that a platform's repeats of one have no effect. */
+export interface SeenInvocations {
+  /** True when this invocation is to be handled now; durable before it answers. */
   claim(id: string): Promise<boolean>;
   /** Notes that it was handled to its end: from now on also a later process refuses it, for a day or `keepMs`. */
   finish(id: string, keepMs?: number): Promise<void>;
@@ -36,10 +36,13 @@ type Bucket = z.infer<typeof Bucket>;
 type Entry = Bucket['entries'][string];
 
 /**
- * Remembers gestures for a day, at most 25,600 of them. One that was claimed but not finished, by a process that died,
+ * Remembers invocations for a day, at most 25,600 of them. One that was claimed but not finished, by a process that died,
  * may be claimed again.
  */
-export function createSeen(store: Store, options: { nowMs?: () => number } = {}): Seen {
+export function createSeenInvocations(
+  store: Store,
+  options: { nowMs?: () => number } = {},
+): SeenInvocations {
   const { nowMs = Date.now } = options;
   const collection = store.collection<Bucket>({
     name: 'seen',

@@ -39,13 +39,13 @@ export function downWord(all: ReadonlyArray<{ status: string }>): string {
 export const NO_PING_YET = 'waiting for its first ping';
 
 /** What happens to a monitor at its interval: we check it, or its job pings us. */
-export const lookWords = ({ check_type }: { check_type: string }) =>
+export const checkWords = ({ check_type }: { check_type: string }) =>
   check_type === 'HEARTBEAT'
     ? { every: 'Pinged every', last: 'Last ping' }
     : { every: 'Checked every', last: 'Last check' };
 
 /** When the service says that the status changed, Unix milliseconds; one whose clock is ahead is not believed. */
-export function saidAt(
+export function statusChangedAtMs(
   { status_changed_at }: { status_changed_at?: string | undefined },
   nowMs: number,
 ): number | undefined {

@@ -1,65 +1,65 @@
 import { z } from 'zod';
 import type { Store } from '../../store/store.ts';
 
-const Look = z.object({
+const StoredPoll = z.object({
   atMs: z.number(),
   /** None came after it: watching was ended in order. */
   last: z.boolean(),
 });
-type Look = z.infer<typeof Look>;
+type StoredPoll = z.infer<typeof StoredPoll>;
 
 /** When the monitors were last seen, also before a restart. */
-export interface LastLook {
-  /** Since when nobody had looked, if a good look at `nowMs` comes late; nothing before the first look ever. */
+export interface LastPoll {
+  /** Since when no poll had come, if a good poll at `nowMs` comes late; nothing before the first poll ever. */
   gapBefore(nowMs: number): number | undefined;
-  /** A look went well. Stored once a minute at most. */
-  looked(nowMs: number): Promise<void>;
-  /** No further look comes. */
+  /** A poll went well. Stored once a minute at most. */
+  polled(nowMs: number): Promise<void>;
+  /** No further poll comes. */
   end(): Promise<void>;
 }
 
 const STORED_EVERY_MS = 60_000;
 
-/** Usual waits without a good look, and the least time, after which the next one comes late. */
+/** Usual waits without a good poll, and the least time, after which the next one comes late. */
 const LATE = { polls: 3, ms: 60_000 };
 
 /** Opens the document, which is small: the one of all that is watched is not written for this. */
-export async function openLastLook(
+export async function openLastPoll(
   store: Store,
   { pollMs }: { pollMs: number },
-): Promise<LastLook> {
-  const collection = store.collection<Look>({
+): Promise<LastPoll> {
+  const collection = store.collection<StoredPoll>({
     name: 'last-look',
-    schema: Look,
+    schema: StoredPoll,
     version: 1,
     whenCorrupt: 'forget',
   });
   const id = 'watching';
   let stored = await collection.get(id);
-  let seen: { atMs: number; uncertainMs: number } | undefined = stored && {
+  let lastPoll: { atMs: number; uncertainMs: number } | undefined = stored && {
     atMs: stored.atMs,
-    // After a kill, the looks of the last minute are forgotten.
+    // After a kill, the polls of the last minute are forgotten.
     uncertainMs: stored.last ? 0 : STORED_EVERY_MS,
   };
 
-  async function write(look: Look) {
-    stored = await collection.update(id, () => look);
+  async function write(poll: StoredPoll) {
+    stored = await collection.update(id, () => poll);
   }
 
   return {
     gapBefore(nowMs) {
-      if (!seen) return undefined;
-      const allowedMs = Math.max(LATE.polls * pollMs, LATE.ms) + seen.uncertainMs;
-      return nowMs - seen.atMs > allowedMs ? seen.atMs : undefined;
+      if (!lastPoll) return undefined;
+      const allowedMs = Math.max(LATE.polls * pollMs, LATE.ms) + lastPoll.uncertainMs;
+      return nowMs - lastPoll.atMs > allowedMs ? lastPoll.atMs : undefined;
     },
-    async looked(nowMs) {
-      seen = { atMs: nowMs, uncertainMs: 0 };
+    async polled(nowMs) {
+      lastPoll = { atMs: nowMs, uncertainMs: 0 };
       const isFresh = stored && !stored.last && Math.abs(nowMs - stored.atMs) < STORED_EVERY_MS;
       if (!isFresh) await write({ atMs: nowMs, last: false });
     },
     async end() {
-      // Before the first look of this run, what is stored is as true as it was.
-      if (seen && seen.uncertainMs === 0) await write({ atMs: seen.atMs, last: true });
+      // Before the first poll of this run, what is stored is as true as it was.
+      if (lastPoll && lastPoll.uncertainMs === 0) await write({ atMs: lastPoll.atMs, last: true });
     },
   };
 }

@@ -5,21 +5,25 @@ import type { InvalidMonitor, MonitoringClient } from '../../clients/monitoring.
 import { yieldToEventLoop } from '../../contracts/event-loop.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
 import type { Channels } from '../channels/channels.ts';
-import { createOddRowsLog, standIns } from '../incidents/invalid-monitors.ts';
+import { createInvalidMonitorsLog, placeholdersFor } from '../incidents/invalid-monitors.ts';
 import { askResponseTimes, newlyDown } from '../incidents/latency.ts';
-import { askMissed, changedBetween } from '../incidents/missed-incidents.ts';
-import { blinded, type FailedLooks, isBlind } from '../incidents/monitoring-outage.ts';
-import { createAskBudget } from '../incidents/poll-quota.ts';
-import { withoutOverSnoozes } from '../incidents/snoozes.ts';
+import { askMissed, withMissedChanges } from '../incidents/missed-incidents.ts';
+import {
+  type FailedPolls,
+  isMonitoringOutage,
+  withMonitoringOutage,
+} from '../incidents/monitoring-outage.ts';
+import { createRequestQuota } from '../incidents/poll-quota.ts';
+import { withoutExpiredSnoozes } from '../incidents/snoozes.ts';
 import type { WatchState } from '../incidents/watch-state.ts';
 import { backoffMs, type Clock } from '../shared/clock.ts';
 import { type Place, placeKey } from '../shared/place.ts';
-import { type Around, finishes, look } from './apply-poll.ts';
-import { slicesOf } from './batches.ts';
-import type { LastLook } from './last-poll.ts';
+import { type ApplyContext, applyPoll, finishingSteps } from './apply-poll.ts';
+import { batchesOf } from './batches.ts';
+import type { LastPoll } from './last-poll.ts';
 
 /** Looks at the monitors again and again, and notes what changed. */
-export interface Watch {
+export interface Poller {
   start(): void;
   stop(): Promise<void>;
 }
@@ -28,64 +32,64 @@ export interface Watch {
 const MAX_WAIT_MS = 600_000;
 
 /**
- * A watch over the monitoring service. `onNews` is called when there may be something to tell, with everything stored. A
+ * A watch over the monitoring service. `onChange` is called when there may be something to tell, with everything stored. A
  * look that failed says nothing about any monitor; when none succeeds for a while, people are told that.
  */
-export function createWatch(options: {
+export function createPoller(options: {
   monitoring: MonitoringClient;
   state: WatchState;
-  lastLook: LastLook;
+  lastPoll: LastPoll;
   channels: Channels;
   alertPlaces: readonly Place[];
   pollMs: number;
   clock: Clock;
   random: () => number;
-  onNews: () => void;
+  onChange: () => void;
   log: Logger;
-}): Watch {
-  const { monitoring, state, lastLook, channels, alertPlaces } = options;
-  const { pollMs, clock, random, onNews, log } = options;
+}): Poller {
+  const { monitoring, state, lastPoll, channels, alertPlaces } = options;
+  const { pollMs, clock, random, onChange, log } = options;
   const stopping = new AbortController();
-  const budget = createAskBudget(clock);
-  let failed: FailedLooks | undefined;
+  const quota = createRequestQuota(clock);
+  let failed: FailedPolls | undefined;
   let running: Promise<void> | undefined;
-  const tellOdd = createOddRowsLog(log);
+  const logInvalid = createInvalidMonitorsLog(log);
 
   async function run() {
     while (!stopping.signal.aborted) {
-      await endSnoozes();
-      const waitMs = await lookOnce();
+      await expireSnoozes();
+      const waitMs = await poll();
       await clock.pause(waitMs, stopping.signal);
     }
   }
 
   /** Takes snoozes that are over out of messages, whether or not the monitors can be seen. */
-  async function endSnoozes() {
+  async function expireSnoozes() {
     try {
       const before = state.current();
-      await state.update((watching) => withoutOverSnoozes(watching, clock.nowMs()));
-      if (state.current() !== before) onNews();
+      await state.update((watching) => withoutExpiredSnoozes(watching, clock.nowMs()));
+      if (state.current() !== before) onChange();
     } catch (error) {
-      // The next look tries again.
+      // The next poll tries again.
       log.error({ err: error }, 'that a snooze is over could not be stored');
     }
   }
 
-  /** One look; resolves to how long to wait until the next. */
-  async function lookOnce(): Promise<number> {
+  /** One poll; resolves to how long to wait until the next. */
+  async function poll(): Promise<number> {
     try {
-      const odd: InvalidMonitor[] = [];
-      const onInvalid = (row: InvalidMonitor) => odd.push(row);
+      const invalid: InvalidMonitor[] = [];
+      const onInvalid = (row: InvalidMonitor) => invalid.push(row);
       const listed = await monitoring.list({ signal: stopping.signal, onInvalid });
-      tellOdd(odd);
-      await note([...listed, ...standIns(odd, listed, state.current()?.known ?? [])]);
+      logInvalid(invalid);
+      await apply([...listed, ...placeholdersFor(invalid, listed, state.current()?.known ?? [])]);
       if (failed) log.info({ failures: failed.count }, 'monitors can be seen again');
       failed = undefined;
     } catch (error) {
       if (stopping.signal.aborted) return 0;
       return await afterFailure(error);
     }
-    onNews();
+    onChange();
     // A tenth more or less by chance, so that several bots do not ask at the same moment.
     return pollMs * (0.9 + random() / 5);
   }
@@ -94,34 +98,34 @@ export function createWatch(options: {
     const { count = 0, sinceMs = clock.nowMs() } = failed ?? {};
     failed = { count: count + 1, sinceMs, error };
     if (count === 0) log.warn({ err: error }, 'monitors cannot be seen; trying again');
-    if (isBlind(failed, clock.nowMs(), pollMs)) await tellBlind(failed);
+    if (isMonitoringOutage(failed, clock.nowMs(), pollMs)) await reportOutage(failed);
     const askedMs = error instanceof StatusError ? (error.retryAfterMs ?? 0) : 0;
     return Math.max(Math.min(askedMs, MAX_WAIT_MS), backoffMs(failed.count, random));
   }
 
-  async function tellBlind(looks: FailedLooks) {
+  async function reportOutage(polls: FailedPolls) {
     try {
       const places = [...alertPlaces, ...(await channels.places())].map(placeKey);
       const around = { nowMs: clock.nowMs(), newId: randomUUID, places };
-      await state.update((watching) => blinded(watching, looks, around));
-      onNews();
+      await state.update((watching) => withMonitoringOutage(watching, polls, around));
+      onChange();
     } catch (error) {
-      // The next look that fails tries again.
+      // The next poll that fails tries again.
       log.error({ err: error }, 'that monitors cannot be seen could not be noted');
     }
   }
 
-  async function note(monitors: readonly Monitor[]) {
-    const listeners = await channels.listeners();
+  async function apply(monitors: readonly Monitor[]) {
+    const listeners = await channels.subscribers();
     const nowMs = clock.nowMs();
-    const unseenFromMs = lastLook.gapBefore(nowMs);
-    const asking = { monitoring, budget, signal: stopping.signal, log };
-    // Both take from one budget, in this order.
+    const unseenFromMs = lastPoll.gapBefore(nowMs);
+    const asking = { monitoring, quota: quota, signal: stopping.signal, log };
+    // Both take from one quota, in this order.
     const [{ missed, later }, responseTimes] = await Promise.all([
-      askMissed(changedBetween(state.current(), monitors), asking),
+      askMissed(withMissedChanges(state.current(), monitors), asking),
       askResponseTimes(newlyDown(state.current(), monitors), asking),
     ]);
-    const around: Around = {
+    const around: ApplyContext = {
       nowMs,
       newId: randomUUID,
       placesFor: (monitor) => [...alertPlaces, ...listeners(monitor)].map(placeKey),
@@ -130,34 +134,38 @@ export function createWatch(options: {
       ...(unseenFromMs !== undefined && { unseenFromMs }),
     };
     let dropped = 0;
-    // A crash between two slices loses nothing: what was in none that is stored is news to the next look.
-    const slices = slicesOf(state.current(), monitors, missed);
-    const isSliced = slices.length > 1;
+    // A crash between two batches loses nothing: what was in none that is stored is news to the next poll.
+    const batches = batchesOf(state.current(), monitors, missed);
+    const isBatched = batches.length > 1;
     await yieldToEventLoop();
-    for (const slice of slices) {
+    for (const batch of batches) {
       await state.update((watching) => {
-        const seen = look(watching, slice.monitors, around, { ...slice, later, isSliced });
+        const seen = applyPoll(watching, batch.monitors, around, {
+          ...batch,
+          later,
+          isBatched: isBatched,
+        });
         dropped += seen.dropped;
         return seen.watching;
       });
       await yieldToEventLoop();
     }
-    const topics = state.current()?.topics ?? [];
-    for (const finish of isSliced ? finishes(topics, monitors, around) : []) {
+    const alerts = state.current()?.alerts ?? [];
+    for (const finish of isBatched ? finishingSteps(alerts, monitors, around) : []) {
       await state.update((watching) => {
         if (!watching) return watching;
-        const { topics, dropped: more = 0 } = finish(watching.topics);
+        const { alerts, dropped: more = 0 } = finish(watching.alerts);
         dropped += more;
-        return topics === watching.topics ? watching : { ...watching, topics };
+        return alerts === watching.alerts ? watching : { ...watching, alerts };
       });
       await yieldToEventLoop();
     }
     if (dropped > 0) log.error({ dropped }, 'the oldest untold alerts were dropped: too many wait');
-    await keepLastLook(() => lastLook.looked(nowMs));
+    await keepLastPoll(() => lastPoll.polled(nowMs));
   }
 
   /** Without it an outage may later seem to be noticed late, which is no reason to stop looking. */
-  async function keepLastLook(keep: () => Promise<void>) {
+  async function keepLastPoll(keep: () => Promise<void>) {
     try {
       await keep();
     } catch (error) {
@@ -172,7 +180,7 @@ export function createWatch(options: {
     async stop() {
       stopping.abort();
       await running;
-      await keepLastLook(lastLook.end);
+      await keepLastPoll(lastPoll.end);
     },
   };
 }

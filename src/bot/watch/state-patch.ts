@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { Closed, Down, Group, Known, Topic, Watching } from '../incidents/watch-state.ts';
+import { Alert, Closed, Down, Group, KnownMonitor, Watching } from '../incidents/watch-state.ts';
 
 const Member = Group.shape.members.element;
 type Member = z.infer<typeof Member>;
@@ -9,9 +9,9 @@ type Member = z.infer<typeof Member>;
  * the last of all; groups come without their members, who come one by one, since there may be ten thousand of them.
  */
 export const Step = z.discriminatedUnion('step', [
-  z.object({ step: z.literal('known'), known: Known }),
+  z.object({ step: z.literal('known'), known: KnownMonitor }),
   z.object({ step: z.literal('known-gone'), id: z.string() }),
-  z.object({ step: z.literal('topic'), topic: Topic }),
+  z.object({ step: z.literal('topic'), topic: Alert }),
   z.object({ step: z.literal('topic-gone'), id: z.string() }),
   z.object({ step: z.literal('member'), group: z.string(), member: Member }),
   z.object({ step: z.literal('member-gone'), group: z.string(), id: z.string() }),
@@ -23,13 +23,13 @@ export const Step = z.discriminatedUnion('step', [
 export type Step = z.infer<typeof Step>;
 
 /** What may be long, and is stored step by step. */
-export type Lists = Pick<Watching, 'known' | 'topics' | 'downs' | 'closed'>;
+export type Lists = Pick<Watching, 'known' | 'alerts' | 'downs' | 'closed'>;
 
 /** All that the watch knows but for the lists: little, and stored with every update. */
-export const Rest = Watching.omit({ known: true, topics: true, downs: true, closed: true });
+export const Rest = Watching.omit({ known: true, alerts: true, downs: true, closed: true });
 export type Rest = z.infer<typeof Rest>;
 
-export const NOTHING: Lists = { known: [], topics: [] };
+export const NOTHING: Lists = { known: [], alerts: [] };
 
 /**
  * What leads from one state to another, in order; what is the same object in both is the same. Pure, and told piece by
@@ -40,9 +40,9 @@ export function* stepsBetween(before: Lists, after: Lists): Generator<Step> {
   for (const id of known.gone) yield { step: 'known-gone', id };
   for (const { item } of known.come) yield { step: 'known', known: item };
 
-  const topics = changesBetween(before.topics, after.topics, ({ id }) => id);
-  for (const id of topics.gone) yield { step: 'topic-gone', id };
-  for (const { item, old } of topics.come) {
+  const alerts = changesBetween(before.alerts, after.alerts, ({ id }) => id);
+  for (const id of alerts.gone) yield { step: 'topic-gone', id };
+  for (const { item, old } of alerts.come) {
     if (item.kind !== 'group') {
       yield { step: 'topic', topic: item };
       continue;
@@ -120,17 +120,17 @@ function changesBetween<T>(
 
 /** Goes step by step from nothing to a state. */
 export function createReplay() {
-  const known = new Map<string, Known>();
-  const topics = new Map<string, { topic: Topic; members: Map<string, Member> }>();
+  const known = new Map<string, KnownMonitor>();
+  const alerts = new Map<string, { alert: Alert; members: Map<string, Member> }>();
   const downs = new Map<string, Down[]>();
   const closed = new Map<string, Closed>();
-  const membersOf = (group: string) => topics.get(group)?.members;
+  const membersOf = (group: string) => alerts.get(group)?.members;
 
   return {
     apply(step: Step): void {
       if (step.step === 'known') known.set(step.known.id, step.known);
       else if (step.step === 'known-gone') known.delete(step.id);
-      else if (step.step === 'topic-gone') topics.delete(step.id);
+      else if (step.step === 'topic-gone') alerts.delete(step.id);
       else if (step.step === 'member')
         membersOf(step.group)?.set(step.member.monitorId, step.member);
       else if (step.step === 'member-gone') membersOf(step.group)?.delete(step.id);
@@ -139,15 +139,15 @@ export function createReplay() {
       else if (step.step === 'closed') closed.set(step.closed.place, step.closed);
       else if (step.step === 'closed-gone') closed.delete(step.id);
       else {
-        const { topic } = step;
-        const members = topic.kind === 'group' ? membersOf(topic.id) : undefined;
-        topics.set(topic.id, { topic, members: members ?? new Map() });
+        const { topic: alert } = step;
+        const members = alert.kind === 'group' ? membersOf(alert.id) : undefined;
+        alerts.set(alert.id, { alert, members: members ?? new Map() });
       }
     },
     result: (): Lists => ({
       known: [...known.values()],
-      topics: [...topics.values()].map(({ topic, members }) =>
-        topic.kind === 'group' ? { ...topic, members: [...members.values()] } : topic,
+      alerts: [...alerts.values()].map(({ alert, members }) =>
+        alert.kind === 'group' ? { ...alert, members: [...members.values()] } : alert,
       ),
       ...(downs.size > 0 && { downs: [...downs.values()].flat() }),
       ...(closed.size > 0 && { closed: [...closed.values()] }),

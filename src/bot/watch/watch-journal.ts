@@ -52,13 +52,13 @@ export async function openWatchJournal(options: {
   async function append(
     journal: Journal<UpdatePart>,
     before: Watching | undefined,
-    { known, topics, downs, closed, ...rest }: Watching,
+    { known, alerts, downs, closed, ...rest }: Watching,
   ): Promise<number> {
     // What is to be written was made in this turn of the loop.
     await yieldToEventLoop();
     lastNumber += 1;
     const number = lastNumber;
-    const after = { known, topics, downs, closed };
+    const after = { known, alerts, downs, closed };
     const { parts, length } = await partsOf(stepsBetween(before ?? NOTHING, after), partLength);
     const outcomes: Array<Promise<{ error: unknown } | undefined>> = [];
     for (const [part, steps] of parts.entries()) {
@@ -142,14 +142,14 @@ export async function openWatchJournal(options: {
 /** The same where no target holds a secret. */
 function withoutSecrets(watching: Watching): Watching {
   let isSame = true;
-  const topics = watching.topics.map((topic) => {
-    if (topic.kind !== 'incident') return topic;
-    const target = maskedTarget(topic.target);
-    if (target === topic.target) return topic;
+  const alerts = watching.alerts.map((alert) => {
+    if (alert.kind !== 'incident') return alert;
+    const target = maskedTarget(alert.target);
+    if (target === alert.target) return alert;
     isSame = false;
-    return { ...topic, target };
+    return { ...alert, target };
   });
-  return isSame ? watching : { ...watching, topics };
+  return isSame ? watching : { ...watching, alerts };
 }
 
 /** Who alters what is stored gets a TypeError, instead of a change that is lost or half stored. */

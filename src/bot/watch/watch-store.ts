@@ -1,10 +1,13 @@
 import type { Logger } from 'pino';
+import { z } from 'zod';
 import type { Store } from '../../store/store.ts';
-import { type ErasableWatchState, Watching } from '../incidents/watch-state.ts';
+import { Alert, type ErasableWatchState, Watching } from '../incidents/watch-state.ts';
 import { openWatchJournal } from './watch-journal.ts';
 
-/** The document in which all of it was kept before there was a journal. */
+/** The document in which all of it was kept before there was a journal; alerts were called topics. */
 const OLD = 'watching';
+export const OldDocument = Watching.omit({ alerts: true }).extend({ topics: z.array(Alert) });
+type OldDocument = z.infer<typeof OldDocument>;
 
 type Change = Parameters<ErasableWatchState['update']>[0];
 
@@ -21,14 +24,14 @@ export async function openWatchState(
   log: Logger,
   options: { compactAfterLength?: number; partLength?: number } = {},
 ): Promise<ErasableWatchState> {
-  const old = store.collection<Watching>({
+  const old = store.collection<OldDocument>({
     name: OLD,
-    schema: Watching,
+    schema: OldDocument,
     version: 1,
     whenCorrupt: 'refuse',
   });
   const { journal, last } = await openWatchJournal({ store, log, ...options });
-  const before = await old.get(OLD);
+  const before = read(await old.get(OLD));
   if (before && !last) await journal.write(undefined, before);
   if (before) await old.update(OLD, () => undefined);
 
@@ -95,6 +98,12 @@ export async function openWatchState(
   };
 }
 
+function read(document: OldDocument | undefined): Watching | undefined {
+  if (!document) return undefined;
+  const { topics: alerts, ...rest } = document;
+  return { ...rest, alerts };
+}
+
 function changed(now: Watching | undefined, change: Change): Watching | undefined {
   const wanted = change(now);
   if (wanted === now) return now;
@@ -104,15 +113,15 @@ function changed(now: Watching | undefined, change: Change): Watching | undefine
 
 /** The lists; what they hold is frozen while it is written, piece by piece. */
 function frozen(watching: Watching, before: Watching | undefined): Watching {
-  for (const [at, topic] of watching.topics.entries()) {
+  for (const [at, alert] of watching.alerts.entries()) {
     // Of what stays in its place, nothing is read: there may be ten thousand.
-    if (topic !== before?.topics[at] && topic.kind === 'group') {
-      Object.freeze(topic.members);
-      Object.freeze(topic);
+    if (alert !== before?.alerts[at] && alert.kind === 'group') {
+      Object.freeze(alert.members);
+      Object.freeze(alert);
     }
   }
   Object.freeze(watching.known);
-  Object.freeze(watching.topics);
+  Object.freeze(watching.alerts);
   Object.freeze(watching.downs);
   Object.freeze(watching.closed);
   return Object.freeze(watching);

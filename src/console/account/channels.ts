@@ -25,12 +25,14 @@ const nothing = (): Sum => ({ answers: 0, tokens: 0, uncounted: 0 });
 
 /** Who asked how much since then, channel by channel over all platforms. Answers are read one by one, and only added up. */
 export async function askedByChannel(
-  bot: Pick<Bot, 'asked' | 'channelName'>,
+  bot: Pick<Bot, 'usageLog' | 'channelName'>,
   fromMs: number,
 ): Promise<ChannelsAnswer> {
   const channels = new Map<string, ChannelSum>();
   const total = nothing();
-  for await (const { place, person, name, model, atMs, tokens } of bot.asked.everywhere(fromMs)) {
+  for await (const { place, person, name, model, atMs, tokens } of bot.usageLog.everywhere(
+    fromMs,
+  )) {
     const channel = entry(channels, place, () => ({
       ...nothing(),
       lastAtMs: atMs,

@@ -57,7 +57,7 @@ export function createSayings(options: {
     if (problems) return problems;
 
     const { request, thread } = asked;
-    const reply = await bot.handle({
+    const reply = await bot.dispatch({
       id: `console:${id}`,
       request,
       place,

@@ -1,4 +1,6 @@
 import type { Logger } from 'pino';
+import { describeInvalid } from '../../../bot/incidents/invalid-monitors.ts';
+import type { MonitoringClient, OddMonitor } from '../../../clients/monitoring.ts';
 import { oddWords } from '../../bot/incidents/invalid-monitors.ts';
 import type { InvalidMonitor, MonitoringClient } from '../../clients/monitoring.ts';
 import type { StatusDays, StatusMonitor, StatusReport } from './api-types.ts';
@@ -195,7 +197,7 @@ function failureNotice(failure: string, goodAtMs: number): Seen['notice'] {
 function oddNotice(odd: readonly InvalidMonitor[]): Seen['notice'] {
   if (odd.length === 0) return undefined;
   return {
-    why: `The monitoring service lists monitors otherwise than its contract says; what can be read of them is shown. ${oddWords(odd)}.`,
+    why: `The monitoring service lists monitors otherwise than its contract says; what can be read of them is shown. ${describeInvalid(odd)}.`,
   };
 }
 

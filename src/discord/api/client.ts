@@ -11,7 +11,7 @@ import {
 } from 'discord.js';
 import type { Logger } from 'pino';
 import { PlatformStartError } from '../../bot/shared/errors.ts';
-import type { ToldLimits } from '../../bot/shared/platform-limits.ts';
+import type { PlatformLimits } from '../../bot/shared/platform-limits.ts';
 import { createCaches } from './caches.ts';
 import { reasonOf } from './errors.ts';
 import { withToldLimits } from './limited-request.ts';
@@ -58,7 +58,7 @@ export function buildClient(options: {
   apiUrl: string;
   messageContent: boolean;
   shards?: Shards;
-  limits?: ToldLimits;
+  limits?: PlatformLimits;
 }): Client {
   const { limits } = options;
   return new Client({

@@ -37,7 +37,7 @@ export function handle(
   request: Invocation['request'],
   { place = placeOf(gesture), thread }: { place?: Place; thread: string | undefined },
 ): Promise<Reply> {
-  return desk.bot.handle({
+  return desk.bot.dispatch({
     id: `discord:${gesture.id}`,
     request,
     place,

@@ -39,7 +39,7 @@ export async function handleMessage(desk: Desk, message: Message): Promise<void>
     await sendText(desk, message, UNREADABLE);
     return;
   }
-  const reply = await bot.handle({
+  const reply = await bot.dispatch({
     id: `discord:${message.id}`,
     request:
       question === ''

@@ -40,7 +40,7 @@ export function createConversation(options: {
   const underWay = new Set<Promise<void>>();
 
   async function reply(bot: Bot, said: Said, whisper: Whisper): Promise<void> {
-    const answer = await bot.handle(said.invocation);
+    const answer = await bot.dispatch(said.invocation);
     if (answer.kind === 'nothing') return;
     if (answer.kind === 'card') {
       if (answer.private) await charts.show(answer.card, whisper);

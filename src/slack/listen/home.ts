@@ -109,7 +109,7 @@ export function createHome(
     const reply =
       'card' in allowed
         ? { kind: 'card' as const, card: allowed.card, private: true }
-        : await bot.handle(invocation);
+        : await bot.dispatch(invocation);
     if (reply.kind !== 'card') return;
     const { channel } = said;
     await show(workspace, person, { channel, card: reply.card });

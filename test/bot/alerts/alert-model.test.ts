@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createSender } from '../../../src/bot/alerts/sender.ts';
-import { isTold } from '../../../src/bot/incidents/incidents.ts';
+import { isDelivered } from '../../../src/bot/incidents/incidents.ts';
 import { DeliveryError } from '../../../src/bot/shared/errors.ts';
-import { look } from '../../../src/bot/watch/apply-poll.ts';
+import { applyPoll } from '../../../src/bot/watch/apply-poll.ts';
 import { openWatchState } from '../../../src/bot/watch/watch-store.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { type Book, createBook, heardBy, NAMES, placesFor } from '../../helpers/bot/alert-book.ts';
@@ -56,7 +56,7 @@ function factsOf(
   return facts.some(({ label }) => label === name) ? line : facts;
 }
 
-/** Everything from the look to two platforms, over a document that outlives each life. */
+/** Everything from the poller to two platforms, over a document that outlives each life. */
 async function openWorld(book: Book) {
   const { log } = recordingLog();
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
@@ -98,8 +98,8 @@ async function openWorld(book: Book) {
     },
     now: clock.nowMs,
     isSettled: () =>
-      (durable.current()?.topics ?? []).every((topic) =>
-        topic.deliveries.every((delivery) => isTold(topic, delivery)),
+      (durable.current()?.alerts ?? []).every((alert) =>
+        alert.deliveries.every((delivery) => isDelivered(alert, delivery)),
       ),
     /** Starts the program anew over what is stored; it dies at the await of this number. */
     live(killAt = 0) {
@@ -113,11 +113,12 @@ async function openWorld(book: Book) {
       return {
         life,
         sender,
-        async look() {
+        async poll() {
           const newId = () => `${++made}`.padStart(8, '0');
           const seen = update(
             (watching) =>
-              look(watching, book.monitors(), { nowMs: clock.nowMs(), newId, placesFor }).watching,
+              applyPoll(watching, book.monitors(), { nowMs: clock.nowMs(), newId, placesFor })
+                .watching,
           );
           await Promise.race([seen, life.over]);
           sender.wake();
@@ -175,13 +176,13 @@ async function play({ steps, kills, faults }: Given, { mayFlap = false } = {}) {
   }
   const left = [...kills];
   let program = world.live();
-  await program.look();
+  await program.poll();
   for (const { afterMs, changes, work, away } of steps) {
     gone = away;
     world.pass(afterMs);
     for (const [at, status] of new Map(changes)) book.set(NAMES[at] ?? '', status, world.now());
     for (;;) {
-      await program.look();
+      await program.poll();
       await turns(work);
       if (!program.life.dead) break;
       program = world.live(left.shift());
@@ -198,7 +199,7 @@ async function play({ steps, kills, faults }: Given, { mayFlap = false } = {}) {
   // Until what goes down and up is calm, or an outage.
   for (let at = 0; mayFlap && at < 40; at += 1) {
     world.pass(30_000);
-    await program.look();
+    await program.poll();
     await turns(30);
   }
   await eventually(() => world.isSettled() || world.pass(20_000));
@@ -207,7 +208,7 @@ async function play({ steps, kills, faults }: Given, { mayFlap = false } = {}) {
   return { book, ...world };
 }
 
-test('channels hear every outage that a look saw, once and in order, whatever fails and whenever it restarts', async () => {
+test('channels hear every outage that a poll saw, once and in order, whatever fails and whenever it restarts', async () => {
   await fc.assert(
     fc.asyncProperty(history, async (given) => {
       const { book, platforms, wrong } = await play(given);

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Asked } from '../../../src/bot/ask/usage-log.ts';
+import type { UsageEntry } from '../../../src/bot/ask/usage-log.ts';
 import type { Platform } from '../../../src/bot/platform.ts';
 import { readAnswer, startTestBot } from '../../helpers/bot.ts';
 
@@ -7,14 +7,14 @@ test('who asked how much is read over all channels of all platforms, from a mome
   const { say, bot } = await startTestBot();
   await readAnswer(await say('/ask one', { place: { platform: 'slack', channel: 'C1' } }), 'T1');
   await readAnswer(await say('/ask two', { place: { platform: 'discord', channel: 'D1' } }), 'T2');
-  const all: Asked[] = [];
-  for await (const asked of bot.asked.everywhere(0)) all.push(asked);
+  const all: UsageEntry[] = [];
+  for await (const asked of bot.usageLog.everywhere(0)) all.push(asked);
   expect(all.map(({ place, person, name }) => [place, person, name])).toEqual([
     ['slack:C1', 'U1', 'Ada'],
     ['discord:D1', 'U1', 'Ada'],
   ]);
   const last = all.at(-1)?.atMs ?? 0;
-  for await (const asked of bot.asked.everywhere(last + 1)) throw new Error(asked.place);
+  for await (const asked of bot.usageLog.everywhere(last + 1)) throw new Error(asked.place);
 });
 
 test('a channel is called what its platform calls it, once that is started', async () => {

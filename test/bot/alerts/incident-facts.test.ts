@@ -81,7 +81,7 @@ describe('the buttons under an alert, where no model can be asked', () => {
   const press = ({ bot, slack }: Awaited<ReturnType<typeof startWithIncident>>, label: string) => {
     const action = slack.messages[0]?.card.actions?.find((one) => one.label === label);
     if (!action) throw new Error(`There is no ${label}.`);
-    return bot.handle({
+    return bot.dispatch({
       id: `press:${label}`,
       request: action,
       place: OPS,
@@ -110,7 +110,7 @@ describe('the buttons under an alert, where no model can be asked', () => {
     expect(summary.text).toMatch(
       /recovered\*\*\n\n- Target: .*\n- Down from: .*Z\n- Down to: .*Z\n/,
     );
-    const tried = await running.bot.handle({
+    const tried = await running.bot.dispatch({
       id: 'again',
       request: summary.end.actions?.[0] ?? { line: '' },
       place: OPS,
@@ -133,7 +133,7 @@ describe('the buttons under an alert, where no model can be asked', () => {
     provider.answerWith(['The ', 'disk ', 'is full.']);
     provider.failWith({ kind: 'cut', afterChunks: 2 }, 1);
     const [again] = silent.end.actions ?? [];
-    const begun = await running.bot.handle({
+    const begun = await running.bot.dispatch({
       id: 'again',
       request: again ?? { line: '' },
       place: OPS,

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { mentionFor } from '../../../src/bot/alerts/mention.ts';
 import { newDelivery } from '../../../src/bot/incidents/incidents.ts';
-import { blinded } from '../../../src/bot/incidents/monitoring-outage.ts';
+import { withMonitoringOutage } from '../../../src/bot/incidents/monitoring-outage.ts';
 import { DeliveryError } from '../../../src/bot/shared/errors.ts';
 import { type AlertWorld, HOUR, MINUTE, openAlertWorld } from '../../helpers/bot/alert-world.ts';
 
@@ -77,7 +77,7 @@ describe('somebody is called', () => {
     world.slack.failWith(({ kind }) =>
       kind === 'update' ? new DeliveryError('gone', { permanent: true }) : undefined,
     );
-    await world.incidents().care('id-1', 'acknowledged', (atMs) => ({ by: 'Ada', atMs }));
+    await world.incidents().mark('id-1', 'acknowledged', (atMs) => ({ by: 'Ada', atMs }));
     await world.pass(MINUTE);
     expect(world.titles()).toEqual(['Name of m0 is DOWN', 'Name of m0 is DOWN']);
     expect(mentions(world)).toEqual(['S123', undefined]);
@@ -99,13 +99,13 @@ describe('somebody is called', () => {
   });
 
   test('when nobody watches, and not by notices', () => {
-    const looks = { count: 3, sinceMs: 0, error: new Error('away') };
+    const polls = { count: 3, sinceMs: 0, error: new Error('away') };
     const around = { nowMs: 90_000, newId: () => 'b1', places: ['slack:C1'] };
-    const [blindness] = blinded(undefined, looks, around)?.topics ?? [];
+    const [monitoringOutage] = withMonitoringOutage(undefined, polls, around)?.alerts ?? [];
     const delivery = newDelivery('slack:C1', 'b1');
     const settings = { mention: ONCALL };
-    expect(blindness && mentionFor(blindness, delivery, settings)).toBe('S123');
-    expect(blindness && mentionFor(blindness, delivery, {})).toBeUndefined();
+    expect(monitoringOutage && mentionFor(monitoringOutage, delivery, settings)).toBe('S123');
+    expect(monitoringOutage && mentionFor(monitoringOutage, delivery, {})).toBeUndefined();
     const notice = { kind: 'notice', id: 'n', version: 1, openedAtMs: 0, deliveries: [] } as const;
     const text = { title: 'Alerts do not reach slack:C2', text: '' };
     expect(mentionFor({ ...notice, ...text, deliveries: [] }, delivery, settings)).toBeUndefined();

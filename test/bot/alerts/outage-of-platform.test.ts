@@ -3,7 +3,7 @@ import { createSender } from '../../../src/bot/alerts/sender.ts';
 import { nextFor } from '../../../src/bot/incidents/delivery.ts';
 import { DeliveryError } from '../../../src/bot/shared/errors.ts';
 import { placeKey } from '../../../src/bot/shared/place.ts';
-import { look } from '../../../src/bot/watch/apply-poll.ts';
+import { applyPoll } from '../../../src/bot/watch/apply-poll.ts';
 import { openWatchState } from '../../../src/bot/watch/watch-store.ts';
 import type { Monitor } from '../../../src/contracts/monitoring.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
@@ -23,7 +23,7 @@ const LOOK_MS = 15 * SECOND;
 
 const NAMES = Array.from({ length: 10 }, (_, at) => `shop${at}`);
 
-/** Everything from the look to two platforms, on a clock that goes on only when the test says. */
+/** Everything from the poller to two platforms, on a clock that goes on only when the test says. */
 async function openWorld() {
   const { log } = recordingLog();
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
@@ -40,7 +40,7 @@ async function openWorld() {
     !nextFor(state.current(), placeKey(place), clock.nowMs());
   /** Nothing more is told before the clock goes on: after a failure, Slack is left alone for a while. */
   const idle = () => eventually(() => isTold(DISCORD) && (isTold(SLACK) || clock.isAwaited()));
-  async function lookNow() {
+  async function pollNow() {
     const monitors = [...statuses].map(
       ([name, status]): Monitor => ({
         ...{ id: name, name, check_type: 'HTTP', target: `https://${name}.example`, status },
@@ -52,11 +52,11 @@ async function openWorld() {
       newId: () => `id-${++made}`,
       placesFor: () => places.map(placeKey),
     };
-    await state.update((watching) => look(watching, monitors, around).watching);
+    await state.update((watching) => applyPoll(watching, monitors, around).watching);
     sender.wake();
     await idle();
   }
-  await lookNow();
+  await pollNow();
   return {
     slack,
     discord,
@@ -64,11 +64,11 @@ async function openWorld() {
     set(names: readonly string[], status: 'UP' | 'DOWN') {
       for (const name of names) statuses.set(name, status);
     },
-    /** Lets time go by, with a look at the usual times. */
+    /** Lets time go by, with a poll at the usual times. */
     async pass(ms: number) {
       for (let left = ms; left > 0; left -= LOOK_MS) {
         clock.goOn(Math.min(left, LOOK_MS));
-        await lookNow();
+        await pollNow();
       }
     },
     goAway: () => slack.failWith(() => new DeliveryError('away', { permanent: false })),

@@ -6,7 +6,7 @@ import type { WatchState } from '../../../src/bot/incidents/watch-state.ts';
 import type { Clock } from '../../../src/bot/shared/clock.ts';
 import { DeliveryError } from '../../../src/bot/shared/errors.ts';
 import { placeKey } from '../../../src/bot/shared/place.ts';
-import { look } from '../../../src/bot/watch/apply-poll.ts';
+import { applyPoll } from '../../../src/bot/watch/apply-poll.ts';
 import { openWatchState } from '../../../src/bot/watch/watch-store.ts';
 import type { Monitor } from '../../../src/contracts/monitoring.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
@@ -25,10 +25,10 @@ const SLACK = { platform: 'slack', channel: 'C1' } as const;
 const DISCORD = { platform: 'discord', channel: 'D1' } as const;
 const PLACES = [SLACK, DISCORD].map(placeKey);
 
-/** From one look to the next: so long that nothing flaps, and that outages of two looks are told together. */
+/** From one poll to the next: so long that nothing flaps, and that outages of two polls are told together. */
 const LOOK_MS = 4 * 60_000;
 
-/** The statuses of monitors `a`, `b`, … at one look. */
+/** The statuses of monitors `a`, `b`, … at one poll. */
 type Statuses = readonly string[];
 
 async function openWorld() {
@@ -74,7 +74,7 @@ async function openWorld() {
     return {
       life,
       sender,
-      async look(statuses: Statuses) {
+      async poll(statuses: Statuses) {
         nowMs += LOOK_MS;
         const monitors = statuses.map((status, index): Monitor => {
           const id = 'abcdef'.charAt(index);
@@ -84,7 +84,7 @@ async function openWorld() {
         await Promise.race([
           state.update(
             (watching) =>
-              look(watching, monitors, {
+              applyPoll(watching, monitors, {
                 nowMs,
                 newId: () => {
                   made += 1;
@@ -101,15 +101,15 @@ async function openWorld() {
   }
 
   const isSettled = () =>
-    (durable.current()?.topics ?? []).every((topic) =>
-      topic.deliveries.every(
-        ({ told, dead, line }) => dead !== undefined || (told === topic.version && !line),
+    (durable.current()?.alerts ?? []).every((alert) =>
+      alert.deliveries.every(
+        ({ told, dead, line }) => dead !== undefined || (told === alert.version && !line),
       ),
     );
 
   /** Whether Askwatch does not know if the message showed that it goes on. */
   const triedOpen = (message: string) =>
-    (durable.current()?.topics ?? []).some(({ deliveries }) =>
+    (durable.current()?.alerts ?? []).some(({ deliveries }) =>
       deliveries.some(({ posted, triedOpen }) => posted?.message === message && triedOpen),
     );
 
@@ -181,12 +181,12 @@ test('tells every outage exactly once and ends with the truth, whatever fails an
       }
       const left = [...kills];
       let program = await live();
-      await program.look(['UP', 'UP']);
+      await program.poll(['UP', 'UP']);
       program.life.kill();
       program = await live(left.shift());
       for (const [at, seen] of history.entries()) {
         for (;;) {
-          await program.look(seen);
+          await program.poll(seen);
           await turns(work[at % work.length] ?? 0);
           if (!program.life.dead) break;
           program = await live(left.shift());
@@ -228,11 +228,11 @@ test('many flaps while a platform is away become one message, which counts them'
   const { live, slack, discord, isSettled, store } = await openWorld();
   slack.failWith(() => new DeliveryError('away', { permanent: false }));
   const program = await live();
-  await program.look(['UP']);
+  await program.poll(['UP']);
   for (let flap = 0; flap < flaps; flap += 1) {
-    await program.look(['DOWN']);
+    await program.poll(['DOWN']);
     await eventually(() => discord.messages.length === flap + 1);
-    await program.look(['UP']);
+    await program.poll(['UP']);
   }
   expect(slack.messages).toEqual([]);
   slack.failWith(undefined);
@@ -251,12 +251,12 @@ test('a platform that is away holds up no other', async () => {
     answer = resolve;
   });
   const program = await live();
-  await program.look(['UP', 'UP']);
+  await program.poll(['UP', 'UP']);
   const { post } = slack;
   Object.assign(slack, {
     post: async (what: Parameters<typeof post>[0]) => away.then(() => post(what)),
   });
-  await program.look(['DOWN', 'DOWN']);
+  await program.poll(['DOWN', 'DOWN']);
   await eventually(() => discord.messages.length === 1);
   expect(slack.messages).toEqual([]);
   answer();
@@ -268,15 +268,15 @@ test('a platform that is away holds up no other', async () => {
 test('waits as long as a platform asks, and gives up after a day', async () => {
   const { live, slack, discord, durable, lines, isSettled, store } = await openWorld();
   const program = await live();
-  await program.look(['UP']);
+  await program.poll(['UP']);
   slack.failWith(() => new DeliveryError('slow down', { permanent: false, retryAfterMs: 300_000 }));
-  await program.look(['DOWN']);
+  await program.poll(['DOWN']);
   await eventually(isSettled);
   // 86,400 s at one try every 300 s.
   expect(slack.tries).toBe(289);
   const dead = durable
     .current()
-    ?.topics.flatMap(({ deliveries }) => deliveries.filter((one) => one.dead));
+    ?.alerts.flatMap(({ deliveries }) => deliveries.filter((one) => one.dead));
   expect(dead).toMatchObject([{ place: 'slack:C1', dead: 'slow down' }]);
   const error = await eventually(() => lines.find(({ level }) => level === 50));
   expect(error).toMatchObject({ place: 'slack:C1', why: 'slow down' });
@@ -291,13 +291,13 @@ test('waits as long as a platform asks, and gives up after a day', async () => {
 test('a message that cannot be changed for good is posted anew', async () => {
   const { live, slack, discord, isSettled, store } = await openWorld();
   const program = await live();
-  await program.look(['UP']);
-  await program.look(['DOWN']);
+  await program.poll(['UP']);
+  await program.poll(['DOWN']);
   await eventually(isSettled);
   slack.failWith(({ kind }) =>
     kind === 'update' ? new DeliveryError('message_not_found', { permanent: true }) : undefined,
   );
-  await program.look(['UP']);
+  await program.poll(['UP']);
   await eventually(isSettled);
   expect(slack.messages.map(({ card }) => card.title)).toEqual(['a is DOWN', 'a recovered']);
   expect(slack.messages.flatMap(({ lines }) => [...lines.values()])).toEqual([]);
@@ -318,13 +318,13 @@ test.each([
   async ({ answer, shown, lines }) => {
     const { live, slack, isSettled, store } = await openWorld();
     const program = await live();
-    await program.look(['UP']);
+    await program.poll(['UP']);
     const away = new DeliveryError('away', { permanent: false });
     if (answer === 'was lost') slack.loseAnswers(() => new Error('no answer'));
     slack.failWith(() => (slack.tries > 1 || answer !== 'was lost' ? away : undefined));
-    await program.look(['DOWN']);
+    await program.poll(['DOWN']);
     await eventually(() => slack.tries > 1);
-    await program.look(['UP']);
+    await program.poll(['UP']);
     slack.loseAnswers(undefined);
     slack.failWith(undefined);
     await eventually(isSettled);
@@ -339,19 +339,19 @@ test.each([
 test('a line that cannot be said is left out, since the message says it too', async () => {
   const { live, slack, discord, durable, isSettled, store } = await openWorld();
   const program = await live();
-  await program.look(['UP']);
-  await program.look(['DOWN']);
+  await program.poll(['UP']);
+  await program.poll(['DOWN']);
   await eventually(isSettled);
   slack.failWith(({ kind }) =>
     kind === 'announce' ? new DeliveryError('thread_locked', { permanent: true }) : undefined,
   );
-  await program.look(['UP']);
+  await program.poll(['UP']);
   await eventually(isSettled);
   expect(slack.messages).toMatchObject([
     { titles: ['a is DOWN', 'a recovered'], lines: new Map() },
   ]);
   expect(discord.messages[0]?.lines.size).toBe(1);
-  expect(durable.current()?.topics[0]?.deliveries).not.toContainEqual(
+  expect(durable.current()?.alerts[0]?.deliveries).not.toContainEqual(
     expect.objectContaining({ dead: expect.anything() }),
   );
   await program.sender.stop();
@@ -364,11 +364,11 @@ test('what is held back does not wait for a clock that was set back', () => {
     ...{ place: 'slack:C1', postId: 'a', attempted: true, posted: { message: '1', thread: '1' } },
     ...{ told: 1, failures: 0, nextTryAtMs: 0, heldUntilMs: nowMs + 60_000 },
   };
-  const blindness = {
+  const monitoringOutage = {
     ...{ kind: 'blindness' as const, id: 'b', version: 2, openedAtMs: nowMs, startedAtMs: nowMs },
     ...{ why: 'Away.', deliveries: [delivery] },
   };
-  const watching = { known: [], learnt: true, shortLooks: 0, topics: [blindness] };
+  const watching = { known: [], learnt: true, shortLooks: 0, alerts: [monitoringOutage] };
   expect(nextFor(watching, 'slack:C1', nowMs)).toBeUndefined();
   expect(heldForMs(watching, 'slack:C1', nowMs)).toBe(60_000);
   expect(nextFor(watching, 'slack:C1', nowMs + 60_000)?.delivery).toBe(delivery);
@@ -381,21 +381,21 @@ test('a message that shows an outage which is over is changed before one about s
     ...{ place: 'slack:C1', postId, attempted: true, posted: { message: postId, thread: postId } },
     ...{ told: 0, failures: 0, nextTryAtMs: 0 },
   });
-  const topic = { version: 2, openedAtMs: nowMs, startedAtMs: nowMs };
+  const alert = { version: 2, openedAtMs: nowMs, startedAtMs: nowMs };
   const group = {
-    ...{ kind: 'group' as const, id: 'group', ...topic, place: 'slack:C1', joinedAtMs: nowMs },
+    ...{ kind: 'group' as const, id: 'group', ...alert, place: 'slack:C1', joinedAtMs: nowMs },
     ...{ members: [], deliveries: [delivery('several')] },
   };
   // Younger than the group, since it carries the message of an outage before.
   const over = {
-    ...{ kind: 'incident' as const, id: 'a1', ...topic, endedAtMs: nowMs },
+    ...{ kind: 'incident' as const, id: 'a1', ...alert, endedAtMs: nowMs },
     ...{ monitorId: 'a', name: 'a', target: 'https://a.example', checkType: 'HTTP', status: 'UP' },
     deliveries: [delivery('own')],
   };
-  const watching = { known: [], learnt: true, shortLooks: 0, topics: [group, over] };
+  const watching = { known: [], learnt: true, shortLooks: 0, alerts: [group, over] };
   expect(nextFor(watching, 'slack:C1', nowMs)?.delivery.postId).toBe('own');
   const told = { ...over, deliveries: [{ ...delivery('own'), told: 2 }] };
-  const after = { ...watching, topics: [group, told] };
+  const after = { ...watching, alerts: [group, told] };
   expect(nextFor(after, 'slack:C1', nowMs)?.delivery.postId).toBe('several');
 });
 
@@ -409,7 +409,7 @@ async function withOutage(platform: ScriptedPlatform) {
   for (const status of ['UP', 'DOWN']) {
     const around = { nowMs: clock.nowMs(), newId: () => 'i1', placesFor: () => [placeKey(SLACK)] };
     const listed = [{ ...monitor, status, interval_seconds: 60 }];
-    await state.update((watching) => look(watching, listed, around).watching);
+    await state.update((watching) => applyPoll(watching, listed, around).watching);
   }
   const sender = createSender({ state, alertPlaces: [SLACK], clock, random: () => 0.5, log });
   sender.start([platform]);
@@ -438,7 +438,7 @@ test('a clock that is set back by hours does not hold a retry up for hours', asy
   const slack = createScriptedPlatform('slack');
   slack.failWith(() => new DeliveryError('later', { permanent: false, retryAfterMs: 60_000 }));
   const { clock, sender, state, close } = await withOutage(slack);
-  const delivery = () => state.current()?.topics[0]?.deliveries[0];
+  const delivery = () => state.current()?.alerts[0]?.deliveries[0];
   await eventually(() => (delivery()?.nextTryAtMs ?? 0) > clock.nowMs() && clock.isAwaited());
   clock.goOn(-5 * 3_600_000);
   slack.failWith(undefined);

@@ -3,8 +3,8 @@ import { createConversations } from '../../../src/bot/ask/conversations.ts';
 import { openUnfinishedAnswers } from '../../../src/bot/ask/unfinished-answers.ts';
 import type { Platform } from '../../../src/bot/platform.ts';
 import { DeliveryError } from '../../../src/bot/shared/errors.ts';
-import type { AnswerToNote, UnfinishedAnswer } from '../../../src/bot/shared/invocation.ts';
-import { createSeen } from '../../../src/bot/shared/seen-invocations.ts';
+import type { CommandAnswer, UnfinishedAnswer } from '../../../src/bot/shared/invocation.ts';
+import { createSeenInvocations } from '../../../src/bot/shared/seen-invocations.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { asKilled } from '../../helpers/after-kill.ts';
 import { createHandClock } from '../../helpers/bot/hand-clock.ts';
@@ -14,7 +14,7 @@ import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
 const DAY_MS = 86_400_000;
 
-const answerOf = (id: string): AnswerToNote => ({
+const answerOf = (id: string): CommandAnswer => ({
   ...{ kind: 'answer', id, question: `why ${id}?`, private: false },
   async *stream() {},
 });
@@ -24,12 +24,12 @@ async function open(folder: string, nowMs = 0) {
   const { log, lines } = recordingLog();
   const store = await openLowdbStore({ folder, log });
   const conversations = createConversations(store);
-  const seen = createSeen(store);
+  const seenInvocations = createSeenInvocations(store);
   const clock = createHandClock(nowMs);
-  const options = { conversations, seen, clock, random: () => 0.5, log };
+  const options = { conversations, seenInvocations, clock, random: () => 0.5, log };
   const unfinished = await openUnfinishedAnswers(store, options);
   return {
-    ...{ store, conversations, seen, clock, lines },
+    ...{ store, conversations, seenInvocations, clock, lines },
     /** Begins an answer in a channel. */
     async begin(id: string, channel: string) {
       const place = { platform: 'slack', channel } as const;
@@ -100,15 +100,15 @@ test('what can never be ended is given up, and so is what nobody waits for any m
   expect(tried).toEqual([]);
 });
 
-test('its gesture is refused from then on; its question can be asked again, unless its answer is remembered', async () => {
+test('its invocation is refused from then on; its question can be asked again, unless its answer is remembered', async () => {
   const first = await open(await temporaryFolder());
-  await first.seen.claim('slack:a');
+  await first.seenInvocations.claim('slack:a');
   await first.begin('a', 'C1');
   await first.begin('b', 'C2');
   const turn = { id: 'b', question: 'why b?', answer: 'So.', atMs: 1 };
   await first.conversations.add('slack:C2:t1', turn);
-  const { seen, conversations } = await open(await first.kill());
-  expect(await seen.claim('slack:a')).toBe(false);
+  const { seenInvocations, conversations } = await open(await first.kill());
+  expect(await seenInvocations.claim('slack:a')).toBe(false);
   expect(await conversations.turns('slack:C1:t1')).toEqual([]);
   expect(await conversations.lastAsked('slack:C1:t1')).toMatchObject({
     id: 'a',

@@ -15,7 +15,7 @@ const anybody: Person = { id: 'U1', name: 'Ada' };
 const manager: Person = { ...anybody, mayManage: async () => true };
 const member: Person = { ...anybody, mayManage: async () => false };
 
-let gestures = 0;
+let invocations = 0;
 
 /** A bot that is told `/monitor alerts …` in a channel, and what is stored of it. */
 async function openChannel(place: Place = SLACK) {
@@ -38,8 +38,8 @@ async function openChannel(place: Place = SLACK) {
   return {
     async say(words: string, person = manager) {
       const line = `/monitor alerts ${words}`;
-      const id = `channels:${++gestures}`;
-      const card = cardOf(await bot.handle({ id, request: { line }, place, person }));
+      const id = `channels:${++invocations}`;
+      const card = cardOf(await bot.dispatch({ id, request: { line }, place, person }));
       return { text: textOf(card), tone: card.tone };
     },
     stored: async () => {

@@ -15,7 +15,7 @@ import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 const ada: Person = { id: 'U1', name: 'Ada <!here>' };
 const grace: Person = { id: 'U2', name: 'Grace' };
 
-let gestures = 0;
+let invocations = 0;
 
 async function start(options: Parameters<typeof startTestBot>[0] = {}) {
   const running = await startTestBot(options);
@@ -27,8 +27,8 @@ async function start(options: Parameters<typeof startTestBot>[0] = {}) {
       pressed,
     }: { thread?: string | undefined; person?: Person; pressed?: string } = {},
   ) =>
-    running.bot.handle({
-      id: `answers:${++gestures}`,
+    running.bot.dispatch({
+      id: `answers:${++invocations}`,
       request,
       place: CHANNEL,
       person,

@@ -12,7 +12,7 @@ const DEV: Place = { platform: 'discord', channel: 'D1' };
 const admin: Person = { id: 'U9', name: 'Grace', mayManage: async () => true };
 const member: Person = { id: 'U1', name: 'Ada', mayManage: async () => false };
 
-let gestures = 0;
+let invocations = 0;
 
 async function start(options: Parameters<typeof startTestBot>[0] = {}) {
   const running = await startTestBot(options);
@@ -20,8 +20,8 @@ async function start(options: Parameters<typeof startTestBot>[0] = {}) {
     line: string,
     { place = OPS, person = admin, thread = undefined as string | undefined } = {},
   ) =>
-    running.bot.handle({
-      id: `channel:${++gestures}`,
+    running.bot.dispatch({
+      id: `channel:${++invocations}`,
       request: { line },
       place,
       person,
@@ -97,7 +97,7 @@ test('the word show says what nothing says too, and is neither a model nor a pro
 test('a prompt that is the one everybody has is no choice of the channel', async () => {
   const { bot, say, text } = await start({ settings: { askSystemPrompt: 'Be kind.' } });
   const request = { command: 'askwatch prompt', values: { prompt: 'Be kind.' } };
-  await bot.handle({ id: 'form:1', request, place: OPS, person: admin });
+  await bot.dispatch({ id: 'form:1', request, place: OPS, person: admin });
   expect(await text(say('/askwatch prompt'))).toContain('no prompt of its own');
 });
 

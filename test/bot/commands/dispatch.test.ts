@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Invocation } from '../../../src/bot/shared/invocation.ts';
 import type { Place } from '../../../src/bot/shared/place.ts';
-import { createSeen } from '../../../src/bot/shared/seen-invocations.ts';
+import { createSeenInvocations } from '../../../src/bot/shared/seen-invocations.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { CHANNEL, cardOf, readAnswer, startTestBot, textOf } from '../../helpers/bot.ts';
 import { long } from '../../helpers/long.ts';
@@ -63,13 +63,13 @@ describe('what cannot be done is said in a card', () => {
   test('takes a command with values apart, and an unknown one', async () => {
     const { bot } = await startTestBot();
     const said = { place: CHANNEL, person: { id: 'U', name: 'Ada' } };
-    const asked = await bot.handle({
+    const asked = await bot.dispatch({
       id: 'v1',
       request: { command: 'ask', values: { question: 'Why?', private: true } },
       ...said,
     });
     expect(asked).toMatchObject({ kind: 'answer', question: 'Why?', private: true });
-    const unknown = await bot.handle({
+    const unknown = await bot.dispatch({
       id: 'v2',
       request: { command: 'nope', values: {} },
       ...said,
@@ -78,7 +78,7 @@ describe('what cannot be done is said in a card', () => {
   });
 });
 
-describe('a gesture that is delivered again', () => {
+describe('an invocation that is delivered again', () => {
   test('has no effect while it is handled, nor after', async () => {
     const { say, service } = await startTestBot();
     const line = '/monitor add https://x.example';
@@ -127,7 +127,7 @@ describe('a gesture that is delivered again', () => {
     let nowMs = 1_800_000_000_000;
     const { log } = recordingLog();
     const store = await openLowdbStore({ folder: await temporaryFolder(), log });
-    const seen = createSeen(store, { nowMs: () => nowMs });
+    const seen = createSeenInvocations(store, { nowMs: () => nowMs });
     expect(await seen.claim('a')).toBe(true);
     await seen.finish('a');
     nowMs += 86_399_000;
@@ -142,7 +142,7 @@ describe('a gesture that is delivered again', () => {
     async () => {
       const { log } = recordingLog();
       const store = await openLowdbStore({ folder: await temporaryFolder(), log });
-      const seen = createSeen(store);
+      const seen = createSeenInvocations(store);
       await seen.claim('first');
       await seen.finish('first');
       expect(await seen.claim('first')).toBe(false);

@@ -41,7 +41,7 @@ function press(
   if (!request) throw new Error('The button carries nothing.');
   presses += 1;
   const id = `press:${process.pid}:${presses}`;
-  return bot.handle({ id, request, place: OPS, person });
+  return bot.dispatch({ id, request, place: OPS, person });
 }
 
 const labelsOf = (card: Card | undefined) => card?.actions?.map(({ label }) => label);
@@ -145,7 +145,7 @@ test('check now shows what was found to who pressed, or says that it cannot be',
   const { bot, slack } = await startWithIncident();
   const reply = await press(bot, slack.messages[0]?.card, 'Check now');
   expect(reply).toMatchObject({ kind: 'card', private: true });
-  // The fake keeps the contract alone, which has no look at once.
+  // The fake keeps the contract alone, which has no check at once.
   expect(textOf(cardOf(reply))).toMatch(/Shop cannot be looked at now: .*does not offer it/);
 });
 

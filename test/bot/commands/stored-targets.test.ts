@@ -38,7 +38,7 @@ test('targets that an older version stored of channels lose their secrets, in ev
   expect(await leaking(folder)).toHaveLength(2);
   await channels.hideSecrets();
   expect(await leaking(folder)).toEqual([]);
-  const hears = await channels.listeners();
+  const hears = await channels.subscribers();
   expect(hears({ id: 'a', name: 'Shop', target: HIDDEN }).map(placeKey)).toEqual(['slack:C1']);
 });
 
@@ -51,18 +51,18 @@ test('targets that an older version stored of incidents lose theirs with the nex
     ...{ monitorId: 'a', checkType: 'HTTP', status: 'DOWN', startedAtMs: 1 },
     deliveries: [newDelivery('slack:C1', 'i')],
   };
-  const watching: Watching = { known: [], learnt: true, shortLooks: 0, topics: [incident] };
+  const watching: Watching = { known: [], learnt: true, shortLooks: 0, alerts: [incident] };
   await old.update(() => watching);
   await before.store.close();
   expect(await leaking(folder)).toHaveLength(1);
 
   const { store, log } = await open(folder);
   const state = await openWatchState(store, log);
-  expect(state.current()?.topics).toMatchObject([{ id: 'i', target: HIDDEN }]);
+  expect(state.current()?.alerts).toMatchObject([{ id: 'i', target: HIDDEN }]);
   await state.update((current) => current && { ...current, shortLooks: 1 });
   expect(await leaking(folder)).toEqual([]);
   await store.close();
   const again = await open(folder);
   const read = await openWatchState(again.store, again.log);
-  expect(read.current()).toMatchObject({ shortLooks: 1, topics: [{ id: 'i', target: HIDDEN }] });
+  expect(read.current()).toMatchObject({ shortLooks: 1, alerts: [{ id: 'i', target: HIDDEN }] });
 });

@@ -11,13 +11,13 @@ const SECRET: Place = { platform: 'slack', channel: 'G9' };
 const ada: Person = { id: 'U1', name: 'Ada', mayManage: async () => false };
 const grace: Person = { id: 'U9', name: 'Grace', mayManage: async () => true };
 
-let gestures = 0;
+let invocations = 0;
 
 async function start(options: Parameters<typeof startTestBot>[0] = {}) {
   const running = await startTestBot(options);
   const { bot } = running;
   const say = (line: string, { place = OPS, person = ada } = {}) =>
-    bot.handle({ id: `home:${++gestures}`, request: { line }, place, person });
+    bot.dispatch({ id: `home:${++invocations}`, request: { line }, place, person });
   const ownerOf = (person: Person, elsewhere: string[] = []) => ({
     platform: OPS.platform,
     id: person.id,
@@ -53,14 +53,14 @@ test('who has nothing yet is told how to begin', async () => {
   expect(empty.channels).toEqual([]);
 });
 
-test('homes that open at one moment share one look, and a failed one is not kept', async () => {
+test('homes that open at one moment share one poll, and a failed one is not kept', async () => {
   const clock = { nowMs: 0 };
-  const looks: Array<() => Promise<Monitor[]>> = [
+  const polls: Array<() => Promise<Monitor[]>> = [
     () => Promise.reject(new Error('away')),
     async () => [monitor(1)],
     async () => [monitor(1), monitor(2)],
   ];
-  const list = async () => await (looks.shift()?.() ?? []);
+  const list = async () => await (polls.shift()?.() ?? []);
   const monitorsNow = createMonitorsNow({ list }, () => clock.nowMs);
   await expect(monitorsNow()).rejects.toThrow('away');
   expect(await Promise.all([monitorsNow(), monitorsNow()])).toEqual([[monitor(1)], [monitor(1)]]);

@@ -237,9 +237,9 @@ describe('a channel that was closed and is open again', () => {
   test('hears of a snoozed monitor when the snooze is over, not with what it missed', async () => {
     const world = await openWorld();
     await world.see({ m0: 'DOWN' });
-    const [first] = world.topics();
+    const [first] = world.alerts();
     const untilMs = world.nowMs() + HOUR;
-    await world.incidents().care(first?.id ?? '', 'snoozed', () => ({ by: 'Ada', untilMs }));
+    await world.incidents().mark(first?.id ?? '', 'snoozed', () => ({ by: 'Ada', untilMs }));
     await world.see({ m0: 'UP' });
     world.close();
     await world.see({ m0: 'DOWN' });
@@ -350,10 +350,10 @@ test('of more messages of a closed place than two hundred, the oldest are given 
     ...{ place: 'slack:C1', sinceMs: nowMs, refused: ['change' as const], tries: 1 },
     ...{ triedAtMs: nowMs, nextTryAtMs: nowMs + MINUTE },
   };
-  const topics = Array.from({ length: 250 }, (_, at) => incident(at));
-  const watching = { known: [], learnt: true, shortLooks: 0, topics, closed: [closed] };
+  const alerts = Array.from({ length: 250 }, (_, at) => incident(at));
+  const watching = { known: [], learnt: true, shortLooks: 0, alerts, closed: [closed] };
   const kept = withMissed(watching, 'slack:C1', { nowMs, newId: () => 'new' });
-  const dead = kept.topics.filter(({ deliveries }) => deliveries[0]?.dead !== undefined);
+  const dead = kept.alerts.filter(({ deliveries }) => deliveries[0]?.dead !== undefined);
   expect(dead.map(({ id }) => Number(id))).toEqual(Array.from({ length: 50 }, (_, at) => at));
   expect(withMissed(kept, 'slack:C1', { nowMs, newId: () => 'new' })).toBe(kept);
 });

@@ -2,11 +2,11 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createSender } from '../../../src/bot/alerts/sender.ts';
 import { nextFor } from '../../../src/bot/incidents/delivery.ts';
-import { changedBetween } from '../../../src/bot/incidents/missed-incidents.ts';
+import { withMissedChanges } from '../../../src/bot/incidents/missed-incidents.ts';
 import type { Incident } from '../../../src/bot/incidents/watch-state.ts';
 import type { Card } from '../../../src/bot/shared/card.ts';
 import type { Clock } from '../../../src/bot/shared/clock.ts';
-import { look } from '../../../src/bot/watch/apply-poll.ts';
+import { applyPoll } from '../../../src/bot/watch/apply-poll.ts';
 import { openWatchState } from '../../../src/bot/watch/watch-store.ts';
 import type { Monitor } from '../../../src/contracts/monitoring.ts';
 import type { Incident as Outage } from '../../../src/contracts/monitoring-additions.ts';
@@ -27,7 +27,7 @@ interface Change {
   status: string;
 }
 
-/** From one look to the next: what the monitor is one after another meanwhile; often nothing. */
+/** From one poll to the next: what the monitor is one after another meanwhile; often nothing. */
 interface Step {
   ms: number;
   statuses: string[];
@@ -47,7 +47,7 @@ function stepsOf(...statuses: string[]): fc.Arbitrary<Step[]> {
   return fc.array(step, { minLength: 3, maxLength: 40 });
 }
 
-/** One monitor, the look, the sender and a channel, over a real store; `counts` when the service tells of outages. */
+/** One monitor, the poller, the sender and a channel, over a real store; `counts` when the service tells of outages. */
 async function openWorld(counts: boolean) {
   const { log } = recordingLog();
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
@@ -57,7 +57,7 @@ async function openWorld(counts: boolean) {
   const started = 1_800_000_000_000;
   let nowMs = started;
   let made = 0;
-  /** Since when the looks saw it DOWN without a break. */
+  /** Since when the polls saw it DOWN without a break. */
   let downFromMs: number | undefined;
   const wrong: string[] = [];
   let waiting: Array<{ untilMs: number; resolve: () => void }> = [];
@@ -86,13 +86,16 @@ async function openWorld(counts: boolean) {
     },
   ]);
 
-  async function lookNow() {
+  async function pollNow() {
     const monitor = monitorAt(changes, counts);
     const outages = outagesOf(changes).reverse().slice(0, 20);
-    const missed = changedBetween(state.current(), [monitor]).map((one) => ({ ...one, outages }));
+    const missed = withMissedChanges(state.current(), [monitor]).map((one) => ({
+      ...one,
+      outages,
+    }));
     const around = { nowMs, newId: () => `i${++made}`, placesFor: () => [PLACE] };
     await state.update(
-      (watching) => look(watching, [monitor], around, { missed, later: new Set() }).watching,
+      (watching) => applyPoll(watching, [monitor], around, { missed, later: new Set() }).watching,
     );
     sender.wake();
     await told();
@@ -102,7 +105,7 @@ async function openWorld(counts: boolean) {
   }
   const told = () => eventually(() => !nextFor(state.current(), PLACE, nowMs));
   const incidents = () =>
-    (state.current()?.topics ?? []).filter((topic): topic is Incident => topic.kind === 'incident');
+    (state.current()?.alerts ?? []).filter((alert): alert is Incident => alert.kind === 'incident');
 
   /** Whether it is DOWN for three checks and no message says so that called people, or did a moment ago. */
   function isHidden(): boolean {
@@ -120,7 +123,7 @@ async function openWorld(counts: boolean) {
     for (const { resolve } of due) resolve();
   };
 
-  /** Messages that tell of the monitor while it flaps, and do not show what the last look saw. */
+  /** Messages that tell of the monitor while it flaps, and do not show what the last poll saw. */
   function stale(): string[] {
     const known = state.current()?.known[0]?.status ?? '';
     const flaps = incidents().findLast((one) => one.flapping && one.endedAtMs === undefined);
@@ -130,7 +133,7 @@ async function openWorld(counts: boolean) {
     const since = `now ${known} since ${utc(flaps?.flapping?.changedAtMs ?? 0)}`;
     return shown.map(stateOf).filter((title) => title !== since && isOn(known));
   }
-  await lookNow();
+  await pollNow();
   return {
     slack,
     posted,
@@ -138,7 +141,7 @@ async function openWorld(counts: boolean) {
     changes,
     nowMs: () => nowMs,
     incidents,
-    topics: () => state.current()?.topics ?? [],
+    alerts: () => state.current()?.alerts ?? [],
     async step({ ms, statuses }: Step) {
       statuses.forEach((status, at) => {
         if (status === changes.at(-1)?.status) return;
@@ -151,7 +154,7 @@ async function openWorld(counts: boolean) {
         wrong.push(...stale());
       }
       goOn(ms > MINUTE ? ms - MINUTE : ms);
-      await lookNow();
+      await pollNow();
       if (isHidden()) wrong.push(`at ${nowMs - started} it stays DOWN, and nobody knows`);
     },
     async close() {
@@ -259,7 +262,7 @@ const isSaid = (title: string) =>
 type Lived = Awaited<ReturnType<typeof live>>;
 
 /** The messages never come thick, all end, and each that was seen beginning has an end line. */
-function checkMessages({ posted, slack, topics, incidents, wrong }: Lived) {
+function checkMessages({ posted, slack, alerts, incidents, wrong }: Lived) {
   expect(wrong).toEqual([]);
   const isMild = (id: string) => {
     const title = slack.messages.find((message) => message.id === id)?.titles[0] ?? '';
@@ -280,7 +283,7 @@ function checkMessages({ posted, slack, topics, incidents, wrong }: Lived) {
     const next = loud.find(({ atMs }) => atMs > calledMs);
     if (next) expect(next.atMs - calledMs).toBeGreaterThanOrEqual(15 * MINUTE);
   }
-  for (const topic of topics()) expect(topic).toHaveProperty('endedAtMs');
+  for (const alert of alerts()) expect(alert).toHaveProperty('endedAtMs');
   expect(slack.messages.map(({ id }) => id)).toEqual(posted.map(({ id }) => id));
   for (const { id, card, titles, lines } of slack.messages) {
     if (isMild(id)) {

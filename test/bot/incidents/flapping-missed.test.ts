@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { changedBetween } from '../../../src/bot/incidents/missed-incidents.ts';
+import { withMissedChanges } from '../../../src/bot/incidents/missed-incidents.ts';
 import type { Group, Incident, Watching } from '../../../src/bot/incidents/watch-state.ts';
-import { look } from '../../../src/bot/watch/apply-poll.ts';
+import { applyPoll } from '../../../src/bot/watch/apply-poll.ts';
 import type { Incident as Outage } from '../../../src/contracts/monitoring-additions.ts';
 
 const START_MS = Date.parse('2026-11-22T12:00:00Z');
@@ -15,7 +15,7 @@ type Downs = ReadonlyArray<readonly [from: number, to?: number]>;
 function openWatch() {
   let watching: Watching | undefined;
   let made = 0;
-  function lookAt(minute: number, all: Downs, asks = true) {
+  function pollAt(minute: number, all: Downs, asks = true) {
     const downs = all.filter(([from]) => from <= minute);
     const [from = 0, to] = downs.at(-1) ?? [];
     const isDown = downs.length > 0 && (to === undefined || to > minute);
@@ -33,44 +33,44 @@ function openWatch() {
         ended_as: isOver ? 'UP' : null,
       };
     });
-    const changed = changedBetween(watching, [monitor]);
+    const changed = withMissedChanges(watching, [monitor]);
     const between = {
       missed: asks ? changed.map((one) => ({ ...one, outages })) : [],
       later: new Set(asks ? [] : changed.map((one) => one.monitor.id)),
     };
     const newId = () => `i${++made}`;
     const around = { nowMs: minutes(minute), newId, placesFor: () => ['slack:C1'] };
-    ({ watching } = look(watching, [monitor], around, between));
-    return watching.topics;
+    ({ watching } = applyPoll(watching, [monitor], around, between));
+    return watching.alerts;
   }
-  lookAt(0, []);
+  pollAt(0, []);
   return {
-    lookAt,
+    pollAt,
     /** As if every message had reached its place. */
     tell() {
-      const topics = watching?.topics.map((topic) => ({
-        ...topic,
-        deliveries: topic.deliveries.map((one) => ({
-          ...{ ...one, attempted: true, told: topic.version, shownOpen: true },
+      const alerts = watching?.alerts.map((alert) => ({
+        ...alert,
+        deliveries: alert.deliveries.map((one) => ({
+          ...{ ...one, attempted: true, told: alert.version, shownOpen: true },
           posted: { message: one.postId, thread: one.postId },
         })),
       }));
-      if (watching && topics) watching = { ...watching, topics };
+      if (watching && alerts) watching = { ...watching, alerts };
     },
     incidents: () =>
-      (watching?.topics ?? []).filter((topic): topic is Incident => topic.kind === 'incident'),
+      (watching?.alerts ?? []).filter((alert): alert is Incident => alert.kind === 'incident'),
     groups: () =>
-      (watching?.topics ?? []).filter((topic): topic is Group => topic.kind === 'group'),
+      (watching?.alerts ?? []).filter((alert): alert is Group => alert.kind === 'group'),
   };
 }
 
 /** A shop that was down twice, which was told. */
 function openTwiceDown() {
   const watch = openWatch();
-  watch.lookAt(1, [[1]]);
-  watch.lookAt(2, [[1, 2]]);
-  watch.lookAt(3, [[1, 2], [3]]);
-  watch.lookAt(4, [
+  watch.pollAt(1, [[1]]);
+  watch.pollAt(2, [[1, 2]]);
+  watch.pollAt(3, [[1, 2], [3]]);
+  watch.pollAt(4, [
     [1, 2],
     [3, 4],
   ]);
@@ -78,10 +78,10 @@ function openTwiceDown() {
   return watch;
 }
 
-describe('outages between two looks', () => {
+describe('outages between two polls', () => {
   test('are one message when there were many, however far apart: nobody wants ten at once', () => {
     const watch = openWatch();
-    watch.lookAt(600, [
+    watch.pollAt(600, [
       [60, 61],
       [120, 121],
       [180, 181],
@@ -94,11 +94,11 @@ describe('outages between two looks', () => {
 
   test('flap by when they were, also when the last is heard of late', () => {
     const watch = openWatch();
-    watch.lookAt(1, [[1]]);
-    watch.lookAt(2, [[1, 2]]);
-    watch.lookAt(14, [[1, 2], [14]]);
+    watch.pollAt(1, [[1]]);
+    watch.pollAt(2, [[1, 2]]);
+    watch.pollAt(14, [[1, 2], [14]]);
     watch.tell();
-    watch.lookAt(25, [
+    watch.pollAt(25, [
       [1, 2],
       [14, 15],
       [15.5, 15.8],
@@ -108,7 +108,7 @@ describe('outages between two looks', () => {
 
   test('are carried by the one that goes on, in one message', () => {
     const watch = openWatch();
-    watch.lookAt(9, [[1, 2], [3, 4], [8]]);
+    watch.pollAt(9, [[1, 2], [3, 4], [8]]);
     expect(watch.incidents()).toMatchObject([{ status: 'DOWN', flapping: { downs: 3 } }]);
     expect(watch.incidents()[0]?.deliveries).toHaveLength(1);
     expect(watch.incidents()[0]?.deliveries[0]).not.toHaveProperty('earlier');
@@ -134,7 +134,7 @@ describe('outages between two looks', () => {
     },
   ])('do not hide an outage that has been on for long, after $name', ({ before, earlier }) => {
     const watch = openWatch();
-    watch.lookAt(60, [...before, [10]]);
+    watch.pollAt(60, [...before, [10]]);
     expect(watch.incidents()).toMatchObject([
       { status: 'DOWN', startedAtMs: minutes(10), deliveries: [{ earlier: {} }] },
     ]);
@@ -145,7 +145,7 @@ describe('outages between two looks', () => {
 
   test('were told already when one that has been on for long is heard of late', () => {
     const watch = openTwiceDown();
-    watch.lookAt(28, [[1, 2], [3, 4], [10]]);
+    watch.pollAt(28, [[1, 2], [3, 4], [10]]);
     const last = watch.incidents().at(-1);
     expect(last).toMatchObject({ status: 'DOWN', startedAtMs: minutes(10) });
     expect(last?.deliveries).toEqual([expect.not.objectContaining({ earlier: expect.anything() })]);
@@ -154,9 +154,9 @@ describe('outages between two looks', () => {
   test('are counted when they are asked for later, and do not end what flaps', () => {
     const watch = openTwiceDown();
     // Two at once, of which only the last is seen; that service cannot be asked.
-    watch.lookAt(7, [[1, 2], [3, 4], [5, 6], [7]], false);
+    watch.pollAt(7, [[1, 2], [3, 4], [5, 6], [7]], false);
     expect(watch.incidents().at(-1)).toMatchObject({ flapping: { downs: 3 } });
-    watch.lookAt(
+    watch.pollAt(
       9,
       [
         [1, 2],
@@ -166,7 +166,7 @@ describe('outages between two looks', () => {
       ],
       false,
     );
-    watch.lookAt(10, [
+    watch.pollAt(10, [
       [1, 2],
       [3, 4],
       [5, 6],
@@ -175,7 +175,7 @@ describe('outages between two looks', () => {
     const flapping = { downs: 4, isDown: false, changedAtMs: minutes(8) };
     expect(watch.incidents().at(-1)).toMatchObject({ flapping });
     expect(watch.incidents().at(-1)?.endedAtMs).toBeUndefined();
-    watch.lookAt(25, [
+    watch.pollAt(25, [
       [1, 2],
       [3, 4],
       [5, 6],
@@ -187,30 +187,30 @@ describe('outages between two looks', () => {
   test('that are asked for later make the one that goes on flap, and no second one', () => {
     const watch = openWatch();
     const all: Downs = [[1, 2], [3, 4], [5]];
-    watch.lookAt(5, all, false);
+    watch.pollAt(5, all, false);
     watch.tell();
     expect(watch.incidents()).toMatchObject([{ change: 5 }]);
-    watch.lookAt(6, all);
+    watch.pollAt(6, all);
     const open = () => watch.incidents().filter(({ endedAtMs }) => endedAtMs === undefined);
     expect(open()).toMatchObject([{ change: 5, flapping: { downs: 3, isDown: true } }]);
     // It was told as an alert a moment ago.
-    watch.lookAt(19, all);
+    watch.pollAt(19, all);
     expect(open()).toMatchObject([{ change: 5, flapping: { downs: 3 } }]);
-    watch.lookAt(20, all);
+    watch.pollAt(20, all);
     expect(open()).toMatchObject([{ change: 5, flapped: { downs: 3 } }]);
   });
 
   /** A shop that flapped, told in its place. */
   function openFlapping() {
     const watch = openTwiceDown();
-    watch.lookAt(5, [[1, 2], [3, 4], [5]]);
+    watch.pollAt(5, [[1, 2], [3, 4], [5]]);
     watch.tell();
     return watch;
   }
 
   test('after an alert of what stayed DOWN are counted in its message', () => {
     const watch = openFlapping();
-    watch.lookAt(8, [[1, 2], [3, 4], [5]]);
+    watch.pollAt(8, [[1, 2], [3, 4], [5]]);
     watch.tell();
     const alert = watch.incidents().at(-1);
     expect(alert).toMatchObject({ status: 'DOWN', startedAtMs: minutes(5) });
@@ -221,28 +221,28 @@ describe('outages between two looks', () => {
       [9, 9.2],
       [9.4, 9.6],
     ];
-    watch.lookAt(10, all);
+    watch.pollAt(10, all);
     expect(watch.incidents().at(-1)).toMatchObject({
       id: alert?.id,
       flapping: { downs: 5, isDown: false, changedAtMs: minutes(9.6), rungAtMs: minutes(8) },
     });
     expect(watch.incidents().at(-1)).not.toHaveProperty('endedAtMs');
-    watch.lookAt(25, all);
+    watch.pollAt(25, all);
     expect(watch.incidents().at(-1)).toMatchObject({ id: alert?.id, endedAtMs: minutes(9.6) });
   });
 
   test('do not keep back that it stays DOWN while they cannot be asked for, and do not hide it then', () => {
     const watch = openFlapping();
     const all: Downs = [[1, 2], [3, 4], [5, 5.2], [5.4, 5.6], [6]];
-    watch.lookAt(6, all, false);
-    watch.lookAt(8, all, false);
+    watch.pollAt(6, all, false);
+    watch.pollAt(8, all, false);
     expect(watch.incidents().at(-1)).toMatchObject({ flapping: { downs: 3 } });
-    watch.lookAt(9, all, false);
+    watch.pollAt(9, all, false);
     watch.tell();
     const alert = { status: 'DOWN', startedAtMs: minutes(6), change: 9 };
     expect(watch.incidents().at(-1)).toMatchObject(alert);
     expect(watch.incidents().at(-1)).not.toHaveProperty('flapping');
-    watch.lookAt(10, all);
+    watch.pollAt(10, all);
     expect(watch.incidents().at(-1)).toMatchObject({ ...alert, flapped: { downs: 5 } });
     expect(watch.incidents().at(-1)).not.toHaveProperty('flapping');
     expect(watch.incidents().filter(({ endedAtMs }) => endedAtMs === undefined)).toHaveLength(1);
@@ -250,24 +250,24 @@ describe('outages between two looks', () => {
 
   test('show in the group that what flaps is in', () => {
     const watch = openWatch();
-    watch.lookAt(1, [[1]]);
+    watch.pollAt(1, [[1]]);
     watch.tell();
-    watch.lookAt(1.2, [[1, 1.2]]);
-    watch.lookAt(1.3, [[1, 1.2], [1.3]]);
+    watch.pollAt(1.2, [[1, 1.2]]);
+    watch.pollAt(1.3, [[1, 1.2], [1.3]]);
     watch.tell();
-    watch.lookAt(1.4, [
+    watch.pollAt(1.4, [
       [1, 1.2],
       [1.3, 1.4],
     ]);
-    watch.lookAt(1.5, [[1, 1.2], [1.3, 1.4], [1.5]]);
-    watch.lookAt(1.6, [
+    watch.pollAt(1.5, [[1, 1.2], [1.3, 1.4], [1.5]]);
+    watch.pollAt(1.6, [
       [1, 1.2],
       [1.3, 1.4],
       [1.5, 1.6],
     ]);
     expect(watch.groups().at(-1)?.members).toMatchObject([{ flapping: { downs: 3 } }]);
     const version = watch.groups().at(-1)?.version ?? 0;
-    watch.lookAt(1.9, [
+    watch.pollAt(1.9, [
       [1, 1.2],
       [1.3, 1.4],
       [1.5, 1.6],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Incident, Watching } from '../../../src/bot/incidents/watch-state.ts';
-import { look } from '../../../src/bot/watch/apply-poll.ts';
+import { applyPoll } from '../../../src/bot/watch/apply-poll.ts';
 import type { Monitor } from '../../../src/contracts/monitoring.ts';
 import {
   type AlertWorld,
@@ -113,7 +113,7 @@ describe('a monitor that goes down and up', () => {
     const downMs = world.nowMs();
     await world
       .incidents()
-      .care(incidentOf(world).id, 'acknowledged', (atMs) => ({ by: 'Ada', atMs }));
+      .mark(incidentOf(world).id, 'acknowledged', (atMs) => ({ by: 'Ada', atMs }));
     await world.pass(2 * MINUTE);
     expect(world.titles()[2]).toBe(
       'Name of shop goes down and up: 7 changes in 6 minutes, now DOWN',
@@ -147,7 +147,7 @@ describe('a monitor that goes down and up', () => {
     await flap(world, 1);
     await world.see({ shop: 'DOWN' });
     const untilMs = world.nowMs() + HOUR;
-    await world.incidents().care(incidentOf(world).id, 'snoozed', () => ({ by: 'Ada', untilMs }));
+    await world.incidents().mark(incidentOf(world).id, 'snoozed', () => ({ by: 'Ada', untilMs }));
     await world.see({ shop: 'UP' });
     await flap(world, 3);
     await world.pass(50 * MINUTE);
@@ -157,19 +157,19 @@ describe('a monitor that goes down and up', () => {
     expect(world.lines()[2]).toEqual([]);
   });
 
-  test('is not calm because nobody looked', async () => {
+  test('is not calm because no poll came', async () => {
     const world = await openShop();
     await flap(world, 3);
-    const watching = { known: [], learnt: true, shortLooks: 0, topics: world.topics() };
+    const watching = { known: [], learnt: true, shortLooks: 0, alerts: world.alerts() };
     const monitor = monitorOf('shop', 'UP');
     const nowMs = world.nowMs() + HOUR;
     const around = { nowMs, newId: () => 'new', placesFor: () => [] };
     const calm = { known: [{ id: 'shop', status: 'UP', missing: 0 }] };
     const isOpen = (unseenFromMs?: number) =>
-      look({ ...watching, ...calm }, [monitor], {
+      applyPoll({ ...watching, ...calm }, [monitor], {
         ...around,
         ...(unseenFromMs !== undefined && { unseenFromMs }),
-      }).watching.topics.some((topic) => !('endedAtMs' in topic));
+      }).watching.alerts.some((alert) => !('endedAtMs' in alert));
     expect([isOpen(), isOpen(nowMs - HOUR)]).toEqual([false, true]);
   });
 
@@ -262,7 +262,7 @@ describe('a monitor that goes down and up', () => {
     const untilMs = snoozed.nowMs() + HOUR;
     await snoozed
       .incidents()
-      .care(incidentOf(snoozed).id, 'snoozed', () => ({ by: 'Ada', untilMs }));
+      .mark(incidentOf(snoozed).id, 'snoozed', () => ({ by: 'Ada', untilMs }));
     await snoozed.pass(59 * MINUTE);
     expect(snoozed.slack.messages).toHaveLength(3);
     await snoozed.pass(MINUTE);
@@ -384,8 +384,8 @@ describe('a monitor that goes down and up', () => {
 
 function incidentOf(world: AlertWorld): Incident {
   const open = world
-    .topics()
-    .find((topic): topic is Incident => topic.kind === 'incident' && topic.endedAtMs === undefined);
+    .alerts()
+    .find((alert): alert is Incident => alert.kind === 'incident' && alert.endedAtMs === undefined);
   if (!open) throw new Error('No incident goes on.');
   return open;
 }
@@ -460,23 +460,23 @@ test('500 that flap together are as many messages as one, though few ended outag
   const around = () => ({ nowMs, newId: () => `i${++made}`, placesFor: () => ['slack:C1'] });
   for (const status of ['UP', 'DOWN', 'UP', 'DOWN', 'UP', 'DOWN']) {
     const monitors = ids.map((id) => monitorOf(id, status));
-    ({ watching } = look(watching, monitors, around()));
+    ({ watching } = applyPoll(watching, monitors, around()));
     // Told, as far as the document says.
-    const topics = watching.topics.map((topic) => ({
-      ...topic,
-      deliveries: topic.deliveries.map((one) => ({
-        ...{ ...one, attempted: true, told: topic.version, shownOpen: true },
+    const alerts = watching.alerts.map((alert) => ({
+      ...alert,
+      deliveries: alert.deliveries.map((one) => ({
+        ...{ ...one, attempted: true, told: alert.version, shownOpen: true },
         posted: { message: one.postId, thread: one.postId },
       })),
     }));
-    watching = { ...watching, topics };
+    watching = { ...watching, alerts };
     nowMs += 2 * MINUTE;
   }
-  const open = (watching?.topics ?? []).filter(
-    (topic): topic is Incident => topic.kind === 'incident' && topic.endedAtMs === undefined,
+  const open = (watching?.alerts ?? []).filter(
+    (alert): alert is Incident => alert.kind === 'incident' && alert.endedAtMs === undefined,
   );
   expect(open.filter(({ flapping }) => flapping?.downs === 3)).toHaveLength(500);
-  expect(watching?.topics.length).toBeLessThan(500 + 100 + 5);
+  expect(watching?.alerts.length).toBeLessThan(500 + 100 + 5);
   expect(watching?.downs?.length).toBe(1000);
 });
 
@@ -486,7 +486,7 @@ describe('a monitor of which the service tells since when it is down', () => {
     let watching: Watching | undefined;
     let made = 0;
     const nowMs = (minute: number) => Date.parse(startsAt) + minute * MINUTE;
-    function lookAt(minute: number, status: string, saidMinute = minute) {
+    function pollAt(minute: number, status: string, saidMinute = minute) {
       const monitor = {
         ...monitorOf('shop', status),
         interval_seconds: intervalSeconds,
@@ -497,27 +497,27 @@ describe('a monitor of which the service tells since when it is down', () => {
         newId: () => `i${++made}`,
         placesFor: () => ['slack:C1'],
       };
-      ({ watching } = look(watching, [monitor], around));
-      const last = watching.topics.findLast((topic) => topic.kind === 'incident');
+      ({ watching } = applyPoll(watching, [monitor], around));
+      const last = watching.alerts.findLast((alert) => alert.kind === 'incident');
       const isAgain = last?.deliveries.some(({ earlier }) => earlier) ? ', told twice' : '';
       // As if every message had reached its place.
-      const topics = watching.topics.map((topic) => ({
-        ...topic,
-        deliveries: topic.deliveries.map((one) => ({
-          ...{ ...one, attempted: true, told: topic.version, shownOpen: true },
+      const alerts = watching.alerts.map((alert) => ({
+        ...alert,
+        deliveries: alert.deliveries.map((one) => ({
+          ...{ ...one, attempted: true, told: alert.version, shownOpen: true },
           posted: { message: one.postId, thread: one.postId },
         })),
       }));
-      watching = { ...watching, topics };
+      watching = { ...watching, alerts };
       const isOn = last?.flapping && last.endedAtMs === undefined;
       return `${isOn ? 'flaps' : last?.status}${isAgain}`;
     }
     for (const minute of [0, 2]) {
-      lookAt(minute, 'UP');
-      lookAt(minute + 1, 'DOWN');
+      pollAt(minute, 'UP');
+      pollAt(minute + 1, 'DOWN');
     }
-    lookAt(4, 'UP');
-    return lookAt;
+    pollAt(4, 'UP');
+    return pollAt;
   }
 
   test('is told at once when it has been so for three checks, or for a quarter of an hour', () => {
@@ -528,17 +528,17 @@ describe('a monitor of which the service tells since when it is down', () => {
   });
 
   test('is told after a quarter of an hour when the clock of the service is ahead', () => {
-    const lookAt = openWatch(60);
-    expect(lookAt(5, 'DOWN', 100)).toBe('flaps');
-    expect(lookAt(19, 'DOWN', 100)).toBe('flaps');
-    expect(lookAt(20, 'DOWN', 100)).toBe('DOWN');
+    const pollAt = openWatch(60);
+    expect(pollAt(5, 'DOWN', 100)).toBe('flaps');
+    expect(pollAt(19, 'DOWN', 100)).toBe('flaps');
+    expect(pollAt(20, 'DOWN', 100)).toBe('DOWN');
   });
 
-  test('may have been up between two looks', () => {
-    const lookAt = openWatch(60);
-    expect(lookAt(5, 'DOWN')).toBe('flaps');
-    expect(lookAt(8, 'DOWN', 7)).toBe('flaps');
-    expect(lookAt(10, 'DOWN', 7)).toBe('DOWN');
+  test('may have been up between two polls', () => {
+    const pollAt = openWatch(60);
+    expect(pollAt(5, 'DOWN')).toBe('flaps');
+    expect(pollAt(8, 'DOWN', 7)).toBe('flaps');
+    expect(pollAt(10, 'DOWN', 7)).toBe('DOWN');
   });
 });
 
@@ -551,21 +551,21 @@ test('500 that stay down together and come back now and then are one message in 
     const monitors = ids.map((id) => monitorOf(id, minute % 5 === 4 || minute < 0 ? 'UP' : 'DOWN'));
     const nowMs = Date.parse(startsAt) + minute * MINUTE;
     const around = { nowMs, newId: () => `i${++made}`, placesFor: () => ['slack:C1'] };
-    ({ watching } = look(watching, monitors, around));
-    const topics = watching.topics.map((topic) => ({
-      ...topic,
-      deliveries: topic.deliveries.map(({ line: _, ...one }) => {
+    ({ watching } = applyPoll(watching, monitors, around));
+    const alerts = watching.alerts.map((alert) => ({
+      ...alert,
+      deliveries: alert.deliveries.map(({ line: _, ...one }) => {
         if (!posted.has(one.postId)) posted.set(one.postId, minute);
         return {
-          ...{ ...one, attempted: true, told: topic.version, shownOpen: true },
+          ...{ ...one, attempted: true, told: alert.version, shownOpen: true },
           posted: { message: one.postId, thread: one.postId },
         };
       }),
     }));
-    watching = { ...watching, topics };
+    watching = { ...watching, alerts };
   }
   expect([...posted.values()]).toEqual([0, 5, 10, 13, 28, 43, 58]);
-  expect(watching?.topics.length).toBeLessThan(3 * 500);
+  expect(watching?.alerts.length).toBeLessThan(3 * 500);
 });
 
 test('who asks why is told that it flaps', async () => {

@@ -3,11 +3,11 @@ import { createSender } from '../../../src/bot/alerts/sender.ts';
 import { grouped, newGroup, withMembers } from '../../../src/bot/incidents/groups.ts';
 import { createIncidents } from '../../../src/bot/incidents/incident-service.ts';
 import { newDelivery } from '../../../src/bot/incidents/incidents.ts';
-import { withoutOverSnoozes } from '../../../src/bot/incidents/snoozes.ts';
+import { withoutExpiredSnoozes } from '../../../src/bot/incidents/snoozes.ts';
 import type { Incident } from '../../../src/bot/incidents/watch-state.ts';
 import type { Card } from '../../../src/bot/shared/card.ts';
 import { placeKey } from '../../../src/bot/shared/place.ts';
-import { look } from '../../../src/bot/watch/apply-poll.ts';
+import { applyPoll } from '../../../src/bot/watch/apply-poll.ts';
 import { openWatchState } from '../../../src/bot/watch/watch-store.ts';
 import type { Monitor } from '../../../src/contracts/monitoring.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
@@ -24,7 +24,7 @@ const DEV = { platform: 'slack', channel: 'C2' } as const;
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 
-/** Everything from the look to the platform, with a clock that goes on when the test says. */
+/** Everything from the poller to the platform, with a clock that goes on when the test says. */
 async function openWorld(places: readonly (typeof OPS | typeof DEV)[] = [OPS]) {
   const { log } = recordingLog();
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
@@ -39,13 +39,13 @@ async function openWorld(places: readonly (typeof OPS | typeof DEV)[] = [OPS]) {
   /** Everything is told that may be told now. */
   const idle = () =>
     eventually(() =>
-      (state.current()?.topics ?? []).every((topic) =>
-        topic.deliveries.every(
-          ({ told, heldUntilMs = 0 }) => told === topic.version || heldUntilMs > clock.nowMs(),
+      (state.current()?.alerts ?? []).every((alert) =>
+        alert.deliveries.every(
+          ({ told, heldUntilMs = 0 }) => told === alert.version || heldUntilMs > clock.nowMs(),
         ),
       ),
     );
-  async function lookNow() {
+  async function pollNow() {
     const monitors = [...statuses].map(
       ([id, status]): Monitor => ({
         ...{
@@ -61,7 +61,7 @@ async function openWorld(places: readonly (typeof OPS | typeof DEV)[] = [OPS]) {
     );
     await state.update(
       (watching) =>
-        look(watching, monitors, {
+        applyPoll(watching, monitors, {
           nowMs: clock.nowMs(),
           newId: () => `id-${++made}`,
           placesFor: () => places.map(placeKey),
@@ -72,33 +72,33 @@ async function openWorld(places: readonly (typeof OPS | typeof DEV)[] = [OPS]) {
   const world = {
     slack,
     state,
-    incidents: createIncidents({ state, nowMs: clock.nowMs, onNews: sender.wake }),
+    incidents: createIncidents({ state, nowMs: clock.nowMs, onChange: sender.wake }),
     /** Sets statuses and looks. */
     async see(changes: Record<string, string>) {
       for (const [id, status] of Object.entries(changes)) statuses.set(id, status);
-      await lookNow();
+      await pollNow();
       await idle();
     },
     async remove(id: string) {
       statuses.delete(id);
-      await lookNow();
+      await pollNow();
       await idle();
     },
-    /** Lets time go by, with a look every five seconds; in some minutes, with fewer unless full counts are wanted. */
+    /** Lets time go by, with a poll every five seconds; in some minutes, with fewer unless full counts are wanted. */
     async pass(ms: number) {
       const everyMs = !long && ms > MINUTE ? 15 * SECOND : 5 * SECOND;
       for (let left = ms; left > 0; left -= everyMs) {
         clock.goOn(Math.min(left, everyMs));
-        await lookNow();
+        await pollNow();
         await idle();
       }
     },
     titles: () => slack.messages.map(({ card }) => card.title),
     idle,
     nowMs: () => clock.nowMs(),
-    /** As the watch does before each look. */
+    /** As the watch does before each poll. */
     async endOverSnoozes() {
-      await state.update((watching) => withoutOverSnoozes(watching, clock.nowMs()));
+      await state.update((watching) => withoutExpiredSnoozes(watching, clock.nowMs()));
       sender.wake();
       await idle();
     },
@@ -151,7 +151,7 @@ describe('outages that begin together', () => {
     expect(shown()).toHaveLength(1);
     await world.pass(15 * SECOND);
     expect(shown().at(-1)).toBe('4 monitors are DOWN');
-    // Something changes at every look of ten minutes.
+    // Something changes at every poll of ten minutes.
     for (let at = 0; at < 120; at += 1) {
       await world.see({ m3: at % 2 ? 'DOWN' : 'UP' });
       await world.pass(5 * SECOND);
@@ -187,8 +187,8 @@ describe('outages that begin together', () => {
       nowMs - MINUTE,
     );
     const ids = (one: Incident) =>
-      grouped([group], [one], around).flatMap((topic) =>
-        topic.kind === 'group' ? [topic.members.map(({ incidentId }) => incidentId)] : [],
+      grouped([group], [one], around).flatMap((alert) =>
+        alert.kind === 'group' ? [alert.members.map(({ incidentId }) => incidentId)] : [],
       );
     expect(ids(stayed('b1', 'b'))).toEqual([['a1', 'b1']]);
     expect(ids(stayed('a2', 'a'))).toEqual([['a1'], ['a2']]);
@@ -201,7 +201,7 @@ describe('outages that begin together', () => {
     await world.pass(2 * MINUTE);
     await world.see({ m1: 'DOWN' });
     expect(world.titles()).toEqual(['Name of m0 is DOWN', 'Name of m1 is DOWN']);
-    expect(world.state.current()?.topics.map(({ kind }) => kind)).toEqual(['incident', 'incident']);
+    expect(world.state.current()?.alerts.map(({ kind }) => kind)).toEqual(['incident', 'incident']);
     await world.pass(2 * MINUTE);
     await world.see({ m2: 'DOWN', m3: 'DOWN' });
     // The storm goes on, but is no longer joined after five minutes.
@@ -240,7 +240,7 @@ describe('outages that begin together', () => {
     await world.see({ m2: 'DOWN' });
     await world.remove('m2');
     await world.pass(10 * SECOND);
-    expect(world.state.current()?.topics.filter(({ kind }) => kind === 'group')).toHaveLength(2);
+    expect(world.state.current()?.alerts.filter(({ kind }) => kind === 'group')).toHaveLength(2);
     expect(world.titles().at(-1)).toBe('Name of m2 is no longer watched');
     await world.close();
   });
@@ -252,7 +252,7 @@ describe('outages that begin together', () => {
     await world.see({ m2: 'UP' });
     const id = world.slack.messages[0]?.card.actions?.[0]?.values.incident ?? '';
     expect(world.incidents.get(id)).toHaveLength(3);
-    await world.incidents.care(id, 'acknowledged', (atMs) => ({ by: 'Ada', atMs }));
+    await world.incidents.mark(id, 'acknowledged', (atMs) => ({ by: 'Ada', atMs }));
     await world.pass(MINUTE);
     const card = world.slack.messages[0]?.card;
     expect(card && textOf(card).match(/acknowledged by Ada/g)).toHaveLength(2);
@@ -267,7 +267,7 @@ describe('outages that begin together', () => {
     const [ops, dev] = world.slack.messages;
     const id = ops?.card.actions?.[0]?.values.incident ?? '';
     const untilMs = world.nowMs() + 3_600_000;
-    await world.incidents.care(id, 'snoozed', () => ({ by: 'Ada', untilMs }));
+    await world.incidents.mark(id, 'snoozed', () => ({ by: 'Ada', untilMs }));
     await world.idle();
     for (const message of [ops, dev]) {
       expect(message && textOf(message.card)).toContain(`Snoozed by Ada until: at ${untilMs}`);
@@ -278,7 +278,7 @@ describe('outages that begin together', () => {
     await world.pass(MINUTE);
     expect(ops && textOf(ops.card)).toContain(`Snoozed by Ada (3 of 4) until: at ${untilMs}`);
     expect(labelsOf(ops)).toEqual(['Acknowledge', 'Snooze 1 h', 'End snooze', 'Ask why']);
-    await world.incidents.care(id, 'snoozed', () => ({ by: 'Bob', untilMs: untilMs + 1 }));
+    await world.incidents.mark(id, 'snoozed', () => ({ by: 'Bob', untilMs: untilMs + 1 }));
     await world.idle();
     expect(ops && textOf(ops.card)).toContain(`Snoozed by Bob (1 of 4) until: at ${untilMs + 1}`);
     expect(await world.incidents.endSnoozes(id)).toBe(true);
@@ -289,7 +289,7 @@ describe('outages that begin together', () => {
       expect(labelsOf(message)).toEqual(['Acknowledge', 'Snooze 1 h', 'Ask why']);
     }
     // It goes on when they are over, and can be ended then.
-    await world.incidents.care(id, 'snoozed', () => ({ by: 'Ada', untilMs }));
+    await world.incidents.mark(id, 'snoozed', () => ({ by: 'Ada', untilMs }));
     await world.see(all(4, 'UP'));
     expect(ops && textOf(ops.card)).toContain(`Snoozed by Ada until: at ${untilMs}`);
     expect(labelsOf(ops)).toEqual(['End snooze', 'Summarise']);
@@ -308,7 +308,7 @@ describe('outages that begin together', () => {
     const untilMs = world.nowMs() + 60 * MINUTE;
     const ids = new Set(world.slack.messages.map(({ card }) => card.actions?.[0]?.values.incident));
     for (const id of ids) {
-      await world.incidents.care(id ?? '', 'snoozed', () => ({ by: 'Ada', untilMs }));
+      await world.incidents.mark(id ?? '', 'snoozed', () => ({ by: 'Ada', untilMs }));
     }
     await world.idle();
     const texts = () => world.slack.messages.map(({ card }) => textOf(card));

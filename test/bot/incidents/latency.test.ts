@@ -62,7 +62,7 @@ async function goDown(answer: Asked, given: Parameters<typeof counting>[2] = {})
   const service = await startAdditions([monitor], answer);
   const watch = await startSteppedWatch(service, { nowMs: START });
   Object.assign(monitor, { status: 'DOWN', status_changes: 1 });
-  await watch.look(START + 5000);
+  await watch.poll(START + 5000);
   const [incident] = watch.incidents();
   if (!incident) throw new Error('There is no incident.');
   return { asked: service.asked, incident, text: textOf(alertCard(incident, {})) };
@@ -89,7 +89,7 @@ test('an alert comes without response times where there are none to be had', asy
   silent(refused);
   silent(await goDown(() => ({ body: { results: [record(false, 100)] } })));
   silent(await goDown(() => ({ body: { results: 'nonsense' } })));
-  // What never answers is not waited for; the look would not end.
+  // What never answers is not waited for; the poll would not end.
   silent(await goDown(() => undefined));
   // A job is not asked how long it takes to answer.
   const results = () => ({ body: { results: [record(true, 100)] } });
@@ -104,7 +104,7 @@ test('a service of the contract alone is never asked', async () => {
   const service = await startAdditions([monitor]);
   const watch = await startSteppedWatch(service, { nowMs: START });
   monitor.status = 'DOWN';
-  await watch.look(START + 5000);
+  await watch.poll(START + 5000);
   expect(watch.incidents()).toHaveLength(1);
   expect(service.asked).toEqual([]);
 });
@@ -115,7 +115,7 @@ test('one that was down already is not asked about again', async () => {
   const watch = await startSteppedWatch(service, { nowMs: START });
   for (const [at, status] of ['DOWN', 'DEGRADED', 'DOWN'].entries()) {
     Object.assign(monitors[1] ?? {}, { status, status_changes: at + 1 });
-    await watch.look(START + 5000 * (at + 1));
+    await watch.poll(START + 5000 * (at + 1));
   }
   expect(service.asked).toEqual(['results b']);
 });

@@ -4,12 +4,12 @@ import fc from 'fast-check';
 import { expect, onTestFinished, test } from 'vitest';
 import { alertCard } from '../../../src/bot/alerts/alert-card.ts';
 import { createChannels } from '../../../src/bot/channels/channels.ts';
-import { askMissed, changedBetween } from '../../../src/bot/incidents/missed-incidents.ts';
-import { createAskBudget } from '../../../src/bot/incidents/poll-quota.ts';
+import { askMissed, withMissedChanges } from '../../../src/bot/incidents/missed-incidents.ts';
+import { createRequestQuota } from '../../../src/bot/incidents/poll-quota.ts';
 import type { Incident, Watching } from '../../../src/bot/incidents/watch-state.ts';
-import { look } from '../../../src/bot/watch/apply-poll.ts';
-import { openLastLook } from '../../../src/bot/watch/last-poll.ts';
-import { createWatch } from '../../../src/bot/watch/poller.ts';
+import { applyPoll } from '../../../src/bot/watch/apply-poll.ts';
+import { openLastPoll } from '../../../src/bot/watch/last-poll.ts';
+import { createPoller } from '../../../src/bot/watch/poller.ts';
 import { openWatchState } from '../../../src/bot/watch/watch-store.ts';
 import { createMonitoringClient } from '../../../src/clients/monitoring.ts';
 import type { Monitor } from '../../../src/contracts/monitoring.ts';
@@ -27,19 +27,19 @@ async function openWatch(service: { url: string; key: string }) {
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
   const state = await openWatchState(store, log);
   const monitoring = createMonitoringClient({ baseUrl: service.url, apiKey: service.key });
-  let looks = 0;
+  let polls = 0;
   let goOn = () => {};
-  const watch = createWatch({
+  const watch = createPoller({
     monitoring,
     state,
-    lastLook: await openLastLook(store, { pollMs: 1000 }),
+    lastPoll: await openLastPoll(store, { pollMs: 1000 }),
     channels: createChannels(store),
     alertPlaces: [{ platform: 'slack', channel: 'C1' }],
     pollMs: 1000,
     clock: {
       nowMs: Date.now,
       async pause(_ms, signal) {
-        looks += 1;
+        polls += 1;
         await new Promise<void>((resolve) => {
           goOn = resolve;
           signal.addEventListener('abort', () => resolve());
@@ -47,11 +47,11 @@ async function openWatch(service: { url: string; key: string }) {
       },
     },
     random: () => 0.5,
-    onNews: () => {},
+    onChange: () => {},
     log,
   });
   watch.start();
-  await eventually(() => looks === 1);
+  await eventually(() => polls === 1);
   onTestFinished(async () => {
     await watch.stop();
     await monitoring.close();
@@ -59,26 +59,26 @@ async function openWatch(service: { url: string; key: string }) {
   });
   return {
     lines,
-    async look() {
-      const before = looks;
+    async poll() {
+      const before = polls;
       goOn();
-      await eventually(() => looks > before);
-      return (state.current()?.topics ?? []) as Incident[];
+      await eventually(() => polls > before);
+      return (state.current()?.alerts ?? []) as Incident[];
     },
   };
 }
 
-test('what went down and came back between two looks is told, with its times and its cause', async () => {
+test('what went down and came back between two polls is told, with its times and its cause', async () => {
   const service = await startService();
   const job = await service.create({ name: 'Backup', check_type: 'HEARTBEAT', target: 'db1' });
   const push = new URL(job.push_url ?? '').pathname;
   const watch = await openWatch(service);
   await service.call('POST', push);
-  expect(await watch.look()).toEqual([]);
+  expect(await watch.poll()).toEqual([]);
 
   await service.call('POST', `${push}/fail`);
   await service.call('POST', push);
-  const [missed, ...others] = await watch.look();
+  const [missed, ...others] = await watch.poll();
   expect(others).toEqual([]);
   const times = { startedAtMs: expect.any(Number), endedAtMs: expect.any(Number) };
   expect(missed).toMatchObject({
@@ -87,16 +87,16 @@ test('what went down and came back between two looks is told, with its times and
     ...times,
   });
   expect(alertCard(missed as Incident, {}).title).toMatch(/^Backup was down for \d+ seconds?$/);
-  expect(await watch.look()).toEqual([missed]);
+  expect(await watch.poll()).toEqual([missed]);
 
   // One that goes on is ended and begun anew when it was up for a moment. Nobody is told here, so each carries those before.
   await service.call('POST', `${push}/7`);
-  expect(await watch.look()).toMatchObject([
+  expect(await watch.poll()).toMatchObject([
     { change: 3, status: 'DOWN', deliveries: [{ earlier: { count: 1 } }] },
   ]);
   await service.call('POST', push);
   await service.call('POST', `${push}/fail`);
-  const [last, ...rest] = await watch.look();
+  const [last, ...rest] = await watch.poll();
   expect(rest).toEqual([]);
   // The third within a moment flaps, and counts those it carries.
   expect(last).toMatchObject({ change: 5, flapping: { downs: 3, counted: [1, 3, 5] } });
@@ -108,8 +108,8 @@ test('what went down and came back between two looks is told, with its times and
 interface History {
   /** The statuses one after another, the first is change 0. */
   statuses: string[];
-  /** How many changes there were at each look. */
-  looks: number[];
+  /** How many changes there were at each poll. */
+  polls: number[];
   /** Which looks could not ask. */
   unasked: boolean[];
 }
@@ -126,11 +126,11 @@ const histories: fc.Arbitrary<History> = fc
   .map(({ statuses: raw, steps, unasked }) => {
     const statuses = raw.filter((status, at) => status !== raw[at - 1]);
     let at = 0;
-    const looks = steps.map((step) => {
+    const polls = steps.map((step) => {
       at = Math.min(at + step, statuses.length - 1);
       return at;
     });
-    return { statuses, looks, unasked };
+    return { statuses, polls, unasked };
   });
 
 const timeOf = (change: number) => new Date(1_800_000_000_000 + change * 1000).toISOString();
@@ -162,7 +162,7 @@ function outagesAt({ statuses }: History, change: number): Outage[] {
   );
 }
 
-test('every outage since the first look is told once, with its times, whenever it is looked and asked', () => {
+test('every outage since the first poll is told once, with its times, whenever the service is polled and asked', () => {
   fc.assert(
     fc.property(histories, (history) => {
       let watching: Watching | undefined;
@@ -172,23 +172,23 @@ test('every outage since the first look is told once, with its times, whenever i
         newId: () => `i${++made}`,
         placesFor: () => [],
       };
-      // The last look can always ask.
-      for (const [at, change] of [...history.looks, history.looks.at(-1) ?? 0].entries()) {
+      // The last poll can always ask.
+      for (const [at, change] of [...history.polls, history.polls.at(-1) ?? 0].entries()) {
         const monitor = monitorAt(history, change);
-        const changed = changedBetween(watching, [monitor]);
-        const isAsked = !history.unasked[at] || at === history.looks.length;
+        const changed = withMissedChanges(watching, [monitor]);
+        const isAsked = !history.unasked[at] || at === history.polls.length;
         const outages = outagesAt(history, change).reverse();
         const between = {
           missed: isAsked ? changed.map((each) => ({ ...each, outages })) : [],
           later: new Set(isAsked ? [] : changed.map((each) => each.monitor.id)),
         };
-        ({ watching } = look(watching, [monitor], around, between));
+        ({ watching } = applyPoll(watching, [monitor], around, between));
       }
-      const [first = 0] = history.looks;
-      const last = history.looks.at(-1) ?? 0;
+      const [first = 0] = history.polls;
+      const last = history.polls.at(-1) ?? 0;
       // PAUSED and DEGRADED end an outage at the service, but only UP ends a message that people see growing.
       const wanted = outagesAt(history, last).filter(({ change }) => change >= first);
-      const told = ((watching?.topics ?? []) as Incident[]).filter(
+      const told = ((watching?.alerts ?? []) as Incident[]).filter(
         ({ degraded }) => degraded === undefined,
       );
       for (const outage of wanted) {
@@ -238,12 +238,12 @@ test('a service that is slow to tell what was missed holds alerts up by one answ
     sinceChange: 0,
   }));
   const around = { monitoring, signal: new AbortController().signal, log };
-  const budget = createAskBudget({ nowMs: Date.now });
-  const first = await askMissed(changed, { ...around, budget, waitMs: 200 });
+  const quota = createRequestQuota({ nowMs: Date.now });
+  const first = await askMissed(changed, { ...around, quota, waitMs: 200 });
   expect(first.missed.map((one) => one.monitor.id)).toEqual(['a']);
   expect([...first.later]).toEqual(['b', 'c']);
   expect(asked).toHaveLength(1);
-  const second = await askMissed(changed.slice(1), { ...around, budget });
+  const second = await askMissed(changed.slice(1), { ...around, quota });
   expect(second.missed.map((one) => one.monitor.id)).toEqual(['b', 'c']);
   expect(second.later.size).toBe(0);
 });

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest';
 import {
-  blinded,
-  type FailedLooks,
-  isBlind,
-  seesAgain,
+  type FailedPolls,
+  isMonitoringOutage,
+  withMonitoringOutage,
+  withMonitoringRecovered,
 } from '../../../src/bot/incidents/monitoring-outage.ts';
 import type { Watching } from '../../../src/bot/incidents/watch-state.ts';
 import type { Place } from '../../../src/bot/shared/place.ts';
-import { look } from '../../../src/bot/watch/apply-poll.ts';
+import { applyPoll } from '../../../src/bot/watch/apply-poll.ts';
 import { NetworkError, StatusError } from '../../../src/clients/errors.ts';
 import { startMonitoringService } from '../../fakes/monitoring-service.ts';
 import { createScriptedPlatform } from '../../helpers/bot/scripted-platform.ts';
@@ -33,8 +33,8 @@ test.each<[string, unknown, number, number, number, boolean]>([
   ['a limit for two minutes', limited, 9, 120_000, 15_000, false],
   ['a limit for three minutes', limited, 9, 180_000, 15_000, true],
 ])('%s', (_, error, count, forMs, pollMs, wanted) => {
-  const failed: FailedLooks = { count, sinceMs: START, error };
-  expect(isBlind(failed, START + forMs, pollMs)).toBe(wanted);
+  const failed: FailedPolls = { count, sinceMs: START, error };
+  expect(isMonitoringOutage(failed, START + forMs, pollMs)).toBe(wanted);
 });
 
 const around = {
@@ -42,39 +42,42 @@ const around = {
   newId: () => 'blind-1',
   places: ['slack:C1', 'slack:C1', 'discord:2'],
 };
-const failed: FailedLooks = { count: 3, sinceMs: START, error: unreachable };
+const failed: FailedPolls = { count: 3, sinceMs: START, error: unreachable };
 
 test('is told once in each place, and only where somebody hears', () => {
-  const first = blinded(undefined, failed, around);
-  expect(first?.topics[0]?.deliveries.map(({ place }) => place)).toEqual(['slack:C1', 'discord:2']);
-  expect(blinded(first, { ...failed, error: refused }, around)).toBe(first);
-  expect(blinded(undefined, failed, { ...around, places: [] })).toBeUndefined();
+  const first = withMonitoringOutage(undefined, failed, around);
+  expect(first?.alerts[0]?.deliveries.map(({ place }) => place)).toEqual(['slack:C1', 'discord:2']);
+  expect(withMonitoringOutage(first, { ...failed, error: refused }, around)).toBe(first);
+  expect(withMonitoringOutage(undefined, failed, { ...around, places: [] })).toBeUndefined();
 });
 
 test('its end is told to those who may have heard of it, and to nobody else', () => {
-  const { topics } = blinded(undefined, failed, around) as Watching;
-  expect(seesAgain(topics, START + 90_000)).toEqual([]);
-  const [blindness] = topics;
-  const tried = blindness?.deliveries.map((delivery, at) => ({ ...delivery, attempted: at === 1 }));
-  const told = topics.map((topic) => ({ ...topic, deliveries: tried ?? [] }));
-  expect(seesAgain(told, START + 90_000)).toMatchObject([
+  const { alerts } = withMonitoringOutage(undefined, failed, around) as Watching;
+  expect(withMonitoringRecovered(alerts, START + 90_000)).toEqual([]);
+  const [monitoringOutage] = alerts;
+  const tried = monitoringOutage?.deliveries.map((delivery, at) => ({
+    ...delivery,
+    attempted: at === 1,
+  }));
+  const told = alerts.map((alert) => ({ ...alert, deliveries: tried ?? [] }));
+  expect(withMonitoringRecovered(told, START + 90_000)).toMatchObject([
     { version: 2, endedAtMs: START + 90_000, deliveries: [{ place: 'discord:2' }] },
   ]);
-  const ended = seesAgain(told, START + 90_000);
-  expect(seesAgain(ended, START + 99_000)).toBe(ended);
+  const ended = withMonitoringRecovered(told, START + 90_000);
+  expect(withMonitoringRecovered(ended, START + 99_000)).toBe(ended);
 });
 
-test('before the first look ever, that look is still the first one', () => {
-  const before = blinded(undefined, failed, around) as Watching;
+test('before the first poll ever, that poll is still the first one', () => {
+  const before = withMonitoringOutage(undefined, failed, around) as Watching;
   const monitor = {
     ...{ id: 'a', name: 'A', check_type: 'HTTP', target: 'x', status: 'DOWN' },
     interval_seconds: 60,
   };
   const surroundings = { nowMs: START + 90_000, newId: () => 'i', placesFor: () => ['slack:C1'] };
-  const { watching } = look(before, [monitor], surroundings);
-  const topics = [{ kind: 'incident', monitorId: 'a', foundAtStart: true }];
-  expect(watching).toMatchObject({ known: [{ id: 'a' }], learnt: true, topics });
-  expect(watching.topics).toHaveLength(1);
+  const { watching } = applyPoll(before, [monitor], surroundings);
+  const alerts = [{ kind: 'incident', monitorId: 'a', foundAtStart: true }];
+  expect(watching).toMatchObject({ known: [{ id: 'a' }], learnt: true, alerts });
+  expect(watching.alerts).toHaveLength(1);
 });
 
 test('channels hear once that nobody watches and that somebody does again, with nothing else in between', async () => {

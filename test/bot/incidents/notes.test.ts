@@ -3,7 +3,7 @@ import { alertCard } from '../../../src/bot/alerts/alert-card.ts';
 import { newIncident } from '../../../src/bot/incidents/incidents.ts';
 import { noteIn, withNote } from '../../../src/bot/incidents/notes.ts';
 import type { Place } from '../../../src/bot/shared/place.ts';
-import { look } from '../../../src/bot/watch/apply-poll.ts';
+import { applyPoll } from '../../../src/bot/watch/apply-poll.ts';
 import { createScriptedPlatform } from '../../helpers/bot/scripted-platform.ts';
 import { cardOf, readAnswer, startTestBot, textOf } from '../../helpers/bot.ts';
 import { eventually } from '../../helpers/eventually.ts';
@@ -27,7 +27,7 @@ async function start(names: string[]) {
   await eventually(() => running.bot.isConversation(OPS, alert.id));
   const ask = (question: string, { thread = alert.id, name = 'Ada' } = {}) => {
     said += 1;
-    return running.bot.handle({
+    return running.bot.dispatch({
       id: `note:${process.pid}:${said}`,
       request: { command: 'ask', values: { question } },
       ...{ place: OPS, thread, person: { id: 'U1', name } },
@@ -81,8 +81,8 @@ test('the message of several outages shows its notes', () => {
   }));
   let made = 0;
   const around = { nowMs: 1000, newId: () => `i${++made}`, placesFor: () => ['slack:C1'] };
-  const { topics } = look(undefined, monitors, around).watching;
-  const group = topics.find((topic) => topic.kind === 'group');
+  const { alerts } = applyPoll(undefined, monitors, around).watching;
+  const group = alerts.find((alert) => alert.kind === 'group');
   const noted = group && withNote(group, { by: 'Ada', text: 'the switch', atMs: 2000 });
   expect(noted && textOf(alertCard(noted, {}))).toContain('\nNote by Ada: the switch\n');
   expect(noted?.version).toBe(2);

@@ -1,21 +1,21 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createAskBudget } from '../../../src/bot/incidents/poll-quota.ts';
+import { createRequestQuota } from '../../../src/bot/incidents/poll-quota.ts';
 import { NetworkError, StatusError } from '../../../src/clients/errors.ts';
 import { counting, startAdditions, startSteppedWatch } from '../../helpers/bot/stepped-watch.ts';
 import { long } from '../../helpers/long.ts';
 
 const START = 1_800_000_000_000;
 
-/** A budget whose time is set. */
+/** A quota whose time is set. */
 function budgetAt(nowMs = START) {
   const clock = { nowMs };
-  return { clock, budget: createAskBudget({ nowMs: () => clock.nowMs }) };
+  return { clock, quota: createRequestQuota({ nowMs: () => clock.nowMs }) };
 }
 
-const takeAll = (budget: ReturnType<typeof createAskBudget>, leaving = 0) => {
+const takeAll = (quota: ReturnType<typeof createRequestQuota>, leaving = 0) => {
   let taken = 0;
-  while (budget.take({ leaving })) taken += 1;
+  while (quota.take({ leaving })) taken += 1;
   return taken;
 };
 
@@ -23,11 +23,11 @@ describe('what may be asked', () => {
   test('is thirty a minute, also across its edges', () => {
     fc.assert(
       fc.property(fc.array(fc.nat({ max: 20_000 }), { maxLength: 300 }), (steps) => {
-        const { clock, budget } = budgetAt();
+        const { clock, quota } = budgetAt();
         const takenAtMs: number[] = [];
         for (const step of steps) {
           clock.nowMs += step;
-          for (let n = 0; n < 3; n += 1) if (budget.take()) takenAtMs.push(clock.nowMs);
+          for (let n = 0; n < 3; n += 1) if (quota.take()) takenAtMs.push(clock.nowMs);
         }
         for (const from of takenAtMs) {
           const within = takenAtMs.filter((atMs) => atMs >= from && atMs < from + 60_000);
@@ -36,30 +36,30 @@ describe('what may be asked', () => {
       }),
       { numRuns: long ? 2_000 : 100 },
     );
-    const { clock, budget } = budgetAt();
-    expect(takeAll(budget)).toBe(30);
+    const { clock, quota } = budgetAt();
+    expect(takeAll(quota)).toBe(30);
     clock.nowMs += 59_999;
-    expect(takeAll(budget)).toBe(0);
+    expect(takeAll(quota)).toBe(0);
     clock.nowMs += 1;
-    expect(takeAll(budget)).toBe(30);
+    expect(takeAll(quota)).toBe(30);
   });
 
   test('leaves some to those who need it more', () => {
-    const { budget } = budgetAt();
-    expect(takeAll(budget, 10)).toBe(20);
-    expect(takeAll(budget)).toBe(10);
+    const { quota } = budgetAt();
+    expect(takeAll(quota, 10)).toBe(20);
+    expect(takeAll(quota)).toBe(10);
   });
 
   test('counts the repeats of a request that had no answer, and none of a refusal', () => {
-    const { budget } = budgetAt();
-    budget.take();
-    budget.failed(new NetworkError('ECONNRESET'));
-    budget.take();
-    budget.failed(new StatusError('gone', { status: 404 }));
-    expect(takeAll(budget)).toBe(26);
-    expect(budget.mayAsk()).toBe(true);
-    budget.failed(new StatusError('broken', { status: 500 }));
-    expect(budget.mayAsk()).toBe(false);
+    const { quota } = budgetAt();
+    quota.take();
+    quota.failed(new NetworkError('ECONNRESET'));
+    quota.take();
+    quota.failed(new StatusError('gone', { status: 404 }));
+    expect(takeAll(quota)).toBe(26);
+    expect(quota.mayAsk()).toBe(true);
+    quota.failed(new StatusError('broken', { status: 500 }));
+    expect(quota.mayAsk()).toBe(false);
   });
 
   test('is nothing for as long as a 429 says, or half a minute', () => {
@@ -68,34 +68,32 @@ describe('what may be asked', () => {
       [undefined, 30_000],
       [86_400_000, 600_000],
     ] as const) {
-      const { clock, budget } = budgetAt();
-      budget.failed(
-        new StatusError('slow', { status: 429, ...(retryAfterMs && { retryAfterMs }) }),
-      );
+      const { clock, quota } = budgetAt();
+      quota.failed(new StatusError('slow', { status: 429, ...(retryAfterMs && { retryAfterMs }) }));
       clock.nowMs += restMs - 1;
-      expect([budget.take(), budget.mayAsk()]).toEqual([false, false]);
+      expect([quota.take(), quota.mayAsk()]).toEqual([false, false]);
       clock.nowMs += 1;
-      expect([budget.take(), budget.mayAsk()]).toEqual([true, true]);
+      expect([quota.take(), quota.mayAsk()]).toEqual([true, true]);
     }
   });
 
   test('is not nothing for an hour when the clock is set back by one', () => {
-    const { clock, budget } = budgetAt();
-    takeAll(budget);
-    budget.failed(new StatusError('slow', { status: 429, retryAfterMs: 30_000 }));
+    const { clock, quota } = budgetAt();
+    takeAll(quota);
+    quota.failed(new StatusError('slow', { status: 429, retryAfterMs: 30_000 }));
     clock.nowMs -= 3_600_000;
-    expect(takeAll(budget)).toBe(30);
+    expect(takeAll(quota)).toBe(30);
   });
 });
 
-/** An outage that came and went between two looks. */
+/** An outage that came and went between two polls. */
 const outage = (change: number, atMs: number) => ({
   ...{ id: `o${change}`, change, cause: 'x', outcome: 'status', ended_as: 'UP' },
   started_at: new Date(atMs).toISOString(),
   ended_at: new Date(atMs + 1000).toISOString(),
 });
 
-test('what was missed is asked about within the budget, before response times, and none is lost', async () => {
+test('what was missed is asked about within the quota, before response times, and none is lost', async () => {
   const flapping = Array.from({ length: 45 }, (_, at) => counting(`m${at}`, 0));
   const down = Array.from({ length: 8 }, (_, at) => counting(`d${at}`, 0));
   const service = await startAdditions([...flapping, ...down], (what) => ({
@@ -110,7 +108,7 @@ test('what was missed is asked about within the budget, before response times, a
   const perLook: Array<[number, number]> = [];
   for (const afterMs of [5_000, 10_000, 15_000, 20_000, 64_999, 65_000, 70_000]) {
     const [missed, times] = [count('incidents'), count('results')];
-    await watch.look(START + afterMs);
+    await watch.poll(START + afterMs);
     perLook.push([count('incidents') - missed, count('results') - times]);
   }
   // Ten and five; the rest of thirty; nothing until a minute after the first.
@@ -133,13 +131,13 @@ test('a 429 ends the asking at once, and what is left is asked when it is over',
   );
   const watch = await startSteppedWatch(service, { nowMs: START });
   for (const monitor of monitors) monitor.status_changes = 2;
-  await watch.look(START + 5_000);
+  await watch.poll(START + 5_000);
   expect(service.asked).toEqual(['incidents a']);
   isLimited = false;
-  await watch.look(START + 44_999);
+  await watch.poll(START + 44_999);
   expect(service.asked).toHaveLength(1);
   expect(watch.incidents()).toEqual([]);
-  await watch.look(START + 45_000);
+  await watch.poll(START + 45_000);
   expect(service.asked).toHaveLength(4);
   expect(watch.incidents().map(({ monitorId }) => monitorId)).toEqual(['a', 'b', 'c']);
 });
@@ -150,14 +148,14 @@ test('response times never take what is needed to ask what was missed', async ()
     body: what === 'results' ? { results: [] } : { incidents: [outage(1, START + 1000)] },
   }));
   const watch = await startSteppedWatch(service, { nowMs: START });
-  for (let look = 1; look <= 5; look += 1) {
-    const down = monitors.slice(5 * (look - 1), 5 * look);
+  for (let poll = 1; poll <= 5; poll += 1) {
+    const down = monitors.slice(5 * (poll - 1), 5 * poll);
     for (const monitor of down) Object.assign(monitor, { status: 'DOWN', status_changes: 1 });
-    await watch.look(START + 5_000 * look);
+    await watch.poll(START + 5_000 * poll);
   }
   expect(service.asked).toHaveLength(20);
   for (const monitor of monitors.slice(25)) monitor.status_changes = 2;
-  await watch.look(START + 30_000);
+  await watch.poll(START + 30_000);
   expect(service.asked.slice(20).map((one) => one.split(' ')[0])).toEqual(
     Array.from({ length: 10 }, () => 'incidents'),
   );

@@ -162,7 +162,7 @@ describe('what happens in quiet hours', () => {
     await world.see({ m0: 'DOWN' });
     await world
       .incidents()
-      .care('id-1', 'snoozed', () => ({ by: 'Ada', untilMs: world.nowMs() + 3 * HOUR }));
+      .mark('id-1', 'snoozed', () => ({ by: 'Ada', untilMs: world.nowMs() + 3 * HOUR }));
     await world.see({ m0: 'UP' });
     await world.pass(HOUR + MINUTE);
     // The second one carries what was not told of the first: two outages in one line.

@@ -44,7 +44,7 @@ describe('an outage that goes on', () => {
   test('is left alone once somebody looks after it', async () => {
     const world = await openOutage();
     await world.pass(61 * MINUTE);
-    await world.incidents().care('id-1', 'acknowledged', (atMs) => ({ by: 'Ada', atMs }));
+    await world.incidents().mark('id-1', 'acknowledged', (atMs) => ({ by: 'Ada', atMs }));
     await world.pass(3 * HOUR);
     expect(world.lines()[0]).toHaveLength(1);
   });
@@ -53,7 +53,7 @@ describe('an outage that goes on', () => {
     const world = await openOutage();
     await world
       .incidents()
-      .care('id-1', 'snoozed', (nowMs) => ({ by: 'Ada', untilMs: nowMs + 150 * MINUTE }));
+      .mark('id-1', 'snoozed', (nowMs) => ({ by: 'Ada', untilMs: nowMs + 150 * MINUTE }));
     await world.pass(149 * MINUTE);
     expect(world.lines()).toEqual([[]]);
     await world.pass(2 * MINUTE);
@@ -77,7 +77,7 @@ describe('an outage that goes on', () => {
       await world.see({ m0: flap % 2 ? 'DOWN' : 'UP' });
       await world.pass(5 * MINUTE);
     }
-    expect(world.topics().some((topic) => 'flapping' in topic && topic.flapping)).toBe(true);
+    expect(world.alerts().some((alert) => 'flapping' in alert && alert.flapping)).toBe(true);
     expect(world.lines().flat().join()).not.toContain('still');
     // Calm, and DOWN: an outage as any other.
     await world.pass(2 * HOUR);
@@ -118,7 +118,7 @@ describe('an outage that goes on', () => {
     const world = await openOutage();
     world.slack.failWith(({ kind }) => (kind === 'announce' ? away() : undefined));
     await world.pass(5 * HOUR);
-    const line = () => world.topics().find(({ kind }) => kind === 'incident')?.deliveries[0]?.line;
+    const line = () => world.alerts().find(({ kind }) => kind === 'incident')?.deliveries[0]?.line;
     expect(line()).toMatchObject({ what: 'reminder' });
     world.slack.failWith(undefined);
     await world.pass(15 * MINUTE);
@@ -159,8 +159,8 @@ test('outages that began together are said again in one line, for the one that l
   await world.see({ m2: 'DOWN', m0: 'UP', m1: 'UP' });
   await world.pass(HOUR);
   expect(world.lines()).toEqual([['1 of 3 monitors is still DOWN, for 59 minutes now']]);
-  const [group] = world.topics().filter(({ kind }) => kind === 'group');
-  await world.incidents().care(group?.id ?? '', 'acknowledged', (atMs) => ({ by: 'Ada', atMs }));
+  const [group] = world.alerts().filter(({ kind }) => kind === 'group');
+  await world.incidents().mark(group?.id ?? '', 'acknowledged', (atMs) => ({ by: 'Ada', atMs }));
   await world.pass(2 * HOUR);
   expect(world.lines()[0]).toHaveLength(1);
 });

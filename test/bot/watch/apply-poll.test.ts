@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { diff } from '../../../src/bot/incidents/diff.ts';
 import type { Incident, Watching } from '../../../src/bot/incidents/watch-state.ts';
-import { look } from '../../../src/bot/watch/apply-poll.ts';
+import { applyPoll } from '../../../src/bot/watch/apply-poll.ts';
 import type { Monitor } from '../../../src/contracts/monitoring.ts';
 import { long } from '../../helpers/long.ts';
 
@@ -20,10 +20,10 @@ function list(statuses: Record<string, string>): Monitor[] {
 
 /** What each list in turn brings: `a DOWN`, `a gone`. */
 function changesOf(...lists: Array<Record<string, string>>): string[][] {
-  let sight: Parameters<typeof diff>[0];
+  let snapshot: Parameters<typeof diff>[0];
   return lists.map((statuses) => {
-    const result = diff(sight, list(statuses));
-    sight = result.sight;
+    const result = diff(snapshot, list(statuses));
+    snapshot = result.snapshot;
     return result.changes.map((change) =>
       change.kind === 'gone'
         ? `${change.id} gone`
@@ -61,7 +61,7 @@ describe('comparing two lists', () => {
     ]);
   });
 
-  test('holds an empty or halved list for two looks, then needs two more', () => {
+  test('holds an empty or halved list for two polls, then needs two more', () => {
     expect(changesOf(abc, {}, {}, {}, {}, {})).toEqual([
       [],
       [],
@@ -80,8 +80,8 @@ describe('comparing two lists', () => {
   });
 
   test('gives the same sight when nothing is different', () => {
-    const { sight } = diff(undefined, list(abc));
-    expect(diff(sight, list(abc)).sight).toBe(sight);
+    const { snapshot } = diff(undefined, list(abc));
+    expect(diff(snapshot, list(abc)).snapshot).toBe(snapshot);
   });
 });
 
@@ -132,14 +132,14 @@ const lists = fc.array(
   { maxLength: 25 },
 );
 
-function lookAt(histories: Array<Record<string, string>>) {
+function pollAt(histories: Array<Record<string, string>>) {
   let watching: Watching | undefined;
   let made = 0;
   let nowMs = 1000;
   for (const statuses of histories) {
     // So seldom that nothing flaps.
     nowMs += 4 * 60_000;
-    watching = look(watching, list(statuses), {
+    watching = applyPoll(watching, list(statuses), {
       nowMs,
       newId: () => {
         made += 1;
@@ -154,19 +154,19 @@ function lookAt(histories: Array<Record<string, string>>) {
 test('opens one incident for each outage and ends it with the outage, whatever the history', () => {
   fc.assert(
     fc.property(lists, (histories) => {
-      const topics = lookAt(histories)?.topics ?? [];
+      const alerts = pollAt(histories)?.alerts ?? [];
       const seen: unknown[] = [];
       for (const id of ids) {
-        const own = topics.filter(
-          (topic): topic is Incident =>
-            topic.kind === 'incident' && topic.monitorId === id && topic.degraded === undefined,
+        const own = alerts.filter(
+          (alert): alert is Incident =>
+            alert.kind === 'incident' && alert.monitorId === id && alert.degraded === undefined,
         );
         // One that nobody was told of carries those before it; those that began together are told together.
         const alone = own
           .flatMap(({ deliveries }) => deliveries)
           .reduce((sum, { earlier }) => sum + 1 + (earlier?.count ?? 0), 0);
-        const together = topics
-          .flatMap((topic) => (topic.kind === 'group' ? topic.members : []))
+        const together = alerts
+          .flatMap((alert) => (alert.kind === 'group' ? alert.members : []))
           .filter(({ monitorId, degraded }) => monitorId === id && degraded === undefined)
           .reduce((sum, { times }) => sum + times, 0);
         const open = own.some(({ endedAtMs }) => endedAtMs === undefined);
@@ -188,10 +188,10 @@ test('takes the times of an outage from the service where it gives them, and nev
     ...(now === 'DOWN' ? { status_reason: 'answered 503' } : {}),
   })) as Monitor[];
   const around = (nowMs: number) => ({ nowMs, newId: () => 'i', placesFor: () => [] });
-  let { watching } = look(undefined, [up as Monitor], around(1000));
-  ({ watching } = look(watching, [down as Monitor], around(15_000)));
-  ({ watching } = look(watching, [upAgain as Monitor], around(18_000)));
-  expect(watching.topics[0]).toMatchObject({
+  let { watching } = applyPoll(undefined, [up as Monitor], around(1000));
+  ({ watching } = applyPoll(watching, [down as Monitor], around(15_000)));
+  ({ watching } = applyPoll(watching, [upAgain as Monitor], around(18_000)));
+  expect(watching.alerts[0]).toMatchObject({
     startedAtMs: 10_000,
     endedAtMs: 18_000,
     reason: 'answered 503',
@@ -203,14 +203,14 @@ test('looks at thousands of monitors, all of them changed', () => {
   const many = (now: string) =>
     list(Object.fromEntries(Array.from({ length: count }, (_, i) => [`m${i}`, now])));
   const around = { nowMs: 1, newId: () => 'i', placesFor: () => ['slack:C1'] };
-  const first = look(undefined, many('UP'), around).watching;
-  const second = look(first, many('DOWN'), around).watching;
-  const incidents = ({ topics }: Watching) => topics.filter(({ kind }) => kind === 'incident');
+  const first = applyPoll(undefined, many('UP'), around).watching;
+  const second = applyPoll(first, many('DOWN'), around).watching;
+  const incidents = ({ alerts }: Watching) => alerts.filter(({ kind }) => kind === 'incident');
   expect(incidents(second)).toHaveLength(count);
-  expect(second.topics).toMatchObject({ [count]: { kind: 'group', members: { length: count } } });
-  expect(look(second, many('DOWN'), around).watching).toBe(second);
-  const third = look(second, many('UP'), around).watching;
-  const fourth = look(third, many('DOWN'), around).watching;
+  expect(second.alerts).toMatchObject({ [count]: { kind: 'group', members: { length: count } } });
+  expect(applyPoll(second, many('DOWN'), around).watching).toBe(second);
+  const third = applyPoll(second, many('UP'), around).watching;
+  const fourth = applyPoll(third, many('DOWN'), around).watching;
   // The hundred newest that are over stay for a while.
   expect(incidents(fourth)).toHaveLength(count + 100);
 });

@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { isOpen } from '../../../src/bot/incidents/incidents.ts';
 import type { Watching } from '../../../src/bot/incidents/watch-state.ts';
-import { look } from '../../../src/bot/watch/apply-poll.ts';
-import { slicesOf } from '../../../src/bot/watch/batches.ts';
+import { applyPoll } from '../../../src/bot/watch/apply-poll.ts';
+import { batchesOf } from '../../../src/bot/watch/batches.ts';
 import type { Monitor } from '../../../src/contracts/monitoring.ts';
 import { createScriptedPlatform } from '../../helpers/bot/scripted-platform.ts';
 import { startTestBot } from '../../helpers/bot.ts';
@@ -26,7 +26,7 @@ const all = (count: number, status: string) =>
 
 let ids = 0;
 
-/** What is known after so many slices of a look; after all of them when not said. */
+/** What is known after so many batches of a poll; after all of them when not said. */
 function lookInSlices(
   before: Watching | undefined,
   monitors: readonly Monitor[],
@@ -34,44 +34,44 @@ function lookInSlices(
 ) {
   const around = { nowMs: NOW_MS, newId: () => `id-${++ids}`, placesFor: () => PLACES };
   let watching = before;
-  const slices = slicesOf(before, monitors, [], count);
-  for (const slice of slices.slice(0, made)) {
-    watching = look(watching, slice.monitors, around, { ...slice, later: new Set() }).watching;
+  const batches = batchesOf(before, monitors, [], count);
+  for (const batch of batches.slice(0, made)) {
+    watching = applyPoll(watching, batch.monitors, around, { ...batch, later: new Set() }).watching;
   }
-  return { watching, slices };
+  return { watching, batches };
 }
 
-/** Those seen first stand in the order of their slices. */
+/** Those seen first stand in the order of their batches. */
 const known = (watching: Watching | undefined) =>
   (watching?.known ?? []).toSorted((a, b) => a.id.localeCompare(b.id));
 
 /** The monitors with an outage that goes on. */
 const down = (watching: Watching | undefined) =>
-  (watching?.topics ?? []).flatMap((topic) => (isOpen(topic) ? [topic.monitorId] : [])).sort();
+  (watching?.alerts ?? []).flatMap((alert) => (isOpen(alert) ? [alert.monitorId] : [])).sort();
 
 /** Who is told of which monitor, by a message of its own or by one of several. */
 const told = (watching: Watching | undefined) =>
-  (watching?.topics ?? [])
-    .flatMap((topic) => {
-      if (topic.kind === 'group') {
-        return topic.members.map(({ monitorId }) => `${topic.place} ${monitorId}`);
+  (watching?.alerts ?? [])
+    .flatMap((alert) => {
+      if (alert.kind === 'group') {
+        return alert.members.map(({ monitorId }) => `${alert.place} ${monitorId}`);
       }
-      return isOpen(topic) ? topic.deliveries.map((one) => `${one.place} ${topic.monitorId}`) : [];
+      return isOpen(alert) ? alert.deliveries.map((one) => `${one.place} ${alert.monitorId}`) : [];
     })
     .sort();
 
-test('thousands going down together are one message a place, from slices of few', () => {
+test('thousands going down together are one message a place, from batches of few', () => {
   const count = long ? 10_000 : 2_000;
   const first = lookInSlices(undefined, all(count, 'UP'));
-  const { watching, slices } = lookInSlices(first.watching, all(count, 'DOWN'));
-  expect(slices.length).toBeGreaterThan(count / 1000);
-  expect(slices.filter(({ monitors, isPart }) => isPart && monitors.length > 500)).toEqual([]);
-  const messages = (watching?.topics ?? []).filter(({ deliveries }) => deliveries.length > 0);
+  const { watching, batches } = lookInSlices(first.watching, all(count, 'DOWN'));
+  expect(batches.length).toBeGreaterThan(count / 1000);
+  expect(batches.filter(({ monitors, isPart }) => isPart && monitors.length > 500)).toEqual([]);
+  const messages = (watching?.alerts ?? []).filter(({ deliveries }) => deliveries.length > 0);
   expect(messages.map(({ kind, deliveries }) => [kind, deliveries.length])).toEqual([
     ['group', 1],
     ['group', 1],
   ]);
-  expect(messages.map((topic) => topic.kind === 'group' && topic.members.length)).toEqual([
+  expect(messages.map((alert) => alert.kind === 'group' && alert.members.length)).toEqual([
     count,
     count,
   ]);
@@ -84,11 +84,11 @@ const statuses = fc.dictionary(
   fc.constantFrom('UP', 'DOWN', 'DEGRADED'),
   { noNullPrototype: true },
 );
-const looks = fc.array(statuses, { minLength: 1, maxLength: 8 });
+const polls = fc.array(statuses, { minLength: 1, maxLength: 8 });
 
-test('a look in slices comes to the same as one at once, whatever the lists', () => {
+test('a poll in batches comes to the same as one at once, whatever the lists', () => {
   fc.assert(
-    fc.property(looks, fc.integer({ min: 2, max: 4 }), (lists, count) => {
+    fc.property(polls, fc.integer({ min: 2, max: 4 }), (lists, count) => {
       let inSlices: Watching | undefined;
       let atOnce: Watching | undefined;
       for (const one of lists) {
@@ -106,13 +106,13 @@ test('a look in slices comes to the same as one at once, whatever the lists', ()
   );
 });
 
-test('a crash between two slices loses nothing: the next look sees the rest', () => {
+test('a crash between two batches loses nothing: the next poll sees the rest', () => {
   fc.assert(
     fc.property(statuses, statuses, fc.nat({ max: 4 }), (first, after, wanted) => {
       const learnt = lookInSlices(undefined, list(first), { count: 3 }).watching;
-      const { slices, watching: inOne } = lookInSlices(learnt, list(after), { count: 3 });
+      const { batches, watching: inOne } = lookInSlices(learnt, list(after), { count: 3 });
       // Behind the whole list, another look at it would count once more who is missing.
-      const before = slices.findIndex(({ isPart }) => !isPart);
+      const before = batches.findIndex(({ isPart }) => !isPart);
       const made = Math.min(wanted, before);
       const cut = lookInSlices(learnt, list(after), { count: 3, made }).watching;
       const inTwo = lookInSlices(cut, list(after), { count: 3 }).watching;
@@ -123,14 +123,14 @@ test('a crash between two slices loses nothing: the next look sees the rest', ()
   );
 });
 
-/** Every message, with what it says of each monitor: from the first look ever on, of which nobody knows what was before. */
+/** Every message, with what it says of each monitor: from the first poll ever on, of which nobody knows what was before. */
 const messages = (watching: Watching | undefined) =>
-  (watching?.topics ?? [])
+  (watching?.alerts ?? [])
     .filter(({ deliveries }) => deliveries.length > 0)
-    .map((topic) => {
-      const outages = topic.kind === 'group' ? topic.members : isOpen(topic) ? [topic] : [];
+    .map((alert) => {
+      const outages = alert.kind === 'group' ? alert.members : isOpen(alert) ? [alert] : [];
       const said = outages.map((one) => `${one.monitorId} ${one.foundAtStart} ${one.unseenFromMs}`);
-      return [topic.deliveries.map(({ place }) => place), said.sort()];
+      return [alert.deliveries.map(({ place }) => place), said.sort()];
     });
 
 const firstList = fc.dictionary(
@@ -139,7 +139,7 @@ const firstList = fc.dictionary(
   { noNullPrototype: true, minKeys: 1 },
 );
 
-test('the first look ever in slices says the same as one at once', () => {
+test('the first poll ever in batches says the same as one at once', () => {
   fc.assert(
     fc.property(firstList, fc.integer({ min: 2, max: 4 }), (statuses, count) => {
       const { watching: inSlices } = lookInSlices(undefined, list(statuses), { count });
@@ -152,12 +152,12 @@ test('the first look ever in slices says the same as one at once', () => {
   );
 });
 
-test('the first look ever goes on after a crash between two slices, as the first look', () => {
+test('the first poll ever goes on after a crash between two batches, as the first poll', () => {
   fc.assert(
     fc.property(firstList, fc.nat({ max: 5 }), (statuses, wanted) => {
       const monitors = list(statuses);
-      const { slices, watching: inOne } = lookInSlices(undefined, monitors, { count: 2 });
-      const made = Math.min(wanted, slices.length - 1);
+      const { batches, watching: inOne } = lookInSlices(undefined, monitors, { count: 2 });
+      const made = Math.min(wanted, batches.length - 1);
       const { watching: cut } = lookInSlices(undefined, monitors, { count: 2, made });
       expect(cut?.learnt ?? false).toBe(false);
       const { watching: inTwo } = lookInSlices(cut, monitors, { count: 2 });
@@ -169,11 +169,11 @@ test('the first look ever goes on after a crash between two slices, as the first
   );
 });
 
-test('what changes while the first look ever is cut off is not lost', () => {
+test('what changes while the first poll ever is cut off is not lost', () => {
   fc.assert(
     fc.property(firstList, firstList, fc.integer({ min: 1, max: 5 }), (first, after, wanted) => {
-      const { slices } = lookInSlices(undefined, list(first), { count: 2 });
-      const made = Math.min(wanted, slices.length - 1);
+      const { batches } = lookInSlices(undefined, list(first), { count: 2 });
+      const made = Math.min(wanted, batches.length - 1);
       const { watching: cut } = lookInSlices(undefined, list(first), { count: 2, made });
       const { watching } = lookInSlices(cut, list(after), { count: 2 });
       const open = down(watching);

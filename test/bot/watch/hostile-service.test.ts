@@ -5,8 +5,8 @@ import { nextFor } from '../../../src/bot/incidents/delivery.ts';
 import type { Clock } from '../../../src/bot/shared/clock.ts';
 import type { Place } from '../../../src/bot/shared/place.ts';
 import { placeKey } from '../../../src/bot/shared/place.ts';
-import { openLastLook } from '../../../src/bot/watch/last-poll.ts';
-import { createWatch } from '../../../src/bot/watch/poller.ts';
+import { openLastPoll } from '../../../src/bot/watch/last-poll.ts';
+import { createPoller } from '../../../src/bot/watch/poller.ts';
 import { openWatchState } from '../../../src/bot/watch/watch-store.ts';
 import { createMonitoringClient } from '../../../src/clients/monitoring.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
@@ -60,14 +60,14 @@ async function openWorld() {
   const [looking, sending] = [createStepClock(), createStepClock()];
   const common = { state, alertPlaces: [OPS], random: () => 0.5, log };
   const sender = createSender({ ...common, clock: sending.clock });
-  const watch = createWatch({
+  const watch = createPoller({
     ...common,
     monitoring,
-    lastLook: await openLastLook(store, { pollMs: POLL_MS }),
+    lastPoll: await openLastPoll(store, { pollMs: POLL_MS }),
     channels: createChannels(store),
     pollMs: POLL_MS,
     clock: looking.clock,
-    onNews: sender.wake,
+    onChange: sender.wake,
   });
   sender.start([slack]);
   onTestFinished(async () => {
@@ -83,12 +83,12 @@ async function openWorld() {
     state,
     lines,
     service: () => service,
-    /** The first look. */
+    /** The first poll. */
     async start() {
       watch.start();
       await idle();
     },
-    async looks(count: number) {
+    async polls(count: number) {
       for (let left = count; left > 0; left -= 1) {
         looking.step();
         await idle();
@@ -154,7 +154,7 @@ async function openWatched(): Promise<World> {
   for (const name of ['A', 'B', 'C', 'Old']) world.service().add({ name });
   await world.start();
   world.service().setStatus('mon_4', 'DOWN');
-  await world.looks(1);
+  await world.polls(1);
   expect(world.titles()).toEqual([['Old is DOWN']]);
   return world;
 }
@@ -165,14 +165,14 @@ describe('a service that answers with no list', () => {
     async (_, fault) => {
       const world = await openWatched();
       world.service().failWith(fault);
-      await world.looks(6);
+      await world.polls(6);
       expect(world.titles()).toEqual([['Old is DOWN'], BLIND.slice(0, 1)]);
       world.service().recover();
-      await world.looks(5);
+      await world.polls(5);
       expect(world.titles()).toEqual([['Old is DOWN'], BLIND]);
       // It looks as it did before.
       world.service().setStatus('mon_4', 'UP');
-      await world.looks(1);
+      await world.polls(1);
       expect(world.titles()).toEqual([['Old is DOWN', 'Old recovered'], BLIND]);
     },
   );
@@ -180,11 +180,11 @@ describe('a service that answers with no list', () => {
   test('no service at all, is told once, and what went down meanwhile when it is there again', async () => {
     const world = await openWatched();
     await world.shut();
-    await world.looks(6);
+    await world.polls(6);
     expect(world.titles()).toEqual([['Old is DOWN'], BLIND.slice(0, 1)]);
     await world.open();
     world.service().setStatus('mon_1', 'DOWN');
-    await world.looks(3);
+    await world.polls(3);
     expect(world.titles()).toEqual([['Old is DOWN'], BLIND, ['A is DOWN']]);
   });
 
@@ -194,7 +194,7 @@ describe('a service that answers with no list', () => {
       world.service().failWith(NO_LISTS[round % NO_LISTS.length]?.[1] ?? { kind: 'html' }, 1);
       // A refused key is told at once.
       if (NO_LISTS[round]?.[0] === 'a refused key') world.service().recover();
-      await world.looks(2);
+      await world.polls(2);
     }
     expect(world.titles()).toEqual([['Old is DOWN']]);
   });
@@ -204,11 +204,11 @@ describe('a service whose list lies', () => {
   test.each<[string, MonitoringFault, number]>([
     ['empty', { kind: 'empty-list' }, 3],
     ['halved', { kind: 'halved-list' }, 1],
-  ])('%s for a while, is not believed', async (_, fault, looks) => {
+  ])('%s for a while, is not believed', async (_, fault, polls) => {
     const world = await openWatched();
     for (let round = 0; round < (long ? 10 : 4); round += 1) {
-      world.service().failWith(fault, looks);
-      await world.looks(looks + 1);
+      world.service().failWith(fault, polls);
+      await world.polls(polls + 1);
     }
     expect(world.titles()).toEqual([['Old is DOWN']]);
   });
@@ -216,21 +216,21 @@ describe('a service whose list lies', () => {
   test('empty for long, is never a recovery, and what comes back up is no news', async () => {
     const world = await openWatched();
     world.service().failWith({ kind: 'empty-list' });
-    await world.looks(6);
+    await world.polls(6);
     world.service().recover();
     world.service().setStatus('mon_4', 'UP');
-    await world.looks(5);
+    await world.polls(5);
     expect(world.titles()).toEqual([['Old is DOWN', 'Old is no longer watched']]);
   });
 
-  test('odd rows are named once, hide nothing of the others, and take no monitor away', async () => {
+  test('invalid rows are named once, hide nothing of the others, and take no monitor away', async () => {
     const world = await openWatched();
-    const odd = (...rows: unknown[]) => world.service().failWith({ kind: 'odd-rows', rows });
+    const invalid = (...rows: unknown[]) => world.service().failWith({ kind: 'odd-rows', rows });
     const row = shop('mon_1', 'UP');
     // Without a status, and without an id: neither is known to be gone.
     for (const rows of [[shop('mon_4', null)], [null, 'x'.repeat(10_000), { ...row, id: '' }]]) {
-      odd(...rows);
-      await world.looks(6);
+      invalid(...rows);
+      await world.polls(6);
     }
     expect(world.titles()).toEqual([['Old is DOWN']]);
     const named = () => world.lines.filter(({ msg }) => String(msg).includes('otherwise'));
@@ -238,22 +238,22 @@ describe('a service whose list lies', () => {
     expect(JSON.stringify(named()).length).toBeLessThan(2_000);
 
     // All that is watched of a row is its id and its status.
-    odd({ id: 'mon_1', status: 'DOWN' }, { ...row, id: 7, interval_seconds: null });
-    await world.looks(2);
+    invalid({ id: 'mon_1', status: 'DOWN' }, { ...row, id: 7, interval_seconds: null });
+    await world.polls(2);
     expect(world.titles()).toEqual([['Old is DOWN'], ['mon_1 is DOWN']]);
   });
 
   test('statuses of words that nobody knows are told as they stand', async () => {
     const world = await openWatched();
     world.service().setStatus('mon_4', 'PAUSED');
-    await world.looks(2);
+    await world.polls(2);
     const words = ['Zombie', 'down?', '🔥 <!channel> @everyone', `DOWNSTREAM\n${'x'.repeat(500)}`];
     for (const word of words) {
       world.service().setStatus('mon_4', word);
-      await world.looks(2);
+      await world.polls(2);
     }
     world.service().setStatus('mon_4', 'Online');
-    await world.looks(1);
+    await world.polls(1);
     const [titles = [], ...others] = world.titles();
     expect(others).toEqual([]);
     expect(titles.slice(0, 5)).toEqual([
@@ -274,13 +274,13 @@ test('thousands of monitors, of which half go missing and one goes down, are one
   for (let at = 0; at < count; at += 1) world.service().add({ name: `Shop ${at}.` });
   await world.start();
   world.service().failWith({ kind: 'halved-list' }, 2);
-  await world.looks(3);
+  await world.polls(3);
   world.service().failWith({ kind: 'empty-list' }, 2);
-  await world.looks(3);
+  await world.polls(3);
   world.service().failWith({ kind: 'truncated-json' }, 5);
-  await world.looks(6);
+  await world.polls(6);
   world.service().setStatus('mon_777', 'DOWN');
-  await world.looks(2);
+  await world.polls(2);
   expect(world.titles()).toEqual([BLIND, ['Shop 776. is DOWN']]);
   expect(world.state.current()?.known).toHaveLength(count);
 });

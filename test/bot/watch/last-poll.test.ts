@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { alertCard, lineCard } from '../../../src/bot/alerts/alert-card.ts';
 import { lasted } from '../../../src/bot/alerts/incident-times.ts';
-import { openLastLook } from '../../../src/bot/watch/last-poll.ts';
+import { openLastPoll } from '../../../src/bot/watch/last-poll.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import type { Store } from '../../../src/store/store.ts';
 import { counting, startAdditions, startSteppedWatch } from '../../helpers/bot/stepped-watch.ts';
@@ -30,26 +30,26 @@ async function run(folder: string, { pollMs = 5000 } = {}) {
       };
     },
   };
-  const looks = await openLastLook(counted, { pollMs });
+  const polls = await openLastPoll(counted, { pollMs });
   onTestFinished(store.close);
-  return { ...looks, writes: () => writes, leave: store.close };
+  return { ...polls, writes: () => writes, leave: store.close };
 }
 
-test('a look is late after three usual waits, or a minute', async () => {
+test('a poll is late after three usual waits, or a minute', async () => {
   for (const [pollMs, allowedMs] of [
     [5_000, MINUTE],
     [30_000, 90_000],
   ] as const) {
-    const looks = await run(await temporaryFolder(), { pollMs });
-    await looks.looked(START);
-    expect(looks.gapBefore(START + allowedMs)).toBeUndefined();
-    expect(looks.gapBefore(START + allowedMs + 1)).toBe(START);
+    const polls = await run(await temporaryFolder(), { pollMs });
+    await polls.polled(START);
+    expect(polls.gapBefore(START + allowedMs)).toBeUndefined();
+    expect(polls.gapBefore(START + allowedMs + 1)).toBe(START);
     // The clock was set back.
-    expect(looks.gapBefore(START - 10 * MINUTE)).toBeUndefined();
+    expect(polls.gapBefore(START - 10 * MINUTE)).toBeUndefined();
   }
 });
 
-test('nothing is late before the first look ever', async () => {
+test('nothing is late before the first poll ever', async () => {
   expect((await run(await temporaryFolder())).gapBefore(START)).toBeUndefined();
 });
 
@@ -57,7 +57,7 @@ test('looks are stored once a minute, and the last one at the end', async () => 
   const folder = await temporaryFolder();
   const first = await run(folder);
   for (let afterMs = 0; afterMs <= 3 * MINUTE - 5000; afterMs += 5000) {
-    await first.looked(START + afterMs);
+    await first.polled(START + afterMs);
   }
   expect(first.writes()).toBe(3);
   await first.end();
@@ -76,12 +76,12 @@ test('looks are stored once a minute, and the last one at the end', async () => 
 test('after a kill, what was seen in the minute before it is not called unseen for nothing', async () => {
   const folder = await temporaryFolder();
   const killed = await run(folder);
-  for (let afterMs = 0; afterMs < MINUTE; afterMs += 5000) await killed.looked(START + afterMs);
+  for (let afterMs = 0; afterMs < MINUTE; afterMs += 5000) await killed.polled(START + afterMs);
   await killed.leave();
   const next = await run(folder);
   expect(next.gapBefore(START + MINUTE + 10_000)).toBeUndefined();
   expect(next.gapBefore(START + 2 * MINUTE + 1)).toBe(START);
-  await next.looked(START + MINUTE + 10_000);
+  await next.polled(START + MINUTE + 10_000);
   expect(next.gapBefore(START + 2 * MINUTE + 10_000)).toBeUndefined();
 });
 
@@ -93,7 +93,7 @@ async function stopWatching() {
   const service = await startAdditions(monitors);
   const first = await startSteppedWatch(service, { folder, nowMs: START });
   Object.assign(monitors[1] ?? {}, { status: 'DOWN' });
-  await first.look(START + 30_000);
+  await first.poll(START + 30_000);
   await first.close();
   Object.assign(monitors[0] ?? {}, { status: 'DOWN' });
   Object.assign(monitors[1] ?? {}, { status: 'UP' });
@@ -118,7 +118,7 @@ test('what changed while nobody watched says between when', async () => {
   );
   // From here on somebody watches.
   Object.assign(monitors[0] ?? {}, { status: 'UP' });
-  await watch.look(later + 5 * 1000);
+  await watch.poll(later + 5 * 1000);
   const over = watch.incidents().find(({ monitorId }) => monitorId === 'a');
   expect(over).not.toHaveProperty('endUnseenFromMs');
   const line = { what: 'end' as const, id: 'x', atMs: 0, attempted: false };
@@ -139,11 +139,11 @@ test('a time in which the service could not be seen is one in which nobody watch
   const service = await startAdditions([monitor]);
   const watch = await startSteppedWatch(service, { nowMs: START });
   service.show(false);
-  await watch.look(START + MINUTE);
-  await watch.look(START + 2 * MINUTE);
+  await watch.poll(START + MINUTE);
+  await watch.poll(START + 2 * MINUTE);
   service.show(true);
   monitor.status = 'DOWN';
-  await watch.look(START + 3 * MINUTE);
+  await watch.poll(START + 3 * MINUTE);
   expect(watch.incidents()).toMatchObject([{ monitorId: 'a', unseenFromMs: START }]);
 });
 
@@ -162,7 +162,7 @@ test('a service that says since when is believed, whenever it is asked', async (
   Object.assign(monitors[1] ?? {}, {
     ...{ status: 'DOWN', status_changed_at: new Date(downMs).toISOString() },
   });
-  await watch.look(START + 60 * MINUTE);
+  await watch.poll(START + 60 * MINUTE);
   const late = watch.incidents().find(({ monitorId }) => monitorId === 'b');
   expect(late).toMatchObject({ startedAtMs: downMs });
   expect(late).not.toHaveProperty('unseenFromMs');
@@ -173,8 +173,8 @@ test('more than five that are noticed late are one message, which says so', asyn
   const service = await startAdditions(monitors);
   const watch = await startSteppedWatch(service, { nowMs: START });
   for (const monitor of monitors) monitor.status = 'DOWN';
-  await watch.look(START + 10 * MINUTE);
-  const told = watch.topics().filter(({ deliveries }) => deliveries.length > 0);
+  await watch.poll(START + 10 * MINUTE);
+  const told = watch.alerts().filter(({ deliveries }) => deliveries.length > 0);
   expect(told).toHaveLength(1);
   const group = told[0];
   if (!group) throw new Error('Nothing is told.');
@@ -182,8 +182,8 @@ test('more than five that are noticed late are one message, which says so', asyn
     /^6 monitors are DOWN\n(.*\n)+All noticed late: Askwatch was not watching\.\n/,
   );
   for (const monitor of monitors) monitor.status = 'UP';
-  await watch.look(START + 11 * MINUTE);
-  const over = watch.topics().find(({ kind }) => kind === 'group');
+  await watch.poll(START + 11 * MINUTE);
+  const over = watch.alerts().find(({ kind }) => kind === 'group');
   expect(over && textOf(alertCard(over, { shownOpen: true }))).toContain(
     'Name of m0: was down for at least 1 minute\n',
   );

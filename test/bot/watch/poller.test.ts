@@ -6,8 +6,8 @@ import { newSnooze } from '../../../src/bot/incidents/snoozes.ts';
 import type { Card } from '../../../src/bot/shared/card.ts';
 import { DeliveryError } from '../../../src/bot/shared/errors.ts';
 import type { Place } from '../../../src/bot/shared/place.ts';
-import { openLastLook } from '../../../src/bot/watch/last-poll.ts';
-import { createWatch } from '../../../src/bot/watch/poller.ts';
+import { openLastPoll } from '../../../src/bot/watch/last-poll.ts';
+import { createPoller } from '../../../src/bot/watch/poller.ts';
 import { createMonitoringClient } from '../../../src/clients/monitoring.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { type MonitoringFault, startMonitoringService } from '../../fakes/monitoring-service.ts';
@@ -22,17 +22,17 @@ import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 const OPS: Place = { platform: 'slack', channel: 'C1' };
 
 /** How often the list was asked for. */
-const looks = (service: { requests: Array<{ method: string }> }) =>
+const polls = (service: { requests: Array<{ method: string }> }) =>
   service.requests.filter(({ method }) => method === 'GET').length;
 
 test('tells the channel that added a monitor when it goes down, in one message that becomes its end', async () => {
   const { bot, say, service } = await startTestBot();
   const platform = createScriptedPlatform('console');
   await bot.start([platform]);
-  await eventually(() => looks(service) > 0);
+  await eventually(() => polls(service) > 0);
   const added = cardOf(await say('/monitor add https://shop.example/ My shop'));
   expect(textOf(added)).toContain('This channel hears its alerts.');
-  await eventually(() => platform.messages.length === 0 && looks(service) > 3);
+  await eventually(() => platform.messages.length === 0 && polls(service) > 3);
   const id = service.monitors[0]?.id ?? '';
 
   service.setStatus(id, 'DOWN');
@@ -56,7 +56,7 @@ test('ALERT_CHANNELS hear every monitor, other channels only what they asked for
   const blog = service.add({ name: 'Blog', target: 'https://blog.example' });
   await bot.start([slack, console]);
   await say('/monitor alerts on blog');
-  await eventually(() => looks(service) > 1);
+  await eventually(() => polls(service) > 1);
   service.setStatus(shop.id, 'DOWN');
   service.setStatus(blog.id, 'DOWN');
   await eventually(() => slack.messages.length === 1 && console.messages.length === 1);
@@ -70,7 +70,7 @@ test('tells at first sight what is down, in one message, and nothing of the othe
   for (const name of ['A', 'B', 'C']) service.add({ name, status: 'DOWN' });
   for (const status of ['UP', 'PAUSED', 'Zombie']) service.add({ name: status, status });
   await bot.start([slack]);
-  await eventually(() => slack.messages.length === 1 && looks(service) > 3);
+  await eventually(() => slack.messages.length === 1 && polls(service) > 3);
   const [digest, ...others] = slack.messages;
   expect(others).toEqual([]);
   expect(digest?.titles).toEqual(['4 monitors are DOWN']);
@@ -113,7 +113,7 @@ test('a list that is no list changes nothing, whatever is wrong with it', async 
     const slack = createScriptedPlatform('slack');
     const shop = service.add({ name: 'Shop' });
     await bot.start([slack]);
-    await eventually(() => looks(service) > 1);
+    await eventually(() => polls(service) > 1);
     service.failWith(fault);
     service.setStatus(shop.id, 'DOWN');
     await eventually(() => lines.some(({ msg }) => String(msg).includes('cannot be seen')));
@@ -132,15 +132,15 @@ test('an empty or halved list is not believed at once', async () => {
   const slack = createScriptedPlatform('slack');
   const monitors = ['A', 'B', 'C'].map((name) => service.add({ name }));
   await bot.start([slack]);
-  await eventually(() => looks(service) > 1);
+  await eventually(() => polls(service) > 1);
   for (const { id } of monitors) service.setStatus(id, 'DOWN');
   await eventually(() => slack.messages.length === 1);
   service.failWith({ kind: 'empty-list' }, 2);
   await eventually(
     (
       (from) => () =>
-        looks(service) > from + 4
-    )(looks(service)),
+        polls(service) > from + 4
+    )(polls(service)),
   );
   expect(slack.messages.map(({ card }) => card.tone)).toEqual(['bad']);
 });
@@ -150,7 +150,7 @@ test('says that a monitor is no longer watched when it is removed while down, ne
   const slack = createScriptedPlatform('slack');
   for (const name of ['A', 'B', 'C']) service.add({ name });
   await bot.start([slack]);
-  await eventually(() => looks(service) > 1);
+  await eventually(() => polls(service) > 1);
   service.setStatus('mon_1', 'DOWN');
   await eventually(() => slack.messages.length === 1);
   service.monitors.splice(0, 1);
@@ -163,7 +163,7 @@ test('tells a status it does not know as it is, like DOWN, and ends only with UP
   const slack = createScriptedPlatform('slack');
   const shop = service.add({ name: 'Shop' });
   await bot.start([slack]);
-  await eventually(() => looks(service) > 1);
+  await eventually(() => polls(service) > 1);
   const titles = () => slack.messages[0]?.titles.at(-1);
   for (const [status, title] of [
     ['DOWN', 'Shop is DOWN'],
@@ -185,7 +185,7 @@ test('tells what is DEGRADED in a milder message, and what goes DOWN then in one
   const slack = createScriptedPlatform('slack');
   const shop = service.add({ name: 'Shop' });
   await bot.start([slack]);
-  await eventually(() => looks(service) > 1);
+  await eventually(() => polls(service) > 1);
   const shown = () => slack.messages.map(({ card, titles }) => [card.tone, titles.at(-1)]);
   const set = async (status: string, wanted: unknown[]) => {
     service.setStatus(shop.id, status);
@@ -210,10 +210,10 @@ test('waits as long as a 429 asks, and longer with every failure', async () => {
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
   const waits: number[] = [];
   const monitoring = createMonitoringClient({ baseUrl: service.url, apiKey: service.apiKey });
-  const watch = createWatch({
+  const watch = createPoller({
     monitoring,
     state: { current: () => undefined, update: async () => {} },
-    lastLook: await openLastLook(store, { pollMs: 100 }),
+    lastPoll: await openLastPoll(store, { pollMs: 100 }),
     channels: createChannels(store),
     alertPlaces: [],
     pollMs: 100,
@@ -228,7 +228,7 @@ test('waits as long as a 429 asks, and longer with every failure', async () => {
       },
     },
     random: () => 0.5,
-    onNews: () => {},
+    onChange: () => {},
     log,
   });
   service.failWith({
@@ -252,7 +252,7 @@ test('an alert decided before a restart is told after it, once', async () => {
   const options = { folder, service, settings: { alertPlaces: [OPS] } };
   const before = await startTestBot(options);
   await before.bot.start([slack]);
-  await eventually(() => looks(service) > 1);
+  await eventually(() => polls(service) > 1);
   service.setStatus(shop.id, 'DOWN');
   await eventually(() => slack.tries > 0);
   await before.stop();
@@ -275,7 +275,7 @@ test('a place that refuses for good is given up, logged, and told of in one othe
   slack.failWith(() => new DeliveryError('The channel is archived.', { permanent: true }));
   for (const name of ['A', 'B', 'C']) service.add({ name });
   await bot.start([slack, discord]);
-  await eventually(() => looks(service) > 1);
+  await eventually(() => polls(service) > 1);
   for (const { id } of service.monitors) service.setStatus(id, 'DOWN');
   await eventually(() => discord.messages.length === 2);
   const notices = discord.messages.filter(({ card }) =>
@@ -297,15 +297,15 @@ test('a snooze ends after an hour, also while the monitors cannot be seen', asyn
   const service = await startAdditions([shop]);
   const watch = await startSteppedWatch(service, { nowMs: START });
   Object.assign(shop, { status: 'DOWN', status_changes: 2 });
-  await watch.look(START + MINUTE);
+  await watch.poll(START + MINUTE);
   const id = watch.incidents()[0]?.id ?? '';
   const nowMs = () => START + MINUTE;
-  const incidents = createIncidents({ state: watch.state, nowMs, onNews: () => {} });
-  await incidents.care(id, 'snoozed', (atMs) => newSnooze('Ada', atMs));
+  const incidents = createIncidents({ state: watch.state, nowMs, onChange: () => {} });
+  await incidents.mark(id, 'snoozed', (atMs) => newSnooze('Ada', atMs));
   service.show(false);
-  await watch.look(START + 60 * MINUTE);
+  await watch.poll(START + 60 * MINUTE);
   expect(watch.incidents()[0]?.snoozed?.by).toBe('Ada');
-  await watch.look(START + 61 * MINUTE);
+  await watch.poll(START + 61 * MINUTE);
   expect(watch.incidents()[0]?.snoozed).toBeUndefined();
   await watch.close();
 });

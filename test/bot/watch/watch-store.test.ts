@@ -3,13 +3,8 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { newDelivery } from '../../../src/bot/incidents/incidents.ts';
-import {
-  type Group,
-  type Incident,
-  type Topic,
-  Watching,
-} from '../../../src/bot/incidents/watch-state.ts';
-import { openWatchState } from '../../../src/bot/watch/watch-store.ts';
+import type { Alert, Group, Incident, Watching } from '../../../src/bot/incidents/watch-state.ts';
+import { OldDocument, openWatchState } from '../../../src/bot/watch/watch-store.ts';
 import { CorruptDocumentError } from '../../../src/store/errors.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -20,7 +15,7 @@ import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 const RUNS = long ? 500 : 8;
 const never = new Promise<never>(() => {});
 const START = Date.UTC(2027, 0, 15);
-const EMPTY: Watching = { known: [], learnt: true, shortLooks: 0, topics: [] };
+const EMPTY: Watching = { known: [], learnt: true, shortLooks: 0, alerts: [] };
 
 type Members = Group['members'];
 
@@ -113,7 +108,7 @@ const ids = ['a', 'b', 'c', 'd', 'e'] as const;
 const id = fc.constantFrom(...ids);
 const status = fc.constantFrom('UP', 'DOWN', 'DEGRADED');
 const members = fc.uniqueArray(fc.tuple(id, status), { selector: ([monitor]) => monitor });
-const topic: fc.Arbitrary<Topic> = fc.oneof(
+const alert: fc.Arbitrary<Alert> = fc.oneof(
   fc.tuple(id, fc.integer({ min: 1, max: 3 })).map(([one, version]) => incident(one, version)),
   fc.tuple(id, members, fc.integer({ min: 1, max: 3 })).map(([one, all, version]) =>
     group(
@@ -134,22 +129,22 @@ const change: fc.Arbitrary<(now: Watching) => Watching> = fc.oneof(
     ...now,
     known: now.known.filter((other) => other.id !== one),
   })),
-  topic.map((next) => (now: Watching) => ({
+  alert.map((next) => (now: Watching) => ({
     ...now,
-    topics: put(now.topics, next, (other) => other.id),
+    alerts: put(now.alerts, next, (other) => other.id),
   })),
   // A notice takes the place of the one before, but comes last.
-  topic.map((next) => (now: Watching) => ({
+  alert.map((next) => (now: Watching) => ({
     ...now,
-    topics: [...now.topics.filter((other) => other.id !== next.id), next],
+    alerts: [...now.alerts.filter((other) => other.id !== next.id), next],
   })),
   id.map((one) => (now: Watching) => ({
     ...now,
-    topics: now.topics.filter((other) => other.id !== one),
+    alerts: now.alerts.filter((other) => other.id !== one),
   })),
   fc.tuple(id, status).map(([one, next]) => (now: Watching) => ({
     ...now,
-    topics: now.topics.map((other) =>
+    alerts: now.alerts.map((other) =>
       other.kind === 'group'
         ? {
             ...other,
@@ -161,7 +156,7 @@ const change: fc.Arbitrary<(now: Watching) => Watching> = fc.oneof(
   })),
   id.map((one) => (now: Watching) => ({
     ...now,
-    topics: now.topics.map((other) =>
+    alerts: now.alerts.map((other) =>
       other.kind === 'group'
         ? { ...other, members: other.members.filter(({ monitorId }) => monitorId !== one) }
         : other,
@@ -170,7 +165,7 @@ const change: fc.Arbitrary<(now: Watching) => Watching> = fc.oneof(
   fc.constant((now: Watching) => ({
     ...now,
     known: [...now.known].reverse(),
-    topics: [...now.topics].reverse(),
+    alerts: [...now.alerts].reverse(),
   })),
   fc.nat({ max: 3 }).map((shortLooks) => (now: Watching) => ({ ...now, shortLooks })),
   fc.tuple(id, fc.nat({ max: 2 })).map(([one, count]) => (now: Watching) => {
@@ -288,8 +283,8 @@ describe('what the watch knows', () => {
       (now: Watching): Watching => ({
         ...now,
         known: [...now.known, ...many(12 * at).map((one) => known(one))].slice(-40),
-        topics: [
-          ...now.topics.slice(-3),
+        alerts: [
+          ...now.alerts.slice(-3),
           incident(`i${at}`),
           group(
             `g${at}`,
@@ -347,16 +342,16 @@ describe('what the watch knows', () => {
   test('cannot be altered in place, removed, or be what a later start could not read', async () => {
     const { state: opening } = await open(await temporaryFolder());
     const state = await opening;
-    await state.update(() => ({ ...EMPTY, topics: [incident('a')] }));
+    await state.update(() => ({ ...EMPTY, alerts: [incident('a')] }));
     const alter = () => {
-      const [topic] = state.current()?.topics ?? [];
-      if (topic?.deliveries[0]) topic.deliveries[0].told = 7;
+      const [alert] = state.current()?.alerts ?? [];
+      if (alert?.deliveries[0]) alert.deliveries[0].told = 7;
     };
     expect(alter).toThrow(TypeError);
     await expect(state.update(() => undefined)).rejects.toThrow('not removed');
-    const bad = { ...EMPTY, topics: [{ ...incident('a'), version: Number.NaN }] };
+    const bad = { ...EMPTY, alerts: [{ ...incident('a'), version: Number.NaN }] };
     await expect(state.update(() => bad)).rejects.toThrow('version');
-    expect(state.current()).toEqual({ ...EMPTY, topics: [incident('a')] });
+    expect(state.current()).toEqual({ ...EMPTY, alerts: [incident('a')] });
   });
 
   test('costs what an update changes, not what there is', async () => {
@@ -369,7 +364,7 @@ describe('what the watch knows', () => {
     await state.update(() => ({
       ...EMPTY,
       known: all.map((one) => known(one)),
-      topics: [
+      alerts: [
         ...all.map((one) => incident(one)),
         group(
           'g',
@@ -382,13 +377,13 @@ describe('what the watch knows', () => {
       (now) =>
         now && {
           ...now,
-          topics: now.topics.map((topic) =>
-            topic.kind === 'group'
+          alerts: now.alerts.map((alert) =>
+            alert.kind === 'group'
               ? {
-                  ...topic,
-                  members: [...topic.members.slice(0, -1), member(all.at(-1) ?? '', 'UP')],
+                  ...alert,
+                  members: [...alert.members.slice(0, -1), member(all.at(-1) ?? '', 'UP')],
                 }
-              : topic,
+              : alert,
           ),
         },
     );
@@ -401,23 +396,26 @@ describe('what the watch knows', () => {
     const state = await opening;
     const times = long ? 200 : 60;
     for (let version = 1; version <= times; version += 1) {
-      await state.update(() => ({ ...EMPTY, topics: [incident('a', version)] }));
+      await state.update(() => ({ ...EMPTY, alerts: [incident('a', version)] }));
     }
     expect(await bytesIn(folder)).toBeLessThan(6_000);
     await store.close();
-    expect(await stored(folder)).toEqual({ ...EMPTY, topics: [incident('a', times)] });
+    expect(await stored(folder)).toEqual({ ...EMPTY, alerts: [incident('a', times)] });
   });
 });
 
 describe('a state of the document of before', () => {
-  const old = { ...EMPTY, known: [known('a', 'DOWN')], topics: [incident('a')] };
+  const old = { ...EMPTY, known: [known('a', 'DOWN')], alerts: [incident('a')] };
 
   async function withDocument() {
     const folder = await temporaryFolder();
     const { log } = recordingLog();
     const before = await openLowdbStore({ folder, log });
     const declaration = { name: 'watching', version: 1, whenCorrupt: 'refuse' } as const;
-    await before.collection({ ...declaration, schema: Watching }).update('watching', () => old);
+    const { alerts: topics, ...rest } = old;
+    await before
+      .collection({ ...declaration, schema: OldDocument })
+      .update('watching', () => ({ ...rest, topics }));
     await before.close();
     return folder;
   }

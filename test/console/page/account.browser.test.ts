@@ -125,7 +125,7 @@ inBrowser('the account area in the browser', () => {
       place: { platform: 'slack' as const, channel: 'C1' },
       person: { id: 'U6', name: HOSTILE },
     };
-    await readAnswer(await bot.handle(invocation), 'T2');
+    await readAnswer(await bot.dispatch(invocation), 'T2');
     await makeKey(url, { name: HOSTILE });
     const { page, complaints } = await openAccount(url, '#channels');
     await rows(page).locator('bdi', { hasText: 'general' }).first().waitFor();

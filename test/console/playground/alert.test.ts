@@ -109,9 +109,9 @@ test('whoever opens the console may manage it, by words and by a button', async 
   const heard: Invocation[] = [];
   const bot: Bot = {
     ...real,
-    handle(invocation) {
+    dispatch(invocation) {
       heard.push(invocation);
-      return real.handle(invocation);
+      return real.dispatch(invocation);
     },
   };
   await console.start(bot);

@@ -123,9 +123,9 @@ describe('each browser', () => {
     const heard: Invocation[] = [];
     const bot: Bot = {
       ...real,
-      handle(invocation) {
+      dispatch(invocation) {
         heard.push(invocation);
-        return real.handle(invocation);
+        return real.dispatch(invocation);
       },
     };
     await console.start(bot);
@@ -234,8 +234,8 @@ describe('what is private', () => {
     let notShown = 0;
     const bot: Bot = {
       ...real,
-      async handle(invocation) {
-        const reply = await real.handle(invocation);
+      async dispatch(invocation) {
+        const reply = await real.dispatch(invocation);
         if (reply.kind !== 'answer') return reply;
         return {
           ...reply,

@@ -67,7 +67,7 @@ describe('an answer of which nothing new comes ends at once', () => {
       await startStuckAnswer();
     const person = { id: '1', name: 'Grace', mayManage: async () => true };
     const say = (line: string) =>
-      bot.handle({ id: `discord:${crypto.randomUUID()}`, request: { line }, place, person });
+      bot.dispatch({ id: `discord:${crypto.randomUUID()}`, request: { line }, place, person });
     await say('/monitor alerts on');
     await say('/askwatch model test-vision');
     discord.remove(channel.id);

@@ -16,9 +16,9 @@ async function start(given?: DiscordFake) {
   const heard: Invocation[] = [];
   const bot: Bot = {
     ...real,
-    handle(invocation) {
+    dispatch(invocation) {
       heard.push(invocation);
-      return real.handle(invocation);
+      return real.dispatch(invocation);
     },
   };
   const { lines } = await startPlatform(discord, bot);

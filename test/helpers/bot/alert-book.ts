@@ -14,7 +14,7 @@ const CALM_MS = 16 * 60_000;
 /** What is true of a monitor, by the plainest of books. */
 interface Truth {
   status: string;
-  /** Outages that a look has seen so far. */
+  /** Outages that a poll has seen so far. */
   outages: number;
   isOpen: boolean;
   /** When it went down, each time. */

@@ -7,7 +7,7 @@ import { nextFor } from '../../../src/bot/incidents/delivery.ts';
 import { createIncidents } from '../../../src/bot/incidents/incident-service.ts';
 import type { WatchState } from '../../../src/bot/incidents/watch-state.ts';
 import { placeKey } from '../../../src/bot/shared/place.ts';
-import { look } from '../../../src/bot/watch/apply-poll.ts';
+import { applyPoll } from '../../../src/bot/watch/apply-poll.ts';
 import { openWatchState } from '../../../src/bot/watch/watch-store.ts';
 import type { Monitor } from '../../../src/contracts/monitoring.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
@@ -27,7 +27,7 @@ export const HOUR = 60 * MINUTE;
 type Place = typeof OPS | typeof DEV;
 
 /**
- * Everything from the settings of channels and the look to a platform, over a real store, with a clock that goes on when
+ * Everything from the settings of channels and the poll to a platform, over a real store, with a clock that goes on when
  * the test says: it begins at `startsAt`, and looks come as `untilNextLookMs` says.
  */
 export async function openAlertWorld(options: {
@@ -99,7 +99,7 @@ export async function openAlertWorld(options: {
         announce: (line) => step(() => slack.announce(line)),
       },
     ]);
-    const incidents = createIncidents({ state, nowMs: clock.nowMs, onNews: sender.wake });
+    const incidents = createIncidents({ state, nowMs: clock.nowMs, onChange: sender.wake });
     return { store, durable, state, channels, sender, incidents, over, isDead: () => current.dead };
   }
   let life = live(await open());
@@ -114,7 +114,7 @@ export async function openAlertWorld(options: {
     return true;
   }
 
-  async function lookNow() {
+  async function pollNow() {
     const monitors = [...statuses].map(
       ([id, status]): Monitor => ({
         ...{ id, name: `Name of ${id}`, check_type: 'HTTP', target: `https://${id}.example` },
@@ -127,13 +127,13 @@ export async function openAlertWorld(options: {
       placesFor: () => places.map(placeKey),
       settingsOf: await life.channels.settings(),
     };
-    const noted = life.state.update((watching) => look(watching, monitors, around).watching);
+    const noted = life.state.update((watching) => applyPoll(watching, monitors, around).watching);
     await Promise.race([noted, life.over]);
     life.sender.wake();
     await eventually(async () => life.isDead() || (await isIdle()));
     if (!life.isDead()) return;
     life = live(life);
-    await lookNow();
+    await pollNow();
   }
 
   async function stop() {
@@ -145,7 +145,7 @@ export async function openAlertWorld(options: {
   return {
     slack,
     nowMs: clock.nowMs,
-    topics: () => life.state.current()?.topics ?? [],
+    alerts: () => life.state.current()?.alerts ?? [],
     incidents: () => life.incidents,
     async set(settings: SettingsChange, place: Place = OPS) {
       await life.channels.change(place, { settings });
@@ -156,14 +156,14 @@ export async function openAlertWorld(options: {
         if (status === undefined) statuses.delete(id);
         else statuses.set(id, status);
       }
-      await lookNow();
+      await pollNow();
     },
     /** Lets time go by. */
     async pass(ms: number) {
       const endMs = clock.nowMs() + ms;
       while (clock.nowMs() < endMs) {
-        clock.goOn(untilNextLookMs(clock.nowMs(), endMs - clock.nowMs()));
-        await lookNow();
+        clock.goOn(untilNextPollMs(clock.nowMs(), endMs - clock.nowMs()));
+        await pollNow();
       }
     },
     /** Time goes by while the program does not run. */
@@ -171,7 +171,7 @@ export async function openAlertWorld(options: {
       await stop();
       clock.goOn(ms);
       life = live(await open());
-      await lookNow();
+      await pollNow();
     },
     /** Kills the program at its nth step from now, after its effect when n is odd, and starts it again. */
     kill(n: number) {
@@ -191,10 +191,10 @@ export async function openAlertWorld(options: {
 }
 
 /**
- * A minute. Early in a long wait it is the time to the next ten minutes of the clock, unless full counts are wanted: most looks
+ * A minute. Early in a long wait it is the time to the next ten minutes of the clock, unless full counts are wanted: most polls
  * of a night see nothing, and those at its end show whether something comes a minute too soon or too late.
  */
-function untilNextLookMs(nowMs: number, leftMs: number): number {
+function untilNextPollMs(nowMs: number, leftMs: number): number {
   if (long || leftMs <= 20 * MINUTE) return Math.min(leftMs, MINUTE);
   return 10 * MINUTE - (nowMs % (10 * MINUTE));
 }

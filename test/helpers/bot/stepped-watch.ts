@@ -3,8 +3,8 @@ import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import { createChannels } from '../../../src/bot/channels/channels.ts';
 import type { Incident } from '../../../src/bot/incidents/watch-state.ts';
-import { openLastLook } from '../../../src/bot/watch/last-poll.ts';
-import { createWatch } from '../../../src/bot/watch/poller.ts';
+import { openLastPoll } from '../../../src/bot/watch/last-poll.ts';
+import { createPoller } from '../../../src/bot/watch/poller.ts';
 import { openWatchState } from '../../../src/bot/watch/watch-store.ts';
 import { createMonitoringClient } from '../../../src/clients/monitoring.ts';
 import type { Monitor } from '../../../src/contracts/monitoring.ts';
@@ -71,24 +71,24 @@ export async function startSteppedWatch(
   const { log, lines } = recordingLog();
   const store = await openLowdbStore({ folder: folder ?? (await temporaryFolder()), log });
   const state = await openWatchState(store, log);
-  // Longer than tests wait: what a look waits for is the watch's to say.
+  // Longer than tests wait: what a poll waits for is the watch's to say.
   const monitoring = createMonitoringClient({
     ...{ baseUrl: service.url, apiKey: service.key, timeoutMs: 60_000 },
   });
   let now = nowMs;
-  let looks = 0;
+  let polls = 0;
   let goOn = () => {};
-  const watch = createWatch({
+  const watch = createPoller({
     monitoring,
     state,
-    lastLook: await openLastLook(store, { pollMs }),
+    lastPoll: await openLastPoll(store, { pollMs }),
     channels: createChannels(store),
     alertPlaces: [{ platform: 'slack', channel: 'C1' }],
     pollMs,
     clock: {
       nowMs: () => now,
       async pause(_ms, signal) {
-        looks += 1;
+        polls += 1;
         await new Promise<void>((resolve) => {
           goOn = resolve;
           signal.addEventListener('abort', () => resolve());
@@ -96,12 +96,12 @@ export async function startSteppedWatch(
       },
     },
     random: () => 0.5,
-    onNews: () => {},
+    onChange: () => {},
     log,
   });
   let closed = false;
   watch.start();
-  await eventually(() => looks === 1);
+  await eventually(() => polls === 1);
 
   async function close() {
     if (closed) return;
@@ -112,18 +112,18 @@ export async function startSteppedWatch(
   }
   onTestFinished(close);
 
-  const topics = () => state.current()?.topics ?? [];
+  const alerts = () => state.current()?.alerts ?? [];
   return {
     store,
     state,
     lines,
-    topics,
-    incidents: () => topics().filter((topic): topic is Incident => topic.kind === 'incident'),
-    async look(atMs: number) {
+    alerts,
+    incidents: () => alerts().filter((alert): alert is Incident => alert.kind === 'incident'),
+    async poll(atMs: number) {
       now = atMs;
-      const before = looks;
+      const before = polls;
       goOn();
-      await eventually(() => looks > before);
+      await eventually(() => polls > before);
     },
     close,
   };

@@ -78,7 +78,7 @@ test('a prompt too long for a form is shown, and can be typed', async () => {
   const { fake, bot } = await runWithAdmin();
   const prompt = 'Be brief. '.repeat(350).trim();
   const person = { id: ADMIN, name: 'grace', mayManage: async () => true };
-  await bot.bot.handle({
+  await bot.bot.dispatch({
     id: 'long:1',
     request: { command: 'askwatch prompt', values: { prompt } },
     place: { platform: 'slack', channel: CHANNEL },

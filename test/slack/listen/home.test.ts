@@ -239,7 +239,7 @@ test('what goes wrong with a form or with telling the channel is said in the hom
   const shown = await homeShows(fake, GRACE, 'The channel could not be told.');
   expect(shown).toContain('Model: test-vision');
   expect(shown).toContain('The channel is archived.');
-  await bot.bot.handle({
+  await bot.bot.dispatch({
     id: 'long:1',
     request: { command: 'askwatch prompt', values: { prompt: 'x'.repeat(3_500) } },
     place: { platform: 'slack', channel: CHANNEL },

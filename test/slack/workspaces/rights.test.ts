@@ -15,9 +15,9 @@ async function startListening(fake?: SlackFake) {
   const heard: Invocation[] = [];
   const bot: Bot = {
     ...real,
-    handle(invocation) {
+    dispatch(invocation) {
       heard.push(invocation);
-      return real.handle(invocation);
+      return real.dispatch(invocation);
     },
   };
   await running.slack.start(bot);

@@ -8,7 +8,7 @@ import {
 } from '../../../contracts/monitoring.ts';
 import type { Card } from '../../shared/card.ts';
 import { CommandError } from '../../shared/errors.ts';
-import { lookWords } from '../../shared/status.ts';
+import { checkWords } from '../../shared/status.ts';
 import { shownTarget } from '../../shared/target-link.ts';
 import { inWords } from '../../shared/text-format.ts';
 import type { Call } from '../command.ts';
@@ -181,7 +181,7 @@ function createdCard(created: MonitorCreated, heard: string): Card {
   const every =
     interval_seconds === undefined
       ? []
-      : [{ label: lookWords(created).every, value: inWords(interval_seconds * 1000) }];
+      : [{ label: checkWords(created).every, value: inWords(interval_seconds * 1000) }];
   return {
     tone: 'good',
     title: `Now watching ${name}`,

@@ -4,7 +4,7 @@ import type { Monitor } from '../../../contracts/monitoring.ts';
 import type { CheckRecord, Incident, Uptime } from '../../../contracts/monitoring-additions.ts';
 import { latencyFacts, MAX_RESPONSE_TIMES } from '../../incidents/latency.ts';
 import type { CardPart, Fact } from '../../shared/card.ts';
-import { watchedSpans } from '../../shared/observed-spans.ts';
+import { observedSpans } from '../../shared/observed-spans.ts';
 import { inWords, shortened } from '../../shared/text-format.ts';
 import { chartFromMs, responseChart } from './response-chart.ts';
 
@@ -40,7 +40,7 @@ export async function historyOf(
   if (monitor.status_changes === undefined) return { facts: [], parts: [] };
   const { id } = monitor;
   const signal = AbortSignal.timeout(ASK_MS);
-  async function told<T>(asked: Promise<T>): Promise<T | undefined> {
+  async function ifAnswered<T>(asked: Promise<T>): Promise<T | undefined> {
     try {
       return await asked;
     } catch (error) {
@@ -50,14 +50,14 @@ export async function historyOf(
   }
   const from = new Date(chartFromMs(nowMs)).toISOString();
   const [results, outages, hours, ...uptimes] = await Promise.all([
-    told(monitoring.results(id, { limit: MAX_RESPONSE_TIMES, signal })),
-    told(monitoring.incidents(id, { limit: MAX_INCIDENTS, signal })),
+    ifAnswered(monitoring.results(id, { limit: MAX_RESPONSE_TIMES, signal })),
+    ifAnswered(monitoring.incidents(id, { limit: MAX_INCIDENTS, signal })),
     // How long a job takes to tell us of itself means nothing.
     monitor.check_type === 'HEARTBEAT'
       ? undefined
-      : told(monitoring.rollups(id, { by: 'hour', from, signal })),
+      : ifAnswered(monitoring.rollups(id, { by: 'hour', from, signal })),
     ...SPANS.map(({ ms }) =>
-      told(monitoring.uptime(id, { from: new Date(nowMs - ms).toISOString(), signal })),
+      ifAnswered(monitoring.uptime(id, { from: new Date(nowMs - ms).toISOString(), signal })),
     ),
   ]);
   return {
@@ -71,11 +71,11 @@ export async function historyOf(
 
 /** `99.98 % in 24 hours, 48.63 % in the 2 days watched`; spans of which nothing more was seen are left out. Pure. */
 export function uptimeFacts(uptimes: ReadonlyArray<Uptime | undefined>): Fact[] {
-  const told = SPANS.flatMap(({ words, ms }, at) => {
+  const answered = SPANS.flatMap(({ words, ms }, at) => {
     const { uptime = null, up_ms = 0, down_ms = 0 } = uptimes[at] ?? {};
     return uptime === null ? [] : [{ words, spanMs: ms, seenMs: up_ms + down_ms, uptime }];
   });
-  const value = watchedSpans(told).map(({ words, seenMs, uptime, most }) => {
+  const value = observedSpans(answered).map(({ words, seenMs, uptime, most }) => {
     return `${percent(uptime)} in ${most ? words : `the ${inWords(seenMs)} watched`}`;
   });
   return value.length === 0 ? [] : [{ label: 'Uptime', value: value.join(', ') }];

@@ -20,12 +20,12 @@ export const chartFromMs = (nowMs: number) =>
  * The response times of the last 24 hours, an hour each, as a chart; none where there is hardly anything to show. An hour
  * has the mean of its checks that passed, or no value. Pure.
  */
-export function responseChart(told: {
+export function responseChart(record: {
   rollups: readonly Rollup[] | undefined;
   incidents: readonly Incident[] | undefined;
   nowMs: number;
 }): Chart[] {
-  const { rollups = [], incidents = [], nowMs } = told;
+  const { rollups = [], incidents = [], nowMs } = record;
   const fromMs = chartFromMs(nowMs);
   const means = new Map(rollups.map((hour) => [Date.parse(hour.starts_at), meanOf(hour)]));
   const points = Array.from({ length: HOURS }, (_, index) => {

@@ -3,7 +3,7 @@ import type { Monitor } from '../../../contracts/monitoring.ts';
 import { matches } from '../../channels/channels.ts';
 import type { Card, Fact } from '../../shared/card.ts';
 import { CommandError } from '../../shared/errors.ts';
-import { isDown, isUp, lookWords, NO_PING_YET } from '../../shared/status.ts';
+import { checkWords, isDown, isUp, NO_PING_YET } from '../../shared/status.ts';
 import { shownTarget } from '../../shared/target-link.ts';
 import { inWords, shortened } from '../../shared/text-format.ts';
 import { command } from '../command.ts';
@@ -68,11 +68,11 @@ function monitorCard(monitor: Monitor, { facts, parts }: History): Card {
           ...(monitor.status_reason ? [{ label: 'Cause', value: monitor.status_reason }] : []),
           // 0 where the service tells none.
           ...(interval_seconds > 0
-            ? [{ label: lookWords(monitor).every, value: inWords(interval_seconds * 1000) }]
+            ? [{ label: checkWords(monitor).every, value: inWords(interval_seconds * 1000) }]
             : []),
-          ...moment(lookWords(monitor).last, monitor.last_checked_at),
+          ...moment(checkWords(monitor).last, monitor.last_checked_at),
           ...(monitor.waiting_for_first_ping
-            ? [{ label: lookWords(monitor).last, value: `none yet, ${NO_PING_YET}` }]
+            ? [{ label: checkWords(monitor).last, value: `none yet, ${NO_PING_YET}` }]
             : []),
           ...(facts.some(({ label }) => label === 'Response time') ? [] : lastResponse(monitor)),
           ...facts,

@@ -3,13 +3,13 @@ import { uptimeFacts } from '../../../../src/bot/commands/monitor/history.ts';
 import { CHANNEL, cardOf, startTestBot, textOf } from '../../../helpers/bot.ts';
 import { startService } from '../../../helpers/monitoring/service.ts';
 
-let gestures = 0;
+let invocations = 0;
 
 async function show(bot: Awaited<ReturnType<typeof startTestBot>>['bot'], name: string) {
-  const id = `show:${++gestures}`;
+  const id = `show:${++invocations}`;
   const request = { line: `/monitor show ${name}` };
   const person = { id: 'U1', name: 'Ada' };
-  return textOf(cardOf(await bot.handle({ id, request, place: CHANNEL, person })));
+  return textOf(cardOf(await bot.dispatch({ id, request, place: CHANNEL, person })));
 }
 
 test('a monitor of our service shows its uptime and its last outages', async () => {

@@ -4,7 +4,7 @@ import { decodeAction, encodeAction } from '../../../../src/bot/shared/card-acti
 import { CHANNEL, cardOf, startTestBot, textOf } from '../../../helpers/bot.ts';
 import { startService } from '../../../helpers/monitoring/service.ts';
 
-let gestures = 0;
+let invocations = 0;
 
 async function start(count: number) {
   const running = await startTestBot();
@@ -18,8 +18,8 @@ async function start(count: number) {
     const request = action && decodeAction(encodeAction(action));
     if (!request) throw new Error(`There is no button ${label}.`);
     const person = { id: 'U1', name: 'Ada' };
-    const id = `list:${++gestures}`;
-    const reply = await running.bot.handle({ id, request, place: CHANNEL, person });
+    const id = `list:${++invocations}`;
+    const reply = await running.bot.dispatch({ id, request, place: CHANNEL, person });
     expect(reply).toMatchObject({ kind: 'card', private: true });
     return cardOf(reply);
   }

@@ -7,7 +7,7 @@ import { startService } from '../../../helpers/monitoring/service.ts';
 const admin: Person = { id: 'U9', name: 'Grace', mayManage: async () => true };
 const member: Person = { id: 'U1', name: 'Ada', mayManage: async () => false };
 
-let gestures = 0;
+let invocations = 0;
 
 /** A bot over the real service with two monitors, both of jobs, since nothing is to be looked at. */
 async function start(options: Parameters<typeof startTestBot>[0] = {}) {
@@ -19,7 +19,7 @@ async function start(options: Parameters<typeof startTestBot>[0] = {}) {
   const handle = (
     request: { line: string } | { command: string; values: Record<string, unknown> },
     person = admin,
-  ) => bot.handle({ id: `manage:${++gestures}`, request, place: CHANNEL, person });
+  ) => bot.dispatch({ id: `manage:${++invocations}`, request, place: CHANNEL, person });
   const say = (line: string, person?: Person) => handle({ line }, person);
   const press = (reply: Reply, label: string, person?: Person) => {
     const action = cardOf(reply).actions?.find((one) => one.label === label);
@@ -106,7 +106,12 @@ test('a service of the contract alone says that it does not offer it, and nothin
   const { bot, service } = await startTestBot();
   const shop = service.add({ name: 'Shop' });
   const say = (line: string) =>
-    bot.handle({ id: `manage:${++gestures}`, request: { line }, place: CHANNEL, person: admin });
+    bot.dispatch({
+      id: `manage:${++invocations}`,
+      request: { line },
+      place: CHANNEL,
+      person: admin,
+    });
   for (const verb of ['pause', 'resume']) {
     expect(textOf(cardOf(await say(`/monitor ${verb} shop`)))).toContain(
       `does not offer to ${verb} monitors`,
@@ -115,8 +120,8 @@ test('a service of the contract alone says that it does not offer it, and nothin
   const asked = cardOf(await say('/monitor remove shop'));
   const [remove] = asked.actions ?? [];
   const request = { command: remove?.command ?? '', values: remove?.values ?? {} };
-  const id = `manage:${++gestures}`;
-  const removed = cardOf(await bot.handle({ id, request, place: CHANNEL, person: admin }));
+  const id = `manage:${++invocations}`;
+  const removed = cardOf(await bot.dispatch({ id, request, place: CHANNEL, person: admin }));
   expect(textOf(removed)).toContain('does not offer to remove monitors');
   expect(service.monitors).toEqual([shop]);
 });
@@ -125,8 +130,8 @@ test('a monitor whose id no button can carry is not removed by one, and the answ
   const { bot, service } = await startTestBot();
   service.add({ name: 'Shop', id: 'x'.repeat(100) });
   const request = { line: '/monitor remove shop' };
-  const id = `manage:${++gestures}`;
-  const card = cardOf(await bot.handle({ id, request, place: CHANNEL, person: admin }));
+  const id = `manage:${++invocations}`;
+  const card = cardOf(await bot.dispatch({ id, request, place: CHANNEL, person: admin }));
   expect(textOf(card)).toContain('too long for the button');
   expect(card.actions).toBeUndefined();
 });

@@ -145,7 +145,7 @@ async function show(answers: Record<string, object>, given: Parameters<typeof co
   );
   const { bot } = await startTestBot({ watched: service });
   const person = { id: 'U1', name: 'Ada' };
-  const reply = await bot.handle({
+  const reply = await bot.dispatch({
     ...{ id: 'show:1', request: { line: '/monitor show a' }, place: CHANNEL, person },
   });
   const card = cardOf(reply);

@@ -4,11 +4,11 @@ import type { Logger } from 'pino';
 import { type Banner, printBanner } from './app/banner.ts';
 import { createLog } from './app/log.ts';
 import { createPlatformSupervisor, type PlatformSupervisor } from './app/platform-supervisor.ts';
-import { slackInstallations } from './app/slack-installations.ts';
+import { consolePlatform } from './app/platforms/console.ts';
+import { platforms } from './app/platforms.ts';
 import { startupSentence } from './app/startup-errors.ts';
 import { createBot } from './bot/bot.ts';
 import type { Platform } from './bot/platform.ts';
-import type { PlatformName } from './bot/shared/place.ts';
 import { openPlatformLimits, platformLimitsCollection } from './bot/shared/platform-limits.ts';
 import { createGatewayClient } from './clients/gateway.ts';
 import { createMonitoringClient } from './clients/monitoring.ts';
@@ -141,7 +141,7 @@ async function start(
     ['platform'],
     supervisor.faults,
   );
-  const platforms = runs('bot')
+  const running = runs('bot')
     ? await createPlatforms(settings, { kit, store, log, end, supervisor })
     : [];
   if (runs('console')) {
@@ -174,7 +174,7 @@ async function start(
       ...(gateway && { usage: gateway.usage }),
       asksElsewhere: settings.gateway !== undefined,
     };
-    platforms.push(
+    running.push(
       await createConsole({
         kit,
         status,
@@ -211,14 +211,15 @@ async function start(
       gateway: gatewayClient,
       monitoring: monitoringClient,
       settings: settings.bot,
+      platforms,
       log,
     });
-    stops.push(() => Promise.all(platforms.map((platform) => platform.stop())));
-    await Promise.all(platforms.map((platform) => platform.start(bot)));
+    stops.push(() => Promise.all(running.map((platform) => platform.stop())));
+    await Promise.all(running.map((platform) => platform.start(bot)));
     stops.push(() => bot.stop());
-    await bot.start(platforms);
+    await bot.start(running);
   } else {
-    stops.push(() => Promise.all(platforms.map((platform) => platform.stop())));
+    stops.push(() => Promise.all(running.map((platform) => platform.stop())));
   }
 
   ready = true;
@@ -232,10 +233,7 @@ async function start(
     models: gateway?.answering() ?? { provider: settings.gateway?.baseUrl ?? 'none' },
     watching: monitoring ? 'the embedded service' : (settings.monitoring?.baseUrl ?? 'nothing'),
     dataDir: settings.dataDir,
-    slack: settings.slack !== undefined && runs('bot'),
-    slackInstall: settings.slack?.install !== undefined,
-    discord: settings.discord !== undefined && runs('bot'),
-    hints: new Map(platforms.map((platform) => [platform.name, platform.hint?.()])),
+    platforms: bannerPlatforms(settings, running),
     firstKeys: {},
   };
   for (const service of ['gateway', 'monitoring'] as const) {
@@ -246,9 +244,20 @@ async function start(
   printBanner(banner);
 }
 
+/** How the platforms are that have settings of their own. */
+const bannerPlatforms = (settings: Settings, running: readonly Platform[]): Banner['platforms'] =>
+  platforms
+    .filter(({ variables }) => Object.keys(variables).length > 0)
+    .map(({ name, title }) => {
+      const one = running.find((platform) => platform.name === name);
+      const { bannerNote } = settings.platforms.get(name) ?? {};
+      return { title, isRunning: one !== undefined, hint: one?.hint?.(), bannerNote };
+    });
+
 /** What it keeps, and the channels that are to hear every alert. */
 function consoleOptions({ bot }: Settings, store: Store) {
-  const places = bot.alertPlaces.filter(({ platform }) => platform === 'console');
+  const { name } = consolePlatform;
+  const places = bot.alertPlaces.filter(({ platform }) => platform === name);
   return {
     collections: {
       messages: store.collection(consoleCollections.messages),
@@ -273,41 +282,18 @@ async function createPlatforms(
   program: { kit: ServerKit; store: Store; log: Logger; end: End; supervisor: PlatformSupervisor },
 ): Promise<Platform[]> {
   const { kit, store, log, end, supervisor } = program;
-  const { discord, slack } = settings;
-  const platforms: Platform[] = [];
-  const onFatal = (error: Error) => void end(error);
+  const started: Platform[] = [];
   const collection = store.collection(platformLimitsCollection);
-  const limitsOf = (platform: PlatformName) => openPlatformLimits({ platform, collection, log });
-  if (discord) {
-    const { createDiscord } = await import('./discord/discord.ts');
-    const limits = await limitsOf('discord');
-    platforms.push(
-      await supervisor.supervise(
-        (onFatal) => createDiscord({ ...discord, limits, log, onFatal }),
-        onFatal,
-      ),
-    );
-  }
-  if (slack) {
-    const { createSlack } = await import('./slack/slack.ts');
-    const { install, ...more } = slack;
-    const installations = install && store.collection(slackInstallations);
-    const limits = await limitsOf('slack');
+  for (const [platform, configured] of settings.platforms) {
+    const limits = await openPlatformLimits({ platform, collection, log });
     const supervised = await supervisor.supervise(
-      (onFatal) =>
-        createSlack({
-          ...more,
-          ...(install && installations && { install: { ...install, installations } }),
-          limits,
-          log,
-          onFatal,
-        }),
-      onFatal,
+      (onFatal) => configured.create({ store, limits, log, onFatal }),
+      (error) => void end(error),
     );
     for (const { method, path, handle } of supervised.routes) kit.addRawRoute(method, path, handle);
-    platforms.push(supervised);
+    started.push(supervised);
   }
-  return platforms;
+  return started;
 }
 
 function endOnce(stops: Stop[], log: Logger): End {

@@ -1,4 +1,3 @@
-import type { PlatformName } from '../../src/bot/shared/place.ts';
 import { startDiscord } from '../../test/fakes/discord/discord.ts';
 import { startSlack } from '../../test/fakes/slack/slack.ts';
 
@@ -15,7 +14,7 @@ export interface Arrival {
 
 /** A fake of a platform as the bench needs it. It answers at once: what a network takes is not in the figures. */
 export interface AlertPlatform {
-  name: PlatformName;
+  name: string;
   env: Record<string, string>;
   /** Gives the id of a new channel. */
   addChannel(): string;

@@ -14,12 +14,13 @@ export interface Banner {
   models: { provider: string; description?: string; notes?: string[] };
   watching: string;
   dataDir: string;
-  slack: boolean;
-  /** Whether workspaces install the app themselves. */
-  slackInstall: boolean;
-  discord: boolean;
-  /** What is to be done on a platform before it is of use, by its name. */
-  hints: ReadonlyMap<string, string | undefined>;
+  /** Chat platforms; `hint` is what is to be done there before it is of use. */
+  platforms: ReadonlyArray<{
+    title: string;
+    isRunning: boolean;
+    hint: string | undefined;
+    bannerNote: ((url: string) => string) | undefined;
+  }>;
   /** Keys made at the first start; they are shown here and never again. */
   firstKeys: { gateway?: string; monitoring?: string };
 }
@@ -36,9 +37,6 @@ const CONSOLE: Record<Banner['console'], (url: string) => string> = {
 };
 
 function overview({ version, seconds, url, listeningUrl, ...banner }: Banner): string[] {
-  const connected = (name: string) => banner.hints.get(name) ?? 'connected';
-  const installed = banner.slackInstall ? `; workspaces are added at ${url}/slack/install` : '';
-  const notConfigured = (name: string) => `not configured (see "${name}" in the README)`;
   return [
     `Askwatch ${version} is ready after ${seconds.toFixed(1)} s.`,
     '',
@@ -47,8 +45,12 @@ function overview({ version, seconds, url, listeningUrl, ...banner }: Banner): s
     `  Models      ${banner.models.description ?? banner.models.provider}`,
     ...(banner.models.notes ?? []).map((note) => `              ${note}`),
     `  Monitors    ${banner.watching}`,
-    `  Slack       ${banner.slack ? connected('slack') + installed : notConfigured('Slack')}`,
-    `  Discord     ${banner.discord ? connected('discord') : notConfigured('Discord')}`,
+    ...banner.platforms.map(({ title, isRunning, hint = 'connected', bannerNote }) => {
+      const how = isRunning
+        ? hint + (bannerNote?.(url) ?? '')
+        : `not configured (see "${title}" in the README)`;
+      return `  ${title.padEnd(11)} ${how}`;
+    }),
     `  Services    ${url}/v1 and ${url}/api/v1/public, described at ${url}/openapi.json`,
     `  State       ${banner.dataDir}`,
     '',

@@ -4,7 +4,6 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Bot, Platform } from '../bot/platform.ts';
 import { DeliveryError, PlatformStartError } from '../bot/shared/errors.ts';
-import type { PlatformName } from '../bot/shared/place.ts';
 
 /** A platform as it is made, with what it mounts on the one server. */
 export interface MadePlatform extends Platform {
@@ -30,7 +29,7 @@ export interface PlatformSupervisor {
    */
   take(error: unknown): boolean;
   /** How many faults each platform has had. */
-  faults(): ReadonlyArray<{ labels: { platform: PlatformName }; value: number }>;
+  faults(): ReadonlyArray<{ labels: { platform: string }; value: number }>;
 }
 
 /** Before the first new start; doubled with each further one. */
@@ -59,7 +58,7 @@ export function createPlatformSupervisor(options: {
 }): PlatformSupervisor {
   const { log, firstPauseMs = FIRST_PAUSE_MS } = options;
   const lives = new AsyncLocalStorage<Life>();
-  const faults = new Map<PlatformName, number>();
+  const faults = new Map<string, number>();
 
   return {
     async supervise(make, onFatal) {

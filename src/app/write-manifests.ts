@@ -3,25 +3,26 @@ import { pathToFileURL } from 'node:url';
 import { type Command, usageOf } from '../bot/commands/command.ts';
 import { commands } from '../bot/commands/commands.ts';
 import { variables } from '../config/variables.ts';
-import { discordCommands } from '../discord/api/commands.ts';
-import { slackManifest } from '../slack/manifest.ts';
+import { platforms } from './platforms.ts';
 
 /** The repository's root, whether this runs as source or from `dist/`. */
 const ROOT = new URL('../../', import.meta.url);
-
-/** Where Slack reaches a program of its user; who makes the app puts their own host there. */
-const SLACK_EVENTS = 'https://askwatch.example.com/slack/events';
 
 /**
  * Everything that is made from the command table and the settings: each file's path and its text. `read` gives the pages
  * as they are, by their paths: in these only the tables are made anew.
  */
-export function generatedFiles(read: (path: string) => string): Record<string, string> {
+export async function generatedFiles(
+  read: (path: string) => string,
+): Promise<Record<string, string>> {
+  const manifests = await Promise.all(
+    platforms.map(({ manifests }) => manifests?.(commands) ?? {}),
+  );
   const page = (path: string, table: string) => ({ [path]: withTable(read(path), path, table) });
   return {
-    'manifests/slack.json': json(slackManifest(commands)),
-    'manifests/slack-http.json': json(slackManifest(commands, SLACK_EVENTS)),
-    'manifests/discord.json': json(discordCommands(commands)),
+    ...Object.fromEntries(
+      manifests.flatMap(Object.entries).map(([path, manifest]) => [path, json(manifest)]),
+    ),
     '.env.example': envExample(),
     ...page('docs/commands.md', commandTable(commands)),
     ...page('docs/settings.md', settingsTable()),
@@ -73,7 +74,7 @@ function withTable(text: string, path: string, table: string): string {
 if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) {
   mkdirSync(new URL('manifests/', ROOT), { recursive: true });
   const read = (path: string) => readFileSync(new URL(path, ROOT), 'utf8');
-  for (const [path, text] of Object.entries(generatedFiles(read))) {
+  for (const [path, text] of Object.entries(await generatedFiles(read))) {
     writeFileSync(new URL(path, ROOT), text);
     process.stdout.write(`wrote ${path}\n`);
   }

@@ -25,6 +25,7 @@ import { createIncidents } from './incidents/incident-service.ts';
 import type { Bot, Platform } from './platform.ts';
 import { systemClock } from './shared/clock.ts';
 import { type Place, placeKey } from './shared/place.ts';
+import type { PlatformTraits } from './shared/platform-traits.ts';
 import { createSeenInvocations } from './shared/seen-invocations.ts';
 import type { BotSettings } from './shared/settings.ts';
 import { openLastPoll } from './watch/last-poll.ts';
@@ -36,6 +37,8 @@ export interface BotOptions {
   gateway: GatewayClient;
   monitoring: MonitoringClient;
   settings: BotSettings;
+  /** What is known of platforms; of one that is not named here, that it has a name. */
+  platforms?: readonly PlatformTraits[];
   log: Logger;
 }
 
@@ -43,7 +46,8 @@ const DAY_MS = 86_400_000;
 
 /** Puts the bot together; it hears and says nothing until platforms hand it something and `start` is called. */
 export async function createBot(options: BotOptions): Promise<Bot> {
-  const { store, gateway, monitoring, settings, log } = options;
+  const { store, gateway, monitoring, settings, platforms = [], log } = options;
+  const traitsOf = (name: string) => platforms.find((one) => one.name === name) ?? { name };
   const conversations = createConversations(store);
   const channels = createChannels(store);
   await channels.hideSecrets().catch((error: unknown) => {
@@ -54,7 +58,10 @@ export async function createBot(options: BotOptions): Promise<Bot> {
   });
   const channelDefaults = createChannelDefaults(store);
   const usageLog = createUsageLog(store);
-  const places = createPersonPlaces(store, { log });
+  const places = createPersonPlaces(store, {
+    hasHomes: (platform) => traitsOf(platform).hasHomes ?? false,
+    log,
+  });
   const catalog = createCatalog({ gateway, standard: settings.askModel, log });
   const state = await openWatchState(store, log);
   const incidentAt = (place: Place, thread: string) =>
@@ -107,6 +114,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     channelDefaults,
     usageLog,
     conversations,
+    traitsOf,
     log,
   };
   const seenInvocations = createSeenInvocations(store);

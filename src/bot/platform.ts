@@ -8,7 +8,7 @@ import type { Homes } from './home/home.ts';
 import type { GoneChannels } from './shared/gone-places.ts';
 import type { AnswerEnder } from './shared/invocation.ts';
 import type { Messenger } from './shared/messenger.ts';
-import type { Place, PlatformName } from './shared/place.ts';
+import type { Place } from './shared/place.ts';
 
 /** What the bot is to its platforms, and to what shows or ends it. */
 export interface Bot {
@@ -29,7 +29,7 @@ export interface Bot {
    */
   forgetAll(gone: GoneChannels): Promise<void>;
   /** For platforms that may find out that some are gone: the channels for which something is kept. */
-  keptChannels(platform: PlatformName): Promise<string[]>;
+  keptChannels(platform: string): Promise<string[]>;
   /** For platforms: the conversations of answers that are shown outside of a thread. */
   readonly shownAnswers: ShownAnswers;
   /** What to offer somebody who types into an input. */
@@ -44,7 +44,7 @@ export interface Bot {
    * For whoever makes a platform anew: cuts the answers that it shows with a note. What it returns is to be called once the
    * new one runs, which then ends those whose end the old one could not show.
    */
-  interrupt(platform: PlatformName): () => void;
+  interrupt(platform: string): () => void;
   /** Starts watching and sending alerts through these platforms, which are started. */
   start(platforms: readonly Platform[]): Promise<void>;
   /** Lets answers under way end or cuts them with a note, and stops watching and sending; takes at most 4 s. */

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createLog, createRedaction } from '../app/log.ts';
+import type { PlatformRegistration } from '../app/platforms/registration.ts';
+import { platforms } from '../app/platforms.ts';
 import { counted, type Finding, ok, problem, warning } from '../bot/shared/finding.ts';
-import type { Place } from '../bot/shared/place.ts';
-import type { Who } from '../bot/shared/rights.ts';
 import { readSettings, type Settings, SettingsError, secretsIn } from '../config/settings.ts';
 import { checkConsole, checkProxies } from './doctor-console.ts';
 import { createProbe, type Probe } from './doctor-fetch.ts';
@@ -90,8 +90,9 @@ async function examine(): Promise<Finding[]> {
     bounded('Model gateway', () => checkGateway(settings)),
     bounded('Model providers', () => checkProviders(settings, probe)),
     bounded('Monitoring service', () => checkMonitoring(settings)),
-    bounded('Slack', () => checkSlackOf(settings, probe)),
-    bounded('Discord', () => checkDiscordOf(settings, probe)),
+    ...platforms
+      .filter(({ variables }) => Object.keys(variables).length > 0)
+      .map((platform) => bounded(platform.title, () => checkPlatform(platform, settings, probe))),
   ]);
   return [node, ok('Settings', 'can be read'), ...areas.flat(), checkClock(probe.readings)];
 }
@@ -120,32 +121,23 @@ async function checkProgramAndAddress(settings: Settings, probe: Probe): Promise
 }
 
 /** The library of a platform is loaded only where the platform is set up. */
-async function checkSlackOf({ slack, bot, roles }: Settings, probe: Probe): Promise<Finding[]> {
+async function checkPlatform(
+  { name, title, variables }: PlatformRegistration,
+  { platforms: configured, bot, roles }: Settings,
+  probe: Probe,
+): Promise<Finding[]> {
   if (!roles.has('bot')) return [];
-  const channels = channelsOf('slack', bot.alertPlaces);
-  if (!slack) return unused('Slack', 'SLACK_BOT_TOKEN', channels);
-  const { checkSlack } = await import('../slack/doctor.ts');
-  const log = createLog({ level: 'silent', secrets: [] });
-  const usesGroups = [bot.mayAdd, bot.mayManage].some(namesSlackGroups);
-  return await checkSlack({ ...slack, channels, usesGroups, fetch: probe.fetch, log });
+  const platform = configured.get(name);
+  if (platform) {
+    const log = createLog({ level: 'silent', secrets: [] });
+    return await platform.check({ fetch: probe.fetch, log });
+  }
+  const channels = bot.alertPlaces.filter((place) => place.platform === name);
+  return unused(title, Object.keys(variables)[0] ?? '', channels.length);
 }
 
-async function checkDiscordOf({ discord, bot, roles }: Settings, probe: Probe): Promise<Finding[]> {
-  if (!roles.has('bot')) return [];
-  const channels = channelsOf('discord', bot.alertPlaces);
-  if (!discord) return unused('Discord', 'DISCORD_TOKEN', channels);
-  const { checkDiscord } = await import('../discord/doctor.ts');
-  return await checkDiscord({ ...discord, channels, fetch: probe.fetch });
-}
-
-const channelsOf = (platform: string, places: readonly Place[]) =>
-  places.filter((place) => place.platform === platform).map(({ channel }) => channel);
-
-const namesSlackGroups = (who: Who) =>
-  typeof who !== 'string' && channelsOf('slack', who).some((id) => id.startsWith('S'));
-
-function unused(name: string, setting: string, channels: string[]): Finding[] {
-  if (channels.length === 0) return [ok(name, 'not configured')];
+function unused(name: string, setting: string, channels: number): Finding[] {
+  if (channels === 0) return [ok(name, 'not configured')];
   const text = `ALERT_CHANNELS names channels of ${name}, which is not configured. Set ${setting}, or take them out.`;
   return [problem(name, text)];
 }

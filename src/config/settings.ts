@@ -1,13 +1,19 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import ipaddr from 'ipaddr.js';
-import type { z } from 'zod';
-import { isChannelName } from '../console/playground/channels.ts';
+import {
+  type ConfiguredPlatform,
+  given,
+  type NamedPlaces,
+  type Rule,
+  type ValuesOf,
+} from '../app/platforms/registration.ts';
+import { platforms } from '../app/platforms.ts';
+import type { Place } from '../bot/shared/place.ts';
 import type { Role } from './variable-types.ts';
-import { variables } from './variables.ts';
+import { type programVariables, variables } from './variables.ts';
 
-type VariableName = keyof typeof variables;
-type Values = { [Name in VariableName]: z.output<(typeof variables)[Name]['schema']> };
+type Values = ValuesOf<typeof programVariables>;
 
 /** A setting is wrong; the message names each variable and says what to do, and never shows its value. */
 export class SettingsError extends Error {
@@ -23,85 +29,28 @@ export type Settings = ReturnType<typeof readSettings>;
  */
 export function readSettings(env: NodeJS.ProcessEnv) {
   const problems: string[] = [];
-  const values = {} as Record<VariableName, unknown>;
-  for (const name of Object.keys(variables) as VariableName[]) {
+  const read: Record<string, unknown> = {};
+  for (const [name, { schema }] of Object.entries(variables)) {
     const given = env[name]?.trim();
-    const result = variables[name].schema.safeParse(given === '' ? undefined : given);
-    if (result.success) values[name] = result.data;
+    const result = schema.safeParse(given === '' ? undefined : given);
+    if (result.success) read[name] = result.data;
     else problems.push(...result.error.issues.map((issue) => `${name}: ${issue.message}`));
   }
-  if (problems.length === 0) problems.push(...conflicts(values as Values));
+  const values = read as Values;
+  if (problems.length === 0) problems.push(...conflicts(values));
   if (problems.length > 0) throw new SettingsError(problems.join('\n'));
-  return settingsFrom(values as Values, secretsIn(env));
+  return settingsFrom(values, secretsIn(env));
 }
-
-type Rule = [broken: boolean, problem: string];
-
-/** Rules about Slack in several workspaces, which install the app themselves. */
-function installRules(v: Values): Rule[] {
-  const { SLACK_CLIENT_ID: id, SLACK_CLIENT_SECRET: secret } = v;
-  const installs = installsSlack(v);
-  const channels = v.ALERT_CHANNELS.filter(({ platform }) => platform === 'slack');
-  const withWorkspace = (channel: string) => /^T[A-Z0-9]+\/[A-Z0-9]+$/.test(channel);
-  return [
-    [
-      id !== undefined && secret === undefined,
-      'SLACK_CLIENT_SECRET: set it too; it stands beside the client id under "Basic Information"',
-    ],
-    [
-      id === undefined && secret !== undefined,
-      'SLACK_CLIENT_ID: set it too; it stands beside the client secret under "Basic Information"',
-    ],
-    [
-      installs && v.SLACK_BOT_TOKEN !== undefined,
-      'SLACK_BOT_TOKEN: unset it, since with SLACK_CLIENT_ID each workspace gives its own; for one workspace, unset SLACK_CLIENT_ID and SLACK_CLIENT_SECRET',
-    ],
-    [
-      installs && !v.SLACK_APP_TOKEN && !v.SLACK_SIGNING_SECRET,
-      'SLACK_SIGNING_SECRET: set it too (HTTP), or SLACK_APP_TOKEN (Socket Mode)',
-    ],
-    [
-      installs && !channels.every(({ channel }) => withWorkspace(channel)),
-      'ALERT_CHANNELS: with SLACK_CLIENT_ID, name each channel of Slack with its workspace: slack:T0123/C0123',
-    ],
-    [
-      !installs && channels.some(({ channel }) => withWorkspace(channel)),
-      'ALERT_CHANNELS: with one workspace, name its channels alone: slack:C0123',
-    ],
-  ];
-}
-
-const installsSlack = (v: Values) =>
-  v.SLACK_CLIENT_ID !== undefined && v.SLACK_CLIENT_SECRET !== undefined;
 
 /** Rules between variables. */
 function conflicts(v: Values): string[] {
-  const installs = v.SLACK_CLIENT_ID !== undefined || v.SLACK_CLIENT_SECRET !== undefined;
   const runs = (role: Role) => v.ASKWATCH_ROLES.includes(role);
   const rules: Rule[] = [
     [
       v.DATABASE_URL !== undefined,
       'DATABASE_URL: this version keeps its state in DATA_DIR only; unset it',
     ],
-    [
-      v.SLACK_BOT_TOKEN !== undefined && !v.SLACK_APP_TOKEN && !v.SLACK_SIGNING_SECRET,
-      'SLACK_APP_TOKEN: set it too (Socket Mode), or SLACK_SIGNING_SECRET (HTTP)',
-    ],
-    [
-      v.SLACK_BOT_TOKEN === undefined &&
-        !installs &&
-        Boolean(v.SLACK_APP_TOKEN || v.SLACK_SIGNING_SECRET),
-      'SLACK_BOT_TOKEN: set it too; the app is installed under "OAuth & Permissions"',
-    ],
-    ...installRules(v),
-    [
-      v.SLACK_APP_TOKEN !== undefined && v.SLACK_SIGNING_SECRET !== undefined,
-      'SLACK_SIGNING_SECRET: unset it to use Socket Mode, or unset SLACK_APP_TOKEN to use HTTP',
-    ],
-    [
-      v.DISCORD_TOKEN === undefined && v.DISCORD_GUILD_ID !== undefined,
-      'DISCORD_TOKEN: set it too, or unset DISCORD_GUILD_ID',
-    ],
+    ...platforms.flatMap((platform) => platform.problems(v, namedOn(platform.name, v))),
     [
       v.GATEWAY_BASE_URL !== undefined && v.GATEWAY_API_KEY === undefined,
       'GATEWAY_API_KEY: set it too; the gateway at GATEWAY_BASE_URL asks for a key',
@@ -131,10 +80,6 @@ function conflicts(v: Values): string[] {
       'CONSOLE_PASSWORD: set it (12 characters or more), since HOST lets others reach the console; or set HOST=127.0.0.1, or leave console out of ASKWATCH_ROLES',
     ],
     [
-      v.ALERT_CHANNELS.some((one) => one.platform === 'console' && !isChannelName(one.channel)),
-      'ALERT_CHANNELS: a channel of the console has 1 to 40 small letters, digits, - or _, such as console:ops',
-    ],
-    [
       runs('console') && !runs('bot') && !runs('monitoring') && v.MONITORING_BASE_URL === undefined,
       'ASKWATCH_ROLES: add bot or monitoring, or set MONITORING_BASE_URL; the console has nothing to show',
     ],
@@ -145,25 +90,13 @@ function conflicts(v: Values): string[] {
 function settingsFrom(v: Values, secrets: string[]) {
   const embeddedMonitoring = v.MONITORING_BASE_URL === undefined;
   return {
-    slack:
-      v.SLACK_BOT_TOKEN || installsSlack(v)
-        ? {
-            ...given('botToken', v.SLACK_BOT_TOKEN),
-            ...installOf(v),
-            ...given('appToken', v.SLACK_APP_TOKEN),
-            ...given('signingSecret', v.SLACK_SIGNING_SECRET),
-            apiUrl: `${v.SLACK_API_URL}/`,
-          }
-        : undefined,
-    discord: v.DISCORD_TOKEN
-      ? {
-          token: v.DISCORD_TOKEN,
-          ...given('guildId', v.DISCORD_GUILD_ID),
-          apiUrl: v.DISCORD_API_URL,
-          messageContent: v.DISCORD_MESSAGE_CONTENT,
-          shards: v.DISCORD_SHARDS,
-        }
-      : undefined,
+    /** Those that are set up, by name. */
+    platforms: new Map(
+      platforms.flatMap((platform): Array<[string, ConfiguredPlatform]> => {
+        const configured = platform.configure(v, namedOn(platform.name, v));
+        return configured ? [[platform.name, configured]] : [];
+      }),
+    ),
     gateway: elsewhere(v.GATEWAY_BASE_URL, v.GATEWAY_API_KEY),
     monitoring: elsewhere(v.MONITORING_BASE_URL, v.MONITORING_API_KEY),
     bot: {
@@ -203,20 +136,15 @@ function settingsFrom(v: Values, secrets: string[]) {
   };
 }
 
-/** For several workspaces; who is in a user group can be asked where the rights name one. */
-function installOf(v: Values) {
-  const { SLACK_CLIENT_ID: clientId, SLACK_CLIENT_SECRET: clientSecret } = v;
-  if (clientId === undefined || clientSecret === undefined) return {};
+/** What the settings name on a platform, by its own ids. */
+function namedOn(
+  name: string,
+  v: Pick<Values, 'ALERT_CHANNELS' | 'WHO_MAY_ADD' | 'WHO_MAY_MANAGE'>,
+): NamedPlaces {
+  const idsOf = (places: readonly Place[]) =>
+    places.filter(({ platform }) => platform === name).map(({ channel }) => channel);
   const who = [v.WHO_MAY_ADD, v.WHO_MAY_MANAGE].flatMap((one) => (Array.isArray(one) ? one : []));
-  const namesGroup = who.some(
-    ({ platform, channel }) => platform === 'slack' && channel[0] === 'S',
-  );
-  const moreScopes = namesGroup ? ['usergroups:read'] : [];
-  return { install: { clientId, clientSecret, moreScopes } };
-}
-
-function given<Name extends string>(name: Name, value: string | undefined) {
-  return (value === undefined ? {} : { [name]: value }) as { [key in Name]?: string };
+  return { channels: idsOf(v.ALERT_CHANNELS), people: idsOf(who) };
 }
 
 function elsewhere(baseUrl: string | undefined, apiKey: string | undefined) {

@@ -11,7 +11,7 @@ export const ROLES = ['gateway', 'monitoring', 'bot', 'console'] as const;
 export type Role = (typeof ROLES)[number];
 
 /** One environment variable: what it is for, what stands in its place when it is not set, and its check. */
-interface Variable<T> {
+export interface Variable<T> {
   group: string;
   about: string;
   /** The default as a person reads it; empty when there is none. */
@@ -86,21 +86,31 @@ export const trueOrFalse = z
   .enum(['true', 'false'], { error: 'must be true or false' })
   .transform((value) => value === 'true');
 
-export const places = commaList()
-  .transform((items, context): Place[] =>
-    items.flatMap((item) => {
-      const place = parsePlace(item);
-      if (place) return [place];
-      context.addIssue(
-        `'${item}' must look like slack:C0123456789, discord:123 or console:general`,
-      );
-      return [];
-    }),
-  )
-  .prefault('');
+/** Platforms that a place may be of, with what one of each looks like. */
+type KnownPlatforms = ReadonlyArray<{
+  name: string;
+  examples: { channel: string; person?: string };
+}>;
+
+export const places = (platforms: KnownPlatforms) =>
+  commaList()
+    .transform((items, context): Place[] =>
+      items.flatMap((item) => {
+        const place = parsePlace(item);
+        if (place && platforms.some(({ name }) => name === place.platform)) return [place];
+        const looks = platforms.map(({ examples }) => examples.channel);
+        context.addIssue(`'${item}' must look like ${listed(looks)}`);
+        return [];
+      }),
+    )
+    .prefault('');
+
+/** `a, b or c`. */
+const listed = (words: readonly string[]) =>
+  [words.slice(0, -1).join(', '), ...words.slice(-1)].filter((part) => part !== '').join(' or ');
 
 /** A word for many, or people and groups by their ids. */
-export const who = (fallback: 'everyone' | 'managers') =>
+export const who = (fallback: 'everyone' | 'managers', platforms: KnownPlatforms) =>
   z
     .string()
     .transform((given, context): Who => {
@@ -111,10 +121,10 @@ export const who = (fallback: 'everyone' | 'managers') =>
         .filter((item) => item !== '')
         .flatMap((item) => {
           const one = parsePlace(item);
-          if (one && one.platform !== 'console') return [one];
-          context.addIssue(
-            `'${item}' must be everyone, managers, or an id such as slack:S0123456789 or discord:123456789012345678`,
-          );
+          const withPeople = platforms.filter(({ examples }) => examples.person !== undefined);
+          if (one && withPeople.some(({ name }) => name === one.platform)) return [one];
+          const ids = withPeople.flatMap(({ examples }) => examples.person ?? []);
+          context.addIssue(`'${item}' must be everyone, managers, or an id such as ${listed(ids)}`);
           return [];
         });
     })

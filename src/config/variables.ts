@@ -1,6 +1,7 @@
 import { z } from 'zod';
+import type { VariableTable } from '../app/platforms/registration.ts';
+import { platforms } from '../app/platforms.ts';
 import {
-  address,
   anchors,
   cidrs,
   httpUrl,
@@ -11,8 +12,6 @@ import {
   ROLES,
   roles,
   secret,
-  shards,
-  startingWith,
   text,
   trueOrFalse,
   variable,
@@ -20,70 +19,8 @@ import {
   wholeNumber,
 } from './variable-types.ts';
 
-/** Every setting, in the order of docs/settings.md. No other file reads the environment. */
-export const variables = {
-  SLACK_BOT_TOKEN: secret(
-    'Slack',
-    'bot token of the Slack app',
-    startingWith('xoxb-', 'your app at api.slack.com/apps, "OAuth & Permissions"'),
-  ),
-  SLACK_APP_TOKEN: secret(
-    'Slack',
-    'app-level token with connections:write: Slack over Socket Mode',
-    startingWith('xapp-', 'your app at api.slack.com/apps, "Basic Information"'),
-  ),
-  SLACK_SIGNING_SECRET: secret(
-    'Slack',
-    'instead of the app token: Slack over HTTP, at `POST /slack/events` on `PORT`',
-  ),
-  SLACK_CLIENT_ID: variable({
-    group: 'Slack',
-    about:
-      'instead of the bot token: several workspaces, which install the app at `/slack/install`',
-    shown: '',
-    schema: z
-      .string()
-      .regex(/^\d+\.\d+$/, 'must be two numbers with a dot; copy it from "Basic Information"')
-      .optional(),
-  }),
-  SLACK_CLIENT_SECRET: secret(
-    'Slack',
-    'its secret; what the workspaces give is stored encrypted with it, so with another one they install the app again',
-  ),
-  SLACK_API_URL: variable({
-    group: 'Slack',
-    about: 'another Slack address, such as GovSlack',
-    shown: 'https://slack.com/api/',
-    schema: address('https://slack.com/api'),
-  }),
-  DISCORD_TOKEN: secret('Discord', 'bot token of the Discord application'),
-  DISCORD_GUILD_ID: variable({
-    group: 'Discord',
-    about: 'a server where commands appear at once; without it they are global',
-    shown: '',
-    schema: z
-      .string()
-      .regex(/^\d{17,20}$/, 'must be the server id, 17 to 20 digits')
-      .optional(),
-  }),
-  DISCORD_API_URL: variable({
-    group: 'Discord',
-    about: 'another Discord-compatible address or a proxy',
-    shown: 'https://discord.com/api',
-    schema: address('https://discord.com/api'),
-  }),
-  DISCORD_MESSAGE_CONTENT: variable({
-    group: 'Discord',
-    about: '`true` if that privileged intent is on: follow threads without a mention',
-    shown: 'false',
-    schema: trueOrFalse.prefault('false'),
-  }),
-  DISCORD_SHARDS: variable({
-    group: 'Discord',
-    about: 'connections that share the servers, 1 to 100; `auto` is as many as Discord recommends',
-    shown: 'auto',
-    schema: shards,
-  }),
+/** The settings that belong to no chat platform. */
+export const programVariables = {
   GATEWAY_BASE_URL: variable({
     group: 'Services',
     about: 'a model gateway elsewhere',
@@ -121,7 +58,7 @@ export const variables = {
     about:
       'channels that hear every alert: `slack:C0123,discord:4567`; with several workspaces `slack:T0123/C0123`',
     shown: '',
-    schema: places,
+    schema: places(platforms),
   }),
   ALERT_POLL_SECONDS: variable({
     group: 'Alerts',
@@ -134,14 +71,14 @@ export const variables = {
     about:
       'who may add monitors: `everyone`, `managers` (of the workspace or server), or ids of people, user groups and roles besides: `slack:S0123,discord:4567`',
     shown: 'everyone',
-    schema: who('everyone'),
+    schema: who('everyone', platforms),
   }),
   WHO_MAY_MANAGE: variable({
     group: 'Rights',
     about:
       'who may pause and remove monitors, and set how a channel is alerted and answered; written alike',
     shown: 'managers',
-    schema: who('managers'),
+    schema: who('managers', platforms),
   }),
   OPENAI_API_KEY: providerKey('OpenAI'),
   OPENAI_BASE_URL: variable({
@@ -253,4 +190,10 @@ export const variables = {
       })
       .default('info'),
   }),
+};
+
+/** Every setting, in the order of docs/settings.md. No other file reads the environment. */
+export const variables: VariableTable = {
+  ...Object.assign({}, ...platforms.map((platform) => platform.variables)),
+  ...programVariables,
 };

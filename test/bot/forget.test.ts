@@ -38,7 +38,11 @@ async function open(
   const channels = createChannels(store);
   const channelDefaults = createChannelDefaults(store);
   const usageLog = createUsageLog(store, nowMs);
-  const places = createPersonPlaces(store, { log, nowMs });
+  const places = createPersonPlaces(store, {
+    hasHomes: (platform) => platform === 'slack',
+    log,
+    nowMs,
+  });
   const shownAnswers = createShownAnswers(store);
   const state = await openWatchState(store, log);
   const timing = { clock, random: () => 0.5 };

@@ -20,8 +20,8 @@ describe('settings', () => {
     const settings = readSettings({});
     expect(settings.host).toBe('127.0.0.1');
     expect(settings.port).toBe(3000);
-    expect(settings.slack).toBeUndefined();
-    expect(settings.discord).toBeUndefined();
+    expect(settings.platforms.get('slack')?.settings).toBeUndefined();
+    expect(settings.platforms.get('discord')?.settings).toBeUndefined();
     expect(settings.gateway).toBeUndefined();
     expect([...settings.roles]).toEqual(['gateway', 'monitoring', 'bot', 'console']);
     expect(settings.bot).toEqual({
@@ -69,12 +69,12 @@ describe('settings', () => {
       { platform: 'discord', channel: '4567' },
     ];
     expect(settings.bot).toMatchObject({ mayAdd: [slackGroup, role], mayManage: 'everyone' });
-    expect(settings.slack).toEqual({
+    expect(settings.platforms.get('slack')?.settings).toEqual({
       botToken: 'xoxb-1',
       appToken: 'xapp-1',
       apiUrl: 'https://slack.com/api/',
     });
-    expect(settings.discord).toMatchObject({
+    expect(settings.platforms.get('discord')?.settings).toMatchObject({
       guildId: '123456789012345678',
       messageContent: true,
       shards: 3,
@@ -106,18 +106,20 @@ describe('settings', () => {
       SLACK_SIGNING_SECRET: 'signing-secret',
       ALERT_CHANNELS: 'slack:T0123/C0123,discord:4567',
     });
-    expect(settings.slack).toEqual({
+    expect(settings.platforms.get('slack')?.settings).toEqual({
       install: { clientId: '1.2', clientSecret: 'client-secret', moreScopes: [] },
       signingSecret: 'signing-secret',
       apiUrl: 'https://slack.com/api/',
     });
     expect(settings.secrets.sort()).toEqual(['client-secret', 'signing-secret']);
     expect(settings.bot.alertPlaces[0]).toEqual({ platform: 'slack', channel: 'T0123/C0123' });
+    const scopesOf = (env: NodeJS.ProcessEnv) => {
+      const slack = readSettings(env).platforms.get('slack')?.settings;
+      return (slack as { install?: { moreScopes: string[] } } | undefined)?.install?.moreScopes;
+    };
     const groups = { ...install, SLACK_APP_TOKEN: 'xapp-1', WHO_MAY_ADD: 'slack:U1,slack:S0123' };
-    expect(readSettings(groups).slack?.install?.moreScopes).toEqual(['usergroups:read']);
-    expect(readSettings({ ...groups, WHO_MAY_ADD: 'slack:U1' }).slack?.install?.moreScopes).toEqual(
-      [],
-    );
+    expect(scopesOf(groups)).toEqual(['usergroups:read']);
+    expect(scopesOf({ ...groups, WHO_MAY_ADD: 'slack:U1' })).toEqual([]);
   });
 
   test.each([

@@ -1,4 +1,5 @@
 import { onTestFinished } from 'vitest';
+import { platforms } from '../../src/app/platforms.ts';
 import { createBot } from '../../src/bot/bot.ts';
 import type { Bot } from '../../src/bot/platform.ts';
 import type { Card } from '../../src/bot/shared/card.ts';
@@ -81,7 +82,7 @@ export async function startTestBot(options: TestBotOptions = {}): Promise<TestBo
   });
   const { url: baseUrl, key: apiKey } = options.watched ?? { ...service, key: service.apiKey };
   const monitoring = createMonitoringClient({ baseUrl, apiKey });
-  const bot = await createBot({ store, gateway, monitoring, settings, log });
+  const bot = await createBot({ store, gateway, monitoring, settings, platforms, log });
 
   let stopping: Promise<void> | undefined;
   async function stopAll() {

@@ -3,7 +3,7 @@ import { actions, commands } from '../../src/bot/commands/commands.ts';
 import type { Bot } from '../../src/bot/platform.ts';
 import type { Card } from '../../src/bot/shared/card.ts';
 import { encodeAction } from '../../src/bot/shared/card-action.ts';
-import type { Place, PlatformName } from '../../src/bot/shared/place.ts';
+import type { Place } from '../../src/bot/shared/place.ts';
 import { startTestBot, textOf } from './bot.ts';
 
 /** Who may: anyone who sees it, those who manage the place, or those who manage what all places share. */
@@ -117,7 +117,7 @@ interface Outcome {
 /**
  * A real bot that goes by a list of people and groups, and what it says to each gesture. The platform gets nothing to show.
  */
-export async function startAsked(platform: PlatformName, listed: readonly string[]) {
+export async function startAsked(platform: string, listed: readonly string[]) {
   const who: Place[] = listed.map((channel) => ({ platform, channel }));
   const { bot: real, service } = await startTestBot({
     settings: { mayAdd: who, mayManage: who, alertPollMs: 600_000 },

@@ -6,7 +6,7 @@ import type { CardAction } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
 import { explainError } from '../shared/explain-error.ts';
 import type { AnswerPart, CommandAnswer } from '../shared/invocation.ts';
-import type { Person, Place, PlatformName } from '../shared/place.ts';
+import type { Person, Place } from '../shared/place.ts';
 import type { BotSettings } from '../shared/settings.ts';
 import { counted } from '../shared/text-format.ts';
 import { underBroken, underPrivate, underWhole, whileGenerated } from './answer-buttons.ts';
@@ -29,7 +29,7 @@ export interface Ask {
   /** Ends an answer under way with a note; false when there is none of this id. */
   cut(answer: string, note: string): boolean;
   /** The same for all that were asked on a platform, which is about to be made anew. */
-  cutAll(platform: PlatformName): void;
+  cutAll(platform: string): void;
   /** A private answer for everyone, where its reader asks for that. */
   share(answer: string, by: { place: Place; person: Person }): CommandAnswer | undefined;
   /** Forgets what was said in a thread; resolves to how many answers that were. */
@@ -87,7 +87,7 @@ export function createAsk(options: {
     log,
   } = options;
   const turnTaking = createTurnTaking({ maxWaiting: MAX_WAITING });
-  const running = new Map<string, { run: AnswerRun; platform: PlatformName }>();
+  const running = new Map<string, { run: AnswerRun; platform: string }>();
   const privates = createPrivateAnswers();
   const memory = createAnswerMemory({ conversations, usageLog, log });
   const noting = new Set<Promise<void>>();

@@ -12,8 +12,7 @@ import type {
   Invocation,
   UnfinishedAnswer,
 } from '../shared/invocation.ts';
-import type { PlatformName } from '../shared/place.ts';
-import { PLATFORM_NAMES, type Place, placeKey } from '../shared/place.ts';
+import { type Place, placeKey } from '../shared/place.ts';
 import type { SeenInvocations } from '../shared/seen-invocations.ts';
 import { underBroken } from './answer-buttons.ts';
 import { type Conversations, conversationKey } from './conversations.ts';
@@ -21,7 +20,7 @@ import { type Conversations, conversationKey } from './conversations.ts';
 /** An answer that is shown somewhere, or is about to be, and whose end is not shown yet. */
 const Entry = z.object({
   invocation: z.string(),
-  platform: z.enum(PLATFORM_NAMES),
+  platform: z.string(),
   channel: z.string(),
   person: z.string(),
   beganAtMs: z.number(),
@@ -59,7 +58,7 @@ export interface UnfinishedAnswers {
    * Takes note of the answers that a platform shows without an end. What it returns ends those that still have none by
    * then, through the platform that has taken its place, in the background.
    */
-  snapshot(platform: PlatformName): () => void;
+  snapshot(platform: string): () => void;
   /** Forgets answers in places that are gone: nobody can end them any more. */
   forgetPlaces(gone: GonePlaces): Promise<void>;
   /** The same for a thread that was deleted. */

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Place } from '../shared/place.ts';
+import type { PlatformTraits } from '../shared/platform-traits.ts';
 import { inWords } from '../shared/text-format.ts';
 import { QuietHours, quietWords } from './quiet-hours.ts';
 
@@ -69,19 +69,12 @@ export function readInterval(text: string): number | undefined {
   return ms >= MIN_REMIND_MS && ms <= MAX_REMIND_MS ? ms : undefined;
 }
 
-/** Who can be mentioned on each platform, as it writes that into what people type. */
-const MENTIONS = {
-  // Source: Slack docs, "Formatting message text", "Mentioning user groups".
-  slack: /^<!subteam\^(?<id>[A-Z0-9]{2,30})(?:\|(?<name>@?[^<>|]{1,80}))?>$/,
-  // Source: Discord docs, "Message Formatting".
-  discord: /^<@&(?<id>\d{17,20})>$/,
-  // It has no groups of its own: a name is all there is.
-  console: /^(?<name>@(?<id>[\w-]{1,40}))$/,
-} as const;
-
-/** The group or role that a text means on the platform of a place; `undefined` when it means none. Pure. */
-export function readMention(text: string, { platform }: Place): Mention | undefined {
-  const { id, name } = MENTIONS[platform].exec(text)?.groups ?? {};
+/** The group or role that a text means on a platform; `undefined` when it means none. Pure. */
+export function readMention(
+  text: string,
+  { pattern }: NonNullable<PlatformTraits['mention']>,
+): Mention | undefined {
+  const { id, name } = pattern.exec(text)?.groups ?? {};
   if (id === undefined) return undefined;
   return { id, ...(name !== undefined && { name: `@${name.replace(/^@/, '')}` }) };
 }

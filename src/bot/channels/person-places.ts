@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Store } from '../../store/store.ts';
 import type { GonePlaces } from '../shared/gone-places.ts';
 import type { Invocation } from '../shared/invocation.ts';
-import { type Place, type PlatformName, parsePlace, placeKey } from '../shared/place.ts';
+import { type Place, parsePlace, placeKey } from '../shared/place.ts';
 
 /** Where a person asked, typed a command or pressed a button, the last place last. */
 const Visits = z.object({ visits: z.array(z.object({ place: z.string(), atMs: z.number() })) });
@@ -17,7 +17,7 @@ export interface PersonPlaces {
   /** Notes where something was said. Never throws: what cannot be noted is logged. */
   note(said: Pick<Invocation, 'place' | 'person'>): Promise<void>;
   /** Where somebody was in the last 90 days, the last place first. */
-  of(platform: PlatformName, person: string): Promise<Place[]>;
+  of(platform: string, person: string): Promise<Place[]>;
   /** Forgets who was in places that are gone. */
   forgetPlaces(gone: GonePlaces): Promise<void>;
   /** Forgets what is older. */
@@ -32,13 +32,16 @@ const MAX_ID = 200;
 /** What was noted today, in memory, so that it is not written again and again. */
 const MAX_NOTED = 10_000;
 
-/** The platforms where a person has a home, for which alone places are kept. */
-const WITH_HOME: readonly PlatformName[] = ['slack'];
-
 export function createPersonPlaces(
   store: Store,
-  { log, nowMs = Date.now }: { log: Logger; nowMs?: () => number },
+  options: {
+    /** Whether a person has a home on a platform: places are kept for those alone. */
+    hasHomes(platform: string): boolean;
+    log: Logger;
+    nowMs?: () => number;
+  },
 ): PersonPlaces {
+  const { hasHomes, log, nowMs = Date.now } = options;
   const collection = store.collection<Visits>({
     name: 'person-places',
     schema: Visits,
@@ -67,7 +70,7 @@ export function createPersonPlaces(
 
   return {
     async note({ place, person }) {
-      if (!WITH_HOME.includes(place.platform) || person.id.length > MAX_ID) return;
+      if (!hasHomes(place.platform) || person.id.length > MAX_ID) return;
       const id = `${place.platform}:${person.id}`;
       const visit = `${id} ${placeKey(place)}`;
       if (nowMs() - (noted.get(visit) ?? 0) < DAY_MS) return;

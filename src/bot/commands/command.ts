@@ -10,6 +10,7 @@ import type { Channels } from '../channels/channels.ts';
 import type { Incidents } from '../incidents/incident-service.ts';
 import type { CommandResult, Invocation } from '../shared/invocation.ts';
 import type { Person, Place } from '../shared/place.ts';
+import type { PlatformTraits } from '../shared/platform-traits.ts';
 import type { Right } from '../shared/rights.ts';
 import type { BotSettings } from '../shared/settings.ts';
 
@@ -167,6 +168,8 @@ export interface Call {
   channelDefaults: ChannelDefaults;
   usageLog: UsageLog;
   conversations: Conversations;
+  /** What is known of a platform. */
+  traitsOf(platform: string): PlatformTraits;
   log: Logger;
 }
 

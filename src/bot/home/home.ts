@@ -11,13 +11,7 @@ import { failedCard } from '../commands/error-card.ts';
 import type { Alert } from '../incidents/watch-state.ts';
 import type { Card, CardAction, CardPart } from '../shared/card.ts';
 import { isCarried } from '../shared/card-action.ts';
-import {
-  type Person,
-  type Place,
-  type PlatformName,
-  parsePlace,
-  placeKey,
-} from '../shared/place.ts';
+import { type Person, type Place, parsePlace, placeKey } from '../shared/place.ts';
 import { hasRight } from '../shared/rights.ts';
 import type { BotSettings } from '../shared/settings.ts';
 import { shortened } from '../shared/text-format.ts';
@@ -44,7 +38,7 @@ export interface HomeChannel {
 
 /** Whose home it is. */
 export interface HomeOwner {
-  platform: PlatformName;
+  platform: string;
   id: string;
   /** The person as they stand in one of their places; undefined for one that this home does not show. */
   at(place: Place): Promise<Person | undefined>;

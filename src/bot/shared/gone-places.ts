@@ -1,9 +1,8 @@
 import { z } from 'zod';
-import { PLATFORM_NAMES } from './place.ts';
 
 /** Channels that are gone, by the platform's own ids: some, or all whose id begins so. */
 export const GoneChannels = z.object({
-  platform: z.enum(PLATFORM_NAMES),
+  platform: z.string(),
   channels: z.array(z.string()),
   prefix: z.string().optional(),
 });

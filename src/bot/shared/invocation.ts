@@ -1,5 +1,5 @@
 import type { Card, CardAction } from './card.ts';
-import type { Person, Place, PlatformName } from './place.ts';
+import type { Person, Place } from './place.ts';
 
 /** Something a person said to Askwatch, from a slash command, a mention, a message in a thread or a button. */
 export interface Invocation {
@@ -93,7 +93,7 @@ export interface UnfinishedAnswer {
 
 /** What ends the answers that an earlier process began to show on a platform. */
 export interface AnswerEnder {
-  readonly name: PlatformName;
+  readonly name: string;
   /**
    * Ends an answer that an earlier process left growing: what is shown stays, with a note and buttons under it. Does nothing
    * to one whose end is shown. Throws `DeliveryError`.

@@ -1,5 +1,4 @@
 import type { Card } from './card.ts';
-import type { PlatformName } from './place.ts';
 
 /** A message of ours on a platform: what is needed to change it later, and the thread under it. */
 export interface PostedMessage {
@@ -9,7 +8,7 @@ export interface PostedMessage {
 
 /** What posts and changes messages in the channels of a platform. */
 export interface Messenger {
-  readonly name: PlatformName;
+  readonly name: string;
   /**
    * Posts a card as a new message of a channel. The same `id` is posted once where the platform lets us check:
    * `attempted` says that an earlier try may have gone through; what the message then shows is what that try did, and

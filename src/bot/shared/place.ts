@@ -1,22 +1,21 @@
-export const PLATFORM_NAMES = ['slack', 'discord', 'console'] as const;
-
-export type PlatformName = (typeof PLATFORM_NAMES)[number];
-
 /** A channel (or direct conversation) of a platform, by the platform's own id. */
 export interface Place {
-  platform: PlatformName;
+  /** The platform's name, such as `slack`. */
+  platform: string;
   channel: string;
 }
 
 /** The one-word form of a place, as in `ALERT_CHANNELS`: `slack:C0123`. */
 export const placeKey = (place: Place) => `${place.platform}:${place.channel}`;
 
+/** How platforms are named; which there are is up to whoever puts the program together. */
+const PLATFORM_NAME = /^[a-z][a-z\d-]*$/;
+
 /** A place from its one-word form; `undefined` when it is none. */
 export function parsePlace(text: string): Place | undefined {
   const [name = '', ...rest] = text.split(':');
-  const platform = PLATFORM_NAMES.find((known) => known === name);
   const channel = rest.join(':');
-  return platform && channel !== '' ? { platform, channel } : undefined;
+  return PLATFORM_NAME.test(name) && channel !== '' ? { platform: name, channel } : undefined;
 }
 
 /**

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
 import { createPersonPlaces } from '../../../src/bot/channels/person-places.ts';
-import type { PlatformName } from '../../../src/bot/shared/place.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
@@ -11,9 +10,10 @@ async function start() {
   const { log, lines } = recordingLog();
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
   const clock = { nowMs: Date.now() };
-  const open = () => createPersonPlaces(store, { log, nowMs: () => clock.nowMs });
+  const hasHomes = (platform: string) => platform === 'slack';
+  const open = () => createPersonPlaces(store, { hasHomes, log, nowMs: () => clock.nowMs });
   const places = open();
-  const note = (channel: string, { id = 'U1', platform = 'slack' as PlatformName } = {}) =>
+  const note = (channel: string, { id = 'U1', platform = 'slack' } = {}) =>
     places.note({ place: { platform, channel }, person: { id, name: 'Ada' } });
   const channels = async (id = 'U1') =>
     (await places.of('slack', id)).map(({ channel }) => channel);

@@ -1,6 +1,5 @@
 import type { Platform } from '../../../src/bot/platform.ts';
 import type { Card } from '../../../src/bot/shared/card.ts';
-import type { PlatformName } from '../../../src/bot/shared/place.ts';
 
 /** A message as people see it now, with what it said before. */
 export interface ShownMessage {
@@ -32,7 +31,7 @@ export interface ScriptedPlatform extends Platform {
 }
 
 /** Starts with no messages and takes everything. */
-export function createScriptedPlatform(name: PlatformName): ScriptedPlatform {
+export function createScriptedPlatform(name: string): ScriptedPlatform {
   const messages: ShownMessage[] = [];
   let tries = 0;
   let failure: ((call: PlatformCall) => Error | undefined) | undefined;

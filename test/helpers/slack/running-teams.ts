@@ -1,5 +1,5 @@
 import { onTestFinished } from 'vitest';
-import { slackInstallations } from '../../../src/app/slack-installations.ts';
+import { slackInstallations } from '../../../src/app/platforms/slack.ts';
 import { createServer } from '../../../src/http/server.ts';
 import { createSlack, type Slack } from '../../../src/slack/slack.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';

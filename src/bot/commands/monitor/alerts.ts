@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { readInterval, readMention, type SettingsChange } from '../../channels/channel-settings.ts';
-import type { Channels } from '../../channels/channels.ts';
 import { readHours, readZone } from '../../channels/quiet-hours.ts';
 import { CommandError } from '../../shared/errors.ts';
-import { type Place, type PlatformName, placeKey } from '../../shared/place.ts';
+import { placeKey } from '../../shared/place.ts';
+import type { Call } from '../command.ts';
 import { command } from '../command.ts';
 
 const input = z.object({
@@ -55,9 +55,14 @@ export const monitorAlerts = command({
     '/monitor alerts on quiet=22:00-07:00 zone=Europe/Berlin',
     '/monitor alerts on remind=4h',
   ],
-  async run(asked, { channels, place, settings: { alertPlaces } }) {
+  async run(asked, call) {
+    const {
+      channels,
+      place,
+      settings: { alertPlaces },
+    } = call;
     const { switch: turned, filter } = asked;
-    const settings = await settingsIn(asked, { channels, place });
+    const settings = await settingsIn(asked, call);
     const isSet = Object.keys(settings).length > 0;
     if (isSet && turned === 'off') {
       throw new CommandError(
@@ -90,15 +95,13 @@ export const monitorAlerts = command({
 type Asked = z.output<typeof input>;
 
 /** What is to be set; throws `CommandError` when a value means nothing, or is not theirs to set. */
-async function settingsIn(
-  asked: Asked,
-  { channels, place }: { channels: Channels; place: Place },
-): Promise<SettingsChange> {
+async function settingsIn(asked: Asked, call: Call): Promise<SettingsChange> {
+  const { channels, place } = call;
   const { quiet } = await channels.settingsOf(placeKey(place));
   return {
     ...quietIn(asked, quiet),
     ...(asked.remind !== undefined && { remindMs: remindIn(asked.remind) }),
-    ...(asked.mention !== undefined && { mention: mentionIn(asked.mention, place) }),
+    ...(asked.mention !== undefined && { mention: mentionIn(asked.mention, call) }),
   };
 }
 
@@ -134,17 +137,11 @@ function remindIn(text: string): number | null {
   );
 }
 
-/** How a group is named where it can be. */
-const GROUPS: Record<PlatformName, string> = {
-  slack:
-    'a user group, chosen from the list that Slack shows after @ (if it was, the Slack app needs today’s manifest: see docs/slack.md)',
-  discord: 'a role, chosen from the list that Discord shows after @',
-  console: 'a name such as @oncall',
-};
-
-function mentionIn(text: string, place: Place) {
+function mentionIn(text: string, call: Call) {
   if (isOff(text)) return null;
-  const mention = readMention(text, place);
+  const { mention: groups } = call.traitsOf(call.place.platform);
+  if (!groups) throw new CommandError('There is nobody to mention on this platform.');
+  const mention = readMention(text, groups);
   if (mention) return mention;
-  throw new CommandError(`“mention” must be ${GROUPS[place.platform]}, or off, not “${text}”.`);
+  throw new CommandError(`“mention” must be ${groups.words}, or off, not “${text}”.`);
 }

@@ -1,0 +1,22 @@
+import { isChannelName } from '../../console/playground/channels.ts';
+import { registration } from './registration.ts';
+
+/** The web console, which serves its page also without a bot: `main.ts` makes it with the server. */
+export const consolePlatform = registration({
+  name: 'console',
+  title: 'Console',
+  mention: {
+    // It has no groups of its own: a name is all there is.
+    pattern: /^(?<name>@(?<id>[\w-]{1,40}))$/,
+    words: 'a name such as @oncall',
+  },
+  examples: { channel: 'console:general' },
+  variables: {},
+  problems: (_values, { channels }) => [
+    [
+      !channels.every(isChannelName),
+      'ALERT_CHANNELS: a channel of the console has 1 to 40 small letters, digits, - or _, such as console:ops',
+    ],
+  ],
+  configure: () => undefined,
+});

@@ -1,0 +1,175 @@
+import { z } from 'zod';
+import { address, secret, startingWith, variable } from '../../config/variable-types.ts';
+import { given, type NamedPlaces, type Rule, registration, type ValuesOf } from './registration.ts';
+
+const variables = {
+  SLACK_BOT_TOKEN: secret(
+    'Slack',
+    'bot token of the Slack app',
+    startingWith('xoxb-', 'your app at api.slack.com/apps, "OAuth & Permissions"'),
+  ),
+  SLACK_APP_TOKEN: secret(
+    'Slack',
+    'app-level token with connections:write: Slack over Socket Mode',
+    startingWith('xapp-', 'your app at api.slack.com/apps, "Basic Information"'),
+  ),
+  SLACK_SIGNING_SECRET: secret(
+    'Slack',
+    'instead of the app token: Slack over HTTP, at `POST /slack/events` on `PORT`',
+  ),
+  SLACK_CLIENT_ID: variable({
+    group: 'Slack',
+    about:
+      'instead of the bot token: several workspaces, which install the app at `/slack/install`',
+    shown: '',
+    schema: z
+      .string()
+      .regex(/^\d+\.\d+$/, 'must be two numbers with a dot; copy it from "Basic Information"')
+      .optional(),
+  }),
+  SLACK_CLIENT_SECRET: secret(
+    'Slack',
+    'its secret; what the workspaces give is stored encrypted with it, so with another one they install the app again',
+  ),
+  SLACK_API_URL: variable({
+    group: 'Slack',
+    about: 'another Slack address, such as GovSlack',
+    shown: 'https://slack.com/api/',
+    schema: address('https://slack.com/api'),
+  }),
+};
+type Values = ValuesOf<typeof variables>;
+
+/**
+ * Where Slack keeps the installations of several workspaces: a document for each, by the id of the workspace, encrypted by
+ * Slack's room. Without one the workspace has to install Askwatch again, so a damaged one is not passed over.
+ */
+export const slackInstallations = {
+  name: 'slack-installations',
+  schema: z.object({ sealed: z.string() }),
+  version: 1,
+  whenCorrupt: 'refuse' as const,
+};
+
+/** Where Slack reaches a program of its user; who makes the app puts their own host there. */
+const SLACK_EVENTS = 'https://askwatch.example.com/slack/events';
+
+export const slack = registration({
+  name: 'slack',
+  title: 'Slack',
+  hasHomes: true,
+  mention: {
+    // Source: Slack docs, "Formatting message text", "Mentioning user groups".
+    pattern: /^<!subteam\^(?<id>[A-Z0-9]{2,30})(?:\|(?<name>@?[^<>|]{1,80}))?>$/,
+    words:
+      'a user group, chosen from the list that Slack shows after @ (if it was, the Slack app needs today’s manifest: see docs/slack.md)',
+  },
+  examples: { channel: 'slack:C0123456789', person: 'slack:S0123456789' },
+  variables,
+  problems(v, { channels }) {
+    const installs = v.SLACK_CLIENT_ID !== undefined || v.SLACK_CLIENT_SECRET !== undefined;
+    return [
+      [
+        v.SLACK_BOT_TOKEN !== undefined && !v.SLACK_APP_TOKEN && !v.SLACK_SIGNING_SECRET,
+        'SLACK_APP_TOKEN: set it too (Socket Mode), or SLACK_SIGNING_SECRET (HTTP)',
+      ],
+      [
+        v.SLACK_BOT_TOKEN === undefined &&
+          !installs &&
+          Boolean(v.SLACK_APP_TOKEN || v.SLACK_SIGNING_SECRET),
+        'SLACK_BOT_TOKEN: set it too; the app is installed under "OAuth & Permissions"',
+      ],
+      ...installRules(v, channels),
+      [
+        v.SLACK_APP_TOKEN !== undefined && v.SLACK_SIGNING_SECRET !== undefined,
+        'SLACK_SIGNING_SECRET: unset it to use Socket Mode, or unset SLACK_APP_TOKEN to use HTTP',
+      ],
+    ];
+  },
+  configure(v, named) {
+    if (!v.SLACK_BOT_TOKEN && !installsItself(v)) return undefined;
+    const connection = {
+      ...given('botToken', v.SLACK_BOT_TOKEN),
+      ...given('appToken', v.SLACK_APP_TOKEN),
+      ...given('signingSecret', v.SLACK_SIGNING_SECRET),
+      apiUrl: `${v.SLACK_API_URL}/`,
+    };
+    const install = installOf(v, named);
+    return {
+      settings: { ...connection, ...(install && { install }) },
+      async create({ store, ...program }) {
+        const { createSlack } = await import('../../slack/slack.ts');
+        const installations = store.collection(slackInstallations);
+        return await createSlack({
+          ...connection,
+          ...(install && { install: { ...install, installations } }),
+          ...program,
+        });
+      },
+      async check(tools) {
+        const { checkSlack } = await import('../../slack/doctor.ts');
+        const { channels, people } = named;
+        return await checkSlack({
+          ...connection,
+          channels,
+          usesGroups: people.some(isGroup),
+          ...tools,
+        });
+      },
+      bannerNote: (url) => (install ? `; workspaces are added at ${url}/slack/install` : ''),
+    };
+  },
+  async manifests(commands) {
+    const { slackManifest } = await import('../../slack/manifest.ts');
+    return {
+      'manifests/slack.json': slackManifest(commands),
+      'manifests/slack-http.json': slackManifest(commands, SLACK_EVENTS),
+    };
+  },
+});
+
+/** Rules about Slack in several workspaces, which install the app themselves. */
+function installRules(v: Values, channels: readonly string[]): Rule[] {
+  const { SLACK_CLIENT_ID: id, SLACK_CLIENT_SECRET: secret } = v;
+  const installs = installsItself(v);
+  const withWorkspace = (channel: string) => /^T[A-Z0-9]+\/[A-Z0-9]+$/.test(channel);
+  return [
+    [
+      id !== undefined && secret === undefined,
+      'SLACK_CLIENT_SECRET: set it too; it stands beside the client id under "Basic Information"',
+    ],
+    [
+      id === undefined && secret !== undefined,
+      'SLACK_CLIENT_ID: set it too; it stands beside the client secret under "Basic Information"',
+    ],
+    [
+      installs && v.SLACK_BOT_TOKEN !== undefined,
+      'SLACK_BOT_TOKEN: unset it, since with SLACK_CLIENT_ID each workspace gives its own; for one workspace, unset SLACK_CLIENT_ID and SLACK_CLIENT_SECRET',
+    ],
+    [
+      installs && !v.SLACK_APP_TOKEN && !v.SLACK_SIGNING_SECRET,
+      'SLACK_SIGNING_SECRET: set it too (HTTP), or SLACK_APP_TOKEN (Socket Mode)',
+    ],
+    [
+      installs && !channels.every(withWorkspace),
+      'ALERT_CHANNELS: with SLACK_CLIENT_ID, name each channel of Slack with its workspace: slack:T0123/C0123',
+    ],
+    [
+      !installs && channels.some(withWorkspace),
+      'ALERT_CHANNELS: with one workspace, name its channels alone: slack:C0123',
+    ],
+  ];
+}
+
+const installsItself = (v: Values) =>
+  v.SLACK_CLIENT_ID !== undefined && v.SLACK_CLIENT_SECRET !== undefined;
+
+const isGroup = (id: string) => id.startsWith('S');
+
+/** For several workspaces; who is in a user group can be asked where the rights name one. */
+function installOf(v: Values, { people }: NamedPlaces) {
+  const { SLACK_CLIENT_ID: clientId, SLACK_CLIENT_SECRET: clientSecret } = v;
+  if (clientId === undefined || clientSecret === undefined) return undefined;
+  const moreScopes = people.some(isGroup) ? ['usergroups:read'] : [];
+  return { clientId, clientSecret, moreScopes };
+}

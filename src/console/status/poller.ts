@@ -1,7 +1,5 @@
 import type { Logger } from 'pino';
-import { describeInvalid } from '../../../bot/incidents/invalid-monitors.ts';
-import type { MonitoringClient, OddMonitor } from '../../../clients/monitoring.ts';
-import { oddWords } from '../../bot/incidents/invalid-monitors.ts';
+import { describeInvalid } from '../../bot/incidents/invalid-monitors.ts';
 import type { InvalidMonitor, MonitoringClient } from '../../clients/monitoring.ts';
 import type { StatusDays, StatusMonitor, StatusReport } from './api-types.ts';
 import type { KnownDays } from './days.ts';

@@ -6,21 +6,31 @@ import { PlatformStartError } from '../bot/shared/errors.ts';
 import { openPlatformLimits, type PlatformLimits } from '../bot/shared/platform-limits.ts';
 import { createAlerts } from './answers/alerts.ts';
 import { listenForDeletions } from './answers/deletions.ts';
-import { createEndAnswer, sealTokens } from './answers/end-answer.ts';
+import { createEndAnswer, tokenEncryption } from './answers/end-answer.ts';
 import { forgetGone } from './answers/gone-channels.ts';
 import {
   createInlineConversations,
   type InlineConversations,
 } from './answers/inline-conversations.ts';
-import { createLineConversations } from './answers/line-conversations.ts';
+import { createThreadConversations } from './answers/line-conversations.ts';
 import { createChannelApi } from './api/channel-api.ts';
-import { buildClient, connect, disconnect, guardPackets, logEvents, watch } from './api/client.ts';
+import {
+  buildClient,
+  connect,
+  disconnect,
+  guardPackets,
+  logEvents,
+  watchConnection,
+} from './api/client.ts';
 import { discordCommands } from './api/commands.ts';
 import { createDrafts } from './api/drafts.ts';
 import { isRefusal, loggedError, reasonOf } from './api/errors.ts';
-import { SENT_ELSEWHERE, warnIfSentElsewhere } from './api/interactions-endpoint.ts';
+import {
+  INTERACTIONS_ENDPOINT_SET,
+  warnOfInteractionsEndpoint,
+} from './api/interactions-endpoint.ts';
 import { inviteLink } from './api/invite.ts';
-import { createLacksIn } from './api/permissions.ts';
+import { createMissingPermissions } from './api/permissions.ts';
 import { registerCommands } from './api/register-commands.ts';
 import { createRights } from './api/rights.ts';
 import type { Shards } from './api/shards.ts';
@@ -69,15 +79,15 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
   const limits = options.limits ?? (await openPlatformLimits({ platform: 'discord', log }));
   const client = buildClient({ apiUrl, messageContent, shards, limits });
   const api = createChannelApi(client.rest);
-  const lacksIn = createLacksIn(client);
+  const missingPermissions = createMissingPermissions(client);
   const botId = () => client.user?.id ?? '';
-  const alerts = createAlerts(api, { botId, lacksIn, log });
+  const alerts = createAlerts(api, { botId, missingPermissions, log });
   const endAnswer = createEndAnswer({
     client,
     api,
     botToken: token,
     tokenLifeMs,
-    lacksIn,
+    missingPermissions,
     log,
     inline: () => inline,
   });
@@ -97,29 +107,29 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
 
   function listen(bot: Bot) {
     inline = createInlineConversations({ bot, log });
-    const desk = {
+    const context = {
       bot,
       api,
       inline,
-      conversations: createLineConversations({ bot, api, botId, log }),
+      conversations: createThreadConversations({ bot, api, botId, log }),
       drafts: createDrafts(),
       deletions: listenForDeletions(client, { bot, log }),
-      lacksIn,
+      missingPermissions,
       rightsOf: createRights(client, { log }),
       editIntervalMs,
       tokenLifeMs,
-      sealed: sealTokens(token).encrypt,
+      encryptToken: tokenEncryption(token).encrypt,
       log,
     };
     client.on(Events.InteractionCreate, (interaction) => {
       if (stopping) return;
-      if (interaction.isChatInputCommand()) track(handleSlashCommand(desk, interaction));
-      else if (interaction.isButton()) track(handleButton(desk, interaction));
-      else if (interaction.isAutocomplete()) track(handleAutocomplete(desk, interaction));
-      else if (interaction.isModalSubmit()) track(handleForm(desk, interaction));
+      if (interaction.isChatInputCommand()) track(handleSlashCommand(context, interaction));
+      else if (interaction.isButton()) track(handleButton(context, interaction));
+      else if (interaction.isAutocomplete()) track(handleAutocomplete(context, interaction));
+      else if (interaction.isModalSubmit()) track(handleForm(context, interaction));
     });
     client.on(Events.MessageCreate, (message) => {
-      if (!stopping) track(handleMessage(desk, message));
+      if (!stopping) track(handleMessage(context, message));
     });
   }
 
@@ -135,9 +145,9 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
       await connect(client, token, apiUrl);
       // Whoever stopped it meanwhile could not cut a connection that was not there yet.
       if (stopping) return await disconnect(client);
-      watch(client, onFatal);
+      watchConnection(client, onFatal);
       [sentElsewhere] = await Promise.all([
-        warnIfSentElsewhere(client.rest, log),
+        warnOfInteractionsEndpoint(client.rest, log),
         register(client, bot, guildId, log),
       ]);
       track(forgetGone(client, { bot, isStopping: () => stopping, log }));
@@ -147,7 +157,9 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
       if (application && guilds.cache.size === 0) {
         return `connected, but in no server; add it: ${inviteLink(application.id)}`;
       }
-      return sentElsewhere ? `connected, but hears no commands. ${SENT_ELSEWHERE}` : undefined;
+      return sentElsewhere
+        ? `connected, but hears no commands. ${INTERACTIONS_ENDPOINT_SET}`
+        : undefined;
     },
     channelName(id) {
       const channel = client.channels.cache.get(id);

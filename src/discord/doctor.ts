@@ -18,7 +18,7 @@ import { type Finding, ok, problem, shortName, warning } from '../bot/shared/fin
 import { permissionsIn } from './api/channel-permissions.ts';
 import { INTENT_REFUSED, TOKEN_REFUSED } from './api/client.ts';
 import { isRefusal, reasonOf } from './api/errors.ts';
-import { isSentElsewhere, SENT_ELSEWHERE } from './api/interactions-endpoint.ts';
+import { hasInteractionsEndpoint, INTERACTIONS_ENDPOINT_SET } from './api/interactions-endpoint.ts';
 import { inviteLink, PERMISSION_NAMES, PERMISSIONS, type PermissionName } from './api/invite.ts';
 import { checkShards, type Shards } from './api/shards.ts';
 
@@ -96,7 +96,7 @@ function createGet({ apiUrl, token, fetch }: DiscordSetup): Get {
 
 function checkApplication(application: APIApplication): Finding {
   const check = 'Discord bot';
-  if (isSentElsewhere(application)) return problem(check, SENT_ELSEWHERE);
+  if (hasInteractionsEndpoint(application)) return problem(check, INTERACTIONS_ENDPOINT_SET);
   return ok(check, `signed in as the application ${shortName(application.name)}`);
 }
 

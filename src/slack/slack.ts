@@ -8,20 +8,20 @@ import { withoutCharts } from '../bot/shared/chart-text.ts';
 import { openPlatformLimits, type PlatformLimits } from '../bot/shared/platform-limits.ts';
 import { createBoltLog } from './api/bolt-log.ts';
 import { deliveryError } from './api/call-failure.ts';
-import { limitedFetch } from './api/limited-fetch.ts';
+import { rateLimitedFetch } from './api/limited-fetch.ts';
 import type { Paces } from './api/paces.ts';
 import { listen } from './listen/listen.ts';
-import { refuseOddBodies } from './listen/request-guard.ts';
-import { refuseFuture } from './listen/request-time.ts';
+import { refuseInvalidBodies } from './listen/request-guard.ts';
+import { refuseFutureTimestamps } from './listen/request-time.ts';
 import { BOT_SCOPES } from './manifest.ts';
 import type { Content } from './render/blocks.ts';
 import { renderCard, renderLine } from './render/render-card.ts';
 import { createInstallRoutes } from './workspaces/install.ts';
-import { createInstallations, type SealedInstallation } from './workspaces/installations.ts';
+import { createInstallations, type EncryptedInstallation } from './workspaces/installations.ts';
 import { installedWorkspaces } from './workspaces/installed-workspaces.ts';
 import { listenForRemoval } from './workspaces/removal.ts';
 import { createSocket } from './workspaces/socket.ts';
-import { hearRateLimits } from './workspaces/unread-frames.ts';
+import { acknowledgeRateLimits } from './workspaces/unread-frames.ts';
 import type { Workspace } from './workspaces/workspace.ts';
 import { onlyWorkspace } from './workspaces/workspaces.ts';
 
@@ -41,7 +41,7 @@ export interface SlackInstall {
   clientSecret: string;
   /** Scopes besides those of the manifest. */
   moreScopes?: string[];
-  installations: Collection<SealedInstallation>;
+  installations: Collection<EncryptedInstallation>;
 }
 
 const PACES: Paces = {
@@ -88,13 +88,13 @@ export async function createSlack(options: {
     // Calls of a channel that hangs must not hold up those of others.
     maxRequestConcurrency: 1_000,
     logger: boltLog,
-    fetch: limitedFetch(limits, 'app'),
+    fetch: rateLimitedFetch(limits, 'app'),
   };
   const clientOf = (token: string | undefined, teamId: string) =>
     new webApi.WebClient(token, {
       ...clientOptions,
       allowAbsoluteUrls: false,
-      fetch: limitedFetch(limits, teamId),
+      fetch: rateLimitedFetch(limits, teamId),
     });
   const installed =
     install &&
@@ -139,7 +139,7 @@ export async function createSlack(options: {
     clientOptions: { ...clientOptions },
     convoStore: false,
   });
-  hearRateLimits(app, log);
+  acknowledgeRateLimits(app, log);
   app.error(async (error) => log.error({ err: error }, 'an event of Slack could not be handled'));
 
   function endForGood(error: Error): void {
@@ -183,7 +183,7 @@ export async function createSlack(options: {
             {
               method: 'POST' as const,
               path: '/slack/events',
-              handle: refuseFuture(refuseOddBodies(http.requestListener, log), log),
+              handle: refuseFutureTimestamps(refuseInvalidBodies(http.requestListener, log), log),
             },
           ]
         : []),

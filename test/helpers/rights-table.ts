@@ -163,15 +163,15 @@ export async function startAsked(platform: string, listed: readonly string[]) {
       people: Record<Role, string>;
       /** What is to come of it: an outcome of this kind. */
       kind?: 'form' | 'home';
-      gesture(row: Row, role: Role): unknown;
+      invoke(row: Row, role: Role): unknown;
     },
   ): Promise<string[]> {
-    const { where, free, people, kind, gesture } = tried;
+    const { where, free, people, kind, invoke } = tried;
     const wrong: string[] = [];
     for (const one of rows) {
       const before = outcomes.length;
       const roles = rolesFor(one, free);
-      for (const role of roles) gesture(one, role);
+      for (const role of roles) invoke(one, role);
       async function cameOf(role: Role, wanted: string[]): Promise<Outcome> {
         for (;;) {
           const found = outcomes

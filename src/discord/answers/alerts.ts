@@ -6,7 +6,7 @@ import type { Card } from '../../bot/shared/card.ts';
 import { DeliveryError } from '../../bot/shared/errors.ts';
 import type { ChannelApi } from '../api/channel-api.ts';
 import { deliveryError, isInvalidForm, isRefusal } from '../api/errors.ts';
-import type { LacksIn } from '../api/permissions.ts';
+import type { MissingPermissions } from '../api/permissions.ts';
 import { renderLine, renderMessage } from '../render/render.ts';
 
 /** A Discord id. Source: Discord docs, "Snowflakes". */
@@ -21,7 +21,11 @@ const SNOWFLAKE = /^\d{17,20}$/;
  */
 export function createAlerts(
   api: ChannelApi,
-  { botId, lacksIn, log }: { botId: () => string; lacksIn: LacksIn; log: Logger },
+  {
+    botId,
+    missingPermissions,
+    log,
+  }: { botId: () => string; missingPermissions: MissingPermissions; log: Logger },
 ): Pick<Platform, 'post' | 'update' | 'announce'> {
   /** The newest of ours that looks like it, as far as may be read. */
   async function find(
@@ -84,7 +88,7 @@ export function createAlerts(
         const goesOn = refersTo(refers.goingOn)(message);
         return { message: message.id, thread: message.id, goesOn };
       } catch (error) {
-        throw deliveryError(error, channel, lacksIn(channel));
+        throw deliveryError(error, channel, missingPermissions(channel));
       }
     },
     async update(channel, { message }, card) {
@@ -95,7 +99,7 @@ export function createAlerts(
           api.edit(channel, message, { ...content, ...renderMessage(shown) }),
         );
       } catch (error) {
-        throw deliveryError(error, channel, lacksIn(channel));
+        throw deliveryError(error, channel, missingPermissions(channel));
       }
     },
     /** A reply that rings nowhere. An earlier one is known by what it answers and says. */
@@ -113,7 +117,7 @@ export function createAlerts(
           flags: MessageFlags.SuppressNotifications | MessageFlags.SuppressEmbeds,
         });
       } catch (error) {
-        throw deliveryError(error, channel, lacksIn(channel));
+        throw deliveryError(error, channel, missingPermissions(channel));
       }
     },
   };

@@ -18,7 +18,7 @@ export interface AnswerMessage {
 }
 
 /** Where the messages of one answer go. Pages linked in an answer are not previewed. */
-export interface Outlet {
+export interface AnswerTarget {
   /** Posts the next message and gives its id; trying again with the same nonce does not post twice where Discord can tell. */
   send(message: AnswerMessage, nonce: string): Promise<string>;
   edit(id: string, message: AnswerMessage): Promise<void>;
@@ -33,7 +33,7 @@ export interface Outlet {
 }
 
 /** Regular messages of the bot in a channel, thread or direct conversation; the first one replies to `replyTo`. */
-export function channelOutlet(api: ChannelApi, channel: string, replyTo?: string): Outlet {
+export function channelTarget(api: ChannelApi, channel: string, replyTo?: string): AnswerTarget {
   let first = true;
   return {
     channel,
@@ -57,10 +57,10 @@ export function channelOutlet(api: ChannelApi, channel: string, replyTo?: string
  * Messages that belong to a slash command or a press: shown only to whose it was when `ephemeral`, else where the bot may not post by
  * itself. With `fillsReply` the first one takes the place of "thinking…".
  */
-export function interactionOutlet(
+export function interactionTarget(
   interaction: ChatInputCommandInteraction | ButtonInteraction | ModalSubmitInteraction,
   options: { ephemeral: boolean; fillsReply: boolean; tokenLifeMs: number },
-): Outlet {
+): AnswerTarget {
   let replyIsFree = options.fillsReply;
   const { rest } = interaction.client;
   const { applicationId, token } = interaction;

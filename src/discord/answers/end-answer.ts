@@ -6,7 +6,7 @@ import { DeliveryError } from '../../bot/shared/errors.ts';
 import type { UnfinishedAnswer } from '../../bot/shared/invocation.ts';
 import type { ChannelApi } from '../api/channel-api.ts';
 import { deliveryError, isDeleted, isRefusal } from '../api/errors.ts';
-import type { LacksIn } from '../api/permissions.ts';
+import type { MissingPermissions } from '../api/permissions.ts';
 import { renderButtons } from '../render/render.ts';
 import { plain } from '../render/text.ts';
 import type { InlineConversations } from './inline-conversations.ts';
@@ -31,7 +31,7 @@ interface Found {
 }
 
 /** Keeps tokens of interactions from whoever has the files and not the bot's token. */
-export const sealTokens = (botToken: string) =>
+export const tokenEncryption = (botToken: string) =>
   createSeal(botToken, 'askwatch discord interaction');
 
 /** Ends answers of an earlier process: the message that has the button which stops it shows what it showed, and a note. */
@@ -42,11 +42,11 @@ export function createEndAnswer(options: {
   /** How long messages of an interaction are changed. */
   tokenLifeMs: number;
   inline(): InlineConversations | undefined;
-  lacksIn: LacksIn;
+  missingPermissions: MissingPermissions;
   log: Logger;
 }): NonNullable<Platform['endAnswer']> {
-  const { client, api, botToken, tokenLifeMs, inline, lacksIn, log } = options;
-  const tokens = sealTokens(botToken);
+  const { client, api, botToken, tokenLifeMs, inline, missingPermissions, log } = options;
+  const tokens = tokenEncryption(botToken);
 
   /** The message under way, as far as it may be read. */
   async function find(unfinished: UnfinishedAnswer, at: ShownIn): Promise<Found> {
@@ -92,11 +92,11 @@ export function createEndAnswer(options: {
   }
 
   /** What only one person sees, or stands where the bot may not write, is changed by the interaction that it belongs to. */
-  async function endOfInteraction(unfinished: UnfinishedAnswer, at: ShownIn, sealed: string) {
+  async function endOfInteraction(unfinished: UnfinishedAnswer, at: ShownIn, encryptToken: string) {
     const { id, beganAtMs, note, thread } = unfinished;
     const { application, rest } = client;
     if (!application) throw new DeliveryError('Discord is not connected.', { permanent: false });
-    const token = tokens.decrypt(sealed, id);
+    const token = tokens.decrypt(encryptToken, id);
     if (token === undefined || Date.now() > beganAtMs + tokenLifeMs) {
       if (thread !== undefined) await endIn(unfinished, at, thread);
       else log.info({ channel: at.in }, 'an answer that a restart cut short is changed no more');
@@ -126,7 +126,7 @@ export function createEndAnswer(options: {
       else if (thread !== undefined) await endIn(unfinished, at, thread);
     } catch (error) {
       if (error instanceof DeliveryError) throw error;
-      throw deliveryError(error, at.in, lacksIn(at.in));
+      throw deliveryError(error, at.in, missingPermissions(at.in));
     }
   };
 }

@@ -8,7 +8,7 @@ import { isRefusal } from '../api/errors.ts';
 const MAX_REMEMBERED = 2_000;
 
 /** Conversations by what stands at their top, also where a line under an alert is taken for that. */
-export interface LineConversations {
+export interface ThreadConversations {
   /**
    * The thread key of the conversation that a message begins. A line that was said under an alert belongs to the alert's.
    * `undefined` when it begins none that is known.
@@ -16,12 +16,12 @@ export interface LineConversations {
   of(place: Place, message: string): Promise<string | undefined>;
 }
 
-export function createLineConversations(options: {
+export function createThreadConversations(options: {
   bot: Bot;
   api: ChannelApi;
   botId: () => string;
   log: Logger;
-}): LineConversations {
+}): ThreadConversations {
   const { bot, api, botId, log } = options;
   const references = new Map<string, string | undefined>();
 

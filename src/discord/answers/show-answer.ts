@@ -6,7 +6,7 @@ import { everyMs, followAnswer, type GrowingAnswer } from '../../bot/ask/live-an
 import type { Answer } from '../../bot/shared/invocation.ts';
 import { isDeleted, isGone, isRefusal, reasonOf, retryAfterMs } from '../api/errors.ts';
 import { messagesOf } from './answer-pages.ts';
-import type { AnswerMessage, Outlet } from './answer-target.ts';
+import type { AnswerMessage, AnswerTarget } from './answer-target.ts';
 
 /** "Is typing" lasts ten seconds. */
 const TYPING_INTERVAL_MS = 8_000;
@@ -22,7 +22,7 @@ const MAX_RETRY_WAIT_MS = 60_000;
 export async function showAnswer(options: {
   answer: Answer;
   thread: string | undefined;
-  outlet: Outlet;
+  target: AnswerTarget;
   editIntervalMs: number;
   log: Logger;
   /** Aborts when there is nothing left to show it in. */
@@ -32,53 +32,53 @@ export async function showAnswer(options: {
   /** Told of each message as soon as it is there. */
   onMessage?: (message: string) => Promise<void>;
   /** Keeps the token of an interaction as it may be stored for an answer. */
-  sealed: (token: string, answer: string) => string;
+  encryptToken: (token: string, answer: string) => string;
 }): Promise<void> {
   const {
     answer,
     thread,
-    outlet,
+    target,
     editIntervalMs,
     log,
     gone,
     explain = reasonOf,
     onMessage,
-    sealed,
+    encryptToken,
   } = options;
   const controller = new AbortController();
   const ends = AbortSignal.any([controller.signal, ...(gone ? [gone] : [])]);
   let outOfTime = false;
   const limit =
-    outlet.untilMs === undefined
+    target.untilMs === undefined
       ? undefined
       : setTimeout(() => {
           outOfTime = true;
           controller.abort();
-        }, outlet.untilMs - Date.now());
+        }, target.untilMs - Date.now());
   const begin = (message?: string) =>
     answer.begin({
       ...(thread !== undefined && { thread }),
       shown: {
-        in: outlet.channel,
+        in: target.channel,
         ...(message !== undefined && { message }),
-        ...(outlet.token !== undefined && { token: sealed(outlet.token, answer.id) }),
+        ...(target.token !== undefined && { token: encryptToken(target.token, answer.id) }),
       },
     });
-  const screen = createScreen(outlet, async (message) => {
+  const screen = createScreen(target, async (message) => {
     await begin(message);
     await onMessage?.(message);
   });
   await begin();
-  const stopTyping = keepTyping(outlet, log, () => controller.abort());
+  const stopTyping = keepTyping(target, log, () => controller.abort());
   async function showEnd(view: GrowingAnswer, note: string | undefined) {
     const messages = messagesOf(view, { note });
     try {
-      await insist(() => screen(messages));
+      await retryUntilShown(() => screen(messages));
     } catch (error) {
       if (!isRefusal(error) || !messages.some(({ file }) => file)) throw error;
       log.warn({ err: error }, 'the rest of an answer could not be attached');
       const bare = messagesOf(view, { note, unattached: explain(error) });
-      await insist(() => screen(bare));
+      await retryUntilShown(() => screen(bare));
     }
   }
   try {
@@ -111,7 +111,7 @@ const OUT_OF_TIME =
   'Discord takes changes to this kind of answer for 15 minutes only, so it ends here.';
 
 /** Brings the messages of an outlet to the given ones, touching only those that differ. */
-function createScreen(outlet: Outlet, onMessage: (message: string) => Promise<void>) {
+function createScreen(target: AnswerTarget, onMessage: (message: string) => Promise<void>) {
   const shown: Array<{ id: string; message: AnswerMessage | undefined }> = [];
   /** Messages of which a send failed: it may have gone through, as it was at that time. */
   const uncertain = new Set<number>();
@@ -122,24 +122,24 @@ function createScreen(outlet: Outlet, onMessage: (message: string) => Promise<vo
       const there = shown[index];
       if (there && isDeepStrictEqual(there.message, message)) continue;
       if (there) {
-        await outlet.edit(there.id, message);
+        await target.edit(there.id, message);
         there.message = message;
         continue;
       }
       const repeated = uncertain.has(index);
       uncertain.add(index);
-      const id = await outlet.send(message, `${seed}-${index}`);
+      const id = await target.send(message, `${seed}-${index}`);
       shown[index] = { id, message: repeated ? undefined : message };
       await onMessage(id);
       if (!repeated) continue;
-      await outlet.edit(id, message);
+      await target.edit(id, message);
       shown[index] = { id, message };
     }
   };
 }
 
 /** Tries until Discord takes it or refuses it for good, for about a quarter of a minute. */
-export async function insist<T>(show: () => Promise<T>): Promise<T> {
+export async function retryUntilShown<T>(show: () => Promise<T>): Promise<T> {
   for (const waitMs of RETRY_WAITS_MS) {
     try {
       return await show();
@@ -152,7 +152,7 @@ export async function insist<T>(show: () => Promise<T>): Promise<T> {
 }
 
 /** Says "is typing" until the function it gives is called; `onGone` is told when there is nowhere to type any more. */
-function keepTyping({ typing }: Outlet, log: Logger, onGone: () => void): () => void {
+function keepTyping({ typing }: AnswerTarget, log: Logger, onGone: () => void): () => void {
   if (!typing) return () => {};
   const say = () => {
     typing().catch((error: unknown) => {

@@ -1,13 +1,13 @@
 import type { Answer } from '../../bot/shared/invocation.ts';
 import type { Place } from '../../bot/shared/place.ts';
 import { isDeleted, reasonOf } from '../api/errors.ts';
-import type { Outlet } from './answer-target.ts';
-import type { Desk } from './interaction-context.ts';
-import { insist, showAnswer } from './show-answer.ts';
+import type { AnswerTarget } from './answer-target.ts';
+import type { InteractionContext } from './interaction-context.ts';
+import { retryUntilShown, showAnswer } from './show-answer.ts';
 
 /** Where an answer that a conversation remembers is shown. */
 interface Shown {
-  outlet: Outlet;
+  target: AnswerTarget;
   place: Place;
   /** The thread key under which it is remembered. */
   key: string;
@@ -26,33 +26,33 @@ interface Shown {
 
 /** Generates an answer and shows it in its conversation, or says there that it could not be shown. */
 export async function showInConversation(
-  { inline, lacksIn, deletions, editIntervalMs, sealed, log }: Desk,
+  { inline, missingPermissions, deletions, editIntervalMs, encryptToken, log }: InteractionContext,
   answer: Answer,
-  { outlet, place, key, lead, shownIn, tell }: Shown,
+  { target, place, key, lead, shownIn, tell }: Shown,
 ): Promise<void> {
   const watch = deletions.watch(shownIn, place.channel);
   const onMessage = async (id: string) => {
     watch.add(id);
     if (key !== shownIn) await inline.add(shownIn, id, { place, thread: key });
   };
-  const explain = (error: unknown) => reasonOf(error, lacksIn(shownIn));
+  const explain = (error: unknown) => reasonOf(error, missingPermissions(shownIn));
   try {
     if (lead) {
       const question = { content: lead.content, components: [] };
-      await onMessage(await insist(() => outlet.send(question, lead.nonce)));
+      await onMessage(await retryUntilShown(() => target.send(question, lead.nonce)));
       lead.onShown?.();
     }
     const gone = watch.signal;
     await showAnswer({
       answer,
       thread: key,
-      outlet,
+      target,
       editIntervalMs,
       log,
       gone,
       explain,
       onMessage,
-      sealed,
+      encryptToken,
     });
   } catch (error) {
     // Somebody wanted it gone, which is no trouble.

@@ -14,7 +14,7 @@ import { PlatformStartError } from '../../bot/shared/errors.ts';
 import type { PlatformLimits } from '../../bot/shared/platform-limits.ts';
 import { createCaches } from './caches.ts';
 import { reasonOf } from './errors.ts';
-import { withToldLimits } from './limited-request.ts';
+import { withRateLimits } from './limited-request.ts';
 import { makeRequest } from './make-request.ts';
 import { allSettled, howManyCame, type Shards, shardOptions, sharedThrottler } from './shards.ts';
 import { withTokenCheck } from './token-check.ts';
@@ -84,7 +84,7 @@ export function buildClient(options: {
       retries: 0,
       rejectOnRateLimit: ({ timeToReset }) => timeToReset > MAX_RATE_LIMIT_WAIT_MS,
       makeRequest: withTokenCheck(
-        limits ? withToldLimits(makeRequest, limits) : makeRequest,
+        limits ? withRateLimits(makeRequest, limits) : makeRequest,
         options.apiUrl,
       ),
     },
@@ -178,7 +178,7 @@ export function guardPackets(client: Client, log: Logger): void {
 }
 
 /** Tells once when the connection has ended for good, or the token is refused: nothing works from then on. */
-export function watch(client: Client, onFatal: (error: Error) => void): void {
+export function watchConnection(client: Client, onFatal: (error: Error) => void): void {
   let told = false;
   function end(sentence: string) {
     if (told) return;

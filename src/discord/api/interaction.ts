@@ -5,7 +5,7 @@ import type {
 } from 'discord.js';
 
 /** A slash command typed, a button pressed or a form sent: what Discord calls an interaction. */
-export type Gesture = ChatInputCommandInteraction | ButtonInteraction | SentForm;
+export type Interaction = ChatInputCommandInteraction | ButtonInteraction | SubmittedForm;
 
 /** A form that was filled in and sent, and the channel it was opened in. */
-export type SentForm = ModalSubmitInteraction & { channelId: string };
+export type SubmittedForm = ModalSubmitInteraction & { channelId: string };

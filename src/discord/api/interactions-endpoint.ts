@@ -5,19 +5,20 @@ import type { Logger } from 'pino';
  * What to do when interactions go to a web address instead of the gateway; nothing else tells of it. Source: Discord docs,
  * "Receiving and Responding": the two ways exclude each other.
  */
-export const SENT_ELSEWHERE =
+export const INTERACTIONS_ENDPOINT_SET =
   'Commands and presses of buttons go to the application’s Interactions Endpoint URL and never come here. Empty it at discord.com/developers/applications → your application → General Information.';
 
 /** Whether Discord sends this application's interactions elsewhere. Pure. */
-export const isSentElsewhere = ({ interactions_endpoint_url: url }: APIApplication): boolean =>
-  typeof url === 'string' && url !== '';
+export const hasInteractionsEndpoint = ({
+  interactions_endpoint_url: url,
+}: APIApplication): boolean => typeof url === 'string' && url !== '';
 
 /** Looks it up, and warns; no when Discord does not tell, as messages can be answered all the same. */
-export async function warnIfSentElsewhere(rest: REST, log: Logger): Promise<boolean> {
+export async function warnOfInteractionsEndpoint(rest: REST, log: Logger): Promise<boolean> {
   try {
     const application = (await rest.get(Routes.currentApplication())) as APIApplication;
-    const elsewhere = isSentElsewhere(application);
-    if (elsewhere) log.warn(SENT_ELSEWHERE);
+    const elsewhere = hasInteractionsEndpoint(application);
+    if (elsewhere) log.warn(INTERACTIONS_ENDPOINT_SET);
     return elsewhere;
   } catch (error) {
     log.warn({ err: error }, 'could not look up where Discord sends commands');

@@ -14,7 +14,7 @@ const ALL = 'all';
  * as Discord would, without asking it. discord.js waits by itself where that is short, but forgets a longer wait with the
  * call, and all of it with the client. Source: Discord docs, "Rate Limits".
  */
-export function withToldLimits(send: MakeRequest, limits: PlatformLimits): MakeRequest {
+export function withRateLimits(send: MakeRequest, limits: PlatformLimits): MakeRequest {
   return async (url, init) => {
     const kind = kindOf(url, init.method ?? 'GET');
     const isBots = new Headers(Object.entries(init.headers ?? {})).has('authorization');

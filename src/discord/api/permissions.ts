@@ -35,9 +35,9 @@ function lackSentence(
 }
 
 /** What is missing in a channel or thread, as far as Discord has told of it. */
-export type LacksIn = (channel: string) => string | undefined;
+export type MissingPermissions = (channel: string) => string | undefined;
 
-export function createLacksIn(client: Client): LacksIn {
+export function createMissingPermissions(client: Client): MissingPermissions {
   return (id) => {
     const channel = client.channels.cache.get(id);
     const { user } = client;

@@ -10,13 +10,13 @@ import {
 } from 'discord.js';
 import type { Logger } from 'pino';
 import type { Person } from '../../bot/shared/place.ts';
-import type { Gesture } from './interaction.ts';
+import type { Interaction } from './interaction.ts';
 
 /** What people may do beyond talking. */
 export type Rights = Required<Pick<Person, 'mayManage' | 'isIn' | 'community'>>;
 
 /** Tells what whoever made a gesture or wrote a message may do. Discord is asked for what it does not tell when that is. */
-export type RightsOf = (said: Gesture | Message) => Rights;
+export type RightsOf = (said: Interaction | Message) => Rights;
 
 /** How long it is believed how somebody stands in a server. */
 const KEEP_MS = 30_000;
@@ -113,7 +113,7 @@ export function createRights(client: Client, { log }: { log: Logger }): RightsOf
 /**
  * Who said it, as a member of the server if it was in one, who may be forgotten later, and what they may do in its channel.
  */
-function standingOf(said: Gesture | Message) {
+function standingOf(said: Interaction | Message) {
   if (!('author' in said)) {
     const { user, member, memberPermissions } = said;
     return { user: user.id, member, here: () => memberPermissions };

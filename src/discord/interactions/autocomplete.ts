@@ -1,6 +1,6 @@
 import type { AutocompleteInteraction } from 'discord.js';
 import type { Suggestion } from '../../bot/commands/suggest.ts';
-import type { Desk } from '../answers/interaction-context.ts';
+import type { InteractionContext } from '../answers/interaction-context.ts';
 import { oneLine, within, withoutMentions } from '../render/text.ts';
 
 /** Source: Discord docs, "Application Command Option Choice" and "Autocomplete". */
@@ -9,7 +9,7 @@ const MAX_LENGTH = 100;
 
 /** Offers what goes with what somebody types; it can be too late for that, as after a reconnect. */
 export async function handleAutocomplete(
-  { bot, log }: Desk,
+  { bot, log }: InteractionContext,
   typing: AutocompleteInteraction,
 ): Promise<void> {
   const { name, value } = typing.options.getFocused(true);

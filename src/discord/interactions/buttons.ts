@@ -5,7 +5,7 @@ import { decodeAction } from '../../bot/shared/card-action.ts';
 import type { Answer, Invocation, Reply } from '../../bot/shared/invocation.ts';
 import type { Place } from '../../bot/shared/place.ts';
 import { withNote } from '../answers/end-answer.ts';
-import type { Desk } from '../answers/interaction-context.ts';
+import type { InteractionContext } from '../answers/interaction-context.ts';
 import { renderButtons, renderMessage } from '../render/render.ts';
 import { FORM } from '../render/render-form.ts';
 import { questionLine } from '../render/text.ts';
@@ -14,9 +14,9 @@ import {
   acknowledged,
   answerOpenly,
   answerPrivately,
-  answerUnseen,
+  answerWithQuestion,
   conversationIn,
-  handle,
+  dispatch,
   nameOf,
   placeOf,
   threadOf,
@@ -27,47 +27,61 @@ import {
  * Does what a button asks for. The acknowledgement shows nothing, as what comes of a press is not known yet. From then on
  * the interaction's "reply" is the message with the button: only an answer that another one follows is edited here.
  */
-export async function handleButton(desk: Desk, press: ButtonInteraction): Promise<void> {
+export async function handleButton(
+  context: InteractionContext,
+  press: ButtonInteraction,
+): Promise<void> {
   const request = decodeAction(press.customId);
   const command = request?.command ?? 'unknown';
   if (request?.command === FORM) {
-    await openAgain(desk, press, request.values);
+    await openAgain(context, press, request.values);
     return;
   }
-  if (!(await acknowledged(desk, press, command, () => press.deferUpdate()))) return;
+  if (!(await acknowledged(context, press, command, () => press.deferUpdate()))) return;
   if (!request) {
-    desk.log.debug({ customId: press.customId }, 'a button that is none of ours was pressed');
+    context.log.debug({ customId: press.customId }, 'a button that is none of ours was pressed');
     return;
   }
-  if (press.message.flags.has(MessageFlags.Ephemeral)) await handlePrivate(desk, press, request);
-  else await handleOpen(desk, press, request);
+  if (press.message.flags.has(MessageFlags.Ephemeral)) await handlePrivate(context, press, request);
+  else await handleOpen(context, press, request);
 }
 
 /** Nothing can be under a message that one person sees: a press of its buttons is like a slash command typed there. */
-async function handlePrivate(desk: Desk, press: ButtonInteraction, request: Invocation['request']) {
+async function handlePrivate(
+  context: InteractionContext,
+  press: ButtonInteraction,
+  request: Invocation['request'],
+) {
   const thread = threadOf(press);
-  const known = thread && (await conversationIn(desk, press, thread));
-  const reply = await handle(desk, press, request, { thread: known });
-  await show(desk, press, reply, (answer) =>
-    answerUnseen(desk, press, answer, { known, showQuestion: (line) => press.followUp(line) }),
+  const known = thread && (await conversationIn(context, press, thread));
+  const reply = await dispatch(context, press, request, { thread: known });
+  await show(context, press, reply, (answer) =>
+    answerWithQuestion(context, press, answer, {
+      known,
+      showQuestion: (line) => press.followUp(line),
+    }),
   );
 }
 
-async function handleOpen(desk: Desk, press: ButtonInteraction, request: Invocation['request']) {
-  const conversation = await conversationOf(desk, press);
-  const reply = await handle(desk, press, request, conversation);
-  await show(desk, press, reply, (answer) => answerBelow(desk, press, answer, conversation));
+async function handleOpen(
+  context: InteractionContext,
+  press: ButtonInteraction,
+  request: Invocation['request'],
+) {
+  const conversation = await conversationOf(context, press);
+  const reply = await dispatch(context, press, request, conversation);
+  await show(context, press, reply, (answer) => answerBelow(context, press, answer, conversation));
 }
 
 async function show(
-  desk: Desk,
+  context: InteractionContext,
   press: ButtonInteraction,
   reply: Reply,
   showOpenly: (answer: Answer) => Promise<void>,
 ): Promise<void> {
   if (reply.kind === 'nothing') return;
   if (reply.kind === 'card') await showCard(press, reply.card, reply.private);
-  else if (reply.private) await answerPrivately(desk, press, reply, { fillsReply: false });
+  else if (reply.private) await answerPrivately(context, press, reply, { fillsReply: false });
   else {
     try {
       await showOpenly(reply);
@@ -83,8 +97,11 @@ async function show(
  * conversation, where nothing can be under a message, too. In a thread it is the thread's, unless alerts are posted there.
  * That of a button under an answer is the one that remembers the answer.
  */
-async function conversationOf(desk: Desk, press: ButtonInteraction): Promise<ConversationAt> {
-  const { conversations, inline } = desk;
+async function conversationOf(
+  context: InteractionContext,
+  press: ButtonInteraction,
+): Promise<ConversationAt> {
+  const { conversations, inline } = context;
   const { channel, channelId, message } = press;
   const open = await inline.of(channelId, message.id);
   if (open !== undefined) return open;
@@ -92,7 +109,7 @@ async function conversationOf(desk: Desk, press: ButtonInteraction): Promise<Con
   if (channel?.isThread()) {
     const posted = await conversations.of(here, message.id);
     if (posted !== undefined) return { place: here, thread: posted };
-    return { place: placeOf(press), thread: await conversationIn(desk, press, channelId) };
+    return { place: placeOf(press), thread: await conversationIn(context, press, channelId) };
   }
   // Cards are embeds, answers are text.
   if (message.embeds.length > 0) return { place: here, thread: message.id };
@@ -112,22 +129,26 @@ async function showCard(press: ButtonInteraction, card: Card, only: boolean): Pr
  * goes on there.
  */
 async function answerBelow(
-  desk: Desk,
+  context: InteractionContext,
   press: ButtonInteraction,
   answer: Answer,
   { place, thread: key }: ConversationAt,
 ): Promise<void> {
   const { question } = answer;
-  const isOpen = (await desk.inline.of(press.channelId, press.message.id)) !== undefined;
+  const isOpen = (await context.inline.of(press.channelId, press.message.id)) !== undefined;
   const thread =
-    threadOf(press) ?? (isOpen ? undefined : await threadUnder(desk, press, key, question));
+    threadOf(press) ?? (isOpen ? undefined : await threadUnder(context, press, key, question));
   const content = questionLine(nameOf(press), question);
-  const onShown = () => void markEarlier(desk, press, answer);
-  await answerOpenly(desk, press, answer, { place, thread, key, lead: { content, onShown } });
+  const onShown = () => void markEarlier(context, press, answer);
+  await answerOpenly(context, press, answer, { place, thread, key, lead: { content, onShown } });
 }
 
 /** Takes the buttons from the answer where this one was asked for. Never throws: those that stay are refused when pressed. */
-async function markEarlier({ log }: Desk, press: ButtonInteraction, { earlier }: Answer) {
+async function markEarlier(
+  { log }: InteractionContext,
+  press: ButtonInteraction,
+  { earlier }: Answer,
+) {
   if (!earlier) return;
   const { note, actions } = earlier;
   const content = withNote(press.message.content, note);

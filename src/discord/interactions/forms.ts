@@ -3,8 +3,8 @@ import { type Command, fieldsOf } from '../../bot/commands/command.ts';
 import { formProblems } from '../../bot/commands/form.ts';
 import type { Card } from '../../bot/shared/card.ts';
 import { decodeAction } from '../../bot/shared/card-action.ts';
-import type { Desk } from '../answers/interaction-context.ts';
-import type { SentForm } from '../api/interaction.ts';
+import type { InteractionContext } from '../answers/interaction-context.ts';
+import type { SubmittedForm } from '../api/interaction.ts';
 import { renderMessage } from '../render/render.ts';
 import { FORM } from '../render/render-form.ts';
 import { acknowledged } from './interactions.ts';
@@ -13,17 +13,17 @@ import { carryOut } from './slash-commands.ts';
 
 /** Opens a form again, as it was filled in; as it first was when that is no longer known. */
 export async function openAgain(
-  desk: Desk,
+  context: InteractionContext,
   press: ButtonInteraction,
   { of, draft = '' }: Record<string, string>,
 ): Promise<void> {
-  const command = commandWithForm(desk, of);
+  const command = commandWithForm(context, of);
   if (!command) {
-    desk.log.debug({ customId: press.customId }, 'a button for a form that is none of ours');
+    context.log.debug({ customId: press.customId }, 'a button for a form that is none of ours');
     return;
   }
-  const opened = await formFor(desk, press, command, desk.drafts.of(draft));
-  await acknowledged(desk, press, command.name, () =>
+  const opened = await formFor(context, press, command, context.drafts.of(draft));
+  await acknowledged(context, press, command.name, () =>
     'form' in opened
       ? press.showModal(opened.form)
       : press.reply({ ...renderMessage(opened.card), flags: MessageFlags.Ephemeral }),
@@ -31,11 +31,15 @@ export async function openAgain(
 }
 
 /** Does what a filled form asks for, or tells whoever sent it what is wrong, with a button that opens it again. */
-export async function handleForm(desk: Desk, sent: ModalSubmitInteraction): Promise<void> {
+export async function handleForm(
+  context: InteractionContext,
+  sent: ModalSubmitInteraction,
+): Promise<void> {
   const request = decodeAction(sent.customId);
-  const command = request?.command === FORM ? commandWithForm(desk, request.values.of) : undefined;
+  const command =
+    request?.command === FORM ? commandWithForm(context, request.values.of) : undefined;
   if (!command || !isPlaced(sent)) {
-    desk.log.debug({ customId: sent.customId }, 'a form that is none of ours was sent');
+    context.log.debug({ customId: sent.customId }, 'a form that is none of ours was sent');
     return;
   }
   const values = valuesOf(sent, command);
@@ -46,7 +50,7 @@ export async function handleForm(desk: Desk, sent: ModalSubmitInteraction): Prom
       {
         label: 'Open the form again',
         command: FORM,
-        values: { of: command.name, draft: desk.drafts.keep(values) },
+        values: { of: command.name, draft: context.drafts.keep(values) },
       },
     ],
   });
@@ -54,11 +58,11 @@ export async function handleForm(desk: Desk, sent: ModalSubmitInteraction): Prom
   if (problems.length > 0) {
     const message = renderMessage(mendable(problemCard(problems)));
     const flags = MessageFlags.Ephemeral;
-    await acknowledged(desk, sent, command.name, () => sent.reply({ ...message, flags }));
+    await acknowledged(context, sent, command.name, () => sent.reply({ ...message, flags }));
     return;
   }
-  if (!(await acknowledged(desk, sent, command.name, () => sent.deferReply()))) return;
-  await carryOut(desk, sent, {
+  if (!(await acknowledged(context, sent, command.name, () => sent.deferReply()))) return;
+  await carryOut(context, sent, {
     command: command.name,
     values,
     ephemeral: false,
@@ -67,10 +71,12 @@ export async function handleForm(desk: Desk, sent: ModalSubmitInteraction): Prom
   });
 }
 
-const commandWithForm = ({ bot }: Desk, name: string | undefined): Command | undefined =>
-  bot.commands.find((command) => command.form && command.name === name);
+const commandWithForm = (
+  { bot }: InteractionContext,
+  name: string | undefined,
+): Command | undefined => bot.commands.find((command) => command.form && command.name === name);
 
-const isPlaced = (sent: ModalSubmitInteraction): sent is SentForm => sent.channelId !== null;
+const isPlaced = (sent: ModalSubmitInteraction): sent is SubmittedForm => sent.channelId !== null;
 
 /** What was filled in, by the names of inputs that the command has. */
 function valuesOf({ fields }: ModalSubmitInteraction, command: Command): Record<string, string> {

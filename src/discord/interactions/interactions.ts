@@ -1,13 +1,13 @@
 import { MessageFlags, PermissionFlagsBits } from 'discord.js';
 import type { Answer, Invocation, Reply } from '../../bot/shared/invocation.ts';
 import type { Person, Place } from '../../bot/shared/place.ts';
-import { channelOutlet, interactionOutlet } from '../answers/answer-target.ts';
-import type { Desk } from '../answers/interaction-context.ts';
+import { channelTarget, interactionTarget } from '../answers/answer-target.ts';
+import type { InteractionContext } from '../answers/interaction-context.ts';
 import { openThread } from '../answers/open-thread.ts';
 import { showAnswer } from '../answers/show-answer.ts';
 import { showInConversation } from '../answers/show-in-conversation.ts';
 import { reasonOf } from '../api/errors.ts';
-import type { Gesture } from '../api/interaction.ts';
+import type { Interaction } from '../api/interaction.ts';
 import { questionLine } from '../render/text.ts';
 
 /**
@@ -15,8 +15,8 @@ import { questionLine } from '../render/text.ts';
  * repeats gestures whose three seconds are over, and refuses their acknowledgement; our clock has no say in it.
  */
 export async function acknowledged(
-  { log }: Desk,
-  gesture: Gesture,
+  { log }: InteractionContext,
+  interaction: Interaction,
   command: string,
   acknowledge: () => Promise<unknown>,
 ): Promise<boolean> {
@@ -24,73 +24,81 @@ export async function acknowledged(
     await acknowledge();
     return true;
   } catch (error) {
-    const ageMs = Date.now() - gesture.createdTimestamp;
+    const ageMs = Date.now() - interaction.createdTimestamp;
     log.warn({ err: error, command, ageMs }, 'a gesture could not be acknowledged; dropped');
     return false;
   }
 }
 
 /** Has the bot do what a gesture asks for, in the conversation `thread` if it belongs to one. */
-export function handle(
-  desk: Desk,
-  gesture: Gesture,
+export function dispatch(
+  context: InteractionContext,
+  interaction: Interaction,
   request: Invocation['request'],
-  { place = placeOf(gesture), thread }: { place?: Place; thread: string | undefined },
+  { place = placeOf(interaction), thread }: { place?: Place; thread: string | undefined },
 ): Promise<Reply> {
-  return desk.bot.dispatch({
-    id: `discord:${gesture.id}`,
+  return context.bot.dispatch({
+    id: `discord:${interaction.id}`,
     request,
     place,
     ...(thread === undefined ? {} : { thread }),
-    person: personOf(desk, gesture),
-    ...(gesture.isButton() && { pressed: gesture.message.id }),
+    person: personOf(context, interaction),
+    ...(interaction.isButton() && { pressed: interaction.message.id }),
   });
 }
 
 /** Who made a gesture, and what they may. */
-export function personOf({ rightsOf }: Desk, gesture: Gesture): Person {
-  return { id: gesture.user.id, name: nameOf(gesture), ...rightsOf(gesture) };
+export function personOf({ rightsOf }: InteractionContext, interaction: Interaction): Person {
+  return { id: interaction.user.id, name: nameOf(interaction), ...rightsOf(interaction) };
 }
 
 /** A thread belongs to its channel; a direct conversation is a channel and a thread at once. */
-export function placeOf({ channel, channelId }: Gesture): Place {
+export function placeOf({ channel, channelId }: Interaction): Place {
   const parent = channel?.isThread() ? channel.parentId : undefined;
   return { platform: 'discord', channel: parent ?? channelId };
 }
 
 /** The thread or direct conversation it was made in; `undefined` in the middle of a channel. */
-export function threadOf(gesture: Gesture): string | undefined {
-  const { channel, channelId } = gesture;
-  return !gesture.inGuild() || channel?.isThread() ? channelId : undefined;
+export function threadOf(interaction: Interaction): string | undefined {
+  const { channel, channelId } = interaction;
+  return !interaction.inGuild() || channel?.isThread() ? channelId : undefined;
 }
 
 /** The conversation of a thread or direct conversation; below a line of ours it is that of the alert above the line. */
 export async function conversationIn(
-  { conversations }: Desk,
-  gesture: Gesture,
+  { conversations }: InteractionContext,
+  interaction: Interaction,
   thread: string,
 ): Promise<string> {
-  if (!gesture.channel?.isThread()) return thread;
-  return (await conversations.of(placeOf(gesture), thread)) ?? thread;
+  if (!interaction.channel?.isThread()) return thread;
+  return (await conversations.of(placeOf(interaction), thread)) ?? thread;
 }
 
-export function nameOf({ member, user }: Gesture): string {
+export function nameOf({ member, user }: Interaction): string {
   if (member && 'displayName' in member) return member.displayName;
   return member?.nick ?? user.displayName;
 }
 
 /** Only whoever made the gesture sees it, and no thread remembers it. */
 export async function answerPrivately(
-  { deletions, editIntervalMs, tokenLifeMs, sealed, log }: Desk,
-  gesture: Gesture,
+  { deletions, editIntervalMs, tokenLifeMs, encryptToken, log }: InteractionContext,
+  interaction: Interaction,
   answer: Answer,
   { fillsReply }: { fillsReply: boolean },
 ): Promise<void> {
-  const outlet = interactionOutlet(gesture, { ephemeral: true, fillsReply, tokenLifeMs });
-  const watch = deletions.watch(gesture.channelId, placeOf(gesture).channel);
+  const target = interactionTarget(interaction, { ephemeral: true, fillsReply, tokenLifeMs });
+  const watch = deletions.watch(interaction.channelId, placeOf(interaction).channel);
   const gone = watch.signal;
   try {
-    await showAnswer({ answer, thread: undefined, outlet, editIntervalMs, log, gone, sealed });
+    await showAnswer({
+      answer,
+      thread: undefined,
+      target,
+      editIntervalMs,
+      log,
+      gone,
+      encryptToken,
+    });
   } finally {
     watch.end();
   }
@@ -101,8 +109,8 @@ export async function answerPrivately(
  * without the privileged intent. Where the bot may not, it comes as messages of the gesture.
  */
 export async function answerOpenly(
-  desk: Desk,
-  gesture: Gesture,
+  context: InteractionContext,
+  interaction: Interaction,
   answer: Answer,
   where: {
     place: Place;
@@ -112,21 +120,21 @@ export async function answerOpenly(
   },
 ): Promise<void> {
   const { place, thread, key, lead } = where;
-  const outlet =
-    thread !== undefined && mayWriteIn(gesture)
-      ? channelOutlet(desk.api, thread)
-      : interactionOutlet(gesture, {
+  const target =
+    thread !== undefined && mayWriteIn(interaction)
+      ? channelTarget(context.api, thread)
+      : interactionTarget(interaction, {
           ephemeral: false,
           fillsReply: false,
-          tokenLifeMs: desk.tokenLifeMs,
+          tokenLifeMs: context.tokenLifeMs,
         });
-  await showInConversation(desk, answer, {
-    outlet,
+  await showInConversation(context, answer, {
+    target,
     place,
     key,
-    ...(lead === undefined ? {} : { lead: { ...lead, nonce: `q${gesture.id}` } }),
-    shownIn: thread ?? gesture.channelId,
-    tell: (content) => whisper(desk, gesture, content),
+    ...(lead === undefined ? {} : { lead: { ...lead, nonce: `q${interaction.id}` } }),
+    shownIn: thread ?? interaction.channelId,
+    tell: (content) => sendEphemeral(context, interaction, content),
   });
 }
 
@@ -134,9 +142,9 @@ export async function answerOpenly(
  * Answers what nobody else saw being asked. A message of the gesture shows the question; the answer follows in the thread
  * or conversation where it was asked, or in a thread under that message.
  */
-export async function answerUnseen(
-  desk: Desk,
-  gesture: Gesture,
+export async function answerWithQuestion(
+  context: InteractionContext,
+  interaction: Interaction,
   answer: Answer,
   options: {
     /** The key of the conversation it was asked in. */
@@ -147,33 +155,38 @@ export async function answerUnseen(
   },
 ): Promise<void> {
   const { known, showQuestion } = options;
-  const content = questionLine(nameOf(gesture), answer.question);
+  const content = questionLine(nameOf(interaction), answer.question);
   let message: string;
   try {
     ({ id: message } = await showQuestion({ content, flags: MessageFlags.SuppressEmbeds }));
   } catch (error) {
-    desk.log.warn({ err: error }, 'a question could not be shown');
+    context.log.warn({ err: error }, 'a question could not be shown');
     answer.notShown?.();
-    await whisper(
-      desk,
-      gesture,
-      `The question could not be shown here. ${reasonOf(error, desk.lacksIn(gesture.channelId))} Try again.`,
+    await sendEphemeral(
+      context,
+      interaction,
+      `The question could not be shown here. ${reasonOf(error, context.missingPermissions(interaction.channelId))} Try again.`,
     );
     return;
   }
-  const thread = threadOf(gesture) ?? (await threadUnder(desk, gesture, message, answer.question));
-  const place = placeOf(gesture);
+  const thread =
+    threadOf(interaction) ?? (await threadUnder(context, interaction, message, answer.question));
+  const place = placeOf(interaction);
   const key = known ?? thread ?? message;
   if (thread === undefined) {
-    await desk.inline.add(gesture.channelId, message, { place, thread: key });
+    await context.inline.add(interaction.channelId, message, { place, thread: key });
   }
-  await answerOpenly(desk, gesture, answer, { place, thread, key });
+  await answerOpenly(context, interaction, answer, { place, thread, key });
 }
 
 /** Tells whoever made the gesture, and nobody else, as far as Discord lets us. */
-async function whisper({ log }: Desk, gesture: Gesture, content: string): Promise<void> {
+async function sendEphemeral(
+  { log }: InteractionContext,
+  interaction: Interaction,
+  content: string,
+): Promise<void> {
   try {
-    await gesture.followUp({ content, flags: MessageFlags.Ephemeral });
+    await interaction.followUp({ content, flags: MessageFlags.Ephemeral });
   } catch (error) {
     log.debug({ err: error }, 'nor could the person be told');
   }
@@ -181,20 +194,21 @@ async function whisper({ log }: Desk, gesture: Gesture, content: string): Promis
 
 /** Opens the thread under a message, or finds it; `undefined` where the bot may not. */
 export async function threadUnder(
-  { api, log }: Desk,
-  gesture: Gesture,
+  { api, log }: InteractionContext,
+  interaction: Interaction,
   message: string,
   question: string,
 ): Promise<string | undefined> {
   const may =
-    mayWriteIn(gesture) && gesture.appPermissions.has(PermissionFlagsBits.CreatePublicThreads);
-  const channel = gesture.channelId;
+    mayWriteIn(interaction) &&
+    interaction.appPermissions.has(PermissionFlagsBits.CreatePublicThreads);
+  const channel = interaction.channelId;
   return may ? await openThread(api, { channel, message, question, log }) : undefined;
 }
 
-function mayWriteIn(gesture: Gesture): boolean {
-  if (!gesture.inGuild()) return true;
-  return gesture.appPermissions.has([
+function mayWriteIn(interaction: Interaction): boolean {
+  if (!interaction.inGuild()) return true;
+  return interaction.appPermissions.has([
     PermissionFlagsBits.ViewChannel,
     PermissionFlagsBits.SendMessagesInThreads,
   ]);

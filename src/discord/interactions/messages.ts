@@ -1,8 +1,8 @@
 import { type AnyThreadChannel, type Message, MessageType, PermissionFlagsBits } from 'discord.js';
 import type { Answer, Reply } from '../../bot/shared/invocation.ts';
 import type { Place } from '../../bot/shared/place.ts';
-import { channelOutlet } from '../answers/answer-target.ts';
-import type { Desk } from '../answers/interaction-context.ts';
+import { channelTarget } from '../answers/answer-target.ts';
+import type { InteractionContext } from '../answers/interaction-context.ts';
 import { openThread } from '../answers/open-thread.ts';
 import { showInConversation } from '../answers/show-in-conversation.ts';
 import type { ChannelApi } from '../api/channel-api.ts';
@@ -25,18 +25,18 @@ const UNREADABLE = 'Discord does not let me read this message. Mention me in it,
  * Answers a message that is meant for Askwatch: one that mentions it, replies to it, or is said to it directly, and
  * with the privileged intent any in a conversation of ours.
  */
-export async function handleMessage(desk: Desk, message: Message): Promise<void> {
-  const { bot, rightsOf } = desk;
+export async function handleMessage(context: InteractionContext, message: Message): Promise<void> {
+  const { bot, rightsOf } = context;
   if (message.author.bot || message.system || message.webhookId) return;
   const me = message.client.user.id;
   const mentioned = message.mentions.users.has(me);
   const direct = !message.inGuild();
-  if (!mentioned && !direct && !(await isInConversation(desk, message))) return;
+  if (!mentioned && !direct && !(await isInConversation(context, message))) return;
 
-  const where = await whereOf(desk, message);
+  const where = await whereOf(context, message);
   const question = questionOf(message, me);
   if (question === '' && message.type === MessageType.Reply && !direct) {
-    await sendText(desk, message, UNREADABLE);
+    await sendText(context, message, UNREADABLE);
     return;
   }
   const reply = await bot.dispatch({
@@ -50,28 +50,28 @@ export async function handleMessage(desk: Desk, message: Message): Promise<void>
     person: { id: message.author.id, name: nameOf(message), ...rightsOf(message) },
   });
   try {
-    await show(desk, message, where, reply);
+    await show(context, message, where, reply);
   } catch (error) {
     if (isDeleted(error)) {
-      desk.log.debug(
+      context.log.debug(
         { err: error, channel: message.channelId },
         'nobody is there to be replied to',
       );
       return;
     }
     if (!isRefusal(error)) throw error;
-    desk.log.warn({ err: error, channel: message.channelId }, 'a reply could not be shown');
-    const reason = reasonOf(error, desk.lacksIn(message.channelId));
-    await sendText(desk, message, `The reply could not be shown. ${reason}`);
+    context.log.warn({ err: error, channel: message.channelId }, 'a reply could not be shown');
+    const reason = reasonOf(error, context.missingPermissions(message.channelId));
+    await sendText(context, message, `The reply could not be shown. ${reason}`);
   }
 }
 
 /** Without the intent such a message has no content, and there is nothing to answer. */
-async function isInConversation(desk: Desk, message: Message): Promise<boolean> {
+async function isInConversation(context: InteractionContext, message: Message): Promise<boolean> {
   const { channel, channelId, content } = message;
   if (!channel.isThread() || content.trim() === '') return false;
-  const place = await placeOfThread(desk.api, channel);
-  return (await desk.conversations.of(place, channelId)) !== undefined;
+  const place = await placeOfThread(context.api, channel);
+  return (await context.conversations.of(place, channelId)) !== undefined;
 }
 
 /** A thread belongs to its channel. Of one that was archived when the bot connected, discord.js knows only the id. */
@@ -79,7 +79,10 @@ async function placeOfThread(api: ChannelApi, { id, parentId }: AnyThreadChannel
   return { platform: 'discord', channel: parentId ?? (await api.parentOf(id)) ?? id };
 }
 
-async function whereOf({ api, inline, conversations }: Desk, message: Message): Promise<Where> {
+async function whereOf(
+  { api, inline, conversations }: InteractionContext,
+  message: Message,
+): Promise<Where> {
   const { channel, channelId } = message;
   const place: Place = { platform: 'discord', channel: channelId };
   const answered = message.type === MessageType.Reply ? message.reference?.messageId : undefined;
@@ -107,42 +110,52 @@ async function whereOf({ api, inline, conversations }: Desk, message: Message): 
   return { place, thread: undefined, shown: { in: 'thread of', message: message.id } };
 }
 
-async function show(desk: Desk, message: Message, where: Where, reply: Reply): Promise<void> {
+async function show(
+  context: InteractionContext,
+  message: Message,
+  where: Where,
+  reply: Reply,
+): Promise<void> {
   if (reply.kind === 'nothing') return;
   if (reply.kind === 'answer') {
-    await answerMessage(desk, message, where, reply);
+    await answerMessage(context, message, where, reply);
     return;
   }
   const card = { ...renderMessage(reply.card), nonce: `c${message.id}` };
-  await desk.api.reply(message.channelId, message.id, card);
+  await context.api.reply(message.channelId, message.id, card);
 }
 
-async function answerMessage(desk: Desk, message: Message, where: Where, answer: Answer) {
-  const { api } = desk;
+async function answerMessage(
+  context: InteractionContext,
+  message: Message,
+  where: Where,
+  answer: Answer,
+) {
+  const { api } = context;
   const { shown } = where;
   const thread =
-    shown.in === 'thread of' ? await threadUnder(desk, message, shown, answer) : undefined;
+    shown.in === 'thread of' ? await threadUnder(context, message, shown, answer) : undefined;
   const shownIn = thread ?? message.channelId;
   // The key of a conversation in the open channel is the message it began with.
   const key = where.thread ?? thread ?? message.id;
   // Under another message than the question's, the thread has not seen the question.
   const repeats = shown.in === 'thread of' && shown.message !== message.id && thread !== undefined;
   const lead = { content: questionLine(nameOf(message), answer.question), nonce: `q${message.id}` };
-  await showInConversation(desk, answer, {
-    outlet: channelOutlet(api, shownIn, key === shownIn ? undefined : message.id),
+  await showInConversation(context, answer, {
+    target: channelTarget(api, shownIn, key === shownIn ? undefined : message.id),
     place: where.place,
     key,
     ...(repeats ? { lead } : {}),
     shownIn,
     // Whoever deletes an answer in everybody's view is not told of it in everybody's view.
     tell: async (content, error) => {
-      if (!isDeleted(error)) await sendText(desk, message, content);
+      if (!isDeleted(error)) await sendText(context, message, content);
     },
   });
 }
 
 async function threadUnder(
-  { api, log }: Desk,
+  { api, log }: InteractionContext,
   message: Message,
   shown: { message: string },
   { question }: Answer,
@@ -164,7 +177,11 @@ function mayOpenThread({ channel, client }: Message): boolean {
   );
 }
 
-async function sendText({ api }: Desk, message: Message, content: string): Promise<void> {
+async function sendText(
+  { api }: InteractionContext,
+  message: Message,
+  content: string,
+): Promise<void> {
   await api.reply(message.channelId, message.id, { content, nonce: `t${message.id}` });
 }
 

@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { APIModalInteractionResponseCallbackData } from 'discord.js';
 import { type Command, fieldsOf } from '../../bot/commands/command.ts';
 import type { Card } from '../../bot/shared/card.ts';
-import type { Desk } from '../answers/interaction-context.ts';
-import type { Gesture } from '../api/interaction.ts';
+import type { InteractionContext } from '../answers/interaction-context.ts';
+import type { Interaction } from '../api/interaction.ts';
 import { isShowable, renderForm } from '../render/render-form.ts';
 import { personOf, placeOf } from './interactions.ts';
 
@@ -24,15 +24,15 @@ export function wantsForm(command: Command, values: Record<string, unknown>): bo
 
 /** A command's form for whoever made a gesture, with these values in it; a card says why there is none. Never throws. */
 export async function formFor(
-  desk: Desk,
-  gesture: Gesture,
+  context: InteractionContext,
+  interaction: Interaction,
   command: Command,
   values: Record<string, unknown>,
 ): Promise<{ form: APIModalInteractionResponseCallbackData } | { card: Card }> {
-  const where = { place: placeOf(gesture), person: personOf(desk, gesture) };
+  const where = { place: placeOf(interaction), person: personOf(context, interaction) };
   const over = new AbortController();
   const late = pause(BEGIN_LIMIT_MS, undefined, { signal: over.signal }).catch(() => undefined);
-  const opened = await Promise.race([desk.bot.openForm(command, where), late]);
+  const opened = await Promise.race([context.bot.openForm(command, where), late]);
   over.abort();
   if (!opened) return noForm(command, 'What belongs into it did not come in time.');
   if ('card' in opened) return opened;

@@ -7,46 +7,46 @@ import {
 } from 'discord.js';
 import type { Card } from '../../bot/shared/card.ts';
 import { withoutCharts } from '../../bot/shared/chart-text.ts';
-import type { Desk } from '../answers/interaction-context.ts';
+import type { InteractionContext } from '../answers/interaction-context.ts';
 import { sendCard } from '../answers/send-card.ts';
-import { insist } from '../answers/show-answer.ts';
-import type { SentForm } from '../api/interaction.ts';
+import { retryUntilShown } from '../answers/show-answer.ts';
+import type { SubmittedForm } from '../api/interaction.ts';
 import {
   acknowledged,
   answerPrivately,
-  answerUnseen,
+  answerWithQuestion,
   conversationIn,
-  handle,
+  dispatch,
   threadOf,
 } from './interactions.ts';
 import { formFor, wantsForm } from './open-form.ts';
 
 /** A slash command or a filled form that Discord knows we have: it shows "thinking…" until the reply comes. */
-type Deferred = ChatInputCommandInteraction | SentForm;
+type Deferred = ChatInputCommandInteraction | SubmittedForm;
 
 /** Answers one slash command. */
 export async function handleSlashCommand(
-  desk: Desk,
+  context: InteractionContext,
   interaction: ChatInputCommandInteraction,
 ): Promise<void> {
   const { command, values } = requestOf(interaction);
-  const wanted = desk.bot.commands.find((one) => one.name === command && wantsForm(one, values));
-  const opened = wanted && (await formFor(desk, interaction, wanted, values));
+  const wanted = context.bot.commands.find((one) => one.name === command && wantsForm(one, values));
+  const opened = wanted && (await formFor(context, interaction, wanted, values));
   // Whoever gets no form is told what the command says by itself.
   if (opened && 'form' in opened) {
     // A form can be nothing but the first response.
-    await acknowledged(desk, interaction, command, () => interaction.showModal(opened.form));
+    await acknowledged(context, interaction, command, () => interaction.showModal(opened.form));
     return;
   }
   const ephemeral = values.private === true;
   const defer = () => interaction.deferReply(ephemeral ? { flags: MessageFlags.Ephemeral } : {});
-  if (!(await acknowledged(desk, interaction, command, defer))) return;
-  await carryOut(desk, interaction, { command, values, ephemeral });
+  if (!(await acknowledged(context, interaction, command, defer))) return;
+  await carryOut(context, interaction, { command, values, ephemeral });
 }
 
 /** Has the bot do what was asked for, and shows its reply; `changed` gives a card its last touch. */
 export async function carryOut(
-  desk: Desk,
+  context: InteractionContext,
   interaction: Deferred,
   asked: {
     command: string;
@@ -58,19 +58,19 @@ export async function carryOut(
 ): Promise<void> {
   const { command, values, ephemeral, changed = (card) => card } = asked;
   const thread = threadOf(interaction);
-  const key = thread && (await conversationIn(desk, interaction, thread));
-  const reply = await handle(desk, interaction, { command, values }, { thread: key });
+  const key = thread && (await conversationIn(context, interaction, thread));
+  const reply = await dispatch(context, interaction, { command, values }, { thread: key });
   if (reply.kind === 'nothing') await interaction.deleteReply();
   else if (reply.kind === 'card') {
-    await showCard(desk, interaction, changed(reply.card, reply.private), reply.private);
+    await showCard(context, interaction, changed(reply.card, reply.private), reply.private);
   } else if (reply.private || ephemeral) {
     if (!ephemeral) await interaction.deleteReply();
-    await answerPrivately(desk, interaction, reply, { fillsReply: ephemeral });
+    await answerPrivately(context, interaction, reply, { fillsReply: ephemeral });
   } else {
     // Discord itself shows the question to nobody.
     const showQuestion = (line: InteractionEditReplyOptions) =>
-      insist(() => interaction.editReply(line));
-    await answerUnseen(desk, interaction, reply, { known: key, showQuestion });
+      retryUntilShown(() => interaction.editReply(line));
+    await answerWithQuestion(context, interaction, reply, { known: key, showQuestion });
   }
 }
 
@@ -92,7 +92,12 @@ function requestOf({ commandName, options }: ChatInputCommandInteraction) {
  * Whether others see a reply is settled when it is deferred. A private card after a public deferral therefore comes as
  * a message of its own, and only once "thinking…" is gone: Discord would put it in that place, for all to see.
  */
-async function showCard({ log }: Desk, interaction: Deferred, card: Card, only: boolean) {
+async function showCard(
+  { log }: InteractionContext,
+  interaction: Deferred,
+  card: Card,
+  only: boolean,
+) {
   const inPlace = !only || interaction.ephemeral === true;
   if (!inPlace) await interaction.deleteReply();
   const mayAttach = interaction.appPermissions.has(PermissionFlagsBits.AttachFiles);

@@ -75,13 +75,13 @@ export function createAgent(options: {
   /** The first status, which shows whether this works at all; none later is waited for. */
   let trial: Promise<boolean> | undefined;
   let notBeforeMs = 0;
-  let told = false;
+  let warned = false;
 
   function setUnavailable(reason: string) {
     notBeforeMs = performance.now() + TRY_AGAIN_MS;
     trial = undefined;
-    if (told) return;
-    told = true;
+    if (warned) return;
+    warned = true;
     log.warn(
       { reason },
       "this Slack app is no agent, so direct messages are answered without a status and suggestions; replace its App Manifest by today's and install the app again",

@@ -19,14 +19,14 @@ import { renderButtons } from '../render/render-buttons.ts';
 import type { Agent } from './agent.ts';
 import { createEditedAnswer } from './edited-answer.ts';
 import { withEnd } from './end-answer.ts';
-import type { Said } from './said.ts';
+import type { UserInput } from './said.ts';
 import { createStreamedAnswer } from './streamed-answer.ts';
 
 /** Longest private message: a markdown block holds 12,000. Source: Slack docs, "Markdown block". */
 const PRIVATE_LIMIT = 9_000;
 
 /** Shows something to the person who asked, and to nobody else. */
-export type Whisper = (content: Content) => Promise<void>;
+export type ShowEphemeral = (content: Content) => Promise<void>;
 
 /** What answers are shown with. */
 export interface AnswerShowing {
@@ -39,7 +39,7 @@ export interface AnswerShowing {
 }
 
 /** Counts something as under way besides an answer that is shown. */
-type Hold = (turn: Promise<void>) => void;
+type Track = (turn: Promise<void>) => void;
 
 /** Where an answer goes, and the newest message there. */
 interface Place {
@@ -55,13 +55,13 @@ interface Place {
  */
 export async function showAnswer(
   answer: Answer,
-  said: Said,
-  showing: AnswerShowing & { hold: Hold },
+  input: UserInput,
+  showing: AnswerShowing & { hold: Track },
 ): Promise<void> {
-  const known = said.invocation.thread;
+  const known = input.invocation.thread;
   await answer.begin(known === undefined ? {} : { thread: known });
   try {
-    const isLeft = await showBegun(answer, said, showing);
+    const isLeft = await showBegun(answer, input, showing);
     // A message that still seems to go on is the next start's, too.
     if (!isLeft) await answer.ended();
   } catch (error) {
@@ -75,11 +75,11 @@ export async function showAnswer(
 /** Whether a message that seems to go on is left beside the answer. */
 async function showBegun(
   answer: Answer,
-  said: Said,
-  showing: AnswerShowing & { hold: Hold },
+  input: UserInput,
+  showing: AnswerShowing & { hold: Track },
 ): Promise<boolean> {
-  const place = await showQuestion(answer, said, showing.messages);
-  showing.hold(markEarlier(answer, said, showing));
+  const place = await showQuestion(answer, input, showing.messages);
+  showing.hold(markEarlier(answer, input, showing));
   const { channel, thread } = place;
   const { question, actions = [] } = answer;
   // Only direct conversations: elsewhere a stream is seen by one person until it ends (agentconnect-md/agentconnect issue 1494).
@@ -91,8 +91,8 @@ async function showBegun(
     isLeft = true;
   };
   try {
-    if (session) await streamAnswer(answer, said, place, { ...showing, onLeft });
-    else await editAnswer(answer, said, place, { ...showing, onLeft });
+    if (session) await streamAnswer(answer, input, place, { ...showing, onLeft });
+    else await editAnswer(answer, input, place, { ...showing, onLeft });
   } finally {
     await session?.end();
   }
@@ -105,7 +105,7 @@ type Showing = AnswerShowing & { onLeft(): void };
 /** Takes the buttons from the answer where this one was asked for. Never throws: those that stay are refused when pressed. */
 async function markEarlier(
   { earlier }: Answer,
-  { channel, pressed }: Said,
+  { channel, pressed }: UserInput,
   { messages, log }: AnswerShowing,
 ): Promise<void> {
   if (!earlier || !pressed) return;
@@ -119,10 +119,10 @@ async function markEarlier(
   }
 }
 
-async function showQuestion(answer: Answer, said: Said, messages: Messages): Promise<Place> {
-  const { channel } = said;
-  const { id, person, thread } = said.invocation;
-  if (thread !== undefined && !said.unseen) return { channel, thread, newest: said.ts ?? thread };
+async function showQuestion(answer: Answer, input: UserInput, messages: Messages): Promise<Place> {
+  const { channel } = input;
+  const { id, person, thread } = input.invocation;
+  if (thread !== undefined && !input.hidden) return { channel, thread, newest: input.ts ?? thread };
   const question = renderQuestion(person.name, answer.question);
   const under = { channel, ...(thread === undefined ? {} : { thread }) };
   const ts = await messages.post(under, question, `${id}/question`);
@@ -133,10 +133,10 @@ async function showQuestion(answer: Answer, said: Said, messages: Messages): Pro
  * Shows that an answer begins, and lets that message grow. In a crowd there is none at first: what is posted for so many
  * could not be changed again in time.
  */
-async function editAnswer(answer: Answer, said: Said, place: Place, showing: Showing) {
+async function editAnswer(answer: Answer, input: UserInput, place: Place, showing: Showing) {
   const { messages, edits, log, onLeft } = showing;
   const { channel, thread } = place;
-  const { id } = said.invocation;
+  const { id } = input.invocation;
   const over = edits.begin();
   try {
     const first = renderThinking(answer.actions);
@@ -162,10 +162,10 @@ async function editAnswer(answer: Answer, said: Said, place: Place, showing: Sho
   }
 }
 
-async function streamAnswer(answer: Answer, said: Said, place: Place, showing: Showing) {
+async function streamAnswer(answer: Answer, input: UserInput, place: Place, showing: Showing) {
   const { agent, paces } = showing;
   const { channel, thread, newest } = place;
-  const { id, person } = said.invocation;
+  const { id, person } = input.invocation;
   await answer.begin({ thread, shown: { after: newest } });
   const streamed = createStreamedAnswer({
     ...showing,
@@ -200,9 +200,12 @@ async function follow(
 }
 
 /** Shows an answer to the asker only, once it is complete: such messages cannot be changed. */
-export async function whisperAnswer(answer: Answer, whisper: Whisper): Promise<void> {
+export async function showEphemeralAnswer(
+  answer: Answer,
+  showEphemeral: ShowEphemeral,
+): Promise<void> {
   await answer.begin({});
-  await whisper(renderNote('Thinking… The answer will be shown to you only.'));
+  await showEphemeral(renderNote('Thinking… The answer will be shown to you only.'));
   let text = '';
   for await (const part of answer.stream(undefined)) {
     if (part.kind === 'text') {
@@ -216,7 +219,7 @@ export async function whisperAnswer(answer: Answer, whisper: Whisper): Promise<v
       end,
       ...(actions && { actions }),
     };
-    for (const content of renderAnswer(view)) await whisper(content);
+    for (const content of renderAnswer(view)) await showEphemeral(content);
   }
   await answer.ended();
 }

@@ -5,16 +5,21 @@ import type { EditPace } from '../api/edit-pace.ts';
 import { respond } from '../api/response-url.ts';
 import type { Content } from '../render/blocks.ts';
 import { renderNote } from '../render/render-answer.ts';
-import { type AnswerShowing, showAnswer, type Whisper, whisperAnswer } from './answer.ts';
+import {
+  type AnswerShowing,
+  type ShowEphemeral,
+  showAnswer,
+  showEphemeralAnswer,
+} from './answer.ts';
 import { createCharts } from './charts.ts';
-import type { Said } from './said.ts';
+import type { UserInput } from './said.ts';
 
 /** What people say, on its way to the bot and back. */
 export interface Conversation {
   /** Hands something said to the bot and shows the reply. Returns at once; never throws. */
-  take(bot: Bot, said: Said): void;
+  answer(bot: Bot, input: UserInput): void;
   /** Counts something else under way, which never throws, as a reply. */
-  hold(turn: Promise<void>): void;
+  track(turn: Promise<void>): void;
   /** From now on ends of answers wait for nothing but limits that Slack told of, since nothing comes after them. */
   hurry(): void;
   /** Resolves when every reply under way is shown. */
@@ -39,24 +44,24 @@ export function createConversation(options: {
   const charts = createCharts({ log });
   const underWay = new Set<Promise<void>>();
 
-  async function reply(bot: Bot, said: Said, whisper: Whisper): Promise<void> {
-    const answer = await bot.dispatch(said.invocation);
+  async function reply(bot: Bot, input: UserInput, showEphemeral: ShowEphemeral): Promise<void> {
+    const answer = await bot.dispatch(input.invocation);
     if (answer.kind === 'nothing') return;
     if (answer.kind === 'card') {
-      if (answer.private) await charts.show(answer.card, whisper);
-      else await showCard(answer.card, said);
+      if (answer.private) await charts.show(answer.card, showEphemeral);
+      else await showCard(answer.card, input);
       return;
     }
-    if (answer.private) await whisperAnswer(answer, whisper);
-    else await showAnswer(answer, said, { ...showing, hold });
+    if (answer.private) await showEphemeralAnswer(answer, showEphemeral);
+    else await showAnswer(answer, input, { ...showing, hold });
   }
 
-  async function showCard(card: Card, said: Said): Promise<void> {
-    const to = destinationOf(said);
-    const { responseUrl } = said;
+  async function showCard(card: Card, input: UserInput): Promise<void> {
+    const to = destinationOf(input);
+    const { responseUrl } = input;
     await charts.show(card, async (content) => {
       try {
-        await messages.post(to, content, `${said.invocation.id}/card`);
+        await messages.post(to, content, `${input.invocation.id}/card`);
       } catch (error) {
         if (!responseUrl || !NOT_THERE.has(readFailure(error).code)) throw error;
         await respond(responseUrl, content, 'in_channel');
@@ -65,8 +70,8 @@ export function createConversation(options: {
   }
 
   /** By the command's own address while it lasts, else as an ephemeral message. */
-  function createWhisper(said: Said): Whisper {
-    const { responseUrl, invocation } = said;
+  function createShowEphemeral(input: UserInput): ShowEphemeral {
+    const { responseUrl, invocation } = input;
     const untilMs = performance.now() + RESPONSES_WITHIN_MS;
     let used = 0;
     return async (content: Content) => {
@@ -78,20 +83,20 @@ export function createConversation(options: {
           if (readFailure(error).kind !== 'refused') throw error;
         }
       }
-      await messages.postEphemeral(destinationOf(said), invocation.person.id, content);
+      await messages.postEphemeral(destinationOf(input), invocation.person.id, content);
     };
   }
 
-  async function converse(bot: Bot, said: Said): Promise<void> {
-    const whisper = createWhisper(said);
+  async function converse(bot: Bot, input: UserInput): Promise<void> {
+    const showEphemeral = createShowEphemeral(input);
     try {
-      await reply(bot, said, whisper);
+      await reply(bot, input, showEphemeral);
     } catch (error) {
       const failure = readFailure(error);
-      log.warn({ err: error, channel: said.channel }, 'a reply could not be shown');
+      log.warn({ err: error, channel: input.channel }, 'a reply could not be shown');
       await checkAccess(error);
       try {
-        await whisper(
+        await showEphemeral(
           renderNote(`The reply could not be shown. ${explainFailure(failure, error)}`),
         );
       } catch (cause) {
@@ -106,8 +111,8 @@ export function createConversation(options: {
   }
 
   return {
-    take: (bot, said) => hold(converse(bot, said)),
-    hold,
+    answer: (bot, input) => hold(converse(bot, input)),
+    track: hold,
     hurry() {
       edits.hurry();
       removals.hurry();
@@ -119,7 +124,7 @@ export function createConversation(options: {
 }
 
 /** The channel, or the thread it was said in; what was said at the top of a channel is answered there. */
-function destinationOf({ invocation: { thread }, channel, inThread }: Said) {
+function destinationOf({ invocation: { thread }, channel, inThread }: UserInput) {
   return {
     channel,
     ...(inThread && thread !== undefined ? { thread } : {}),

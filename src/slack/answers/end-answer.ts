@@ -3,7 +3,7 @@ import { decodeAction } from '../../bot/shared/card-action.ts';
 import type { UnfinishedAnswer } from '../../bot/shared/invocation.ts';
 import { readFailure } from '../api/call-failure.ts';
 import type { Messages } from '../api/messages.ts';
-import type { Self } from '../api/self.ts';
+import type { BotIdentity } from '../api/self.ts';
 import type { SendQueue } from '../api/send-queue.ts';
 import { type Content, context } from '../render/blocks.ts';
 import { renderEnd, renderNote, WAITING } from '../render/render-answer.ts';
@@ -36,7 +36,7 @@ export function createEndAnswer(options: {
   queue: SendQueue;
   messages: Messages;
   agent: Agent;
-  self: Self;
+  self: BotIdentity;
 }): (channel: string, unfinished: UnfinishedAnswer) => Promise<void> {
   const { client, queue, messages, agent, self } = options;
 

@@ -2,7 +2,7 @@ import type { Invocation } from '../../bot/shared/invocation.ts';
 import type { ShownMessage } from '../render/shown-message.ts';
 
 /** Something a person said, as far as Slack's event tells. */
-export interface Said {
+export interface UserInput {
   invocation: Invocation;
   /** Where, as Slack names it. */
   channel: string;
@@ -13,7 +13,7 @@ export interface Said {
   /** Said inside a thread that was there before. */
   inThread: boolean;
   /** Nobody else saw it said: a slash command, a press of a button. */
-  unseen: boolean;
+  hidden: boolean;
   /** The message whose button was pressed, as Slack showed it; absent for one that only one person sees. */
   pressed?: ShownMessage;
   /** Where Slack takes answers to a slash command or a press, five within half an hour, also where the bot is no member. */

@@ -6,7 +6,7 @@ import { splitMarkdown } from '../../bot/ask/split-markdown.ts';
 import { readFailure } from '../api/call-failure.ts';
 import type { EditPace } from '../api/edit-pace.ts';
 import type { Messages } from '../api/messages.ts';
-import { settled } from '../api/settled.ts';
+import { settledText } from '../api/settled.ts';
 import type { Streams } from '../api/streams.ts';
 import { ANSWER_LIMIT, renderEnd } from '../render/render-answer.ts';
 import { harmless } from '../render/text.ts';
@@ -85,7 +85,7 @@ export function createStreamedAnswer(options: {
   /** Sends what is new; false when there is nothing to begin a stream with. */
   async function streamOn(answer: GrowingAnswer): Promise<boolean> {
     const { text, ended, end, actions } = answer;
-    const shown = ended ? harmless(text) : settled(text);
+    const shown = ended ? harmless(text) : settledText(text);
     for (;;) {
       const part = pages.take(shown, { ended, hurry: hurry() });
       if (part.full) {

@@ -8,7 +8,7 @@ const UNNAMED_MS = 30_000;
  * Slack would, without asking it. Whoever calls need not know, whatever was started anew since. Posts are limited by
  * channel. Source: Slack docs, "Rate limits".
  */
-export function limitedFetch(limits: PlatformLimits, workspace: string): typeof fetch {
+export function rateLimitedFetch(limits: PlatformLimits, workspace: string): typeof fetch {
   return async (input, init) => {
     const kind = `${workspace} ${kindOf(input, init)}`;
     const leftMs = limits.leftMs(kind);

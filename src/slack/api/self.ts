@@ -1,5 +1,5 @@
 /** Who we are in the workspace. */
-export interface Self {
+export interface BotIdentity {
   userId: string;
   /** The workspace. */
   teamId: string;

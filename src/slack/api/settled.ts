@@ -16,7 +16,7 @@ const DECIDES_NOTHING = /[0\\\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cs}]|[^\P{
  * A model's text so far, made harmless, without the end that may yet become part of a mention: whatever comes later, this
  * is how the whole text made harmless begins. For messages to which one can only add.
  */
-export function settled(text: string): string {
+export function settledText(text: string): string {
   const unmasked = unmaskSoFar(text);
   const whole = withoutMentions(unmasked);
   // What is a mention is decided from its first sign on, so the rest means the same without what stands before it.

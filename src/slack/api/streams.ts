@@ -1,5 +1,5 @@
 import type { types, webApi } from '@slack/bolt';
-import type { Self } from './self.ts';
+import type { BotIdentity } from './self.ts';
 import type { SendQueue } from './send-queue.ts';
 
 /** A stream under way: the message that shows it. */
@@ -32,7 +32,11 @@ const MAX_BEGUN = 1_000;
  * 12,000 characters, CopilotKit issue 6063. Nothing is tried a second time but what Slack limits: what was added twice
  * would stand there twice.
  */
-export function createStreams(client: webApi.WebClient, queue: SendQueue, self: Self): Streams {
+export function createStreams(
+  client: webApi.WebClient,
+  queue: SendQueue,
+  self: BotIdentity,
+): Streams {
   const begun = new Set<string>();
 
   function know(channel: string, ts: string) {

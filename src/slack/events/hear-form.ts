@@ -1,5 +1,5 @@
 import type { Command } from '../../bot/commands/command.ts';
-import type { Said } from '../answers/said.ts';
+import type { UserInput } from '../answers/said.ts';
 import { fieldsOf, textOf } from '../api/payload.ts';
 import { FORM, type FormOrigin } from '../render/render-form.ts';
 
@@ -18,7 +18,7 @@ export interface FilledForm {
  * What stands in a form of ours; undefined for anything else. Takes the payload as it came and believes none of it.
  * Sources: Slack docs, "view_submission payload", "block_actions payload", "View state".
  */
-export function hearForm(payload: unknown, commands: readonly Command[]): FilledForm | undefined {
+export function parseForm(payload: unknown, commands: readonly Command[]): FilledForm | undefined {
   const { view, user } = fieldsOf(payload);
   const { id, hash, callback_id, private_metadata, state } = fieldsOf(view);
   const person = fieldsOf(user);
@@ -39,7 +39,7 @@ export function hearForm(payload: unknown, commands: readonly Command[]): Filled
 }
 
 /** A submitted form as what its person said in the channel where they opened it. */
-export function saidByForm({ viewId, command, origin, values, person }: FilledForm): Said {
+export function inputOf({ viewId, command, origin, values, person }: FilledForm): UserInput {
   const { channel, responseUrl } = origin;
   return {
     invocation: {
@@ -51,7 +51,7 @@ export function saidByForm({ viewId, command, origin, values, person }: FilledFo
     channel,
     addressed: true,
     inThread: false,
-    unseen: true,
+    hidden: true,
     ...(responseUrl !== undefined && { responseUrl }),
   };
 }

@@ -15,7 +15,7 @@ export interface HomePress {
  * A press of a button of ours in a home, which is no channel; undefined for anything else. Takes the payload as it came and
  * believes none of it. Source: Slack docs, "block_actions payload", "Home tab".
  */
-export function hearHomePress(payload: unknown): HomePress | undefined {
+export function parseHomePress(payload: unknown): HomePress | undefined {
   const { type, view, user, actions, trigger_id } = fieldsOf(payload);
   const { type: button, value } = fieldsOf(Array.isArray(actions) ? actions[0] : undefined);
   const { id, name, username } = fieldsOf(user);

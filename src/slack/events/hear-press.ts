@@ -1,6 +1,6 @@
 import type { types } from '@slack/bolt';
 import { decodeAction } from '../../bot/shared/card-action.ts';
-import type { Said } from '../answers/said.ts';
+import type { UserInput } from '../answers/said.ts';
 import { fieldsOf, textOf } from '../api/payload.ts';
 import type { ShownMessage } from '../render/shown-message.ts';
 
@@ -11,7 +11,7 @@ import type { ShownMessage } from '../render/shown-message.ts';
  * never do. Sources: Slack docs, "block_actions payload"; `container.thread_ts`, which no page names: slack-go/slack pull
  * request 888.
  */
-export function hearPress(payload: unknown): Said | undefined {
+export function parseButtonPress(payload: unknown): UserInput | undefined {
   const { type, actions, user, channel, container, message, response_url } = fieldsOf(payload);
   const action = fieldsOf(Array.isArray(actions) ? actions[0] : undefined);
   const { id, name, username } = fieldsOf(user);
@@ -41,7 +41,7 @@ export function hearPress(payload: unknown): Said | undefined {
     channel: place,
     addressed: true,
     inThread,
-    unseen: true,
+    hidden: true,
     ...(message !== undefined && ts !== undefined && { pressed: shownOf(ts, shown) }),
     // What is sent to this address stands in the channel, not in the thread.
     ...(inThread || responseUrl === undefined ? {} : { responseUrl }),

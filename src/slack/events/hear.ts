@@ -1,7 +1,7 @@
 import type { Invocation } from '../../bot/shared/invocation.ts';
 import type { Person } from '../../bot/shared/place.ts';
-import type { Said } from '../answers/said.ts';
-import type { Self } from '../api/self.ts';
+import type { UserInput } from '../answers/said.ts';
+import type { BotIdentity } from '../api/self.ts';
 import { decodeText } from '../render/text.ts';
 
 /** The fields of `message` and `app_mention` events that are read here. Source: Slack docs, "message event". */
@@ -30,10 +30,14 @@ export interface SlashCommand {
 }
 
 /** What people write themselves: with files, and as a reply that is also shown in the channel. */
-const SPOKEN = new Set<string | undefined>([undefined, 'file_share', 'thread_broadcast']);
+const WRITTEN_BY_PEOPLE = new Set<string | undefined>([
+  undefined,
+  'file_share',
+  'thread_broadcast',
+]);
 
 /** A slash command as an invocation. */
-export function hearCommand(command: SlashCommand): Said {
+export function parseCommand(command: SlashCommand): UserInput {
   const text = decodeText(command.text ?? '', () => undefined);
   return {
     invocation: {
@@ -45,7 +49,7 @@ export function hearCommand(command: SlashCommand): Said {
     channel: command.channel_id,
     addressed: true,
     inThread: false,
-    unseen: true,
+    hidden: true,
     responseUrl: command.response_url,
   };
 }
@@ -55,13 +59,14 @@ export function hearCommand(command: SlashCommand): Said {
  * A mention reaches us twice, as `app_mention` and as `message`, in any order: both give the same id.
  * `commands` are the top-level names, such as `monitor`; a line that starts with one of them is that command.
  */
-export function hearMessage(
+export function parseMessage(
   event: MessageEvent,
-  self: Self,
+  self: BotIdentity,
   commands: ReadonlySet<string>,
-): Said | undefined {
+): UserInput | undefined {
   const { user } = event;
-  if (!SPOKEN.has(event.subtype) || event.bot_id || event.edited || !user) return undefined;
+  if (!WRITTEN_BY_PEOPLE.has(event.subtype) || event.bot_id || event.edited || !user)
+    return undefined;
   if (user === self.userId || user === 'USLACKBOT') return undefined;
   const text = event.text ?? '';
   const direct = event.channel_type === 'im' || event.channel.startsWith('D');
@@ -84,15 +89,15 @@ export function hearMessage(
     ts: event.ts,
     addressed,
     inThread: event.thread_ts !== undefined,
-    unseen: false,
+    hidden: false,
   };
 }
 
-const mentions = (text: string, self: Self) =>
+const mentions = (text: string, self: BotIdentity) =>
   text.includes(`<@${self.userId}>`) || text.includes(`<@${self.userId}|`);
 
 /** The text without the bot's mention where it only calls the bot: at the start and at the end. */
-function withoutMention(text: string, { userId }: Self): string {
+function withoutMention(text: string, { userId }: BotIdentity): string {
   const mention = `<@${userId}(?:\\|[^<>]*)?>`;
   return text
     .replace(new RegExp(`^(?:\\s*${mention}[\\s,:]*)+`), '')

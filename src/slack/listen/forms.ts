@@ -2,10 +2,10 @@ import type { App } from '@slack/bolt';
 import type { Logger } from 'pino';
 import { formOf, formProblems } from '../../bot/commands/form.ts';
 import type { Bot } from '../../bot/platform.ts';
-import type { Said } from '../answers/said.ts';
+import type { UserInput } from '../answers/said.ts';
 import { readFailure } from '../api/call-failure.ts';
-import { hearCommand, type SlashCommand } from '../events/hear.ts';
-import { hearForm, saidByForm } from '../events/hear-form.ts';
+import { parseCommand, type SlashCommand } from '../events/hear.ts';
+import { inputOf, parseForm } from '../events/hear-form.ts';
 import { FORM, isShowable, renderForm } from '../render/render-form.ts';
 import type { Workspace } from '../workspaces/workspace.ts';
 import type { Workspaces } from '../workspaces/workspaces.ts';
@@ -25,16 +25,16 @@ export function createForms(
     workspaces: Workspaces;
     bot: Bot;
     log: Logger;
-    known(workspace: Workspace, said: Said): Said;
-    converse(workspace: Workspace, said: Said): void;
+    qualify(workspace: Workspace, input: UserInput): UserInput;
+    converse(workspace: Workspace, input: UserInput): void;
     /** Takes a form that was opened in a home. */
-    takeFromHome(workspace: Workspace, said: Said): void;
+    submitFromHome(workspace: Workspace, input: UserInput): void;
   },
 ): Forms {
-  const { workspaces, bot, log, known, converse, takeFromHome } = options;
+  const { workspaces, bot, log, qualify, converse, submitFromHome } = options;
 
   app.view({ callback_id: FORM, type: 'view_submission' }, async ({ ack, body, context }) => {
-    const filled = hearForm(body, bot.commands);
+    const filled = parseForm(body, bot.commands);
     const problems = filled ? formProblems(filled.command, filled.values) : {};
     if (Object.keys(problems).length > 0) {
       await ack({ response_action: 'errors', errors: problems });
@@ -43,8 +43,8 @@ export function createForms(
     await ack();
     const workspace = await workspaces.of(context.teamId);
     if (workspace && filled) {
-      const take = filled.origin.home ? takeFromHome : converse;
-      take(workspace, saidByForm(filled));
+      const take = filled.origin.home ? submitFromHome : converse;
+      take(workspace, inputOf(filled));
     } else log.debug('a form that is none of ours was sent');
   });
 
@@ -52,7 +52,10 @@ export function createForms(
     async open(workspace, typed) {
       const command = formOf(`${typed.command} ${typed.text}`, bot.commands);
       if (!command) return false;
-      const opened = await bot.openForm(command, known(workspace, hearCommand(typed)).invocation);
+      const opened = await bot.openForm(
+        command,
+        qualify(workspace, parseCommand(typed)).invocation,
+      );
       // Whoever gets no form is told what the command says by itself.
       if ('card' in opened || !isShowable(opened.begin)) return false;
       const { channel_id: channel, response_url: responseUrl, trigger_id } = typed;
@@ -66,7 +69,7 @@ export function createForms(
       }
     },
     async change({ client }, payload) {
-      const filled = hearForm(payload, bot.commands);
+      const filled = parseForm(payload, bot.commands);
       if (!filled) return false;
       const { viewId, hash, command, origin, values } = filled;
       try {

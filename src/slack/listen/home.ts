@@ -5,9 +5,9 @@ import type { Bot } from '../../bot/platform.ts';
 import type { Card } from '../../bot/shared/card.ts';
 import { DeliveryError } from '../../bot/shared/errors.ts';
 import { type Person, type Place, placeKey } from '../../bot/shared/place.ts';
-import type { Said } from '../answers/said.ts';
+import type { UserInput } from '../answers/said.ts';
 import { explainFailure, readFailure } from '../api/call-failure.ts';
-import { type HomePress, hearHomePress } from '../events/hear-home.ts';
+import { type HomePress, parseHomePress } from '../events/hear-home.ts';
 import { renderCard } from '../render/render-card.ts';
 import { isShowable, renderForm } from '../render/render-form.ts';
 import { type HomeNotice, renderHome } from '../render/render-home.ts';
@@ -20,7 +20,7 @@ export interface HomeTab {
   /** Does what a button in a home asks for; false when that was in no home. Returns at once. */
   press(workspace: Workspace, payload: unknown): boolean;
   /** Does what a form asks for that was opened in a home. Returns at once; never throws. */
-  take(workspace: Workspace, said: Said): void;
+  submit(workspace: Workspace, input: UserInput): void;
 }
 
 /** Shows a home to whoever opens the tab, and again when something was changed from there. */
@@ -30,10 +30,10 @@ export function createHome(
     workspaces: Workspaces;
     bot: Bot;
     log: Logger;
-    known(workspace: Workspace, said: Said): Said;
+    qualify(workspace: Workspace, input: UserInput): UserInput;
   },
 ): HomeTab {
-  const { workspaces, bot, log, known } = options;
+  const { workspaces, bot, log, qualify } = options;
   const pages = createHomePages();
 
   /** Slack's id of a channel; undefined for one of another workspace. */
@@ -99,8 +99,8 @@ export function createHome(
     }
   }
 
-  async function change(workspace: Workspace, said: Said): Promise<void> {
-    const { invocation } = known(workspace, said);
+  async function change(workspace: Workspace, input: UserInput): Promise<void> {
+    const { invocation } = qualify(workspace, input);
     const { place, person, request } = invocation;
     const { owner } = ownerIn(workspace, person);
     const form = 'command' in request ? request.command : undefined;
@@ -111,17 +111,17 @@ export function createHome(
         ? { kind: 'card' as const, card: allowed.card, private: true }
         : await bot.dispatch(invocation);
     if (reply.kind !== 'card') return;
-    const { channel } = said;
+    const { channel } = input;
     await show(workspace, person, { channel, card: reply.card });
     if (reply.private) return;
-    const untold = await tellChannel(workspace, { said, card: reply.card });
-    if (untold) await show(workspace, person, { channel, card: withNote(reply.card, untold) });
+    const problem = await postInChannel(workspace, { input, card: reply.card });
+    if (problem) await show(workspace, person, { channel, card: withNote(reply.card, problem) });
   }
 
   /** Tells the channel what was changed for it elsewhere; what hinders that is given back in words. */
-  async function tellChannel(
+  async function postInChannel(
     { messages, checkAccess }: Workspace,
-    { said: { channel, invocation }, card }: { said: Said; card: Card },
+    { input: { channel, invocation }, card }: { input: UserInput; card: Card },
   ): Promise<string | undefined> {
     const footer = `Changed by ${invocation.person.name}, in the home of Askwatch`;
     try {
@@ -140,17 +140,17 @@ export function createHome(
     const workspace = await workspaces.of(context.teamId);
     if (!workspace) return;
     const person = { id: event.user, name: event.user };
-    workspace.conversation.hold(show(workspace, person));
+    workspace.conversation.track(show(workspace, person));
   });
 
   return {
     press(workspace, payload) {
-      const press = hearHomePress(payload);
+      const press = parseHomePress(payload);
       if (press?.command !== HOME_FORM) return false;
-      workspace.conversation.hold(guarded(openForm(workspace, press)));
+      workspace.conversation.track(guarded(openForm(workspace, press)));
       return true;
     },
-    take: (workspace, said) => workspace.conversation.hold(guarded(change(workspace, said))),
+    submit: (workspace, input) => workspace.conversation.track(guarded(change(workspace, input))),
   };
 
   /** What nobody foresaw ends here, in the log. */

@@ -1,5 +1,5 @@
 import type { App, Context } from '@slack/bolt';
-import type { Said } from '../answers/said.ts';
+import type { UserInput } from '../answers/said.ts';
 import type { Workspace } from '../workspaces/workspace.ts';
 
 /**
@@ -8,23 +8,23 @@ import type { Workspace } from '../workspaces/workspace.ts';
  */
 export function listenAgent(
   app: App,
-  heard: {
+  handlers: {
     workspaceOf(context: Context): Promise<Workspace | undefined>;
-    converse(workspace: Workspace, said: Said): void;
+    converse(workspace: Workspace, input: UserInput): void;
   },
 ): void {
   app.event('app_home_opened', async ({ event: { tab, channel }, context }) => {
-    const workspace = await heard.workspaceOf(context);
+    const workspace = await handlers.workspaceOf(context);
     if (tab === 'messages') await workspace?.agent.suggest(channel);
   });
 
   app.event('agent_session_stopped', async ({ event, context }) => {
     const { channel, thread_ts: thread, user, event_ts: ts } = event;
-    const workspace = await heard.workspaceOf(context);
+    const workspace = await handlers.workspaceOf(context);
     const actions = (await workspace?.agent.stopped(channel, thread)) ?? [];
     for (const [index, { command, values }] of actions.entries()) {
       if (!workspace) return;
-      heard.converse(workspace, {
+      handlers.converse(workspace, {
         invocation: {
           id: `slack:${channel}:${user}:${ts}:${index}`,
           request: { command, values },
@@ -36,7 +36,7 @@ export function listenAgent(
         channel,
         addressed: true,
         inThread: true,
-        unseen: true,
+        hidden: true,
       });
     }
   });

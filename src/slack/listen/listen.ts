@@ -2,9 +2,9 @@ import type { App, Context } from '@slack/bolt';
 import type { Logger } from 'pino';
 import { topLevelNames } from '../../bot/commands/command.ts';
 import type { Bot } from '../../bot/platform.ts';
-import type { Said } from '../answers/said.ts';
-import { hearCommand, hearMessage, type MessageEvent } from '../events/hear.ts';
-import { hearPress } from '../events/hear-press.ts';
+import type { UserInput } from '../answers/said.ts';
+import { type MessageEvent, parseCommand, parseMessage } from '../events/hear.ts';
+import { parseButtonPress } from '../events/hear-press.ts';
 import { escapeText } from '../render/text.ts';
 import type { Workspace } from '../workspaces/workspace.ts';
 import type { Workspaces } from '../workspaces/workspaces.ts';
@@ -20,9 +20,9 @@ export function listen(
   app: App,
   { workspaces, bot, log }: { workspaces: Workspaces; bot: Bot; log: Logger },
 ): void {
-  const home = createHome(app, { workspaces, bot, log, known });
-  const takeFromHome = home.take;
-  const forms = createForms(app, { workspaces, bot, log, known, converse, takeFromHome });
+  const home = createHome(app, { workspaces, bot, log, qualify });
+  const submitFromHome = home.submit;
+  const forms = createForms(app, { workspaces, bot, log, qualify, converse, submitFromHome });
   const names = topLevelNames(bot.commands);
   const commands = new Set(names);
 
@@ -30,16 +30,16 @@ export function listen(
    * With the place by the name that the bot knows it by, and a person who can be asked for their rights. Two workspaces may
    * name two gestures alike.
    */
-  function known(workspace: Workspace, said: Said): Said {
-    const { channel } = said;
-    const place = { ...said.invocation.place, channel: workspaces.nameOf(workspace, channel) };
-    const id = workspaces.nameOf(workspace, said.invocation.id);
-    const invocation = { ...said.invocation, id, place };
-    return { ...said, invocation: workspace.rights.known({ ...said, invocation }) };
+  function qualify(workspace: Workspace, input: UserInput): UserInput {
+    const { channel } = input;
+    const place = { ...input.invocation.place, channel: workspaces.nameOf(workspace, channel) };
+    const id = workspaces.nameOf(workspace, input.invocation.id);
+    const invocation = { ...input.invocation, id, place };
+    return { ...input, invocation: workspace.rights.withRights({ ...input, invocation }) };
   }
 
-  function converse(workspace: Workspace, said: Said): void {
-    workspace.conversation.take(bot, known(workspace, said));
+  function converse(workspace: Workspace, input: UserInput): void {
+    workspace.conversation.answer(bot, qualify(workspace, input));
   }
 
   /** The workspace where it happened; what happens where nobody let us in, or no longer, is left. */
@@ -56,26 +56,26 @@ export function listen(
       const workspace = await workspaceOf(context);
       await ack(workspace ? undefined : { response_type: 'ephemeral', text: NOT_INSTALLED });
       if (!workspace || (await forms.open(workspace, command))) return;
-      converse(workspace, hearCommand(command));
+      converse(workspace, parseCommand(command));
     });
   }
 
   // Bolt leaves a command that nobody listens to unanswered; all but ours, since every matching listener runs.
   app.command(new RegExp(`^/(?!(?:${names.join('|')})$)`), async ({ ack, command }) => {
-    const known = names.map((name) => `/${name}`).join(', ');
-    const text = `Askwatch does not know ${escapeText(command.command)}. It knows ${known}.`;
+    const qualify = names.map((name) => `/${name}`).join(', ');
+    const text = `Askwatch does not know ${escapeText(command.command)}. It knows ${qualify}.`;
     await ack({ response_type: 'ephemeral', text });
   });
 
   async function onMessage(event: MessageEvent, context: Context): Promise<void> {
     const workspace = await workspaceOf(context);
-    const said = workspace && hearMessage(event, workspace.self, commands);
-    if (!said) return;
-    if (said.addressed) return converse(workspace, said);
-    const { place, thread } = known(workspace, said).invocation;
-    if (!said.inThread || thread === undefined) return;
-    if (await bot.isConversation(place, thread)) converse(workspace, said);
-    else log.trace({ channel: said.channel }, 'a message in a thread that is not ours');
+    const input = workspace && parseMessage(event, workspace.self, commands);
+    if (!input) return;
+    if (input.addressed) return converse(workspace, input);
+    const { place, thread } = qualify(workspace, input).invocation;
+    if (!input.inThread || thread === undefined) return;
+    if (await bot.isConversation(place, thread)) converse(workspace, input);
+    else log.trace({ channel: input.channel }, 'a message in a thread that is not ours');
   }
 
   // Every button, not ours alone: Slack shows the person a warning where nobody answers.
@@ -84,8 +84,8 @@ export function listen(
     const workspace = await workspaceOf(context);
     if (!workspace || (await forms.change(workspace, body))) return;
     if (home.press(workspace, body)) return;
-    const said = hearPress(body);
-    if (said) converse(workspace, said);
+    const input = parseButtonPress(body);
+    if (input) converse(workspace, input);
     else log.debug('a press of something that is no button of ours');
   });
 

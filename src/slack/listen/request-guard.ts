@@ -9,7 +9,7 @@ const BODY_LIMIT_BYTES = 4 * 1024 * 1024;
  * Refuses with a 400 what is JSON and no object. Bolt reads fields of whatever came, outside of all that catches errors
  * (@slack/bolt 5.1.0, `HTTPReceiver.handleIncomingEvent`), so that a body `null` ended the program.
  */
-export function refuseOddBodies(handle: RequestListener, log: Logger): RequestListener {
+export function refuseInvalidBodies(handle: RequestListener, log: Logger): RequestListener {
   return (request, response) => {
     const parts: Buffer[] = [];
     let length = 0;

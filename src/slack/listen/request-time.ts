@@ -8,7 +8,7 @@ const MAX_AHEAD_SECONDS = 5 * 60;
  * Refuses what says that it was signed more than five minutes from now. Bolt refuses what is older than that, and takes
  * any time to come (@slack/bolt 5.1.0, `verifySlackRequest`), so that a signed request once recorded was good until then.
  */
-export function refuseFuture(handle: RequestListener, log: Logger): RequestListener {
+export function refuseFutureTimestamps(handle: RequestListener, log: Logger): RequestListener {
   return (request, response) => {
     const aheadSeconds = signedAtSeconds(request) - Date.now() / 1000;
     if (aheadSeconds <= MAX_AHEAD_SECONDS) return handle(request, response);

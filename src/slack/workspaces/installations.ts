@@ -8,12 +8,12 @@ export interface Installation {
 }
 
 /** An installation as it is stored, by the id of its workspace: nothing of it in clear. */
-export interface SealedInstallation {
+export interface EncryptedInstallation {
   sealed: string;
 }
 
 /** An installation, and how it is stored; no two are stored alike. */
-export interface KeptInstallation extends SealedInstallation {
+export interface KeptInstallation extends EncryptedInstallation {
   installation: Installation;
 }
 
@@ -22,17 +22,17 @@ export interface Installations {
   /** All of them; `unreadable` are the workspaces whose own was sealed with another client secret. */
   list(): Promise<{
     kept: KeptInstallation[];
-    unreadable: Array<SealedInstallation & { teamId: string }>;
+    unreadable: Array<EncryptedInstallation & { teamId: string }>;
   }>;
   /** Replaces what the workspace gave before, of which nothing is left. */
   keep(installation: Installation): Promise<KeptInstallation>;
   /** Removes the installation of a workspace, unless it has given another one by now. */
-  forget(teamId: string, known: SealedInstallation): Promise<void>;
+  forget(teamId: string, known: EncryptedInstallation): Promise<void>;
 }
 
 /** Keeps installations in the collection, sealed with a key of the app's client secret. */
 export function createInstallations(
-  collection: Collection<SealedInstallation>,
+  collection: Collection<EncryptedInstallation>,
   clientSecret: string,
 ): Installations {
   const seal = createSeal(clientSecret, 'askwatch slack installations');
@@ -40,7 +40,7 @@ export function createInstallations(
   return {
     async list() {
       const kept: KeptInstallation[] = [];
-      const unreadable: Array<SealedInstallation & { teamId: string }> = [];
+      const unreadable: Array<EncryptedInstallation & { teamId: string }> = [];
       for (const { id, document } of await collection.list()) {
         const text = seal.decrypt(document.sealed, id);
         if (text === undefined) unreadable.push({ ...document, teamId: id });

@@ -5,10 +5,10 @@ import { DeliveryError } from '../../bot/shared/errors.ts';
 import { isAccessEnded, readFailure } from '../api/call-failure.ts';
 import type { Paces } from '../api/paces.ts';
 import type {
+  EncryptedInstallation,
   Installation,
   Installations,
   KeptInstallation,
-  SealedInstallation,
 } from './installations.ts';
 import { createWorkspace, type Workspace } from './workspace.ts';
 import type { Workspaces } from './workspaces.ts';
@@ -53,7 +53,7 @@ export function installedWorkspaces(options: {
   const { installations, clientOf, paces, forgetAll, log } = options;
   const installed = new Map<string, Installed>();
   /** What is stored and of no use now: sealed with another secret, or refused. */
-  const unused = new Map<string, SealedInstallation>();
+  const unused = new Map<string, EncryptedInstallation>();
   /** Of those that are no longer there, the ones with replies under way. */
   const leaving = new Set<Workspace>();
   /** What is kept of workspaces that left is being forgotten. */
@@ -114,7 +114,7 @@ export function installedWorkspaces(options: {
   /** Never rejects. */
   async function forgetLeft(
     teamId: string,
-    known: SealedInstallation,
+    known: EncryptedInstallation,
     lastAnswers?: Promise<void>,
   ): Promise<void> {
     const forgotten = forgetInOrder(teamId, known, lastAnswers).catch((error: unknown) => {
@@ -130,7 +130,7 @@ export function installedWorkspaces(options: {
 
   async function forgetInOrder(
     teamId: string,
-    known: SealedInstallation,
+    known: EncryptedInstallation,
     lastAnswers: Promise<void> | undefined,
   ): Promise<void> {
     await forgetAll(teamId);

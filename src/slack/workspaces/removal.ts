@@ -8,14 +8,14 @@ export function listenForRemoval(
 ): void {
   const { removed, log } = options;
 
-  async function hear(teamId: string | undefined): Promise<void> {
+  async function onRemoval(teamId: string | undefined): Promise<void> {
     if (teamId === undefined) log.warn('Slack named no workspace that removed Askwatch');
     else await removed(teamId);
   }
 
-  app.event('app_uninstalled', ({ body }) => hear(body.team_id));
+  app.event('app_uninstalled', ({ body }) => onRemoval(body.team_id));
   app.event('tokens_revoked', async ({ body, event }) => {
     // Tokens of people are none of ours.
-    if (event.tokens.bot?.length) await hear(body.team_id);
+    if (event.tokens.bot?.length) await onRemoval(body.team_id);
   });
 }

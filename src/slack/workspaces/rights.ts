@@ -2,14 +2,14 @@ import type { webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
 import type { Invocation } from '../../bot/shared/invocation.ts';
 import type { Person, RightOver } from '../../bot/shared/place.ts';
-import type { Said } from '../answers/said.ts';
+import type { UserInput } from '../answers/said.ts';
 import { readFailure } from '../api/call-failure.ts';
-import type { Self } from '../api/self.ts';
+import type { BotIdentity } from '../api/self.ts';
 
 /** What people may do beyond talking. */
 export interface Rights {
   /** The invocation, whose person can be asked whether they manage the place. Slack is asked when that is. */
-  known(said: Said): Invocation;
+  withRights(input: UserInput): Invocation;
   /** The same for a person in any channel. Slack is asked once for all channels, when one of the persons is. */
   of(person: Person): (channel: string) => Person;
 }
@@ -23,11 +23,11 @@ const KEEP_MS = 60_000;
  */
 export function createRights(options: {
   client: webApi.WebClient;
-  self: Self;
+  self: BotIdentity;
   log: Logger;
 }): Rights {
   const { client, self, log } = options;
-  const told = new Set<string>();
+  const warned = new Set<string>();
   const members = new Map<string, { ids: Promise<ReadonlySet<string>>; atMs: number }>();
 
   /** Source: Slack docs, "users.info" and "User object". A channel may be shared with people of other workspaces. */
@@ -53,15 +53,18 @@ export function createRights(options: {
   }
 
   /** What Slack says; no, when it does not say. */
-  async function orNo(asked: Promise<boolean>, { scope, what }: { scope: string; what: string }) {
+  async function orFalse(
+    asked: Promise<boolean>,
+    { scope, what }: { scope: string; what: string },
+  ) {
     try {
       return await asked;
     } catch (error) {
       const { code } = readFailure(error);
       if (code !== 'missing_scope') {
         log.warn({ reason: code }, `Slack did not say whether a person is ${what}; taken for none`);
-      } else if (!told.has(scope)) {
-        told.add(scope);
+      } else if (!warned.has(scope)) {
+        warned.add(scope);
         log.warn(
           `the Slack app lacks the scope ${scope}, so nobody is taken for ${what}; add it under "OAuth & Permissions" and install the app again`,
         );
@@ -71,9 +74,9 @@ export function createRights(options: {
   }
 
   const mayManage = ({ id }: Person) =>
-    orNo(isAdmin(id), { scope: 'users:read', what: 'an admin of the workspace' });
+    orFalse(isAdmin(id), { scope: 'users:read', what: 'an admin of the workspace' });
   const isIn = ({ id }: Person, group: string) =>
-    orNo(isInGroup(id, group), { scope: 'usergroups:read', what: 'a member of a user group' });
+    orFalse(isInGroup(id, group), { scope: 'usergroups:read', what: 'a member of a user group' });
 
   function of(person: Person): (channel: string) => Person {
     let manages: Promise<boolean> | undefined;
@@ -93,7 +96,7 @@ export function createRights(options: {
 
   return {
     of,
-    known: ({ channel, invocation }) => ({
+    withRights: ({ channel, invocation }) => ({
       ...invocation,
       person: of(invocation.person)(channel),
     }),

@@ -3,7 +3,7 @@ import type { webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
 import { PlatformStartError } from '../../bot/shared/errors.ts';
 import { readFailure, startError } from '../api/call-failure.ts';
-import type { Self } from '../api/self.ts';
+import type { BotIdentity } from '../api/self.ts';
 
 interface SignIn {
   client: webApi.WebClient;
@@ -17,7 +17,7 @@ interface SignIn {
  * Asks Slack who we are, until there is an answer.
  * Throws `PlatformStartError` when Slack refuses the bot token or the app lacks the scope to post.
  */
-export async function signIn(options: SignIn): Promise<Self> {
+export async function signIn(options: SignIn): Promise<BotIdentity> {
   for (;;) {
     const identity = await identify(options);
     if ('self' in identity) return identity.self;
@@ -33,7 +33,7 @@ async function identify({
   client,
   log,
   retryMs,
-}: SignIn): Promise<{ self: Self } | { retryAfterMs: number }> {
+}: SignIn): Promise<{ self: BotIdentity } | { retryAfterMs: number }> {
   try {
     const {
       user_id: userId = '',

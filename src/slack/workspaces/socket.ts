@@ -3,7 +3,7 @@ import { type Logger as BoltLogger, SocketModeReceiver, type webApi } from '@sla
 import type { Logger } from 'pino';
 import { PlatformStartError } from '../../bot/shared/errors.ts';
 import { readFailure, startError } from '../api/call-failure.ts';
-import { guardFrames } from './unread-frames.ts';
+import { guardSocket } from './unread-frames.ts';
 
 /** The connection over which Slack hands us events in Socket Mode. */
 export interface Socket {
@@ -47,7 +47,7 @@ export function createSocket(options: {
     installerOptions: { clientOptions: { ...clientOptions } },
   });
   const { client } = receiver;
-  guardFrames(client, log);
+  guardSocket(client, log);
   const closing = new AbortController();
   let connected = false;
   let connectedAtMs = 0;

@@ -7,7 +7,7 @@ type ReadFrame = (data: unknown, isBinary: boolean) => Promise<void>;
  * Keeps a frame that is none of those documented from ending the program: the client reads `payload.event.type` whatever
  * came, and what it throws nobody catches (@slack/socket-mode 3.1.0, `onWebSocketMessage`).
  */
-export function guardFrames(client: SocketModeReceiver['client'], log: Logger): void {
+export function guardSocket(client: SocketModeReceiver['client'], log: Logger): void {
   const readers = client.listeners('ws_message') as ReadFrame[];
   client.removeAllListeners('ws_message');
   client.on('ws_message', (data: unknown, isBinary: boolean) => {
@@ -38,7 +38,7 @@ function withEvent(frame: string): string {
  * Acknowledges the notice that Slack leaves out events, which Bolt knows nothing of, and tells whoever runs the program.
  * Source: Slack docs, "Events API", "Rate limiting": more than 30,000 events in an hour of one workspace.
  */
-export function hearRateLimits(app: App, log: Logger): void {
+export function acknowledgeRateLimits(app: App, log: Logger): void {
   const processEvent = app.processEvent.bind(app);
   app.processEvent = async (event) => {
     if (event.body?.type !== RATE_LIMITED) return await processEvent(event);

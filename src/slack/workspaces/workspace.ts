@@ -8,7 +8,7 @@ import { isAccessEnded, readFailure } from '../api/call-failure.ts';
 import { createEditPace, type EditPace } from '../api/edit-pace.ts';
 import { createMessages, type Messages } from '../api/messages.ts';
 import type { Paces } from '../api/paces.ts';
-import type { Self } from '../api/self.ts';
+import type { BotIdentity } from '../api/self.ts';
 import { createSendQueue, type SendQueue } from '../api/send-queue.ts';
 import { createStreams } from '../api/streams.ts';
 import { createRights, type Rights } from './rights.ts';
@@ -21,7 +21,7 @@ interface Counts {
 
 /** One workspace, spoken to with the token it gave: Slack's limits count for each by itself. */
 export interface Workspace {
-  self: Self;
+  self: BotIdentity;
   client: webApi.WebClient;
   queue: SendQueue;
   messages: Messages;
@@ -41,7 +41,7 @@ export interface Workspace {
 /** A workspace that let us in as `self`. `onRefused` hears the refusal when the token is no longer good. */
 export function createWorkspace(options: {
   client: webApi.WebClient;
-  self: Self;
+  self: BotIdentity;
   paces: Paces;
   log: Logger;
   onRefused(refusal: unknown): void;

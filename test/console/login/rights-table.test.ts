@@ -20,18 +20,18 @@ test('whoever is let into the console may do everything, by words, by a button a
   const nobody = { manager: '', listed: '', 'in a listed group': '' };
   const people = { ...nobody, ordinary: id };
   const tried = (where: string) => ({ where, free: CONSOLE_FREE, people });
-  const gesture = () => ({ id: randomUUID(), channel: 'general' });
+  const invoke = () => ({ id: randomUUID(), channel: 'general' });
   const message = { message: 'a1', private: true };
   const wrong = [
-    await wrongIn(TYPED, { ...tried('typed'), gesture: (row) => tab.say(lineOf(row)) }),
+    await wrongIn(TYPED, { ...tried('typed'), invoke: (row) => tab.say(lineOf(row)) }),
     await wrongIn([...TYPED, ...PRESSED], {
       ...tried('pressed'),
-      gesture: (row) => tab.tell('presses', { ...gesture(), ...message, action: pressOf(row) }),
+      invoke: (row) => tab.tell('presses', { ...invoke(), ...message, action: pressOf(row) }),
     }),
     await wrongIn(FORMS, {
       ...tried('as a form'),
       kind: 'form',
-      gesture: (row) => tab.say(lineOf(row).trim()),
+      invoke: (row) => tab.say(lineOf(row).trim()),
     }),
     await wrongIn(
       TYPED.filter(
@@ -39,7 +39,7 @@ test('whoever is let into the console may do everything, by words, by a button a
       ),
       {
         ...tried('sent as a form'),
-        gesture: ({ command, values }) => tab.tell('forms', { ...gesture(), command, values }),
+        invoke: ({ command, values }) => tab.tell('forms', { ...invoke(), command, values }),
       },
     ),
   ];

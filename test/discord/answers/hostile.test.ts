@@ -132,8 +132,8 @@ test('names of monitors and what the service says of them, in lists, alerts and 
     discord.slash('monitor alerts', { switch: 'on', filter: HOSTILE }),
     discord.slash('monitor pause', { monitor: name }),
   ];
-  for (const gesture of gestures) {
-    await eventually(() => gesture.followUps[0] ?? gesture.reply?.embeds[0]);
+  for (const interaction of gestures) {
+    await eventually(() => interaction.followUps[0] ?? interaction.reply?.embeds[0]);
   }
   expectHarmless(discord);
 });

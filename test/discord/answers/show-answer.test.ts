@@ -2,7 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { DiscordAPIError } from 'discord.js';
 import { describe, expect, test } from 'vitest';
 import type { Answer, AnswerPart } from '../../../src/bot/shared/invocation.ts';
-import type { AnswerMessage, Outlet } from '../../../src/discord/answers/answer-target.ts';
+import type { AnswerMessage, AnswerTarget } from '../../../src/discord/answers/answer-target.ts';
 import { showAnswer } from '../../../src/discord/answers/show-answer.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
@@ -48,7 +48,7 @@ function memoryOutlet(fail: () => Error | undefined = () => undefined) {
   const nonces: string[] = [];
   /** What was done, with which buttons. */
   const calls: string[] = [];
-  const outlet: Outlet = {
+  const target: AnswerTarget = {
     channel: '1',
     async send(message, nonce) {
       nonces.push(nonce);
@@ -71,17 +71,17 @@ function memoryOutlet(fail: () => Error | undefined = () => undefined) {
       if (isShown) seen = calls.length;
       return isShown;
     });
-  return { outlet, messages, nonces, calls, shown };
+  return { target, messages, nonces, calls, shown };
 }
 
-const show = (answer: Answer, outlet: Outlet) =>
+const show = (answer: Answer, target: AnswerTarget) =>
   showAnswer({
     answer,
     thread: '1',
-    outlet,
+    target,
     editIntervalMs: 5,
     log: recordingLog().log,
-    sealed: (token) => token,
+    encryptToken: (token) => token,
   });
 
 const refused = (code: number) =>
@@ -91,26 +91,26 @@ const refused = (code: number) =>
   });
 
 test('note and footer end the last message', async () => {
-  const { outlet, messages } = memoryOutlet();
+  const { target, messages } = memoryOutlet();
   const end = { kind: 'end' as const, note: 'Cut *short*.', footer: 'model · 1 s' };
-  await show(answerOf([{ kind: 'text', text: 'Because.' }, end]), outlet);
+  await show(answerOf([{ kind: 'text', text: 'Because.' }, end]), target);
   expect(messages).toEqual(['Because.\n*Cut \\*short\\*.*\n-# model · 1 s']);
 });
 
 test('note and footer stand alone where the last message is full, and where there is none', async () => {
   const full = memoryOutlet();
   const end = { kind: 'end' as const, note: 'n'.repeat(150), footer: 'model' };
-  await show(answerOf([{ kind: 'text', text: 'x'.repeat(1_900) }, end]), full.outlet);
+  await show(answerOf([{ kind: 'text', text: 'x'.repeat(1_900) }, end]), full.target);
   expect(full.messages).toEqual(['x'.repeat(1_900), `*${'n'.repeat(150)}*\n-# model`]);
   const none = memoryOutlet();
-  await show(answerOf([{ kind: 'end', note: 'No answer.', footer: '' }]), none.outlet);
+  await show(answerOf([{ kind: 'end', note: 'No answer.', footer: '' }]), none.target);
   expect(none.messages).toEqual(['*No answer.*']);
 });
 
 test('each message has a nonce of its own that Discord takes', async () => {
-  const { outlet, nonces } = memoryOutlet();
+  const { target, nonces } = memoryOutlet();
   const end = { kind: 'end' as const, footer: 'model' };
-  await show(answerOf([{ kind: 'text', text: 'word '.repeat(1_000) }, end]), outlet);
+  await show(answerOf([{ kind: 'text', text: 'word '.repeat(1_000) }, end]), target);
   expect(nonces.length).toBeGreaterThan(2);
   expect(new Set(nonces).size).toBe(nonces.length);
   for (const nonce of nonces) expect(nonce.length).toBeLessThanOrEqual(25);
@@ -120,16 +120,16 @@ describe('buttons', () => {
   const end = { kind: 'end' as const, footer: 'model', actions: [AGAIN] };
 
   test('come with the text of a message, and with no edit of their own', async () => {
-    const { outlet, calls, shown } = memoryOutlet();
-    await show(answerOf([{ kind: 'text', text: 'Because.' }, end], shown), outlet);
+    const { target, calls, shown } = memoryOutlet();
+    await show(answerOf([{ kind: 'text', text: 'Because.' }, end], shown), target);
     expect(calls).toEqual(['send Bec: Stop', 'edit 0 Bec: Regenerate']);
   });
 
   test('move on with the text', async () => {
-    const { outlet, calls, shown } = memoryOutlet();
+    const { target, calls, shown } = memoryOutlet();
     const texts = ['a'.repeat(1_000), `${'a'.repeat(800)}\n\n${'b'.repeat(500)}`];
     const parts = texts.map((text) => ({ kind: 'text' as const, text }));
-    await show(answerOf([...parts, end], shown), outlet);
+    await show(answerOf([...parts, end], shown), target);
     expect(calls).toEqual([
       'send aaa: Stop',
       'edit 0 aaa: ',
@@ -139,24 +139,24 @@ describe('buttons', () => {
   });
 
   test('go under the footer where that stands alone', async () => {
-    const { outlet, calls, shown } = memoryOutlet();
+    const { target, calls, shown } = memoryOutlet();
     const noted = { ...end, note: 'n'.repeat(150) };
-    await show(answerOf([{ kind: 'text', text: 'x'.repeat(1_900) }, noted], shown), outlet);
+    await show(answerOf([{ kind: 'text', text: 'x'.repeat(1_900) }, noted], shown), target);
     expect(calls).toEqual(['send xxx: Stop', 'edit 0 xxx: ', 'send *nn: Regenerate']);
   });
 
   test('go with the end of an answer that has none', async () => {
-    const { outlet, calls, shown } = memoryOutlet();
+    const { target, calls, shown } = memoryOutlet();
     const bare = { kind: 'end' as const, footer: '' };
-    await show(answerOf([{ kind: 'text', text: 'Because.' }, bare], shown), outlet);
+    await show(answerOf([{ kind: 'text', text: 'Because.' }, bare], shown), target);
     expect(calls).toEqual(['send Bec: Stop', 'edit 0 Bec: ']);
   });
 });
 
 describe('an answer that outlasts what Discord allows', () => {
   test('ends in time, and says why', async () => {
-    const { outlet, messages } = memoryOutlet();
-    const limited = { ...outlet, untilMs: Date.now() + 1_000 };
+    const { target, messages } = memoryOutlet();
+    const limited = { ...target, untilMs: Date.now() + 1_000 };
     await show(answerOf([{ kind: 'text', text: 'Long' }]), limited);
     expect(messages).toHaveLength(1);
     expect(messages[0]).toMatch(
@@ -167,16 +167,16 @@ describe('an answer that outlasts what Discord allows', () => {
 
 describe('an answer that cannot be shown', () => {
   test('is not generated further once its message is gone', async () => {
-    const { outlet } = memoryOutlet(() => refused(10_008));
-    await expect(show(answerOf([{ kind: 'text', text: 'Long' }]), outlet)).rejects.toThrow('no');
+    const { target } = memoryOutlet(() => refused(10_008));
+    await expect(show(answerOf([{ kind: 'text', text: 'Long' }]), target)).rejects.toThrow('no');
   });
 
   test('goes on after a trouble that passed', async () => {
     let troubles = 3;
-    const { outlet, messages } = memoryOutlet(() =>
+    const { target, messages } = memoryOutlet(() =>
       troubles-- > 0 ? new Error('socket closed') : undefined,
     );
-    const limited = { ...outlet, untilMs: Date.now() + 1_000 };
+    const limited = { ...target, untilMs: Date.now() + 1_000 };
     await show(answerOf([{ kind: 'text', text: 'Long' }]), limited);
     expect(messages[0]).toMatch(/^Long 0 1 .*-# model$/s);
   });
@@ -185,7 +185,7 @@ describe('an answer that cannot be shown', () => {
 test('a message that was posted though the answer was lost gets the newest text', async () => {
   const posted = new Map<string, string>();
   let troubles = 1;
-  const outlet: Outlet = {
+  const target: AnswerTarget = {
     channel: '1',
     async send({ content }, nonce) {
       if (!posted.has(nonce)) posted.set(nonce, content);
@@ -197,6 +197,6 @@ test('a message that was posted though the answer was lost gets the newest text'
     },
   };
   const end = { kind: 'end' as const, footer: 'model' };
-  await show(answerOf([{ kind: 'text', text: 'Because.' }, end]), outlet);
+  await show(answerOf([{ kind: 'text', text: 'Because.' }, end]), target);
   expect([...posted.values()]).toEqual(['Because.\n-# model']);
 });

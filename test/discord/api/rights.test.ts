@@ -23,14 +23,14 @@ async function start(given?: DiscordFake) {
   };
   const { lines } = await startPlatform(discord, bot);
   /** The person that a gesture comes from. */
-  async function personOf(gesture: () => unknown) {
+  async function personOf(interaction: () => unknown) {
     const before = heard.length;
-    gesture();
+    interaction();
     return (await eventually(() => heard[before])).person;
   }
   /** What Discord lets them do. */
-  const mayManage = async (gesture: () => unknown, over: RightOver = 'shared') =>
-    await (await personOf(gesture)).mayManage?.(over);
+  const mayManage = async (interaction: () => unknown, over: RightOver = 'shared') =>
+    await (await personOf(interaction)).mayManage?.(over);
   return { discord, lines, personOf, mayManage };
 }
 
@@ -53,9 +53,9 @@ test.each([
     (user: FakeUser) => discord.say('Hello', { user, mention: true }),
     (user: FakeUser) => discord.say('Hello', { user, mention: true, channel: thread }),
   ];
-  for (const gesture of gestures) {
-    expect(await mayManage(() => gesture(bob))).toBe(may);
-    expect(await mayManage(() => gesture(discord.alice))).toBe(false);
+  for (const interaction of gestures) {
+    expect(await mayManage(() => interaction(bob))).toBe(may);
+    expect(await mayManage(() => interaction(discord.alice))).toBe(false);
   }
 });
 
@@ -64,14 +64,14 @@ test('every way to say something tells who has a role', async () => {
   const bob = discord.addUser('bob');
   const role = discord.grant(bob);
   const button = discord.leaveButton('askwatch help?');
-  for (const gesture of [
+  for (const interaction of [
     (user: FakeUser) => discord.slash('askwatch help', {}, { user }),
     (user: FakeUser) => discord.press(button, 'Do', { user }),
     (user: FakeUser) => discord.say('Hello', { user, mention: true }),
   ]) {
-    expect(await (await personOf(() => gesture(bob))).isIn?.(role)).toBe(true);
-    expect(await (await personOf(() => gesture(bob))).isIn?.('123456789012345678')).toBe(false);
-    expect(await (await personOf(() => gesture(discord.alice))).isIn?.(role)).toBe(false);
+    expect(await (await personOf(() => interaction(bob))).isIn?.(role)).toBe(true);
+    expect(await (await personOf(() => interaction(bob))).isIn?.('123456789012345678')).toBe(false);
+    expect(await (await personOf(() => interaction(discord.alice))).isIn?.(role)).toBe(false);
   }
 });
 
@@ -107,9 +107,9 @@ describe('alone with the bot', () => {
         () => discord.slash('askwatch help', {}, { channel, user }),
         () => discord.say('Hello', { channel, user }),
       ];
-      for (const gesture of gestures) {
-        expect(await mayManage(gesture, 'place')).toBe(true);
-        expect(await mayManage(gesture, 'shared')).toBe(may);
+      for (const interaction of gestures) {
+        expect(await mayManage(interaction, 'place')).toBe(true);
+        expect(await mayManage(interaction, 'shared')).toBe(may);
       }
       expect((await personOf(gestures[0] ?? (() => {}))).community).toEqual({
         name: 'a server that you and Askwatch share',

@@ -44,8 +44,8 @@ test('every kind of gesture is acknowledged while model, monitoring service and 
     form: discord.send(form, { target: 'https://shop.example' }),
     autocomplete: discord.begin('monitor show', { monitor: 's' }),
   };
-  for (const [name, gesture] of Object.entries(gestures)) {
-    await eventually(() => gesture.acknowledged, { what: `an acknowledgement of the ${name}` });
+  for (const [name, interaction] of Object.entries(gestures)) {
+    await eventually(() => interaction.acknowledged, { what: `an acknowledgement of the ${name}` });
   }
   // Behind the acknowledgements all of them wait.
   await eventually(() => held.waiting() > 0);

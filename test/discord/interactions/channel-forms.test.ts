@@ -16,14 +16,14 @@ async function start(options: TestBotOptions & { change?: (bot: Bot) => Bot } = 
   const grace = discord.addUser('grace');
   const role = discord.grant(grace, 'ManageChannels');
   /** The first input of the form that a gesture opened. */
-  async function inputOf(gesture: FakeInteraction) {
-    const { components } = await eventually(() => gesture.form);
+  async function inputOf(interaction: FakeInteraction) {
+    const { components } = await eventually(() => interaction.form);
     if (!components[0]) throw new Error('The form is empty');
     return components[0];
   }
   /** The card that a gesture got, once it is there. */
-  const cardOf = (gesture: FakeInteraction) =>
-    eventually(() => [gesture.reply, ...gesture.followUps].find((one) => one?.embeds[0]));
+  const cardOf = (interaction: FakeInteraction) =>
+    eventually(() => [interaction.reply, ...interaction.followUps].find((one) => one?.embeds[0]));
   return { discord, ...running, grace, role, inputOf, cardOf };
 }
 
@@ -61,14 +61,14 @@ test('“/askwatch prompt” alone opens a form with today’s prompt, in severa
 
 test('who may not change it is told what is set, and so is everybody by the word show', async () => {
   const { discord, grace, cardOf } = await start();
-  for (const gesture of [
+  for (const interaction of [
     discord.slash('askwatch model'),
     discord.slash('askwatch model', { model: 'show' }, { user: grace }),
   ]) {
-    const card = await cardOf(gesture);
+    const card = await cardOf(interaction);
     expect(card.embeds[0]?.title).toBe('test-model answers here');
     expect(card.flags & MessageFlags.Ephemeral).toBe(MessageFlags.Ephemeral);
-    expect(gesture.form).toBeUndefined();
+    expect(interaction.form).toBeUndefined();
   }
 });
 
@@ -105,9 +105,9 @@ test('of more models than a form can offer, one is typed', async () => {
 test('a prompt too long for a form is shown', async () => {
   const askSystemPrompt = 'Be brief. '.repeat(500).trim();
   const { discord, grace: user, cardOf } = await start({ settings: { askSystemPrompt } });
-  const gesture = discord.slash('askwatch prompt', {}, { user });
-  expect(JSON.stringify((await cardOf(gesture)).embeds)).toContain('no prompt of its own');
-  expect(gesture.form).toBeUndefined();
+  const interaction = discord.slash('askwatch prompt', {}, { user });
+  expect(JSON.stringify((await cardOf(interaction)).embeds)).toContain('no prompt of its own');
+  expect(interaction.form).toBeUndefined();
 });
 
 test('what is not known in time is shown later, without a form', async () => {
@@ -120,9 +120,9 @@ test('what is not known in time is shown later, without a form', async () => {
     openForm: (...asked) => held.then(() => bot.openForm(...asked)),
   });
   const { discord, grace: user, cardOf } = await start({ change });
-  const gesture = discord.slash('askwatch model', {}, { user });
-  const card = await cardOf(gesture);
+  const interaction = discord.slash('askwatch model', {}, { user });
+  const card = await cardOf(interaction);
   expect(card.embeds[0]?.title).toBe('test-model answers here');
   release();
-  expect(gesture.form).toBeUndefined();
+  expect(interaction.form).toBeUndefined();
 });

@@ -12,8 +12,8 @@ async function start(options: TestBotOptions = {}) {
   const running = await startTestBot(options);
   const started = await startPlatform(discord, running.bot);
   /** What a form that opened asks for, and what stands in it. */
-  async function formOf(gesture: FakeInteraction) {
-    const form = await eventually(() => gesture.form);
+  async function formOf(interaction: FakeInteraction) {
+    const form = await eventually(() => interaction.form);
     return Object.fromEntries(
       form.components.map(({ component }) => [component.custom_id, shownIn(component)]),
     );

@@ -75,18 +75,18 @@ test('who may do what is the same wherever they ask, but for what is of the plac
     const found = [
       await wrongIn(isMain ? TYPED : TYPED.filter((row) => asking.includes(row)), {
         ...tried('typed'),
-        gesture: (row, role) => discord.slash(row.command, row.values, at(role)),
+        invoke: (row, role) => discord.slash(row.command, row.values, at(role)),
       }),
       await wrongIn(isMain ? [...new Set([...asking, ...PRESSED])] : [], {
         ...tried('pressed'),
-        gesture(row, role) {
+        invoke(row, role) {
           const button = discord.leaveButton(pressOf(row), at(role));
           return discord.press(button, 'Do', at(role));
         },
       }),
       await wrongIn(isMain ? setting : [], {
         ...tried('sent as a form'),
-        gesture(row, role) {
+        invoke(row, role) {
           const opened = forms.get(row.command);
           return discord.send({ ...(opened as FakeInteraction), ...at(role) }, row.values);
         },
@@ -94,7 +94,7 @@ test('who may do what is the same wherever they ask, but for what is of the plac
       await wrongIn(isMain ? FORMS : [], {
         ...tried('as a form'),
         kind: 'form',
-        gesture: (row, role) => discord.slash(row.command, {}, at(role)),
+        invoke: (row, role) => discord.slash(row.command, {}, at(role)),
       }),
     ];
     wrong.push(...found.flat());

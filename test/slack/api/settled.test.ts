@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { settled } from '../../../src/slack/api/settled.ts';
+import { settledText } from '../../../src/slack/api/settled.ts';
 import { harmless } from '../../../src/slack/render/text.ts';
 import '../../helpers/property-seed.ts';
 
@@ -68,7 +68,7 @@ test('what is settled of a text is how the whole text made harmless begins, wher
     fc.property(hostile, (text) => {
       const whole = harmless(text);
       const parts = Array.from({ length: text.length + 1 }, (_, end) =>
-        settled(text.slice(0, end)),
+        settledText(text.slice(0, end)),
       );
       expect(parts.filter((part) => !whole.startsWith(part))).toEqual([]);
     }),
@@ -88,12 +88,12 @@ test('what is harmless already stays as it is', () => {
 test.each(['<', '<!', '<!chan', '@', '@here', 'Hello @ev', 'Hello &#3', 'Hello <\u200b\u200b'])(
   '“%s” waits for what comes next',
   (text) => {
-    expect(settled(text)).toBe(text.startsWith('Hello') ? 'Hello ' : '');
+    expect(settledText(text)).toBe(text.startsWith('Hello') ? 'Hello ' : '');
   },
 );
 
 test('plain text is settled at once, and a sign that makes no mention soon after', () => {
-  expect(settled('Light is **scattered**.')).toBe('Light is **scattered**.');
-  expect(settled(`a < b ${'and so on '.repeat(4)}`)).toBe(`a < b ${'and so on '.repeat(4)}`);
-  expect(settled('half a pair \ud83d')).toBe('half a pair ');
+  expect(settledText('Light is **scattered**.')).toBe('Light is **scattered**.');
+  expect(settledText(`a < b ${'and so on '.repeat(4)}`)).toBe(`a < b ${'and so on '.repeat(4)}`);
+  expect(settledText('half a pair \ud83d')).toBe('half a pair ');
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { hearPress } from '../../../src/slack/events/hear-press.ts';
+import { parseButtonPress } from '../../../src/slack/events/hear-press.ts';
 
 const ACTION = {
   type: 'button',
@@ -29,7 +29,7 @@ const EPHEMERAL = {
 };
 
 test('a press is the command of its button, said by whoever pressed', () => {
-  expect(hearPress(PRESS)).toEqual({
+  expect(parseButtonPress(PRESS)).toEqual({
     invocation: {
       id: 'slack:C1:U1:1763700000.000001',
       request: { command: 'incident check', values: { incident: 'i1' } },
@@ -54,7 +54,7 @@ test('a press has an id of its own, whoever else presses and however often', () 
     { ...PRESS, channel: { id: 'C2' } },
     { ...PRESS, actions: [{ ...ACTION, action_ts: '1763700000.000002' }] },
   ];
-  const ids = presses.map((press) => hearPress(press)?.invocation.id);
+  const ids = presses.map((press) => parseButtonPress(press)?.invocation.id);
   expect(new Set(ids).size).toBe(presses.length);
   expect(ids).not.toContain(undefined);
 });
@@ -82,15 +82,15 @@ describe('the thread of a press', () => {
     ],
     ['what one person sees in the channel', EPHEMERAL, undefined, false],
   ])('under %s', (_where, press, thread, inThread) => {
-    const said = hearPress(press);
-    expect(said?.invocation.thread).toBe(thread);
-    expect(said?.inThread).toBe(inThread);
-    expect(said?.responseUrl === undefined).toBe(inThread);
+    const input = parseButtonPress(press);
+    expect(input?.invocation.thread).toBe(thread);
+    expect(input?.inThread).toBe(inThread);
+    expect(input?.responseUrl === undefined).toBe(inThread);
   });
 });
 
 test('a person without a name is called by the id', () => {
-  const nameOf = (user: unknown) => hearPress({ ...PRESS, user })?.invocation.person.name;
+  const nameOf = (user: unknown) => parseButtonPress({ ...PRESS, user })?.invocation.person.name;
   expect(nameOf({ id: 'U1', username: 'ada' })).toBe('ada');
   expect(nameOf({ id: 'U1', name: '', username: { x: 1 } })).toBe('U1');
 });
@@ -106,21 +106,21 @@ test.each([
   ['no channel', { channel: null, container: {} }],
   ['a form', { type: 'view_submission' }],
 ])('a press with %s is not heard', (_what, change) => {
-  expect(hearPress({ ...PRESS, ...change })).toBeUndefined();
+  expect(parseButtonPress({ ...PRESS, ...change })).toBeUndefined();
 });
 
 test('a payload of any shape is read without an error', () => {
   const any = fc.anything({ withNullPrototype: true });
-  fc.assert(fc.property(any, (payload) => hearPress(payload) === undefined));
+  fc.assert(fc.property(any, (payload) => parseButtonPress(payload) === undefined));
   const mangled = fc.record(
     { user: any, channel: any, container: any, message: any, response_url: any },
     { requiredKeys: [] },
   );
   fc.assert(
     fc.property(mangled, (change) => {
-      const said = hearPress({ ...PRESS, ...change });
-      if (!said) return;
-      const { place, person, thread } = said.invocation;
+      const input = parseButtonPress({ ...PRESS, ...change });
+      if (!input) return;
+      const { place, person, thread } = input.invocation;
       expect([place.channel, person.id, person.name].map((text) => typeof text)).toEqual(
         Array(3).fill('string'),
       );

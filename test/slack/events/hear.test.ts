@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { hearCommand, hearMessage, type MessageEvent } from '../../../src/slack/events/hear.ts';
+import { type MessageEvent, parseCommand, parseMessage } from '../../../src/slack/events/hear.ts';
 
 const SELF = { userId: 'UBOT', teamId: 'T00FAKE', name: 'askwatch' };
 const COMMANDS = new Set(['ask', 'monitor', 'askwatch']);
@@ -11,7 +11,7 @@ const EVENT: MessageEvent = {
   user: 'U1',
   text: 'hello',
 };
-const hear = (event: Partial<MessageEvent>) => hearMessage({ ...EVENT, ...event }, SELF, COMMANDS);
+const hear = (event: Partial<MessageEvent>) => parseMessage({ ...EVENT, ...event }, SELF, COMMANDS);
 
 describe('a message', () => {
   test('and the mention in it are one gesture', () => {
@@ -29,9 +29,9 @@ describe('a message', () => {
   });
 
   test('belongs to the thread it was said in', () => {
-    const said = hear({ thread_ts: '99.000001' });
-    expect(said).toMatchObject({ addressed: false, inThread: true });
-    expect(said?.invocation.thread).toBe('99.000001');
+    const input = hear({ thread_ts: '99.000001' });
+    expect(input).toMatchObject({ addressed: false, inThread: true });
+    expect(input?.invocation.thread).toBe('99.000001');
   });
 
   test('in a direct conversation is always said to the bot', () => {
@@ -88,15 +88,15 @@ test.each([
   ['list <#C2|general>', 'list #general'],
   ['alerts on mention= <!subteam^S1|@ops>', 'alerts on mention=<!subteam^S1|@ops>'],
 ])('a slash command with what Slack makes of %s reads well', (text, typed) => {
-  const said = hearCommand({
+  const input = parseCommand({
     ...{ command: '/monitor', text, trigger_id: '1.2.abc', channel_id: 'C1', user_id: 'U1' },
     ...{ user_name: 'ada', response_url: 'https://hooks.example/1' },
   });
-  expect(said.invocation.request).toEqual({ line: `/monitor ${typed}` });
+  expect(input.invocation.request).toEqual({ line: `/monitor ${typed}` });
 });
 
 test('a slash command is known by its trigger, and keeps its address for responses', () => {
-  const said = hearCommand({
+  const input = parseCommand({
     command: '/monitor',
     text: 'add https://a.example/?a=1&amp;b=2 keyword="a &lt; b"',
     trigger_id: '1.2.abc',
@@ -105,7 +105,7 @@ test('a slash command is known by its trigger, and keeps its address for respons
     user_name: 'ada',
     response_url: 'https://hooks.example/1',
   });
-  expect(said).toEqual({
+  expect(input).toEqual({
     invocation: {
       id: 'slack:1.2.abc',
       request: { line: '/monitor add https://a.example/?a=1&b=2 keyword="a < b"' },

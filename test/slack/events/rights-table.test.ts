@@ -91,23 +91,23 @@ test('who may do what is the same wherever they ask, but for what is of the plac
     const found = [
       await wrongIn(isMain ? TYPED : asking, {
         ...tried('typed'),
-        gesture(row, role) {
+        invoke(row, role) {
           const [command = '', ...words] = lineOf(row).split(' ');
           return fake.slash(command, words.join(' '), at(role));
         },
       }),
       await wrongIn(isMain ? [...TYPED, ...PRESSED] : [], {
         ...tried('pressed'),
-        gesture: (row, role) => press(pressOf(row), role, channelOf(role)),
+        invoke: (row, role) => press(pressOf(row), role, channelOf(role)),
       }),
       await wrongIn(isMain ? setting : [], {
         ...tried('sent as a form'),
-        gesture: (row, role) => send(row, role, channelOf(role)),
+        invoke: (row, role) => send(row, role, channelOf(role)),
       }),
       await wrongIn(isMain ? FORMS : [], {
         ...tried('as a form'),
         kind: 'form',
-        gesture(row, role) {
+        invoke(row, role) {
           const [command = '', ...words] = lineOf(row).trim().split(' ');
           return fake.slash(command, words.join(' '), at(role));
         },
@@ -118,7 +118,7 @@ test('who may do what is the same wherever they ask, but for what is of the plac
         {
           ...tried('in a home'),
           kind: 'home',
-          gesture(row, role) {
+          invoke(row, role) {
             const place = `slack:${channelOf(role)}`;
             return press(`home form?${new URLSearchParams({ form: row.command, place })}`, role);
           },
@@ -132,14 +132,13 @@ test('who may do what is the same wherever they ask, but for what is of the plac
       where: 'said in a thread',
       free: CHANNEL_FREE,
       people,
-      gesture: (row, role) => fake.mention(lineOf(row), { user: PEOPLE[role], threadTs: thread }),
+      invoke: (row, role) => fake.mention(lineOf(row), { user: PEOPLE[role], threadTs: thread }),
     })),
     ...(await wrongIn(TYPED, {
       where: 'said in a direct message',
       free: DIRECT_FREE,
       people,
-      gesture: (row, role) =>
-        fake.say(lineOf(row), { user: PEOPLE[role], channel: directOf(role) }),
+      invoke: (row, role) => fake.say(lineOf(row), { user: PEOPLE[role], channel: directOf(role) }),
     })),
   );
   expect(wrong).toEqual([]);

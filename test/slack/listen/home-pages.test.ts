@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import type { Home } from '../../../src/bot/home/home.ts';
 import type { Card, CardAction } from '../../../src/bot/shared/card.ts';
-import { hearHomePress } from '../../../src/slack/events/hear-home.ts';
+import { parseHomePress } from '../../../src/slack/events/hear-home.ts';
 import { createHomePages } from '../../../src/slack/listen/home-pages.ts';
 import { type HomeNotice, renderHome } from '../../../src/slack/render/render-home.ts';
 import { createWorkspace } from '../../../src/slack/workspaces/workspace.ts';
@@ -176,7 +176,7 @@ test('a press in a home has its person and its trigger; anything else is none', 
     container: { type: 'view', view_id: 'V1' },
     actions: [{ type: 'button', action_ts: '1.1', value: 'home form?form=askwatch+model' }],
   };
-  expect(hearHomePress(press)).toEqual({
+  expect(parseHomePress(press)).toEqual({
     trigger: '1.2.3',
     person: { id: 'U1', name: 'ada' },
     command: 'home form',
@@ -191,11 +191,11 @@ test('a press in a home has its person and its trigger; anything else is none', 
     { ...press, actions: [{ type: 'static_select', value: 'home form?' }] },
     { ...press, actions: [{ type: 'button', value: 'x'.repeat(200) }] },
   ]) {
-    expect(hearHomePress(other)).toBeUndefined();
+    expect(parseHomePress(other)).toBeUndefined();
   }
   fc.assert(
     fc.property(fc.anything(), (anything) => {
-      expect(hearHomePress(anything)).toBeUndefined();
+      expect(parseHomePress(anything)).toBeUndefined();
     }),
   );
 });

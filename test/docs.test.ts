@@ -11,9 +11,8 @@ import {
 } from '../src/contracts/monitoring.ts';
 import { AddedPath } from '../src/contracts/monitoring-additions.ts';
 import { Catalog, type CatalogInput } from '../src/gateway/catalog/catalog-schema.ts';
-import { PROVIDER_NAMES } from '../src/gateway/providers/provider.ts';
-import type { ProviderProfile } from '../src/gateway/providers/provider-profile.ts';
-import { PROVIDERS } from '../src/gateway/providers/provider-table.ts';
+import type { ProviderProfile } from '../src/gateway/providers/provider.ts';
+import { PROVIDER_NAMES, PROVIDERS } from '../src/gateway/providers/provider-table.ts';
 import { startGateway } from './helpers/gateway/running-gateway.ts';
 import { startService } from './helpers/monitoring/service.ts';
 

@@ -3,9 +3,9 @@ import type { Settings } from '../config/settings.ts';
 import { readCatalog, textModels } from '../gateway/catalog/catalog.ts';
 import { explainNames } from '../gateway/models/served-models-refresh.ts';
 import { providerHeaders } from '../gateway/providers/openai-dialect.ts';
-import type { Provider, ProviderName } from '../gateway/providers/provider.ts';
+import type { Provider } from '../gateway/providers/provider.ts';
 import { conventionalStatus } from '../gateway/providers/provider-errors.ts';
-import { PROVIDERS } from '../gateway/providers/provider-table.ts';
+import { PROVIDER_TABLE, PROVIDERS } from '../gateway/providers/provider-table.ts';
 import {
   findProviders,
   type ProviderSettings,
@@ -15,14 +15,7 @@ import { readServedModels } from '../gateway/providers/served-models.ts';
 import { liveUpstreams, unservedSentence } from '../gateway/upstreams/routing.ts';
 import type { NoAnswerError, Probe } from './doctor-fetch.ts';
 
-/**
- * What tells whether a key is good and costs nothing: the list of models. OpenRouter gives that to anybody, and has a page
- * for the key. Source: the providers' API references, "List models"; OpenRouter's, "Get current API key".
- */
-const KEY_PATH: Partial<Record<ProviderName, string>> = { openrouter: '/key' };
-const MODELS_PATH = '/models';
-
-/** The model providers that have a key, and Ollama. */
+/** The model providers that have a key, and local ones. */
 export async function checkProviders(
   settings: Omit<Settings, 'providers'> & { providers: ProviderSettings },
   probe: Probe,
@@ -30,10 +23,11 @@ export async function checkProviders(
   if (!settings.roles.has('gateway')) return [];
   const live = await findProviders(settings.providers);
   const findings = await Promise.all([...live.values()].map((one) => checkProvider(one, probe)));
-  if (settings.providers.ollama && !live.has('ollama')) {
-    const text =
-      'OLLAMA_BASE_URL: no Ollama with a model that can chat answers there. Start it, and get a model: ollama pull llama3.2';
-    findings.push(problem('Ollama', text));
+  const set = providersSet(settings.providers);
+  for (const [name, { local, title, setting }] of Object.entries(PROVIDER_TABLE)) {
+    if (!local || !set.has(name) || live.has(name)) continue;
+    const text = `${setting}: no ${title} with a model that can chat answers there. ${local.howToStart}`;
+    findings.push(problem(title, text));
   }
   if (findings.length > 0 || settings.gateway) {
     return joined([...findings, ...(await checkServed(settings, live))]);
@@ -61,7 +55,7 @@ function joined(findings: readonly Finding[]): Finding[] {
 /** Which models answer under other names, and those that nobody serves, with what would have them served. */
 async function checkServed(
   settings: Pick<Settings, 'catalogFile' | 'bot' | 'gateway'> & { providers: ProviderSettings },
-  providers: ReadonlyMap<ProviderName, Provider>,
+  providers: ReadonlyMap<string, Provider>,
 ): Promise<Finding[]> {
   const set = providersSet(settings.providers);
   if (providers.size + set.size === 0) return [];
@@ -85,11 +79,11 @@ async function checkServed(
 }
 
 async function checkProvider(provider: Provider, probe: Probe): Promise<Finding> {
-  const { name, title, setting, baseUrl, served } = provider;
+  const { title, setting, baseUrl, served, keyCheckPath } = provider;
   if (served) return ok(title, `runs; ${counted(served.length, 'model')} that can chat`);
-  const address = name === 'openai' ? 'OPENAI_BASE_URL' : 'the network';
+  const address = provider.address?.setting ?? 'the network';
   try {
-    const url = `${baseUrl}${KEY_PATH[name] ?? MODELS_PATH}`;
+    const url = `${baseUrl}${keyCheckPath}`;
     const answer = await probe.fetch(url, { headers: providerHeaders(provider) });
     const body = await answer.text();
     const listed = provider.isElsewhere && answer.status === 200 ? readServedModels(body) : [];
@@ -109,7 +103,7 @@ function judge(
   address: string,
   answer: { status: number; body: string },
 ): Finding {
-  const { title, setting, name } = provider;
+  const { title, setting } = provider;
   const { status } = answer;
   switch (conventionalStatus(answer, provider)) {
     case 200:
@@ -129,7 +123,7 @@ function judge(
       // Others that speak the OpenAI API need not have a list.
       return warning(
         title,
-        `${setting}: there is no list of models there (404), so the key was not tried. If answers fail, check ${name === 'openai' ? address : 'the key'}.`,
+        `${setting}: there is no list of models there (404), so the key was not tried. If answers fail, check ${provider.address?.setting ?? 'the key'}.`,
       );
     case 429:
       return warning(

@@ -1,6 +1,10 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import ipaddr from 'ipaddr.js';
+import type { z } from 'zod';
+import { isChannelName } from '../console/playground/channels.ts';
+import { PROVIDER_TABLE } from '../gateway/providers/provider-table.ts';
+import type { ProviderSettings } from '../gateway/providers/providers.ts';
 import {
   type ConfiguredPlatform,
   given,
@@ -108,17 +112,7 @@ function settingsFrom(v: Values, secrets: string[]) {
       mayManage: v.WHO_MAY_MANAGE,
       alertPollMs: (v.ALERT_POLL_SECONDS || (embeddedMonitoring ? 5 : 15)) * 1000,
     },
-    providers: {
-      ...provider('openai', v.OPENAI_API_KEY, v.OPENAI_BASE_URL),
-      ...provider('anthropic', v.ANTHROPIC_API_KEY),
-      ...provider('gemini', v.GEMINI_API_KEY),
-      ...provider('mistral', v.MISTRAL_API_KEY),
-      ...provider('groq', v.GROQ_API_KEY),
-      ...provider('xai', v.XAI_API_KEY),
-      ...provider('deepseek', v.DEEPSEEK_API_KEY),
-      ...provider('openrouter', v.OPENROUTER_API_KEY),
-      ...(v.OLLAMA_BASE_URL ? { ollama: { baseUrl: v.OLLAMA_BASE_URL } } : {}),
-    },
+    providers: providersFrom(v),
     catalogFile: v.ASKWATCH_CATALOG,
     allowPrivate: v.MONITOR_ALLOW_PRIVATE,
     networkAnchors: v.MONITOR_NETWORK_ANCHORS,
@@ -151,10 +145,17 @@ function elsewhere(baseUrl: string | undefined, apiKey: string | undefined) {
   return baseUrl && apiKey ? { baseUrl, apiKey } : undefined;
 }
 
-function provider<Name extends string>(name: Name, apiKey?: string, baseUrl?: string) {
-  return (apiKey ? { [name]: { apiKey, ...given('baseUrl', baseUrl) } } : {}) as {
-    [key in Name]?: { apiKey: string; baseUrl?: string };
-  };
+/** The providers that have a key, and local ones that have an address, by the names of the table. */
+function providersFrom(v: Record<string, unknown>): ProviderSettings {
+  const providers: Record<string, { apiKey?: string; baseUrl?: string }> = {};
+  for (const [name, { setting, local, address }] of Object.entries(PROVIDER_TABLE)) {
+    if (!v[setting]) continue;
+    providers[name] = {
+      ...(!local && given('apiKey', v[setting] as string)),
+      ...(address && given('baseUrl', v[address.setting] as string | undefined)),
+    };
+  }
+  return providers;
 }
 
 /** The values of the environment that must never be written anywhere. */

@@ -2,6 +2,11 @@ import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { type Place, parsePlace } from '../bot/shared/place.ts';
 import type { Who } from '../bot/shared/rights.ts';
+import {
+  PROVIDER_TABLE,
+  type PROVIDERS,
+  type ProviderName,
+} from '../gateway/providers/provider-table.ts';
 import { isProxyNetwork } from '../http/trusted-proxies.ts';
 import { parseResolver } from '../monitoring/checks/dns-query.ts';
 import { isLoopback as isOnLoopback } from '../monitoring/connectivity/near-host.ts';
@@ -173,4 +178,23 @@ export const roles = commaList()
   )
   .prefault(ROLES.join(','));
 
-export const providerKey = (name: string) => secret('Models', `answers with ${name}`);
+/** The variables of the model providers, from their table: a key unless it needs none, and an address where one can be given. */
+export function providerVariables() {
+  const all: Record<string, Variable<string | undefined>> = {};
+  for (const { title, setting, baseUrl, local, address } of Object.values(PROVIDER_TABLE)) {
+    if (!local) all[setting] = secret('Models', `answers with ${title}`);
+    if (address) {
+      const { about } = address;
+      const schema = httpUrl().optional();
+      all[address.setting] = variable({ group: 'Models', about, shown: baseUrl, schema });
+    }
+  }
+  return all as Record<ProviderVariable, Variable<string | undefined>>;
+}
+
+/** The names of those variables, so that the compiler knows them. */
+type ProviderVariable = {
+  [Name in ProviderName]:
+    | (typeof PROVIDERS)[Name]['setting']
+    | ((typeof PROVIDERS)[Name] extends { address: { setting: infer Setting } } ? Setting : never);
+}[ProviderName];

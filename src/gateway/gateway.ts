@@ -9,6 +9,8 @@ import type { Catalog } from './catalog/catalog-schema.ts';
 import { addChat } from './chat/chat.ts';
 import { addModels } from './models/models.ts';
 import { LIST_TIMES, type ListTimes, refreshServedModels } from './models/served-models-refresh.ts';
+import type { ProviderTable } from './providers/provider.ts';
+import { PROVIDER_TABLE } from './providers/provider-table.ts';
 import { findProviders, type ProviderSettings, providersSet } from './providers/providers.ts';
 import { createSharedInterval } from './shared/interval.ts';
 import { createRests } from './upstreams/circuit-breaker.ts';
@@ -61,13 +63,15 @@ export async function createGateway(options: {
   keys: Keys;
   catalog: Catalog;
   providers: ProviderSettings;
+  /** Those that there are; the table of this program when absent. */
+  table?: ProviderTable;
   store?: Store;
   times?: Partial<GatewayTimes>;
   log: Logger;
 }): Promise<Gateway> {
-  const { kit, keys, catalog, log } = options;
+  const { kit, keys, catalog, table = PROVIDER_TABLE, log } = options;
   const times = { ...TIMES, ...options.times };
-  const providers = await findProviders(options.providers);
+  const providers = await findProviders(options.providers, table);
   // Waiting is bounded by our own times: undici's would start again with every byte.
   const agent = new Agent({
     connections: CONNECTIONS_PER_PROVIDER,
@@ -79,9 +83,18 @@ export async function createGateway(options: {
     Math.min(INTERVAL_MS, times.pingMs / 2, times.firstChunkMs / 4, times.stallMs / 4),
   );
   const set = providersSet(options.providers);
-  const routing = createRouting({ catalog, providers, set, agent, timeouts: times, interval });
+  const routing = createRouting({
+    catalog,
+    providers,
+    set,
+    table,
+    agent,
+    timeouts: times,
+    interval,
+  });
   const lists = await refreshServedModels({
     providers,
+    table,
     settings: options.providers,
     catalog,
     dispatcher: agent,
@@ -89,10 +102,9 @@ export async function createGateway(options: {
     times,
     log,
   });
-  if (options.providers.ollama && !providers.has('ollama')) {
-    log.warn(
-      'Ollama did not answer at OLLAMA_BASE_URL, or has no model installed; it is asked again',
-    );
+  for (const [name, { local, title, setting }] of Object.entries(table)) {
+    if (!local || !set.has(name) || providers.has(name)) continue;
+    log.warn(`${title} did not answer at ${setting}, or has no model installed; it is asked again`);
   }
   const rests = createRests({ metrics: kit.metrics, log });
   const ledger = await createUsageLedger({
@@ -102,7 +114,7 @@ export async function createGateway(options: {
   });
   const { server } = kit;
   const authenticate = createAuthentication(keys, { acceptApiKeyHeader: false });
-  addModels({ server, authenticate, catalog, routing });
+  addModels({ server, authenticate, catalog, routing, table });
   addUsageRoute({ server, authenticate, ledger });
   const chat = addChat({
     kit,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { ModelRanks } from '../../contracts/gateway.ts';
-import { PROVIDER_NAMES } from '../providers/provider.ts';
+import { PROVIDERS } from '../providers/provider-table.ts';
 
 const ModelId = z
   .string()
@@ -19,50 +19,54 @@ const shared = {
   ranks: ModelRanks.optional(),
 };
 
-/** One way to have a model answered: a provider and its own name for the model. */
-const UpstreamName = z.strictObject({
-  provider: z.enum(PROVIDER_NAMES),
-  /** `*` means whatever an Ollama, or another service at `OPENAI_BASE_URL`, lists: there, only where it lists no other name. */
-  model: z.string().min(1).max(200),
-});
-export type UpstreamName = z.infer<typeof UpstreamName>;
-
-const TextModel = z.strictObject({
-  ...shared,
-  kind: z.literal('text'),
-  context_length: z.int().positive(),
-  input: z
-    .array(z.enum(['text', 'image']))
-    .refine((kinds) => kinds.includes('text'), 'must contain "text"')
-    .default(['text']),
-  /** Tried in this order. With none that has a key, the offline engine answers. */
-  upstreams: z.array(UpstreamName).max(50).default([]),
-});
-export type TextModel = z.infer<typeof TextModel>;
-
-const ImageModel = z.strictObject({
-  ...shared,
-  kind: z.literal('image'),
-  resolutions: z.array(z.string().regex(/^\d+x\d+$/, 'write sizes like 1024x1024')).min(1),
-});
-export type ImageModel = z.infer<typeof ImageModel>;
+/** The schema of a catalog whose upstreams are at these providers. */
+export function catalogSchema(providerNames: readonly string[]) {
+  /** One way to have a model answered: a provider and its own name for the model. */
+  const UpstreamName = z.strictObject({
+    provider: z.enum(providerNames),
+    /** `*` means whatever an Ollama, or another service at `OPENAI_BASE_URL`, lists: there, only where it lists no other name. */
+    model: z.string().min(1).max(200),
+  });
+  const TextModel = z.strictObject({
+    ...shared,
+    kind: z.literal('text'),
+    context_length: z.int().positive(),
+    input: z
+      .array(z.enum(['text', 'image']))
+      .refine((kinds) => kinds.includes('text'), 'must contain "text"')
+      .default(['text']),
+    /** Tried in this order. With none that has a key, the offline engine answers. */
+    upstreams: z.array(UpstreamName).max(50).default([]),
+  });
+  const ImageModel = z.strictObject({
+    ...shared,
+    kind: z.literal('image'),
+    resolutions: z.array(z.string().regex(/^\d+x\d+$/, 'write sizes like 1024x1024')).min(1),
+  });
+  return z.strictObject({
+    models: z
+      .array(z.discriminatedUnion('kind', [TextModel, ImageModel]))
+      .refine(
+        (models) => models.some(({ kind }) => kind === 'text'),
+        'needs at least one text model',
+      )
+      .superRefine((models, context) => {
+        const ids = new Set<string>();
+        for (const [at, { id }] of models.entries()) {
+          if (ids.has(id)) {
+            context.addIssue({ code: 'custom', path: [at, 'id'], message: `'${id}' stands twice` });
+          }
+          ids.add(id);
+        }
+      }),
+  });
+}
 
 /** The models of this gateway, in the order they are listed. */
-export const Catalog = z.strictObject({
-  models: z
-    .array(z.discriminatedUnion('kind', [TextModel, ImageModel]))
-    .refine((models) => models.some(({ kind }) => kind === 'text'), 'needs at least one text model')
-    .superRefine((models, context) => {
-      const seen = new Set<string>();
-      for (const [at, { id }] of models.entries()) {
-        if (seen.has(id)) {
-          context.addIssue({ code: 'custom', path: [at, 'id'], message: `'${id}' stands twice` });
-        }
-        seen.add(id);
-      }
-    }),
-});
+export const Catalog = catalogSchema(Object.keys(PROVIDERS));
 export type Catalog = z.infer<typeof Catalog>;
+export type TextModel = Extract<Catalog['models'][number], { kind: 'text' }>;
+export type UpstreamName = TextModel['upstreams'][number];
 
 /** A catalog as it is written: fields with a default may be left out. */
 export type CatalogInput = z.input<typeof Catalog>;

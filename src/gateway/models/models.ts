@@ -13,6 +13,7 @@ import { HttpError } from '../../http/errors.ts';
 import type { HttpRequest, HttpServer } from '../../http/server-types.ts';
 import { keyOnlyAnswers } from '../../http/shared-answers.ts';
 import type { Catalog } from '../catalog/catalog-schema.ts';
+import type { ProviderTable } from '../providers/provider.ts';
 import { OFFLINE } from '../upstreams/offline.ts';
 import type { Routing } from '../upstreams/routing.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
@@ -24,10 +25,11 @@ export function addModels(options: {
   authenticate: Authenticate;
   catalog: Catalog;
   routing: Routing;
+  table: ProviderTable;
 }): void {
-  const { server, authenticate, catalog, routing } = options;
+  const { server, authenticate, catalog, routing, table } = options;
   const list = () => {
-    const ranks = ranksOf(catalog, routing.answersFirst);
+    const ranks = ranksOf(catalog, routing.answersFirst, table);
     return catalog.models.map((model) => listed(model, routing, ranks.get(model.id)));
   };
   const onRequest = async (request: HttpRequest) => void authenticate(request);

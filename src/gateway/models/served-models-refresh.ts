@@ -2,8 +2,9 @@ import type { Logger } from 'pino';
 import type { Dispatcher } from 'undici';
 import { textModels } from '../catalog/catalog.ts';
 import type { Catalog } from '../catalog/catalog-schema.ts';
-import type { Provider, ProviderName } from '../providers/provider.ts';
-import { ANY_MODEL, findOllama, type ProviderSettings } from '../providers/providers.ts';
+import type { Provider, ProviderTable } from '../providers/provider.ts';
+import { PROVIDER_TABLE } from '../providers/provider-table.ts';
+import { ANY_MODEL, findLocal, type ProviderSettings } from '../providers/providers.ts';
 import { fetchServedModels } from '../providers/served-models.ts';
 import { liveUpstreams } from '../upstreams/routing.ts';
 
@@ -37,7 +38,8 @@ interface ServedModelsRefresh {
  * Once before this resolves, and again later; `providers` is changed, and `onChange` called, whenever something is new.
  */
 export async function refreshServedModels(options: {
-  providers: Map<ProviderName, Provider>;
+  providers: Map<string, Provider>;
+  table?: ProviderTable;
   settings: ProviderSettings;
   catalog: Catalog;
   dispatcher: Dispatcher;
@@ -45,17 +47,26 @@ export async function refreshServedModels(options: {
   times: ListTimes;
   log: Logger;
 }): Promise<ServedModelsRefresh> {
-  const { providers, settings, catalog, dispatcher, onChange, times, log } = options;
+  const {
+    providers,
+    table = PROVIDER_TABLE,
+    settings,
+    catalog,
+    dispatcher,
+    onChange,
+    times,
+    log,
+  } = options;
   const timers = new Set<NodeJS.Timeout>();
   let stopped = false;
   /** Why `OPENAI_BASE_URL` gave no list yet. */
   let unlisted: string | undefined;
 
   /** Whether it gave a list now. */
-  async function ask(name: 'openai' | 'ollama'): Promise<boolean> {
+  async function ask(name: string): Promise<boolean> {
     const provider = providers.get(name);
     const before = JSON.stringify(provider?.served);
-    const fresh = name === 'ollama' ? await fetchFromOllama() : await fetchFromOpenai(provider);
+    const fresh = isLocal(name) ? await fetchFromLocal(name) : await fetchFromOpenai(provider);
     if (!fresh || stopped) return fresh !== undefined;
     providers.set(name, fresh);
     if (JSON.stringify(fresh.served) !== before) {
@@ -65,11 +76,16 @@ export async function refreshServedModels(options: {
     return true;
   }
 
-  async function fetchFromOllama(): Promise<Provider | undefined> {
-    const address = settings.ollama ? settings.ollama.baseUrl : providers.get('ollama')?.baseUrl;
-    return address === undefined
-      ? undefined
-      : await findOllama(address, { timeoutMs: times.listMs, dispatcher });
+  const isLocal = (name: string) => table[name]?.local !== undefined;
+
+  async function fetchFromLocal(name: string): Promise<Provider | undefined> {
+    const profile = providers.get(name) ?? table[name];
+    return profile
+      ? await findLocal(
+          { ...profile, name, ...settings[name] },
+          { timeoutMs: times.listMs, dispatcher },
+        )
+      : undefined;
   }
 
   async function fetchFromOpenai(provider: Provider | undefined): Promise<Provider | undefined> {
@@ -97,7 +113,7 @@ export async function refreshServedModels(options: {
     }
   }
 
-  function later(name: 'openai' | 'ollama', ms: number, tries: number) {
+  function later(name: string, ms: number, tries: number) {
     const timer = setTimeout(async () => {
       timers.delete(timer);
       const good = await ask(name);
@@ -111,18 +127,22 @@ export async function refreshServedModels(options: {
       ? [times.listFreshMs, 0]
       : [Math.min(times.listAgainMs * 2 ** tries, times.listFreshMs), tries + 1];
 
-  const asked: Array<'openai' | 'ollama'> = [];
+  const asked: string[] = [];
   // What it lists changes nothing where every model is named.
   const asksForAny = textModels(catalog).some(({ upstreams }) =>
     upstreams.some(({ provider, model }) => provider === 'openai' && model === ANY_MODEL),
   );
   if (asksForAny && providers.get('openai')?.isElsewhere) asked.push('openai');
-  if (settings.ollama || providers.has('ollama')) asked.push('ollama');
+  asked.push(
+    ...Object.keys(table).filter(
+      (name) => isLocal(name) && (settings[name] || providers.has(name)),
+    ),
+  );
   await Promise.all(
     asked.map(async (name) => {
       const isKnown = providers.get(name)?.served !== undefined;
-      // An Ollama was looked for when the providers were.
-      later(name, ...waitAfter(name === 'ollama' ? isKnown : await ask(name), 0));
+      // A local one was looked for when the providers were.
+      later(name, ...waitAfter(isLocal(name) ? isKnown : await ask(name), 0));
     }),
   );
   return {
@@ -140,7 +160,7 @@ export async function refreshServedModels(options: {
 /** What is to be known of the names at `OPENAI_BASE_URL`, in sentences; nothing where all are as the catalog has them. Pure. */
 export function explainNames(
   catalog: Catalog,
-  providers: ReadonlyMap<ProviderName, Provider>,
+  providers: ReadonlyMap<string, Provider>,
 ): Array<{ isProblem: boolean; text: string }> {
   const provider = providers.get('openai');
   const { served } = provider ?? {};

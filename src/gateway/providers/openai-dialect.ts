@@ -3,8 +3,8 @@ import type { Dialect } from './dialect.ts';
 import { orderTurns } from './dialect.ts';
 import { createChunkReader, readCompletion } from './openai-response.ts';
 import type { Provider } from './provider.ts';
+import { type ParameterRules, parametersFor } from './provider.ts';
 import { unsupportedError } from './provider-errors.ts';
-import { type ParameterRules, parametersFor } from './provider-profile.ts';
 
 /** The chat-completions convention, as OpenAI and most others speak it. */
 export const openaiDialect: Dialect = {

@@ -1,49 +1,59 @@
 import type { Dispatcher } from 'undici';
-import type { Provider, ProviderName } from './provider.ts';
-import { PROVIDER_NAMES } from './provider.ts';
-import type { ProviderProfile } from './provider-profile.ts';
-import { PROVIDERS } from './provider-table.ts';
+import type { Provider, ProviderProfile, ProviderTable } from './provider.ts';
+import { PROVIDER_TABLE } from './provider-table.ts';
 import { fetchServedModels } from './served-models.ts';
 
-/** What the operator gave: a key makes a provider live; Ollama needs none, only to be running, and `false` looks for none. */
-export type ProviderSettings = {
-  [Name in Exclude<ProviderName, 'ollama'>]?: { apiKey: string; baseUrl?: string };
-} & { ollama?: { baseUrl: string } | false };
+/**
+ * What the operator gave, by the names of the table: a key makes a provider live; a local one needs none, only to be
+ * running, and is looked for unless it is `false`.
+ */
+export type ProviderSettings = Readonly<
+  Record<string, { apiKey?: string; baseUrl?: string } | false>
+>;
 
 /** The providers that the operator set up, whether they can be called now or not. */
-export function providersSet(settings: ProviderSettings): Set<ProviderName> {
-  return new Set(PROVIDER_NAMES.filter((name) => settings[name]));
+export function providersSet(settings: ProviderSettings): Set<string> {
+  return new Set(Object.keys(settings).filter((name) => settings[name]));
 }
 
-const OLLAMA_PROBE_MS = 300;
+const LOCAL_PROBE_MS = 300;
 
 /** Where OpenAI itself answers. */
 const OPENAI_HOST = 'api.openai.com';
 
-/** The providers that can be called now, by name. Looks once whether Ollama runs, for at most 300 ms. */
+/** The providers that can be called now, by name. Checks once whether a local one runs, for at most 300 ms. */
 export async function findProviders(
   settings: ProviderSettings,
-): Promise<Map<ProviderName, Provider>> {
-  const live = new Map<ProviderName, Provider>();
-  for (const name of PROVIDER_NAMES) {
-    if (name === 'ollama') continue;
+  table: ProviderTable = PROVIDER_TABLE,
+): Promise<Map<string, Provider>> {
+  const live = new Map<string, Provider>();
+  for (const [name, profile] of Object.entries(table)) {
     const given = settings[name];
-    if (!given) continue;
-    const traits: ProviderProfile = PROVIDERS[name];
-    live.set(name, {
-      ...(name === 'openai' && given.baseUrl && !isOpenai(given.baseUrl)
-        ? unlikeOpenai(traits)
-        : traits),
-      ...(given.baseUrl && { baseUrl: trimSlash(given.baseUrl) }),
-      ...(name === 'openai' && isElsewhere(given.baseUrl) && { isElsewhere: true }),
-      name,
-      apiKey: given.apiKey,
-    });
+    if (profile.local) {
+      const found = given === false ? undefined : await findLocal({ ...profile, name, ...given });
+      if (found) live.set(name, found);
+    } else if (given && given.apiKey !== undefined) {
+      live.set(name, connected({ ...profile, name }, { ...given, apiKey: given.apiKey }));
+    }
   }
-  if (settings.ollama === false) return live;
-  const ollama = await findOllama(settings.ollama?.baseUrl ?? PROVIDERS.ollama.baseUrl);
-  if (ollama) live.set('ollama', ollama);
   return live;
+}
+
+/** A provider with the operator's key, at the operator's address. */
+function connected(
+  provider: Provider,
+  { apiKey, baseUrl }: { apiKey: string; baseUrl?: string },
+): Provider {
+  if (baseUrl === undefined) return { ...provider, apiKey };
+  const profile =
+    provider.name === 'openai' && !isOpenai(baseUrl) ? unlikeOpenai(provider) : provider;
+  return {
+    ...profile,
+    name: provider.name,
+    apiKey,
+    baseUrl: trimSlash(baseUrl),
+    ...(provider.name === 'openai' && isElsewhere(baseUrl) && { isElsewhere: true }),
+  };
 }
 
 /** OpenAI itself, one of its regions among them. Source: OpenAI docs, "Data residency". */
@@ -64,22 +74,21 @@ function unlikeOpenai(traits: ProviderProfile): ProviderProfile {
   };
 }
 
-function isElsewhere(baseUrl: string | undefined): boolean {
-  return baseUrl !== undefined && new URL(baseUrl).hostname !== OPENAI_HOST;
+function isElsewhere(baseUrl: string): boolean {
+  return new URL(baseUrl).hostname !== OPENAI_HOST;
 }
 
-/** An Ollama that answers within so long, with a model that can chat. */
-export async function findOllama(
-  address: string,
+/** A local provider that lists, within so long, a model that can chat. Its address may be with `/v1` or without. */
+export async function findLocal(
+  { baseUrl: address, ...profile }: Provider,
   options: { timeoutMs?: number; dispatcher?: Dispatcher } = {},
 ): Promise<Provider | undefined> {
-  const baseUrl = `${trimSlash(address).replace(/\/v1$/, '')}/v1`;
-  const provider: Provider = { ...PROVIDERS.ollama, name: 'ollama', baseUrl };
+  const provider = { ...profile, baseUrl: `${trimSlash(address).replace(/\/v1$/, '')}/v1` };
   try {
-    const served = await fetchServedModels(provider, { timeoutMs: OLLAMA_PROBE_MS, ...options });
+    const served = await fetchServedModels(provider, { timeoutMs: LOCAL_PROBE_MS, ...options });
     return { ...provider, served };
   } catch {
-    // It is not running, or something else is: both mean that there is no Ollama.
+    // It is not running, or something else is: both mean that there is none.
     return undefined;
   }
 }

@@ -3,8 +3,8 @@ import type { Logger } from 'pino';
 import type { Agent } from 'undici';
 import { textModels } from '../catalog/catalog.ts';
 import type { Catalog, TextModel } from '../catalog/catalog-schema.ts';
-import type { Provider, ProviderName } from '../providers/provider.ts';
-import { PROVIDERS } from '../providers/provider-table.ts';
+import type { Provider, ProviderTable } from '../providers/provider.ts';
+import { PROVIDER_TABLE } from '../providers/provider-table.ts';
 import { ANY_MODEL, servedModel } from '../providers/providers.ts';
 import type { ClientCancellation } from '../shared/client-cancellation.ts';
 import type { SharedInterval } from '../shared/interval.ts';
@@ -38,14 +38,15 @@ export interface Routing {
  */
 export function createRouting(options: {
   catalog: Catalog;
-  providers: ReadonlyMap<ProviderName, Provider>;
+  providers: ReadonlyMap<string, Provider>;
   /** Those that the operator set up; those that are live when absent. */
-  set?: ReadonlySet<ProviderName>;
+  set?: ReadonlySet<string>;
+  table?: ProviderTable;
   agent: Agent;
   timeouts: UpstreamTimeouts;
   interval: SharedInterval;
 }): Routing {
-  const { catalog, providers, set = new Set(providers.keys()), ...calls } = options;
+  const { catalog, providers, set = new Set(providers.keys()), table, ...calls } = options;
   const upstreams = new Map<string, Upstream[]>();
   /** What judges the answers of a provider's model; kept when it is looked at again who is live. */
   const identifies = new Map<string, Identify>();
@@ -77,7 +78,7 @@ export function createRouting(options: {
     answersFirst: (model) => (isOffline ? model.upstreams[0] : upstreamsOf(model)[0]),
     unservedReason(model) {
       if (upstreamsOf(model).length > 0) return undefined;
-      return unservedSentence(model, { providers, set });
+      return unservedSentence(model, { providers, set, ...(table && { table }) });
     },
   };
 }
@@ -85,7 +86,7 @@ export function createRouting(options: {
 /** Who of those the catalog names for a model can be called, in their order, and their own names for it. */
 export function liveUpstreams(
   { upstreams, input }: TextModel,
-  providers: ReadonlyMap<ProviderName, Provider>,
+  providers: ReadonlyMap<string, Provider>,
 ): Array<{ provider: Provider; model: string }> {
   return upstreams.flatMap(({ provider: name, model: wanted }) => {
     const provider = providers.get(name);
@@ -100,7 +101,15 @@ export function liveUpstreams(
 /** Names the settings that would have a model served which nobody serves. */
 export function unservedSentence(
   { id, upstreams }: TextModel,
-  { providers, set }: { providers: ReadonlyMap<ProviderName, Provider>; set: ReadonlySet<string> },
+  {
+    providers,
+    set,
+    table = PROVIDER_TABLE,
+  }: {
+    providers: ReadonlyMap<string, Provider>;
+    set: ReadonlySet<string>;
+    table?: ProviderTable;
+  },
 ): string {
   const nobody = `No provider that is connected serves the model '${id}'.`;
   if (upstreams.length === 0) {
@@ -113,10 +122,10 @@ export function unservedSentence(
     const provider = providers.get(name);
     return provider && model !== ANY_MODEL ? [`${provider.title} does not have ${model}`] : [];
   });
-  const settings = (list: ProviderName[]) => list.map((name) => PROVIDERS[name].setting);
+  const settingOf = (name: string) => table[name]?.setting ?? name;
   const todo = [
-    ...silent.map((name) => `start what ${PROVIDERS[name].setting} names, which does not answer`),
-    ...(missing.length > 0 ? [`set ${alternatives(settings(missing))}`] : []),
+    ...silent.map((name) => `start what ${settingOf(name)} names, which does not answer`),
+    ...(missing.length > 0 ? [`set ${alternatives(missing.map(settingOf))}`] : []),
     ...(lacking.length > 0 ? ['correct ASKWATCH_CATALOG'] : []),
   ];
   const found = lacking.length > 0 ? ` ${lacking.join('; ')}.` : '';

@@ -4,7 +4,10 @@ import { textModels } from '../../../src/gateway/catalog/catalog.ts';
 import { Catalog, type TextModel } from '../../../src/gateway/catalog/catalog-schema.ts';
 import { defaultCatalog } from '../../../src/gateway/catalog/default-catalog.ts';
 import { figuresOf, ranksOf } from '../../../src/gateway/models/ranks.ts';
-import { PROVIDER_NAMES, type ProviderName } from '../../../src/gateway/providers/provider.ts';
+import {
+  PROVIDER_NAMES,
+  type ProviderName,
+} from '../../../src/gateway/providers/provider-table.ts';
 import { NO_OLLAMA, startGateway } from '../../helpers/gateway/running-gateway.ts';
 import { long } from '../../helpers/long.ts';
 
@@ -16,7 +19,7 @@ const combinations = Array.from({ length: 2 ** PROVIDER_NAMES.length }, (_, bits
   PROVIDER_NAMES.filter((_, at) => bits & (1 << at)),
 ).filter(({ length }) => long || length <= 2 || length === PROVIDER_NAMES.length);
 
-const firstOf = (model: TextModel, live: readonly ProviderName[]) =>
+const firstOf = (model: TextModel, live: readonly string[]) =>
   model.upstreams.find(({ provider }) => live.includes(provider));
 
 function compared(live: readonly ProviderName[]) {

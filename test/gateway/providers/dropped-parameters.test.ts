@@ -1,6 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { Model, ModelList } from '../../../src/contracts/gateway.ts';
-import type { ProviderName } from '../../../src/gateway/providers/provider.ts';
+import type { ProviderName } from '../../../src/gateway/providers/provider-table.ts';
 import { startAnthropic } from '../../fakes/anthropic.ts';
 import { startModelProvider } from '../../fakes/model-provider.ts';
 import { NO_OLLAMA, startGateway } from '../../helpers/gateway/running-gateway.ts';

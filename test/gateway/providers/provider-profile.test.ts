@@ -2,10 +2,7 @@ import dns from 'node:dns';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { ChatRequest } from '../../../src/contracts/gateway.ts';
 import type { Provider } from '../../../src/gateway/providers/provider.ts';
-import {
-  type ParameterRules,
-  parametersFor,
-} from '../../../src/gateway/providers/provider-profile.ts';
+import { type ParameterRules, parametersFor } from '../../../src/gateway/providers/provider.ts';
 import type { UpstreamError } from '../../../src/gateway/shared/upstream-error.ts';
 import { type ModelProvider, startModelProvider } from '../../fakes/model-provider.ts';
 import { PERSONALITIES } from '../../fakes/provider-personalities.ts';

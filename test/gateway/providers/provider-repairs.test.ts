@@ -4,7 +4,8 @@ import {
   createChunkReader,
   readCompletion,
 } from '../../../src/gateway/providers/openai-response.ts';
-import type { Provider, ProviderName } from '../../../src/gateway/providers/provider.ts';
+import type { Provider } from '../../../src/gateway/providers/provider.ts';
+import type { ProviderName } from '../../../src/gateway/providers/provider-table.ts';
 import { PROVIDERS } from '../../../src/gateway/providers/provider-table.ts';
 
 const provider = (name: ProviderName): Provider => ({ ...PROVIDERS[name], name });

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
-import type { ProviderName } from '../../../src/gateway/providers/provider.ts';
+import type { ProviderName } from '../../../src/gateway/providers/provider-table.ts';
 import { NO_OLLAMA, startGateway } from '../../helpers/gateway/running-gateway.ts';
 
 const MIB = 1024 * 1024;

@@ -1,9 +1,11 @@
 import OpenAI from 'openai';
 import { onTestFinished } from 'vitest';
 import { createLog } from '../../../src/app/log.ts';
-import { Catalog, type CatalogInput } from '../../../src/gateway/catalog/catalog-schema.ts';
+import { type CatalogInput, catalogSchema } from '../../../src/gateway/catalog/catalog-schema.ts';
 import { defaultCatalog } from '../../../src/gateway/catalog/default-catalog.ts';
 import { createGateway, type GatewayTimes } from '../../../src/gateway/gateway.ts';
+import type { ProviderTable } from '../../../src/gateway/providers/provider.ts';
+import { PROVIDER_TABLE } from '../../../src/gateway/providers/provider-table.ts';
 import type { ProviderSettings } from '../../../src/gateway/providers/providers.ts';
 import {
   requestsIn,
@@ -84,11 +86,13 @@ export async function startGateway(
   options: {
     catalog?: CatalogInput;
     providers?: ProviderSettings;
+    /** The providers that there are; those of the program when absent. */
+    table?: ProviderTable;
     times?: Partial<GatewayTimes>;
     trustedProxies?: readonly string[];
   } = {},
 ) {
-  const { trustedProxies = [] } = options;
+  const { trustedProxies = [], table = PROVIDER_TABLE } = options;
   const logged: string[] = [];
   const log = createLog({ level: 'debug', secrets: [], write: (line) => void logged.push(line) });
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
@@ -99,8 +103,9 @@ export async function startGateway(
   const gateway = await createGateway({
     kit,
     keys,
-    catalog: Catalog.parse(options.catalog ?? defaultCatalog),
+    catalog: catalogSchema(Object.keys(table)).parse(options.catalog ?? defaultCatalog),
     providers: options.providers ?? NO_OLLAMA,
+    table,
     store: {
       ...store,
       journal(declaration) {

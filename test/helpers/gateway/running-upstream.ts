@@ -1,7 +1,8 @@
 import { Agent } from 'undici';
 import { onTestFinished } from 'vitest';
 import type { ChatCompletionChunk, ChatRequest } from '../../../src/contracts/gateway.ts';
-import type { Provider, ProviderName } from '../../../src/gateway/providers/provider.ts';
+import type { Provider } from '../../../src/gateway/providers/provider.ts';
+import type { ProviderName } from '../../../src/gateway/providers/provider-table.ts';
 import { PROVIDERS } from '../../../src/gateway/providers/provider-table.ts';
 import { createHttpUpstream } from '../../../src/gateway/upstreams/http-upstream.ts';
 import type { UpstreamTimeouts } from '../../../src/gateway/upstreams/idle-timeout.ts';

@@ -13,7 +13,7 @@ import type { ProviderTable } from './providers/provider.ts';
 import { PROVIDER_TABLE } from './providers/provider-table.ts';
 import { findProviders, type ProviderSettings, providersSet } from './providers/providers.ts';
 import { createSharedInterval } from './shared/interval.ts';
-import { createRests } from './upstreams/circuit-breaker.ts';
+import { createCircuitBreaker } from './upstreams/circuit-breaker.ts';
 import type { UpstreamTimeouts } from './upstreams/idle-timeout.ts';
 import { OFFLINE } from './upstreams/offline.ts';
 import { createRouting } from './upstreams/routing.ts';
@@ -106,7 +106,7 @@ export async function createGateway(options: {
     if (!local || !set.has(name) || providers.has(name)) continue;
     log.warn(`${title} did not answer at ${setting}, or has no model installed; it is asked again`);
   }
-  const rests = createRests({ metrics: kit.metrics, log });
+  const circuitBreaker = createCircuitBreaker({ metrics: kit.metrics, log });
   const ledger = await createUsageLedger({
     ...(options.store && { store: options.store }),
     metrics: kit.metrics,
@@ -121,7 +121,7 @@ export async function createGateway(options: {
     authenticate,
     catalog,
     routing,
-    rests,
+    circuitBreaker,
     ledger,
     pingMs: times.pingMs,
     drainMs: times.drainMs,

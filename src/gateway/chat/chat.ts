@@ -16,7 +16,7 @@ import { ClientCancellation } from '../shared/client-cancellation.ts';
 import type { SharedInterval } from '../shared/interval.ts';
 import { createListenerSet } from '../shared/listener-set.ts';
 import { failureForLog, UpstreamError } from '../shared/upstream-error.ts';
-import type { Rests } from '../upstreams/circuit-breaker.ts';
+import type { CircuitBreaker } from '../upstreams/circuit-breaker.ts';
 import type { Routing } from '../upstreams/routing.ts';
 import type { UsageLedger, UsageMeter } from '../usage/ledger.ts';
 import { checkContext, checkInput, checkServed, findTextModel, normalize } from './checks.ts';
@@ -45,7 +45,7 @@ interface ChatOptions {
   authenticate: Authenticate;
   catalog: Catalog;
   routing: Routing;
-  rests: Rests;
+  circuitBreaker: CircuitBreaker;
   ledger: UsageLedger;
   pingMs: number;
   drainMs: number;
@@ -55,7 +55,7 @@ interface ChatOptions {
 
 /** Adds POST /v1/chat/completions: key, limits, body, model, context, then the upstreams in order, plain or streamed. */
 export function addChat(options: ChatOptions): Chat {
-  const { kit, authenticate, catalog, routing, rests, ledger, drainMs, log } = options;
+  const { kit, authenticate, catalog, routing, circuitBreaker, ledger, drainMs, log } = options;
   const underWay = createListenerSet<(reason: unknown) => void>();
   let closing = false;
   /** Called when the last call under way has ended. */
@@ -108,7 +108,7 @@ export function addChat(options: ChatOptions): Chat {
       body,
       wholeRequest: () => normalize(parse(body.whole())),
       upstreams: routing.upstreamsOf(model),
-      rests,
+      circuitBreaker,
       cancellation,
       log,
     };

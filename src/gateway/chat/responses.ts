@@ -11,7 +11,7 @@ import { failureForLog, UpstreamError } from '../shared/upstream-error.ts';
 import type { AnswerStream, AnswerStreamOptions } from '../streaming/answer-stream.ts';
 import { openChunkStream } from '../streaming/answer-stream.ts';
 import { createSseResponse } from '../streaming/sse-response.ts';
-import type { Rests } from '../upstreams/circuit-breaker.ts';
+import type { CircuitBreaker } from '../upstreams/circuit-breaker.ts';
 import { withParallelChoices } from '../upstreams/parallel-choices.ts';
 import { askInOrder } from '../upstreams/routing.ts';
 import type { Upstream } from '../upstreams/upstream.ts';
@@ -29,7 +29,7 @@ interface ChatCall {
   /** The request as it came, for those who read all of it. */
   wholeRequest: () => ChatRequest;
   upstreams: readonly Upstream[];
-  rests: Rests;
+  circuitBreaker: CircuitBreaker;
   /** Leaves when its connection closes, or the gateway stops. */
   cancellation: ClientCancellation;
   log: Logger;
@@ -54,7 +54,7 @@ export async function answerWhole(call: ChatCall): Promise<void> {
     const completion = await upstream.complete(call.wholeRequest(), cancellation.signal);
     return { completion, json: undefined };
   });
-  call.rests.succeeded(upstream);
+  call.circuitBreaker.succeeded(upstream);
   const { completion, json } = answer;
   meter.firstToken();
   if (completion.usage) meter.usage = completion.usage;
@@ -74,7 +74,7 @@ export async function answerStream(
   call: ChatCall,
   options: { pingMs: number; drainMs: number; interval: SharedInterval },
 ): Promise<void> {
-  const { exchange, meter, model, request, cancellation, rests, log } = call;
+  const { exchange, meter, model, request, cancellation, circuitBreaker, log } = call;
   meter.streams();
   let answering: Upstream | undefined;
   const events = createSseResponse({
@@ -108,12 +108,12 @@ export async function answerStream(
     });
     answering = upstream;
     await answer.pipe(events);
-    rests.succeeded(upstream);
+    circuitBreaker.succeeded(upstream);
     events.end();
   } catch (error) {
     if (!events.begun || cancellation.reason instanceof ClientGoneError) throw error;
     if (answering && error instanceof UpstreamError && error !== cancellation.reason) {
-      rests.failed(answering, error);
+      circuitBreaker.brokeOff(answering, error);
     }
     meter.end('upstream_error');
     log.warn({ reqId: exchange.id, ...failureForLog(error) }, 'a streamed answer broke');
@@ -124,12 +124,12 @@ export async function answerStream(
 }
 
 function ask<T>(call: ChatCall, attempt: (upstream: Upstream) => Promise<T>) {
-  const { request, rests, cancellation, meter, log } = call;
+  const { request, circuitBreaker, cancellation, meter, log } = call;
   const upstreams = eligibleUpstreams(call);
   const n = request.n ?? 1;
   return askInOrder<T>({
     upstreams: n === 1 ? upstreams : upstreams.map((upstream) => withParallelChoices(upstream, n)),
-    rests,
+    circuitBreaker,
     cancellation,
     attempt: (upstream) => {
       meter.provider = upstream.provider;

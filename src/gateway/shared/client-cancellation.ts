@@ -1,5 +1,5 @@
 /**
- * Whoever waits for an answer, and may stop waiting. An `AbortController` for every call would cost more than the other
+ * Tells when the client that waits for an answer no longer does. An `AbortController` for every call would cost more than the other
  * checks of a call together, so one is made only for those who need a signal.
  */
 export class ClientCancellation {
@@ -9,7 +9,7 @@ export class ClientCancellation {
   private controller: AbortController | undefined;
   private readonly listeners: Array<() => void> = [];
 
-  /** Aborts when the caller leaves, with the same reason. */
+  /** Aborts when the client leaves, with the same reason. */
   get signal(): AbortSignal {
     if (!this.controller) {
       this.controller = new AbortController();
@@ -18,11 +18,11 @@ export class ClientCancellation {
     return this.controller.signal;
   }
 
-  /** Calls `tell` when the caller leaves, until the returned function is called; never when it has left already. */
-  onCancel(tell: () => void): () => void {
-    this.listeners.push(tell);
+  /** Calls `listener` when the client leaves, until the returned function is called; never when it has left already. */
+  onCancel(listener: () => void): () => void {
+    this.listeners.push(listener);
     return () => {
-      const at = this.listeners.indexOf(tell);
+      const at = this.listeners.indexOf(listener);
       if (at !== -1) this.listeners.splice(at, 1);
     };
   }
@@ -32,7 +32,7 @@ export class ClientCancellation {
     if (this.cancelled) return;
     this.cancelled = true;
     this.reason = reason;
-    for (const tell of [...this.listeners]) tell();
+    for (const listener of [...this.listeners]) listener();
     this.controller?.abort(reason);
   }
 }

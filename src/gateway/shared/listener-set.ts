@@ -1,22 +1,22 @@
-/** Things that come and go all the time, in no order. */
+/** Listeners that come and go all the time, in no order. */
 export interface ListenerSet<T> extends Iterable<T> {
   readonly size: number;
-  /** Puts a thing in; the returned function takes it out again, once. */
-  add(thing: T): () => void;
+  /** Adds one; the returned function removes it, once. */
+  add(listener: T): () => void;
 }
 
 /**
- * A bag over an array. A `Set` would do the same, but its tables, replaced again and again as things come and go, keep what
- * was in them alive for V8's garbage collector: with a thing a request, twice the memory outlived each collection.
+ * A set over an array. A `Set` would do the same, but its tables, replaced again and again as listeners come and go, keep what
+ * was in them alive for V8's garbage collector: with a listener a request, twice the memory outlived each collection.
  */
 export function createListenerSet<T>(): ListenerSet<T> {
-  const places: Array<{ at: number; thing: T }> = [];
+  const places: Array<{ at: number; listener: T }> = [];
   return {
     get size() {
       return places.length;
     },
-    add(thing) {
-      const place = { at: places.length, thing };
+    add(listener) {
+      const place = { at: places.length, listener };
       places.push(place);
       return () => {
         if (places[place.at] !== place) return;
@@ -26,9 +26,9 @@ export function createListenerSet<T>(): ListenerSet<T> {
         places[place.at] = last;
       };
     },
-    // Over a copy, because what is told may leave.
+    // Over a copy, because a listener that is called may leave.
     *[Symbol.iterator]() {
-      for (const { thing } of [...places]) yield thing;
+      for (const { listener } of [...places]) yield listener;
     },
   };
 }

@@ -4,73 +4,73 @@ import { failureForLog, type UpstreamError } from '../shared/upstream-error.ts';
 import type { Upstream } from './upstream.ts';
 
 /**
- * Which upstreams rest because they failed. All upstreams with the same provider and model share one rest. It only
- * steers: where every upstream rests, one is asked all the same.
+ * Keeps requests from upstreams that fail. All upstreams with the same provider and model share one circuit. It only steers:
+ * where every circuit is open, one upstream is asked all the same.
  */
-export interface Rests {
+export interface CircuitBreaker {
   /**
-   * The one of these to ask next: the first that does not rest; else, if `evenResting`, the one whose rest ends first. A
-   * rest that is over is tried out by one request; to the others it goes on until that one is answered.
+   * The one of these to ask next: the first whose circuit is closed; else, if `evenOpen`, the one whose circuit may close
+   * first. When an open circuit's time is over, one request tries it out; to the others it stays open until that is answered.
    */
-  choose(upstreams: readonly Upstream[], evenResting: boolean): Upstream | undefined;
+  choose(upstreams: readonly Upstream[], evenOpen: boolean): Upstream | undefined;
   /** Notes that it is asked. */
-  ask(upstream: Upstream): Asking;
+  attempt(upstream: Upstream): Attempt;
   /** Notes that an answer broke off after it began. */
-  failed(upstream: Upstream, error: UpstreamError): void;
+  brokeOff(upstream: Upstream, error: UpstreamError): void;
   /** Notes that an answer came whole. */
   succeeded(upstream: Upstream): void;
 }
 
 /** An upstream that is being asked. One of these is called, once. */
-export interface Asking {
+export interface Attempt {
   /** Its answer began. */
   answered(): void;
   failed(error: UpstreamError): void;
-  /** The caller left, which says nothing about the upstream. */
-  left(): void;
+  /** The client left, which says nothing about the upstream. */
+  cancelled(): void;
 }
 
 /** How a model of a provider has been doing. */
-interface Health {
+interface Circuit {
   readonly provider: string;
   readonly model: string;
+  /** Half open while one request tries out whether it can close. */
+  state: 'closed' | 'open' | 'halfOpen';
+  /** Until when it stays open at least; of no meaning while it is closed. */
+  openUntilMs: number;
+  /** How long it was opened for the last time; 0 once that has been forgiven. */
+  openMs: number;
   /** Requests in a row that were not answered. */
   failures: number;
   /** Answers that broke off since one came whole. */
   breaks: number;
-  /** When its rest is over; absent while it does not rest. */
-  untilMs: number | undefined;
-  /** How long the last rest was; 0 once it has been forgiven. */
-  restMs: number;
-  /** A request is trying out whether the rest can end. */
-  probed: boolean;
-  /** Changes whenever a rest begins or ends: what was asked before says nothing about now. */
+  /** Changes whenever it opens or closes: what was asked before says nothing about now. */
   era: number;
 }
 
 const FAILURES = 3;
-const FIRST_REST_MS = 15_000;
-const LONGEST_REST_MS = 300_000;
+const FIRST_OPEN_MS = 15_000;
+const LONGEST_OPEN_MS = 300_000;
 /** Until somebody may have paid, or changed a key or a name. */
-const ACCOUNT_REST_MS = 60_000;
-/** Shorter rests are a provider's everyday way to slow us down. */
+const ACCOUNT_OPEN_MS = 60_000;
+/** Shorter times are a provider's everyday way to slow us down. */
 const WORTH_A_WARNING_MS = 10_000;
 
 /**
- * Starts with no upstream at rest. Three failures in a row, requests that were not answered or answers that broke off, are
- * a rest of 15 seconds; one that cannot end because the failures go on is twice as long, up to 5 minutes. A refusal that
- * says when to come back is a rest until then, and one of the gateway's own account is a rest of a minute, both at once.
+ * Starts with all circuits closed. Three failures in a row, requests that were not answered or answers that broke off, open
+ * one for 15 seconds; one that cannot close because the failures go on stays open twice as long, up to 5 minutes. A refusal
+ * that says when to come back opens it until then, and one of the gateway's own account for a minute, both at once.
  */
-export function createRests(options: {
+export function createCircuitBreaker(options: {
   /** A clock that never goes back, milliseconds. */
   nowMs?: () => number;
   random?: () => number;
   metrics?: Metrics;
   log: Logger;
-}): Rests {
+}): CircuitBreaker {
   const { nowMs = () => performance.now(), random = Math.random, log } = options;
-  const healths = new Map<string, Health>();
-  const asked = options.metrics?.counter(
+  const circuits = new Map<string, Circuit>();
+  const attempts = options.metrics?.counter(
     'askwatch_gateway_attempts_total',
     'Requests to upstreams, by provider and what became of them.',
     ['provider', 'outcome'],
@@ -80,120 +80,119 @@ export function createRests(options: {
     'Whether an upstream rests because it failed, 1 or 0.',
     ['provider', 'model'],
     () =>
-      [...healths.values()].map(({ provider, model, untilMs }) => ({
+      [...circuits.values()].map(({ provider, model, state }) => ({
         labels: { provider, model },
-        value: untilMs === undefined ? 0 : 1,
+        value: state === 'closed' ? 0 : 1,
       })),
   );
 
-  function healthOf({ provider, model }: Upstream): Health {
+  function circuitOf({ provider, model }: Upstream): Circuit {
     const key = `${provider} ${model}`;
-    const known = healths.get(key);
-    if (known) return known;
-    const fresh = { failures: 0, breaks: 0, untilMs: undefined, restMs: 0, probed: false, era: 0 };
-    const health = { provider, model, ...fresh };
-    healths.set(key, health);
-    return health;
+    let circuit = circuits.get(key);
+    if (!circuit) {
+      const counts = { openUntilMs: 0, openMs: 0, failures: 0, breaks: 0, era: 0 };
+      circuit = { provider, model, state: 'closed', ...counts };
+      circuits.set(key, circuit);
+    }
+    return circuit;
   }
 
-  function canBeAsked({ untilMs, probed }: Health): boolean {
-    return untilMs === undefined || (!probed && nowMs() >= untilMs);
+  function letsThrough({ state, openUntilMs }: Circuit): boolean {
+    return state === 'closed' || (state === 'open' && nowMs() >= openUntilMs);
   }
 
-  function note(health: Health, streak: 'failures' | 'breaks', error: UpstreamError): void {
-    health[streak] += 1;
-    const failedProbe = health.untilMs !== undefined;
-    if (failedProbe || isAtOnce(error) || health[streak] >= FAILURES) rest(health, error);
+  function note(circuit: Circuit, streak: 'failures' | 'breaks', error: UpstreamError): void {
+    circuit[streak] += 1;
+    const failedProbe = circuit.state !== 'closed';
+    if (failedProbe || isAtOnce(error) || circuit[streak] >= FAILURES) open(circuit, error);
   }
 
-  function rest(health: Health, error: UpstreamError): void {
-    const { provider, model } = health;
-    const again = health.untilMs !== undefined;
-    health.restMs = restAfter(error, health.restMs);
+  function open(circuit: Circuit, error: UpstreamError): void {
+    const { provider, model, state } = circuit;
+    circuit.openMs = openMsAfter(error, circuit.openMs);
     // Told times are kept exactly; the others differ, so that several gateways do not come back together.
-    const lengthMs = error.retryAfterMs ? health.restMs : health.restMs * (1 - 0.2 * random());
-    health.untilMs = nowMs() + lengthMs;
-    begin(health);
+    const lengthMs = error.retryAfterMs ? circuit.openMs : circuit.openMs * (1 - 0.2 * random());
+    circuit.openUntilMs = nowMs() + lengthMs;
+    change(circuit, 'open');
     log[lengthMs < WORTH_A_WARNING_MS ? 'debug' : 'warn'](
-      { provider, model, restMs: Math.round(lengthMs), ...failureForLog(error) },
-      again ? 'an upstream still fails and rests again' : 'an upstream fails and rests',
+      { provider, model, openMs: Math.round(lengthMs), ...failureForLog(error) },
+      state === 'closed'
+        ? 'an upstream fails: its circuit opens'
+        : 'an upstream still fails: its circuit opens again',
     );
   }
 
-  function end(health: Health): void {
-    const { provider, model, restMs } = health;
-    health.untilMs = undefined;
-    begin(health);
-    log[restMs < WORTH_A_WARNING_MS ? 'debug' : 'info'](
+  function close(circuit: Circuit): void {
+    const { provider, model, openMs } = circuit;
+    change(circuit, 'closed');
+    log[openMs < WORTH_A_WARNING_MS ? 'debug' : 'info'](
       { provider, model },
-      'an upstream answers again',
+      'an upstream answers: its circuit closes',
     );
   }
 
   /** A failure that is no news, but may tell a later time to come back. */
-  function prolong(health: Health, { retryAfterMs = 0 }: UpstreamError): void {
-    if (health.untilMs === undefined) return;
-    const toldMs = nowMs() + Math.min(retryAfterMs, LONGEST_REST_MS);
-    health.untilMs = Math.max(health.untilMs, toldMs);
+  function prolong(circuit: Circuit, { retryAfterMs = 0 }: UpstreamError): void {
+    if (circuit.state === 'closed') return;
+    const toldMs = nowMs() + Math.min(retryAfterMs, LONGEST_OPEN_MS);
+    circuit.openUntilMs = Math.max(circuit.openUntilMs, toldMs);
   }
 
   return {
-    choose(upstreams, evenResting) {
-      const ready = upstreams.find((upstream) => canBeAsked(healthOf(upstream)));
+    choose(upstreams, evenOpen) {
+      const ready = upstreams.find((upstream) => letsThrough(circuitOf(upstream)));
       if (ready) return ready;
       const now = nowMs();
       const [soonest] = upstreams
-        .map((upstream) => ({ upstream, untilMs: healthOf(upstream).untilMs ?? 0 }))
-        .filter(({ untilMs }) => evenResting || untilMs <= now)
+        .map((upstream) => ({ upstream, untilMs: circuitOf(upstream).openUntilMs }))
+        .filter(({ untilMs }) => evenOpen || untilMs <= now)
         .sort((a, b) => a.untilMs - b.untilMs);
       return soonest?.upstream;
     },
-    ask(upstream) {
-      const health = healthOf(upstream);
-      const { provider } = health;
-      const { era } = health;
-      const resting = health.untilMs !== undefined;
-      const probe = resting && canBeAsked(health);
-      if (probe) health.probed = true;
+    attempt(upstream) {
+      const circuit = circuitOf(upstream);
+      const { provider, era } = circuit;
+      const wasClosed = circuit.state === 'closed';
+      const isProbe = !wasClosed && letsThrough(circuit);
+      if (isProbe) circuit.state = 'halfOpen';
       const over = (outcome: string) => {
-        asked?.inc({ provider, outcome });
-        if (probe && health.era === era) health.probed = false;
+        attempts?.inc({ provider, outcome });
+        if (isProbe && circuit.era === era) circuit.state = 'open';
       };
       return {
         answered() {
           over('answered');
-          if (health.era !== era) return;
-          health.failures = 0;
-          if (resting) end(health);
-          else health.restMs = 0;
+          if (circuit.era !== era) return;
+          circuit.failures = 0;
+          if (wasClosed) circuit.openMs = 0;
+          else close(circuit);
         },
         failed(error) {
           over(error.kind);
           if (error.kind === 'request') return;
-          if (health.era === era && (probe || !resting)) note(health, 'failures', error);
-          else prolong(health, error);
+          if (circuit.era === era && (isProbe || wasClosed)) note(circuit, 'failures', error);
+          else prolong(circuit, error);
         },
-        left: () => over('left'),
+        cancelled: () => over('left'),
       };
     },
-    failed(upstream, error) {
-      const health = healthOf(upstream);
-      asked?.inc({ provider: health.provider, outcome: 'broke' });
+    brokeOff(upstream, error) {
+      const circuit = circuitOf(upstream);
+      attempts?.inc({ provider: circuit.provider, outcome: 'broke' });
       if (error.kind === 'request') return;
-      if (health.untilMs === undefined) note(health, 'breaks', error);
-      else prolong(health, error);
+      if (circuit.state === 'closed') note(circuit, 'breaks', error);
+      else prolong(circuit, error);
     },
     succeeded(upstream) {
-      healthOf(upstream).breaks = 0;
+      circuitOf(upstream).breaks = 0;
     },
   };
 }
 
-/** Starts a new era: of rest, or of none. */
-function begin(health: Health): void {
-  health.era += 1;
-  health.breaks = 0;
-  health.probed = false;
+function change(circuit: Circuit, state: 'open' | 'closed'): void {
+  circuit.state = state;
+  circuit.era += 1;
+  circuit.breaks = 0;
 }
 
 /** The upstream itself said that asking again now is of no use. */
@@ -201,8 +200,8 @@ function isAtOnce({ kind, retryAfterMs = 0 }: UpstreamError): boolean {
   return retryAfterMs > 0 || kind === 'account';
 }
 
-function restAfter({ kind, retryAfterMs }: UpstreamError, lastMs: number): number {
-  if (retryAfterMs) return Math.min(retryAfterMs, LONGEST_REST_MS);
-  const shortestMs = kind === 'account' ? ACCOUNT_REST_MS : FIRST_REST_MS;
-  return Math.min(Math.max(shortestMs, lastMs * 2), LONGEST_REST_MS);
+function openMsAfter({ kind, retryAfterMs }: UpstreamError, lastMs: number): number {
+  if (retryAfterMs) return Math.min(retryAfterMs, LONGEST_OPEN_MS);
+  const shortestMs = kind === 'account' ? ACCOUNT_OPEN_MS : FIRST_OPEN_MS;
+  return Math.min(Math.max(shortestMs, lastMs * 2), LONGEST_OPEN_MS);
 }

@@ -17,8 +17,9 @@ type Part = readonly number[];
 
 /**
  * A view of an upstream that gives `n` choices although it gives fewer at once, by calling it several times side by
- * side. What came is counted: many servers take `n` and give one choice, so the rest is asked for. Settings such as `stop` and `max_tokens` go into every call, so they hold for each choice. When one call fails,
- * the others are ended and its failure is thrown.
+ * side. What came is counted: many servers take `n` and give one choice, so the rest is asked for. Settings such as `stop` and
+ * `max_tokens` go into every call, so they hold for each choice. When one call fails, the others are ended and its failure is
+ * thrown.
  */
 export function withParallelChoices(upstream: Upstream, n: number): Upstream {
   const { provider, model, maxChoices } = upstream;

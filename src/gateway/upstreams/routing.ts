@@ -10,7 +10,7 @@ import type { ClientCancellation } from '../shared/client-cancellation.ts';
 import type { SharedInterval } from '../shared/interval.ts';
 import { failureForLog, UpstreamError } from '../shared/upstream-error.ts';
 import { createIdentify, type Identify } from '../streaming/response-identity.ts';
-import type { Rests } from './circuit-breaker.ts';
+import type { CircuitBreaker } from './circuit-breaker.ts';
 import { createHttpUpstream } from './http-upstream.ts';
 import type { UpstreamTimeouts } from './idle-timeout.ts';
 import { offlineEngine } from './offline.ts';
@@ -148,15 +148,15 @@ const BACKOFF_MS = 250;
 const SHORT_WISH_MS = 2_000;
 
 /**
- * Asks the upstreams in order until one answers: those that rest come last, and a failure that another may do better
+ * Asks the upstreams in order until one answers: those whose circuit is open come last, and a failure that another may do better
  * leads to the next one at once. When all have failed, those whose failure passes by itself are asked again, twice at
- * most and after less than 5 s of waiting in all, unless they rest by then. `attempt` rejects with an `UpstreamError`
+ * most and after less than 5 s of waiting in all, unless their circuits are open by then. `attempt` rejects with an `UpstreamError`
  * only while nothing of the answer has reached the caller. Throws the caller's reason as soon as it has left,
  * and in the end the failure that tells the caller most.
  */
 export async function askInOrder<T>(options: {
   upstreams: readonly Upstream[];
-  rests: Rests;
+  circuitBreaker: CircuitBreaker;
   cancellation: Pick<ClientCancellation, 'cancelled' | 'reason' | 'signal'>;
   attempt: (upstream: Upstream) => Promise<T>;
   log: Logger;
@@ -165,7 +165,7 @@ export async function askInOrder<T>(options: {
 }): Promise<{ upstream: Upstream; answer: T }> {
   const {
     upstreams,
-    rests,
+    circuitBreaker,
     cancellation,
     attempt,
     log,
@@ -175,21 +175,21 @@ export async function askInOrder<T>(options: {
   const failures = new Map<Upstream, UpstreamError>();
   let asking = upstreams;
   for (let round = 0; ; round += 1) {
-    const evenResting = round === 0;
+    const evenOpen = round === 0;
     let left = asking;
     for (;;) {
       if (cancellation.cancelled) throw cancellation.reason;
-      const upstream = rests.choose(left, evenResting);
+      const upstream = circuitBreaker.choose(left, evenOpen);
       if (!upstream) break;
       left = left.filter((other) => other !== upstream);
-      const asked = rests.ask(upstream);
+      const asked = circuitBreaker.attempt(upstream);
       try {
         const answer = await attempt(upstream);
         asked.answered();
         return { upstream, answer };
       } catch (error) {
         if (cancellation.cancelled || !(error instanceof UpstreamError)) {
-          asked.left();
+          asked.cancelled();
           throw cancellation.cancelled ? cancellation.reason : error;
         }
         asked.failed(error);

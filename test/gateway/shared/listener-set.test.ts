@@ -2,15 +2,15 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createListenerSet } from '../../../src/gateway/shared/listener-set.ts';
 
-test('a bag holds what was put in and not taken out', () => {
+test('A listener set holds what was added and not removed', () => {
   fc.assert(
     fc.property(fc.array(fc.option(fc.nat({ max: 20 }))), (steps) => {
-      const bag = createListenerSet<number>();
+      const set = createListenerSet<number>();
       const held = new Map<number, () => void>();
       let next = 0;
       for (const step of steps) {
         if (step === null) {
-          held.set(next, bag.add(next));
+          held.set(next, set.add(next));
           next += 1;
         } else {
           const takeOut = held.get(step);
@@ -19,22 +19,22 @@ test('a bag holds what was put in and not taken out', () => {
           // A second time takes nothing else out.
           takeOut?.();
         }
-        expect([...bag].sort((a, b) => a - b)).toEqual([...held.keys()].sort((a, b) => a - b));
-        expect(bag.size).toBe(held.size);
+        expect([...set].sort((a, b) => a - b)).toEqual([...held.keys()].sort((a, b) => a - b));
+        expect(set.size).toBe(held.size);
       }
     }),
   );
 });
 
-test('what is taken out during a walk does not disturb it', () => {
-  const bag = createListenerSet<() => void>();
+test('A listener that leaves while they are called does not disturb the others', () => {
+  const set = createListenerSet<() => void>();
   let told = 0;
   for (let count = 0; count < 5; count += 1) {
-    const takeOut = bag.add(() => {
+    const takeOut = set.add(() => {
       told += 1;
       takeOut();
     });
   }
-  for (const tell of bag) tell();
-  expect([told, bag.size]).toEqual([5, 0]);
+  for (const tell of set) tell();
+  expect([told, set.size]).toEqual([5, 0]);
 });

@@ -92,7 +92,7 @@ describe('of a call that has ended nothing is kept', () => {
 
 test('a stream that broke counts against its upstream, until one came whole', async () => {
   const { post, upstream, logged } = await startWithUpstream();
-  const rests = () => logged.filter((line) => line.includes('fails and rests')).length;
+  const circuitBreaker = () => logged.filter((line) => line.includes('its circuit opens')).length;
   const ask = () => post({ model: 'one', messages, stream: true }).catch(() => undefined);
   const broken = goodAnswer('bytes', true).slice(0, 3);
   const fail = () =>
@@ -106,11 +106,11 @@ test('a stream that broke counts against its upstream, until one came whole', as
     await ask();
     upstream.answerWith(answerWell);
     await ask();
-    expect(rests(), `after round ${round}`).toBe(0);
+    expect(circuitBreaker(), `after round ${round}`).toBe(0);
   }
   fail();
   for (let times = 0; times < 3; times += 1) await ask();
-  await eventually(() => rests() === 1);
+  await eventually(() => circuitBreaker() === 1);
 });
 
 test('a comment never comes after the end of a stream', async () => {

@@ -8,7 +8,7 @@ import { findProviders } from '../../../src/gateway/providers/providers.ts';
 import { ClientCancellation } from '../../../src/gateway/shared/client-cancellation.ts';
 import { createSharedInterval } from '../../../src/gateway/shared/interval.ts';
 import { type FailureKind, UpstreamError } from '../../../src/gateway/shared/upstream-error.ts';
-import { createRests } from '../../../src/gateway/upstreams/circuit-breaker.ts';
+import { createCircuitBreaker } from '../../../src/gateway/upstreams/circuit-breaker.ts';
 import { askInOrder, createRouting } from '../../../src/gateway/upstreams/routing.ts';
 import type { Upstream } from '../../../src/gateway/upstreams/upstream.ts';
 import { HttpError } from '../../../src/http/errors.ts';
@@ -31,14 +31,14 @@ const catalog = Catalog.parse({
   ],
 });
 
-/** Real upstreams over two fake providers, asked with rests whose clock stands until it is moved. */
+/** Real upstreams over two fake providers, asked with a circuit breaker whose clock stands until it is moved. */
 async function startAsking(model = 'two', timeouts = {}) {
   const openai = await startModelProvider();
   const groq = await startModelProvider({ apiKey: 'groq-key-0123456789' });
   const agent = new Agent({ connect: { timeout: 1_000 } });
   const { log, lines } = recordingLog();
   const clock = { ms: 1_000 };
-  const rests = createRests({ nowMs: () => clock.ms, random: () => 0, log });
+  const circuitBreaker = createCircuitBreaker({ nowMs: () => clock.ms, random: () => 0, log });
   onTestFinished(async () => {
     await Promise.all([openai.close(), groq.close(), agent.destroy()]);
   });
@@ -57,11 +57,11 @@ async function startAsking(model = 'two', timeouts = {}) {
   const found = textModels(catalog).find(({ id }) => id === model);
   if (!found) throw new Error(`There is no model ${model}.`);
   const waitedMs: number[] = [];
-  /** Asks; the waits between rounds are noted and pass at once, for the rests too. */
+  /** Asks; the waits between rounds are noted and pass at once, for the circuit breaker too. */
   const ask = (signal = new AbortController().signal, reallyWait = false) =>
     askInOrder({
       upstreams: routing.upstreamsOf(found),
-      rests,
+      circuitBreaker,
       cancellation: callerOf(signal),
       attempt: (upstream) => upstream.complete(chat, signal),
       log,
@@ -83,7 +83,7 @@ async function startAsking(model = 'two', timeouts = {}) {
     if (!(error instanceof UpstreamError)) throw new Error('It did not fail.', { cause: error });
     return error;
   };
-  return { openai, groq, clock, lines, rests, waitedMs, ask, answering, failing };
+  return { openai, groq, clock, lines, circuitBreaker, waitedMs, ask, answering, failing };
 }
 
 describe('falling over', () => {
@@ -104,18 +104,18 @@ describe('falling over', () => {
     expect(waitedMs).toEqual([]);
   });
 
-  test('leads on when nothing listens, and that upstream rests after three times', async () => {
+  test('leads on when nothing listens, and opens the circuit of that upstream after three times', async () => {
     const { openai, clock, lines, answering } = await startAsking();
     await openai.close();
     for (let times = 0; times < 5; times += 1) expect(await answering()).toBe('groq');
     const warnings = () => lines.filter(({ level }) => Number(level) >= 40);
     expect(warnings()).toMatchObject([
-      { provider: 'openai', model: 'test-model', restMs: 15_000, cause: 'ECONNREFUSED' },
+      { provider: 'openai', model: 'test-model', openMs: 15_000, cause: 'ECONNREFUSED' },
     ]);
     clock.ms += 15_000;
     expect(await answering()).toBe('groq');
     expect(warnings()).toHaveLength(2);
-    expect(warnings()[1]).toMatchObject({ restMs: 30_000 });
+    expect(warnings()[1]).toMatchObject({ openMs: 30_000 });
   });
 
   test('leaves an upstream alone for as long as it asked, then goes back to it', async () => {
@@ -136,7 +136,7 @@ describe('falling over', () => {
     const { answer } = await failing();
     expect([answer.status, answer.headers]).toEqual([502, { 'x-should-retry': 'false' }]);
     expect(answer.message).toContain('no credit');
-    expect(lines).toContainEqual(expect.objectContaining({ level: 40, restMs: 60_000 }));
+    expect(lines).toContainEqual(expect.objectContaining({ level: 40, openMs: 60_000 }));
   });
 
   test('ends at once where no other upstream can help', async () => {
@@ -196,7 +196,7 @@ describe('asking again', () => {
     expect([openai.calls.length, groq.calls.length, waitedMs.length]).toEqual([1, 1, 0]);
   });
 
-  test('is done three times at most, and only once with what rests; that is still asked', async () => {
+  test('is done three times at most, and only once where the circuit is open; that one is still asked', async () => {
     const { openai, groq, clock, failing, answering } = await startAsking();
     openai.failWith({ kind: 'status', status: 500 });
     groq.failWith({ kind: 'status', status: 500 });
@@ -256,7 +256,7 @@ describe('a caller who leaves', () => {
     expect(openai.calls).toHaveLength(1);
   });
 
-  test('leaves the trying out of a rest to the next one', async () => {
+  test('leaves the probe of an open circuit to the next one', async () => {
     const { openai, clock, ask, answering } = await startAsking();
     openai.failWith({ kind: 'status', status: 401 }, 1);
     expect(await answering()).toBe('groq');
@@ -273,13 +273,13 @@ describe('a caller who leaves', () => {
 
   test('is told so, though the upstream fails in the same moment, which is not counted', async () => {
     const { log } = recordingLog();
-    const rests = createRests({ log });
+    const circuitBreaker = createCircuitBreaker({ log });
     const asked: string[] = [];
     const leave = () => {
       const cancellation = new AbortController();
       return askInOrder({
         upstreams: [named('a'), named('b')],
-        rests,
+        circuitBreaker,
         cancellation: callerOf(cancellation.signal),
         attempt: async ({ provider }) => {
           asked.push(provider);
@@ -338,7 +338,7 @@ describe('what is told in the end', () => {
     const upstreams = failures.map((_, at) => named(`p${at}`));
     const asking = askInOrder({
       upstreams,
-      rests: createRests({ log }),
+      circuitBreaker: createCircuitBreaker({ log }),
       cancellation: new ClientCancellation(),
       attempt: (upstream) => Promise.reject(failures[upstreams.indexOf(upstream)]),
       log,
@@ -349,11 +349,11 @@ describe('what is told in the end', () => {
   test('is what is no failure of an upstream, as it is', async () => {
     const { log } = recordingLog();
     const bug = new TypeError('A bug.');
-    const rests = createRests({ log });
+    const circuitBreaker = createCircuitBreaker({ log });
     const ask = (upstreams: Upstream[]) =>
       askInOrder({
         upstreams,
-        rests,
+        circuitBreaker,
         cancellation: new ClientCancellation(),
         attempt: () => Promise.reject(bug),
         log,
@@ -387,7 +387,7 @@ const burst = fc.record({
   patienceMs: fc.option(fc.nat(20_000), { nil: undefined }),
 });
 
-test('under random outages every request ends, nobody is passed over, and one request tries a rest out', async () => {
+test('under random outages every request ends, nobody is passed over, and one request probes an open circuit', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.array(fc.record({ outages: fc.array(outage, { maxLength: 4 }), takesMs: fc.nat(4_000) }), {
@@ -401,20 +401,20 @@ test('under random outages every request ends, nobody is passed over, and one re
         const time = createVirtualTime();
         const random = () => randoms.next().value as number;
         const { log, lines } = recordingLog();
-        const rests = createRests({ nowMs: time.nowMs, random, log });
+        const circuitBreaker = createCircuitBreaker({ nowMs: time.nowMs, random, log });
         const startMs = time.nowMs();
         const upstreams = simulated.map((_, at) => named(`p${at}`));
         if (withHealthy) upstreams.push(named('healthy'));
-        /** Who rests or is being tried out, as the log told. */
-        const resting = () =>
+        /** Whose circuit is open or half open, as the log told. */
+        const open = () =>
           new Set(
             upstreams
               .map(({ provider }) => provider)
               .filter((provider) => {
                 const last = lines.findLast(
-                  (line) => line.provider === provider && String(line.msg).match(/rests|again$/),
+                  (line) => line.provider === provider && String(line.msg).match(/its circuit/),
                 );
-                return String(last?.msg).includes('rests');
+                return String(last?.msg).includes('opens');
               }),
           );
         const probing = new Map<string, number>();
@@ -423,9 +423,9 @@ test('under random outages every request ends, nobody is passed over, and one re
           expect(signal.aborted).toBe(false);
           asked.push(upstream);
           const { provider } = upstream;
-          const probe = withHealthy && resting().has(provider);
+          const probe = withHealthy && open().has(provider);
           if (probe) {
-            // With one that never fails, nobody needs one that rests: this can only be the probe.
+            // With one that never fails, nobody needs one whose circuit is open: this can only be the probe.
             expect(probing.get(provider) ?? 0, 'probes at a time').toBe(0);
             probing.set(provider, 1);
           }
@@ -460,7 +460,7 @@ test('under random outages every request ends, nobody is passed over, and one re
           }
           const end = await askInOrder({
             upstreams,
-            rests,
+            circuitBreaker,
             cancellation: callerOf(cancellation.signal),
             attempt: (upstream) => attempt(upstream, cancellation.signal, asked),
             log,

@@ -8,8 +8,8 @@ import {
   type ProviderName,
 } from '../gateway/providers/provider-table.ts';
 import { isProxyNetwork } from '../http/trusted-proxies.ts';
+import { isLoopback as isOnLoopback } from '../monitoring/checks/address.ts';
 import { parseResolver } from '../monitoring/checks/dns-query.ts';
-import { isLoopback as isOnLoopback } from '../monitoring/connectivity/near-host.ts';
 
 /** The parts of the program that can run by themselves, in the order they start. */
 export const ROLES = ['gateway', 'monitoring', 'bot', 'console'] as const;

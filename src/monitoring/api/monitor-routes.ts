@@ -11,8 +11,7 @@ import type { HttpServer } from '../../http/server-types.ts';
 import { isHeartbeat } from '../checks/check-type.ts';
 import { checkWindows } from '../monitors/maintenance.ts';
 import type { WatchedMonitor } from '../monitors/monitors.ts';
-import { pageAfter } from './cursor.ts';
-import { createListWriter } from './list-writer.ts';
+import { createListWriter, pageAfter } from './list-writer.ts';
 import { createdMonitor, monitorDetails } from './monitor-answers.ts';
 import { changedDefinition, createdDefinition } from './monitor-change.ts';
 import {

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import { pipeline, type Transform } from 'node:stream';
 import { TextDecoder } from 'node:util';
 import { createBrotliDecompress, createGunzip, createInflate, createInflateRaw } from 'node:zlib';
-import { CheckFailure } from './failure.ts';
+import { CheckFailure } from './check-result.ts';
 
 /** Bytes read of a page, counted both as they come and unpacked. */
 export const BODY_LIMIT_BYTES = 1024 * 1024;

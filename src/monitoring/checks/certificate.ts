@@ -1,6 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
 import type { CheckContext } from './check-context.ts';
-import { CheckFailure } from './failure.ts';
+import { CheckFailure } from './check-result.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;

@@ -1,4 +1,4 @@
-import { CheckFailure } from './failure.ts';
+import { CheckFailure } from './check-result.ts';
 
 /** What a check waits for, in the order a web check does. */
 type Step = 'name' | 'connection' | 'handshake' | 'answer' | 'body';

@@ -3,8 +3,8 @@ import type { HeartbeatMonitor } from '../../contracts/monitoring.ts';
 import type { CheckContext } from './check-context.ts';
 import type { Degradation } from './check-result.ts';
 import type { Connect } from './connect.ts';
+import type { Resolvers } from './dns-query.ts';
 import type { NameLookup } from './name-lookup.ts';
-import type { Resolvers } from './resolvers.ts';
 import type { SsrfGuard } from './ssrf-guard.ts';
 
 /** A monitor that is checked by us, as its settings say; `probeSettings` of the contract are among them. */

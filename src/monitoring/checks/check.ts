@@ -1,10 +1,10 @@
 import { type CheckContext, createCheckContext, outOfTime } from './check-context.ts';
 import type { CheckResult, Degradation } from './check-result.ts';
+import { CheckFailure } from './check-result.ts';
 import type { CheckedMonitor, ProbeTools } from './check-type.ts';
 import { unlessAborted } from './connect.ts';
-import { CheckFailure } from './failure.ts';
+import { createResolvers } from './dns-query.ts';
 import { type CheckTypes, shippedTypes } from './registry.ts';
-import { createResolvers } from './resolvers.ts';
 import { lostSecretsOf } from './secret-values.ts';
 
 /** Checks a target once. Throws only when `closing` aborts: a check we broke off says nothing about its target. */

@@ -1,11 +1,11 @@
 import net from 'node:net';
 import tls from 'node:tls';
+import { literalAddress } from './address.ts';
 import { certificateFailure, noteCertificate } from './certificate.ts';
 import { type CheckContext, peerInWords } from './check-context.ts';
-import { connectionFailure } from './connection-failure.ts';
-import { notAllowed } from './failure.ts';
+import { CheckFailure, errorCode, notAllowed } from './check-result.ts';
 import type { NameLookup } from './name-lookup.ts';
-import { literalAddress, type SsrfGuard } from './ssrf-guard.ts';
+import type { SsrfGuard } from './ssrf-guard.ts';
 
 /** With several addresses, how long one may take before the next is tried (RFC 8305 has 250 ms; far hosts need more). */
 const ADDRESS_ATTEMPT_MS = 1_000;
@@ -154,4 +154,45 @@ async function opened(socket: net.Socket, context: CheckContext): Promise<void> 
     context.signal.throwIfAborted();
     throw connectionFailure(error, context, Math.round(performance.now() - startMs));
   }
+}
+
+/** Says why there is no connection, and to which of the addresses tried. */
+export function connectionFailure(
+  error: unknown,
+  { peer, step }: CheckContext,
+  afterMs: number,
+): CheckFailure {
+  const code = errorCode(error);
+  const say = (reason: string) => new CheckFailure('connection', reason, { cause: error });
+  switch (code) {
+    case 'ECONNREFUSED':
+      return say(`connection refused by ${peer} after ${afterMs} ms`);
+    case 'ECONNRESET':
+    case 'EPIPE':
+      return step === 'handshake'
+        ? say(`${peer} closed the connection in the TLS handshake after ${afterMs} ms`)
+        : say(`${peer} closed the connection after ${afterMs} ms`);
+    case 'ETIMEDOUT':
+      return say(`no connection to ${peer} after ${afterMs} ms`);
+    case 'EHOSTUNREACH':
+    case 'ENETUNREACH':
+    case 'EADDRNOTAVAIL':
+      return say(`there is no route to ${peer}`);
+    default:
+  }
+  if (code?.startsWith('ERR_SSL') || code === 'EPROTO') return tlsFailure(error, code, peer);
+  return say(`the connection to ${peer} failed (${code ?? 'unknown error'})`);
+}
+
+/** Source: OpenSSL, ssl/ssl_err.c, as Node names its reasons. */
+function tlsFailure(error: unknown, code: string, peer: string): CheckFailure {
+  const say = (reason: string) => new CheckFailure('tls', `${reason} (${code})`, { cause: error });
+  if (/WRONG_VERSION_NUMBER|PACKET_LENGTH_TOO_LONG|HTTP_REQUEST/.test(code)) {
+    return say(`${peer} does not speak TLS`);
+  }
+  if (/NO_APPLICATION_PROTOCOL/.test(code)) return say(`${peer} does not speak HTTP/1.1`);
+  if (/UNSUPPORTED_PROTOCOL|ALERT_PROTOCOL_VERSION/.test(code)) {
+    return say(`${peer} speaks only a TLS version that is too old`);
+  }
+  return say(`the TLS handshake with ${peer} failed`);
 }

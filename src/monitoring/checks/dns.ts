@@ -1,12 +1,12 @@
 import { domainToASCII } from 'node:url';
 import { type DnsConfig, DnsMonitor } from '../../contracts/monitoring.ts';
 import { invalidValue as invalid } from '../../http/errors.ts';
-import { readAddress } from './address.ts';
+import { literalAddress, readAddress } from './address.ts';
+import { CheckFailure, errorCode, notAllowed } from './check-result.ts';
 import type { ProbedType } from './check-type.ts';
 import { unlessAborted } from './connect.ts';
 import { ask, type DnsAnswer, type Forms, parseResolver } from './dns-query.ts';
-import { CheckFailure, errorCode, notAllowed } from './failure.ts';
-import { literalAddress, type SsrfGuard } from './ssrf-guard.ts';
+import type { SsrfGuard } from './ssrf-guard.ts';
 import { isHostName, targetNotAllowed } from './target.ts';
 
 /**

@@ -1,8 +1,8 @@
 import http from 'node:http';
 import type { Socket } from 'node:net';
 import type { CheckContext } from './check-context.ts';
+import { CheckFailure, errorCode } from './check-result.ts';
 import type { Connect } from './connect.ts';
-import { CheckFailure, errorCode } from './failure.ts';
 import { methodAfter, redirectOf, tooManyRedirects } from './redirect.ts';
 import { forOtherOrigin, withOwnHeaders, withoutBodyHeaders } from './request-headers.ts';
 

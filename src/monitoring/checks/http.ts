@@ -1,16 +1,16 @@
 import type { IncomingMessage } from 'node:http';
+import { STATUS_CODES } from 'node:http';
 import { type HttpConfig, HttpMonitor } from '../../contracts/monitoring.ts';
 import { holdsUnseen } from '../../contracts/one-line.ts';
 import { invalidValue as invalid } from '../../http/errors.ts';
+import { literalAddress } from './address.ts';
 import { drain } from './body-reader.ts';
 import { expiryWarning } from './certificate.ts';
 import type { CheckContext } from './check-context.ts';
+import { CheckFailure } from './check-result.ts';
 import type { AdmissionTools, CheckedMonitor, ProbedType, ProbeTools } from './check-type.ts';
-import { parseExpectedStatus, statusInWords } from './expected-status.ts';
-import { CheckFailure } from './failure.ts';
 import { visit } from './http-visit.ts';
 import { headerProblem } from './request-headers.ts';
-import { literalAddress } from './ssrf-guard.ts';
 import { admitHost, isHostName, unseenInTarget } from './target.ts';
 
 /** A monitor of a web page. */
@@ -102,4 +102,24 @@ function admitRequest(config: HttpConfig): void {
     const problem = headerProblem(name, value, config.headers);
     if (problem !== undefined) throw invalid(`config.headers.${name}`, problem);
   }
+}
+
+/** Tells the wanted HTTP statuses from the others. */
+export type ExpectedStatus = (status: number) => boolean;
+
+/** Reads `200-299,401`; throws with a sentence when a code is not one or a range runs backwards. */
+export function parseExpectedStatus(text: string): ExpectedStatus {
+  const ranges = text.split(',').map((part) => {
+    const [from = 0, to = from] = part.split('-').map(Number);
+    if (from < 100 || to > 599) throw new Error('codes go from 100 to 599');
+    if (from > to) throw new Error(`the range ${part} runs backwards`);
+    return { from, to };
+  });
+  return (status) => ranges.some(({ from, to }) => from <= status && status <= to);
+}
+
+/** A status as people read it, such as `503 Service Unavailable`. */
+export function statusInWords(status: number): string {
+  const words = STATUS_CODES[status];
+  return words ? `${status} ${words}` : String(status);
 }

@@ -1,8 +1,8 @@
 import { type KeywordConfig, KeywordMonitor } from '../../contracts/monitoring.ts';
 import { invalidValue as invalid } from '../../http/errors.ts';
 import { type PageText, readPageText } from './body-reader.ts';
+import { CheckFailure, inKilobytes } from './check-result.ts';
 import type { ProbedType } from './check-type.ts';
-import { CheckFailure, inKilobytes } from './failure.ts';
 import { ofPages, visitPage } from './http.ts';
 
 /** KEYWORD: UP when a page answers with an expected status and its text holds the keyword, or does not if inverted. */

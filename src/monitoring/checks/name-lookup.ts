@@ -1,6 +1,6 @@
 import { Resolver } from 'node:dns/promises';
 import { readFile } from 'node:fs/promises';
-import { CheckFailure, errorCode } from './failure.ts';
+import { CheckFailure, errorCode } from './check-result.ts';
 
 /** How long the resolver's settings and the hosts file are taken as read. */
 const FRESH_MS = 30_000;

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { CheckFailure } from './failure.ts';
+import { CheckFailure } from './check-result.ts';
 
 const REDIRECTS = new Set([301, 302, 303, 307, 308]);
 

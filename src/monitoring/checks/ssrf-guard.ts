@@ -37,12 +37,6 @@ export function createSsrfGuard(allowPrivate: readonly string[]): SsrfGuard {
   };
 }
 
-/** The host of a URL as an address, without brackets; `undefined` when it is a name. */
-export function literalAddress(hostname: string): string | undefined {
-  const bare = hostname.replace(/^\[|\]$/g, '');
-  return readAddress(bare) && bare;
-}
-
 /** The IPv4 address that an IPv6 one stands for, where it does. */
 function reachedBy(address: Address): Address {
   if (!(address instanceof ipaddr.IPv6)) return address;

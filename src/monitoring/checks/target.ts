@@ -1,9 +1,9 @@
 import { ErrorCode } from '../../contracts/error.ts';
 import { HttpError, invalidValue as invalid } from '../../http/errors.ts';
+import { literalAddress } from './address.ts';
 import type { AdmissionTools } from './check-type.ts';
 import { unlessAborted } from './connect.ts';
 import type { NameLookup } from './name-lookup.ts';
-import { literalAddress } from './ssrf-guard.ts';
 
 /** How long a create waits for the name of its target; a name that takes longer is accepted and checked later. */
 const LOOKUP_MS = 2_000;

@@ -1,7 +1,7 @@
+import { isLoopback, isPrivate } from '../checks/address.ts';
 import type { CheckResult, Outcome } from '../checks/check-result.ts';
 import { type Clock, systemClock } from '../time/clock.ts';
 import { createFailureBurst } from './failure-burst.ts';
-import { isLoopback, isPrivate } from './near-host.ts';
 
 /** Outcomes that a network which is gone gives to every check. */
 const NETWORK_FAILURES: ReadonlySet<Outcome> = new Set(['timeout', 'connection', 'name']);

@@ -1,7 +1,7 @@
 import { Resolver } from 'node:dns';
 import { connect, isIP } from 'node:net';
-import { errorCode } from '../checks/failure.ts';
-import { isLoopback } from './near-host.ts';
+import { isLoopback } from '../checks/address.ts';
+import { errorCode } from '../checks/check-result.ts';
 
 const DNS_PORT = 53;
 

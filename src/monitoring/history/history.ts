@@ -19,8 +19,7 @@ import {
   type ResultContext,
   resultEntry,
 } from './result-record.ts';
-import { openResultsJournal, RESULTS_KEPT_MS } from './results-journal.ts';
-import { createResultsWriter } from './results-writer.ts';
+import { createResultsWriter, openResultsJournal, RESULTS_KEPT_MS } from './results-journal.ts';
 import { DAY_MS, HOUR_MS, openRollups } from './rollups.ts';
 import { floorTo } from './uptime-accounting.ts';
 

@@ -1,8 +1,15 @@
+import type { Logger } from 'pino';
 import { z } from 'zod';
 import { yieldToEventLoop } from '../../contracts/event-loop.ts';
+import { createBatchWriter } from '../../store/batch-writer.ts';
 import type { Journal, Store } from '../../store/store.ts';
-import { createNames, fromText, toText } from './result-codec.ts';
-import { type Entry, isForgottenEntry } from './result-record.ts';
+import {
+  createNames,
+  type Entry,
+  entriesFromText,
+  entriesToText,
+  isForgottenEntry,
+} from './result-record.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -54,7 +61,10 @@ export function openResultsJournal(store: Store, run: string): ResultsJournal {
 
   return {
     async append(entries) {
-      const batches = [...byHour(entries).values()].map((each) => ({ ...toText(each), run }));
+      const batches = [...byHour(entries).values()].map((each) => ({
+        ...entriesToText(each),
+        run,
+      }));
       await Promise.all(batches.map((batch) => journalOf(batch.atMs).append(batch)));
     },
     async *read({ fromMs, toMs, ownToo }) {
@@ -67,7 +77,7 @@ export function openResultsJournal(store: Store, run: string): ResultsJournal {
         };
         for await (const batch of journalOf(hour * HOUR_MS).read(range)) {
           if (batch.run === run && !ownToo) continue;
-          const entries = fromText(batch, names);
+          const entries = entriesFromText(batch, names);
           yield entries;
           sinceTurn += entries.length;
           if (sinceTurn < READ_COUNT) continue;
@@ -82,12 +92,12 @@ export function openResultsJournal(store: Store, run: string): ResultsJournal {
       for (const journal of journals) {
         await journal.erase(
           (batch) => {
-            const entries = fromText(batch, names);
+            const entries = entriesFromText(batch, names);
             const left = entries.filter(
               (one) => !monitors.has(one.monitor) || isForgottenEntry(one),
             );
             if (left.length === entries.length) return batch;
-            return left.length === 0 ? undefined : { ...toText(left), run: batch.run };
+            return left.length === 0 ? undefined : { ...entriesToText(left), run: batch.run };
           },
           { mentioning: [...monitors] },
         );
@@ -112,4 +122,38 @@ function byHour(entries: readonly Entry[]): Map<number, Entry[]> {
     else hours.set(hour, [entry]);
   }
   return hours;
+}
+
+/** Writes entries together with others, a moment later. */
+export interface ResultsWriter {
+  /** Resolves when the entry is durable. Rejects when the disk refuses it; it is kept then and tried again. */
+  add(entry: Entry): Promise<void>;
+  /** Writes what is still waiting; what the disk refuses now is lost. */
+  close(): Promise<void>;
+}
+
+/** Collects entries and appends them to the journal, many with one write. */
+export function createResultsWriter(
+  journal: Pick<ResultsJournal, 'append'>,
+  log: Logger,
+): ResultsWriter {
+  const writer = createBatchWriter<Entry>({
+    append: (entries) => journal.append(entries),
+    // Far below what a record of a journal takes, even with the longest reasons.
+    batchCount: 500,
+    // The one that checks waits for it.
+    waitMs: 50,
+    // A write costs the CPU of hundreds of entries.
+    betweenMs: 250,
+    fullCount: 100,
+    // A minute of 10,000 monitors.
+    keptCount: 10_000,
+    name: 'results of checks',
+    countedAs: 'results',
+    log,
+  });
+  return {
+    add: (entry) => new Promise((resolve, reject) => writer.add(entry, { resolve, reject })),
+    close: writer.close,
+  };
 }

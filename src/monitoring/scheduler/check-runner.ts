@@ -18,10 +18,9 @@ import {
 } from '../state/state.ts';
 import type { Clock } from '../time/clock.ts';
 import { createHeartbeatDeadlines } from './heartbeat-deadlines.ts';
-import { createInFlightChecks } from './in-flight-checks.ts';
+import { createInFlightChecks, notChecked } from './in-flight-checks.ts';
 import { createMaintenanceWindows } from './maintenance-windows.ts';
 import { addRunnerMetrics } from './metrics.ts';
-import { notChecked } from './not-checked.ts';
 import { createSchedule } from './schedule.ts';
 import { firstChecks } from './startup-spread.ts';
 import { createStoreReport } from './store-report.ts';
@@ -97,7 +96,6 @@ export function createCheckRunner(options: {
       countCheck(check_type, 'unknown');
       await stored.handOver(monitors.settle(id, discardUnconfirmed(state)));
     },
-    networkLost: notChecked.networkLost,
   });
   const checks = addRunnerMetrics(options.metrics, { monitors, schedule, connectivity, isStale });
   /** When something was last learned of a monitor, or it was put on, on the monotonic clock. */

@@ -1,3 +1,5 @@
+import { ErrorCode } from '../../contracts/error.ts';
+import { HttpError, notFound } from '../../http/errors.ts';
 import type { Check } from '../checks/check.ts';
 import type { CheckResult } from '../checks/check-result.ts';
 import type { CheckedMonitor } from '../checks/check-type.ts';
@@ -40,11 +42,8 @@ export function createInFlightChecks(options: {
     result: CheckResult,
   ) => Promise<void>;
   unknown: (monitor: WatchedMonitor, definition: CheckedMonitor) => Promise<void>;
-  /** What those who wait are told then. */
-  networkLost: () => Error;
 }): InFlightChecks {
-  const { monitors, check, types, noticeSleep, connectivity, count, unknown, networkLost } =
-    options;
+  const { monitors, check, types, noticeSleep, connectivity, count, unknown } = options;
   const underWay = new Map<string, AbortController>();
   const waiting = new Map<string, Waiting>();
 
@@ -66,7 +65,7 @@ export function createInFlightChecks(options: {
       if (signal.aborted || !isOf) return undefined;
       if (verdict === 'drop') {
         await unknown(monitor, definition);
-        return networkLost();
+        return notChecked.networkLost();
       }
       await count(monitor, definition, result);
       return 'counted';
@@ -132,3 +131,22 @@ function newWaiting(): Waiting {
   });
   return { promise, resolve, reject };
 }
+
+/** What who asked for a check is told when it is in vain. */
+export const notChecked = {
+  paused: () =>
+    new HttpError(
+      409,
+      ErrorCode.conflict,
+      'The monitor is paused, and is not checked. Resume it, then check.',
+    ),
+  removed: () => notFound('The monitor was removed meanwhile.'),
+  networkLost: () =>
+    new HttpError(
+      503,
+      ErrorCode.unavailable,
+      'The network of Askwatch itself is gone, so nothing was learned of the target. Check again when it is back.',
+    ),
+  closing: () =>
+    new HttpError(503, ErrorCode.unavailable, 'Askwatch is being stopped. Try again later.'),
+};

@@ -1,8 +1,7 @@
 import type { Clock } from '../time/clock.ts';
 import { catchUpAfterMs, nextOnGrid, phaseOf } from '../time/rhythm.ts';
 import { createDueHeap, type HeapItem } from './due-heap.ts';
-import { createLagWindow } from './lag-window.ts';
-import { createOverload } from './overload.ts';
+import { createLagWindow, createOverload } from './lateness.ts';
 import { createPerHostLimit } from './per-host-limit.ts';
 import { createSleepDetector, type TimeGap } from './sleep-detector.ts';
 

@@ -1,5 +1,4 @@
 import { Cron as Croner } from 'croner';
-import { parseCronFields } from './cron-fields.ts';
 import { memoize } from './memoize.ts';
 import { openZone } from './zone.ts';
 
@@ -60,3 +59,142 @@ function remembering(cron: Cron): Cron {
     lastUpTo: cron.lastUpTo,
   };
 }
+
+/** A crontab in the words that croner reads, with how a crontab reads its stars. */
+export interface CronFields {
+  /** Five fields in numbers. Minute and hour keep a star that they begin with; everything else is a list of values. */
+  pattern: string;
+  /** A day must fit both day fields; otherwise either of them. */
+  bothDays: boolean;
+}
+
+interface Field {
+  name: string;
+  min: number;
+  max: number;
+  /** Names that stand for `min` and what follows it. */
+  names?: readonly string[];
+}
+
+const MINUTE: Field = { name: 'minute', min: 0, max: 59 };
+
+const HOUR: Field = { name: 'hour', min: 0, max: 23 };
+
+const DAY_OF_MONTH: Field = { name: 'day of the month', min: 1, max: 31 };
+
+const MONTH: Field = {
+  name: 'month',
+  min: 1,
+  max: 12,
+  names: ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'],
+};
+
+/** Sunday is 0 and 7. */
+const DAY_OF_WEEK: Field = {
+  name: 'day of the week',
+  min: 0,
+  max: 7,
+  names: ['sun', 'mon', 'tue', 'wed', 'thu', 'fri', 'sat'],
+};
+
+const DAYS_IN_MONTH = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
+
+/**
+ * Reads the five fields of a crontab: numbers, lists, ranges, steps, and names of months and days.
+ * Throws a RangeError with a sentence that says what to write. Source: crontab(5) of Debian.
+ */
+export function parseCronFields(expression: string): CronFields {
+  const words = expression.trim().split(/\s+/);
+  const [minute, hour, day, month, weekday] = words;
+  if (
+    words.length !== 5 ||
+    minute === undefined ||
+    hour === undefined ||
+    day === undefined ||
+    month === undefined ||
+    weekday === undefined
+  ) {
+    throw new RangeError(
+      'write five fields: minute, hour, day of the month, month and day of the week, such as 30 2 * * *',
+    );
+  }
+  const minutes = parseField(minute, MINUTE);
+  const hours = parseField(hour, HOUR);
+  const daysOfMonth = parseField(day, DAY_OF_MONTH);
+  const months = parseField(month, MONTH);
+  const daysOfWeek = rising(parseField(weekday, DAY_OF_WEEK).map((value) => value % 7));
+  // Also for steps such as */2: a crontab reads only the first character.
+  const bothDays = day.startsWith('*') || weekday.startsWith('*');
+  if (bothDays && !haveDay(months, daysOfMonth)) {
+    throw new RangeError(
+      'it never comes, for none of its months has such a day; write another day or month',
+    );
+  }
+  // A star or a step tells croner that the job runs all the time; a crontab reads only the first character.
+  const pattern = [
+    minute.startsWith('*') ? minute : minutes,
+    hour.startsWith('*') ? hour : hours,
+    daysOfMonth,
+    months,
+    daysOfWeek,
+  ];
+  return { pattern: pattern.join(' '), bothDays };
+}
+
+function parseField(text: string, field: Field): number[] {
+  return rising(text.split(',').flatMap((part) => parsePart(part, field)));
+}
+
+function parsePart(part: string, field: Field): number[] {
+  const match = /^(?:(\*)|(\w+)(?:-(\w+))?)(?:\/(\d{1,2}))?$/.exec(part);
+  if (!match) throw unreadable(part, field);
+  const [, star, first, last, step] = match;
+  if (step !== undefined && star === undefined && last === undefined) {
+    throw new RangeError(
+      `its ${field.name} '${part}' has a step without a range; write ${first}-${field.max}/${step}`,
+    );
+  }
+  const from = first === undefined ? field.min : parseValue(first, part, field);
+  const to = last === undefined ? (star ? field.max : from) : parseValue(last, part, field);
+  if (to < from) {
+    throw new RangeError(
+      `its ${field.name} '${part}' ends before it begins; write two ranges with a comma between them`,
+    );
+  }
+  // Seven is a second name of Sunday, and no eighth day to step to.
+  const end = star && field === DAY_OF_WEEK ? 6 : to;
+  const by = step === undefined ? 1 : Number(step);
+  if (by === 0 || (step !== undefined && by > end - from)) {
+    throw new RangeError(
+      `its ${field.name} '${part}' has a step that leads nowhere; write one from 1 to ${end - from}`,
+    );
+  }
+  return Array.from({ length: Math.floor((end - from) / by) + 1 }, (_, index) => from + index * by);
+}
+
+function parseValue(text: string, part: string, field: Field): number {
+  const named = field.names?.indexOf(text.toLowerCase()) ?? -1;
+  if (named !== -1) return field.min + named;
+  if (!/^\d{1,4}$/.test(text)) throw unreadable(part, field);
+  const value = Number(text);
+  if (value < field.min || value > field.max) {
+    throw new RangeError(`its ${field.name} ${text} is not one of ${field.min} to ${field.max}`);
+  }
+  return value;
+}
+
+function unreadable(part: string, field: Field): RangeError {
+  const names = field.names ? `, names such as ${field.names[1]}` : '';
+  return new RangeError(
+    `its ${field.name} '${part}' cannot be read; write numbers from ${field.min} to ${field.max}${names}, ` +
+      'with , - * and / as in a crontab',
+  );
+}
+
+/** Days of the week come in every month, and every date falls on each of them in time; dates need a month that has them. */
+function haveDay(months: number[], daysOfMonth: number[]): boolean {
+  const [firstDay = 1] = daysOfMonth;
+  return months.some((month) => firstDay <= (DAYS_IN_MONTH[month - 1] ?? 0));
+}
+
+const rising = (values: number[]) => [...new Set(values)].sort((a, b) => a - b);

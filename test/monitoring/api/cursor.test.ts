@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { pageAfter } from '../../../src/monitoring/api/cursor.ts';
+import { pageAfter } from '../../../src/monitoring/api/list-writer.ts';
 
 const IDS = ['d', 'b', 'e', 'a', 'c'];
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createSsrfGuard, literalAddress } from '../../../src/monitoring/checks/ssrf-guard.ts';
+import { literalAddress } from '../../../src/monitoring/checks/address.ts';
+import { createSsrfGuard } from '../../../src/monitoring/checks/ssrf-guard.ts';
 import { long } from '../../helpers/long.ts';
 import { anyIpv4, anyIpv6, isForPublic } from '../../helpers/monitoring/hostile-addresses.ts';
 

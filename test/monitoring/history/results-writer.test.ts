@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { coveredEntry } from '../../../src/monitoring/history/result-record.ts';
 import type { ResultsJournal } from '../../../src/monitoring/history/results-journal.ts';
-import { createResultsWriter } from '../../../src/monitoring/history/results-writer.ts';
+import { createResultsWriter } from '../../../src/monitoring/history/results-journal.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 
 const entry = (atMs: number) => coveredEntry('a', atMs);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createLagWindow } from '../../../src/monitoring/scheduler/lag-window.ts';
+import { createLagWindow } from '../../../src/monitoring/scheduler/lateness.ts';
 import { createSchedule } from '../../../src/monitoring/scheduler/schedule.ts';
 import { phaseOf } from '../../../src/monitoring/time/rhythm.ts';
 import { long } from '../../helpers/long.ts';

@@ -1,10 +1,39 @@
 import type { Clock } from '../time/clock.ts';
 
+/** A head of the queue that waits longer means that the service cannot keep up. */
+const OVERLOADED_MS = 1_000;
+
+/** It keeps up again when nothing has waited so long for this time. */
+const RECOVERED_MS = 60_000;
+
+/** Tells once that checks start late, and once that they start on time again. */
+export function createOverload(
+  clock: Clock,
+  tell: { onLate: (lateMs: number) => void; onTimely: () => void },
+) {
+  let lastLateMs: number | undefined;
+  return {
+    /** How long what stands first in the queue has waited, milliseconds; negative when it is not due. */
+    see(waitedMs: number) {
+      const nowMs = clock.monotonicMs();
+      if (waitedMs > OVERLOADED_MS) {
+        if (lastLateMs === undefined) tell.onLate(waitedMs);
+        lastLateMs = nowMs;
+      } else if (lastLateMs !== undefined && nowMs - lastLateMs >= RECOVERED_MS) {
+        lastLateMs = undefined;
+        tell.onTimely();
+      }
+    },
+    is: () => lastLateMs !== undefined,
+  };
+}
+
 /** What is told is of this time and of the same time before it. */
 const LAG_WINDOW_MS = 60_000;
 
 /** Buckets to the doubling: a percentile is right within about 4 %. */
 const BUCKETS_PER_DOUBLING = 16;
+
 /** As far as 2^22 ms, more than an hour; what is longer is counted as that. */
 const BUCKETS = 22 * BUCKETS_PER_DOUBLING;
 

@@ -2,7 +2,7 @@ import type { Logger } from 'pino';
 
 /** Writes records together with others, a moment later. */
 export interface BatchWriter<T> {
-  /** `settled` hears when the record is durable, or that the disk refuses it; it is kept then and tried again. */
+  /** `settled` is called when the record is durable, or that the disk refuses it; it is kept then and tried again. */
   add(record: T, settled?: Settled): void;
   /** How many are still to be written. */
   waiting(): number;

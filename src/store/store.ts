@@ -100,7 +100,7 @@ export interface Journal<T extends JournalRecord> {
   /**
    * Replaces each record whose append has resolved by what `change` makes of it: `undefined` removes it, the same object
    * leaves it; it keeps its day. Once it resolves, nothing that is kept holds what `change` took away. Records in which none
-   * of the texts of `mentioning` stands are not looked at. Unreadable records are removed, since nobody can tell what they
+   * of the texts of `mentioning` stands are not read. Unreadable records are removed, since nobody can tell what they
    * hold; where they are to be refused, it is, with `CorruptDocumentError`.
    */
   erase(

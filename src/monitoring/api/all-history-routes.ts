@@ -74,7 +74,7 @@ const readAnswers = {
 };
 
 /** GET /days. */
-export const daysSchema = {
+const daysSchema = {
   ...keyRoute,
   operationId: 'listDays',
   summary: 'Tell how the days of all monitors went',
@@ -97,7 +97,7 @@ export const daysSchema = {
 };
 
 /** GET /incidents. */
-export const recentIncidentsSchema = {
+const recentIncidentsSchema = {
   ...keyRoute,
   operationId: 'listRecentIncidents',
   summary: 'List the last times in which any monitor was DOWN',
@@ -116,7 +116,7 @@ export const recentIncidentsSchema = {
 const TOGETHER_COUNT = 4;
 
 /** Writes the days of these monitors as JSON of the contract's `DayList`. One that is gone meanwhile has none. */
-export async function writeDays(
+async function writeDays(
   asked: { ids: readonly string[]; days: number; next: string | null },
   history: Pick<History, 'days'>,
   nowMs: number,

@@ -132,7 +132,7 @@ const readAnswers = {
 };
 
 /** GET /monitors/:id/results. */
-export const resultsSchema = {
+const resultsSchema = {
   ...readRoute,
   operationId: 'listResults',
   summary: 'List the last checks a monitor, or the last signals of its job',
@@ -143,7 +143,7 @@ export const resultsSchema = {
 };
 
 /** GET /monitors/:id/incidents. */
-export const incidentsSchema = {
+const incidentsSchema = {
   ...readRoute,
   operationId: 'listIncidents',
   summary: 'List the times in which a monitor was DOWN',
@@ -154,7 +154,7 @@ export const incidentsSchema = {
 };
 
 /** GET /monitors/:id/rollups. */
-export const rollupsSchema = {
+const rollupsSchema = {
   ...readRoute,
   operationId: 'listRollups',
   summary: 'Sum up what was seen of a monitor by minute, hour or day',
@@ -174,7 +174,7 @@ export const rollupsSchema = {
 };
 
 /** GET /monitors/:id/uptime. */
-export const uptimeSchema = {
+const uptimeSchema = {
   ...readRoute,
   operationId: 'getUptime',
   summary: 'Tell how much of a time a monitor was not DOWN',

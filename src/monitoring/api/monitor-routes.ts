@@ -47,7 +47,7 @@ function addRoutesWithBody(scope: HttpServer, tools: RouteTools): void {
   scope.post(within(MonitoringPath.monitors), route, async (request, reply) => {
     const definition = createdDefinition(request.body);
     const key = request.headers[IdempotencyHeader.key];
-    // A repeat is not admitted anew: its answer is that to the first.
+    // A repeat is not admitted again: its answer is that to the first.
     const idempotency =
       key === undefined
         ? key
@@ -92,8 +92,8 @@ function addRoutesWithoutBody(scope: HttpServer, tools: RouteTools): void {
   scope.get(within(MonitoringPath.monitors), { schema: listSchema }, async ({ query }, reply) => {
     const { status, limit, after } = query;
     const withPaused = query.include_paused === 'true';
-    const isShown = ({ state, published: told }: WatchedMonitor) =>
-      status ? status.includes(told.status) : withPaused || state.status !== 'PAUSED';
+    const isShown = ({ state, published }: WatchedMonitor) =>
+      status ? status.includes(published.status) : withPaused || state.status !== 'PAUSED';
     if (limit === undefined && after === undefined) {
       return sendWritten(reply, await writeList(monitors.all(), isShown));
     }
@@ -155,7 +155,7 @@ async function nameMissingSetting({ body }: { body: unknown }): Promise<void> {
 
 /**
  * Changes the settings of a monitor. Admission takes a while, so a change of other settings can come in between: then
- * the two together are admitted anew.
+ * the two together are admitted again.
  */
 async function change(
   { monitors, types, admit }: RouteTools,

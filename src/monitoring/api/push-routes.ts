@@ -41,7 +41,7 @@ export function addPushRoutes(
     method: METHODS,
     url: within(AddedPath.pushSignal),
     schema: pushSignalSchema,
-    // After the token: who has none is not told more.
+    // After the token: who has none learns no more.
     handler: ({ params }) => take(params.token, () => signalIn(params.signal)),
   });
 }
@@ -75,7 +75,7 @@ const pushAnswers = {
 };
 
 /** Pings. */
-export const pushSchema = {
+const pushSchema = {
   ...pushRoute,
   operationId: 'ping',
   summary: 'Ping: the job of this heartbeat is alive',
@@ -84,7 +84,7 @@ export const pushSchema = {
 };
 
 /** Pings that say more. */
-export const pushSignalSchema = {
+const pushSignalSchema = {
   ...pushRoute,
   operationId: 'signal',
   summary: 'Tell that the job of this heartbeat started, failed, or ended with an exit code',

@@ -7,7 +7,7 @@ import { createResolvers } from './dns-query.ts';
 import { type CheckTypes, shippedTypes } from './registry.ts';
 import { lostSecretsOf } from './secret-values.ts';
 
-/** Checks a target once. Throws only when `closing` aborts: a check we broke off says nothing about its target. */
+/** Checks a target once. Throws only when `closing` aborts: a check that we abandoned says nothing about its target. */
 export type Check = (monitor: CheckedMonitor, closing: AbortSignal) => Promise<CheckResult>;
 
 /** Timeout when none is given: ten seconds, less where the interval is short. */

@@ -157,7 +157,7 @@ async function opened(socket: net.Socket, context: CheckContext): Promise<void> 
 }
 
 /** Says why there is no connection, and to which of the addresses tried. */
-export function connectionFailure(
+function connectionFailure(
   error: unknown,
   { peer, step }: CheckContext,
   afterMs: number,

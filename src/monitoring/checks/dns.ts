@@ -11,7 +11,7 @@ import { isHostName, targetNotAllowed } from './target.ts';
 
 /**
  * DNS: UP when a resolver answers as expected. The resolver's address goes through the guard at every check; what the
- * answers hold is only compared, never reached, and not told, since the system's resolver may know names that are nobody's
+ * answers hold is only compared, never reached, and not shown, since the system's resolver may know names that are nobody's
  * business.
  */
 export const dns: ProbedType<DnsMonitor> = {

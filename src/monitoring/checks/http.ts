@@ -14,7 +14,7 @@ import { headerProblem } from './request-headers.ts';
 import { admitHost, isHostName, unseenInTarget } from './target.ts';
 
 /** A monitor of a web page. */
-export interface PageMonitor extends CheckedMonitor {
+interface PageMonitor extends CheckedMonitor {
   config: HttpConfig;
 }
 
@@ -108,7 +108,7 @@ function admitRequest(config: HttpConfig): void {
 export type ExpectedStatus = (status: number) => boolean;
 
 /** Reads `200-299,401`; throws with a sentence when a code is not one or a range runs backwards. */
-export function parseExpectedStatus(text: string): ExpectedStatus {
+function parseExpectedStatus(text: string): ExpectedStatus {
   const ranges = text.split(',').map((part) => {
     const [from = 0, to = from] = part.split('-').map(Number);
     if (from < 100 || to > 599) throw new Error('codes go from 100 to 599');
@@ -119,7 +119,7 @@ export function parseExpectedStatus(text: string): ExpectedStatus {
 }
 
 /** A status as people read it, such as `503 Service Unavailable`. */
-export function statusInWords(status: number): string {
+function statusInWords(status: number): string {
   const words = STATUS_CODES[status];
   return words ? `${status} ${words}` : String(status);
 }

@@ -9,7 +9,7 @@ const NETWORK_FAILURES: ReadonlySet<Outcome> = new Set(['timeout', 'connection',
 /** A probe that has not answered by then cannot tell. */
 const PROBE_MS = 4_000;
 
-/** An answer of the probe holds for so long; while the network is lost it is asked no sooner. */
+/** An answer of the probe holds for so long; while the network is lost nothing is probed sooner. */
 const ANSWER_HOLDS_MS = 2_000;
 
 /** Hosts remembered as unreachable; the first of them are forgotten first, and taken for reachable again. */
@@ -97,7 +97,7 @@ export function createConnectivity(options: {
     if (isWithin(atMs, backMs, responseTimeMs)) return 'drop';
     if (remember(host)) burst.add(host, { turned: true, atMs });
     if (doubt) return doubt.verdict;
-    // After a "gone" that a reached host spoke against, the next doubt asks anew.
+    // After a "gone" that a reached host spoke against, the next doubt probes again.
     if (answer?.isThere !== false && isWithin(atMs, answer?.atMs, ANSWER_HOLDS_MS)) return 'count';
     const manySinceMs = burst.burstSinceMs(atMs);
     return manySinceMs === undefined ? 'count' : beginDoubt(manySinceMs).verdict;

@@ -22,7 +22,7 @@ interface StoredDays {
 
 /**
  * The same rollups, with the days of those monitors that were asked for in memory, about 1 KB each: ten thousand documents
- * would take seconds to read each time. What is stored anew is read anew.
+ * would take seconds to read each time. What is stored again is read again.
  */
 export function cacheDays(
   rollups: Rollups,

@@ -173,8 +173,8 @@ function daysBefore(days: readonly Tally[], hours: readonly Tally[]): Piece[] {
     .filter(({ startMs }) => startMs < firstMs)
     .map((day) => {
       const endMs = Math.min(day.startMs + DAY_MS, firstMs);
-      const told = hours.filter(({ startMs }) => floorTo(startMs, DAY_MS) === day.startMs);
-      const sum = (of: 'upMs' | 'downMs') => told.reduce((all, hour) => all + hour[of], 0);
+      const kept = hours.filter(({ startMs }) => floorTo(startMs, DAY_MS) === day.startMs);
+      const sum = (of: 'upMs' | 'downMs') => kept.reduce((all, hour) => all + hour[of], 0);
       return {
         ...day,
         upMs: day.upMs - sum('upMs'),

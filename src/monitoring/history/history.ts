@@ -34,7 +34,7 @@ export interface History {
    * is kept then and tried again.
    */
   add(monitor: string, atMs: number, result: CheckResult, context: ResultContext): Promise<void>;
-  /** Resolves when changes are durably part of their incidents. One told twice, by its number, counts once. */
+  /** Resolves when changes are durably part of their incidents. One given twice, by its number, counts once. */
   addChanges(monitor: string, changes: readonly StatusChange[]): Promise<void>;
   /** The result before is worth nothing from here: people set something over the monitor. Resolves when durable. */
   cover(monitor: string, atMs: number): Promise<void>;

@@ -23,9 +23,9 @@ type MonitorIncidents = z.infer<typeof MonitorIncidents>;
 
 /** The incidents that changes of status make. */
 export interface Incidents {
-  /** Resolves when the changes are part of their incidents, durably. A change told twice counts once. */
+  /** Resolves when the changes are part of their incidents, durably. A change given twice counts once. */
   add(monitor: string, changes: readonly StatusChange[]): Promise<void>;
-  /** Newest first, with all changes in them that were told before. */
+  /** Newest first, with all changes in them that were given before. */
   list(monitor: string, limit: number): Promise<Incident[]>;
   forget(monitor: string): Promise<void>;
 }
@@ -57,7 +57,7 @@ export function openIncidents(store: Store, isForgotten: (monitor: string) => bo
       }
     },
     async list(monitor, limit) {
-      // Whoever told the change hears when it could not be added.
+      // Whoever gave the change has the error when it could not be added.
       await adding.get(monitor)?.catch(() => {});
       const { incidents } = (await collection.get(monitor)) ?? { incidents: [] };
       return incidents

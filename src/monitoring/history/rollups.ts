@@ -28,7 +28,7 @@ const Newest: z.ZodType<EntryText> = z.object({
  * failures, up, down, and of the response times least, sum and most. One string, because a year of a monitor as objects
  * takes five times the memory and fifty times the checking.
  */
-export const RollupText = z.string().regex(/^[\d.,;]*$/);
+const RollupText = z.string().regex(/^[\d.,;]*$/);
 
 const Kept = z.object({
   /** Every hour before is in here, or was not seen. */
@@ -204,7 +204,7 @@ function since(tallies: readonly Tally[], fromMs: number): Tally[] {
 
 const COLUMNS = 8;
 
-export function talliesToText(tallies: readonly Tally[], lengthMs: number): string {
+function talliesToText(tallies: readonly Tally[], lengthMs: number): string {
   return tallies
     .map((tally) =>
       [
@@ -222,7 +222,7 @@ export function talliesToText(tallies: readonly Tally[], lengthMs: number): stri
 }
 
 /** The tallies of a text. Throws when it is none; its checksum has been verified already. */
-export function talliesFromText(text: string, lengthMs: number): Tally[] {
+function talliesFromText(text: string, lengthMs: number): Tally[] {
   if (text === '') return [];
   return text.split(';').map((row) => {
     const numbers = row.split(',').map(Number);

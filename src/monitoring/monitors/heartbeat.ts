@@ -187,7 +187,7 @@ function missedReason(
  * When the next ping is expected, Unix milliseconds: a period after the last one, or at the first time of `cron` that
  * the last one does not count for.
  */
-export function expectedMs(
+function expectedMs(
   lastPingMs: number,
   countsToMs: number | undefined,
   config: HeartbeatConfig,

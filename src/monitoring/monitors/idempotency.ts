@@ -27,7 +27,7 @@ type StoredCreate = z.infer<typeof StoredCreate>;
 export interface IdempotencyKey {
   apiKeyId: string;
   key: string;
-  /** Throws when there must be no such monitor; not asked when there is one already. Nothing has been stored yet. */
+  /** Throws when there must be no such monitor; not called when there is one already. Nothing has been stored yet. */
   admit?: () => Promise<void>;
 }
 

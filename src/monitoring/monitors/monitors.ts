@@ -65,7 +65,7 @@ export interface Monitors {
   ): Promise<{ monitor: WatchedMonitor; token: string | undefined; repeated: boolean }>;
   /**
    * Stores what `change` makes of a monitor; `undefined` when there is none. It may be called more than once, and what it
-   * throws is thrown. A check of another target starts anew: presumed UP. When storing fails nothing has changed.
+   * throws is thrown. A check of another target begins again: presumed UP. When storing fails nothing has changed.
    */
   edit(id: string, change: ChangeMonitor): Promise<WatchedMonitor | undefined>;
   /**

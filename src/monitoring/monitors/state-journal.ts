@@ -27,7 +27,7 @@ const COMPACT_AFTER_COUNT = 50_000;
 export interface StateJournal {
   /** Resolves once it is durable. A newer state of the same monitor that comes before it is written takes its place. */
   append(record: StateRecord): Promise<void>;
-  /** Begins to write all anew: then only what `snapshot` gives by now is in any file. What the disk refuses is tried again. */
+  /** Begins to rewrite all: then only what `snapshot` gives by now is in any file. What the disk refuses is tried again. */
   rewrite(): void;
   /** Resolves when nothing is being written. */
   idle(): Promise<void>;

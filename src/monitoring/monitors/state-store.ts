@@ -13,7 +13,7 @@ export interface Stateful {
   readonly id: string;
   state: MonitorState;
   /**
-   * The state that others are told: `state`, once it is durable, so that nobody hears of a change that a crash takes
+   * The state that others see: `state`, once it is durable, so that nobody learns of a change that a crash takes
    * back; or once it could not be stored, for a full disk must not hide an outage.
    */
   published: MonitorState;
@@ -27,7 +27,7 @@ export interface Settling {
   orNothing?: boolean;
 }
 
-/** A state goes into memory at once, then into the journal with its change, then others are told and incidents made. */
+/** A state goes into memory at once, then into the journal with its change, then others see it and incidents are made. */
 export interface States {
   /**
    * Resolves when what must last is durable; `always` stores the state even when only the time of the last check is new.
@@ -39,7 +39,7 @@ export interface States {
   written(id: string): Promise<void>;
   /** Keeps nothing more of a monitor that is gone. */
   forget(id: string): void;
-  /** Begins to write the journals anew, of which then none holds anything of monitors that are gone. */
+  /** Begins to rewrite the journals, of which then none holds anything of monitors that are gone. */
   eraseGone(): void;
   /** Resolves when nothing is being written. */
   idle(): Promise<void>;
@@ -154,12 +154,12 @@ export async function openStates(options: {
         await saved;
       } catch (error) {
         if (orNothing && own.storedRevision >= revision) {
-          // It has happened: incidents and seen time follow with the next write, or at the next start.
+          // It has happened: incidents and uptime follow with the next write, or at the next start.
           log.error({ err: error, monitor: id }, 'a state is stored, its history is not yet');
           return;
         }
         if (orNothing && monitor.state === state) {
-          // Nobody was told of it, so its number is free again.
+          // Nobody has seen it, so its number is free again.
           Object.assign(monitor, { state: before, published, revision: monitor.revision + 1 });
           own.changes = own.changes.filter((other) => other !== change);
         }

@@ -21,7 +21,7 @@ export interface HeartbeatDeadlines {
   forget(id: string): void;
 }
 
-/** Deadlines are jobs of the schedule by the id of the monitor. `onLate` is told of each one missed. */
+/** Deadlines are jobs of the schedule by the id of the monitor. `onLate` is called for each one missed. */
 export function createHeartbeatDeadlines(options: {
   monitors: Monitors;
   history: Pick<History, 'add'>;

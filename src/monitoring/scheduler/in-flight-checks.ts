@@ -9,14 +9,14 @@ import type { Monitors, WatchedMonitor } from '../monitors/monitors.ts';
 
 /** The checks under way, and who waits for what they find. */
 export interface InFlightChecks {
-  /** Checks a monitor; ends when what it found is taken over, or when the check was broken off. */
+  /** Checks a monitor; ends when what it found is taken over, or when the check was abandoned. */
   check(monitor: WatchedMonitor, definition: CheckedMonitor): Promise<void>;
   isUnderWay(id: string): boolean;
   /** Resolves when a checks the monitor has counted, this one or a later one. */
   nextOf(id: string): Promise<void>;
-  /** The check under way counts for nothing; who waits goes on waiting, or is told why that is in vain. */
-  abandon(id: string, inVain?: Error): void;
-  abandonAll(inVain?: Error): void;
+  /** The check under way counts for nothing; who waits goes on waiting, or has `reason` as the error. */
+  abandon(id: string, reason?: Error): void;
+  abandonAll(reason?: Error): void;
 }
 
 interface Waiting {
@@ -26,8 +26,8 @@ interface Waiting {
 }
 
 /**
- * One check: check, then our own network's word on it, then `count`. What was found of a monitor that has been edited,
- * paused or removed meanwhile counts for nothing. `unknown` is told of findings that say nothing of their target.
+ * One check: probe, then connectivity's verdict on it, then `count`. What was found of a monitor that has been edited,
+ * paused or removed meanwhile counts for nothing. `unknown` is called for results that say nothing of their target.
  */
 export function createInFlightChecks(options: {
   monitors: Monitors;
@@ -47,7 +47,7 @@ export function createInFlightChecks(options: {
   const underWay = new Map<string, AbortController>();
   const waiting = new Map<string, Waiting>();
 
-  /** What those who wait are to be told, or `undefined` when they wait on. */
+  /** How the wait for it ends, or `undefined` when it goes on. */
   async function checkOnce(
     monitor: WatchedMonitor,
     definition: CheckedMonitor,
@@ -82,9 +82,9 @@ export function createInFlightChecks(options: {
     else waits?.reject(end);
   }
 
-  function abandon(id: string, inVain?: Error) {
+  function abandon(id: string, reason?: Error) {
     underWay.get(id)?.abort();
-    if (inVain) endWait(id, inVain);
+    if (reason) endWait(id, reason);
   }
 
   return {
@@ -114,9 +114,9 @@ export function createInFlightChecks(options: {
       return waits.promise;
     },
     abandon: abandon,
-    abandonAll(inVain) {
-      for (const id of new Set([...underWay.keys(), ...(inVain ? waiting.keys() : [])])) {
-        abandon(id, inVain);
+    abandonAll(reason) {
+      for (const id of new Set([...underWay.keys(), ...(reason ? waiting.keys() : [])])) {
+        abandon(id, reason);
       }
     },
   };

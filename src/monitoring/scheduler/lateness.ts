@@ -28,7 +28,7 @@ export function createOverload(
   };
 }
 
-/** What is told is of this time and of the same time before it. */
+/** Figures are of this time and of the same time before it. */
 const LAG_WINDOW_MS = 60_000;
 
 /** Buckets to the doubling: a percentile is right within about 4 %. */

@@ -15,9 +15,9 @@ export interface ScheduleOptions {
   /** Does the work of one job. It must not reject; what it throws goes to `onError`. */
   run: (id: string) => Promise<void>;
   onError: (error: unknown, id: string) => void;
-  /** The machine slept, for 0 ms when only the wall clock was set back: times that hang on it are to be told anew. */
+  /** The machine slept, for 0 ms when only the wall clock was set back: times that depend on it are to be given again. */
   onWake?: (sleptMs: number) => void;
-  /** Runs start late for want of room: told once with how late, and once when it is over. */
+  /** Runs start late for want of room: called once with how late, and `onTimely` once when it is over. */
   onLate?: (lateMs: number) => void;
   onTimely?: () => void;
   /** Runs at the same time, in all: bounds sockets and memory. */
@@ -28,19 +28,19 @@ export interface ScheduleOptions {
 
 /**
  * Runs jobs when they are due, from one heap with one timer. All times are on the monotonic clock.
- * One job never runs twice at once, whatever it is told while it runs, and what was missed is skipped, not made up for.
+ * One job never runs twice at once, whatever is asked of it while it runs, and what was missed is skipped, not made up for.
  */
 export interface Schedule {
   /**
    * Runs the job at `firstMs` and then on its rhythm: every interval, at a phase taken from the id. The phase stays the
-   * same over restarts and spreads the jobs. Of a job that is there already it replaces all that was told before.
+   * same over restarts and spreads the jobs. Of a job that is there already it replaces all that was set before.
    */
   every(id: string, job: { intervalMs: number; firstMs: number; host: string | undefined }): void;
   /** One run at `dueMs` beside the rhythm, if the job has one; a later call moves it, `Infinity` takes it back. */
   at(id: string, dueMs: number): void;
   /** Takes the job off; a run under way goes on to its end. */
   remove(id: string): void;
-  /** Asks whether the machine slept, for who is about to believe what was found meanwhile; `onWake` is told. */
+  /** Notices that the machine slept, before what was found meanwhile is believed; `onWake` is called then. */
   noticeSleep(): void;
   start(): void;
   /** Starts nothing more; resolves when the runs under way have ended. */
@@ -158,7 +158,7 @@ export function createSchedule(options: ScheduleOptions): Schedule {
     entry.onceMs = firstMs;
   }
 
-  /** After a sleep nothing is made up for: what is due, or was broken off, is spread as at a start. */
+  /** After a sleep nothing is made up for: what is due, or was abandoned, is spread as at a start. */
   function wake({ sleptMs, unseenMs }: TimeGap) {
     state = 'waking';
     const nowMs = clock.monotonicMs();
@@ -231,7 +231,7 @@ export function createSchedule(options: ScheduleOptions): Schedule {
       hostLimit.leave(entry);
       Object.assign(entry, { intervalMs, host });
       setRhythm(entry, firstMs);
-      // While it runs it is in no heap; the end of the run plans it anew.
+      // While it runs it is in no heap; the end of the run plans it again.
       if (!entry.running) plan(entry);
       // Moved away, it may leave free the place at its host that it was called for.
       resumeNext(hostBefore);

@@ -3,7 +3,7 @@ import type { Clock } from '../time/clock.ts';
 /** A gap this long that nobody worked in is sleep. Our choice. */
 const SLEEP_MS = 5_000;
 
-/** What became of time since it was last asked. */
+/** What became of time since the last call. */
 export interface TimeGap {
   /** How long the machine or the process slept; 0 when it did not. */
   sleptMs: number;

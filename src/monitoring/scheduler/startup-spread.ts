@@ -33,5 +33,5 @@ export function firstChecks(
 const dueMsOf = ({ lastCheckedMs }: MonitorState, intervalMs: number) =>
   (lastCheckedMs ?? Number.NEGATIVE_INFINITY) + intervalMs;
 
-/** Two that were never looked at are equal; their difference would be no number. */
+/** Two that were never checked are equal; their difference would be no number. */
 const order = (a: number, b: number) => (a < b ? -1 : a > b ? 1 : 0);

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 /** Writes that may wait for the disk before those who write must wait too: some seconds of a busy service. */
 const MAX_WAITING = 2_000;
 
-/** What becomes of writes that nobody is to be told about but the log. */
+/** What becomes of writes that only the log reports. */
 export interface StoreReport {
   /** Waits for writes; it does not reject. */
   report(...writes: Array<Promise<unknown>>): Promise<void>;

@@ -6,7 +6,7 @@ import { calmed, FLAPPING_TO_UP, flipped } from './flapping.ts';
 
 /** When a monitor changes its status. */
 export interface Confirmation {
-  /** Failures in a row before it is DOWN, and blemishes in a row before it is DEGRADED. */
+  /** Failures in a row before it is DOWN, and degradations in a row before it is DEGRADED. */
   toDown: number;
   /** Successes in a row before it is UP again. */
   toUp: number;
@@ -30,9 +30,9 @@ export const MonitorState = z.object({
   sinceMs: z.int(),
   /** How often `status` has changed. */
   changes: z.int().nonnegative(),
-  /** What checks find while `status` is PAUSED or MAINTENANCE. */
+  /** The underlying status: what checks find while `status` is PAUSED or MAINTENANCE. The stored key is older than the word. */
   beneath: z.object({ status: FoundStatus, sinceMs: z.int() }).optional(),
-  /** In a row and not confirmed: failures while it is not DOWN, successes while it is, blemishes while it is UP. */
+  /** In a row and not confirmed: failures while it is not DOWN, successes while it is, degradations (stored as `blemishes`) while it is UP. */
   failures: z.int().nonnegative(),
   successes: z.int().nonnegative().default(0),
   blemishes: z.int().nonnegative().default(0),
@@ -75,7 +75,7 @@ export type StatusChange = z.infer<typeof StatusChange>;
 export interface Step {
   state: MonitorState;
   change: StatusChange | undefined;
-  /** The result is not confirmed: look again soon, not a whole interval later. */
+  /** The result is not confirmed: check again soon, not a whole interval later. */
   recheckSoon: boolean;
 }
 
@@ -98,13 +98,13 @@ export function presumedUp(nowMs: number): MonitorState {
 /** What checks find of a monitor, whatever is shown of it. */
 export function found(state: MonitorState): { status: FoundStatus; sinceMs: number } {
   if (state.beneath) return state.beneath;
-  // PAUSED and MAINTENANCE have something beneath; the type cannot say so.
+  // PAUSED and MAINTENANCE have an underlying status; the type cannot say so.
   return { status: state.status as FoundStatus, sinceMs: state.sinceMs };
 }
 
 /**
  * What a check result makes of a state: DOWN after so many failures in a row, since the first of them; UP after so many
- * successes; DEGRADED after so many blemishes. Pure.
+ * successes; DEGRADED after so many degradations. Pure.
  */
 export function next(
   before: MonitorState,
@@ -196,7 +196,7 @@ export function goDown(state: MonitorState, sinceMs: number, nowMs: number): Ste
   return moved(confirmed, 'DOWN', sinceMs, state.problem, nowMs);
 }
 
-/** Shows a status that people set; what is found goes on beneath it. Pure. */
+/** Shows a status that people set; the underlying status goes on changing. Pure. */
 export function cover(state: MonitorState, status: SetStatus, nowMs: number): Step {
   if (state.status === status) return unchanged(state);
   // What was not confirmed before is forgotten: nobody can confirm it now.
@@ -205,7 +205,7 @@ export function cover(state: MonitorState, status: SetStatus, nowMs: number): St
 }
 
 /**
- * A check said nothing of its target, as while our own network is lost: what was not confirmed before it is forgotten,
+ * A check found nothing out about its target, as while our own network is lost: what was not confirmed before it is forgotten,
  * for it may have been the same. Pure.
  */
 export function discardUnconfirmed(state: MonitorState): Step {
@@ -236,7 +236,7 @@ export function recheckAfterMs(config: {
   );
 }
 
-/** Found as `to`, beneath what people set if they did. */
+/** Found as `to`, which is the underlying status where people have set another. */
 function moved(
   state: MonitorState,
   to: FoundStatus,
@@ -297,20 +297,20 @@ function unchanged(state: MonitorState): Step {
 }
 
 /**
- * The state of a monitor whose target is another from now on: presumed UP until checked, beneath what people set.
- * `changes` goes on counting, or a change to come would look like one that was told. Pure.
+ * The state of a monitor whose target is another from now on: presumed UP until checked, under what people set.
+ * `changes` goes on counting, or a change to come would look like one that was delivered. Pure.
  */
 export function withNewTarget(state: MonitorState, nowMs: number): Step {
   const { status, sinceMs, changes } = state;
-  const anew: MonitorState = { ...presumedUp(nowMs), changes };
+  const fresh: MonitorState = { ...presumedUp(nowMs), changes };
   if (state.beneath) {
     const beneath = { status: 'UP', sinceMs: nowMs } as const;
-    return unchanged({ ...anew, status, sinceMs, beneath });
+    return unchanged({ ...fresh, status, sinceMs, beneath });
   }
-  if (status === 'UP') return unchanged(anew);
+  if (status === 'UP') return unchanged(fresh);
   const number = changes + 1;
   return {
-    state: { ...anew, changes: number },
+    state: { ...fresh, changes: number },
     change: { atMs: nowMs, sinceMs: nowMs, from: status, to: 'UP', number },
     recheckSoon: false,
   };

@@ -61,7 +61,7 @@ function remembering(cron: Cron): Cron {
 }
 
 /** A crontab in the words that croner reads, with how a crontab reads its stars. */
-export interface CronFields {
+interface CronFields {
   /** Five fields in numbers. Minute and hour keep a star that they begin with; everything else is a list of values. */
   pattern: string;
   /** A day must fit both day fields; otherwise either of them. */
@@ -103,7 +103,7 @@ const DAYS_IN_MONTH = [31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31];
  * Reads the five fields of a crontab: numbers, lists, ranges, steps, and names of months and days.
  * Throws a RangeError with a sentence that says what to write. Source: crontab(5) of Debian.
  */
-export function parseCronFields(expression: string): CronFields {
+function parseCronFields(expression: string): CronFields {
   const words = expression.trim().split(/\s+/);
   const [minute, hour, day, month, weekday] = words;
   if (

@@ -37,7 +37,7 @@ const LINE = /^(\d{4}-\d{2}-\d{2}) (\d{15}) (\d{10})$/;
 /** Opens the notes about a journal; lines that cannot be read say nothing. One call at a time. */
 export async function openAcknowledged(path: string): Promise<Acknowledged> {
   let extents = await readAcknowledged(path);
-  /** Where each day's line stands in the file, once that was written anew by us. */
+  /** Where each day's line stands in the file, once we have rewritten that. */
   let places: Map<string, number> | undefined;
   let handle: FileHandle | undefined;
 

@@ -20,7 +20,7 @@ const REORDER_WINDOW = 1_000;
 /** Bytes written with one fsync at most, so that a flood does not become one giant write. */
 const MAX_BATCH_LENGTH = 4 * 1024 * 1024;
 
-/** Characters written at once when a file is written anew. */
+/** Characters written at once when a file is rewritten. */
 const PIECE_LENGTH = 1024 * 1024;
 
 const Line = z.strictObject({ record: z.unknown() });
@@ -153,7 +153,7 @@ export function createLowdbJournal<T extends JournalRecord>(
         else unreadable += 1;
       }
     } catch (error) {
-      // Pruned since the folder was looked at.
+      // Pruned since the folder was read.
       if (!isMissing(error)) throw error;
     } finally {
       await tellUnreadable(day, unreadable);
@@ -355,7 +355,7 @@ function decode<T extends JournalRecord>(
   try {
     return declaration.schema.parse(Line.parse(checkedContent(line)).record);
   } catch {
-    // Counted by the reader, and told once a file.
+    // Counted by the reader, and reported once a file.
     return undefined;
   }
 }

@@ -6,7 +6,7 @@ const NEWLINE = 0x0a;
 
 /**
  * The lines of a file one after another, without their line breaks; `undefined` for one longer than `maxBytes`, which is
- * skipped. What follows the last line break is no line yet, and only its length is told. Holds no more than a line and a
+ * skipped. What follows the last line break is no line yet, and only its length is given. Holds no more than a line and a
  * chunk in memory.
  */
 export async function* linesOf(

@@ -103,7 +103,7 @@ export async function lockHolder(
   return holder && { ...holder, file: join(folder, LOCK) };
 }
 
-/** The holder, unless it is known to be gone. One on another host (not `here`) cannot be looked at. */
+/** The holder, unless it is known to be gone. One on another host (not `here`) cannot be checked. */
 async function stillHolds(text: string) {
   const holder = readHolder(text);
   // A lock file is linked whole: one that cannot be read was damaged when the power went, and its process with it.
@@ -175,7 +175,7 @@ export async function isRunning(pid: number, start: string | undefined): Promise
     // EPERM: there is such a process, of another user.
     if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false;
   }
-  // A killed process that its parent has not looked after yet still has its pid and runs no more.
+  // A killed process that its parent has not waited for yet still has its pid and runs no more.
   const [state] = statFields(await readOrNothing(`/proc/${pid}/stat`));
   if (state === 'Z' || state === 'X') return false;
   const startNow = await startOf(pid);

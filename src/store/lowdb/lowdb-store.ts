@@ -16,7 +16,7 @@ import { createQueues } from './queues.ts';
 /** Files of documents that are open at once. */
 const MAX_OPEN_FILES = 32;
 
-/** How often it is looked for what is in quarantine for too long. */
+/** How often what is in quarantine for too long is removed. */
 const PRUNE_EVERY_MS = 3_600_000;
 
 /**
@@ -105,7 +105,7 @@ export async function openLowdbStore(options: { folder: string; log: Logger }): 
     key: createKeyFile(folder, assertOpen),
     async check() {
       assertOpen();
-      // Those who ask at the same moment share one write: health checks must not load the disk they look at.
+      // Those who ask at the same moment share one write: health checks must not load the disk they check.
       checking ??= replaceFile(join(folder, '.check'), `${new Date().toISOString()}\n`).finally(
         () => {
           checking = undefined;

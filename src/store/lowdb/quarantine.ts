@@ -6,20 +6,20 @@ import { makeFolder, namesIn, removeIfThere, syncFolder } from './files.ts';
 /** Folder of the data folder that damaged files are moved to. */
 export const QUARANTINE = 'quarantine';
 
-/** How long somebody can look at a damaged file; what it holds may be meant to be forgotten. */
+/** How long a damaged file can be inspected; what it holds may be meant to be forgotten. */
 export const QUARANTINE_KEPT_MS = 30 * 86_400_000;
 
 /** Such as `notes.<40 hex digits>.json.bak.2026-12-01T10-00-00.000Z.1b2c3d4e`. */
 const NAME = /^(([a-z0-9-]+)\.[0-9a-f]{40}\.json)(?:\.bak)?\.(\d{4}-\d\d-\d\dT[\d.-]+Z)\.\w+$/;
 
 /**
- * Damaged files of documents, kept for people to look at: for 30 days at most, and only until their document is erased. What
+ * Damaged files of documents, kept for people to inspect: for 30 days at most, and only until their document is erased. What
  * a damaged file holds cannot be known, so it counts as holding whatever is erased of its document.
  */
 export interface Quarantine {
   /** Moves a file of a document here, durably; gives where it is now. */
   take(path: string): Promise<string>;
-  /** Removes the copies of the document with this file, for good; where there are none, the disk is not asked. */
+  /** Removes the copies of the document with this file, for good; where there are none, nothing is read. */
   erase(path: string): Promise<void>;
   /** Removes all copies of documents of the collection with this folder, for good. */
   eraseAll(folder: string): Promise<void>;

@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { topLevelNames } from '../../src/bot/commands/command.ts';
+import { readLine } from '../../src/bot/commands/command-input.ts';
 import { commands } from '../../src/bot/commands/commands.ts';
-import { readLine } from '../../src/bot/commands/text-input.ts';
 import { slackManifest } from '../../src/slack/manifest.ts';
 
 interface Manifest {

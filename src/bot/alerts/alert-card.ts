@@ -1,14 +1,20 @@
+import { NOTE_HINT, noteFacts } from '../incidents/incident-service.ts';
 import { latencyFacts } from '../incidents/latency.ts';
-import { NOTE_HINT, noteFacts } from '../incidents/notes.ts';
 import type { Alert, Delivery, Incident, MonitoringOutage } from '../incidents/watch-state.ts';
 import type { Card, Fact } from '../shared/card.ts';
 import { isDown } from '../shared/status.ts';
 import { shownTarget, targetLink } from '../shared/target-link.ts';
 import { counted, inWords, shortened } from '../shared/text-format.ts';
-import { flappingFacts, flappingHeadline, flappingText } from './flapping-card.ts';
 import { groupCard, groupTimes, groupTitle, onlyMember } from './group-card.ts';
-import { actionsOf, careFacts } from './incident-buttons.ts';
-import { lasted, timeFacts } from './incident-times.ts';
+import {
+  actionsOf,
+  careFacts,
+  flappingFacts,
+  flappingHeadline,
+  flappingText,
+  lasted,
+  timeFacts,
+} from './incident-card.ts';
 
 type Line = NonNullable<Delivery['line']>;
 

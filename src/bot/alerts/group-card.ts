@@ -1,12 +1,17 @@
 import { outagesOf } from '../incidents/groups.ts';
-import { NOTE_HINT, noteFacts } from '../incidents/notes.ts';
+import { NOTE_HINT, noteFacts } from '../incidents/incident-service.ts';
 import { snoozeFacts } from '../incidents/snoozes.ts';
 import type { Delivery, Group } from '../incidents/watch-state.ts';
 import type { Card, CardAction, Fact } from '../shared/card.ts';
 import { downWord, isDown, isUp } from '../shared/status.ts';
 import { counted, shortened } from '../shared/text-format.ts';
-import { flappingHeadline, flappingMember } from './flapping-card.ts';
-import { lasted, lateWords, type Times } from './incident-times.ts';
+import {
+  flappingHeadline,
+  flappingMember,
+  lasted,
+  lateWords,
+  type Times,
+} from './incident-card.ts';
 
 /** Members that are named; the others are counted. */
 const NAMED = 20;

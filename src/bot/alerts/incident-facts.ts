@@ -1,14 +1,13 @@
 import type { MonitoringClient } from '../../clients/monitoring.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
 import { oneLine as asOneLine } from '../../contracts/one-line.ts';
-import type { ThreadIncident } from '../incidents/incident-of-thread.ts';
+import type { ThreadIncident } from '../incidents/incident-service.ts';
 import type { Flapping, Group, Incident } from '../incidents/watch-state.ts';
 import { isDown } from '../shared/status.ts';
 import { shownTarget } from '../shared/target-link.ts';
 import { counted, inWords, shortened } from '../shared/text-format.ts';
 import { alertCard } from './alert-card.ts';
-import { changesInWords } from './flapping-card.ts';
-import { lasted } from './incident-times.ts';
+import { changesInWords, lasted } from './incident-card.ts';
 
 /** How long a question waits for what the service can tell; without it the rest is told. */
 const ASK_MS = 5_000;

@@ -2,35 +2,40 @@ import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { ChannelSettings } from '../channels/channel-settings.ts';
 import { quietUntilMs } from '../channels/quiet-hours.ts';
-import { closedAt, isClosing, type Request, withRefusal } from '../incidents/closed-places.ts';
 import {
   adviceFor,
+  closedAt,
+  isClosing,
+  type Request,
+  waitingAt,
+  withMissed,
+  withNotice,
+  withRefusal,
+  withTaken,
+} from '../incidents/closed-places.ts';
+import {
   afterDelivery,
   afterFailure,
   afterLineFailure,
   findWork,
-  GIVE_UP_MS,
-  goesOn,
   heldForMs,
   MAX_WAIT_MS,
   nextFor,
   succeeded,
   type Work,
   withDelivery,
-  withNotice,
   withoutLine,
   withShownOpen,
 } from '../incidents/delivery.ts';
-import { isDelivered } from '../incidents/incidents.ts';
-import { waitingAt, withMissed, withTaken } from '../incidents/missed-while-closed.ts';
+import { GIVE_UP_MS, goesOn, isDelivered } from '../incidents/incidents.ts';
 import type { Alert, Delivery, Watching, WatchState } from '../incidents/watch-state.ts';
 import type { Card } from '../shared/card.ts';
 import { backoffMs, type Clock } from '../shared/clock.ts';
 import type { DeliveryError } from '../shared/errors.ts';
 import type { Messenger } from '../shared/messenger.ts';
 import { type Place, parsePlace, placeKey } from '../shared/place.ts';
+import { isDown } from '../shared/status.ts';
 import { alertCard, lineCard } from './alert-card.ts';
-import { mentionFor } from './mention.ts';
 
 /** Brings every place to the present truth of every alert. */
 export interface Sender {
@@ -370,4 +375,20 @@ function cardOf(alert: Alert, delivery: Delivery): Card {
     ...(mention !== undefined && { mention }),
     ...(goesOn(alert) && { goesOn: true }),
   };
+}
+
+/** Whom the post of a alert calls: nobody when it is old news, or takes the place of a post that called. Pure. */
+export function mentionFor(
+  alert: Alert,
+  { reposted }: Delivery,
+  { mention }: ChannelSettings,
+): string | undefined {
+  return !reposted && goesOn(alert) && isUrgent(alert) ? mention?.id : undefined;
+}
+
+/** What went down and is something else by now needs nobody at once. */
+function isUrgent(alert: Alert): boolean {
+  if (alert.kind === 'incident') return isDown(alert);
+  if (alert.kind !== 'group') return true;
+  return alert.members.some((member) => member.endedAtMs === undefined && isDown(member));
 }

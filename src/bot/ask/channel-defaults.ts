@@ -8,15 +8,15 @@ const ChannelDefault = z.object({
   model: z.string().optional(),
   prompt: z.string().optional(),
 });
-export type ChannelAsking = z.infer<typeof ChannelDefault>;
+export type ChannelDefault = z.infer<typeof ChannelDefault>;
 
 /** How questions in each channel are answered. */
 export interface ChannelDefaults {
-  of(place: Place): Promise<ChannelAsking>;
+  of(place: Place): Promise<ChannelDefault>;
   /** What is not named stays, `null` goes back to what the operator set. */
   change(
     place: Place,
-    change: { [Name in keyof ChannelAsking]?: NonNullable<ChannelAsking[Name]> | null },
+    change: { [Name in keyof ChannelDefault]?: NonNullable<ChannelDefault[Name]> | null },
   ): Promise<void>;
   forgetPlaces(gone: GonePlaces): Promise<void>;
   /** Places with a model or prompt of their own, in their one-word form. */
@@ -24,7 +24,7 @@ export interface ChannelDefaults {
 }
 
 export function createChannelDefaults(store: Store): ChannelDefaults {
-  const collection = store.collection<ChannelAsking>({
+  const collection = store.collection<ChannelDefault>({
     name: 'channel-asking',
     schema: ChannelDefault,
     version: 1,

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { notedCard, noteIn } from '../incidents/notes.ts';
+import { notedCard, noteIn } from '../incidents/incident-service.ts';
 import { shortened } from '../shared/text-format.ts';
 import { command } from './command.ts';
 

@@ -1,6 +1,6 @@
 import { CommandError } from '../shared/errors.ts';
-import { checkInput } from './check-input.ts';
 import { type Command, type Field, type FormBegin, fieldsOf } from './command.ts';
+import { checkInput } from './command-input.ts';
 
 /** The command with a form that a line names with nothing after it, if it names one. Pure. */
 export function formOf(line: string, commands: readonly Command[]): Command | undefined {

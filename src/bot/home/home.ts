@@ -10,7 +10,7 @@ import type { OpenForm } from '../commands/dispatch.ts';
 import { failedCard } from '../commands/error-card.ts';
 import type { Alert } from '../incidents/watch-state.ts';
 import type { Card, CardAction, CardPart } from '../shared/card.ts';
-import { isCarried } from '../shared/card-action.ts';
+import { isCarried } from '../shared/card.ts';
 import { type Person, type Place, parsePlace, placeKey } from '../shared/place.ts';
 import { hasRight } from '../shared/rights.ts';
 import type { BotSettings } from '../shared/settings.ts';

@@ -1,5 +1,15 @@
 import { DeliveryError } from '../shared/errors.ts';
-import type { Alert, Closed, Watching } from './watch-state.ts';
+import { newGroup, withMembers } from './groups.ts';
+import {
+  GIVE_UP_MS,
+  goesOn,
+  heldUntil,
+  isDelivered,
+  isOpen,
+  isUndelivered,
+  newDelivery,
+} from './incidents.ts';
+import type { Alert, Closed, Delivery, Group, Incident, Notice, Watching } from './watch-state.ts';
 
 /** What may be asked of a place: to take something new, which is a message or a line, or to change what stands there. */
 export type Request = Closed['refused'][number];
@@ -54,7 +64,7 @@ export function withRefusal(
 }
 
 /** The document after a place took what it was asked for: it is open, unless it refused to take anything new. Pure. */
-export function withoutRefusal(watching: Watching, place: string, request: Request): Watching {
+function withoutRefusal(watching: Watching, place: string, request: Request): Watching {
   const before = closedAt(watching, place);
   if (!before) return watching;
   const others = othersThan(watching, place);
@@ -63,7 +73,7 @@ export function withoutRefusal(watching: Watching, place: string, request: Reque
 }
 
 /** The document without what is known of a place, which is as if it were open. Pure. */
-export const forgotten = (watching: Watching, place: string): Watching =>
+const forgotten = (watching: Watching, place: string): Watching =>
   withClosed(watching, othersThan(watching, place));
 
 function withClosed({ closed: _, ...rest }: Watching, closed: readonly Closed[]): Watching {
@@ -72,3 +82,235 @@ function withClosed({ closed: _, ...rest }: Watching, closed: readonly Closed[])
 
 const othersThan = ({ closed = [] }: Watching, place: string) =>
   closed.filter((one) => one.place !== place);
+
+/**
+ * The document with a notice for `teller` that alerts no longer reach `place`. While an earlier notice about that place is
+ * still kept, that one says it: a thousand lost alerts, or a place that is closed and opened all the time, make one. Pure.
+ */
+export function withNotice(
+  watching: Watching,
+  { place, why, teller, nowMs }: { place: string; why: string; teller: string; nowMs: number },
+): Watching {
+  const said = { title: `Alerts do not reach ${place}`, text: `${why} ${adviceFor(place)}` };
+  const before = noticeOf(watching, place);
+  if (before && nowMs - before.openedAtMs < GIVE_UP_MS) {
+    if (before.endedAtMs === undefined) return watching;
+    const { endedAtMs: _, ...rest } = before;
+    return withAlert(watching, { ...rest, ...said, version: before.version + 1 });
+  }
+  const id = noticeId(place);
+  const notice: Notice = {
+    kind: 'notice',
+    id,
+    version: 1,
+    openedAtMs: nowMs,
+    ...said,
+    deliveries: [newDelivery(teller, `${id}:${nowMs}`)],
+  };
+  return { ...watching, alerts: [...watching.alerts.filter((alert) => alert.id !== id), notice] };
+}
+
+/** The document after alerts reach a place again: its notice says so, or was never there. Pure. */
+function withNoticeOver(watching: Watching, place: string, nowMs: number): Watching {
+  const notice = noticeOf(watching, place);
+  if (!notice || notice.endedAtMs !== undefined) return watching;
+  if (!notice.deliveries.some(({ attempted }) => attempted)) {
+    return { ...watching, alerts: watching.alerts.filter((alert) => alert !== notice) };
+  }
+  return withAlert(watching, {
+    ...notice,
+    version: notice.version + 1,
+    endedAtMs: nowMs,
+    title: `Alerts reach ${place} again`,
+    text: 'What was missed there and still goes on is told there now.',
+  });
+}
+
+const noticeId = (place: string) => `unreached:${place}`;
+
+function noticeOf({ alerts }: Watching, place: string): Notice | undefined {
+  const id = noticeId(place);
+  return alerts.find((alert): alert is Notice => alert.id === id && alert.kind === 'notice');
+}
+
+const withAlert = (watching: Watching, alert: Alert): Watching => ({
+  ...watching,
+  alerts: watching.alerts.map((one) => (one.id === alert.id ? alert : one)),
+});
+
+/** What to do about a place that refuses alerts. */
+export function adviceFor(place: string): string {
+  return `Invite Askwatch to ${place} and let it post there, or turn alerts off there.`;
+}
+
+/** What a closed place is to be told is kept for so long, and no more messages of it than this. */
+const KEEP_MS = 30 * 86_400_000;
+const KEEP_COUNT = 200;
+
+interface Around {
+  nowMs: number;
+  newId: () => string;
+}
+
+/**
+ * The document with what a closed place is to be told once it is open, and nothing more: what it missed and still goes on,
+ * in one message, and the changes of what stands there, each as far as that is kept. The same document where nothing is
+ * different, or the place is not closed. Pure.
+ */
+export function withMissed(watching: Watching, place: string, around: Around): Watching {
+  const closed = closedAt(watching, place);
+  if (!closed) return watching;
+  if (around.nowMs - closed.sinceMs >= KEEP_MS) {
+    return forgotten(withoutOldest(watching, place, 0), place);
+  }
+  const alerts = gathered(watching.alerts, place, around);
+  const missed = alerts === watching.alerts ? watching : { ...watching, alerts };
+  return withoutOldest(missed, place, KEEP_COUNT);
+}
+
+/** How many messages of a place wait to be told or changed. Pure. */
+export const waitingAt = ({ alerts }: Watching, place: string): number =>
+  alerts.reduce((sum, alert) => sum + alert.deliveries.filter(isWaiting(alert, place)).length, 0);
+
+const isWaiting = (alert: Alert, place: string) => (delivery: Delivery) =>
+  delivery.place === place && !isDelivered(alert, delivery);
+
+/**
+ * The document after a place took something. If it was closed until now, what it missed is told, and nothing is said under
+ * messages about what changed meanwhile: they show it. The same document where the place was not closed. Pure.
+ */
+export function withTaken(
+  watching: Watching,
+  { place, request }: { place: string; request: Request },
+  around: Around,
+): Watching {
+  if (!closedAt(watching, place)) return watching;
+  const missed = withMissed(watching, place, around);
+  const quiet = { ...missed, alerts: missed.alerts.map((alert) => withoutLines(alert, place)) };
+  const taken = withoutRefusal(quiet, place, request);
+  return closedAt(taken, place) ? taken : withNoticeOver(taken, place, around.nowMs);
+}
+
+function withoutLines(alert: Alert, place: string): Alert {
+  if (!alert.deliveries.some(isWaiting(alert, place))) return alert;
+  const deliveries = alert.deliveries.map((delivery) => {
+    if (delivery.place !== place || !delivery.posted) return delivery;
+    const { line: _, ...rest } = delivery;
+    return goesOn(alert) ? rest : { ...rest, endSaid: true };
+  });
+  return { ...alert, deliveries };
+}
+
+/** Gives up all but the newest messages of a place. */
+function withoutOldest(watching: Watching, place: string, count: number): Watching {
+  let left = waitingAt(watching, place) - count;
+  if (left <= 0) return watching;
+  const dead = 'It waited too long, or too much waited, for its channel to be open again.';
+  const alerts = watching.alerts.map((alert) => {
+    const isOurs = isWaiting(alert, place);
+    if (left <= 0 || !alert.deliveries.some(isOurs)) return alert;
+    const deliveries = alert.deliveries.map((delivery) =>
+      isOurs(delivery) && left-- > 0 ? { ...delivery, dead } : delivery,
+    );
+    return { ...alert, deliveries };
+  });
+  return { ...watching, alerts };
+}
+
+/**
+ * The alerts with all that a place was not told of, and that goes on, in one message: that of an outage, where it is only
+ * one. What is over is left out. A message that may be there already keeps what it holds.
+ */
+function gathered(alerts: Alert[], place: string, { nowMs, newId }: Around): Alert[] {
+  const isMissed = (one: Delivery) =>
+    one.place === place && isUndelivered(one) && !one.attempted && heldUntil(one, nowMs) <= nowMs;
+  const groups = alerts.filter(
+    (alert): alert is Group => alert.kind === 'group' && alert.deliveries.some(isMissed),
+  );
+  const tried = alerts.findLast((alert): alert is Group => isTriedGroup(alert, place));
+  const missed = missedIn(alerts, isMissed);
+  const isOne = !tried && missed.length < 2;
+  const own = isOne ? missed[0] : undefined;
+  const group = isOne
+    ? undefined
+    : together(missed, tried ?? groups.at(-1), { place, nowMs, newId });
+
+  const after = alerts.flatMap((alert): Alert[] => {
+    if (alert.kind === 'group' && (alert === tried || groups.includes(alert))) {
+      return group?.id === alert.id ? [group] : [];
+    }
+    return alert.kind === 'incident'
+      ? [withOwn(alert, { isOwn: alert === own, isMissed, place })]
+      : [alert];
+  });
+  const isNew = group && !after.includes(group);
+  const isSame = after.length === alerts.length && after.every((alert, at) => alert === alerts[at]);
+  return isSame && !isNew ? alerts : isNew ? [...after, group] : after;
+}
+
+const isTriedGroup = (alert: Alert, place: string) =>
+  alert.kind === 'group' &&
+  alert.place === place &&
+  goesOn(alert) &&
+  alert.deliveries.some((one) => isUndelivered(one) && one.attempted);
+
+/** Incidents that go on, of which the place has no message. */
+function missedIn(alerts: readonly Alert[], isMissed: (one: Delivery) => boolean): Incident[] {
+  const ids = new Set<string>();
+  for (const alert of alerts) {
+    if (!alert.deliveries.some(isMissed)) continue;
+    if (alert.kind === 'incident') ids.add(alert.id);
+    if (alert.kind === 'group') for (const { incidentId } of alert.members) ids.add(incidentId);
+  }
+  return alerts.filter((alert): alert is Incident => ids.has(alert.id) && isOpen(alert));
+}
+
+/** An incident with a delivery of its own to the place, or without. */
+function withOwn(
+  incident: Incident,
+  {
+    isOwn,
+    isMissed,
+    place,
+  }: { isOwn: boolean; isMissed: (one: Delivery) => boolean; place: string },
+): Incident {
+  const { deliveries } = incident;
+  const has = deliveries.find(isMissed);
+  if (!has && !isOwn) return incident;
+  const others = deliveries.filter((one) => !isMissed(one));
+  if (!isOwn) return { ...incident, deliveries: others };
+  if (has && !has.earlier) return incident;
+  // The outages before it are over.
+  const { earlier: _, ...own } = has ?? newDelivery(place, incident.id);
+  return { ...incident, deliveries: [...others, own] };
+}
+
+/** One group of all of them, in the place of an earlier one that the place was not told of. */
+function together(
+  incidents: readonly Incident[],
+  before: Group | undefined,
+  { place, nowMs, newId }: Around & { place: string },
+): Group {
+  if (before && isTriedGroup(before, place)) {
+    const known = new Set(before.members.map(({ incidentId }) => incidentId));
+    const fresh = incidents.filter(({ id }) => !known.has(id));
+    return fresh.length === 0 ? before : withMembers(before, fresh, nowMs);
+  }
+  const isSame =
+    before?.missed &&
+    before?.members.length === incidents.length &&
+    before.members.every(
+      ({ incidentId, times }, at) => incidentId === incidents[at]?.id && times === 1,
+    );
+  if (before && isSame) return before;
+  const {
+    quiet: _,
+    degraded: __,
+    stayed: ___,
+    ...base
+  } = before ?? newGroup(place, { nowMs, newId });
+  // Nobody is called for milder troubles alone.
+  const areMild = incidents.every(({ degraded }) => degraded !== undefined);
+  const group = { ...base, missed: true, members: [], ...(areMild && { degraded: true }) };
+  return withMembers(group, incidents, nowMs);
+}

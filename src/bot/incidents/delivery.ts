@@ -2,17 +2,11 @@ import { backoffMs } from '../shared/clock.ts';
 import { DeliveryError } from '../shared/errors.ts';
 import { closedAt, type Request, refusedLast, tryAtMs } from './closed-places.ts';
 import { endsQuietly, isFlapping } from './flapping.ts';
-import { isDelivered, newDelivery } from './incidents.ts';
-import type { Alert, Closed, Delivery, Notice, Watching } from './watch-state.ts';
-
-/** A place that refuses or fails for so long is given up for this alert. */
-export const GIVE_UP_MS = 86_400_000;
+import { GIVE_UP_MS, goesOn, heldUntil, isDelivered } from './incidents.ts';
+import type { Alert, Closed, Delivery, Watching } from './watch-state.ts';
 
 /** Longest wait until the next try, whatever a platform asks for. */
 export const MAX_WAIT_MS = 600_000;
-
-/** How long a monitor is left alone by a press of “Snooze”: nothing is held back for longer. */
-export const SNOOZE_MS = 3_600_000;
 
 interface Around {
   nowMs: number;
@@ -96,15 +90,11 @@ function freeAtMs(
 const requestOf = (alert: Alert, { posted, told: deliveredVersion }: Delivery): Request =>
   posted !== undefined && deliveredVersion !== alert.version ? 'change' : 'new';
 
-/** Until when a delivery is held back; a longer time than was ever set means that the clock was set back. */
-export const heldUntil = ({ heldUntilMs = 0 }: Delivery, nowMs: number) =>
-  heldUntilMs - nowMs <= SNOOZE_MS ? heldUntilMs : 0;
-
 /**
  * A group, or what flaps, says at most so often how it goes; a group sooner after its first words, when most is still to come.
  * What flaps shows how it is within a minute, of which up to a third passes until a poll sees it.
  */
-export const GROUP_PACE_MS = { first: 15_000, later: 60_000, flapping: 40_000 } as const;
+const GROUP_PACE_MS = { first: 15_000, later: 60_000, flapping: 40_000 } as const;
 
 /**
  * A delivery after `shown` was told, while the alert is `now`: one that changes all the time waits a while before it
@@ -145,10 +135,8 @@ export function withShownOpen({ triedOpen: _, ...delivery }: Delivery, nowMs: nu
 }
 
 /** Whether it is no outage, but a milder trouble: nobody is called for it, nor for its end. */
-export const isDegradation = (alert: Alert) =>
+const isDegradation = (alert: Alert) =>
   (alert.kind === 'incident' || alert.kind === 'group') && Boolean(alert.degraded);
-
-export const goesOn = (alert: Alert) => alert.kind !== 'notice' && alert.endedAtMs === undefined;
 
 /** A delivery without its line, which was said or cannot be. Pure. */
 export function withoutLine({ line, ...delivery }: Delivery): Delivery {
@@ -228,64 +216,4 @@ function waiting(
   const askedMs = error instanceof DeliveryError ? (error.retryAfterMs ?? 0) : 0;
   const waitMs = Math.min(Math.max(backoffMs(failures, random), askedMs), MAX_WAIT_MS);
   return { ...delivery, failures, failingSinceMs, nextTryAtMs: nowMs + waitMs };
-}
-
-/**
- * The document with a notice for `teller` that alerts no longer reach `place`. While an earlier notice about that place is
- * still kept, that one says it: a thousand lost alerts, or a place that is closed and opened all the time, make one. Pure.
- */
-export function withNotice(
-  watching: Watching,
-  { place, why, teller, nowMs }: { place: string; why: string; teller: string; nowMs: number },
-): Watching {
-  const said = { title: `Alerts do not reach ${place}`, text: `${why} ${adviceFor(place)}` };
-  const before = noticeOf(watching, place);
-  if (before && nowMs - before.openedAtMs < GIVE_UP_MS) {
-    if (before.endedAtMs === undefined) return watching;
-    const { endedAtMs: _, ...rest } = before;
-    return withAlert(watching, { ...rest, ...said, version: before.version + 1 });
-  }
-  const id = noticeId(place);
-  const notice: Notice = {
-    kind: 'notice',
-    id,
-    version: 1,
-    openedAtMs: nowMs,
-    ...said,
-    deliveries: [newDelivery(teller, `${id}:${nowMs}`)],
-  };
-  return { ...watching, alerts: [...watching.alerts.filter((alert) => alert.id !== id), notice] };
-}
-
-/** The document after alerts reach a place again: its notice says so, or was never there. Pure. */
-export function withNoticeOver(watching: Watching, place: string, nowMs: number): Watching {
-  const notice = noticeOf(watching, place);
-  if (!notice || notice.endedAtMs !== undefined) return watching;
-  if (!notice.deliveries.some(({ attempted }) => attempted)) {
-    return { ...watching, alerts: watching.alerts.filter((alert) => alert !== notice) };
-  }
-  return withAlert(watching, {
-    ...notice,
-    version: notice.version + 1,
-    endedAtMs: nowMs,
-    title: `Alerts reach ${place} again`,
-    text: 'What was missed there and still goes on is told there now.',
-  });
-}
-
-const noticeId = (place: string) => `unreached:${place}`;
-
-function noticeOf({ alerts }: Watching, place: string): Notice | undefined {
-  const id = noticeId(place);
-  return alerts.find((alert): alert is Notice => alert.id === id && alert.kind === 'notice');
-}
-
-const withAlert = (watching: Watching, alert: Alert): Watching => ({
-  ...watching,
-  alerts: watching.alerts.map((one) => (one.id === alert.id ? alert : one)),
-});
-
-/** What to do about a place that refuses alerts. */
-export function adviceFor(place: string): string {
-  return `Invite Askwatch to ${place} and let it post there, or turn alerts off there.`;
 }

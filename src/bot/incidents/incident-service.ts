@@ -1,12 +1,12 @@
+import type { Card, Fact } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
 import { type Place, placeKey } from '../shared/place.ts';
+import { shortened } from '../shared/text-format.ts';
 import { unpaced } from './flapping.ts';
 import { refreshed } from './groups.ts';
-import { alertOfThread } from './incident-of-thread.ts';
 import { isOpen } from './incidents.ts';
-import { withNote } from './notes.ts';
 import { unsnoozed } from './snoozes.ts';
-import type { Alert, Incident, Note, Watching, WatchState } from './watch-state.ts';
+import type { Alert, Group, Incident, Note, Watching, WatchState } from './watch-state.ts';
 
 /** The incidents that people were told of, for those who press a button under one, or under several. */
 export interface Incidents {
@@ -111,4 +111,85 @@ function known(alerts: readonly Alert[] = [], id: string): [Incident, ...Inciden
   );
   if (!first) throw new CommandError('This incident is too old: Askwatch no longer knows it.');
   return [first, ...others];
+}
+
+/** What a message in this place is about, with the thread under it. */
+export interface ThreadIncident {
+  /** The newest that goes on, else the newest. */
+  incident: Incident;
+  /** All that it told of, when there are several. */
+  group: Group | undefined;
+}
+
+/** The incident, or the outages that began together, in whose thread something is said. Pure. */
+export function incidentOfThread(
+  alerts: readonly Alert[] = [],
+  place: string,
+  thread: string,
+): ThreadIncident | undefined {
+  const found = alertOfThread(alerts, place, thread);
+  if (found?.kind !== 'group') return found && { incident: found, group: undefined };
+  const ids = new Set(found.members.map(({ incidentId }) => incidentId));
+  const own = alerts.filter(
+    (alert): alert is Incident => alert.kind === 'incident' && ids.has(alert.id),
+  );
+  const incident = own.findLast(isOpen) ?? own.at(-1);
+  return incident && { incident, group: found };
+}
+
+/** What the message over a thread tells of. Pure. */
+function alertOfThread(
+  alerts: readonly Alert[],
+  place: string,
+  thread: string,
+): Incident | Group | undefined {
+  return alerts.findLast(
+    (alert): alert is Incident | Group =>
+      (alert.kind === 'incident' || alert.kind === 'group') &&
+      alert.deliveries.some((one) => one.place === place && one.posted?.thread === thread),
+  );
+}
+
+/** Notes kept of an incident, the newest. */
+const MAX_NOTES = 20;
+const MAX_NOTE_LENGTH = 500;
+
+/** Notes that an alert shows, and how much of each. */
+const SHOWN = 3;
+const SHOWN_LENGTH = 200;
+
+/** Tells people under an alert that there are notes. */
+export const NOTE_HINT = 'Reply “note: …” to keep a note here';
+
+/** What somebody wants to be kept with an incident, not answered: what follows `note:`. Pure. */
+export function noteIn(said: string): string | undefined {
+  const text = /^\s*note:(.*)$/is.exec(said)?.[1];
+  return text?.replace(/\s+/g, ' ').trim();
+}
+
+/** A alert that keeps one more note. Pure. */
+export function withNote<T extends Extract<Alert, { notes?: unknown }>>(alert: T, note: Note): T {
+  const kept = { ...note, text: shortened(note.text, MAX_NOTE_LENGTH) };
+  const notes = [...(alert.notes ?? []), kept].slice(-MAX_NOTES);
+  return { ...alert, version: alert.version + 1, notes };
+}
+
+/** The newest notes, as an alert shows them. Pure. */
+export function noteFacts({ notes = [] }: { notes?: Note[] | undefined }): Fact[] {
+  return notes
+    .slice(-SHOWN)
+    .map(({ by, text }) => ({ label: `Note by ${by}`, value: shortened(text, SHOWN_LENGTH) }));
+}
+
+/** Says that a note is kept. Pure. */
+export function notedCard(text: string): Card {
+  const cut =
+    text.length > MAX_NOTE_LENGTH ? ` Only its first ${MAX_NOTE_LENGTH} characters are kept.` : '';
+  return {
+    tone: 'info',
+    title: 'Noted',
+    parts: [
+      { kind: 'text', text: `The alert shows it, and answers in this thread know it.${cut}` },
+    ],
+  };
 }

@@ -4,7 +4,7 @@ import type { Monitor } from '../../contracts/monitoring.ts';
 import type { CheckRecord } from '../../contracts/monitoring-additions.ts';
 import type { Fact } from '../shared/card.ts';
 import { isDown } from '../shared/status.ts';
-import { inUnits, sparkline } from '../shared/units.ts';
+import { inUnits, sparkline } from '../shared/text-format.ts';
 import { isOpen } from './incidents.ts';
 import type { RequestQuota } from './poll-quota.ts';
 import type { Watching } from './watch-state.ts';

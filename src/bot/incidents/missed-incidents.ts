@@ -4,7 +4,15 @@ import type { MonitoringClient } from '../../clients/monitoring.ts';
 import type { Monitor } from '../../contracts/monitoring.ts';
 import type { Incident as Outage } from '../../contracts/monitoring-additions.ts';
 import type { Snapshot } from './diff.ts';
-import { isCounted, isFlapping, isFlapTime, withCounted } from './flapping.ts';
+import {
+  flappingOn,
+  isCounted,
+  isFlapping,
+  isFlapTime,
+  mayFlapOnIn,
+  withCounted,
+  withGroupsOf,
+} from './flapping.ts';
 import {
   type IncidentContext,
   isOpen,
@@ -12,7 +20,6 @@ import {
   type PollContext,
   withOpened,
 } from './incidents.ts';
-import { flappingOn, mayFlapOnIn, withGroupsOf } from './persistent-outages.ts';
 import type { RequestQuota } from './poll-quota.ts';
 import type { Alert, Incident } from './watch-state.ts';
 

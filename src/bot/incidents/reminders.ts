@@ -1,5 +1,5 @@
 import { isSilenced } from '../shared/status.ts';
-import { goesOn } from './delivery.ts';
+import { goesOn } from './incidents.ts';
 import type { Alert, Delivery, Group, Incident } from './watch-state.ts';
 
 interface Around {

@@ -1,8 +1,8 @@
 import type { Fact } from '../shared/card.ts';
 import { shortened } from '../shared/text-format.ts';
-import { SNOOZE_MS } from './delivery.ts';
 import { unpaced } from './flapping.ts';
 import { refreshed } from './groups.ts';
+import { SNOOZE_MS } from './incidents.ts';
 import type { Alert, Group, Incident, Snooze, Watching } from './watch-state.ts';
 
 /** Different snoozes that a message about several outages names. */

@@ -61,3 +61,48 @@ export interface Chart {
   /** Says the same where no chart can be shown. */
   text: string;
 }
+
+/** What a button may carry: the shortest room of the platforms. Source: Discord docs, "Component Reference", `custom_id`. */
+const MAX_LENGTH = 100;
+
+const textOf = ({ command, values }: Pick<CardAction, 'command' | 'values'>) =>
+  `${command}?${new URLSearchParams(values)}`;
+
+/** Whether a button can carry it: ids of another service may be long. */
+export const isCarried = (action: Pick<CardAction, 'command' | 'values'>) =>
+  textOf(action).length <= MAX_LENGTH;
+
+/** A button's state as one text: `incident acknowledge?incident=…`. It is all that is needed after a restart. */
+export function encodeAction(action: CardAction): string {
+  const text = textOf(action);
+  if (text.length > MAX_LENGTH) throw new RangeError(`“${text}” is too long for a button.`);
+  return text;
+}
+
+/** What a press of a button asks for; it comes from outside, so it is checked like anything that is said. */
+export function decodeAction(
+  text: string,
+): { command: string; values: Record<string, string> } | undefined {
+  const [command = '', query, ...rest] = text.split('?');
+  if (command === '' || query === undefined || rest.length > 0 || text.length > MAX_LENGTH) {
+    return undefined;
+  }
+  return { command, values: Object.fromEntries(new URLSearchParams(query)) };
+}
+
+/** Buttons under one card. Source: Discord docs, "Component Reference": five in a row. */
+const MAX_BUTTONS = 5;
+
+/** Longest address of a button. Source: the same page, field `url`; Slack takes 3,000. */
+const MAX_ADDRESS = 512;
+
+/**
+ * The link of a card as it may be shown: last among the buttons, only where there is room for it, and only to the web.
+ * The address is the one that a browser makes of it.
+ */
+export function linkOf({ link, actions = [] }: Pick<Card, 'link' | 'actions'>): Card['link'] {
+  if (!link || actions.length >= MAX_BUTTONS || !URL.canParse(link.url)) return undefined;
+  const { protocol, href } = new URL(link.url);
+  const isWeb = protocol === 'http:' || protocol === 'https:';
+  return isWeb && href.length <= MAX_ADDRESS ? { label: link.label, url: href } : undefined;
+}

@@ -1,5 +1,5 @@
 import type { Chart } from './card.ts';
-import { inUnits } from './units.ts';
+import { inUnits } from './text-format.ts';
 
 /** The room of a chart, and what is kept free of it on each side for labels; all in pixels. */
 export interface ChartBox {

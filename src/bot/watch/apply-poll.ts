@@ -1,16 +1,27 @@
 import type { Monitor } from '../../contracts/monitoring.ts';
 import type { ChannelSettings } from '../channels/channel-settings.ts';
 import { quietUntilMs, quietWords } from '../channels/quiet-hours.ts';
-import { diff, type Extent } from '../incidents/diff.ts';
-import { recentDowns } from '../incidents/flapping.ts';
-import { grouped, openGroups, refreshed } from '../incidents/groups.ts';
-import { type IncidentContext, isOpen, prune } from '../incidents/incidents.ts';
-import type { MissedOutages } from '../incidents/missed-incidents.ts';
-import { gathered } from '../incidents/quiet-digest.ts';
+import { type Change, diff, type Extent, isNews, type Snapshot } from '../incidents/diff.ts';
+import {
+  isFlapping,
+  recentDowns,
+  withCalmRestarted,
+  withFlappingEnded,
+} from '../incidents/flapping.ts';
+import { gathered, grouped, openGroups, refreshed } from '../incidents/groups.ts';
+import {
+  applyChanges,
+  type IncidentContext,
+  isOpen,
+  type PollContext,
+  prune,
+  withOpened,
+} from '../incidents/incidents.ts';
+import { applyMissed, type MissedOutages } from '../incidents/missed-incidents.ts';
+import { withMonitoringRecovered } from '../incidents/monitoring-outage.ts';
 import { reminded } from '../incidents/reminders.ts';
 import type { Alert, Incident, Watching } from '../incidents/watch-state.ts';
-import { concernedBy } from './batches.ts';
-import { reconcile } from './reconcile.ts';
+import { isDown } from '../shared/status.ts';
 
 /** What a poll needs from outside. */
 export interface ApplyContext extends IncidentContext {
@@ -134,4 +145,128 @@ function listedIn(monitors: readonly Monitor[]): (id: string) => boolean {
     ids ??= new Set(monitors.map((monitor) => monitor.id));
     return ids.has(id);
   };
+}
+
+const isOf = (change: Change, { id }: Monitor) =>
+  change.kind === 'status' && change.monitor.id === id;
+
+/** The alerts with what changed, before outages that began together are put together. */
+function reconcile(
+  before: Alert[],
+  { monitors, changes }: { monitors: readonly Monitor[]; changes: readonly Change[] },
+  around: PollContext,
+  { missed, later }: { missed: readonly MissedOutages[]; later: ReadonlySet<string> },
+): Alert[] {
+  const { nowMs, unseenFromMs } = around;
+  const sighted = withMonitoringRecovered(before, nowMs);
+  const isLate = unseenFromMs !== undefined || sighted !== before;
+  const awake = isLate ? withCalmRestarted(sighted, nowMs) : sighted;
+  const seeing = applyMissed(awake, missed, around);
+  // One that is down again may look as it did before.
+  const open = new Set(seeing.filter(isOpen).map(({ monitorId }) => monitorId));
+  const downAgain = missed
+    .filter(({ monitor }) => isDown(monitor) && !open.has(monitor.id))
+    .filter(({ monitor }) => !changes.some((change) => isOf(change, monitor)))
+    .map(({ monitor }): Change => ({ kind: 'status', monitor, from: monitor.status }));
+  const applied = applyChanges(seeing, [...changes, ...downAgain], around);
+  const { alerts, downs } = withFlappingEnded(applied, monitors, { ...around, asking: later });
+  return withOpened(alerts, downs, around);
+}
+
+/** Monitors with news in one batch: what they come to is a few dozen milliseconds of work. */
+const BATCH_SIZE = 500;
+
+/** A part of what a poll found, or all of it. */
+export interface Batch extends Required<Extent> {
+  monitors: readonly Monitor[];
+  missed: readonly MissedOutages[];
+}
+
+/**
+ * Cuts a list with news of thousands of monitors into some with few, so that none takes long. The one that is no part holds
+ * all that were known before, of which the parts before it leave nothing new: it says who is not listed. New monitors come
+ * after it, or they would make up for those that are lost. Of either, those that are DOWN come first: whether one is alone
+ * is seen only by those in its batch. Pure.
+ */
+export function batchesOf(
+  snapshot: Snapshot | undefined,
+  listed: readonly Monitor[],
+  missed: readonly MissedOutages[],
+  count = BATCH_SIZE,
+): Batch[] {
+  const known = new Map(snapshot?.known.map((one) => [one.id, one]));
+  const news = listed.filter((monitor) => isNews(known.get(monitor.id), monitor));
+  if (news.length <= count) return [{ monitors: listed, isPart: false, isMore: false, missed }];
+  const isKnown = ({ id }: Monitor) => known.has(id);
+  const whole = { monitors: listed.filter(isKnown), isPart: false, missed: [] };
+  const fresh = news.filter((monitor) => !isKnown(monitor));
+  const batches = [
+    ...partsOf(news.filter(isKnown), missed, count),
+    // Nothing is lost of nothing.
+    ...(known.size > 0 ? [whole] : []),
+    ...partsOf(fresh, [], count),
+  ];
+  return batches.map((batch, at) => ({ ...batch, isMore: at < batches.length - 1 }));
+}
+
+function* partsOf(
+  monitors: readonly Monitor[],
+  missed: readonly MissedOutages[],
+  count: number,
+): Generator<Omit<Batch, 'isMore'>> {
+  const ordered = [...monitors.filter(isDown), ...monitors.filter((one) => !isDown(one))];
+  for (let from = 0; from < ordered.length; from += count) {
+    const part = ordered.slice(from, from + count);
+    const ids = new Set(part.map(({ id }) => id));
+    const own = missed.filter(({ monitor }) => ids.has(monitor.id));
+    yield { monitors: part, isPart: true, missed: own };
+  }
+}
+
+/**
+ * The alerts that a poll may have to do with: all but outages that have no message of their own and whose monitor neither
+ * changed nor flaps, of which there are thousands when everything is down. `withOthers` puts those back among what became
+ * of these. Pure.
+ */
+function concernedBy(
+  { changes, missed }: { changes: readonly Change[]; missed: readonly MissedOutages[] },
+  alerts: Alert[],
+): { concerned: Alert[]; withOthers: (after: Alert[]) => Alert[] } {
+  const ids = new Set(
+    changes.map((change) => (change.kind === 'gone' ? change.id : change.monitor.id)),
+  );
+  for (const { monitor } of missed) ids.add(monitor.id);
+  for (const alert of alerts) if (isFlapping(alert)) ids.add(alert.monitorId);
+  const concerned = alerts.filter((alert) => isConcerned(alert, ids));
+  if (concerned.length === alerts.length)
+    return { concerned: alerts, withOthers: (after) => after };
+  return {
+    concerned,
+    withOthers: (after) => (after === concerned ? alerts : amongOthers(alerts, concerned, after)),
+  };
+}
+
+const isConcerned = (alert: Alert, monitors: ReadonlySet<string>) =>
+  alert.kind !== 'incident' || alert.deliveries.length > 0 || monitors.has(alert.monitorId);
+
+/** What became of some alerts, each in its place; new ones come last. */
+function amongOthers(
+  alerts: readonly Alert[],
+  some: readonly Alert[],
+  after: readonly Alert[],
+): Alert[] {
+  const left = new Map(after.map((alert) => [alert.id, alert]));
+  const all: Alert[] = [];
+  let at = 0;
+  for (const alert of alerts) {
+    if (alert !== some[at]) {
+      all.push(alert);
+      continue;
+    }
+    at += 1;
+    const now = left.get(alert.id);
+    if (now) all.push(now);
+    left.delete(alert.id);
+  }
+  return [...all, ...left.values()];
 }

@@ -18,8 +18,7 @@ import { withoutExpiredSnoozes } from '../incidents/snoozes.ts';
 import type { WatchState } from '../incidents/watch-state.ts';
 import { backoffMs, type Clock } from '../shared/clock.ts';
 import { type Place, placeKey } from '../shared/place.ts';
-import { type ApplyContext, applyPoll, finishingSteps } from './apply-poll.ts';
-import { batchesOf } from './batches.ts';
+import { type ApplyContext, applyPoll, batchesOf, finishingSteps } from './apply-poll.ts';
 import type { LastPoll } from './last-poll.ts';
 
 /** Looks at the monitors again and again, and notes what changed. */

@@ -1,4 +1,4 @@
-import { linkOf } from '../../bot/shared/card-link.ts';
+import { linkOf } from '../../bot/shared/card.ts';
 import {
   type Card,
   type CardAction,

@@ -1,7 +1,7 @@
 import { type APIMessage, type Client, ComponentType, MessageFlags, Routes } from 'discord.js';
 import type { Logger } from 'pino';
 import { createSeal, type Platform } from '../../bot/platform.ts';
-import { decodeAction } from '../../bot/shared/card-action.ts';
+import { decodeAction } from '../../bot/shared/card.ts';
 import { DeliveryError } from '../../bot/shared/errors.ts';
 import type { UnfinishedAnswer } from '../../bot/shared/invocation.ts';
 import type { ChannelApi } from '../api/channel-api.ts';

@@ -1,7 +1,7 @@
 import { type ButtonInteraction, MessageFlags } from 'discord.js';
 import type { ConversationAt } from '../../bot/ask/shown-answers.ts';
 import type { Card } from '../../bot/shared/card.ts';
-import { decodeAction } from '../../bot/shared/card-action.ts';
+import { decodeAction } from '../../bot/shared/card.ts';
 import type { Answer, Invocation, Reply } from '../../bot/shared/invocation.ts';
 import type { Place } from '../../bot/shared/place.ts';
 import { withNote } from '../answers/end-answer.ts';

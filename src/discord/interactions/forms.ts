@@ -2,9 +2,10 @@ import { type ButtonInteraction, MessageFlags, type ModalSubmitInteraction } fro
 import { type Command, fieldsOf } from '../../bot/commands/command.ts';
 import { formProblems } from '../../bot/commands/form.ts';
 import type { Card } from '../../bot/shared/card.ts';
+import { decodeAction } from '../../bot/shared/card.ts';
+import type { Desk } from '../answers/interaction-context.ts';
+import type { SentForm } from '../api/interaction.ts';
 import { decodeAction } from '../../bot/shared/card-action.ts';
-import type { InteractionContext } from '../answers/interaction-context.ts';
-import type { SubmittedForm } from '../api/interaction.ts';
 import { renderMessage } from '../render/render.ts';
 import { FORM } from '../render/render-form.ts';
 import { acknowledged } from './interactions.ts';

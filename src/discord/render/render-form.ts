@@ -6,7 +6,7 @@ import {
 } from 'discord.js';
 import { type Command, type Field, type FormBegin, fieldsOf } from '../../bot/commands/command.ts';
 import { formFields } from '../../bot/commands/form.ts';
-import { encodeAction } from '../../bot/shared/card-action.ts';
+import { encodeAction } from '../../bot/shared/card.ts';
 import { within } from './text.ts';
 
 /** Source: Discord docs, "Component Reference" (Label, String Select, Text Input) and "Modal". */

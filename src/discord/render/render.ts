@@ -11,11 +11,11 @@ import {
   type Card,
   type CardAction,
   type CardPart,
+  encodeAction,
   type Fact,
+  linkOf,
   TONES,
 } from '../../bot/shared/card.ts';
-import { encodeAction } from '../../bot/shared/card-action.ts';
-import { linkOf } from '../../bot/shared/card-link.ts';
 import { chartText } from '../../bot/shared/chart-text.ts';
 import { oneLine, plainWithin, within, withoutMentions } from './text.ts';
 

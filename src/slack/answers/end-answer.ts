@@ -1,5 +1,5 @@
 import type { types, webApi } from '@slack/bolt';
-import { decodeAction } from '../../bot/shared/card-action.ts';
+import { decodeAction } from '../../bot/shared/card.ts';
 import type { UnfinishedAnswer } from '../../bot/shared/invocation.ts';
 import { readFailure } from '../api/call-failure.ts';
 import type { Messages } from '../api/messages.ts';

@@ -1,4 +1,4 @@
-import { decodeAction } from '../../bot/shared/card-action.ts';
+import { decodeAction } from '../../bot/shared/card.ts';
 import type { Person } from '../../bot/shared/place.ts';
 import { fieldsOf, textOf } from '../api/payload.ts';
 

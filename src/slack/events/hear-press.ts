@@ -1,6 +1,7 @@
 import type { types } from '@slack/bolt';
+import { decodeAction } from '../../bot/shared/card.ts';
+import type { Said } from '../answers/said.ts';
 import { decodeAction } from '../../bot/shared/card-action.ts';
-import type { UserInput } from '../answers/said.ts';
 import { fieldsOf, textOf } from '../api/payload.ts';
 import type { ShownMessage } from '../render/shown-message.ts';
 

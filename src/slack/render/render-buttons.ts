@@ -1,7 +1,6 @@
 import type { types } from '@slack/bolt';
 import type { Card } from '../../bot/shared/card.ts';
-import { encodeAction } from '../../bot/shared/card-action.ts';
-import { linkOf } from '../../bot/shared/card-link.ts';
+import { encodeAction, linkOf } from '../../bot/shared/card.ts';
 import { oneLine, plainText } from './blocks.ts';
 import { clip } from './text.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { mentionFor } from '../../../src/bot/alerts/mention.ts';
+import { mentionFor } from '../../../src/bot/alerts/sender.ts';
 import { newDelivery } from '../../../src/bot/incidents/incidents.ts';
 import { withMonitoringOutage } from '../../../src/bot/incidents/monitoring-outage.ts';
 import { DeliveryError } from '../../../src/bot/shared/errors.ts';

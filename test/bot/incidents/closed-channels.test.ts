@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readHours } from '../../../src/bot/channels/quiet-hours.ts';
-import { withMissed } from '../../../src/bot/incidents/missed-while-closed.ts';
+import { withMissed } from '../../../src/bot/incidents/closed-places.ts';
 import { DeliveryError } from '../../../src/bot/shared/errors.ts';
 import {
   type AlertWorld,

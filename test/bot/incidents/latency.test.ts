@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { alertCard } from '../../../src/bot/alerts/alert-card.ts';
 import { latencyFacts } from '../../../src/bot/incidents/latency.ts';
-import { inUnits, sparkline } from '../../../src/bot/shared/units.ts';
+import { inUnits, sparkline } from '../../../src/bot/shared/text-format.ts';
 import {
   type Asked,
   counting,

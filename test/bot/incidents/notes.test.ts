@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { alertCard } from '../../../src/bot/alerts/alert-card.ts';
+import { noteIn, withNote } from '../../../src/bot/incidents/incident-service.ts';
 import { newIncident } from '../../../src/bot/incidents/incidents.ts';
-import { noteIn, withNote } from '../../../src/bot/incidents/notes.ts';
 import type { Place } from '../../../src/bot/shared/place.ts';
 import { applyPoll } from '../../../src/bot/watch/apply-poll.ts';
 import { createScriptedPlatform } from '../../helpers/bot/scripted-platform.ts';

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { type IncomingHttpHeaders, request } from 'node:http';
 import { createParser } from 'eventsource-parser';
 import { onTestFinished } from 'vitest';
-import { encodeAction } from '../../../src/bot/shared/card-action.ts';
+import { encodeAction } from '../../../src/bot/shared/card.ts';
 import type { BotSettings } from '../../../src/bot/shared/settings.ts';
 import {
   type Console,

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import type { Card, CardAction, CardPart } from '../../../src/bot/shared/card.ts';
-import { decodeAction } from '../../../src/bot/shared/card-action.ts';
+import { decodeAction } from '../../../src/bot/shared/card.ts';
 import {
   ANSWER_LIMIT,
   renderAnswer,

@@ -3,7 +3,7 @@ import { StatusError } from '../../../clients/errors.ts';
 import type { MonitoringClient } from '../../../clients/monitoring.ts';
 import type { Monitor } from '../../../contracts/monitoring.ts';
 import type { CardAction } from '../../shared/card.ts';
-import { isCarried } from '../../shared/card-action.ts';
+import { isCarried } from '../../shared/card.ts';
 import { CommandError } from '../../shared/errors.ts';
 import type { Reply } from '../../shared/invocation.ts';
 import type { Right } from '../../shared/rights.ts';

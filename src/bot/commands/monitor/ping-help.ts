@@ -1,6 +1,6 @@
 import type { Monitor } from '../../../contracts/monitoring.ts';
 import type { CardAction, CardPart } from '../../shared/card.ts';
-import { isCarried } from '../../shared/card-action.ts';
+import { isCarried } from '../../shared/card.ts';
 
 /** The command of the button that leads to a new push address. */
 export const NEW_PUSH_ADDRESS = 'monitor push address';

@@ -1,6 +1,6 @@
 import type { Incident, Rollup } from '../../../contracts/monitoring-additions.ts';
 import type { Chart } from '../../shared/card.ts';
-import { inUnits, sparkline } from '../../shared/units.ts';
+import { inUnits, sparkline } from '../../shared/text-format.ts';
 
 /** A point an hour of a day: as many as are read at a glance, and as finely as the service keeps a day. */
 const HOURS = 24;

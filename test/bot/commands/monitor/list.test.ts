@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Card } from '../../../../src/bot/shared/card.ts';
-import { decodeAction, encodeAction } from '../../../../src/bot/shared/card-action.ts';
+import { decodeAction, encodeAction } from '../../../../src/bot/shared/card.ts';
 import { CHANNEL, cardOf, startTestBot, textOf } from '../../../helpers/bot.ts';
 import { startService } from '../../../helpers/monitoring/service.ts';
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { trim } from '../../../src/bot/ask/trim-history.ts';
+import { trim } from '../../../src/bot/ask/generate.ts';
 import { inWords } from '../../../src/bot/shared/text-format.ts';
 import { estimatePromptTokens } from '../../../src/contracts/tokens.ts';
 import { long } from '../../helpers/long.ts';

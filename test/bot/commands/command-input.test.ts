@@ -1,9 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { checkInput } from '../../../src/bot/commands/check-input.ts';
 import { fieldsOf, usageOf } from '../../../src/bot/commands/command.ts';
+import { checkInput, readLine } from '../../../src/bot/commands/command-input.ts';
 import { commands } from '../../../src/bot/commands/commands.ts';
-import { readLine } from '../../../src/bot/commands/text-input.ts';
 import { anyCharacter } from '../../helpers/any-character.ts';
 import { long } from '../../helpers/long.ts';
 

@@ -54,7 +54,7 @@ const SUBROOMS: Record<string, string[]> = {
     'api',
   ],
   bot: ['shared', 'channels', 'incidents', 'ask', 'watch', 'alerts', 'commands', 'home'],
-  slack: ['render', 'api', 'answers', 'events', 'workspaces', 'listen'],
+  slack: ['render', 'api', 'answers', 'workspaces', 'events'],
   discord: ['render', 'api', 'answers', 'interactions'],
   console: ['shared', 'login', 'playground', 'status', 'account'],
   'console/page': ['shared', 'markdown', 'playground', 'status', 'account', 'login'],

@@ -1,10 +1,6 @@
 import { isIP } from 'node:net';
 import { resolve } from 'node:path';
 import ipaddr from 'ipaddr.js';
-import type { z } from 'zod';
-import { isChannelName } from '../console/playground/channels.ts';
-import { PROVIDER_TABLE } from '../gateway/providers/provider-table.ts';
-import type { ProviderSettings } from '../gateway/providers/providers.ts';
 import {
   type ConfiguredPlatform,
   given,
@@ -14,6 +10,8 @@ import {
 } from '../app/platforms/registration.ts';
 import { platforms } from '../app/platforms.ts';
 import type { Place } from '../bot/shared/place.ts';
+import { PROVIDER_TABLE } from '../gateway/providers/provider-table.ts';
+import type { ProviderSettings } from '../gateway/providers/providers.ts';
 import type { Role } from './variable-types.ts';
 import { type programVariables, variables } from './variables.ts';
 

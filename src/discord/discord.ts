@@ -5,14 +5,9 @@ import type { Bot, Platform } from '../bot/platform.ts';
 import { PlatformStartError } from '../bot/shared/errors.ts';
 import { openPlatformLimits, type PlatformLimits } from '../bot/shared/platform-limits.ts';
 import { createAlerts } from './answers/alerts.ts';
-import { listenForDeletions } from './answers/deletions.ts';
+import { type Conversations, createConversations } from './answers/conversations.ts';
+import { forgetGone, listenForDeletions } from './answers/deletions.ts';
 import { createEndAnswer, tokenEncryption } from './answers/end-answer.ts';
-import { forgetGone } from './answers/gone-channels.ts';
-import {
-  createInlineConversations,
-  type InlineConversations,
-} from './answers/inline-conversations.ts';
-import { createThreadConversations } from './answers/line-conversations.ts';
 import { createChannelApi } from './api/channel-api.ts';
 import {
   buildClient,
@@ -22,20 +17,18 @@ import {
   logEvents,
   watchConnection,
 } from './api/client.ts';
-import { discordCommands } from './api/commands.ts';
-import { createDrafts } from './api/drafts.ts';
+import { discordCommands, registerCommands } from './api/commands.ts';
 import { isRefusal, loggedError, reasonOf } from './api/errors.ts';
 import {
   INTERACTIONS_ENDPOINT_SET,
   warnOfInteractionsEndpoint,
 } from './api/interactions-endpoint.ts';
-import { inviteLink } from './api/invite.ts';
-import { createMissingPermissions } from './api/permissions.ts';
-import { registerCommands } from './api/register-commands.ts';
+import { createMissingPermissions, inviteLink } from './api/permissions.ts';
 import { createRights } from './api/rights.ts';
 import type { Shards } from './api/shards.ts';
 import { handleAutocomplete } from './interactions/autocomplete.ts';
 import { handleButton } from './interactions/buttons.ts';
+import { createDrafts } from './interactions/drafts.ts';
 import { handleForm } from './interactions/forms.ts';
 import { handleMessage } from './interactions/messages.ts';
 import { handleSlashCommand } from './interactions/slash-commands.ts';
@@ -49,7 +42,7 @@ const EDIT_INTERVAL_MS = 1_200;
 /** An interaction's token lives 15 minutes; a minute is left for the last words. Source: Discord docs, "Followup Messages". */
 const TOKEN_LIFE_MS = 14 * 60_000;
 
-/** What the platform is told at its making. */
+/** What the platform needs. */
 export interface DiscordOptions {
   token: string;
   /** Registers the commands in this server only, where they appear at once; else everywhere. */
@@ -67,7 +60,7 @@ export interface DiscordOptions {
   log: Logger;
   /** Called once when nothing can work any more, such as after the token was revoked. */
   onFatal: (error: Error) => void;
-  /** What Discord said earlier of calls that come too soon. */
+  /** The rate limits that Discord named earlier. */
   limits?: PlatformLimits;
 }
 
@@ -89,29 +82,30 @@ export async function createDiscord(options: DiscordOptions): Promise<Platform> 
     tokenLifeMs,
     missingPermissions,
     log,
-    inline: () => inline,
+    conversations: () => conversations,
   });
-  /** What people said that is still being answered. */
+  /** Interactions and messages that are still being answered. */
   const underWay = new Set<Promise<void>>();
   let connecting = false;
-  let inline: InlineConversations | undefined;
+  let conversations: Conversations | undefined;
   let sentElsewhere = false;
   let stopping = false;
 
   function track(work: Promise<void>) {
     const tracked = work
-      .catch((error: unknown) => log.error({ err: error }, 'something said could not be answered'))
+      .catch((error: unknown) =>
+        log.error({ err: error }, 'an interaction or a message could not be answered'),
+      )
       .finally(() => underWay.delete(tracked));
     underWay.add(tracked);
   }
 
   function listen(bot: Bot) {
-    inline = createInlineConversations({ bot, log });
+    conversations = createConversations({ bot, api, botId, log });
     const context = {
       bot,
       api,
-      inline,
-      conversations: createThreadConversations({ bot, api, botId, log }),
+      conversations,
       drafts: createDrafts(),
       deletions: listenForDeletions(client, { bot, log }),
       missingPermissions,

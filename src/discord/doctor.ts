@@ -15,11 +15,16 @@ import {
   Routes,
 } from 'discord.js';
 import { type Finding, ok, problem, shortName, warning } from '../bot/shared/finding.ts';
-import { permissionsIn } from './api/channel-permissions.ts';
 import { INTENT_REFUSED, TOKEN_REFUSED } from './api/client.ts';
 import { isRefusal, reasonOf } from './api/errors.ts';
 import { hasInteractionsEndpoint, INTERACTIONS_ENDPOINT_SET } from './api/interactions-endpoint.ts';
-import { inviteLink, PERMISSION_NAMES, PERMISSIONS, type PermissionName } from './api/invite.ts';
+import {
+  inviteLink,
+  PERMISSION_NAMES,
+  PERMISSIONS,
+  type PermissionName,
+  permissionsIn,
+} from './api/permissions.ts';
 import { checkShards, type Shards } from './api/shards.ts';
 
 /** Discord as it is set up, and where alerts are to go. */

@@ -47,7 +47,7 @@ export async function checkSlack(setup: SlackSetup): Promise<Finding[]> {
   return [...bot, app];
 }
 
-/** The tokens they gave are sealed in the data folder, which is left alone while the program may run. */
+/** The tokens they gave are encrypted in the data folder, which is left alone while the program may run. */
 const severalWorkspaces = () =>
   ok('Slack bot', 'each workspace that installs the app gives a token of its own; none is tried');
 

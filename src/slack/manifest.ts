@@ -1,5 +1,5 @@
 import { type Command, topLevelNames, usageOf } from '../bot/commands/command.ts';
-import { SUGGESTED_PROMPTS } from './answers/suggested-prompts.ts';
+import { SUGGESTED_PROMPTS } from './answers/agent.ts';
 
 /** What the commands that begin with one word are about, as Slack shows it while one types. */
 const GROUPS: Record<string, string> = {

@@ -8,20 +8,17 @@ import { withoutCharts } from '../bot/shared/chart-text.ts';
 import { openPlatformLimits, type PlatformLimits } from '../bot/shared/platform-limits.ts';
 import { createBoltLog } from './api/bolt-log.ts';
 import { deliveryError } from './api/call-failure.ts';
-import { rateLimitedFetch } from './api/limited-fetch.ts';
 import type { Paces } from './api/paces.ts';
-import { listen } from './listen/listen.ts';
-import { refuseInvalidBodies } from './listen/request-guard.ts';
-import { refuseFutureTimestamps } from './listen/request-time.ts';
+import { rateLimitedFetch } from './api/rate-limited-fetch.ts';
+import { listen } from './events/listen.ts';
+import { guardRequests } from './events/request-guards.ts';
 import { BOT_SCOPES } from './manifest.ts';
 import type { Content } from './render/blocks.ts';
 import { renderCard, renderLine } from './render/render-card.ts';
 import { createInstallRoutes } from './workspaces/install.ts';
 import { createInstallations, type EncryptedInstallation } from './workspaces/installations.ts';
-import { installedWorkspaces } from './workspaces/installed-workspaces.ts';
-import { listenForRemoval } from './workspaces/removal.ts';
-import { createSocket } from './workspaces/socket.ts';
-import { acknowledgeRateLimits } from './workspaces/unread-frames.ts';
+import { installedWorkspaces, listenForRemoval } from './workspaces/installed-workspaces.ts';
+import { acknowledgeRateLimits, createSocket } from './workspaces/socket.ts';
 import type { Workspace } from './workspaces/workspace.ts';
 import { onlyWorkspace } from './workspaces/workspaces.ts';
 
@@ -58,7 +55,7 @@ const USER_GROUP = /^S[A-Z0-9]{2,20}$/;
 
 /**
  * Slack, not connected yet: over Socket Mode with an app token, over HTTP with a signing secret; in the one workspace of a
- * bot token, or in those that install the app. `onFatal` hears when Slack ends our access as a whole for good after the start,
+ * bot token, or in those that install the app. `onFatal` is called when Slack ends our access as a whole for good after the start,
  * such as by revoking a token.
  */
 export async function createSlack(options: {
@@ -71,7 +68,7 @@ export async function createSlack(options: {
   log: Logger;
   onFatal(error: Error): void;
   paces?: Paces;
-  /** What Slack said earlier of calls that come too soon. */
+  /** The rate limits that Slack named earlier. */
   limits?: PlatformLimits;
 }): Promise<Slack> {
   const { botToken, install, appToken, signingSecret = '', apiUrl } = options;
@@ -131,7 +128,7 @@ export async function createSlack(options: {
     // Answered from what the start learned: Bolt would ask Slack about the token again and again.
     authorize: async ({ teamId }) => {
       const workspace = await workspaces.of(teamId);
-      // Heard all the same: whoever types a command there is told.
+      // Handled all the same: whoever types a command there gets an answer that says so.
       if (!workspace) return {};
       return { botToken: workspace.client.token ?? '', botUserId: workspace.self.userId };
     },
@@ -183,7 +180,7 @@ export async function createSlack(options: {
             {
               method: 'POST' as const,
               path: '/slack/events',
-              handle: refuseFutureTimestamps(refuseInvalidBodies(http.requestListener, log), log),
+              handle: guardRequests(http.requestListener, log),
             },
           ]
         : []),

@@ -1,7 +1,7 @@
 import { ChannelType, OverwriteType, PermissionFlagsBits } from 'discord.js';
 import { expect, test } from 'vitest';
 import { createProbe } from '../../src/cli/doctor-fetch.ts';
-import { permissionsIn } from '../../src/discord/api/channel-permissions.ts';
+import { permissionsIn } from '../../src/discord/api/permissions.ts';
 import { checkDiscord, type DiscordSetup } from '../../src/discord/doctor.ts';
 import { type DiscordFake, startDiscord } from '../fakes/discord/discord.ts';
 

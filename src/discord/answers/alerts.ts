@@ -102,14 +102,14 @@ export function createAlerts(
         throw deliveryError(error, channel, missingPermissions(channel));
       }
     },
-    /** A reply that rings nowhere. An earlier one is known by what it answers and says. */
+    /** A reply that rings nowhere. An earlier one is recognised by what it replies to and by its text. */
     async announce({ channel, posted: { message }, card, id, attempted }) {
       checkChannel(channel);
       const content = renderLine(card);
-      const isSaid = (one: APIMessage) =>
+      const isAnnounced = (one: APIMessage) =>
         one.message_reference?.message_id === message && one.content === content;
       try {
-        if (attempted && (await find(channel, isSaid))) return;
+        if (attempted && (await find(channel, isAnnounced))) return;
         await api.send(channel, {
           content,
           nonce: createHash('sha256').update(id).digest('base64url').slice(0, 25),

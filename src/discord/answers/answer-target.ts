@@ -7,7 +7,7 @@ import {
   Routes,
 } from 'discord.js';
 import type { ChannelApi } from '../api/channel-api.ts';
-import { type TextFile, withFile } from '../api/upload.ts';
+import { type TextFile, withFile } from '../api/channel-api.ts';
 import type { renderButtons } from '../render/render.ts';
 
 /** One message of an answer; an edit without buttons takes away those it had. */

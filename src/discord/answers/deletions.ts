@@ -1,4 +1,4 @@
-import { type Client, Events } from 'discord.js';
+import { type Client, DiscordAPIError, Events, RESTJSONErrorCodes, Routes } from 'discord.js';
 import type { Logger } from 'pino';
 import type { Bot } from '../../bot/platform.ts';
 import type { Place } from '../../bot/shared/place.ts';
@@ -12,7 +12,7 @@ export interface DeletionWatch {
   end(): void;
 }
 
-/** What is heard of deletions. */
+/** Watches for deletions. */
 export interface Deletions {
   /** For an answer that needs these messages, threads and channels. */
   watch(...ids: string[]): DeletionWatch;
@@ -34,8 +34,8 @@ interface Deleted {
 }
 
 /**
- * Hears of deleted messages, threads and channels, and of servers that took Askwatch out: answers there end, and what was
- * kept for a thread or channel is forgotten. discord.js tells only of what it has in its caches, which hold no messages, so
+ * Listens for deleted messages, threads and channels, and for servers that removed Askwatch: answers there end, and what was
+ * kept for a thread or channel is forgotten. discord.js reports only what it has in its caches, which hold no messages, so
  * the events are read as they come.
  */
 export function listenForDeletions(
@@ -43,11 +43,11 @@ export function listenForDeletions(
   { bot, log }: { bot: Pick<Bot, 'forget' | 'forgetAll'>; log: Logger },
 ): Deletions {
   const watched = new Set<Watched>();
-  /** The newest: a message can be deleted before we are told that it was posted. */
+  /** The newest: a message can be deleted before we know that it was posted. */
   let recent: string[] = [];
 
   client.on(Events.Raw, (packet: { t?: unknown; d?: unknown }) => {
-    // Told before discord.js forgets the server.
+    // The event comes before discord.js forgets the server.
     const channelsOf = (server: string) => [
       ...(client.guilds.cache.get(server)?.channels.cache.keys() ?? []),
     ];
@@ -122,4 +122,53 @@ export function deletedBy(
   }
   if (t !== 'THREAD_DELETE' || typeof parent !== 'string') return undefined;
   return { ids: [id], forget: { place: { platform: 'discord', channel: parent }, thread: id } };
+}
+
+/** Of a channel that was deleted, and of one in a server that Askwatch is not in. Source: Discord docs, "JSON Error Codes". */
+const GONE: Array<number | string> = [
+  RESTJSONErrorCodes.UnknownChannel,
+  RESTJSONErrorCodes.MissingAccess,
+];
+
+/**
+ * Forgets channels that were deleted, or whose server removed Askwatch, while it was not running. Discord announces all
+ * channels of a server, also those that Askwatch may not see, so it is asked about others only; one after another, since there may be
+ * many direct conversations. Nothing is forgotten while a server is down. Never rejects. Source: Discord docs, "Channel
+ * Visibility".
+ */
+export async function forgetGone(
+  client: Client,
+  {
+    bot,
+    isStopping,
+    log,
+  }: { bot: Pick<Bot, 'keptChannels' | 'forgetAll'>; isStopping: () => boolean; log: Logger },
+): Promise<void> {
+  if (client.guilds.cache.some(({ available }) => !available)) return;
+  try {
+    const gone: string[] = [];
+    for (const channel of await bot.keptChannels('discord')) {
+      if (isStopping()) return;
+      const isKnown = client.channels.cache.has(channel);
+      if (!isKnown && (await isGone(client, channel))) gone.push(channel);
+    }
+    if (gone.length === 0) return;
+    log.warn({ channels: gone.length }, 'forgets channels that are gone since the last start');
+    await bot.forgetAll({ platform: 'discord', channels: gone });
+  } catch (error) {
+    log.error(
+      { err: error },
+      'channels that are gone could not be forgotten; the next start tries again',
+    );
+  }
+}
+
+async function isGone({ rest }: Client, channel: string): Promise<boolean> {
+  try {
+    await rest.get(Routes.channel(channel));
+    return false;
+  } catch (error) {
+    // What cannot be asked now is asked at the next start.
+    return error instanceof DiscordAPIError && GONE.includes(error.code);
+  }
 }

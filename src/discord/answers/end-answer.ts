@@ -9,14 +9,14 @@ import { deliveryError, isDeleted, isRefusal } from '../api/errors.ts';
 import type { MissingPermissions } from '../api/permissions.ts';
 import { renderButtons } from '../render/render.ts';
 import { plain } from '../render/text.ts';
-import type { InlineConversations } from './inline-conversations.ts';
+import type { Conversations } from './conversations.ts';
 
 /** Longest message. Source: Discord docs, "Create Message". */
 const MAX_MESSAGE = 2_000;
 
 /**
  * How the messages of an answer are found again: where they are, the newest that is known, and for those that belong to an
- * interaction its token, sealed, since whoever has it can write in the bot's name for a quarter of an hour.
+ * interaction its token, encrypted, since whoever has it can write in the bot's name for a quarter of an hour.
  */
 export interface ShownIn {
   in: string;
@@ -24,7 +24,7 @@ export interface ShownIn {
   token?: string;
 }
 
-/** What a look for the message under way came to; without `content` it could not be read. */
+/** The outcome of a search for the message under way; without `content` it could not be read. */
 interface Found {
   isOver?: boolean;
   growing?: { id: string; content?: string } | undefined;
@@ -41,11 +41,11 @@ export function createEndAnswer(options: {
   botToken: string;
   /** How long messages of an interaction are changed. */
   tokenLifeMs: number;
-  inline(): InlineConversations | undefined;
+  conversations(): Conversations | undefined;
   missingPermissions: MissingPermissions;
   log: Logger;
 }): NonNullable<Platform['endAnswer']> {
-  const { client, api, botToken, tokenLifeMs, inline, missingPermissions, log } = options;
+  const { client, api, botToken, tokenLifeMs, conversations, missingPermissions, log } = options;
   const tokens = tokenEncryption(botToken);
 
   /** The message under way, as far as it may be read. */
@@ -88,7 +88,7 @@ export function createEndAnswer(options: {
     const posted = await api.send(at.in, end);
     if (at.in === thread) return;
     const place = { platform: 'discord', channel: unfinished.channel } as const;
-    await inline()?.add(at.in, posted.id, { place, thread });
+    await conversations()?.addInline(at.in, posted.id, { place, thread });
   }
 
   /** What only one person sees, or stands where the bot may not write, is changed by the interaction that it belongs to. */

@@ -16,7 +16,7 @@ const RETRY_WAITS_MS = [1_000, 2_000, 4_000, 8_000];
 const MAX_RETRY_WAIT_MS = 60_000;
 
 /**
- * Generates an answer and shows it in an outlet while it grows. Gives the ids of its messages. Throws when the end
+ * Generates an answer and shows it at its target while it grows. Gives the ids of its messages. Throws when the end
  * could not be shown; an answer nobody can see any more is not generated further.
  */
 export async function showAnswer(options: {
@@ -29,9 +29,9 @@ export async function showAnswer(options: {
   gone?: AbortSignal;
   /** Says why Discord did not take something. */
   explain?: (error: unknown) => string;
-  /** Told of each message as soon as it is there. */
+  /** Called with each message as soon as it is there. */
   onMessage?: (message: string) => Promise<void>;
-  /** Keeps the token of an interaction as it may be stored for an answer. */
+  /** Encrypts the token of an interaction so that it may be stored with an answer. */
   encryptToken: (token: string, answer: string) => string;
 }): Promise<void> {
   const {
@@ -110,7 +110,7 @@ export async function showAnswer(options: {
 const OUT_OF_TIME =
   'Discord takes changes to this kind of answer for 15 minutes only, so it ends here.';
 
-/** Brings the messages of an outlet to the given ones, touching only those that differ. */
+/** Brings the messages at a target to the given ones, touching only those that differ. */
 function createScreen(target: AnswerTarget, onMessage: (message: string) => Promise<void>) {
   const shown: Array<{ id: string; message: AnswerMessage | undefined }> = [];
   /** Messages of which a send failed: it may have gone through, as it was at that time. */
@@ -151,7 +151,7 @@ export async function retryUntilShown<T>(show: () => Promise<T>): Promise<T> {
   return await show();
 }
 
-/** Says "is typing" until the function it gives is called; `onGone` is told when there is nowhere to type any more. */
+/** Says "is typing" until the function it gives is called; `onGone` is called when there is nowhere to type any more. */
 function keepTyping({ typing }: AnswerTarget, log: Logger, onGone: () => void): () => void {
   if (!typing) return () => {};
   const say = () => {

@@ -1,9 +1,24 @@
+import type { Logger } from 'pino';
 import type { Answer } from '../../bot/shared/invocation.ts';
 import type { Place } from '../../bot/shared/place.ts';
 import { isDeleted, reasonOf } from '../api/errors.ts';
+import type { MissingPermissions } from '../api/permissions.ts';
 import type { AnswerTarget } from './answer-target.ts';
-import type { InteractionContext } from './interaction-context.ts';
+import type { Conversations } from './conversations.ts';
+import type { Deletions } from './deletions.ts';
 import { retryUntilShown, showAnswer } from './show-answer.ts';
+
+/** What answers are shown with. */
+export interface AnswerContext {
+  conversations: Conversations;
+  deletions: Deletions;
+  missingPermissions: MissingPermissions;
+  /** Shortest time between two edits of an answer. */
+  editIntervalMs: number;
+  /** Encrypts the token of an interaction so that it may be stored with an answer. */
+  encryptToken: (token: string, answer: string) => string;
+  log: Logger;
+}
 
 /** Where an answer that a conversation remembers is shown. */
 interface Shown {
@@ -11,29 +26,36 @@ interface Shown {
   place: Place;
   /** The thread key under which it is remembered. */
   key: string;
-  /** Said first, where the question is not to be seen otherwise. */
+  /** Posted first, where the question is not to be seen otherwise. */
   lead?: {
     content: string;
     nonce: string;
-    /** Is told when it is there. Never throws. */
+    /** Is called when it is there. Never throws. */
     onShown?: () => void;
   };
   /** The channel or thread it is shown in. Where that is not the key, only a reply connects, so every message is noted. */
   shownIn: string;
-  /** Tells whoever asked that the answer could not be shown, and why. */
+  /** Reports to whoever asked that the answer could not be shown, and why. */
   tell(content: string, error: unknown): Promise<unknown>;
 }
 
-/** Generates an answer and shows it in its conversation, or says there that it could not be shown. */
+/** Generates an answer and shows it in its conversation, or reports there that it could not be shown. */
 export async function showInConversation(
-  { inline, missingPermissions, deletions, editIntervalMs, encryptToken, log }: InteractionContext,
+  {
+    conversations,
+    missingPermissions,
+    deletions,
+    editIntervalMs,
+    encryptToken,
+    log,
+  }: AnswerContext,
   answer: Answer,
   { target, place, key, lead, shownIn, tell }: Shown,
 ): Promise<void> {
   const watch = deletions.watch(shownIn, place.channel);
   const onMessage = async (id: string) => {
     watch.add(id);
-    if (key !== shownIn) await inline.add(shownIn, id, { place, thread: key });
+    if (key !== shownIn) await conversations.addInline(shownIn, id, { place, thread: key });
   };
   const explain = (error: unknown) => reasonOf(error, missingPermissions(shownIn));
   try {

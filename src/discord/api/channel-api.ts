@@ -1,14 +1,14 @@
 import {
   type APIChannel,
   type APIMessage,
+  DiscordAPIError,
   type REST,
+  RESTJSONErrorCodes,
   type RESTPatchAPIChannelMessageJSONBody,
   type RESTPostAPIChannelMessageJSONBody,
   Routes,
 } from 'discord.js';
-import { mayNotReply } from './errors.ts';
-import { inOpenThread } from './open-again.ts';
-import { type TextFile, withFile } from './upload.ts';
+import { isRefusal, mayNotReply } from './errors.ts';
 
 /** Nothing a message says may ping, and a reply does not ping whom it answers. */
 const NO_MENTIONS = { parse: [], replied_user: false };
@@ -24,7 +24,7 @@ export interface ChannelApi {
     message: Omit<RESTPostAPIChannelMessageJSONBody, 'nonce'> & { nonce: string },
     more?: { called?: string | undefined; file?: TextFile | undefined },
   ): Promise<APIMessage>;
-  /** Posts a message as a reply; as one of its own where the bot may not read, and so not reply to, what was said before. */
+  /** Posts a message as a reply; as one of its own where the bot may not read, and so not reply to, earlier messages. */
   reply(
     channel: string,
     to: string,
@@ -103,4 +103,51 @@ export function createChannelApi(rest: REST): ChannelApi {
     },
   };
   return api;
+}
+
+/** A text file under a message. */
+export interface TextFile {
+  name: string;
+  text: string;
+}
+
+/** A request with a file, in place of any that an earlier try put under the message. Source: Discord docs, "Uploading Files". */
+export function withFile(body: object, { name, text }: TextFile) {
+  const contentType = 'text/markdown; charset=utf-8';
+  return {
+    body: { ...body, attachments: [{ id: '0', filename: name }] },
+    files: [{ name, contentType, data: Buffer.from(text) }],
+  };
+}
+
+/**
+ * Makes a call in a channel or thread. A thread that is archived, as each is after days of silence, takes no edits: it is
+ * opened again and the call made once more. One that is locked, too, stays closed, and the refusal of the call is thrown.
+ * Throws what the calls throw. Source: Discord docs, "Threads": opening takes Send Messages in Threads.
+ */
+export async function inOpenThread<T>(
+  rest: REST,
+  channel: string,
+  call: () => Promise<T>,
+): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    if (!isArchived(error)) throw error;
+    await openAgain(rest, channel, error);
+    return await call();
+  }
+}
+
+const isArchived = (error: unknown): error is DiscordAPIError =>
+  error instanceof DiscordAPIError &&
+  error.code === RESTJSONErrorCodes.InvalidActionOnArchivedThread;
+
+async function openAgain(rest: REST, thread: string, archived: DiscordAPIError): Promise<void> {
+  try {
+    await rest.patch(Routes.channel(thread), { body: { archived: false } });
+  } catch (error) {
+    // That the thread is closed says more than that it may not be opened; any other trouble may pass.
+    throw isRefusal(error) ? archived : error;
+  }
 }

@@ -14,10 +14,8 @@ import { PlatformStartError } from '../../bot/shared/errors.ts';
 import type { PlatformLimits } from '../../bot/shared/platform-limits.ts';
 import { createCaches } from './caches.ts';
 import { reasonOf } from './errors.ts';
-import { withRateLimits } from './limited-request.ts';
-import { makeRequest } from './make-request.ts';
+import { makeRequest, withRateLimits, withTokenCheck } from './requests.ts';
 import { allSettled, howManyCame, type Shards, shardOptions, sharedThrottler } from './shards.ts';
-import { withTokenCheck } from './token-check.ts';
 
 /**
  * How long logging in may take until the next connection is there: refused gateways are tried again for ever by discord.js
@@ -67,11 +65,11 @@ export function buildClient(options: {
     intents: [
       GatewayIntentBits.Guilds,
       GatewayIntentBits.GuildMessages,
-      // What is said to the bot directly comes with its content, without the privileged intent.
+      // Direct messages come with their content, without the privileged intent.
       GatewayIntentBits.DirectMessages,
       ...(options.messageContent ? [GatewayIntentBits.MessageContent] : []),
     ],
-    // Discord does not announce direct channels, so discord.js would drop what is said there.
+    // Discord does not announce direct channels, so discord.js would drop messages there.
     partials: [Partials.Channel],
     allowedMentions: { parse: [], repliedUser: false },
     enforceNonce: true,
@@ -177,7 +175,7 @@ export function guardPackets(client: Client, log: Logger): void {
   };
 }
 
-/** Tells once when the connection has ended for good, or the token is refused: nothing works from then on. */
+/** Reports once when the connection has ended for good, or the token is refused: nothing works from then on. */
 export function watchConnection(client: Client, onFatal: (error: Error) => void): void {
   let told = false;
   function end(sentence: string) {

@@ -113,7 +113,7 @@ export function deliveryError(error: unknown, channel: string, lack?: string): D
 
 /**
  * An error as it may be written down. discord.js's own errors carry the address, which holds the token of an interaction,
- * and the body, which holds what people said.
+ * and the body, which holds what people wrote.
  */
 export function loggedError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;

@@ -1,6 +1,13 @@
-import { type Client, PermissionFlagsBits, type PermissionsBitField } from 'discord.js';
+import {
+  type APIGuildMember,
+  type APIOverwrite,
+  type APIRole,
+  type Client,
+  OverwriteType,
+  PermissionFlagsBits,
+  PermissionsBitField,
+} from 'discord.js';
 import { withoutMentions } from '../render/text.ts';
-import { PERMISSIONS, type PermissionName } from './invite.ts';
 
 /** As the settings of a channel call it; those of a server say View Channels. */
 const shownName = (name: PermissionName) =>
@@ -34,7 +41,7 @@ function lackSentence(
   return `Askwatch lacks the permission ${names} in ${channel}. Give it that there: Edit Channel, Permissions, the role of Askwatch.`;
 }
 
-/** What is missing in a channel or thread, as far as Discord has told of it. */
+/** What is missing in a channel or thread, as far as Discord has announced it. */
 export type MissingPermissions = (channel: string) => string | undefined;
 
 export function createMissingPermissions(client: Client): MissingPermissions {
@@ -51,4 +58,75 @@ export function createMissingPermissions(client: Client): MissingPermissions {
       ? lackSentence(permissions, needed, `#${withoutMentions(of?.name ?? id)}`)
       : undefined;
   };
+}
+
+/** What Askwatch may do in a server, by Discord's names, as its pages show them, and what for. It asks for nothing else. */
+export const PERMISSIONS = {
+  ViewChannel: { shown: 'View Channels', use: 'hears questions in a channel, and finds it' },
+  SendMessages: {
+    shown: 'Send Messages',
+    use: 'posts alerts, and answers where there are no threads',
+  },
+  SendMessagesInThreads: { shown: 'Send Messages in Threads', use: 'answers in threads' },
+  CreatePublicThreads: { shown: 'Create Public Threads', use: 'opens a thread for each question' },
+  EmbedLinks: { shown: 'Embed Links', use: 'alerts are embeds' },
+  AttachFiles: { shown: 'Attach Files', use: 'charts, and the rest of a very long answer' },
+  ReadMessageHistory: {
+    shown: 'Read Message History',
+    use: 'replies under alerts, and looks up whether an alert was posted already',
+  },
+} as const satisfies Partial<
+  Record<keyof typeof PermissionFlagsBits, { shown: string; use: string }>
+>;
+
+export type PermissionName = keyof typeof PERMISSIONS;
+
+export const PERMISSION_NAMES = Object.keys(PERMISSIONS) as PermissionName[];
+
+/**
+ * The address at which somebody adds the bot to a server, or to this one, with these permissions and its commands.
+ * Source: Discord docs, "OAuth2", "Bot Authorization Flow".
+ */
+export function inviteLink(applicationId: string, guildId?: string): string {
+  const bits = new PermissionsBitField(PERMISSION_NAMES.map((name) => PermissionFlagsBits[name]));
+  const server = guildId === undefined ? '' : `&guild_id=${guildId}`;
+  return `https://discord.com/oauth2/authorize?client_id=${applicationId}&scope=bot+applications.commands&permissions=${bits.bitfield}${server}`;
+}
+
+/**
+ * What a member of a server may do in a channel, from what Discord's REST API gives without a gateway.
+ * Source: Discord docs, "Permissions", "Permission Overwrites".
+ */
+export function permissionsIn(
+  overwrites: readonly APIOverwrite[],
+  {
+    guild,
+    member,
+    userId,
+  }: { guild: { id: string; roles: APIRole[] }; member: APIGuildMember; userId: string },
+): Readonly<PermissionsBitField> {
+  // The role of everybody has the server's own id.
+  const isOurs = (id: string) => id === guild.id || member.roles.includes(id);
+  const base = guild.roles
+    .filter(({ id }) => isOurs(id))
+    .reduce((all, { permissions }) => all | BigInt(permissions), 0n);
+  if ((base & PermissionFlagsBits.Administrator) !== 0n) {
+    return new PermissionsBitField(PermissionsBitField.All);
+  }
+  const apply = (to: bigint, which: (overwrite: APIOverwrite) => boolean) => {
+    const chosen = overwrites.filter(which);
+    const denied = chosen.reduce((all, { deny }) => all | BigInt(deny), 0n);
+    const allowed = chosen.reduce((all, { allow }) => all | BigInt(allow), 0n);
+    return (to & ~denied) | allowed;
+  };
+  const forAll = apply(base, ({ id }) => id === guild.id);
+  const forRoles = apply(
+    forAll,
+    ({ id, type }) => type === OverwriteType.Role && id !== guild.id && isOurs(id),
+  );
+  const forMember = apply(
+    forRoles,
+    ({ id, type }) => type === OverwriteType.Member && id === userId,
+  );
+  return new PermissionsBitField(forMember);
 }

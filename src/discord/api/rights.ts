@@ -15,8 +15,8 @@ import type { Interaction } from './interaction.ts';
 /** What people may do beyond talking. */
 export type Rights = Required<Pick<Person, 'mayManage' | 'isIn' | 'community'>>;
 
-/** Tells what whoever made a gesture or wrote a message may do. Discord is asked for what it does not tell when that is. */
-export type RightsOf = (said: Interaction | Message) => Rights;
+/** What whoever made an interaction or wrote a message may do. Discord is asked for what came with neither, when that is needed. */
+export type RightsOf = (source: Interaction | Message) => Rights;
 
 /** How long it is believed how somebody stands in a server. */
 const KEEP_MS = 30_000;
@@ -90,9 +90,9 @@ export function createRights(client: Client, { log }: { log: Logger }): RightsOf
     return member !== undefined && isInRole(member, role);
   }
 
-  return (said) => {
-    const { user, member, here } = standingOf(said);
-    // Of a server that the bot is not in, Discord tells what comes with the gesture and nothing else.
+  return (source) => {
+    const { user, member, here } = standingOf(source);
+    // Of a server that the bot is not in, only what comes with the interaction is known.
     if (member instanceof GuildMember) {
       return {
         mayManage: async (over) => (over === 'place' ? managesIn(here()) : managesServer(member)),
@@ -100,7 +100,7 @@ export function createRights(client: Client, { log }: { log: Logger }): RightsOf
         community: IN_SERVER,
       };
     }
-    const isDirect = said.guildId === null;
+    const isDirect = source.guildId === null;
     return {
       mayManage: async (over) =>
         over === 'place' ? isDirect || managesIn(here()) : await managesAServer(user),
@@ -111,14 +111,14 @@ export function createRights(client: Client, { log }: { log: Logger }): RightsOf
 }
 
 /**
- * Who said it, as a member of the server if it was in one, who may be forgotten later, and what they may do in its channel.
+ * Who sent it, as a member of the server if it was in one, who may be forgotten later, and what they may do in its channel.
  */
-function standingOf(said: Interaction | Message) {
-  if (!('author' in said)) {
-    const { user, member, memberPermissions } = said;
+function standingOf(source: Interaction | Message) {
+  if (!('author' in source)) {
+    const { user, member, memberPermissions } = source;
     return { user: user.id, member, here: () => memberPermissions };
   }
-  const { author, channel, member } = said;
+  const { author, channel, member } = source;
   const here = () =>
     member?.guild.available && !channel.isDMBased() ? channel.permissionsFor(member) : null;
   return { user: author.id, member, here };

@@ -1,7 +1,7 @@
 import type { AutocompleteInteraction } from 'discord.js';
 import type { Suggestion } from '../../bot/commands/suggest.ts';
-import type { InteractionContext } from '../answers/interaction-context.ts';
 import { oneLine, within, withoutMentions } from '../render/text.ts';
+import type { InteractionContext } from './interaction-context.ts';
 
 /** Source: Discord docs, "Application Command Option Choice" and "Autocomplete". */
 const MAX_CHOICES = 25;

@@ -5,11 +5,11 @@ import { decodeAction } from '../../bot/shared/card.ts';
 import type { Answer, Invocation, Reply } from '../../bot/shared/invocation.ts';
 import type { Place } from '../../bot/shared/place.ts';
 import { withNote } from '../answers/end-answer.ts';
-import type { InteractionContext } from '../answers/interaction-context.ts';
 import { renderButtons, renderMessage } from '../render/render.ts';
 import { FORM } from '../render/render-form.ts';
 import { questionLine } from '../render/text.ts';
 import { openAgain } from './forms.ts';
+import type { InteractionContext } from './interaction-context.ts';
 import {
   acknowledged,
   answerOpenly,
@@ -101,9 +101,9 @@ async function conversationOf(
   context: InteractionContext,
   press: ButtonInteraction,
 ): Promise<ConversationAt> {
-  const { conversations, inline } = context;
+  const { conversations } = context;
   const { channel, channelId, message } = press;
-  const open = await inline.of(channelId, message.id);
+  const open = await conversations.inlineOf(channelId, message.id);
   if (open !== undefined) return open;
   const here: Place = { platform: 'discord', channel: channelId };
   if (channel?.isThread()) {
@@ -135,7 +135,8 @@ async function answerBelow(
   { place, thread: key }: ConversationAt,
 ): Promise<void> {
   const { question } = answer;
-  const isOpen = (await context.inline.of(press.channelId, press.message.id)) !== undefined;
+  const isOpen =
+    (await context.conversations.inlineOf(press.channelId, press.message.id)) !== undefined;
   const thread =
     threadOf(press) ?? (isOpen ? undefined : await threadUnder(context, press, key, question));
   const content = questionLine(nameOf(press), question);

@@ -2,17 +2,17 @@ import { MessageFlags, PermissionFlagsBits } from 'discord.js';
 import type { Answer, Invocation, Reply } from '../../bot/shared/invocation.ts';
 import type { Person, Place } from '../../bot/shared/place.ts';
 import { channelTarget, interactionTarget } from '../answers/answer-target.ts';
-import type { InteractionContext } from '../answers/interaction-context.ts';
 import { openThread } from '../answers/open-thread.ts';
 import { showAnswer } from '../answers/show-answer.ts';
 import { showInConversation } from '../answers/show-in-conversation.ts';
 import { reasonOf } from '../api/errors.ts';
 import type { Interaction } from '../api/interaction.ts';
 import { questionLine } from '../render/text.ts';
+import type { InteractionContext } from './interaction-context.ts';
 
 /**
- * Tells Discord that a gesture has arrived, before any work. It is also the test for late ones: after a reconnect Discord
- * repeats gestures whose three seconds are over, and refuses their acknowledgement; our clock has no say in it.
+ * Acknowledges an interaction, before any work. It is also the test for late ones: after a reconnect Discord
+ * repeats interactions whose three seconds are over, and refuses their acknowledgement; our clock has no say in it.
  */
 export async function acknowledged(
   { log }: InteractionContext,
@@ -25,12 +25,12 @@ export async function acknowledged(
     return true;
   } catch (error) {
     const ageMs = Date.now() - interaction.createdTimestamp;
-    log.warn({ err: error, command, ageMs }, 'a gesture could not be acknowledged; dropped');
+    log.warn({ err: error, command, ageMs }, 'an interaction could not be acknowledged; dropped');
     return false;
   }
 }
 
-/** Has the bot do what a gesture asks for, in the conversation `thread` if it belongs to one. */
+/** Has the bot do what an interaction asks for, in the conversation `thread` if it belongs to one. */
 export function dispatch(
   context: InteractionContext,
   interaction: Interaction,
@@ -47,7 +47,7 @@ export function dispatch(
   });
 }
 
-/** Who made a gesture, and what they may. */
+/** Who made an interaction, and what they may do. */
 export function personOf({ rightsOf }: InteractionContext, interaction: Interaction): Person {
   return { id: interaction.user.id, name: nameOf(interaction), ...rightsOf(interaction) };
 }
@@ -79,7 +79,7 @@ export function nameOf({ member, user }: Interaction): string {
   return member?.nick ?? user.displayName;
 }
 
-/** Only whoever made the gesture sees it, and no thread remembers it. */
+/** Shows an answer to whoever made the interaction only; no thread remembers it. */
 export async function answerPrivately(
   { deletions, editIntervalMs, tokenLifeMs, encryptToken, log }: InteractionContext,
   interaction: Interaction,
@@ -105,8 +105,8 @@ export async function answerPrivately(
 }
 
 /**
- * Shows an answer to everybody as regular messages in `thread`: what is said in reply to regular messages reaches a bot
- * without the privileged intent. Where the bot may not, it comes as messages of the gesture.
+ * Shows an answer to everybody as regular messages in `thread`: a reply to a regular message reaches a bot
+ * without the privileged intent. Where the bot may not, it comes as messages of the interaction.
  */
 export async function answerOpenly(
   context: InteractionContext,
@@ -139,7 +139,7 @@ export async function answerOpenly(
 }
 
 /**
- * Answers what nobody else saw being asked. A message of the gesture shows the question; the answer follows in the thread
+ * Answers a question that nobody else saw. A message of the interaction shows the question; the answer follows in the thread
  * or conversation where it was asked, or in a thread under that message.
  */
 export async function answerWithQuestion(
@@ -174,12 +174,12 @@ export async function answerWithQuestion(
   const place = placeOf(interaction);
   const key = known ?? thread ?? message;
   if (thread === undefined) {
-    await context.inline.add(interaction.channelId, message, { place, thread: key });
+    await context.conversations.addInline(interaction.channelId, message, { place, thread: key });
   }
   await answerOpenly(context, interaction, answer, { place, thread, key });
 }
 
-/** Tells whoever made the gesture, and nobody else, as far as Discord lets us. */
+/** Shows a text to whoever made the interaction only, as far as Discord lets us. */
 async function sendEphemeral(
   { log }: InteractionContext,
   interaction: Interaction,

@@ -2,15 +2,15 @@ import { type AnyThreadChannel, type Message, MessageType, PermissionFlagsBits }
 import type { Answer, Reply } from '../../bot/shared/invocation.ts';
 import type { Place } from '../../bot/shared/place.ts';
 import { channelTarget } from '../answers/answer-target.ts';
-import type { InteractionContext } from '../answers/interaction-context.ts';
 import { openThread } from '../answers/open-thread.ts';
 import { showInConversation } from '../answers/show-in-conversation.ts';
 import type { ChannelApi } from '../api/channel-api.ts';
 import { isDeleted, isRefusal, reasonOf } from '../api/errors.ts';
 import { renderMessage } from '../render/render.ts';
 import { questionLine } from '../render/text.ts';
+import type { InteractionContext } from './interaction-context.ts';
 
-/** Where a message was said, and the conversation it goes on with. */
+/** Where a message was written, and the conversation it goes on with. */
 interface Where {
   place: Place;
   /** The conversation's key, if it is known already. */
@@ -22,7 +22,7 @@ interface Where {
 const UNREADABLE = 'Discord does not let me read this message. Mention me in it, or ask with /ask.';
 
 /**
- * Answers a message that is meant for Askwatch: one that mentions it, replies to it, or is said to it directly, and
+ * Answers a message that is meant for Askwatch: one that mentions it, replies to it, or is a direct message, and
  * with the privileged intent any in a conversation of ours.
  */
 export async function handleMessage(context: InteractionContext, message: Message): Promise<void> {
@@ -80,7 +80,7 @@ async function placeOfThread(api: ChannelApi, { id, parentId }: AnyThreadChannel
 }
 
 async function whereOf(
-  { api, inline, conversations }: InteractionContext,
+  { api, conversations }: InteractionContext,
   message: Message,
 ): Promise<Where> {
   const { channel, channelId } = message;
@@ -94,14 +94,15 @@ async function whereOf(
     const thread = (await conversations.of(parent, channelId)) ?? channelId;
     return { place: parent, thread, shown: { in: 'here' } };
   }
-  const open = answered === undefined ? undefined : await inline.of(channelId, answered);
+  const open =
+    answered === undefined ? undefined : await conversations.inlineOf(channelId, answered);
   // An alert or a line under it, or the question above one of our threads: its conversation is the thread under it.
   const above =
     answered !== undefined && open === undefined
       ? await conversations.of(place, answered)
       : undefined;
   if (!message.inGuild()) {
-    // All that is said there is one conversation, but for what is said about an alert.
+    // All messages there are one conversation, but for those about an alert.
     return { place, thread: open?.thread ?? above ?? channelId, shown: { in: 'here' } };
   }
   if (open !== undefined) return { place, thread: open.thread, shown: { in: 'channel' } };
@@ -147,7 +148,7 @@ async function answerMessage(
     key,
     ...(repeats ? { lead } : {}),
     shownIn,
-    // Whoever deletes an answer in everybody's view is not told of it in everybody's view.
+    // Whoever deletes an answer in everybody's view is not answered in everybody's view.
     tell: async (content, error) => {
       if (!isDeleted(error)) await sendText(context, message, content);
     },

@@ -2,9 +2,9 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { APIModalInteractionResponseCallbackData } from 'discord.js';
 import { type Command, fieldsOf } from '../../bot/commands/command.ts';
 import type { Card } from '../../bot/shared/card.ts';
-import type { InteractionContext } from '../answers/interaction-context.ts';
 import type { Interaction } from '../api/interaction.ts';
 import { isShowable, renderForm } from '../render/render-form.ts';
+import type { InteractionContext } from './interaction-context.ts';
 import { personOf, placeOf } from './interactions.ts';
 
 /** Half of the three seconds in which a form must be there. Source: Discord docs, "Receiving and Responding". */
@@ -22,7 +22,7 @@ export function wantsForm(command: Command, values: Record<string, unknown>): bo
   );
 }
 
-/** A command's form for whoever made a gesture, with these values in it; a card says why there is none. Never throws. */
+/** A command's form for whoever made an interaction, with these values in it; a card says why there is none. Never throws. */
 export async function formFor(
   context: InteractionContext,
   interaction: Interaction,

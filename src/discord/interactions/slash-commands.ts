@@ -7,10 +7,10 @@ import {
 } from 'discord.js';
 import type { Card } from '../../bot/shared/card.ts';
 import { withoutCharts } from '../../bot/shared/chart-text.ts';
-import type { InteractionContext } from '../answers/interaction-context.ts';
 import { sendCard } from '../answers/send-card.ts';
 import { retryUntilShown } from '../answers/show-answer.ts';
 import type { SubmittedForm } from '../api/interaction.ts';
+import type { InteractionContext } from './interaction-context.ts';
 import {
   acknowledged,
   answerPrivately,
@@ -32,7 +32,7 @@ export async function handleSlashCommand(
   const { command, values } = requestOf(interaction);
   const wanted = context.bot.commands.find((one) => one.name === command && wantsForm(one, values));
   const opened = wanted && (await formFor(context, interaction, wanted, values));
-  // Whoever gets no form is told what the command says by itself.
+  // Whoever gets no form gets the reply of the bare command.
   if (opened && 'form' in opened) {
     // A form can be nothing but the first response.
     await acknowledged(context, interaction, command, () => interaction.showModal(opened.form));

@@ -5,9 +5,8 @@ import { readFailure } from '../api/call-failure.ts';
 import type { SendQueue } from '../api/send-queue.ts';
 import { oneLine } from '../render/blocks.ts';
 import { clip, harmless } from '../render/text.ts';
-import { SUGGESTED_PROMPTS } from './suggested-prompts.ts';
 
-/** An answer that Slack is told about. */
+/** An answer whose progress Slack shows. */
 export interface AgentAnswer {
   channel: string;
   thread: string;
@@ -186,3 +185,14 @@ export function createAgent(options: {
     refused,
   };
 }
+
+/**
+ * What Slack offers to say in a direct conversation with the bot: whole lines, since a press sends them as they are. At
+ * most four. Source: Slack docs, "assistant.threads.setSuggestedPrompts".
+ */
+export const SUGGESTED_PROMPTS = [
+  { title: 'What is down?', message: '/monitor list down' },
+  { title: 'Show all monitors', message: '/monitor list' },
+  { title: 'Which models can I ask?', message: '/askwatch models' },
+  { title: 'What else can you do?', message: '/askwatch help' },
+];

@@ -19,8 +19,8 @@ import { renderButtons } from '../render/render-buttons.ts';
 import type { Agent } from './agent.ts';
 import { createEditedAnswer } from './edited-answer.ts';
 import { withEnd } from './end-answer.ts';
-import type { UserInput } from './said.ts';
 import { createStreamedAnswer } from './streamed-answer.ts';
+import type { UserInput } from './user-input.ts';
 
 /** Longest private message: a markdown block holds 12,000. Source: Slack docs, "Markdown block". */
 const PRIVATE_LIMIT = 9_000;
@@ -99,7 +99,7 @@ async function showBegun(
   return isLeft;
 }
 
-/** Also: is told when a message that seems to go on could not be removed yet. */
+/** `onLeft` is called when a message that seems to go on could not be removed yet. */
 type Showing = AnswerShowing & { onLeft(): void };
 
 /** Takes the buttons from the answer where this one was asked for. Never throws: those that stay are refused when pressed. */

@@ -12,15 +12,15 @@ import {
   showEphemeralAnswer,
 } from './answer.ts';
 import { createCharts } from './charts.ts';
-import type { UserInput } from './said.ts';
+import type { UserInput } from './user-input.ts';
 
-/** What people say, on its way to the bot and back. */
+/** What people ask, on its way to the bot and back. */
 export interface Conversation {
-  /** Hands something said to the bot and shows the reply. Returns at once; never throws. */
+  /** Hands an input to the bot and shows the reply. Returns at once; never throws. */
   answer(bot: Bot, input: UserInput): void;
-  /** Counts something else under way, which never throws, as a reply. */
+  /** Counts other work, which never throws, as a reply under way. */
   track(turn: Promise<void>): void;
-  /** From now on ends of answers wait for nothing but limits that Slack told of, since nothing comes after them. */
+  /** From now on ends of answers wait for nothing but limits that Slack named, since nothing comes after them. */
   hurry(): void;
   /** Resolves when every reply under way is shown. */
   drained(): Promise<void>;
@@ -36,7 +36,7 @@ const NOT_THERE = new Set(['not_in_channel', 'channel_not_found']);
 export function createConversation(options: {
   showing: AnswerShowing;
   removals: EditPace;
-  /** Is told every failed call, since it may mean that the bot's access ended. */
+  /** Is called with every failed call, since it may mean that the bot's access ended. */
   checkAccess(error: unknown): Promise<void>;
 }): Conversation {
   const { showing, removals, checkAccess } = options;
@@ -123,7 +123,7 @@ export function createConversation(options: {
   };
 }
 
-/** The channel, or the thread it was said in; what was said at the top of a channel is answered there. */
+/** The channel, or the thread that the input came from; a message at the top of a channel is answered there. */
 function destinationOf({ invocation: { thread }, channel, inThread }: UserInput) {
   return {
     channel,

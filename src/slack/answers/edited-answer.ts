@@ -38,7 +38,7 @@ export function createEditedAnswer(options: {
   id: string;
   shown: AnswerMessage[];
   log: Logger;
-  /** Is told when a message that seems to go on could not be removed yet. */
+  /** Is called when a message that seems to go on could not be removed yet. */
   onLeft(): void;
 }): EditedAnswer {
   const { messages, edits, to, id, log, onLeft } = options;

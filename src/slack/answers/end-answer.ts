@@ -1,13 +1,13 @@
 import type { types, webApi } from '@slack/bolt';
 import { decodeAction } from '../../bot/shared/card.ts';
 import type { UnfinishedAnswer } from '../../bot/shared/invocation.ts';
+import type { BotIdentity } from '../api/bot-identity.ts';
 import { readFailure } from '../api/call-failure.ts';
 import type { Messages } from '../api/messages.ts';
-import type { BotIdentity } from '../api/self.ts';
 import type { SendQueue } from '../api/send-queue.ts';
+import type { ShownMessage } from '../render/blocks.ts';
 import { type Content, context } from '../render/blocks.ts';
 import { renderEnd, renderNote, WAITING } from '../render/render-answer.ts';
-import type { ShownMessage } from '../render/shown-message.ts';
 import { harmless } from '../render/text.ts';
 import type { Agent } from './agent.ts';
 import { OVER } from './streamed-answer.ts';
@@ -142,7 +142,7 @@ export function createEndAnswer(options: {
             ({ metadata }) => metadata?.event_payload?.id === questionId,
           )?.ts);
     if (thread === undefined || unfinished.private) {
-      // Nothing that can be changed is shown; whoever waits is told.
+      // Nothing that can be changed is shown; whoever waits is shown the note.
       const to = { channel, ...(thread !== undefined && { thread }) };
       await messages.postEphemeral(to, person, renderNote(`⚠️ ${note}`));
       return;
@@ -153,7 +153,7 @@ export function createEndAnswer(options: {
   };
 }
 
-/** Posted as a part of the answer to this gesture. */
+/** Whether a message was posted as a part of the answer to this invocation. */
 function isPostedFor({ metadata }: FoundMessage, invocation: string): boolean {
   const id = metadata?.event_payload?.id;
   if (typeof id !== 'string' || !id.startsWith(`${invocation}/`)) return false;

@@ -6,10 +6,9 @@ import { splitMarkdown } from '../../bot/ask/split-markdown.ts';
 import { readFailure } from '../api/call-failure.ts';
 import type { EditPace } from '../api/edit-pace.ts';
 import type { Messages } from '../api/messages.ts';
-import { settledText } from '../api/settled.ts';
 import type { Streams } from '../api/streams.ts';
 import { ANSWER_LIMIT, renderEnd } from '../render/render-answer.ts';
-import { harmless } from '../render/text.ts';
+import { harmless, unmaskSoFar, withoutMentions } from '../render/text.ts';
 import { createEditedAnswer, type EditedAnswer } from './edited-answer.ts';
 import { createStreamPages, type Hurry } from './stream-pages.ts';
 
@@ -42,11 +41,11 @@ export function createStreamedAnswer(options: {
   /** How long a stream is added to. */
   streamMs: number;
   log: Logger;
-  /** Is told why Slack would not begin a stream. */
+  /** Is called with the reason when Slack would not begin a stream. */
   onNotBegun(error: unknown): void;
-  /** Is told of each message as soon as it is there. */
+  /** Is called with each message as soon as it is there. */
   onBegun(ts: string): Promise<void>;
-  /** Is told when a message that seems to go on could not be removed yet. */
+  /** Is called when a message that seems to go on could not be removed yet. */
   onLeft(): void;
 }): StreamedAnswer {
   const { streams, messages, edits, target, id, appendMs, streamMs, log, onNotBegun, onBegun } =
@@ -160,4 +159,39 @@ export function createStreamedAnswer(options: {
       nextShowMs = performance.now() + appendMs();
     },
   };
+}
+
+/**
+ * How many visible characters after the first sign of a possible mention decide what it is: the longest way to write one,
+ * `&#x3c;` and `!doctype` with what follows, takes 16.
+ */
+const DECIDED_BY = 24;
+
+/** Every way to begin a mention begins with one of these. */
+const BEGINS = /[<&@]/;
+
+/** What decides nothing however much there is of it: what `withoutMentions` skips, the zeros of an entity, halves of pairs. */
+const DECIDES_NOTHING = /[0\\\p{Default_Ignorable_Code_Point}\p{Cf}\p{Cs}]|[^\P{Cc}\n\t]/u;
+
+/**
+ * A model's text so far, made harmless, without the end that may yet become part of a mention: whatever comes later, this
+ * is how the whole text made harmless begins. For messages to which one can only add.
+ */
+export function settledText(text: string): string {
+  const unmasked = unmaskSoFar(text);
+  const whole = withoutMentions(unmasked);
+  // What is a mention is decided from its first sign on, so the rest means the same without what stands before it.
+  const rest = withoutMentions(unmasked.slice(undecidedFrom(unmasked)));
+  return whole.slice(0, whole.length - rest.length);
+}
+
+function undecidedFrom(text: string): number {
+  let from = /[\ud800-\udbff]$/.test(text) ? text.length - 1 : text.length;
+  let visible = 0;
+  for (let at = text.length - 1; at >= 0 && visible < DECIDED_BY; at -= 1) {
+    const character = text.charAt(at);
+    if (BEGINS.test(character)) from = at;
+    if (!DECIDES_NOTHING.test(character)) visible += 1;
+  }
+  return from;
 }

@@ -8,14 +8,14 @@ import type { SendQueue } from './send-queue.ts';
 export interface Destination {
   channel: string;
   thread?: string;
-  /** What is said in a thread stands in the channel, too. */
+  /** Whether a message in a thread is shown in the channel, too. */
   broadcast?: boolean;
 }
 
 /** What a message is posted with, for finding it again. */
 interface Alert {
   id: string;
-  /** What it tells is not over. */
+  /** Whether its incident is not over. */
   goesOn?: boolean | undefined;
 }
 
@@ -59,7 +59,7 @@ const EVENT_TYPE = 'askwatch_alert';
 const UNTOUCHED = { parse: 'none', link_names: false } as const;
 const NO_PREVIEWS = { unfurl_links: false, unfurl_media: false } as const;
 
-/** What a look for an earlier message came to. */
+/** The outcome of a search for an earlier message. */
 type Found = ({ kind: 'found' } & Sent) | { kind: 'absent' } | { kind: 'unreadable' };
 
 export function createMessages(client: webApi.WebClient, queue: SendQueue): Messages {
@@ -85,7 +85,7 @@ export function createMessages(client: webApi.WebClient, queue: SendQueue): Mess
       ? client.conversations.history(bounds)
       : client.conversations.replies({ ...bounds, ts: thread });
 
-  /** Looks for a message by the id that it was posted with, newest first in a channel. */
+  /** Searches for a message by the id that it was posted with, newest first in a channel. */
   async function find(
     { channel, thread }: Destination,
     id: string,
@@ -102,7 +102,7 @@ export function createMessages(client: webApi.WebClient, queue: SendQueue): Mess
         ...(cursor === undefined ? {} : { cursor }),
       };
       const answer = await read(bounds, thread).catch((error: unknown) => {
-        // An app may read one page a minute: what was found so far has to do, or no look would ever come to an end.
+        // An app may read one page a minute: what was found so far has to do, or no search would ever end.
         if (page > 0 && readFailure(error).kind === 'limited') return undefined;
         throw error;
       });

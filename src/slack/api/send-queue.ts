@@ -19,7 +19,7 @@ export interface SendQueue {
   inOrder<T>(channel: string, send: () => Promise<T>): Promise<T>;
   /** Tries once. While the channel is limited it fails at once with a `DeliveryError` that says for how long. */
   once<T>(call: ChannelCall<T>): Promise<T>;
-  /** Tries once, now: an edit whose turn has come, or what can be said in another way. */
+  /** Tries once, now: an edit whose turn has come, or what can be shown in another way. */
   inTurn<T>(call: ChannelCall<T>): Promise<T>;
   /**
    * Tries until it is done, for people who wait: waits out limits, and repeats a `repeatable` call when Slack failed.
@@ -89,7 +89,7 @@ export function createSendQueue(options: {
     }
     if (edit) return await paceOf(call).turn(edit);
     const key = `${method} ${channel}`;
-    // Again, since a timer may fire a little early and a limit be set anew meanwhile.
+    // Again, since a timer may fire a little early and a limit be set again meanwhile.
     for (let leftMs = limitedForMs(key); leftMs > 0; leftMs = limitedForMs(key)) {
       await wait(Math.ceil(leftMs));
     }

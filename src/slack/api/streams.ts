@@ -1,5 +1,5 @@
 import type { types, webApi } from '@slack/bolt';
-import type { BotIdentity } from './self.ts';
+import type { BotIdentity } from './bot-identity.ts';
 import type { SendQueue } from './send-queue.ts';
 
 /** A stream under way: the message that shows it. */

@@ -38,3 +38,10 @@ export function channelElement(channel: string): types.RichTextElement {
     : clip(oneLine(channel), 80);
   return { type: 'text', text: text || '…', style };
 }
+
+/** A message as Slack gives it back, as far as it is shown again. */
+export interface ShownMessage {
+  ts: string;
+  text?: string;
+  blocks?: types.KnownBlock[];
+}

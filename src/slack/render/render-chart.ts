@@ -5,7 +5,7 @@ import { clip } from './text.ts';
 
 /**
  * Slack's limits. Source: Slack docs, "Data visualization block": texts in characters, `data` of "Data series"; that a
- * message holds two of them at most is said by vercel/chat pull request 696 only.
+ * message holds two of them at most is known from vercel/chat pull request 696 only.
  */
 const MAX_TITLE = 50;
 const MAX_AXIS_LABEL = 50;

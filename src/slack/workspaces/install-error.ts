@@ -49,7 +49,7 @@ const BY_SLACK: Record<string, string> = {
   invalid_team_for_non_distributed_app: `${OPERATOR} activate the distribution of the Slack app to other workspaces ("Manage Distribution").`,
 };
 
-/** Reads what the installer failed with. Of what came with the request, nothing is said again. */
+/** Reads what the installer failed with. Nothing of what came with the request is repeated. */
 export function installProblem(error: unknown): InstallProblem {
   if (error instanceof InstallError) {
     return { status: error.status, title: FAILED, sentence: error.message };

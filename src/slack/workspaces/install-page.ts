@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 
-/** A page as it is said: every text of it is shown as it is, whatever it holds. */
+/** A page: every text of it is escaped, whatever it holds. */
 export interface InstallPage {
   title: string;
   sentences: string[];

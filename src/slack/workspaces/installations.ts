@@ -7,7 +7,7 @@ export interface Installation {
   botUserId: string;
 }
 
-/** An installation as it is stored, by the id of its workspace: nothing of it in clear. */
+/** An installation as it is stored, by the id of its workspace, encrypted. The key `sealed` is on disk and stays. */
 export interface EncryptedInstallation {
   sealed: string;
 }
@@ -19,7 +19,7 @@ export interface KeptInstallation extends EncryptedInstallation {
 
 /** The installations of all workspaces, kept for the next start. */
 export interface Installations {
-  /** All of them; `unreadable` are the workspaces whose own was sealed with another client secret. */
+  /** All of them; `unreadable` are the workspaces whose own was encrypted with another client secret. */
   list(): Promise<{
     kept: KeptInstallation[];
     unreadable: Array<EncryptedInstallation & { teamId: string }>;
@@ -30,7 +30,7 @@ export interface Installations {
   forget(teamId: string, known: EncryptedInstallation): Promise<void>;
 }
 
-/** Keeps installations in the collection, sealed with a key of the app's client secret. */
+/** Keeps installations in the collection, encrypted with a key of the app's client secret. */
 export function createInstallations(
   collection: Collection<EncryptedInstallation>,
   clientSecret: string,
@@ -44,7 +44,7 @@ export function createInstallations(
       for (const { id, document } of await collection.list()) {
         const text = seal.decrypt(document.sealed, id);
         if (text === undefined) unreadable.push({ ...document, teamId: id });
-        // Nobody else could seal it.
+        // Nobody else could encrypt it.
         else kept.push({ ...document, installation: JSON.parse(text) as Installation });
       }
       return { kept, unreadable };

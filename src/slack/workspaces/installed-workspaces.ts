@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises';
-import type { webApi } from '@slack/bolt';
+import type { App, webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
 import { DeliveryError } from '../../bot/shared/errors.ts';
 import { isAccessEnded, readFailure } from '../api/call-failure.ts';
@@ -52,7 +52,7 @@ export function installedWorkspaces(options: {
 }): InstalledWorkspaces {
   const { installations, clientOf, paces, forgetAll, log } = options;
   const installed = new Map<string, Installed>();
-  /** What is stored and of no use now: sealed with another secret, or refused. */
+  /** What is stored and of no use now: encrypted with another secret, or refused. */
   const unused = new Map<string, EncryptedInstallation>();
   /** Of those that are no longer there, the ones with replies under way. */
   const leaving = new Set<Workspace>();
@@ -88,7 +88,7 @@ export function installedWorkspaces(options: {
     }
   }
 
-  /** What is being said with it is said to its end. */
+  /** Replies that are under way with it are shown to their end. */
   function leave({ workspace }: Installed): void {
     leaving.add(workspace);
     void workspace.conversation.drained().then(() => leaving.delete(workspace));
@@ -226,4 +226,23 @@ export function installedWorkspaces(options: {
       await exit(entry, { forget: true });
     },
   };
+}
+
+/** Listens for workspaces that remove the app, or revoke its bot token. Source: Slack docs, "tokens_revoked event". */
+export function listenForRemoval(
+  app: App,
+  options: { removed(teamId: string): Promise<void>; log: Logger },
+): void {
+  const { removed, log } = options;
+
+  async function onRemoval(teamId: string | undefined): Promise<void> {
+    if (teamId === undefined) log.warn('Slack named no workspace that removed Askwatch');
+    else await removed(teamId);
+  }
+
+  app.event('app_uninstalled', ({ body }) => onRemoval(body.team_id));
+  app.event('tokens_revoked', async ({ body, event }) => {
+    // Tokens of people are none of ours.
+    if (event.tokens.bot?.length) await onRemoval(body.team_id);
+  });
 }

@@ -2,9 +2,9 @@ import type { webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
 import type { Invocation } from '../../bot/shared/invocation.ts';
 import type { Person, RightOver } from '../../bot/shared/place.ts';
-import type { UserInput } from '../answers/said.ts';
+import type { UserInput } from '../answers/user-input.ts';
+import type { BotIdentity } from '../api/bot-identity.ts';
 import { readFailure } from '../api/call-failure.ts';
-import type { BotIdentity } from '../api/self.ts';
 
 /** What people may do beyond talking. */
 export interface Rights {

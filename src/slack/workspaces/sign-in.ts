@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
 import { PlatformStartError } from '../../bot/shared/errors.ts';
+import type { BotIdentity } from '../api/bot-identity.ts';
 import { readFailure, startError } from '../api/call-failure.ts';
-import type { BotIdentity } from '../api/self.ts';
 
 interface SignIn {
   client: webApi.WebClient;

@@ -4,11 +4,11 @@ import type { UnfinishedAnswer } from '../../bot/shared/invocation.ts';
 import { type Agent, createAgent } from '../answers/agent.ts';
 import { type Conversation, createConversation } from '../answers/conversation.ts';
 import { createEndAnswer } from '../answers/end-answer.ts';
+import type { BotIdentity } from '../api/bot-identity.ts';
 import { isAccessEnded, readFailure } from '../api/call-failure.ts';
 import { createEditPace, type EditPace } from '../api/edit-pace.ts';
 import { createMessages, type Messages } from '../api/messages.ts';
 import type { Paces } from '../api/paces.ts';
-import type { BotIdentity } from '../api/self.ts';
 import { createSendQueue, type SendQueue } from '../api/send-queue.ts';
 import { createStreams } from '../api/streams.ts';
 import { createRights, type Rights } from './rights.ts';
@@ -38,7 +38,7 @@ export interface Workspace {
   close(): void;
 }
 
-/** A workspace that let us in as `self`. `onRefused` hears the refusal when the token is no longer good. */
+/** A workspace that let us in as `self`. `onRefused` is called with the refusal when the token is no longer good. */
 export function createWorkspace(options: {
   client: webApi.WebClient;
   self: BotIdentity;

@@ -9,7 +9,7 @@ import { createWorkspace, type Workspace } from './workspace.ts';
 export interface Workspaces {
   /** Signs in where that is needed. Throws `PlatformStartError` when Slack refuses. */
   open(signal: AbortSignal): Promise<void>;
-  /** The workspace in which somebody said something, by Slack's id of it; undefined where we are not, or no longer. */
+  /** The workspace of an event, by Slack's id of it; undefined where the app is not installed, or no longer. */
   of(teamId: string | undefined): Promise<Workspace | undefined>;
   /** The workspace of a channel as the bot names it, and Slack's id of the channel. Throws `DeliveryError`. */
   at(channel: string): Promise<{ workspace: Workspace; channel: string }>;

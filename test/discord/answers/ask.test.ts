@@ -86,7 +86,7 @@ describe('/ask in a channel', () => {
     const { discord, provider, lines } = await start();
     const late = discord.slash('ask', { question: 'Late' }, { createdAtMs: Date.now() - 31_000 });
     await eventually(() =>
-      lines.some(({ msg }) => msg === 'a gesture could not be acknowledged; dropped'),
+      lines.some(({ msg }) => msg === 'an interaction could not be acknowledged; dropped'),
     );
     expect(provider.calls).toHaveLength(0);
     expect(discord.messages()).toHaveLength(0);

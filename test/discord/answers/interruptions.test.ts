@@ -86,7 +86,7 @@ describe('a gesture', () => {
     const reply = await eventually(() => asked.reply?.content && asked.reply);
     discord.repeat(asked);
     const dropped = await eventually(() =>
-      lines.find(({ msg }) => msg === 'a gesture could not be acknowledged; dropped'),
+      lines.find(({ msg }) => msg === 'an interaction could not be acknowledged; dropped'),
     );
     expect(dropped).toMatchObject({ command: 'ask', err: { code: 40_060 } });
     await expectAnswered(reply);

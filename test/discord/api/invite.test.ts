@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { PermissionsBitField } from 'discord.js';
 import { expect, test } from 'vitest';
 import type { Card } from '../../../src/bot/shared/card.ts';
-import { inviteLink, PERMISSION_NAMES, PERMISSIONS } from '../../../src/discord/api/invite.ts';
+import { inviteLink, PERMISSION_NAMES, PERMISSIONS } from '../../../src/discord/api/permissions.ts';
 import { startDiscord } from '../../fakes/discord/discord.ts';
 import { BOT_PERMISSIONS } from '../../fakes/discord/state.ts';
 import { startTestBot } from '../../helpers/bot.ts';

@@ -1,6 +1,6 @@
 import type { ResponseLike } from 'discord.js';
 import { describe, expect, test } from 'vitest';
-import { withTokenCheck } from '../../../src/discord/api/token-check.ts';
+import { withTokenCheck } from '../../../src/discord/api/requests.ts';
 import { startDiscord } from '../../fakes/discord/discord.ts';
 import { startTestBot } from '../../helpers/bot.ts';
 import { startPlatform } from '../../helpers/discord/start-platform.ts';

@@ -259,7 +259,7 @@ test('a press whose time is over is dropped', async () => {
   const { discord, alert, lines } = await startWithAlert();
   const late = discord.press(alert, 'Acknowledge', { createdAtMs: Date.now() - 31_000 });
   await eventually(() =>
-    lines.some(({ msg }) => msg === 'a gesture could not be acknowledged; dropped'),
+    lines.some(({ msg }) => msg === 'an interaction could not be acknowledged; dropped'),
   );
   discord.press(alert, 'Snooze 1 h');
   await eventually(() => JSON.stringify(alert.embeds).includes('Snoozed by'));

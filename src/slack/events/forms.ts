@@ -2,13 +2,12 @@ import type { App } from '@slack/bolt';
 import type { Logger } from 'pino';
 import { formOf, formProblems } from '../../bot/commands/form.ts';
 import type { Bot } from '../../bot/platform.ts';
-import type { UserInput } from '../answers/said.ts';
+import type { UserInput } from '../answers/user-input.ts';
 import { readFailure } from '../api/call-failure.ts';
-import { parseCommand, type SlashCommand } from '../events/hear.ts';
-import { inputOf, parseForm } from '../events/hear-form.ts';
 import { FORM, isShowable, renderForm } from '../render/render-form.ts';
 import type { Workspace } from '../workspaces/workspace.ts';
 import type { Workspaces } from '../workspaces/workspaces.ts';
+import { inputOf, parseCommand, parseForm, type SlashCommand } from './parse-events.ts';
 
 /** Forms of commands that are typed bare. */
 export interface Forms {
@@ -18,7 +17,7 @@ export interface Forms {
   change(workspace: Workspace, payload: unknown): Promise<boolean>;
 }
 
-/** Shows forms, checks them where they stand, and hands to `converse` what was filled in. */
+/** Shows forms, validates them on submission, and hands to `converse` what was filled in. */
 export function createForms(
   app: App,
   options: {
@@ -56,7 +55,7 @@ export function createForms(
         command,
         qualify(workspace, parseCommand(typed)).invocation,
       );
-      // Whoever gets no form is told what the command says by itself.
+      // Whoever gets no form gets the reply of the bare command.
       if ('card' in opened || !isShowable(opened.begin)) return false;
       const { channel_id: channel, response_url: responseUrl, trigger_id } = typed;
       const view = renderForm(command, { command: command.name, channel, responseUrl }, opened);

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { settledText } from '../../../src/slack/api/settled.ts';
+import { settledText } from '../../../src/slack/answers/streamed-answer.ts';
 import { harmless } from '../../../src/slack/render/text.ts';
 import '../../helpers/property-seed.ts';
 

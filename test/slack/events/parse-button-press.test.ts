@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseButtonPress } from '../../../src/slack/events/hear-press.ts';
+import { parseButtonPress } from '../../../src/slack/events/parse-events.ts';
 
 const ACTION = {
   type: 'button',
@@ -41,7 +41,7 @@ test('a press is the command of its button, said by whoever pressed', () => {
     channel: 'C1',
     addressed: true,
     inThread: false,
-    unseen: true,
+    hidden: true,
     pressed: { ts: '100.000001', text: 'Shop is DOWN', blocks: [{ type: 'divider' }] },
     responseUrl: 'https://hooks.example/1',
   });

@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { type MessageEvent, parseCommand, parseMessage } from '../../../src/slack/events/hear.ts';
+import {
+  type MessageEvent,
+  parseCommand,
+  parseMessage,
+} from '../../../src/slack/events/parse-events.ts';
 
 const SELF = { userId: 'UBOT', teamId: 'T00FAKE', name: 'askwatch' };
 const COMMANDS = new Set(['ask', 'monitor', 'askwatch']);
@@ -25,7 +29,7 @@ describe('a message', () => {
       thread: '100.000001',
       person: { id: 'U1', name: 'U1' },
     });
-    expect(message).toMatchObject({ addressed: true, inThread: false, unseen: false });
+    expect(message).toMatchObject({ addressed: true, inThread: false, hidden: false });
   });
 
   test('belongs to the thread it was said in', () => {
@@ -115,7 +119,7 @@ test('a slash command is known by its trigger, and keeps its address for respons
     channel: 'C1',
     addressed: true,
     inThread: false,
-    unseen: true,
+    hidden: true,
     responseUrl: 'https://hooks.example/1',
   });
 });

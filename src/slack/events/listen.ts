@@ -2,20 +2,18 @@ import type { App, Context } from '@slack/bolt';
 import type { Logger } from 'pino';
 import { topLevelNames } from '../../bot/commands/command.ts';
 import type { Bot } from '../../bot/platform.ts';
-import type { UserInput } from '../answers/said.ts';
-import { type MessageEvent, parseCommand, parseMessage } from '../events/hear.ts';
-import { parseButtonPress } from '../events/hear-press.ts';
+import type { UserInput } from '../answers/user-input.ts';
 import { escapeText } from '../render/text.ts';
 import type { Workspace } from '../workspaces/workspace.ts';
 import type { Workspaces } from '../workspaces/workspaces.ts';
 import { createForms } from './forms.ts';
 import { createHome } from './home.ts';
-import { listenAgent } from './listen-agent.ts';
+import { type MessageEvent, parseButtonPress, parseCommand, parseMessage } from './parse-events.ts';
 
 const NOT_INSTALLED =
   'Askwatch is not installed in this workspace, or no longer. Ask whoever runs it for its install page, and install it again there.';
 
-/** Hands what people say in Slack to the bot, and leaves out what was not said to it. */
+/** Receives Slack's events, hands those that are meant for the bot to it, and leaves out the others. */
 export function listen(
   app: App,
   { workspaces, bot, log }: { workspaces: Workspaces; bot: Bot; log: Logger },
@@ -27,8 +25,8 @@ export function listen(
   const commands = new Set(names);
 
   /**
-   * With the place by the name that the bot knows it by, and a person who can be asked for their rights. Two workspaces may
-   * name two gestures alike.
+   * The input with its channel and id qualified by the workspace, since two workspaces may use the same, and with a person
+   * whose rights can be asked for.
    */
   function qualify(workspace: Workspace, input: UserInput): UserInput {
     const { channel } = input;
@@ -42,7 +40,7 @@ export function listen(
     workspace.conversation.answer(bot, qualify(workspace, input));
   }
 
-  /** The workspace where it happened; what happens where nobody let us in, or no longer, is left. */
+  /** The workspace of an event; undefined where the app is not installed, or no longer. */
   async function workspaceOf({ teamId }: Context): Promise<Workspace | undefined> {
     const workspace = await workspaces.of(teamId);
     if (!workspace)
@@ -92,4 +90,44 @@ export function listen(
   listenAgent(app, { workspaceOf, converse });
   app.event('app_mention', ({ event, context }) => onMessage(event, context));
   app.event('message', ({ event, context }) => onMessage(event as MessageEvent, context));
+}
+
+/**
+ * Receives what people do in the agent view of the app: open the direct conversation, and press Slack's own Stop.
+ * Sources: Slack docs, "app_home_opened", "agent_session_stopped".
+ */
+export function listenAgent(
+  app: App,
+  handlers: {
+    workspaceOf(context: Context): Promise<Workspace | undefined>;
+    converse(workspace: Workspace, input: UserInput): void;
+  },
+): void {
+  app.event('app_home_opened', async ({ event: { tab, channel }, context }) => {
+    const workspace = await handlers.workspaceOf(context);
+    if (tab === 'messages') await workspace?.agent.suggest(channel);
+  });
+
+  app.event('agent_session_stopped', async ({ event, context }) => {
+    const { channel, thread_ts: thread, user, event_ts: ts } = event;
+    const workspace = await handlers.workspaceOf(context);
+    const actions = (await workspace?.agent.stopped(channel, thread)) ?? [];
+    for (const [index, { command, values }] of actions.entries()) {
+      if (!workspace) return;
+      handlers.converse(workspace, {
+        invocation: {
+          id: `slack:${channel}:${user}:${ts}:${index}`,
+          request: { command, values },
+          place: { platform: 'slack', channel },
+          thread,
+          // Nobody else is there to press it.
+          person: { id: user, name: 'you' },
+        },
+        channel,
+        addressed: true,
+        inThread: true,
+        hidden: true,
+      });
+    }
+  });
 }

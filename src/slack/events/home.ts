@@ -5,15 +5,15 @@ import type { Bot } from '../../bot/platform.ts';
 import type { Card } from '../../bot/shared/card.ts';
 import { DeliveryError } from '../../bot/shared/errors.ts';
 import { type Person, type Place, placeKey } from '../../bot/shared/place.ts';
-import type { UserInput } from '../answers/said.ts';
+import type { UserInput } from '../answers/user-input.ts';
 import { explainFailure, readFailure } from '../api/call-failure.ts';
-import { type HomePress, parseHomePress } from '../events/hear-home.ts';
 import { renderCard } from '../render/render-card.ts';
 import { isShowable, renderForm } from '../render/render-form.ts';
 import { type HomeNotice, renderHome } from '../render/render-home.ts';
 import type { Workspace } from '../workspaces/workspace.ts';
 import type { Workspaces } from '../workspaces/workspaces.ts';
 import { createHomePages } from './home-pages.ts';
+import { type HomePress, parseHomePress } from './parse-events.ts';
 
 /** The Home tab of the app, where each person sees what concerns them, and changes it by forms. */
 export interface HomeTab {

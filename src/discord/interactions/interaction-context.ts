@@ -1,0 +1,15 @@
+import type { Bot } from '../../bot/platform.ts';
+import type { AnswerContext } from '../answers/show-in-conversation.ts';
+import type { ChannelApi } from '../api/channel-api.ts';
+import type { RightsOf } from '../api/rights.ts';
+import type { Drafts } from './drafts.ts';
+
+/** What the handlers of commands, buttons, forms and messages share. */
+export interface InteractionContext extends AnswerContext {
+  bot: Bot;
+  api: ChannelApi;
+  drafts: Drafts;
+  rightsOf: RightsOf;
+  /** How long messages that belong to an interaction are changed and added to. */
+  tokenLifeMs: number;
+}

@@ -1,0 +1,297 @@
+import type { types } from '@slack/bolt';
+import type { Command } from '../../bot/commands/command.ts';
+import { decodeAction } from '../../bot/shared/card.ts';
+import type { Invocation } from '../../bot/shared/invocation.ts';
+import type { Person } from '../../bot/shared/place.ts';
+import type { UserInput } from '../answers/user-input.ts';
+import type { BotIdentity } from '../api/bot-identity.ts';
+import type { ShownMessage } from '../render/blocks.ts';
+import { FORM, type FormOrigin } from '../render/render-form.ts';
+import { decodeText } from '../render/text.ts';
+
+/** The fields of `message` and `app_mention` events that are read here. Source: Slack docs, "message event". */
+export interface MessageEvent {
+  type: string;
+  channel: string;
+  ts: string;
+  subtype?: string | undefined;
+  channel_type?: string | undefined;
+  user?: string | undefined;
+  text?: string | undefined;
+  thread_ts?: string | undefined;
+  bot_id?: string | undefined;
+  edited?: unknown;
+}
+
+/** The fields of a slash command that are read here. Source: Slack docs, "Implementing slash commands". */
+export interface SlashCommand {
+  command: string;
+  text: string;
+  trigger_id: string;
+  channel_id: string;
+  user_id: string;
+  user_name: string;
+  response_url: string;
+}
+
+/** What people write themselves: with files, and as a reply that is also shown in the channel. */
+const WRITTEN_BY_PEOPLE = new Set<string | undefined>([
+  undefined,
+  'file_share',
+  'thread_broadcast',
+]);
+
+/** A slash command as an input. */
+export function parseCommand(command: SlashCommand): UserInput {
+  const text = decodeText(command.text ?? '', () => undefined);
+  return {
+    invocation: {
+      id: `slack:${command.trigger_id}`,
+      request: { line: `${command.command} ${text}`.trim() },
+      place: { platform: 'slack', channel: command.channel_id },
+      person: { id: command.user_id, name: command.user_name || command.user_id },
+    },
+    channel: command.channel_id,
+    addressed: true,
+    inThread: false,
+    hidden: true,
+    responseUrl: command.response_url,
+  };
+}
+
+/**
+ * A message as an input; undefined for what no person wrote just now: posts of bots and of ours, edits, joins.
+ * A mention reaches us twice, as `app_mention` and as `message`, in any order: both give the same id.
+ * `commands` are the top-level names, such as `monitor`; a line that starts with one of them is that command.
+ */
+export function parseMessage(
+  event: MessageEvent,
+  self: BotIdentity,
+  commands: ReadonlySet<string>,
+): UserInput | undefined {
+  const { user } = event;
+  if (!WRITTEN_BY_PEOPLE.has(event.subtype) || event.bot_id || event.edited || !user)
+    return undefined;
+  if (user === self.userId || user === 'USLACKBOT') return undefined;
+  const text = event.text ?? '';
+  const direct = event.channel_type === 'im' || event.channel.startsWith('D');
+  const addressed = direct || event.type === 'app_mention' || mentions(text, self);
+  const question = decodeText(withoutMention(text, self), (id) =>
+    id === self.userId ? self.name : undefined,
+  ).trim();
+  // A picture without a word in a thread is not a question.
+  if (question === '' && !addressed) return undefined;
+  const person: Person = { id: user, name: user };
+  return {
+    invocation: {
+      id: `slack:${event.channel}:${event.ts}`,
+      request: requestOf(question, commands),
+      place: { platform: 'slack', channel: event.channel },
+      thread: event.thread_ts ?? event.ts,
+      person,
+    },
+    channel: event.channel,
+    ts: event.ts,
+    addressed,
+    inThread: event.thread_ts !== undefined,
+    hidden: false,
+  };
+}
+
+const mentions = (text: string, self: BotIdentity) =>
+  text.includes(`<@${self.userId}>`) || text.includes(`<@${self.userId}|`);
+
+/** The text without the bot's mention where it only calls the bot: at the start and at the end. */
+function withoutMention(text: string, { userId }: BotIdentity): string {
+  const mention = `<@${userId}(?:\\|[^<>]*)?>`;
+  return text
+    .replace(new RegExp(`^(?:\\s*${mention}[\\s,:]*)+`), '')
+    .replace(new RegExp(`(?:\\s*${mention})+\\s*$`), '');
+}
+
+function requestOf(question: string, commands: ReadonlySet<string>): Invocation['request'] {
+  if (question === '') return { line: '/askwatch help' };
+  const name = /^\/([a-z]+)(?=\s|$)/i.exec(question)?.[1]?.toLowerCase();
+  if (name !== undefined && commands.has(name)) return { line: question };
+  // Apart, not as a line: words such as `model=x` in a sentence are part of the question.
+  return { command: 'ask', values: { question } };
+}
+
+/**
+ * A press of a button of ours as an input; undefined for anything else.
+ *
+ * Takes the payload as it came and believes none of it. A repeat of a press has its time and its person again, two presses
+ * never do. Sources: Slack docs, "block_actions payload"; `container.thread_ts`, which no page names: slack-go/slack pull
+ * request 888.
+ */
+export function parseButtonPress(payload: unknown): UserInput | undefined {
+  const { type, actions, user, channel, container, message, response_url } = fieldsOf(payload);
+  const action = fieldsOf(Array.isArray(actions) ? actions[0] : undefined);
+  const { id, name, username } = fieldsOf(user);
+  const shown = { ...fieldsOf(container), ...fieldsOf(message) };
+  const place = textOf(fieldsOf(channel).id) ?? textOf(shown.channel_id);
+  const person = textOf(id);
+  const atTs = tsOf(action.action_ts);
+  const request = decodeAction(textOf(action.value) ?? '');
+  if (type !== 'block_actions' || action.type !== 'button' || !request) return undefined;
+  if (place === undefined || person === undefined || atTs === undefined) return undefined;
+
+  const ts = tsOf(shown.ts) ?? tsOf(shown.message_ts);
+  // What only one person sees has nothing under it.
+  const thread = tsOf(shown.thread_ts) ?? (shown.is_ephemeral === true ? undefined : ts);
+  // A message with replies is in a thread by its own name, and still stands in the channel.
+  const inThread = thread !== undefined && thread !== ts;
+  const responseUrl = textOf(response_url);
+  return {
+    invocation: {
+      id: `slack:${place}:${person}:${atTs}`,
+      request,
+      place: { platform: 'slack', channel: place },
+      ...(thread === undefined ? {} : { thread }),
+      person: { id: person, name: textOf(name) ?? textOf(username) ?? person },
+      pressed: ts ?? '',
+    },
+    channel: place,
+    addressed: true,
+    inThread,
+    hidden: true,
+    ...(message !== undefined && ts !== undefined && { pressed: shownOf(ts, shown) }),
+    // What is sent to this address stands in the channel, not in the thread.
+    ...(inThread || responseUrl === undefined ? {} : { responseUrl }),
+  };
+}
+
+/** What a message shows; Slack checks it again when it is sent back. */
+function shownOf(ts: string, { text, blocks }: Record<string, unknown>): ShownMessage {
+  return {
+    ts,
+    ...(typeof text === 'string' && { text }),
+    ...(Array.isArray(blocks) && { blocks: blocks.filter(isBlock) }),
+  };
+}
+
+const isBlock = (block: unknown): block is types.KnownBlock =>
+  textOf(fieldsOf(block).type) !== undefined;
+
+/** A time as Slack writes it, which is the name of a message. */
+const tsOf = (value: unknown) =>
+  typeof value === 'string' && /^\d{1,12}\.\d{1,9}$/.test(value) ? value : undefined;
+
+/** A form of ours as somebody has filled it in, or is about to. */
+export interface FilledForm {
+  viewId: string;
+  /** Of the view as it was then: Slack refuses to change a later one by it. */
+  hash: string;
+  command: Command;
+  origin: FormOrigin;
+  values: Record<string, string>;
+  person: { id: string; name: string };
+}
+
+/**
+ * What stands in a form of ours; undefined for anything else. Takes the payload as it came and believes none of it.
+ * Sources: Slack docs, "view_submission payload", "block_actions payload", "View state".
+ */
+export function parseForm(payload: unknown, commands: readonly Command[]): FilledForm | undefined {
+  const { view, user } = fieldsOf(payload);
+  const { id, hash, callback_id, private_metadata, state } = fieldsOf(view);
+  const person = fieldsOf(user);
+  const origin = originOf(private_metadata);
+  const command = commands.find(({ name, form }) => form && name === origin?.command);
+  if (callback_id !== FORM || !origin || !command) return undefined;
+  if (typeof id !== 'string' || typeof hash !== 'string' || typeof person.id !== 'string') {
+    return undefined;
+  }
+  return {
+    viewId: id,
+    hash,
+    command,
+    origin,
+    values: valuesIn(state),
+    person: { id: person.id, name: textOf(person.name) ?? textOf(person.username) ?? person.id },
+  };
+}
+
+/** A submitted form as an input of its person in the channel where they opened it. */
+export function inputOf({ viewId, command, origin, values, person }: FilledForm): UserInput {
+  const { channel, responseUrl } = origin;
+  return {
+    invocation: {
+      id: `slack:${viewId}`,
+      request: { command: command.name, values },
+      place: { platform: 'slack', channel },
+      person,
+    },
+    channel,
+    addressed: true,
+    inThread: false,
+    hidden: true,
+    ...(responseUrl !== undefined && { responseUrl }),
+  };
+}
+
+function originOf(text: unknown): FormOrigin | undefined {
+  try {
+    const { command, channel, responseUrl, home } = fieldsOf(JSON.parse(String(text)));
+    if (typeof command !== 'string' || typeof channel !== 'string') return undefined;
+    return {
+      command,
+      channel,
+      home: home === true,
+      ...(typeof responseUrl === 'string' && { responseUrl }),
+    };
+  } catch {
+    // Somebody else's form.
+    return undefined;
+  }
+}
+
+/** One value for each block, which has the name of its input. */
+function valuesIn(state: unknown): Record<string, string> {
+  const blocks = Object.entries(fieldsOf(fieldsOf(state).values));
+  return Object.fromEntries(
+    blocks.flatMap(([name, block]) => {
+      const { value, selected_option } = fieldsOf(fieldsOf(block)[name]);
+      const text = textOf(value) ?? textOf(fieldsOf(selected_option).value);
+      return text === undefined ? [] : [[name, text]];
+    }),
+  );
+}
+
+/** A press of a button in somebody's home. */
+export interface HomePress {
+  /** Lets a form open, for three seconds. */
+  trigger: string;
+  person: Person;
+  command: string;
+  values: Record<string, string>;
+}
+
+/**
+ * A press of a button of ours in a home, which is no channel; undefined for anything else. Takes the payload as it came and
+ * believes none of it. Source: Slack docs, "block_actions payload", "Home tab".
+ */
+export function parseHomePress(payload: unknown): HomePress | undefined {
+  const { type, view, user, actions, trigger_id } = fieldsOf(payload);
+  const { type: button, value } = fieldsOf(Array.isArray(actions) ? actions[0] : undefined);
+  const { id, name, username } = fieldsOf(user);
+  const request = decodeAction(textOf(value) ?? '');
+  if (type !== 'block_actions' || fieldsOf(view).type !== 'home') return undefined;
+  const person = textOf(id);
+  const trigger = textOf(trigger_id);
+  if (button !== 'button' || !request || !person || !trigger) return undefined;
+  return {
+    trigger,
+    person: { id: person, name: textOf(name) ?? textOf(username) ?? person },
+    ...request,
+  };
+}
+
+/** The fields of something that came from outside; none when it has none. */
+export function fieldsOf(value: unknown): Record<string, unknown> {
+  return typeof value === 'object' && value !== null ? { ...value } : {};
+}
+
+/** A text with something in it. */
+export const textOf = (value: unknown) =>
+  typeof value === 'string' && value !== '' ? value : undefined;

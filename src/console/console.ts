@@ -9,10 +9,10 @@ import { addLoginRoutes } from './login/routes.ts';
 import { addPageRoutes, BUILT_PAGE, type ConsolePage } from './page-files.ts';
 import { createAnswers } from './playground/answers.ts';
 import { type ChannelBook, channelsCollection, openChannels } from './playground/channels.ts';
+import { listedCommand, shownSuggestions } from './playground/commands.ts';
 import { createEventStreams } from './playground/event-streams.ts';
 import { historyCollection, listedOf, openHistory } from './playground/history.ts';
-import { listedCommand } from './playground/listed-command.ts';
-import { createSayings } from './playground/message-intake.ts';
+import { createMessageIntake } from './playground/message-intake.ts';
 import {
   FORMER_PERSON,
   type KnownPerson,
@@ -22,7 +22,6 @@ import {
 import { createPosting } from './playground/posting.ts';
 import { createPrivateMessages } from './playground/private-messages.ts';
 import { addConsoleRoutes } from './playground/routes.ts';
-import { shownSuggestions } from './playground/suggestions.ts';
 import type { ConsoleEvent, ListedCommand, RootMessage, Snapshot } from './shared/api-types.ts';
 import { addStatus, type StatusOptions } from './status/status.ts';
 
@@ -120,7 +119,7 @@ export async function createConsole(options: {
   }
 
   const answers = createAnswers({ history, privates, streams, log });
-  const sayings = createSayings({ history, privates, streams, answers, log });
+  const intake = createMessageIntake({ history, privates, streams, answers, log });
 
   const login = options.login && (await openLogin({ ...options.login, log }));
   const guards = createGuards({
@@ -150,12 +149,12 @@ export async function createConsole(options: {
         replies: replies.map(answers.latest).sort((a, b) => a.atMs - b.atMs),
       };
     },
-    async take(gesture, by) {
+    async accept(interaction, by) {
       if (!bot) throw new HttpError(503, 'not_open', 'Askwatch is stopping.');
-      if (!channels.has(gesture.channel)) throw notFound('There is no such channel.');
-      return await sayings.take(bot, gesture, by);
+      if (!channels.has(interaction.channel)) throw notFound('There is no such channel.');
+      return await intake.accept(bot, interaction, by);
     },
-    dismiss: (by, message) => sayings.dismiss(by, message),
+    dismiss: (by, message) => intake.dismiss(by, message),
     suggest: async (input, typed) => shownSuggestions((await bot?.suggest(input, typed)) ?? []),
   });
   const status = options.status && addStatus(kit.server, guards, { ...options.status, log });
@@ -175,7 +174,7 @@ export async function createConsole(options: {
     },
     async stop() {
       bot = undefined;
-      await sayings.settle();
+      await intake.settle();
       await answers.finish(ANSWER_GRACE_MS);
       streams.close();
       login?.close();

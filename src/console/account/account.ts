@@ -169,7 +169,7 @@ function usageNotice({ usage, asksElsewhere }: Account): string | undefined {
     : undefined;
 }
 
-/** No cache and no history of a browser keeps what the account area is told. */
+/** No cache and no history of a browser keeps what the account area is sent. */
 function unstored(reply: HttpReply): void {
   reply.header('cache-control', 'no-store');
 }

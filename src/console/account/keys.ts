@@ -35,7 +35,7 @@ export function createAccountKeys(
   usage: UsageSource | undefined,
 ): AccountKeys {
   const services = (['gateway', 'monitoring'] as const).filter((service) => keys[service]);
-  /** The id of the key that a gesture has made; `undefined` while it is being made. */
+  /** The id of the key that a request has made; `undefined` while it is being made. */
   const made = new Map<string, string | undefined>();
 
   function keysOf(service: ServiceName): Keys {
@@ -77,20 +77,20 @@ export function createAccountKeys(
         keys: all.sort((a, b) => b.createdAtMs - a.createdAtMs),
       };
     },
-    async create({ id: gesture, service, name, limits }) {
+    async create({ id: creation, service, name, limits }) {
       const source = keysOf(service);
-      if (made.has(gesture)) throw alreadyMade(made.get(gesture));
-      made.set(gesture, undefined);
+      if (made.has(creation)) throw alreadyMade(made.get(creation));
+      made.set(creation, undefined);
       forgetOldest(made);
       try {
         const { key, ...info } = await source.create(name, limits);
-        made.set(gesture, info.id);
+        made.set(creation, info.id);
         return {
           key,
           made: listed(service, info, service === 'gateway' && usage ? [] : undefined),
         };
       } catch (error) {
-        made.delete(gesture);
+        made.delete(creation);
         throw error;
       }
     },
@@ -120,9 +120,9 @@ function alreadyMade(id: string | undefined): HttpError {
 }
 
 function forgetOldest(made: Map<string, unknown>) {
-  for (const gesture of made.keys()) {
+  for (const creation of made.keys()) {
     if (made.size <= MAX_GESTURES) return;
-    made.delete(gesture);
+    made.delete(creation);
   }
 }
 

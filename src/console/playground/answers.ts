@@ -24,14 +24,14 @@ const UNFINISHED_NOTE = 'The answer ended early.';
 export type Destination = { kind: 'thread'; root: string } | ({ kind: 'private' } & PrivatePlace);
 
 /** The message that an answer grows in. */
-export type Frame = Omit<Message, 'body'>;
+export type MessageFrame = Omit<Message, 'body'>;
 
 export const threadGone = () => notFound('This thread is gone: it made room for newer messages.');
 
 /** Shows answers while they are generated. */
 export interface Answers {
   /** Shows the beginning, and then goes on reading by itself. Rejects when there is nowhere to show it any more. */
-  show(answer: Answer, frame: Frame, to: Destination): Promise<void>;
+  show(answer: Answer, frame: MessageFrame, to: Destination): Promise<void>;
   /** The message as it is this moment: a growing one is ahead of what is stored. */
   latest(message: Message): Message;
   /** Waits for all answers under way; after `graceMs` they are cut short. */
@@ -74,7 +74,7 @@ export function createAnswers(options: {
   }
 
   /** Reads the answer to its end while a second loop shows and stores what has come so far. */
-  async function grow(answer: Answer, frame: Frame, to: Destination) {
+  async function grow(answer: Answer, frame: MessageFrame, to: Destination) {
     let text = '';
     let sent = 0;
     let storedAtMs = performance.now();
@@ -129,7 +129,7 @@ export function createAnswers(options: {
       log.error({ err: error }, 'an answer could not be stored; it is shown until the next stop');
       for (const id of live.keys()) if (live.size > MAX_UNSTORED) live.delete(id);
     }
-    if (to.kind === 'private' && !streams.isHeard(to.person)) answer.notShown?.();
+    if (to.kind === 'private' && !streams.hasReader(to.person)) answer.notShown?.();
   }
 
   return {

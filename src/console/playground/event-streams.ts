@@ -30,7 +30,7 @@ export interface EventStreams {
   /** Sends to everyone, or to all tabs of one person only. */
   send(event: ConsoleEvent, onlyPerson?: string): void;
   /** Whether a tab of this person is open. */
-  isHeard(person: string): boolean;
+  hasReader(person: string): boolean;
   /** Ends all streams and takes no more. */
   close(): void;
 }
@@ -41,7 +41,7 @@ interface Kept {
   onlyPerson: string | undefined;
 }
 
-/** Makes the streams; `snapshot` is what a person whose browser begins anew is told first. */
+/** Makes the streams; `snapshot` is what a person whose browser begins anew is sent first. */
 export function createEventStreams(snapshot: (person: string) => ConsoleEvent): EventStreams {
   // Numbers begin anew with each start, so ids carry which start they belong to.
   const run = randomUUID().slice(0, 8);
@@ -59,7 +59,7 @@ export function createEventStreams(snapshot: (person: string) => ConsoleEvent): 
   }, HEARTBEAT_MS);
   heartbeat.unref();
 
-  /** Looks at what is unread before it adds: one large frame alone is no sign of a slow reader. */
+  /** Checks what is unread before it adds: one large frame alone is no sign of a slow reader. */
   function write(response: ServerResponse, text: string) {
     if (response.writableLength > MAX_UNREAD_BYTES) {
       readers.delete(response);
@@ -109,7 +109,7 @@ export function createEventStreams(snapshot: (person: string) => ConsoleEvent): 
         if (onlyPerson === undefined || onlyPerson === person) write(response, frame);
       }
     },
-    isHeard: (person) => [...readers.values()].includes(person),
+    hasReader: (person) => [...readers.values()].includes(person),
     hasRoom: () => !closed && readers.size < MAX_STREAMS,
     close() {
       closed = true;

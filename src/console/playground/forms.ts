@@ -4,8 +4,8 @@ import type { Bot } from '../../bot/platform.ts';
 import type { Reply } from '../../bot/shared/invocation.ts';
 import type { Person, Place } from '../../bot/shared/place.ts';
 import { HttpError } from '../../http/errors.ts';
-import type { Said, SentForm, ShownForm } from '../shared/api-types.ts';
-import { cappedCard } from '../shared/message-limits.ts';
+import type { Outcome, ShownForm, SubmittedForm } from '../shared/api-types.ts';
+import { limitedCard } from '../shared/message-limits.ts';
 
 /**
  * The form of the command that a line names with nothing after it. None for those who may not have it: the command itself
@@ -43,16 +43,19 @@ function shownForm(command: Command, begin: FormBegin): ShownForm {
 }
 
 /** What is wrong with a form that was sent, if anything is. Throws `HttpError` for one that is none. */
-export function problemsOf(bot: Bot, { command: name, values }: SentForm): Said | undefined {
+export function problemsOf(
+  bot: Bot,
+  { command: name, values }: SubmittedForm,
+): Outcome | undefined {
   const command = bot.commands.find((one) => one.form && one.name === name);
   if (!command) throw new HttpError(400, 'invalid_value', 'There is no such form.');
   const problems = formProblems(command, values);
   return Object.keys(problems).length > 0 ? { shown: 'problems', problems } : undefined;
 }
 
-/** What only the sender sees and is not good is something to mend: it is said in the form, which stays as it is. Pure. */
-export function refusalOf(reply: Reply): Said | undefined {
+/** What only the sender sees and is not good is something to correct: the form shows it, and stays as it is. Pure. */
+export function refusalOf(reply: Reply): Outcome | undefined {
   return reply.kind === 'card' && reply.private && reply.card.tone !== 'good'
-    ? { shown: 'refused', card: cappedCard(reply.card) }
+    ? { shown: 'refused', card: limitedCard(reply.card) }
     : undefined;
 }

@@ -7,7 +7,7 @@ import {
   type OlderMessages,
   RootMessage,
 } from '../shared/api-types.ts';
-import { cappedMessage } from '../shared/message-limits.ts';
+import { limitedMessage } from '../shared/message-limits.ts';
 
 /** Newest messages kept in each channel, in all of them together, and in each thread. */
 const MAX_ROOTS = 200;
@@ -135,7 +135,7 @@ export async function openHistory(
     async add(root) {
       const { id } = root.message;
       let added = false;
-      const capped = { ...root, message: cappedMessage(root.message) };
+      const capped = { ...root, message: limitedMessage(root.message) };
       const stored = await update(id, (current) => {
         added = current === undefined;
         return current ?? capped;
@@ -143,8 +143,8 @@ export async function openHistory(
       return { root: stored ?? capped, added, removed: await removeOldest() };
     },
     change: (id, change) =>
-      update(id, (root) => root && { ...root, message: cappedMessage(change(root.message)) }),
-    putReply: (id, reply) => update(id, (root) => root && withReply(root, cappedMessage(reply))),
+      update(id, (root) => root && { ...root, message: limitedMessage(change(root.message)) }),
+    putReply: (id, reply) => update(id, (root) => root && withReply(root, limitedMessage(reply))),
   };
 }
 

@@ -1,76 +1,87 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { Logger } from 'pino';
 import type { Bot } from '../../bot/platform.ts';
-import type { Answer, Reply } from '../../bot/shared/invocation.ts';
+import { decodeAction } from '../../bot/shared/card.ts';
+import type { Answer, Invocation, Reply } from '../../bot/shared/invocation.ts';
 import type { Person } from '../../bot/shared/place.ts';
-import { HttpError } from '../../http/errors.ts';
-import type { Gesture, Message, Said, Someone } from '../shared/api-types.ts';
-import { cappedMessage } from '../shared/message-limits.ts';
-import { type Answers, type Frame, threadGone } from './answers.ts';
-import { type Asked, askedBy } from './asked.ts';
+import { HttpError, notFound } from '../../http/errors.ts';
+import type {
+  ButtonPress,
+  Interaction,
+  Message,
+  Outcome,
+  RootMessage,
+  Someone,
+  SubmittedForm,
+  TypedLine,
+} from '../shared/api-types.ts';
+import { limitedMessage } from '../shared/message-limits.ts';
+import { type Answers, type MessageFrame, threadGone } from './answers.ts';
 import type { EventStreams } from './event-streams.ts';
 import { formFor, problemsOf, refusalOf } from './forms.ts';
 import { type History, listedOf } from './history.ts';
 import type { PrivateMessages } from './private-messages.ts';
 
-/** Gestures whose outcome is remembered, so that a repeated request gets the same answer. */
+/** Interactions whose outcome is remembered, so that a repeated request gets the same answer. */
 const MAX_REMEMBERED = 1_000;
 
-/** Gestures that may be under way at once. */
+/** Interactions that may be under way at once. */
 const MAX_UNDER_WAY = 32;
 
-/** Takes what people say to the bot, by words, by a button or by a form, and shows what comes of it. */
-export interface Sayings {
+/** Hands typed lines, button presses and forms to the bot, and shows what comes of them. */
+export interface MessageIntake {
   /** Resolves once it is shown where it will be shown; an answer then goes on growing by itself. Throws `HttpError`. */
-  take(bot: Bot, said: Gesture, by: Someone): Promise<Said>;
+  accept(bot: Bot, interaction: Interaction, by: Someone): Promise<Outcome>;
   /** Takes away a private message that its reader wants to see no longer. */
   dismiss(person: string, message: string): void;
-  /** Waits for the gestures under way. */
+  /** Waits for the interactions under way. */
   settle(): Promise<void>;
 }
 
-/** What was asked, by whom, and where. */
-interface Taken extends Asked, Pick<Gesture, 'id' | 'channel'> {
+/** An interaction on its way, with what the bot is asked. */
+interface AcceptedInteraction extends RequestOfInteraction, Pick<Interaction, 'id' | 'channel'> {
   by: Someone;
 }
 
-/** Makes the way from what a person said to what everyone sees. */
-export function createSayings(options: {
+/** Makes the way from an interaction to what everyone sees. */
+export function createMessageIntake(options: {
   history: History;
   privates: PrivateMessages;
   streams: EventStreams;
   answers: Answers;
   log: Logger;
-}): Sayings {
+}): MessageIntake {
   const { history, privates, streams, answers, log } = options;
-  const remembered = new Map<string, Promise<Said>>();
-  const underWay = new Set<Promise<Said>>();
+  const remembered = new Map<string, Promise<Outcome>>();
+  const underWay = new Set<Promise<Outcome>>();
 
-  async function handle(bot: Bot, said: Gesture, by: Someone): Promise<Said> {
-    const { id, channel } = said;
+  async function handle(bot: Bot, interaction: Interaction, by: Someone): Promise<Outcome> {
+    const { id, channel } = interaction;
     const place = { platform: 'console' as const, channel };
     // Whoever opens the console runs it: who knows its password, or is at this machine.
     const person: Person = { ...by, mayManage: async () => true };
-    const asked = askedBy(said, person, { history, answers });
-    const form = 'text' in said ? await formFor(bot, said.text, { place, person }) : undefined;
+    const resolved = requestOf(interaction, person, { history, answers });
+    const form =
+      'text' in interaction ? await formFor(bot, interaction.text, { place, person }) : undefined;
     if (form) return { shown: 'form', form };
-    const problems = 'values' in said ? problemsOf(bot, said) : undefined;
+    const problems = 'values' in interaction ? problemsOf(bot, interaction) : undefined;
     if (problems) return problems;
 
-    const { request, thread } = asked;
+    const { request, thread } = resolved;
     const reply = await bot.dispatch({
       id: `console:${id}`,
       request,
       place,
-      person: asked.person,
+      person: resolved.person,
       ...(thread === undefined ? {} : { thread }),
-      ...(asked.pressed && { pressed: asked.pressed.message }),
+      ...(resolved.pressed && { pressed: resolved.pressed.message }),
     });
-    const refusal = 'values' in said ? refusalOf(reply) : undefined;
+    const refusal = 'values' in interaction ? refusalOf(reply) : undefined;
     if (refusal) return refusal;
-    const shown = await show(reply, { ...asked, id, channel, by });
+    const shown = await show(reply, { ...resolved, id, channel, by });
     const isPublic = reply.kind !== 'nothing' && !reply.private;
     // Its buttons have done what they were for: its reader now sees what everybody sees.
-    if (isPublic && asked.pressed?.private) dismiss(by.id, asked.pressed.message);
+    if (isPublic && resolved.pressed?.private) dismiss(by.id, resolved.pressed.message);
     return shown;
   }
 
@@ -78,25 +89,31 @@ export function createSayings(options: {
     if (privates.remove(person, message)) streams.send({ kind: 'removed', message }, person);
   }
 
-  async function show(reply: Reply, gesture: Taken): Promise<Said> {
+  async function show(reply: Reply, interaction: AcceptedInteraction): Promise<Outcome> {
     if (reply.kind === 'nothing') return { shown: 'nothing' };
-    const { command, by } = gesture;
-    const own = { id: `a${gesture.id}`, author: { kind: 'askwatch' as const }, atMs: Date.now() };
+    const { command, by } = interaction;
+    const own = {
+      id: `a${interaction.id}`,
+      author: { kind: 'askwatch' as const },
+      atMs: Date.now(),
+    };
     const from = command === undefined ? {} : { command, by };
     if (reply.kind === 'card') {
       const message: Message = { ...own, ...from, body: { kind: 'card', card: reply.card } };
-      return reply.private ? showPrivate(message, gesture) : await showPublic(message, gesture);
+      return reply.private
+        ? showPrivate(message, interaction)
+        : await showPublic(message, interaction);
     }
 
     if (reply.private) {
-      const { channel, thread } = gesture;
+      const { channel, thread } = interaction;
       const frame = { ...own, ...from, private: true as const };
       const to = { kind: 'private' as const, person: by.id, channel, root: thread };
       await answers.show(reply, frame, to);
-      return placeOf(frame, gesture);
+      return placeOf(frame, interaction);
     }
     try {
-      return await showAnswer(reply, own, gesture);
+      return await showAnswer(reply, own, interaction);
     } catch (error) {
       reply.notShown?.();
       throw error;
@@ -104,22 +121,26 @@ export function createSayings(options: {
   }
 
   /** The question for everyone, and the answer in the thread. */
-  async function showAnswer(reply: Answer, own: Frame, gesture: Taken): Promise<Said> {
+  async function showAnswer(
+    reply: Answer,
+    own: MessageFrame,
+    interaction: AcceptedInteraction,
+  ): Promise<Outcome> {
     const question: Message = {
-      id: `q${gesture.id}`,
-      author: { kind: 'person', ...gesture.by },
+      id: `q${interaction.id}`,
+      author: { kind: 'person', ...interaction.by },
       atMs: own.atMs,
       body: { kind: 'text', text: reply.question },
     };
-    await showPublic(question, gesture);
-    const root = gesture.thread ?? question.id;
+    await showPublic(question, interaction);
+    const root = interaction.thread ?? question.id;
     await answers.show(reply, own, { kind: 'thread', root });
-    await markEarlier(reply, root, gesture);
+    await markEarlier(reply, root, interaction);
     return { shown: 'thread', message: root };
   }
 
   /** Takes the buttons from the answer where this one was asked for. Never throws: those that stay are refused when pressed. */
-  async function markEarlier({ earlier }: Answer, root: string, { pressed }: Taken) {
+  async function markEarlier({ earlier }: Answer, root: string, { pressed }: AcceptedInteraction) {
     const there = history.get(root)?.replies.find(({ id }) => id === pressed?.message);
     if (!earlier || !there) return;
     const shown = answers.latest(there);
@@ -135,40 +156,40 @@ export function createSayings(options: {
     }
   }
 
-  /** Only whoever asked hears of it. */
-  function showPrivate(message: Message, gesture: Taken): Said {
-    const told = cappedMessage({ ...message, private: true });
-    const { channel, thread, by } = gesture;
-    privates.put({ person: by.id, channel, root: thread }, told);
-    if (thread !== undefined) streams.send({ kind: 'reply', root: thread, reply: told }, by.id);
+  /** Shows a message to whoever asked only. */
+  function showPrivate(message: Message, interaction: AcceptedInteraction): Outcome {
+    const limited = limitedMessage({ ...message, private: true });
+    const { channel, thread, by } = interaction;
+    privates.put({ person: by.id, channel, root: thread }, limited);
+    if (thread !== undefined) streams.send({ kind: 'reply', root: thread, reply: limited }, by.id);
     else {
-      const listed = listedOf({ channel, message: told, replies: [] });
+      const listed = listedOf({ channel, message: limited, replies: [] });
       streams.send({ kind: 'message', listed }, by.id);
     }
-    return placeOf(told, gesture);
+    return placeOf(limited, interaction);
   }
 
-  /** Stored first, then told to everyone. */
-  async function showPublic(message: Message, gesture: Taken): Promise<Said> {
-    const { channel, thread } = gesture;
+  /** Stores a message, then sends it to everyone. */
+  async function showPublic(message: Message, interaction: AcceptedInteraction): Promise<Outcome> {
+    const { channel, thread } = interaction;
     if (thread === undefined) {
       const { root, removed } = await history.add({ channel, message, replies: [] });
       streams.send({ kind: 'message', listed: listedOf(root) });
       for (const gone of removed) streams.send({ kind: 'removed', message: gone });
-      return placeOf(message, gesture);
+      return placeOf(message, interaction);
     }
     const root = await history.putReply(thread, message);
     if (!root) throw threadGone();
     streams.send({ kind: 'reply', root: thread, reply: message });
     streams.send({ kind: 'message', listed: listedOf(root) });
-    return placeOf(message, gesture);
+    return placeOf(message, interaction);
   }
 
   return {
     dismiss,
-    async take(bot, said, by) {
-      // Ids are the page's to make: nobody is told what came of somebody else's.
-      const key = `${by.id} ${said.id}`;
+    async accept(bot, interaction, by) {
+      // Ids are the page's to make: nobody gets the outcome of somebody else's.
+      const key = `${by.id} ${interaction.id}`;
       const known = remembered.get(key);
       if (known) return await known;
       if (underWay.size >= MAX_UNDER_WAY) {
@@ -176,7 +197,7 @@ export function createSayings(options: {
           headers: { 'retry-after': '1' },
         });
       }
-      const outcome = handle(bot, said, by).finally(() => underWay.delete(outcome));
+      const outcome = handle(bot, interaction, by).finally(() => underWay.delete(outcome));
       underWay.add(outcome);
       remembered.set(key, outcome);
       for (const id of remembered.keys()) {
@@ -188,7 +209,7 @@ export function createSayings(options: {
       } catch (error) {
         remembered.delete(key);
         if (error instanceof HttpError) throw error;
-        log.error({ err: error }, 'what a person said could not be shown');
+        log.error({ err: error }, 'what came of an interaction could not be shown');
         throw new HttpError(503, 'not_stored', 'The message could not be stored. Try again.');
       }
     },
@@ -198,8 +219,106 @@ export function createSayings(options: {
   };
 }
 
-function placeOf(message: Pick<Message, 'id'>, { thread }: Taken): Said {
+function placeOf(message: Pick<Message, 'id'>, { thread }: AcceptedInteraction): Outcome {
   return thread === undefined
     ? { shown: 'channel', message: message.id }
     : { shown: 'thread', message: thread };
+}
+
+/** What an interaction asks of the bot, and where the reply is shown. */
+export interface RequestOfInteraction {
+  request: Invocation['request'];
+  person: Person;
+  /** The thread that shows it; the channel does without one. */
+  thread: string | undefined;
+  /** What stands over a card as what it came from. */
+  command: string | undefined;
+  /** The message whose button was pressed, and whether one person alone has it. */
+  pressed?: { message: string; private: boolean };
+}
+
+/** Whoever presses is named in every channel that got the alert, and the others know nobody of the console. */
+const presserName = (name: string) => `${name} at the web console`;
+
+/** What people see: an answer that has just ended is ahead of what is stored. */
+interface Shown {
+  history: History;
+  answers: Pick<Answers, 'latest'>;
+}
+
+/** What an interaction asks of the bot. Throws `HttpError` when the message or the thread is gone, or the button is none. */
+export function requestOf(
+  interaction: Interaction,
+  person: Person,
+  shown: Shown,
+): RequestOfInteraction {
+  if ('text' in interaction) return requestOfLine(interaction, person, shown);
+  return 'action' in interaction
+    ? requestOfPress(interaction, person, shown)
+    : requestOfForm(interaction, person, shown);
+}
+
+/** A line without a slash is a question. */
+function requestOfLine(line: TypedLine, person: Person, { history }: Shown): RequestOfInteraction {
+  requireThread(line, history);
+  const { thread, text } = line;
+  const request = text.startsWith('/')
+    ? { line: text }
+    : { command: 'ask', values: { question: text } };
+  return { request, person, thread, command: text };
+}
+
+function requestOfForm(
+  sent: SubmittedForm,
+  person: Person,
+  { history }: Shown,
+): RequestOfInteraction {
+  requireThread(sent, history);
+  const { thread, command, values } = sent;
+  return { request: { command, values }, person, thread, command: `/${command}` };
+}
+
+/**
+ * The message may have changed since the page showed the button, so what it carries is not looked up in it: the bot
+ * checks what can still be done. What comes of it is shown in the thread of the message, or where a private one stands.
+ */
+function requestOfPress(
+  press: ButtonPress,
+  person: Person,
+  { history, answers }: Shown,
+): RequestOfInteraction {
+  const request = decodeAction(press.action);
+  if (!request) throw new HttpError(400, 'invalid_value', 'There is no such button.');
+  const asked = { request, person: { ...person, name: presserName(person.name) } };
+  const { channel, message: id } = press;
+  if (press.private) {
+    requireThread(press, history);
+    const { thread } = press;
+    return { ...asked, thread, command: undefined, pressed: { message: id, private: true } };
+  }
+  const { thread = id } = press;
+  const root = history.get(thread);
+  const message = root?.channel === channel ? messageOf(root, id) : undefined;
+  if (!message) throw notFound('This message is gone: it made room for newer ones.');
+  const pressed = { message: id, private: false };
+  return { ...asked, thread, command: labelOf(answers.latest(message), request), pressed };
+}
+
+/** Throws for a thread that is gone, or that stands in another channel. */
+function requireThread({ channel, thread }: Interaction, history: History) {
+  if (thread !== undefined && history.get(thread)?.channel !== channel) throw threadGone();
+}
+
+function messageOf({ message, replies }: RootMessage, id: string): Message | undefined {
+  return [message, ...replies].find((one) => one.id === id);
+}
+
+type Pressed = Exclude<ReturnType<typeof decodeAction>, undefined>;
+
+/** What stands on the button; `undefined` when the message no longer has it. */
+function labelOf({ body }: Message, pressed: Pressed): string | undefined {
+  if (body.kind === 'text') return undefined;
+  const { actions } = body.kind === 'card' ? body.card : body;
+  return actions?.find(({ command, values }) => isDeepStrictEqual({ command, values }, pressed))
+    ?.label;
 }

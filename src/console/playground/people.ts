@@ -34,7 +34,7 @@ const DAY_MS = 86_400_000;
 
 const DEFAULT_NAME = /^Guest (\d{1,9})$/;
 
-/** Who looks on and has said nothing yet is remembered by name as long as there are no more than these. */
+/** Visitors, who have written nothing yet, are remembered by name as long as there are no more than these. */
 const MAX_VISITORS = 200;
 
 /**
@@ -42,13 +42,13 @@ const MAX_VISITORS = 200;
  * here: cookies know no ports, so another Askwatch on this machine may have given it.
  */
 export interface People {
-  /** Who says or does something; one that nobody knows is stored. */
+  /** Who writes or does something; a new person is stored. */
   of(request: HttpRequest, reply: HttpReply): Promise<Someone>;
-  /** Who opens the page: has the name that will be theirs once they say something, and is stored only then. */
+  /** Who opens the page: has the name that will be theirs once they write something, and is stored only then. */
   visit(request: HttpRequest, reply: HttpReply): Promise<Someone>;
   /** The id of who asks, the same whether they are stored or not. */
   idOf(request: HttpRequest, reply: HttpReply): string;
-  /** Who has this id, also when they have said nothing yet. */
+  /** Who has this id, also when they have written nothing yet. */
   find(id: string): Someone | undefined;
   /** Gives somebody another name. Throws `HttpError` for one that cannot be. */
   rename(person: Someone, name: string): Promise<Someone>;
@@ -56,7 +56,7 @@ export interface People {
   all(): Someone[];
 }
 
-/** Reads who was here; `onNews` is told of everyone who is new or has another name. */
+/** Reads who was here; `onNews` is called with everyone who is new or has another name. */
 export async function openPeople(
   collection: Collection<KnownPerson>,
   options: {
@@ -72,7 +72,7 @@ export async function openPeople(
   const stored = await collection.list();
   const known = new Map(stored.map(({ id, document }) => [id, document]));
 
-  /** Those who look on, by the same keys; the one whose visit is longest ago first. */
+  /** Visitors, by the same keys; the one whose visit is longest ago first. */
   const visitors = new Map<string, Someone>();
 
   function newcomer(key: string, except?: Someone): KnownPerson {
@@ -95,7 +95,7 @@ export async function openPeople(
   }
 
   /** Who is stored under this key, and that they were here. */
-  async function seenAgain(key: string): Promise<Someone | undefined> {
+  async function returning(key: string): Promise<Someone | undefined> {
     const current = known.get(key);
     if (!current) return undefined;
     if (nowMs() - current.seenAtMs >= DAY_MS) await keep(key, { ...current, seenAtMs: nowMs() });
@@ -136,14 +136,14 @@ export async function openPeople(
   return {
     async of(request, reply) {
       const key = keyOf(request, reply);
-      return (await seenAgain(key)) ?? (await store(key));
+      return (await returning(key)) ?? (await store(key));
     },
     async visit(request, reply) {
       const key = keyOf(request, reply);
-      const stored = await seenAgain(key);
+      const stored = await returning(key);
       if (stored) return stored;
       const visitor = visitors.get(key) ?? shownOf(newcomer(key));
-      // What was said before there were people is theirs from now on.
+      // Messages from before there were people are theirs from now on.
       if (visitor.id === FORMER_PERSON) return await store(key);
       visitors.delete(key);
       visitors.set(key, visitor);

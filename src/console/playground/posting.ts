@@ -4,7 +4,7 @@ import type { ConsoleChannels } from './channels.ts';
 import type { EventStreams } from './event-streams.ts';
 import { type History, isInterrupted, listedOf, postedMessageId } from './history.ts';
 
-/** What Askwatch says by itself: stored first, then told to every open tab. */
+/** What Askwatch posts by itself: stored first, then sent to every open tab. */
 export function createPosting(options: {
   history: History;
   streams: EventStreams;

@@ -4,17 +4,17 @@ import { HttpError, notFound } from '../../http/errors.ts';
 import type { HttpServer } from '../../http/server-types.ts';
 import type { Guards } from '../login/guards.ts';
 import {
+  ButtonPress,
   Dismissal,
-  type Gesture,
+  type Interaction,
   type ListedMessage,
   type Message,
   Named,
   type OlderMessages,
-  Press,
-  type Said,
-  Saying,
-  SentForm,
+  type Outcome,
   type Someone,
+  SubmittedForm,
+  TypedLine,
 } from '../shared/api-types.ts';
 import { beginStream } from '../shared/begin-stream.ts';
 import type { ConsoleChannels } from './channels.ts';
@@ -23,7 +23,7 @@ import type { History } from './history.ts';
 import type { People } from './people.ts';
 
 const EventsQuery = z.object({
-  /** The last event heard, for browsers whose own reconnect was refused once. */
+  /** The last event received, for browsers whose own reconnect was refused once. */
   after: z.string().max(50).optional(),
 });
 
@@ -47,7 +47,7 @@ export interface RouteActions {
   /** As this person sees it; `undefined` when it is gone. */
   thread(id: string, person: string): OpenedThread | undefined;
   /** Throws `HttpError`. */
-  take(gesture: Gesture, by: Someone): Promise<Said>;
+  accept(interaction: Interaction, by: Someone): Promise<Outcome>;
   dismiss(by: string, message: string): void;
   /** What to offer somebody who types into an input. */
   suggest(input: string, typed: string): Promise<Suggestion[]>;
@@ -59,7 +59,7 @@ export interface RouteActions {
 export function addConsoleRoutes(server: HttpServer, guards: Guards, actions: RouteActions): void {
   addEventRoute(server, guards, actions);
   addReadingRoutes(server, guards, actions);
-  addGestureRoutes(server, guards, actions);
+  addInteractionRoutes(server, guards, actions);
   addNamingRoutes(server, guards, actions);
 }
 
@@ -122,15 +122,15 @@ function addReadingRoutes(server: HttpServer, guards: Guards, actions: RouteActi
   );
 }
 
-function addGestureRoutes(server: HttpServer, guards: Guards, actions: RouteActions) {
-  const gestures = { sayings: Saying, presses: Press, forms: SentForm };
-  for (const [name, body] of Object.entries(gestures)) {
+function addInteractionRoutes(server: HttpServer, guards: Guards, actions: RouteActions) {
+  const bodies = { sayings: TypedLine, presses: ButtonPress, forms: SubmittedForm };
+  for (const [name, body] of Object.entries(bodies)) {
     server.post(
       `/console/${name}`,
       { schema: { hide: true, body }, onRequest: guards.write },
-      async (request, reply): Promise<Said> => {
+      async (request, reply): Promise<Outcome> => {
         requireOpen(actions);
-        return await actions.take(request.body, await actions.people.of(request, reply));
+        return await actions.accept(request.body, await actions.people.of(request, reply));
       },
     );
   }

@@ -7,24 +7,24 @@ export type { Card, CardAction, CardPart, Chart, Fact } from '../../bot/shared/c
 
 const MessageId = z.string().min(1).max(100);
 
-/** What every gesture has. */
-const gesture = {
-  /** Made by the page once for each gesture, so that a repeated request does nothing twice. */
+/** What every interaction has. */
+const interaction = {
+  /** Made by the page once for each interaction, so that a repeated request does nothing twice. */
   id: z.uuid(),
   channel: z.string().min(1).max(50),
   thread: MessageId.optional(),
 };
 
-/** What the page says: one line a person typed, in a channel or in a thread of it. */
-export const Saying = z.strictObject({
-  ...gesture,
+/** One line that a person typed, in a channel or in a thread of it. */
+export const TypedLine = z.strictObject({
+  ...interaction,
   text: z.string().trim().min(1).max(16_000),
 });
-export type Saying = z.infer<typeof Saying>;
+export type TypedLine = z.infer<typeof TypedLine>;
 
-/** What the page says when somebody presses a button under a card or an answer. */
-export const Press = z.strictObject({
-  ...gesture,
+/** A press of a button under a card or an answer. */
+export const ButtonPress = z.strictObject({
+  ...interaction,
   /** The message with the button; `thread` is the one it stands in, none when it is at the top of the channel. */
   message: MessageId,
   /** Only its reader has this message. */
@@ -32,18 +32,18 @@ export const Press = z.strictObject({
   /** What the button carries, from `encodeAction`. */
   action: z.string().min(1).max(200),
 });
-export type Press = z.infer<typeof Press>;
+export type ButtonPress = z.infer<typeof ButtonPress>;
 
-/** What the page says when somebody sends the form of a command, with what stands in it by the names of the inputs. */
-export const SentForm = z.strictObject({
-  ...gesture,
+/** The form of a command that somebody filled in and sent: its values by the names of the inputs. */
+export const SubmittedForm = z.strictObject({
+  ...interaction,
   command: z.string().min(1).max(100),
   values: z.record(z.string().max(100), z.string().max(16_000)),
 });
-export type SentForm = z.infer<typeof SentForm>;
+export type SubmittedForm = z.infer<typeof SubmittedForm>;
 
 /** Everything somebody does in the page. */
-export type Gesture = Saying | Press | SentForm;
+export type Interaction = TypedLine | ButtonPress | SubmittedForm;
 
 /** The form of a command as the page shows it. */
 export interface ShownForm {
@@ -59,9 +59,9 @@ export interface ShownForm {
   values: Record<string, string>;
 }
 
-/** The answer to a gesture: where what came of it is to be seen. */
-export type Said =
-  /** This gesture was taken before, or what it changed shows by itself. */
+/** The outcome of an interaction: where what came of it is to be seen. */
+export type Outcome =
+  /** This interaction was accepted before, or what it changed shows by itself. */
   | { shown: 'nothing' }
   /** The command has a form, which is to be filled in. */
   | { shown: 'form'; form: ShownForm }
@@ -225,7 +225,7 @@ export interface Snapshot {
   older: string[];
 }
 
-/** What the page hears. Each can be applied twice without harm. */
+/** What the page receives. Each can be applied twice without harm. */
 export type ConsoleEvent =
   | Snapshot
   /** Somebody is new or has another name. */

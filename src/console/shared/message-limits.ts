@@ -20,7 +20,7 @@ const MAX_POINTS = 200;
 const MAX_UNIT = 20;
 
 /** The message with every text and list in it cut to a size that can be stored and sent to each browser. */
-export function cappedMessage(message: Message): Message {
+export function limitedMessage(message: Message): Message {
   const { body } = message;
   const command = message.command === undefined ? {} : { command: cut(message.command, MAX_TEXT) };
   switch (body.kind) {
@@ -33,30 +33,30 @@ export function cappedMessage(message: Message): Message {
         body: {
           ...body,
           text: cut(body.text, MAX_ANSWER_CHARACTERS),
-          ...(body.actions === undefined ? {} : { actions: cappedActions(body.actions) }),
+          ...(body.actions === undefined ? {} : { actions: limitedActions(body.actions) }),
         },
       };
     case 'card':
-      return { ...message, ...command, body: { ...body, card: cappedCard(body.card) } };
+      return { ...message, ...command, body: { ...body, card: limitedCard(body.card) } };
   }
 }
 
 /** Whom a card calls is left out: here is nobody else to be called. */
-export function cappedCard(card: Card): Card {
+export function limitedCard(card: Card): Card {
   const link = linkOf(card);
   return {
     tone: card.tone,
     title: cut(card.title, MAX_CELL),
-    parts: card.parts.slice(0, MAX_PARTS).map(cappedPart),
+    parts: card.parts.slice(0, MAX_PARTS).map(limitedPart),
     ...(card.footer === undefined ? {} : { footer: cut(card.footer, MAX_CELL) }),
-    ...(card.actions === undefined ? {} : { actions: cappedActions(card.actions) }),
+    ...(card.actions === undefined ? {} : { actions: limitedActions(card.actions) }),
     ...(card.goesOn === undefined ? {} : { goesOn: card.goesOn }),
     ...(link ? { link: { label: cut(link.label, MAX_ACTION_LABEL), url: link.url } } : {}),
   };
 }
 
 /** What a button carries stays whole: cut, it would ask for something else. */
-function cappedActions(actions: CardAction[]): CardAction[] {
+function limitedActions(actions: CardAction[]): CardAction[] {
   return actions.slice(0, MAX_ACTIONS).map(({ label, command, values }) => ({
     label: cut(label, MAX_ACTION_LABEL),
     command,
@@ -64,7 +64,7 @@ function cappedActions(actions: CardAction[]): CardAction[] {
   }));
 }
 
-function cappedPart(part: CardPart): CardPart {
+function limitedPart(part: CardPart): CardPart {
   switch (part.kind) {
     case 'text':
     case 'code':

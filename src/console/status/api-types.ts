@@ -6,8 +6,8 @@ export const STATUS_DAYS = 90;
 const Time = z.iso.datetime();
 
 /**
- * How the days of a monitor went, UTC, oldest first, up to the day `last`: milliseconds of what was seen up and down; the
- * rest of a day nobody looked. Days before the first of them were not seen. A day each as an object would be five times as
+ * How the days of a monitor went, UTC, oldest first, up to the day `last`: milliseconds observed up and down; the
+ * rest of a day nothing was observed, as on days before the first of them. A day each as an object would be five times as
  * much to send.
  */
 export const StatusDays = z.object({
@@ -27,7 +27,7 @@ export const StatusMonitor = z.object({
   status_changed_at: Time.optional(),
   /** It changes so often that its changes say little. */
   flapping: z.boolean().optional(),
-  /** Its job has said nothing yet. */
+  /** Its job has sent no signal yet. */
   waiting_for_first_ping: z.boolean().optional(),
   /** Nothing was learned of it for so long that what is shown may be out of date. */
   stale: z.boolean().optional(),
@@ -39,7 +39,7 @@ export const StatusMonitor = z.object({
   status_reason: z.string().optional(),
   /** 0 to 1 over the days shown; null when nothing was seen. Absent where the service keeps no history. */
   uptime: z.number().min(0).max(1).nullable().optional(),
-  /** Absent where the service keeps no history, and until it has told them. */
+  /** Absent where the service keeps no history, and until it has sent them. */
   days: StatusDays.optional(),
 });
 export type StatusMonitor = z.infer<typeof StatusMonitor>;
@@ -105,7 +105,7 @@ export const StatusDetails = z.object({
   certificate_ends_at: Time.nullable(),
   /** Of a HEARTBEAT: how often its job should say something, as a sentence, and when it did last. */
   heartbeat: z.object({ expected: z.string(), last_signal_at: Time.nullable() }).nullable(),
-  /** Times in which nobody is told, now or next, as sentences. */
+  /** Times in which alerts are silenced, now or next, as sentences. */
   maintenance: z.array(z.string()),
 });
 export type StatusDetails = z.infer<typeof StatusDetails>;

@@ -27,10 +27,10 @@ export function badge(name: string, status: string): string {
   const labelWidth = Math.round(widthOf(label)) + 2 * PADDING;
   const valueWidth = Math.round(widthOf(value)) + 2 * PADDING;
   const width = labelWidth + valueWidth;
-  const said = xmlText(`${label}: ${value}`);
+  const spoken = xmlText(`${label}: ${value}`);
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${HEIGHT}" role="img" aria-label="${said}">`,
-    `<title>${said}</title>`,
+    `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${HEIGHT}" role="img" aria-label="${spoken}">`,
+    `<title>${spoken}</title>`,
     `<clipPath id="r"><rect width="${width}" height="${HEIGHT}" rx="4"/></clipPath>`,
     `<g clip-path="url(#r)"><rect width="${labelWidth}" height="${HEIGHT}" fill="#374151"/>`,
     `<rect x="${labelWidth}" width="${valueWidth}" height="${HEIGHT}" fill="${colourOf(value)}"/></g>`,

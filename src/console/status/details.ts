@@ -9,21 +9,21 @@ import type {
   StatusMonitor,
 } from './api-types.ts';
 import type { Facts, ShownHours } from './facts.ts';
-import type { Seen } from './poller.ts';
-import { publicMonitor, seenMsOf, uptimeOf, utcOf } from './report.ts';
+import type { StatusSnapshot } from './poller.ts';
+import { observedMsOf, publicMonitor, uptimeOf, utcOf } from './report.ts';
 
 const HOUR_MS = 3_600_000;
 const MAX_TEXT_LENGTH = 500;
 
-/** What the page shows of one monitor, as one may see it who looks. Pure. */
+/** What the page shows of one monitor to a viewer. Pure. */
 export function detailsOf(
   monitor: StatusMonitor,
   facts: Facts,
-  asked: { hours: ShownHours; viewer: Viewer; seen: Seen },
+  asked: { hours: ShownHours; viewer: Viewer; snapshot: StatusSnapshot },
 ): StatusDetails {
-  const { hours, viewer, seen } = asked;
+  const { hours, viewer, snapshot } = asked;
   const { shown, incidents } = facts;
-  const intervalSeconds = shown?.interval_seconds ?? seen.intervalSeconds(monitor.id);
+  const intervalSeconds = shown?.interval_seconds ?? snapshot.intervalSeconds(monitor.id);
   const isPublic = viewer === 'anyone';
   return {
     monitor: isPublic ? publicMonitor(monitor) : monitor,
@@ -40,25 +40,25 @@ export function detailsOf(
   };
 }
 
-type ToldIncident = Facts['incidents'][number];
+type ListedIncident = Facts['incidents'][number];
 
-/** An incident as one may see it who looks; undefined where its times are none. Pure. */
+/** An incident as a viewer may see it; undefined where its times are invalid. Pure. */
 export function incidentOf(
-  told: ToldIncident & { monitor: Pick<StatusMonitor, 'id' | 'name'> },
+  incident: ListedIncident & { monitor: Pick<StatusMonitor, 'id' | 'name'> },
   viewer: Viewer,
 ): StatusIncident | undefined {
-  const startedAt = utcOf(told.started_at);
-  const endedAt = told.ended_at === null ? null : utcOf(told.ended_at);
+  const startedAt = utcOf(incident.started_at);
+  const endedAt = incident.ended_at === null ? null : utcOf(incident.ended_at);
   if (startedAt === undefined || endedAt === undefined) return undefined;
   return {
-    id: shortened(told.id, MAX_TEXT_LENGTH),
-    monitor: told.monitor.id,
-    name: told.monitor.name,
+    id: shortened(incident.id, MAX_TEXT_LENGTH),
+    monitor: incident.monitor.id,
+    name: incident.monitor.name,
     started_at: startedAt,
     ended_at: endedAt,
-    ...(viewer === 'member' && { cause: shortened(told.cause, MAX_TEXT_LENGTH) }),
-    outcome: wordOf(told.outcome) ?? 'failed',
-    ended_as: told.ended_as === null ? null : (wordOf(told.ended_as) ?? 'over'),
+    ...(viewer === 'member' && { cause: shortened(incident.cause, MAX_TEXT_LENGTH) }),
+    outcome: wordOf(incident.outcome) ?? 'failed',
+    ended_as: incident.ended_as === null ? null : (wordOf(incident.ended_as) ?? 'over'),
   };
 }
 
@@ -67,7 +67,7 @@ const wordOf = (text: string) => (/^[A-Za-z_-]{1,40}$/.test(text) ? text : undef
 
 /** Response times at equal steps up to now; what was not seen is null. */
 function latencyOf({ rollups, stepMs, atMs }: Facts, hours: ShownHours): LatencyPoint[] {
-  const told = new Map(
+  const timesAt = new Map(
     rollups.map(({ starts_at, response_time_ms }) => [
       Date.parse(utcOf(starts_at) ?? ''),
       response_time_ms,
@@ -77,7 +77,7 @@ function latencyOf({ rollups, stepMs, atMs }: Facts, hours: ShownHours): Latency
   const count = (hours * HOUR_MS) / stepMs;
   return Array.from({ length: count }, (_, place) => {
     const startMs = lastMs - (count - 1 - place) * stepMs;
-    const times = told.get(startMs) ?? undefined;
+    const times = timesAt.get(startMs) ?? undefined;
     return {
       at: new Date(startMs).toISOString(),
       mean_ms: times?.mean ?? null,
@@ -103,10 +103,14 @@ function uptimes(days: StatusDays | undefined, facts: Facts): StatusDetails['upt
   return [...ofDay, ...[7, 30, 90].map((n) => spanOf(n, days, n))];
 }
 
-const spanOf = (days: number, told: Pick<StatusDays, 'up_ms' | 'down_ms'>, newest?: number) => ({
-  days,
-  uptime: uptimeOf(told, newest),
-  seen_ms: seenMsOf(told, newest),
+const spanOf = (
+  dayCount: number,
+  days: Pick<StatusDays, 'up_ms' | 'down_ms'>,
+  newest?: number,
+) => ({
+  days: dayCount,
+  uptime: uptimeOf(days, newest),
+  seen_ms: observedMsOf(days, newest),
 });
 
 const HeartbeatConfig = z.object({
@@ -129,7 +133,7 @@ const words = (seconds: number) => inWords(seconds * 1000);
 
 type Window = NonNullable<Facts['shown']>['maintenance'][number];
 
-/** When nobody is told; nothing when that is over. What people wrote beside it is not for everyone. */
+/** When alerts are silenced; undefined when that is over. What people wrote beside it is not for everyone. */
 function windowSentence(window: Window, nowMs: number, isPublic: boolean): string | undefined {
   const why = !isPublic && window.reason ? `: ${shortened(window.reason, 200)}` : '';
   if ('cron' in window) {

@@ -15,7 +15,7 @@ export type ShownHours = z.infer<typeof ShownHours>;
 /** Incidents of one monitor that are shown. */
 const INCIDENTS_COUNT = 20;
 
-/** How long what was told is taken as new, and how long it is kept for when nothing newer can be had. */
+/** How long an answer counts as fresh, and how long it is kept for when nothing newer can be had. */
 const FRESH_MS = 15_000;
 const KEPT_MS = 10 * 60_000;
 const KEPT_COUNT = 200;
@@ -23,26 +23,26 @@ const KEPT_COUNT = 200;
 /** Monitors asked about in a minute, each with three requests or four: the service takes 120 from us in all. */
 const ASKED_PER_MINUTE: Record<Viewer, number> = { member: 15, anyone: 12 };
 
-type Told<Name extends 'show' | 'rollups' | 'incidents' | 'uptime'> = Awaited<
+type ReplyOf<Name extends 'show' | 'rollups' | 'incidents' | 'uptime'> = Awaited<
   ReturnType<MonitoringClient[Name]>
 >;
 
-/** What the service tells of one monitor; what it does not have is absent. */
+/** What the service knows of one monitor; what it does not have is absent. */
 export interface Facts {
   atMs: number;
-  shown: Told<'show'> | undefined;
-  rollups: Told<'rollups'>['rollups'];
+  shown: ReplyOf<'show'> | undefined;
+  rollups: ReplyOf<'rollups'>['rollups'];
   /** Milliseconds of one of them. */
   stepMs: number;
-  incidents: Told<'incidents'>;
+  incidents: ReplyOf<'incidents'>;
   /** Of the last 24 hours; absent where `rollups` are of hours. */
-  lastDay: Told<'uptime'> | undefined;
+  lastDay: ReplyOf<'uptime'> | undefined;
 }
 
-/** Asks for the facts of one monitor, not again while they are new. Throws an `HttpError`. */
-export type AskFacts = (monitor: string, hours: ShownHours, viewer: Viewer) => Promise<Facts>;
+/** Fetches the facts of one monitor, not again while they are fresh. Throws an `HttpError`. */
+export type FetchFacts = (monitor: string, hours: ShownHours, viewer: Viewer) => Promise<Facts>;
 
-export function createFacts(monitoring: () => MonitoringClient): AskFacts {
+export function createFacts(monitoring: () => MonitoringClient): FetchFacts {
   const known = new Map<string, { atMs: number; facts: Promise<Facts> }>();
   const limits = {
     member: createRateLimit({ limit: ASKED_PER_MINUTE.member, windowMs: 60_000 }),

@@ -8,122 +8,122 @@ import { inOrder, type Listed, overallOf, statusMonitor } from './report.ts';
 /** After so long without an answer nobody can say how the monitors are. */
 const UNKNOWN_AFTER_MS = 60_000;
 
-/** How long a request waits for a look when there is something older to show. */
+/** How long a request waits for a poll when there is something older to show. */
 const WAIT_MS = 3_000;
 
-/** How often times of checks and of answers are told when nothing else is new. */
+/** How often times of checks and of answers are sent when nothing else is new. */
 const FRESHEN_MS = 60_000;
 
 /** What is known of the monitors. A new one is a new object; a monitor that has not changed is the same as before. */
-export interface Seen {
+export interface StatusSnapshot {
   /** When the service was last asked, Unix milliseconds. */
   atMs: number;
   overall: StatusReport['overall'];
-  /** Why the list may be out of date, or is odd: for anyone, and for those who may see it all. */
+  /** Why the list may be out of date, or is invalid: for anyone, and for those who may see it all. */
   notice: { shown?: string; why: string } | undefined;
   /** In the order of the page. */
   monitors: readonly StatusMonitor[];
-  /** Time between two looks at a monitor, where it is known. */
+  /** Time between two checks of a monitor, where it is known. */
   intervalSeconds(monitor: string): number | undefined;
 }
 
-/** Looks at the monitors while somebody wants to know. */
-export interface StatusLooks {
-  /** What is known; the service is asked first when that was longer ago than between two looks. */
-  current(): Promise<Seen>;
-  /** Tells whatever changes, one look after another, until the returned function is called. */
-  follow(onSeen: (seen: Seen) => void): () => void;
+/** Polls the monitoring service while somebody wants to know. */
+export interface StatusPoller {
+  /** What is known; the service is polled first when the last poll was longer ago than `pollMs`. */
+  current(): Promise<StatusSnapshot>;
+  /** Polls one time after another and calls `onSnapshot` with each outcome, until the returned function is called. */
+  follow(onSnapshot: (snapshot: StatusSnapshot) => void): () => void;
   /** Ends what is under way. */
   close(): Promise<void>;
 }
 
-/** One look at a time, however many want to know; `monitoring` is asked for at the first. */
-export function createStatusLooks(options: {
+/** One poll at a time, however many want to know; `monitoring` is called at the first. */
+export function createStatusPoller(options: {
   monitoring: () => MonitoringClient;
   days: KnownDays;
   pollMs: number;
   log: Logger;
   nowMs?: () => number;
-}): StatusLooks {
+}): StatusPoller {
   const { monitoring, days, pollMs, log, nowMs = Date.now } = options;
   const closing = new AbortController();
-  const followers = new Set<(seen: Seen) => void>();
+  const followers = new Set<(snapshot: StatusSnapshot) => void>();
   let listed: readonly Listed[] = [];
-  let odd: readonly InvalidMonitor[] = [];
-  let seen: Seen = { ...NOTHING, atMs: 0 };
+  let invalid: readonly InvalidMonitor[] = [];
+  let snapshot: StatusSnapshot = { ...NOTHING, atMs: 0 };
   let goodAtMs = Number.NEGATIVE_INFINITY;
   let failure: string | undefined;
-  let looking: Promise<void> | undefined;
+  let polling: Promise<void> | undefined;
   let refreshing: Promise<void> | undefined;
   let daysAsked = false;
   let timer: NodeJS.Timeout | undefined;
   const shapes = createShapes();
 
-  /** Puts what is known together anew, and tells it. */
+  /** Makes the snapshot of what is known, and hands it to the followers. */
   function publish() {
     const now = nowMs();
     const monitors = inOrder(shapes.of(listed, days, now));
     const intervals = new Map(listed.map((one) => [one.id, one.interval_seconds]));
     const isUnknown = now - goodAtMs >= UNKNOWN_AFTER_MS;
-    seen = {
+    snapshot = {
       atMs: now,
       overall: isUnknown ? 'unknown' : overallOf(monitors),
-      notice: failure === undefined ? oddNotice(odd) : failureNotice(failure, goodAtMs),
+      notice: failure === undefined ? invalidnotice(invalid) : failureNotice(failure, goodAtMs),
       monitors,
       intervalSeconds: (id) => intervals.get(id),
     };
-    for (const onSeen of followers) onSeen(seen);
+    for (const onSnapshot of followers) onSnapshot(snapshot);
   }
 
-  async function look() {
+  async function poll() {
     const { signal } = closing;
     try {
       const found: InvalidMonitor[] = [];
       listed = await monitoring().list({ signal, onInvalid: (row) => found.push(row) });
-      odd = found;
+      invalid = found;
       goodAtMs = nowMs();
       failure = undefined;
     } catch (error) {
       if (signal.aborted) return;
       failure = error instanceof Error ? error.message : String(error);
-      log.debug({ err: error }, 'the status page could not look at the monitors');
+      log.debug({ err: error }, 'the status page could not poll the monitoring service');
     }
     publish();
     if (failure === undefined) refreshing ??= refreshDays();
   }
 
   async function refreshDays() {
-    // Beside the looks: of ten thousand monitors they take many calls.
+    // Beside the polls: of ten thousand monitors they take many calls.
     if (await days.refresh(closing.signal)) publish();
     daysAsked = true;
     refreshing = undefined;
   }
 
-  function lookNow(): Promise<void> {
-    looking ??= look().finally(() => {
-      looking = undefined;
+  function pollNow(): Promise<void> {
+    polling ??= poll().finally(() => {
+      polling = undefined;
       if (followers.size === 0 || closing.signal.aborted) return;
       clearTimeout(timer);
-      timer = setTimeout(lookNow, pollMs).unref();
+      timer = setTimeout(pollNow, pollMs).unref();
     });
-    return looking;
+    return polling;
   }
 
   return {
     async current() {
-      if (looking === undefined && nowMs() - seen.atMs < pollMs) return seen;
-      const look = lookNow();
-      if (seen.monitors.length === 0) await look;
-      else await atMost(WAIT_MS, look);
+      if (polling === undefined && nowMs() - snapshot.atMs < pollMs) return snapshot;
+      const poll = pollNow();
+      if (snapshot.monitors.length === 0) await poll;
+      else await atMost(WAIT_MS, poll);
       // The first who ask should not see a page without its bars, if they come soon.
       if (!daysAsked && refreshing) await atMost(WAIT_MS, refreshing);
-      return seen;
+      return snapshot;
     },
-    follow(onSeen) {
-      followers.add(onSeen);
-      if (followers.size === 1) void lookNow();
+    follow(onSnapshot) {
+      followers.add(onSnapshot);
+      if (followers.size === 1) void pollNow();
       return () => {
-        followers.delete(onSeen);
+        followers.delete(onSnapshot);
         if (followers.size === 0) clearTimeout(timer);
       };
     },
@@ -131,13 +131,13 @@ export function createStatusLooks(options: {
       closing.abort();
       clearTimeout(timer);
       followers.clear();
-      await looking;
+      await polling;
       await refreshing;
     },
   };
 }
 
-const NOTHING: Omit<Seen, 'atMs'> = {
+const NOTHING: Omit<StatusSnapshot, 'atMs'> = {
   overall: 'unknown',
   notice: undefined,
   monitors: [],
@@ -184,7 +184,7 @@ function isNoNews(before: StatusMonitor, now: StatusMonitor, withChecks: boolean
   );
 }
 
-function failureNotice(failure: string, goodAtMs: number): Seen['notice'] {
+function failureNotice(failure: string, goodAtMs: number): StatusSnapshot['notice'] {
   const shown = Number.isFinite(goodAtMs)
     ? `The monitoring service does not answer; this is what it said at ${new Date(goodAtMs).toISOString()}.`
     : 'The monitoring service does not answer, so nothing is known of the monitors yet.';
@@ -192,10 +192,10 @@ function failureNotice(failure: string, goodAtMs: number): Seen['notice'] {
 }
 
 /** For those who can do something about it. */
-function oddNotice(odd: readonly InvalidMonitor[]): Seen['notice'] {
-  if (odd.length === 0) return undefined;
+function invalidNotice(invalid: readonly InvalidMonitor[]): StatusSnapshot['notice'] {
+  if (invalid.length === 0) return undefined;
   return {
-    why: `The monitoring service lists monitors otherwise than its contract says; what can be read of them is shown. ${describeInvalid(odd)}.`,
+    why: `The monitoring service lists monitors otherwise than its contract says; what can be read of them is shown. ${describeInvalid(invalid)}.`,
   };
 }
 

@@ -12,7 +12,7 @@ const MAX_NAME_LENGTH = 200;
 const MAX_WORD_LENGTH = 40;
 const MAX_TEXT_LENGTH = 500;
 
-/** A listed monitor as those see it who may open the console. Pure. */
+/** A listed monitor as a member sees it. Pure. */
 export function statusMonitor(listed: Listed, days: StatusDays | undefined): StatusMonitor {
   const { flapping, stale, status_reason: reason, response_time_ms: tookMs } = listed;
   return {
@@ -38,16 +38,16 @@ export function publicMonitor(monitor: StatusMonitor): StatusMonitor {
   return shown;
 }
 
-type Seen = Pick<StatusDays, 'up_ms' | 'down_ms'>;
+type ObservedTime = Pick<StatusDays, 'up_ms' | 'down_ms'>;
 
 /** Share of the time seen over the newest so many days, 0 to 1; null when nothing was seen. Pure. */
-export function uptimeOf(days: Seen, newestDays = days.up_ms.length): number | null {
-  const seenMs = seenMsOf(days, newestDays);
+export function uptimeOf(days: ObservedTime, newestDays = days.up_ms.length): number | null {
+  const seenMs = observedMsOf(days, newestDays);
   return seenMs === 0 ? null : Math.round((newestMs(days.up_ms, newestDays) / seenMs) * 1e6) / 1e6;
 }
 
 /** The time seen over the newest so many days. Pure. */
-export function seenMsOf({ up_ms, down_ms }: Seen, newestDays = up_ms.length): number {
+export function observedMsOf({ up_ms, down_ms }: ObservedTime, newestDays = up_ms.length): number {
   return newestMs(up_ms, newestDays) + newestMs(down_ms, newestDays);
 }
 
@@ -65,7 +65,7 @@ export function inOrder(monitors: readonly StatusMonitor[]): StatusMonitor[] {
     (a, b) =>
       a.rank - b.rank ||
       compare(a.name, b.name) ||
-      // Of one name, so that the order does not change from look to look.
+      // Of one name, so that the order does not change from poll to poll.
       compare(a.monitor.id, b.monitor.id),
   );
   return keyed.map(({ monitor }) => monitor);

@@ -10,10 +10,10 @@ import { sendConditional } from '../shared/conditional.ts';
 import type { StatusMonitor } from './api-types.ts';
 import { badge } from './badge.ts';
 import { detailsOf } from './details.ts';
-import { type AskFacts, ShownHours } from './facts.ts';
+import { type FetchFacts, ShownHours } from './facts.ts';
+import type { FetchIncidents } from './feed.ts';
 import { atomFeed } from './feed.ts';
-import type { AskIncidents } from './incidents.ts';
-import type { StatusLooks } from './poller.ts';
+import type { StatusPoller } from './poller.ts';
 import type { StatusStreams } from './streams.ts';
 import { type StatusWriter, tagOf } from './writer.ts';
 
@@ -31,21 +31,21 @@ const DetailsQuery = z.object({
 
 /** What the routes ask for. */
 export interface StatusParts {
-  looks: StatusLooks;
+  poller: StatusPoller;
   writer: StatusWriter;
   streams: StatusStreams;
-  facts: AskFacts;
-  incidents: AskIncidents;
+  facts: FetchFacts;
+  incidents: FetchIncidents;
   addressFor: AddressFor;
 }
 
 /** Adds the routes of the status page. */
 export function addStatusRoutes(server: HttpServer, guards: Guards, parts: StatusParts): void {
-  const { looks, writer, streams, facts } = parts;
+  const { poller, writer, streams, facts } = parts;
   const limit = createRateLimit({ limit: REQUESTS_PER_MINUTE, windowMs: 60_000 });
   const route = { schema: { hide: true }, onRequest: guards.statusFetch };
 
-  /** Who looks; those who are not known are counted by address. Throws the 429. */
+  /** The viewer; those who are not known are counted by address. Throws the 429. */
   function admitted(request: HttpRequest, reply: HttpReply): Viewer {
     const viewer = guards.viewer(request);
     if (viewer === 'member') return viewer;
@@ -56,7 +56,7 @@ export function addStatusRoutes(server: HttpServer, guards: Guards, parts: Statu
   }
 
   async function monitorNamed(id: string): Promise<StatusMonitor> {
-    const { monitors } = await looks.current();
+    const { monitors } = await poller.current();
     const monitor = monitors.find((one) => one.id === id);
     if (!monitor) throw notFound('There is no such monitor.');
     return monitor;
@@ -64,7 +64,7 @@ export function addStatusRoutes(server: HttpServer, guards: Guards, parts: Statu
 
   server.get('/status.json', route, async (request, reply) => {
     const viewer = admitted(request, reply);
-    const { json, tag } = await writer.report(await looks.current(), viewer);
+    const { json, tag } = await writer.report(await poller.current(), viewer);
     const type = 'application/json; charset=utf-8';
     return sendConditional(request, reply, { body: json, tag, type, ...cached(viewer, 0) });
   });
@@ -83,9 +83,11 @@ export function addStatusRoutes(server: HttpServer, guards: Guards, parts: Statu
       const viewer = admitted(request, reply);
       const { hours } = request.query;
       const monitor = await monitorNamed(request.params.id);
-      const told = await facts(monitor.id, hours, viewer);
-      const seen = await looks.current();
-      const body = Buffer.from(JSON.stringify(detailsOf(monitor, told, { hours, viewer, seen })));
+      const found = await facts(monitor.id, hours, viewer);
+      const snapshot = await poller.current();
+      const body = Buffer.from(
+        JSON.stringify(detailsOf(monitor, found, { hours, viewer, snapshot })),
+      );
       const type = 'application/json; charset=utf-8';
       return sendConditional(request, reply, {
         body,
@@ -98,7 +100,7 @@ export function addStatusRoutes(server: HttpServer, guards: Guards, parts: Statu
 
   server.get('/status/badge.svg', route, async (request, reply) => {
     const viewer = admitted(request, reply);
-    const { overall } = await looks.current();
+    const { overall } = await poller.current();
     return sendBadge(request, reply, viewer, badge('status', overall));
   });
 
@@ -108,7 +110,7 @@ export function addStatusRoutes(server: HttpServer, guards: Guards, parts: Statu
     async (request, reply) => {
       const viewer = admitted(request, reply);
       const { name, status } = await monitorNamed(request.params.file.slice(0, -4));
-      const { overall } = await looks.current();
+      const { overall } = await poller.current();
       const shown = overall === 'unknown' ? overall : status;
       return sendBadge(request, reply, viewer, badge(name, shown));
     },
@@ -128,14 +130,14 @@ function addFeedRoute(
   }: {
     route: { schema: { hide: boolean }; onRequest: Guards['statusFetch'] };
     admitted: (request: HttpRequest, reply: HttpReply) => Viewer;
-    incidents: AskIncidents;
+    incidents: FetchIncidents;
     addressFor: AddressFor;
   },
 ): void {
   const emptySince = new Date().toISOString();
   server.get('/status/feed.xml', route, async (request, reply) => {
     const viewer = admitted(request, reply);
-    const told = await incidents(viewer).catch((cause: unknown) => {
+    const found = await incidents(viewer).catch((cause: unknown) => {
       throw new HttpError(
         502,
         'monitoring_unreachable',
@@ -143,7 +145,7 @@ function addFeedRoute(
         { cause },
       );
     });
-    const feed = atomFeed({ incidents: told, origin: addressFor(request), emptySince });
+    const feed = atomFeed({ incidents: found, origin: addressFor(request), emptySince });
     const body = Buffer.from(feed);
     const type = 'application/atom+xml; charset=utf-8';
     return sendConditional(request, reply, {

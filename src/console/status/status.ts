@@ -5,8 +5,8 @@ import type { HttpServer } from '../../http/server-types.ts';
 import type { Guards } from '../login/guards.ts';
 import { createStatusDays } from './days.ts';
 import { createFacts } from './facts.ts';
-import { createIncidents } from './incidents.ts';
-import { createStatusLooks } from './poller.ts';
+import { createIncidents } from './feed.ts';
+import { createStatusPoller } from './poller.ts';
 import { addStatusRoutes } from './routes.ts';
 import { createStatusStreams } from './streams.ts';
 import { createStatusWriter } from './writer.ts';
@@ -15,7 +15,7 @@ import { createStatusWriter } from './writer.ts';
 export interface StatusOptions {
   /** Opens a client of the service whose monitors it shows, when somebody first wants to see them. */
   monitoring: () => MonitoringClient;
-  /** Between two looks while somebody watches. */
+  /** Between two polls while somebody watches. */
   pollMs: number;
   /** Where others reach the page. */
   addressFor: AddressFor;
@@ -40,15 +40,15 @@ export function addStatus(
     client ??= options.monitoring();
     return client;
   };
-  const looks = createStatusLooks({
+  const poller = createStatusPoller({
     ...options,
     monitoring,
     days: createStatusDays({ monitoring, log: options.log }),
   });
   const writer = createStatusWriter();
-  const streams = createStatusStreams(looks, writer);
+  const streams = createStatusStreams(poller, writer);
   addStatusRoutes(server, guards, {
-    looks,
+    poller,
     writer,
     streams,
     addressFor: options.addressFor,
@@ -58,7 +58,7 @@ export function addStatus(
   return {
     async close() {
       streams.close();
-      await looks.close();
+      await poller.close();
       await client?.close();
     },
   };

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import type { Viewer } from '../login/guards.ts';
-import type { Seen, StatusLooks } from './poller.ts';
+import type { StatusPoller, StatusSnapshot } from './poller.ts';
 import type { StatusWriter } from './writer.ts';
 
 /** Streams open at once; those who may open the console are not locked out by anyone else. */
@@ -25,11 +25,11 @@ export interface StatusStreams {
   close(): void;
 }
 
-export function createStatusStreams(looks: StatusLooks, writer: StatusWriter): StatusStreams {
+export function createStatusStreams(poller: StatusPoller, writer: StatusWriter): StatusStreams {
   const readers: Record<Viewer, Set<ServerResponse>> = { member: new Set(), anyone: new Set() };
   /** Those that have not been sent their report yet. */
   const waiting = new Set<ServerResponse>();
-  let told: Seen | undefined;
+  let sent: StatusSnapshot | undefined;
   let unfollow: (() => void) | undefined;
   let closed = false;
 
@@ -40,19 +40,19 @@ export function createStatusStreams(looks: StatusLooks, writer: StatusWriter): S
 
   const all = () => [...readers.member, ...readers.anyone];
 
-  /** Looks at what is unread before it adds: one large frame alone is no sign of a slow reader. */
+  /** Checks what is unread before it adds: one large frame alone is no sign of a slow reader. */
   function write(response: ServerResponse, text: Buffer) {
     if (response.writableLength > MAX_UNREAD_BYTES) response.destroy();
     else response.write(text);
   }
 
-  function tell(seen: Seen) {
-    const before = told;
-    told = seen;
+  function send(snapshot: StatusSnapshot) {
+    const before = sent;
+    sent = snapshot;
     if (!before) return;
     for (const viewer of ['member', 'anyone'] as const) {
       const those = [...readers[viewer]].filter((response) => !waiting.has(response));
-      const changed = those.length > 0 ? writer.changed(before, seen, viewer) : undefined;
+      const changed = those.length > 0 ? writer.changed(before, snapshot, viewer) : undefined;
       if (changed === undefined) continue;
       const frame = frameOf(changed);
       for (const response of those) write(response, frame);
@@ -65,7 +65,7 @@ export function createStatusStreams(looks: StatusLooks, writer: StatusWriter): S
     if (readers.member.size + readers.anyone.size > 0) return;
     unfollow?.();
     unfollow = undefined;
-    told = undefined;
+    sent = undefined;
   }
 
   return {
@@ -75,13 +75,13 @@ export function createStatusStreams(looks: StatusLooks, writer: StatusWriter): S
       waiting.add(response);
       response.on('close', () => forget(response, viewer));
       response.write(`retry: ${RETRY_MS}\n\n`);
-      unfollow ??= looks.follow(tell);
-      const seen = await looks.current();
-      const { json } = await writer.report(seen, viewer);
+      unfollow ??= poller.follow(send);
+      const snapshot = await poller.current();
+      const { json } = await writer.report(snapshot, viewer);
       if (!waiting.delete(response)) return;
       // The bytes are shared by all who are sent them, however slowly they read.
       for (const part of [REPORT_HEAD, json, REPORT_TAIL]) write(response, part);
-      const missed = told && told !== seen && writer.changed(seen, told, viewer);
+      const missed = sent && sent !== snapshot && writer.changed(snapshot, sent, viewer);
       if (missed) write(response, frameOf(missed));
     },
     close() {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { beginTurn } from '../../contracts/event-loop.ts';
 import type { Viewer } from '../login/guards.ts';
 import type { StatusEvent, StatusMonitor, StatusReport } from './api-types.ts';
-import type { Seen } from './poller.ts';
+import type { StatusSnapshot } from './poller.ts';
 import { publicMonitor } from './report.ts';
 
 /** A report as JSON. */
@@ -14,14 +14,14 @@ export interface WrittenReport {
 
 /** Writes what is known as JSON: once for all who see the same, and a monitor once while there is no news of it. */
 export interface StatusWriter {
-  report(seen: Seen, viewer: Viewer): Promise<WrittenReport>;
+  report(snapshot: StatusSnapshot, viewer: Viewer): Promise<WrittenReport>;
   /** What became of `before`, as JSON; `undefined` when nothing is new. */
-  changed(before: Seen, seen: Seen, viewer: Viewer): string | undefined;
+  changed(before: StatusSnapshot, snapshot: StatusSnapshot, viewer: Viewer): string | undefined;
 }
 
 export function createStatusWriter(): StatusWriter {
   const monitorJson = perViewer<StatusMonitor, string>();
-  const reports = perViewer<Seen, Promise<WrittenReport>>();
+  const reports = perViewer<StatusSnapshot, Promise<WrittenReport>>();
 
   function jsonOf(monitor: StatusMonitor, viewer: Viewer): string {
     const known = monitorJson[viewer].get(monitor);
@@ -31,48 +31,48 @@ export function createStatusWriter(): StatusWriter {
     return json;
   }
 
-  async function write(seen: Seen, viewer: Viewer): Promise<WrittenReport> {
-    const { overall } = seen;
-    const notice = noticeFor(viewer, seen);
+  async function write(snapshot: StatusSnapshot, viewer: Viewer): Promise<WrittenReport> {
+    const { overall } = snapshot;
+    const notice = noticeFor(viewer, snapshot);
     const head: Omit<StatusReport, 'monitors' | 'generated_at'> = {
       public: viewer === 'anyone',
       overall,
       ...(notice !== undefined && { notice }),
     };
-    const monitors = await inSlices(seen.monitors, (monitor) => jsonOf(monitor, viewer));
+    const monitors = await inSlices(snapshot.monitors, (monitor) => jsonOf(monitor, viewer));
     const rest = `${JSON.stringify(head).slice(1, -1)},"monitors":[${monitors.join(',')}]}`;
-    const time = JSON.stringify(new Date(seen.atMs).toISOString());
+    const time = JSON.stringify(new Date(snapshot.atMs).toISOString());
     return { json: Buffer.from(`{"generated_at":${time},${rest}`), tag: tagOf(rest) };
   }
 
   return {
-    report(seen, viewer) {
-      const known = reports[viewer].get(seen);
+    report(snapshot, viewer) {
+      const known = reports[viewer].get(snapshot);
       if (known) return known;
-      const writing = write(seen, viewer);
-      reports[viewer].set(seen, writing);
+      const writing = write(snapshot, viewer);
+      reports[viewer].set(snapshot, writing);
       return writing;
     },
-    changed(before, seen, viewer) {
+    changed(before, snapshot, viewer) {
       const known = new Map(before.monitors.map((monitor) => [monitor.id, monitor]));
-      const monitors = seen.monitors
+      const monitors = snapshot.monitors
         .filter((monitor) => known.get(monitor.id) !== monitor)
         .map((monitor) => withoutOldDays(shownTo(viewer, monitor), known.get(monitor.id)));
-      const notice = noticeFor(viewer, seen) ?? null;
-      const isOrdered = isSameOrder(before, seen);
+      const notice = noticeFor(viewer, snapshot) ?? null;
+      const isOrdered = isSameOrder(before, snapshot);
       const isNews =
         monitors.length > 0 ||
         !isOrdered ||
-        before.overall !== seen.overall ||
+        before.overall !== snapshot.overall ||
         (noticeFor(viewer, before) ?? null) !== notice;
       if (!isNews) return undefined;
       const event: StatusEvent = {
         kind: 'changed',
-        generated_at: new Date(seen.atMs).toISOString(),
-        overall: seen.overall,
+        generated_at: new Date(snapshot.atMs).toISOString(),
+        overall: snapshot.overall,
         notice,
         monitors,
-        ...(isOrdered ? {} : { order: seen.monitors.map(({ id }) => id) }),
+        ...(isOrdered ? {} : { order: snapshot.monitors.map(({ id }) => id) }),
       };
       return JSON.stringify(event);
     },
@@ -91,11 +91,11 @@ const perViewer = <K extends object, V>(): Record<Viewer, WeakMap<K, V>> => ({
 const shownTo = (viewer: Viewer, monitor: StatusMonitor) =>
   viewer === 'anyone' ? publicMonitor(monitor) : monitor;
 
-const noticeFor = (viewer: Viewer, { notice }: Seen) =>
+const noticeFor = (viewer: Viewer, { notice }: StatusSnapshot) =>
   viewer === 'anyone' ? notice?.shown : notice?.why;
 
 /** Whether the monitors are the same ones in the same order. */
-const isSameOrder = (before: Seen, { monitors }: Seen) =>
+const isSameOrder = (before: StatusSnapshot, { monitors }: StatusSnapshot) =>
   before.monitors.length === monitors.length &&
   monitors.every(({ id }, place) => before.monitors[place]?.id === id);
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { readLine } from '../../../src/bot/commands/command-input.ts';
 import { commands } from '../../../src/bot/commands/commands.ts';
 import { complete } from '../../../src/console/page/playground/composer/completion.ts';
-import { listedCommand } from '../../../src/console/playground/listed-command.ts';
+import { listedCommand } from '../../../src/console/playground/commands.ts';
 import type { ListedCommand } from '../../../src/console/shared/api-types.ts';
 
 const listed: ListedCommand[] = commands.map(listedCommand);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Message, RootMessage } from '../../../src/console/shared/api-types.ts';
-import { cappedMessage } from '../../../src/console/shared/message-limits.ts';
+import { limitedMessage } from '../../../src/console/shared/message-limits.ts';
 import { asKilled } from '../../helpers/after-kill.ts';
 import { textOf } from '../../helpers/bot.ts';
 import {
@@ -297,7 +297,7 @@ test('at most five buttons of an answer are kept, with what they carry whole', a
     values: { answer: String(index) },
   });
 
-  const capped = cappedMessage({
+  const capped = limitedMessage({
     id: 'a1',
     author: { kind: 'askwatch' },
     atMs: 1,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
 import type { Card } from '../../../src/bot/shared/card.ts';
-import type { Message, Said, ShownForm } from '../../../src/console/shared/api-types.ts';
+import type { Message, Outcome, ShownForm } from '../../../src/console/shared/api-types.ts';
 import { textOf } from '../../helpers/bot.ts';
 import {
   listedAt,
@@ -24,11 +24,11 @@ async function send(
   command: string,
   values: Record<string, string>,
   more: Record<string, unknown> = {},
-): Promise<Said> {
+): Promise<Outcome> {
   const gesture = { id: randomUUID(), channel: 'general', command, values };
   const response = await tab.tell('forms', { ...gesture, ...more });
   if (!response.ok) throw new Error(`Status ${response.status}: ${await response.text()}`);
-  return (await response.json()) as Said;
+  return (await response.json()) as Outcome;
 }
 
 const cardOf = ({ body }: Message): Card => {

@@ -17,8 +17,8 @@ import type { StoredSession } from '../../../src/console/login/sessions.ts';
 import type {
   ConsoleEvent,
   Message,
+  Outcome,
   RootMessage,
-  Said,
   Snapshot,
 } from '../../../src/console/shared/api-types.ts';
 import type { StatusOptions } from '../../../src/console/status/status.ts';
@@ -145,13 +145,13 @@ export interface Tab {
   lastEventId: string;
   /** The stream has ended or was refused. */
   ended: boolean;
-  say(text: string, options?: { thread?: string; id?: string; channel?: string }): Promise<Said>;
+  say(text: string, options?: { thread?: string; id?: string; channel?: string }): Promise<Outcome>;
   /** Presses the button with this label under a message of the channel, or of a thread. */
   press(
     message: Message | undefined,
     label: string,
     options?: { id?: string; thread?: string },
-  ): Promise<Said>;
+  ): Promise<Outcome>;
   /** Sends anything as the page does. */
   tell(path: string, body: object): Promise<Response>;
   close(): void;
@@ -207,9 +207,9 @@ export async function openTab(
   return tab;
 }
 
-async function said(response: Response): Promise<Said> {
+async function said(response: Response): Promise<Outcome> {
   if (!response.ok) throw new Error(`Status ${response.status}: ${await response.text()}`);
-  return (await response.json()) as Said;
+  return (await response.json()) as Outcome;
 }
 
 async function read(body: ReadableStream<Uint8Array>, take: (text: string) => void) {

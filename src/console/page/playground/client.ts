@@ -4,10 +4,10 @@ import type {
   ListedMessage,
   Message,
   OlderMessages,
-  Said,
+  Outcome,
   Someone,
 } from '../../shared/api-types.ts';
-import { encodeAction } from '../../shared/button-text.ts';
+import { encodeAction } from '../../shared/from-bot.ts';
 import { randomId } from '../shared/random-id.ts';
 import { errorSentence, postUntilAnswered } from '../shared/requests.ts';
 import { leadsToLogin, leadToLoginIfOut } from '../shared/session.ts';
@@ -32,11 +32,11 @@ export interface Client {
   subscribe(listener: () => void): () => void;
   openThread(root: string | undefined): void;
   /** Resolves to where the outcome is shown; throws an `Error` with a sentence to show. */
-  say(text: string, where: Where): Promise<Said>;
+  say(text: string, where: Where): Promise<Outcome>;
   /** Resolves and throws like `say`. */
-  press(pressed: Pressed, where: Where): Promise<Said>;
+  press(pressed: Pressed, where: Where): Promise<Outcome>;
   /** Resolves and throws like `say`. */
-  sendForm(command: string, values: Record<string, string>, where: Where): Promise<Said>;
+  sendForm(command: string, values: Record<string, string>, where: Where): Promise<Outcome>;
   dismiss(message: string): void;
   /** Fetches the messages before the oldest that is known; does nothing while it does so. */
   fetchOlder(channel: string): Promise<void>;
@@ -132,7 +132,7 @@ export function createClient(): Client {
 
   /** Each call is a gesture of its own. */
   const gesture = (path: string, told: Record<string, unknown>, where: Where) =>
-    tell<Said>(path, { id: randomId(), ...where, ...told });
+    tell<Outcome>(path, { id: randomId(), ...where, ...told });
 
   connect();
   return {

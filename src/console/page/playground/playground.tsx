@@ -1,5 +1,5 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
-import type { Said } from '../../shared/api-types.ts';
+import type { Outcome } from '../../shared/api-types.ts';
 import { keepForm, keptForm } from '../shared/draft.ts';
 import { sentenceOf } from '../shared/requests.ts';
 import type { Where } from '../shared/where.ts';
@@ -33,7 +33,7 @@ export function Playground({ client }: { client: Client }) {
   useEffect(() => client.openThread(root), [client, root]);
 
   /** Leads to where something has come up, unless the reader has gone elsewhere meanwhile. */
-  function follow(said: Said, where: Where) {
+  function follow(said: Outcome, where: Where) {
     if (said.shown === 'form') setForm({ form: said.form, where });
     const isHere = readAddress().channel === where.channel;
     if (said.shown === 'thread' && said.message !== where.thread && isHere) {

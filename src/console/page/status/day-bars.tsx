@@ -1,5 +1,5 @@
 import { useId, useMemo, useState } from 'preact/hooks';
-import { counted } from '../../shared/text-format.ts';
+import { counted } from '../../shared/from-bot.ts';
 import type { StatusDays } from '../../status/api-types.ts';
 import { stepOfKey } from '../shared/stepping.ts';
 import { barPaths } from './bars.ts';

@@ -1,4 +1,4 @@
-import { inWords } from '../../shared/text-format.ts';
+import { inWords } from '../../shared/from-bot.ts';
 import type { StatusReport } from '../../status/api-types.ts';
 import { StatusIcon } from './icon.tsx';
 import { useNowMs } from './use-status.ts';

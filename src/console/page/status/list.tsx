@@ -1,5 +1,5 @@
 import { useMemo, useRef, useState } from 'preact/hooks';
-import { counted } from '../../shared/text-format.ts';
+import { counted } from '../../shared/from-bot.ts';
 import type { StatusMonitor } from '../../status/api-types.ts';
 import { conditionsOf, filtered, noFilter, type StatusFilter } from './filter.ts';
 import { StatusRow } from './row.tsx';

@@ -1,5 +1,4 @@
-import { severityOf } from '../../shared/severity.ts';
-import { counted, inWords, watchedSpans } from '../../shared/text-format.ts';
+import { counted, inWords, observedSpans, severityOf } from '../../shared/from-bot.ts';
 import type {
   StatusDays,
   StatusDetails,
@@ -75,7 +74,7 @@ export function uptimeFigures(
   const spans = told.flatMap(({ days, uptime, seen_ms = days * DAY_MS }) =>
     uptime === null ? [] : [{ days, spanMs: days * DAY_MS, seenMs: seen_ms }],
   );
-  const watched = new Map(watchedSpans(spans).map((span) => [span.days, span]));
+  const watched = new Map(observedSpans(spans).map((span) => [span.days, span]));
   if (watched.size === 0) return [];
   return told.flatMap(({ days, uptime }) => {
     const span = watched.get(days);

@@ -1,5 +1,5 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import type { Card, Said, ShownForm } from '../../../shared/api-types.ts';
+import type { Card, Outcome, ShownForm } from '../../../shared/api-types.ts';
 import { CloseIcon } from '../../shared/icons.tsx';
 import { sentenceOf } from '../../shared/requests.ts';
 import { CardView } from '../messages/card-view.tsx';
@@ -12,7 +12,7 @@ export function FormDialog(props: {
   form: ShownForm;
   onChange: (values: Record<string, string>) => void;
   /** Throws an `Error` with a sentence to show. */
-  onSend: (values: Record<string, string>) => Promise<Said>;
+  onSend: (values: Record<string, string>) => Promise<Outcome>;
   onClose: () => void;
 }) {
   const { form, onChange, onSend, onClose } = props;

@@ -1,5 +1,5 @@
 import type { Card, CardAction, CardPart, Fact } from '../../../shared/api-types.ts';
-import { linkOf } from '../../../shared/button-text.ts';
+import { linkOf } from '../../../shared/from-bot.ts';
 import { isShort } from '../../markdown/is-short.ts';
 import { CopyButton } from '../../shared/copy-button.tsx';
 import { ToneIcon } from '../../shared/icons.tsx';

@@ -1,6 +1,6 @@
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { type ChartLayout, layOut, valueWords } from '../../../playground/chart-layout.ts';
 import type { Chart } from '../../../shared/api-types.ts';
+import { type ChartLayout, layOut, valueWords } from '../../../shared/from-bot.ts';
 
 const HEIGHT = 190;
 const MARGINS = { left: 56, right: 10, top: 12, bottom: 26 };

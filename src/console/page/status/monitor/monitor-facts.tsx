@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact';
-import { counted, inWords } from '../../../shared/text-format.ts';
+import { counted, inWords } from '../../../shared/from-bot.ts';
 import type { StatusDetails, StatusMonitor } from '../../../status/api-types.ts';
 import { ToneIcon } from '../../shared/icons.tsx';
 import { Moment } from '../../shared/moment.tsx';

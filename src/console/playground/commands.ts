@@ -1,4 +1,7 @@
+import { type Command, fieldsOf, usageOf } from '../../bot/commands/command.ts';
 import type { Suggestion } from '../../bot/commands/suggest.ts';
+import { isSuggested } from '../../bot/commands/suggest.ts';
+import type { ListedCommand } from '../shared/api-types.ts';
 
 /** As many as a list shows without hiding what is typed. */
 const MAX_SUGGESTIONS = 20;
@@ -15,4 +18,19 @@ export function shownSuggestions(suggestions: readonly Suggestion[]): Suggestion
     byValue.set(value, { label: label.slice(0, MAX_LABEL), value });
   }
   return [...byValue.values()];
+}
+
+/** A command as the page completes and explains it. Pure. */
+export function listedCommand(command: Command): ListedCommand {
+  return {
+    name: command.name,
+    summary: command.summary,
+    usage: usageOf(command),
+    examples: command.examples,
+    wholeLine: command.wholeLine ?? false,
+    fields: fieldsOf(command).map((field) => ({
+      ...field,
+      ...(isSuggested(field) && { suggested: true as const }),
+    })),
+  };
 }

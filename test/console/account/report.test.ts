@@ -4,7 +4,7 @@ import { MAX_GROUPS } from '../../../src/console/account/spans.ts';
 import { lastDays, type UsageRow, usageReport } from '../../../src/console/account/usage.ts';
 import { curlFor } from '../../../src/console/page/account/example.ts';
 import { readLimits, typedOf, withoutNone } from '../../../src/console/page/account/limits.ts';
-import { chosenModels, contextWords, rankWord } from '../../../src/console/page/account/ranks.ts';
+import { chosenModels, contextText, rankWord } from '../../../src/console/page/account/ranks.ts';
 
 const row = (day: string, keyId: string, model: string, tokens: number): UsageRow => ({
   ...{ day, keyId, model, requests: 3, complete: 1, client_gone: 1, upstream_error: 0, refused: 1 },
@@ -169,6 +169,6 @@ describe('ranks', () => {
     [1_048_576, '1M'],
     [1_500_000, '1.5M'],
   ])('a context of %d is %s', (tokens, words) => {
-    expect(contextWords(tokens)).toBe(words);
+    expect(contextText(tokens)).toBe(words);
   });
 });

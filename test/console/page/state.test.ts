@@ -54,7 +54,7 @@ const text = (offset: number, piece: string): ConsoleEvent => ({
 });
 const loading: State = {
   ...emptyState,
-  thread: { root: 'q', status: 'loading', replies: [], heard: [] },
+  thread: { root: 'q', status: 'loading', replies: [], pending: [] },
 };
 const shownText = (state: State) => {
   const body = state.thread?.replies[0]?.body;

@@ -3,7 +3,7 @@ import type { AskedChannel, ChannelsAnswer } from '../../account/api-types.ts';
 import { SPANS, type Span } from '../../account/spans.ts';
 import { Moment } from '../shared/moment.tsx';
 import { useLoaded } from './client.ts';
-import { Empty, Name, numberWords, SectionHead, Segments, Waiting } from './parts.tsx';
+import { Empty, formatNumber, Name, SectionHead, Segments, Waiting } from './parts.tsx';
 
 const SPAN_CHOICES = SPANS.map((days) => ({ value: days, label: `${days} days` }));
 
@@ -40,7 +40,7 @@ export function ChannelsSection() {
       )}
       {value && value.channels.length > 0 && (
         <>
-          <p class="sum">{askedWords(value.total)}</p>
+          <p class="sum">{usageText(value.total)}</p>
           <ul class="rows">
             {value.channels.map((channel) => (
               <ChannelRow
@@ -51,7 +51,7 @@ export function ChannelsSection() {
             ))}
           </ul>
           {value.moreChannels > 0 && (
-            <p class="more">{numberWords(value.moreChannels)} more channels with fewer tokens.</p>
+            <p class="more">{formatNumber(value.moreChannels)} more channels with fewer tokens.</p>
           )}
         </>
       )}
@@ -73,7 +73,7 @@ function ChannelRow({ channel, most }: { channel: AskedChannel; most: number }) 
           <span class="meter" aria-hidden="true">
             <span style={{ width: `${most > 0 ? (100 * channel.tokens) / most : 0}%` }} />
           </span>
-          <span class="counts">{askedWords(channel)}</span>
+          <span class="counts">{usageText(channel)}</span>
         </summary>
         <div class="inside">
           <AskedTable
@@ -136,13 +136,13 @@ function AskedTable({
             <th scope="row">
               <Name>{name}</Name>
             </th>
-            <td class="number">{numberWords(answers)}</td>
-            <td class="number">{numberWords(tokens)}</td>
+            <td class="number">{formatNumber(answers)}</td>
+            <td class="number">{formatNumber(tokens)}</td>
           </tr>
         ))}
         {more > 0 && (
           <tr>
-            <th scope="row">{numberWords(more)} others</th>
+            <th scope="row">{formatNumber(more)} others</th>
             <td class="number" />
             <td class="number" />
           </tr>
@@ -152,7 +152,7 @@ function AskedTable({
   );
 }
 
-function askedWords({
+function usageText({
   answers,
   tokens,
   uncounted,
@@ -161,6 +161,6 @@ function askedWords({
   tokens: number;
   uncounted: number;
 }): string {
-  const words = `${numberWords(answers)} ${answers === 1 ? 'answer' : 'answers'}, ${numberWords(tokens)} tokens`;
-  return uncounted === 0 ? words : `${words}, ${numberWords(uncounted)} without a count`;
+  const text = `${formatNumber(answers)} ${answers === 1 ? 'answer' : 'answers'}, ${formatNumber(tokens)} tokens`;
+  return uncounted === 0 ? text : `${text}, ${formatNumber(uncounted)} without a count`;
 }

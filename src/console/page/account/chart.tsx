@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import uPlot from 'uplot';
 import type { UsageAnswer } from '../../account/api-types.ts';
 import { axisIn, colourIn, drawPlot } from '../shared/plot.ts';
-import { dayWords, Name, numberWords, shortNumber } from './parts.tsx';
+import { formatDay, formatNumber, Name, shortNumber } from './parts.tsx';
 
 export type Measure = 'tokens' | 'requests';
 
@@ -59,13 +59,13 @@ function Pointer({
       aria-hidden="true"
       style={{ left: `${left}px` }}
     >
-      <strong>{dayWords(days[index] ?? '')}</strong>
+      <strong>{formatDay(days[index] ?? '')}</strong>
       {shown.length === 0 && <p>Nothing</p>}
       {shown.map(({ group, at, count }) => (
         <p key={group.id ?? ''}>
           <span class={group.id === undefined ? 'swatch others' : `swatch series-${at + 1}`} />
           <Name>{group.name}</Name>
-          <span class="count">{numberWords(count)}</span>
+          <span class="count">{formatNumber(count)}</span>
         </p>
       ))}
     </div>
@@ -113,7 +113,7 @@ function optionsOf(
         size: 30,
         grid: { show: false },
         splits: ({ width: wide }) => everyFew(days.length, wide),
-        values: (_plot, splits) => splits.map((index) => dayWords(days[index] ?? '')),
+        values: (_plot, splits) => splits.map((index) => formatDay(days[index] ?? '')),
       },
       {
         ...axis,
@@ -168,5 +168,5 @@ function wordsOf({ days, groups }: UsageAnswer, measure: Measure): string {
   const most = Math.max(...perDay);
   const sum = perDay.reduce((total, count) => total + count, 0);
   const day = days[perDay.indexOf(most)] ?? '';
-  return `${numberWords(sum)} ${measure} in ${days.length} days, most on ${dayWords(day)} with ${numberWords(most)}. The table has each day.`;
+  return `${formatNumber(sum)} ${measure} in ${days.length} days, most on ${formatDay(day)} with ${formatNumber(most)}. The table has each day.`;
 }

@@ -11,7 +11,7 @@ export interface Loaded<T> {
   reload(): Promise<void>;
 }
 
-/** What the account area tells under a path; asked again when the path changes. */
+/** What the account area has under a path; fetched again when the path changes. */
 export function useLoaded<T>(path: string): Loaded<T> {
   const [state, setState] = useState<Omit<Loaded<T>, 'reload'>>({
     value: undefined,
@@ -61,7 +61,7 @@ export async function askAccount<T>(
   return (await response.json()) as T;
 }
 
-/** Nothing that was typed is lost: only who looks is led to the login, and who sends something is told of it. */
+/** Nothing that was typed is lost: only a reader is led to the login, and whoever sends something is shown that it did not arrive. */
 function sessionOver(response: Response, isWrite: boolean): Promise<never> {
   if (isWrite) {
     throw new Error(

@@ -6,7 +6,7 @@ import { useLoaded } from './client.ts';
 import { LimitsDialog } from './limit-fields.tsx';
 import { LIMITS } from './limits.ts';
 import { NewKeyDialog } from './new-key.tsx';
-import { dayWords, Empty, Name, Notice, numberWords, SectionHead, Waiting } from './parts.tsx';
+import { Empty, formatDay, formatNumber, Name, Notice, SectionHead, Waiting } from './parts.tsx';
 import { RevokeDialog } from './revoke.tsx';
 
 type Opened = { kind: 'new' } | { kind: 'limits' | 'revoke'; key: ListedKey };
@@ -19,9 +19,9 @@ export function KeysSection() {
   const section = useRef<HTMLElement>(null);
   const { value } = loaded;
 
-  async function after(words: string) {
+  async function after(text: string) {
     await loaded.reload();
-    setDone(words);
+    setDone(text);
   }
 
   const canMake = (value?.services.length ?? 0) > 0;
@@ -117,9 +117,9 @@ function KeyRow({ listed, onOpen }: { listed: ListedKey; onOpen: (opened: Opened
           <div>
             <dt>Last {LISTED_DAYS} days</dt>
             <dd>
-              {numberWords(used.requests)} requests
+              {formatNumber(used.requests)} requests
               <br />
-              {numberWords(used.tokens)} tokens
+              {formatNumber(used.tokens)} tokens
             </dd>
           </div>
         )}
@@ -127,7 +127,7 @@ function KeyRow({ listed, onOpen }: { listed: ListedKey; onOpen: (opened: Opened
           <div>
             <dt>Limits</dt>
             <dd>
-              <LimitWords listed={listed} />
+              <LimitText listed={listed} />
             </dd>
           </div>
         )}
@@ -158,21 +158,22 @@ function KeyRow({ listed, onOpen }: { listed: ListedKey; onOpen: (opened: Opened
 
 function LastUsed({ listed: { service, lastUsedAtMs, lastUsedDay } }: { listed: ListedKey }) {
   if (lastUsedAtMs !== undefined) return <Moment atMs={lastUsedAtMs} />;
-  if (lastUsedDay !== undefined) return <time dateTime={lastUsedDay}>{dayWords(lastUsedDay)}</time>;
+  if (lastUsedDay !== undefined)
+    return <time dateTime={lastUsedDay}>{formatDay(lastUsedDay)}</time>;
   return service === 'gateway' ? <>Not in {LISTED_DAYS} days</> : <>Not since the start</>;
 }
 
-function LimitWords({ listed: { limits } }: { listed: ListedKey }) {
+function LimitText({ listed: { limits } }: { listed: ListedKey }) {
   const set = LIMITS.flatMap(({ name, unit }) => {
     const limit = limits[name];
-    return limit === undefined ? [] : [{ name, words: `${numberWords(limit)} ${unit}` }];
+    return limit === undefined ? [] : [{ name, text: `${formatNumber(limit)} ${unit}` }];
   });
   if (set.length === 0) return <>None</>;
   return (
     <>
-      {set.map(({ name, words }) => (
+      {set.map(({ name, text }) => (
         <span key={name} class="limit">
-          {words}
+          {text}
         </span>
       ))}
     </>

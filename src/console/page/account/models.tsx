@@ -2,8 +2,8 @@ import { useState } from 'preact/hooks';
 import type { ListedModel, ModelsAnswer } from '../../account/api-types.ts';
 import { CopyButton } from '../shared/copy-button.tsx';
 import { useLoaded } from './client.ts';
-import { Empty, Name, Notice, numberWords, SectionHead, Waiting } from './parts.tsx';
-import { chosenModels, contextWords, ORDERS, type Order, type Rank, rankWord } from './ranks.ts';
+import { Empty, formatNumber, Name, Notice, SectionHead, Waiting } from './parts.tsx';
+import { chosenModels, contextText, ORDERS, type Order, type Rank, rankWord } from './ranks.ts';
 
 const RANKS: ReadonlyArray<{ kind: Rank; label: string }> = [
   { kind: 'speed', label: 'Speed' },
@@ -99,8 +99,8 @@ function TextModel({ model, count }: { model: ListedModel; count: number }) {
         {description !== undefined && <p>{description}</p>}
         <p class="tags">
           {contextTokens !== undefined && (
-            <span title={`${numberWords(contextTokens)} tokens of prompt and answer together`}>
-              {contextWords(contextTokens)} context
+            <span title={`${formatNumber(contextTokens)} tokens of prompt and answer together`}>
+              {contextText(contextTokens)} context
             </span>
           )}
           {accepts && <span>Accepts {accepts.join(' and ')}</span>}

@@ -126,7 +126,7 @@ function NewKeyForm({
 function useMaking(onMade: (made: MadeKey) => void) {
   const [problem, setProblem] = useState('');
   const [busy, setBusy] = useState(false);
-  const gesture = useRef(randomId());
+  const creationId = useRef(randomId());
   const sending = useRef(false);
 
   async function make(wanted: object) {
@@ -136,7 +136,7 @@ function useMaking(onMade: (made: MadeKey) => void) {
     setBusy(true);
     setProblem('');
     try {
-      const body = { id: gesture.current, ...wanted };
+      const body = { id: creationId.current, ...wanted };
       onMade(await askAccount<MadeKey>('keys', { method: 'POST', body }));
     } catch (error) {
       setProblem(sentenceOf(error));
@@ -144,7 +144,7 @@ function useMaking(onMade: (made: MadeKey) => void) {
       sending.current = false;
       // It was made, but its answer never came: whoever sends again wants another one.
       if (error instanceof RefusedError && error.status === 409) {
-        gesture.current = randomId();
+        creationId.current = randomId();
       }
     }
   }

@@ -5,11 +5,11 @@ const whole = new Intl.NumberFormat();
 const compact = new Intl.NumberFormat(undefined, { notation: 'compact', maximumFractionDigits: 1 });
 const day = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', timeZone: 'UTC' });
 
-export const numberWords = (count: number) => whole.format(count);
+export const formatNumber = (count: number) => whole.format(count);
 export const shortNumber = (count: number) => compact.format(count);
 
 /** A day of the UTC calendar, such as `2026-11-22`, as people write it. */
-export const dayWords = (date: string) => day.format(Date.parse(date));
+export const formatDay = (date: string) => day.format(Date.parse(date));
 
 /** A name as somebody gave it: its direction of writing stays its own. */
 export const Name = ({ children }: { children: string }) => <bdi class="name">{children}</bdi>;

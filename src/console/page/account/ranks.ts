@@ -3,7 +3,7 @@ import type { ListedModel } from '../../account/api-types.ts';
 export type Rank = 'speed' | 'quality' | 'cost';
 
 /** From the first rank to the last. */
-const WORDS: Record<Rank, readonly [string, string, string, string, string]> = {
+const TEXTS: Record<Rank, readonly [string, string, string, string, string]> = {
   speed: ['slowest', 'slow', 'medium', 'fast', 'fastest'],
   quality: ['plainest', 'plain', 'medium', 'good', 'best'],
   cost: ['cheapest', 'cheap', 'medium', 'dear', 'dearest'],
@@ -11,13 +11,13 @@ const WORDS: Record<Rank, readonly [string, string, string, string, string]> = {
 
 /** A rank among `count` as a word: only the first and the last have the extremes. Pure. */
 export function rankWord(kind: Rank, rank: number, count: number): string {
-  const words = WORDS[kind];
-  if (count <= 1) return words[2];
-  if (rank <= 1) return words[0];
-  if (rank >= count) return words[4];
+  const text = TEXTS[kind];
+  if (count <= 1) return text[2];
+  if (rank <= 1) return text[0];
+  if (rank >= count) return text[4];
   const part = (rank - 1) / (count - 1);
-  if (part < 1 / 3) return words[1];
-  return part <= 2 / 3 ? words[2] : words[3];
+  if (part < 1 / 3) return text[1];
+  return part <= 2 / 3 ? text[2] : text[3];
 }
 
 export const ORDERS = {
@@ -53,7 +53,7 @@ function placeOf({ ranks, contextTokens }: ListedModel, order: Rank | 'context')
 }
 
 /** Context sizes are written as the models' makers do: 200K is 200,000 tokens, 8K is 8,192. */
-export function contextWords(tokens: number): string {
+export function contextText(tokens: number): string {
   if (tokens < 1_000) return String(tokens);
   if (tokens >= 1_000_000) return `${Math.round(tokens / 100_000) / 10}M`;
   return `${tokens % 1_024 === 0 ? tokens / 1_024 : Math.round(tokens / 1_000)}K`;

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from 'preact';
 import type { UsageAnswer, UsageBy } from '../../account/api-types.ts';
 import type { Measure } from './chart.tsx';
-import { dayWords, Name, numberWords } from './parts.tsx';
+import { formatDay, formatNumber, Name } from './parts.tsx';
 
 /** What the chart shows, for whoever would rather read it: the days on which something was asked, the last one first. */
 export function DayTable({
@@ -33,10 +33,10 @@ export function DayTable({
         <tbody>
           {rows.map(({ day, counts }) => (
             <tr key={day}>
-              <th scope="row">{dayWords(day)}</th>
+              <th scope="row">{formatDay(day)}</th>
               {counts.map((count, index) => (
                 <td key={groups[index]?.id ?? ''} class="number">
-                  {numberWords(count)}
+                  {formatNumber(count)}
                 </td>
               ))}
             </tr>
@@ -76,19 +76,19 @@ export function PairTable({ usage: { rows, moreRows } }: { usage: UsageAnswer })
                 <td>
                   <Name>{model}</Name>
                 </td>
-                <td class="number">{numberWords(counts.requests)}</td>
-                <td class="number">{numberWords(counts.complete)}</td>
-                <td class="number">{numberWords(counts.left)}</td>
-                <td class="number">{numberWords(counts.failed)}</td>
-                <td class="number">{numberWords(counts.refused)}</td>
-                <td class="number">{numberWords(counts.promptTokens)}</td>
-                <td class="number">{numberWords(counts.answerTokens)}</td>
+                <td class="number">{formatNumber(counts.requests)}</td>
+                <td class="number">{formatNumber(counts.complete)}</td>
+                <td class="number">{formatNumber(counts.left)}</td>
+                <td class="number">{formatNumber(counts.failed)}</td>
+                <td class="number">{formatNumber(counts.refused)}</td>
+                <td class="number">{formatNumber(counts.promptTokens)}</td>
+                <td class="number">{formatNumber(counts.answerTokens)}</td>
               </tr>
             ))}
           </tbody>
         </table>
       </Scrolled>
-      {moreRows > 0 && <p class="more">{numberWords(moreRows)} more with fewer tokens.</p>}
+      {moreRows > 0 && <p class="more">{formatNumber(moreRows)} more with fewer tokens.</p>}
       <p class="more">
         Left: the caller went away before the end. Failed: no provider answered. Prompts and answers
         are tokens.

@@ -5,9 +5,9 @@ import { type Measure, UsageChart } from './chart.tsx';
 import { useLoaded } from './client.ts';
 import {
   Empty,
+  formatNumber,
   Name,
   Notice,
-  numberWords,
   SectionHead,
   Segments,
   shortNumber,
@@ -95,29 +95,29 @@ function Totals({ total }: { total: Counts }) {
       <div>
         <dt>Requests</dt>
         <dd>
-          <strong>{numberWords(requests)}</strong>
-          {numberWords(complete)} complete
-          {others.map(([count, words]) => `, ${numberWords(count)} ${words}`)}
+          <strong>{formatNumber(requests)}</strong>
+          {formatNumber(complete)} complete
+          {others.map(([count, text]) => `, ${formatNumber(count)} ${text}`)}
         </dd>
       </div>
       <div>
         <dt>Tokens of prompts</dt>
         <dd>
           <strong>{shortNumber(promptTokens)}</strong>
-          {numberWords(promptTokens)}
+          {formatNumber(promptTokens)}
         </dd>
       </div>
       <div>
         <dt>Tokens of answers</dt>
         <dd>
           <strong>{shortNumber(answerTokens)}</strong>
-          {numberWords(answerTokens)}
+          {formatNumber(answerTokens)}
         </dd>
       </div>
       <div>
         <dt>Estimated</dt>
         <dd>
-          <strong>{numberWords(estimated)}</strong>
+          <strong>{formatNumber(estimated)}</strong>
           requests whose tokens the provider did not tell
         </dd>
       </div>
@@ -133,7 +133,7 @@ function Legend({ usage: { groups }, measure }: { usage: UsageAnswer; measure: M
           <span class={group.id === undefined ? 'swatch others' : `swatch series-${index + 1}`} />
           <Name>{group.name}</Name>
           <span class="count">
-            {numberWords(group[measure].reduce((sum, one) => sum + one, 0))}
+            {formatNumber(group[measure].reduce((sum, one) => sum + one, 0))}
           </span>
         </li>
       ))}

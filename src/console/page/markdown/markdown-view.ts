@@ -51,7 +51,7 @@ interface Shown {
   make(): Node;
 }
 
-/** Draws answers into `element`, in slices, so that the page never waits; `onNote` is told why some of it is plain text. */
+/** Draws answers into `element`, in batches, so that the page never waits; `onNote` is called with why some of it is plain text. */
 export function createMarkdownView(
   element: HTMLElement,
   onNote: (note: string | undefined) => void,
@@ -94,7 +94,7 @@ export function createMarkdownView(
       settled = { blocks: [], at: 0 };
       keys = [];
     }
-    // No class: those of the element are set anew when the answer is whole.
+    // No class: those of the element are set again when the answer is whole.
     element.toggleAttribute('data-long', text.length > LONG_CHARACTERS);
     const from = growing ? settled.at : 0;
     const before = growing ? settled.blocks : [];

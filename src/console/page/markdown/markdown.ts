@@ -222,7 +222,7 @@ function fitting(piece: Piece): Piece[] | undefined {
 function partsOfTable([head, body]: Piece[]): Piece[] | undefined {
   if (head === undefined || body === undefined || typeof body === 'string') return undefined;
   const [, , rows] = body;
-  // Said again and again it would be most of what there is.
+  // Repeated for each, it would be most of what there is.
   if (weightOf(head) > MAX_PIECES / 4) return undefined;
   return grouped(rows, weightOf(head))?.map((group) => ['table', 0, [head, ['tbody', 0, group]]]);
 }

@@ -45,7 +45,7 @@ function between(
 ): Found | undefined {
   // In a run of dollars, only its beginning can open.
   if (open === '$$' && (src[pos - 1] === '$' || src[pos + 2] === '$')) return undefined;
-  // Where one opening finds no end, none behind it does: each searching anew would take the square of the time.
+  // Where one opening finds no end, none behind it does: each searching again would take quadratic time.
   const known = env as { withoutEnd?: { src: string; closes: Set<string> } };
   if (known.withoutEnd?.src !== src) known.withoutEnd = { src, closes: new Set() };
   const { closes } = known.withoutEnd;

@@ -52,7 +52,7 @@ function linesOf(piece: Piece, tag = ''): number {
   return within.reduce((sum, lines) => sum + lines, own);
 }
 
-/** A piece as an element that is safe to show, made without reading any HTML; `onCode` is told of blocks of code in it. */
+/** A piece as an element that is safe to show, made without reading any HTML; `onCode` is called with blocks of code in it. */
 export function elementOf(piece: Piece, onCode: (code: Code) => void = () => undefined): Node {
   if (typeof piece === 'string') return document.createTextNode(piece);
   const [tag, attributes, children] = piece;

@@ -15,7 +15,7 @@ export interface PageWorker<Job, Result> {
 interface Started {
   worker: Worker;
   ready: Promise<void>;
-  /** What is told next, rejected when the worker breaks. */
+  /** What the worker answers next, rejected when the worker breaks. */
   next(): Promise<unknown>;
 }
 

@@ -32,10 +32,10 @@ export interface Client {
   subscribe(listener: () => void): () => void;
   openThread(root: string | undefined): void;
   /** Resolves to where the outcome is shown; throws an `Error` with a sentence to show. */
-  say(text: string, where: Where): Promise<Outcome>;
-  /** Resolves and throws like `say`. */
+  send(text: string, where: Where): Promise<Outcome>;
+  /** Resolves and throws like `send`. */
   press(pressed: Pressed, where: Where): Promise<Outcome>;
-  /** Resolves and throws like `say`. */
+  /** Resolves and throws like `send`. */
   sendForm(command: string, values: Record<string, string>, where: Where): Promise<Outcome>;
   dismiss(message: string): void;
   /** Fetches the messages before the oldest that is known; does nothing while it does so. */
@@ -80,8 +80,11 @@ export function createClient(): Client {
   }
 
   async function fetchThread(root: string) {
-    const heard = state.thread?.root === root ? state.thread.heard : [];
-    set({ ...state, thread: { root, status: 'loading', replies: keptReplies(root), heard } });
+    const heard = state.thread?.root === root ? state.thread.pending : [];
+    set({
+      ...state,
+      thread: { root, status: 'loading', replies: keptReplies(root), pending: heard },
+    });
     try {
       const response = await fetch(`/console/threads/${encodeURIComponent(root)}`);
       if (response.status === 404) return gone(root);
@@ -104,7 +107,7 @@ export function createClient(): Client {
 
   function gone(root: string) {
     if (state.thread?.root !== root) return;
-    set({ ...state, thread: { root, status: 'gone', replies: [], heard: [] } });
+    set({ ...state, thread: { root, status: 'gone', replies: [], pending: [] } });
   }
 
   async function fetchOlder(channel: string) {
@@ -123,16 +126,16 @@ export function createClient(): Client {
     }
   }
 
-  async function tell<T>(path: string, told: Record<string, unknown>): Promise<T> {
-    const response = await postUntilAnswered(path, JSON.stringify(told));
+  async function post<T>(path: string, fields: Record<string, unknown>): Promise<T> {
+    const response = await postUntilAnswered(path, JSON.stringify(fields));
     leadsToLogin(response);
     if (!response.ok) throw new Error(await errorSentence(response));
     return (await response.json()) as T;
   }
 
-  /** Each call is a gesture of its own. */
-  const gesture = (path: string, told: Record<string, unknown>, where: Where) =>
-    tell<Outcome>(path, { id: randomId(), ...where, ...told });
+  /** Each call is an interaction of its own. */
+  const interact = (path: string, fields: Record<string, unknown>, where: Where) =>
+    post<Outcome>(path, { id: randomId(), ...where, ...fields });
 
   connect();
   return {
@@ -146,16 +149,16 @@ export function createClient(): Client {
       if (root === undefined) return set({ ...state, thread: undefined });
       void fetchThread(root);
     },
-    say: (text, where) => gesture('/console/sayings', { text }, where),
+    send: (text, where) => interact('/console/sayings', { text }, where),
     press: async (pressed, where) => {
       const action = encodeAction(pressed.action);
-      return await gesture('/console/presses', { ...pressed, action }, where);
+      return await interact('/console/presses', { ...pressed, action }, where);
     },
-    sendForm: (command, values, where) => gesture('/console/forms', { command, values }, where),
+    sendForm: (command, values, where) => interact('/console/forms', { command, values }, where),
     dismiss(message) {
       set(dismissed(state, message));
       // Until it gets through, it is only this tab that no longer shows it.
-      tell('/console/dismissals', { message }).catch(() => undefined);
+      post('/console/dismissals', { message }).catch(() => undefined);
     },
     fetchOlder,
     async suggest(input, typed, signal) {
@@ -164,12 +167,12 @@ export function createClient(): Client {
         const response = await fetch(`/console/suggestions?${query}`, { signal });
         return response.ok ? ((await response.json()) as Suggested[]) : [];
       } catch {
-        // Typed on, or the server is gone, which the page says elsewhere.
+        // Typed on, or the server is gone, which the page shows elsewhere.
         return [];
       }
     },
-    rename: (name) => tell('/console/name', { name }),
+    rename: (name) => post('/console/name', { name }),
     createChannel: async (name) =>
-      (await tell<{ channel: string }>('/console/channels', { name })).channel,
+      (await post<{ channel: string }>('/console/channels', { name })).channel,
   };
 }

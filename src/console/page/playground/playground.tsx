@@ -7,7 +7,7 @@ import { Channel } from './channel.tsx';
 import type { Client, Pressed } from './client.ts';
 import type { ComposerControl } from './composer/composer.tsx';
 import { FormDialog } from './composer/form-dialog.tsx';
-import { Reader } from './reader.ts';
+import { Reader } from './reader-context.ts';
 import { Sidebar } from './sidebar.tsx';
 import type { State } from './state.ts';
 import { ThreadPanel } from './thread-panel.tsx';
@@ -46,7 +46,7 @@ export function Playground({ client }: { client: Client }) {
   const inThread = root === undefined ? { channel } : { channel, thread: root };
 
   async function say(text: string, where: Where) {
-    follow(await client.say(text, where), where);
+    follow(await client.send(text, where), where);
   }
 
   async function press(pressed: Pressed, where: Where, at: ComposerControl | null) {

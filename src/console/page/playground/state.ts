@@ -16,8 +16,8 @@ export interface OpenThread {
   replies: Message[];
   /** The message it stands under, as it was fetched: it can be older than those of the channel. */
   listed?: ListedMessage;
-  /** What was heard while it was being fetched. */
-  heard: ConsoleEvent[];
+  /** Events that came while it was being fetched. */
+  pending: ConsoleEvent[];
 }
 
 /** Everything the page shows. */
@@ -34,9 +34,9 @@ export interface State {
   /** The channels that have older messages than these. */
   older: string[];
   thread: OpenThread | undefined;
-  /** Replies that only this person was told, by thread. */
+  /** Replies that only this person has, by thread. */
   privateReplies: Record<string, Message[]>;
-  /** What a screen reader says next. */
+  /** What a screen reader announces next. */
   announcement: string;
   /** Messages of Askwatch that have come, for the title of a tab in the background. */
   arrivals: number;
@@ -82,7 +82,7 @@ export function apply(state: State, event: ConsoleEvent): State {
   }
 }
 
-/** Begins anew; what this person alone was told stays, also when the server no longer has it. */
+/** Begins again; what this person alone has stays, also when the server no longer has it. */
 function begun(state: State, snapshot: Snapshot): State {
   const { person, people, channels, commands, messages, older } = snapshot;
   const isSame = state.person.id === person.id;
@@ -113,7 +113,7 @@ export function withOlder(state: State, channel: string, { messages, more }: Old
   };
 }
 
-/** The state after a thread was fetched: what was heard meanwhile comes on top. Pure. */
+/** The state after a thread was fetched: events that came meanwhile are applied on top. Pure. */
 export function opened(
   state: State,
   root: string,
@@ -129,10 +129,10 @@ export function opened(
       status: 'open',
       ...(listed && { listed }),
       replies: withPrivate(replies, state.privateReplies[root] ?? []),
-      heard: [],
+      pending: [],
     },
   };
-  return thread.heard.reduce(apply, open);
+  return thread.pending.reduce(apply, open);
 }
 
 /** The state without a message. Pure. */
@@ -229,7 +229,7 @@ function onThread(
   const { thread } = state;
   if (thread?.root !== event.root || thread.status === 'gone') return state;
   if (thread.status === 'open') return { ...state, thread: change(thread) };
-  return { ...state, thread: { ...thread, heard: [...thread.heard, event] } };
+  return { ...state, thread: { ...thread, pending: [...thread.pending, event] } };
 }
 
 function put(messages: Message[], message: Message): Message[] {

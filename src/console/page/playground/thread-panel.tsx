@@ -5,7 +5,7 @@ import type { Pressed } from './client.ts';
 import { Composer, type ComposerControl } from './composer/composer.tsx';
 import { MessageView } from './messages/message-view.tsx';
 import { Scroller } from './messages/scroller.tsx';
-import { Reader } from './reader.ts';
+import { Reader } from './reader-context.ts';
 import { isOwn, type OpenThread } from './state.ts';
 
 /** Whether somebody writes something: a thread that opens by itself must not take it from under their fingers. */

@@ -22,7 +22,7 @@ export function keepDraft(name: string, text: string): void {
   keep(keyOf(name), text);
 }
 
-/** Keeps a line while it is sent, also beyond the end of the page; what it returns is told whether it has arrived. */
+/** Keeps a line while it is sent, also beyond the end of the page; what it returns is called with whether it has arrived. */
 export function keepWhileSent(name: string, text: string): (arrived: boolean) => void {
   underWay.add(name);
   keep(sentKeyOf(name), text);
@@ -33,7 +33,7 @@ export function keepWhileSent(name: string, text: string): (arrived: boolean) =>
   };
 }
 
-/** The form that was being filled in when the page ended; it is told once. */
+/** The form that was being filled in when the page ended; it is given once. */
 export function keptForm(): OpenForm | undefined {
   const text = read(FORM_KEY);
   // Kept again once it is shown: one of another version of the page must not break this one at every start.

@@ -8,7 +8,7 @@ export function LogOut() {
   const [state, setState] = useState<SessionState['state']>('open');
   const [failed, setFailed] = useState(false);
   useEffect(() => {
-    // Of a server that cannot be reached the page itself tells.
+    // That a server cannot be reached the page itself shows.
     fetchSessionState().then(setState, () => setState('open'));
   }, []);
 

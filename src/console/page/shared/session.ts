@@ -20,7 +20,7 @@ export function leadsToLogin({ status }: Pick<Response, 'status'>): boolean {
   return true;
 }
 
-/** For an event stream that was refused, of which a browser tells no status: leads to the login when that is why. */
+/** For an event stream that was refused, whose status a browser does not give: leads to the login when that is why. */
 export async function leadToLoginIfOut(): Promise<void> {
   const state = await fetchSessionState().catch(() => undefined);
   if (state === 'out') location.replace(loginAddress());

@@ -1,4 +1,4 @@
-/** Where somebody says or does something: in a channel, or in a thread of it. */
+/** Where somebody writes or does something: in a channel, or in a thread of it. */
 export interface Where {
   channel: string;
   thread?: string;

@@ -1,11 +1,11 @@
 import type { Day } from './days.ts';
 
-/** How a day went: from here on mostly down, as a share of what was seen. */
+/** How a day went: from here on mostly down, as a share of what was observed. */
 const MOSTLY_DOWN = 0.5;
 
 export type DayKind = 'unseen-day' | 'up' | 'partly' | 'mostly';
 
-/** Of a bar's room; what was wrong stands taller, so that it is told without colour too. */
+/** Of a bar's room; what was wrong stands taller, so that it shows without colour too. */
 const HEIGHTS: Record<DayKind, number> = { 'unseen-day': 0.14, up: 0.68, partly: 0.84, mostly: 1 };
 
 /** Of a day's width that is left free beside its bar. */

@@ -1,6 +1,6 @@
 import type { StatusDetails, StatusEvent } from '../../status/api-types.ts';
 import { leadsToLogin, leadToLoginIfRefused } from '../shared/session.ts';
-import { emptyStatus, heard, type StatusState } from './state.ts';
+import { applyEvent, emptyStatus, type StatusState } from './state.ts';
 
 /** Pause before a refused event stream is asked for again. */
 const RECONNECT_AFTER_MS = 1_500;
@@ -28,7 +28,7 @@ export function createStatusClient(): StatusClient {
     const source = new EventSource('/status/events');
     source.onopen = () => set({ ...state, connection: 'open' });
     source.onmessage = (message: MessageEvent<string>) =>
-      set(heard(state, JSON.parse(message.data) as StatusEvent));
+      set(applyEvent(state, JSON.parse(message.data) as StatusEvent));
     source.onerror = () => {
       set({ ...state, connection: 'lost' });
       // The browser comes back by itself after a cut, but not after a refusal such as 503.

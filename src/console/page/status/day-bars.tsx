@@ -4,13 +4,13 @@ import type { StatusDays } from '../../status/api-types.ts';
 import { stepOfKey } from '../shared/stepping.ts';
 import { barPaths } from './bars.ts';
 import { daysOf } from './days.ts';
-import { daysWords, dayWords } from './words.ts';
+import { daysText, dayText } from './text-format.ts';
 
 /** A bar for each day; by mouse, touch or arrow keys one is read at a time, in the line below. */
-export function DayBars({ days: told, name }: { days: StatusDays; name: string }) {
+export function DayBars({ days: sent, name }: { days: StatusDays; name: string }) {
   const id = useId();
   const [shown, setShown] = useState<number>();
-  const days = useMemo(() => daysOf(told), [told]);
+  const days = useMemo(() => daysOf(sent), [sent]);
   const paths = useMemo(() => barPaths(days), [days]);
   const last = days.length - 1;
   const at = Math.min(shown ?? last, last);
@@ -32,7 +32,7 @@ export function DayBars({ days: told, name }: { days: StatusDays; name: string }
         aria-valuemin={1}
         aria-valuemax={days.length}
         aria-valuenow={at + 1}
-        aria-valuetext={dayWords(day)}
+        aria-valuetext={dayText(day)}
         onPointerMove={pointed}
         onPointerDown={pointed}
         onPointerLeave={() => setShown(undefined)}
@@ -56,10 +56,10 @@ export function DayBars({ days: told, name }: { days: StatusDays; name: string }
           <span>Today</span>
         </p>
       ) : (
-        <Readout share={(at + 0.5) / days.length} text={dayWords(day)} />
+        <Readout share={(at + 0.5) / days.length} text={dayText(day)} />
       )}
       <p class="unseen" id={`${id}-all`}>
-        {daysWords(days)}
+        {daysText(days)}
       </p>
     </div>
   );

@@ -1,5 +1,5 @@
 import type { StatusMonitor } from '../../status/api-types.ts';
-import { type Condition, conditionOf } from './words.ts';
+import { type Condition, conditionOf } from './text-format.ts';
 
 /** What a reader wants to see. */
 export interface StatusFilter {

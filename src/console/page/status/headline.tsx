@@ -1,8 +1,8 @@
 import { inWords } from '../../shared/from-bot.ts';
 import type { StatusReport } from '../../status/api-types.ts';
 import { StatusIcon } from './icon.tsx';
+import { agoText, headlineOf } from './text-format.ts';
 import { useNowMs } from './use-status.ts';
-import { agoWords, headlineOf } from './words.ts';
 
 /** The state of all in one sentence, and when it was looked at. */
 export function Headline({ report, live }: { report: StatusReport; live: boolean }) {
@@ -36,7 +36,7 @@ function Looked({ atMs, live }: { atMs: number; live: boolean }) {
   const isQuiet = live && nowMs - atMs > NEWS_WITHIN_MS;
   return (
     <p class="looked">
-      {isQuiet ? `Nothing new for ${inWords(nowMs - atMs)}` : `Looked ${agoWords(atMs, nowMs)}`}
+      {isQuiet ? `Nothing new for ${inWords(nowMs - atMs)}` : `Looked ${agoText(atMs, nowMs)}`}
     </p>
   );
 }

@@ -1,4 +1,4 @@
-import type { Condition } from './words.ts';
+import type { Condition } from './text-format.ts';
 
 /** The shape that goes with a condition, or with none that is known, so that colour is not all that tells. */
 export function StatusIcon({ condition }: { condition: Condition | 'unknown' }) {

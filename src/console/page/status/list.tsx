@@ -3,8 +3,8 @@ import { counted } from '../../shared/from-bot.ts';
 import type { StatusMonitor } from '../../status/api-types.ts';
 import { conditionsOf, filtered, noFilter, type StatusFilter } from './filter.ts';
 import { StatusRow } from './row.tsx';
+import { conditionText } from './text-format.ts';
 import { useHeldOrder } from './use-held-order.ts';
-import { conditionWords } from './words.ts';
 
 /** With fewer there is nothing to search. */
 const MANY = 8;
@@ -72,7 +72,7 @@ function Filters({ monitors, filter, onChange }: FiltersProps) {
               aria-pressed={chosen === condition}
               onClick={() => onChange({ ...filter, condition })}
             >
-              {condition ? conditionWords(condition) : 'All'} <span>{count}</span>
+              {condition ? conditionText(condition) : 'All'} <span>{count}</span>
             </button>
           ),
         )}

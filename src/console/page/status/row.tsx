@@ -2,8 +2,8 @@ import { useMemo } from 'preact/hooks';
 import type { StatusMonitor } from '../../status/api-types.ts';
 import { DayBars } from './day-bars.tsx';
 import { StatusIcon } from './icon.tsx';
+import { conditionOf, formatMilliseconds, statusText, uptimeText } from './text-format.ts';
 import { addressOf } from './use-status.ts';
-import { conditionOf, millisecondWords, statusWords, upWords } from './words.ts';
 
 /** One monitor of the list: how it is, and how its last days were. */
 export function StatusRow({ monitor }: { monitor: StatusMonitor }) {
@@ -24,7 +24,7 @@ function rowOf(monitor: StatusMonitor) {
           </h2>
           {target !== undefined && <p class="target">{target}</p>}
         </div>
-        <p class="row-status">{statusWords(monitor)}</p>
+        <p class="row-status">{statusText(monitor)}</p>
         <RowFacts monitor={monitor} />
       </div>
       {status_reason !== undefined && condition !== 'up' && <p class="reason">{status_reason}</p>}
@@ -41,8 +41,8 @@ function RowFacts({ monitor }: { monitor: StatusMonitor }) {
       {flapping && <span class="tag">Flapping</span>}
       {isWaiting && <span class="tag">Waiting for its first ping</span>}
       {stale && <span class="tag">May be out of date</span>}
-      {response_time_ms !== undefined && <span>{millisecondWords(response_time_ms)}</span>}
-      {typeof uptime === 'number' && days && <span>{upWords(uptime, days)}</span>}
+      {response_time_ms !== undefined && <span>{formatMilliseconds(response_time_ms)}</span>}
+      {typeof uptime === 'number' && days && <span>{uptimeText(uptime, days)}</span>}
       {uptime === null && <span>Not seen yet</span>}
     </p>
   );

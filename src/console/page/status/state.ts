@@ -4,14 +4,14 @@ import { withEvent } from '../../status/event.ts';
 /** What the status page knows. */
 export interface StatusState {
   connection: 'connecting' | 'open' | 'lost';
-  /** Undefined until the server has said something. */
+  /** Undefined until the server has sent it. */
   report: StatusReport | undefined;
 }
 
 export const emptyStatus: StatusState = { connection: 'connecting', report: undefined };
 
-/** What the page knows once it has heard `event`; of what did not change, the objects stay the same. Pure. */
-export const heard = (state: StatusState, event: StatusEvent): StatusState => ({
+/** The state after an event; of what did not change, the objects stay the same. Pure. */
+export const applyEvent = (state: StatusState, event: StatusEvent): StatusState => ({
   connection: 'open',
   report: withEvent(state.report, event),
 });

@@ -6,8 +6,8 @@ import { NoMonitors } from './empty.tsx';
 import { Headline } from './headline.tsx';
 import { StatusList } from './list.tsx';
 import { MonitorView } from './monitor/monitor-view.tsx';
+import { headlineOf } from './text-format.ts';
 import { useMonitorInAddress, useStatus } from './use-status.ts';
-import { headlineOf } from './words.ts';
 
 const CONNECTION = {
   connecting: 'Connecting…',

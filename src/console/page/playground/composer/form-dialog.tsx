@@ -51,12 +51,12 @@ export function FormDialog(props: {
     setFailure('');
     setRefusal(undefined);
     try {
-      const said = await onSend(
+      const outcome = await onSend(
         Object.fromEntries(fields.map(({ name }) => [name, values[name] ?? ''])),
       );
-      setProblems(said.shown === 'problems' ? said.problems : {});
-      if (said.shown === 'refused') setRefusal(said.card);
-      else if (said.shown !== 'problems') dialog.current?.close();
+      setProblems(outcome.shown === 'problems' ? outcome.problems : {});
+      if (outcome.shown === 'refused') setRefusal(outcome.card);
+      else if (outcome.shown !== 'problems') dialog.current?.close();
     } catch (error) {
       setFailure(sentenceOf(error));
     }

@@ -1,5 +1,5 @@
 import { useContext, useEffect, useState } from 'preact/hooks';
-import { Reader } from '../reader.ts';
+import { Reader } from '../reader-context.ts';
 import type { Completion, Suggested, Suggestion } from './completion.ts';
 
 /** What the server offers for the input that is being typed; nothing until it has answered for just these letters. */

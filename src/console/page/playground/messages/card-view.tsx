@@ -1,6 +1,6 @@
 import type { Card, CardAction, CardPart, Fact } from '../../../shared/api-types.ts';
 import { linkOf } from '../../../shared/from-bot.ts';
-import { isShort } from '../../markdown/is-short.ts';
+import { needSeconds } from '../../markdown/is-short.ts';
 import { CopyButton } from '../../shared/copy-button.tsx';
 import { ToneIcon } from '../../shared/icons.tsx';
 import { Moment } from '../../shared/moment.tsx';
@@ -62,7 +62,7 @@ function PartView({ part }: { part: CardPart }) {
     case 'text':
       return <p class="words">{part.text}</p>;
     case 'facts': {
-      const seconds = isShort(
+      const seconds = needSeconds(
         part.facts.flatMap(({ value }) => (typeof value === 'string' ? [] : [value.atMs])),
       );
       return (

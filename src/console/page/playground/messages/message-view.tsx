@@ -5,7 +5,7 @@ import { Avatar } from '../../shared/avatar.tsx';
 import { CloseIcon, LockIcon, Mark } from '../../shared/icons.tsx';
 import { Clock } from '../../shared/moment.tsx';
 import type { Pressed } from '../client.ts';
-import { Reader, useName } from '../reader.ts';
+import { Reader, useName } from '../reader-context.ts';
 import { AnswerView } from './answer-view.tsx';
 import { CardView } from './card-view.tsx';
 

@@ -1,8 +1,8 @@
 import type { StatusIncident } from '../../../status/api-types.ts';
-import { isShort } from '../../markdown/is-short.ts';
+import { needSeconds } from '../../markdown/is-short.ts';
 import { Moment } from '../../shared/moment.tsx';
+import { durationText, statusText } from '../text-format.ts';
 import { useNowMs } from '../use-status.ts';
-import { lastedWords, statusWords } from '../words.ts';
 
 /** Times in which a monitor was down, newest first; what goes on is counted on. */
 export function Incidents({ incidents }: { incidents: readonly StatusIncident[] }) {
@@ -15,14 +15,14 @@ export function Incidents({ incidents }: { incidents: readonly StatusIncident[] 
         {incidents.map((incident) => (
           <li key={incident.id} class={incident.ended_at === null ? 'ongoing' : 'over'}>
             <h3>
-              Down for <span class="lasted">{lastedWords(incident, nowMs)}</span>
+              Down for <span class="lasted">{durationText(incident, nowMs)}</span>
             </h3>
             <dl>
               <div>
                 <dt>Started</dt>
                 <dd>
                   <Moment atMs={Date.parse(incident.started_at)} seconds={wasShort(incident)} />
-                  <span class="cause">{incident.cause ?? outcomeWords(incident.outcome)}</span>
+                  <span class="cause">{incident.cause ?? outcomeText(incident.outcome)}</span>
                 </dd>
               </div>
               <div>
@@ -38,17 +38,17 @@ export function Incidents({ incidents }: { incidents: readonly StatusIncident[] 
 }
 
 const wasShort = ({ started_at, ended_at }: StatusIncident) =>
-  ended_at !== null && isShort([Date.parse(started_at), Date.parse(ended_at)]);
+  ended_at !== null && needSeconds([Date.parse(started_at), Date.parse(ended_at)]);
 
 function End({ incident }: { incident: StatusIncident }) {
   const { ended_as } = incident;
   return (
     <>
       <Moment atMs={Date.parse(incident.ended_at ?? '')} seconds={wasShort(incident)} />
-      {ended_as !== null && <span class="cause">{statusWords({ status: ended_as })}</span>}
+      {ended_as !== null && <span class="cause">{statusText({ status: ended_as })}</span>}
     </>
   );
 }
 
 /** `connection_refused` as `connection refused`. */
-const outcomeWords = (outcome: string) => outcome.replaceAll('_', ' ').toLowerCase();
+const outcomeText = (outcome: string) => outcome.replaceAll('_', ' ').toLowerCase();

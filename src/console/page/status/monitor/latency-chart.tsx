@@ -2,7 +2,7 @@ import { useId, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type uPlot from 'uplot';
 import type { StatusDetails } from '../../../status/api-types.ts';
 import { stepOfKey } from '../../shared/stepping.ts';
-import { millisecondWords } from '../words.ts';
+import { formatMilliseconds } from '../text-format.ts';
 import { columnsOf, type LatencyColumns, outagesOf } from './latency-data.ts';
 import { plotLatency } from './latency-plot.ts';
 import { LatencyTable } from './latency-table.tsx';
@@ -49,7 +49,7 @@ export function LatencyChart({ details, hours }: { details: StatusDetails; hours
         aria-valuemin={1}
         aria-valuemax={last + 1}
         aria-valuenow={at + 1}
-        aria-valuetext={pointWords(columns, at, outages)}
+        aria-valuetext={pointText(columns, at, outages)}
         onFocus={() => shown === undefined && show(last)}
         onBlur={() => setShown(undefined)}
         onKeyDown={(event) => {
@@ -58,14 +58,14 @@ export function LatencyChart({ details, hours }: { details: StatusDetails; hours
         }}
       >
         <p class="latency-readout" aria-hidden="true">
-          {shown === undefined ? summaryWords(columns) : pointWords(columns, at, outages)}
+          {shown === undefined ? summaryText(columns) : pointText(columns, at, outages)}
         </p>
         <div ref={frame} aria-hidden="true" />
       </div>
       <p class="unseen" id={`${id}-all`}>
-        {summaryWords(columns)}
+        {summaryText(columns)}
       </p>
-      <LatencyTable columns={columns} words={(index) => pointWords(columns, index, outages)} />
+      <LatencyTable columns={columns} text={(index) => pointText(columns, index, outages)} />
     </>
   );
 }
@@ -86,7 +86,7 @@ function usePlot(
   return { frame, plot };
 }
 
-function pointWords(
+function pointText(
   { times, means, least, most }: LatencyColumns,
   at: number,
   outages: readonly { fromMs: number; toMs: number }[],
@@ -98,15 +98,15 @@ function pointWords(
     const wasDown = outages.some(({ fromMs, toMs }) => fromMs <= atMs && atMs < toMs);
     return `${name}: ${wasDown ? 'down' : 'nothing measured'}`;
   }
-  const range = `${millisecondWords(least[at] ?? mean)} to ${millisecondWords(most[at] ?? mean)}`;
-  return `${name}: ${millisecondWords(mean)} on average, ${range}`;
+  const range = `${formatMilliseconds(least[at] ?? mean)} to ${formatMilliseconds(most[at] ?? mean)}`;
+  return `${name}: ${formatMilliseconds(mean)} on average, ${range}`;
 }
 
-function summaryWords({ means, least, most }: LatencyColumns): string {
+function summaryText({ means, least, most }: LatencyColumns): string {
   const measured = means.filter((mean) => mean !== null);
   if (measured.length === 0) return 'Nothing was measured.';
   const mean = measured.reduce((sum, one) => sum + one, 0) / measured.length;
   const all = [...least, ...most].filter((one) => one !== null);
   const [min, max] = [Math.min(...all), Math.max(...all)];
-  return `${millisecondWords(mean)} on average, ${millisecondWords(min)} to ${millisecondWords(max)}`;
+  return `${formatMilliseconds(mean)} on average, ${formatMilliseconds(min)} to ${formatMilliseconds(max)}`;
 }

@@ -1,6 +1,6 @@
 import type uPlot from 'uplot';
 import { axisIn, colourIn, drawPlot } from '../../shared/plot.ts';
-import { millisecondWords } from '../words.ts';
+import { formatMilliseconds } from '../text-format.ts';
 import type { LatencyColumns } from './latency-data.ts';
 
 const HEIGHT_PX = 230;
@@ -41,9 +41,9 @@ export function plotLatency(
       {
         ...axis,
         size: 32,
-        values: (_plot, marks, _axis, _space, stepS) => timeWords(marks, stepS),
+        values: (_plot, marks, _axis, _space, stepS) => timeLabels(marks, stepS),
       },
-      { ...axis, size: 64, values: (_plot, marks) => marks.map(millisecondWords) },
+      { ...axis, size: 64, values: (_plot, marks) => marks.map(formatMilliseconds) },
     ],
     series: [
       {},
@@ -86,7 +86,7 @@ function shade(plot: uPlot, outages: Plotted['outages'], fill: string): void {
 }
 
 /** Clocks, but the date at midnight and wherever marks stand days apart. */
-function timeWords(marks: readonly number[], stepS: number): string[] {
+function timeLabels(marks: readonly number[], stepS: number): string[] {
   return marks.map((mark) => {
     const date = new Date(mark * 1_000);
     const isMidnight = date.getHours() === 0 && date.getMinutes() === 0;

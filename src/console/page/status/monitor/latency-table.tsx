@@ -4,10 +4,10 @@ import type { LatencyColumns } from './latency-data.ts';
 /** The same as text, for whoever reads better than looks; made only when it is opened. */
 export function LatencyTable({
   columns,
-  words,
+  text,
 }: {
   columns: LatencyColumns;
-  words: (index: number) => string;
+  text: (index: number) => string;
 }) {
   const [open, setOpen] = useState(false);
   return (
@@ -19,7 +19,7 @@ export function LatencyTable({
       {open && (
         // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard.
         <section class="scrolled" tabIndex={0} aria-label="Response times, newest first">
-          <ul>{columns.times.map((time, at) => <li key={time}>{words(at)}</li>).reverse()}</ul>
+          <ul>{columns.times.map((time, at) => <li key={time}>{text(at)}</li>).reverse()}</ul>
         </section>
       )}
     </details>

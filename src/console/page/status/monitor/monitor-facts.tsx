@@ -3,8 +3,8 @@ import { counted, inWords } from '../../../shared/from-bot.ts';
 import type { StatusDetails, StatusMonitor } from '../../../status/api-types.ts';
 import { ToneIcon } from '../../shared/icons.tsx';
 import { Moment } from '../../shared/moment.tsx';
+import { agoText } from '../text-format.ts';
 import { useNowMs } from '../use-status.ts';
-import { agoWords } from '../words.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -31,7 +31,7 @@ export function MonitorFacts({
           <Fact label="Checked every">{inWords(interval_seconds * 1_000)}</Fact>
         )}
         {last_checked_at !== undefined && !heartbeat && (
-          <Fact label="Last check">{agoWords(Date.parse(last_checked_at), nowMs)}</Fact>
+          <Fact label="Last check">{agoText(Date.parse(last_checked_at), nowMs)}</Fact>
         )}
         {status_changed_at !== undefined && (
           <Fact label="As it is since">
@@ -43,7 +43,7 @@ export function MonitorFacts({
           <Fact label="Last report">
             {heartbeat.last_signal_at === null
               ? 'None yet'
-              : agoWords(Date.parse(heartbeat.last_signal_at), nowMs)}
+              : agoText(Date.parse(heartbeat.last_signal_at), nowMs)}
           </Fact>
         )}
         {certificate_ends_at !== null && (
@@ -72,14 +72,13 @@ function Fact({ label, children }: { label: string; children: ComponentChildren 
 
 function Certificate({ leftMs }: { leftMs: number }) {
   const days = Math.floor(Math.abs(leftMs) / DAY_MS);
-  const words =
-    leftMs < 0 ? `ended ${counted(days, 'day')} ago` : `ends in ${counted(days, 'day')}`;
+  const text = leftMs < 0 ? `ended ${counted(days, 'day')} ago` : `ends in ${counted(days, 'day')}`;
   const tone = leftMs < 0 ? 'bad' : 'warning';
-  if (leftMs >= CERTIFICATE_WARNING_DAYS * DAY_MS) return <>{words}</>;
+  if (leftMs >= CERTIFICATE_WARNING_DAYS * DAY_MS) return <>{text}</>;
   return (
     <span class={`warned ${tone}`}>
       <ToneIcon tone={tone} />
-      {words}
+      {text}
     </span>
   );
 }

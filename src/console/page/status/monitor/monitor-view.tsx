@@ -4,7 +4,7 @@ import type { StatusClient } from '../client.ts';
 import { DayBars } from '../day-bars.tsx';
 import { DAYS } from '../days.ts';
 import { StatusIcon } from '../icon.tsx';
-import { conditionOf, statusWords, uptimeFigures } from '../words.ts';
+import { conditionOf, statusText, uptimeFigures } from '../text-format.ts';
 import { BadgeSnippet } from './badge-snippet.tsx';
 import { Incidents } from './incidents.tsx';
 import { LatencyChart } from './latency-chart.tsx';
@@ -12,9 +12,9 @@ import { MonitorFacts } from './monitor-facts.tsx';
 import { type DetailsState, useDetails } from './use-details.ts';
 
 const SPANS = [
-  { hours: 24, words: '24 hours' },
-  { hours: 7 * 24, words: '7 days' },
-  { hours: 90 * 24, words: '90 days' },
+  { hours: 24, text: '24 hours' },
+  { hours: 7 * 24, text: '7 days' },
+  { hours: 90 * 24, text: '90 days' },
 ] as const;
 
 /** One monitor with everything that is known of it; `live` is what the list says of it now. */
@@ -73,7 +73,7 @@ function Heading({ monitor }: { monitor: StatusMonitor }) {
           {name}
         </h1>
         <p>
-          <strong aria-live="polite">{statusWords(monitor)}</strong>
+          <strong aria-live="polite">{statusText(monitor)}</strong>
           {monitor.flapping && <span class="tag">Flapping</span>}
           {monitor.waiting_for_first_ping && <span class="tag">Waiting for its first ping</span>}
           {monitor.stale && <span class="tag">May be out of date</span>}
@@ -112,10 +112,10 @@ function Uptimes({ details }: { details: NonNullable<DetailsState['details']> })
     <section class="panel" aria-label="Uptime">
       <h2>Uptime</h2>
       <dl class="figures">
-        {figures.map(({ label, words }) => (
+        {figures.map(({ label, text }) => (
           <div key={label}>
             <dt>{label}</dt>
-            <dd>{words}</dd>
+            <dd>{text}</dd>
           </div>
         ))}
       </dl>
@@ -147,7 +147,7 @@ function Latency({
               aria-pressed={hours === span.hours}
               onClick={() => onHours(span.hours)}
             >
-              {span.words}
+              {span.text}
             </button>
           ))}
         </fieldset>

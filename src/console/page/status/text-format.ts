@@ -19,7 +19,7 @@ const CONDITIONS: Record<string, Condition> = {
   PAUSED: 'paused',
 };
 
-const WORDS: Record<Condition, string> = {
+const TEXTS: Record<Condition, string> = {
   up: 'Up',
   down: 'Down',
   degraded: 'Degraded',
@@ -27,19 +27,19 @@ const WORDS: Record<Condition, string> = {
   paused: 'Paused',
 };
 
-/** Of words that are not ours. */
+/** For statuses of other services. */
 const BY_SEVERITY = { well: 'up', silenced: 'paused', degraded: 'degraded', down: 'down' } as const;
 
 export const conditionOf = ({ status }: Pick<StatusMonitor, 'status'>): Condition =>
   CONDITIONS[status.toUpperCase()] ?? BY_SEVERITY[severityOf(status)];
 
 /** A condition as readers call it. */
-export const conditionWords = (condition: Condition) => WORDS[condition];
+export const conditionText = (condition: Condition) => TEXTS[condition];
 
 /** A status as readers call it, and one that is not ours as it came. */
-export function statusWords(monitor: Pick<StatusMonitor, 'status'>): string {
+export function statusText(monitor: Pick<StatusMonitor, 'status'>): string {
   const ours = CONDITIONS[monitor.status.toUpperCase()];
-  return ours ? conditionWords(ours) : monitor.status;
+  return ours ? conditionText(ours) : monitor.status;
 }
 
 /** `All 12 monitors are up`, `2 of 14 are down`: the state of all in one sentence. Pure. */
@@ -63,41 +63,41 @@ const ofAll = (count: number, total: number) =>
   `${count} of ${total} ${count === 1 ? 'is' : 'are'}`;
 
 /** Rounded down, so that whoever was down for a moment never reads 100 %. */
-export const percentWords = (share: number) => `${Math.floor(share * 10_000) / 100} %`;
+export const formatPercent = (share: number) => `${Math.floor(share * 10_000) / 100} %`;
 
 const DAY_MS = 86_400_000;
 
 /** Uptimes with the time that each is of: a span that was watched, or how much of it was; none when nothing was. Pure. */
 export function uptimeFigures(
-  told: StatusDetails['uptime'],
-): Array<{ label: string; words: string }> {
-  const spans = told.flatMap(({ days, uptime, seen_ms = days * DAY_MS }) =>
+  days: StatusDetails['uptime'],
+): Array<{ label: string; text: string }> {
+  const spans = days.flatMap(({ days, uptime, seen_ms = days * DAY_MS }) =>
     uptime === null ? [] : [{ days, spanMs: days * DAY_MS, seenMs: seen_ms }],
   );
   const watched = new Map(observedSpans(spans).map((span) => [span.days, span]));
   if (watched.size === 0) return [];
-  return told.flatMap(({ days, uptime }) => {
+  return days.flatMap(({ days, uptime }) => {
     const span = watched.get(days);
     const label = days === 1 ? '24 hours' : `${days} days`;
-    if (uptime === null) return [{ label, words: 'Not seen' }];
+    if (uptime === null) return [{ label, text: 'Not seen' }];
     if (!span) return [];
     const seen = `The ${inWords(span.seenMs)} watched`;
-    return [{ label: span.most ? label : seen, words: percentWords(uptime) }];
+    return [{ label: span.most ? label : seen, text: formatPercent(uptime) }];
   });
 }
 
 /** `99.2 % up`, with the time when it was watched for less than a day. Pure. */
-export function upWords(uptime: number, { up_ms, down_ms }: StatusDays): string {
+export function uptimeText(uptime: number, { up_ms, down_ms }: StatusDays): string {
   const seenMs = [...up_ms, ...down_ms].reduce((total, ms) => total + ms, 0);
-  const words = `${percentWords(uptime)} up`;
-  return seenMs < DAY_MS ? `${words} in ${inWords(seenMs)}` : words;
+  const text = `${formatPercent(uptime)} up`;
+  return seenMs < DAY_MS ? `${text} in ${inWords(seenMs)}` : text;
 }
 
-export const millisecondWords = (ms: number) =>
+export const formatMilliseconds = (ms: number) =>
   ms < 10 ? `${Math.round(ms * 10) / 10} ms` : `${Math.round(ms).toLocaleString()} ms`;
 
-/** `Looked 5 seconds ago`; a clock of this machine that is behind reads as now. */
-export function agoWords(atMs: number, nowMs: number): string {
+/** `5 seconds ago`; a clock of this machine that is behind reads as now. */
+export function agoText(atMs: number, nowMs: number): string {
   const passedMs = nowMs - atMs;
   return passedMs < 1_000 ? 'just now' : `${inWords(passedMs)} ago`;
 }
@@ -111,27 +111,27 @@ const dayFormat = new Intl.DateTimeFormat(undefined, {
 });
 
 /** `12 Oct 2026: 99.2 % up, down for 12 minutes`. Pure. */
-export function dayWords({ atMs, upMs, downMs }: Day): string {
+export function dayText({ atMs, upMs, downMs }: Day): string {
   const name = dayFormat.format(atMs);
   const seenMs = upMs + downMs;
   if (seenMs === 0) return `${name}: not seen`;
-  const up = `${percentWords(upMs / seenMs)} up`;
+  const up = `${formatPercent(upMs / seenMs)} up`;
   return downMs > 0 ? `${name}: ${up}, down for ${inWords(downMs)}` : `${name}: ${up}`;
 }
 
 /** All days in a sentence or two, for whoever does not see the bars. Pure. */
-export function daysWords(days: readonly Day[]): string {
+export function daysText(days: readonly Day[]): string {
   const seen = days.filter(({ upMs, downMs }) => upMs + downMs > 0);
   if (seen.length === 0) return `Nothing was seen in ${counted(days.length, 'day')}.`;
   const bad = seen.filter(({ downMs }) => downMs > 0);
   const last = bad.at(-1);
   const span = `Seen on ${seen.length} of ${counted(days.length, 'day')}`;
   if (!last) return `${span}, never down.`;
-  return `${span}, down on ${bad.length}. Last: ${dayWords(last)}.`;
+  return `${span}, down on ${bad.length}. Last: ${dayText(last)}.`;
 }
 
 /** How long an incident lasted, or goes on. Pure. */
-export function lastedWords({ started_at, ended_at }: StatusIncident, nowMs: number): string {
+export function durationText({ started_at, ended_at }: StatusIncident, nowMs: number): string {
   const startedMs = Date.parse(started_at);
   if (ended_at === null) return `${inWords(Math.max(0, nowMs - startedMs))} so far`;
   return inWords(Math.max(0, Date.parse(ended_at) - startedMs));

@@ -1,18 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isShort } from '../../../src/console/page/markdown/is-short.ts';
+import { needSeconds } from '../../../src/console/page/markdown/is-short.ts';
 import { barPaths, kindOf } from '../../../src/console/page/status/bars.ts';
 import { DAYS, daysOf } from '../../../src/console/page/status/days.ts';
 import { conditionsOf, filtered } from '../../../src/console/page/status/filter.ts';
-import { heldOrder } from '../../../src/console/page/status/use-held-order.ts';
 import {
-  daysWords,
-  dayWords,
+  daysText,
+  dayText,
+  formatPercent,
   headlineOf,
-  percentWords,
   uptimeFigures,
-  upWords,
-} from '../../../src/console/page/status/words.ts';
+  uptimeText,
+} from '../../../src/console/page/status/text-format.ts';
+import { heldOrder } from '../../../src/console/page/status/use-held-order.ts';
 import {
   STATUS_DAYS,
   type StatusMonitor,
@@ -66,7 +66,7 @@ describe('the days of a monitor', () => {
       [1_000, 3_000],
       [DAY_MS, 0],
     ]);
-    expect(daysWords(days)).toMatch(
+    expect(daysText(days)).toMatch(
       /^Seen on 2 of 90 days, down on 1\. Last: .*25 % up, down for 3 seconds\.$/,
     );
     expect(DAYS).toBe(STATUS_DAYS);
@@ -92,9 +92,9 @@ describe('the days of a monitor', () => {
   });
 
   test('never read 100 % when it was down for a moment', () => {
-    const words = dayWords({ atMs: 0, upMs: DAY_MS - 1, downMs: 1 });
+    const words = dayText({ atMs: 0, upMs: DAY_MS - 1, downMs: 1 });
     expect(words).toContain('99.99 % up, down for 1 second');
-    expect(percentWords(1)).toBe('100 %');
+    expect(formatPercent(1)).toBe('100 %');
   });
 });
 
@@ -140,16 +140,16 @@ describe('an uptime', () => {
 
   test('says how long it was watched, where that was not most of the span', () => {
     const minutes = told([120_000, 120_000, 120_000, 120_000]);
-    expect(uptimeFigures(minutes)).toEqual([{ label: 'The 2 minutes watched', words: '48.63 %' }]);
+    expect(uptimeFigures(minutes)).toEqual([{ label: 'The 2 minutes watched', text: '48.63 %' }]);
     const days = uptimeFigures(told([DAY_MS, 7 * DAY_MS, 29 * DAY_MS, 40 * DAY_MS]));
     expect(days.map(({ label }) => label)).toEqual([
       ...['24 hours', '7 days', '30 days', 'The 40 days watched'],
     ]);
     const last = '2026-11-22';
-    expect(upWords(0.486_34, { last, up_ms: [58_000], down_ms: [62_000] })).toBe(
+    expect(uptimeText(0.486_34, { last, up_ms: [58_000], down_ms: [62_000] })).toBe(
       '48.63 % up in 2 minutes',
     );
-    expect(upWords(1, { last, up_ms: [DAY_MS, DAY_MS], down_ms: [0, 0] })).toBe('100 % up');
+    expect(uptimeText(1, { last, up_ms: [DAY_MS, DAY_MS], down_ms: [0, 0] })).toBe('100 % up');
   });
 });
 
@@ -160,6 +160,6 @@ describe('moments', () => {
     [[0, 119_999], true],
     [[0, 120_000], false],
   ] as const)('%j need seconds to be told apart: %s', (moments, seconds) => {
-    expect(isShort(moments)).toBe(seconds);
+    expect(needSeconds(moments)).toBe(seconds);
   });
 });

@@ -36,7 +36,9 @@ export function placeholdersFor(
 }
 
 /** Tells whoever runs the program of invalid rows, once for as long as they are the same. */
-export function createInvalidMonitorsLog(log: Logger): (invalid: readonly InvalidMonitor[]) => void {
+export function createInvalidMonitorsLog(
+  log: Logger,
+): (invalid: readonly InvalidMonitor[]) => void {
   let logged = '';
   return (invalid) => {
     const words = describeInvalid(invalid);

@@ -68,7 +68,7 @@ export function createStatusPoller(options: {
     snapshot = {
       atMs: now,
       overall: isUnknown ? 'unknown' : overallOf(monitors),
-      notice: failure === undefined ? invalidnotice(invalid) : failureNotice(failure, goodAtMs),
+      notice: failure === undefined ? invalidNotice(invalid) : failureNotice(failure, goodAtMs),
       monitors,
       intervalSeconds: (id) => intervals.get(id),
     };

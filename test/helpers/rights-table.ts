@@ -1,8 +1,7 @@
 import { EventEmitter, once } from 'node:events';
 import { actions, commands } from '../../src/bot/commands/commands.ts';
 import type { Bot } from '../../src/bot/platform.ts';
-import type { Card } from '../../src/bot/shared/card.ts';
-import { encodeAction } from '../../src/bot/shared/card.ts';
+import { type Card, encodeAction } from '../../src/bot/shared/card.ts';
 import type { Place } from '../../src/bot/shared/place.ts';
 import { startTestBot, textOf } from './bot.ts';
 

@@ -54,9 +54,15 @@ const MAX_HELD_PAUSE_MS = 60_000;
 const STOP_MS = 4_000;
 
 /**
- * A sender over the watch's document. Each place is served by itself, one message at a time, oldest alert first: what is
- * told is the state of the alert at that moment, so a change during a platform's outage needs no message of its own. A
- * place that is closed is tried with one of them now and then, and gets what it missed and still goes on once it is open.
+ * Sends alerts so that each channel sees each one once. How far a channel was brought is kept in the watch's state, beside
+ * what it is to be told (`Delivery`): before the first try to post, that one was attempted is stored; after a success, the
+ * message and the version that it shows (`deliveredVersion`). What was sent but not stored is sent again under the same
+ * `postId`, by which platforms find a message that is there already. What is to be done next is decided by the pure rules of
+ * `incidents/delivery.ts`.
+ *
+ * Each place is served by itself, one message at a time, oldest alert first: what is sent is the state of the alert at that
+ * moment, so a change during a platform's outage needs no message of its own. A place that is closed is tried with one of
+ * them now and then, and gets what it missed and still goes on once it is open.
  */
 export function createSender(options: {
   state: WatchState;

@@ -10,16 +10,30 @@ import type { Person, Place } from '../shared/place.ts';
 import type { BotSettings } from '../shared/settings.ts';
 import { counted } from '../shared/text-format.ts';
 import { underBroken, underPrivate, underWhole, whileGenerated } from './answer-buttons.ts';
-import type { AnswerRun } from './answer-run.ts';
-import { createAnswerRun } from './answer-run.ts';
+import { type AnswerRun, createAnswerRun } from './answer-run.ts';
 import type { Catalog } from './catalog.ts';
 import type { ChannelDefaults } from './channel-defaults.ts';
-import type { Conversations, Turn } from './conversations.ts';
-import { conversationKey } from './conversations.ts';
+import { type Conversations, conversationKey, type Turn } from './conversations.ts';
 import { type Generated, generate } from './generate.ts';
 import { createTurnTaking } from './keyed-queue.ts';
 import { createPrivateAnswers, type PrivateAnswer } from './private-answers.ts';
 import type { UsageLog } from './usage-log.ts';
+
+/** A question, as `/ask` takes it. */
+export interface Question {
+  question: string;
+  /** A model of the catalog; the operator's default when undefined. */
+  model: string | undefined;
+  private: boolean;
+  place: Place;
+  person: Person;
+  /** The answer that this one takes the place of, by its id. */
+  instead?: string;
+  /** The answer that has to be the last of the thread still when the turn of this one has come. */
+  last?: string;
+  /** What becomes of the answer whose button was pressed. */
+  earlier?: CommandAnswer['earlier'];
+}
 
 export interface Ask {
   /** The answer to come; nothing happens until it is read. */
@@ -315,35 +329,26 @@ interface Answered {
   asked: Question;
 }
 
-/** What is kept of answers: in their thread, and in the usageLog of who asked how much. */
-interface AnswerMemory {
-  /** What the thread remembers of what was said before, which ends at the answer that is to be replaced. */
-  turns(key: string, instead: string | undefined): Promise<Turn[]>;
-  /** Keeps a whole answer. Throws a `CommandError` that says what it means when it cannot be. */
-  keep(key: string, answered: Answered & { answer: string }): Promise<void>;
-  /** Keeps a question whose answer is not whole; whether a button can ask it again. */
-  keepUnanswered(key: string, answered: Answered): Promise<boolean>;
-  /** Counts an answer, whole or not. Never throws. */
-  count(asked: Question, run: AnswerRun): Promise<void>;
-}
-
+/** What is kept of answers: in their thread, and in the log of who asked how much. */
 function createAnswerMemory(options: {
   conversations: Conversations;
   usageLog: UsageLog;
   log: Logger;
-}): AnswerMemory {
+}) {
   const { conversations, usageLog, log } = options;
   const questionOf = ({ question, model }: Question) => ({
     question,
     ...(model !== undefined && { model }),
   });
   return {
-    async turns(key, instead) {
+    /** What the thread remembers of what was said before, which ends at the answer that is to be replaced. */
+    async turns(key: string, instead: string | undefined): Promise<Turn[]> {
       const turns = await conversations.turns(key);
       const at = instead === undefined ? -1 : turns.findIndex(({ id }) => id === instead);
       return at === -1 ? turns : turns.slice(0, at);
     },
-    async keep(key, { id, asked, answer }) {
+    /** Keeps a whole answer. Throws a `CommandError` that says what it means when it cannot be. */
+    async keep(key: string, { id, asked, answer }: Answered & { answer: string }): Promise<void> {
       try {
         const turn = { id, ...questionOf(asked), answer, atMs: Date.now() };
         await conversations.add(key, turn, asked.instead);
@@ -354,7 +359,8 @@ function createAnswerMemory(options: {
         );
       }
     },
-    async keepUnanswered(key, { id, asked }) {
+    /** Keeps a question whose answer is not whole; whether a button can ask it again. */
+    async keepUnanswered(key: string, { id, asked }: Answered): Promise<boolean> {
       try {
         const { instead } = asked;
         const more = instead === undefined ? {} : { instead };
@@ -365,7 +371,11 @@ function createAnswerMemory(options: {
         return false;
       }
     },
-    async count({ place, person: { id, name } }, { model, tokens }) {
+    /** Counts an answer, whole or not. Never throws. */
+    async count(
+      { place, person: { id, name } }: Question,
+      { model, tokens }: AnswerRun,
+    ): Promise<void> {
       if (model === undefined) return;
       const used = tokens === undefined ? {} : { tokens };
       try {
@@ -375,20 +385,4 @@ function createAnswerMemory(options: {
       }
     },
   };
-}
-
-/** A question, as `/ask` takes it. */
-export interface Question {
-  question: string;
-  /** A model of the catalog; the operator's default when undefined. */
-  model: string | undefined;
-  private: boolean;
-  place: Place;
-  person: Person;
-  /** The answer that this one takes the place of, by its id. */
-  instead?: string;
-  /** The answer that has to be the last of the thread still when the turn of this one has come. */
-  last?: string;
-  /** What becomes of the answer whose button was pressed. */
-  earlier?: CommandAnswer['earlier'];
 }

@@ -3,8 +3,7 @@ import { thumbs } from '../ask/answer-buttons.ts';
 import { conversationKey } from '../ask/conversations.ts';
 import { CommandError } from '../shared/errors.ts';
 import { shortened } from '../shared/text-format.ts';
-import type { Call } from './command.ts';
-import { command, type Once } from './command.ts';
+import { type Call, command, type Once } from './command.ts';
 
 const input = z.object({
   answer: z.string().max(40).describe('The answer the button stands under'),

@@ -4,8 +4,7 @@ import { chatModels, isServed } from '../ask/catalog.ts';
 import type { Card } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
 import type { Reply } from '../shared/invocation.ts';
-import type { Call } from './command.ts';
-import { command } from './command.ts';
+import { type Call, command } from './command.ts';
 
 /** What takes a channel's own choice back. */
 const DEFAULT = 'default';

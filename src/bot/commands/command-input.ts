@@ -67,7 +67,7 @@ function shown(value: unknown): string {
   return text.length > 60 ? `${text.slice(0, 60)}…` : text;
 }
 
-/** What a typed line asks for. Values are texts as typed; `check-input.ts` gives them their types. */
+/** What a typed line asks for. Values are texts as typed; `checkInput` gives them their types. */
 export type ReadLine =
   | { kind: 'command'; command: Command; values: Record<string, string> }
   /** The command is clear, the words after it are not. */

@@ -7,8 +7,7 @@ import type {
   Invocation,
   Reply,
 } from '../shared/invocation.ts';
-import type { Person, Place } from '../shared/place.ts';
-import { placeKey } from '../shared/place.ts';
+import { type Person, type Place, placeKey } from '../shared/place.ts';
 import { requireRight } from '../shared/rights.ts';
 import type { SeenInvocations } from '../shared/seen-invocations.ts';
 import { shortened } from '../shared/text-format.ts';

@@ -6,23 +6,33 @@ import { DeliveryError } from '../../../src/bot/shared/errors.ts';
 import { applyPoll } from '../../../src/bot/watch/apply-poll.ts';
 import { openWatchState } from '../../../src/bot/watch/watch-store.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
-import { type Book, createBook, heardBy, NAMES, placesFor } from '../../helpers/bot/alert-book.ts';
+import {
+  createExpectedOutages,
+  type ExpectedOutages,
+  heardBy,
+  NAMES,
+  placesFor,
+} from '../../helpers/bot/expected-outages.ts';
 import { createHandClock } from '../../helpers/bot/hand-clock.ts';
 import { createLife } from '../../helpers/bot/killable-life.ts';
+import { messagesOf } from '../../helpers/bot/messages-of-monitor.ts';
 import {
   createScriptedPlatform,
   type ScriptedPlatform,
 } from '../../helpers/bot/scripted-platform.ts';
-import { saidOf } from '../../helpers/bot/told-of-monitors.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { long } from '../../helpers/long.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
 import { temporaryFolder } from '../../helpers/temporary-folder.ts';
 
 /** What is wrong with a place after one of its messages was written, if anything is. */
-function wrongAfter(platform: ScriptedPlatform, writtenId: string, book: Book): string[] {
+function wrongAfter(
+  platform: ScriptedPlatform,
+  writtenId: string,
+  book: ExpectedOutages,
+): string[] {
   return heardBy(platform).flatMap((name) => {
-    const said = saidOf(platform, name);
+    const said = messagesOf(platform, name);
     const told = said.reduce((sum, { outages }) => sum + outages, 0);
     const written = said.find(({ id }) => id === writtenId);
     if (!written) return [];
@@ -57,7 +67,7 @@ function factsOf(
 }
 
 /** Everything from the poller to two platforms, over a document that outlives each life. */
-async function openWorld(book: Book) {
+async function openWorld(book: ExpectedOutages) {
   const { log } = recordingLog();
   const store = await openLowdbStore({ folder: await temporaryFolder(), log });
   const durable = await openWatchState(store, log);
@@ -168,7 +178,7 @@ const history = fc.record({
 type Given = typeof history extends fc.Arbitrary<infer T> ? T : never;
 
 async function play({ steps, kills, faults }: Given, { mayFlap = false } = {}) {
-  const book = createBook({ mayFlap });
+  const book = createExpectedOutages({ mayFlap });
   const world = await openWorld(book);
   let gone = '';
   for (const [at, platform] of world.platforms.entries()) {
@@ -215,7 +225,7 @@ test('channels hear every outage that a poll saw, once and in order, whatever fa
       expect(wrong).toEqual([]);
       for (const platform of platforms) {
         const told = heardBy(platform).map((name) => {
-          const said = saidOf(platform, name);
+          const said = messagesOf(platform, name);
           const outages = said.reduce((sum, one) => sum + one.outages, 0);
           return { name, outages, down: said.filter(({ isDown }) => isDown).length };
         });
@@ -269,7 +279,7 @@ test('what goes down and up and then stays DOWN is told in one message a place, 
       expect(wrong).toEqual([]);
       for (const platform of platforms) {
         const told = heardBy(platform).map((name) => {
-          const said = saidOf(platform, name);
+          const said = messagesOf(platform, name);
           const unsure = said.filter(({ line }) => / ?goes down and up/.test(line));
           return { name, down: said.filter(({ isDown }) => isDown).length, unsure: unsure.length };
         });

@@ -8,8 +8,8 @@ import { openWatchState } from '../../../src/bot/watch/watch-store.ts';
 import type { Monitor } from '../../../src/contracts/monitoring.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { createHandClock } from '../../helpers/bot/hand-clock.ts';
+import { messagesOf } from '../../helpers/bot/messages-of-monitor.ts';
 import { createScriptedPlatform } from '../../helpers/bot/scripted-platform.ts';
-import { saidOf } from '../../helpers/bot/told-of-monitors.ts';
 import { eventually } from '../../helpers/eventually.ts';
 import { long } from '../../helpers/long.ts';
 import { recordingLog } from '../../helpers/recording-log.ts';
@@ -133,7 +133,7 @@ describe('a time without Slack, in which ten monitors go down many times each', 
       await world.pass(3 * MINUTE);
       const told = NAMES.map((name) => ({
         name,
-        said: saidOf(world.slack, name).map(({ outages, isDown }) => ({ outages, isDown })),
+        said: messagesOf(world.slack, name).map(({ outages, isDown }) => ({ outages, isDown })),
       }));
       expect(told).toEqual(
         NAMES.map((name) => ({ name, said: [{ outages: TIMES, isDown: false }] })),

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { underBroken } from '../../../src/bot/ask/answer-buttons.ts';
 import { createConversations } from '../../../src/bot/ask/conversations.ts';
-import type { CardAction } from '../../../src/bot/shared/card.ts';
-import { encodeAction } from '../../../src/bot/shared/card.ts';
+import { type CardAction, encodeAction } from '../../../src/bot/shared/card.ts';
 import type { Reply } from '../../../src/bot/shared/invocation.ts';
 import type { Person } from '../../../src/bot/shared/place.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';

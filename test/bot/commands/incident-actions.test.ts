@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { Card } from '../../../src/bot/shared/card.ts';
-import { decodeAction, encodeAction } from '../../../src/bot/shared/card.ts';
+import { type Card, decodeAction, encodeAction } from '../../../src/bot/shared/card.ts';
 import type { Reply } from '../../../src/bot/shared/invocation.ts';
 import type { Place } from '../../../src/bot/shared/place.ts';
 import { anyCharacter } from '../../helpers/any-character.ts';

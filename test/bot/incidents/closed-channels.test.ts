@@ -12,8 +12,8 @@ import {
   openAlertWorld,
   SECOND,
 } from '../../helpers/bot/alert-world.ts';
+import { messagesOf } from '../../helpers/bot/messages-of-monitor.ts';
 import type { PlatformCall } from '../../helpers/bot/scripted-platform.ts';
-import { saidOf } from '../../helpers/bot/told-of-monitors.ts';
 import { textOf } from '../../helpers/bot.ts';
 import { long } from '../../helpers/long.ts';
 
@@ -410,7 +410,7 @@ test('whatever is closed and opened, and whenever it is killed, a channel ends w
       const names = ['m0', 'm1', 'm2', 'm3'];
       const told = names.map((id) => ({
         id,
-        down: saidOf(world.slack, `Name of ${id}`).filter(({ isDown }) => isDown).length,
+        down: messagesOf(world.slack, `Name of ${id}`).filter(({ isDown }) => isDown).length,
       }));
       expect(told).toEqual(names.map((id) => ({ id, down: down.has(id) ? 1 : 0 })));
       const footers = world.slack.messages.map(({ card }) => card.footer);

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { type QuietHours, readHours } from '../../../src/bot/channels/quiet-hours.ts';
 import { DEV, HOUR, MINUTE, OPS, openAlertWorld } from '../../helpers/bot/alert-world.ts';
-import { saidOf } from '../../helpers/bot/told-of-monitors.ts';
+import { messagesOf } from '../../helpers/bot/messages-of-monitor.ts';
 import { textOf } from '../../helpers/bot.ts';
 import { long } from '../../helpers/long.ts';
 
@@ -231,7 +231,7 @@ test('a night is told once and whole, and not in it, whenever the program is kil
           titles[0]?.startsWith('While it was quiet') ?? false;
         expect(world.slack.messages.filter(isDigest)).toHaveLength(outages.size > 0 ? 1 : 0);
         for (const id of ['m0', 'm1', 'm2']) {
-          const told = saidOf(world.slack, `Name of ${id}`).filter(isDigest);
+          const told = messagesOf(world.slack, `Name of ${id}`).filter(isDigest);
           expect(told.map((said) => said.outages)).toEqual(
             outages.has(id) ? [outages.get(id)] : [],
           );

@@ -2,9 +2,9 @@ import { ChannelType } from 'discord.js';
 import { expect, test } from 'vitest';
 import { type DiscordFake, startDiscord } from '../../fakes/discord/discord.ts';
 import type { FakeChannel } from '../../fakes/discord/state.ts';
+import { closeAndOpen } from '../../helpers/alert-story.ts';
 import { startTestBot } from '../../helpers/bot.ts';
 import { startPlatform } from '../../helpers/discord/start-platform.ts';
-import { closeAndOpen } from '../../helpers/telling.ts';
 
 const threadIn = (discord: DiscordFake): FakeChannel =>
   discord.addChannel({

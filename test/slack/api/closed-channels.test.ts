@@ -2,8 +2,8 @@ import { expect, test } from 'vitest';
 import { shownText } from '../../fakes/slack/limits.ts';
 import { CHANNEL } from '../../fakes/slack/slack.ts';
 import type { Channel } from '../../fakes/slack/workspace.ts';
+import { closeAndOpen } from '../../helpers/alert-story.ts';
 import { makeSlack } from '../../helpers/slack/running-slack.ts';
-import { closeAndOpen } from '../../helpers/telling.ts';
 
 test.each<{
   name: string;

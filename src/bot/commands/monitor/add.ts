@@ -11,8 +11,7 @@ import { CommandError } from '../../shared/errors.ts';
 import { checkWords } from '../../shared/status.ts';
 import { shownTarget } from '../../shared/target-link.ts';
 import { inWords } from '../../shared/text-format.ts';
-import type { Call } from '../command.ts';
-import { command } from '../command.ts';
+import { type Call, command } from '../command.ts';
 import { pushParts } from './ping-help.ts';
 
 const RecordType = DnsConfig.shape.record_type.unwrap();

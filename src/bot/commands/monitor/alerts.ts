@@ -3,8 +3,7 @@ import { readInterval, readMention, type SettingsChange } from '../../channels/c
 import { readHours, readZone } from '../../channels/quiet-hours.ts';
 import { CommandError } from '../../shared/errors.ts';
 import { placeKey } from '../../shared/place.ts';
-import type { Call } from '../command.ts';
-import { command } from '../command.ts';
+import { type Call, command } from '../command.ts';
 
 const input = z.object({
   switch: z.enum(['on', 'off']).describe('on or off'),

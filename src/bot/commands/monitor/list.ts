@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import type { Monitor } from '../../../contracts/monitoring.ts';
 import { matches } from '../../channels/channels.ts';
-import type { Card, CardAction } from '../../shared/card.ts';
-import { isCarried } from '../../shared/card.ts';
+import { type Card, type CardAction, isCarried } from '../../shared/card.ts';
 import { isDown, isUp, NO_PING_YET } from '../../shared/status.ts';
 import { shownTarget } from '../../shared/target-link.ts';
 import { counted, shortened } from '../../shared/text-format.ts';

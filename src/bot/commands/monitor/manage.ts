@@ -2,15 +2,13 @@ import { z } from 'zod';
 import { StatusError } from '../../../clients/errors.ts';
 import type { MonitoringClient } from '../../../clients/monitoring.ts';
 import type { Monitor } from '../../../contracts/monitoring.ts';
-import type { CardAction } from '../../shared/card.ts';
-import { isCarried } from '../../shared/card.ts';
+import { type CardAction, isCarried } from '../../shared/card.ts';
 import { CommandError } from '../../shared/errors.ts';
 import type { Reply } from '../../shared/invocation.ts';
 import type { Right } from '../../shared/rights.ts';
 import { shownTarget } from '../../shared/target-link.ts';
 import { shortened } from '../../shared/text-format.ts';
-import type { Call } from '../command.ts';
-import { command, type Once } from '../command.ts';
+import { type Call, command, type Once } from '../command.ts';
 import { findMonitor } from './show.ts';
 
 const input = z.object({

@@ -1,6 +1,5 @@
 import type { Monitor } from '../../../contracts/monitoring.ts';
-import type { CardAction, CardPart } from '../../shared/card.ts';
-import { isCarried } from '../../shared/card.ts';
+import { type CardAction, type CardPart, isCarried } from '../../shared/card.ts';
 
 /** The command of the button that leads to a new push address. */
 export const NEW_PUSH_ADDRESS = 'monitor push address';

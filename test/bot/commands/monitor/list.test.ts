@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Card } from '../../../../src/bot/shared/card.ts';
-import { decodeAction, encodeAction } from '../../../../src/bot/shared/card.ts';
+import { type Card, decodeAction, encodeAction } from '../../../../src/bot/shared/card.ts';
 import { CHANNEL, cardOf, startTestBot, textOf } from '../../../helpers/bot.ts';
 import { startService } from '../../../helpers/monitoring/service.ts';
 

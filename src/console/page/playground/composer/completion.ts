@@ -133,7 +133,7 @@ function inQuotes(line: string, command: ListedCommand): Completion | undefined 
   };
 }
 
-/** A value as one word of a line; `src/bot/commands/text-input.ts` reads it. */
+/** A value as one word of a line; `src/bot/commands/command-input.ts` reads it. */
 function asWord(value: string): string {
   return /^[^\s"'=“”„‘’«»\\]+$/.test(value) ? value : `"${value.replace(/[\\"]/g, '\\$&')}"`;
 }

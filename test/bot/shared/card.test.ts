@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Card, CardAction } from '../../../src/bot/shared/card.ts';
-import { linkOf } from '../../../src/bot/shared/card.ts';
+import { type Card, type CardAction, linkOf } from '../../../src/bot/shared/card.ts';
 
 const action: CardAction = { label: 'Check now', command: 'incident check', values: {} };
 const cardWith = (url: string, buttons = 0): Card => ({

@@ -22,7 +22,7 @@ interface Truth {
 }
 
 /** A book of all monitors; each is UP at first, and none flaps unless it may. */
-export function createBook({ mayFlap = false } = {}) {
+export function createExpectedOutages({ mayFlap = false } = {}) {
   const book = new Map(
     NAMES.map((name): [string, Truth] => [
       name,
@@ -57,4 +57,4 @@ export function createBook({ mayFlap = false } = {}) {
 }
 
 /** What was true, to hold what is told against. */
-export type Book = ReturnType<typeof createBook>;
+export type ExpectedOutages = ReturnType<typeof createExpectedOutages>;

@@ -3,7 +3,7 @@ import type { ScriptedPlatform } from './scripted-platform.ts';
 const isCause = ({ label }: { label: string }) => label === 'Cause';
 
 /** What the messages of a platform say of a monitor: a message of its own, or a line in one about several. */
-export function saidOf({ messages }: Pick<ScriptedPlatform, 'messages'>, name: string) {
+export function messagesOf({ messages }: Pick<ScriptedPlatform, 'messages'>, name: string) {
   return messages.flatMap(({ id, channel, card, titles }) => {
     const facts = card.parts.flatMap((part) => (part.kind === 'facts' ? part.facts : []));
     const line = facts.find(({ label }) => label === name)?.value;

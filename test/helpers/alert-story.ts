@@ -16,7 +16,7 @@ import { temporaryFolder } from './temporary-folder.ts';
  * Alerts over a channel of a real platform, from the poll on, with a clock that goes on when the test says: for what takes
  * minutes.
  */
-export async function startTelling(platform: Platform, channel: string) {
+export async function startAlertStory(platform: Platform, channel: string) {
   const { log } = recordingLog();
   const folder = await temporaryFolder();
   const place = { platform: platform.name, channel };
@@ -85,7 +85,7 @@ export async function closeAndOpen(
   channel: string,
   { close, open }: { close(): void | Promise<void>; open(): void | Promise<void> },
 ): Promise<void> {
-  const { see, passMinutes, restart } = await startTelling(platform, channel);
+  const { see, passMinutes, restart } = await startAlertStory(platform, channel);
   await see({ Shop: 'UP', Blog: 'UP', Mail: 'UP', News: 'UP' });
   await see({ Shop: 'DOWN' });
   await passMinutes(10);

@@ -33,9 +33,9 @@ export interface Gateway {
 
 /** Times of the gateway, milliseconds. */
 export interface GatewayTimes extends UpstreamTimeouts, ListTimes {
-  /** Between two comments while the caller waits; proxies commonly close connections after 60 s of silence. */
+  /** Between two comments while the client waits; proxies commonly close connections after 60 s of silence. */
   pingMs: number;
-  /** A caller that takes nothing of its answer for so long is treated as gone. */
+  /** A client that takes nothing of its answer for so long is treated as gone. */
   drainMs: number;
   /** What `close` gives answers under way. */
   graceMs: number;

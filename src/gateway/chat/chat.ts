@@ -124,7 +124,7 @@ export function addChat(options: ChatOptions): Chat {
     sendError(exchange, known, log, meter.limitHeaders());
   }
 
-  /** Ends the call when the caller is gone, and the record in any case. */
+  /** Ends the call when the client is gone, and the record in any case. */
   function follow({ request, response }: Exchange, meter: UsageMeter): ClientCancellation {
     const cancellation = new ClientCancellation();
     const leave = underWay.add((reason) => {
@@ -183,7 +183,7 @@ function followQueued(socket: Socket, response: ServerResponse, end: () => void)
   response.once('close', () => socket.off('close', end));
 }
 
-/** The body of a request. Throws the 413 or 415, or the caller's reason when it leaves before all was sent. */
+/** The body of a request. Throws the 413 or 415, or the client's reason when it leaves before all was sent. */
 async function readBytes(
   request: IncomingMessage,
   cancellation: ClientCancellation,

@@ -35,7 +35,7 @@ interface ChatCall {
   log: Logger;
 }
 
-/** Thrown to end a call whose caller left; it is answered to nobody. */
+/** Thrown to end a call whose client left; it is answered to nobody. */
 export class ClientGoneError extends Error {
   override name = 'ClientGoneError' as const;
 }
@@ -152,7 +152,7 @@ function upstreamHeader({ provider, model }: Upstream): Record<string, string> {
   return { [UPSTREAM_HEADER]: encodeURI(`${provider}/${model}`) };
 }
 
-/** Those that may be asked: for a strict caller only those that heed all it asks for. Throws the 400 when none does. */
+/** Those that may be asked: for a strict client only those that heed all it asks for. Throws the 400 when none does. */
 function eligibleUpstreams({ exchange, upstreams, request, model }: ChatCall): readonly Upstream[] {
   if (exchange.request.headers[ParameterHeader.strict] !== 'true') return upstreams;
   const able = upstreams.filter(({ dropped }) => !dropped?.(request).length);

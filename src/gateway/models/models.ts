@@ -76,7 +76,7 @@ export function addModels(options: {
   );
 }
 
-/** A model as callers see it: how it is answered stays with us, but for the provider's name. */
+/** A model as clients see it: how it is answered stays with us, but for the provider's name. */
 function listed(
   model: Catalog['models'][number],
   routing: Routing,

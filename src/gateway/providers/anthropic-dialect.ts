@@ -75,10 +75,10 @@ function encodeRequest(request: ChatRequest, provider: Provider, model: string):
   };
 }
 
-/** Of these the caller misses nothing: both are made up for here. */
+/** Of these the client misses nothing: both are made up for here. */
 const MADE_UP_FOR = ['n', 'stream_options'];
 
-/** What the caller asked for that a request to this model leaves out. */
+/** What the client asked for that a request to this model leaves out. */
 function droppedFrom(request: ChatRequest, model: string): string[] {
   const { temperature, top_p, thinking, user, metadata } = request;
   const steering = steeringFor(model, { temperature, top_p, thinking });
@@ -153,7 +153,7 @@ function remembers({
   return answered && cache_control === undefined && !marksCache(messages);
 }
 
-/** The caller says itself what is kept. */
+/** The client says itself what is kept. */
 function marksCache(messages: ChatRequest['messages']): boolean {
   return messages.some(
     ({ content }) => Array.isArray(content) && content.some((part) => 'cache_control' in part),
@@ -207,7 +207,7 @@ const CLAUDE: readonly ClaudeFamily[] = [
 ];
 
 /**
- * Tokens of a reply when the caller names no limit; the API wants one.
+ * Tokens of a reply when the client names no limit; the API wants one.
  * Our choice: long enough for any chat; an answer that is cut there says so with the finish reason `length`.
  */
 const DEFAULT_REPLY_TOKENS = 16_384;
@@ -234,7 +234,7 @@ function steeringFor(
   return {
     max_tokens: Math.min(max_tokens ?? DEFAULT_REPLY_TOKENS, replyTokens),
     ...(sampling && oneOf(temperature, top_p)),
-    // The contract's limit is that of the reply, and thinking would use it up. A caller can turn it on by this field.
+    // The contract's limit is that of the reply, and thinking would use it up. A client can turn it on by this field.
     ...(thinksByDefault && thinking === undefined && { thinking: { type: 'disabled' } }),
   };
 }

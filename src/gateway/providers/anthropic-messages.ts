@@ -118,7 +118,7 @@ function readArguments(text: string): Fields | undefined {
   }
 }
 
-/** Where in the caller's request each message stands, for naming it in a refusal. */
+/** Where in the client's request each message stands, for naming it in a refusal. */
 type Places = ReadonlyMap<ChatMessage, string>;
 
 /** Ways to speak that the API knows by other names, or not at all. */

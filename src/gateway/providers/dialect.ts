@@ -15,7 +15,7 @@ export interface Dialect {
   encode(request: ChatRequest, provider: Provider, model: string): Record<string, unknown>;
   /** Stop sequences that `encode` leaves out, at which the answer must be cut here. */
   ownStops(request: ChatRequest, provider: Provider, model: string): readonly string[];
-  /** What the caller asked for that `encode` leaves out and nothing here makes up for. */
+  /** What the client asked for that `encode` leaves out and nothing here makes up for. */
   dropped(request: ChatRequest, provider: Provider, model: string): readonly string[];
   /** A whole answer. Throws `UpstreamError` for one that is none. */
   decode(value: unknown, provider: Provider, model: string): ChatCompletion;
@@ -49,7 +49,7 @@ export function parseJson(text: string, provider: Provider): unknown {
   }
 }
 
-/** What the user is taken to say where a provider wants the user's word and the caller gave none. */
+/** What the user is taken to say where a provider wants the user's word and the client gave none. */
 const OPENING: ChatMessage = { role: 'user', content: 'Begin.' };
 
 const GO_ON: ChatMessage = { role: 'user', content: 'Go on.' };

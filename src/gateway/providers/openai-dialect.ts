@@ -54,7 +54,7 @@ export function adaptRequest(
   if (max_tokens != null) body[rules.maxTokensName] = max_tokens;
   if (stops != null) body.stop = stops;
   if (request.stream && provider.streamOptions) {
-    // Usage is always asked for: it is what the caller is charged by.
+    // Usage is always asked for: it is what the client is charged by.
     const options: Record<string, unknown> = { ...stream_options, include_usage: true };
     if (provider.padsChunks) options.include_obfuscation = false;
     body.stream_options = options;
@@ -113,7 +113,7 @@ function capped(value: unknown, cap: number | undefined): unknown {
   return typeof value === 'number' && cap !== undefined ? Math.min(value, cap) : value;
 }
 
-/** A value of a table, and nothing that all objects have: the names come from callers. */
+/** A value of a table, and nothing that all objects have: the names come from clients. */
 function own<T>(table: Readonly<Record<string, T>>, name: string): T | undefined {
   return Object.hasOwn(table, name) ? table[name] : undefined;
 }

@@ -119,7 +119,7 @@ function plainText(content: unknown): unknown {
   return content.map((part) => (part?.type === 'text' ? String(part.text) : '')).join('');
 }
 
-/** Some end an answer with "stop" though it calls a tool, and callers wait for the other word. */
+/** Some end an answer with "stop" though it calls a tool, and clients wait for the other word. */
 function finishReason(choice: Fields, provider: Provider, called: boolean): Fields {
   const { finish_reason: given } = choice;
   if (typeof given !== 'string') return {};

@@ -12,8 +12,8 @@ const NO_RETRY = { 'x-should-retry': 'false' };
 const OUT_OF_CREDIT = new Set(['insufficient_quota', 'credit_balance_exhausted']);
 
 /**
- * What a provider's refusal means for our caller. A 400, 413 or 422 is about the request and is told as it is; anything
- * about our own account or the provider's health is not the caller's to read, and another upstream may do better.
+ * What a provider's refusal means for our client. A 400, 413 or 422 is about the request and is told as it is; anything
+ * about our own account or the provider's health is not the client's to read, and another upstream may do better.
  */
 export function errorOfResponse(
   provider: Provider,

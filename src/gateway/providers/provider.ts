@@ -41,7 +41,7 @@ export interface ProviderProfile {
   moderatesWith403: boolean;
   /**
    * How a 400 begins that is not about the request but about our key (401) or our credit (402). Only the beginning
-   * counts: what follows can hold the caller's own words.
+   * counts: what follows can hold the client's own words.
    */
   accountRefusals: readonly { message: RegExp; status: 401 | 402 }[];
   parameters: ParameterRules;

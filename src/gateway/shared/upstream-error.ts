@@ -20,7 +20,7 @@ export type FailureKind =
 /** An upstream did not answer, or broke off. */
 export class UpstreamError extends Error {
   override name = 'UpstreamError' as const;
-  /** What the caller is told. */
+  /** What the client is told. */
   readonly answer: HttpError;
   /** Another upstream may do better. */
   readonly tryNext: boolean;

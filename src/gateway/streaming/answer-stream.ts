@@ -6,7 +6,7 @@ import type { AnswerIdentity } from './response-identity.ts';
 export interface AnswerStream {
   /**
    * Passes events on until the answer is whole; holds the provider back while the reader does not keep up. Call once.
-   * Rejects with `UpstreamError` when the answer broke, or with the caller's reason.
+   * Rejects with `UpstreamError` when the answer broke, or with the client's reason.
    */
   pipe(sink: EventSink): Promise<void>;
 }
@@ -31,9 +31,9 @@ export class BrokenStreamError extends Error {
 
 /** What a streamed answer is passed on with, and tells on its way. */
 export interface AnswerStreamOptions {
-  /** The caller's name for the model, which takes the place of the provider's. */
+  /** The client's name for the model, which takes the place of the provider's. */
   model: string;
-  /** The caller asked for the usage; else it is taken out again. */
+  /** The client asked for the usage; else it is taken out again. */
   wantsUsage: boolean;
   /** A piece of the answer came, of about so many tokens. */
   onText: (tokens: number) => void;
@@ -48,9 +48,9 @@ const BYTES_PER_TOKEN = 4;
 
 /** Makes events of chunks: of answers that are rebuilt, and of events that had to be parsed. */
 export function createEventEncoder(options: AnswerStreamOptions): {
-  /** The event to pass on; empty when the caller has no use for the chunk. */
+  /** The event to pass on; empty when the client has no use for the chunk. */
   event(chunk: ChatCompletionChunk): string;
-  /** The caller wants the usage, and nobody has told it yet. */
+  /** The client wants the usage, and nobody has told it yet. */
   readonly lacksUsage: boolean;
   /** The event that tells our estimate of the usage, with what another chunk says of the answer. */
   usageEvent(chunk: object): string;

@@ -183,7 +183,7 @@ export function createSsePassthrough(
     };
   }
 
-  /** A part of an event under the caller's name for the model and its answer's identity, without the usage that nobody asked for. */
+  /** A part of an event under the client's name for the model and its answer's identity, without the usage that nobody asked for. */
   function alter(part: string, { idField, createdField }: Answer, patch: IdentityPatch): string {
     const { idMark, missingFields: lacking } = patch;
     let altered = wantsUsage ? part : part.replace(NO_USAGE, '');

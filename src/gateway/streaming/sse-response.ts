@@ -9,7 +9,7 @@ import type { Exchange } from '../../http/direct-route.ts';
 import type { SharedInterval } from '../shared/interval.ts';
 import type { EventSink } from './answer-stream.ts';
 
-/** A streamed answer on its way to the caller. Its status is sent with the first write, so until then it can be refused. */
+/** A streamed answer on its way to the client. Its status is sent with the first write, so until then it can be refused. */
 interface SseResponse extends EventSink {
   readonly begun: boolean;
   /** Says that the answer is whole, and ends it. */
@@ -30,7 +30,7 @@ const FAIL_LIMIT_MS = 1_000;
 export function createSseResponse(options: {
   exchange: Exchange;
   pingMs: number;
-  /** A caller that takes nothing for so long is treated as gone. */
+  /** A client that takes nothing for so long is treated as gone. */
   drainMs: number;
   interval: SharedInterval;
   headers: () => Record<string, string>;

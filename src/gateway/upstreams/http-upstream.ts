@@ -66,7 +66,7 @@ export function createHttpUpstream(options: {
     throw unusableError(provider, 'is in an encoding nobody asked for');
   }
 
-  /** The error of a call that went wrong: the caller's own reason when it left, else what happened at the provider. */
+  /** The error of a call that went wrong: the client's own reason when it left, else what happened at the provider. */
   function explain(error: unknown, idleTimeout: IdleTimeout): unknown {
     if (idleTimeout.signal.aborted) return idleTimeout.signal.reason;
     if (error instanceof UpstreamError) return error;
@@ -120,7 +120,7 @@ export function createHttpUpstream(options: {
             return;
           }
           const chunks = decoder.read(value);
-          // The caller's own pace is not the provider's silence.
+          // The client's own pace is not the provider's silence.
           if (chunks) idleTimeout.pause();
           for (const chunk of chunks ?? []) {
             const passed = cut ? cut(chunk) : chunk;

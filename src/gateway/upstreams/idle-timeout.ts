@@ -1,6 +1,6 @@
-/** Ends a call when the caller is gone, or when nothing came for too long. Release it when the call is over. */
+/** Ends a call when the client is gone, or when nothing came for too long. Release it when the call is over. */
 export interface IdleTimeout {
-  /** Aborts with the caller's reason, or with what `onTimeout` makes. */
+  /** Aborts with the client's reason, or with what `onTimeout` makes. */
   readonly signal: AbortSignal;
   /** Waits so long from now on. */
   wait(ms: number): void;
@@ -9,7 +9,7 @@ export interface IdleTimeout {
   release(): void;
 }
 
-/** Joins the caller's signal with a time limit that can be set anew. */
+/** Joins the client's signal with a time limit that can be set anew. */
 export function createIdleTimeout(cancellation: AbortSignal, onTimeout: () => Error): IdleTimeout {
   const controller = new AbortController();
   let timer: NodeJS.Timeout | undefined;

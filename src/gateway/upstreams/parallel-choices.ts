@@ -223,7 +223,7 @@ function numbered<Choice extends { index: number }>(
   });
 }
 
-/** A signal of our own that also follows the caller's. */
+/** A signal of our own that also follows the client's. */
 function joinedTo(cancellation: AbortSignal) {
   const controller = new AbortController();
   const follow = () => controller.abort(cancellation.reason);

@@ -150,7 +150,7 @@ export function createRelay(options: {
         }
         function write(text: string): void {
           if (reader.sink.write(text)) return;
-          // The caller's own pace is not the provider's silence.
+          // The client's own pace is not the provider's silence.
           call.pause();
           call.wait(Number.POSITIVE_INFINITY);
           void reader.sink.drained().then(() => {
@@ -179,7 +179,7 @@ interface CallListener {
   onHeaders(headers: IncomingHttpHeaders): UpstreamError | undefined;
   onData(bytes: Buffer): void;
   onEnd(): void;
-  /** Called at most once, and not after `onEnd`: with an `UpstreamError`, or the caller's reason. */
+  /** Called at most once, and not after `onEnd`: with an `UpstreamError`, or the client's reason. */
   onFailure(reason: unknown): void;
 }
 

@@ -140,19 +140,19 @@ function alternatives(list: readonly string[]): string {
 /** Rounds after the first, for upstreams whose failure passes by itself. */
 const EXTRA_ROUNDS = 2;
 /**
- * The longest wait before the first extra round; twice that before the next. A wait is any part of it, so that callers
+ * The longest wait before the first extra round; twice that before the next. A wait is any part of it, so that clients
  * who failed together do not come back together.
  */
 const BACKOFF_MS = 250;
-/** A wish to be left alone that is worth waiting for with the caller on the line. */
+/** A wish to be left alone that is worth waiting for with the client on the line. */
 const SHORT_WISH_MS = 2_000;
 
 /**
  * Asks the upstreams in order until one answers: those whose circuit is open come last, and a failure that another may do better
  * leads to the next one at once. When all have failed, those whose failure passes by itself are asked again, twice at
  * most and after less than 5 s of waiting in all, unless their circuits are open by then. `attempt` rejects with an `UpstreamError`
- * only while nothing of the answer has reached the caller. Throws the caller's reason as soon as it has left,
- * and in the end the failure that tells the caller most.
+ * only while nothing of the answer has reached the client. Throws the client's reason as soon as it has left,
+ * and in the end the failure that tells the client most.
  */
 export async function askInOrder<T>(options: {
   upstreams: readonly Upstream[];
@@ -213,7 +213,7 @@ async function wait(ms: number, signal: AbortSignal): Promise<void> {
   try {
     await sleep(ms, undefined, { signal });
   } catch {
-    // The caller left, which is looked at next.
+    // The client left, which is checked next.
   }
 }
 

@@ -10,7 +10,7 @@ export interface Upstream {
   readonly model: string;
   /** The largest `n` it takes. */
   readonly maxChoices: number;
-  /** What a caller asked for that it does not heed; everything is heeded when absent. */
+  /** What a client asked for that it does not heed; everything is heeded when absent. */
   dropped?(request: ChatRequest): readonly string[];
   /** The whole answer. Throws `UpstreamError`, or the signal's reason. */
   complete(request: ChatRequest, signal: AbortSignal): Promise<ChatCompletion>;
@@ -29,11 +29,11 @@ export interface Relay {
   supports(request: ChatRequest): boolean;
   /**
    * The whole answer, checked, with its JSON as it came unless that must be written anew. Rejects with `UpstreamError`, or
-   * the caller's reason.
+   * the client's reason.
    */
   complete(call: RelayCall): Promise<{ completion: ChatCompletion; json: string | undefined }>;
   /**
-   * Opens a streamed answer; resolves once something of it can be passed on. Rejects with `UpstreamError`, or the caller's
+   * Opens a streamed answer; resolves once something of it can be passed on. Rejects with `UpstreamError`, or the client's
    * reason, as long as nothing could.
    */
   stream(call: RelayCall, options: AnswerStreamOptions): Promise<AnswerStream>;

@@ -140,7 +140,7 @@ export function createKeyLimiter(options: {
         taken = state.requests.add(1, now);
       },
       reserve(promptTokens, replyTokens) {
-        // A request whose caller left is settled already: nobody would give back what it sets aside now.
+        // A request whose client left is settled already: nobody would give back what it sets aside now.
         if (settled || !countsTokens) return;
         state.reserved -= held;
         held = 0;

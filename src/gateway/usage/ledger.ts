@@ -31,7 +31,7 @@ export interface UsageMeter {
    * when to come back.
    */
   reserve(promptTokens: number, replyTokens: number): void;
-  /** Tokens of the prompt; asked for only when the provider told no usage, as it may be costly. Set by the caller. */
+  /** Tokens of the prompt; asked for only when the provider told no usage, as it may be costly. Set by the route. */
   estimatePrompt: () => number;
   /** Counts answer tokens by estimate, fractions too, and notes when the first came. */
   addAnswer(tokens: number): void;

@@ -22,6 +22,22 @@ export interface Suggestion {
  */
 export type Suggest = (input: string, typed: string) => Promise<Suggestion[]>;
 
+/** Suggestions as a platform takes them: no two of one value, none that is empty or too long to mean the same. Pure. */
+export function fittingSuggestions(
+  suggestions: readonly Suggestion[],
+  { max, maxValueLength }: { max: number; maxValueLength: number },
+): Suggestion[] {
+  const byValue = new Map<string, Suggestion>();
+  for (const one of suggestions) {
+    if (byValue.size === max) break;
+    const { value } = one;
+    if (value.trim() !== '' && value.length <= maxValueLength && !byValue.has(value)) {
+      byValue.set(value, one);
+    }
+  }
+  return [...byValue.values()];
+}
+
 /** Inputs with something to offer, by name; they are named alike in every command. */
 const SUGGESTED = ['model', 'monitor', 'filter'];
 

@@ -79,6 +79,13 @@ export function encodeAction(action: CardAction): string {
   return text;
 }
 
+/** The answer that a button is about, and whether it is the one that stops it; undefined for any other button. Pure. */
+export function answerOfButton(text: string): { answer: string; stops: boolean } | undefined {
+  const action = decodeAction(text);
+  const answer = action?.values.answer;
+  return answer === undefined ? undefined : { answer, stops: action?.command === 'answer stop' };
+}
+
 /** What a press of a button asks for; it comes from outside, so it is checked like anything that is said. */
 export function decodeAction(
   text: string,

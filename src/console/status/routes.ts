@@ -65,8 +65,8 @@ export function addStatusRoutes(server: HttpServer, guards: Guards, parts: Statu
   server.get('/status.json', route, async (request, reply) => {
     const viewer = admitted(request, reply);
     const { json, tag } = await writer.report(await poller.current(), viewer);
-    const type = 'application/json; charset=utf-8';
-    return sendConditional(request, reply, { body: json, tag, type, ...cached(viewer, 0) });
+    const content = { body: json, tag, type: JSON_TYPE, ...cached(viewer, 0) };
+    return sendConditional(request, reply, content);
   });
 
   server.get('/status/events', route, async (request, reply) => {
@@ -85,16 +85,8 @@ export function addStatusRoutes(server: HttpServer, guards: Guards, parts: Statu
       const monitor = await monitorNamed(request.params.id);
       const found = await facts(monitor.id, hours, viewer);
       const snapshot = await poller.current();
-      const body = Buffer.from(
-        JSON.stringify(detailsOf(monitor, found, { hours, viewer, snapshot })),
-      );
-      const type = 'application/json; charset=utf-8';
-      return sendConditional(request, reply, {
-        body,
-        tag: tagOf(body),
-        type,
-        ...cached(viewer, 0),
-      });
+      const details = detailsOf(monitor, found, { hours, viewer, snapshot });
+      return send(request, reply, viewer, { text: JSON.stringify(details), type: JSON_TYPE });
     },
   );
 
@@ -146,26 +138,28 @@ function addFeedRoute(
       );
     });
     const feed = atomFeed({ incidents: found, origin: addressFor(request), emptySince });
-    const body = Buffer.from(feed);
     const type = 'application/atom+xml; charset=utf-8';
-    return sendConditional(request, reply, {
-      body,
-      tag: tagOf(body),
-      type,
-      ...cached(viewer, 0),
-    });
+    return send(request, reply, viewer, { text: feed, type });
   });
 }
 
+const JSON_TYPE = 'application/json; charset=utf-8';
+
 function sendBadge(request: HttpRequest, reply: HttpReply, viewer: Viewer, svg: string) {
-  const body = Buffer.from(svg);
   const type = 'image/svg+xml; charset=utf-8';
-  return sendConditional(request, reply, {
-    body,
-    tag: tagOf(body),
-    type,
-    ...cached(viewer, BADGE_AGE_SECONDS),
-  });
+  return send(request, reply, viewer, { text: svg, type, ageSeconds: BADGE_AGE_SECONDS });
+}
+
+/** Sends a text that a browser may keep for so long, and asks about from then on. */
+function send(
+  request: HttpRequest,
+  reply: HttpReply,
+  viewer: Viewer,
+  { text, type, ageSeconds = 0 }: { text: string; type: string; ageSeconds?: number },
+) {
+  const body = Buffer.from(text);
+  const tag = tagOf(body);
+  return sendConditional(request, reply, { body, tag, type, ...cached(viewer, ageSeconds) });
 }
 
 /** What is kept, and by whom: only what anyone may see may stay in a cache that is shared. */

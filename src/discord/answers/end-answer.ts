@@ -1,7 +1,7 @@
 import { type APIMessage, type Client, ComponentType, MessageFlags, Routes } from 'discord.js';
 import type { Logger } from 'pino';
 import { createSeal, type Platform } from '../../bot/platform.ts';
-import { decodeAction } from '../../bot/shared/card.ts';
+import { answerOfButton } from '../../bot/shared/card.ts';
 import { DeliveryError } from '../../bot/shared/errors.ts';
 import type { UnfinishedAnswer } from '../../bot/shared/invocation.ts';
 import type { ChannelApi } from '../api/channel-api.ts';
@@ -61,12 +61,12 @@ export function createEndAnswer(options: {
 
   async function read({ id, beganAtMs }: UnfinishedAnswer, at: ShownIn): Promise<Found> {
     const known = at.message === undefined ? undefined : await api.message(at.in, at.message);
-    if (known && isAbout(known, id, 'answer stop')) return { growing: known };
+    if (known && isAbout(known, id, { stops: true })) return { growing: known };
     // One may have been posted that was not noted.
     const newer = (await api.recent(at.in)).filter(
       (message) => isAbout(message, id) && Date.parse(message.timestamp) > beganAtMs - 120_000,
     );
-    const growing = newer.find((message) => isAbout(message, id, 'answer stop'));
+    const growing = newer.find((message) => isAbout(message, id, { stops: true }));
     if (growing) return { growing };
     if (newer.length > 0 || (known && isAbout(known, id))) return { isOver: true };
     return { growing: known };
@@ -105,7 +105,7 @@ export function createEndAnswer(options: {
     const route = Routes.webhookMessage(application.id, token, at.message ?? '@original');
     const shown = (await rest.get(route, { auth: false })) as APIMessage;
     // "Thinking…" is a message without anything, and in its place comes the note.
-    if (isAbout(shown, id) && !isAbout(shown, id, 'answer stop')) return;
+    if (isAbout(shown, id) && !isAbout(shown, id, { stops: true })) return;
     const actions = thread === undefined ? [] : await unfinished.actionsIn(thread);
     const content =
       withNote(shown.content, note) ?? `${shown.content.slice(0, MAX_MESSAGE / 2)}…\n*${note}*`;
@@ -131,15 +131,14 @@ export function createEndAnswer(options: {
   };
 }
 
-/** Whether a button of it is about the answer, or is this one of its buttons. */
-function isAbout({ components = [] }: APIMessage, answer: string, command?: string): boolean {
+/** Whether a button of it is about the answer, or stops it. */
+function isAbout({ components = [] }: APIMessage, id: string, { stops = false } = {}): boolean {
   return components.some(
     (row) =>
       row.type === ComponentType.ActionRow &&
       row.components.some((button) => {
-        const action =
-          'custom_id' in button && button.custom_id ? decodeAction(button.custom_id) : undefined;
-        return action?.values.answer === answer && (command ?? action.command) === action.command;
+        const about = 'custom_id' in button ? answerOfButton(button.custom_id) : undefined;
+        return about?.answer === id && (!stops || about.stops);
       }),
   );
 }

@@ -1,5 +1,6 @@
 import type { AutocompleteInteraction } from 'discord.js';
 import type { Suggestion } from '../../bot/commands/suggest.ts';
+import { fittingSuggestions } from '../../bot/commands/suggest.ts';
 import { oneLine, within, withoutMentions } from '../render/text.ts';
 import type { InteractionContext } from './interaction-context.ts';
 
@@ -21,15 +22,13 @@ export async function handleAutocomplete(
   }
 }
 
-/** Suggestions as Discord takes them: no two of one value, none that is empty or too long to mean the same. Pure. */
+/** Suggestions as Discord takes them. Pure. */
 export function choicesOf(
   suggestions: readonly Suggestion[],
 ): Array<{ name: string; value: string }> {
-  const byValue = new Map<string, string>();
-  for (const { label, value } of suggestions) {
-    if (byValue.size === MAX_CHOICES) break;
-    if (value.trim() === '' || value.length > MAX_LENGTH || byValue.has(value)) continue;
-    byValue.set(value, within(oneLine(withoutMentions(label)), MAX_LENGTH) || value);
-  }
-  return [...byValue].map(([value, name]) => ({ name, value }));
+  const limits = { max: MAX_CHOICES, maxValueLength: MAX_LENGTH };
+  return fittingSuggestions(suggestions, limits).map(({ label, value }) => ({
+    name: within(oneLine(withoutMentions(label)), MAX_LENGTH) || value,
+    value,
+  }));
 }

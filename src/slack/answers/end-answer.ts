@@ -1,5 +1,5 @@
 import type { types, webApi } from '@slack/bolt';
-import { decodeAction } from '../../bot/shared/card.ts';
+import { answerOfButton } from '../../bot/shared/card.ts';
 import type { UnfinishedAnswer } from '../../bot/shared/invocation.ts';
 import type { BotIdentity } from '../api/bot-identity.ts';
 import { readFailure } from '../api/call-failure.ts';
@@ -98,9 +98,7 @@ export function createEndAnswer(options: {
     const all = await since(channel, thread, beganAtMs);
     const ours = all.filter(
       (message) =>
-        message.ts === shown.stream ||
-        isPostedFor(message, invocation) ||
-        answersOf(message).has(id),
+        message.ts === shown.stream || isPostedFor(message, invocation) || isAbout(message, id),
     );
     // A stream whose start was not noted: nobody's yet, and begun after what it answers.
     const lost =
@@ -169,16 +167,15 @@ const buttonsOf = ({ blocks = [] }: ShownMessage) =>
 
 const hasButtons = (message: ShownMessage) => buttonsOf(message).length > 0;
 
-/** The answers that its buttons are about. */
-const answersOf = (message: ShownMessage) =>
-  new Set(buttonsOf(message).map((value) => decodeAction(value)?.values.answer));
+/** Whether a button of it is about the answer, or stops it. */
+const isAbout = (message: ShownMessage, id: string, { stops = false } = {}) =>
+  buttonsOf(message)
+    .map(answerOfButton)
+    .some((button) => button?.answer === id && (!stops || button.stops));
 
 /** Has the button that stops the answer, or says that more comes. */
 const isGrowing = (message: ShownMessage, id: string) =>
-  (message.blocks ?? []).some(isWaiting) ||
-  buttonsOf(message)
-    .map(decodeAction)
-    .some((action) => action?.command === 'answer stop' && action.values.answer === id);
+  (message.blocks ?? []).some(isWaiting) || isAbout(message, id, { stops: true });
 
 const isWaiting = (block: types.KnownBlock) =>
   block.type === 'context' &&

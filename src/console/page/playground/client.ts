@@ -8,6 +8,7 @@ import type {
   Someone,
 } from '../../shared/api-types.ts';
 import { encodeAction } from '../../shared/from-bot.ts';
+import { createLiveState, keepConnected, type LiveState } from '../shared/live-state.ts';
 import { randomId } from '../shared/random-id.ts';
 import { errorSentence, postUntilAnswered } from '../shared/requests.ts';
 import { leadsToLogin, leadToLoginIfOut } from '../shared/session.ts';
@@ -15,8 +16,8 @@ import type { Where } from '../shared/where.ts';
 import type { Suggested } from './composer/completion.ts';
 import { apply, dismissed, emptyState, opened, type State, withOlder } from './state.ts';
 
-/** Pause before a refused event stream is asked for again. */
-const RECONNECT_AFTER_MS = 1_500;
+/** Pause before a thread that could not be fetched is asked for again. */
+const RETRY_AFTER_MS = 1_500;
 
 /** A button that somebody presses. */
 export interface Pressed {
@@ -27,9 +28,7 @@ export interface Pressed {
 }
 
 /** What the page knows, kept live, and what it can do. */
-export interface Client {
-  state(): State;
-  subscribe(listener: () => void): () => void;
+export interface Client extends LiveState<State> {
   openThread(root: string | undefined): void;
   /** Resolves to where the outcome is shown; throws an `Error` with a sentence to show. */
   send(text: string, where: Where): Promise<Outcome>;
@@ -50,40 +49,24 @@ export interface Client {
 
 /** Connects to the server this page came from. */
 export function createClient(): Client {
-  const listeners = new Set<() => void>();
-  let state = emptyState;
+  const live = createLiveState(emptyState);
+  const { state } = live;
   let lastEventId = '';
   const fetchingOlder = new Set<string>();
 
   function set(next: State) {
-    if (next === state) return;
-    state = next;
-    if (state.thread?.status === 'stale') void fetchThread(state.thread.root);
-    for (const listener of listeners) listener();
-  }
-
-  function connect() {
-    const query = lastEventId === '' ? '' : `?${new URLSearchParams({ after: lastEventId })}`;
-    const source = new EventSource(`/console/events${query}`);
-    source.onopen = () => set({ ...state, connection: 'open' });
-    source.onmessage = (message: MessageEvent<string>) => {
-      lastEventId = message.lastEventId;
-      set(apply(state, JSON.parse(message.data) as ConsoleEvent));
-    };
-    source.onerror = () => {
-      set({ ...state, connection: 'lost' });
-      // The browser comes back by itself after a cut, but not after a refusal such as 503.
-      if (source.readyState !== EventSource.CLOSED) return;
-      void leadToLoginIfOut();
-      setTimeout(connect, RECONNECT_AFTER_MS);
-    };
+    if (next === state()) return;
+    live.set(next);
+    const { thread } = state();
+    if (thread?.status === 'stale') void fetchThread(thread.root);
   }
 
   async function fetchThread(root: string) {
-    const heard = state.thread?.root === root ? state.thread.pending : [];
+    const { thread } = state();
+    const pending = thread?.root === root ? thread.pending : [];
     set({
-      ...state,
-      thread: { root, status: 'loading', replies: keptReplies(root), pending: heard },
+      ...state(),
+      thread: { root, status: 'loading', replies: keptReplies(root), pending },
     });
     try {
       const response = await fetch(`/console/threads/${encodeURIComponent(root)}`);
@@ -94,24 +77,25 @@ export function createClient(): Client {
         listed: ListedMessage;
         replies: Message[];
       };
-      set(opened(state, root, replies, listed));
+      set(opened(state(), root, replies, listed));
     } catch {
-      setTimeout(() => state.thread?.root === root && void fetchThread(root), RECONNECT_AFTER_MS);
+      setTimeout(() => state().thread?.root === root && void fetchThread(root), RETRY_AFTER_MS);
     }
   }
 
   /** What is already shown stays until the answer comes. */
   function keptReplies(root: string): Message[] {
-    return state.thread?.root === root ? state.thread.replies : (state.privateReplies[root] ?? []);
+    const { thread, privateReplies } = state();
+    return thread?.root === root ? thread.replies : (privateReplies[root] ?? []);
   }
 
   function gone(root: string) {
-    if (state.thread?.root !== root) return;
-    set({ ...state, thread: { root, status: 'gone', replies: [], pending: [] } });
+    if (state().thread?.root !== root) return;
+    set({ ...state(), thread: { root, status: 'gone', replies: [], pending: [] } });
   }
 
   async function fetchOlder(channel: string) {
-    const oldest = state.messages.find((one) => one.channel === channel && !one.message.private);
+    const oldest = state().messages.find((one) => one.channel === channel && !one.message.private);
     if (!oldest || fetchingOlder.has(channel)) return;
     fetchingOlder.add(channel);
     try {
@@ -120,7 +104,7 @@ export function createClient(): Client {
         `/console/channels/${encodeURIComponent(channel)}/messages?${query}`,
       );
       if (!response.ok) throw new Error(await errorSentence(response));
-      set(withOlder(state, channel, (await response.json()) as OlderMessages));
+      set(withOlder(state(), channel, (await response.json()) as OlderMessages));
     } finally {
       fetchingOlder.delete(channel);
     }
@@ -137,16 +121,25 @@ export function createClient(): Client {
   const interact = (path: string, fields: Record<string, unknown>, where: Where) =>
     post<Outcome>(path, { id: randomId(), ...where, ...fields });
 
-  connect();
-  return {
-    state: () => state,
-    subscribe(listener) {
-      listeners.add(listener);
-      return () => listeners.delete(listener);
+  keepConnected({
+    url() {
+      const query = lastEventId === '' ? '' : `?${new URLSearchParams({ after: lastEventId })}`;
+      return `/console/events${query}`;
     },
+    onOpen: () => set({ ...state(), connection: 'open' }),
+    onMessage(message) {
+      lastEventId = message.lastEventId;
+      set(apply(state(), JSON.parse(message.data) as ConsoleEvent));
+    },
+    onLost: () => set({ ...state(), connection: 'lost' }),
+    onRefused: () => void leadToLoginIfOut(),
+  });
+  return {
+    state,
+    subscribe: live.subscribe,
     openThread(root) {
-      if (root === state.thread?.root) return;
-      if (root === undefined) return set({ ...state, thread: undefined });
+      if (root === state().thread?.root) return;
+      if (root === undefined) return set({ ...state(), thread: undefined });
       void fetchThread(root);
     },
     send: (text, where) => interact('/console/sayings', { text }, where),
@@ -156,7 +149,7 @@ export function createClient(): Client {
     },
     sendForm: (command, values, where) => interact('/console/forms', { command, values }, where),
     dismiss(message) {
-      set(dismissed(state, message));
+      set(dismissed(state(), message));
       // Until it gets through, it is only this tab that no longer shows it.
       post('/console/dismissals', { message }).catch(() => undefined);
     },

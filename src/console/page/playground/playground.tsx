@@ -1,6 +1,7 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Outcome } from '../../shared/api-types.ts';
 import { keepForm, keptForm } from '../shared/draft.ts';
+import { useLiveState } from '../shared/live-state.ts';
 import { sentenceOf } from '../shared/requests.ts';
 import type { Where } from '../shared/where.ts';
 import { Channel } from './channel.tsx';
@@ -12,11 +13,11 @@ import { Sidebar } from './sidebar.tsx';
 import type { State } from './state.ts';
 import { ThreadPanel } from './thread-panel.tsx';
 import { useUnread } from './unread.ts';
-import { readAddress, useAddress, useClientState } from './use-client.ts';
+import { readAddress, useAddress } from './use-client.ts';
 
 /** The chat: channels and commands at the side, the channel, the open thread, and the form that is being filled in. */
 export function Playground({ client }: { client: Client }) {
-  const state = useClientState(client);
+  const state = useLiveState(client);
   const [{ channel, root }, go] = useAddress();
   const composer = useRef<ComposerControl>(null);
   const [form, setForm] = useState(keptForm);

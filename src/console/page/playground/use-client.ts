@@ -1,16 +1,4 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { Client } from './client.ts';
-import type { State } from './state.ts';
-
-/** The client's state; the component is drawn again when it changes. */
-export function useClientState(client: Client): State {
-  const [state, setState] = useState(client.state());
-  useEffect(() => {
-    setState(client.state());
-    return client.subscribe(() => setState(client.state()));
-  }, [client]);
-  return state;
-}
 
 /** What the address names: `#/general/<message>` is the thread under a message of a channel. */
 export interface Address {

@@ -1,5 +1,6 @@
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { StatusReport } from '../../status/api-types.ts';
+import { useLiveState } from '../shared/live-state.ts';
 import { TopBar } from '../shared/top-bar.tsx';
 import type { StatusClient } from './client.ts';
 import { NoMonitors } from './empty.tsx';
@@ -7,7 +8,7 @@ import { Headline } from './headline.tsx';
 import { StatusList } from './list.tsx';
 import { MonitorView } from './monitor/monitor-view.tsx';
 import { headlineOf } from './text-format.ts';
-import { useMonitorInAddress, useStatus } from './use-status.ts';
+import { useMonitorInAddress } from './use-status.ts';
 
 const CONNECTION = {
   connecting: 'Connecting…',
@@ -17,7 +18,7 @@ const CONNECTION = {
 
 /** How all monitors are, or how the opened one is. */
 export function StatusPage({ client }: { client: StatusClient }) {
-  const { connection, report } = useStatus(client);
+  const { connection, report } = useLiveState(client);
   const opened = useMonitorInAddress();
   const overview = useRef<HTMLDivElement>(null);
   useWayBack(overview, opened);

@@ -1,16 +1,4 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { StatusClient } from './client.ts';
-import type { StatusState } from './state.ts';
-
-/** The client's state; the component is drawn again when it changes. */
-export function useStatus(client: StatusClient): StatusState {
-  const [state, setState] = useState(client.state());
-  useEffect(() => {
-    setState(client.state());
-    return client.subscribe(() => setState(client.state()));
-  }, [client]);
-  return state;
-}
 
 /** Where a monitor is opened. */
 export const addressOf = (id: string) => `#/${encodeURIComponent(id)}`;

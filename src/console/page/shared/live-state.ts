@@ -1,0 +1,62 @@
+import { useEffect, useState } from 'preact/hooks';
+
+/** Pause before a refused event stream is asked for again. */
+const RECONNECT_AFTER_MS = 1_500;
+
+/** A state that changes while the page is open. */
+export interface LiveState<T> {
+  state(): T;
+  subscribe(listener: () => void): () => void;
+}
+
+/** A state and the way to replace it, which calls its listeners. */
+export function createLiveState<T>(first: T): LiveState<T> & { set(next: T): void } {
+  const listeners = new Set<() => void>();
+  let state = first;
+  return {
+    state: () => state,
+    subscribe(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    set(next) {
+      if (next === state) return;
+      state = next;
+      for (const listener of listeners) listener();
+    },
+  };
+}
+
+/** The state of a client; the component is drawn again when it changes. */
+export function useLiveState<T>(client: LiveState<T>): T {
+  const [state, setState] = useState(client.state());
+  useEffect(() => {
+    setState(client.state());
+    return client.subscribe(() => setState(client.state()));
+  }, [client]);
+  return state;
+}
+
+/**
+ * Keeps an event stream open. The browser comes back by itself after a cut, but not after a refusal such as 503: then
+ * `onRefused` is called, and the stream asked for again.
+ */
+export function keepConnected(options: {
+  /** The address, which may name the last event received. */
+  url(): string;
+  onOpen(): void;
+  onMessage(message: MessageEvent<string>): void;
+  onLost(): void;
+  onRefused(): void;
+}): void {
+  const { url, onOpen, onMessage, onLost, onRefused } = options;
+  const source = new EventSource(url());
+  source.onopen = onOpen;
+  source.onmessage = onMessage;
+  source.onerror = () => {
+    onLost();
+    if (source.readyState !== EventSource.CLOSED) return;
+    onRefused();
+    setTimeout(() => keepConnected(options), RECONNECT_AFTER_MS);
+  };
+}

@@ -7,6 +7,8 @@ import { awaitsFirstPing } from '../monitors/heartbeat.ts';
 import type { WatchedMonitor } from '../monitors/monitors.ts';
 import { isFlapping } from '../state/state.ts';
 import { parseCron } from '../time/cron.ts';
+import { orUnavailable } from './route-errors.ts';
+import type { RouteTools } from './route-scope.ts';
 
 /** A monitor as it stands in the list. */
 export function listedMonitor(
@@ -89,6 +91,22 @@ export function createdMonitor(
     interval_seconds: intervalSeconds({ ...monitor, definition }),
     ...(pushUrl !== undefined && { push_url: pushUrl }),
   };
+}
+
+/** Everything known of a monitor, with its newest incident. Throws the 503 when the history cannot be read. */
+export async function detailsOf(
+  monitor: WatchedMonitor,
+  { history, runner, clock }: RouteTools,
+): Promise<MonitorDetails> {
+  const [lastIncident] = await orUnavailable(
+    history.incidents(monitor.id, 1),
+    'The history of the monitor could not be read. Try again.',
+  );
+  return monitorDetails(monitor, {
+    wallMs: clock.wallMs(),
+    stale: runner.isStale(monitor),
+    lastIncident,
+  });
 }
 
 /** Times of a crontab are dear to find, and the list is asked for all the time. */

@@ -1,35 +1,40 @@
 import { isDeepStrictEqual } from 'node:util';
-import { MonitoringPath, pushPath } from '../../contracts/monitoring.ts';
+import { z } from 'zod';
+import {
+  Monitor,
+  MonitorCreated,
+  MonitoringPath,
+  MonitorList,
+  MonitorStatus,
+  pushPath,
+} from '../../contracts/monitoring.ts';
 import {
   AddedPath,
   IdempotencyHeader,
-  type MonitorChange,
-  type MonitorDetails,
+  MonitorChange,
+  MonitorDetails,
 } from '../../contracts/monitoring-additions.ts';
-import { invalidValue } from '../../http/errors.ts';
 import type { HttpServer } from '../../http/server-types.ts';
-import { isHeartbeat } from '../checks/check-type.ts';
-import { checkWindows } from '../monitors/maintenance.ts';
+import type { CheckTypes } from '../checks/registry.ts';
 import type { WatchedMonitor } from '../monitors/monitors.ts';
+import { MAX_MONITORS } from '../monitors/monitors.ts';
 import { createListWriter, pageAfter } from './list-writer.ts';
-import { createdMonitor, monitorDetails } from './monitor-answers.ts';
+import { createdMonitor, detailsOf } from './monitor-answers.ts';
 import { changedDefinition, createdDefinition } from './monitor-change.ts';
+import { NOT_STORED, noSuchMonitor, orUnavailable } from './route-errors.ts';
 import {
-  changeSchema,
-  checkSchema,
-  createSchema,
-  deleteSchema,
-  listSchema,
-  maintenanceSchema,
-  pauseSchema,
-  pushTokenSchema,
-  resumeSchema,
-  showSchema,
-} from './monitor-route-schemas.ts';
-import { isPaused, noSuchMonitor, notChecked, notPinged, orUnavailable } from './route-errors.ts';
+  bodyAnswers,
+  detailed,
+  keyRoute,
+  keyRouteAnswers,
+  limited,
+  monitorParams,
+  monitorRouteAnswers,
+  NOTHING_CHANGED,
+  noQuery,
+  queryNumber,
+} from './route-schemas.ts';
 import { monitorNamed, type RouteTools, sendWritten, takeNoBody, within } from './route-scope.ts';
-
-const NOT_STORED = 'This could not be stored, and nothing has changed. Try again.';
 
 /** Adds the routes that list, make, change and remove monitors. */
 export function addMonitorRoutes(scope: HttpServer, tools: RouteTools): void {
@@ -69,24 +74,10 @@ function addRoutesWithBody(scope: HttpServer, tools: RouteTools): void {
     runner.edited(monitor);
     return await detailsOf(monitor, tools);
   });
-
-  scope.put(within(AddedPath.maintenance), { schema: maintenanceSchema }, async (request) => {
-    const { id } = monitorNamed(monitors, request.params.id);
-    const maintenance = request.body.windows;
-    const fault = checkWindows(maintenance);
-    if (fault) throw invalidValue(fault.param, fault.message);
-    const monitor = await orUnavailable(
-      monitors.edit(id, () => ({ maintenance })),
-      NOT_STORED,
-    );
-    if (monitor === undefined) throw noSuchMonitor();
-    runner.edited(monitor);
-    return await detailsOf(monitor, tools);
-  });
 }
 
 function addRoutesWithoutBody(scope: HttpServer, tools: RouteTools): void {
-  const { monitors, runner, addressFor, clock } = tools;
+  const { monitors, runner, clock } = tools;
 
   const writeList = createListWriter({ wallMs: clock.wallMs, isStale: runner.isStale });
   scope.get(within(MonitoringPath.monitors), { schema: listSchema }, async ({ query }, reply) => {
@@ -115,35 +106,6 @@ function addRoutesWithoutBody(scope: HttpServer, tools: RouteTools): void {
     if (!removed) throw noSuchMonitor();
     runner.removed(params.id);
     return reply.code(204).send();
-  });
-
-  scope.post(within(AddedPath.pause), { schema: pauseSchema }, async ({ params }) => {
-    const monitor = monitorNamed(monitors, params.id);
-    await orUnavailable(runner.pause(monitor), NOT_STORED);
-    return await detailsOf(monitor, tools);
-  });
-
-  scope.post(within(AddedPath.resume), { schema: resumeSchema }, async ({ params }) => {
-    const monitor = monitorNamed(monitors, params.id);
-    await orUnavailable(runner.resume(monitor), NOT_STORED);
-    return await detailsOf(monitor, tools);
-  });
-
-  scope.post(within(AddedPath.pushToken), { schema: pushTokenSchema }, async (request) => {
-    const { id, definition } = monitorNamed(monitors, request.params.id);
-    if (!isHeartbeat(definition)) throw notPinged();
-    const token = await orUnavailable(monitors.renewToken(id), NOT_STORED);
-    if (token === undefined) throw noSuchMonitor();
-    return { id, push_url: addressFor(request) + pushPath(token) };
-  });
-
-  scope.post(within(AddedPath.check), { schema: checkSchema }, async ({ params }) => {
-    const monitor = monitorNamed(monitors, params.id);
-    if (isHeartbeat(monitor.definition)) throw notChecked();
-    if (monitor.state.status === 'PAUSED') throw isPaused(monitor.id);
-    await orUnavailable(runner.checkNow(monitor), 'What was found could not be stored. Try again.');
-    await monitors.written(monitor.id);
-    return await detailsOf(monitor, tools);
   });
 }
 
@@ -181,17 +143,124 @@ async function change(
   }
 }
 
-async function detailsOf(
-  monitor: WatchedMonitor,
-  { history, runner, clock }: RouteTools,
-): Promise<MonitorDetails> {
-  const [lastIncident] = await orUnavailable(
-    history.incidents(monitor.id, 1),
-    'The history of the monitor could not be read. Try again.',
+/** Statuses with commas between them, in any case. */
+const StatusFilter = z
+  .string()
+  .max(200)
+  .transform((text, context): MonitorStatus[] =>
+    text.split(',').flatMap((word) => {
+      const status = MonitorStatus.safeParse(word.trim().toUpperCase());
+      if (status.success) return [status.data];
+      context.addIssue(`write one or more of ${MonitorStatus.options.join(', ')}, with commas`);
+      return [];
+    }),
   );
-  return monitorDetails(monitor, {
-    wallMs: clock.wallMs(),
-    stale: runner.isStale(monitor),
-    lastIncident,
-  });
-}
+
+/** GET /monitors. */
+const listSchema = {
+  ...keyRoute,
+  operationId: 'listMonitors',
+  summary: 'List all active monitors with their live statuses',
+  // Not strict: the contract has no query, and a client that sends one all the same gets its list.
+  querystring: z.object({
+    include_paused: z
+      .enum(['true', 'false'])
+      .default('false')
+      .describe('Also those that are PAUSED.'),
+    status: StatusFilter.optional().describe(
+      'Only those with one of these statuses, such as `DOWN,DEGRADED`.',
+    ),
+    limit: queryNumber(z.int().min(1).max(MAX_MONITORS))
+      .optional()
+      .describe('At most so many, in the order of their ids; `next` is what to ask for `after`.'),
+    after: z
+      .string()
+      .max(200)
+      .optional()
+      .describe('Only those whose id comes after this one, in the order of their ids.'),
+  }),
+  response: { 200: MonitorList },
+  components: { Monitor, MonitorList },
+  answers: limited({
+    ...keyRouteAnswers,
+    200: 'The monitors, in the order they were made.',
+    400: 'A query parameter is wrong (`param` names it), or there is a body.',
+  }),
+};
+
+/** POST /monitors. */
+const createSchema = (definition: CheckTypes['schema']) => ({
+  ...keyRoute,
+  operationId: 'createMonitor',
+  summary: 'Create a monitor',
+  headers: z.object({
+    [IdempotencyHeader.key]: z
+      .string()
+      .regex(/^[\x21-\x7e]{1,255}$/, 'write 1 to 255 visible ASCII characters, and send it once')
+      .optional()
+      .describe(
+        'Any word for this create, such as a UUID. A repeat with the same key and body within 24 hours has the answer of the first and creates nothing.',
+      ),
+  }),
+  querystring: noQuery,
+  body: definition,
+  response: { 201: MonitorCreated },
+  components: { MonitorCreate: definition, MonitorCreated },
+  answers: limited({
+    ...keyRouteAnswers,
+    ...bodyAnswers,
+    201: {
+      description:
+        'The new monitor; of a HEARTBEAT with its `push_url`, shown only here, and not in a repeat once the token was renewed.',
+      headers: {
+        [IdempotencyHeader.replayed]: {
+          description: '`true` when this is the answer to an earlier request; else absent.',
+          schema: { type: 'string' },
+        },
+      },
+    },
+    400: 'The body is no valid JSON, a field or the idempotency key is wrong (`param` names it), or checks may not reach the target.',
+    409: 'There are as many monitors as the service takes, or the idempotency key came with another body before.',
+    503: 'The monitor could not be stored, and was not created.',
+  }),
+});
+
+/** GET /monitors/:id. */
+const showSchema = {
+  ...detailed,
+  operationId: 'getMonitor',
+  summary: 'Show everything known of a monitor',
+  answers: limited({
+    ...monitorRouteAnswers,
+    200: 'The monitor. Values of headers, and of parameters in the target, that check like secrets are shown as `…`.',
+    503: 'Its history could not be read.',
+  }),
+};
+
+/** PATCH /monitors/:id. */
+const changeSchema = {
+  ...detailed,
+  operationId: 'changeMonitor',
+  summary: 'Change a monitor',
+  description:
+    'Settings that are not named stay; `null` takes one back to its default. Headers are one setting: all are replaced, and `…` keeps the stored value of one, as it does in the target. A target of another origin takes no stored secret along: they are to be given anew. The new settings hold from now on.',
+  body: MonitorChange,
+  components: { MonitorDetails, MonitorChange },
+  answers: limited({
+    ...monitorRouteAnswers,
+    ...bodyAnswers,
+    200: 'The monitor as it is now.',
+    400: 'The body is no valid JSON, a field is wrong (`param` names it), checks may not reach the target, or it is of another origin and stored secrets are not given anew. Nothing has changed.',
+    503: NOTHING_CHANGED,
+  }),
+};
+
+/** DELETE /monitors/:id. */
+const deleteSchema = {
+  ...keyRoute,
+  operationId: 'deleteMonitor',
+  summary: 'Delete a monitor and its history',
+  params: monitorParams,
+  querystring: noQuery,
+  answers: limited({ ...monitorRouteAnswers, 204: 'It is gone.', 503: NOTHING_CHANGED }),
+};

@@ -50,3 +50,6 @@ export async function orUnavailable<T>(work: Promise<T>, sentence: string): Prom
 /** The 400 for a body where none is read. */
 export const bodyNotExpected = () =>
   new HttpError(400, ErrorCode.invalidRequest, 'This takes no body. Leave it out.');
+
+/** The sentence of a 503 to a change. */
+export const NOT_STORED = 'This could not be stored, and nothing has changed. Try again.';

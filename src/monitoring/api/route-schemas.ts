@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { MonitorDetails } from '../../contracts/monitoring-additions.ts';
 import { MONITORING_REQUESTS_PER_MINUTE } from '../../contracts/rate-limit.ts';
 import type { Answer, Answers } from '../../http/openapi.ts';
 import { keyAnswers, rateLimitHeaders, retryAfterHeader } from '../../http/shared-answers.ts';
@@ -55,3 +56,15 @@ export const queryNumber = (number: z.ZodInt | z.ZodDefault<z.ZodInt>) =>
     (text) => (typeof text === 'string' && /^\d{1,9}$/.test(text) ? Number(text) : text),
     number,
   );
+
+/** What a 503 of a change means. */
+export const NOTHING_CHANGED = 'It could not be stored: nothing has changed.';
+
+/** What the routes of one monitor that answer with all of it have in common. */
+export const detailed = {
+  ...keyRoute,
+  params: monitorParams,
+  querystring: noQuery,
+  response: { 200: MonitorDetails },
+  components: { MonitorDetails },
+};

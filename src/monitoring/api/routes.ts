@@ -8,6 +8,7 @@ import { refuseOtherMethods } from '../../http/other-methods.ts';
 import type { HttpRequest, HttpServer } from '../../http/server-types.ts';
 import { addAllHistoryRoutes } from './all-history-routes.ts';
 import { addHistoryRoutes } from './history-routes.ts';
+import { addMonitorActions } from './monitor-actions.ts';
 import { addMonitorRoutes } from './monitor-routes.ts';
 import { addPushRoutes } from './push-routes.ts';
 import { createRateLimitHook } from './rate-limit-hook.ts';
@@ -45,6 +46,7 @@ export function addRoutes(
       scope.removeContentTypeParser('text/plain');
       const refuseOthers = refuseOtherMethods(scope);
       addMonitorRoutes(scope, tools);
+      addMonitorActions(scope, tools);
       scope.register(async (reads: HttpServer) => addHistoryRoutes(reads, tools));
       scope.register(async (reads: HttpServer) => addAllHistoryRoutes(reads, tools));
       scope.register(async (pushes: HttpServer) => addPushRoutes(pushes, tools));

@@ -1,0 +1,156 @@
+import { pushPath } from '../../contracts/monitoring.ts';
+import {
+  AddedPath,
+  MaintenanceChange,
+  MonitorDetails,
+  RenewedPushToken,
+} from '../../contracts/monitoring-additions.ts';
+import { invalidValue } from '../../http/errors.ts';
+import type { HttpServer } from '../../http/server-types.ts';
+import { isHeartbeat } from '../checks/check-type.ts';
+import { checkWindows } from '../monitors/maintenance.ts';
+import { detailsOf } from './monitor-answers.ts';
+import {
+  isPaused,
+  NOT_STORED,
+  noSuchMonitor,
+  notChecked,
+  notPinged,
+  orUnavailable,
+} from './route-errors.ts';
+import {
+  bodyAnswers,
+  detailed,
+  keyRoute,
+  limited,
+  monitorParams,
+  monitorRouteAnswers,
+  NOTHING_CHANGED,
+  noQuery,
+} from './route-schemas.ts';
+import { monitorNamed, type RouteTools, takeNoBody, within } from './route-scope.ts';
+
+/** Adds the routes that do something with one monitor: pause, resume, check, renew its push token, set its windows. */
+export function addMonitorActions(scope: HttpServer, tools: RouteTools): void {
+  const { monitors, runner } = tools;
+
+  scope.put(within(AddedPath.maintenance), { schema: maintenanceSchema }, async (request) => {
+    const { id } = monitorNamed(monitors, request.params.id);
+    const maintenance = request.body.windows;
+    const fault = checkWindows(maintenance);
+    if (fault) throw invalidValue(fault.param, fault.message);
+    const monitor = await orUnavailable(
+      monitors.edit(id, () => ({ maintenance })),
+      NOT_STORED,
+    );
+    if (monitor === undefined) throw noSuchMonitor();
+    runner.edited(monitor);
+    return await detailsOf(monitor, tools);
+  });
+
+  scope.register(async (bare: HttpServer) => {
+    takeNoBody(bare);
+    addActionsWithoutBody(bare, tools);
+  });
+}
+
+function addActionsWithoutBody(scope: HttpServer, tools: RouteTools): void {
+  const { monitors, runner, addressFor } = tools;
+
+  scope.post(within(AddedPath.pause), { schema: pauseSchema }, async ({ params }) => {
+    const monitor = monitorNamed(monitors, params.id);
+    await orUnavailable(runner.pause(monitor), NOT_STORED);
+    return await detailsOf(monitor, tools);
+  });
+
+  scope.post(within(AddedPath.resume), { schema: resumeSchema }, async ({ params }) => {
+    const monitor = monitorNamed(monitors, params.id);
+    await orUnavailable(runner.resume(monitor), NOT_STORED);
+    return await detailsOf(monitor, tools);
+  });
+
+  scope.post(within(AddedPath.pushToken), { schema: pushTokenSchema }, async (request) => {
+    const { id, definition } = monitorNamed(monitors, request.params.id);
+    if (!isHeartbeat(definition)) throw notPinged();
+    const token = await orUnavailable(monitors.renewToken(id), NOT_STORED);
+    if (token === undefined) throw noSuchMonitor();
+    return { id, push_url: addressFor(request) + pushPath(token) };
+  });
+
+  scope.post(within(AddedPath.check), { schema: checkSchema }, async ({ params }) => {
+    const monitor = monitorNamed(monitors, params.id);
+    if (isHeartbeat(monitor.definition)) throw notChecked();
+    if (monitor.state.status === 'PAUSED') throw isPaused(monitor.id);
+    await orUnavailable(runner.checkNow(monitor), 'What was found could not be stored. Try again.');
+    await monitors.written(monitor.id);
+    return await detailsOf(monitor, tools);
+  });
+}
+
+/** POST /monitors/:id/pause. */
+const pauseSchema = {
+  ...detailed,
+  operationId: 'pauseMonitor',
+  summary: 'Pause a monitor: it is not checked, and nobody is alerted',
+  answers: limited({ ...monitorRouteAnswers, 200: 'The monitor, PAUSED.', 503: NOTHING_CHANGED }),
+};
+
+/** POST /monitors/:id/resume. */
+const resumeSchema = {
+  ...detailed,
+  operationId: 'resumeMonitor',
+  summary: 'Resume a monitor that is paused',
+  answers: limited({
+    ...monitorRouteAnswers,
+    200: 'The monitor, with the status it had before until it is checked.',
+    503: NOTHING_CHANGED,
+  }),
+};
+
+/** POST /monitors/:id/check. */
+const checkSchema = {
+  ...detailed,
+  operationId: 'checkMonitor',
+  summary: 'Check a monitor now',
+  answers: limited({
+    ...monitorRouteAnswers,
+    200: 'The monitor after the check. One check alone may not change its status: see `confirm_down`.',
+    409: 'It is paused, or a HEARTBEAT.',
+    503: 'Nothing was learned of the target: the network of the service itself is gone, or it is being stopped.',
+  }),
+};
+
+/** POST /monitors/:id/push-token. */
+const pushTokenSchema = {
+  ...keyRoute,
+  operationId: 'renewPushToken',
+  summary: 'Make a new push URL for a heartbeat',
+  description:
+    'For a token that is lost or known to others. The one before stops working at once; the history and the status stay.',
+  params: monitorParams,
+  querystring: noQuery,
+  response: { 200: RenewedPushToken },
+  components: { RenewedPushToken },
+  answers: limited({
+    ...monitorRouteAnswers,
+    200: 'The new `push_url`, shown only here.',
+    409: 'It is no HEARTBEAT.',
+    503: NOTHING_CHANGED,
+  }),
+};
+
+/** PUT /monitors/:id/maintenance. */
+const maintenanceSchema = {
+  ...detailed,
+  operationId: 'setMaintenance',
+  summary: 'Set the maintenance windows of a monitor, in place of those it has',
+  body: MaintenanceChange,
+  components: { MonitorDetails, MaintenanceChange },
+  answers: limited({
+    ...monitorRouteAnswers,
+    ...bodyAnswers,
+    200: 'The monitor with its windows.',
+    400: 'The body is no valid JSON, or a field is wrong (`param` names it). Nothing has changed.',
+    503: NOTHING_CHANGED,
+  }),
+};

@@ -245,14 +245,15 @@ async function start(
 }
 
 /** How the platforms are that have settings of their own. */
-const bannerPlatforms = (settings: Settings, running: readonly Platform[]): Banner['platforms'] =>
-  platforms
+function bannerPlatforms(settings: Settings, running: readonly Platform[]): Banner['platforms'] {
+  return platforms
     .filter(({ variables }) => Object.keys(variables).length > 0)
     .map(({ name, title }) => {
       const one = running.find((platform) => platform.name === name);
       const { bannerNote } = settings.platforms.get(name) ?? {};
       return { title, isRunning: one !== undefined, hint: one?.hint?.(), bannerNote };
     });
+}
 
 /** What it keeps, and the channels that are to hear every alert. */
 function consoleOptions({ bot }: Settings, store: Store) {

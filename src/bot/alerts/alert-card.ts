@@ -18,7 +18,7 @@ import {
 
 type Line = NonNullable<Delivery['line']>;
 
-/** What a place is to see of a alert now. Pure. */
+/** What a place is to see of an alert now. Pure. */
 export function alertCard(alert: Alert, delivery: Pick<Delivery, 'earlier' | 'shownOpen'>): Card {
   if (alert.kind === 'notice') {
     return {

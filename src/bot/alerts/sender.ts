@@ -383,7 +383,7 @@ function cardOf(alert: Alert, delivery: Delivery): Card {
   };
 }
 
-/** Whom the post of a alert calls: nobody when it is old news, or takes the place of a post that called. Pure. */
+/** Whom the post of an alert calls: nobody when it is old news, or takes the place of a post that called. Pure. */
 export function mentionFor(
   alert: Alert,
   { reposted }: Delivery,

@@ -30,7 +30,7 @@ export const closedAt = (watching: Watching | undefined, place: string): Closed 
 export const refusedLast = ({ refused }: Closed): Request | undefined => refused.at(-1);
 
 /**
- * From when on a closed place may be asked for something about a alert, Unix milliseconds: at once for what it has not
+ * From when on a closed place may be asked for something about an alert, Unix milliseconds: at once for what it has not
  * refused; sooner than usual for what began after the last try, since somebody may have opened it meanwhile. Pure.
  */
 export function tryAtMs(closed: Closed, request: Request, alert: Alert, nowMs: number): number {

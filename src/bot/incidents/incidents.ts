@@ -292,7 +292,7 @@ export function newIncident(
   };
 }
 
-/** A place that is to be told of a alert. */
+/** A place that is to be told of an alert. */
 export function newDelivery(place: string, alertId: string): Delivery {
   return {
     place,
@@ -304,7 +304,7 @@ export function newDelivery(place: string, alertId: string): Delivery {
   };
 }
 
-/** Whether a place has nothing more to hear of a alert as it is now. */
+/** Whether a place has nothing more to hear of an alert as it is now. */
 export function isDelivered(
   alert: Alert,
   { told: deliveredVersion, dead, line }: Delivery,

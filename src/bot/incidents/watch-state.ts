@@ -12,7 +12,7 @@ export const KnownMonitor = z.object({
 });
 export type KnownMonitor = z.infer<typeof KnownMonitor>;
 
-/** How far one channel has been told of a alert. */
+/** How far one channel has been told of an alert. */
 const Delivery = z.object({
   /** The place, in its one-word form. */
   place: z.string(),

@@ -135,7 +135,7 @@ const readAnswers = {
 const resultsSchema = {
   ...readRoute,
   operationId: 'listResults',
-  summary: 'List the last checks a monitor, or the last signals of its job',
+  summary: 'List the last checks of a monitor, or the last signals of its job',
   querystring: z.strictObject({ limit: limit(50) }),
   response: { 200: CheckRecordList },
   components: { CheckRecordList },

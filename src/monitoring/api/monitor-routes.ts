@@ -232,7 +232,7 @@ const showSchema = {
   summary: 'Show everything known of a monitor',
   answers: limited({
     ...monitorRouteAnswers,
-    200: 'The monitor. Values of headers, and of parameters in the target, that check like secrets are shown as `…`.',
+    200: 'The monitor. Values of headers, and of parameters in the target, that look like secrets are shown as `…`.',
     503: 'Its history could not be read.',
   }),
 };

@@ -13,7 +13,7 @@ export const noSuchMonitor = () =>
 export const noSuchHeartbeat = () =>
   notFound('There is no heartbeat with this token. Check the push URL.');
 
-/** The 409 for a check at a heartbeat. */
+/** The 409 for a check of a heartbeat. */
 export const notChecked = () =>
   new HttpError(
     409,
@@ -29,7 +29,7 @@ export const notPinged = () =>
     'Only a HEARTBEAT has a push token. To watch a job, create a monitor of that kind.',
   );
 
-/** The 409 for a checks a monitor that is paused. */
+/** The 409 for a check of a monitor that is paused. */
 export const isPaused = (id: string) =>
   new HttpError(
     409,

@@ -151,6 +151,6 @@ function dnsFailure(error: unknown, resolver: string): unknown {
     case 'EBADRESP':
       return say(`the answer of ${resolver} cannot be read`);
     default:
-      return say(`the context-up at ${resolver} failed (${code})`);
+      return say(`the look-up at ${resolver} failed (${code})`);
   }
 }

@@ -15,7 +15,7 @@ const isSending = (definition: MonitorDefinition): definition is SendingMonitor 
 export const shownTarget = (definition: MonitorDefinition): string =>
   isSending(definition) ? maskedTarget(definition.target) : definition.target;
 
-/** The settings of a monitor as they are shown: without the values of headers that check like secrets. */
+/** The settings of a monitor as they are shown: without the values of headers that look like secrets. */
 export function shownConfig(definition: MonitorDefinition): Record<string, unknown> {
   const { config } = withoutSecrets(definition);
   return { ...config };

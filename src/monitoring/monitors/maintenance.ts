@@ -4,7 +4,7 @@ import { openZone } from '../time/zone.ts';
 
 const MINUTE_MS = 60_000;
 
-/** How often a recurring window may begin again before its end and the check ahead still goes on. */
+/** How often a recurring window may begin again before its end and the look ahead still goes on. */
 const LOOK_AHEAD_STEPS = 100;
 
 type RecurringWindow = Extract<MaintenanceWindow, { cron: string }>;

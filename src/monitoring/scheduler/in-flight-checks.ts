@@ -12,7 +12,7 @@ export interface InFlightChecks {
   /** Checks a monitor; ends when what it found is taken over, or when the check was abandoned. */
   check(monitor: WatchedMonitor, definition: CheckedMonitor): Promise<void>;
   isUnderWay(id: string): boolean;
-  /** Resolves when a checks the monitor has counted, this one or a later one. */
+  /** Resolves when a check of the monitor has counted, this one or a later one. */
   nextOf(id: string): Promise<void>;
   /** The check under way counts for nothing; who waits goes on waiting, or has `reason` as the error. */
   abandon(id: string, reason?: Error): void;
@@ -138,7 +138,7 @@ export const notChecked = {
     new HttpError(
       409,
       ErrorCode.conflict,
-      'The monitor is paused, and is not checked. Resume it, then check.',
+      'The monitor is paused, and is not checked. Resume it, then check it.',
     ),
   removed: () => notFound('The monitor was removed meanwhile.'),
   networkLost: () =>

@@ -261,7 +261,7 @@ describe('a name', () => {
   });
 });
 
-describe('headers that check like secrets', () => {
+describe('headers that look like secrets', () => {
   const headers = {
     Authorization: 'Bearer top-secret-1',
     cookie: 'session=top-secret-2',
@@ -533,7 +533,7 @@ describe('delete', () => {
   });
 });
 
-test('who waits for a check at what is deleted, or paused, is told so', async () => {
+test('who waits for a check of what is deleted, or paused, is told so', async () => {
   const target = await startWebTarget(() => {});
   const { path, post, call, create, createKey } = await withMonitor({
     ...site,

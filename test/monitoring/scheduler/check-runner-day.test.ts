@@ -60,7 +60,7 @@ test.each(long ? [1, 2, 3, 4, 5, 6, 7, 8] : [1])(
       const known = byTarget.get(target);
       if (known === undefined)
         faults.push(`a check with old settings, or at a removed one: ${target}`);
-      else if (known.paused) faults.push(`a check at a paused one: ${target}`);
+      else if (known.paused) faults.push(`a check of a paused one: ${target}`);
       else known.looks.push(clock.monotonicMs());
       return 100 + random.below(LONGEST_LOOK_MS - 100);
     };

@@ -66,7 +66,7 @@ describe('a monitor that is paused', () => {
     for (const ms of onRhythm) expect(Math.round(ms) % MINUTE_MS).toBe(0);
   });
 
-  test('and resumed while the broken off look winds down is not checked twice at once', async () => {
+  test('and resumed while the abandoned check winds down is not checked twice at once', async () => {
     const world = await createWorld();
     const { clock, targets, watch } = world;
     const monitor = await world.site('shop');
@@ -439,7 +439,7 @@ test('a monitor is stale when two intervals and its timeout have gone by, and no
   expect(again && second.watch.isStale(again)).toBe(false);
 });
 
-test('a machine that slept breaks off the checks under way and looks at all anew', async () => {
+test('a machine that slept abandons the checks under way and checks everything again', async () => {
   const world = await createWorld();
   const { clock, targets } = world;
   const monitors = await Promise.all(

@@ -234,7 +234,7 @@ describe('a restart', () => {
     expect(down.status_changed_at).toBe(failedAt);
   });
 
-  test('checks every monitor within its interval, and at overdue ones first', async () => {
+  test('checks every monitor within its interval, overdue ones first', async () => {
     const folder = await temporaryFolder();
     const clock = createFakeClock();
     const target = await startWebTarget();

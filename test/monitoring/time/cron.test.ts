@@ -292,7 +292,7 @@ describe('for any expression, zone and moment', () => {
     );
   });
 
-  test('the next day is the first that a check at each of them finds', () => {
+  test('the next day is the first that a look at each of them finds', () => {
     fc.assert(
       fc.property(expression, moment, (text, ms) => {
         const fields = text.split(' ');

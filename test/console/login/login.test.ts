@@ -336,7 +336,7 @@ describe('who is logged in', () => {
 
   test('does not wait until the tries of strangers are looked at', async () => {
     const { url } = await startTestConsole({
-      login: { ...login, cost: 2 ** 14 },
+      login: { ...login, cost: 2 ** 12 },
       trustedProxies: ['127.0.0.1'],
     });
     const cookie = await logIn(url, PASSWORD);

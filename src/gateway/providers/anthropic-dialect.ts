@@ -1,9 +1,8 @@
 import type { ChatRequest } from '../../contracts/gateway.ts';
 import { encodeSystem, encodeTools, encodeTurns, saysNothing } from './anthropic-messages.ts';
 import { createEventReader, readMessage } from './anthropic-response.ts';
-import type { Dialect } from './dialect.ts';
 import { type Fields, isFields, orderTurns } from './dialect.ts';
-import type { Provider } from './provider.ts';
+import type { Dialect, Provider } from './provider.ts';
 import { unsupportedError } from './provider-errors.ts';
 
 /** Anthropic's Messages API. Source: Claude API reference, "Create a Message". */

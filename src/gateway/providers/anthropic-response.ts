@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import type { ChatCompletion, ChatCompletionChunk, Usage } from '../../contracts/gateway.ts';
-import type { StreamDecoder } from './dialect.ts';
 import { isFields, parseJson } from './dialect.ts';
-import type { Provider } from './provider.ts';
+import type { Provider, StreamDecoder } from './provider.ts';
 import { errorOfResponse, unusableError } from './provider-errors.ts';
 
 const count = z.int().nonnegative().nullish();

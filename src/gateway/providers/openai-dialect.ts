@@ -1,9 +1,7 @@
 import type { ChatMessage, ChatRequest, ContentPart } from '../../contracts/gateway.ts';
-import type { Dialect } from './dialect.ts';
 import { orderTurns } from './dialect.ts';
 import { createChunkReader, readCompletion } from './openai-response.ts';
-import type { Provider } from './provider.ts';
-import { type ParameterRules, parametersFor } from './provider.ts';
+import { type Dialect, type ParameterRules, type Provider, parametersFor } from './provider.ts';
 import { unsupportedError } from './provider-errors.ts';
 
 /** The chat-completions convention, as OpenAI and most others speak it. */

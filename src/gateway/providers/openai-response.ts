@@ -1,9 +1,8 @@
 import { createChoiceEnds } from '../../contracts/choice-ends.ts';
 import { ChatCompletion, ChatCompletionChunk } from '../../contracts/gateway.ts';
 import { STREAM_DONE } from '../../contracts/server-sent-events.ts';
-import type { StreamDecoder } from './dialect.ts';
 import { type Fields, isFields, parseJson } from './dialect.ts';
-import type { Provider } from './provider.ts';
+import type { Provider, StreamDecoder } from './provider.ts';
 import { errorInsideAnswer, unusableError } from './provider-errors.ts';
 
 /** A whole answer of a provider that speaks the convention, with the provider's own turns of phrase put right. */

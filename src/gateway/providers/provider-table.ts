@@ -1,3 +1,5 @@
+import { anthropicDialect } from './anthropic-dialect.ts';
+import { openaiDialect } from './openai-dialect.ts';
 import type { CatalogModels, ParameterRules, ProviderProfile, ProviderTable } from './provider.ts';
 
 const parameters: ParameterRules = {
@@ -14,7 +16,7 @@ const parameters: ParameterRules = {
 
 /** A provider that keeps the convention in everything; a row says where it differs. */
 export const CONVENTION = {
-  dialect: 'openai',
+  dialect: openaiDialect,
   keyCheckPath: '/models',
   keyHeader: 'authorization',
   headers: {},
@@ -105,7 +107,7 @@ export const PROVIDERS = {
         'claude-opus-5': { speed: 4, quality: 9, price: [5, 25] },
       },
     },
-    dialect: 'anthropic',
+    dialect: anthropicDialect,
     // Source: Claude API reference, "API overview", authentication and versions.
     keyHeader: 'x-api-key',
     headers: { 'anthropic-version': '2023-06-01' },

@@ -1,4 +1,6 @@
-/** How a provider differs from the convention. All of it is data; one adapter serves all that speak the convention. */
+import type { ChatCompletion, ChatCompletionChunk, ChatRequest } from '../../contracts/gateway.ts';
+
+/** How a provider differs from the convention. All but its dialect is data; one dialect serves all that speak the convention. */
 export interface ProviderProfile {
   /** Its name as people write it. */
   title: string;
@@ -18,7 +20,7 @@ export interface ProviderProfile {
   /** Its models in the shipped catalog; it does not stand there when absent. */
   catalog?: CatalogModels;
   /** The form its chat API speaks. */
-  dialect: 'openai' | 'anthropic';
+  dialect: Dialect;
   /** The header that carries the key: as a bearer token in `authorization`, bare in any other. */
   keyHeader: string;
   /** Sent with every call. */
@@ -97,6 +99,32 @@ export interface ParameterRules {
   developerRole: boolean;
   /** Wants system messages at the beginning and the user's word at the end. */
   strictTurns: boolean;
+}
+
+/** How one form of chat API says what all of them do; the HTTP upstream does the rest. */
+export interface Dialect {
+  /** Below the provider's base URL. */
+  path: string;
+  /** The request as the provider takes it. Throws `UpstreamError` for what it has no word for. */
+  encode(request: ChatRequest, provider: Provider, model: string): Record<string, unknown>;
+  /** Stop sequences that `encode` leaves out, at which the answer must be cut here. */
+  ownStops(request: ChatRequest, provider: Provider, model: string): readonly string[];
+  /** What the client asked for that `encode` leaves out and nothing here makes up for. */
+  dropped(request: ChatRequest, provider: Provider, model: string): readonly string[];
+  /** A whole answer. Throws `UpstreamError` for one that is none. */
+  decode(value: unknown, provider: Provider, model: string): ChatCompletion;
+  /** Begins to read a stream. */
+  openStream(provider: Provider, model: string): StreamDecoder;
+}
+
+/** Reads the events of one stream. */
+export interface StreamDecoder {
+  /** The chunks that an event stands for; `undefined` when it says nothing. Throws `UpstreamError`. */
+  read(data: string): readonly ChatCompletionChunk[] | undefined;
+  /** The stream has said that it is whole. */
+  readonly whole: boolean;
+  /** It would be whole if its body ended here. */
+  readonly mayEnd: boolean;
 }
 
 /** How a family of models takes parameters, where that differs from the rest of its provider's. */

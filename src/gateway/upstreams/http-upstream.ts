@@ -1,9 +1,8 @@
 import { type Agent, type Dispatcher, request as send } from 'undici';
 import type { ChatRequest } from '../../contracts/gateway.ts';
 import { EVENT_STREAM } from '../../contracts/server-sent-events.ts';
-import { anthropicDialect } from '../providers/anthropic-dialect.ts';
 import { parseJson } from '../providers/dialect.ts';
-import { openaiDialect, providerHeaders } from '../providers/openai-dialect.ts';
+import { providerHeaders } from '../providers/openai-dialect.ts';
 import type { Provider } from '../providers/provider.ts';
 import {
   connectionError,
@@ -29,8 +28,6 @@ const ERROR_LIMIT_BYTES = 64 * 1024;
 const EVENT_LIMIT_BYTES = 1024 * 1024;
 const TAIL_LIMIT_MS = 1_000;
 
-const DIALECTS = { openai: openaiDialect, anthropic: anthropicDialect };
-
 /** A model of a provider, over HTTP, in the form of API that the provider speaks. */
 export function createHttpUpstream(options: {
   provider: Provider;
@@ -40,7 +37,7 @@ export function createHttpUpstream(options: {
   identify?: Identify;
 }): Upstream {
   const { provider, model, agent, timeouts, identify = createIdentify() } = options;
-  const dialect = DIALECTS[provider.dialect];
+  const dialect = provider.dialect;
 
   /** Sends the call; its good answer is still to be read. */
   async function open(

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Agent } from 'undici';
 import { textModels } from '../catalog/catalog.ts';
 import type { Catalog, TextModel } from '../catalog/catalog-schema.ts';
+import { openaiDialect } from '../providers/openai-dialect.ts';
 import type { Provider, ProviderTable } from '../providers/provider.ts';
 import { PROVIDER_TABLE } from '../providers/provider-table.ts';
 import { ANY_MODEL, servedModel } from '../providers/providers.ts';
@@ -61,7 +62,7 @@ export function createRouting(options: {
       const identify = identifies.get(name) ?? createIdentify();
       identifies.set(name, identify);
       const upstream = createHttpUpstream({ provider, model, identify, ...calls });
-      if (provider.dialect !== 'openai') return upstream;
+      if (provider.dialect !== openaiDialect) return upstream;
       return { ...upstream, relay: createRelay({ provider, model, identify, ...calls }) };
     });
   }

@@ -1,18 +1,22 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { json } from 'node:stream/consumers';
 import { expect, onTestFinished, test } from 'vitest';
-import type { ProviderTable } from '../../../src/gateway/providers/provider.ts';
+import type { Dialect, ProviderTable } from '../../../src/gateway/providers/provider.ts';
 import { CONVENTION, PROVIDER_TABLE } from '../../../src/gateway/providers/provider-table.ts';
 import { startModelProvider } from '../../fakes/model-provider.ts';
 import { NO_OLLAMA, startGateway } from '../../helpers/gateway/running-gateway.ts';
 
-/** A provider that the program does not know: one row, and nothing else anywhere. */
-async function startWithToy({ hasKey }: { hasKey: boolean }) {
-  const fake = await startModelProvider();
-  onTestFinished(() => fake.close());
+/** What a newcomer writes: one row, and nothing else anywhere. */
+type ToyRow = Pick<ProviderTable[string], 'baseUrl'> & Partial<ProviderTable[string]>;
+
+/** The gateway with a provider that the program does not know. */
+async function startWithToy(row: ToyRow, apiKey: string | undefined) {
   const table: ProviderTable = {
     ...PROVIDER_TABLE,
-    toy: { ...CONVENTION, title: 'Toy', setting: 'TOY_API_KEY', baseUrl: `${fake.url}/v1` },
+    toy: { ...CONVENTION, title: 'Toy', setting: 'TOY_API_KEY', ...row },
   };
-  const running = await startGateway({
+  return await startGateway({
     table,
     catalog: {
       models: [
@@ -28,10 +32,15 @@ async function startWithToy({ hasKey }: { hasKey: boolean }) {
     providers: {
       ...NO_OLLAMA,
       groq: { apiKey: 'groq-key' },
-      ...(hasKey && { toy: { apiKey: fake.apiKey } }),
+      ...(apiKey !== undefined && { toy: { apiKey } }),
     },
   });
-  return { ...running, fake };
+}
+
+async function startFake() {
+  const fake = await startModelProvider();
+  onTestFinished(() => fake.close());
+  return fake;
 }
 
 const request = {
@@ -39,23 +48,124 @@ const request = {
   messages: [{ role: 'user' as const, content: 'Who are you?' }],
 };
 
-test('One row makes a provider: it answers whole and streamed, and the models name it', async () => {
-  const { client, fake } = await startWithToy({ hasKey: true });
-  const answer = await client.chat.completions.create(request);
-  expect(answer.model).toBe('plaything');
-  expect(answer.choices[0]?.message.content).not.toBe('');
-  let text = '';
-  for await (const chunk of await client.chat.completions.create({ ...request, stream: true })) {
-    text += chunk.choices[0]?.delta.content ?? '';
+type Running = Awaited<ReturnType<typeof startWithToy>>;
+
+async function askWhole({ client }: Running) {
+  return await client.chat.completions.create(request);
+}
+
+async function askStreamed({ client }: Running) {
+  const options = { stream: true, stream_options: { include_usage: true } } as const;
+  const found = { text: '', tokens: undefined as number | undefined };
+  for await (const chunk of await client.chat.completions.create({ ...request, ...options })) {
+    found.text += chunk.choices[0]?.delta.content ?? '';
+    found.tokens = chunk.usage?.total_tokens;
   }
-  expect(text).toBe(answer.choices[0]?.message.content);
+  return found;
+}
+
+test('A row makes a provider: it answers whole and streamed, is listed, and its usage is counted', async () => {
+  const fake = await startFake();
+  const running = await startWithToy({ baseUrl: `${fake.url}/v1` }, fake.apiKey);
+  const whole = await askWhole(running);
+  expect(whole.model).toBe('plaything');
+  expect(whole.choices[0]?.message.content).not.toBe('');
+  const streamed = await askStreamed(running);
+  expect(streamed.text).toBe(whole.choices[0]?.message.content);
+  expect(streamed.tokens).toBe(whole.usage?.total_tokens);
   expect(fake.calls.map(({ body }) => body.model)).toEqual(['test-model', 'test-model']);
-  expect((await client.models.retrieve('plaything')).owned_by).toBe('toy');
+  const { data } = await running.client.models.list();
+  expect(data).toMatchObject([{ id: 'plaything', owned_by: 'toy', available: true }]);
+  const { prompt_tokens: promptTokens, completion_tokens: completionTokens } = whole.usage ?? {};
+  const record = { model: 'plaything', provider: 'toy', promptTokens, completionTokens };
+  expect(await running.usage(2)).toMatchObject([record, record]);
 });
 
-test('Without its key, the answer names its variable', async () => {
-  const { post } = await startWithToy({ hasKey: false });
-  const { status, text } = await post(request);
+test('A provider without its key is not asked, and the answer names its variable', async () => {
+  const fake = await startFake();
+  const running = await startWithToy({ baseUrl: `${fake.url}/v1` }, undefined);
+  const { status, text } = await running.post(request);
   expect(status).toBe(503);
   expect(text).toContain('set TOY_API_KEY');
+  expect(fake.calls).toEqual([]);
+  const { data } = await running.client.models.list();
+  expect(data).toMatchObject([{ available: false }]);
+});
+
+const TOY_TEXT = ['I ', 'am ', 'a ', 'toy.'];
+const toyUsage = { prompt_tokens: 3, completion_tokens: 4, total_tokens: 7 };
+const toyAnswer = { id: '', created: 0, model: 'toy' };
+
+/** A form of API of its own: asks by `wish`, answers by `says`, and ends a stream with `over`. */
+const toyDialect: Dialect = {
+  path: '/speak',
+  encode: ({ messages, stream }) => ({ wish: messages.at(-1)?.content, inPieces: stream === true }),
+  ownStops: () => [],
+  dropped: ({ temperature }) => (temperature == null ? [] : ['temperature']),
+  decode: (value) => ({
+    ...toyAnswer,
+    object: 'chat.completion',
+    choices: [
+      {
+        index: 0,
+        message: { role: 'assistant', content: (value as { says: string }).says },
+        finish_reason: 'stop',
+      },
+    ],
+    usage: toyUsage,
+  }),
+  openStream() {
+    let whole = false;
+    return {
+      get whole() {
+        return whole;
+      },
+      mayEnd: false,
+      read(data) {
+        const { says, over } = JSON.parse(data) as { says?: string; over?: true };
+        const chunk = { ...toyAnswer, object: 'chat.completion.chunk' as const };
+        const choice = { index: 0, delta: { content: says ?? '' } };
+        if (!over) return [{ ...chunk, choices: [choice] }];
+        whole = true;
+        const end = [{ ...choice, finish_reason: 'stop' }];
+        return [
+          { ...chunk, choices: end },
+          { ...chunk, choices: [], usage: toyUsage },
+        ];
+      },
+    };
+  },
+};
+
+/** A service that speaks it. */
+async function startToyService() {
+  const calls: unknown[] = [];
+  const server = createServer(async (incoming, response) => {
+    const body = (await json(incoming)) as { inPieces: boolean };
+    calls.push({ path: incoming.url, key: incoming.headers['x-toy-key'], body });
+    if (!body.inPieces) return response.end(JSON.stringify({ says: TOY_TEXT.join('') }));
+    response.setHeader('content-type', 'text/event-stream');
+    const events = [...TOY_TEXT.map((says) => ({ says })), { over: true }];
+    response.end(events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join(''));
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void server.close());
+  return { calls, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
+}
+
+test('A row may bring a dialect of its own', async () => {
+  const service = await startToyService();
+  const row: ToyRow = { baseUrl: service.url, dialect: toyDialect, keyHeader: 'x-toy-key' };
+  const running = await startWithToy(row, 'toy-key');
+  const whole = await askWhole(running);
+  expect(whole.choices[0]?.message.content).toBe(TOY_TEXT.join(''));
+  expect(await askStreamed(running)).toEqual({ text: TOY_TEXT.join(''), tokens: 7 });
+  const call = (inPieces: boolean) => ({
+    path: '/speak',
+    key: 'toy-key',
+    body: { wish: 'Who are you?', inPieces },
+  });
+  expect(service.calls).toEqual([call(false), call(true)]);
+  const { headers } = await running.post({ ...request, temperature: 1 });
+  expect(headers.get('x-askwatch-dropped')).toBe('temperature');
 });

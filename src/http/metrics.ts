@@ -1,36 +1,11 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client';
 import type { HttpServer } from './server-types.ts';
 
-/** Where rooms declare their counters; served at `/metrics` in Prometheus' text form. */
-export interface Metrics {
-  counter<L extends string>(name: string, help: string, labels?: readonly L[]): Counter<L>;
-  /** `read` gives totals that are counted elsewhere; it is asked at each scrape. */
-  counters<L extends string>(
-    name: string,
-    help: string,
-    labels: readonly L[],
-    read: () => Iterable<Reading<L>>,
-  ): void;
-  /** `bounds` are those of the buckets, rising. */
-  histogram<L extends string>(
-    name: string,
-    help: string,
-    labels: readonly L[],
-    bounds: readonly number[],
-  ): Histogram<L>;
-  /** `read` is asked at each scrape. */
-  gauge(name: string, help: string, read: () => number): void;
-  /** As `gauge`, with a series for each entry that `read` gives. */
-  gauges<L extends string>(
-    name: string,
-    help: string,
-    labels: readonly L[],
-    read: () => Iterable<Reading<L>>,
-  ): void;
-}
+/** Where rooms declare their metrics; served at `/metrics` in Prometheus' text form. */
+export type Metrics = ReturnType<typeof addMetrics>['metrics'];
 
 /** The value of one combination of labels. */
-export interface Reading<L extends string> {
+interface Reading<L extends string> {
   labels: Record<L, string>;
   value: number;
 }
@@ -41,13 +16,61 @@ const SECONDS_BOUNDS = [0.001, 0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 60];
 type ObserveRequest = (method: string, route: string, status: number, seconds: number) => void;
 
 /** Measures every request, and serves what rooms count. */
-export function addMetrics(server: HttpServer): { metrics: Metrics; observe: ObserveRequest } {
+export function addMetrics(server: HttpServer) {
   const registry = new Registry();
+  const registers = [registry];
   // Measured from now on.
   const ofProcess = processMetrics();
-  const histogram: Metrics['histogram'] = (name, help, labelNames, bounds) =>
-    new Histogram({ name, help, labelNames, buckets: [...bounds], registers: [registry] });
-  const durations = histogram(
+
+  /** A metric that is read at each scrape. */
+  function addRead<L extends string>(
+    Kind: typeof Counter<L> | typeof Gauge<L>,
+    name: string,
+    help: string,
+    labelNames: readonly L[],
+    read: () => Iterable<Reading<L>>,
+  ): void {
+    new Kind({
+      name,
+      help,
+      labelNames,
+      registers,
+      collect(this: Counter<L> | Gauge<L>) {
+        this.reset();
+        for (const { labels, value } of read()) this.inc(labels, value);
+      },
+    });
+  }
+
+  const metrics = {
+    counter: <L extends string>(name: string, help: string, labelNames: readonly L[] = []) =>
+      new Counter({ name, help, labelNames, registers }),
+    /** `read` gives totals that are counted elsewhere; it is asked at each scrape. */
+    counters: <L extends string>(
+      name: string,
+      help: string,
+      labelNames: readonly L[],
+      read: () => Iterable<Reading<L>>,
+    ) => addRead(Counter<L>, name, help, labelNames, read),
+    /** `bounds` are those of the buckets, rising. */
+    histogram: <L extends string>(
+      name: string,
+      help: string,
+      labelNames: readonly L[],
+      bounds: readonly number[],
+    ) => new Histogram({ name, help, labelNames, buckets: [...bounds], registers }),
+    /** `read` is asked at each scrape. */
+    gauge: (name: string, help: string, read: () => number) =>
+      addRead(Gauge, name, help, [], () => [{ labels: {}, value: read() }]),
+    /** As `gauge`, with a series for each entry that `read` gives. */
+    gauges: <L extends string>(
+      name: string,
+      help: string,
+      labelNames: readonly L[],
+      read: () => Iterable<Reading<L>>,
+    ) => addRead(Gauge<L>, name, help, labelNames, read),
+  };
+  const durations = metrics.histogram(
     'askwatch_http_request_seconds',
     'Time from a request to the end of its answer.',
     ['method', 'route', 'status'],
@@ -63,55 +86,6 @@ export function addMetrics(server: HttpServer): { metrics: Metrics; observe: Obs
     reply.type(registry.contentType);
     return `${await ofProcess.metrics()}\n${await registry.metrics()}`;
   });
-  const metrics: Metrics = {
-    counter: (name, help, labels = []) =>
-      new Counter({ name, help, labelNames: labels, registers: [registry] }),
-    counters<L extends string>(
-      name: string,
-      help: string,
-      labels: readonly L[],
-      read: () => Iterable<Reading<L>>,
-    ) {
-      new Counter({
-        name,
-        help,
-        labelNames: labels,
-        registers: [registry],
-        collect() {
-          this.reset();
-          for (const { labels: of, value } of read()) this.inc(of, value);
-        },
-      });
-    },
-    histogram,
-    gauge(name, help, read) {
-      new Gauge({
-        name,
-        help,
-        registers: [registry],
-        collect() {
-          this.set(read());
-        },
-      });
-    },
-    gauges<L extends string>(
-      name: string,
-      help: string,
-      labels: readonly L[],
-      read: () => Iterable<Reading<L>>,
-    ) {
-      new Gauge({
-        name,
-        help,
-        labelNames: labels,
-        registers: [registry],
-        collect() {
-          this.reset();
-          for (const { labels: of, value } of read()) this.set(of, value);
-        },
-      });
-    },
-  };
   return { metrics, observe };
 }
 

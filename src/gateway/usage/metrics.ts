@@ -1,46 +1,23 @@
 import type { Metrics } from '../../http/metrics.ts';
-import type { End, UsageRecord } from './journal.ts';
-
-/** Counts requests for the metrics: as numbers of our own, which are made into metrics when somebody asks for them. */
-interface UsageMetrics {
-  began(): void;
-  /** The answer to one of those under way is a stream. */
-  streams(): void;
-  ended(record: UsageRecord, streamed: boolean): void;
-}
-
-/** Requests for one model that ended in one way. */
-interface Tally {
-  labels: { model: string; end: End };
-  requests: number;
-  promptTokens: number;
-  answerTokens: number;
-}
+import type { UsageRecord } from './journal.ts';
 
 const SECONDS_BOUNDS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180, 600];
 const FIRST_TOKEN_BOUNDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 180];
 
 /** Declares the metrics of chat requests. Their labels are bounded by the catalog. */
-export function createUsageMetrics(metrics: Metrics, waiting: () => number): UsageMetrics {
-  const tallies = new Map<string, Tally>();
+export function createUsageMetrics(metrics: Metrics, waiting: () => number) {
   let underWay = 0;
   let streaming = 0;
 
-  metrics.counters(
+  const requests = metrics.counter(
     'askwatch_gateway_requests_total',
     'Chat requests with a valid key, by model of the catalog and how they ended.',
     ['model', 'end'],
-    () => [...tallies.values()].map(({ labels, requests: value }) => ({ labels, value })),
   );
-  metrics.counters(
+  const tokens = metrics.counter(
     'askwatch_gateway_tokens_total',
     'Tokens of chat requests, by model of the catalog and whether of the prompt or the answer.',
     ['model', 'of'],
-    () =>
-      [...tallies.values()].flatMap(({ labels: { model }, promptTokens, answerTokens }) => [
-        { labels: { model, of: 'prompt' }, value: promptTokens },
-        { labels: { model, of: 'answer' }, value: answerTokens },
-      ]),
   );
   const seconds = metrics.histogram(
     'askwatch_gateway_request_seconds',
@@ -70,32 +47,24 @@ export function createUsageMetrics(metrics: Metrics, waiting: () => number): Usa
     waiting,
   );
 
-  function tallyOf(model: string, end: End): Tally {
-    const key = `${end} ${model}`;
-    let tally = tallies.get(key);
-    if (!tally) {
-      tally = { labels: { model, end }, requests: 0, promptTokens: 0, answerTokens: 0 };
-      tallies.set(key, tally);
-    }
-    return tally;
-  }
-
   return {
     began() {
       underWay += 1;
     },
+    /** The answer to one of those under way is a stream. */
     streams() {
       streaming += 1;
     },
-    ended({ model, end, promptTokens, completionTokens, latencyMs, firstTokenMs }, streamed) {
+    ended(record: UsageRecord, streamed: boolean) {
+      const { model = 'unknown', end, promptTokens, completionTokens } = record;
+      const { latencyMs, firstTokenMs } = record;
       underWay -= 1;
       if (streamed) streaming -= 1;
-      const tally = tallyOf(model ?? 'unknown', end);
-      tally.requests += 1;
-      tally.promptTokens += promptTokens;
-      tally.answerTokens += completionTokens;
-      seconds.observe(tally.labels, latencyMs / 1000);
-      if (firstTokenMs !== undefined) firstToken.observe(tally.labels, firstTokenMs / 1000);
+      requests.inc({ model, end });
+      tokens.inc({ model, of: 'prompt' }, promptTokens);
+      tokens.inc({ model, of: 'answer' }, completionTokens);
+      seconds.observe({ model, end }, latencyMs / 1000);
+      if (firstTokenMs !== undefined) firstToken.observe({ model, end }, firstTokenMs / 1000);
     },
   };
 }

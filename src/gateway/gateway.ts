@@ -12,9 +12,8 @@ import { LIST_TIMES, type ListTimes, refreshServedModels } from './models/served
 import type { ProviderTable } from './providers/provider.ts';
 import { PROVIDER_TABLE } from './providers/provider-table.ts';
 import { findProviders, type ProviderSettings, providersSet } from './providers/providers.ts';
-import { createSharedInterval } from './shared/interval.ts';
 import { createCircuitBreaker } from './upstreams/circuit-breaker.ts';
-import type { UpstreamTimeouts } from './upstreams/idle-timeout.ts';
+import type { UpstreamTimeouts } from './upstreams/http-upstream.ts';
 import { OFFLINE } from './upstreams/offline.ts';
 import { createRouting } from './upstreams/routing.ts';
 import type { UsageQuery, UsageRow } from './usage/days.ts';
@@ -54,9 +53,6 @@ const TIMES: GatewayTimes = {
 const CONNECTIONS_PER_PROVIDER = 256;
 const CONNECT_TIMEOUT_MS = 5_000;
 
-/** How exactly waiting is measured. */
-const INTERVAL_MS = 1_000;
-
 /** Adds the model gateway to the server: GET /v1/models, GET /v1/models/:id, GET /v1/usage, POST /v1/chat/completions. */
 export async function createGateway(options: {
   kit: ServerKit;
@@ -79,9 +75,6 @@ export async function createGateway(options: {
     headersTimeout: 0,
     bodyTimeout: 0,
   });
-  const interval = createSharedInterval(
-    Math.min(INTERVAL_MS, times.pingMs / 2, times.firstChunkMs / 4, times.stallMs / 4),
-  );
   const set = providersSet(options.providers);
   const routing = createRouting({
     catalog,
@@ -90,7 +83,6 @@ export async function createGateway(options: {
     table,
     agent,
     timeouts: times,
-    interval,
   });
   const lists = await refreshServedModels({
     providers,
@@ -125,7 +117,6 @@ export async function createGateway(options: {
     ledger,
     pingMs: times.pingMs,
     drainMs: times.drainMs,
-    interval,
     log,
   });
 

@@ -13,7 +13,6 @@ import type { ServerKit } from '../../http/server.ts';
 import type { Catalog } from '../catalog/catalog-schema.ts';
 import { BufferList } from '../shared/buffer-list.ts';
 import { ClientCancellation } from '../shared/client-cancellation.ts';
-import type { SharedInterval } from '../shared/interval.ts';
 import { createListenerSet } from '../shared/listener-set.ts';
 import { failureForLog, UpstreamError } from '../shared/upstream-error.ts';
 import type { CircuitBreaker } from '../upstreams/circuit-breaker.ts';
@@ -49,7 +48,6 @@ interface ChatOptions {
   ledger: UsageLedger;
   pingMs: number;
   drainMs: number;
-  interval: SharedInterval;
   log: Logger;
 }
 

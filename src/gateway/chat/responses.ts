@@ -6,7 +6,6 @@ import { asHttpError, errorBody } from '../../http/error-answers.ts';
 import { HttpError } from '../../http/errors.ts';
 import type { TextModel } from '../catalog/catalog-schema.ts';
 import type { ClientCancellation } from '../shared/client-cancellation.ts';
-import type { SharedInterval } from '../shared/interval.ts';
 import { failureForLog, UpstreamError } from '../shared/upstream-error.ts';
 import type { AnswerStream, AnswerStreamOptions } from '../streaming/answer-stream.ts';
 import { openChunkStream } from '../streaming/answer-stream.ts';
@@ -72,7 +71,7 @@ export async function answerWhole(call: ChatCall): Promise<void> {
 /** Answers with events, as the reply comes. */
 export async function answerStream(
   call: ChatCall,
-  options: { pingMs: number; drainMs: number; interval: SharedInterval },
+  options: { pingMs: number; drainMs: number },
 ): Promise<void> {
   const { exchange, meter, model, request, cancellation, circuitBreaker, log } = call;
   meter.streams();

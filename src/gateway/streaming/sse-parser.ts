@@ -1,15 +1,11 @@
 import { createParser } from 'eventsource-parser';
 import { isWholeData } from '../../contracts/server-sent-events.ts';
-
-/** A stream of events that is none: too long an event, or not UTF-8. */
-export class GarbledStreamError extends Error {
-  override name = 'GarbledStreamError' as const;
-}
+import { BrokenStreamError } from './answer-stream.ts';
 
 /**
  * The `data` of each server-sent event, as the bytes come in. A last event may lack its empty line, and its line break too
  * where it is whole without: JSON or `[DONE]`. Returns false when anything else is left, so that the body was cut.
- * Throws `GarbledStreamError` when more than `limit` characters wait for the end of their event.
+ * Throws `BrokenStreamError` for what is not UTF-8, and when more than `limit` characters wait for the end of their event.
  */
 export async function* readEventData(
   body: AsyncIterable<Uint8Array>,
@@ -32,7 +28,7 @@ export async function* readEventData(
     line = lineAt === 0 ? line + text : text.slice(lineAt);
     parser.feed(text);
     yield* arrived.splice(0);
-    if (tooLong) throw new GarbledStreamError('an event is too long');
+    if (tooLong) throw new BrokenStreamError('is garbled');
   }
   parser.feed('\n\n');
   const [rest] = arrived;
@@ -47,6 +43,6 @@ function decode(decoder: InstanceType<typeof TextDecoder>, bytes: Uint8Array): s
   try {
     return decoder.decode(bytes, { stream: true });
   } catch (cause) {
-    throw new GarbledStreamError('it is not UTF-8', { cause });
+    throw new BrokenStreamError('is garbled', { cause });
   }
 }

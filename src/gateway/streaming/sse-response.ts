@@ -6,7 +6,6 @@ import {
   PING_COMMENT,
 } from '../../contracts/server-sent-events.ts';
 import type { Exchange } from '../../http/direct-route.ts';
-import type { SharedInterval } from '../shared/interval.ts';
 import type { EventSink } from './answer-stream.ts';
 
 /** A streamed answer on its way to the client. Its status is sent with the first write, so until then it can be refused. */
@@ -32,13 +31,11 @@ export function createSseResponse(options: {
   pingMs: number;
   /** A client that takes nothing for so long is treated as gone. */
   drainMs: number;
-  interval: SharedInterval;
   headers: () => Record<string, string>;
 }): SseResponse {
-  const { exchange, pingMs, drainMs, interval, headers } = options;
+  const { exchange, pingMs, drainMs, headers } = options;
   const { response } = exchange;
   let begun = false;
-  let writtenMs = interval.nowMs;
 
   function begin() {
     if (begun) return;
@@ -54,12 +51,11 @@ export function createSseResponse(options: {
     });
   }
 
-  const release = interval.add((nowMs) => {
-    if (nowMs - writtenMs < pingMs || response.destroyed || response.writableNeedDrain) return;
+  const pings = setInterval(() => {
+    if (response.destroyed || response.writableNeedDrain) return;
     begin();
-    writtenMs = nowMs;
     response.write(PING_COMMENT);
-  });
+  }, pingMs);
 
   return {
     get begun() {
@@ -67,7 +63,7 @@ export function createSseResponse(options: {
     },
     write(events) {
       begin();
-      writtenMs = interval.nowMs;
+      pings.refresh();
       return response.write(events, 'latin1') || response.destroyed;
     },
     async drained() {
@@ -94,6 +90,6 @@ export function createSseResponse(options: {
         response.destroy();
       });
     },
-    release,
+    release: () => clearInterval(pings),
   };
 }

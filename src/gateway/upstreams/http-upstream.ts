@@ -1,113 +1,242 @@
-import { type Agent, type Dispatcher, request as send } from 'undici';
-import type { ChatRequest } from '../../contracts/gateway.ts';
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Agent } from 'undici';
+import type { ChatCompletion, ChatRequest } from '../../contracts/gateway.ts';
 import { EVENT_STREAM } from '../../contracts/server-sent-events.ts';
 import { parseJson } from '../providers/dialect.ts';
-import { providerHeaders } from '../providers/openai-dialect.ts';
-import type { Provider } from '../providers/provider.ts';
 import {
-  connectionError,
-  errorOfResponse,
-  timeoutError,
-  unusableError,
-} from '../providers/provider-errors.ts';
+  adaptRequest,
+  needsObjects,
+  openaiDialect,
+  providerHeaders,
+} from '../providers/openai-dialect.ts';
+import type { Provider } from '../providers/provider.ts';
+import { unusableError } from '../providers/provider-errors.ts';
 import { BufferList } from '../shared/buffer-list.ts';
-import { UpstreamError } from '../shared/upstream-error.ts';
+import type { EventSink } from '../streaming/answer-stream.ts';
 import {
   type AnswerIdentity,
   createIdentify,
   type Identify,
 } from '../streaming/response-identity.ts';
-import { GarbledStreamError, readEventData } from '../streaming/sse-parser.ts';
-import type { UpstreamTimeouts } from './idle-timeout.ts';
-import { createIdleTimeout, type IdleTimeout } from './idle-timeout.ts';
+import { readEventData } from '../streaming/sse-parser.ts';
+import { createSsePassthrough } from '../streaming/sse-passthrough.ts';
+import {
+  type CallListener,
+  type CallTarget,
+  explainBroken,
+  ProviderCall,
+} from './provider-call.ts';
 import { createChunkCutter, cutCompletion } from './stop-sequences.ts';
-import type { Upstream } from './upstream.ts';
+import type { Relay, Upstream } from './upstream.ts';
+
+/** How long a provider may be silent, milliseconds. */
+export interface UpstreamTimeouts {
+  /** For a whole answer that is not streamed; long prompts take minutes. */
+  answerMs: number;
+  /** Until the first chunk of a stream. */
+  firstChunkMs: number;
+  /** Between two chunks. */
+  stallMs: number;
+}
 
 const ANSWER_LIMIT_BYTES = 16 * 1024 * 1024;
-const ERROR_LIMIT_BYTES = 64 * 1024;
 const EVENT_LIMIT_BYTES = 1024 * 1024;
+/** How long a stream that said it is whole may take to end, so that its connection can serve the next call. */
 const TAIL_LIMIT_MS = 1_000;
 
-/** A model of a provider, over HTTP, in the form of API that the provider speaks. */
-export function createHttpUpstream(options: {
+interface UpstreamOptions {
   provider: Provider;
   model: string;
   agent: Agent;
   timeouts: UpstreamTimeouts;
   identify?: Identify;
-}): Upstream {
-  const { provider, model, agent, timeouts, identify = createIdentify() } = options;
-  const dialect = provider.dialect;
+}
 
-  /** Sends the call; its good answer is still to be read. */
-  async function open(
-    request: ChatRequest,
-    idleTimeout: IdleTimeout,
-  ): Promise<Dispatcher.ResponseData> {
-    const answer = await send(`${provider.baseUrl}${dialect.path}`, {
-      dispatcher: agent,
+/**
+ * A model of a provider, over HTTP, in the form of API that the provider speaks. Answers in the OpenAI convention can also
+ * be passed on as they come.
+ */
+export function createHttpUpstream({
+  provider,
+  model,
+  agent,
+  timeouts,
+  identify = createIdentify(),
+}: UpstreamOptions): Upstream {
+  const { dialect } = provider;
+  const address = new URL(`${provider.baseUrl}${dialect.path}`);
+  const target: CallTarget = {
+    provider,
+    model,
+    agent,
+    request: {
+      origin: address.origin,
+      path: address.pathname + address.search,
       method: 'POST',
-      signal: idleTimeout.signal,
-      headers: { 'content-type': 'application/json', ...providerHeaders(provider) },
-      body: JSON.stringify(dialect.encode(request, provider, model)),
-    });
-    // Closed unread, a body would emit an error that nobody hears; a reader hears it all the same.
-    answer.body.on('error', () => {});
-    const { statusCode: status, headers } = answer;
-    if (status !== 200) {
-      const text = (await readText(answer, ERROR_LIMIT_BYTES)) ?? '';
-      throw errorOfResponse(provider, model, { status, headers, body: text });
-    }
-    if ((headers['content-encoding'] ?? 'identity') === 'identity') return answer;
-    answer.body.destroy();
-    throw unusableError(provider, 'is in an encoding nobody asked for');
+      headers: Object.entries({
+        'content-type': 'application/json',
+        ...providerHeaders(provider),
+      }).flat(),
+    },
+  };
+
+  /** A whole answer, and its JSON as it came. */
+  function fetchCompletion(body: Buffer[], cancellation: Cancellation) {
+    return new Promise<{ completion: ChatCompletion; json: string | undefined }>(
+      (resolve, reject) => {
+        const parts = new BufferList();
+        new ProviderCall(target, {
+          body,
+          cancellation,
+          waitMs: timeouts.answerMs,
+          listener: {
+            onHeaders: () => undefined,
+            onData(bytes) {
+              parts.add(bytes);
+              if (parts.length > ANSWER_LIMIT_BYTES) throw unusableError(provider, 'is too long');
+            },
+            onEnd() {
+              const json = parts.join().toString();
+              const answer = dialect.decode(parseJson(json, provider), provider, model);
+              const completion = { ...answer, ...identify(answer) };
+              const isAsItCame =
+                completion.id === answer.id && completion.created === answer.created;
+              resolve({ completion, json: isAsItCame ? json : undefined });
+            },
+            onFailure: reject,
+          },
+        });
+      },
+    );
   }
 
-  /** The error of a call that went wrong: the client's own reason when it left, else what happened at the provider. */
-  function explain(error: unknown, idleTimeout: IdleTimeout): unknown {
-    if (idleTimeout.signal.aborted) return idleTimeout.signal.reason;
-    if (error instanceof UpstreamError) return error;
-    if (error instanceof GarbledStreamError) return unusableError(provider, 'is garbled', error);
-    return connectionError(provider, error);
+  function openStream(
+    body: Buffer[],
+    cancellation: Cancellation,
+    listener: Omit<CallListener, 'onHeaders'>,
+  ): ProviderCall {
+    const onHeaders = (headers: IncomingHttpHeaders) =>
+      String(headers['content-type']).startsWith(EVENT_STREAM)
+        ? undefined
+        : unusableError(provider, 'is no stream');
+    const waitMs = timeouts.firstChunkMs;
+    return new ProviderCall(target, {
+      body,
+      cancellation,
+      waitMs,
+      listener: { ...listener, onHeaders },
+    });
   }
+
+  const encode = (request: ChatRequest) => [
+    Buffer.from(JSON.stringify(dialect.encode(request, provider, model))),
+  ];
+
+  const relay: Relay = {
+    supports: (request) =>
+      (request.n ?? 1) <= provider.maxChoices && !needsObjects(request, provider, model),
+    complete: ({ request, write, cancellation }) =>
+      fetchCompletion(write(adaptRequest(request, provider, model)), cancellation),
+    stream({ request, write: writeBody, cancellation }, options) {
+      const events = createSsePassthrough(options, identify);
+      return new Promise((resolve, reject) => {
+        let waiting = '';
+        let failure: { reason: unknown } | undefined;
+        let begun = false;
+        let over = false;
+        let reader: { sink: EventSink; resolve: () => void; reject: (reason: unknown) => void };
+
+        const body = writeBody(adaptRequest(request, provider, model));
+        const call = openStream(body, cancellation, {
+          onData: (bytes) => pass(events.push(bytes)),
+          onEnd: () => pass(events.end()),
+          onFailure(reason) {
+            // What comes after the answer was whole is of no matter.
+            if (events.whole) return;
+            failure = { reason };
+            if (!begun) reject(reason);
+            else reader?.reject(reason);
+          },
+        });
+
+        function pass(text: string): void {
+          if (text !== '') {
+            call.wait(timeouts.stallMs);
+            if (reader) write(text);
+            else waiting += text;
+            begin();
+          }
+          if (events.broken) throw events.broken;
+          if (events.whole) whole();
+        }
+        function begin(): void {
+          if (begun) return;
+          begun = true;
+          resolve({
+            pipe: (sink) =>
+              new Promise((done, fail) => {
+                reader = { sink, resolve: done, reject: fail };
+                if (waiting !== '') write(waiting);
+                waiting = '';
+                if (events.whole) done();
+                else if (failure) fail(failure.reason);
+              }),
+          });
+        }
+        function whole(): void {
+          if (over) return;
+          over = true;
+          begin();
+          call.wait(TAIL_LIMIT_MS);
+          reader?.resolve();
+        }
+        function write(text: string): void {
+          if (reader.sink.write(text)) return;
+          // The client's own pace is not the provider's silence.
+          call.pause();
+          call.wait(Number.POSITIVE_INFINITY);
+          void reader.sink.drained().then(() => {
+            call.wait(timeouts.stallMs);
+            call.resume();
+          });
+        }
+      });
+    },
+  };
 
   return {
     provider: provider.name,
     model,
     maxChoices: provider.maxChoices,
     dropped: (request) => dialect.dropped(request, provider, model),
+    ...(dialect === openaiDialect && { relay }),
     async complete(request, signal) {
-      const idleTimeout = createIdleTimeout(signal, () => timeoutError(provider));
-      idleTimeout.wait(timeouts.answerMs);
-      try {
-        const answer = await open(request, idleTimeout);
-        const text = await readText(answer, ANSWER_LIMIT_BYTES);
-        if (text === undefined) throw unusableError(provider, 'is too long');
-        const told = dialect.decode(parseJson(text, provider), provider, model);
-        const completion = { ...told, ...identify(told) };
-        const stops = dialect.ownStops(request, provider, model);
-        return stops.length > 0 ? cutCompletion(completion, stops) : completion;
-      } catch (error) {
-        throw explain(error, idleTimeout);
-      } finally {
-        idleTimeout.release();
-      }
+      const { completion } = await fetchCompletion(encode(request), followed(signal));
+      const stops = dialect.ownStops(request, provider, model);
+      return stops.length > 0 ? cutCompletion(completion, stops) : completion;
     },
     async *stream(request, signal) {
-      const idleTimeout = createIdleTimeout(signal, () => timeoutError(provider));
-      idleTimeout.wait(timeouts.firstChunkMs);
-      let answer: Dispatcher.ResponseData | undefined;
       let identity: AnswerIdentity | undefined;
-      let begun = false;
+      let waitMs = timeouts.firstChunkMs;
       let whole = false;
+      const bytes = new ByteQueue();
+      const call = openStream(encode(request), followed(signal), {
+        onData(part) {
+          // undici gives an empty part whenever it is resumed; to pause then would never end.
+          if (whole || part.length === 0) return;
+          bytes.add(part);
+          call.pause();
+        },
+        onEnd: () => bytes.end(),
+        onFailure: (reason) => bytes.fail(reason),
+      });
       try {
-        answer = await open(request, idleTimeout);
-        if (!String(answer.headers['content-type']).startsWith(EVENT_STREAM)) {
-          throw unusableError(provider, 'is no stream');
-        }
         const stops = dialect.ownStops(request, provider, model);
         const cut = stops.length > 0 ? createChunkCutter(stops) : undefined;
-        const events = readEventData(answer.body, EVENT_LIMIT_BYTES);
+        const events = readEventData(
+          bytes.read(() => call.resume()),
+          EVENT_LIMIT_BYTES,
+        );
         const decoder = dialect.openStream(provider, model);
         for (;;) {
           const { value, done } = await events.next();
@@ -118,59 +247,84 @@ export function createHttpUpstream(options: {
           }
           const chunks = decoder.read(value);
           // The client's own pace is not the provider's silence.
-          if (chunks) idleTimeout.pause();
+          if (chunks) call.wait(Number.POSITIVE_INFINITY);
           for (const chunk of chunks ?? []) {
             const passed = cut ? cut(chunk) : chunk;
             if (passed === undefined) continue;
-            begun = true;
+            waitMs = timeouts.stallMs;
             identity ??= identify(passed);
             yield { ...passed, ...identity };
           }
           if (decoder.whole) {
             whole = true;
-            void readToEnd(events, answer);
+            call.wait(TAIL_LIMIT_MS);
+            call.resume();
             return;
           }
-          if (chunks) idleTimeout.wait(begun ? timeouts.stallMs : timeouts.firstChunkMs);
+          if (chunks) call.wait(waitMs);
         }
       } catch (error) {
-        throw explain(error, idleTimeout);
+        throw explainBroken(error, target);
       } finally {
-        idleTimeout.release();
-        if (!whole) answer?.body.destroy();
+        if (!whole) call.leave();
       }
     },
   };
 }
 
-/** Reads what is left after the last event, so that the connection serves the next call; closes it if there is more. */
-async function readToEnd(
-  events: AsyncGenerator<string, boolean>,
-  { body }: Dispatcher.ResponseData,
-): Promise<void> {
-  const limit = setTimeout(() => body.destroy(), TAIL_LIMIT_MS);
-  try {
-    const { done } = await events.next();
-    if (!done) body.destroy();
-  } catch {
-    // The answer was whole; how its connection ends is of no matter.
-  } finally {
-    clearTimeout(limit);
-  }
+type Cancellation = ConstructorParameters<typeof ProviderCall>[1]['cancellation'];
+
+/** A signal as a call follows it. Throws its reason when it has been given already. */
+function followed(signal: AbortSignal): Cancellation {
+  signal.throwIfAborted();
+  return {
+    get reason() {
+      return signal.reason;
+    },
+    onCancel(listener) {
+      signal.addEventListener('abort', listener, { once: true });
+      return () => signal.removeEventListener('abort', listener);
+    },
+  };
 }
 
-/** The whole body as text, or `undefined` as soon as it is too long. */
-async function readText(
-  { body }: Dispatcher.ResponseData,
-  limitBytes: number,
-): Promise<string | undefined> {
-  const parts = new BufferList();
-  for await (const part of body as AsyncIterable<Buffer>) {
-    parts.add(part);
-    if (parts.length > limitBytes) {
-      body.destroy();
-      return undefined;
+/** Bytes on their way from those who bring them to one who takes them. */
+class ByteQueue {
+  private readonly parts: Buffer[] = [];
+  private over: { reason?: unknown } | undefined;
+  private wake = () => {};
+
+  add(part: Buffer): void {
+    this.parts.push(part);
+    this.wake();
+  }
+
+  end(): void {
+    this.over = {};
+    this.wake();
+  }
+
+  fail(reason: unknown): void {
+    this.over = { reason };
+    this.wake();
+  }
+
+  /** Calls `more` whenever it has given all that came. Throws the reason of a failure. */
+  async *read(more: () => void): AsyncGenerator<Buffer, void, undefined> {
+    for (;;) {
+      const part = this.parts.shift();
+      if (part) {
+        yield part;
+      } else if (this.over) {
+        if ('reason' in this.over) throw this.over.reason;
+        return;
+      } else {
+        const came = new Promise<void>((resolve) => {
+          this.wake = resolve;
+        });
+        more();
+        await came;
+      }
     }
   }
-  return parts.join().toString('utf8');
 }

@@ -3,19 +3,15 @@ import type { Logger } from 'pino';
 import type { Agent } from 'undici';
 import { textModels } from '../catalog/catalog.ts';
 import type { Catalog, TextModel } from '../catalog/catalog-schema.ts';
-import { openaiDialect } from '../providers/openai-dialect.ts';
 import type { Provider, ProviderTable } from '../providers/provider.ts';
 import { PROVIDER_TABLE } from '../providers/provider-table.ts';
 import { ANY_MODEL, servedModel } from '../providers/providers.ts';
 import type { ClientCancellation } from '../shared/client-cancellation.ts';
-import type { SharedInterval } from '../shared/interval.ts';
 import { failureForLog, UpstreamError } from '../shared/upstream-error.ts';
 import { createIdentify, type Identify } from '../streaming/response-identity.ts';
 import type { CircuitBreaker } from './circuit-breaker.ts';
-import { createHttpUpstream } from './http-upstream.ts';
-import type { UpstreamTimeouts } from './idle-timeout.ts';
+import { createHttpUpstream, type UpstreamTimeouts } from './http-upstream.ts';
 import { offlineEngine } from './offline.ts';
-import { createRelay } from './relay.ts';
 import type { Upstream } from './upstream.ts';
 
 /** Knows who answers for each model now. */
@@ -45,7 +41,6 @@ export function createRouting(options: {
   table?: ProviderTable;
   agent: Agent;
   timeouts: UpstreamTimeouts;
-  interval: SharedInterval;
 }): Routing {
   const { catalog, providers, set = new Set(providers.keys()), table, ...calls } = options;
   const upstreams = new Map<string, Upstream[]>();
@@ -61,9 +56,7 @@ export function createRouting(options: {
       const name = `${provider.name} ${model}`;
       const identify = identifies.get(name) ?? createIdentify();
       identifies.set(name, identify);
-      const upstream = createHttpUpstream({ provider, model, identify, ...calls });
-      if (provider.dialect !== openaiDialect) return upstream;
-      return { ...upstream, relay: createRelay({ provider, model, identify, ...calls }) };
+      return createHttpUpstream({ provider, model, identify, ...calls });
     });
   }
 

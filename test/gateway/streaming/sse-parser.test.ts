@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { GarbledStreamError, readEventData } from '../../../src/gateway/streaming/sse-parser.ts';
+import { BrokenStreamError } from '../../../src/gateway/streaming/answer-stream.ts';
+import { readEventData } from '../../../src/gateway/streaming/sse-parser.ts';
 
 async function read(parts: Iterable<Uint8Array>, limit = 1_000_000): Promise<string[]> {
   return (await readAll(parts, limit)).events;
@@ -72,8 +73,8 @@ describe('the data of events', () => {
 
   test('is refused when it is too long or no text', async () => {
     await expect(read([bytes('x'.repeat(60)), bytes('x'.repeat(60))], 100)).rejects.toThrow(
-      GarbledStreamError,
+      BrokenStreamError,
     );
-    await expect(read([Buffer.from([0x64, 0xff, 0x0a])])).rejects.toThrow(GarbledStreamError);
+    await expect(read([Buffer.from([0x64, 0xff, 0x0a])])).rejects.toThrow(BrokenStreamError);
   });
 });

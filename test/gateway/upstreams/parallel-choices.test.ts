@@ -9,7 +9,6 @@ import type {
 import { textModels } from '../../../src/gateway/catalog/catalog.ts';
 import { Catalog } from '../../../src/gateway/catalog/catalog-schema.ts';
 import { findProviders } from '../../../src/gateway/providers/providers.ts';
-import { createSharedInterval } from '../../../src/gateway/shared/interval.ts';
 import { UpstreamError } from '../../../src/gateway/shared/upstream-error.ts';
 import { withParallelChoices } from '../../../src/gateway/upstreams/parallel-choices.ts';
 import { createRouting } from '../../../src/gateway/upstreams/routing.ts';
@@ -57,7 +56,6 @@ async function startSingle() {
     catalog,
     providers,
     agent,
-    interval: createSharedInterval(1_000),
     timeouts,
   });
   const [model] = textModels(catalog);

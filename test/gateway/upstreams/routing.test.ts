@@ -6,7 +6,6 @@ import { textModels } from '../../../src/gateway/catalog/catalog.ts';
 import { Catalog } from '../../../src/gateway/catalog/catalog-schema.ts';
 import { findProviders } from '../../../src/gateway/providers/providers.ts';
 import { ClientCancellation } from '../../../src/gateway/shared/client-cancellation.ts';
-import { createSharedInterval } from '../../../src/gateway/shared/interval.ts';
 import { type FailureKind, UpstreamError } from '../../../src/gateway/shared/upstream-error.ts';
 import { createCircuitBreaker } from '../../../src/gateway/upstreams/circuit-breaker.ts';
 import { askInOrder, createRouting } from '../../../src/gateway/upstreams/routing.ts';
@@ -51,7 +50,6 @@ async function startAsking(model = 'two', timeouts = {}) {
     catalog,
     providers,
     agent,
-    interval: createSharedInterval(1_000),
     timeouts: { answerMs: 45_000, firstChunkMs: 45_000, stallMs: 45_000, ...timeouts },
   });
   const found = textModels(catalog).find(({ id }) => id === model);

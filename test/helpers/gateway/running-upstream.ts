@@ -4,8 +4,10 @@ import type { ChatCompletionChunk, ChatRequest } from '../../../src/contracts/ga
 import type { Provider } from '../../../src/gateway/providers/provider.ts';
 import type { ProviderName } from '../../../src/gateway/providers/provider-table.ts';
 import { PROVIDERS } from '../../../src/gateway/providers/provider-table.ts';
-import { createHttpUpstream } from '../../../src/gateway/upstreams/http-upstream.ts';
-import type { UpstreamTimeouts } from '../../../src/gateway/upstreams/idle-timeout.ts';
+import {
+  createHttpUpstream,
+  type UpstreamTimeouts,
+} from '../../../src/gateway/upstreams/http-upstream.ts';
 import type { Upstream } from '../../../src/gateway/upstreams/upstream.ts';
 
 /** A provider of the table, as it is, but at another address. */

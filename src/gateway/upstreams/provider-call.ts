@@ -1,0 +1,207 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { Agent, Dispatcher } from 'undici';
+import type { Provider } from '../providers/provider.ts';
+import {
+  connectionError,
+  errorInsideAnswer,
+  errorOfResponse,
+  timeoutError,
+  unusableError,
+} from '../providers/provider-errors.ts';
+import type { ClientCancellation } from '../shared/client-cancellation.ts';
+import type { UpstreamError } from '../shared/upstream-error.ts';
+import { BrokenStreamError } from '../streaming/answer-stream.ts';
+
+/** Where and how calls to a model of a provider are made. */
+export interface CallTarget {
+  provider: Provider;
+  model: string;
+  agent: Agent;
+  /** What is the same in all of them. */
+  request: { origin: string; path: string; method: 'POST'; headers: string[] };
+}
+
+/** Whoever reads the answer to a call. What it throws ends the call. */
+export interface CallListener {
+  /** What is wrong with a good answer's headers. */
+  onHeaders(headers: IncomingHttpHeaders): UpstreamError | undefined;
+  onData(bytes: Buffer): void;
+  onEnd(): void;
+  /** Called at most once, and not after `onEnd`: with an `UpstreamError`, or the client's reason. */
+  onFailure(reason: unknown): void;
+}
+
+const ERROR_LIMIT_BYTES = 64 * 1024;
+
+/** It takes iterables too, and sends what is in them; its types do not say so. Source: undici docs, "Dispatcher", `body`. */
+type Body = NonNullable<Dispatcher.DispatchOptions['body']>;
+
+/** What undici is told when a call ends before its answer does. */
+const CALL_OVER = new Error('The call is over.');
+
+/** One call to a provider, from its request to the end of its answer. */
+export class ProviderCall implements Dispatcher.DispatchHandler {
+  private readonly target: CallTarget;
+  private readonly listener: CallListener;
+  private readonly stopListening: () => void;
+  private waitMs = 0;
+  private timer: NodeJS.Timeout | undefined;
+  private over = false;
+  private controller: Dispatcher.DispatchController | undefined;
+  private status = 0;
+  private headers: IncomingHttpHeaders = {};
+  private refusal: Buffer[] | undefined;
+  private refusalBytes = 0;
+
+  /** Sends the request. The call ends when nothing happens for `waitMs`, which `wait` starts anew. */
+  constructor(
+    target: CallTarget,
+    call: {
+      body: Buffer[];
+      cancellation: Pick<ClientCancellation, 'onCancel' | 'reason'>;
+      waitMs: number;
+      listener: CallListener;
+    },
+  ) {
+    const { agent, request } = target;
+    const { body, cancellation, listener } = call;
+    this.target = target;
+    this.listener = listener;
+    this.wait(call.waitMs);
+    this.stopListening = cancellation.onCancel(() => this.stop(cancellation.reason));
+    const { origin, path, method, headers } = request;
+    const several = body.length > 1;
+    agent.dispatch(
+      {
+        origin,
+        path,
+        method,
+        headers: several ? [...headers, 'content-length', String(lengthOf(body))] : headers,
+        headersTimeout: 0,
+        bodyTimeout: 0,
+        body: (several ? body : body[0]) as Body,
+      },
+      this,
+    );
+  }
+
+  /** From now on it may take so long until something happens, which `Infinity` leaves open. */
+  wait(ms: number): void {
+    if (this.over) return;
+    // Beginning anew costs a third of a new timer, and is asked for with every event of a stream.
+    if (ms === this.waitMs && this.timer) {
+      this.timer.refresh();
+      return;
+    }
+    clearTimeout(this.timer);
+    this.waitMs = ms;
+    this.timer =
+      ms === Number.POSITIVE_INFINITY
+        ? undefined
+        : setTimeout(() => this.stop(timeoutError(this.target.provider)), ms);
+  }
+
+  pause(): void {
+    this.controller?.pause();
+  }
+
+  resume(): void {
+    this.controller?.resume();
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.controller = controller;
+    // It ended while it waited for a connection.
+    if (this.over) controller.abort(CALL_OVER);
+  }
+
+  onResponseStart(_: unknown, status: number, headers: IncomingHttpHeaders): void {
+    // Early hints and the like: the answer is still to come.
+    if (status < 200) return;
+    this.status = status;
+    this.headers = headers;
+    if (status !== 200) {
+      this.refusal = [];
+    } else if ((headers['content-encoding'] ?? 'identity') !== 'identity') {
+      this.stop(unusableError(this.target.provider, 'is in an encoding nobody asked for'));
+    } else {
+      const problem = this.listener.onHeaders(headers);
+      if (problem) this.stop(problem);
+    }
+  }
+
+  onResponseData(_: unknown, bytes: Buffer): void {
+    if (this.over) return;
+    if (this.refusal) {
+      this.refusal.push(bytes);
+      this.refusalBytes += bytes.length;
+      if (this.refusalBytes > ERROR_LIMIT_BYTES) this.stop(this.refused(this.refusal));
+      return;
+    }
+    try {
+      this.listener.onData(bytes);
+    } catch (error) {
+      this.stop(explainBroken(error, this.target));
+    }
+  }
+
+  onResponseEnd(): void {
+    if (this.over) return;
+    if (this.refusal) {
+      this.stop(this.refused(this.refusal));
+      return;
+    }
+    try {
+      this.listener.onEnd();
+      this.finish();
+    } catch (error) {
+      this.stop(explainBroken(error, this.target));
+    }
+  }
+
+  onResponseError(_: unknown, error: Error): void {
+    this.stop(connectionError(this.target.provider, error));
+  }
+
+  /** Ends the call, at the provider too unless it has ended there; nobody hears of it. */
+  leave(): void {
+    this.finish();
+    this.controller?.abort(CALL_OVER);
+  }
+
+  /** As `leave`, but for a reason, of which only the first one counts. */
+  private stop(reason: unknown): void {
+    if (this.finish()) this.listener.onFailure(reason);
+    this.leave();
+  }
+
+  private finish(): boolean {
+    if (this.over) return false;
+    this.over = true;
+    clearTimeout(this.timer);
+    this.stopListening();
+    return true;
+  }
+
+  private refused(parts: Buffer[]): UpstreamError {
+    const { provider, model } = this.target;
+    const { status, headers } = this;
+    return errorOfResponse(provider, model, {
+      status,
+      headers,
+      body: Buffer.concat(parts).toString(),
+    });
+  }
+}
+
+/** What a stream that is not what the convention says tells of its provider; any other error as it is. */
+export function explainBroken(error: unknown, { provider, model }: CallTarget): unknown {
+  if (!(error instanceof BrokenStreamError)) return error;
+  return error.providerError === undefined
+    ? unusableError(provider, error.message, error)
+    : errorInsideAnswer(provider, model, error.providerError);
+}
+
+function lengthOf(parts: readonly Buffer[]): number {
+  return parts.reduce((sum, part) => sum + part.length, 0);
+}

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { type Command, usageOf } from '../bot/commands/command.ts';
 import { commands } from '../bot/commands/commands.ts';
-import { variables } from '../config/variables.ts';
+import { variables } from '../config/settings.ts';
 import { platforms } from './platforms.ts';
 
 /** The repository's root, whether this runs as source or from `dist/`. */
@@ -37,8 +37,8 @@ function commandTable(table: readonly Command[]): string {
 }
 
 function settingsTable(): string {
-  const rows = Object.entries(variables).map(
-    ([name, { about, shown }]) => `| \`${name}\` | ${cell(about)} | ${cell(shown)} |`,
+  const rows = variables.map(
+    ({ name, about, shown }) => `| \`${name}\` | ${cell(about)} | ${cell(shown)} |`,
   );
   return ['| variable | meaning | default |', '| --- | --- | --- |', ...rows].join('\n');
 }
@@ -51,7 +51,7 @@ function envExample(): string {
     '# Every setting is optional. Copy this file to .env and take the # off what you need.',
   ];
   let group = '';
-  for (const [name, { about, shown, group: of }] of Object.entries(variables)) {
+  for (const { name, about, shown, group: of } of variables) {
     if (of !== group) lines.push('', `# ${of}`);
     group = of;
     lines.push(

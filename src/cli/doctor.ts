@@ -133,7 +133,7 @@ async function checkPlatform(
     return await platform.check({ fetch: probe.fetch, log });
   }
   const channels = bot.alertPlaces.filter((place) => place.platform === name);
-  return unused(title, Object.keys(variables)[0] ?? '', channels.length);
+  return unused(title, Object.values(variables)[0]?.name ?? '', channels.length);
 }
 
 function unused(name: string, setting: string, channels: number): Finding[] {

@@ -1,21 +1,245 @@
-import { isIP } from 'node:net';
 import { resolve } from 'node:path';
-import ipaddr from 'ipaddr.js';
-import {
-  type ConfiguredPlatform,
-  given,
-  type NamedPlaces,
-  type Rule,
-  type ValuesOf,
-} from '../app/platforms/registration.ts';
+import { z } from 'zod';
+import type { NamedPlaces, Rule } from '../app/platforms/registration.ts';
 import { platforms } from '../app/platforms.ts';
 import type { Place } from '../bot/shared/place.ts';
 import { PROVIDER_TABLE } from '../gateway/providers/provider-table.ts';
 import type { ProviderSettings } from '../gateway/providers/providers.ts';
-import type { Role } from './variable-types.ts';
-import { type programVariables, variables } from './variables.ts';
+import { readAddress } from '../monitoring/checks/address.ts';
+import {
+  anchors,
+  cidrs,
+  httpUrl,
+  places,
+  proxies,
+  publicUrl,
+  ROLES,
+  readVariables,
+  roles,
+  secret,
+  text,
+  trueOrFalse,
+  type ValuesOf,
+  type Variable,
+  type VariableTable,
+  variable,
+  who,
+  wholeNumber,
+} from './variable-types.ts';
 
-type Values = ValuesOf<typeof programVariables>;
+/** A service that may run elsewhere. */
+const serviceVariables = (prefix: 'GATEWAY' | 'MONITORING', about: string) => ({
+  baseUrl: variable({
+    name: `${prefix}_BASE_URL`,
+    group: 'Services',
+    about,
+    shown: 'the embedded one',
+    schema: httpUrl().optional(),
+  }),
+  apiKey: secret(`${prefix}_API_KEY`, 'Services', 'its key'),
+});
+
+const gatewayVariables = serviceVariables('GATEWAY', 'a model gateway elsewhere');
+const monitoringVariables = serviceVariables('MONITORING', 'a monitoring service elsewhere');
+
+const toMs = (seconds: number) => seconds * 1000;
+
+/** What the operator tells the bot; the keys are those of `BotSettings`. */
+const botVariables = {
+  askModel: variable({
+    name: 'ASK_MODEL',
+    group: 'Asking',
+    about: 'model of `/ask` when none is named',
+    shown: 'the first text model of the catalog',
+    schema: text(),
+  }),
+  askSystemPrompt: variable({
+    name: 'ASK_SYSTEM_PROMPT',
+    group: 'Asking',
+    about: 'what the model is told before every conversation',
+    shown: 'a short one of its own',
+    schema: text(),
+  }),
+  askStallMs: variable({
+    name: 'ASK_STALL_SECONDS',
+    group: 'Asking',
+    about: 'an answer with no new text for so long is ended with a note',
+    shown: '60',
+    schema: wholeNumber(1, 600).transform(toMs).default(60_000),
+  }),
+  alertPlaces: variable({
+    name: 'ALERT_CHANNELS',
+    group: 'Alerts',
+    about:
+      'channels that hear every alert: `slack:C0123,discord:4567`; with several workspaces `slack:T0123/C0123`',
+    shown: '',
+    schema: places(platforms),
+  }),
+  alertPollMs: variable({
+    name: 'ALERT_POLL_SECONDS',
+    group: 'Alerts',
+    about: 'seconds between two polls of the monitors',
+    shown: '15; 5 with the embedded service',
+    schema: wholeNumber(1, 3600).transform(toMs).optional(),
+  }),
+  mayAdd: variable({
+    name: 'WHO_MAY_ADD',
+    group: 'Rights',
+    about:
+      'who may add monitors: `everyone`, `managers` (of the workspace or server), or ids of people, user groups and roles besides: `slack:S0123,discord:4567`',
+    shown: 'everyone',
+    schema: who('everyone', platforms),
+  }),
+  mayManage: variable({
+    name: 'WHO_MAY_MANAGE',
+    group: 'Rights',
+    about:
+      'who may pause and remove monitors, and set how a channel is alerted and answered; written alike',
+    shown: 'managers',
+    schema: who('managers', platforms),
+  }),
+};
+
+/** The variables of the model providers, from their table: a key unless it needs none, and an address where one can be given. */
+const providerVariables = Object.fromEntries(
+  Object.values(PROVIDER_TABLE).flatMap(({ title, setting, baseUrl, local, address }) => [
+    ...(local ? [] : [[setting, secret(setting, 'Models', `answers with ${title}`)] as const]),
+    ...(address
+      ? [
+          [
+            address.setting,
+            variable({
+              name: address.setting,
+              group: 'Models',
+              about: address.about,
+              shown: baseUrl,
+              schema: httpUrl().optional(),
+            }),
+          ] as const,
+        ]
+      : []),
+  ]),
+);
+
+/** The settings of the rest of the program; the keys are those of `Settings`. */
+const programVariables = {
+  catalogFile: variable({
+    name: 'ASKWATCH_CATALOG',
+    group: 'Models',
+    about: 'a catalog file of your own',
+    shown: 'the shipped one',
+    schema: text(),
+  }),
+  allowPrivate: variable({
+    name: 'MONITOR_ALLOW_PRIVATE',
+    group: 'Monitoring',
+    about:
+      'address ranges that checks may reach besides public addresses: `127.0.0.1/32,10.0.0.0/8`',
+    shown: 'none',
+    schema: cidrs,
+  }),
+  networkAnchors: variable({
+    name: 'MONITOR_NETWORK_ANCHORS',
+    group: 'Monitoring',
+    about:
+      'addresses beyond this machine that answer over TCP while its own network is there: `192.168.0.1,9.9.9.9:443`; port 53 when left out',
+    shown: 'the resolvers of this machine',
+    schema: anchors,
+  }),
+  statusPublic: variable({
+    name: 'STATUS_PAGE_PUBLIC',
+    group: 'Program',
+    about:
+      '`true` shows the status page, its badges and its feed to anyone: names and how they are, never targets or causes',
+    shown: 'false',
+    schema: trueOrFalse.prefault('false'),
+  }),
+  publicUrl: variable({
+    name: 'PUBLIC_URL',
+    group: 'Program',
+    about:
+      'where others reach this program, behind a proxy or a load balancer: `https://askwatch.example.com`; stands in push addresses, feeds, badges and examples',
+    shown:
+      'the address of the request where `HOST` is beyond this machine or a trusted proxy tells it, else where it listens',
+    schema: publicUrl,
+  }),
+  trustedProxies: variable({
+    name: 'TRUSTED_PROXIES',
+    group: 'Program',
+    about:
+      'addresses and address ranges of the proxies in front, whose `X-Forwarded-For`, `-Proto` and `-Host` are believed: `127.0.0.1,10.0.0.0/24`; without it everybody behind a proxy counts as one address',
+    shown: 'none',
+    schema: proxies,
+  }),
+  dataDir: variable({
+    name: 'DATA_DIR',
+    group: 'Program',
+    about: 'folder of the state',
+    shown: './data',
+    schema: z
+      .string()
+      .default('./data')
+      .transform((folder) => resolve(folder)),
+  }),
+  databaseUrl: secret(
+    'DATABASE_URL',
+    'Program',
+    'PostgreSQL instead of `DATA_DIR`; not in this version, which stops when it is set',
+  ),
+  roles: variable({
+    name: 'ASKWATCH_ROLES',
+    group: 'Program',
+    about: 'which parts run in this process',
+    shown: ROLES.join(','),
+    schema: roles,
+  }),
+  consolePassword: secret(
+    'CONSOLE_PASSWORD',
+    'Program',
+    'who opens the console logs in with it, 12 to 500 characters; without it the console opens on this machine only, for everyone there',
+    z
+      .string()
+      .min(12, 'must have at least 12 characters; make one up with: openssl rand -base64 18')
+      .max(500, 'must have at most 500 characters')
+      .optional(),
+  ),
+  host: variable({
+    name: 'HOST',
+    group: 'Program',
+    about: 'address to listen on; beyond this machine the console needs `CONSOLE_PASSWORD`',
+    shown: '127.0.0.1',
+    schema: z.string().default('127.0.0.1'),
+  }),
+  port: variable({
+    name: 'PORT',
+    group: 'Program',
+    about:
+      'one listener for both services, console, `/healthz`, `/readyz`, `/metrics`; 0 takes a free one',
+    shown: '3000',
+    schema: wholeNumber(0, 65_535).default(3000),
+  }),
+  logLevel: variable({
+    name: 'LOG_LEVEL',
+    group: 'Program',
+    about: 'trace, debug (with a line for each request), info, warn, error or silent',
+    shown: 'info',
+    schema: z
+      .enum(['trace', 'debug', 'info', 'warn', 'error', 'silent'], {
+        error: 'must be trace, debug, info, warn, error or silent',
+      })
+      .default('info'),
+  }),
+};
+
+/** Every setting, in the order of docs/settings.md. No other file reads the environment. */
+export const variables: readonly Variable[] = [
+  ...platforms.map((platform) => platform.variables),
+  gatewayVariables,
+  monitoringVariables,
+  botVariables,
+  providerVariables,
+  programVariables,
+].flatMap((table: VariableTable) => Object.values(table));
 
 /** A setting is wrong; the message names each variable and says what to do, and never shows its value. */
 export class SettingsError extends Error {
@@ -31,134 +255,120 @@ export type Settings = ReturnType<typeof readSettings>;
  */
 export function readSettings(env: NodeJS.ProcessEnv) {
   const problems: string[] = [];
-  const read: Record<string, unknown> = {};
-  for (const [name, { schema }] of Object.entries(variables)) {
-    const given = env[name]?.trim();
-    const result = schema.safeParse(given === '' ? undefined : given);
-    if (result.success) read[name] = result.data;
-    else problems.push(...result.error.issues.map((issue) => `${name}: ${issue.message}`));
-  }
-  const values = read as Values;
-  if (problems.length === 0) problems.push(...conflicts(values));
-  if (problems.length > 0) throw new SettingsError(problems.join('\n'));
-  return settingsFrom(values, secretsIn(env));
-}
+  const read = <Table extends VariableTable>(table: Table) => readVariables(table, env, problems);
+  const chat = platforms.map((platform) => ({ platform, values: read(platform.variables) }));
+  const gateway = read(gatewayVariables);
+  const monitoring = read(monitoringVariables);
+  const bot = read(botVariables);
+  const providers = read(providerVariables);
+  const program = read(programVariables);
+  refuse(problems);
 
-/** Rules between variables. */
-function conflicts(v: Values): string[] {
-  const runs = (role: Role) => v.ASKWATCH_ROLES.includes(role);
+  const namedOn = (platform: string) => namedPlaces(platform, bot);
   const rules: Rule[] = [
     [
-      v.DATABASE_URL !== undefined,
+      program.databaseUrl !== undefined,
       'DATABASE_URL: this version keeps its state in DATA_DIR only; unset it',
     ],
-    ...platforms.flatMap((platform) => platform.problems(v, namedOn(platform.name, v))),
-    [
-      v.GATEWAY_BASE_URL !== undefined && v.GATEWAY_API_KEY === undefined,
-      'GATEWAY_API_KEY: set it too; the gateway at GATEWAY_BASE_URL asks for a key',
-    ],
-    [
-      v.GATEWAY_BASE_URL === undefined && v.GATEWAY_API_KEY !== undefined,
-      'GATEWAY_BASE_URL: set it too, or unset GATEWAY_API_KEY; the embedded gateway needs neither',
-    ],
-    [
-      v.MONITORING_BASE_URL !== undefined && v.MONITORING_API_KEY === undefined,
-      'MONITORING_API_KEY: set it too; the service at MONITORING_BASE_URL asks for a key',
-    ],
-    [
-      v.MONITORING_BASE_URL === undefined && v.MONITORING_API_KEY !== undefined,
-      'MONITORING_BASE_URL: set it too, or unset MONITORING_API_KEY; the embedded service needs neither',
-    ],
-    [
-      runs('bot') && !runs('gateway') && v.GATEWAY_BASE_URL === undefined,
-      'GATEWAY_BASE_URL: set it, or add gateway to ASKWATCH_ROLES; the bot needs a gateway',
-    ],
-    [
-      runs('bot') && !runs('monitoring') && v.MONITORING_BASE_URL === undefined,
-      'MONITORING_BASE_URL: set it, or add monitoring to ASKWATCH_ROLES; the bot needs the service',
-    ],
-    [
-      runs('console') && !isLoopback(v.HOST) && v.CONSOLE_PASSWORD === undefined,
-      'CONSOLE_PASSWORD: set it (12 characters or more), since HOST lets others reach the console; or set HOST=127.0.0.1, or leave console out of ASKWATCH_ROLES',
-    ],
-    [
-      runs('console') && !runs('bot') && !runs('monitoring') && v.MONITORING_BASE_URL === undefined,
-      'ASKWATCH_ROLES: add bot or monitoring, or set MONITORING_BASE_URL; the console has nothing to show',
-    ],
+    ...chat.flatMap(({ platform, values }) => platform.problems(values, namedOn(platform.name))),
+    ...serviceRules('GATEWAY', 'gateway', gateway),
+    ...serviceRules('MONITORING', 'service', monitoring),
+    ...roleRules(program, { gateway, monitoring }),
   ];
-  return rules.filter(([broken]) => broken).map(([, problem]) => problem);
-}
+  refuse(rules.filter(([isBroken]) => isBroken).map(([, problem]) => problem));
 
-function settingsFrom(v: Values, secrets: string[]) {
-  const embeddedMonitoring = v.MONITORING_BASE_URL === undefined;
   return {
+    ...program,
+    gateway: elsewhere(gateway),
+    monitoring: elsewhere(monitoring),
+    bot: { ...bot, alertPollMs: bot.alertPollMs ?? (monitoring.baseUrl ? 15_000 : 5_000) },
+    providers: providersFrom(providers),
     /** Those that are set up, by name. */
     platforms: new Map(
-      platforms.flatMap((platform): Array<[string, ConfiguredPlatform]> => {
-        const configured = platform.configure(v, namedOn(platform.name, v));
-        return configured ? [[platform.name, configured]] : [];
+      chat.flatMap(({ platform: { name, configure }, values }) => {
+        const configured = configure(values, namedOn(name));
+        return configured ? [[name, configured] as const] : [];
       }),
     ),
-    gateway: elsewhere(v.GATEWAY_BASE_URL, v.GATEWAY_API_KEY),
-    monitoring: elsewhere(v.MONITORING_BASE_URL, v.MONITORING_API_KEY),
-    bot: {
-      askModel: v.ASK_MODEL,
-      askSystemPrompt: v.ASK_SYSTEM_PROMPT,
-      askStallMs: v.ASK_STALL_SECONDS * 1000,
-      alertPlaces: v.ALERT_CHANNELS,
-      mayAdd: v.WHO_MAY_ADD,
-      mayManage: v.WHO_MAY_MANAGE,
-      alertPollMs: (v.ALERT_POLL_SECONDS || (embeddedMonitoring ? 5 : 15)) * 1000,
-    },
-    providers: providersFrom(v),
-    catalogFile: v.ASKWATCH_CATALOG,
-    allowPrivate: v.MONITOR_ALLOW_PRIVATE,
-    networkAnchors: v.MONITOR_NETWORK_ANCHORS,
-    consolePassword: v.CONSOLE_PASSWORD,
-    statusPublic: v.STATUS_PAGE_PUBLIC,
-    dataDir: resolve(v.DATA_DIR),
-    roles: new Set<Role>(v.ASKWATCH_ROLES),
-    publicUrl: v.PUBLIC_URL,
-    trustedProxies: v.TRUSTED_PROXIES,
-    host: v.HOST,
-    port: v.PORT,
-    logLevel: v.LOG_LEVEL,
     /** Values that must never be written anywhere. */
-    secrets,
+    secrets: secretsIn(env),
   };
 }
 
+function refuse(problems: string[]): void {
+  if (problems.length > 0) throw new SettingsError(problems.join('\n'));
+}
+
+type Service = ValuesOf<ReturnType<typeof serviceVariables>>;
+
+function serviceRules(prefix: string, name: string, { baseUrl, apiKey }: Service): Rule[] {
+  return [
+    [
+      baseUrl !== undefined && apiKey === undefined,
+      `${prefix}_API_KEY: set it too; the ${name} at ${prefix}_BASE_URL asks for a key`,
+    ],
+    [
+      baseUrl === undefined && apiKey !== undefined,
+      `${prefix}_BASE_URL: set it too, or unset ${prefix}_API_KEY; the embedded ${name} needs neither`,
+    ],
+  ];
+}
+
+/** What the parts that run need of one another. */
+function roleRules(
+  { roles, host, consolePassword }: ValuesOf<typeof programVariables>,
+  { gateway, monitoring }: { gateway: Service; monitoring: Service },
+): Rule[] {
+  const hasMonitoring = roles.has('monitoring') || monitoring.baseUrl !== undefined;
+  return [
+    [
+      roles.has('bot') && !roles.has('gateway') && gateway.baseUrl === undefined,
+      'GATEWAY_BASE_URL: set it, or add gateway to ASKWATCH_ROLES; the bot needs a gateway',
+    ],
+    [
+      roles.has('bot') && !hasMonitoring,
+      'MONITORING_BASE_URL: set it, or add monitoring to ASKWATCH_ROLES; the bot needs the service',
+    ],
+    [
+      roles.has('console') && !isLoopback(host) && consolePassword === undefined,
+      'CONSOLE_PASSWORD: set it (12 characters or more), since HOST lets others reach the console; or set HOST=127.0.0.1, or leave console out of ASKWATCH_ROLES',
+    ],
+    [
+      roles.has('console') && !roles.has('bot') && !hasMonitoring,
+      'ASKWATCH_ROLES: add bot or monitoring, or set MONITORING_BASE_URL; the console has nothing to show',
+    ],
+  ];
+}
+
 /** What the settings name on a platform, by its own ids. */
-function namedOn(
+function namedPlaces(
   name: string,
-  v: Pick<Values, 'ALERT_CHANNELS' | 'WHO_MAY_ADD' | 'WHO_MAY_MANAGE'>,
+  { alertPlaces, mayAdd, mayManage }: ValuesOf<typeof botVariables>,
 ): NamedPlaces {
   const idsOf = (places: readonly Place[]) =>
     places.filter(({ platform }) => platform === name).map(({ channel }) => channel);
-  const who = [v.WHO_MAY_ADD, v.WHO_MAY_MANAGE].flatMap((one) => (Array.isArray(one) ? one : []));
-  return { channels: idsOf(v.ALERT_CHANNELS), people: idsOf(who) };
+  const people = [mayAdd, mayManage].flatMap((who) => (Array.isArray(who) ? who : []));
+  return { channels: idsOf(alertPlaces), people: idsOf(people) };
 }
 
-function elsewhere(baseUrl: string | undefined, apiKey: string | undefined) {
+function elsewhere({ baseUrl, apiKey }: Service) {
   return baseUrl && apiKey ? { baseUrl, apiKey } : undefined;
 }
 
 /** The providers that have a key, and local ones that have an address, by the names of the table. */
-function providersFrom(v: Record<string, unknown>): ProviderSettings {
-  const providers: Record<string, { apiKey?: string; baseUrl?: string }> = {};
-  for (const [name, { setting, local, address }] of Object.entries(PROVIDER_TABLE)) {
-    if (!v[setting]) continue;
-    providers[name] = {
-      ...(!local && given('apiKey', v[setting] as string)),
-      ...(address && given('baseUrl', v[address.setting] as string | undefined)),
-    };
-  }
-  return providers;
+function providersFrom(values: { [setting: string]: string | undefined }): ProviderSettings {
+  return Object.fromEntries(
+    Object.entries(PROVIDER_TABLE).flatMap(([name, { setting, local, address }]) => {
+      const [given, baseUrl] = [values[setting], values[address?.setting ?? '']];
+      if (!given) return [];
+      return [[name, { ...(!local && { apiKey: given }), ...(baseUrl && { baseUrl }) }]];
+    }),
+  );
 }
 
 /** The values of the environment that must never be written anywhere. */
 export function secretsIn(env: NodeJS.ProcessEnv): string[] {
-  return Object.entries(variables).flatMap(([name, { secret }]) => {
+  return variables.flatMap(({ name, secret }) => {
     const value = env[name]?.trim();
     return secret && value ? [value] : [];
   });
@@ -166,6 +376,5 @@ export function secretsIn(env: NodeJS.ProcessEnv): string[] {
 
 /** Whether only this machine can reach a listener on `host`. */
 export function isLoopback(host: string): boolean {
-  if (host === 'localhost') return true;
-  return isIP(host) !== 0 && ipaddr.isValid(host) && ipaddr.parse(host).range() === 'loopback';
+  return host === 'localhost' || readAddress(host)?.range() === 'loopback';
 }

@@ -2,11 +2,6 @@ import ipaddr from 'ipaddr.js';
 import { z } from 'zod';
 import { type Place, parsePlace } from '../bot/shared/place.ts';
 import type { Who } from '../bot/shared/rights.ts';
-import {
-  PROVIDER_TABLE,
-  type PROVIDERS,
-  type ProviderName,
-} from '../gateway/providers/provider-table.ts';
 import { isProxyNetwork } from '../http/trusted-proxies.ts';
 import { isLoopback as isOnLoopback } from '../monitoring/checks/address.ts';
 import { parseResolver } from '../monitoring/checks/dns-query.ts';
@@ -16,7 +11,8 @@ export const ROLES = ['gateway', 'monitoring', 'bot', 'console'] as const;
 export type Role = (typeof ROLES)[number];
 
 /** One environment variable: what it is for, what stands in its place when it is not set, and its check. */
-export interface Variable<T> {
+export interface Variable<T = unknown> {
+  name: string;
   group: string;
   about: string;
   /** The default as a person reads it; empty when there is none. */
@@ -25,14 +21,47 @@ export interface Variable<T> {
   schema: z.ZodType<T, string | undefined>;
 }
 
+/** Variables by the names under which the program uses their values. */
+export type VariableTable = Record<string, Variable>;
+
+type ValueOf<V extends Variable> = z.output<V['schema']>;
+
+/** The values of a table; one without a default may be absent. */
+export type ValuesOf<Variables extends VariableTable> = {
+  [Key in keyof Variables as undefined extends ValueOf<Variables[Key]> ? never : Key]: ValueOf<
+    Variables[Key]
+  >;
+} & {
+  [Key in keyof Variables as undefined extends ValueOf<Variables[Key]> ? Key : never]?: Exclude<
+    ValueOf<Variables[Key]>,
+    undefined
+  >;
+};
+
 export function variable<T>(declared: Variable<T>): Variable<T> {
   return declared;
 }
 
+/** Reads a table from the environment, in which an empty variable counts as not set; what is wrong is added to `problems`. */
+export function readVariables<Variables extends VariableTable>(
+  table: Variables,
+  env: NodeJS.ProcessEnv,
+  problems: string[],
+): ValuesOf<Variables> {
+  const values: Record<string, unknown> = {};
+  for (const [key, { name, schema }] of Object.entries(table)) {
+    const result = schema.safeParse(env[name]?.trim() || undefined);
+    if (!result.success)
+      problems.push(...result.error.issues.map((one) => `${name}: ${one.message}`));
+    else if (result.data !== undefined) values[key] = result.data;
+  }
+  return values as ValuesOf<Variables>;
+}
+
 export const text = () => z.string().optional();
 
-export function secret(group: string, about: string, schema = text()) {
-  return variable({ group, about, shown: '', secret: true, schema });
+export function secret(name: string, group: string, about: string, schema = text()) {
+  return variable({ name, group, about, shown: '', secret: true, schema });
 }
 
 export function startingWith(prefix: string, where: string) {
@@ -63,13 +92,12 @@ export const publicUrl = z
   .transform((text) => new URL(text).href.replace(/\/+$/, ''))
   .optional();
 
-export function wholeNumber(min: number, max: number, fallback: number) {
+export function wholeNumber(min: number, max: number) {
   return z
     .string()
     .regex(/^\d+$/, `must be a whole number from ${min} to ${max}`)
     .transform(Number)
-    .refine((value) => value >= min && value <= max, `must be from ${min} to ${max}`)
-    .default(fallback);
+    .refine((value) => value >= min && value <= max, `must be from ${min} to ${max}`);
 }
 
 function commaList() {
@@ -176,25 +204,5 @@ export const roles = commaList()
       items.length > 0 && items.every((item) => (ROLES as readonly string[]).includes(item)),
     `must name one or more of ${ROLES.join(', ')}`,
   )
-  .prefault(ROLES.join(','));
-
-/** The variables of the model providers, from their table: a key unless it needs none, and an address where one can be given. */
-export function providerVariables() {
-  const all: Record<string, Variable<string | undefined>> = {};
-  for (const { title, setting, baseUrl, local, address } of Object.values(PROVIDER_TABLE)) {
-    if (!local) all[setting] = secret('Models', `answers with ${title}`);
-    if (address) {
-      const { about } = address;
-      const schema = httpUrl().optional();
-      all[address.setting] = variable({ group: 'Models', about, shown: baseUrl, schema });
-    }
-  }
-  return all as Record<ProviderVariable, Variable<string | undefined>>;
-}
-
-/** The names of those variables, so that the compiler knows them. */
-type ProviderVariable = {
-  [Name in ProviderName]:
-    | (typeof PROVIDERS)[Name]['setting']
-    | ((typeof PROVIDERS)[Name] extends { address: { setting: infer Setting } } ? Setting : never);
-}[ProviderName];
+  .prefault(ROLES.join(','))
+  .transform((items): ReadonlySet<Role> => new Set(items));

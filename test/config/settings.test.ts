@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { isLoopback, readSettings, SettingsError } from '../../src/config/settings.ts';
-import { variables } from '../../src/config/variables.ts';
+import { isLoopback, readSettings, SettingsError, variables } from '../../src/config/settings.ts';
 
 function problemsOf(env: Record<string, string>): string {
   try {
@@ -193,7 +192,7 @@ describe('settings', () => {
       DISCORD_TOKEN: 'd-1',
     });
     expect(secrets.sort()).toEqual(['d-1', 'sk-1']);
-    for (const [name, { secret }] of Object.entries(variables)) {
+    for (const { name, secret } of variables) {
       expect([name, secret === true]).toEqual([
         name,
         /TOKEN|SECRET|PASSWORD|API_KEY|DATABASE_URL/.test(name),

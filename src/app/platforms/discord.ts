@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { address, secret, shards, trueOrFalse, variable } from '../../config/variable-types.ts';
-import { given, registration } from './registration.ts';
+import { registration } from './registration.ts';
 
 export const discord = registration({
   name: 'discord',
@@ -12,8 +12,9 @@ export const discord = registration({
   },
   examples: { channel: 'discord:123', person: 'discord:123456789012345678' },
   variables: {
-    DISCORD_TOKEN: secret('Discord', 'bot token of the Discord application'),
-    DISCORD_GUILD_ID: variable({
+    token: secret('DISCORD_TOKEN', 'Discord', 'bot token of the Discord application'),
+    guildId: variable({
+      name: 'DISCORD_GUILD_ID',
       group: 'Discord',
       about: 'a server where commands appear at once; without it they are global',
       shown: '',
@@ -22,19 +23,22 @@ export const discord = registration({
         .regex(/^\d{17,20}$/, 'must be the server id, 17 to 20 digits')
         .optional(),
     }),
-    DISCORD_API_URL: variable({
+    apiUrl: variable({
+      name: 'DISCORD_API_URL',
       group: 'Discord',
       about: 'another Discord-compatible address or a proxy',
       shown: 'https://discord.com/api',
       schema: address('https://discord.com/api'),
     }),
-    DISCORD_MESSAGE_CONTENT: variable({
+    messageContent: variable({
+      name: 'DISCORD_MESSAGE_CONTENT',
       group: 'Discord',
       about: '`true` if that privileged intent is on: follow threads without a mention',
       shown: 'false',
       schema: trueOrFalse.prefault('false'),
     }),
-    DISCORD_SHARDS: variable({
+    shards: variable({
+      name: 'DISCORD_SHARDS',
       group: 'Discord',
       about:
         'connections that share the servers, 1 to 100; `auto` is as many as Discord recommends',
@@ -44,19 +48,13 @@ export const discord = registration({
   },
   problems: (v) => [
     [
-      v.DISCORD_TOKEN === undefined && v.DISCORD_GUILD_ID !== undefined,
+      v.token === undefined && v.guildId !== undefined,
       'DISCORD_TOKEN: set it too, or unset DISCORD_GUILD_ID',
     ],
   ],
-  configure(v, { channels }) {
-    if (!v.DISCORD_TOKEN) return undefined;
-    const settings = {
-      token: v.DISCORD_TOKEN,
-      ...given('guildId', v.DISCORD_GUILD_ID),
-      apiUrl: v.DISCORD_API_URL,
-      messageContent: v.DISCORD_MESSAGE_CONTENT,
-      shards: v.DISCORD_SHARDS,
-    };
+  configure({ token, ...rest }, { channels }) {
+    if (token === undefined) return undefined;
+    const settings = { token, ...rest };
     return {
       settings,
       async create({ limits, log, onFatal }) {

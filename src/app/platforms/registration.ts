@@ -1,10 +1,9 @@
 import type { Logger } from 'pino';
-import type { z } from 'zod';
 import type { Command } from '../../bot/commands/command.ts';
 import type { Finding } from '../../bot/shared/finding.ts';
 import type { PlatformLimits } from '../../bot/shared/platform-limits.ts';
 import type { PlatformTraits } from '../../bot/shared/platform-traits.ts';
-import type { Variable } from '../../config/variable-types.ts';
+import type { ValuesOf, VariableTable } from '../../config/variable-types.ts';
 import type { Store } from '../../store/store.ts';
 import type { MadePlatform } from '../platform-supervisor.ts';
 
@@ -24,11 +23,6 @@ export interface PlatformRegistration<Variables extends VariableTable = Variable
   /** Files that a platform's own pages ask for, made from the commands, by their paths. */
   manifests?(commands: readonly Command[]): Promise<Record<string, unknown>>;
 }
-
-export type VariableTable = Record<string, Variable<unknown>>;
-export type ValuesOf<Variables extends VariableTable> = {
-  [Name in keyof Variables]: z.output<Variables[Name]['schema']>;
-};
 
 /** A rule between settings, and what is said when it is broken. */
 export type Rule = [broken: boolean, problem: string];
@@ -64,9 +58,4 @@ export function registration<const Variables extends VariableTable>(
   declared: PlatformRegistration<Variables>,
 ): PlatformRegistration<Variables> {
   return declared;
-}
-
-/** A setting under another name, left out where it is not set. */
-export function given<Name extends string>(name: Name, value: string | undefined) {
-  return (value === undefined ? {} : { [name]: value }) as { [key in Name]?: string };
 }

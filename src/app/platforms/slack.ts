@@ -1,23 +1,33 @@
 import { z } from 'zod';
-import { address, secret, startingWith, variable } from '../../config/variable-types.ts';
-import { given, type NamedPlaces, type Rule, registration, type ValuesOf } from './registration.ts';
+import {
+  address,
+  secret,
+  startingWith,
+  type ValuesOf,
+  variable,
+} from '../../config/variable-types.ts';
+import { type NamedPlaces, type Rule, registration } from './registration.ts';
 
 const variables = {
-  SLACK_BOT_TOKEN: secret(
+  botToken: secret(
+    'SLACK_BOT_TOKEN',
     'Slack',
     'bot token of the Slack app',
     startingWith('xoxb-', 'your app at api.slack.com/apps, "OAuth & Permissions"'),
   ),
-  SLACK_APP_TOKEN: secret(
+  appToken: secret(
+    'SLACK_APP_TOKEN',
     'Slack',
     'app-level token with connections:write: Slack over Socket Mode',
     startingWith('xapp-', 'your app at api.slack.com/apps, "Basic Information"'),
   ),
-  SLACK_SIGNING_SECRET: secret(
+  signingSecret: secret(
+    'SLACK_SIGNING_SECRET',
     'Slack',
     'instead of the app token: Slack over HTTP, at `POST /slack/events` on `PORT`',
   ),
-  SLACK_CLIENT_ID: variable({
+  clientId: variable({
+    name: 'SLACK_CLIENT_ID',
     group: 'Slack',
     about:
       'instead of the bot token: several workspaces, which install the app at `/slack/install`',
@@ -27,15 +37,17 @@ const variables = {
       .regex(/^\d+\.\d+$/, 'must be two numbers with a dot; copy it from "Basic Information"')
       .optional(),
   }),
-  SLACK_CLIENT_SECRET: secret(
+  clientSecret: secret(
+    'SLACK_CLIENT_SECRET',
     'Slack',
     'its secret; what the workspaces give is stored encrypted with it, so with another one they install the app again',
   ),
-  SLACK_API_URL: variable({
+  apiUrl: variable({
+    name: 'SLACK_API_URL',
     group: 'Slack',
     about: 'another Slack address, such as GovSlack',
     shown: 'https://slack.com/api/',
-    schema: address('https://slack.com/api'),
+    schema: address('https://slack.com/api').transform((url) => `${url}/`),
   }),
 };
 type Values = ValuesOf<typeof variables>;
@@ -67,34 +79,27 @@ export const slack = registration({
   examples: { channel: 'slack:C0123456789', person: 'slack:S0123456789' },
   variables,
   problems(v, { channels }) {
-    const installs = v.SLACK_CLIENT_ID !== undefined || v.SLACK_CLIENT_SECRET !== undefined;
+    const installs = v.clientId !== undefined || v.clientSecret !== undefined;
     return [
       [
-        v.SLACK_BOT_TOKEN !== undefined && !v.SLACK_APP_TOKEN && !v.SLACK_SIGNING_SECRET,
+        v.botToken !== undefined && !v.appToken && !v.signingSecret,
         'SLACK_APP_TOKEN: set it too (Socket Mode), or SLACK_SIGNING_SECRET (HTTP)',
       ],
       [
-        v.SLACK_BOT_TOKEN === undefined &&
-          !installs &&
-          Boolean(v.SLACK_APP_TOKEN || v.SLACK_SIGNING_SECRET),
+        v.botToken === undefined && !installs && Boolean(v.appToken || v.signingSecret),
         'SLACK_BOT_TOKEN: set it too; the app is installed under "OAuth & Permissions"',
       ],
       ...installRules(v, channels),
       [
-        v.SLACK_APP_TOKEN !== undefined && v.SLACK_SIGNING_SECRET !== undefined,
+        v.appToken !== undefined && v.signingSecret !== undefined,
         'SLACK_SIGNING_SECRET: unset it to use Socket Mode, or unset SLACK_APP_TOKEN to use HTTP',
       ],
     ];
   },
-  configure(v, named) {
-    if (!v.SLACK_BOT_TOKEN && !installsItself(v)) return undefined;
-    const connection = {
-      ...given('botToken', v.SLACK_BOT_TOKEN),
-      ...given('appToken', v.SLACK_APP_TOKEN),
-      ...given('signingSecret', v.SLACK_SIGNING_SECRET),
-      apiUrl: `${v.SLACK_API_URL}/`,
-    };
-    const install = installOf(v, named);
+  configure({ clientId, clientSecret, ...connection }, named) {
+    const install = clientId &&
+      clientSecret && { clientId, clientSecret, moreScopes: scopesFor(named) };
+    if (!connection.botToken && !install) return undefined;
     return {
       settings: { ...connection, ...(install && { install }) },
       async create({ store, ...program }) {
@@ -130,8 +135,8 @@ export const slack = registration({
 
 /** Rules about Slack in several workspaces, which install the app themselves. */
 function installRules(v: Values, channels: readonly string[]): Rule[] {
-  const { SLACK_CLIENT_ID: id, SLACK_CLIENT_SECRET: secret } = v;
-  const installs = installsItself(v);
+  const { clientId: id, clientSecret: secret } = v;
+  const installs = id !== undefined && secret !== undefined;
   const withWorkspace = (channel: string) => /^T[A-Z0-9]+\/[A-Z0-9]+$/.test(channel);
   return [
     [
@@ -143,11 +148,11 @@ function installRules(v: Values, channels: readonly string[]): Rule[] {
       'SLACK_CLIENT_ID: set it too; it stands beside the client secret under "Basic Information"',
     ],
     [
-      installs && v.SLACK_BOT_TOKEN !== undefined,
+      installs && v.botToken !== undefined,
       'SLACK_BOT_TOKEN: unset it, since with SLACK_CLIENT_ID each workspace gives its own; for one workspace, unset SLACK_CLIENT_ID and SLACK_CLIENT_SECRET',
     ],
     [
-      installs && !v.SLACK_APP_TOKEN && !v.SLACK_SIGNING_SECRET,
+      installs && !v.appToken && !v.signingSecret,
       'SLACK_SIGNING_SECRET: set it too (HTTP), or SLACK_APP_TOKEN (Socket Mode)',
     ],
     [
@@ -161,15 +166,7 @@ function installRules(v: Values, channels: readonly string[]): Rule[] {
   ];
 }
 
-const installsItself = (v: Values) =>
-  v.SLACK_CLIENT_ID !== undefined && v.SLACK_CLIENT_SECRET !== undefined;
-
 const isGroup = (id: string) => id.startsWith('S');
 
-/** For several workspaces; who is in a user group can be asked where the rights name one. */
-function installOf(v: Values, { people }: NamedPlaces) {
-  const { SLACK_CLIENT_ID: clientId, SLACK_CLIENT_SECRET: clientSecret } = v;
-  if (clientId === undefined || clientSecret === undefined) return undefined;
-  const moreScopes = people.some(isGroup) ? ['usergroups:read'] : [];
-  return { clientId, clientSecret, moreScopes };
-}
+/** Who is in a user group can be asked where the rights name one. */
+const scopesFor = ({ people }: NamedPlaces) => (people.some(isGroup) ? ['usergroups:read'] : []);

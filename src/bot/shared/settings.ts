@@ -4,8 +4,8 @@ import type { Who } from './rights.ts';
 /** What the bot may be told by the operator. */
 export interface BotSettings {
   /** Model of `/ask` when none is named; the catalog's first text model when undefined. */
-  askModel: string | undefined;
-  askSystemPrompt: string | undefined;
+  askModel?: string | undefined;
+  askSystemPrompt?: string | undefined;
   /** An answer with no new text for so long is ended with a note. */
   askStallMs: number;
   /** Channels that hear every alert. */

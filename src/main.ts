@@ -146,7 +146,7 @@ async function start(
     : [];
   if (runs('console')) {
     const status = {
-      // With all that is asked beside the looks, so that it stays within 120 requests a minute.
+      // With all that is asked beside the polls, so that it stays within 120 requests a minute.
       pollMs: Math.max(3_000, settings.bot.alertPollMs),
       isPublic: settings.statusPublic,
       addressFor,

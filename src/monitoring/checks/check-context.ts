@@ -3,7 +3,7 @@ import { CheckFailure } from './check-result.ts';
 /** What a check waits for, in the order a web check does. */
 type Step = 'name' | 'connection' | 'handshake' | 'answer' | 'body';
 
-/** One checks a target: its deadline, and what was met on the way, for its result and for the words of a failure. */
+/** One check of a target: its deadline, and what was met on the way, for its result and for the words of a failure. */
 export interface CheckContext {
   /** Aborts at the deadline, with the failure as its reason, or when the service closes. */
   signal: AbortSignal;

@@ -9,13 +9,13 @@ export function withChecksum(content: object): string {
   return textWithChecksum(JSON.stringify(content));
 }
 
-/** As `seal`, of the JSON of an object that has a field at least. */
+/** As `withChecksum`, of the JSON of an object that has a field at least. */
 export function textWithChecksum(text: string): string {
   return `{"sum":"${sumOf(text)}",${text.slice(1)}`;
 }
 
 /**
- * The object back from `seal`, without its `sum`. Throws when a single bit has changed.
+ * The object back from `withChecksum`, without its `sum`. Throws when a single bit has changed.
  * The messages quote nothing of the text, because they are logged and the text may be a conversation.
  */
 export function checkedContent(text: string): unknown {
@@ -26,7 +26,7 @@ export function checkedContent(text: string): unknown {
   return JSON.parse(content);
 }
 
-/** Whether a text is from `seal`, and not a single bit has changed. */
+/** Whether a text is from `withChecksum`, and not a single bit has changed. */
 export function isWhole(text: string): boolean {
   const head = HEAD.exec(text);
   return head !== null && sumOf(`{${text.slice(head[0].length)}`) === head[1];

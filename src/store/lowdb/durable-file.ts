@@ -26,7 +26,7 @@ export interface DurableFileOptions<T> {
   log: Logger;
 }
 
-type Look<T> =
+type Found<T> =
   | { state: 'good'; content: T }
   | { state: 'missing' }
   | { state: 'bad'; reason: string };
@@ -50,7 +50,7 @@ export function createDurableFile<T extends { text: string }>(
   const folder = dirname(path);
   const previousPath = path + PREVIOUS;
 
-  async function look(at: string): Promise<Look<T>> {
+  async function inspect(at: string): Promise<Found<T>> {
     let text: string;
     try {
       text = await readFile(at, 'utf8');
@@ -118,9 +118,9 @@ export function createDurableFile<T extends { text: string }>(
 
   return {
     async read() {
-      const current = await look(path);
+      const current = await inspect(path);
       if (current.state === 'good') return current.content;
-      const previous = await look(previousPath);
+      const previous = await inspect(previousPath);
       if (current.state === 'missing' && previous.state === 'missing') return null;
       const reason = current.state === 'bad' ? current.reason : 'it is missing';
       if (previous.state === 'good') {

@@ -38,7 +38,7 @@ interface Waiting {
   reject: (error: unknown) => void;
 }
 
-/** A journal of one file per UTC day, a sealed record on each line. At most one file is open for appending. */
+/** A journal of one file per UTC day, a record with its checksum on each line. At most one file is open for appending. */
 export interface LowdbJournal<T extends JournalRecord> extends Journal<T> {
   /** Waits for appends under way and closes the file. */
   close(): Promise<void>;

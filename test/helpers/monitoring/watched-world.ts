@@ -20,7 +20,7 @@ import { recordingLog } from '../recording-log.ts';
 import { temporaryFolder } from '../temporary-folder.ts';
 import { createFakeClock, type FakeClock } from './fake-clock.ts';
 
-/** One checks a target. */
+/** One check of a target. */
 export interface Sighting {
   target: string;
   atMs: number;

@@ -60,7 +60,6 @@ export async function createMonitoring(options: MonitoringOptions): Promise<Moni
   const connectivity = createConnectivity({
     probe: probe.isThere,
     nowMs: clock.wallMs,
-    after: clock.after,
     onLost: (sinceMs) =>
       log.warn(
         { since: new Date(sinceMs).toISOString() },

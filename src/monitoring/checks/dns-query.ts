@@ -41,15 +41,17 @@ export async function ask(
  * Reads a resolver written as `ip`, `ip:port` or `[ipv6]:port`; `undefined` when it is none of them.
  * `text` is the form that `Resolver.setServers` takes.
  */
-export function parseResolver(written: string): { address: string; text: string } | undefined {
+export function parseResolver(
+  written: string,
+): { address: string; port: number; text: string } | undefined {
   const text = written.trim();
-  if (isIPv6(text)) return { address: text, text: `[${text}]:53` };
+  if (isIPv6(text)) return { address: text, port: 53, text: `[${text}]:53` };
   const match = /^(?:\[([^\]]+)\]|([^:[\]]+))(?::(\d{1,5}))?$/.exec(text);
   const address = match?.[1] ?? match?.[2] ?? '';
   const port = Number(match?.[3] ?? 53);
   const bracketed = match?.[1] !== undefined;
   if (isIP(address) !== (bracketed ? 6 : 4) || port < 1 || port > 65_535) return undefined;
-  return { address, text: bracketed ? `[${address}]:${port}` : `${address}:${port}` };
+  return { address, port, text: bracketed ? `[${address}]:${port}` : `${address}:${port}` };
 }
 
 async function recordsOf(

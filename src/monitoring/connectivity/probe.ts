@@ -1,16 +1,15 @@
 import { Resolver } from 'node:dns';
-import { connect, isIP } from 'node:net';
+import { connect } from 'node:net';
 import { isLoopback } from '../checks/address.ts';
 import { errorCode } from '../checks/check-result.ts';
-
-const DNS_PORT = 53;
+import { parseResolver } from '../checks/dns-query.ts';
 
 /** Longer than a lost first packet takes to be sent again, 1 s. Source: RFC 6298 §2.1. */
 const TIMEOUT_MS = 2_500;
 
 /** Asks whether our own network is there. */
 export interface Probe {
-  /** Resolves within `timeoutMs` and never rejects; `true` where it cannot tell. */
+  /** Resolves within 2.5 s and never rejects; `true` where it cannot tell. */
   isThere(): Promise<boolean>;
   /** Whether there is any anchor but this machine itself, which answers whatever becomes of the network. */
   canTell(): boolean;
@@ -21,20 +20,20 @@ export interface Probe {
  * `ip:port`; the resolvers of this machine when absent, as they are at each question.
  */
 export function createProbe(
-  options: {
-    anchors?: readonly string[] | undefined;
-    resolvers?: () => readonly string[];
-    timeoutMs?: number;
-  } = {},
+  options: { anchors?: readonly string[] | undefined; resolvers?: () => readonly string[] } = {},
 ): Probe {
-  const { resolvers = currentResolvers, timeoutMs = TIMEOUT_MS } = options;
+  const { resolvers = currentResolvers } = options;
   const anchors = () =>
-    (options.anchors ?? resolvers()).map(addressOf).filter(({ host }) => !isLoopback(host));
+    (options.anchors ?? resolvers())
+      .flatMap((text) => parseResolver(text) ?? [])
+      .filter(({ address }) => !isLoopback(address));
   return {
     async isThere() {
       const asked = anchors();
       if (asked.length === 0) return true;
-      return await Promise.any(asked.map((anchor) => reach(anchor, timeoutMs))).then(
+      return await Promise.any(
+        asked.map(({ address: host, port }) => reach({ host, port }, TIMEOUT_MS)),
+      ).then(
         () => true,
         () => false,
       );
@@ -46,20 +45,8 @@ export function createProbe(
 /** A new object each time: one reads the machine's settings when it is made, and a machine may change its network. */
 const currentResolvers = () => new Resolver().getServers();
 
-interface Anchor {
-  host: string;
-  port: number;
-}
-
-/** Reads `192.0.2.1`, `192.0.2.1:53`, `2001:db8::1` and `[2001:db8::1]:53`. Source: Node.js docs, `dns.getServers`. */
-function addressOf(text: string): Anchor {
-  if (isIP(text) !== 0) return { host: text, port: DNS_PORT };
-  const [, host = text, port] = /^\[?([^\]]+)\]?:(\d+)$/.exec(text) ?? [];
-  return { host, port: port === undefined ? DNS_PORT : Number(port) };
-}
-
 /** Resolves when something answers there, be it with a refusal; rejects when nothing does. */
-export function reach(anchor: Anchor, timeoutMs: number): Promise<void> {
+export function reach(anchor: { host: string; port: number }, timeoutMs: number): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket = connect({ ...anchor, signal: AbortSignal.timeout(timeoutMs) });
     socket.once('connect', () => {

@@ -68,7 +68,6 @@ export async function simulate(world: World): Promise<Seen> {
       });
     },
     nowMs: queue.nowMs,
-    after: queue.after,
     onLost: () => seen.lost.push(queue.nowMs()),
     onBack: () => seen.back.push(queue.nowMs()),
   });

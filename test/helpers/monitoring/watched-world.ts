@@ -154,7 +154,6 @@ export async function createWorld(
     connectivity: createConnectivity({
       probe: async () => network.isThere,
       nowMs: clock.wallMs,
-      after: own.after,
       onLost: () => log.warn('network lost'),
       onBack: () => log.info('network back'),
     }),

@@ -289,10 +289,10 @@ test('a resolver at an address that is not allowed is not asked', async () => {
 });
 
 test.each([
-  ['9.9.9.9', { address: '9.9.9.9', text: '9.9.9.9:53' }],
-  ['9.9.9.9:5353', { address: '9.9.9.9', text: '9.9.9.9:5353' }],
-  ['2620:fe::fe', { address: '2620:fe::fe', text: '[2620:fe::fe]:53' }],
-  ['[2620:fe::fe]:5353', { address: '2620:fe::fe', text: '[2620:fe::fe]:5353' }],
+  ['9.9.9.9', { address: '9.9.9.9', port: 53, text: '9.9.9.9:53' }],
+  ['9.9.9.9:5353', { address: '9.9.9.9', port: 5353, text: '9.9.9.9:5353' }],
+  ['2620:fe::fe', { address: '2620:fe::fe', port: 53, text: '[2620:fe::fe]:53' }],
+  ['[2620:fe::fe]:5353', { address: '2620:fe::fe', port: 5353, text: '[2620:fe::fe]:5353' }],
   ['dns.example', undefined],
   ['9.9.9.9:0', undefined],
   ['9.9.9.9:65536', undefined],

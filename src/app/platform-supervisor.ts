@@ -17,20 +17,7 @@ interface Route {
 }
 
 /** Keeps faults inside the libraries of platforms from ending the program: such a platform is made and started anew. */
-export interface PlatformSupervisor {
-  /** A platform that outlives its faults. `make` is called again for each new start; `onFatal` ends the program. */
-  supervise(
-    make: (onFatal: (error: Error) => void) => Promise<MadePlatform>,
-    onFatal: (error: Error) => void,
-  ): Promise<Platform & { routes: readonly Route[] }>;
-  /**
-   * Takes an error that nobody caught. False when it did not come out of a platform that starts or runs: then it is a fault
-   * of our own.
-   */
-  take(error: unknown): boolean;
-  /** How many faults each platform has had. */
-  faults(): ReadonlyArray<{ labels: { platform: string }; value: number }>;
-}
+export type PlatformSupervisor = ReturnType<typeof createPlatformSupervisor>;
 
 /** Before the first new start; doubled with each further one. */
 const FIRST_PAUSE_MS = 1_000;
@@ -52,16 +39,17 @@ interface Life {
  * A supervisor of platforms. Whose fault an error is follows from the asynchronous context it came out of: everything that a
  * platform starts, such as its sockets, runs in the context of its life.
  */
-export function createPlatformSupervisor(options: {
-  log: Logger;
-  firstPauseMs?: number;
-}): PlatformSupervisor {
+export function createPlatformSupervisor(options: { log: Logger; firstPauseMs?: number }) {
   const { log, firstPauseMs = FIRST_PAUSE_MS } = options;
   const lives = new AsyncLocalStorage<Life>();
   const faults = new Map<string, number>();
 
   return {
-    async supervise(make, onFatal) {
+    /** A platform that outlives its faults. `make` is called again for each new start; `onFatal` ends the program. */
+    async supervise(
+      make: (onFatal: (error: Error) => void) => Promise<MadePlatform>,
+      onFatal: (error: Error) => void,
+    ): Promise<Platform & { routes: readonly Route[] }> {
       const stopping = new AbortController();
       let bot: Bot | undefined;
       let state: 'new' | 'starting' | 'running' | 'waiting' = 'new';
@@ -193,7 +181,11 @@ export function createPlatformSupervisor(options: {
       };
     },
 
-    take(error) {
+    /**
+     * Takes an error that nobody caught. False when it did not come out of a platform that starts or runs: then it is a fault
+     * of our own.
+     */
+    take(error: unknown): boolean {
       const life = lives.getStore();
       if (!life) return false;
       const { name } = life.platform;
@@ -203,6 +195,7 @@ export function createPlatformSupervisor(options: {
       return true;
     },
 
+    /** How many faults each platform has had. */
     faults: () => [...faults].map(([platform, value]) => ({ labels: { platform }, value })),
   };
 }

@@ -1,14 +1,7 @@
 import type { Logger } from 'pino';
 
 /** Writes records together with others, a moment later. */
-export interface BatchWriter<T> {
-  /** `settled` is called when the record is durable, or that the disk refuses it; it is kept then and tried again. */
-  add(record: T, settled?: Settled): void;
-  /** How many are still to be written. */
-  waiting(): number;
-  /** Writes what is still waiting, and every later record at once; what the disk refuses now is lost. */
-  close(): Promise<void>;
-}
+export type BatchWriter<T> = ReturnType<typeof createBatchWriter<T>>;
 
 interface Settled {
   resolve: () => void;
@@ -46,7 +39,7 @@ export function createBatchWriter<T>(options: {
   name: string;
   countedAs: string;
   log: Logger;
-}): BatchWriter<T> {
+}) {
   const { append, batchCount, fitsWith = () => true, waitMs, fullCount, betweenMs } = options;
   const { keptCount, name, countedAs, log } = options;
   let waiting: Waiting<T>[] = [];
@@ -132,14 +125,17 @@ export function createBatchWriter<T>(options: {
   }
 
   return {
-    add(record, settled) {
+    /** `settled` is called when the record is durable, or that the disk refuses it; it is kept then and tried again. */
+    add(record: T, settled?: Settled): void {
       waiting.push({ record, settled });
       if (waiting.length >= keptCount + SLACK) dropOldest();
       if (closed) void flush();
       else schedule();
     },
+    /** How many are still to be written. */
     waiting: () => waiting.length,
-    async close() {
+    /** Writes what is still waiting, and every later record at once; what the disk refuses now is lost. */
+    async close(): Promise<void> {
       closed = true;
       await writing;
       await flush();

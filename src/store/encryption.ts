@@ -1,12 +1,7 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';
 
 /** Keeps texts unreadable for whoever has the files and not the secret. */
-export interface Encryption {
-  /** The text as base64url. `owner` is whose it is: nobody else's can be put in its place. */
-  encrypt(text: string, owner: string): string;
-  /** The text; undefined when it was sealed with another secret or for another owner, or was changed. */
-  decrypt(sealed: string, owner: string): string | undefined;
-}
+export type Encryption = ReturnType<typeof createEncryption>;
 
 const ALGORITHM = 'aes-256-gcm';
 const KEY_BYTES = 32;
@@ -15,17 +10,19 @@ const IV_BYTES = 12;
 const TAG_BYTES = 16;
 
 /** AES-256-GCM with a key that HKDF (RFC 5869) derives from the secret for this one purpose. */
-export function createEncryption(secret: string, purpose: string): Encryption {
+export function createEncryption(secret: string, purpose: string) {
   const key = Buffer.from(hkdfSync('sha256', secret, '', purpose, KEY_BYTES));
   return {
-    encrypt(text, owner) {
+    /** The text as base64url. `owner` is whose it is: nobody else's can be put in its place. */
+    encrypt(text: string, owner: string): string {
       const iv = randomBytes(IV_BYTES);
       const cipher = createCipheriv(ALGORITHM, key, iv, { authTagLength: TAG_BYTES });
       cipher.setAAD(Buffer.from(owner));
       const hidden = Buffer.concat([cipher.update(text, 'utf8'), cipher.final()]);
       return Buffer.concat([iv, cipher.getAuthTag(), hidden]).toString('base64url');
     },
-    decrypt(sealed, owner) {
+    /** The text; undefined when it was sealed with another secret or for another owner, or was changed. */
+    decrypt(sealed: string, owner: string): string | undefined {
       const bytes = Buffer.from(sealed, 'base64url');
       if (bytes.length < IV_BYTES + TAG_BYTES) return undefined;
       const iv = bytes.subarray(0, IV_BYTES);

@@ -125,24 +125,20 @@ const MAX_IDLE = 64;
 const NOWHERE = ['0.0.0.1:1'];
 
 /** Resolver objects for DNS checks, each for one question at a time and one try. */
-export interface Resolvers {
-  /** One that asks `server` (`ip:port`), or the system's resolvers, which then share the time. */
-  take(server: string | undefined, timeoutMs: number): Resolver;
-  /** Breaks off what it still waits for and keeps it for the next question. */
-  giveBack(resolver: Resolver): void;
-}
+export type Resolvers = ReturnType<typeof createResolvers>;
 
 /**
  * A pool that lets no resolver learn: c-ares remembers how fast a server is and then gives it only five times as long,
  * which would make a timeout of every answer that is merely slow. It forgets with the server itself.
  * Source: c-ares 1.34, ares_metrics.c and ares_update_servers.c.
  */
-export function createResolvers(): Resolvers {
+export function createResolvers() {
   const idle: Resolver[] = [];
   // Not those that ask the system's resolvers: the machine's settings may change.
   const pooled = new WeakSet<Resolver>();
   return {
-    take(server, timeoutMs) {
+    /** One that asks `server` (`ip:port`), or the system's resolvers, which then share the time. */
+    take(server: string | undefined, timeoutMs: number): Resolver {
       if (server === undefined) {
         return new Resolver({ timeout: Math.ceil(timeoutMs / getServers().length), tries: 1 });
       }
@@ -153,7 +149,8 @@ export function createResolvers(): Resolvers {
       resolver.setServers([server]);
       return resolver;
     },
-    giveBack(resolver) {
+    /** Breaks off what it still waits for and keeps it for the next question. */
+    giveBack(resolver: Resolver): void {
       resolver.cancel();
       if (pooled.has(resolver) && idle.length < MAX_IDLE) idle.push(resolver);
     },

@@ -10,10 +10,7 @@ const GLOBAL_IPV6 = ipaddr.parseCIDR('2000::/3');
 const NAT64 = ipaddr.parseCIDR('64:ff9b::/96');
 
 /** Says which addresses checks may reach. */
-export interface SsrfGuard {
-  /** Whether this address, an IPv4 or IPv6 literal, may be reached; anything else may not. */
-  allows(address: string): boolean;
-}
+export type SsrfGuard = ReturnType<typeof createSsrfGuard>;
 
 /**
  * Allows the public internet and the operator's networks (CIDRs or single addresses), nothing else: no private,
@@ -21,14 +18,15 @@ export interface SsrfGuard {
  * Throws when an entry of `allowPrivate` is neither.
  * Source: IANA special-purpose address registries (RFC 6890), as ipaddr.js knows them.
  */
-export function createSsrfGuard(allowPrivate: readonly string[]): SsrfGuard {
+export function createSsrfGuard(allowPrivate: readonly string[]) {
   const networks = allowPrivate.map(parseNetwork);
   const isAllowedByOperator = (address: Address) =>
     networks.some(
       ([network, bits]) => network.kind() === address.kind() && address.match(network, bits),
     );
   return {
-    allows(text) {
+    /** Whether this address, an IPv4 or IPv6 literal, may be reached; anything else may not. */
+    allows(text: string): boolean {
       const written = readAddress(text);
       if (!written) return false;
       const meant = reachedBy(written);

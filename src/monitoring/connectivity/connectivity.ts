@@ -26,16 +26,7 @@ const MAX_UNREACHABLE = 50_000;
 export type Verdict = 'count' | 'drop';
 
 /** Recognises that it is our own network that is gone. */
-export interface Connectivity {
-  /**
-   * Judges a finding before it counts: `count` it, or `drop` it because it says nothing about its target: then the
-   * monitor has `learntNothing`, for a failure that counted just before may have been the same. Waits while the probe is
-   * asked, and never with a finding that passed.
-   * `host` is what the check went to, a name or a literal; for a DNS check its resolver where one is set.
-   */
-  judge(host: string, result: CheckResult): Promise<Verdict>;
-  readonly lost: boolean;
-}
+export type Connectivity = ReturnType<typeof createConnectivity>;
 
 /**
  * Notices that many hosts turn unreachable at once. Then their findings wait for `probe`, which says whether our network is
@@ -49,7 +40,7 @@ export function createConnectivity(options: {
   nowMs: () => number;
   onLost: (sinceMs: number) => void;
   onBack: (sinceMs: number) => void;
-}): Connectivity {
+}) {
   const { probe, nowMs, onLost, onBack } = options;
   /** What was last found of each host, the newest at the end. */
   const latest = new Map<string, { turned: boolean; atMs: number }>();
@@ -153,7 +144,13 @@ export function createConnectivity(options: {
   }
 
   return {
-    async judge(host, result) {
+    /**
+     * Judges a finding before it counts: `count` it, or `drop` it because it says nothing about its target: then the
+     * monitor has `learntNothing`, for a failure that counted just before may have been the same. Waits while the probe is
+     * asked, and never with a finding that passed.
+     * `host` is what the check went to, a name or a literal; for a DNS check its resolver where one is set.
+     */
+    async judge(host: string, result: CheckResult): Promise<Verdict> {
       if (result.outcome === 'blocked' || isLoopback(host)) return 'count';
       if (NETWORK_FAILURES.has(result.outcome)) return await notReached(host, result);
       reached(host);

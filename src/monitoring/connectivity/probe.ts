@@ -7,28 +7,21 @@ import { parseResolver } from '../checks/dns-query.ts';
 /** Longer than a lost first packet takes to be sent again, 1 s. Source: RFC 6298 §2.1. */
 const TIMEOUT_MS = 2_500;
 
-/** Asks whether our own network is there. */
-export interface Probe {
-  /** Resolves within 2.5 s and never rejects; `true` where it cannot tell. */
-  isThere(): Promise<boolean>;
-  /** Whether there is any anchor but this machine itself, which answers whatever becomes of the network. */
-  canTell(): boolean;
-}
-
 /**
  * Makes a probe: whether any of the anchors answers over TCP, be it with a refusal. Anchors are `ip` (port 53) or
  * `ip:port`; the resolvers of this machine when absent, as they are at each question.
  */
 export function createProbe(
   options: { anchors?: readonly string[] | undefined; resolvers?: () => readonly string[] } = {},
-): Probe {
+) {
   const { resolvers = currentResolvers } = options;
   const anchors = () =>
     (options.anchors ?? resolvers())
       .flatMap((text) => parseResolver(text) ?? [])
       .filter(({ address }) => !isLoopback(address));
   return {
-    async isThere() {
+    /** Resolves within 2.5 s and never rejects; `true` where it cannot tell. */
+    async isThere(): Promise<boolean> {
       const asked = anchors();
       if (asked.length === 0) return true;
       return await Promise.any(
@@ -38,6 +31,7 @@ export function createProbe(
         () => false,
       );
     },
+    /** Whether there is any anchor but this machine itself, which answers whatever becomes of the network. */
     canTell: () => anchors().length > 0,
   };
 }

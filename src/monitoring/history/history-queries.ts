@@ -23,16 +23,6 @@ interface Range {
   toMs: number;
 }
 
-/** Answers what was seen of a monitor. */
-export interface HistoryQueries {
-  results(monitor: string, limit: number): Promise<CheckRecord[]>;
-  rollups(monitor: string, query: Range & { by: 'minute' | 'hour' | 'day' }): Promise<Rollup[]>;
-  uptime(
-    monitor: string,
-    range: Range,
-  ): Promise<{ upMs: number; downMs: number; unseenMs: number }>;
-}
-
 /** Puts together what is stored, what is counted but not stored, and the newest results. */
 export function createHistoryQueries(parts: {
   hourlyAggregator: HourlyAggregator;
@@ -42,7 +32,7 @@ export function createHistoryQueries(parts: {
   /** From here on memory holds every result, as far as there is room. */
   restoredFromMs: number;
   wallMs: () => number;
-}): HistoryQueries {
+}) {
   const { hourlyAggregator, rollups, recent, journal, restoredFromMs, wallMs } = parts;
   let reading: Promise<unknown> = Promise.resolve();
 
@@ -118,7 +108,7 @@ export function createHistoryQueries(parts: {
   }
 
   return {
-    async results(monitor, limit) {
+    async results(monitor: string, limit: number): Promise<CheckRecord[]> {
       const results = recent.of(monitor).filter(isResult);
       const firstMs = results[0]?.atMs ?? Number.POSITIVE_INFINITY;
       const stored = results.length < limit ? await rollups.newest(monitor) : [];
@@ -126,7 +116,10 @@ export function createHistoryQueries(parts: {
       return all.slice(-limit).reverse().map(toRecord);
     },
 
-    async rollups(monitor, { by, fromMs, toMs }) {
+    async rollups(
+      monitor: string,
+      { by, fromMs, toMs }: Range & { by: 'minute' | 'hour' | 'day' },
+    ): Promise<Rollup[]> {
       const nowMs = wallMs();
       const lengthMs = { minute: MINUTE_MS, hour: HOUR_MS, day: DAY_MS }[by];
       const tallies =
@@ -139,7 +132,10 @@ export function createHistoryQueries(parts: {
         .map(toRollup);
     },
 
-    async uptime(monitor, { fromMs, toMs }) {
+    async uptime(
+      monitor: string,
+      { fromMs, toMs }: Range,
+    ): Promise<{ upMs: number; downMs: number; unseenMs: number }> {
       const nowMs = wallMs();
       const { hours, days, began } = await hoursAndDays(monitor, nowMs);
       const memory = inMemory(monitor, began);

@@ -24,20 +24,7 @@ const STORED_WITHIN_MS = 55 * 60_000;
 const STORED_COUNT = 200;
 
 /** The hours of every monitor that are not stored yet. */
-export interface HourlyAggregator {
-  /** Counts an entry. */
-  add(entry: Entry): void;
-  /** The hours that are not stored, as they are at a moment, and the snapshot that they began with when it was loaded. */
-  open(monitor: string, nowMs: number): Promise<{ hours: Tally[]; began: Snapshot | undefined }>;
-  /**
-   * Stores hours that are over and whose time has come, of some monitors: after a long stop all are due, and nobody
-   * should wait for that. Stops early when it is closing, and a start goes on.
-   */
-  storeDue(nowMs: number, isClosing: () => boolean): Promise<void>;
-  /** What has come before is stored or was not seen: a later start counts from here. */
-  openSinceMs(nowMs: number): number;
-  forget(monitor: string): void;
-}
+export type HourlyAggregator = ReturnType<typeof createHourlyAggregator>;
 
 interface MonitorHours {
   monitor: string;
@@ -60,7 +47,7 @@ export function createHourlyAggregator(
   rollups: Rollups,
   recent: Pick<RecentResults, 'of'>,
   log: Logger,
-): HourlyAggregator {
+) {
   const hoursByMonitor = new Map<string, MonitorHours>();
 
   function hoursOf(monitor: string): MonitorHours {
@@ -118,18 +105,27 @@ export function createHourlyAggregator(
   }
 
   return {
-    add(entry) {
+    /** Counts an entry. */
+    add(entry: Entry): void {
       const hours = hoursOf(entry.monitor);
       if (entry.atMs < hours.finalMs) return;
       if (hours.time.last === undefined) hours.firstMs = entry.atMs;
       addEntry(hours.time, entry);
     },
-    async open(monitor, nowMs) {
+    /** The hours that are not stored, as they are at a moment, and the snapshot that they began with when it was loaded. */
+    async open(
+      monitor: string,
+      nowMs: number,
+    ): Promise<{ hours: Tally[]; began: Snapshot | undefined }> {
       const hours = hoursOf(monitor);
       await loaded(hours);
       return { hours: talliesAt(hours.time, nowMs), began: hours.began };
     },
-    async storeDue(nowMs, isClosing) {
+    /**
+     * Stores hours that are over and whose time has come, of some monitors: after a long stop all are due, and nobody
+     * should wait for that. Stops early when it is closing, and a start goes on.
+     */
+    async storeDue(nowMs: number, isClosing: () => boolean): Promise<void> {
       let stored = 0;
       let failed: { error: unknown; monitors: number } | undefined;
       for (const hours of hoursByMonitor.values()) {
@@ -146,7 +142,8 @@ export function createHourlyAggregator(
         log.error({ err: error, monitors }, 'hours cannot be stored; it is tried again');
       }
     },
-    openSinceMs(nowMs) {
+    /** What has come before is stored or was not seen: a later start counts from here. */
+    openSinceMs(nowMs: number): number {
       let sinceMs = floorTo(nowMs, HOUR_MS);
       for (const { time } of hoursByMonitor.values()) {
         const firstMs = time.tallies[0]?.startMs;
@@ -154,7 +151,7 @@ export function createHourlyAggregator(
       }
       return sinceMs;
     },
-    forget: (monitor) => void hoursByMonitor.delete(monitor),
+    forget: (monitor: string) => void hoursByMonitor.delete(monitor),
   };
 }
 

@@ -22,16 +22,10 @@ const MonitorIncidents = z.object({ number: z.int(), incidents: z.array(KeptInci
 type MonitorIncidents = z.infer<typeof MonitorIncidents>;
 
 /** The incidents that changes of status make. */
-export interface Incidents {
-  /** Resolves when the changes are part of their incidents, durably. A change given twice counts once. */
-  add(monitor: string, changes: readonly StatusChange[]): Promise<void>;
-  /** Newest first, with all changes in them that were given before. */
-  list(monitor: string, limit: number): Promise<Incident[]>;
-  forget(monitor: string): Promise<void>;
-}
+export type Incidents = ReturnType<typeof openIncidents>;
 
 /** Opens `monitor-incidents`. `isForgotten` tells monitors that are gone. */
-export function openIncidents(store: Store, isForgotten: (monitor: string) => boolean): Incidents {
+export function openIncidents(store: Store, isForgotten: (monitor: string) => boolean) {
   const collection = store.collection({
     name: 'monitor-incidents',
     schema: MonitorIncidents,
@@ -43,7 +37,8 @@ export function openIncidents(store: Store, isForgotten: (monitor: string) => bo
   const adding = new Map<string, Promise<unknown>>();
 
   return {
-    async add(monitor, changes) {
+    /** Resolves when the changes are part of their incidents, durably. A change given twice counts once. */
+    async add(monitor: string, changes: readonly StatusChange[]): Promise<void> {
       const ofIncidents = changes.filter(isOfIncident);
       if (ofIncidents.length === 0) return;
       const added = collection.update(monitor, (kept) =>
@@ -56,7 +51,8 @@ export function openIncidents(store: Store, isForgotten: (monitor: string) => bo
         if (adding.get(monitor) === added) adding.delete(monitor);
       }
     },
-    async list(monitor, limit) {
+    /** Newest first, with all changes in them that were given before. */
+    async list(monitor: string, limit: number): Promise<Incident[]> {
       // Whoever gave the change has the error when it could not be added.
       await adding.get(monitor)?.catch(() => {});
       const { incidents } = (await collection.get(monitor)) ?? { incidents: [] };
@@ -65,7 +61,7 @@ export function openIncidents(store: Store, isForgotten: (monitor: string) => bo
         .reverse()
         .map((incident) => toIncident(monitor, incident));
     },
-    async forget(monitor) {
+    async forget(monitor: string): Promise<void> {
       await collection.update(monitor, () => undefined);
     },
   };

@@ -10,16 +10,9 @@ const PAGE_SLOTS = 64;
 const REASONS_COUNT = 65_535;
 
 /** The newest entries of every monitor, in typed arrays. */
-export interface RecentResults {
-  add(entry: Entry): void;
-  /** Oldest first. */
-  of(monitor: string): Entry[];
-  /** Whether older ones had to go. */
-  isFull(monitor: string): boolean;
-  forget(monitor: string): void;
-}
+export type RecentResults = ReturnType<typeof createRecentResults>;
 
-export function createRecentResults(): RecentResults {
+export function createRecentResults() {
   const pages: Page[] = [];
   const slots = new Map<string, number>();
   const free: number[] = [];
@@ -45,7 +38,7 @@ export function createRecentResults(): RecentResults {
   }
 
   return {
-    add(entry) {
+    add(entry: Entry): void {
       const { page, row, first } = placeOf(slotOf(entry.monitor));
       const added = page.added[row] ?? 0;
       const at = first + (added % RECENT_COUNT);
@@ -59,7 +52,8 @@ export function createRecentResults(): RecentResults {
       page.added[row] = added + 1 === 2 * RECENT_COUNT ? RECENT_COUNT : added + 1;
     },
 
-    of(monitor) {
+    /** Oldest first. */
+    of(monitor: string): Entry[] {
       const slot = slots.get(monitor);
       if (slot === undefined) return [];
       const { page, row, first } = placeOf(slot);
@@ -73,14 +67,15 @@ export function createRecentResults(): RecentResults {
       });
     },
 
-    isFull(monitor) {
+    /** Whether older ones had to go. */
+    isFull(monitor: string): boolean {
       const slot = slots.get(monitor);
       if (slot === undefined) return false;
       const { page, row } = placeOf(slot);
       return (page.added[row] ?? 0) >= RECENT_COUNT;
     },
 
-    forget(monitor) {
+    forget(monitor: string): void {
       const slot = slots.get(monitor);
       if (slot === undefined) return;
       const { page, row, first } = placeOf(slot);

@@ -31,19 +31,10 @@ const Batch = z.object({
 type Batch = z.infer<typeof Batch>;
 
 /** The results of the last days, in files of an hour, so that a start reads hours and not days. */
-export interface ResultsJournal {
-  /** Writes entries with one record for each of their hours; resolves when they are durable. */
-  append(entries: readonly Entry[]): Promise<void>;
-  /** Entries of batches with `fromMs <= time < toMs` that another run wrote, or any; a batch may begin earlier. */
-  read(range: { fromMs: number; toMs: number; ownToo: boolean }): AsyncIterable<Entry[]>;
-  /** Removes entries of these monitors, but for those that say that they are forgotten. */
-  erase(monitors: ReadonlySet<string>): Promise<void>;
-  /** Removes what is older, in whole days. */
-  prune(beforeMs: number): Promise<void>;
-}
+export type ResultsJournal = ReturnType<typeof openResultsJournal>;
 
 /** Opens `monitor-results-00` to `monitor-results-23`, one for each hour of the UTC day. */
-export function openResultsJournal(store: Store, run: string): ResultsJournal {
+export function openResultsJournal(store: Store, run: string) {
   const journals = Array.from({ length: 24 }, (_, hour) =>
     store.journal({
       name: `monitor-results-${String(hour).padStart(2, '0')}`,
@@ -60,14 +51,24 @@ export function openResultsJournal(store: Store, run: string): ResultsJournal {
   }
 
   return {
-    async append(entries) {
+    /** Writes entries with one record for each of their hours; resolves when they are durable. */
+    async append(entries: readonly Entry[]): Promise<void> {
       const batches = [...byHour(entries).values()].map((each) => ({
         ...entriesToText(each),
         run,
       }));
       await Promise.all(batches.map((batch) => journalOf(batch.atMs).append(batch)));
     },
-    async *read({ fromMs, toMs, ownToo }) {
+    /** Entries of batches with `fromMs <= time < toMs` that another run wrote, or any; a batch may begin earlier. */
+    async *read({
+      fromMs,
+      toMs,
+      ownToo,
+    }: {
+      fromMs: number;
+      toMs: number;
+      ownToo: boolean;
+    }): AsyncIterable<Entry[]> {
       const names = createNames();
       let sinceTurn = 0;
       for (let hour = hourOf(fromMs); hour * HOUR_MS < toMs; hour += 1) {
@@ -87,7 +88,8 @@ export function openResultsJournal(store: Store, run: string): ResultsJournal {
         }
       }
     },
-    async erase(monitors) {
+    /** Removes entries of these monitors, but for those that say that they are forgotten. */
+    async erase(monitors: ReadonlySet<string>): Promise<void> {
       const names = createNames();
       for (const journal of journals) {
         await journal.erase(
@@ -103,7 +105,8 @@ export function openResultsJournal(store: Store, run: string): ResultsJournal {
         );
       }
     },
-    async prune(beforeMs) {
+    /** Removes what is older, in whole days. */
+    async prune(beforeMs: number): Promise<void> {
       for (const journal of [old, ...journals]) await journal.prune(beforeMs);
     },
   };
@@ -124,19 +127,8 @@ function byHour(entries: readonly Entry[]): Map<number, Entry[]> {
   return hours;
 }
 
-/** Writes entries together with others, a moment later. */
-export interface ResultsWriter {
-  /** Resolves when the entry is durable. Rejects when the disk refuses it; it is kept then and tried again. */
-  add(entry: Entry): Promise<void>;
-  /** Writes what is still waiting; what the disk refuses now is lost. */
-  close(): Promise<void>;
-}
-
 /** Collects entries and appends them to the journal, many with one write. */
-export function createResultsWriter(
-  journal: Pick<ResultsJournal, 'append'>,
-  log: Logger,
-): ResultsWriter {
+export function createResultsWriter(journal: Pick<ResultsJournal, 'append'>, log: Logger) {
   const writer = createBatchWriter<Entry>({
     append: (entries) => journal.append(entries),
     // Far below what a record of a journal takes, even with the longest reasons.
@@ -153,7 +145,10 @@ export function createResultsWriter(
     log,
   });
   return {
-    add: (entry) => new Promise((resolve, reject) => writer.add(entry, { resolve, reject })),
+    /** Resolves when the entry is durable. Rejects when the disk refuses it; it is kept then and tried again. */
+    add: (entry: Entry) =>
+      new Promise<void>((resolve, reject) => writer.add(entry, { resolve, reject })),
+    /** Writes what is still waiting; what the disk refuses now is lost. */
     close: writer.close,
   };
 }

@@ -48,34 +48,13 @@ type Kept = z.infer<typeof Kept>;
 const NOTHING: Kept = { finalMs: 0, hours: '', days: '' };
 
 /** Hours and days of monitors, as stored. */
-export interface Rollups {
-  /** Where counting a monitor goes on. */
-  begin(monitor: string): Promise<{ finalMs: number; last: Snapshot | undefined }>;
-  /** Stores hours that are over: all up to `finalMs`. Hours stored before stay as they are. */
-  add(
-    monitor: string,
-    closed: {
-      finalMs: number;
-      last: Snapshot | undefined;
-      hours: Tally[];
-      /** Of these hours the newest results, oldest first. */
-      results: readonly Entry[];
-    },
-  ): Promise<void>;
-  /** All that is stored, oldest first; hours from `finalMs` on are still to come, and so is the rest of the last day. */
-  read(monitor: string): Promise<{ hours: Tally[]; days: Tally[]; finalMs: number }>;
-  /** The days alone, and `finalMs`: hours before the newest are not read through, which is most of the work. */
-  days(monitor: string): Promise<{ days: Tally[]; finalMs: number }>;
-  /** The newest 20 results of hours that are stored, oldest first. */
-  newest(monitor: string): Promise<Entry[]>;
-  forget(monitor: string): Promise<void>;
-}
+export type Rollups = ReturnType<typeof openRollups>;
 
 /**
  * Opens `monitor-rollups`. A monitor has two documents: the newest hours in a small one, which is written each hour, and
  * the rest in a large one, which is written each day.
  */
-export function openRollups(store: Store, isForgotten: (monitor: string) => boolean): Rollups {
+export function openRollups(store: Store, isForgotten: (monitor: string) => boolean) {
   const collection = store.collection({
     name: 'monitor-rollups',
     schema: Kept,
@@ -104,11 +83,27 @@ export function openRollups(store: Store, isForgotten: (monitor: string) => bool
   }
 
   return {
-    async begin(monitor) {
+    /** Where counting a monitor goes on. */
+    async begin(monitor: string): Promise<{ finalMs: number; last: Snapshot | undefined }> {
       const { finalMs, last } = (await collection.get(monitor)) ?? NOTHING;
       return { finalMs, last };
     },
-    async add(monitor, { finalMs, last, hours, results }) {
+    /** Stores hours that are over: all up to `finalMs`. Hours stored before stay as they are. */
+    async add(
+      monitor: string,
+      {
+        finalMs,
+        last,
+        hours,
+        results,
+      }: {
+        finalMs: number;
+        last: Snapshot | undefined;
+        hours: Tally[];
+        /** Of these hours the newest results, oldest first. */
+        results: readonly Entry[];
+      },
+    ): Promise<void> {
       const stored = await collection.update(monitor, (kept = NOTHING) => {
         if (isForgotten(monitor)) return undefined;
         if (finalMs <= kept.finalMs) return kept;
@@ -127,7 +122,8 @@ export function openRollups(store: Store, isForgotten: (monitor: string) => bool
         await moveToOld(monitor, stored);
       }
     },
-    async read(monitor) {
+    /** All that is stored, oldest first; hours from `finalMs` on are still to come, and so is the rest of the last day. */
+    async read(monitor: string): Promise<{ hours: Tally[]; days: Tally[]; finalMs: number }> {
       const { old, newHours, finalMs } = await readBoth(monitor);
       const hours = [...talliesFromText(old.hours, HOUR_MS), ...newHours];
       return {
@@ -136,15 +132,17 @@ export function openRollups(store: Store, isForgotten: (monitor: string) => bool
         finalMs,
       };
     },
-    async days(monitor) {
+    /** The days alone, and `finalMs`: hours before the newest are not read through, which is most of the work. */
+    async days(monitor: string): Promise<{ days: Tally[]; finalMs: number }> {
       const { old, newHours, finalMs } = await readBoth(monitor);
       return { days: daysOf(old, newHours, finalMs), finalMs };
     },
-    async newest(monitor) {
+    /** The newest 20 results of hours that are stored, oldest first. */
+    async newest(monitor: string): Promise<Entry[]> {
       const newest = (await collection.get(monitor))?.newest;
       return newest ? entriesFromText(newest).map((entry) => ({ ...entry, monitor })) : [];
     },
-    async forget(monitor) {
+    async forget(monitor: string): Promise<void> {
       await Promise.all([
         collection.update(monitor, () => undefined),
         collection.update(oldOf(monitor), () => undefined),

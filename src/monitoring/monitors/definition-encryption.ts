@@ -22,33 +22,25 @@ export interface StoredDefinition {
   sealed?: string | undefined;
 }
 
-/** Encrypts the settings of monitors that hold secrets, with the key of the stored data. */
-export interface DefinitionEncryption {
-  /** Makes sure that there is a key, if this needs one. Call it before `close`. */
-  prepare(definition: MonitorDefinition): Promise<void>;
-  /** As it is to be stored. `id` is the monitor's: no other can be given its secrets. */
-  encrypt(definition: MonitorDefinition, id: string): StoredDefinition;
-  /** All of it; undefined when it was encrypted with another key. */
-  decrypt(stored: StoredDefinition, id: string): MonitorDefinition | undefined;
-}
-
 const PURPOSE = 'askwatch settings of monitors';
 
-/** Reads the key, if there is one; one that is needed later is made then. */
-export async function openDefinitionEncryption(
-  { key: file }: Store,
-  types: CheckTypes,
-): Promise<DefinitionEncryption> {
+/**
+ * Encrypts the settings of monitors that hold secrets, with the key of the stored data: the one that is there, else one that
+ * is made when it is first needed.
+ */
+export async function openDefinitionEncryption({ key: file }: Store, types: CheckTypes) {
   const settings = storedSettings(types);
   let encryption: Encryption | undefined;
   const known = await file.read();
   if (typeof known === 'object') encryption = createEncryption(known.key, PURPOSE);
   return {
-    async prepare(definition) {
+    /** Makes sure that there is a key, if this needs one. Call it before `close`. */
+    async prepare(definition: MonitorDefinition): Promise<void> {
       if (encryption || secretsOf(definition).length === 0) return;
       encryption = createEncryption(await file.make(), PURPOSE);
     },
-    encrypt(definition, id) {
+    /** As it is to be stored. `id` is the monitor's: no other can be given its secrets. */
+    encrypt(definition: MonitorDefinition, id: string): StoredDefinition {
       if (secretsOf(definition).length === 0) return { definition };
       if (!encryption) throw new Error('The key was not prepared.');
       return {
@@ -56,7 +48,8 @@ export async function openDefinitionEncryption(
         sealed: encryption.encrypt(JSON.stringify(definition), id),
       };
     },
-    decrypt({ definition, sealed }, id) {
+    /** All of it; undefined when it was encrypted with another key. */
+    decrypt({ definition, sealed }: StoredDefinition, id: string): MonitorDefinition | undefined {
       if (sealed === undefined) return definition;
       const text = encryption?.decrypt(sealed, id);
       return text === undefined ? undefined : settings.parse(JSON.parse(text));

@@ -46,27 +46,8 @@ interface CreateTools {
   exists: (monitor: string) => boolean;
 }
 
-/** Creates of the last 24 hours that came with an idempotency key. */
-export interface IdempotentCreates {
-  /**
-   * Runs `create`; of one that is the same as another, only when that one has ended, and not when that one was refused:
-   * then the refusal is thrown here too. The id and token given are those of the first. Throws the 409 when the body is
-   * another or when the monitor was removed since.
-   */
-  run<T>(
-    idempotency: IdempotencyKey,
-    definition: MonitorDefinition,
-    tools: CreateTools,
-    create: (known: KnownCreate) => Promise<T>,
-  ): Promise<T>;
-  /** Notes, durably, that the monitor of a create is being removed. */
-  markRemoved(createId: string): Promise<void>;
-  /** Removes what is older than 24 hours. */
-  prune(nowMs: number): Promise<void>;
-}
-
-/** Opens `monitor-creates`. */
-export function openIdempotentCreates(store: Store, wallMs: () => number): IdempotentCreates {
+/** Opens `monitor-creates`: creates of the last 24 hours that came with an idempotency key. */
+export function openIdempotentCreates(store: Store, wallMs: () => number) {
   const collection = store.collection({
     name: 'monitor-creates',
     schema: StoredCreate,
@@ -104,7 +85,17 @@ export function openIdempotentCreates(store: Store, wallMs: () => number): Idemp
   }
 
   return {
-    async run(idempotency, definition, tools, create) {
+    /**
+     * Runs `create`; of one that is the same as another, only when that one has ended, and not when that one was refused:
+     * then the refusal is thrown here too. The id and token given are those of the first. Throws the 409 when the body is
+     * another or when the monitor was removed since.
+     */
+    async run<T>(
+      idempotency: IdempotencyKey,
+      definition: MonitorDefinition,
+      tools: CreateTools,
+      create: (known: KnownCreate) => Promise<T>,
+    ): Promise<T> {
       const id = createIdOf(idempotency);
       const body = canonical(definition);
       // With the key, which is not stored: who has the file alone cannot try out what secrets the body held.
@@ -125,10 +116,12 @@ export function openIdempotentCreates(store: Store, wallMs: () => number): Idemp
         underWay.delete(id);
       }
     },
-    async markRemoved(createId) {
+    /** Notes, durably, that the monitor of a create is being removed. */
+    async markRemoved(createId: string): Promise<void> {
       await collection.update(createId, (current) => current && { ...current, removed: true });
     },
-    async prune(nowMs) {
+    /** Removes what is older than 24 hours. */
+    async prune(nowMs: number): Promise<void> {
       for (const { id, document } of await collection.list()) {
         if (!isOld(document, nowMs)) continue;
         await collection.update(id, (current) =>

@@ -27,24 +27,6 @@ export interface Settling {
   orNothing?: boolean;
 }
 
-/** A state goes into memory at once, then into the journal with its change, then others see it and incidents are made. */
-export interface States {
-  /**
-   * Resolves when what must last is durable; `always` stores the state even when only the time of the last check is new.
-   * When storing fails it rejects, memory keeps what is true, and the next call stores it. With `orNothing`, for what is
-   * not true unless it is stored, memory is then as before, unless something was found meanwhile.
-   */
-  settle(monitor: Stateful, step: Step, options: Settling): Promise<void>;
-  /** Resolves when what was settled until now has been written, or refused. */
-  written(id: string): Promise<void>;
-  /** Keeps nothing more of a monitor that is gone. */
-  forget(id: string): void;
-  /** Begins to rewrite the journals, of which then none holds anything of monitors that are gone. */
-  eraseGone(): void;
-  /** Resolves when nothing is being written. */
-  idle(): Promise<void>;
-}
-
 /** What is being stored of a monitor, or could not be. */
 interface Unsettled {
   /** Changes that may not be part of their incidents yet, in order. */
@@ -56,14 +38,17 @@ interface Unsettled {
   publishedRevision: number;
 }
 
-/** Gives the monitors the states that the journal knows, and goes on from there. */
+/**
+ * Gives the monitors the states that the journal knows, and goes on from there: a state goes into memory at once, then into
+ * the journal with its change, then others see it and incidents are made.
+ */
 export async function openStates(options: {
   store: Store;
   monitors: ReadonlyMap<string, Stateful>;
   history: Pick<History, 'addChanges' | 'cover'>;
   wallMs: () => number;
   log: Logger;
-}): Promise<States> {
+}) {
   const { store, monitors, history, wallMs, log } = options;
   const unsettled = new Map<string, Unsettled>();
   const { journal, known } = await openStateJournal({
@@ -132,7 +117,16 @@ export async function openStates(options: {
   }
 
   return {
-    async settle(monitor, { state, change }, { always = false, orNothing = false }) {
+    /**
+     * Resolves when what must last is durable; `always` stores the state even when only the time of the last check is new.
+     * When storing fails it rejects, memory keeps what is true, and the next call stores it. With `orNothing`, for what is
+     * not true unless it is stored, memory is then as before, unless something was found meanwhile.
+     */
+    async settle(
+      monitor: Stateful,
+      { state, change }: Step,
+      { always = false, orNothing = false }: Settling,
+    ): Promise<void> {
       const { id, state: before, published } = monitor;
       monitor.state = state;
       monitor.revision += 1;
@@ -166,12 +160,16 @@ export async function openStates(options: {
         throw error;
       }
     },
-    async written(id) {
+    /** Resolves when what was settled until now has been written, or refused. */
+    async written(id: string): Promise<void> {
       await unsettled.get(id)?.written;
     },
-    forget: (id) => void unsettled.delete(id),
+    /** Keeps nothing more of a monitor that is gone. */
+    forget: (id: string) => void unsettled.delete(id),
+    /** Begins to rewrite the journals, of which then none holds anything of monitors that are gone. */
     eraseGone: journal.rewrite,
-    async idle() {
+    /** Resolves when nothing is being written. */
+    async idle(): Promise<void> {
       await Promise.all(repairs);
       await journal.idle();
     },

@@ -4,18 +4,8 @@ export interface HeapItem {
   heapIndex: number;
 }
 
-/** Items ordered by when they are due. Every change costs the logarithm of the size. */
-export interface DueHeap<T extends HeapItem> {
-  readonly size: number;
-  /** The item that is due first, left where it is. */
-  peek(): T | undefined;
-  /** Puts the item where its `dueMs` belongs, whether it was in the heap or not. */
-  put(item: T): void;
-  remove(item: T): void;
-}
-
-/** An empty heap. An array with parent links by index (binary heap). */
-export function createDueHeap<T extends HeapItem>(): DueHeap<T> {
+/** Items ordered by when they are due: a binary heap in an array, so every change costs the logarithm of the size. */
+export function createDueHeap<T extends HeapItem>() {
   const items: T[] = [];
 
   function place(item: T, index: number) {
@@ -53,8 +43,10 @@ export function createDueHeap<T extends HeapItem>(): DueHeap<T> {
     get size() {
       return items.length;
     },
+    /** The item that is due first, left where it is. */
     peek: () => items[0],
-    put(item) {
+    /** Puts the item where its `dueMs` belongs, whether it was in the heap or not. */
+    put(item: T): void {
       if (item.heapIndex === -1) {
         items.push(item);
         item.heapIndex = items.length - 1;
@@ -62,7 +54,7 @@ export function createDueHeap<T extends HeapItem>(): DueHeap<T> {
       rise(item);
       sink(item);
     },
-    remove(item) {
+    remove(item: T): void {
       if (item.heapIndex === -1) return;
       const last = items.pop();
       if (last !== undefined && last !== item) {

@@ -8,20 +8,7 @@ import type { Clock } from '../time/clock.ts';
 import type { Schedule } from './schedule.ts';
 import type { StoreReport } from './store-report.ts';
 
-/** Waits for the signals of jobs. */
-export interface HeartbeatDeadlines {
-  /** Waits for the next signal from now on; whatever was due before gets a grace period. */
-  await(monitor: WatchedMonitor, config: HeartbeatConfig): void;
-  /** The time of a signal has come. */
-  due(monitor: WatchedMonitor, config: HeartbeatConfig): Promise<void>;
-  /** A signal came. Resolves once it is durable. */
-  signal(monitor: WatchedMonitor, config: HeartbeatConfig, signal: Signal): Promise<void>;
-  /** A signal was due while nobody listened, and its grace period goes on: what is shown may be out of date. */
-  isStale(monitor: WatchedMonitor, config: HeartbeatConfig): boolean;
-  forget(id: string): void;
-}
-
-/** Deadlines are jobs of the schedule by the id of the monitor. `onLate` is called for each one missed. */
+/** Waits for the signals of jobs. A deadline is a job of the schedule by the id of the monitor; `onLate` is called for each missed. */
 export function createHeartbeatDeadlines(options: {
   monitors: Monitors;
   history: Pick<History, 'add'>;
@@ -29,7 +16,7 @@ export function createHeartbeatDeadlines(options: {
   clock: Clock;
   stored: StoreReport;
   onLate: () => void;
-}): HeartbeatDeadlines {
+}) {
   const { monitors, history, schedule, clock, stored, onLate } = options;
   /** Since when nothing that was sent was lost, on the monotonic clock. */
   const listeningSinceMs = new Map<string, number>();
@@ -58,7 +45,8 @@ export function createHeartbeatDeadlines(options: {
   }
 
   return {
-    await(monitor, config) {
+    /** Waits for the next signal from now on; whatever was due before gets a grace period. */
+    await(monitor: WatchedMonitor, config: HeartbeatConfig): void {
       const { id, state, createdAtMs } = monitor;
       listeningSinceMs.set(id, clock.monotonicMs());
       const waiting = awaited(state, config, { createdAtMs, nowMs: clock.wallMs() });
@@ -68,7 +56,8 @@ export function createHeartbeatDeadlines(options: {
       }
       plan(monitor, config);
     },
-    async due(monitor, config) {
+    /** The time of a signal has come. */
+    async due(monitor: WatchedMonitor, config: HeartbeatConfig): Promise<void> {
       const nowMs = clock.wallMs();
       const dueMs = deadlineMs(monitor.state, config, sinceMs(monitor.id));
       if (dueMs === undefined) return;
@@ -82,7 +71,8 @@ export function createHeartbeatDeadlines(options: {
         monitors.settle(monitor.id, step),
       );
     },
-    async signal(monitor, config, signal) {
+    /** A signal came. Resolves once it is durable. */
+    async signal(monitor: WatchedMonitor, config: HeartbeatConfig, signal: Signal): Promise<void> {
       const { id } = monitor;
       const step = signalled(monitor.state, config, signal, clock.wallMs());
       const saved = monitors.settle(id, step, { always: true });
@@ -92,13 +82,14 @@ export function createHeartbeatDeadlines(options: {
       if (step.state.status !== 'PAUSED') plan(monitor, config);
       await saved;
     },
-    isStale({ id, state }, config) {
+    /** A signal was due while nobody listened, and its grace period goes on: what is shown may be out of date. */
+    isStale({ id, state }: WatchedMonitor, config: HeartbeatConfig): boolean {
       const nowMs = clock.wallMs();
       if (nowMs - sinceMs(id) > config.grace_seconds * 1000) return false;
       const dueMs = deadlineMs(state, config, Number.NEGATIVE_INFINITY);
       return dueMs !== undefined && dueMs < nowMs;
     },
-    forget: (id) => void listeningSinceMs.delete(id),
+    forget: (id: string) => void listeningSinceMs.delete(id),
   };
 }
 

@@ -7,18 +7,6 @@ import type { CheckTypes } from '../checks/registry.ts';
 import type { Connectivity } from '../connectivity/connectivity.ts';
 import type { Monitors, WatchedMonitor } from '../monitors/monitors.ts';
 
-/** The checks under way, and who waits for what they find. */
-export interface InFlightChecks {
-  /** Checks a monitor; ends when what it found is taken over, or when the check was abandoned. */
-  check(monitor: WatchedMonitor, definition: CheckedMonitor): Promise<void>;
-  isUnderWay(id: string): boolean;
-  /** Resolves when a check of the monitor has counted, this one or a later one. */
-  nextOf(id: string): Promise<void>;
-  /** The check under way counts for nothing; who waits goes on waiting, or has `reason` as the error. */
-  abandon(id: string, reason?: Error): void;
-  abandonAll(reason?: Error): void;
-}
-
 interface Waiting {
   promise: Promise<void>;
   resolve: () => void;
@@ -26,7 +14,7 @@ interface Waiting {
 }
 
 /**
- * One check: probe, then connectivity's verdict on it, then `count`. What was found of a monitor that has been edited,
+ * The checks under way, and who waits for what they find. One check: probe, then connectivity's verdict on it, then `count`. What was found of a monitor that has been edited,
  * paused or removed meanwhile counts for nothing. `unknown` is called for results that say nothing of their target.
  */
 export function createInFlightChecks(options: {
@@ -42,7 +30,7 @@ export function createInFlightChecks(options: {
     result: CheckResult,
   ) => Promise<void>;
   unknown: (monitor: WatchedMonitor, definition: CheckedMonitor) => Promise<void>;
-}): InFlightChecks {
+}) {
   const { monitors, check, types, noticeSleep, connectivity, count, unknown } = options;
   const underWay = new Map<string, AbortController>();
   const waiting = new Map<string, Waiting>();
@@ -88,7 +76,8 @@ export function createInFlightChecks(options: {
   }
 
   return {
-    async check(monitor, definition) {
+    /** Checks a monitor; ends when what it found is taken over, or when the check was abandoned. */
+    async check(monitor: WatchedMonitor, definition: CheckedMonitor): Promise<void> {
       const { id } = monitor;
       const abort = new AbortController();
       underWay.set(id, abort);
@@ -102,19 +91,21 @@ export function createInFlightChecks(options: {
         underWay.delete(id);
       }
     },
-    isUnderWay: (id) => {
+    isUnderWay: (id: string) => {
       const abort = underWay.get(id);
       return abort !== undefined && !abort.signal.aborted;
     },
-    nextOf(id) {
+    /** Resolves when a check of the monitor has counted, this one or a later one. */
+    nextOf(id: string): Promise<void> {
       const known = waiting.get(id);
       if (known) return known.promise;
       const waits = newWaiting();
       waiting.set(id, waits);
       return waits.promise;
     },
+    /** The check under way counts for nothing; who waits goes on waiting, or has `reason` as the error. */
     abandon: abandon,
-    abandonAll(reason) {
+    abandonAll(reason?: Error): void {
       for (const id of new Set([...underWay.keys(), ...(reason ? waiting.keys() : [])])) {
         abandon(id, reason);
       }

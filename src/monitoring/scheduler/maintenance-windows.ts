@@ -7,24 +7,11 @@ import type { Schedule } from './schedule.ts';
 const PREFIX = 'windows of ';
 
 /** The maintenance windows of monitors: their begins and ends are jobs of the schedule, apart from the checks. */
-export interface MaintenanceWindows {
-  /**
-   * Shows what the windows say now, at once in memory, and plans when that changes next. Resolves when it is durable.
-   * A paused monitor stays paused.
-   */
-  apply(monitor: WatchedMonitor): Promise<void>;
-  /** What a monitor that is not paused any more shows. */
-  afterPause(monitor: WatchedMonitor): Step;
-  /** The monitor whose windows a job of the schedule is for. */
-  monitorOf(job: string): string | undefined;
-  forget(id: string): void;
-}
-
 export function createMaintenanceWindows(tools: {
   monitors: Monitors;
   schedule: Schedule;
   clock: Clock;
-}): MaintenanceWindows {
+}) {
   const { monitors, schedule, clock } = tools;
 
   function stepOf({ state, maintenance }: WatchedMonitor): Step {
@@ -41,7 +28,11 @@ export function createMaintenanceWindows(tools: {
   }
 
   return {
-    async apply(monitor) {
+    /**
+     * Shows what the windows say now, at once in memory, and plans when that changes next. Resolves when it is durable.
+     * A paused monitor stays paused.
+     */
+    async apply(monitor: WatchedMonitor): Promise<void> {
       const { status } = monitor.state;
       if (status === 'PAUSED') return;
       if (monitor.maintenance.length === 0 && status !== 'MAINTENANCE') return;
@@ -49,8 +40,10 @@ export function createMaintenanceWindows(tools: {
       const step = stepOf(monitor);
       if (step.change) await monitors.settle(monitor.id, step);
     },
+    /** What a monitor that is not paused any more shows. */
     afterPause: stepOf,
-    monitorOf: (job) => (job.startsWith(PREFIX) ? job.slice(PREFIX.length) : undefined),
-    forget: (id) => schedule.remove(PREFIX + id),
+    /** The monitor whose windows a job of the schedule is for. */
+    monitorOf: (job: string) => (job.startsWith(PREFIX) ? job.slice(PREFIX.length) : undefined),
+    forget: (id: string) => schedule.remove(PREFIX + id),
   };
 }

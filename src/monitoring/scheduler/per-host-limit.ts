@@ -1,20 +1,7 @@
-/** The places that jobs of one host have at a time; who finds none waits in line. */
-export interface PerHostLimit<T extends { readonly host: string | undefined }> {
-  /** Takes a place, or stands in line: false. A job without a host needs no place. */
-  take(job: T): boolean;
-  /** Gives a place back. `host` is where it was taken, for a job may have moved meanwhile. */
-  free(host: string | undefined): void;
-  /** Leaves the line, if it stands in one. */
-  leave(job: T): void;
-  /** Takes the first out of the line when there is a place for it. */
-  takeFirst(host: string | undefined): T | undefined;
-  isWaiting(job: T): boolean;
-}
-
-/** Politeness: `atOnce` places for each host. */
+/** The places that jobs of one host have at a time, `atOnce` for politeness; who finds none waits in line. */
 export function createPerHostLimit<T extends { readonly host: string | undefined }>(
   atOnce: number,
-): PerHostLimit<T> {
+) {
   const hosts = new Map<string, { taken: number; line: T[] }>();
   /** Where those who wait stand in line. */
   const waiting = new Map<T, string>();
@@ -25,7 +12,8 @@ export function createPerHostLimit<T extends { readonly host: string | undefined
   }
 
   return {
-    take(job) {
+    /** Takes a place, or stands in line: false. A job without a host needs no place. */
+    take(job: T): boolean {
       if (job.host === undefined) return true;
       const host = hosts.get(job.host) ?? { taken: 0, line: [] };
       hosts.set(job.host, host);
@@ -37,13 +25,15 @@ export function createPerHostLimit<T extends { readonly host: string | undefined
       waiting.set(job, job.host);
       return false;
     },
-    free(name) {
+    /** Gives a place back. `host` is where it was taken, for a job may have moved meanwhile. */
+    free(name: string | undefined): void {
       const host = name === undefined ? undefined : hosts.get(name);
       if (host === undefined || name === undefined) return;
       host.taken -= 1;
       tidy(name);
     },
-    leave(job) {
+    /** Leaves the line, if it stands in one. */
+    leave(job: T): void {
       const name = waiting.get(job);
       if (name === undefined) return;
       waiting.delete(job);
@@ -51,13 +41,14 @@ export function createPerHostLimit<T extends { readonly host: string | undefined
       line?.splice(line.indexOf(job), 1);
       tidy(name);
     },
-    takeFirst(name) {
+    /** Takes the first out of the line when there is a place for it. */
+    takeFirst(name: string | undefined): T | undefined {
       const host = name === undefined ? undefined : hosts.get(name);
       if (host === undefined || host.taken >= atOnce) return undefined;
       const first = host.line.shift();
       if (first) waiting.delete(first);
       return first;
     },
-    isWaiting: (job) => waiting.has(job),
+    isWaiting: (job: T) => waiting.has(job),
   };
 }

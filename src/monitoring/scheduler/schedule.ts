@@ -30,31 +30,7 @@ export interface ScheduleOptions {
  * Runs jobs when they are due, from one heap with one timer. All times are on the monotonic clock.
  * One job never runs twice at once, whatever is asked of it while it runs, and what was missed is skipped, not made up for.
  */
-export interface Schedule {
-  /**
-   * Runs the job at `firstMs` and then on its rhythm: every interval, at a phase taken from the id. The phase stays the
-   * same over restarts and spreads the jobs. Of a job that is there already it replaces all that was set before.
-   */
-  every(id: string, job: { intervalMs: number; firstMs: number; host: string | undefined }): void;
-  /** One run at `dueMs` beside the rhythm, if the job has one; a later call moves it, `Infinity` takes it back. */
-  at(id: string, dueMs: number): void;
-  /** Takes the job off; a run under way goes on to its end. */
-  remove(id: string): void;
-  /** Notices that the machine slept, before what was found meanwhile is believed; `onWake` is called then. */
-  noticeSleep(): void;
-  start(): void;
-  /** Starts nothing more; resolves when the runs under way have ended. */
-  stop(): Promise<void>;
-  inFlight(): number;
-  /** How late runs started lately, the worst and the 99th percentile, milliseconds. */
-  lagMs(): number;
-  lagP99Ms(): number;
-  /** Runs skipped because their time had passed by a whole interval. */
-  missed(): number;
-  /** How often the machine slept. */
-  sleeps(): number;
-  isOverloaded(): boolean;
-}
+export type Schedule = ReturnType<typeof createSchedule>;
 
 interface Entry extends HeapItem {
   readonly id: string;
@@ -69,7 +45,7 @@ interface Entry extends HeapItem {
 }
 
 /** Builds a schedule; nothing runs before `start`. */
-export function createSchedule(options: ScheduleOptions): Schedule {
+export function createSchedule(options: ScheduleOptions) {
   const { clock, run, onError, maxInFlight = 256, maxPerHost = 4 } = options;
   const heap = createDueHeap<Entry>();
   const entries = new Map<string, Entry>();
@@ -225,11 +201,19 @@ export function createSchedule(options: ScheduleOptions): Schedule {
   }
 
   return {
-    every(id, { intervalMs, firstMs, host }) {
+    /**
+     * Runs the job at `firstMs` and then on its rhythm: every interval, at a phase taken from the id. The phase stays the
+     * same over restarts and spreads the jobs. Of a job that is there already it replaces all that was set before.
+     */
+    every(
+      id: string,
+      job: { intervalMs: number; firstMs: number; host: string | undefined },
+    ): void {
+      const { firstMs, ...rhythm } = job;
       const entry = entryOf(id);
       const hostBefore = entry.host;
       hostLimit.leave(entry);
-      Object.assign(entry, { intervalMs, host });
+      Object.assign(entry, rhythm);
       setRhythm(entry, firstMs);
       // While it runs it is in no heap; the end of the run plans it again.
       if (!entry.running) plan(entry);
@@ -237,7 +221,8 @@ export function createSchedule(options: ScheduleOptions): Schedule {
       resumeNext(hostBefore);
       startDue();
     },
-    at(id, dueMs) {
+    /** One run at `dueMs` beside the rhythm, if the job has one; a later call moves it, `Infinity` takes it back. */
+    at(id: string, dueMs: number): void {
       const entry = entryOf(id);
       entry.onceMs = dueMs;
       if (entry.running) return;
@@ -245,7 +230,8 @@ export function createSchedule(options: ScheduleOptions): Schedule {
       resumeNext(entry.host);
       startDue();
     },
-    remove(id) {
+    /** Takes the job off; a run under way goes on to its end. */
+    remove(id: string): void {
       const entry = entries.get(id);
       if (entry === undefined) return;
       hostLimit.leave(entry);
@@ -254,23 +240,28 @@ export function createSchedule(options: ScheduleOptions): Schedule {
       resumeNext(entry.host);
       startDue();
     },
+    /** Notices that the machine slept, before what was found meanwhile is believed; `onWake` is called then. */
     noticeSleep: () => startDue(),
-    start() {
+    start(): void {
       if (state === 'new') state = 'started';
       // What went by before the start is no sleep.
       detectSleep(undefined);
       startDue();
     },
-    async stop() {
+    /** Starts nothing more; resolves when the runs under way have ended. */
+    async stop(): Promise<void> {
       state = 'stopped';
       timer?.cancel();
       timer = undefined;
       await Promise.all(running);
     },
     inFlight: () => running.size,
+    /** How late runs started lately, the worst and the 99th percentile, milliseconds. */
     lagMs: () => lag.worst(),
     lagP99Ms: () => lag.percentile(0.99),
+    /** Runs skipped because their time had passed by a whole interval. */
     missed: () => missed,
+    /** How often the machine slept. */
     sleeps: () => sleeps,
     isOverloaded: () => overload.is(),
   };

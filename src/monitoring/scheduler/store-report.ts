@@ -4,20 +4,10 @@ import type { Logger } from 'pino';
 const MAX_WAITING = 2_000;
 
 /** What becomes of writes that only the log reports. */
-export interface StoreReport {
-  /** Waits for writes; it does not reject. */
-  report(...writes: Array<Promise<unknown>>): Promise<void>;
-  /**
-   * Goes on at once, for a check is over when it is over: its place is for the next one, not for the disk. Only when the
-   * store hangs it waits, so that checks do not fill the memory with what they find.
-   */
-  handOver(...writes: Array<Promise<unknown>>): Promise<void>;
-  /** When all that was handed over has been written or refused. */
-  allWritten(): Promise<void>;
-}
+export type StoreReport = ReturnType<typeof createStoreReport>;
 
 /** Tells the log when storing begins to fail and when it works again, not at each of thousands of checks. */
-export function createStoreReport(log: Logger): StoreReport {
+export function createStoreReport(log: Logger) {
   const waiting = new Set<Promise<void>>();
   let failing = false;
 
@@ -31,13 +21,19 @@ export function createStoreReport(log: Logger): StoreReport {
   }
 
   return {
+    /** Waits for writes; it does not reject. */
     report,
-    async handOver(...writes) {
+    /**
+     * Goes on at once, for a check is over when it is over: its place is for the next one, not for the disk. Only when the
+     * store hangs it waits, so that checks do not fill the memory with what they find.
+     */
+    async handOver(...writes: Array<Promise<unknown>>): Promise<void> {
       const written = report(...writes).then(() => void waiting.delete(written));
       waiting.add(written);
       if (waiting.size > MAX_WAITING) await written;
     },
-    async allWritten() {
+    /** When all that was handed over has been written or refused. */
+    async allWritten(): Promise<void> {
       await Promise.all(waiting);
     },
   };

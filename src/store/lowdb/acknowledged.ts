@@ -15,18 +15,7 @@ export interface Extent {
  * How far the files of a journal were acknowledged to go, by day: what shows that one has become shorter, which cannot be
  * seen from the file itself where it was cut between two records.
  */
-export interface Acknowledged {
-  days(): IterableIterator<[day: string, extent: Extent]>;
-  of(day: string): Extent | undefined;
-  /**
-   * Survives a kill once it resolves. No fsync: after a power failure an older note may be there, of a file that has only
-   * grown since, so that nothing is missed that is there.
-   */
-  note(day: string, extent: Extent): Promise<void>;
-  /** Durable; to be called before the files of these days are removed. */
-  forget(days: readonly string[]): Promise<void>;
-  close(): Promise<void>;
-}
+export type Acknowledged = Awaited<ReturnType<typeof openAcknowledged>>;
 
 /** Lines of one length are overwritten in place. */
 const LINE_BYTES = 38;
@@ -35,7 +24,7 @@ const lineOf = (day: string, { bytes, records }: Extent) =>
 const LINE = /^(\d{4}-\d{2}-\d{2}) (\d{15}) (\d{10})$/;
 
 /** Opens the notes about a journal; lines that cannot be read say nothing. One call at a time. */
-export async function openAcknowledged(path: string): Promise<Acknowledged> {
+export async function openAcknowledged(path: string) {
   let extents = await readAcknowledged(path);
   /** Where each day's line stands in the file, once we have rewritten that. */
   let places: Map<string, number> | undefined;
@@ -56,8 +45,12 @@ export async function openAcknowledged(path: string): Promise<Acknowledged> {
 
   return {
     days: () => extents.entries(),
-    of: (day) => extents.get(day),
-    async note(day, extent) {
+    of: (day: string) => extents.get(day),
+    /**
+     * Survives a kill once it resolves. No fsync: after a power failure an older note may be there, of a file that has only
+     * grown since, so that nothing is missed that is there.
+     */
+    async note(day: string, extent: Extent): Promise<void> {
       const isNew = !extents.has(day);
       extents.set(day, extent);
       if (isNew || !places) {
@@ -68,7 +61,8 @@ export async function openAcknowledged(path: string): Promise<Acknowledged> {
       handle ??= await open(path, 'r+', FILE_MODE);
       await handle.write(lineOf(day, extent), places.get(day));
     },
-    async forget(days) {
+    /** Durable; to be called before the files of these days are removed. */
+    async forget(days: readonly string[]): Promise<void> {
       if (!days.some((day) => extents.has(day))) return;
       extents = new Map([...extents].filter(([day]) => !days.includes(day)));
       await rewrite();

@@ -1,17 +1,8 @@
-/** Recently used things by name, as many as fit. */
-export interface BoundedCache<V> {
-  get(name: string): V | undefined;
-  /** Puts one in, and the longest unused ones out. */
-  set(name: string, value: V, size: number): void;
-  /** Whether one of this size goes in without another going out. */
-  hasRoomFor(size: number): boolean;
-}
-
 /** What an entry costs beside its value. */
 const ENTRY_SIZE = 200;
 
-/** A cache of at most `maxSize`, in the unit of the sizes given to `set`. */
-export function createBoundedCache<V>(maxSize: number): BoundedCache<V> {
+/** Recently used things by name, as many as fit: at most `maxSize`, in the unit of the sizes given to `set`. */
+export function createBoundedCache<V>(maxSize: number) {
   // A Map keeps the order of insertion: what is used is put in again, so the first is the longest unused.
   const entries = new Map<string, { value: V; size: number }>();
   let total = 0;
@@ -22,14 +13,15 @@ export function createBoundedCache<V>(maxSize: number): BoundedCache<V> {
   }
 
   return {
-    get(name) {
+    get(name: string): V | undefined {
       const entry = entries.get(name);
       if (!entry) return undefined;
       entries.delete(name);
       entries.set(name, entry);
       return entry.value;
     },
-    set(name, value, size) {
+    /** Puts one in, and the longest unused ones out. */
+    set(name: string, value: V, size: number): void {
       drop(name);
       entries.set(name, { value, size: size + ENTRY_SIZE });
       total += size + ENTRY_SIZE;
@@ -38,6 +30,7 @@ export function createBoundedCache<V>(maxSize: number): BoundedCache<V> {
         drop(oldest);
       }
     },
-    hasRoomFor: (size) => total + size + ENTRY_SIZE <= maxSize,
+    /** Whether one of this size goes in without another going out. */
+    hasRoomFor: (size: number) => total + size + ENTRY_SIZE <= maxSize,
   };
 }

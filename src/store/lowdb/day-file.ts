@@ -35,16 +35,10 @@ export function dayOfName(name: string): string | undefined {
 }
 
 /** A file open for appending whole lines. One call at a time. */
-export interface AppendFile {
-  /** Resolves once the text is durable; when it cannot be, the file is as before, and must be closed. */
-  append(text: string): Promise<void>;
-  /** Bytes that are durable. */
-  size(): number;
-  close(): Promise<void>;
-}
+export type AppendFile = Awaited<ReturnType<typeof openAppendFile>>;
 
 /** Opens a file for appending; a last line that was never finished is cut off, or the next one would be glued to it. */
-export async function openAppendFile(path: string, log: Logger): Promise<AppendFile> {
+export async function openAppendFile(path: string, log: Logger) {
   await makeFolder(dirname(path));
   const handle = await open(path, 'a+', FILE_MODE);
   let size: number;
@@ -65,7 +59,8 @@ export async function openAppendFile(path: string, log: Logger): Promise<AppendF
     throw error;
   }
   return {
-    async append(text) {
+    /** Resolves once the text is durable; when it cannot be, the file is as before, and must be closed. */
+    async append(text: string): Promise<void> {
       const bytes = Buffer.from(text);
       try {
         await handle.writeFile(bytes);
@@ -77,6 +72,7 @@ export async function openAppendFile(path: string, log: Logger): Promise<AppendF
       }
       size += bytes.length;
     },
+    /** Bytes that are durable. */
     size: () => size,
     close: () => handle.close(),
   };

@@ -12,20 +12,16 @@ export const LEASES: CollectionDeclaration<z.infer<typeof LeaseDocument>> = {
 };
 
 /** The leases of one process. */
-export interface Leases {
-  take(name: string): Promise<Lease | undefined>;
-  /** Ends all of them. */
-  abortAll(): void;
-}
+export type Leases = ReturnType<typeof createLeases>;
 
 /**
  * Leases within the one process that has the data folder: one is held until it is released, and ends with the process,
  * so its time to live has nothing to do. The fence grows on the disk before the lease is handed out.
  */
-export function createLeases(collection: Collection<z.infer<typeof LeaseDocument>>): Leases {
+export function createLeases(collection: Collection<z.infer<typeof LeaseDocument>>) {
   const held = new Map<string, AbortController>();
   return {
-    async take(name) {
+    async take(name: string): Promise<Lease | undefined> {
       if (held.has(name)) return undefined;
       const ended = new AbortController();
       held.set(name, ended);
@@ -45,7 +41,8 @@ export function createLeases(collection: Collection<z.infer<typeof LeaseDocument
         throw error;
       }
     },
-    abortAll() {
+    /** Ends all of them. */
+    abortAll(): void {
       for (const ended of held.values()) ended.abort();
       held.clear();
     },

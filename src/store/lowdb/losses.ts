@@ -22,12 +22,9 @@ const Loss = z.object({
 export type Loss = z.infer<typeof Loss>;
 
 /** Notes what was found to be lost. */
-export interface Losses {
-  /** The same that was found of the same file before is not noted again. Never rejects. */
-  note(file: string, what: string): Promise<void>;
-}
+export type Losses = ReturnType<typeof openLosses>;
 
-export function openLosses(folder: string, log: Logger): Losses {
+export function openLosses(folder: string, log: Logger) {
   let last: Promise<void> = Promise.resolve();
 
   async function add(file: string, what: string) {
@@ -38,7 +35,8 @@ export function openLosses(folder: string, log: Logger): Losses {
   }
 
   return {
-    note(file, what) {
+    /** The same that was found of the same file before is not noted again. Never rejects. */
+    note(file: string, what: string): Promise<void> {
       // What was lost is in the log, so that nobody has to be kept from what is left.
       last = last
         .then(() => add(file, what))

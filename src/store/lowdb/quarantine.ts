@@ -16,16 +16,7 @@ const NAME = /^(([a-z0-9-]+)\.[0-9a-f]{40}\.json)(?:\.bak)?\.(\d{4}-\d\d-\d\dT[\
  * Damaged files of documents, kept for people to inspect: for 30 days at most, and only until their document is erased. What
  * a damaged file holds cannot be known, so it counts as holding whatever is erased of its document.
  */
-export interface Quarantine {
-  /** Moves a file of a document here, durably; gives where it is now. */
-  take(path: string): Promise<string>;
-  /** Removes the copies of the document with this file, for good; where there are none, nothing is read. */
-  erase(path: string): Promise<void>;
-  /** Removes all copies of documents of the collection with this folder, for good. */
-  eraseAll(folder: string): Promise<void>;
-  /** Removes what is here for longer than is kept. */
-  prune(nowMs: number): Promise<void>;
-}
+export type Quarantine = Awaited<ReturnType<typeof openQuarantine>>;
 
 interface Copy {
   name: string;
@@ -35,7 +26,7 @@ interface Copy {
 }
 
 /** Opens the folder, which need not be there. Whatever else somebody has put into it stays. */
-export async function openQuarantine(folder: string): Promise<Quarantine> {
+export async function openQuarantine(folder: string) {
   let copies = (await namesIn(folder)).flatMap((name) => copyOf(name) ?? []);
 
   async function remove(isOver: (copy: Copy) => boolean): Promise<void> {
@@ -49,7 +40,8 @@ export async function openQuarantine(folder: string): Promise<Quarantine> {
   const documentAt = (path: string) => `${basename(dirname(path))}.${basename(path)}`;
 
   return {
-    async take(path) {
+    /** Moves a file of a document here, durably; gives where it is now. */
+    async take(path: string): Promise<string> {
       await makeFolder(folder);
       const time = new Date().toISOString().replaceAll(':', '-');
       const name = `${documentAt(path)}.${time}.${randomUUID().slice(0, 8)}`;
@@ -60,9 +52,12 @@ export async function openQuarantine(folder: string): Promise<Quarantine> {
       await syncFolder(dirname(path));
       return to;
     },
-    erase: (path) => remove(({ document }) => document === documentAt(path)),
-    eraseAll: (of) => remove(({ collection }) => collection === basename(of)),
-    prune: (nowMs) => remove(({ atMs }) => atMs < nowMs - QUARANTINE_KEPT_MS),
+    /** Removes the copies of the document with this file, for good; where there are none, nothing is read. */
+    erase: (path: string) => remove(({ document }) => document === documentAt(path)),
+    /** Removes all copies of documents of the collection with this folder, for good. */
+    eraseAll: (of: string) => remove(({ collection }) => collection === basename(of)),
+    /** Removes what is here for longer than is kept. */
+    prune: (nowMs: number) => remove(({ atMs }) => atMs < nowMs - QUARANTINE_KEPT_MS),
   };
 }
 

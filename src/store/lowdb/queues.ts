@@ -1,12 +1,8 @@
 /** Runs tasks of one name one after another, and tasks of different names side by side up to a limit. */
-export interface Queues {
-  run<R>(name: string, task: () => Promise<R>): Promise<R>;
-  /** Resolves when no task is left. */
-  idle(): Promise<void>;
-}
+export type Queues = ReturnType<typeof createQueues>;
 
 /** `limit` bounds the files that are open at once. */
-export function createQueues(limit: number): Queues {
+export function createQueues(limit: number) {
   const lastOf = new Map<string, Promise<void>>();
   const waiting: Array<() => void> = [];
   let free = limit;
@@ -33,7 +29,7 @@ export function createQueues(limit: number): Queues {
   }
 
   return {
-    run(name, task) {
+    run<R>(name: string, task: () => Promise<R>): Promise<R> {
       const result = runAfter(lastOf.get(name), task);
       const forget = () => {
         if (lastOf.get(name) === ended) lastOf.delete(name);
@@ -42,7 +38,8 @@ export function createQueues(limit: number): Queues {
       lastOf.set(name, ended);
       return result;
     },
-    async idle() {
+    /** Resolves when no task is left. */
+    async idle(): Promise<void> {
       while (lastOf.size > 0) await Promise.all(lastOf.values());
     },
   };

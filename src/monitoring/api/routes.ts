@@ -6,7 +6,6 @@ import { notFound } from '../../http/errors.ts';
 import type { KeyInfo, Keys } from '../../http/keys.ts';
 import { refuseOtherMethods } from '../../http/other-methods.ts';
 import type { HttpRequest, HttpServer } from '../../http/server-types.ts';
-import { addAllHistoryRoutes } from './all-history-routes.ts';
 import { addHistoryRoutes } from './history-routes.ts';
 import { addMonitorActions } from './monitor-actions.ts';
 import { addMonitorRoutes } from './monitor-routes.ts';
@@ -48,7 +47,6 @@ export function addRoutes(
       addMonitorRoutes(scope, tools);
       addMonitorActions(scope, tools);
       scope.register(async (reads: HttpServer) => addHistoryRoutes(reads, tools));
-      scope.register(async (reads: HttpServer) => addAllHistoryRoutes(reads, tools));
       scope.register(async (pushes: HttpServer) => addPushRoutes(pushes, tools));
       scope.register(refuseOthers);
     },

@@ -1,3 +1,4 @@
+import { createHistogram } from 'node:perf_hooks';
 import type { Clock } from '../time/clock.ts';
 
 /** A head of the queue that waits longer means that the service cannot keep up. */
@@ -31,22 +32,11 @@ export function createOverload(
 /** Figures are of this time and of the same time before it. */
 const LAG_WINDOW_MS = 60_000;
 
-/** Buckets to the doubling: a percentile is right within about 4 %. */
-const BUCKETS_PER_DOUBLING = 16;
-
-/** As far as 2^22 ms, more than an hour; what is longer is counted as that. */
-const BUCKETS = 22 * BUCKETS_PER_DOUBLING;
+/** As far as it is measured: an hour, in microseconds. */
+const MAX_LAG_US = 3_600_000_000;
 
 /** How late things started in the last one to two minutes, milliseconds. */
-export interface LagWindow {
-  add(lagMs: number): void;
-  worst(): number;
-  /** The lag that a share of them did not exceed, such as 0.99; 0 when there were none. */
-  percentile(share: number): number;
-}
-
-/** An empty window. */
-export function createLagWindow(clock: Clock): LagWindow {
+export function createLagWindow(clock: Clock) {
   let windowEndMs = clock.monotonicMs() + LAG_WINDOW_MS;
   let current = newLags();
   let previous = newLags();
@@ -54,57 +44,31 @@ export function createLagWindow(clock: Clock): LagWindow {
   function turn() {
     const nowMs = clock.monotonicMs();
     if (nowMs < windowEndMs) return;
-    const spare = previous;
-    previous = current;
-    current = spare;
-    clear(current);
-    if (nowMs >= windowEndMs + LAG_WINDOW_MS) clear(previous);
+    previous = nowMs < windowEndMs + LAG_WINDOW_MS ? current : newLags();
+    current = newLags();
     windowEndMs = nowMs + LAG_WINDOW_MS;
   }
 
   return {
-    add(lagMs) {
+    add(lagMs: number): void {
       turn();
-      const bucket = bucketOf(lagMs);
-      current.buckets[bucket] = (current.buckets[bucket] ?? 0) + 1;
-      current.count += 1;
+      // It takes whole numbers from 1.
+      current.lags.record(Math.min(Math.max(Math.round(lagMs * 1000), 1), MAX_LAG_US));
       current.worst = Math.max(current.worst, lagMs);
     },
-    worst() {
+    worst(): number {
       turn();
       return Math.max(current.worst, previous.worst);
     },
-    percentile(share) {
+    /** The lag that a share of them did not exceed, such as 0.99, within 1 %; 0 when there were none. */
+    percentile(share: number): number {
       turn();
-      const wanted = Math.ceil((current.count + previous.count) * share);
-      if (wanted === 0) return 0;
-      let seen = 0;
-      for (let bucket = 0; bucket < BUCKETS; bucket += 1) {
-        seen += (current.buckets[bucket] ?? 0) + (previous.buckets[bucket] ?? 0);
-        if (seen >= wanted) return upperOf(bucket);
-      }
-      return upperOf(BUCKETS - 1);
+      const both = newLags().lags;
+      both.add(current.lags);
+      both.add(previous.lags);
+      return both.count === 0 ? 0 : both.percentile(share * 100) / 1000;
     },
   };
 }
 
-interface Lags {
-  buckets: Uint32Array;
-  count: number;
-  worst: number;
-}
-
-const newLags = (): Lags => ({ buckets: new Uint32Array(BUCKETS), count: 0, worst: 0 });
-
-function clear(lags: Lags) {
-  lags.buckets.fill(0);
-  lags.count = 0;
-  lags.worst = 0;
-}
-
-function bucketOf(lagMs: number): number {
-  const bucket = Math.ceil(Math.log2(Math.max(lagMs, 0) + 1) * BUCKETS_PER_DOUBLING);
-  return Math.min(bucket, BUCKETS - 1);
-}
-
-const upperOf = (bucket: number) => 2 ** (bucket / BUCKETS_PER_DOUBLING) - 1;
+const newLags = () => ({ lags: createHistogram({ highest: MAX_LAG_US, figures: 2 }), worst: 0 });

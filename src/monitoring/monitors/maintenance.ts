@@ -1,6 +1,5 @@
 import type { MaintenanceWindow } from '../../contracts/monitoring-additions.ts';
-import { type Cron, parseCron } from '../time/cron.ts';
-import { openZone } from '../time/zone.ts';
+import { type Cron, cronFault, parseCron } from '../time/cron.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -48,29 +47,10 @@ export function checkWindows(
   windows: readonly MaintenanceWindow[],
 ): { param: string; message: string } | undefined {
   for (const [index, window] of windows.entries()) {
-    const fault = faultOf(window);
+    const fault = 'cron' in window ? cronFault(window.cron, window.timezone) : undefined;
     if (fault) return { param: `windows.${index}.${fault.key}`, message: fault.message };
   }
   return undefined;
-}
-
-function faultOf(window: MaintenanceWindow): { key: string; message: string } | undefined {
-  if (!('cron' in window)) return undefined;
-  const zoneFault = rangeErrorOf(() => openZone(window.timezone));
-  if (zoneFault !== undefined) return { key: 'timezone', message: zoneFault };
-  const cronFault = rangeErrorOf(() => parseCron(window.cron, window.timezone));
-  return cronFault === undefined ? undefined : { key: 'cron', message: cronFault };
-}
-
-/** The sentence it throws, if it does. */
-function rangeErrorOf(parse: () => unknown): string | undefined {
-  try {
-    parse();
-    return undefined;
-  } catch (error) {
-    if (error instanceof RangeError) return error.message;
-    throw error;
-  }
 }
 
 function spanOf(window: MaintenanceWindow, nowMs: number): Span {

@@ -28,6 +28,25 @@ export function parseCron(expression: string, timezone: string): Cron {
   return kept(JSON.stringify([expression, timezone]));
 }
 
+/** What is wrong with a crontab or its zone, if anything: which of the two, and a sentence without its end. */
+export function cronFault(
+  expression: string | undefined,
+  timezone: string,
+): { key: 'cron' | 'timezone'; message: string } | undefined {
+  const refusalOf = (key: 'cron' | 'timezone', parse: () => unknown) => {
+    try {
+      parse();
+      return undefined;
+    } catch (error) {
+      if (error instanceof RangeError) return { key, message: error.message };
+      throw error;
+    }
+  };
+  const zoneFault = refusalOf('timezone', () => openZone(timezone));
+  if (zoneFault || expression === undefined) return zoneFault;
+  return refusalOf('cron', () => parseCron(expression, timezone));
+}
+
 const kept = memoize(MAX_KEPT, (key: string): Cron => {
   const [expression, timezone]: [string, string] = JSON.parse(key);
   const { pattern, bothDays } = parseCronFields(expression);

@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { HeartbeatConfig } from '../../../src/contracts/monitoring.ts';
-import { invalidTimeOf } from '../../../src/monitoring/checks/heartbeat.ts';
 import {
   createToken,
   deadlineMs,
@@ -558,22 +557,6 @@ test.each([
   ),
 ])("reads the signal '%s'", (text, signal) => {
   expect(parseSignal(text)).toEqual(signal);
-});
-
-test('says which setting of its times is wrong, and what to write', () => {
-  expect(invalidTimeOf(settings({}))).toBeUndefined();
-  expect(
-    invalidTimeOf(settings({ cron: '0 3 * * *', timezone: 'Asia/Kathmandu' })),
-  ).toBeUndefined();
-  expect(invalidTimeOf(settings({ cron: '0 25 * * *' }))).toEqual({
-    param: 'config.cron',
-    message: 'its hour 25 is not one of 0 to 23',
-  });
-  expect(invalidTimeOf(settings({ timezone: 'Berlin' }))).toEqual({
-    param: 'config.timezone',
-    message:
-      "there is no zone 'Berlin'; write a name of the zone database, such as Europe/Berlin or UTC",
-  });
 });
 
 test('makes tokens of at least 128 random bits and keeps only their hash', () => {

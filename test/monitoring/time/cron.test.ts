@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseCron } from '../../../src/monitoring/time/cron.ts';
+import { cronFault, parseCron } from '../../../src/monitoring/time/cron.ts';
 import { long } from '../../helpers/long.ts';
 
 const MINUTE_MS = 60_000;
@@ -446,4 +446,18 @@ test.each(['', 'Nowhere/Land', '+01:00', 'Europe/Berlin\n', 'UTC+1', '../etc'])(
 test('reads an expression once', () => {
   expect(parseCron('1 2 3 4 5', 'Europe/Berlin')).toBe(parseCron('1 2 3 4 5', 'Europe/Berlin'));
   expect(parseCron('1 2 3 4 5', 'Europe/Berlin')).not.toBe(parseCron('1 2 3 4 5', 'UTC'));
+});
+
+test('says which of a crontab and its zone is wrong, and what to write', () => {
+  expect(cronFault(undefined, 'UTC')).toBeUndefined();
+  expect(cronFault('0 3 * * *', 'Asia/Kathmandu')).toBeUndefined();
+  expect(cronFault('0 25 * * *', 'UTC')).toEqual({
+    key: 'cron',
+    message: 'its hour 25 is not one of 0 to 23',
+  });
+  expect(cronFault(undefined, 'Berlin')).toEqual({
+    key: 'timezone',
+    message:
+      "there is no zone 'Berlin'; write a name of the zone database, such as Europe/Berlin or UTC",
+  });
 });

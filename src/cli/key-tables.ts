@@ -29,19 +29,26 @@ const KEY_COLUMNS: Column[] = [
   { heading: 'LIMITS' },
 ];
 
+type Counts = Omit<UsageRow, 'day' | 'keyId' | 'model'>;
+
+/** What is counted, with the headings, in the order of the columns. */
+const COUNTS: ReadonlyArray<[name: keyof Counts, heading: string]> = [
+  ['requests', 'REQUESTS'],
+  ['complete', 'COMPLETE'],
+  ['client_gone', 'LEFT'],
+  ['upstream_error', 'FAILED'],
+  ['refused', 'REFUSED'],
+  ['promptTokens', 'PROMPT TOKENS'],
+  ['completionTokens', 'ANSWER TOKENS'],
+  ['estimated', 'ESTIMATED'],
+];
+
 const USAGE_COLUMNS: Column[] = [
   { heading: 'DAY' },
   { heading: 'KEY' },
   { heading: 'NAME' },
   { heading: 'MODEL' },
-  { heading: 'REQUESTS', numbers: true },
-  { heading: 'COMPLETE', numbers: true },
-  { heading: 'LEFT', numbers: true },
-  { heading: 'FAILED', numbers: true },
-  { heading: 'REFUSED', numbers: true },
-  { heading: 'PROMPT TOKENS', numbers: true },
-  { heading: 'ANSWER TOKENS', numbers: true },
-  { heading: 'ESTIMATED', numbers: true },
+  ...COUNTS.map(([, heading]) => ({ heading, numbers: true })),
 ];
 
 /** The keys, with what those of the gateway have used today and of late; `rows` are of the last days. */
@@ -66,9 +73,9 @@ export function keyTable(
 export function usageTable(rows: UsageRow[], names: ReadonlyMap<string, string>): string[] {
   const lines = rows.map((row) => {
     const { day, keyId, model } = row;
-    return [day, keyId, names.get(keyId) ?? '', model, ...countCells(row)];
+    return [day, keyId, names.get(keyId) ?? '', model, ...countCells([row])];
   });
-  const total = ['TOTAL', '', '', '', ...countCells(totalOf(rows))];
+  const total = ['TOTAL', '', '', '', ...countCells(rows)];
   return [
     ...tableLines(USAGE_COLUMNS, [...lines, total]),
     '',
@@ -82,37 +89,13 @@ export function limitsText({ limits = {} }: KeyInfo): string {
   return set.map((name) => `${limits[name]} ${WORDS[name]}`).join(', ') || 'none';
 }
 
-type Counts = Omit<UsageRow, 'day' | 'keyId' | 'model'>;
+const countCells = (rows: UsageRow[]) => COUNTS.map(([name]) => String(sumOf(rows, name)));
 
-function countCells(row: Counts): string[] {
-  return [
-    row.requests,
-    row.complete,
-    row.client_gone,
-    row.upstream_error,
-    row.refused,
-    row.promptTokens,
-    row.completionTokens,
-    row.estimated,
-  ].map(String);
-}
-
-function totalOf(rows: UsageRow[]): Counts {
-  const sum = (name: keyof Counts) => rows.reduce((total, row) => total + row[name], 0);
-  return {
-    requests: sum('requests'),
-    complete: sum('complete'),
-    client_gone: sum('client_gone'),
-    upstream_error: sum('upstream_error'),
-    refused: sum('refused'),
-    promptTokens: sum('promptTokens'),
-    completionTokens: sum('completionTokens'),
-    estimated: sum('estimated'),
-  };
-}
+const sumOf = (rows: UsageRow[], name: keyof Counts) =>
+  rows.reduce((total, row) => total + row[name], 0);
 
 /** Requests and tokens. */
 function usedIn(rows: UsageRow[]): string[] {
-  const { requests, promptTokens, completionTokens } = totalOf(rows);
-  return [requests, promptTokens + completionTokens].map(String);
+  const tokens = sumOf(rows, 'promptTokens') + sumOf(rows, 'completionTokens');
+  return [sumOf(rows, 'requests'), tokens].map(String);
 }

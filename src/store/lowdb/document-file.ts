@@ -1,29 +1,30 @@
 import { createHash } from 'node:crypto';
-import { join } from 'node:path';
-import { Low } from 'lowdb';
+import { link, readFile, rename } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { type Adapter, Low } from 'lowdb';
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import { NewerDocumentError } from '../errors.ts';
+import { CorruptDocumentError, NewerDocumentError } from '../errors.ts';
 import type { CollectionDeclaration } from '../store.ts';
 import { checkedContent, withChecksum } from './checksum.ts';
-import { createDurableFile } from './durable-file.ts';
+import {
+  isMissing,
+  removeIfThere,
+  replaceFile,
+  syncFolder,
+  temporaryOf,
+  writeTemporary,
+} from './files.ts';
 import type { Quarantine } from './quarantine.ts';
+
+/** Ending of the file that holds the version before. */
+export const PREVIOUS = '.bak';
 
 /** A document as it is kept: what callers see, and the text of its file. */
 export interface Stored<T> {
   id: string;
   document: T;
   text: string;
-}
-
-/** Reads, writes and removes the file of one document through lowdb. One call at a time. */
-export interface DocumentFile<T> {
-  read(): Promise<Stored<T> | undefined>;
-  write(stored: Stored<T>): Promise<void>;
-  /** Writes, and leaves nothing of what was there before. */
-  erase(stored: Stored<T>): Promise<void>;
-  /** Removes it, and leaves nothing of it. */
-  remove(): Promise<void>;
 }
 
 const Envelope = z.strictObject({ id: z.string(), version: z.int(), document: z.unknown() });
@@ -56,36 +57,151 @@ export function prepare<T>(
   }
 }
 
-/** The file of one document. */
+type Found<T> =
+  | { state: 'good'; stored: Stored<T> }
+  | { state: 'missing' }
+  | { state: 'bad'; reason: string };
+
+/**
+ * The file of one document, read, written and removed through lowdb. It keeps what it has acknowledged: written to a
+ * temporary file, synced, renamed over the old one and the folder synced; the version before stays as `.bak`. A damaged
+ * file is replaced by its `.bak` and moved away. The adapters of lowdb sync nothing: they survive a kill, and lose
+ * acknowledged writes with the power. One call at a time.
+ */
 export function openDocumentFile<T>(
   declaration: CollectionDeclaration<T>,
   options: { folder: string; name: string; quarantine: Quarantine; log: Logger },
-): DocumentFile<T> {
+) {
   const { folder, name, quarantine, log } = options;
-  const file = createDurableFile<Stored<T>>({
-    path: join(folder, name),
-    decode(text) {
-      const stored = decode(declaration, text);
-      if (fileNameOf(stored.id) !== name) throw new Error('it belongs to another document');
-      return stored;
-    },
-    whenCorrupt: declaration.whenCorrupt,
-    quarantine,
-    log,
-  });
-  return {
+  const path = join(folder, name);
+  const previousPath = path + PREVIOUS;
+
+  function decodeOwn(text: string): Stored<T> {
+    const stored = decode(declaration, text);
+    if (fileNameOf(stored.id) !== name) throw new Error('it belongs to another document');
+    return stored;
+  }
+
+  async function inspect(at: string): Promise<Found<T>> {
+    let text: string;
+    try {
+      text = await readFile(at, 'utf8');
+    } catch (error) {
+      // Any other failure is about the disk, not about what the file holds: it goes to the caller, nothing is moved.
+      if (isMissing(error)) return { state: 'missing' };
+      throw error;
+    }
+    try {
+      return { state: 'good', stored: decodeOwn(text) };
+    } catch (error) {
+      if (error instanceof NewerDocumentError) throw error;
+      return { state: 'bad', reason: (error as Error).message };
+    }
+  }
+
+  async function replace(text: string, makeWay: () => Promise<void>): Promise<void> {
+    const temporary = await writeTemporary(path, text);
+    try {
+      await makeWay();
+      await rename(temporary, path);
+    } catch (error) {
+      await removeIfThere(temporary).catch(() => {});
+      throw error;
+    }
+    await syncFolder(folder);
+  }
+
+  async function keepPrevious(): Promise<void> {
+    await removeIfThere(previousPath);
+    await linkIfThere(path, previousPath);
+  }
+
+  /**
+   * Removes all that holds something of the document beside its file, for good. That goes before the file does: alone, the
+   * version before would be taken for the rest of a damaged document; and a kill in between leaves a document that is still
+   * there, not one that is gone with something of it left over that nobody would look for.
+   */
+  async function eraseCompanions(): Promise<void> {
+    await quarantine.erase(path);
+    await removeIfThere(temporaryOf(previousPath));
+    await removeIfThere(previousPath);
+    await syncFolder(folder);
+  }
+
+  async function remove(): Promise<void> {
+    await removeIfThere(temporaryOf(path));
+    await eraseCompanions();
+    await removeIfThere(path);
+    await syncFolder(folder);
+  }
+
+  async function erase({ text }: Stored<T>): Promise<void> {
+    await replace(text, eraseCompanions);
+    try {
+      // A copy rather than a second name: one bad sector must not take both.
+      await replaceFile(previousPath, text);
+    } catch (error) {
+      log.warn(
+        { err: error, file: previousPath },
+        'a document has no second copy until it changes',
+      );
+    }
+  }
+
+  const adapter: Adapter<Stored<T> | null> = {
     async read() {
-      const database = new Low<Stored<T> | null>(file, null);
+      const current = await inspect(path);
+      if (current.state === 'good') return current.stored;
+      const previous = await inspect(previousPath);
+      if (current.state === 'missing' && previous.state === 'missing') return null;
+      const reason = current.state === 'bad' ? current.reason : 'it is missing';
+      if (previous.state === 'good') {
+        const moved = current.state === 'bad' ? await quarantine.take(path) : undefined;
+        // A copy rather than a second name for the `.bak`: one bad sector must not take both.
+        await replaceFile(path, previous.stored.text);
+        log.error(
+          { file: path, reason, quarantined: moved },
+          'a stored document was damaged; the version before it is used',
+        );
+        return previous.stored;
+      }
+      if (declaration.whenCorrupt === 'refuse') {
+        // Both stay where they are: moved away, they would look like a document that was never written.
+        log.error({ file: path, reason }, 'a stored document is damaged and has no good version');
+        throw new CorruptDocumentError(
+          `The stored document ${path} is damaged (${reason}), and so is the version before it. Restore the file from a backup, or remove it and ${basename(previousPath)} to go on without what it held.`,
+        );
+      }
+      const moved: string[] = [];
+      if (current.state === 'bad') moved.push(await quarantine.take(path));
+      if (previous.state === 'bad') moved.push(await quarantine.take(previousPath));
+      log.error(
+        { file: path, reason, quarantined: moved },
+        'a stored document was damaged and had no good version; it counts as never written',
+      );
+      return null;
+    },
+
+    // Never with null, for which `Low` writes nothing.
+    async write(stored) {
+      if (stored) await replace(stored.text, keepPrevious);
+    },
+  };
+
+  return {
+    async read(): Promise<Stored<T> | undefined> {
+      const database = new Low<Stored<T> | null>(adapter, null);
       await database.read();
       return database.data ?? undefined;
     },
-    async write(stored) {
+    async write(stored: Stored<T>): Promise<void> {
       // A database of its own: until this resolves, nobody may see what it holds.
-      await new Low<Stored<T> | null>(file, stored).write();
+      await new Low<Stored<T> | null>(adapter, stored).write();
     },
-    erase: (stored) => file.erase(stored),
-    // Not through `Low`, which writes nothing when its data is null.
-    remove: () => file.write(null),
+    /** Writes, and leaves nothing of what was there before. */
+    erase,
+    /** Removes it, and leaves nothing of it. */
+    remove,
   };
 }
 
@@ -113,4 +229,12 @@ function freeze<T>(value: T): T {
   Object.freeze(value);
   for (const inner of Object.values(value)) freeze(inner);
   return value;
+}
+
+async function linkIfThere(from: string, to: string): Promise<void> {
+  try {
+    await link(from, to);
+  } catch (error) {
+    if (!isMissing(error)) throw error;
+  }
 }

@@ -15,8 +15,8 @@ import {
 } from '../../contracts/monitoring-additions.ts';
 import { invalidValue } from '../../http/errors.ts';
 import type { HttpServer } from '../../http/server-types.ts';
-import type { DayCounts } from '../history/days.ts';
 import type { History } from '../history/history.ts';
+import type { DayCounts } from '../history/history-queries.ts';
 import type { WatchedMonitor } from '../monitors/monitors.ts';
 import { pageAfter } from './list-writer.ts';
 import { orUnavailable } from './route-errors.ts';

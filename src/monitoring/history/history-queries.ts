@@ -23,6 +23,12 @@ interface Range {
   toMs: number;
 }
 
+/** Milliseconds seen up and down by day, oldest first. */
+export interface DayCounts {
+  upMs: number[];
+  downMs: number[];
+}
+
 /** Puts together what is stored, what is counted but not stored, and the newest results. */
 export function createHistoryQueries(parts: {
   hourlyAggregator: HourlyAggregator;
@@ -130,6 +136,32 @@ export function createHistoryQueries(parts: {
         .filter((tally) => tally.startMs + lengthMs > fromMs && tally.startMs < toMs)
         .filter(wasObserved)
         .map(toRollup);
+    },
+
+    async days(
+      monitor: string,
+      { count, nowMs }: { count: number; nowMs: number },
+    ): Promise<DayCounts> {
+      const firstDay = Math.floor(nowMs / DAY_MS) - count + 1;
+      const upMs = new Array<number>(count).fill(0);
+      const downMs = new Array<number>(count).fill(0);
+      const add = (day: number, up: number, down: number) => {
+        const place = day - firstDay;
+        if (place < 0 || place >= count) return;
+        upMs[place] = (upMs[place] ?? 0) + up;
+        downMs[place] = (downMs[place] ?? 0) + down;
+      };
+      // First what is in memory, as above.
+      const { hours } = await hourlyAggregator.open(monitor, nowMs);
+      const { rows, finalMs } = await rollups.days(monitor);
+      for (let at = 0; at < rows.length; at += 3) {
+        add(rows[at] ?? 0, rows[at + 1] ?? 0, rows[at + 2] ?? 0);
+      }
+      for (const hour of hours) {
+        if (hour.startMs < finalMs || hour.startMs > nowMs) continue;
+        add(Math.floor(hour.startMs / DAY_MS), hour.upMs, hour.downMs);
+      }
+      return { upMs, downMs };
     },
 
     async uptime(

@@ -6,8 +6,7 @@ import type { Store } from '../../store/store.ts';
 import type { CheckResult } from '../checks/check-result.ts';
 import type { StatusChange } from '../state/state.ts';
 import { byMonitor } from './by-monitor.ts';
-import { cacheDays, createDays, type DayCounts } from './days.ts';
-import { createHistoryQueries, MINUTES_KEPT_MS } from './history-queries.ts';
+import { createHistoryQueries, type DayCounts, MINUTES_KEPT_MS } from './history-queries.ts';
 import { createHourlyAggregator } from './hourly-aggregator.ts';
 import { openIncidents } from './incidents.ts';
 import { createRecentResults } from './recent-results.ts';
@@ -83,7 +82,7 @@ export async function openHistory(options: {
   const journal = openResultsJournal(store, randomUUID());
   const writer = createResultsWriter(journal, log);
   const recent = createRecentResults();
-  const rollups = cacheDays(openRollups(store, isForgotten), isForgotten);
+  const rollups = openRollups(store, isForgotten);
   const hourlyAggregator = createHourlyAggregator(rollups, recent, log);
   const incidents = openIncidents(store, isForgotten);
   const open = await openSince(store, wallMs());
@@ -183,7 +182,6 @@ export async function openHistory(options: {
   }
   storeLater();
 
-  const days = createDays({ hourlyAggregator, stored: rollups.rememberedDays });
   const queries = createHistoryQueries({
     hourlyAggregator,
     rollups,
@@ -211,7 +209,7 @@ export async function openHistory(options: {
     async days(monitor, query) {
       await restored;
       // Its hours would be counted again, and stay.
-      return isForgotten(monitor) ? { upMs: [], downMs: [] } : await days(monitor, query);
+      return isForgotten(monitor) ? { upMs: [], downMs: [] } : await queries.days(monitor, query);
     },
     incidents: (monitor, limit) => incidents.list(monitor, limit),
     async forget(monitor) {

@@ -1,3 +1,4 @@
+import { z } from 'zod';
 import type { CheckResult, Outcome } from '../checks/check-result.ts';
 import type { FoundStatus } from '../state/state.ts';
 
@@ -109,12 +110,13 @@ export function outcomeOf({ kind }: Entry): Outcome {
  * Entries as text, `monitor,before,kind,took,every,reason;…`: how long before `atMs`, and the place of the reason from 1, or
  * nothing. One text, because a start reads a million entries: as lists they took 150 MB more before they were read.
  */
-export interface EntryText {
+export const EntryText = z.object({
   /** The latest of their times. */
-  atMs: number;
-  reasons?: string[] | undefined;
-  entries: string;
-}
+  atMs: z.int(),
+  reasons: z.array(z.string()).optional(),
+  entries: z.string(),
+});
+export type EntryText = z.infer<typeof EntryText>;
 
 export function entriesToText(entries: readonly Entry[]): EntryText {
   const atMs = entries.reduce((latest, entry) => Math.max(latest, entry.atMs), 0);

@@ -6,6 +6,7 @@ import type { Journal, Store } from '../../store/store.ts';
 import {
   createNames,
   type Entry,
+  EntryText,
   entriesFromText,
   entriesToText,
   isForgottenEntry,
@@ -20,14 +21,8 @@ export const RESULTS_KEPT_MS = 2 * DAY_MS;
 /** Entries read before others have their turn: about a millisecond. */
 const READ_COUNT = 2_000;
 
-/** An `EntryText` of what is written together: as records of their own they would take four times the bytes. */
-const Batch = z.object({
-  atMs: z.int(),
-  /** Which run of the program wrote it. */
-  run: z.string(),
-  reasons: z.array(z.string()).optional(),
-  entries: z.string(),
-});
+/** What is written together, with which run of the program wrote it: as records of their own they would take four times the bytes. */
+const Batch = EntryText.extend({ run: z.string() });
 type Batch = z.infer<typeof Batch>;
 
 /** The results of the last days, in files of an hour, so that a start reads hours and not days. */

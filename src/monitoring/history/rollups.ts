@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Store } from '../../store/store.ts';
-import type { Entry } from './result-record.ts';
-import { type EntryText, entriesFromText, entriesToText } from './result-record.ts';
+import { type Entry, EntryText, entriesFromText, entriesToText } from './result-record.ts';
 import { addTallies, gather, type Snapshot, type Tally } from './uptime-accounting.ts';
 
 export const HOUR_MS = 3_600_000;
@@ -16,12 +15,6 @@ const NEW_HOURS_COUNT = 24;
 
 /** Newest results that are stored with the hours, of monitors that are seldom checked: a start reads back only hours. */
 const NEWEST_COUNT = 20;
-
-const Newest: z.ZodType<EntryText> = z.object({
-  atMs: z.int(),
-  reasons: z.array(z.string()).optional(),
-  entries: z.string(),
-});
 
 /**
  * Tallies as text, `7:489123,60,1,3540000,60000,11.5,2000.1,80;…` without the `7:`: start in lengths since 1970, checks,
@@ -41,11 +34,30 @@ const Kept = z.object({
   /** UTC days, of the hours that have been in here. */
   days: RollupText,
   /** The newest results before `finalMs`, without the monitor in each; version 0.1 kept none. */
-  newest: Newest.optional(),
+  newest: EntryText.optional(),
 });
 type Kept = z.infer<typeof Kept>;
 
 const NOTHING: Kept = { finalMs: 0, hours: '', days: '' };
+
+/** Hours of a monitor that are over. */
+interface ClosedHours {
+  finalMs: number;
+  last: Snapshot | undefined;
+  hours: Tally[];
+  /** Of these hours the newest results, oldest first. */
+  results: readonly Entry[];
+}
+
+/** Days of a monitor that are remembered. */
+const CACHED_DAYS_COUNT = 90;
+
+/** The stored days of a monitor; hours from `finalMs` on are still to come. */
+interface StoredDays {
+  finalMs: number;
+  /** For each day those since 1970, and milliseconds up and down: ninety days as objects would take five times the memory. */
+  rows: Int32Array;
+}
 
 /** Hours and days of monitors, as stored. */
 export type Rollups = ReturnType<typeof openRollups>;
@@ -63,6 +75,8 @@ export function openRollups(store: Store, isForgotten: (monitor: string) => bool
     whenCorrupt: 'forget',
   });
   const oldOf = (monitor: string) => `${monitor}/old`;
+  /** About 1 KB each: ten thousand documents would take seconds to read each time. */
+  const cachedDays = new Map<string, Promise<StoredDays>>();
 
   async function moveToOld(monitor: string, recent: Kept) {
     const moved = talliesFromText(recent.hours, HOUR_MS);
@@ -82,6 +96,15 @@ export function openRollups(store: Store, isForgotten: (monitor: string) => bool
     return { old, newHours, finalMs: Math.max(recent.finalMs, old.finalMs) };
   }
 
+  /** Hours before the newest are not read through, which is most of the work. */
+  async function readDays(monitor: string): Promise<StoredDays> {
+    const { old, newHours, finalMs } = await readBoth(monitor);
+    const rows = daysOf(old, newHours, finalMs)
+      .slice(-CACHED_DAYS_COUNT)
+      .flatMap(({ startMs, upMs, downMs }) => [startMs / DAY_MS, upMs, downMs]);
+    return { finalMs, rows: Int32Array.from(rows) };
+  }
+
   return {
     /** Where counting a monitor goes on. */
     async begin(monitor: string): Promise<{ finalMs: number; last: Snapshot | undefined }> {
@@ -89,21 +112,8 @@ export function openRollups(store: Store, isForgotten: (monitor: string) => bool
       return { finalMs, last };
     },
     /** Stores hours that are over: all up to `finalMs`. Hours stored before stay as they are. */
-    async add(
-      monitor: string,
-      {
-        finalMs,
-        last,
-        hours,
-        results,
-      }: {
-        finalMs: number;
-        last: Snapshot | undefined;
-        hours: Tally[];
-        /** Of these hours the newest results, oldest first. */
-        results: readonly Entry[];
-      },
-    ): Promise<void> {
+    async add(monitor: string, closed: ClosedHours): Promise<void> {
+      const { finalMs, last, hours, results } = closed;
       const stored = await collection.update(monitor, (kept = NOTHING) => {
         if (isForgotten(monitor)) return undefined;
         if (finalMs <= kept.finalMs) return kept;
@@ -121,6 +131,8 @@ export function openRollups(store: Store, isForgotten: (monitor: string) => bool
       if (stored && stored.hours.split(';').length >= NEW_HOURS_COUNT) {
         await moveToOld(monitor, stored);
       }
+      // After it: whoever has read before has seen these hours in memory, where they are until this resolves.
+      cachedDays.delete(monitor);
     },
     /** All that is stored, oldest first; hours from `finalMs` on are still to come, and so is the rest of the last day. */
     async read(monitor: string): Promise<{ hours: Tally[]; days: Tally[]; finalMs: number }> {
@@ -132,10 +144,15 @@ export function openRollups(store: Store, isForgotten: (monitor: string) => bool
         finalMs,
       };
     },
-    /** The days alone, and `finalMs`: hours before the newest are not read through, which is most of the work. */
-    async days(monitor: string): Promise<{ days: Tally[]; finalMs: number }> {
-      const { old, newHours, finalMs } = await readBoth(monitor);
-      return { days: daysOf(old, newHours, finalMs), finalMs };
+    /** The newest days alone; those of monitors that were asked for stay in memory. */
+    async days(monitor: string): Promise<StoredDays> {
+      const before = cachedDays.get(monitor);
+      if (before) return await before;
+      const reading = readDays(monitor);
+      if (isForgotten(monitor)) return await reading;
+      cachedDays.set(monitor, reading);
+      reading.catch(() => cachedDays.delete(monitor));
+      return await reading;
     },
     /** The newest 20 results of hours that are stored, oldest first. */
     async newest(monitor: string): Promise<Entry[]> {
@@ -147,6 +164,7 @@ export function openRollups(store: Store, isForgotten: (monitor: string) => bool
         collection.update(monitor, () => undefined),
         collection.update(oldOf(monitor), () => undefined),
       ]);
+      cachedDays.delete(monitor);
     },
   };
 }

@@ -1,5 +1,5 @@
-import { setImmediate } from 'node:timers/promises';
 import { z } from 'zod';
+import { yieldToEventLoop } from '../../contracts/event-loop.ts';
 import type { Journal, Store } from '../../store/store.ts';
 import { MonitorState, StatusChange } from '../state/state.ts';
 
@@ -69,13 +69,15 @@ export async function openStateJournal(options: {
 
   async function writeWaiting() {
     // What came with the same round of the loop is written together.
-    await setImmediate();
+    await yieldToEventLoop();
     while (waiting.size > 0) {
       const all = [...waiting.values()];
       waiting = new Map();
       for (const batch of batchesOf(all, ({ record }) => record)) {
         const outcome = write(batch.map(({ record }) => record));
-        for (const waited of batch) void outcome.then(waited.resolve, waited.reject);
+        for (const { resolve, reject } of batch.flatMap(({ waiters }) => waiters)) {
+          void outcome.then(resolve, reject);
+        }
         await outcome.catch(() => {});
       }
       if (appendedCount >= compactAfterCount) void compactAlone();
@@ -132,12 +134,14 @@ export async function openStateJournal(options: {
     known,
     journal: {
       append(record) {
-        const before = waiting.get(record.monitor);
-        const entry = before ?? createWaiting(record);
-        if (before) before.record = newer(before.record, record);
-        else waiting.set(record.monitor, entry);
-        writing ??= writeWaiting();
-        return entry.written;
+        return new Promise((resolve, reject) => {
+          const before = waiting.get(record.monitor);
+          waiting.set(record.monitor, {
+            record: before ? newer(before.record, record) : record,
+            waiters: [...(before?.waiters ?? []), { resolve, reject }],
+          });
+          writing ??= writeWaiting();
+        });
       },
       rewrite,
       async idle() {
@@ -151,19 +155,7 @@ export async function openStateJournal(options: {
 
 interface Waiting {
   record: StateRecord;
-  written: Promise<void>;
-  resolve: () => void;
-  reject: (error: unknown) => void;
-}
-
-function createWaiting(record: StateRecord): Waiting {
-  let resolve = () => {};
-  let reject: Waiting['reject'] = () => {};
-  const written = new Promise<void>((onResolve, onReject) => {
-    resolve = onResolve;
-    reject = onReject;
-  });
-  return { record, written, resolve, reject };
+  waiters: Array<{ resolve: () => void; reject: (error: unknown) => void }>;
 }
 
 async function readAll(journals: readonly Journal<Batch>[]) {

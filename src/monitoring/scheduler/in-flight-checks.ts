@@ -7,8 +7,7 @@ import type { CheckTypes } from '../checks/registry.ts';
 import type { Connectivity } from '../connectivity/connectivity.ts';
 import type { Monitors, WatchedMonitor } from '../monitors/monitors.ts';
 
-interface Waiting {
-  promise: Promise<void>;
+interface Waiter {
   resolve: () => void;
   reject: (error: unknown) => void;
 }
@@ -33,7 +32,7 @@ export function createInFlightChecks(options: {
 }) {
   const { monitors, check, types, noticeSleep, connectivity, count, unknown } = options;
   const underWay = new Map<string, AbortController>();
-  const waiting = new Map<string, Waiting>();
+  const waiting = new Map<string, Waiter[]>();
 
   /** How the wait for it ends, or `undefined` when it goes on. */
   async function checkOnce(
@@ -64,10 +63,12 @@ export function createInFlightChecks(options: {
   }
 
   function endWait(id: string, end: 'counted' | Error) {
-    const waits = waiting.get(id);
+    const waiters = waiting.get(id) ?? [];
     waiting.delete(id);
-    if (end === 'counted') waits?.resolve();
-    else waits?.reject(end);
+    for (const { resolve, reject } of waiters) {
+      if (end === 'counted') resolve();
+      else reject(end);
+    }
   }
 
   function abandon(id: string, reason?: Error) {
@@ -97,30 +98,18 @@ export function createInFlightChecks(options: {
     },
     /** Resolves when a check of the monitor has counted, this one or a later one. */
     nextOf(id: string): Promise<void> {
-      const known = waiting.get(id);
-      if (known) return known.promise;
-      const waits = newWaiting();
-      waiting.set(id, waits);
-      return waits.promise;
+      return new Promise((resolve, reject) => {
+        waiting.set(id, [...(waiting.get(id) ?? []), { resolve, reject }]);
+      });
     },
     /** The check under way counts for nothing; who waits goes on waiting, or has `reason` as the error. */
-    abandon: abandon,
+    abandon,
     abandonAll(reason?: Error): void {
       for (const id of new Set([...underWay.keys(), ...(reason ? waiting.keys() : [])])) {
         abandon(id, reason);
       }
     },
   };
-}
-
-function newWaiting(): Waiting {
-  let resolve = () => {};
-  let reject: (error: unknown) => void = () => {};
-  const promise = new Promise<void>((onDone, onError) => {
-    resolve = onDone;
-    reject = onError;
-  });
-  return { promise, resolve, reject };
 }
 
 /** What who asked for a check is told when it is in vain. */

@@ -1,6 +1,6 @@
 import { hash, randomBytes } from 'node:crypto';
 import type { HeartbeatConfig } from '../../contracts/monitoring.ts';
-import { found, goDown, type MonitorState, type Step, success } from '../state/state.ts';
+import { found, goDown, type MonitorState, type Step, success, unchanged } from '../state/state.ts';
 import { type Cron, parseCron } from '../time/cron.ts';
 import { inWords, timeInWords } from '../time/time-words.ts';
 
@@ -107,17 +107,14 @@ export function deadlineMs(
 /** The deadline has passed without a signal: DOWN at once, for the grace was the confirmation. Pure. */
 export function pingMissed(state: MonitorState, config: HeartbeatConfig, nowMs: number): Step {
   const reason = missedReason(state, config, nowMs);
-  if (reason === undefined || found(state).status === 'DOWN') {
-    return { state, change: undefined, recheckSoon: false };
-  }
+  if (reason === undefined || found(state).status === 'DOWN') return unchanged(state);
   return goDown({ ...state, problem: { outcome: 'late', reason } }, nowMs, nowMs);
 }
 
 /** Begins a run. A start during a run begins no second one, or a job that dies and starts again and again would never be late. */
 function started(state: MonitorState, nowMs: number): Step {
   const running = state.runStartedMs !== undefined && found(state).status !== 'DOWN';
-  const next = running ? state : { ...state, runStartedMs: nowMs };
-  return { state: next, change: undefined, recheckSoon: false };
+  return unchanged(running ? state : { ...state, runStartedMs: nowMs });
 }
 
 /** The state at the end of a run, or after a ping of a job that does not say when it starts. */

@@ -15,6 +15,7 @@ import {
   next,
   recheckAfterMs,
   type Step,
+  unchanged,
 } from '../state/state.ts';
 import type { Clock } from '../time/clock.ts';
 import { createHeartbeatDeadlines } from './heartbeat-deadlines.ts';
@@ -246,7 +247,7 @@ export function createCheckRunner(options: {
     },
     async resume(monitor) {
       if (!isPaused(monitor)) {
-        await monitors.settle(monitor.id, unchanged(monitor), { always: true });
+        await monitors.settle(monitor.id, unchanged(monitor.state), { always: true });
         return;
       }
       const back = () => cover(monitor.state, 'PAUSED', clock.wallMs());
@@ -289,12 +290,6 @@ export function createCheckRunner(options: {
 }
 
 const isPaused = ({ state }: WatchedMonitor) => state.status === 'PAUSED';
-
-const unchanged = ({ state }: WatchedMonitor): Step => ({
-  state,
-  change: undefined,
-  recheckSoon: false,
-});
 
 function sentenceOfLate(lateMs: number): string {
   const seconds = Math.round(lateMs / 1000);

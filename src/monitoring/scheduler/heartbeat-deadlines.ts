@@ -3,7 +3,7 @@ import type { CheckResult } from '../checks/check-result.ts';
 import type { History } from '../history/history.ts';
 import { awaited, deadlineMs, pingMissed, type Signal, signalled } from '../monitors/heartbeat.ts';
 import type { Monitors, WatchedMonitor } from '../monitors/monitors.ts';
-import { found, type MonitorState } from '../state/state.ts';
+import { found, type MonitorState, unchanged } from '../state/state.ts';
 import type { Clock } from '../time/clock.ts';
 import type { Schedule } from './schedule.ts';
 import type { StoreReport } from './store-report.ts';
@@ -51,8 +51,7 @@ export function createHeartbeatDeadlines(options: {
       listeningSinceMs.set(id, clock.monotonicMs());
       const waiting = awaited(state, config, { createdAtMs, nowMs: clock.wallMs() });
       if (waiting !== state) {
-        const step = { state: waiting, change: undefined, recheckSoon: false };
-        void stored.handOver(monitors.settle(id, step, { always: true }));
+        void stored.handOver(monitors.settle(id, unchanged(waiting), { always: true }));
       }
       plan(monitor, config);
     },

@@ -292,7 +292,8 @@ function withoutProblem({ problem: _, ...state }: MonitorState): MonitorState {
   return state;
 }
 
-function unchanged(state: MonitorState): Step {
+/** Nothing that others are to learn of. Pure. */
+export function unchanged(state: MonitorState): Step {
   return { state, change: undefined, recheckSoon: false };
 }
 

@@ -23,21 +23,9 @@ const BATCH_COUNT = 400;
 /** States written from one compaction to the next, besides those of the compaction itself: some 10 MB. */
 const COMPACT_AFTER_COUNT = 50_000;
 
-/** The states of all monitors on the disk: one fsync makes all those durable that came while the one before ran. */
-export interface StateJournal {
-  /** Resolves once it is durable. A newer state of the same monitor that comes before it is written takes its place. */
-  append(record: StateRecord): Promise<void>;
-  /** Begins to rewrite all: then only what `snapshot` gives by now is in any file. What the disk refuses is tried again. */
-  rewrite(): void;
-  /** Resolves when nothing is being written. */
-  idle(): Promise<void>;
-}
-
-/** The highest revision of each monitor, with the changes of all of them. */
-export type KnownStates = Map<string, StateRecord>;
-
 /**
- * Opens `monitor-states-a` and `-b`. States are appended to one of them; when it has grown, the newest of all monitors,
+ * Opens `monitor-states-a` and `-b`, the states of all monitors: one fsync makes all those durable that came while the one
+ * before ran. `known` has the highest revision of each monitor, with the changes of all of them. States are appended to one of them; when it has grown, the newest of all monitors,
  * from `snapshot`, go to the other one, and it is cleared. So a start reads some 10 MB however long the service ran.
  * A kill at any moment leaves both, and the highest revision is right whichever it is in.
  */
@@ -47,7 +35,7 @@ export async function openStateJournal(options: {
   snapshot: () => Iterable<StateRecord>;
   onCompactionFailed: (error: unknown) => void;
   compactAfterCount?: number;
-}): Promise<{ journal: StateJournal; known: KnownStates }> {
+}) {
   const { store, wallMs, snapshot, onCompactionFailed } = options;
   const { compactAfterCount = COMPACT_AFTER_COUNT } = options;
   const journals = ['monitor-states-a', 'monitor-states-b'].map((name) =>
@@ -133,7 +121,8 @@ export async function openStateJournal(options: {
   return {
     known,
     journal: {
-      append(record) {
+      /** Resolves once it is durable. A newer state of the same monitor that comes before it is written takes its place. */
+      append(record: StateRecord): Promise<void> {
         return new Promise((resolve, reject) => {
           const before = waiting.get(record.monitor);
           waiting.set(record.monitor, {
@@ -143,8 +132,10 @@ export async function openStateJournal(options: {
           writing ??= writeWaiting();
         });
       },
+      /** Begins to rewrite all: then only what `snapshot` gives by now is in any file. What the disk refuses is tried again. */
       rewrite,
-      async idle() {
+      /** Resolves when nothing is being written. */
+      async idle(): Promise<void> {
         while (writing ?? compacting ?? rewriting) {
           await Promise.all([writing, compacting, rewriting]);
         }
@@ -159,7 +150,7 @@ interface Waiting {
 }
 
 async function readAll(journals: readonly Journal<Batch>[]) {
-  const known: KnownStates = new Map();
+  const known = new Map<string, StateRecord>();
   let count = 0;
   for (const journal of journals) {
     for await (const { states } of journal.read()) {

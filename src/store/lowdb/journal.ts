@@ -318,17 +318,14 @@ export function createLowdbJournal<T extends JournalRecord>(
   };
 }
 
-/** Puts records of one day together, in the order in which they came, up to the size of a batch. */
+/** Puts records of one day that came one after another together, up to the size of a batch. */
 function batchesOf(all: Waiting[]): Array<{ day: string; records: Waiting[] }> {
   const batches: Array<{ day: string; records: Waiting[]; length: number }> = [];
-  const openOf = new Map<string, { records: Waiting[]; length: number }>();
   for (const each of all) {
-    let batch = openOf.get(each.day);
-    if (!batch || batch.length + each.line.length > MAX_BATCH_LENGTH) {
-      const fresh = { day: each.day, records: [], length: 0 };
-      batches.push(fresh);
-      openOf.set(each.day, fresh);
-      batch = fresh;
+    let batch = batches.at(-1);
+    if (batch?.day !== each.day || batch.length + each.line.length > MAX_BATCH_LENGTH) {
+      batch = { day: each.day, records: [], length: 0 };
+      batches.push(batch);
     }
     batch.records.push(each);
     batch.length += each.line.length;

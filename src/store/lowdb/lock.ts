@@ -6,11 +6,6 @@ import { z } from 'zod';
 import { StoreInUseError } from '../errors.ts';
 import { isMissing, namesIn, removeIfThere, syncFolder, writeTemporary } from './files.ts';
 
-/** The exclusive right to a data folder. */
-export interface Lock {
-  release(): Promise<void>;
-}
-
 const LOCK = '.lock';
 const SUCCESSOR = `${LOCK}.after-`;
 
@@ -25,7 +20,7 @@ const Holder = z.object({
 });
 
 /**
- * Takes the lock file of a data folder, also from a process that died without giving it back. Throws `StoreInUseError`
+ * Takes the lock file of a data folder, the exclusive right to it, also from a process that died without giving it back. Throws `StoreInUseError`
  * while another process has it.
  *
  * Removing a dead process's file and making one's own would let two takers in: the slower one removes the file of the
@@ -33,7 +28,7 @@ const Holder = z.object({
  * holder's file, which works once; the holder is the last of that chain, and who finds itself there after linking has
  * won. It then makes the chain short again. A file linked to a chain that was cut meanwhile is found not to be on it.
  */
-export async function takeLock(folder: string): Promise<Lock> {
+export async function takeLock(folder: string): Promise<{ release(): Promise<void> }> {
   const path = join(folder, LOCK);
   const start = await startOf(process.pid);
   const own = JSON.stringify({

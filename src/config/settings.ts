@@ -102,23 +102,22 @@ const botVariables = {
 
 /** The variables of the model providers, from their table: a key unless it needs none, and an address where one can be given. */
 const providerVariables = Object.fromEntries(
-  Object.values(PROVIDER_TABLE).flatMap(({ title, setting, baseUrl, local, address }) => [
-    ...(local ? [] : [[setting, secret(setting, 'Models', `answers with ${title}`)] as const]),
-    ...(address
-      ? [
-          [
-            address.setting,
-            variable({
+  Object.values(PROVIDER_TABLE)
+    .flatMap(({ title, setting, baseUrl: shown, local, address }) => [
+      ...(local ? [] : [secret(setting, 'Models', `answers with ${title}`)]),
+      ...(address
+        ? [
+            {
               name: address.setting,
               group: 'Models',
               about: address.about,
-              shown: baseUrl,
+              shown,
               schema: httpUrl().optional(),
-            }),
-          ] as const,
-        ]
-      : []),
-  ]),
+            },
+          ]
+        : []),
+    ])
+    .map((declared) => [declared.name, declared]),
 );
 
 /** The settings of the rest of the program; the keys are those of `Settings`. */

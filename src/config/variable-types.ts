@@ -140,7 +140,7 @@ export const places = (platforms: KnownPlatforms) =>
 
 /** `a, b or c`. */
 const listed = (words: readonly string[]) =>
-  [words.slice(0, -1).join(', '), ...words.slice(-1)].filter((part) => part !== '').join(' or ');
+  new Intl.ListFormat('en-GB', { type: 'disjunction' }).format(words);
 
 /** A word for many, or people and groups by their ids. */
 export const who = (fallback: 'everyone' | 'managers', platforms: KnownPlatforms) =>

@@ -43,19 +43,14 @@ export function createProbe(): Probe {
   return {
     readings,
     async fetch(input, init = {}) {
-      const controller = new AbortController();
-      const late = new NoAnswerError(`no answer within ${CALL_LIMIT_MS / 1000} s`);
-      const timer = setTimeout(() => controller.abort(late), CALL_LIMIT_MS);
+      const signal = AbortSignal.timeout(CALL_LIMIT_MS);
       try {
-        return await send(new URL(String(input)), { ...init, signal: controller.signal }, readings);
+        return await send(new URL(String(input)), { ...init, signal }, readings);
       } catch (error) {
         if (error instanceof NoAnswerError) throw error;
+        if (signal.aborted) throw new NoAnswerError(`no answer within ${CALL_LIMIT_MS / 1000} s`);
         const { message, code } = error as { message?: string; code?: string };
         throw new NoAnswerError(message || code || 'no reason was given', { code, cause: error });
-      } finally {
-        clearTimeout(timer);
-        // Whatever was not read of the answer is not waited for.
-        controller.abort(late);
       }
     },
   };
@@ -79,10 +74,10 @@ async function send(
   const skewMs = readClock(told, performance.now() - sentMs);
   const near = isLoopback(url.hostname.replace(/^\[|\]$/g, ''));
   if (skewMs !== undefined) readings.push({ skewMs, near });
+  const text = await readWhole(answer.body);
   if (status >= 300 && status <= 399) {
     throw new NoAnswerError(`a redirect (${status}), which is not followed`);
   }
-  const text = await readWhole(answer.body);
   return new Response(text === '' ? null : text, { status, headers: told });
 }
 

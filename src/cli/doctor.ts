@@ -1,4 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { setTimeout as pause } from 'node:timers/promises';
 import { createLog, createRedaction } from '../app/log.ts';
 import type { PlatformRegistration } from '../app/platforms/registration.ts';
 import { platforms } from '../app/platforms.ts';
@@ -99,18 +100,16 @@ async function examine(): Promise<Finding[]> {
 
 /** An area's findings; that it fails, or does not end, is one too. */
 async function bounded(check: string, look: () => Promise<Finding[]>): Promise<Finding[]> {
-  const limit = new AbortController();
-  const late = new Promise<Finding[]>((resolve) => {
-    const text = `This took longer than ${AREA_LIMIT_MS / 1000} s. Check the network.`;
-    const timer = setTimeout(() => resolve([problem(check, text)]), AREA_LIMIT_MS);
-    limit.signal.addEventListener('abort', () => clearTimeout(timer));
-  });
+  const text = `This took longer than ${AREA_LIMIT_MS / 1000} s. Check the network.`;
+  const ended = new AbortController();
+  const late = pause(AREA_LIMIT_MS, [problem(check, text)], { signal: ended.signal });
   try {
     return await Promise.race([look(), late]);
   } catch (error) {
     return [problem(check, `This could not be checked: ${(error as Error).message}`)];
   } finally {
-    limit.abort();
+    late.catch(() => {});
+    ended.abort();
   }
 }
 

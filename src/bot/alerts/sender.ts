@@ -37,16 +37,6 @@ import { type Place, parsePlace, placeKey } from '../shared/place.ts';
 import { isDown } from '../shared/status.ts';
 import { alertCard, lineCard } from './alert-card.ts';
 
-/** Brings every place to the present truth of every alert. */
-export interface Sender {
-  /** From here on it may send, through these platforms. */
-  start(platforms: readonly Messenger[]): void;
-  /** Looks for what is to be told; call it when there may be something new. */
-  wake(): void;
-  /** Takes up nothing more and waits, for a bounded time, for what is being sent. */
-  stop(): Promise<void>;
-}
-
 /** Longest wait for what is held back: the clock may be set meanwhile. */
 const MAX_HELD_PAUSE_MS = 60_000;
 
@@ -54,7 +44,7 @@ const MAX_HELD_PAUSE_MS = 60_000;
 const STOP_MS = 4_000;
 
 /**
- * Sends alerts so that each channel sees each one once. How far a channel was brought is kept in the watch's state, beside
+ * Brings every place to the present truth of every alert, so that each channel sees each one once. How far a channel was brought is kept in the watch's state, beside
  * what it is to be told (`Delivery`): before the first try to post, that one was attempted is stored; after a success, the
  * message and the version that it shows (`deliveredVersion`). What was sent but not stored is sent again under the same
  * `postId`, by which platforms find a message that is there already. What is to be done next is decided by the pure rules of
@@ -72,7 +62,7 @@ export function createSender(options: {
   clock: Clock;
   random: () => number;
   log: Logger;
-}): Sender {
+}) {
   const { state, alertPlaces, settingsOf = nothingSet, clock, random, log } = options;
   const stopping = new AbortController();
   const serving = new Map<string, Promise<void>>();
@@ -348,11 +338,14 @@ export function createSender(options: {
   }
 
   return {
-    start(started) {
+    /** From here on it may send, through these platforms. */
+    start(started: readonly Messenger[]) {
       platforms = started;
       wake();
     },
+    /** Looks for what is to be told; call it when there may be something new. */
     wake,
+    /** Takes up nothing more and waits, for a bounded time, for what is being sent. */
     async stop() {
       stopping.abort();
       const over = new AbortController();

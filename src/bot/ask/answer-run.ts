@@ -2,34 +2,12 @@ import type { Model, Usage } from '../../contracts/gateway.ts';
 import { counted, inWords } from '../shared/text-format.ts';
 
 /** One answer under way: its limits in time, why it was cut, and what its footer says. */
-export interface AnswerRun {
-  /** Aborts when the answer is cut or over. */
-  readonly signal: AbortSignal;
-  /** Why it was cut, in words for the person who asked. */
-  readonly cutNote: string | undefined;
-  /** It was cut because the model sent nothing. */
-  readonly isStalled: boolean;
-  cut(note: string): void;
-  began(model: Model): void;
-  used(usage: Usage): void;
-  /** From here the model must send text within the stall limit. */
-  waits(): void;
-  /** The time in which a platform shows text does not count. */
-  shows(): void;
-  /** The model that was asked, once one is. */
-  readonly model: string | undefined;
-  /** What it used, where the gateway has said that. */
-  readonly tokens: number | undefined;
-  footer(): string;
-  whenEnded(act: () => void): void;
-  /** Ends the call at the service and gives free whatever was held for it; again is harmless. */
-  end(): void;
-}
+export type AnswerRun = ReturnType<typeof createAnswerRun>;
 
 const MAX_ANSWER_MS = 600_000;
 
 /** Starts the clock of an answer; `signal` is the platform's. */
-export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number): AnswerRun {
+export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number) {
   const controller = new AbortController();
   const atEnd: Array<() => void> = [];
   let cutNote: string | undefined;
@@ -51,11 +29,14 @@ export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number
   else signal?.addEventListener('abort', onAbort, { once: true });
 
   return {
+    /** Aborts when the answer is cut or over. */
     signal: controller.signal,
     cut,
+    /** Why it was cut, in words for the person who asked. */
     get cutNote() {
       return cutNote;
     },
+    /** It was cut because the model sent nothing. */
     get isStalled() {
       return isStalled;
     },
@@ -65,6 +46,7 @@ export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number
     used(what: Usage) {
       usage = what;
     },
+    /** From here the model must send text within the stall limit. */
     waits() {
       stall = setTimeout(() => {
         isStalled = cutNote === undefined;
@@ -73,12 +55,15 @@ export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number
         );
       }, stallMs);
     },
+    /** The time in which a platform shows text does not count. */
     shows() {
       clearTimeout(stall);
     },
+    /** The model that was asked, once one is. */
     get model() {
       return began?.model.id;
     },
+    /** What it used, where the gateway has said that. */
     get tokens() {
       return usage?.total_tokens;
     },
@@ -91,6 +76,7 @@ export function createAnswerRun(signal: AbortSignal | undefined, stallMs: number
     whenEnded(act: () => void) {
       atEnd.push(act);
     },
+    /** Ends the call at the service and gives free whatever was held for it; again is harmless. */
     end() {
       clearTimeout(whole);
       clearTimeout(stall);

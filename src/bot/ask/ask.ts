@@ -35,22 +35,7 @@ export interface Question {
   earlier?: CommandAnswer['earlier'];
 }
 
-export interface Ask {
-  /** The answer to come; nothing happens until it is read. */
-  answer(question: Question): CommandAnswer;
-  /** Whether something is answered in a thread just now. */
-  isAnswering(place: Place, thread: string): boolean;
-  /** Ends an answer under way with a note; false when there is none of this id. */
-  cut(answer: string, note: string): boolean;
-  /** The same for all that were asked on a platform, which is about to be made anew. */
-  cutAll(platform: string): void;
-  /** A private answer for everyone, where its reader asks for that. */
-  share(answer: string, by: { place: Place; person: Person }): CommandAnswer | undefined;
-  /** Forgets what was said in a thread; resolves to how many answers that were. */
-  forget(place: Place, thread: string): Promise<number>;
-  /** Gives answers under way a moment to end, cuts the others with a note, and waits until the notes have been read. */
-  stop(): Promise<void>;
-}
+export type Ask = ReturnType<typeof createAsk>;
 
 /** What the model is told where nobody chose another prompt. */
 export const SYSTEM_PROMPT =
@@ -88,7 +73,7 @@ export function createAsk(options: {
   withoutModel(asked: Question, thread: string): string | undefined;
   settings: BotSettings;
   log: Logger;
-}): Ask {
+}) {
   const {
     gateway,
     catalog,
@@ -255,7 +240,8 @@ export function createAsk(options: {
   }
 
   return {
-    answer(asked) {
+    /** The answer to come; nothing happens until it is read. */
+    answer(asked: Question): CommandAnswer {
       const id = newId();
       return {
         kind: 'answer',
@@ -269,16 +255,24 @@ export function createAsk(options: {
         stream: (thread, signal) => answerIn(id, asked, thread, signal),
       };
     },
-    isAnswering: (place, thread) => turnTaking.isTaken(conversationKey(place, thread)),
-    cut(id, note) {
+    /** Whether something is answered in a thread just now. */
+    isAnswering: (place: Place, thread: string) =>
+      turnTaking.isTaken(conversationKey(place, thread)),
+    /** Ends an answer under way with a note; false when there is none of this id. */
+    cut(id: string, note: string) {
       running.get(id)?.run.cut(note);
       return running.has(id);
     },
-    cutAll(platform) {
+    /** The same for all that were asked on a platform, which is about to be made anew. */
+    cutAll(platform: string) {
       const all = [...running.values()].filter((one) => one.platform === platform);
       for (const { run } of all) run.cut(RECONNECTING);
     },
-    share(id, { place, person }) {
+    /** A private answer for everyone, where its reader asks for that. */
+    share(
+      id: string,
+      { place, person }: { place: Place; person: Person },
+    ): CommandAnswer | undefined {
       const shared = privates.of(id, person.id);
       if (!shared) return undefined;
       const { question, model } = shared;
@@ -295,7 +289,9 @@ export function createAsk(options: {
         notShown: () => privates.keep(id, shared),
       };
     },
-    forget: (place, thread) => conversations.forget(conversationKey(place, thread)),
+    /** Forgets what was said in a thread; resolves to how many answers that were. */
+    forget: (place: Place, thread: string) => conversations.forget(conversationKey(place, thread)),
+    /** Gives answers under way a moment to end, cuts the others with a note, and waits until the notes have been read. */
     async stop() {
       stopped = true;
       await noneRunning(GRACE_MS);

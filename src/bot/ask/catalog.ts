@@ -4,14 +4,7 @@ import type { Model } from '../../contracts/gateway.ts';
 import { CommandError } from '../shared/errors.ts';
 
 /** The gateway's models, asked for at most once a minute. */
-export interface Catalog {
-  models(options?: { fresh?: boolean }): Promise<Model[]>;
-  /**
-   * The model to chat with: the one named, else the operator's default where somebody serves it, else the first that
-   * somebody serves. Throws `CommandError` when there is no such model, or nobody serves the one named.
-   */
-  chatModel(name?: string): Promise<Model>;
-}
+export type Catalog = ReturnType<typeof createCatalog>;
 
 const KEEP_MS = 60_000;
 
@@ -22,7 +15,7 @@ export function createCatalog(options: {
   standard?: string | undefined;
   log: Logger;
   nowMs?: () => number;
-}): Catalog {
+}) {
   const { gateway, standard, log, nowMs = () => performance.now() } = options;
   /** The default that was last found to be served by nobody. */
   let unserved: string | undefined;
@@ -63,7 +56,11 @@ export function createCatalog(options: {
 
   return {
     models,
-    async chatModel(name) {
+    /**
+     * The model to chat with: the one named, else the operator's default where somebody serves it, else the first that
+     * somebody serves. Throws `CommandError` when there is no such model, or nobody serves the one named.
+     */
+    async chatModel(name?: string) {
       const chosen = name === undefined ? chooseDefault : chooseNamed;
       const wanted = name ?? standard;
       const found = chosen(await models(), wanted) ?? chosen(await models({ fresh: true }), wanted);

@@ -11,19 +11,9 @@ const ChannelDefault = z.object({
 export type ChannelDefault = z.infer<typeof ChannelDefault>;
 
 /** How questions in each channel are answered. */
-export interface ChannelDefaults {
-  of(place: Place): Promise<ChannelDefault>;
-  /** What is not named stays, `null` goes back to what the operator set. */
-  change(
-    place: Place,
-    change: { [Name in keyof ChannelDefault]?: NonNullable<ChannelDefault[Name]> | null },
-  ): Promise<void>;
-  forgetPlaces(gone: GonePlaces): Promise<void>;
-  /** Places with a model or prompt of their own, in their one-word form. */
-  places(): Promise<string[]>;
-}
+export type ChannelDefaults = ReturnType<typeof createChannelDefaults>;
 
-export function createChannelDefaults(store: Store): ChannelDefaults {
+export function createChannelDefaults(store: Store) {
   const collection = store.collection<ChannelDefault>({
     name: 'channel-asking',
     schema: ChannelDefault,
@@ -31,14 +21,20 @@ export function createChannelDefaults(store: Store): ChannelDefaults {
     whenCorrupt: 'forget',
   });
   return {
-    of: async (place) => (await collection.get(placeKey(place))) ?? {},
-    async change(place, change) {
+    of: async (place: Place): Promise<ChannelDefault> =>
+      (await collection.get(placeKey(place))) ?? {},
+    /** What is not named stays, `null` goes back to what the operator set. */
+    async change(
+      place: Place,
+      change: { [Name in keyof ChannelDefault]?: NonNullable<ChannelDefault[Name]> | null },
+    ) {
       await collection.update(placeKey(place), (current) => {
         const all = Object.entries({ ...current, ...change }).filter(([, value]) => value !== null);
         return all.length === 0 ? undefined : Object.fromEntries(all);
       });
     },
-    forgetPlaces: (gone) => collection.eraseAll((place) => gone.has(place)),
+    forgetPlaces: (gone: GonePlaces) => collection.eraseAll((place) => gone.has(place)),
+    /** Places with a model or prompt of their own, in their one-word form. */
     places: async () => (await collection.list()).map(({ id }) => id),
   };
 }

@@ -37,44 +37,7 @@ const Conversation = z.object({
 type Conversation = z.infer<typeof Conversation>;
 
 /** What was said in each thread of ours. */
-export interface Conversations {
-  /** Makes the thread ours, so that what is said in it while its first answer comes is a question too. */
-  open(key: string): Promise<void>;
-  isOpen(key: string): Promise<boolean>;
-  /** Oldest first; none for a thread that is not ours. */
-  turns(key: string): Promise<Turn[]>;
-  /** Adds a turn, in the place of the answer with the id `instead` where that is remembered. */
-  add(key: string, turn: Turn, instead?: string): Promise<void>;
-  /** Notes a question whose answer is not whole; nothing of it is told to a model. */
-  addUnanswered(key: string, question: Unanswered): Promise<void>;
-  /** What was asked last, with the id of its answer. */
-  lastAsked(key: string): Promise<
-    | {
-        id: string | undefined;
-        question: string;
-        model: string | undefined;
-        /** The answer that is to be replaced, when this one was not whole. */
-        instead: string | undefined;
-      }
-    | undefined
-  >;
-  /** Keeps what somebody thinks of an answer; false when it is not remembered. */
-  rate(
-    key: string,
-    answer: string,
-    rating: { person: string; as: z.infer<typeof Rating> },
-  ): Promise<boolean>;
-  /** Forgets what was said; the thread stays ours. Resolves to how many turns that were. */
-  forget(key: string): Promise<number>;
-  /** Forgets a conversation that was deleted, and that it was ours. */
-  remove(place: Place, thread: string): Promise<void>;
-  /** The same for all conversations of places that are gone. */
-  forgetPlaces(gone: GonePlaces): Promise<void>;
-  /** Places with a conversation, in their one-word form. */
-  places(): Promise<string[]>;
-  /** Forgets conversations in which nothing was said for so long that nobody means them any more. */
-  forgetOld(): Promise<void>;
-}
+export type Conversations = ReturnType<typeof createConversations>;
 
 const MAX_TURNS = 50;
 /** Larger than the longest context (200,000 tokens at about four bytes each would be 800 KB, which nobody types). */
@@ -90,10 +53,7 @@ export const conversationKey = (place: Place, thread: string) => `${placeKey(pla
 const placeOfKey = (key: string) => key.split(':', 2).join(':');
 
 /** Conversations in the store: the newest turns of each, kept for 90 days after the last. */
-export function createConversations(
-  store: Store,
-  options: { nowMs?: () => number } = {},
-): Conversations {
+export function createConversations(store: Store, options: { nowMs?: () => number } = {}) {
   const { nowMs = Date.now } = options;
   const collection = store.collection<Conversation>({
     name: 'conversations',
@@ -102,12 +62,15 @@ export function createConversations(
     whenCorrupt: 'forget',
   });
   return {
-    async open(key) {
+    /** Makes the thread ours, so that what is said in it while its first answer comes is a question too. */
+    async open(key: string) {
       await collection.update(key, (current) => current ?? { turns: [], changedAtMs: nowMs() });
     },
-    isOpen: async (key) => (await collection.get(key)) !== undefined,
-    turns: async (key) => (await collection.get(key))?.turns ?? [],
-    async add(key, turn, instead) {
+    isOpen: async (key: string) => (await collection.get(key)) !== undefined,
+    /** Oldest first; none for a thread that is not ours. */
+    turns: async (key: string) => (await collection.get(key))?.turns ?? [],
+    /** Adds a turn, in the place of the answer with the id `instead` where that is remembered. */
+    async add(key: string, turn: Turn, instead?: string) {
       await collection.update(key, (current) => {
         const turns = current?.turns ?? [];
         const at = instead === undefined ? -1 : turns.findIndex(({ id }) => id === instead);
@@ -115,14 +78,16 @@ export function createConversations(
         return { turns: newest(after), changedAtMs: nowMs() };
       });
     },
-    async addUnanswered(key, unanswered) {
+    /** Notes a question whose answer is not whole; nothing of it is told to a model. */
+    async addUnanswered(key: string, unanswered: Unanswered) {
       await collection.update(key, (current) => ({
         turns: current?.turns ?? [],
         unanswered,
         changedAtMs: nowMs(),
       }));
     },
-    async lastAsked(key) {
+    /** What was asked last, with the id of its answer. */
+    async lastAsked(key: string) {
       const conversation = await collection.get(key);
       const { unanswered } = conversation ?? {};
       const last = unanswered ?? conversation?.turns.at(-1);
@@ -130,7 +95,12 @@ export function createConversations(
       const { id, question, model } = last;
       return { id, question, model, instead: unanswered?.instead };
     },
-    async rate(key, answer, { person, as }) {
+    /** Keeps what somebody thinks of an answer; false when it is not remembered. */
+    async rate(
+      key: string,
+      answer: string,
+      { person, as }: { person: string; as: z.infer<typeof Rating> },
+    ) {
       let isKept = false;
       await collection.update(key, (current) => {
         isKept = current?.turns.some(({ id }) => id === answer) ?? false;
@@ -142,7 +112,8 @@ export function createConversations(
       });
       return isKept;
     },
-    async forget(key) {
+    /** Forgets what was said; the thread stays ours. Resolves to how many turns that were. */
+    async forget(key: string) {
       let turns = 0;
       await collection.erase(key, (current) => {
         turns = current?.turns.length ?? 0;
@@ -150,11 +121,15 @@ export function createConversations(
       });
       return turns;
     },
-    async remove(place, thread) {
+    /** Forgets a conversation that was deleted, and that it was ours. */
+    async remove(place: Place, thread: string) {
       await collection.update(conversationKey(place, thread), () => undefined);
     },
+    /** Places with a conversation, in their one-word form. */
     places: async () => (await collection.list()).map(({ id }) => placeOfKey(id)),
-    forgetPlaces: (gone) => collection.eraseAll((key) => gone.has(placeOfKey(key))),
+    /** The same for all conversations of places that are gone. */
+    forgetPlaces: (gone: GonePlaces) => collection.eraseAll((key) => gone.has(placeOfKey(key))),
+    /** Forgets conversations in which nothing was said for so long that nobody means them any more. */
     async forgetOld() {
       const isOld = ({ changedAtMs }: Conversation) => changedAtMs < nowMs() - KEEP_MS;
       for (const { id, document } of await collection.list()) {

@@ -1,16 +1,5 @@
-/** Lets one at a time through per key, in the order they came. */
-export interface TurnTaking {
-  /**
-   * Waits for its turn; the function it resolves to ends the turn. `undefined` when too many wait already.
-   * Rejects with the signal's reason when that aborts first.
-   */
-  take(key: string, signal: AbortSignal): Promise<(() => void) | undefined>;
-  /** Whether somebody has the turn of a key. */
-  isTaken(key: string): boolean;
-}
-
-/** Turn-taking with at most `maxWaiting` who wait for one key. */
-export function createTurnTaking({ maxWaiting }: { maxWaiting: number }): TurnTaking {
+/** Lets one at a time through per key, in the order they came, with at most `maxWaiting` who wait for one key. */
+export function createTurnTaking({ maxWaiting }: { maxWaiting: number }) {
   /** Those who wait for a key; a key is here while someone has its turn. */
   const waiting = new Map<string, Array<() => void>>();
 
@@ -30,8 +19,13 @@ export function createTurnTaking({ maxWaiting }: { maxWaiting: number }): TurnTa
   }
 
   return {
-    isTaken: (key) => waiting.has(key),
-    async take(key, signal) {
+    /** Whether somebody has the turn of a key. */
+    isTaken: (key: string) => waiting.has(key),
+    /**
+     * Waits for its turn; the function it resolves to ends the turn. `undefined` when too many wait already.
+     * Rejects with the signal's reason when that aborts first.
+     */
+    async take(key: string, signal: AbortSignal) {
       signal.throwIfAborted();
       const queue = waiting.get(key);
       if (!queue) {

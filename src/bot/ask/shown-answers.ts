@@ -20,13 +20,7 @@ type Shown = z.infer<typeof Shown>;
  * Which conversation a message shown outside of any thread belongs to. Without a thread nothing but this connects a button
  * under an answer, or a reply to one, to what was said before.
  */
-export interface ShownAnswers {
-  /** The conversation of a message that is shown in a place; `undefined` for one that was not noted. */
-  of(shownIn: Place, message: string): Promise<ConversationAt | undefined>;
-  add(shownIn: Place, message: string, conversation: ConversationAt): Promise<void>;
-  /** Forgets what was shown in places that are gone. */
-  forgetPlaces(gone: GonePlaces): Promise<void>;
-}
+export type ShownAnswers = ReturnType<typeof createShownAnswers>;
 
 /** Kept for each channel; the oldest are forgotten first, and a reply to one of them begins a new conversation. */
 const MAX_MESSAGES = 500;
@@ -35,7 +29,7 @@ const MAX_MESSAGES = 500;
 export function createShownAnswers(
   store: Store,
   { maxMessages = MAX_MESSAGES }: { maxMessages?: number } = {},
-): ShownAnswers {
+) {
   const collection = store.collection<Shown>({
     name: 'shown-answers',
     schema: Shown,
@@ -43,7 +37,8 @@ export function createShownAnswers(
     whenCorrupt: 'forget',
   });
   return {
-    async of(shownIn, message) {
+    /** The conversation of a message that is shown in a place; `undefined` for one that was not noted. */
+    async of(shownIn: Place, message: string) {
       const shown = await collection.get(placeKey(shownIn));
       const found = shown?.messages.find(({ id }) => id === message);
       return (
@@ -53,7 +48,7 @@ export function createShownAnswers(
         }
       );
     },
-    async add(shownIn, message, { place, thread }) {
+    async add(shownIn: Place, message: string, { place, thread }: ConversationAt) {
       await collection.update(placeKey(shownIn), (current) => ({
         messages: [
           ...(current?.messages ?? []).filter(({ id }) => id !== message),
@@ -61,6 +56,7 @@ export function createShownAnswers(
         ].slice(-maxMessages),
       }));
     },
-    forgetPlaces: (gone) => collection.eraseAll((place) => gone.has(place)),
+    /** Forgets what was shown in places that are gone. */
+    forgetPlaces: (gone: GonePlaces) => collection.eraseAll((place) => gone.has(place)),
   };
 }

@@ -49,23 +49,7 @@ interface Left {
 }
 
 /** Answers under way, of this process and of one before it that could not end them. */
-export interface UnfinishedAnswers {
-  /** The answer, noted from the moment that its platform begins to show it until its end is shown. */
-  noted(answer: CommandAnswer, invocation: Invocation): Answer;
-  /** Ends what an earlier process left, through the platforms, in the background. */
-  start(platforms: readonly AnswerEnder[]): void;
-  /**
-   * Takes note of the answers that a platform shows without an end. What it returns ends those that still have none by
-   * then, through the platform that has taken its place, in the background.
-   */
-  snapshot(platform: string): () => void;
-  /** Forgets answers in places that are gone: nobody can end them any more. */
-  forgetPlaces(gone: GonePlaces): Promise<void>;
-  /** The same for a thread that was deleted. */
-  forgetThread(place: Place, thread: string): Promise<void>;
-  /** Stops trying; what is not ended is left to the next start. */
-  stop(): Promise<void>;
-}
+export type UnfinishedAnswers = Awaited<ReturnType<typeof openUnfinishedAnswers>>;
 
 /** Nobody waits for the end of an older one, such as of a platform that is no longer set up. */
 const KEEP_MS = 7 * 86_400_000;
@@ -89,7 +73,7 @@ export async function openUnfinishedAnswers(
     random: () => number;
     log: Logger;
   },
-): Promise<UnfinishedAnswers> {
+) {
   const { conversations, seenInvocations, clock, random, log } = options;
   const collection = store.collection<Entry>({
     name: 'unfinished-answers',
@@ -207,7 +191,8 @@ export async function openUnfinishedAnswers(
   }
 
   return {
-    noted(answer, { id: invocation, place, person }) {
+    /** The answer, noted from the moment that its platform begins to show it until its end is shown. */
+    noted(answer: CommandAnswer, { id: invocation, place, person }: Invocation): Answer {
       const { id, question, model, instead } = answer;
       const asked = {
         question,
@@ -250,12 +235,17 @@ export async function openUnfinishedAnswers(
         },
       };
     },
-    start(platforms) {
+    /** Ends what an earlier process left, through the platforms, in the background. */
+    start(platforms: readonly AnswerEnder[]) {
       started = platforms;
       endInBackground(left);
       left = [];
     },
-    snapshot(platform) {
+    /**
+     * Takes note of the answers that a platform shows without an end. What it returns ends those that still have none by
+     * then, through the platform that has taken its place, in the background.
+     */
+    snapshot(platform: string) {
       const shown = [...underWay].filter(([, entry]) => entry.platform === platform);
       return () => {
         const endless = shown.flatMap(([id]) => {
@@ -265,9 +255,12 @@ export async function openUnfinishedAnswers(
         endInBackground(endless);
       };
     },
-    forgetPlaces: (gone) => forgetAll((entry) => gone.has(placeKey(entry))),
-    forgetThread: (place, thread) =>
+    /** Forgets answers in places that are gone: nobody can end them any more. */
+    forgetPlaces: (gone: GonePlaces) => forgetAll((entry) => gone.has(placeKey(entry))),
+    /** The same for a thread that was deleted. */
+    forgetThread: (place: Place, thread: string) =>
       forgetAll((entry) => placeKey(entry) === placeKey(place) && entry.thread === thread),
+    /** Stops trying; what is not ended is left to the next start. */
     async stop() {
       stopping.abort();
       await Promise.race([ending, pause(STOP_MS, undefined, { ref: false })]);

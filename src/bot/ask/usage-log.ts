@@ -17,37 +17,32 @@ const UsageEntry = z.object({
 export type UsageEntry = z.infer<typeof UsageEntry>;
 
 /** Who asked how much. */
-export interface UsageLog {
-  add(entry: Omit<UsageEntry, 'place'> & { place: Place }): Promise<void>;
-  /** Answers in a place since then, oldest first. */
-  since(place: Place, fromMs: number): Promise<UsageEntry[]>;
-  /** Answers in all places since then, oldest first. */
-  everywhere(fromMs: number): AsyncIterable<UsageEntry>;
-  /** Forgets who asked in places that are gone. */
-  forgetPlaces(gone: GonePlaces): Promise<void>;
-  /** Forgets what nobody asks for any more. */
-  forgetOld(): Promise<void>;
-}
+export type UsageLog = ReturnType<typeof createUsageLog>;
 
 const KEEP_MS = 90 * 86_400_000;
 
 /** The log in the store's journal, kept for 90 days. */
-export function createUsageLog(store: Store, nowMs: () => number = Date.now): UsageLog {
+export function createUsageLog(store: Store, nowMs: () => number = Date.now) {
   const journal = store.journal<UsageEntry>({ name: 'asked', schema: UsageEntry });
   return {
-    add: ({ place, ...entry }) => journal.append({ ...entry, place: placeKey(place) }),
-    async since(place, fromMs) {
+    add: ({ place, ...entry }: Omit<UsageEntry, 'place'> & { place: Place }) =>
+      journal.append({ ...entry, place: placeKey(place) }),
+    /** Answers in a place since then, oldest first. */
+    async since(place: Place, fromMs: number) {
       const found: UsageEntry[] = [];
       for await (const entry of journal.read({ fromMs })) {
         if (entry.place === placeKey(place)) found.push(entry);
       }
       return found;
     },
-    everywhere: (fromMs) => journal.read({ fromMs }),
-    forgetPlaces: (gone) =>
+    /** Answers in all places since then, oldest first. */
+    everywhere: (fromMs: number) => journal.read({ fromMs }),
+    /** Forgets who asked in places that are gone. */
+    forgetPlaces: (gone: GonePlaces) =>
       journal.erase((entry) => (gone.has(entry.place) ? undefined : entry), {
         mentioning: gone.texts,
       }),
+    /** Forgets what nobody asks for any more. */
     forgetOld: () => journal.prune(nowMs() - KEEP_MS),
   };
 }

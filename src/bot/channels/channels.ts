@@ -39,35 +39,10 @@ const MAX_ADDED = 2000;
 const MAX_FILTERS = 50;
 
 /** The alerts each channel hears. */
-export interface Channels {
-  /** Subscribes a channel to one monitor. Throws `CommandError` when it has too many. */
-  add(place: Place, monitor: MonitorRef): Promise<void>;
-  /**
-   * Changes what a channel hears (alerts on or off: those that match the filter, or all), how it is told, or both at once.
-   * Throws `CommandError`, with nothing changed, when it has too many filters.
-   */
-  change(
-    place: Place,
-    change: { hearing?: { on: boolean; filter?: string }; settings?: SettingsChange },
-  ): Promise<void>;
-  /** Hides the secrets of targets that an older version stored, in the version of a document before too. */
-  hideSecrets(): Promise<void>;
-  /** Forgets channels; resolves to those that heard of anything, in their one-word form. */
-  forgetPlaces(gone: GonePlaces): Promise<string[]>;
-  /** What a channel hears and how it is told, in sentences. */
-  describe(place: Place): Promise<string>;
-  /** How a channel is told, by its one-word form. */
-  settingsOf(place: string): Promise<ChannelSettings>;
-  /** A function that tells how channels are told, as set now. */
-  settings(): Promise<(place: string) => ChannelSettings>;
-  /** The channels that hear of anything. */
-  places(): Promise<Place[]>;
-  /** A function that tells which channels hear of a monitor, as subscribed now. */
-  subscribers(): Promise<(monitor: MonitorRef) => Place[]>;
-}
+export type Channels = ReturnType<typeof createChannels>;
 
 /** Subscriptions in the store, one document a channel. */
-export function createChannels(store: Store): Channels {
+export function createChannels(store: Store) {
   const collection = store.collection<Subscription>({
     name: 'channels',
     schema: Subscription,
@@ -75,7 +50,8 @@ export function createChannels(store: Store): Channels {
     whenCorrupt: 'refuse',
   });
   return {
-    async add(place, monitor) {
+    /** Subscribes a channel to one monitor. Throws `CommandError` when it has too many. */
+    async add(place: Place, monitor: MonitorRef) {
       await collection.update(placeKey(place), (current = NO_SUBSCRIPTION) => {
         const others = current.added.filter(({ id }) => id !== monitor.id);
         if (others.length >= MAX_ADDED) {
@@ -87,13 +63,24 @@ export function createChannels(store: Store): Channels {
         return { ...current, added: [...others, { id, name, target }] };
       });
     },
-    async change(place, { hearing, settings }) {
+    /**
+     * Changes what a channel hears (alerts on or off: those that match the filter, or all), how it is told, or both at once.
+     * Throws `CommandError`, with nothing changed, when it has too many filters.
+     */
+    async change(
+      place: Place,
+      {
+        hearing,
+        settings,
+      }: { hearing?: { on: boolean; filter?: string }; settings?: SettingsChange },
+    ) {
       await collection.update(placeKey(place), (current = NO_SUBSCRIPTION) => {
         const heard = hearing ? turned(current, hearing.on, hearing.filter) : current;
         if (!settings) return heard;
         return { ...heard, settings: changedSettings(current.settings, settings) };
       });
     },
+    /** Hides the secrets of targets that an older version stored, in the version of a document before too. */
     async hideSecrets() {
       const isPlain = ({ added }: Subscription) =>
         added.some(({ target }) => maskedTarget(target) !== target);
@@ -106,7 +93,8 @@ export function createChannels(store: Store): Channels {
         });
       }
     },
-    async forgetPlaces(gone) {
+    /** Forgets channels; resolves to those that heard of anything, in their one-word form. */
+    async forgetPlaces(gone: GonePlaces) {
       const heard = new Set<string>();
       await collection.eraseAll((place, hearing) => {
         if (!gone.has(place)) return false;
@@ -115,31 +103,37 @@ export function createChannels(store: Store): Channels {
       });
       return [...heard];
     },
-    async describe(place) {
+    /** What a channel hears and how it is told, in sentences. */
+    async describe(place: Place) {
       const hearing = (await collection.get(placeKey(place))) ?? NO_SUBSCRIPTION;
       return [inASentence(hearing), ...settingsInSentences(hearing.settings ?? {})].join(' ');
     },
-    async settingsOf(place) {
+    /** How a channel is told, by its one-word form. */
+    async settingsOf(place: string) {
       return (await collection.get(place))?.settings ?? {};
     },
+    /** A function that tells how channels are told, as set now. */
     async settings() {
       const all = new Map(
         (await collection.list()).map(({ id, document }) => [id, document.settings]),
       );
-      return (place) => all.get(place) ?? {};
+      return (place: string) => all.get(place) ?? {};
     },
+    /** The channels that hear of anything. */
     async places() {
       return (await collection.list()).flatMap(({ id, document }) => {
         const place = parsePlace(id);
         return place && isSubscribed(document) ? [place] : [];
       });
     },
+    /** A function that tells which channels hear of a monitor, as subscribed now. */
     async subscribers() {
       const hearings = (await collection.list()).flatMap(({ id, document }) => {
         const place = parsePlace(id);
         return place ? [{ place, hears: isSubscribedTo(document) }] : [];
       });
-      return (monitor) => hearings.filter(({ hears }) => hears(monitor)).map(({ place }) => place);
+      return (monitor: MonitorRef) =>
+        hearings.filter(({ hears }) => hears(monitor)).map(({ place }) => place);
     },
   };
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import type { Store } from '../../store/store.ts';
 import type { GonePlaces } from '../shared/gone-places.ts';
 import type { Invocation } from '../shared/invocation.ts';
-import { type Place, parsePlace, placeKey } from '../shared/place.ts';
+import { parsePlace, placeKey } from '../shared/place.ts';
 
 /** Where a person asked, typed a command or pressed a button, the last place last. */
 const Visits = z.object({ visits: z.array(z.object({ place: z.string(), atMs: z.number() })) });
@@ -13,16 +13,7 @@ type Visits = z.infer<typeof Visits>;
  * The places of each person: those where they themselves said something to Askwatch. So nobody is told of a place that
  * they never were in, and no platform has to be asked who is where.
  */
-export interface PersonPlaces {
-  /** Notes where something was said. Never throws: what cannot be noted is logged. */
-  note(said: Pick<Invocation, 'place' | 'person'>): Promise<void>;
-  /** Where somebody was in the last 90 days, the last place first. */
-  of(platform: string, person: string): Promise<Place[]>;
-  /** Forgets who was in places that are gone. */
-  forgetPlaces(gone: GonePlaces): Promise<void>;
-  /** Forgets what is older. */
-  forgetOld(): Promise<void>;
-}
+export type PersonPlaces = ReturnType<typeof createPersonPlaces>;
 
 const DAY_MS = 86_400_000;
 const KEEP_MS = 90 * DAY_MS;
@@ -40,7 +31,7 @@ export function createPersonPlaces(
     log: Logger;
     nowMs?: () => number;
   },
-): PersonPlaces {
+) {
   const { hasHomes, log, nowMs = Date.now } = options;
   const collection = store.collection<Visits>({
     name: 'person-places',
@@ -69,7 +60,8 @@ export function createPersonPlaces(
   }
 
   return {
-    async note({ place, person }) {
+    /** Notes where something was said. Never throws: what cannot be noted is logged. */
+    async note({ place, person }: Pick<Invocation, 'place' | 'person'>) {
       if (!hasHomes(place.platform) || person.id.length > MAX_ID) return;
       const id = `${place.platform}:${person.id}`;
       const visit = `${id} ${placeKey(place)}`;
@@ -83,18 +75,21 @@ export function createPersonPlaces(
         log.warn({ err: error }, 'where a person spoke could not be noted; their home lacks it');
       }
     },
-    async of(platform, person) {
+    /** Where somebody was in the last 90 days, the last place first. */
+    async of(platform: string, person: string) {
       const { visits = [] } = (await collection.get(`${platform}:${person}`)) ?? {};
       return visits
         .filter(isKept)
         .toReversed()
         .flatMap(({ place }) => parsePlace(place) ?? []);
     },
-    async forgetPlaces(gone) {
+    /** Forgets who was in places that are gone. */
+    async forgetPlaces(gone: GonePlaces) {
       await keepOnly(({ place }) => !gone.has(place));
       // Who is there again is noted again.
       noted.clear();
     },
+    /** Forgets what is older. */
     forgetOld: () => keepOnly(isKept),
   };
 }

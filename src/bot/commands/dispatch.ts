@@ -184,17 +184,7 @@ function finishing(answer: CommandAnswer, finish: () => Promise<void>): CommandA
 }
 
 /** Lets a press of a button act once, where several presses mean one and the same. */
-export interface PressClaims {
-  /**
-   * Claims a press, durably, before it acts. A second one gets what its person is told, where anything is worth saying.
-   * `undefined` for what is no press.
-   */
-  claim(
-    command: Command,
-    input: Record<string, unknown>,
-    invocation: Invocation,
-  ): Promise<Claim | { second: Card | undefined } | undefined>;
-}
+export type PressClaims = ReturnType<typeof createPressClaims>;
 
 /** A press that acts. */
 interface Claim {
@@ -214,7 +204,7 @@ const MAX_FIRST = 10_000;
 export function createPressClaims(
   seenInvocations: SeenInvocations,
   nowMs: () => number = () => performance.now(),
-): PressClaims {
+) {
   const first = new Map<string, { person: string; name: string; atMs: number }>();
 
   function remember(key: string, { person: { id, name } }: Invocation) {
@@ -239,7 +229,15 @@ export function createPressClaims(
   }
 
   return {
-    async claim(command, input, invocation) {
+    /**
+     * Claims a press, durably, before it acts. A second one gets what its person is told, where anything is worth saying.
+     * `undefined` for what is no press.
+     */
+    async claim(
+      command: Command,
+      input: Record<string, unknown>,
+      invocation: Invocation,
+    ): Promise<Claim | { second: Card | undefined } | undefined> {
       if (invocation.pressed === undefined) return undefined;
       const once = command.once?.(input, invocation);
       const all = once ?? doubleClick(command, input, invocation);

@@ -47,12 +47,7 @@ export interface HomeOwner {
 export type HomeForm = { command: Command; place: Place; begin: FormBegin } | { card: Card };
 
 /** What people see and change in their homes. */
-export interface Homes {
-  /** Never throws. */
-  of(owner: HomeOwner): Promise<Home>;
-  /** The form that a press in a home asks for, by the values of its button: nothing of them is believed. Never throws. */
-  open(owner: HomeOwner, asked: Record<string, string | undefined>): Promise<HomeForm>;
-}
+export type Homes = ReturnType<typeof createHomes>;
 
 /** What a button of a home does. */
 export const HOME_FORM = 'home form';
@@ -103,7 +98,7 @@ export function createHomes(options: {
   openForm: OpenForm;
   log: Logger;
   nowMs?: () => number;
-}): Homes {
+}) {
   const { places, channels, channelDefaults, catalog, settings, log } = options;
   const { nowMs = () => performance.now() } = options;
   const monitorsNow = createMonitorsNow(options.monitoring, nowMs);
@@ -189,7 +184,8 @@ export function createHomes(options: {
   }
 
   return {
-    async of(owner) {
+    /** Never throws. */
+    async of(owner: HomeOwner): Promise<Home> {
       try {
         return await made(owner);
       } catch (error) {
@@ -197,7 +193,8 @@ export function createHomes(options: {
         return { now, channels: [], more: 0 };
       }
     },
-    async open(owner, asked) {
+    /** The form that a press in a home asks for, by the values of its button: nothing of them is believed. Never throws. */
+    async open(owner: HomeOwner, asked: Record<string, string | undefined>): Promise<HomeForm> {
       try {
         const command = FORMS.find((form) => form.command.name === asked.form)?.command;
         const wanted = parsePlace(asked.place ?? '');

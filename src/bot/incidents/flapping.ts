@@ -24,17 +24,10 @@ export interface Opening {
 }
 
 /** What is remembered of the times that monitors went down, over one poll. */
-export interface RecentDowns {
-  /** Notes that a monitor went down; gives the flapping that begins with it, if one does. */
-  note(down: Down): Flapping | undefined;
-  /** Notes one as told now, which was noted or counted before. */
-  noteAgain(down: Down): void;
-  /** All that the next poll needs; the same array when nothing was noted. */
-  kept(): readonly Down[] | undefined;
-}
+export type RecentDowns = ReturnType<typeof recentDowns>;
 
 /** Remembers of each monitor the last times that it went down: alerts that are over are not kept for long enough. */
-export function recentDowns(before: readonly Down[] | undefined, nowMs: number): RecentDowns {
+export function recentDowns(before: readonly Down[] | undefined, nowMs: number) {
   // What is heard of late may have followed soon on what is old by now.
   const isRecent = ({ seenAtMs }: Down) => Math.abs(nowMs - seenAtMs) <= 2 * FLAPPING_MS;
   const known = new Map<string, Down[]>();
@@ -43,17 +36,20 @@ export function recentDowns(before: readonly Down[] | undefined, nowMs: number):
   }
   let noted = false;
   return {
-    note(down) {
+    /** Notes that a monitor went down; gives the flapping that begins with it, if one does. */
+    note(down: Down) {
       noted = true;
       const all = [...(known.get(down.monitorId) ?? []), down].slice(-FLAPPING_DOWNS);
       known.set(down.monitorId, all.slice(1 - FLAPPING_DOWNS));
       return isFlap(all) ? begun(all, down) : undefined;
     },
-    noteAgain(down) {
+    /** Notes one as told now, which was noted or counted before. */
+    noteAgain(down: Down) {
       noted = true;
       const others = (known.get(down.monitorId) ?? []).filter((one) => one.atMs !== down.atMs);
       known.set(down.monitorId, [...others, down].slice(1 - FLAPPING_DOWNS));
     },
+    /** All that the next poll needs; the same array when nothing was noted. */
     kept: () => (noted ? [...known.values()].flat() : before),
   };
 }

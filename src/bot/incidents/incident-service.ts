@@ -9,26 +9,7 @@ import { unsnoozed } from './snoozes.ts';
 import type { Alert, Group, Incident, Note, Watching, WatchState } from './watch-state.ts';
 
 /** The incidents that people were told of, for those who press a button under one, or under several. */
-export interface Incidents {
-  /** Those behind the id of an incident or a group that are still known; throws `CommandError` when none is. */
-  get(id: string): [Incident, ...Incident[]];
-  /**
-   * Sets on those that go on what none has said of them yet, and shows it everywhere at once. Where it was said of all
-   * before, gives that. Throws `CommandError` when none goes on.
-   */
-  mark<K extends 'acknowledged' | 'snoozed'>(
-    id: string,
-    what: K,
-    said: (nowMs: number) => NonNullable<Incident[K]>,
-  ): Promise<Incident[K]>;
-  /** Ends the snoozes of their monitors, also of what is over: what was held back is told. False when there is none. */
-  endSnoozes(id: string): Promise<boolean>;
-  /**
-   * Keeps a note with what the message over a thread tells of, also when that is over; false when there is no such.
-   * Throws `CommandError` when it is empty.
-   */
-  note(at: { place: Place; thread: string }, note: Omit<Note, 'atMs'>): Promise<boolean>;
-}
+export type Incidents = ReturnType<typeof createIncidents>;
 
 const EMPTY = 'Write the note after “note:”, such as “note: restarted the database”.';
 
@@ -37,11 +18,20 @@ export function createIncidents(options: {
   state: WatchState;
   nowMs: () => number;
   onChange: () => void;
-}): Incidents {
+}) {
   const { state, nowMs, onChange } = options;
   return {
-    get: (id) => known(state.current()?.alerts, id),
-    async mark(id, what, said) {
+    /** Those behind the id of an incident or a group that are still known; throws `CommandError` when none is. */
+    get: (id: string) => known(state.current()?.alerts, id),
+    /**
+     * Sets on those that go on what none has said of them yet, and shows it everywhere at once. Where it was said of all
+     * before, gives that. Throws `CommandError` when none goes on.
+     */
+    async mark<K extends 'acknowledged' | 'snoozed'>(
+      id: string,
+      what: K,
+      said: (nowMs: number) => NonNullable<Incident[K]>,
+    ): Promise<Incident[K]> {
       let before: ReturnType<typeof said> | undefined;
       await state.update((watching) => {
         const all = known(watching?.alerts, id).filter(isOpen);
@@ -59,7 +49,8 @@ export function createIncidents(options: {
       if (!before) onChange();
       return before;
     },
-    async endSnoozes(id) {
+    /** Ends the snoozes of their monitors, also of what is over: what was held back is told. False when there is none. */
+    async endSnoozes(id: string) {
       let isEnded = false;
       await state.update((watching) => {
         const asked = known(watching?.alerts, id);
@@ -71,7 +62,11 @@ export function createIncidents(options: {
       if (isEnded) onChange();
       return isEnded;
     },
-    async note({ place, thread }, note) {
+    /**
+     * Keeps a note with what the message over a thread tells of, also when that is over; false when there is no such.
+     * Throws `CommandError` when it is empty.
+     */
+    async note({ place, thread }: { place: Place; thread: string }, note: Omit<Note, 'atMs'>) {
       let isKept = false;
       await state.update((watching) => {
         const found = alertOfThread(watching?.alerts ?? [], placeKey(place), thread);

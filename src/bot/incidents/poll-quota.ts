@@ -4,14 +4,7 @@ import { StatusError } from '../../clients/errors.ts';
  * What the watch may ask the monitoring service besides the list. The service allows a key 120 requests a minute, and
  * people's commands need them too.
  */
-export interface RequestQuota {
-  /** Takes one request, if one is free and `leaving` stay for others. */
-  take(options?: { leaving?: number }): boolean;
-  /** Whether what was taken may still be asked: not when failures used more, or the service asked for quiet. */
-  mayAsk(): boolean;
-  /** Notes why a request that was taken had no answer. */
-  failed(error: unknown): void;
-}
+export type RequestQuota = ReturnType<typeof createRequestQuota>;
 
 const MINUTE_MS = 60_000;
 const PER_MINUTE = 30;
@@ -24,7 +17,7 @@ const PAUSE_MS = 30_000;
 const MAX_PAUSE_MS = 600_000;
 
 /** A quota of 30 requests in any minute. */
-export function createRequestQuota({ nowMs }: { nowMs: () => number }): RequestQuota {
+export function createRequestQuota({ nowMs }: { nowMs: () => number }) {
   let takenAtMs: number[] = [];
   let pausedUntilMs = 0;
 
@@ -41,13 +34,16 @@ export function createRequestQuota({ nowMs }: { nowMs: () => number }): RequestQ
   }
 
   return {
-    take({ leaving = 0 } = {}) {
+    /** Takes one request, if one is free and `leaving` stay for others. */
+    take({ leaving = 0 }: { leaving?: number } = {}) {
       if (isPaused() || taken() + leaving >= PER_MINUTE) return false;
       takenAtMs.push(nowMs());
       return true;
     },
+    /** Whether what was taken may still be asked: not when failures used more, or the service asked for quiet. */
     mayAsk: () => !isPaused() && taken() <= PER_MINUTE,
-    failed(error) {
+    /** Notes why a request that was taken had no answer. */
+    failed(error: unknown) {
       // A plain refusal is not repeated.
       if (error instanceof StatusError && error.status < 429) return;
       for (let at = 0; at < REPEATS; at += 1) takenAtMs.push(nowMs());

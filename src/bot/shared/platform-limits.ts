@@ -4,12 +4,7 @@ import { z } from 'zod';
 import type { Collection } from '../../store/store.ts';
 
 /** What a platform said of calls that come too soon: none of that kind before its `Retry-After` is over. */
-export interface PlatformLimits {
-  /** For how many more milliseconds no call of this kind may be made; 0 when one may. */
-  leftMs(kind: string): number;
-  /** Takes note of a limit; a later process knows of it, too, once this resolves. Never rejects. */
-  limited(kind: string, forMs: number): Promise<void>;
-}
+export type PlatformLimits = Awaited<ReturnType<typeof openPlatformLimits>>;
 
 /** Until when, by the hash of what is limited: an address may hold a token. */
 const Limits = z.object({ untilMs: z.record(z.string(), z.number()) });
@@ -40,7 +35,7 @@ export async function openPlatformLimits(options: {
   platform: string;
   collection?: Collection<Limits>;
   log: Logger;
-}): Promise<PlatformLimits> {
+}) {
   const { platform, collection, log } = options;
   /** On the clock of `performance.now()`, which nobody sets. */
   const limits = new Map<string, number>();
@@ -70,8 +65,10 @@ export async function openPlatformLimits(options: {
   }
 
   return {
-    leftMs: (kind) => (limits.size === 0 ? 0 : leftMs(keyOf(kind))),
-    async limited(kind, forMs) {
+    /** For how many more milliseconds no call of this kind may be made; 0 when one may. */
+    leftMs: (kind: string) => (limits.size === 0 ? 0 : leftMs(keyOf(kind))),
+    /** Takes note of a limit; a later process knows of it, too, once this resolves. Never rejects. */
+    async limited(kind: string, forMs: number) {
       const key = keyOf(kind);
       const untilMs = performance.now() + Math.min(forMs, LONGEST_MS);
       limits.set(key, Math.max(untilMs, limits.get(key) ?? 0));

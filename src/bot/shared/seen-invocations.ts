@@ -3,14 +3,7 @@ import { z } from 'zod';
 import type { Store } from '../../store/store.ts';
 
 /** Which invocations were handled, so that a platform's repeats of one have no effect. */
-export interface SeenInvocations {
-  /** True when this invocation is to be handled now; durable before it answers. */
-  claim(id: string): Promise<boolean>;
-  /** Notes that it was handled to its end: from now on also a later process refuses it, for a day or `keepMs`. */
-  finish(id: string, keepMs?: number): Promise<void>;
-  /** Gives back what was claimed and came to nothing: it may be claimed again. */
-  giveBack(id: string): Promise<void>;
-}
+export type SeenInvocations = ReturnType<typeof createSeenInvocations>;
 
 const KEEP_MS = 86_400_000;
 
@@ -39,10 +32,7 @@ type Entry = Bucket['entries'][string];
  * Remembers invocations for a day, at most 25,600 of them. One that was claimed but not finished, by a process that died,
  * may be claimed again.
  */
-export function createSeenInvocations(
-  store: Store,
-  options: { nowMs?: () => number } = {},
-): SeenInvocations {
+export function createSeenInvocations(store: Store, options: { nowMs?: () => number } = {}) {
   const { nowMs = Date.now } = options;
   const collection = store.collection<Bucket>({
     name: 'seen',
@@ -74,7 +64,8 @@ export function createSeenInvocations(
   }
 
   return {
-    async claim(id) {
+    /** True when this invocation is to be handled now; durable before it answers. */
+    async claim(id: string) {
       const key = keyOf(id);
       if (running.has(key)) return false;
       running.add(key);
@@ -94,12 +85,14 @@ export function createSeenInvocations(
         if (!claimed) running.delete(key);
       }
     },
-    async finish(id, keepMs) {
+    /** Notes that it was handled to its end: from now on also a later process refuses it, for a day or `keepMs`. */
+    async finish(id: string, keepMs?: number) {
       const key = keyOf(id);
       await write(key, { done: true, ...(keepMs !== undefined && { keepMs }) }, () => false);
       running.delete(key);
     },
-    async giveBack(id) {
+    /** Gives back what was claimed and came to nothing: it may be claimed again. */
+    async giveBack(id: string) {
       const key = keyOf(id);
       // A claim that comes now finds it undone: updates run in the order they came.
       const undone = write(key, { done: false }, (current) => !current?.entries[key]?.done);

@@ -9,14 +9,7 @@ const StoredPoll = z.object({
 type StoredPoll = z.infer<typeof StoredPoll>;
 
 /** When the monitors were last seen, also before a restart. */
-export interface LastPoll {
-  /** Since when no poll had come, if a good poll at `nowMs` comes late; nothing before the first poll ever. */
-  gapBefore(nowMs: number): number | undefined;
-  /** A poll went well. Stored once a minute at most. */
-  polled(nowMs: number): Promise<void>;
-  /** No further poll comes. */
-  end(): Promise<void>;
-}
+export type LastPoll = Awaited<ReturnType<typeof openLastPoll>>;
 
 const STORED_EVERY_MS = 60_000;
 
@@ -24,10 +17,7 @@ const STORED_EVERY_MS = 60_000;
 const LATE = { polls: 3, ms: 60_000 };
 
 /** Opens the document, which is small: the one of all that is watched is not written for this. */
-export async function openLastPoll(
-  store: Store,
-  { pollMs }: { pollMs: number },
-): Promise<LastPoll> {
+export async function openLastPoll(store: Store, { pollMs }: { pollMs: number }) {
   const collection = store.collection<StoredPoll>({
     name: 'last-look',
     schema: StoredPoll,
@@ -47,16 +37,19 @@ export async function openLastPoll(
   }
 
   return {
-    gapBefore(nowMs) {
+    /** Since when no poll had come, if a good poll at `nowMs` comes late; nothing before the first poll ever. */
+    gapBefore(nowMs: number) {
       if (!lastPoll) return undefined;
       const allowedMs = Math.max(LATE.polls * pollMs, LATE.ms) + lastPoll.uncertainMs;
       return nowMs - lastPoll.atMs > allowedMs ? lastPoll.atMs : undefined;
     },
-    async polled(nowMs) {
+    /** A poll went well. Stored once a minute at most. */
+    async polled(nowMs: number) {
       lastPoll = { atMs: nowMs, uncertainMs: 0 };
       const isFresh = stored && !stored.last && Math.abs(nowMs - stored.atMs) < STORED_EVERY_MS;
       if (!isFresh) await write({ atMs: nowMs, last: false });
     },
+    /** No further poll comes. */
     async end() {
       // Before the first poll of this run, what is stored is as true as it was.
       if (lastPoll && lastPoll.uncertainMs === 0) await write({ atMs: lastPoll.atMs, last: true });

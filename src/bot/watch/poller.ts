@@ -21,18 +21,13 @@ import { type Place, placeKey } from '../shared/place.ts';
 import { type ApplyContext, applyPoll, batchesOf, finishingSteps } from './apply-poll.ts';
 import type { LastPoll } from './last-poll.ts';
 
-/** Looks at the monitors again and again, and notes what changed. */
-export interface Poller {
-  start(): void;
-  stop(): Promise<void>;
-}
-
 /** Longest wait the service may ask for; after it, it is asked again. */
 const MAX_WAIT_MS = 600_000;
 
 /**
- * A watch over the monitoring service. `onChange` is called when there may be something to tell, with everything stored. A
- * look that failed says nothing about any monitor; when none succeeds for a while, people are told that.
+ * Polls the monitoring service again and again, and notes what changed. `onChange` is called when there may be something to
+ * tell, with everything stored. A poll that failed says nothing about any monitor; when none succeeds for a while, people are
+ * told that.
  */
 export function createPoller(options: {
   monitoring: MonitoringClient;
@@ -45,7 +40,7 @@ export function createPoller(options: {
   random: () => number;
   onChange: () => void;
   log: Logger;
-}): Poller {
+}) {
   const { monitoring, state, lastPoll, channels, alertPlaces } = options;
   const { pollMs, clock, random, onChange, log } = options;
   const stopping = new AbortController();

@@ -2,6 +2,7 @@ import { NOTE_HINT, noteFacts } from '../incidents/incident-service.ts';
 import { latencyFacts } from '../incidents/latency.ts';
 import type { Alert, Delivery, Incident, MonitoringOutage } from '../incidents/watch-state.ts';
 import type { Card, Fact } from '../shared/card.ts';
+import { textCard, textPart } from '../shared/card.ts';
 import { isDown } from '../shared/status.ts';
 import { shownTarget, targetLink } from '../shared/target-link.ts';
 import { counted, inWords, shortened } from '../shared/text-format.ts';
@@ -21,11 +22,7 @@ type Line = NonNullable<Delivery['line']>;
 /** What a place is to see of an alert now. Pure. */
 export function alertCard(alert: Alert, delivery: Pick<Delivery, 'earlier' | 'shownOpen'>): Card {
   if (alert.kind === 'notice') {
-    return {
-      tone: alert.endedAtMs === undefined ? 'warning' : 'good',
-      title: alert.title,
-      parts: [{ kind: 'text', text: alert.text }],
-    };
+    return textCard(alert.endedAtMs === undefined ? 'warning' : 'good', alert.title, alert.text);
   }
   if (alert.kind === 'blindness') return monitoringOutageCard(alert);
   if (alert.kind === 'group') return groupCard(alert, delivery);
@@ -34,7 +31,7 @@ export function alertCard(alert: Alert, delivery: Pick<Delivery, 'earlier' | 'sh
   return {
     ...headline(alert, delivery),
     parts: [
-      ...(text ? [{ kind: 'text' as const, text }] : []),
+      ...(text ? [textPart(text)] : []),
       {
         kind: 'facts',
         facts: [
@@ -87,7 +84,7 @@ function monitoringOutageCard({ startedAtMs, endedAtMs, why }: MonitoringOutage)
       title: 'Askwatch cannot see the monitors',
       parts: [
         { kind: 'facts', facts: [{ label: 'Since', value: { atMs: startedAtMs } }] },
-        { kind: 'text', text: `${why} Until it sees them again, nobody is told of outages.` },
+        textPart(`${why} Until it sees them again, nobody is told of outages.`),
       ],
     };
   }
@@ -103,7 +100,7 @@ function monitoringOutageCard({ startedAtMs, endedAtMs, why }: MonitoringOutage)
           { label: 'Duration', value: inWords(endedAtMs - startedAtMs) },
         ],
       },
-      { kind: 'text', text: 'What went down meanwhile, and still is, is told now.' },
+      textPart('What went down meanwhile, and still is, is told now.'),
     ],
   };
 }

@@ -3,6 +3,7 @@ import { NOTE_HINT, noteFacts } from '../incidents/incident-service.ts';
 import { snoozeFacts } from '../incidents/snoozes.ts';
 import type { Delivery, Group } from '../incidents/watch-state.ts';
 import type { Card, CardAction, Fact } from '../shared/card.ts';
+import { textPart } from '../shared/card.ts';
 import { downWord, isDown, isUp } from '../shared/status.ts';
 import { counted, shortened } from '../shared/text-format.ts';
 import {
@@ -41,14 +42,13 @@ export function groupCard(group: Group, { shownOpen }: Pick<Delivery, 'shownOpen
       { kind: 'facts', facts: [...named, ...snoozeFacts(members), ...noteFacts(group)] },
       ...(more > 0
         ? [
-            {
-              kind: 'text' as const,
-              text: `… and ${more} more${stillDown > 0 && stillDown < more ? `, of which ${stillDown} are down` : ''}. /monitor list shows all.`,
-            },
+            textPart(
+              `… and ${more} more${stillDown > 0 && stillDown < more ? `, of which ${stillDown} are down` : ''}. /monitor list shows all.`,
+            ),
           ]
         : []),
-      ...(late ? [{ kind: 'text' as const, text: late }] : []),
-      ...(group.missed ? [{ kind: 'text' as const, text: MISSED }] : []),
+      ...(late ? [textPart(late)] : []),
+      ...(group.missed ? [textPart(MISSED)] : []),
     ],
     footer: `Incident ${group.id.slice(0, 8)} · ${NOTE_HINT}`,
     actions: actionsOf(group),

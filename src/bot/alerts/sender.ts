@@ -44,7 +44,8 @@ const MAX_HELD_PAUSE_MS = 60_000;
 const STOP_MS = 4_000;
 
 /**
- * Brings every place to the present truth of every alert, so that each channel sees each one once. How far a channel was brought is kept in the watch's state, beside
+ * Brings every place to the present truth of every alert, so that each channel sees each one once. How far a channel was
+ * brought is kept in the watch's state, beside
  * what it is to be told (`Delivery`): before the first try to post, that one was attempted is stored; after a success, the
  * message and the version that it shows (`deliveredVersion`). What was sent but not stored is sent again under the same
  * `postId`, by which platforms find a message that is there already. What is to be done next is decided by the pure rules of

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { thumbs } from '../ask/answer-buttons.ts';
 import { conversationKey } from '../ask/conversations.ts';
+import { textCard } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
+import { toAsker } from '../shared/invocation.ts';
 import { shortened } from '../shared/text-format.ts';
 import { type Call, command, type Once } from './command.ts';
 
@@ -112,15 +114,7 @@ const rate = command({
     if (key === undefined || !(await conversations.rate(key, answer, { person: person.id, as }))) {
       throw new CommandError('This answer is no longer remembered.');
     }
-    return {
-      kind: 'card',
-      private: true,
-      card: {
-        tone: 'good',
-        title: as === 'good' ? 'Thank you, kept as good' : 'Thank you, kept as bad',
-        parts: [],
-      },
-    };
+    return toAsker(textCard('good', `Thank you, kept as ${as}`));
   },
 });
 

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { notedCard, noteIn } from '../incidents/incident-service.ts';
+import { toEveryone } from '../shared/invocation.ts';
 import { shortened } from '../shared/text-format.ts';
 import { command } from './command.ts';
 
@@ -25,7 +26,7 @@ export const askCommand = command({
     if (text !== undefined && thread !== undefined) {
       const by = shortened(person.name, 80);
       if (await incidents.note({ place, thread }, { by, text })) {
-        return { kind: 'card', card: notedCard(text), private: false };
+        return toEveryone(notedCard(text));
       }
     }
     return ask.answer({ question, model, private: only ?? false, place, person });

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 import { SYSTEM_PROMPT } from '../ask/ask.ts';
 import { chatModels, isServed } from '../ask/catalog.ts';
-import type { Card } from '../shared/card.ts';
+import { textCard } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
-import type { Reply } from '../shared/invocation.ts';
+import { toAsker, toEveryone } from '../shared/invocation.ts';
 import { type Call, command } from './command.ts';
 
 /** What takes a channel's own choice back. */
@@ -163,20 +163,6 @@ export const forgetCommand = command({
 const standardPrompt = ({ settings }: Pick<Call, 'settings'>) =>
   settings.askSystemPrompt ?? SYSTEM_PROMPT;
 
-const shown = (title: string, text: string): Reply => ({
-  kind: 'card',
-  private: true,
-  card: cardOf('info', title, text),
-});
+const shown = (title: string, text: string) => toAsker(textCard('info', title, text));
 
-const said = (title: string, text: string): Reply => ({
-  kind: 'card',
-  private: false,
-  card: cardOf('good', title, text),
-});
-
-const cardOf = (tone: Card['tone'], title: string, text: string): Card => ({
-  tone,
-  title,
-  parts: [{ kind: 'text', text }],
-});
+const said = (title: string, text: string) => toEveryone(textCard('good', title, text));

@@ -2,6 +2,8 @@ import { z } from 'zod';
 import { type Model, OPTIONAL_PARAMETERS } from '../../contracts/gateway.ts';
 import { chatModels, isServed } from '../ask/catalog.ts';
 import type { CardPart } from '../shared/card.ts';
+import { textPart } from '../shared/card.ts';
+import { toAsker } from '../shared/invocation.ts';
 import { counted } from '../shared/text-format.ts';
 import { command } from './command.ts';
 import { commandsCard } from './usage-cards.ts';
@@ -21,24 +23,18 @@ export const modelsCommand = command({
     const parts: CardPart[] = [textModels(chat, standard?.id)];
     parts.push(...leftOut(chat));
     if (images.length > 0) parts.push(imageModels(images));
-    return {
-      kind: 'card',
-      private: true,
-      card: {
-        tone: 'info',
-        title: `${counted(chat.filter(isServed).length, 'model')} can answer`,
-        parts,
-        footer: [
-          ...(chat.some(({ ranks }) => ranks)
-            ? ['Speed, quality and cost are ranks: 1 is the slowest, the plainest, the cheapest.']
-            : []),
-          ...(chat.every(isServed)
-            ? []
-            : ['Where nobody stands, no connected provider serves it.']),
-          'Choose with /ask model=<name> <question>.',
-        ].join(' '),
-      },
-    };
+    return toAsker({
+      tone: 'info',
+      title: `${counted(chat.filter(isServed).length, 'model')} can answer`,
+      parts,
+      footer: [
+        ...(chat.some(({ ranks }) => ranks)
+          ? ['Speed, quality and cost are ranks: 1 is the slowest, the plainest, the cheapest.']
+          : []),
+        ...(chat.every(isServed) ? [] : ['Where nobody stands, no connected provider serves it.']),
+        'Choose with /ask model=<name> <question>.',
+      ].join(' '),
+    });
   },
 });
 
@@ -72,7 +68,7 @@ function leftOut(models: readonly Model[]): CardPart[] {
   }
   if (modelsBy.size === 0) return [];
   const lines = [...modelsBy].map(([names, ids]) => `Left out for ${ids.join(', ')}: ${names}.`);
-  return [{ kind: 'text', text: lines.join('\n') }];
+  return [textPart(lines.join('\n'))];
 }
 
 function imageModels(models: readonly Model[]): CardPart {
@@ -100,9 +96,5 @@ export const helpCommand = command({
   right: 'anyone',
   input: z.object({}),
   examples: ['/askwatch help'],
-  run: async (_input, { commands }) => ({
-    kind: 'card',
-    private: true,
-    card: commandsCard(commands),
-  }),
+  run: async (_input, { commands }) => toAsker(commandsCard(commands)),
 });

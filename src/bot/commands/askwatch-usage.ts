@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import type { UsageEntry } from '../ask/usage-log.ts';
 import type { Card, CardPart } from '../shared/card.ts';
+import { textCard } from '../shared/card.ts';
+import { toAsker } from '../shared/invocation.ts';
 import { counted, shortened } from '../shared/text-format.ts';
 import { command } from './command.ts';
 
@@ -19,7 +21,7 @@ export const usageCommand = command({
   examples: ['/askwatch usage', '/askwatch usage days=7'],
   async run({ days = 30 }, { usageLog, place }) {
     const answers = await usageLog.since(place, Date.now() - days * DAY_MS);
-    return { kind: 'card', private: true, card: usageCard(answers, days) };
+    return toAsker(usageCard(answers, days));
   },
 });
 
@@ -27,11 +29,11 @@ export const usageCommand = command({
 export function usageCard(answers: readonly UsageEntry[], days: number): Card {
   const span = days === 1 ? 'the last day' : `the last ${days} days`;
   if (answers.length === 0) {
-    return {
-      tone: 'info',
-      title: `Nobody asked here in ${span}`,
-      parts: [{ kind: 'text', text: 'Ask something: /ask why is the sky blue?' }],
-    };
+    return textCard(
+      'info',
+      `Nobody asked here in ${span}`,
+      'Ask something: /ask why is the sky blue?',
+    );
   }
   const all = total(answers);
   const isPartly = answers.some(({ tokens }) => tokens === undefined);

@@ -1,5 +1,6 @@
 import type { UnfinishedAnswers } from '../ask/unfinished-answers.ts';
 import type { Card } from '../shared/card.ts';
+import { textCard } from '../shared/card.ts';
 import type {
   AnswerPart,
   CommandAnswer,
@@ -7,6 +8,7 @@ import type {
   Invocation,
   Reply,
 } from '../shared/invocation.ts';
+import { toAsker } from '../shared/invocation.ts';
 import { type Person, type Place, placeKey } from '../shared/place.ts';
 import { requireRight } from '../shared/rights.ts';
 import type { SeenInvocations } from '../shared/seen-invocations.ts';
@@ -146,10 +148,6 @@ function read(
   return { card: unknownCard(line.typed, line.near) };
 }
 
-function toAsker(card: Card): CommandResult & Reply {
-  return { kind: 'card', card, private: true };
-}
-
 /** The press that asked for an answer ends with it; where no end of it could be shown, another press may try. */
 function claimed(answer: CommandAnswer, claim: Claim): CommandAnswer {
   return {
@@ -221,11 +219,7 @@ export function createPressClaims(
     const isSame = before?.person === person.id;
     if (isSame && nowMs() - before.atMs < DOUBLE_MS) return undefined;
     const who = isSame ? 'You' : before ? shortened(before.name, 80) : 'Somebody';
-    return {
-      tone: 'info',
-      title: 'Pressed already',
-      parts: [{ kind: 'text', text: `${who} pressed this first. ${shown}`.trim() }],
-    };
+    return textCard('info', 'Pressed already', `${who} pressed this first. ${shown}`.trim());
   }
 
   return {

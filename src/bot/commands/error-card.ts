@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Card } from '../shared/card.ts';
+import { textCard } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
 import { explainError } from '../shared/explain-error.ts';
 import type { Command } from './command.ts';
@@ -23,24 +24,12 @@ export function errorCard(
 export function failedCard(what: string, error: unknown, log: Logger): Card {
   const logId = randomUUID().slice(0, 8);
   log.error({ err: error, logId }, what);
-  return {
-    tone: 'bad',
-    title: 'Something went wrong',
-    parts: [
-      {
-        kind: 'text',
-        text: 'Try again. If it goes on, tell whoever runs Askwatch the log id below.',
-      },
-    ],
-    footer: `Log id ${logId}`,
-  };
+  const text = 'Try again. If it goes on, tell whoever runs Askwatch the log id below.';
+  return { ...textCard('bad', 'Something went wrong', text), footer: `Log id ${logId}` };
 }
 
 function problemText(command: Command, text: string, isTyped: boolean): Card {
-  return {
-    tone: 'warning',
-    // Nobody typed what a button does.
-    title: isTyped ? `/${command.name} did not work` : 'That did not work',
-    parts: [{ kind: 'text', text }],
-  };
+  // Nobody typed what a button does.
+  const title = isTyped ? `/${command.name} did not work` : 'That did not work';
+  return textCard('warning', title, text);
 }

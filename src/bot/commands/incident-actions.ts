@@ -2,8 +2,9 @@ import { z } from 'zod';
 import { StatusError } from '../../clients/errors.ts';
 import { conversationKey } from '../ask/conversations.ts';
 import { newSnooze } from '../incidents/snoozes.ts';
+import { textCard } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
-import type { CommandResult } from '../shared/invocation.ts';
+import { toAsker } from '../shared/invocation.ts';
 import { isDown, isUp } from '../shared/status.ts';
 import { shortened } from '../shared/text-format.ts';
 import { command } from './command.ts';
@@ -20,11 +21,8 @@ const SUMMARY =
 export const isIncidentQuestion = (question: string) => question === WHY || question === SUMMARY;
 
 /** Says who did it before, to whoever came second. */
-const toldSecond = (title: string, label: string, atMs: number): CommandResult => ({
-  kind: 'card',
-  private: true,
-  card: { tone: 'info', title, parts: [{ kind: 'facts', facts: [{ label, value: { atMs } }] }] },
-});
+const toldSecond = (title: string, label: string, atMs: number) =>
+  toAsker({ tone: 'info', title, parts: [{ kind: 'facts', facts: [{ label, value: { atMs } }] }] });
 
 /** Somebody looks after it: shown in every place that was told. */
 const acknowledge = command({
@@ -85,22 +83,11 @@ const check = command({
       }
       throw error;
     });
-    return {
-      kind: 'card',
-      private: true,
-      card: {
-        tone: isDown(now) ? 'bad' : isUp(now) ? 'good' : 'warning',
-        title: `${shortened(now.name, 100)} is ${shortened(now.status, 40)}`,
-        parts: [
-          {
-            kind: 'text',
-            text: now.status_reason
-              ? `Looked at just now: ${now.status_reason}`
-              : `Looked at just now${typeof now.response_time_ms === 'number' ? `, answered in ${Math.round(now.response_time_ms)} ms` : ''}.`,
-          },
-        ],
-      },
-    };
+    const title = `${shortened(now.name, 100)} is ${shortened(now.status, 40)}`;
+    const text = now.status_reason
+      ? `Looked at just now: ${now.status_reason}`
+      : `Looked at just now${typeof now.response_time_ms === 'number' ? `, answered in ${Math.round(now.response_time_ms)} ms` : ''}.`;
+    return toAsker(textCard(isDown(now) ? 'bad' : isUp(now) ? 'good' : 'warning', title, text));
   },
 });
 

@@ -1,4 +1,5 @@
 import type { Card, CardPart } from '../shared/card.ts';
+import { textPart } from '../shared/card.ts';
 import { shortened } from '../shared/text-format.ts';
 import { type Command, fieldsOf, usageOf } from './command.ts';
 
@@ -20,7 +21,7 @@ export function usageCard(command: Command): Card {
   return {
     tone: 'info',
     title: `How to use /${command.name}`,
-    parts: [{ kind: 'text', text: command.summary }, ...inputs, ...examples(command)],
+    parts: [textPart(command.summary), ...inputs, ...examples(command)],
   };
 }
 
@@ -29,7 +30,7 @@ export function problemCard(command: Command, problems: readonly string[]): Card
   return {
     tone: 'warning',
     title: `/${command.name} did not work`,
-    parts: [{ kind: 'text', text: problems.join('\n') }, ...examples(command, 1)],
+    parts: [textPart(problems.join('\n')), ...examples(command, 1)],
   };
 }
 

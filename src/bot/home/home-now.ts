@@ -5,6 +5,7 @@ import { listTitle, listTone } from '../commands/monitor/list.ts';
 import { isOpen } from '../incidents/incidents.ts';
 import type { Alert, Incident } from '../incidents/watch-state.ts';
 import type { Card, CardPart, Fact } from '../shared/card.ts';
+import { textCard, textPart } from '../shared/card.ts';
 import { explainOutage } from '../shared/explain-error.ts';
 import { isDown } from '../shared/status.ts';
 import { shownTarget } from '../shared/target-link.ts';
@@ -56,12 +57,7 @@ export function nowCard(monitors: readonly Monitor[], alerts: readonly Alert[] =
     parts: [
       ...down.slice(0, MAX_SHOWN).map(outagePart),
       ...(more > 0
-        ? [
-            {
-              kind: 'text' as const,
-              text: `${counted(more, 'other')} DOWN: /monitor list down shows all.`,
-            },
-          ]
+        ? [textPart(`${counted(more, 'other')} DOWN: /monitor list down shows all.`)]
         : []),
     ],
   };
@@ -71,11 +67,7 @@ export function nowCard(monitors: readonly Monitor[], alerts: readonly Alert[] =
 export function unseenCard(error: unknown): Card | undefined {
   const why = explainOutage(error, 'monitoring service');
   if (why === undefined) return undefined;
-  return {
-    tone: 'warning',
-    title: 'What is down now cannot be seen',
-    parts: [{ kind: 'text', text: why }],
-  };
+  return textCard('warning', 'What is down now cannot be seen', why);
 }
 
 interface Outage {

@@ -9,7 +9,14 @@ import type { Command, FormBegin } from '../commands/command.ts';
 import type { OpenForm } from '../commands/dispatch.ts';
 import { failedCard } from '../commands/error-card.ts';
 import type { Alert } from '../incidents/watch-state.ts';
-import { type Card, type CardAction, type CardPart, isCarried } from '../shared/card.ts';
+import {
+  type Card,
+  type CardAction,
+  type CardPart,
+  isCarried,
+  textCard,
+  textPart,
+} from '../shared/card.ts';
 import { type Person, type Place, parsePlace, placeKey } from '../shared/place.ts';
 import { hasRight } from '../shared/rights.ts';
 import type { BotSettings } from '../shared/settings.ts';
@@ -65,27 +72,19 @@ const HELP: Card = {
   tone: 'info',
   title: 'How to begin',
   parts: [
-    { kind: 'text', text: 'Ask in a channel, and go on in the thread of the answer:' },
+    textPart('Ask in a channel, and go on in the thread of the answer:'),
     { kind: 'code', text: '/ask why is the sky blue?' },
-    { kind: 'text', text: 'Add a monitor; the channel hears when it goes down:' },
+    textPart('Add a monitor; the channel hears when it goes down:'),
     { kind: 'code', text: '/monitor add https://example.com' },
-    {
-      kind: 'text',
-      text: 'The channels where you did either show here. /askwatch help tells more.',
-    },
+    textPart('The channels where you did either show here. /askwatch help tells more.'),
   ],
 };
 
-const UNKNOWN_PLACE: Card = {
-  tone: 'warning',
-  title: 'That did not work',
-  parts: [
-    {
-      kind: 'text',
-      text: 'Askwatch does not know you in that channel. Type /askwatch model or /askwatch prompt there.',
-    },
-  ],
-};
+const UNKNOWN_PLACE = textCard(
+  'warning',
+  'That did not work',
+  'Askwatch does not know you in that channel. Type /askwatch model or /askwatch prompt there.',
+);
 
 export function createHomes(options: {
   places: PersonPlaces;

@@ -1,4 +1,5 @@
 import type { Card, Fact } from '../shared/card.ts';
+import { textCard } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
 import { type Place, placeKey } from '../shared/place.ts';
 import { shortened } from '../shared/text-format.ts';
@@ -180,11 +181,5 @@ export function noteFacts({ notes = [] }: { notes?: Note[] | undefined }): Fact[
 export function notedCard(text: string): Card {
   const cut =
     text.length > MAX_NOTE_LENGTH ? ` Only its first ${MAX_NOTE_LENGTH} characters are kept.` : '';
-  return {
-    tone: 'info',
-    title: 'Noted',
-    parts: [
-      { kind: 'text', text: `The alert shows it, and answers in this thread know it.${cut}` },
-    ],
-  };
+  return textCard('info', 'Noted', `The alert shows it, and answers in this thread know it.${cut}`);
 }

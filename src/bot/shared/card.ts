@@ -44,6 +44,16 @@ export interface Fact {
   value: string | { atMs: number };
 }
 
+/** A part of nothing but text. */
+export const textPart = (text: string) => ({ kind: 'text', text }) as const;
+
+/** A card of nothing but a title and texts. */
+export const textCard = (tone: Card['tone'], title: string, ...texts: string[]): Card => ({
+  tone,
+  title,
+  parts: texts.map(textPart),
+});
+
 /** Values over time, oldest first, such as the response times of a day. */
 export interface Chart {
   kind: 'chart';

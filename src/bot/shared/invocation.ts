@@ -23,6 +23,12 @@ export type Reply =
   | { kind: 'card'; card: Card; private: boolean }
   | Answer;
 
+/** A card that only the person who asked sees. */
+export const toAsker = (card: Card) => ({ kind: 'card', card, private: true }) as const;
+
+/** A card for everyone in the place. */
+export const toEveryone = (card: Card) => ({ kind: 'card', card, private: false }) as const;
+
 /**
  * An answer that is yet to be generated. Nothing has happened when this is returned: the platform first opens the thread
  * in which to show it, then reads `stream` once.

@@ -7,7 +7,9 @@ import {
   type MonitorCreateInput,
 } from '../../../contracts/monitoring.ts';
 import type { Card } from '../../shared/card.ts';
+import { textPart } from '../../shared/card.ts';
 import { CommandError } from '../../shared/errors.ts';
+import { toAsker, toEveryone } from '../../shared/invocation.ts';
 import { checkWords } from '../../shared/status.ts';
 import { shownTarget } from '../../shared/target-link.ts';
 import { inWords } from '../../shared/text-format.ts';
@@ -110,12 +112,9 @@ export const monitorAdd = command({
   async run(input, call) {
     const created = await call.monitoring.create(monitorOf(input));
     const heard = await subscribe(call, created);
-    return {
-      kind: 'card',
-      card: createdCard(created, heard),
-      // Whoever has the push address can report the job as alive.
-      private: created.push_url !== undefined,
-    };
+    const card = createdCard(created, heard);
+    // Whoever has the push address can report the job as alive.
+    return created.push_url === undefined ? toEveryone(card) : toAsker(card);
   },
 });
 
@@ -194,7 +193,7 @@ function createdCard(created: MonitorCreated, heard: string): Card {
           { label: 'Id', value: id },
         ],
       },
-      { kind: 'text', text: heard },
+      textPart(heard),
       ...(push_url === undefined ? [] : pushParts(push_url)),
     ],
   };

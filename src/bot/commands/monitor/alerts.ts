@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { readInterval, readMention, type SettingsChange } from '../../channels/channel-settings.ts';
 import { readHours, readZone } from '../../channels/quiet-hours.ts';
+import { textCard } from '../../shared/card.ts';
 import { CommandError } from '../../shared/errors.ts';
+import { toEveryone } from '../../shared/invocation.ts';
 import { placeKey } from '../../shared/place.ts';
 import { type Call, command } from '../command.ts';
 
@@ -77,17 +79,10 @@ export const monitorAlerts = command({
       await channels.describe(place),
       ...(always ? ['It also hears every alert because ALERT_CHANNELS names it.'] : []),
     ];
-    return {
-      kind: 'card',
-      private: false,
-      card: {
-        tone: 'good',
-        title: turns
-          ? `Alerts ${turned}${filter === undefined ? '' : ` for “${filter}”`}`
-          : 'Settings of this channel’s alerts changed',
-        parts: texts.map((text) => ({ kind: 'text', text })),
-      },
-    };
+    const title = turns
+      ? `Alerts ${turned}${filter === undefined ? '' : ` for “${filter}”`}`
+      : 'Settings of this channel’s alerts changed';
+    return toEveryone(textCard('good', title, ...texts));
   },
 });
 

@@ -1,6 +1,8 @@
 import { z } from 'zod';
 import { StatusError } from '../../../clients/errors.ts';
+import { textCard } from '../../shared/card.ts';
 import { CommandError } from '../../shared/errors.ts';
+import { toAsker } from '../../shared/invocation.ts';
 import { command } from '../command.ts';
 
 /** `/monitor heartbeat`: reports a job as alive by hand, as the job itself would. */
@@ -23,16 +25,8 @@ export const monitorHeartbeat = command({
       }
       throw error;
     });
-    return {
-      kind: 'card',
-      // Whoever has the token can report the job as alive.
-      private: true,
-      card: {
-        tone: 'good',
-        title: 'Heartbeat sent',
-        parts: [{ kind: 'text', text: 'The job counts as alive from now.' }],
-      },
-    };
+    // Whoever has the token can report the job as alive.
+    return toAsker(textCard('good', 'Heartbeat sent', 'The job counts as alive from now.'));
   },
 });
 

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { Monitor } from '../../../contracts/monitoring.ts';
 import { matches } from '../../channels/channels.ts';
-import { type Card, type CardAction, isCarried } from '../../shared/card.ts';
+import { type Card, type CardAction, isCarried, textCard, textPart } from '../../shared/card.ts';
+import { toAsker, toEveryone } from '../../shared/invocation.ts';
 import { isDown, isUp, NO_PING_YET } from '../../shared/status.ts';
 import { shownTarget } from '../../shared/target-link.ts';
 import { counted, shortened } from '../../shared/text-format.ts';
@@ -24,7 +25,7 @@ export const monitorList = command({
   }),
   examples: ['/monitor list', '/monitor list shop', '/monitor list down'],
   async run({ filter }, { monitoring }) {
-    return { kind: 'card', private: false, card: listCard(await monitoring.list(), filter) };
+    return toEveryone(listCard(await monitoring.list(), filter));
   },
 });
 
@@ -39,7 +40,7 @@ export const listPage = command({
   }),
   examples: [],
   async run({ page, filter }, { monitoring }) {
-    return { kind: 'card', private: true, card: listCard(await monitoring.list(), filter, page) };
+    return toAsker(listCard(await monitoring.list(), filter, page));
   },
 });
 
@@ -57,19 +58,13 @@ export function listCard(monitors: readonly Monitor[], filter?: string, page = 1
   const ordered = inOrder(shown);
   const some = filter === undefined ? '' : ` with “${shortened(filter, 60)}”`;
   if (ordered.length === 0) {
-    return {
-      tone: 'info',
-      title: `No monitors${some}`,
-      parts: [
-        {
-          kind: 'text',
-          text:
-            monitors.length === 0
-              ? 'Add one: /monitor add https://example.com'
-              : `${counted(monitors.length, 'monitor')} in all; /monitor list shows them.`,
-        },
-      ],
-    };
+    return textCard(
+      'info',
+      `No monitors${some}`,
+      monitors.length === 0
+        ? 'Add one: /monitor add https://example.com'
+        : `${counted(monitors.length, 'monitor')} in all; /monitor list shows them.`,
+    );
   }
   const pages = Math.ceil(ordered.length / MAX_ROWS);
   const at = Math.min(page, pages);
@@ -91,10 +86,9 @@ export function listCard(monitors: readonly Monitor[], filter?: string, page = 1
       },
       ...(pages > 1
         ? [
-            {
-              kind: 'text' as const,
-              text: `Page ${at} of ${pages}. Narrow it down: /monitor list <part of a name, target, or a status>`,
-            },
+            textPart(
+              `Page ${at} of ${pages}. Narrow it down: /monitor list <part of a name, target, or a status>`,
+            ),
           ]
         : []),
     ],

@@ -2,9 +2,10 @@ import { z } from 'zod';
 import { StatusError } from '../../../clients/errors.ts';
 import type { MonitoringClient } from '../../../clients/monitoring.ts';
 import type { Monitor } from '../../../contracts/monitoring.ts';
-import { type CardAction, isCarried } from '../../shared/card.ts';
+import { type CardAction, isCarried, textCard, textPart } from '../../shared/card.ts';
 import { CommandError } from '../../shared/errors.ts';
 import type { Reply } from '../../shared/invocation.ts';
+import { toAsker, toEveryone } from '../../shared/invocation.ts';
 import type { Right } from '../../shared/rights.ts';
 import { shownTarget } from '../../shared/target-link.ts';
 import { shortened } from '../../shared/text-format.ts';
@@ -77,25 +78,20 @@ export const monitorRemove = command({
         `The id of ${shortened(name, 60)} is too long for the button that would ask again. Remove it at the monitoring service.`,
       );
     }
-    return {
-      kind: 'card',
-      private: true,
-      card: {
-        tone: 'warning',
-        title: `Remove ${shortened(name, 100)}?`,
-        parts: [
-          { kind: 'facts', facts: [{ label: 'Target', value: shownTarget(target) }] },
-          {
-            kind: 'text',
-            text: 'Its results and incidents go with it, for good. /monitor pause only stops its checks.',
-          },
-        ],
-        actions: [
-          { label: 'Remove', command: removeForGood.name, values },
-          { label: 'Pause', command: 'monitor pause', values },
-        ],
-      },
-    };
+    return toAsker({
+      tone: 'warning',
+      title: `Remove ${shortened(name, 100)}?`,
+      parts: [
+        { kind: 'facts', facts: [{ label: 'Target', value: shownTarget(target) }] },
+        textPart(
+          'Its results and incidents go with it, for good. /monitor pause only stops its checks.',
+        ),
+      ],
+      actions: [
+        { label: 'Remove', command: removeForGood.name, values },
+        { label: 'Pause', command: 'monitor pause', values },
+      ],
+    });
   },
 });
 
@@ -145,15 +141,9 @@ async function offered<T>(what: 'pause' | 'resume' | 'remove', asked: Promise<T>
 
 /** What was done, and by whom: it is everybody's business. */
 function said({ person }: Call, title: string, text: string, actions: CardAction[] = []): Reply {
-  return {
-    kind: 'card',
-    private: false,
-    card: {
-      tone: 'good',
-      title,
-      parts: [{ kind: 'text', text }],
-      footer: `By ${shortened(person.name, 80)}`,
-      ...(actions.every(isCarried) && actions.length > 0 && { actions }),
-    },
-  };
+  return toEveryone({
+    ...textCard('good', title, text),
+    footer: `By ${shortened(person.name, 80)}`,
+    ...(actions.every(isCarried) && actions.length > 0 && { actions }),
+  });
 }

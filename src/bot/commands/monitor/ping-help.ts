@@ -1,15 +1,14 @@
 import type { Monitor } from '../../../contracts/monitoring.ts';
-import { type CardAction, type CardPart, isCarried } from '../../shared/card.ts';
+import { type CardAction, type CardPart, isCarried, textPart } from '../../shared/card.ts';
 
 /** The command of the button that leads to a new push address. */
 export const NEW_PUSH_ADDRESS = 'monitor push address';
 
 /** How a job reports itself, with an address that is shown this once. Pure. */
 export const pushParts = (pushUrl: string): CardPart[] => [
-  {
-    kind: 'text',
-    text: 'Let the job ask for this address when it has run. It is shown this once; whoever has it can report the job as alive.',
-  },
+  textPart(
+    'Let the job ask for this address when it has run. It is shown this once; whoever has it can report the job as alive.',
+  ),
   { kind: 'code', text: `curl -X POST ${pushUrl}` },
 ];
 
@@ -29,10 +28,9 @@ export function pingHelp(monitor: Monitor): { parts: CardPart[]; actions: CardAc
     : '';
   return {
     parts: [
-      {
-        kind: 'text',
-        text: `Its job asks for its push address when it has run: curl -fsS <push address>. With /start at the end it says that it begins, with /fail or its exit code how it ended.${lost}`,
-      },
+      textPart(
+        `Its job asks for its push address when it has run: curl -fsS <push address>. With /start at the end it says that it begins, with /fail or its exit code how it ended.${lost}`,
+      ),
     ],
     actions: lost === '' ? [] : [action],
   };

@@ -1,7 +1,9 @@
 import { z } from 'zod';
 import { StatusError } from '../../../clients/errors.ts';
 import type { Monitor } from '../../../contracts/monitoring.ts';
+import { textCard } from '../../shared/card.ts';
 import { CommandError } from '../../shared/errors.ts';
+import { toAsker } from '../../shared/invocation.ts';
 import type { Right } from '../../shared/rights.ts';
 import { shortened } from '../../shared/text-format.ts';
 import { command } from '../command.ts';
@@ -21,23 +23,17 @@ export const newPushAddress = command({
   examples: [],
   async run({ monitor: id }, { monitoring }) {
     const { name } = heartbeat(await listAll(monitoring), id);
-    return {
-      kind: 'card',
-      private: true,
-      card: {
-        tone: 'warning',
-        title: `Make a new push address for ${shortened(name, 100)}?`,
-        parts: [
-          {
-            kind: 'text',
-            text: 'The one that its job has stops working at once. What is known of the job stays.',
-          },
-        ],
-        actions: [
-          { label: 'New address', command: renewPushAddress.name, values: { monitor: id } },
-        ],
-      },
+    const question = textCard(
+      'warning',
+      `Make a new push address for ${shortened(name, 100)}?`,
+      'The one that its job has stops working at once. What is known of the job stays.',
+    );
+    const action = {
+      label: 'New address',
+      command: renewPushAddress.name,
+      values: { monitor: id },
     };
+    return toAsker({ ...question, actions: [action] });
   },
 });
 
@@ -59,16 +55,12 @@ export const renewPushAddress = command({
       }
       throw error;
     });
-    return {
-      kind: 'card',
-      // Whoever has the address can report the job as alive.
-      private: true,
-      card: {
-        tone: 'good',
-        title: `The new push address of ${shortened(name, 100)}`,
-        parts: pushParts(push_url),
-      },
-    };
+    // Whoever has the address can report the job as alive.
+    return toAsker({
+      tone: 'good',
+      title: `The new push address of ${shortened(name, 100)}`,
+      parts: pushParts(push_url),
+    });
   },
 });
 

@@ -3,6 +3,7 @@ import type { Monitor } from '../../../contracts/monitoring.ts';
 import { matches } from '../../channels/channels.ts';
 import type { Card, Fact } from '../../shared/card.ts';
 import { CommandError } from '../../shared/errors.ts';
+import { toEveryone } from '../../shared/invocation.ts';
 import { checkWords, isDown, isUp, NO_PING_YET } from '../../shared/status.ts';
 import { shownTarget } from '../../shared/target-link.ts';
 import { inWords, shortened } from '../../shared/text-format.ts';
@@ -25,7 +26,7 @@ export const monitorShow = command({
   async run({ monitor }, { monitoring, log }) {
     const found = findMonitor(await monitoring.list(), monitor);
     const history = await historyOf(found, { monitoring, nowMs: Date.now(), log });
-    return { kind: 'card', private: false, card: monitorCard(found, history) };
+    return toEveryone(monitorCard(found, history));
   },
 });
 

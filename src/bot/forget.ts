@@ -9,7 +9,7 @@ import type { UsageLog } from './ask/usage-log.ts';
 import type { Channels } from './channels/channels.ts';
 import type { PersonPlaces } from './channels/person-places.ts';
 import { hasPlace, withoutPlaces } from './incidents/places-in-state.ts';
-import type { ErasableWatchState } from './incidents/watch-state.ts';
+import type { WatchState } from './incidents/watch-state.ts';
 import type { Bot } from './platform.ts';
 import { GoneChannels, type GonePlaces } from './shared/gone-places.ts';
 import { type Place, parsePlace, placeKey } from './shared/place.ts';
@@ -29,7 +29,7 @@ export async function openForget(
     places: PersonPlaces;
     shownAnswers: ShownAnswers;
     unfinished: UnfinishedAnswers;
-    state: ErasableWatchState;
+    state: WatchState;
     /** Those that hear every alert. */
     alertPlaces: readonly Place[];
     log: Logger;

@@ -56,7 +56,7 @@ const STOP_MS = 4_000;
  * them now and then, and gets what it missed and still goes on once it is open.
  */
 export function createSender(options: {
-  state: WatchState;
+  state: Pick<WatchState, 'current' | 'update'>;
   alertPlaces: readonly Place[];
   /** How a place is told; nothing is set when left out. */
   settingsOf?: (place: string) => Promise<ChannelSettings>;

@@ -2,6 +2,7 @@ import type { Monitor } from '../../contracts/monitoring.ts';
 import type { Incident as Outage } from '../../contracts/monitoring-additions.ts';
 import { isDown, isSilenced, isUp, statusChangedAtMs } from '../shared/status.ts';
 import type { Alert, Delivery, Down, Flapping, Group, Incident } from './watch-state.ts';
+import { mapChanged } from './watch-state.ts';
 
 /** So many times down within so long, which is five changes, are flapping; it is over after as long without a change. */
 export const FLAPPING_DOWNS = 3;
@@ -163,8 +164,7 @@ function withNumber(counted: readonly number[], number: number | undefined): num
 
 /** While no poll came, it may not have been calm: that counts from now. Pure. */
 export function withCalmRestarted(alerts: Alert[], nowMs: number): Alert[] {
-  if (!alerts.some(isFlapping)) return alerts;
-  return alerts.map((alert) =>
+  return mapChanged(alerts, (alert) =>
     isFlapping(alert) ? { ...alert, flapping: { ...alert.flapping, seenAtMs: nowMs } } : alert,
   );
 }

@@ -1,6 +1,7 @@
 import { FLAPPING_DOWNS } from './flapping.ts';
 import { isUndelivered, newDelivery } from './incidents.ts';
 import type { Alert, Delivery, Flapping, Group, Incident } from './watch-state.ts';
+import { incidentsIn, mapChanged } from './watch-state.ts';
 
 /** An outage so soon after another one of the same place is told together with those that follow. */
 const TOGETHER_MS = 60_000;
@@ -111,19 +112,13 @@ export const openGroups = (alerts: readonly Alert[]): Group[] =>
 
 /** Groups with what became of their members, or one of them alone; the same array when nothing did. Pure. */
 export function refreshed(alerts: Alert[], nowMs: number, only?: string): Alert[] {
-  const changing = alerts.filter(
-    (alert): alert is Group =>
-      alert.kind === 'group' && mayChange(alert) && (only === undefined || alert.id === only),
+  const isChanging = (alert: Alert): alert is Group =>
+    alert.kind === 'group' && mayChange(alert) && (only === undefined || alert.id === only);
+  if (!alerts.some(isChanging)) return alerts;
+  const incidents = new Map(incidentsIn(alerts).map((incident) => [incident.id, incident]));
+  return mapChanged(alerts, (alert) =>
+    isChanging(alert) ? refreshedGroup(alert, incidents, nowMs) : alert,
   );
-  if (changing.length === 0) return alerts;
-  const incidents = new Map<string, Incident>();
-  for (const alert of alerts) if (alert.kind === 'incident') incidents.set(alert.id, alert);
-  const changed = new Map<Alert, Group>();
-  for (const group of changing) {
-    const after = refreshedGroup(group, incidents, nowMs);
-    if (after !== group) changed.set(group, after);
-  }
-  return changed.size === 0 ? alerts : alerts.map((alert) => changed.get(alert) ?? alert);
 }
 
 /** What is over tells nothing new but that a snooze is over, too. */

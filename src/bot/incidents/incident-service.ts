@@ -8,6 +8,7 @@ import { refreshed } from './groups.ts';
 import { isOpen } from './incidents.ts';
 import { unsnoozed } from './snoozes.ts';
 import type { Alert, Group, Incident, Note, Watching, WatchState } from './watch-state.ts';
+import { incidentsIn, mapChanged } from './watch-state.ts';
 
 /** The incidents that people were told of, for those who press a button under one, or under several. */
 export type Incidents = ReturnType<typeof createIncidents>;
@@ -16,7 +17,7 @@ const EMPTY = 'Write the note after “note:”, such as “note: restarted the 
 
 /** `onChange` is called when there is something to show, with everything stored. */
 export function createIncidents(options: {
-  state: WatchState;
+  state: Pick<WatchState, 'current' | 'update'>;
   nowMs: () => number;
   onChange: () => void;
 }) {
@@ -41,7 +42,7 @@ export function createIncidents(options: {
         if (all.length === 0) throw new CommandError('This incident is over.');
         if (!watching) return watching;
         const atMs = nowMs();
-        const alerts = watching.alerts.map((alert) => {
+        const alerts = mapChanged(watching.alerts, (alert) => {
           if (alert.kind !== 'incident' || !open.has(alert)) return alert;
           return { ...alert, [what]: said(atMs), version: alert.version + 1 };
         });
@@ -88,8 +89,7 @@ export function createIncidents(options: {
 
 /** Whoever pressed sees it at once, also in a message that otherwise changes now and then. */
 function withShown(watching: Watching, alerts: Alert[], nowMs: number): Watching {
-  const isSame = alerts.every((alert, at) => alert === watching.alerts[at]);
-  if (isSame) return watching;
+  if (alerts === watching.alerts) return watching;
   const before = new Set(watching.alerts);
   const shown = refreshed(alerts, nowMs).map((alert) =>
     before.has(alert) ? alert : unpaced(alert),
@@ -102,9 +102,7 @@ function known(alerts: readonly Alert[] = [], id: string): [Incident, ...Inciden
   const ids = new Set(
     asked?.kind === 'group' ? asked.members.map(({ incidentId }) => incidentId) : [id],
   );
-  const [first, ...others] = alerts.filter(
-    (alert): alert is Incident => alert.kind === 'incident' && ids.has(alert.id),
-  );
+  const [first, ...others] = incidentsIn(alerts).filter((incident) => ids.has(incident.id));
   if (!first) throw new CommandError('This incident is too old: Askwatch no longer knows it.');
   return [first, ...others];
 }
@@ -126,9 +124,7 @@ export function incidentOfThread(
   const found = alertOfThread(alerts, place, thread);
   if (found?.kind !== 'group') return found && { incident: found, group: undefined };
   const ids = new Set(found.members.map(({ incidentId }) => incidentId));
-  const own = alerts.filter(
-    (alert): alert is Incident => alert.kind === 'incident' && ids.has(alert.id),
-  );
+  const own = incidentsIn(alerts).filter(({ id }) => ids.has(id));
   const incident = own.findLast(isOpen) ?? own.at(-1);
   return incident && { incident, group: found };
 }

@@ -17,6 +17,7 @@ import {
   withStatus,
 } from './flapping.ts';
 import type { Alert, Delivery, Flapping, Incident } from './watch-state.ts';
+import { incidentsIn, mapChanged } from './watch-state.ts';
 
 /** What deciding needs from outside. */
 export interface IncidentContext {
@@ -68,7 +69,7 @@ export function applyChanges(
   const latest = latestDegraded(alerts, changeOf);
   const stayed = mayFlapOnIn(alerts, nowMs);
   const again = new Set<string>();
-  const carried = alerts.map((alert) => {
+  const carried = mapChanged(alerts, (alert) => {
     if (alert.kind !== 'incident') return alert;
     const change = changeOf.get(alert.monitorId);
     if (!change) return alert;
@@ -97,8 +98,7 @@ export function applyChanges(
       persists(monitor, atMs, nowMs) ? { monitor, flapped: flaps } : { monitor, flapping: flaps },
     ];
   });
-  const isSame = carried.every((alert, index) => alert === alerts[index]);
-  return withOpened(isSame ? alerts : withGroupsOf(carried, again), downs, around);
+  return withOpened(withGroupsOf(carried, again), downs, around);
 }
 
 /** Whether a milder trouble turns into an outage. */
@@ -109,13 +109,15 @@ const isDownNow = (change: Change) => change.kind === 'status' && isDown(change.
 
 /** The last milder trouble of each monitor that is DEGRADED now. */
 function latestDegraded(alerts: readonly Alert[], changeOf: ReadonlyMap<string, Change>) {
-  const latest = new Map<string, Alert>();
-  for (const alert of alerts) {
-    if (alert.kind !== 'incident' || alert.degraded === undefined) continue;
-    const change = changeOf.get(alert.monitorId);
-    if (change?.kind === 'status' && isDegraded(change.monitor)) latest.set(alert.monitorId, alert);
-  }
-  return latest;
+  const isLatest = ({ monitorId, degraded }: Incident) => {
+    const change = changeOf.get(monitorId);
+    return degraded !== undefined && change?.kind === 'status' && isDegraded(change.monitor);
+  };
+  return new Map(
+    incidentsIn(alerts)
+      .filter(isLatest)
+      .map((one) => [one.monitorId, one]),
+  );
 }
 
 /** Whether it was over for a moment only: then its message goes on, and nobody gets another. */
@@ -194,10 +196,8 @@ const inOpenGroups = (alerts: readonly Alert[]) =>
 /** Until when new outages of a monitor wait. */
 function snoozesOf(alerts: readonly Alert[]): Map<string, number> {
   const untilMs = new Map<string, number>();
-  for (const alert of alerts) {
-    if (alert.kind !== 'incident' || !alert.snoozed) continue;
-    const known = untilMs.get(alert.monitorId) ?? 0;
-    untilMs.set(alert.monitorId, Math.max(known, alert.snoozed.untilMs));
+  for (const { monitorId, snoozed } of incidentsIn(alerts)) {
+    if (snoozed) untilMs.set(monitorId, Math.max(untilMs.get(monitorId) ?? 0, snoozed.untilMs));
   }
   return untilMs;
 }

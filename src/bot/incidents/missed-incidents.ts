@@ -22,6 +22,7 @@ import {
 } from './incidents.ts';
 import type { RequestQuota } from './poll-quota.ts';
 import type { Alert, Incident } from './watch-state.ts';
+import { incidentsIn } from './watch-state.ts';
 
 /** Outages of a monitor that came or ended between two polls of the list. */
 export interface MissedOutages {
@@ -123,11 +124,8 @@ function withTrueEnd(
   around: IncidentContext,
 ): Alert[] {
   const last = before.at(-1);
-  const own = alerts.filter(
-    (alert): alert is Incident =>
-      alert.kind === 'incident' &&
-      alert.monitorId === monitor.id &&
-      before.some(({ change }) => change === alert.change),
+  const own = incidentsIn(alerts).filter(
+    (one) => one.monitorId === monitor.id && before.some(({ change }) => change === one.change),
   );
   const known = own.sort((a, b) => (a.change ?? 0) - (b.change ?? 0)).at(-1);
   return known && !known.flapping && last?.ended_at
@@ -141,9 +139,7 @@ function withOutage(
   { outage, next }: { outage: Outage; next: Outage | undefined },
   around: PollContext,
 ): Alert[] {
-  const own = alerts.filter(
-    (alert): alert is Incident => alert.kind === 'incident' && alert.monitorId === monitor.id,
-  );
+  const own = incidentsIn(alerts).filter(({ monitorId }) => monitorId === monitor.id);
   const known = own.find(({ change }) => change === outage.change);
   if (known && !known.flapping) {
     return outage.ended_at === null ? alerts : withEnd(alerts, known, { outage, next }, around);

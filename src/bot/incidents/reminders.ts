@@ -1,6 +1,7 @@
 import { isSilenced } from '../shared/status.ts';
 import { goesOn } from './incidents.ts';
 import type { Alert, Delivery, Group, Incident } from './watch-state.ts';
+import { incidentsIn, mapChanged } from './watch-state.ts';
 
 interface Around {
   nowMs: number;
@@ -20,12 +21,10 @@ const STALE_MS = 900_000;
 export function reminded(alerts: Alert[], around: Around): Alert[] {
   let incidents: Map<string, Incident> | undefined;
   const incidentOf = (id: string) => {
-    incidents ??= new Map(
-      alerts.flatMap((alert) => (alert.kind === 'incident' ? [[alert.id, alert] as const] : [])),
-    );
+    incidents ??= new Map(incidentsIn(alerts).map((incident) => [incident.id, incident]));
     return incidents.get(id);
   };
-  const after = alerts.map((alert): Alert => {
+  return mapChanged(alerts, (alert): Alert => {
     if (alert.kind !== 'incident' && alert.kind !== 'group') return alert;
     if (!goesOn(alert) || !alert.deliveries.some((one) => isConcerned(one, alert, around))) {
       return alert;
@@ -34,14 +33,11 @@ export function reminded(alerts: Alert[], around: Around): Alert[] {
     // Of a monitor that is missing for a moment nothing is said, and nothing taken back.
     if (!open.some(({ monitorId }) => around.isListed(monitorId))) return alert;
     const isNeeded = open.some((incident) => needsCare(incident, around));
-    const deliveries = alert.deliveries.map((one) =>
+    const deliveries = mapChanged(alert.deliveries, (one) =>
       isConcerned(one, alert, around) ? withReminder(one, isNeeded, around) : one,
     );
-    return deliveries.every((one, at) => one === alert.deliveries[at])
-      ? alert
-      : { ...alert, deliveries };
+    return deliveries === alert.deliveries ? alert : { ...alert, deliveries };
   });
-  return after.every((alert, at) => alert === alerts[at]) ? alerts : after;
 }
 
 const openOf = ({ members }: Group, incidentOf: (id: string) => Incident | undefined) =>

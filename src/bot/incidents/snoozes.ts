@@ -4,6 +4,7 @@ import { unpaced } from './flapping.ts';
 import { refreshed } from './groups.ts';
 import { SNOOZE_MS } from './incidents.ts';
 import type { Alert, Group, Incident, Snooze, Watching } from './watch-state.ts';
+import { mapChanged } from './watch-state.ts';
 
 /** Different snoozes that a message about several outages names. */
 const NAMED = 3;
@@ -32,7 +33,7 @@ const isCurrent = ({ untilMs }: Snooze, nowMs: number) =>
 
 /** The alerts with no snooze of these monitors: what was held back for it is told now. Pure. */
 export function unsnoozed(alerts: Alert[], monitors: ReadonlySet<string>): Alert[] {
-  return alerts.map((alert) => {
+  return mapChanged(alerts, (alert) => {
     if (alert.kind !== 'incident' || !monitors.has(alert.monitorId)) return alert;
     const after = alert.snoozed ? withoutSnooze(alert) : alert;
     const isHeld = after.deliveries.some(isHeldBack);

@@ -218,6 +218,16 @@ export type Group = z.infer<typeof Group>;
 export const Alert = z.discriminatedUnion('kind', [Incident, Notice, MonitoringOutage, Group]);
 export type Alert = z.infer<typeof Alert>;
 
+/** The incidents among some alerts, in their order. */
+export const incidentsIn = (alerts: readonly Alert[]): Incident[] =>
+  alerts.filter((alert): alert is Incident => alert.kind === 'incident');
+
+/** What `change` makes of each item; the same list when it gives all back as they are. */
+export function mapChanged<T>(list: T[], change: (item: T) => T): T[] {
+  const changed = list.map(change);
+  return changed.every((item, at) => item === list[at]) ? list : changed;
+}
+
 /** A place that takes nothing for as long as nobody opens it again: archived, without the bot, without a permission. */
 export const Closed = z.object({
   place: z.string(),
@@ -256,10 +266,6 @@ export interface WatchState {
    * When writing fails, nothing has changed.
    */
   update(change: (current: Watching | undefined) => Watching | undefined): Promise<void>;
-}
-
-/** The same, for what is to be gone. */
-export interface ErasableWatchState extends WatchState {
   /** As `update`, and nothing that is kept holds what `change` took away. It costs writing all of it anew. */
   erase(change: (current: Watching | undefined) => Watching | undefined): Promise<void>;
 }

@@ -31,7 +31,7 @@ const MAX_WAIT_MS = 600_000;
  */
 export function createPoller(options: {
   monitoring: MonitoringClient;
-  state: WatchState;
+  state: Pick<WatchState, 'current' | 'update'>;
   lastPoll: LastPoll;
   channels: Channels;
   alertPlaces: readonly Place[];

@@ -4,7 +4,15 @@ import { beginTurn, yieldToEventLoop } from '../../contracts/event-loop.ts';
 import { maskedTarget } from '../../contracts/secret-values.ts';
 import { CorruptDocumentError } from '../../store/errors.ts';
 import type { Journal, Store } from '../../store/store.ts';
-import { Alert, Closed, Down, Group, KnownMonitor, Watching } from '../incidents/watch-state.ts';
+import {
+  Alert,
+  Closed,
+  Down,
+  Group,
+  KnownMonitor,
+  mapChanged,
+  Watching,
+} from '../incidents/watch-state.ts';
 
 const Member = Group.shape.members.element;
 type Member = z.infer<typeof Member>;
@@ -54,26 +62,18 @@ const PART_LENGTH = 64 * 1024;
 /** Characters of steps after a whole state until the next one is written, if that was not longer. */
 const COMPACT_AFTER_LENGTH = 4 * 1024 * 1024;
 
-/** What the watch knows, on the disk; an update costs what it changes. */
-export interface WatchJournal {
-  /** Resolves once it is durable. One call at a time, each with what the last good one stored. */
-  write(before: Watching | undefined, after: Watching): Promise<void>;
-  /** Writes all of it anew: then nothing of what was written before is left, or soon, when the disk refuses to remove it. */
-  rewrite(after: Watching): Promise<void>;
-}
-
 /**
- * Opens the journals `watching-a` and `-b`. Updates are appended to one of them, each naming the one that it changes; when
- * it has grown, the next goes to the other one, as a whole state, and the first is cleared. What a kill or a full disk
- * leaves in either is no part of the chain that leads to the last update. Throws `CorruptDocumentError` when that has a gap
- * or a record cannot be read, since all later ones stand on it.
+ * Opens what the watch knows, on the disk: the journals `watching-a` and `-b`. Updates are appended to one of
+ * them, each naming the one that it changes; when it has grown, the next goes to the other one, as a whole state, and the
+ * first is cleared. What a kill or a full disk leaves in either is no part of the chain that leads to the last update. Throws
+ * `CorruptDocumentError` when that has a gap or a record cannot be read, since all later ones stand on it.
  */
 export async function openWatchJournal(options: {
   store: Store;
   log: Logger;
   compactAfterLength?: number;
   partLength?: number;
-}): Promise<{ journal: WatchJournal; last: Watching | undefined }> {
+}) {
   const { store, log } = options;
   const { compactAfterLength = COMPACT_AFTER_LENGTH, partLength = PART_LENGTH } = options;
   const [first, second] = ['watching-a', 'watching-b'].map((name) =>
@@ -102,7 +102,7 @@ export async function openWatchJournal(options: {
     const number = lastNumber;
     const after = { known, alerts, downs, closed };
     const { parts, length } = await partsOf(stepsBetween(before ?? NOTHING, after), partLength);
-    const outcomes: Array<Promise<{ error: unknown } | undefined>> = [];
+    const appended: Array<Promise<void>> = [];
     for (const [part, steps] of parts.entries()) {
       if (part > 0) await yieldToEventLoop();
       const record: UpdatePart = {
@@ -114,22 +114,17 @@ export async function openWatchJournal(options: {
         steps,
         ...(before && tipNumber !== undefined && { after: tipNumber }),
       };
-      const outcome = journal.append(record);
-      // Looked at when all are written: until then a failure must not count as one that nobody hears.
-      outcomes.push(
-        outcome.then(
-          () => undefined,
-          (error: unknown) => ({ error }),
-        ),
-      );
+      const one = journal.append(record);
+      // Awaited when all are written: until then a failure must not count as one that nobody handles.
+      one.catch(() => undefined);
+      appended.push(one);
     }
-    const failure = (await Promise.all(outcomes)).find((outcome) => outcome !== undefined);
-    if (failure) throw failure.error;
+    await Promise.allSettled(appended);
+    await Promise.all(appended);
     tipNumber = number;
     return length;
   }
 
-  /** Writes it to the other journal, and goes on from there. */
   async function rewrite(after: Watching): Promise<void> {
     // Counted anew also when it fails, so that a full disk is not tried with a whole state each time.
     grownLength = 0;
@@ -168,30 +163,29 @@ export async function openWatchJournal(options: {
 
   return {
     last: frozen(last),
-    journal: {
-      async write(before, after) {
-        if (before && grownLength > Math.max(compactAfterLength, wholeLength)) {
-          if (await compact(after)) return;
-        }
-        grownLength += await append(active, before, after);
-        await clearSpare();
-      },
-      rewrite,
+    /** Resolves once an update is durable, which costs what it changes. One call at a time, each with what the last stored. */
+    async write(before: Watching | undefined, after: Watching) {
+      if (before && grownLength > Math.max(compactAfterLength, wholeLength)) {
+        if (await compact(after)) return;
+      }
+      grownLength += await append(active, before, after);
+      await clearSpare();
     },
+    /**
+     * Writes all of it anew, to the other journal: then nothing of what was written before is left, or soon, when the disk
+     * refuses to remove it.
+     */
+    rewrite,
   };
 }
 
 /** The same where no target holds a secret. */
 function withoutSecrets(watching: Watching): Watching {
-  let isSame = true;
-  const alerts = watching.alerts.map((alert) => {
-    if (alert.kind !== 'incident') return alert;
-    const target = maskedTarget(alert.target);
-    if (target === alert.target) return alert;
-    isSame = false;
-    return { ...alert, target };
+  const alerts = mapChanged(watching.alerts, (alert) => {
+    const target = alert.kind === 'incident' ? maskedTarget(alert.target) : '';
+    return alert.kind !== 'incident' || target === alert.target ? alert : { ...alert, target };
   });
-  return isSame ? watching : { ...watching, alerts };
+  return alerts === watching.alerts ? watching : { ...watching, alerts };
 }
 
 /** Who alters what is stored gets a TypeError, instead of a change that is lost or half stored. */
@@ -237,46 +231,29 @@ interface Update {
   length: number;
 }
 
-/** What journals hold of the watch. */
-interface Found {
-  last: Watching | undefined;
-  /** The update that made it, and the journal that has that. */
-  tip: { number: number; journal: Journal<UpdatePart> } | undefined;
-  /** The highest number in use. */
-  lastNumber: number;
-  /** Characters of the steps that lead to it, of the first update of the chain and of the others. */
-  length: { first: number; others: number };
-  /** All updates that lead to it are in the journal of the last. */
-  isInOneJournal: boolean;
-}
-
 /**
  * Reads the last state: the updates from one that starts from nothing to the last, each naming the one before. Updates that
  * are not whole, or that no later one stands on, were never acknowledged. Throws `CorruptDocumentError` where one is missing.
  */
-async function readChain(journals: readonly Journal<UpdatePart>[]): Promise<Found> {
+async function readChain(journals: readonly Journal<UpdatePart>[]) {
   const updates = await readUpdates(journals);
-  const lastNumber = Math.max(0, ...updates.keys());
-  const whole = [...updates.values()].filter(({ isWhole }) => isWhole);
-  const tip = whole.reduce<Update | undefined>(
-    (last, update) => (last && last.number > update.number ? last : update),
-    undefined,
-  );
-  if (!tip) {
-    // The first of all updates starts from nothing: it was killed or refused.
-    const orphan = [...updates.values()].find(({ after }) => after !== undefined);
-    if (orphan) throw gapBefore(orphan);
-    const length = { first: 0, others: 0 };
-    return { last: undefined, tip: undefined, lastNumber, length, isInOneJournal: false };
-  }
-  const chain = chainTo(tip, updates);
-  const [first = tip, ...others] = chain;
+  const inOrder = [...updates.values()].sort((a, b) => a.number - b.number);
+  const tip = inOrder.findLast(({ isWhole }) => isWhole);
+  // The first of all updates starts from nothing: where none is whole, it was killed or refused.
+  const orphan = tip ? undefined : inOrder.find(({ after }) => after !== undefined);
+  if (orphan) throw gapBefore(orphan);
+  const chain = tip ? chainTo(tip, updates) : [];
+  const [first, ...others] = chain;
   return {
-    last: stateAfter(chain),
+    last: tip && stateAfter(chain),
+    /** The update that made it. */
     tip,
-    lastNumber,
-    length: { first: first.length, others: others.reduce((sum, { length }) => sum + length, 0) },
-    isInOneJournal: chain.every(({ journal }) => journal === tip.journal),
+    /** The highest number in use. */
+    lastNumber: inOrder.at(-1)?.number ?? 0,
+    /** Characters of the steps that lead to it, of the first update of the chain and of the others. */
+    length: { first: first?.length ?? 0, others: others.reduce((sum, one) => sum + one.length, 0) },
+    /** All updates that lead to it are in its journal, where there are any. */
+    isInOneJournal: tip !== undefined && chain.every(({ journal }) => journal === tip.journal),
   };
 }
 

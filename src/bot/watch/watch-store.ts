@@ -1,15 +1,9 @@
 import type { Logger } from 'pino';
-import { z } from 'zod';
 import type { Store } from '../../store/store.ts';
-import { Alert, type ErasableWatchState, Watching } from '../incidents/watch-state.ts';
+import type { Watching, WatchState } from '../incidents/watch-state.ts';
 import { openWatchJournal } from './watch-journal.ts';
 
-/** The document in which all of it was kept before there was a journal; alerts were called topics. */
-const OLD = 'watching';
-export const OldDocument = Watching.omit({ alerts: true }).extend({ topics: z.array(Alert) });
-type OldDocument = z.infer<typeof OldDocument>;
-
-type Change = Parameters<ErasableWatchState['update']>[0];
+type Change = Parameters<WatchState['update']>[0];
 
 interface Update {
   erases: boolean;
@@ -23,20 +17,9 @@ export async function openWatchState(
   store: Store,
   log: Logger,
   options: { compactAfterLength?: number; partLength?: number } = {},
-): Promise<ErasableWatchState> {
-  const old = store.collection<OldDocument>({
-    name: OLD,
-    schema: OldDocument,
-    version: 1,
-    whenCorrupt: 'refuse',
-  });
-  const { journal, last } = await openWatchJournal({ store, log, ...options });
-  const before = read(await old.get(OLD));
-  if (before && !last) await journal.write(undefined, before);
-  if (before) await old.update(OLD, () => undefined);
-
-  const found = last ?? before;
-  let current = found && frozen(found, undefined);
+): Promise<WatchState> {
+  const journal = await openWatchJournal({ store, log, ...options });
+  let current = journal.last;
   let waiting: Update[] = [];
   let isWriting = false;
 
@@ -96,12 +79,6 @@ export async function openWatchState(
     update: (change) => enqueue(change, { erases: false }),
     erase: (change) => enqueue(change, { erases: true }),
   };
-}
-
-function read(document: OldDocument | undefined): Watching | undefined {
-  if (!document) return undefined;
-  const { topics: alerts, ...rest } = document;
-  return { ...rest, alerts };
 }
 
 function changed(now: Watching | undefined, change: Change): Watching | undefined {

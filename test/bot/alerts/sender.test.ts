@@ -53,7 +53,7 @@ async function openWorld() {
     // What a killed program had begun to write is there, or not, before the next one reads.
     await durable.update((watching) => watching);
     const life = createLife(killAt);
-    const state: WatchState = {
+    const state: Pick<WatchState, 'current' | 'update'> = {
       current: durable.current,
       update: (change) => life.step(() => durable.update(change)),
     };

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { newDelivery } from '../../../src/bot/incidents/incidents.ts';
 import type { Alert, Group, Incident, Watching } from '../../../src/bot/incidents/watch-state.ts';
-import { OldDocument, openWatchState } from '../../../src/bot/watch/watch-store.ts';
+import { openWatchState } from '../../../src/bot/watch/watch-store.ts';
 import { CorruptDocumentError } from '../../../src/store/errors.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import type { Store } from '../../../src/store/store.ts';
@@ -401,40 +401,6 @@ describe('what the watch knows', () => {
     expect(await bytesIn(folder)).toBeLessThan(6_000);
     await store.close();
     expect(await stored(folder)).toEqual({ ...EMPTY, alerts: [incident('a', times)] });
-  });
-});
-
-describe('a state of the document of before', () => {
-  const old = { ...EMPTY, known: [known('a', 'DOWN')], alerts: [incident('a')] };
-
-  async function withDocument() {
-    const folder = await temporaryFolder();
-    const { log } = recordingLog();
-    const before = await openLowdbStore({ folder, log });
-    const declaration = { name: 'watching', version: 1, whenCorrupt: 'refuse' } as const;
-    const { alerts: topics, ...rest } = old;
-    await before
-      .collection({ ...declaration, schema: OldDocument })
-      .update('watching', () => ({ ...rest, topics }));
-    await before.close();
-    return folder;
-  }
-
-  test('is taken over once, whenever that is cut off', async () => {
-    for (const fate of ['made', 'killed', 'made and killed', 'refused'] as const) {
-      for (let at = 0; at < 5; at += long ? 1 : 2) {
-        const folder = await withDocument();
-        const fates = [...Array.from({ length: at }, (): Fate => 'made'), fate];
-        await live(folder, { steps: [], fates }, [old]).catch((error: Error) => {
-          expect([fate, error.message]).toEqual(['refused', 'ENOSPC']);
-        });
-        await live(folder, { steps: [[() => EMPTY]], fates: [] }, [old]);
-        expect(await stored(folder)).toEqual(EMPTY);
-        expect(
-          (await readdir(join(folder, 'watching'))).filter((name) => !/^\./.test(name)),
-        ).toEqual([]);
-      }
-    }
   });
 });
 

@@ -80,7 +80,7 @@ export async function openAlertWorld(options: {
   function live({ store, durable, channels }: Awaited<ReturnType<typeof open>>) {
     const current = createLife();
     const { step, over } = current;
-    const state: WatchState = {
+    const state: Pick<WatchState, 'current' | 'update'> = {
       current: durable.current,
       update: (change) => step(() => durable.update(change)),
     };

@@ -14,7 +14,7 @@ import { createUsageLog } from './ask/usage-log.ts';
 import { createChannels } from './channels/channels.ts';
 import { createPersonPlaces } from './channels/person-places.ts';
 import { actions, commands } from './commands/commands.ts';
-import { createDispatch, createOpenForm, createPressClaims } from './commands/dispatch.ts';
+import { createDispatch, createOpenForm } from './commands/dispatch.ts';
 import { isIncidentQuestion } from './commands/incident-actions.ts';
 import { createSuggest } from './commands/suggest.ts';
 import { openForget } from './forget.ts';
@@ -135,11 +135,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     alertPlaces,
     log,
   });
-  const dispatch = createDispatch(services, {
-    seenInvocations,
-    pressClaims: createPressClaims(seenInvocations),
-    unfinished,
-  });
+  const dispatch = createDispatch(services, { seenInvocations, unfinished });
   const openForm = createOpenForm(services);
   const alerts = () => state.current()?.alerts;
   const homes = createHomes({ ...services, places, alerts, openForm });

@@ -13,7 +13,7 @@ import { underBroken, underPrivate, underWhole, whileGenerated } from './answer-
 import { type AnswerRun, createAnswerRun } from './answer-run.ts';
 import type { Catalog } from './catalog.ts';
 import type { ChannelDefaults } from './channel-defaults.ts';
-import { type Conversations, conversationKey, type Turn } from './conversations.ts';
+import { type Conversations, conversationKey } from './conversations.ts';
 import { type Generated, generate } from './generate.ts';
 import { createTurnTaking } from './keyed-queue.ts';
 import { createPrivateAnswers, type PrivateAnswer } from './private-answers.ts';
@@ -56,6 +56,12 @@ const NOT_REMEMBERED = 'It was shared while Askwatch stopped, so this thread doe
 const RECONNECTING =
   'Askwatch has to connect anew, so this answer ends here. Ask again in a moment.';
 
+/** An answer, and what it answers. */
+interface Answered {
+  id: string;
+  asked: Question;
+}
+
 /** Something was asked between the press of a button and the turn of its answer. */
 class NoLongerLastError extends CommandError {}
 
@@ -88,7 +94,6 @@ export function createAsk(options: {
   const turnTaking = createTurnTaking({ maxWaiting: MAX_WAITING });
   const running = new Map<string, { run: AnswerRun; platform: string }>();
   const privates = createPrivateAnswers();
-  const memory = createAnswerMemory({ conversations, usageLog, log });
   const noting = new Set<Promise<void>>();
   let stopped = false;
 
@@ -102,7 +107,7 @@ export function createAsk(options: {
     running.set(id, { run, platform: asked.place.platform });
     run.whenEnded(() => {
       running.delete(id);
-      const noted = memory.count(asked, run).finally(() => noting.delete(noted));
+      const noted = count(asked, run).finally(() => noting.delete(noted));
       noting.add(noted);
     });
     if (stopped) run.cut(RESTARTING);
@@ -112,9 +117,13 @@ export function createAsk(options: {
       const context =
         thread === undefined ? undefined : await contextOf(asked.place, thread, run.signal);
       const whole = yield* textOf(asked, { thread, key, context }, run);
-      if (key !== undefined) await memory.keep(key, { id, asked, answer: whole.text });
+      const { text } = whole;
+      if (key !== undefined) await keep(key, { id, asked, answer: text });
       run.end();
-      if (key === undefined) keepPrivate(id, asked, { text: whole.text, footer: run.footer() });
+      if (key === undefined) {
+        const { person, question, model } = asked;
+        privates.keep(id, { person: person.id, question, model, text, footer: run.footer() });
+      }
       const actions = key === undefined ? underPrivate(id) : underWhole(id, whole);
       yield endOf(run, { actions, ...(whole.isCutOff && { note: CUT_OFF }) });
     } catch (error) {
@@ -128,12 +137,44 @@ export function createAsk(options: {
     }
   }
 
-  /** A button that came too late asks for nothing that could be asked again. */
-  const keepUnanswered = async (
-    key: string,
-    answered: { id: string; asked: Question },
-    error: unknown,
-  ) => !(error instanceof NoLongerLastError) && (await memory.keepUnanswered(key, answered));
+  /** Keeps a whole answer. Throws a `CommandError` that says what it means when it cannot be. */
+  async function keep(key: string, { id, asked, answer }: Answered & { answer: string }) {
+    try {
+      const turn = { id, ...questionOf(asked), answer, atMs: Date.now() };
+      await conversations.add(key, turn, asked.instead);
+    } catch (error) {
+      log.error({ err: error }, 'an answer could not be stored');
+      throw new CommandError(
+        'This answer could not be saved, so this thread will not remember it. Whoever runs Askwatch can look at the log and the disk.',
+      );
+    }
+  }
+
+  /** Keeps a question whose answer is not whole because of an error; whether a button can ask it again. */
+  async function keepUnanswered(key: string, { id, asked }: Answered, why: unknown) {
+    // A button that came too late asks for nothing that could be asked again.
+    if (why instanceof NoLongerLastError) return false;
+    const { instead } = asked;
+    const more = instead === undefined ? {} : { instead };
+    try {
+      await conversations.addUnanswered(key, { id, ...questionOf(asked), ...more });
+      return true;
+    } catch (error) {
+      log.error({ err: error }, 'a question could not be stored');
+      return false;
+    }
+  }
+
+  /** Notes an answer, whole or not, in the log of who asked how much. Never throws. */
+  async function count({ place, person: { id, name } }: Question, { model, tokens }: AnswerRun) {
+    if (model === undefined) return;
+    const used = tokens === undefined ? {} : { tokens };
+    try {
+      await usageLog.add({ atMs: Date.now(), place, person: id, name, model, ...used });
+    } catch (error) {
+      log.error({ err: error }, 'who asked could not be noted');
+    }
+  }
 
   /** The turn in a thread; the function it resolves to ends it. */
   async function turnIn(key: string, signal: AbortSignal) {
@@ -163,7 +204,11 @@ export function createAsk(options: {
   ): AsyncGenerator<AnswerPart, Generated> {
     let isEmpty = true;
     try {
-      const turns = key === undefined ? [] : await memory.turns(key, asked.instead);
+      const remembered = key === undefined ? [] : await conversations.turns(key);
+      const replaced = remembered.findIndex(({ id }) => id === asked.instead);
+      // What was said before ends at the answer that is to be replaced.
+      const isReplaced = asked.instead !== undefined && replaced !== -1;
+      const turns = isReplaced ? remembered.slice(0, replaced) : remembered;
       const { model: own, prompt } = await channelDefaults.of(asked.place);
       const model = await orAborted(catalog.chatModel(asked.model ?? own), run.signal);
       const system = [prompt ?? settings.askSystemPrompt ?? SYSTEM_PROMPT, context];
@@ -185,14 +230,6 @@ export function createAsk(options: {
     }
   }
 
-  function keepPrivate(
-    id: string,
-    { person, question, model }: Question,
-    answer: { text: string; footer: string },
-  ) {
-    privates.keep(id, { person: person.id, question, model, ...answer });
-  }
-
   /** What was answered in private, as if it were answered now. */
   async function* sharedIn(
     id: string,
@@ -210,7 +247,7 @@ export function createAsk(options: {
       if (thread !== undefined) {
         const key = conversationKey(asked.place, thread);
         endTurn = await turnIn(key, signal);
-        await memory.keep(key, { id, asked, answer: text });
+        await keep(key, { id, asked, answer: text });
       }
       endTurn?.();
       yield { kind: 'end', footer, actions: underWhole(id, { isCutOff: false }) };
@@ -319,66 +356,7 @@ async function orAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T
   });
 }
 
-/** An answer, and what it answers. */
-interface Answered {
-  id: string;
-  asked: Question;
-}
-
-/** What is kept of answers: in their thread, and in the log of who asked how much. */
-function createAnswerMemory(options: {
-  conversations: Conversations;
-  usageLog: UsageLog;
-  log: Logger;
-}) {
-  const { conversations, usageLog, log } = options;
-  const questionOf = ({ question, model }: Question) => ({
-    question,
-    ...(model !== undefined && { model }),
-  });
-  return {
-    /** What the thread remembers of what was said before, which ends at the answer that is to be replaced. */
-    async turns(key: string, instead: string | undefined): Promise<Turn[]> {
-      const turns = await conversations.turns(key);
-      const at = instead === undefined ? -1 : turns.findIndex(({ id }) => id === instead);
-      return at === -1 ? turns : turns.slice(0, at);
-    },
-    /** Keeps a whole answer. Throws a `CommandError` that says what it means when it cannot be. */
-    async keep(key: string, { id, asked, answer }: Answered & { answer: string }): Promise<void> {
-      try {
-        const turn = { id, ...questionOf(asked), answer, atMs: Date.now() };
-        await conversations.add(key, turn, asked.instead);
-      } catch (error) {
-        log.error({ err: error }, 'an answer could not be stored');
-        throw new CommandError(
-          'This answer could not be saved, so this thread will not remember it. Whoever runs Askwatch can look at the log and the disk.',
-        );
-      }
-    },
-    /** Keeps a question whose answer is not whole; whether a button can ask it again. */
-    async keepUnanswered(key: string, { id, asked }: Answered): Promise<boolean> {
-      try {
-        const { instead } = asked;
-        const more = instead === undefined ? {} : { instead };
-        await conversations.addUnanswered(key, { id, ...questionOf(asked), ...more });
-        return true;
-      } catch (error) {
-        log.error({ err: error }, 'a question could not be stored');
-        return false;
-      }
-    },
-    /** Counts an answer, whole or not. Never throws. */
-    async count(
-      { place, person: { id, name } }: Question,
-      { model, tokens }: AnswerRun,
-    ): Promise<void> {
-      if (model === undefined) return;
-      const used = tokens === undefined ? {} : { tokens };
-      try {
-        await usageLog.add({ atMs: Date.now(), place, person: id, name, model, ...used });
-      } catch (error) {
-        log.error({ err: error }, 'who asked could not be noted');
-      }
-    },
-  };
-}
+const questionOf = ({ question, model }: Question) => ({
+  question,
+  ...(model !== undefined && { model }),
+});

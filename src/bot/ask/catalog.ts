@@ -14,9 +14,8 @@ export function createCatalog(options: {
   /** The operator's default. */
   standard?: string | undefined;
   log: Logger;
-  nowMs?: () => number;
 }) {
-  const { gateway, standard, log, nowMs = () => performance.now() } = options;
+  const { gateway, standard, log } = options;
   /** The default that was last found to be served by nobody. */
   let unserved: string | undefined;
   let known: { models: Model[]; atMs: number } | undefined;
@@ -25,7 +24,7 @@ export function createCatalog(options: {
   async function ask(): Promise<Model[]> {
     try {
       const models = await gateway.models();
-      known = { models, atMs: nowMs() };
+      known = { models, atMs: performance.now() };
       return models;
     } catch (error) {
       if (!known) throw error;
@@ -37,7 +36,7 @@ export function createCatalog(options: {
   }
 
   async function models({ fresh = false }: { fresh?: boolean } = {}): Promise<Model[]> {
-    if (known && !fresh && nowMs() - known.atMs < KEEP_MS) return known.models;
+    if (known && !fresh && performance.now() - known.atMs < KEEP_MS) return known.models;
     asking ??= ask();
     return await asking;
   }

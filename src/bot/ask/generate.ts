@@ -36,12 +36,11 @@ export async function* generate(
       `This question is too long for ${model.id}. Shorten it, or choose a model with a larger context: /askwatch models.`,
     );
   }
-  const request = { model: model.id, messages, stream: true };
   let answer = '';
   let finish: string | undefined;
   run.waits();
   for await (const chunk of gateway.stream(
-    { ...request, stream_options: { include_usage: true } },
+    { model: model.id, messages, stream: true, stream_options: { include_usage: true } },
     { signal: run.signal },
   )) {
     if (chunk.usage) run.used(chunk.usage);

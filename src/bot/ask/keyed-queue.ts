@@ -3,18 +3,14 @@ export function createTurnTaking({ maxWaiting }: { maxWaiting: number }) {
   /** Those who wait for a key; a key is here while someone has its turn. */
   const waiting = new Map<string, Array<() => void>>();
 
-  function release(key: string) {
-    const next = waiting.get(key)?.shift();
-    if (next) next();
-    else waiting.delete(key);
-  }
-
+  /** What ends a turn, once: it is then for the next who waits. */
   function turnOf(key: string) {
-    let over = false;
+    let isOver = false;
     return () => {
-      if (over) return;
-      over = true;
-      release(key);
+      const next = isOver ? undefined : waiting.get(key)?.shift();
+      if (next) next();
+      else if (!isOver) waiting.delete(key);
+      isOver = true;
     };
   }
 

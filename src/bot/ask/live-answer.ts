@@ -1,7 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { CardAction } from '../shared/card.ts';
 import type { AnswerPart } from '../shared/invocation.ts';
-import { splitMarkdown } from './split-markdown.ts';
 
 /** An answer as it should look now. */
 export interface LiveView {
@@ -24,28 +23,6 @@ export interface GrowingAnswer extends Omit<LiveView, 'messages'> {
 /** Resolves when an answer may be shown as it is by then; `ended` aborts when there is its end to be shown. */
 export type Turn = (ended: AbortSignal) => Promise<void>;
 
-interface Following<View> {
-  /** Waited for before each view but the last; see `everyMs`. */
-  turn: Turn;
-  /** Buttons while the answer is generated. */
-  actions?: CardAction[] | undefined;
-  show(view: View): Promise<void>;
-  onShowError?(error: unknown): void;
-}
-
-/** `followAnswer`, with the text in pieces of at most `limit` UTF-16 units. */
-export async function showLive(
-  parts: AsyncIterable<AnswerPart>,
-  options: Following<LiveView> & { limit: number },
-): Promise<void> {
-  const { limit, show, ...more } = options;
-  await followAnswer(parts, {
-    ...more,
-    show: ({ text, ended: _ended, ...view }) =>
-      show({ messages: splitMarkdown(text, limit), ...view }),
-  });
-}
-
 /**
  * Shows an answer while it is generated: one `show` at a time, the newest text wins, the first text at once. Each view but
  * the last waits for its `turn`. The last view is always shown, and what its show throws is thrown.
@@ -55,7 +32,14 @@ export async function showLive(
  */
 export async function followAnswer(
   parts: AsyncIterable<AnswerPart>,
-  options: Following<GrowingAnswer>,
+  options: {
+    /** Waited for before each view but the last; see `everyMs`. */
+    turn: Turn;
+    /** Buttons while the answer is generated. */
+    actions?: CardAction[] | undefined;
+    show(view: GrowingAnswer): Promise<void>;
+    onShowError?(error: unknown): void;
+  },
 ): Promise<void> {
   const { turn, actions: meanwhile, show, onShowError } = options;
   const ended = new AbortController();

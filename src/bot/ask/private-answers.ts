@@ -12,7 +12,8 @@ const KEEP_MS = 60 * 60_000;
 const MAX_KEPT = 200;
 
 /** The last private answers, in memory, for those who want to share theirs. */
-export function createPrivateAnswers(nowMs: () => number = () => performance.now()) {
+export function createPrivateAnswers() {
+  const nowMs = () => performance.now();
   const kept = new Map<string, PrivateAnswer & { atMs: number }>();
   return {
     keep(id: string, answer: PrivateAnswer) {

@@ -35,15 +35,11 @@ export function createDispatch(
   services: Services,
   {
     seenInvocations,
-    pressClaims,
     unfinished,
-  }: {
-    seenInvocations: SeenInvocations;
-    pressClaims: PressClaims;
-    unfinished: Pick<UnfinishedAnswers, 'noted'>;
-  },
+  }: { seenInvocations: SeenInvocations; unfinished: Pick<UnfinishedAnswers, 'noted'> },
 ): Dispatch {
   const { log } = services;
+  const pressClaims = createPressClaims(seenInvocations);
 
   async function finished(marking: Promise<void>) {
     try {
@@ -181,9 +177,6 @@ function finishing(answer: CommandAnswer, finish: () => Promise<void>): CommandA
   return { ...answer, stream };
 }
 
-/** Lets a press of a button act once, where several presses mean one and the same. */
-export type PressClaims = ReturnType<typeof createPressClaims>;
-
 /** A press that acts. */
 interface Claim {
   /** It came to its end: further presses are refused as long as they mean the same. */
@@ -198,16 +191,16 @@ const DOUBLE_MS = 2_000;
 /** Those who pressed first, by name, in memory only; the oldest are forgotten first. */
 const MAX_FIRST = 10_000;
 
-/** Claims over the seen invocations. A claim of a process that died before its end may be claimed again. */
-export function createPressClaims(
-  seenInvocations: SeenInvocations,
-  nowMs: () => number = () => performance.now(),
-) {
+/**
+ * Lets a press of a button act once, where several presses mean one and the same. A claim of a process that died before its
+ * end may be claimed again.
+ */
+function createPressClaims(seenInvocations: SeenInvocations) {
   const first = new Map<string, { person: string; name: string; atMs: number }>();
 
   function remember(key: string, { person: { id, name } }: Invocation) {
     first.delete(key);
-    first.set(key, { person: id, name, atMs: nowMs() });
+    first.set(key, { person: id, name, atMs: performance.now() });
     for (const oldest of first.keys()) {
       if (first.size <= MAX_FIRST) break;
       first.delete(oldest);
@@ -217,7 +210,7 @@ export function createPressClaims(
   function second(key: string, { shown }: Once, { person }: Invocation): Card | undefined {
     const before = first.get(key);
     const isSame = before?.person === person.id;
-    if (isSame && nowMs() - before.atMs < DOUBLE_MS) return undefined;
+    if (isSame && performance.now() - before.atMs < DOUBLE_MS) return undefined;
     const who = isSame ? 'You' : before ? shortened(before.name, 80) : 'Somebody';
     return textCard('info', 'Pressed already', `${who} pressed this first. ${shown}`.trim());
   }

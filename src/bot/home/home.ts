@@ -96,11 +96,9 @@ export function createHomes(options: {
   alerts(): readonly Alert[] | undefined;
   openForm: OpenForm;
   log: Logger;
-  nowMs?: () => number;
 }) {
   const { places, channels, channelDefaults, catalog, settings, log } = options;
-  const { nowMs = () => performance.now() } = options;
-  const monitorsNow = createMonitorsNow(options.monitoring, nowMs);
+  const monitorsNow = createMonitorsNow(options.monitoring, () => performance.now());
 
   async function now(): Promise<{ card: Card; isEmpty: boolean }> {
     try {

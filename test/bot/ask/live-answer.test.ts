@@ -1,7 +1,8 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import { expect, test } from 'vitest';
-import { everyMs, type LiveView, showLive } from '../../../src/bot/ask/live-answer.ts';
+import { everyMs, type LiveView } from '../../../src/bot/ask/live-answer.ts';
 import type { AnswerPart } from '../../../src/bot/shared/invocation.ts';
+import { showLive } from '../../helpers/bot/show-live.ts';
 import { eventually } from '../../helpers/eventually.ts';
 
 /** An answer whose parts are handed over one by one. */

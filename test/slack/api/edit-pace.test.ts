@@ -1,9 +1,10 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type LiveView, showLive } from '../../../src/bot/ask/live-answer.ts';
+import type { LiveView } from '../../../src/bot/ask/live-answer.ts';
 import type { AnswerPart } from '../../../src/bot/shared/invocation.ts';
 import { createEditPace, type EditKind } from '../../../src/slack/api/edit-pace.ts';
 import { createSlackClock } from '../../fakes/slack/clock.ts';
 import { createTiers } from '../../fakes/slack/tiers.ts';
+import { showLive } from '../../helpers/bot/show-live.ts';
 import { long } from '../../helpers/long.ts';
 
 const EDIT_MS = 1_300;

@@ -3,16 +3,12 @@ import type { Logger } from 'pino';
 import type { Store } from '../store/store.ts';
 import type { ChannelDefaults } from './ask/channel-defaults.ts';
 import type { Conversations } from './ask/conversations.ts';
-import type { ShownAnswers } from './ask/shown-answers.ts';
 import type { UnfinishedAnswers } from './ask/unfinished-answers.ts';
-import type { UsageLog } from './ask/usage-log.ts';
 import type { Channels } from './channels/channels.ts';
-import type { PersonPlaces } from './channels/person-places.ts';
-import { hasPlace, withoutPlaces } from './incidents/places-in-state.ts';
-import type { WatchState } from './incidents/watch-state.ts';
+import { isOpen, newDelivery } from './incidents/incidents.ts';
+import type { Alert, Watching, WatchState } from './incidents/watch-state.ts';
 import type { Bot } from './platform.ts';
-import { GoneChannels, type GonePlaces } from './shared/gone-places.ts';
-import { type Place, parsePlace, placeKey } from './shared/place.ts';
+import { GoneChannels, type GonePlaces, type Place, parsePlace, placeKey } from './shared/place.ts';
 
 /**
  * Forgets what was kept for a thread, or for channels: what was said, who said how much, which alerts they hear and were
@@ -25,18 +21,17 @@ export async function openForget(
     conversations: Conversations;
     channels: Channels;
     channelDefaults: ChannelDefaults;
-    usageLog: UsageLog;
-    places: PersonPlaces;
-    shownAnswers: ShownAnswers;
     unfinished: UnfinishedAnswers;
+    /** What else keeps something of places. */
+    others: ReadonlyArray<{ forgetPlaces(gone: GonePlaces): Promise<void> }>;
     state: WatchState;
     /** Those that hear every alert. */
     alertPlaces: readonly Place[];
     log: Logger;
   },
 ): Promise<Pick<Bot, 'forget' | 'forgetAll' | 'keptChannels'>> {
-  const { conversations, channels, unfinished, state, alertPlaces, log } = options;
-  const { channelDefaults, usageLog, places, shownAnswers } = options;
+  const { conversations, channels, channelDefaults, unfinished, others } = options;
+  const { state, alertPlaces, log } = options;
   const noted = store.collection<GoneChannels>({
     name: 'forgetting',
     schema: GoneChannels,
@@ -46,14 +41,7 @@ export async function openForget(
 
   async function forgetNoted(id: string, gone: GonePlaces) {
     // What a start would take up again comes before what it would take it up from.
-    for (const one of [
-      unfinished,
-      conversations,
-      channelDefaults,
-      usageLog,
-      places,
-      shownAnswers,
-    ]) {
+    for (const one of [unfinished, conversations, channelDefaults, ...others]) {
       await one.forgetPlaces(gone);
     }
     if (hasPlace(state.current(), gone)) {
@@ -112,3 +100,42 @@ function placesOf({ platform, channels, prefix }: GoneChannels): GonePlaces {
     texts: [...keys, ...(beginning === undefined ? [] : [beginning])],
   };
 }
+
+/** Whether the watch has told any of these places of anything, or is about to. Pure. */
+export function hasPlace(watching: Watching | undefined, gone: GonePlaces): boolean {
+  if (!watching) return false;
+  const { alerts, closed = [] } = watching;
+  return (
+    alerts.some((alert) => mentionsPlace(alert, gone)) ||
+    closed.some(({ place }) => gone.has(place))
+  );
+}
+
+/**
+ * The same without what these places were told or are about to be told. Those that hear every alert, since the operator says
+ * so, are told anew of what goes on: they may be back before it is over. Pure.
+ */
+export function withoutPlaces(
+  watching: Watching,
+  gone: GonePlaces,
+  hearAll: readonly string[],
+): Watching {
+  if (!hasPlace(watching, gone)) return watching;
+  const anew = hearAll.filter((place) => gone.has(place));
+  const alerts = watching.alerts.flatMap((alert): Alert[] => {
+    // A group is of one place.
+    if (alert.kind === 'group') return gone.has(alert.place) ? [] : [alert];
+    const others = alert.deliveries.filter(({ place }) => !gone.has(place));
+    const isToTell = alert.kind === 'incident' && isOpen(alert);
+    const more = isToTell ? anew.map((place) => newDelivery(place, alert.id)) : [];
+    const isSame = more.length === 0 && others.length === alert.deliveries.length;
+    return isSame ? [alert] : [{ ...alert, deliveries: [...others, ...more] }];
+  });
+  const { closed = [], ...rest } = watching;
+  const left = closed.filter(({ place }) => !gone.has(place));
+  return { ...rest, alerts, ...(left.length > 0 && { closed: left }) };
+}
+
+const mentionsPlace = (alert: Alert, gone: GonePlaces) =>
+  (alert.kind === 'group' && gone.has(alert.place)) ||
+  alert.deliveries.some(({ place }) => gone.has(place));

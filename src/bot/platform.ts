@@ -5,10 +5,9 @@ import type { Command } from './commands/command.ts';
 import type { Dispatch, OpenForm } from './commands/dispatch.ts';
 import type { Suggest } from './commands/suggest.ts';
 import type { Homes } from './home/home.ts';
-import type { GoneChannels } from './shared/gone-places.ts';
 import type { AnswerEnder } from './shared/invocation.ts';
 import type { Messenger } from './shared/messenger.ts';
-import type { Place } from './shared/place.ts';
+import type { GoneChannels, Place } from './shared/place.ts';
 
 /** What the bot is to its platforms, and to what shows or ends it. */
 export interface Bot {
@@ -67,5 +66,5 @@ export interface Platform extends Messenger, AnswerEnder {
 }
 
 /** State a platform keeps for itself, handed to it by the composition root. */
-export { createEncryption as createSeal } from '../store/encryption.ts';
+export { createEncryption } from '../store/encryption.ts';
 export type { Collection } from '../store/store.ts';

@@ -1,4 +1,5 @@
-import { counted, type Finding, ok, problem, warning } from '../bot/shared/finding.ts';
+import { type Finding, ok, problem, warning } from '../bot/shared/finding.ts';
+import { counted } from '../bot/shared/text-format.ts';
 import type { Settings } from '../config/settings.ts';
 import { readCatalog, textModels } from '../gateway/catalog/catalog.ts';
 import { explainNames } from '../gateway/models/served-models-refresh.ts';

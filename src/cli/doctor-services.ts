@@ -1,6 +1,7 @@
 import { isIPv6 } from 'node:net';
 import { describeInvalid } from '../bot/incidents/invalid-monitors.ts';
-import { counted, type Finding, ok, problem, shortName, warning } from '../bot/shared/finding.ts';
+import { type Finding, ok, problem, shortName, warning } from '../bot/shared/finding.ts';
+import { counted } from '../bot/shared/text-format.ts';
 import { CallError, ContractError, StatusError } from '../clients/errors.ts';
 import { createGatewayClient } from '../clients/gateway.ts';
 import { createMonitoringClient, type InvalidMonitor } from '../clients/monitoring.ts';

@@ -63,7 +63,8 @@ async function open(
     unfinished,
     state,
   };
-  const forgetting = await openForget(store, { ...kept, alertPlaces, log });
+  const others = [usageLog, places, shownAnswers];
+  const forgetting = await openForget(store, { ...kept, others, alertPlaces, log });
   life.writes = writes;
   return { ...kept, ...forgetting, nowMs, lines, life, close: () => real.close() };
 }

@@ -1,8 +1,7 @@
 import { NOTE_HINT, noteFacts } from '../incidents/incident-service.ts';
 import { latencyFacts } from '../incidents/latency.ts';
 import type { Alert, Delivery, Incident, MonitoringOutage } from '../incidents/watch-state.ts';
-import type { Card, Fact } from '../shared/card.ts';
-import { textCard, textPart } from '../shared/card.ts';
+import { type Card, type Fact, textCard, textPart } from '../shared/card.ts';
 import { isDown } from '../shared/status.ts';
 import { shownTarget, targetLink } from '../shared/target-link.ts';
 import { counted, inWords, shortened } from '../shared/text-format.ts';

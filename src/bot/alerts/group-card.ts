@@ -2,8 +2,7 @@ import { outagesOf } from '../incidents/groups.ts';
 import { NOTE_HINT, noteFacts } from '../incidents/incident-service.ts';
 import { snoozeFacts } from '../incidents/snoozes.ts';
 import type { Delivery, Group } from '../incidents/watch-state.ts';
-import type { Card, CardAction, Fact } from '../shared/card.ts';
-import { textPart } from '../shared/card.ts';
+import { type Card, type CardAction, type Fact, textPart } from '../shared/card.ts';
 import { downWord, isDown, isUp } from '../shared/status.ts';
 import { counted, shortened } from '../shared/text-format.ts';
 import {

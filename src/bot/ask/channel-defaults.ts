@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import type { Store } from '../../store/store.ts';
-import type { GonePlaces } from '../shared/gone-places.ts';
-import { type Place, placeKey } from '../shared/place.ts';
+import type { Changes } from '../channels/channel-settings.ts';
+import { changedSettings } from '../channels/channel-settings.ts';
+import { type GonePlaces, type Place, placeKey } from '../shared/place.ts';
 
 /** How questions in a channel are answered; what is left out is as the operator set it. */
 const ChannelDefault = z.object({
@@ -24,13 +25,10 @@ export function createChannelDefaults(store: Store) {
     of: async (place: Place): Promise<ChannelDefault> =>
       (await collection.get(placeKey(place))) ?? {},
     /** What is not named stays, `null` goes back to what the operator set. */
-    async change(
-      place: Place,
-      change: { [Name in keyof ChannelDefault]?: NonNullable<ChannelDefault[Name]> | null },
-    ) {
+    async change(place: Place, change: Changes<ChannelDefault>) {
       await collection.update(placeKey(place), (current) => {
-        const all = Object.entries({ ...current, ...change }).filter(([, value]) => value !== null);
-        return all.length === 0 ? undefined : Object.fromEntries(all);
+        const all = changedSettings(current, change);
+        return Object.keys(all).length === 0 ? undefined : all;
       });
     },
     forgetPlaces: (gone: GonePlaces) => collection.eraseAll((place) => gone.has(place)),

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Store } from '../../store/store.ts';
-import type { GonePlaces } from '../shared/gone-places.ts';
-import { type Place, placeKey } from '../shared/place.ts';
+import { type GonePlaces, type Place, placeKey } from '../shared/place.ts';
 
 /** A conversation as the bot knows it. */
 export interface ConversationAt {

@@ -4,7 +4,6 @@ import { z } from 'zod';
 import type { Store } from '../../store/store.ts';
 import { backoffMs, type Clock } from '../shared/clock.ts';
 import { DeliveryError } from '../shared/errors.ts';
-import type { GonePlaces } from '../shared/gone-places.ts';
 import type {
   Answer,
   AnswerEnder,
@@ -12,7 +11,7 @@ import type {
   Invocation,
   UnfinishedAnswer,
 } from '../shared/invocation.ts';
-import { type Place, placeKey } from '../shared/place.ts';
+import { type GonePlaces, type Place, placeKey } from '../shared/place.ts';
 import type { SeenInvocations } from '../shared/seen-invocations.ts';
 import { underBroken } from './answer-buttons.ts';
 import { type Conversations, conversationKey } from './conversations.ts';

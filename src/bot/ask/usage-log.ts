@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { Store } from '../../store/store.ts';
-import type { GonePlaces } from '../shared/gone-places.ts';
-import { type Place, placeKey } from '../shared/place.ts';
+import { type GonePlaces, type Place, placeKey } from '../shared/place.ts';
 
 /** One answer, as far as it matters who used how much: nothing of what was said. */
 const UsageEntry = z.object({

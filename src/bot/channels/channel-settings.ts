@@ -23,17 +23,18 @@ export const ChannelSettings = z.object({
 export type ChannelSettings = z.infer<typeof ChannelSettings>;
 
 /** What becomes of settings: those not named stay, `null` takes one back. */
-export type SettingsChange = {
-  [Name in keyof ChannelSettings]?: NonNullable<ChannelSettings[Name]> | null;
+export type Changes<Settings> = {
+  [Name in keyof Settings]?: NonNullable<Settings[Name]> | null;
 };
+export type SettingsChange = Changes<ChannelSettings>;
 
 /** The settings after a change. Pure. */
-export function changedSettings(
-  current: ChannelSettings | undefined,
-  change: SettingsChange,
-): ChannelSettings {
+export function changedSettings<Settings extends object>(
+  current: Settings | undefined,
+  change: Changes<Settings>,
+): Settings {
   const all = Object.entries({ ...current, ...change });
-  return Object.fromEntries(all.filter(([, value]) => value !== null)) as ChannelSettings;
+  return Object.fromEntries(all.filter(([, value]) => value !== null)) as Settings;
 }
 
 /** The settings in sentences; none when nothing is set. */

@@ -2,8 +2,7 @@ import { z } from 'zod';
 import { maskedTarget } from '../../contracts/secret-values.ts';
 import type { Store } from '../../store/store.ts';
 import { CommandError } from '../shared/errors.ts';
-import type { GonePlaces } from '../shared/gone-places.ts';
-import { type Place, parsePlace, placeKey } from '../shared/place.ts';
+import { type GonePlaces, type Place, parsePlace, placeKey } from '../shared/place.ts';
 import {
   ChannelSettings,
   changedSettings,

@@ -1,9 +1,8 @@
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { Store } from '../../store/store.ts';
-import type { GonePlaces } from '../shared/gone-places.ts';
 import type { Invocation } from '../shared/invocation.ts';
-import { parsePlace, placeKey } from '../shared/place.ts';
+import { type GonePlaces, parsePlace, placeKey } from '../shared/place.ts';
 
 /** Where a person asked, typed a command or pressed a button, the last place last. */
 const Visits = z.object({ visits: z.array(z.object({ place: z.string(), atMs: z.number() })) });

@@ -22,7 +22,6 @@ const stop = command({
   summary: 'End an answer where it is',
   right: 'anyone',
   input,
-  examples: [],
   async run({ answer }, { ask, person }) {
     if (!ask.cut(answer, `Stopped by ${shortened(person.name, 80)}.`)) {
       throw new CommandError('This answer has ended already.');
@@ -61,7 +60,6 @@ const again = command({
   summary: 'Answer the last question of a thread anew',
   right: 'anyone',
   input,
-  examples: [],
   once,
   async run({ answer }, call) {
     const { ask, place, person } = call;
@@ -87,7 +85,6 @@ const goOn = command({
   summary: 'Have an answer go on where it stopped',
   right: 'anyone',
   input,
-  examples: [],
   once,
   async run({ answer }, call) {
     const { ask, place, person } = call;
@@ -108,7 +105,6 @@ const rate = command({
   summary: 'Say whether an answer is good',
   right: 'anyone',
   input: input.extend({ as: z.enum(['good', 'bad']).describe('good or bad') }),
-  examples: [],
   async run({ answer, as }, { conversations, invocation: { place, thread }, person }) {
     const key = thread === undefined ? undefined : conversationKey(place, thread);
     if (key === undefined || !(await conversations.rate(key, answer, { person: person.id, as }))) {
@@ -124,7 +120,6 @@ const share = command({
   summary: 'Show a private answer to everyone',
   right: 'anyone',
   input,
-  examples: [],
   once: ({ answer }) => ({
     key: `share ${answer}`,
     keepMs: DAY_MS,

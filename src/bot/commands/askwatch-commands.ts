@@ -1,8 +1,7 @@
 import { z } from 'zod';
 import { type Model, OPTIONAL_PARAMETERS } from '../../contracts/gateway.ts';
 import { chatModels, isServed } from '../ask/catalog.ts';
-import type { CardPart } from '../shared/card.ts';
-import { textPart } from '../shared/card.ts';
+import { type CardPart, textPart } from '../shared/card.ts';
 import { toAsker } from '../shared/invocation.ts';
 import { counted } from '../shared/text-format.ts';
 import { command } from './command.ts';

@@ -1,7 +1,6 @@
 import { z } from 'zod';
 import type { UsageEntry } from '../ask/usage-log.ts';
-import type { Card, CardPart } from '../shared/card.ts';
-import { textCard } from '../shared/card.ts';
+import { type Card, type CardPart, textCard } from '../shared/card.ts';
 import { toAsker } from '../shared/invocation.ts';
 import { counted, shortened } from '../shared/text-format.ts';
 import { command } from './command.ts';

@@ -29,8 +29,8 @@ export interface Command<Input extends z.ZodObject = z.ZodObject> {
    */
   right: 'anyone' | (Right & { when?(input: z.output<Input>): boolean });
   input: Input;
-  /** Whole lines that work as they are; the first stands beside every complaint about an input. */
-  examples: readonly string[];
+  /** Whole lines that work as they are; the first stands beside every complaint about an input. None for what nobody types. */
+  examples?: readonly string[];
   /**
    * The one required text, or the first of all, takes the rest of a typed line as it is, after any leading `key=value` words. Without it, words
    * fill the required inputs in order and those left over join into the first optional text.

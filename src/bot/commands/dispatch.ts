@@ -1,14 +1,13 @@
 import type { UnfinishedAnswers } from '../ask/unfinished-answers.ts';
-import type { Card } from '../shared/card.ts';
-import { textCard } from '../shared/card.ts';
-import type {
-  AnswerPart,
-  CommandAnswer,
-  CommandResult,
-  Invocation,
-  Reply,
+import { type Card, textCard } from '../shared/card.ts';
+import {
+  type AnswerPart,
+  type CommandAnswer,
+  type CommandResult,
+  type Invocation,
+  type Reply,
+  toAsker,
 } from '../shared/invocation.ts';
-import { toAsker } from '../shared/invocation.ts';
 import { type Person, type Place, placeKey } from '../shared/place.ts';
 import { requireRight } from '../shared/rights.ts';
 import type { SeenInvocations } from '../shared/seen-invocations.ts';
@@ -45,7 +44,7 @@ export function createDispatch(
     try {
       await marking;
     } catch (error) {
-      log.error({ err: error }, 'a gesture was handled but could not be marked so');
+      log.error({ err: error }, 'an invocation was handled but could not be marked so');
     }
   }
 
@@ -53,7 +52,9 @@ export function createDispatch(
     try {
       if (!(await seenInvocations.claim(invocation.id))) return { kind: 'nothing' };
     } catch (error) {
-      return toAsker(failedCard('a gesture could not be noted, so nothing was done', error, log));
+      return toAsker(
+        failedCard('an invocation could not be noted, so nothing was done', error, log),
+      );
     }
     const reply = await answer(invocation);
     if (reply.kind === 'answer') {

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import type { Card } from '../shared/card.ts';
-import { textCard } from '../shared/card.ts';
+import { type Card, textCard } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
 import { explainError } from '../shared/explain-error.ts';
 import type { Command } from './command.ts';

@@ -30,7 +30,6 @@ const acknowledge = command({
   summary: 'Say that you look after an incident',
   right: 'anyone',
   input,
-  examples: [],
   async run({ incident: id }, { incidents, person }) {
     const by = shortened(person.name, 80);
     const before = await incidents.mark(id, 'acknowledged', (atMs) => ({ by, atMs }));
@@ -45,7 +44,6 @@ const snooze = command({
   summary: 'Hear nothing new of this monitor for an hour',
   right: 'anyone',
   input,
-  examples: [],
   async run({ incident: id }, { incidents, person }) {
     const before = await incidents.mark(id, 'snoozed', (atMs) => newSnooze(person.name, atMs));
     if (!before) return { kind: 'nothing' };
@@ -59,7 +57,6 @@ const unsnooze = command({
   summary: 'Hear of new outages of this monitor again',
   right: 'anyone',
   input,
-  examples: [],
   async run({ incident: id }, { incidents }) {
     if (!(await incidents.endSnoozes(id))) throw new CommandError('This snooze is over already.');
     return { kind: 'nothing' };
@@ -72,7 +69,6 @@ const check = command({
   summary: 'Look at the monitor of an incident at once',
   right: 'anyone',
   input,
-  examples: [],
   async run({ incident: id }, { incidents, monitoring }) {
     const [{ monitorId, name }] = incidents.get(id);
     const now = await monitoring.check(monitorId).catch((error: unknown) => {
@@ -97,7 +93,6 @@ const question = (name: string, summary: string, text: string) =>
     summary,
     right: 'anyone',
     input,
-    examples: [],
     // Each thread has an answer of its own; somebody may ask once more when something has happened since.
     once: ({ incident }, { place, thread = '' }) => ({
       key: `${name} ${incident} ${conversationKey(place, thread)}`,

@@ -1,23 +1,15 @@
-import type { Card, CardPart } from '../shared/card.ts';
-import { textPart } from '../shared/card.ts';
+import { type Card, type CardPart, textPart } from '../shared/card.ts';
 import { shortened } from '../shared/text-format.ts';
 import { type Command, fieldsOf, usageOf } from './command.ts';
 
 /** How one command is used: its inputs and lines that work. */
 export function usageCard(command: Command): Card {
   const fields = fieldsOf(command);
-  const inputs: CardPart[] =
-    fields.length === 0
-      ? []
-      : [
-          {
-            kind: 'facts',
-            facts: fields.map(({ name, description, required }) => ({
-              label: required ? name : `${name} (optional)`,
-              value: description,
-            })),
-          },
-        ];
+  const facts = fields.map(({ name, description, required }) => ({
+    label: required ? name : `${name} (optional)`,
+    value: description,
+  }));
+  const inputs: CardPart[] = facts.length === 0 ? [] : [{ kind: 'facts', facts }];
   return {
     tone: 'info',
     title: `How to use /${command.name}`,
@@ -61,11 +53,7 @@ export function unknownCard(typed: string, near: readonly Command[]): Card {
   };
 }
 
-function examples(command: Command, count = command.examples.length): CardPart[] {
-  return [
-    {
-      kind: 'code',
-      text: [usageOf(command), ...command.examples.slice(0, count)].join('\n'),
-    },
-  ];
+function examples(command: Command, count?: number): CardPart[] {
+  const lines = [usageOf(command), ...(command.examples ?? []).slice(0, count)];
+  return [{ kind: 'code', text: lines.join('\n') }];
 }

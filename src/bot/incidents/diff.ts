@@ -28,7 +28,7 @@ export interface Extent {
  * Compares a list with what was seen before. Until the first poll ever is over, of those seen first only what is DOWN is
  * news. A monitor that is missing says nothing at first, and a list that lost more than half at once says nothing about
  * those it lost. Of the monitors in `asking`, what they changed is still to be asked, so their count stays. Gives the same
- * sight when nothing is different. Pure.
+ * snapshot when nothing is different. Pure.
  */
 export function diff(
   before: Snapshot = NOTHING_KNOWN,

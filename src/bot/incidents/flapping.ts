@@ -1,8 +1,15 @@
 import type { Monitor } from '../../contracts/monitoring.ts';
 import type { Incident as Outage } from '../../contracts/monitoring-additions.ts';
 import { isDown, isSilenced, isUp, statusChangedAtMs } from '../shared/status.ts';
-import type { Alert, Delivery, Down, Flapping, Group, Incident } from './watch-state.ts';
-import { mapChanged } from './watch-state.ts';
+import {
+  type Alert,
+  type Delivery,
+  type Down,
+  type Flapping,
+  type Group,
+  type Incident,
+  mapChanged,
+} from './watch-state.ts';
 
 /** So many times down within so long, which is five changes, are flapping; it is over after as long without a change. */
 export const FLAPPING_DOWNS = 3;

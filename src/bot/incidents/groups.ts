@@ -1,7 +1,14 @@
 import { FLAPPING_DOWNS } from './flapping.ts';
 import { isUndelivered, newDelivery } from './incidents.ts';
-import type { Alert, Delivery, Flapping, Group, Incident } from './watch-state.ts';
-import { incidentsIn, mapChanged } from './watch-state.ts';
+import {
+  type Alert,
+  type Delivery,
+  type Flapping,
+  type Group,
+  type Incident,
+  incidentsIn,
+  mapChanged,
+} from './watch-state.ts';
 
 /** An outage so soon after another one of the same place is told together with those that follow. */
 const TOGETHER_MS = 60_000;

@@ -1,5 +1,4 @@
-import type { Card, Fact } from '../shared/card.ts';
-import { textCard } from '../shared/card.ts';
+import { type Card, type Fact, textCard } from '../shared/card.ts';
 import { CommandError } from '../shared/errors.ts';
 import { type Place, placeKey } from '../shared/place.ts';
 import { shortened } from '../shared/text-format.ts';
@@ -7,8 +6,16 @@ import { unpaced } from './flapping.ts';
 import { refreshed } from './groups.ts';
 import { isOpen } from './incidents.ts';
 import { unsnoozed } from './snoozes.ts';
-import type { Alert, Group, Incident, Note, Watching, WatchState } from './watch-state.ts';
-import { incidentsIn, mapChanged } from './watch-state.ts';
+import {
+  type Alert,
+  type Group,
+  type Incident,
+  incidentsIn,
+  mapChanged,
+  type Note,
+  type Watching,
+  type WatchState,
+} from './watch-state.ts';
 
 /** The incidents that people were told of, for those who press a button under one, or under several. */
 export type Incidents = ReturnType<typeof createIncidents>;

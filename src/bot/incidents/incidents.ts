@@ -16,8 +16,14 @@ import {
   withGroupsOf,
   withStatus,
 } from './flapping.ts';
-import type { Alert, Delivery, Flapping, Incident } from './watch-state.ts';
-import { incidentsIn, mapChanged } from './watch-state.ts';
+import {
+  type Alert,
+  type Delivery,
+  type Flapping,
+  type Incident,
+  incidentsIn,
+  mapChanged,
+} from './watch-state.ts';
 
 /** What deciding needs from outside. */
 export interface IncidentContext {

@@ -21,8 +21,7 @@ import {
   withOpened,
 } from './incidents.ts';
 import type { RequestQuota } from './poll-quota.ts';
-import type { Alert, Incident } from './watch-state.ts';
-import { incidentsIn } from './watch-state.ts';
+import { type Alert, type Incident, incidentsIn } from './watch-state.ts';
 
 /** Outages of a monitor that came or ended between two polls of the list. */
 export interface MissedOutages {

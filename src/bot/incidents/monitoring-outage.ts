@@ -3,7 +3,7 @@ import { explainOutage } from '../shared/explain-error.ts';
 import { newDelivery } from './incidents.ts';
 import type { Alert, MonitoringOutage, Watching } from './watch-state.ts';
 
-/** Looks at the monitors that failed, one after another. */
+/** Polls of the monitors that failed, one after another. */
 export interface FailedPolls {
   count: number;
   /** When the first of them failed, Unix milliseconds. */

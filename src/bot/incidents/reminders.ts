@@ -1,7 +1,13 @@
 import { isSilenced } from '../shared/status.ts';
 import { goesOn } from './incidents.ts';
-import type { Alert, Delivery, Group, Incident } from './watch-state.ts';
-import { incidentsIn, mapChanged } from './watch-state.ts';
+import {
+  type Alert,
+  type Delivery,
+  type Group,
+  type Incident,
+  incidentsIn,
+  mapChanged,
+} from './watch-state.ts';
 
 interface Around {
   nowMs: number;

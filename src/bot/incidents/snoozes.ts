@@ -3,8 +3,14 @@ import { shortened } from '../shared/text-format.ts';
 import { unpaced } from './flapping.ts';
 import { refreshed } from './groups.ts';
 import { SNOOZE_MS } from './incidents.ts';
-import type { Alert, Group, Incident, Snooze, Watching } from './watch-state.ts';
-import { mapChanged } from './watch-state.ts';
+import {
+  type Alert,
+  type Group,
+  type Incident,
+  mapChanged,
+  type Snooze,
+  type Watching,
+} from './watch-state.ts';
 
 /** Different snoozes that a message about several outages names. */
 const NAMED = 3;

@@ -1,6 +1,6 @@
 /** What one check of an installation found. */
 export interface Finding {
-  /** What was looked at, in a few words. */
+  /** What was checked, in a few words. */
   check: string;
   level: 'ok' | 'warning' | 'problem';
   /** What was found and, unless all is well, what to do next. It may hold foreign words: whoever prints it cleans them. */
@@ -19,7 +19,3 @@ export const problem = at('problem');
 
 /** A name that others chose, short enough to stand in a sentence. */
 export const shortName = (name: string) => (name.length > 60 ? `${name.slice(0, 60)}…` : name);
-
-/** `1 model`, `2 models`. */
-export const counted = (number: number, thing: string) =>
-  `${number} ${thing}${number === 1 ? '' : 's'}`;

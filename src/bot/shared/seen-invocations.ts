@@ -11,7 +11,7 @@ const KEEP_MS = 86_400_000;
 const BUCKETS = 256;
 const MAX_PER_BUCKET = 100;
 
-/** Gestures under way in memory; more only if platforms drop answers unread. */
+/** Invocations under way in memory; more only if platforms drop answers unread. */
 const MAX_RUNNING = 10_000;
 
 const Bucket = z.object({

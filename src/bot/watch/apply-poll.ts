@@ -158,10 +158,10 @@ function reconcile(
   { missed, later }: { missed: readonly MissedOutages[]; later: ReadonlySet<string> },
 ): Alert[] {
   const { nowMs, unseenFromMs } = around;
-  const sighted = withMonitoringRecovered(before, nowMs);
-  const isLate = unseenFromMs !== undefined || sighted !== before;
-  const awake = isLate ? withCalmRestarted(sighted, nowMs) : sighted;
-  const seeing = applyMissed(awake, missed, around);
+  const seen = withMonitoringRecovered(before, nowMs);
+  const isLate = unseenFromMs !== undefined || seen !== before;
+  const restarted = isLate ? withCalmRestarted(seen, nowMs) : seen;
+  const seeing = applyMissed(restarted, missed, around);
   // One that is down again may look as it did before.
   const open = new Set(seeing.filter(isOpen).map(({ monitorId }) => monitorId));
   const downAgain = missed

@@ -24,6 +24,9 @@ import type { LastPoll } from './last-poll.ts';
 /** Longest wait the service may ask for; after it, it is asked again. */
 const MAX_WAIT_MS = 600_000;
 
+/** Without it an outage may later seem to be noticed late, which is no reason to stop polling. */
+const NOT_KEPT = 'when the monitors were last seen could not be stored';
+
 /**
  * Polls the monitoring service again and again, and notes what changed. `onChange` is called when there may be something to
  * tell, with everything stored. A poll that failed says nothing about any monitor; when none succeeds for a while, people are
@@ -57,17 +60,22 @@ export function createPoller(options: {
     }
   }
 
-  /** Takes snoozes that are over out of messages, whether or not the monitors can be seen. */
-  async function expireSnoozes() {
+  /** Does what the next poll does again where it fails. */
+  async function attempt(failure: string, act: () => Promise<void>) {
     try {
+      await act();
+    } catch (error) {
+      log.error({ err: error }, failure);
+    }
+  }
+
+  /** Takes snoozes that are over out of messages, whether or not the monitors can be seen. */
+  const expireSnoozes = () =>
+    attempt('that a snooze is over could not be stored', async () => {
       const before = state.current();
       await state.update((watching) => withoutExpiredSnoozes(watching, clock.nowMs()));
       if (state.current() !== before) onChange();
-    } catch (error) {
-      // The next poll tries again.
-      log.error({ err: error }, 'that a snooze is over could not be stored');
-    }
-  }
+    });
 
   /** One poll; resolves to how long to wait until the next. */
   async function poll(): Promise<number> {
@@ -97,23 +105,19 @@ export function createPoller(options: {
     return Math.max(Math.min(askedMs, MAX_WAIT_MS), backoffMs(failed.count, random));
   }
 
-  async function reportOutage(polls: FailedPolls) {
-    try {
+  const reportOutage = (polls: FailedPolls) =>
+    attempt('that monitors cannot be seen could not be noted', async () => {
       const places = [...alertPlaces, ...(await channels.places())].map(placeKey);
       const around = { nowMs: clock.nowMs(), newId: randomUUID, places };
       await state.update((watching) => withMonitoringOutage(watching, polls, around));
       onChange();
-    } catch (error) {
-      // The next poll that fails tries again.
-      log.error({ err: error }, 'that monitors cannot be seen could not be noted');
-    }
-  }
+    });
 
   async function apply(monitors: readonly Monitor[]) {
     const listeners = await channels.subscribers();
     const nowMs = clock.nowMs();
     const unseenFromMs = lastPoll.gapBefore(nowMs);
-    const asking = { monitoring, quota: quota, signal: stopping.signal, log };
+    const asking = { monitoring, quota, signal: stopping.signal, log };
     // Both take from one quota, in this order.
     const [{ missed, later }, responseTimes] = await Promise.all([
       askMissed(withMissedChanges(state.current(), monitors), asking),
@@ -134,11 +138,7 @@ export function createPoller(options: {
     await yieldToEventLoop();
     for (const batch of batches) {
       await state.update((watching) => {
-        const seen = applyPoll(watching, batch.monitors, around, {
-          ...batch,
-          later,
-          isBatched: isBatched,
-        });
+        const seen = applyPoll(watching, batch.monitors, around, { ...batch, later, isBatched });
         dropped += seen.dropped;
         return seen.watching;
       });
@@ -154,17 +154,9 @@ export function createPoller(options: {
       });
       await yieldToEventLoop();
     }
-    if (dropped > 0) log.error({ dropped }, 'the oldest untold alerts were dropped: too many wait');
-    await keepLastPoll(() => lastPoll.polled(nowMs));
-  }
-
-  /** Without it an outage may later seem to be noticed late, which is no reason to stop looking. */
-  async function keepLastPoll(keep: () => Promise<void>) {
-    try {
-      await keep();
-    } catch (error) {
-      log.error({ err: error }, 'when the monitors were last seen could not be stored');
-    }
+    if (dropped > 0)
+      log.error({ dropped }, 'the oldest undelivered alerts were dropped: too many wait');
+    await attempt(NOT_KEPT, () => lastPoll.polled(nowMs));
   }
 
   return {
@@ -174,7 +166,7 @@ export function createPoller(options: {
     async stop() {
       stopping.abort();
       await running;
-      await keepLastPoll(lastPoll.end);
+      await attempt(NOT_KEPT, lastPoll.end);
     },
   };
 }

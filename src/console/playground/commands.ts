@@ -24,7 +24,7 @@ export function listedCommand(command: Command): ListedCommand {
     name: command.name,
     summary: command.summary,
     usage: usageOf(command),
-    examples: command.examples,
+    examples: command.examples ?? [],
     wholeLine: command.wholeLine ?? false,
     fields: fieldsOf(command).map((field) => ({
       ...field,

@@ -1,6 +1,6 @@
 import { type APIMessage, type Client, ComponentType, MessageFlags, Routes } from 'discord.js';
 import type { Logger } from 'pino';
-import { createSeal, type Platform } from '../../bot/platform.ts';
+import { createEncryption, type Platform } from '../../bot/platform.ts';
 import { answerOfButton } from '../../bot/shared/card.ts';
 import { DeliveryError } from '../../bot/shared/errors.ts';
 import type { UnfinishedAnswer } from '../../bot/shared/invocation.ts';
@@ -32,7 +32,7 @@ interface Found {
 
 /** Keeps tokens of interactions from whoever has the files and not the bot's token. */
 export const tokenEncryption = (botToken: string) =>
-  createSeal(botToken, 'askwatch discord interaction');
+  createEncryption(botToken, 'askwatch discord interaction');
 
 /** Ends answers of an earlier process: the message that has the button which stops it shows what it showed, and a note. */
 export function createEndAnswer(options: {

@@ -1,7 +1,6 @@
 import { AttachmentBuilder } from 'discord.js';
 import type { Logger } from 'pino';
-import type { Card, Chart } from '../../bot/shared/card.ts';
-import { chartText } from '../../bot/shared/chart-text.ts';
+import { type Card, type Chart, chartText } from '../../bot/shared/card.ts';
 import { isRefusal } from '../api/errors.ts';
 import { pictureOf } from '../render/chart-picture.ts';
 import { renderMessage } from '../render/render.ts';

@@ -5,8 +5,7 @@ import {
   MessageFlags,
   PermissionFlagsBits,
 } from 'discord.js';
-import type { Card } from '../../bot/shared/card.ts';
-import { withoutCharts } from '../../bot/shared/chart-text.ts';
+import { type Card, withoutCharts } from '../../bot/shared/card.ts';
 import { sendCard } from '../answers/send-card.ts';
 import { retryUntilShown } from '../answers/show-answer.ts';
 import type { SubmittedForm } from '../api/interaction.ts';

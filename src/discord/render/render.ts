@@ -11,12 +11,12 @@ import {
   type Card,
   type CardAction,
   type CardPart,
+  chartText,
   encodeAction,
   type Fact,
   linkOf,
   TONES,
 } from '../../bot/shared/card.ts';
-import { chartText } from '../../bot/shared/chart-text.ts';
 import { oneLine, plainWithin, within, withoutMentions } from './text.ts';
 
 /** Source: Discord docs, "Embed Limits" (2,048 and 6,000 there); the total is of all texts of all embeds of a message. */

@@ -1,7 +1,6 @@
 import { webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
-import type { Card } from '../../bot/shared/card.ts';
-import { hasChart, withoutCharts } from '../../bot/shared/chart-text.ts';
+import { type Card, hasChart, withoutCharts } from '../../bot/shared/card.ts';
 import { readFailure } from '../api/call-failure.ts';
 import type { Content } from '../render/blocks.ts';
 import { renderCard } from '../render/render-card.ts';

@@ -1,6 +1,12 @@
 import type { types } from '@slack/bolt';
-import { type Card, type CardPart, type Chart, type Fact, TONES } from '../../bot/shared/card.ts';
-import { chartText } from '../../bot/shared/chart-text.ts';
+import {
+  type Card,
+  type CardPart,
+  type Chart,
+  chartText,
+  type Fact,
+  TONES,
+} from '../../bot/shared/card.ts';
 import { type Content, context, MAX_FALLBACK, oneLine, plainText, section } from './blocks.ts';
 import { renderButtons } from './render-buttons.ts';
 import { MAX_CHARTS, renderChart } from './render-chart.ts';

@@ -1,4 +1,4 @@
-import { type Collection, createSeal } from '../../bot/platform.ts';
+import { type Collection, createEncryption } from '../../bot/platform.ts';
 
 /** What a workspace gave when it installed the app. */
 export interface Installation {
@@ -35,7 +35,7 @@ export function createInstallations(
   collection: Collection<EncryptedInstallation>,
   clientSecret: string,
 ): Installations {
-  const seal = createSeal(clientSecret, 'askwatch slack installations');
+  const seal = createEncryption(clientSecret, 'askwatch slack installations');
 
   return {
     async list() {

@@ -198,7 +198,9 @@ test('every command has a summary that fits everywhere, described inputs, and ex
     for (const field of fieldsOf(command)) {
       expect(field.description, `${command.name} ${field.name}`).toMatch(/^.{1,100}$/);
     }
-    for (const example of command.examples) {
+    const { examples = [] } = command;
+    expect(examples, command.name).not.toEqual([]);
+    for (const example of examples) {
       const line = readLine(example, commands);
       expect(line).toMatchObject({ kind: 'command', command: { name: command.name } });
       if (line.kind === 'command') expect(checkInput(command, line.values).ok).toBe(true);

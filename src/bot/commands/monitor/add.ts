@@ -6,8 +6,7 @@ import {
   type MonitorCreated,
   type MonitorCreateInput,
 } from '../../../contracts/monitoring.ts';
-import type { Card } from '../../shared/card.ts';
-import { textPart } from '../../shared/card.ts';
+import { type Card, textPart } from '../../shared/card.ts';
 import { CommandError } from '../../shared/errors.ts';
 import { toAsker, toEveryone } from '../../shared/invocation.ts';
 import { checkWords } from '../../shared/status.ts';

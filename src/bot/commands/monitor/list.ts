@@ -38,7 +38,6 @@ export const listPage = command({
     page: z.int().min(1).max(10_000).describe('Which page'),
     filter: z.string().max(200).optional().describe('As in the list'),
   }),
-  examples: [],
   async run({ page, filter }, { monitoring }) {
     return toAsker(listCard(await monitoring.list(), filter, page));
   },

@@ -4,8 +4,7 @@ import type { MonitoringClient } from '../../../clients/monitoring.ts';
 import type { Monitor } from '../../../contracts/monitoring.ts';
 import { type CardAction, isCarried, textCard, textPart } from '../../shared/card.ts';
 import { CommandError } from '../../shared/errors.ts';
-import type { Reply } from '../../shared/invocation.ts';
-import { toAsker, toEveryone } from '../../shared/invocation.ts';
+import { type Reply, toAsker, toEveryone } from '../../shared/invocation.ts';
 import type { Right } from '../../shared/rights.ts';
 import { shownTarget } from '../../shared/target-link.ts';
 import { shortened } from '../../shared/text-format.ts';
@@ -102,7 +101,6 @@ export const removeForGood = command({
   right: mayManage('remove monitors'),
   input: z.object({ monitor: z.string().max(200).describe('Its id') }),
   once: onceFor('remove'),
-  examples: [],
   async run({ monitor: id }, call) {
     const known = (await listAll(call.monitoring)).find((one) => one.id === id);
     if (!known) throw new CommandError('This monitor is removed already.');

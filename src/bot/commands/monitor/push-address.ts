@@ -20,7 +20,6 @@ export const newPushAddress = command({
   summary: 'Make a new push address for a heartbeat; asks first',
   right,
   input,
-  examples: [],
   async run({ monitor: id }, { monitoring }) {
     const { name } = heartbeat(await listAll(monitoring), id);
     const question = textCard(
@@ -44,7 +43,6 @@ export const renewPushAddress = command({
   right,
   input,
   once: onceFor('push address'),
-  examples: [],
   async run({ monitor: id }, { monitoring }) {
     const { name } = heartbeat(await listAll(monitoring), id);
     const { push_url } = await monitoring.renewPushToken(id).catch((error: unknown) => {

@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import { z } from 'zod';
-import type { NamedPlaces, Rule } from '../app/platforms/registration.ts';
+import type { NamedPlaces, PlatformRegistration, Rule } from '../app/platforms/registration.ts';
 import { platforms } from '../app/platforms.ts';
 import type { Place } from '../bot/shared/place.ts';
 import { PROVIDER_TABLE } from '../gateway/providers/provider-table.ts';
@@ -45,7 +45,7 @@ const monitoringVariables = serviceVariables('MONITORING', 'a monitoring service
 const toMs = (seconds: number) => seconds * 1000;
 
 /** What the operator tells the bot; the keys are those of `BotSettings`. */
-const botVariables = {
+const botVariables = (known: readonly PlatformRegistration[]) => ({
   askModel: variable({
     name: 'ASK_MODEL',
     group: 'Asking',
@@ -73,7 +73,7 @@ const botVariables = {
     about:
       'channels that hear every alert: `slack:C0123,discord:4567`; with several workspaces `slack:T0123/C0123`',
     shown: '',
-    schema: places(platforms),
+    schema: places(known),
   }),
   alertPollMs: variable({
     name: 'ALERT_POLL_SECONDS',
@@ -88,7 +88,7 @@ const botVariables = {
     about:
       'who may add monitors: `everyone`, `managers` (of the workspace or server), or ids of people, user groups and roles besides: `slack:S0123,discord:4567`',
     shown: 'everyone',
-    schema: who('everyone', platforms),
+    schema: who('everyone', known),
   }),
   mayManage: variable({
     name: 'WHO_MAY_MANAGE',
@@ -96,9 +96,9 @@ const botVariables = {
     about:
       'who may pause and remove monitors, and set how a channel is alerted and answered; written alike',
     shown: 'managers',
-    schema: who('managers', platforms),
+    schema: who('managers', known),
   }),
-};
+});
 
 /** The variables of the model providers, from their table: a key unless it needs none, and an address where one can be given. */
 const providerVariables = Object.fromEntries(
@@ -230,15 +230,19 @@ const programVariables = {
   }),
 };
 
-/** Every setting, in the order of docs/settings.md. No other file reads the environment. */
-export const variables: readonly Variable[] = [
-  ...platforms.map((platform) => platform.variables),
-  gatewayVariables,
-  monitoringVariables,
-  botVariables,
-  providerVariables,
-  programVariables,
-].flatMap((table: VariableTable) => Object.values(table));
+/** Every setting where these are the platforms, in the order of docs/settings.md. */
+const variablesWith = (known: readonly PlatformRegistration[]): readonly Variable[] =>
+  [
+    ...known.map((platform) => platform.variables),
+    gatewayVariables,
+    monitoringVariables,
+    botVariables(known),
+    providerVariables,
+    programVariables,
+  ].flatMap((table: VariableTable) => Object.values(table));
+
+/** Every setting. No other file reads the environment. */
+export const variables = variablesWith(platforms);
 
 /** A setting is wrong; the message names each variable and says what to do, and never shows its value. */
 export class SettingsError extends Error {
@@ -252,13 +256,16 @@ export type Settings = ReturnType<typeof readSettings>;
  * Reads every setting from the environment; an empty variable counts as not set.
  * Throws a `SettingsError` that lists everything wrong at once.
  */
-export function readSettings(env: NodeJS.ProcessEnv) {
+export function readSettings(
+  env: NodeJS.ProcessEnv,
+  known: readonly PlatformRegistration[] = platforms,
+) {
   const problems: string[] = [];
   const read = <Table extends VariableTable>(table: Table) => readVariables(table, env, problems);
-  const chat = platforms.map((platform) => ({ platform, values: read(platform.variables) }));
+  const chat = known.map((platform) => ({ platform, values: read(platform.variables) }));
   const gateway = read(gatewayVariables);
   const monitoring = read(monitoringVariables);
-  const bot = read(botVariables);
+  const bot = read(botVariables(known));
   const providers = read(providerVariables);
   const program = read(programVariables);
   refuse(problems);
@@ -290,7 +297,7 @@ export function readSettings(env: NodeJS.ProcessEnv) {
       }),
     ),
     /** Values that must never be written anywhere. */
-    secrets: secretsIn(env),
+    secrets: secretsIn(env, variablesWith(known)),
   };
 }
 
@@ -342,7 +349,7 @@ function roleRules(
 /** What the settings name on a platform, by its own ids. */
 function namedPlaces(
   name: string,
-  { alertPlaces, mayAdd, mayManage }: ValuesOf<typeof botVariables>,
+  { alertPlaces, mayAdd, mayManage }: ValuesOf<ReturnType<typeof botVariables>>,
 ): NamedPlaces {
   const idsOf = (places: readonly Place[]) =>
     places.filter(({ platform }) => platform === name).map(({ channel }) => channel);
@@ -366,8 +373,8 @@ function providersFrom(values: { [setting: string]: string | undefined }): Provi
 }
 
 /** The values of the environment that must never be written anywhere. */
-export function secretsIn(env: NodeJS.ProcessEnv): string[] {
-  return variables.flatMap(({ name, secret }) => {
+export function secretsIn(env: NodeJS.ProcessEnv, among = variables): string[] {
+  return among.flatMap(({ name, secret }) => {
     const value = env[name]?.trim();
     return secret && value ? [value] : [];
   });

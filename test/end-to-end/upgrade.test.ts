@@ -3,6 +3,7 @@ import { cp } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { startAskwatch } from '../helpers/end-to-end/askwatch-process.ts';
+import { eventually } from '../helpers/eventually.ts';
 import { temporaryFolder } from '../helpers/temporary-folder.ts';
 
 const FOLDER = fileURLToPath(new URL('../fixtures/data-folder-0.1.0/', import.meta.url));
@@ -117,18 +118,19 @@ test('A program starts on the data folder of an earlier one: keys, sessions, thr
   expect(await call(`/api/v1/public/push/${PUSH_TOKEN}`)).toEqual({ ok: true });
 
   // The alert's button works, and changes the message that the earlier program posted.
-  const gesture = () => ({ id: randomUUID(), channel: 'general' });
+  const interaction = () => ({ id: randomUUID(), channel: 'general' });
   await call('/console/presses', {
-    ...gesture(),
+    ...interaction(),
     message: ALERT,
     action: `incident acknowledge?incident=${INCIDENT}`,
   });
-  await expect.poll(async () => JSON.stringify(await shown(ALERT))).toContain('Acknowledged by');
+  await eventually(async () => JSON.stringify(await shown(ALERT)).includes('Acknowledged by'));
   expect(await shown(ALERT)).toMatchObject({ title: 'Shop is DOWN' });
 
   // The thread remembers.
-  await call('/console/sayings', { ...gesture(), thread: QUESTION, text: 'and at night?' });
-  await expect
-    .poll(async () => JSON.stringify(await call(`/console/threads/${QUESTION}`)))
-    .toContain('Earlier in this conversation you asked: “why is the sky blue”');
+  await call('/console/sayings', { ...interaction(), thread: QUESTION, text: 'and at night?' });
+  const remembered = 'Earlier in this conversation you asked: “why is the sky blue”';
+  await eventually(async () =>
+    JSON.stringify(await call(`/console/threads/${QUESTION}`)).includes(remembered),
+  );
 });

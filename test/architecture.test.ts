@@ -8,7 +8,7 @@ const ROOT = fileURLToPath(new URL('../', import.meta.url));
 
 /** What each room may import besides its own files and Node's modules; types count. */
 const MAY_IMPORT: Record<string, string[]> = {
-  contracts: ['zod'],
+  contracts: ['zod', 'eventsource-parser'],
   store: ['zod', 'lowdb', 'pg', 'kysely', 'pino'],
   http: [
     'contracts',
@@ -21,8 +21,8 @@ const MAY_IMPORT: Record<string, string[]> = {
     'zod',
     'pino',
   ],
-  clients: ['contracts', 'undici', 'eventsource-parser', 'zod', 'pino'],
-  gateway: ['contracts', 'http', 'store', 'undici', 'eventsource-parser', 'zod', 'pino'],
+  clients: ['contracts', 'undici', 'zod', 'pino'],
+  gateway: ['contracts', 'http', 'store', 'undici', 'zod', 'pino'],
   monitoring: ['contracts', 'http', 'store', 'undici', 'ipaddr.js', 'croner', 'zod', 'pino'],
   bot: ['contracts', 'clients', 'store', 'zod', 'pino'],
   slack: ['bot', '@slack/bolt', 'pino'],

@@ -1,8 +1,8 @@
-import { createParser, type EventSourceMessage } from 'eventsource-parser';
 import { createChoiceEnds } from '../contracts/choice-ends.ts';
+import { GarbledStreamError, readEvents } from '../contracts/event-reader.ts';
 import { ChatCompletionChunk } from '../contracts/gateway.ts';
-import { EVENT_STREAM, isWholeData, STREAM_DONE } from '../contracts/server-sent-events.ts';
-import { CallError, ContractError, StreamCutError } from './errors.ts';
+import { EVENT_STREAM, STREAM_DONE } from '../contracts/server-sent-events.ts';
+import { ContractError, StreamCutError } from './errors.ts';
 import type { CallLimit } from './service-connection.ts';
 import { networkError } from './service-connection.ts';
 import {
@@ -43,7 +43,7 @@ export async function* readChunks(
   limit: CallLimit,
   stallMs: number,
 ): AsyncGenerator<ChatCompletionChunk, void, undefined> {
-  const events = readEvents(answer);
+  const events = readEvents(limited(answer), EVENT_LIMIT);
   const ends = createChoiceEnds();
   let whole = false;
   try {
@@ -64,81 +64,42 @@ export async function* readChunks(
 
 /** The next event; nothing at the end of a body that ends behind one. */
 async function nextEvent(
-  events: AsyncGenerator<EventSourceMessage>,
+  events: ReturnType<typeof readEvents>,
   answer: ServiceResponse,
   limit: CallLimit,
   stallMs: number,
-): Promise<EventSourceMessage | undefined> {
-  const callOff = limit.after(stallMs, `${answer.what} sent nothing new for ${stallMs / 1000} s.`);
+) {
+  const { what } = answer;
+  const callOff = limit.after(stallMs, `${what} sent nothing new for ${stallMs / 1000} s.`);
   try {
-    const { value } = await events.next();
-    return value ?? undefined;
+    const { value, done } = await events.next();
+    if (done && !value) throw cutError(answer);
+    return done ? undefined : value;
   } catch (error) {
     if (limit.signal.aborted) throw limit.signal.reason;
-    if (error instanceof CallError || error instanceof ContractError) throw error;
-    throw new StreamCutError(networkError(answer.what, error).message, { cause: error });
+    if (error instanceof ContractError || error instanceof StreamCutError) throw error;
+    if (error instanceof GarbledStreamError) {
+      throw new ContractError(`${what} ${error.message}.`, { cause: error });
+    }
+    throw new StreamCutError(networkError(what, error).message, { cause: error });
   } finally {
     callOff();
   }
 }
 
-async function* readEvents(
-  answer: ServiceResponse,
-): AsyncGenerator<EventSourceMessage, void, undefined> {
-  const { what, body } = answer;
-  const arrived: EventSourceMessage[] = [];
-  let tooLong = false;
-  const parser = createParser({
-    onEvent: (event) => void arrived.push(event),
-    onError: ({ type }) => {
-      tooLong ||= type === 'max-buffer-size-exceeded';
-    },
-    maxBufferSize: EVENT_LIMIT,
-  });
-  const decoder = new TextDecoder('utf-8', { fatal: true });
+async function* limited({ what, body }: ServiceResponse): AsyncGenerator<Buffer, void, undefined> {
   let length = 0;
-  let last = '';
   for await (const bytes of body) {
     length += bytes.length;
-    const text = decodePart(decoder, bytes, what);
-    last = text || last;
-    parser.feed(text);
-    yield* arrived.splice(0);
-    if (tooLong || length > STREAM_LIMIT_BYTES) {
+    if (length > STREAM_LIMIT_BYTES) {
       throw new ContractError(`${what} streams more than one answer can hold.`);
     }
-  }
-  // Some services leave out the empty line after the last event. What is left of one that was cut is no JSON.
-  parser.feed('\n\n');
-  const [rest] = arrived;
-  const isWhole = rest ? isWholeData(rest.data) : /[\r\n]$/.test(last);
-  if (!isWhole || !endsAsText(decoder)) throw cutError(answer);
-  if (rest) yield rest;
-}
-
-/** Whether no character is begun and not ended. */
-function endsAsText(decoder: InstanceType<typeof TextDecoder>): boolean {
-  try {
-    return decoder.decode() === '';
-  } catch {
-    return false;
+    yield bytes;
   }
 }
 
 function cutError({ what }: ServiceResponse): StreamCutError {
   return new StreamCutError(`${what} ended its answer before it was complete.`);
-}
-
-function decodePart(
-  decoder: InstanceType<typeof TextDecoder>,
-  bytes: Buffer,
-  what: string,
-): string {
-  try {
-    return decoder.decode(bytes, { stream: true });
-  } catch (cause) {
-    throw new ContractError(`${what} streams something that is not UTF-8 text.`, { cause });
-  }
 }
 
 function readChunk(

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Agent } from 'undici';
+import { GarbledStreamError, readEvents } from '../../contracts/event-reader.ts';
 import type { ChatCompletion, ChatRequest } from '../../contracts/gateway.ts';
 import { EVENT_STREAM } from '../../contracts/server-sent-events.ts';
 import { parseJson } from '../providers/dialect.ts';
@@ -18,14 +19,8 @@ import {
   createIdentify,
   type Identify,
 } from '../streaming/response-identity.ts';
-import { readEventData } from '../streaming/sse-parser.ts';
 import { createSsePassthrough } from '../streaming/sse-passthrough.ts';
-import {
-  type CallListener,
-  type CallTarget,
-  explainBroken,
-  ProviderCall,
-} from './provider-call.ts';
+import { type CallListener, type CallTarget, ProviderCall } from './provider-call.ts';
 import { createChunkCutter, cutCompletion } from './stop-sequences.ts';
 import type { Relay, Upstream } from './upstream.ts';
 
@@ -233,7 +228,7 @@ export function createHttpUpstream({
       try {
         const stops = dialect.ownStops(request, provider, model);
         const cut = stops.length > 0 ? createChunkCutter(stops) : undefined;
-        const events = readEventData(
+        const events = readEvents(
           bytes.read(() => call.resume()),
           EVENT_LIMIT_BYTES,
         );
@@ -245,7 +240,7 @@ export function createHttpUpstream({
             if (!whole) throw unusableError(provider, 'ended before it was complete');
             return;
           }
-          const chunks = decoder.read(value);
+          const chunks = decoder.read(value.data);
           // The client's own pace is not the provider's silence.
           if (chunks) call.wait(Number.POSITIVE_INFINITY);
           for (const chunk of chunks ?? []) {
@@ -264,7 +259,8 @@ export function createHttpUpstream({
           if (chunks) call.wait(waitMs);
         }
       } catch (error) {
-        throw explainBroken(error, target);
+        if (error instanceof GarbledStreamError) throw unusableError(provider, 'is garbled', error);
+        throw error;
       } finally {
         if (!whole) call.leave();
       }

@@ -141,7 +141,7 @@ export class ProviderCall implements Dispatcher.DispatchHandler {
     try {
       this.listener.onData(bytes);
     } catch (error) {
-      this.stop(explainBroken(error, this.target));
+      this.stop(this.explain(error));
     }
   }
 
@@ -155,7 +155,7 @@ export class ProviderCall implements Dispatcher.DispatchHandler {
       this.listener.onEnd();
       this.finish();
     } catch (error) {
-      this.stop(explainBroken(error, this.target));
+      this.stop(this.explain(error));
     }
   }
 
@@ -192,14 +192,15 @@ export class ProviderCall implements Dispatcher.DispatchHandler {
       body: Buffer.concat(parts).toString(),
     });
   }
-}
 
-/** What a stream that is not what the convention says tells of its provider; any other error as it is. */
-export function explainBroken(error: unknown, { provider, model }: CallTarget): unknown {
-  if (!(error instanceof BrokenStreamError)) return error;
-  return error.providerError === undefined
-    ? unusableError(provider, error.message, error)
-    : errorInsideAnswer(provider, model, error.providerError);
+  /** What a stream that is not what the convention says tells of its provider. */
+  private explain(error: unknown): unknown {
+    if (!(error instanceof BrokenStreamError)) return error;
+    const { provider, model } = this.target;
+    return error.providerError === undefined
+      ? unusableError(provider, error.message, error)
+      : errorInsideAnswer(provider, model, error.providerError);
+  }
 }
 
 function lengthOf(parts: readonly Buffer[]): number {

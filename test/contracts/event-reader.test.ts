@@ -1,7 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { BrokenStreamError } from '../../../src/gateway/streaming/answer-stream.ts';
-import { readEventData } from '../../../src/gateway/streaming/sse-parser.ts';
+import { GarbledStreamError, readEvents } from '../../src/contracts/event-reader.ts';
 
 async function read(parts: Iterable<Uint8Array>, limit = 1_000_000): Promise<string[]> {
   return (await readAll(parts, limit)).events;
@@ -13,11 +12,11 @@ async function readAll(parts: Iterable<Uint8Array>, limit = 1_000_000) {
   async function* body() {
     yield* parts;
   }
-  const reading = readEventData(body(), limit);
+  const reading = readEvents(body(), limit);
   for (;;) {
     const { value, done } = await reading.next();
     if (done) return { events, whole: value };
-    events.push(value);
+    events.push(value.data);
   }
 }
 
@@ -73,8 +72,8 @@ describe('the data of events', () => {
 
   test('is refused when it is too long or no text', async () => {
     await expect(read([bytes('x'.repeat(60)), bytes('x'.repeat(60))], 100)).rejects.toThrow(
-      BrokenStreamError,
+      GarbledStreamError,
     );
-    await expect(read([Buffer.from([0x64, 0xff, 0x0a])])).rejects.toThrow(BrokenStreamError);
+    await expect(read([Buffer.from([0x64, 0xff, 0x0a])])).rejects.toThrow(GarbledStreamError);
   });
 });

@@ -1,20 +1,24 @@
-import { createParser } from 'eventsource-parser';
-import { isWholeData } from '../../contracts/server-sent-events.ts';
-import { BrokenStreamError } from './answer-stream.ts';
+import { createParser, type EventSourceMessage } from 'eventsource-parser';
+import { isWholeData } from './server-sent-events.ts';
+
+/** A stream of events that is none: too long an event, or not UTF-8. */
+export class GarbledStreamError extends Error {
+  override name = 'GarbledStreamError' as const;
+}
 
 /**
- * The `data` of each server-sent event, as the bytes come in. A last event may lack its empty line, and its line break too
+ * The server-sent events of a body, as the bytes come in. A last event may lack its empty line, and its line break too
  * where it is whole without: JSON or `[DONE]`. Returns false when anything else is left, so that the body was cut.
- * Throws `BrokenStreamError` for what is not UTF-8, and when more than `limit` characters wait for the end of their event.
+ * Throws `GarbledStreamError` when more than `limit` characters wait for the end of their event.
  */
-export async function* readEventData(
+export async function* readEvents(
   body: AsyncIterable<Uint8Array>,
   limit: number,
-): AsyncGenerator<string, boolean, undefined> {
-  const arrived: string[] = [];
+): AsyncGenerator<EventSourceMessage, boolean, undefined> {
+  const arrived: EventSourceMessage[] = [];
   let tooLong = false;
   const parser = createParser({
-    onEvent: ({ data }) => void arrived.push(data),
+    onEvent: (event) => void arrived.push(event),
     onError: ({ type }) => {
       tooLong ||= type === 'max-buffer-size-exceeded';
     },
@@ -28,12 +32,12 @@ export async function* readEventData(
     line = lineAt === 0 ? line + text : text.slice(lineAt);
     parser.feed(text);
     yield* arrived.splice(0);
-    if (tooLong) throw new BrokenStreamError('is garbled');
+    if (tooLong) throw new GarbledStreamError('streams more than one answer can hold');
   }
   parser.feed('\n\n');
   const [rest] = arrived;
   const isData = line.startsWith('data');
-  const isWhole = line.startsWith('data:') && rest !== undefined && isWholeData(rest);
+  const isWhole = line.startsWith('data:') && rest !== undefined && isWholeData(rest.data);
   if (isData && !isWhole) return false;
   if (rest !== undefined) yield rest;
   return isData || line.trimEnd() === '' || line.startsWith(':');
@@ -43,6 +47,6 @@ function decode(decoder: InstanceType<typeof TextDecoder>, bytes: Uint8Array): s
   try {
     return decoder.decode(bytes, { stream: true });
   } catch (cause) {
-    throw new BrokenStreamError('is garbled', { cause });
+    throw new GarbledStreamError('streams something that is not UTF-8 text', { cause });
   }
 }

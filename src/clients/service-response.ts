@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { z } from 'zod';
 import { ErrorBody } from '../contracts/error.ts';
 import { beginTurn, yieldToEventLoop } from '../contracts/event-loop.ts';
-import { RateLimitHeader } from '../contracts/rate-limit.ts';
+import { readRetryAfterMs } from '../contracts/rate-limit.ts';
 import { ContractError, StatusError } from './errors.ts';
 
 /** An answer whose body is yet to be read. */
@@ -135,7 +135,7 @@ export async function refusalOf(answer: ServiceResponse): Promise<StatusError | 
     );
   }
   const told = await readErrorBody(answer);
-  const retryAfterMs = parseRetryAfter(headers[RateLimitHeader.retryAfter]);
+  const retryAfterMs = readRetryAfterMs(headers);
   return new StatusError(told?.message || `${what} answered ${status}.`, {
     status,
     ...(told?.code && { code: told.code }),
@@ -161,17 +161,6 @@ export function refuseEncoding({ headers, what, body }: ServiceResponse): void {
   if (encoding === 'identity') return;
   body.destroy();
   throw new ContractError(`${what} answered in an encoding that was not asked for.`);
-}
-
-/** Milliseconds that `Retry-After` asks for, as seconds or as a date; `undefined` when it is neither. */
-function parseRetryAfter(
-  value: string | string[] | undefined,
-  nowMs = Date.now(),
-): number | undefined {
-  if (typeof value !== 'string') return undefined;
-  if (/^\d+(\.\d+)?$/.test(value)) return Number(value) * 1000;
-  const atMs = Date.parse(value);
-  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
 }
 
 async function readErrorBody(answer: ServiceResponse) {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readRetryAfterMs } from '../../../src/gateway/providers/provider-errors.ts';
+import { readRetryAfterMs } from '../../src/contracts/rate-limit.ts';
 
 const NOON_MS = Date.UTC(2026, 10, 21, 12);
 

@@ -5,6 +5,7 @@ import {
   type ServerResponse,
 } from 'node:http';
 import type { Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import swagger from '@fastify/swagger';
 import {
   type FastifyBaseLogger,
@@ -266,14 +267,8 @@ function trackUnused(server: RawServerDefault): () => void {
 }
 
 async function withDeadline(check: ReadyCheck): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_resolve, reject) => {
-    const message = `It did not answer within ${READY_DEADLINE_MS / 1000} seconds.`;
-    timer = setTimeout(() => reject(new Error(message)), READY_DEADLINE_MS);
+  const late = pause(READY_DEADLINE_MS, undefined, { ref: false }).then(() => {
+    throw new Error(`It did not answer within ${READY_DEADLINE_MS / 1000} seconds.`);
   });
-  try {
-    await Promise.race([check(), late]);
-  } finally {
-    clearTimeout(timer);
-  }
+  await Promise.race([Promise.resolve().then(check), late]);
 }

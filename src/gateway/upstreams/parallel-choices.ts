@@ -6,6 +6,7 @@ import type {
   Usage,
 } from '../../contracts/gateway.ts';
 import { HttpError } from '../../http/errors.ts';
+import { isFields } from '../providers/dialect.ts';
 import { UpstreamError } from '../shared/upstream-error.ts';
 import type { Upstream } from './upstream.ts';
 
@@ -41,7 +42,8 @@ async function completeParts(
   request: ChatRequest,
   signal: AbortSignal,
 ): Promise<ChatCompletion> {
-  const calls = joinedTo(signal);
+  const ended = new AbortController();
+  const either = AbortSignal.any([signal, ended.signal]);
   const answers: ChatCompletion[] = [];
   const choices: ChatCompletion['choices'] = [];
   let open = parts;
@@ -51,9 +53,9 @@ async function completeParts(
     const missing: Part[] = [];
     async function work() {
       for (const part of waiting) {
-        calls.signal.throwIfAborted();
-        const answer = await upstream.complete(requestOf(request, part), calls.signal);
-        calls.signal.throwIfAborted();
+        either.throwIfAborted();
+        const answer = await upstream.complete(requestOf(request, part), either);
+        either.throwIfAborted();
         answers.push(answer);
         const came = numbered(inOrder(answer.choices), part);
         choices.push(...came);
@@ -66,10 +68,8 @@ async function completeParts(
   try {
     while (open.length > 0) open = await askFor(open);
   } catch (error) {
-    calls.abort(error);
+    ended.abort(error);
     throw error;
-  } finally {
-    calls.release();
   }
   const [first] = answers;
   if (!first) throw new Error('No choice was asked for.');
@@ -105,7 +105,8 @@ async function* streamParts(
   request: ChatRequest,
   signal: AbortSignal,
 ): AsyncGenerator<ChatCompletionChunk, void, undefined> {
-  const joined = joinedTo(signal);
+  const ended = new AbortController();
+  const either = AbortSignal.any([signal, ended.signal]);
   const waiting = [...parts];
   const calls: Call[] = [];
   const running = new Set<Call>();
@@ -127,10 +128,10 @@ async function* streamParts(
   }
 
   function start(): void {
-    joined.signal.throwIfAborted();
+    either.throwIfAborted();
     const part = waiting.shift();
     if (!part) return;
-    const chunks = upstream.stream(requestOf(request, part), joined.signal);
+    const chunks = upstream.stream(requestOf(request, part), either);
     const call: Call = {
       part,
       came: new Set(),
@@ -157,7 +158,7 @@ async function* streamParts(
       const { done, value } = next();
       if (done) {
         running.delete(call);
-        joined.signal.throwIfAborted();
+        either.throwIfAborted();
         waiting.push(...missingFrom(call.part, call.came, upstream));
         while (waiting.length > 0 && running.size < CALLS_AT_A_TIME) start();
         continue;
@@ -173,8 +174,7 @@ async function* streamParts(
     const usage = sumUsage(calls.map((call) => call.usage));
     if (shared && usage) yield { ...shared, choices: [], usage };
   } finally {
-    joined.abort(signal.reason);
-    joined.release();
+    ended.abort(signal.reason);
     for (const { chunks } of running) void chunks.return?.().catch(() => {});
   }
 }
@@ -223,19 +223,6 @@ function numbered<Choice extends { index: number }>(
   });
 }
 
-/** A signal of our own that also follows the client's. */
-function joinedTo(cancellation: AbortSignal) {
-  const controller = new AbortController();
-  const follow = () => controller.abort(cancellation.reason);
-  if (cancellation.aborted) follow();
-  cancellation.addEventListener('abort', follow, { once: true });
-  return {
-    signal: controller.signal,
-    abort: (reason: unknown) => controller.abort(reason),
-    release: () => cancellation.removeEventListener('abort', follow),
-  };
-}
-
 /** What several calls used together; `undefined` when one of them did not tell, since the sum would be too small. */
 function sumUsage(usages: ReadonlyArray<Usage | null | undefined>): Usage | undefined {
   const told = usages.filter((usage) => usage != null);
@@ -249,11 +236,7 @@ function add(a: Record<string, unknown>, b: Record<string, unknown>, depth = 0) 
   for (const [name, one] of Object.entries(a)) {
     const other = b[name];
     if (typeof one === 'number' && typeof other === 'number') sum[name] = one + other;
-    else if (depth === 0 && isRecord(one) && isRecord(other)) sum[name] = add(one, other, 1);
+    else if (depth === 0 && isFields(one) && isFields(other)) sum[name] = add(one, other, 1);
   }
   return sum;
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

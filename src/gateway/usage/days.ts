@@ -42,20 +42,6 @@ export interface Spent {
   month: number;
 }
 
-/** What was used, by day, key and model. */
-interface UsageDays {
-  /** The present moment, Unix time; never before the day that is being counted, though the clock be set back. */
-  nowMs(): number;
-  /** Counts a request of this moment. */
-  add(record: UsageRecord): void;
-  /** What a key has spent: always the same object, which changes as requests end and days pass. */
-  spentBy(keyId: string): Spent;
-  /** Rows in order of day, key and model. */
-  summary(query: UsageQuery): Promise<UsageRow[]>;
-  /** Stores the counts of days that are over, and removes what is older than is kept. */
-  tidy(): Promise<void>;
-}
-
 /** Days that usage is kept: a year to compare with, and some. */
 const KEPT_DAYS = 400;
 
@@ -73,7 +59,7 @@ export async function openUsageDays(options: {
   journal?: Journal<UsageEntry> | undefined;
   clockMs?: () => number;
   log: Logger;
-}): Promise<UsageDays> {
+}) {
   const { store, journal, clockMs = Date.now, log } = options;
   const collection = store?.collection({
     name: 'gateway-usage-days',
@@ -91,6 +77,7 @@ export async function openUsageDays(options: {
   /** Unknown until the first tidying up: documents may be left from before the program was last stopped. */
   let removedBefore: number | undefined;
 
+  /** The present moment, Unix time; never before the day that is being counted, though the clock be set back. */
   function nowMs(): number {
     const now = clockMs();
     if (now >= tomorrowMs) advanceTo(dayNumber(now));
@@ -108,6 +95,7 @@ export async function openUsageDays(options: {
     }
   }
 
+  /** What a key has spent: always the same object, which changes as requests end and days pass. */
   function spentBy(keyId: string): Spent {
     let known = spent.get(keyId);
     if (!known) {
@@ -165,14 +153,16 @@ export async function openUsageDays(options: {
 
   return {
     nowMs,
-    add(record) {
+    /** Counts a request of this moment. */
+    add(record: UsageRecord): void {
       open.get(today)?.add(record);
       const of = spentBy(record.keyId);
       of.day += record.promptTokens + record.completionTokens;
       of.month += record.promptTokens + record.completionTokens;
     },
     spentBy,
-    async summary({ keyId, fromDay, toDay }) {
+    /** Rows in order of day, key and model. */
+    async summary({ keyId, fromDay, toDay }: UsageQuery): Promise<UsageRow[]> {
       nowMs();
       const from = fromDay === undefined ? today : dayNumber(Date.parse(fromDay));
       const to = toDay === undefined ? today : dayNumber(Date.parse(toDay));
@@ -186,7 +176,8 @@ export async function openUsageDays(options: {
       }
       return rows;
     },
-    async tidy() {
+    /** Stores the counts of days that are over, and removes what is older than is kept. */
+    async tidy(): Promise<void> {
       nowMs();
       for (const [day, counting] of open) {
         if (day === today) continue;
@@ -211,47 +202,29 @@ function dayNumber(atMs: number): number {
 const nameOf = (day: number) => new Date(day * DAY_MS).toISOString().slice(0, 10);
 const monthOf = (day: number) => nameOf(day).slice(0, 7);
 
-/** The counts of one day, growing. */
-export interface DayCounts {
-  add(record: UsageRecord): void;
-  /** By key and model, in order of both. */
-  list(): UsageCounts[];
-}
-
 /** Counts of a day on which nothing has happened yet. */
-function createDayCounts(): DayCounts {
-  const byKey = new Map<string, Map<string, UsageCounts>>();
-
-  function countsFor(keyId: string, model: string): UsageCounts {
-    let byModel = byKey.get(keyId);
-    if (!byModel) {
-      byModel = new Map();
-      byKey.set(keyId, byModel);
-    }
-    let counts = byModel.get(model);
-    if (!counts) {
-      counts = { keyId, model, ...nothing };
-      byModel.set(model, counts);
-    }
-    return counts;
-  }
-
+function createDayCounts() {
+  const byKeyAndModel = new Map<string, UsageCounts>();
   return {
-    add({ keyId, model = 'unknown', end, promptTokens, completionTokens, estimated }) {
-      const counts = countsFor(keyId, model);
+    add({ keyId, model = 'unknown', end, promptTokens, completionTokens, estimated }: UsageRecord) {
+      const name = `${keyId}\n${model}`;
+      const counts = byKeyAndModel.get(name) ?? { keyId, model, ...nothing };
+      byKeyAndModel.set(name, counts);
       counts.requests += 1;
       counts[end] += 1;
       counts.promptTokens += promptTokens;
       counts.completionTokens += completionTokens;
       if (estimated) counts.estimated += 1;
     },
-    list: () =>
-      [...byKey.values()]
-        .flatMap((byModel) => [...byModel.values()])
+    /** By key and model, in order of both. */
+    list: (): UsageCounts[] =>
+      [...byKeyAndModel.values()]
         .map((counts) => ({ ...counts }))
         .sort((a, b) => compare(a.keyId, b.keyId) || compare(a.model, b.model)),
   };
 }
+
+type DayCounts = ReturnType<typeof createDayCounts>;
 
 const nothing = {
   requests: 0,

@@ -6,29 +6,6 @@ import type { KeyInfo } from '../../http/keys.ts';
 import { createSlidingWindow, type SlidingWindow } from '../../http/sliding-window.ts';
 import type { Spent } from './days.ts';
 
-/** What one request takes of the limits of its key. */
-interface Allowance {
-  readonly countsTokens: boolean;
-  /** Counts the request towards the requests per minute. Throws the 429. */
-  takeRequest(): void;
-  /**
-   * Sets tokens aside, instead of what was set aside before. Throws the 429; then the request counts as never made.
-   */
-  reserve(promptTokens: number, replyTokens: number): void;
-  /** Counts the tokens used and gives back what was set aside; only the first call does. */
-  settle(tokens: number): void;
-  /** Headers that tell the limits by the minute and what is left of them. */
-  headers(): Record<string, string>;
-}
-
-/** The limits of all keys. */
-interface KeyLimiter {
-  /** The allowance of one request; `undefined` when its key has no limits. */
-  open(key: KeyInfo): Allowance | undefined;
-  /** What a key could use now, of each limit it has. */
-  left(key: KeyInfo): KeyLimits;
-}
-
 const WINDOW_MS = 60_000;
 
 /** Bounds what a key's windows hold to 3,000 entries each; a limit frees up by so much later at most. */
@@ -53,7 +30,7 @@ export function createKeyLimiter(options: {
   nowMs: () => number;
   /** A clock that never goes back, milliseconds. */
   steadyMs?: () => number;
-}): KeyLimiter {
+}) {
   const { spentBy, nowMs, steadyMs = () => performance.now() } = options;
   const states = new Map<string, KeyState>();
 
@@ -71,7 +48,8 @@ export function createKeyLimiter(options: {
     return state;
   }
 
-  function openLimited(key: KeyInfo, limits: KeyLimits): Allowance {
+  /** What one request takes of the limits of its key. */
+  function openLimited(key: KeyInfo, limits: KeyLimits) {
     const state = stateOf(key.id);
     const { requestsPerMinute, tokensPerMinute, tokensPerDay, tokensPerMonth } = limits;
     const countsTokens = (tokensPerMinute ?? tokensPerDay ?? tokensPerMonth) !== undefined;
@@ -79,6 +57,7 @@ export function createKeyLimiter(options: {
     let held = 0;
     let settled = false;
 
+    /** Headers that tell the limits by the minute and what is left of them. */
     function headers() {
       const now = steadyMs();
       const { requests, tokens, reserved } = state;
@@ -111,14 +90,13 @@ export function createKeyLimiter(options: {
       }
       // Asked first: it begins a new day when one has come.
       const unixMs = nowMs();
-      const { day, month } = state.spent;
-      if (tokensPerDay !== undefined && !(day + reserved + need <= tokensPerDay)) {
-        const budget = { period: 'day' as const, limit: tokensPerDay, used: day };
-        return budgetRefusal({ ...budget, nowMs: unixMs }, asked, headers());
-      }
-      if (tokensPerMonth !== undefined && !(month + reserved + need <= tokensPerMonth)) {
-        const budget = { period: 'month' as const, limit: tokensPerMonth, used: month };
-        return budgetRefusal({ ...budget, nowMs: unixMs }, asked, headers());
+      for (const [period, limit] of [
+        ['day', tokensPerDay],
+        ['month', tokensPerMonth],
+      ] as const) {
+        const used = state.spent[period];
+        if (limit === undefined || used + reserved + need <= limit) continue;
+        return budgetRefusal({ period, limit, used, nowMs: unixMs }, asked, headers());
       }
       if (tokensPerMinute === undefined) return undefined;
       const now = steadyMs();
@@ -130,7 +108,8 @@ export function createKeyLimiter(options: {
 
     return {
       countsTokens,
-      takeRequest() {
+      /** Counts the request towards the requests per minute. Throws the 429. */
+      takeRequest(): void {
         if (requestsPerMinute === undefined || taken !== undefined || settled) return;
         const now = steadyMs();
         if (state.requests.used(now) >= requestsPerMinute) {
@@ -139,7 +118,8 @@ export function createKeyLimiter(options: {
         }
         taken = state.requests.add(1, now);
       },
-      reserve(promptTokens, replyTokens) {
+      /** Sets tokens aside, instead of what was set aside before. Throws the 429; then the request counts as never made. */
+      reserve(promptTokens: number, replyTokens: number): void {
         // A request whose client left is settled already: nobody would give back what it sets aside now.
         if (settled || !countsTokens) return;
         state.reserved -= held;
@@ -155,7 +135,8 @@ export function createKeyLimiter(options: {
         held = prompt + reply;
         state.reserved += held;
       },
-      settle(tokens) {
+      /** Counts the tokens used and gives back what was set aside; only the first call does. */
+      settle(tokens: number): void {
         if (settled) return;
         settled = true;
         state.reserved -= held;
@@ -166,10 +147,10 @@ export function createKeyLimiter(options: {
   }
 
   return {
-    open(key) {
-      return key.limits && openLimited(key, key.limits);
-    },
-    left(key) {
+    /** The allowance of one request; `undefined` when its key has no limits. */
+    open: (key: KeyInfo) => key.limits && openLimited(key, key.limits),
+    /** What a key could use now, of each limit it has. */
+    left(key: KeyInfo): KeyLimits {
       if (!key.limits) return {};
       const { requestsPerMinute, tokensPerMinute, tokensPerDay, tokensPerMonth } = key.limits;
       const now = steadyMs();

@@ -1,11 +1,10 @@
 import type { Logger } from 'pino';
 import type { Usage } from '../../contracts/gateway.ts';
-import type { KeyLimits } from '../../contracts/key-limits.ts';
 import { roughTokens } from '../../contracts/tokens.ts';
 import type { KeyInfo } from '../../http/keys.ts';
 import type { Metrics } from '../../http/metrics.ts';
 import type { Store } from '../../store/store.ts';
-import { openUsageDays, type UsageQuery, type UsageRow } from './days.ts';
+import { openUsageDays } from './days.ts';
 import { createUsageWriter, type End, type UsageRecord, usageJournal } from './journal.ts';
 import { createKeyLimiter } from './key-limits.ts';
 import { createUsageMetrics } from './metrics.ts';
@@ -48,16 +47,7 @@ export interface UsageMeter {
 }
 
 /** Writes exactly one record for each request, and holds keys to their limits. */
-export interface UsageLedger {
-  /** Starts to meter a request. */
-  open(key: KeyInfo): UsageMeter;
-  /** What was used, by day, key and model. */
-  summary(query: UsageQuery): Promise<UsageRow[]>;
-  /** What a key could use now, of each limit it has. */
-  left(key: KeyInfo): KeyLimits;
-  /** Writes the records that are waiting. */
-  close(): Promise<void>;
-}
+export type UsageLedger = Awaited<ReturnType<typeof createUsageLedger>>;
 
 /** What days are over is looked at so often. */
 const TIDY_MS = 3_600_000;
@@ -74,7 +64,7 @@ export async function createUsageLedger(options: {
   log: Logger;
   /** Unix time, and a clock that never goes back; both milliseconds. */
   clocks?: { unixMs: () => number; steadyMs: () => number };
-}): Promise<UsageLedger> {
+}) {
   const { store, metrics, log } = options;
   const { unixMs, steadyMs } = options.clocks ?? {
     unixMs: Date.now,
@@ -99,7 +89,8 @@ export async function createUsageLedger(options: {
   const timer = setInterval(tidy, TIDY_MS);
 
   return {
-    open(key) {
+    /** Starts to meter a request. */
+    open(key: KeyInfo): UsageMeter {
       const allowance = limiter.open(key);
       const startMs = steadyMs();
       const sinceStartMs = () => Math.round(steadyMs() - startMs);
@@ -180,7 +171,8 @@ export async function createUsageLedger(options: {
     },
     summary: days.summary,
     left: limiter.left,
-    async close() {
+    /** Writes the records that are waiting. */
+    async close(): Promise<void> {
       clearInterval(timer);
       await tidying;
       await writer?.close();

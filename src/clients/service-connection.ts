@@ -15,23 +15,6 @@ export interface ServiceRequest {
   body?: unknown;
 }
 
-/** Calls one service, over connections of its own. */
-interface ServiceConnection {
-  /** Method and address of a call, as errors name them: no key, no query. */
-  nameOf(call: ServiceRequest): string;
-  /**
-   * Sends a call and gives a good answer to `read`; both are repeated where a repeat is harmless.
-   * Throws `NetworkError`, `StatusError`, `ContractError`, or the reason of the limit.
-   */
-  send<T>(
-    call: ServiceRequest,
-    limit: CallLimit,
-    read: (answer: ServiceResponse) => Promise<T> | T,
-  ): Promise<T>;
-  /** Ends what is under way. */
-  close(): Promise<void>;
-}
-
 const ATTEMPTS = 3;
 const FIRST_PAUSE_MS = 200;
 
@@ -54,14 +37,10 @@ const UNSENT = new Set([
 ]);
 
 /**
- * Opens a caller for the service at `baseUrl`, with or without a slash at its end.
+ * Calls one service over connections of its own, at `baseUrl`, with or without a slash at its end.
  * Throws when the address is none or the key cannot stand in a header.
  */
-export function openServiceConnection(options: {
-  baseUrl: string;
-  apiKey: string;
-  log?: Logger;
-}): ServiceConnection {
+export function openServiceConnection(options: { baseUrl: string; apiKey: string; log?: Logger }) {
   const { apiKey, log } = options;
   const base = readBaseUrl(options.baseUrl);
   if (!/^[\x21-\x7e]+$/.test(apiKey)) {
@@ -73,6 +52,7 @@ export function openServiceConnection(options: {
     bodyTimeout: 0,
     connect: { timeout: CONNECT_TIMEOUT_MS },
   });
+  /** Method and address of a call, as errors name them: no key, no query. */
   const nameOf = (call: ServiceRequest) =>
     `${call.method} ${base}${call.shownPath ?? call.path.split('?')[0]}`;
   const clean = (text: string) => cleanText(text.replaceAll(apiKey, '[secret]'));
@@ -108,7 +88,15 @@ export function openServiceConnection(options: {
 
   return {
     nameOf,
-    async send(call, limit, read) {
+    /**
+     * Sends a call and gives a good answer to `read`; both are repeated where a repeat is harmless.
+     * Throws `NetworkError`, `StatusError`, `ContractError`, or the reason of the limit.
+     */
+    async send<T>(
+      call: ServiceRequest,
+      limit: CallLimit,
+      read: (answer: ServiceResponse) => Promise<T> | T,
+    ): Promise<T> {
       for (let tried = 1; ; tried++) {
         try {
           return await attempt(call, limit, read);
@@ -120,6 +108,7 @@ export function openServiceConnection(options: {
         }
       }
     },
+    /** Ends what is under way. */
     close: () => agent.destroy(),
   };
 }

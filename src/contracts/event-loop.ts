@@ -14,16 +14,11 @@ export async function yieldToEventLoop(): Promise<void> {
 const TURN_MS = 10;
 
 /** A turn of work in pieces: when it `isOver` after a piece, wait for the `next`. */
-export interface Turn {
-  isOver(): boolean;
-  next(): Promise<void>;
-}
-
-export function beginTurn(): Turn {
+export function beginTurn() {
   let startMs = performance.now();
   return {
     isOver: () => performance.now() - startMs >= TURN_MS,
-    async next() {
+    async next(): Promise<void> {
       await yieldToEventLoop();
       startMs = performance.now();
     },

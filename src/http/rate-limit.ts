@@ -1,20 +1,9 @@
 import { RateLimitHeader } from '../contracts/rate-limit.ts';
 import { createSlidingWindow, type SlidingWindow } from './sliding-window.ts';
 
-export interface RateLimit {
-  /** Counts one request of `who` if it is allowed. */
-  take(who: string): RateLimitVerdict;
-}
-
-export interface RateLimitVerdict {
-  allowed: boolean;
-  limit: number;
-  remaining: number;
-  /** Until the oldest counted request leaves the window, milliseconds; 0 when none is counted. */
-  resetMs: number;
-  /** Counts the request no more, as if it had never been; to be called once. */
-  takeBack(): void;
-}
+/** Who may make how many requests in a time. */
+export type RateLimit = ReturnType<typeof createRateLimit>;
+export type RateLimitVerdict = ReturnType<RateLimit['take']>;
 
 /**
  * A true sliding window: no window of `windowMs` ever holds more than `limit` allowed requests of one `who`.
@@ -26,7 +15,7 @@ export function createRateLimit(options: {
   windowMs: number;
   /** A clock that never goes back, milliseconds. */
   nowMs?: () => number;
-}): RateLimit {
+}) {
   const { limit, windowMs, nowMs = () => performance.now() } = options;
   const windowOf = new Map<string, SlidingWindow>();
   let sweepAtMs = nowMs() + windowMs;
@@ -47,7 +36,8 @@ export function createRateLimit(options: {
   }
 
   return {
-    take(who) {
+    /** Counts one request of `who` if it is allowed. */
+    take(who: string) {
       const now = nowMs();
       if (now >= sweepAtMs) sweep(now);
       const window = windowFor(who);
@@ -58,8 +48,10 @@ export function createRateLimit(options: {
         allowed,
         limit,
         remaining: allowed ? limit - used - 1 : 0,
+        /** Until the oldest counted request leaves the window, milliseconds; 0 when none is counted. */
         resetMs: window.oldestMs(now),
-        takeBack() {
+        /** Counts the request no more, as if it had never been; to be called once. */
+        takeBack(): void {
           if (place !== undefined) window.takeBack(place, 1);
         },
       };

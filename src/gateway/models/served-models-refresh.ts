@@ -27,12 +27,6 @@ export const LIST_TIMES: ListTimes = {
   listFreshMs: 300_000,
 };
 
-interface ServedModelsRefresh {
-  /** What is to be known of the names at `OPENAI_BASE_URL`, in sentences. */
-  notes(): string[];
-  stop(): void;
-}
-
 /**
  * Asks services that serve models under names of their own which those are: another one at `OPENAI_BASE_URL`, and an Ollama.
  * Once before this resolves, and again later; `providers` is changed, and `onChange` called, whenever something is new.
@@ -46,7 +40,7 @@ export async function refreshServedModels(options: {
   onChange: () => void;
   times: ListTimes;
   log: Logger;
-}): Promise<ServedModelsRefresh> {
+}) {
   const {
     providers,
     table = PROVIDER_TABLE,
@@ -146,11 +140,12 @@ export async function refreshServedModels(options: {
     }),
   );
   return {
-    notes() {
+    /** What is to be known of the names at `OPENAI_BASE_URL`, in sentences. */
+    notes(): string[] {
       const names = explainNames(catalog, providers).map(({ text }) => text);
       return unlisted === undefined ? names : [`${UNLISTED} (${unlisted}).`, ...names];
     },
-    stop() {
+    stop(): void {
       stopped = true;
       for (const timer of timers) clearTimeout(timer);
     },

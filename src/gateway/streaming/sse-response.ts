@@ -6,25 +6,14 @@ import {
   PING_COMMENT,
 } from '../../contracts/server-sent-events.ts';
 import type { Exchange } from '../../http/direct-route.ts';
-import type { EventSink } from './answer-stream.ts';
-
-/** A streamed answer on its way to the client. Its status is sent with the first write, so until then it can be refused. */
-interface SseResponse extends EventSink {
-  readonly begun: boolean;
-  /** Says that the answer is whole, and ends it. */
-  end(): void;
-  /** Says that the answer broke, and ends it so that it cannot be taken for whole. */
-  fail(error: ErrorBody): void;
-  /** Stops the comments; call it always. */
-  release(): void;
-}
 
 /** How long the error event may take to leave before the connection is closed over it. */
 const FAIL_LIMIT_MS = 1_000;
 
 /**
- * Prepares a streamed answer. While nothing else is sent, a comment goes out every `pingMs`, so that no proxy takes the
- * connection for dead while a model thinks. `headers` are asked for when the answer begins.
+ * Prepares a streamed answer on its way to the client. Its status is sent with the first write, so until then it can be
+ * refused. While nothing else is sent, a comment goes out every `pingMs`, so that no proxy takes the connection for dead
+ * while a model thinks. `headers` are asked for when the answer begins.
  */
 export function createSseResponse(options: {
   exchange: Exchange;
@@ -32,7 +21,7 @@ export function createSseResponse(options: {
   /** A client that takes nothing for so long is treated as gone. */
   drainMs: number;
   headers: () => Record<string, string>;
-}): SseResponse {
+}) {
   const { exchange, pingMs, drainMs, headers } = options;
   const { response } = exchange;
   let begun = false;
@@ -61,12 +50,12 @@ export function createSseResponse(options: {
     get begun() {
       return begun;
     },
-    write(events) {
+    write(events: string): boolean {
       begin();
       pings.refresh();
       return response.write(events, 'latin1') || response.destroyed;
     },
-    async drained() {
+    async drained(): Promise<void> {
       if (response.destroyed) return;
       await new Promise<void>((resolve) => {
         const limit = setTimeout(() => response.destroy(), drainMs);
@@ -78,11 +67,13 @@ export function createSseResponse(options: {
         response.on('drain', done).on('close', done);
       });
     },
-    end() {
+    /** Says that the answer is whole, and ends it. */
+    end(): void {
       begin();
       response.end(DONE_EVENT);
     },
-    fail(error) {
+    /** Says that the answer broke, and ends it so that it cannot be taken for whole. */
+    fail(error: ErrorBody): void {
       begin();
       const limit = setTimeout(() => response.destroy(), FAIL_LIMIT_MS);
       response.write(dataEvent(error), () => {
@@ -90,6 +81,7 @@ export function createSseResponse(options: {
         response.destroy();
       });
     },
+    /** Stops the comments; call it always. */
     release: () => clearInterval(pings),
   };
 }

@@ -3,32 +3,8 @@ import type { Metrics } from '../../http/metrics.ts';
 import { failureForLog, type UpstreamError } from '../shared/upstream-error.ts';
 import type { Upstream } from './upstream.ts';
 
-/**
- * Keeps requests from upstreams that fail. All upstreams with the same provider and model share one circuit. It only steers:
- * where every circuit is open, one upstream is asked all the same.
- */
-export interface CircuitBreaker {
-  /**
-   * The one of these to ask next: the first whose circuit is closed; else, if `evenOpen`, the one whose circuit may close
-   * first. When an open circuit's time is over, one request tries it out; to the others it stays open until that is answered.
-   */
-  choose(upstreams: readonly Upstream[], evenOpen: boolean): Upstream | undefined;
-  /** Notes that it is asked. */
-  attempt(upstream: Upstream): Attempt;
-  /** Notes that an answer broke off after it began. */
-  brokeOff(upstream: Upstream, error: UpstreamError): void;
-  /** Notes that an answer came whole. */
-  succeeded(upstream: Upstream): void;
-}
-
-/** An upstream that is being asked. One of these is called, once. */
-export interface Attempt {
-  /** Its answer began. */
-  answered(): void;
-  failed(error: UpstreamError): void;
-  /** The client left, which says nothing about the upstream. */
-  cancelled(): void;
-}
+/** Keeps requests from upstreams that fail. */
+export type CircuitBreaker = ReturnType<typeof createCircuitBreaker>;
 
 /** How a model of a provider has been doing. */
 interface Circuit {
@@ -57,6 +33,8 @@ const ACCOUNT_OPEN_MS = 60_000;
 const WORTH_A_WARNING_MS = 10_000;
 
 /**
+ * Keeps requests from upstreams that fail. All upstreams with the same provider and model share one circuit. It only steers:
+ * where every circuit is open, one upstream is asked all the same.
  * Starts with all circuits closed. Three failures in a row, requests that were not answered or answers that broke off, open
  * one for 15 seconds; one that cannot close because the failures go on stays open twice as long, up to 5 minutes. A refusal
  * that says when to come back opens it until then, and one of the gateway's own account for a minute, both at once.
@@ -67,7 +45,7 @@ export function createCircuitBreaker(options: {
   random?: () => number;
   metrics?: Metrics;
   log: Logger;
-}): CircuitBreaker {
+}) {
   const { nowMs = () => performance.now(), random = Math.random, log } = options;
   const circuits = new Map<string, Circuit>();
   const attempts = options.metrics?.counter(
@@ -139,7 +117,11 @@ export function createCircuitBreaker(options: {
   }
 
   return {
-    choose(upstreams, evenOpen) {
+    /**
+     * The one of these to ask next: the first whose circuit is closed; else, if `evenOpen`, the one whose circuit may close
+     * first. When an open circuit's time is over, one request tries it out; to the others it stays open until that is answered.
+     */
+    choose(upstreams: readonly Upstream[], evenOpen: boolean): Upstream | undefined {
       const ready = upstreams.find((upstream) => letsThrough(circuitOf(upstream)));
       if (ready) return ready;
       const now = nowMs();
@@ -149,7 +131,8 @@ export function createCircuitBreaker(options: {
         .sort((a, b) => a.untilMs - b.untilMs);
       return soonest?.upstream;
     },
-    attempt(upstream) {
+    /** Notes that it is asked. One of the functions it gives is called, once. */
+    attempt(upstream: Upstream) {
       const circuit = circuitOf(upstream);
       const { provider, era } = circuit;
       const wasClosed = circuit.state === 'closed';
@@ -160,30 +143,34 @@ export function createCircuitBreaker(options: {
         if (isProbe && circuit.era === era) circuit.state = 'open';
       };
       return {
-        answered() {
+        /** Its answer began. */
+        answered(): void {
           over('answered');
           if (circuit.era !== era) return;
           circuit.failures = 0;
           if (wasClosed) circuit.openMs = 0;
           else close(circuit);
         },
-        failed(error) {
+        failed(error: UpstreamError): void {
           over(error.kind);
           if (error.kind === 'request') return;
           if (circuit.era === era && (isProbe || wasClosed)) note(circuit, 'failures', error);
           else prolong(circuit, error);
         },
+        /** The client left, which says nothing about the upstream. */
         cancelled: () => over('left'),
       };
     },
-    brokeOff(upstream, error) {
+    /** Notes that an answer broke off after it began. */
+    brokeOff(upstream: Upstream, error: UpstreamError): void {
       const circuit = circuitOf(upstream);
       attempts?.inc({ provider: circuit.provider, outcome: 'broke' });
       if (error.kind === 'request') return;
       if (circuit.state === 'closed') note(circuit, 'breaks', error);
       else prolong(circuit, error);
     },
-    succeeded(upstream) {
+    /** Notes that an answer came whole. */
+    succeeded(upstream: Upstream): void {
       circuitOf(upstream).breaks = 0;
     },
   };

@@ -15,19 +15,7 @@ import { offlineEngine } from './offline.ts';
 import type { Upstream } from './upstream.ts';
 
 /** Knows who answers for each model now. */
-export interface Routing {
-  /** Looks again who is live and what each serves; calls under way are not disturbed. */
-  renew(): void;
-  /** In the order they are tried; empty when nobody serves the model. */
-  upstreamsOf(model: TextModel): readonly Upstream[];
-  /** Why nobody serves a model, and which settings would change that; `undefined` when somebody does. */
-  unservedReason(model: TextModel): string | undefined;
-  /**
-   * The provider's model that answers first. Where no provider is set up at all, the one that the catalog would ask first:
-   * there is nothing to compare in the offline engine.
-   */
-  answersFirst(model: TextModel): { provider: string; model: string } | undefined;
-}
+export type Routing = ReturnType<typeof createRouting>;
 
 /**
  * Finds the upstreams of every text model that are live. The offline engine answers only where no provider is set up at
@@ -41,13 +29,14 @@ export function createRouting(options: {
   table?: ProviderTable;
   agent: Agent;
   timeouts: UpstreamTimeouts;
-}): Routing {
+}) {
   const { catalog, providers, set = new Set(providers.keys()), table, ...calls } = options;
   const upstreams = new Map<string, Upstream[]>();
   /** What judges the answers of a provider's model; kept when it is looked at again who is live. */
   const identifies = new Map<string, Identify>();
 
-  function renew() {
+  /** Looks again who is live and what each serves; calls under way are not disturbed. */
+  function renew(): void {
     for (const model of textModels(catalog)) upstreams.set(model.id, upstreamsFor(model));
   }
 
@@ -62,15 +51,22 @@ export function createRouting(options: {
 
   renew();
   const isOffline = providers.size + set.size === 0;
-  const upstreamsOf = ({ id }: TextModel) => {
+  /** In the order they are tried; empty when nobody serves the model. */
+  const upstreamsOf = ({ id }: TextModel): readonly Upstream[] => {
     const live = upstreams.get(id) ?? [];
     return live.length === 0 && isOffline ? [offlineEngine] : live;
   };
   return {
     renew,
     upstreamsOf,
-    answersFirst: (model) => (isOffline ? model.upstreams[0] : upstreamsOf(model)[0]),
-    unservedReason(model) {
+    /**
+     * The provider's model that answers first. Where no provider is set up at all, the one that the catalog would ask first:
+     * there is nothing to compare in the offline engine.
+     */
+    answersFirst: (model: TextModel): { provider: string; model: string } | undefined =>
+      isOffline ? model.upstreams[0] : upstreamsOf(model)[0],
+    /** Why nobody serves a model, and which settings would change that; `undefined` when somebody does. */
+    unservedReason(model: TextModel): string | undefined {
       if (upstreamsOf(model).length > 0) return undefined;
       return unservedSentence(model, { providers, set, ...(table && { table }) });
     },

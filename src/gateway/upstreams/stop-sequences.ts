@@ -1,25 +1,20 @@
 import type { ChatCompletion, ChatCompletionChunk } from '../../contracts/gateway.ts';
 
-/** Lets a text through piece by piece, up to the first stop sequence in it. */
-export interface StopCutter {
-  /** What of the text so far can be let through now; an end that could begin a sequence is held back. */
-  push(text: string): string;
-  /** What was held back, when the text has ended. */
-  flush(): string;
-  /** A sequence has come; nothing more is let through. */
-  readonly stopped: boolean;
-}
-
-/** Cuts at whichever of the sequences is complete first. Linear in the text, whatever it and the sequences are. */
-export function createStopCutter(sequences: readonly string[]): StopCutter {
+/**
+ * Lets a text through piece by piece, up to whichever of the sequences is complete first. Linear in the text, whatever it
+ * and the sequences are.
+ */
+export function createStopCutter(sequences: readonly string[]) {
   const matchers = sequences.map(createMatcher);
   let held = '';
   let stopped = false;
   return {
+    /** A sequence has come; nothing more is let through. */
     get stopped() {
       return stopped;
     },
-    push(text) {
+    /** What of the text so far can be let through now; an end that could begin a sequence is held back. */
+    push(text: string): string {
       if (stopped) return '';
       const all = held + text;
       for (let at = held.length; at < all.length; at++) {
@@ -33,7 +28,8 @@ export function createStopCutter(sequences: readonly string[]): StopCutter {
       held = all.slice(all.length - begun);
       return all.slice(0, all.length - begun);
     },
-    flush() {
+    /** What was held back, when the text has ended. */
+    flush(): string {
       const rest = held;
       held = '';
       return rest;
@@ -64,7 +60,7 @@ export function cutCompletion(
 export function createChunkCutter(
   sequences: readonly string[],
 ): (chunk: ChatCompletionChunk) => ChatCompletionChunk | undefined {
-  const cutters = new Map<number, StopCutter>();
+  const cutters = new Map<number, ReturnType<typeof createStopCutter>>();
   const cutterOf = (index: number) => {
     const cutter = cutters.get(index) ?? createStopCutter(sequences);
     cutters.set(index, cutter);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ClientCancellation } from '../../../src/gateway/shared/client-cancellation.ts';
 
-test('a caller leaves once, and everyone who listens is told', () => {
+test('a client leaves once, and everyone who listens is told', () => {
   const cancellation = new ClientCancellation();
   const told: string[] = [];
   const stop = cancellation.onCancel(() => told.push('stopped listening'));
@@ -25,7 +25,7 @@ test('a caller leaves once, and everyone who listens is told', () => {
   ]);
 });
 
-test('a signal asked for after the caller has left is aborted', () => {
+test('a signal asked for after the client has left is aborted', () => {
   const cancellation = new ClientCancellation();
   cancellation.cancel('gone');
   expect(cancellation.signal.aborted).toBe(true);

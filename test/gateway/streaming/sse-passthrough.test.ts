@@ -63,8 +63,8 @@ function pass(events: SsePassthrough, text: string | Buffer, cuts: number[] = []
   return { out, chunks };
 }
 
-describe('frames of a streamed answer', () => {
-  test('are passed on under the caller’s name for the model and else as they are', () => {
+describe('events of a streamed answer', () => {
+  test('are passed on under the client’s name for the model and else as they are', () => {
     const { events, heard } = start();
     const odd = says('say "model":"x" é🌈', { system_fingerprint: null, extra: [1.0, 'é'] });
     const { out } = pass(events, odd + DONE);
@@ -127,7 +127,7 @@ describe('frames of a streamed answer', () => {
     'are the same with more empty lines between them, wherever those are cut: %j',
     (lines) => {
       const expected = pass(start(true).events, says('a') + says('b') + DONE);
-      // Compared without a call of expect for each cut, which costs more than the frames do.
+      // Compared without a call of expect for each cut, which costs more than the events do.
       const unlike: Array<{ end: string; cut: number }> = [];
       for (const end of ENDS) {
         const text = `${lines}${says('a')}${lines}${says('b')}${lines}${end}`;
@@ -269,17 +269,17 @@ describe('frames of a streamed answer', () => {
     sorted({ tool_calls: [{ index, function: { arguments: '{}' } }] }, null);
 
   test.each([
-    ['a frame of its own', says('a') + ended, 2],
-    ['the frame of the last text', says('a') + chunk(choice(0, 'b', 'stop')), 2],
-    ['frames alike', chunk(choice(0, 'a', 'stop')) + chunk(choice(0, 'b', 'stop')), 2],
-    ['a frame before others of the same choice', ended + says('a'), 2],
-    ['a frame that no empty line follows', says('a') + ended.trimEnd(), 2],
-    ['a frame with half an empty line', says('a') + ended.slice(0, -1), 2],
-    ['a frame and a comment', `${says('a')}${ended}: bye`, 2],
-    ['a frame with the usage', says('a') + withUsage(ended), 2],
-    ['a frame before the usage', says('a') + ended + event({ choices: [], usage }), 2],
-    ['a frame in two lines', says('a') + ended.replace('"choices"', '\ndata: "choices"'), 2],
-    ['a frame after an empty reason', chunk(choice(0, 'a', '')) + ended, 2],
+    ['an event of its own', says('a') + ended, 2],
+    ['the event of the last text', says('a') + chunk(choice(0, 'b', 'stop')), 2],
+    ['events alike', chunk(choice(0, 'a', 'stop')) + chunk(choice(0, 'b', 'stop')), 2],
+    ['an event before others of the same choice', ended + says('a'), 2],
+    ['an event that no empty line follows', says('a') + ended.trimEnd(), 2],
+    ['an event with half an empty line', says('a') + ended.slice(0, -1), 2],
+    ['an event and a comment', `${says('a')}${ended}: bye`, 2],
+    ['an event with the usage', says('a') + withUsage(ended), 2],
+    ['an event before the usage', says('a') + ended + event({ choices: [], usage }), 2],
+    ['an event in two lines', says('a') + ended.replace('"choices"', '\ndata: "choices"'), 2],
+    ['an event after an empty reason', chunk(choice(0, 'a', '')) + ended, 2],
     ['two choices', chunk(choice(0, 'a'), choice(1, 'b', 'stop')) + ended, 2],
     ['two choices in turn', `${chunk(choice(1, 'a'))}${ended}${chunk(choice(1, '', 'stop'))}`, 3],
     ['sorted names', withCall(0) + withCall(1) + sorted({}, 'tool_calls'), 3],
@@ -322,7 +322,7 @@ describe('frames of a streamed answer', () => {
 
   test.each([
     ['ends too early', says('a'), 'ended before it was complete', 1],
-    ['is cut inside a frame', `${says('a')}data: {"id":"c`, 'ended before it was complete', 1],
+    ['is cut inside an event', `${says('a')}data: {"id":"c`, 'ended before it was complete', 1],
     ['is cut inside a character', Buffer.from(`${says('a')}data: {"é`).subarray(0, -1), 'ended', 1],
     ['is cut inside its end', `${says('a')}data: [DONE`, 'ended before it was complete', 1],
     ['lacks the last empty line', `${says('a')}${says('b').trimEnd()}`, 'ended before', 1],
@@ -331,7 +331,7 @@ describe('frames of a streamed answer', () => {
     ['holds no object', `data: nonsense\n\n${DONE}`, 'is not JSON', 0],
     ['has another shape', `data: {"choices":7,"model":"x"}\n\n${DONE}`, 'wrong shape', 0],
     ['never ends a line', 'x'.repeat(1_100_000), 'is garbled', 0],
-    ['never ends a frame', 'data: x\n'.repeat(150_000), 'is garbled', 0],
+    ['never ends an event', 'data: x\n'.repeat(150_000), 'is garbled', 0],
   ])('are broken when the stream %s; what was good is passed on', (_name, text, why, good) => {
     for (const cuts of [[], [100, 101, 102, 500_000]]) {
       const { events } = start();
@@ -341,7 +341,7 @@ describe('frames of a streamed answer', () => {
     }
   });
 
-  test('take a frame of a megabyte in a million pieces', () => {
+  test('take an event of a megabyte in a million pieces', () => {
     const { events } = start();
     const bytes = Buffer.from(says('x\n'.repeat(250_000)));
     let passed = '';

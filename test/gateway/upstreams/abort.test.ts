@@ -69,7 +69,7 @@ function beginning(lane: Lane, phase: keyof typeof PHASES): RawAnswer {
 /** The ways in which a connection ends. */
 const LEAVINGS = ['destroy', 'resetAndDestroy', 'end'] as const;
 
-describe.each(lanes)('a caller of %s that leaves', (lane) => {
+describe.each(lanes)('a client of %s that leaves', (lane) => {
   test.each(Object.keys(PHASES) as Array<keyof typeof PHASES>)('%s', async (phase) => {
     const { stream, body } = PHASES[phase];
     const { n } = LANES[lane];
@@ -97,7 +97,7 @@ describe.each(lanes)('a caller of %s that leaves', (lane) => {
   });
 });
 
-describe('a caller that leaves', () => {
+describe('a client that leaves', () => {
   test('while its request waits to be sent again is forgotten at once', async () => {
     const { url, key, upstream, gateway, usage, logged } = await startLanes(async (call) => {
       await call.write(

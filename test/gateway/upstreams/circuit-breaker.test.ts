@@ -69,7 +69,7 @@ test('failures with an answer between them are not in a row', () => {
   }
 });
 
-test('a refusal of the request and a caller who left count neither way', () => {
+test('a refusal of the request and a client who left count neither way', () => {
   const { circuitBreaker, fail, a, isOpen } = standingBreaker();
   for (let times = 0; times < 5; times += 1) {
     fail(a, failure('request'));

@@ -56,7 +56,7 @@ describe('requests sent ahead on one connection', () => {
     expect((await endsOf(running)).sort()).toEqual(['complete', 'complete', 'refused']);
   });
 
-  test.each([false, true])('all end when the caller leaves, streamed: %s', async (stream) => {
+  test.each([false, true])('all end when the client leaves, streamed: %s', async (stream) => {
     const running = await startWithProviders(PATIENT);
     const { url, key, openai } = running;
     openai.failWith(stream ? { kind: 'endless' } : { kind: 'hang-before-headers' });
@@ -69,7 +69,7 @@ describe('requests sent ahead on one connection', () => {
   });
 });
 
-describe('a caller that does not read its answer', () => {
+describe('a client that does not read its answer', () => {
   test.each([
     ['a whole one', plain, undefined],
     ['a streamed one', streamed, { kind: 'endless' }],
@@ -119,7 +119,7 @@ describe('a caller that does not read its answer', () => {
   });
 });
 
-describe('a caller that does not send all of its request', () => {
+describe('a client that does not send all of its request', () => {
   test.each([
     ['the headers', ''],
     ['half of the body', '{"model":"one","mess'],
@@ -371,7 +371,7 @@ describe('over HTTP/1.0', () => {
   });
 });
 
-describe('a caller that pauses', () => {
+describe('a client that pauses', () => {
   /** Passed on as bytes, and read as objects. */
   const models = ['one', 'repaired'];
 

@@ -74,7 +74,7 @@ describe('the offline engine', () => {
     expect(chunks).toBe(2 + 20 + 2 + 1);
   });
 
-  test('stops when the caller is gone', async () => {
+  test('stops when the client is gone', async () => {
     const controller = new AbortController();
     const reading = (async () => {
       for await (const chunk of offlineEngine.stream(ask('Why?'), controller.signal)) {

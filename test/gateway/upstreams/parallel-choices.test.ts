@@ -199,7 +199,7 @@ describe('a provider that gives one variant', () => {
     await expect(collect(chunks)).rejects.toBeInstanceOf(UpstreamError);
   });
 
-  test.each(['whole', 'streamed'])('ends all calls when the caller leaves, %s', async (how) => {
+  test.each(['whole', 'streamed'])('ends all calls when the client leaves, %s', async (how) => {
     const { groq, single } = await startSingle();
     groq.holdChunks();
     const view = withParallelChoices(single, 20);
@@ -234,7 +234,7 @@ describe('a provider that gives one variant', () => {
     expect(groq.calls).toHaveLength(AT_A_TIME);
   });
 
-  test('is not called for a caller who has left already', async () => {
+  test('is not called for a client who has left already', async () => {
     const { groq, single } = await startSingle();
     const view = withParallelChoices(single, 3);
     await expect(view.complete(ask(3), AbortSignal.abort('gone'))).rejects.toBe('gone');
@@ -422,7 +422,7 @@ test('calls that are always ready take turns, and none gets ahead of the reader'
   }
 });
 
-test('no call is begun once the caller has left, even if those under way end well', async () => {
+test('no call is begun once the client has left, even if those under way end well', async () => {
   let asked = 0;
   const cancellation = new AbortController();
   const deaf: Upstream = {

@@ -229,7 +229,7 @@ describe('asking again', () => {
   });
 });
 
-describe('a caller who leaves', () => {
+describe('a client who leaves', () => {
   test('during an attempt ends it, and no other upstream is asked', async () => {
     const { openai, groq, ask } = await startAsking();
     openai.failWith({ kind: 'hang-before-headers' });
@@ -331,7 +331,7 @@ describe('what is told in the end', () => {
     { told: 1, failures: [failure('account'), failure('request', { status: 400 })] },
     { told: 1, failures: [failure('request', { status: 400 }), failure('silence')] },
     { told: 0, failures: [failure('account'), failure('account')] },
-  ])('is the failure that helps the caller most (%#)', async ({ told, failures }) => {
+  ])('is the failure that helps the client most (%#)', async ({ told, failures }) => {
     const { log } = recordingLog();
     const upstreams = failures.map((_, at) => named(`p${at}`));
     const asking = askInOrder({

@@ -19,14 +19,6 @@ import { openMonitors } from './monitors/monitors.ts';
 import { createCheckRunner } from './scheduler/check-runner.ts';
 import { type Clock, systemClock } from './time/clock.ts';
 
-/** The monitoring service. */
-export interface Monitoring {
-  /** Begins to check; call once the server listens. */
-  start(): void;
-  /** Stops checking and waits until everything found is stored. */
-  close(): Promise<void>;
-}
-
 export interface MonitoringOptions {
   kit: ServerKit;
   keys: Keys;
@@ -47,7 +39,7 @@ export interface MonitoringOptions {
  * The monitoring service of the contract: adds its API to the server and watches the monitors in the store.
  * Throws when a network in `allowPrivate` is none, and `CorruptDocumentError` when a monitor cannot be read.
  */
-export async function createMonitoring(options: MonitoringOptions): Promise<Monitoring> {
+export async function createMonitoring(options: MonitoringOptions) {
   const { kit, keys, store, addressFor, log, clock = systemClock, types = shippedTypes } = options;
   const guard = createSsrfGuard(options.allowPrivate);
   const lookup = createNameLookup();
@@ -93,11 +85,13 @@ export async function createMonitoring(options: MonitoringOptions): Promise<Moni
     clock,
   });
   return {
-    start() {
+    /** Begins to check; call once the server listens. */
+    start(): void {
       if (!probe.canTell()) log.info(OWN_NETWORK_UNKNOWN);
       runner.start();
     },
-    async close() {
+    /** Stops checking and waits until everything found is stored. */
+    async close(): Promise<void> {
       await runner.close();
       await monitors.close();
       await history.close();

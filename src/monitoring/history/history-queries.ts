@@ -29,17 +29,20 @@ export interface DayCounts {
   downMs: number[];
 }
 
-/** Puts together what is stored, what is counted but not stored, and the newest results. */
+/** Puts together what is stored, what is counted but not stored, and the newest results; waits until these are `restored`. */
 export function createHistoryQueries(parts: {
   hourlyAggregator: HourlyAggregator;
   rollups: Rollups;
   recent: RecentResults;
   journal: ResultsJournal;
+  restored: Promise<void>;
   /** From here on memory holds every result, as far as there is room. */
   restoredFromMs: number;
+  isForgotten: (monitor: string) => boolean;
   wallMs: () => number;
 }) {
-  const { hourlyAggregator, rollups, recent, journal, restoredFromMs, wallMs } = parts;
+  const { hourlyAggregator, rollups, recent, journal, restored, restoredFromMs } = parts;
+  const { isForgotten, wallMs } = parts;
   let reading: Promise<unknown> = Promise.resolve();
 
   async function hoursAndDays(monitor: string, nowMs: number) {
@@ -114,7 +117,9 @@ export function createHistoryQueries(parts: {
   }
 
   return {
+    /** The newest results first, of the newest 120; of those from before a start, the newest 20 at least. */
     async results(monitor: string, limit: number): Promise<CheckRecord[]> {
+      await restored;
       const results = recent.of(monitor).filter(isResult);
       const firstMs = results[0]?.atMs ?? Number.POSITIVE_INFINITY;
       const stored = results.length < limit ? await rollups.newest(monitor) : [];
@@ -122,10 +127,15 @@ export function createHistoryQueries(parts: {
       return all.slice(-limit).reverse().map(toRecord);
     },
 
+    /**
+     * What was seen, oldest first, in pieces that begin in `fromMs <= time < toMs` or hold `fromMs`. Minutes reach back two
+     * hours, hours 90 days, days 400 days. Pieces of which nothing was seen are left out.
+     */
     async rollups(
       monitor: string,
       { by, fromMs, toMs }: Range & { by: 'minute' | 'hour' | 'day' },
     ): Promise<Rollup[]> {
+      await restored;
       const nowMs = wallMs();
       const lengthMs = { minute: MINUTE_MS, hour: HOUR_MS, day: DAY_MS }[by];
       const tallies =
@@ -138,10 +148,17 @@ export function createHistoryQueries(parts: {
         .map(toRollup);
     },
 
+    /**
+     * How so many days went up to the one that `nowMs` is in, which counts so far. What is stored of them is read once and
+     * then remembered, since all monitors are asked for again and again.
+     */
     async days(
       monitor: string,
       { count, nowMs }: { count: number; nowMs: number },
     ): Promise<DayCounts> {
+      await restored;
+      // Its hours would be counted again, and stay.
+      if (isForgotten(monitor)) return { upMs: [], downMs: [] };
       const firstDay = Math.floor(nowMs / DAY_MS) - count + 1;
       const upMs = new Array<number>(count).fill(0);
       const downMs = new Array<number>(count).fill(0);
@@ -164,10 +181,15 @@ export function createHistoryQueries(parts: {
       return { upMs, downMs };
     },
 
+    /**
+     * How long it was seen up and down, milliseconds; the three together are the range. An hour that the range cuts counts in
+     * proportion where its results are no longer in memory.
+     */
     async uptime(
       monitor: string,
       { fromMs, toMs }: Range,
     ): Promise<{ upMs: number; downMs: number; unseenMs: number }> {
+      await restored;
       const nowMs = wallMs();
       const { hours, days, began } = await hoursAndDays(monitor, nowMs);
       const memory = inMemory(monitor, began);

@@ -1,12 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import { z } from 'zod';
-import type { CheckRecord, Incident, Rollup } from '../../contracts/monitoring-additions.ts';
 import type { Store } from '../../store/store.ts';
 import type { CheckResult } from '../checks/check-result.ts';
 import type { StatusChange } from '../state/state.ts';
 import { byMonitor } from './by-monitor.ts';
-import { createHistoryQueries, type DayCounts, MINUTES_KEPT_MS } from './history-queries.ts';
+import { createHistoryQueries, MINUTES_KEPT_MS } from './history-queries.ts';
 import { createHourlyAggregator } from './hourly-aggregator.ts';
 import { openIncidents } from './incidents.ts';
 import { createRecentResults } from './recent-results.ts';
@@ -26,56 +25,10 @@ import { floorTo } from './uptime-accounting.ts';
 const STORE_EVERY_MS = 10_000;
 
 /** What happened to the monitors: results of checks, hours and days of them, and incidents. */
-export interface History {
-  /**
-   * Counts a result, and resolves when it is durable. `found` is the status it left; it is worth the time until the next
-   * result of the monitor, but at most twice `everyMs`; `covered` time is not seen. Rejects when the disk refuses it: it
-   * is kept then and tried again.
-   */
-  add(monitor: string, atMs: number, result: CheckResult, context: ResultContext): Promise<void>;
-  /** Resolves when changes are durably part of their incidents. One given twice, by its number, counts once. */
-  addChanges(monitor: string, changes: readonly StatusChange[]): Promise<void>;
-  /** The result before is worth nothing from here: people set something over the monitor. Resolves when durable. */
-  cover(monitor: string, atMs: number): Promise<void>;
-  /** The newest results first, of the newest 120; of those from before a start, the newest 20 at least. */
-  results(monitor: string, limit: number): Promise<CheckRecord[]>;
-  /**
-   * What was seen, oldest first, in pieces that begin in `fromMs <= time < toMs` or hold `fromMs`. Minutes reach back two
-   * hours, hours 90 days, days 400 days. Pieces of which nothing was seen are left out.
-   */
-  rollups(
-    monitor: string,
-    query: { by: 'minute' | 'hour' | 'day'; fromMs: number; toMs: number },
-  ): Promise<Rollup[]>;
-  /**
-   * How long it was seen up and down, milliseconds; the three together are the range. An hour that the range cuts counts in
-   * proportion where its results are no longer in memory.
-   */
-  uptime(
-    monitor: string,
-    query: { fromMs: number; toMs: number },
-  ): Promise<{ upMs: number; downMs: number; unseenMs: number }>;
-  /**
-   * How so many days went up to the one that `nowMs` is in, which counts so far. What is stored of them is read once and
-   * then remembered, since all monitors are asked for again and again.
-   */
-  days(monitor: string, query: { count: number; nowMs: number }): Promise<DayCounts>;
-  /** The newest incidents first, of the newest 100. */
-  incidents(monitor: string, limit: number): Promise<Incident[]>;
-  /** Removes all that is known of a monitor, for good; its results a moment later, over a kill too. */
-  forget(monitor: string): Promise<void>;
-  /** Stores hours that are over, and removes what is older than is kept: results after two days. */
-  prune(nowMs: number): Promise<void>;
-  /** Writes what is waiting. */
-  close(): Promise<void>;
-}
+export type History = Awaited<ReturnType<typeof openHistory>>;
 
 /** Opens the history; what is in memory of the last hours is read in the background. */
-export async function openHistory(options: {
-  store: Store;
-  wallMs: () => number;
-  log: Logger;
-}): Promise<History> {
+export async function openHistory(options: { store: Store; wallMs: () => number; log: Logger }) {
   const { store, wallMs, log } = options;
   const forgotten = new Set<string>();
   const isForgotten = (monitor: string) => forgotten.has(monitor);
@@ -187,32 +140,29 @@ export async function openHistory(options: {
     rollups,
     recent,
     journal,
+    restored,
     restoredFromMs,
+    isForgotten,
     wallMs,
   });
   return {
-    add: (monitor, atMs, result, context) => add(resultEntry(monitor, atMs, result, context)),
-    addChanges: (monitor, changes) => incidents.add(monitor, changes),
-    cover: (monitor, atMs) => add(coveredEntry(monitor, atMs)),
-    async results(monitor, limit) {
-      await restored;
-      return await queries.results(monitor, limit);
-    },
-    async rollups(monitor, query) {
-      await restored;
-      return await queries.rollups(monitor, query);
-    },
-    async uptime(monitor, query) {
-      await restored;
-      return await queries.uptime(monitor, query);
-    },
-    async days(monitor, query) {
-      await restored;
-      // Its hours would be counted again, and stay.
-      return isForgotten(monitor) ? { upMs: [], downMs: [] } : await queries.days(monitor, query);
-    },
-    incidents: (monitor, limit) => incidents.list(monitor, limit),
-    async forget(monitor) {
+    /**
+     * Counts a result, and resolves when it is durable. `found` is the status it left; it is worth the time until the next
+     * result of the monitor, but at most twice `everyMs`; `covered` time is not seen. Rejects when the disk refuses it: it
+     * is kept then and tried again.
+     */
+    add: (monitor: string, atMs: number, result: CheckResult, context: ResultContext) =>
+      add(resultEntry(monitor, atMs, result, context)),
+    /** Resolves when changes are durably part of their incidents. One given twice, by its number, counts once. */
+    addChanges: (monitor: string, changes: readonly StatusChange[]) =>
+      incidents.add(monitor, changes),
+    /** The result before is worth nothing from here: people set something over the monitor. Resolves when durable. */
+    cover: (monitor: string, atMs: number) => add(coveredEntry(monitor, atMs)),
+    ...queries,
+    /** The newest incidents first, of the newest 100. */
+    incidents: (monitor: string, limit: number) => incidents.list(monitor, limit),
+    /** Removes all that is known of a monitor, for good; its results a moment later, over a kill too. */
+    async forget(monitor: string): Promise<void> {
       forgotten.add(monitor);
       hourlyAggregator.forget(monitor);
       recent.forget(monitor);
@@ -221,12 +171,14 @@ export async function openHistory(options: {
       await removeAll(monitor);
       eraseResults();
     },
-    async prune(nowMs) {
+    /** Stores hours that are over, and removes what is older than is kept: results after two days. */
+    async prune(nowMs: number): Promise<void> {
       await storeInTurn();
       // After a long stop, what is old may stand nowhere else yet.
       await journal.prune(Math.min(nowMs - RESULTS_KEPT_MS, open.storedMs()));
     },
-    async close() {
+    /** Writes what is waiting. */
+    async close(): Promise<void> {
       closed = true;
       clearTimeout(timer);
       await Promise.all([restored, writer.close()]);

@@ -49,49 +49,7 @@ export interface WatchedMonitor extends Omit<StoredMonitor, 'sealed'>, Stateful 
 const MAX_NAMED = 5;
 
 /** All monitors: read from memory, kept in the store. */
-export interface Monitors {
-  /** In the order they were made. */
-  all(): WatchedMonitor[];
-  count(): number;
-  get(id: string): WatchedMonitor | undefined;
-  byToken(token: string): WatchedMonitor | undefined;
-  /**
-   * Stores a new monitor; `token` exists only in this answer. With an idempotency key, a repeat within 24 hours gives
-   * the same monitor and token. Throws a 409 when there are too many, or when the key came with another body.
-   */
-  add(
-    definition: MonitorDefinition,
-    idempotency?: IdempotencyKey,
-  ): Promise<{ monitor: WatchedMonitor; token: string | undefined; repeated: boolean }>;
-  /**
-   * Stores what `change` makes of a monitor; `undefined` when there is none. It may be called more than once, and what it
-   * throws is thrown. A check of another target begins again: presumed UP. When storing fails nothing has changed.
-   */
-  edit(id: string, change: ChangeMonitor): Promise<WatchedMonitor | undefined>;
-  /**
-   * Gives a heartbeat another token, which exists only in this answer; the one before counts no more. `undefined` when there
-   * is no such monitor. When storing fails nothing has changed.
-   */
-  renewToken(id: string): Promise<string | undefined>;
-  /**
-   * Removes a monitor, its token and its history, of which soon no file holds anything, over a kill too; false when there is
-   * none. When storing fails it is still there.
-   */
-  remove(id: string): Promise<boolean>;
-  /**
-   * Takes over what a check or ping made of a monitor, at once in memory; resolves when what must last is durable.
-   * `always` stores it even when only the time of the last check is new. When storing fails it rejects, memory keeps
-   * what is true, and the next call stores it; with `orNothing` memory is as before. Of a monitor that is gone nothing is
-   * kept.
-   */
-  settle(id: string, step: Step, options?: Settling): Promise<void>;
-  /** Resolves when what was settled until now has been written, or refused. */
-  written(id: string): Promise<void>;
-  /** Forgets creates that nobody repeats any more. */
-  prune(nowMs: number): Promise<void>;
-  /** Resolves when nothing is being written. */
-  close(): Promise<void>;
-}
+export type Monitors = Awaited<ReturnType<typeof openMonitors>>;
 
 /** What an edit makes of a monitor; what it leaves out stays. */
 export type ChangeMonitor = (monitor: WatchedMonitor) => {
@@ -110,7 +68,7 @@ export async function openMonitors(options: {
   log: Logger;
   limit?: number;
   types?: CheckTypes;
-}): Promise<Monitors> {
+}) {
   const { store, history, wallMs, log, limit = MAX_MONITORS, types = shippedTypes } = options;
   const collection = store.collection({
     name: 'monitors',
@@ -256,14 +214,22 @@ export async function openMonitors(options: {
   }
 
   return {
+    /** In the order they were made. */
     all: () => {
       const all = [...monitors.values()];
       return leaving.size === 0 ? all : all.filter(({ id }) => !leaving.has(id));
     },
     count: () => monitors.size - leaving.size,
     get,
-    byToken: (token) => get(idsByTokenHash.get(hashToken(token)) ?? ''),
-    async add(definition, idempotency) {
+    byToken: (token: string) => get(idsByTokenHash.get(hashToken(token)) ?? ''),
+    /**
+     * Stores a new monitor; `token` exists only in this answer. With an idempotency key, a repeat within 24 hours gives
+     * the same monitor and token. Throws a 409 when there are too many, or when the key came with another body.
+     */
+    async add(
+      definition: MonitorDefinition,
+      idempotency?: IdempotencyKey,
+    ): Promise<{ monitor: WatchedMonitor; token: string | undefined; repeated: boolean }> {
       if (idempotency === undefined) return await create(definition, undefined);
       const tools = {
         newMonitorId: () => newId(monitors),
@@ -273,7 +239,11 @@ export async function openMonitors(options: {
         create(definition, known),
       );
     },
-    async edit(id, change) {
+    /**
+     * Stores what `change` makes of a monitor; `undefined` when there is none. It may be called more than once, and what it
+     * throws is thrown. A check of another target begins again: presumed UP. When storing fails nothing has changed.
+     */
+    async edit(id: string, change: ChangeMonitor): Promise<WatchedMonitor | undefined> {
       const monitor = get(id);
       if (monitor === undefined) return undefined;
       let wanted = change(monitor);
@@ -303,7 +273,11 @@ export async function openMonitors(options: {
       }
       return monitor;
     },
-    async renewToken(id) {
+    /**
+     * Gives a heartbeat another token, which exists only in this answer; the one before counts no more. `undefined` when there
+     * is no such monitor. When storing fails nothing has changed.
+     */
+    async renewToken(id: string): Promise<string | undefined> {
       const monitor = get(id);
       if (monitor === undefined) return undefined;
       const { token, tokenHash } = createToken();
@@ -317,7 +291,11 @@ export async function openMonitors(options: {
       log.info({ monitor: id }, 'push token renewed');
       return token;
     },
-    async remove(id) {
+    /**
+     * Removes a monitor, its token and its history, of which soon no file holds anything, over a kill too; false when there is
+     * none. When storing fails it is still there.
+     */
+    async remove(id: string): Promise<boolean> {
       const monitor = get(id);
       if (monitor === undefined) return false;
       leaving.add(id);
@@ -333,10 +311,19 @@ export async function openMonitors(options: {
       states.eraseGone();
       return true;
     },
+    /**
+     * Takes over what a check or ping made of a monitor, at once in memory; resolves when what must last is durable.
+     * `always` stores it even when only the time of the last check is new. When storing fails it rejects, memory keeps
+     * what is true, and the next call stores it; with `orNothing` memory is as before. Of a monitor that is gone nothing is
+     * kept.
+     */
     settle,
+    /** Resolves when what was settled until now has been written, or refused. */
     written: states.written,
-    prune: (nowMs) => idempotentCreates.prune(nowMs),
-    async close() {
+    /** Forgets creates that nobody repeats any more. */
+    prune: (nowMs: number) => idempotentCreates.prune(nowMs),
+    /** Resolves when nothing is being written. */
+    async close(): Promise<void> {
       await removing;
       await states.idle();
     },

@@ -29,31 +29,7 @@ import { createStoreReport } from './store-report.ts';
 const DAY_MS = 86_400_000;
 
 /** The running service: checks what is due, waits for signals, and keeps what it finds. */
-export interface CheckRunner {
-  /** Begins with the monitors there are: overdue ones first. */
-  start(): void;
-  /** A monitor was just made: it is checked at once. */
-  added(monitor: WatchedMonitor): void;
-  /** Its settings or windows changed: they hold from now on, and it is checked at once. */
-  edited(monitor: WatchedMonitor): void;
-  /** It is gone: nothing that is still found of it counts. */
-  removed(id: string): void;
-  /** Takes a monitor off, until it is resumed. Durable when resolved; when it rejects nothing has changed. */
-  pause(monitor: WatchedMonitor): Promise<void>;
-  /** Puts a paused monitor back and checks at once. Durable when resolved; when it rejects nothing has changed. */
-  resume(monitor: WatchedMonitor): Promise<void>;
-  /**
-   * Checks now, or waits for the check under way; resolves when what it found counts. Not for HEARTBEAT. Rejects with a
-   * sentence when the monitor is paused or removed, or when our own network is gone.
-   */
-  checkNow(monitor: WatchedMonitor): Promise<void>;
-  /** A job said something. Durable when resolved. */
-  signal(monitor: WatchedMonitor, signal: Signal): Promise<void>;
-  /** Nothing has been learned of it for so long that what is shown may be out of date; never while it is paused. */
-  isStale(monitor: WatchedMonitor): boolean;
-  /** Breaks off the checks under way, which then count for nothing, and waits for what is being stored. */
-  close(): Promise<void>;
-}
+export type CheckRunner = ReturnType<typeof createCheckRunner>;
 
 /** Due by the heap → check with a deadline → pure next state → stored when it changed, result to the history. */
 export function createCheckRunner(options: {
@@ -65,7 +41,7 @@ export function createCheckRunner(options: {
   clock: Clock;
   metrics: Metrics;
   log: Logger;
-}): CheckRunner {
+}) {
   const { monitors, history, connectivity, check, types = shippedTypes, clock, log } = options;
   const stored = createStoreReport(log);
   const schedule = createSchedule({
@@ -219,25 +195,30 @@ export function createCheckRunner(options: {
   }
 
   return {
-    start() {
+    /** Begins with the monitors there are: overdue ones first. */
+    start(): void {
       startAll();
       schedule.start();
       pruneDaily();
     },
-    added: (monitor) => follow(monitor),
-    edited(monitor) {
+    /** A monitor was just made: it is checked at once. */
+    added: (monitor: WatchedMonitor) => follow(monitor),
+    /** Its settings or windows changed: they hold from now on, and it is checked at once. */
+    edited(monitor: WatchedMonitor): void {
       if (monitor.state.status === 'PAUSED') return;
       inFlight.abandon(monitor.id);
       windows.forget(monitor.id);
       void stored.handOver(windows.apply(monitor));
       follow(monitor);
     },
-    removed(id) {
+    /** It is gone: nothing that is still found of it counts. */
+    removed(id: string): void {
       takeOff(id, notChecked.removed());
       learnedMs.delete(id);
       heartbeats.forget(id);
     },
-    async pause(monitor) {
+    /** Takes a monitor off, until it is resumed. Durable when resolved; when it rejects nothing has changed. */
+    async pause(monitor: WatchedMonitor): Promise<void> {
       const { id } = monitor;
       const before = monitor.state;
       takeOff(id, notChecked.paused());
@@ -245,7 +226,8 @@ export function createCheckRunner(options: {
       const back = () => windows.afterPause(monitor);
       await set(monitor, cover(before, 'PAUSED', clock.wallMs()), undo, back);
     },
-    async resume(monitor) {
+    /** Puts a paused monitor back and checks at once. Durable when resolved; when it rejects nothing has changed. */
+    async resume(monitor: WatchedMonitor): Promise<void> {
       if (!isPaused(monitor)) {
         await monitors.settle(monitor.id, unchanged(monitor.state), { always: true });
         return;
@@ -261,7 +243,11 @@ export function createCheckRunner(options: {
       void stored.handOver(windows.apply(monitor));
       follow(monitor);
     },
-    async checkNow({ id, state, definition }) {
+    /**
+     * Checks now, or waits for the check under way; resolves when what it found counts. Not for HEARTBEAT. Rejects with a
+     * sentence when the monitor is paused or removed, or when our own network is gone.
+     */
+    async checkNow({ id, state, definition }: WatchedMonitor): Promise<void> {
       if (isHeartbeat(definition)) {
         throw new TypeError('A heartbeat is not checked.');
       }
@@ -270,7 +256,8 @@ export function createCheckRunner(options: {
       if (!inFlight.isUnderWay(id)) schedule.at(id, clock.monotonicMs());
       await counted;
     },
-    async signal(monitor, signal) {
+    /** A job said something. Durable when resolved. */
+    async signal(monitor: WatchedMonitor, signal: Signal): Promise<void> {
       const { definition } = monitor;
       if (!isHeartbeat(definition)) {
         throw new TypeError('Only a heartbeat takes signals.');
@@ -278,8 +265,10 @@ export function createCheckRunner(options: {
       void stored.handOver(windows.apply(monitor));
       await heartbeats.signal(monitor, definition.config, signal);
     },
+    /** Nothing has been learned of it for so long that what is shown may be out of date; never while it is paused. */
     isStale,
-    async close() {
+    /** Breaks off the checks under way, which then count for nothing, and waits for what is being stored. */
+    async close(): Promise<void> {
       cancelPrune();
       inFlight.abandonAll(notChecked.closing());
       await schedule.stop();

@@ -6,9 +6,17 @@ import { CorruptDocumentError } from '../errors.ts';
 import type { Journal, JournalDeclaration, JournalRecord } from '../store.ts';
 import { type Acknowledged, type Extent, openAcknowledged } from './acknowledged.ts';
 import { checkedContent, isWhole, textWithChecksum } from './checksum.ts';
-import { type AppendFile, dayOf, dayOfName, dayPath, openAppendFile } from './day-file.ts';
+import {
+  type AppendFile,
+  dayOf,
+  dayOfName,
+  dayPath,
+  extentOf,
+  inOrder,
+  linesOf,
+  openAppendFile,
+} from './day-file.ts';
 import { isMissing, namesIn, removeIfThere, syncFolder, writeTemporary } from './files.ts';
-import { extentOf, inOrder, linesOf } from './lines.ts';
 import type { Losses } from './losses.ts';
 
 /** Longer records are refused, and longer lines skipped. */

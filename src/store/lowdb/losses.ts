@@ -3,9 +3,8 @@ import { basename, join } from 'node:path';
 import type { Logger } from 'pino';
 import { z } from 'zod';
 import { ACKNOWLEDGED, type Extent, openAcknowledged, readAcknowledged } from './acknowledged.ts';
-import { dayPath } from './day-file.ts';
+import { dayPath, extentOf } from './day-file.ts';
 import { isMissing, namesIn, replaceFile } from './files.ts';
-import { extentOf } from './lines.ts';
 
 /** File of the data folder that says what was found to be lost, for `askwatch doctor`. */
 export const LOSSES = 'losses.json';

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import type { HeartbeatMonitor } from '../../contracts/monitoring.ts';
+import type { HeartbeatMonitor, probeSettings } from '../../contracts/monitoring.ts';
 import type { CheckContext } from './check-context.ts';
 import type { Degradation } from './check-result.ts';
 import type { Connect } from './connect.ts';
@@ -7,19 +7,12 @@ import type { Resolvers } from './dns-query.ts';
 import type { NameLookup } from './name-lookup.ts';
 import type { SsrfGuard } from './ssrf-guard.ts';
 
-/** A monitor that is checked by us, as its settings say; `probeSettings` of the contract are among them. */
+/** A monitor that is checked by us, as its settings say. */
 export interface CheckedMonitor {
   check_type: string;
   name: string;
   target: string;
-  config: {
-    interval_seconds: number;
-    timeout_seconds?: number | undefined;
-    confirm_down: number;
-    confirm_up: number;
-    retry_seconds?: number | undefined;
-    degraded_after_ms?: number | undefined;
-  };
+  config: z.output<z.ZodObject<typeof probeSettings>>;
 }
 
 /** What a monitor is: its type of check, its target and its settings. */

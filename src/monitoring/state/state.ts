@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { MonitorStatus } from '../../contracts/monitoring.ts';
-import type { CheckResult } from '../checks/check-result.ts';
-import { Outcome } from '../checks/check-result.ts';
+import { type CheckResult, Outcome } from '../checks/check-result.ts';
+import type { CheckedMonitor } from '../checks/check-type.ts';
 import { calmed, FLAPPING_TO_UP, flipped } from './flapping.ts';
 
 /** When a monitor changes its status. */
@@ -225,10 +225,9 @@ export function isFlapping(state: MonitorState, nowMs: number): boolean {
 }
 
 /** How long after a result that is not confirmed the next check comes. */
-export function recheckAfterMs(config: {
-  interval_seconds: number;
-  retry_seconds?: number | undefined;
-}): number {
+export function recheckAfterMs(
+  config: Pick<CheckedMonitor['config'], 'interval_seconds' | 'retry_seconds'>,
+): number {
   const { interval_seconds, retry_seconds } = config;
   return Math.min(
     retry_seconds === undefined ? RECHECK_MS : retry_seconds * 1000,

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { MonitorStatus } from '../../contracts/monitoring.ts';
 import { type CheckResult, Outcome } from '../checks/check-result.ts';
 import type { CheckedMonitor } from '../checks/check-type.ts';
-import { calmed, FLAPPING_TO_UP, flipped } from './flapping.ts';
 
 /** When a monitor changes its status. */
 export interface Confirmation {
@@ -11,6 +10,13 @@ export interface Confirmation {
   /** Successes in a row before it is UP again. */
   toUp: number;
 }
+
+/** So many flips within so long are flapping, which is over after as long without one. Our choice. */
+const FLAPPING_FLIPS = 5;
+const FLAPPING_MS = 15 * 60_000;
+
+/** Successes in a row before a monitor that flaps is UP. */
+const FLAPPING_TO_UP = 3;
 
 /** The longest wait before the next check after a result that is not confirmed. */
 const RECHECK_MS = 5_000;
@@ -314,4 +320,24 @@ export function withNewTarget(state: MonitorState, nowMs: number): Step {
     change: { atMs: nowMs, sinceMs: nowMs, from: status, to: 'UP', number },
     recheckSoon: false,
   };
+}
+
+/** With one more flip. Pure. */
+function flipped(state: MonitorState, nowMs: number): MonitorState {
+  const flips = [...state.flips, nowMs].slice(-FLAPPING_FLIPS);
+  const [first = nowMs] = flips;
+  const often = flips.length === FLAPPING_FLIPS && isWithin(first, nowMs);
+  return { ...state, flips, flapping: state.flapping || often };
+}
+
+/** Without its flapping, once it has been calm for long enough. Pure. */
+function calmed(state: MonitorState, nowMs: number): MonitorState {
+  const last = state.flips.at(-1);
+  if (!state.flapping || (last !== undefined && isWithin(last, nowMs))) return state;
+  return { ...state, flapping: false, flips: [] };
+}
+
+/** Either way from now: the clock may have been set back. */
+function isWithin(flipMs: number, nowMs: number): boolean {
+  return Math.abs(nowMs - flipMs) <= FLAPPING_MS;
 }

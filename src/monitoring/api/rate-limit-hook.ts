@@ -1,8 +1,10 @@
+import type { IncomingMessage } from 'node:http';
 import { ErrorCode } from '../../contracts/error.ts';
 import { MONITORING_REQUESTS_PER_MINUTE } from '../../contracts/rate-limit.ts';
-import type { Authenticate } from '../../http/authentication.ts';
+import { createAuthentication } from '../../http/authentication.ts';
 import { clientKeyOf } from '../../http/client-address.ts';
 import { HttpError } from '../../http/errors.ts';
+import type { KeyInfo, Keys } from '../../http/keys.ts';
 import { createRateLimit, rateLimitHeaders } from '../../http/rate-limit.ts';
 import type { HttpReply, HttpRequest } from '../../http/server-types.ts';
 
@@ -13,12 +15,14 @@ import type { HttpReply, HttpRequest } from '../../http/server-types.ts';
  * Who has neither is counted by address; what is left of wrong keys stands on the refusal itself.
  */
 export function createRateLimitHook(options: {
-  authenticate: Authenticate;
+  keys: Keys;
   /** Undefined when the request is no push; null when its token is unknown. */
   heartbeatOf: (request: HttpRequest) => string | null | undefined;
   nowMs: () => number;
-}): (request: HttpRequest, reply: HttpReply) => Promise<void> {
-  const { authenticate, heartbeatOf, nowMs } = options;
+}) {
+  const { keys, heartbeatOf, nowMs } = options;
+  const authenticate = createAuthentication(keys, { acceptApiKeyHeader: true });
+  const keyByRequest = new WeakMap<IncomingMessage, KeyInfo>();
   const limit = createRateLimit({
     limit: MONITORING_REQUESTS_PER_MINUTE,
     windowMs: 60_000,
@@ -36,7 +40,7 @@ export function createRateLimitHook(options: {
     );
   }
 
-  return async (request, reply) => {
+  async function hook(request: HttpRequest, reply: HttpReply): Promise<void> {
     const heartbeat = heartbeatOf(request);
     if (heartbeat !== undefined) {
       return count(
@@ -44,14 +48,25 @@ export function createRateLimitHook(options: {
         reply,
       );
     }
-    let key: string;
+    let key: KeyInfo;
     try {
-      key = authenticate(request).id;
+      key = authenticate(request);
     } catch (refusal) {
       // A wrong key is a guess, as an unknown push token is; what is left of wrong keys the refusal tells itself.
       limit.take(`address ${clientKeyOf(request.ip)}`);
       throw refusal;
     }
-    count(`key ${key}`, reply);
+    keyByRequest.set(request.raw, key);
+    count(`key ${key.id}`, reply);
+  }
+
+  return {
+    hook,
+    /** Whose request it was, once the hook has run. */
+    keyOf({ raw }: HttpRequest): KeyInfo {
+      const key = keyByRequest.get(raw);
+      if (key === undefined) throw new Error('This route needs no key, and nobody asked for one.');
+      return key;
+    },
   };
 }

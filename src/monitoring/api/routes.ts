@@ -1,9 +1,7 @@
-import type { IncomingMessage } from 'node:http';
 import { MONITORING_PREFIX, MonitoringPath } from '../../contracts/monitoring.ts';
 import { AddedPath } from '../../contracts/monitoring-additions.ts';
-import { createAuthentication, type KeyedRequest } from '../../http/authentication.ts';
 import { notFound } from '../../http/errors.ts';
-import type { KeyInfo, Keys } from '../../http/keys.ts';
+import type { Keys } from '../../http/keys.ts';
 import { refuseOtherMethods } from '../../http/other-methods.ts';
 import type { HttpRequest, HttpServer } from '../../http/server-types.ts';
 import { addHistoryRoutes } from './history-routes.ts';
@@ -22,16 +20,15 @@ export function addRoutes(
 ): void {
   const { server, keys, ...parts } = options;
   const { monitors, clock } = parts;
-  const { authenticate, keyOf } = rememberedKeys(keys);
-  const tools: RouteTools = { ...parts, keyOf };
-  const hook = createRateLimitHook({
-    authenticate,
+  const { hook, keyOf } = createRateLimitHook({
+    keys,
     heartbeatOf: ({ routeOptions, params }) => {
       if (!PUSH_PATHS.includes(routeOptions.url)) return undefined;
       return monitors.byToken((params as { token: string }).token)?.id ?? null;
     },
     nowMs: clock.monotonicMs,
   });
+  const tools: RouteTools = { ...parts, keyOf };
 
   // A scope of its own: the hook is for every answer under the prefix, also where there is nothing, and however the
   // path was written.
@@ -52,24 +49,6 @@ export function addRoutes(
     },
     { prefix: MONITORING_PREFIX },
   );
-}
-
-/** Authentication that can be asked later whose request it was. */
-function rememberedKeys(keys: Keys) {
-  const found = new WeakMap<IncomingMessage, KeyInfo>();
-  const ask = createAuthentication(keys, { acceptApiKeyHeader: true });
-  return {
-    authenticate(request: KeyedRequest): KeyInfo {
-      const key = ask(request);
-      found.set(request.raw, key);
-      return key;
-    },
-    keyOf({ raw }: HttpRequest): KeyInfo {
-      const key = found.get(raw);
-      if (key === undefined) throw new Error('This route needs no key, and nobody asked for one.');
-      return key;
-    },
-  };
 }
 
 const pathOf = (request: HttpRequest) => request.url.split('?')[0] ?? '';

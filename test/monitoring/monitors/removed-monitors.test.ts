@@ -5,7 +5,7 @@ import { MonitorCreate } from '../../../src/contracts/monitoring.ts';
 import type { CheckResult } from '../../../src/monitoring/checks/check-result.ts';
 import { openHistory } from '../../../src/monitoring/history/history.ts';
 import { openMonitors, type WatchedMonitor } from '../../../src/monitoring/monitors/monitors.ts';
-import { openStateJournal } from '../../../src/monitoring/monitors/state-journal.ts';
+import { openStateJournal } from '../../../src/monitoring/monitors/state-store.ts';
 import { next, presumedUp } from '../../../src/monitoring/state/state.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import { eventually } from '../../helpers/eventually.ts';

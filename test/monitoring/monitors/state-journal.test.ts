@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import {
   openStateJournal,
   type StateRecord,
-} from '../../../src/monitoring/monitors/state-journal.ts';
+} from '../../../src/monitoring/monitors/state-store.ts';
 import { presumedUp, type StatusChange } from '../../../src/monitoring/state/state.ts';
 import { openLowdbStore } from '../../../src/store/lowdb/lowdb-store.ts';
 import type { Store } from '../../../src/store/store.ts';

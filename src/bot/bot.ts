@@ -45,7 +45,8 @@ const DAY_MS = 86_400_000;
 /** Puts the bot together; it hears and says nothing until platforms hand it something and `start` is called. */
 export async function createBot(options: BotOptions): Promise<Bot> {
   const { store, gateway, monitoring, settings, platforms = [], log } = options;
-  const traitsOf = (name: string) => platforms.find((one) => one.name === name) ?? { name };
+  const traitsOf = (name: string): PlatformTraits =>
+    platforms.find((one) => one.name === name) ?? { name };
   const conversations = createConversations(store);
   const channels = createChannels(store);
   await channels.hideSecrets().catch((error: unknown) => {
@@ -167,6 +168,7 @@ export async function createBot(options: BotOptions): Promise<Bot> {
     },
     catalog,
     usageLog,
+    platformTitle: (name) => traitsOf(name).title ?? name,
     channelName({ platform, channel }) {
       return started.find(({ name }) => name === platform)?.channelName?.(channel);
     },

@@ -37,6 +37,8 @@ export interface Bot {
   readonly catalog: Pick<Catalog, 'models'>;
   /** Who asked how much, in all channels together. */
   readonly usageLog: Pick<UsageLog, 'everywhere'>;
+  /** What people call a platform. */
+  platformTitle(name: string): string;
   /** What a platform that was started calls one of its channels, where it knows. */
   channelName(place: Place): string | undefined;
   /**

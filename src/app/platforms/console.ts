@@ -4,7 +4,7 @@ import { registration } from './registration.ts';
 /** The web console, which serves its page also without a bot: `main.ts` makes it with the server. */
 export const consolePlatform = registration({
   name: 'console',
-  title: 'Console',
+  title: 'Web console',
   mention: {
     // It has no groups of its own: a name is all there is.
     pattern: /^(?<name>@(?<id>[\w-]{1,40}))$/,

@@ -2,6 +2,8 @@
 export interface PlatformTraits {
   /** As in `Place.platform`: `slack`. */
   readonly name: string;
+  /** As people call it. */
+  readonly title?: string;
   /** The groups that a new outage may call. */
   readonly mention?: {
     /** A group as the platform writes it into what people type, with the named groups `id` and, where it is told, `name`. */

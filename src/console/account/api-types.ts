@@ -136,6 +136,8 @@ const Asked = z.object({
 /** Who asked how much in one channel. */
 export const AskedChannel = Asked.extend({
   platform: z.string(),
+  /** As people call it. */
+  platformTitle: z.string(),
   /** By the platform's own id. */
   channel: z.string(),
   /** What people there call it, where that is known. */

@@ -25,7 +25,7 @@ const nothing = (): Sum => ({ answers: 0, tokens: 0, uncounted: 0 });
 
 /** Who asked how much since then, channel by channel over all platforms. Answers are read one by one, and only added up. */
 export async function askedByChannel(
-  bot: Pick<Bot, 'usageLog' | 'channelName'>,
+  bot: Pick<Bot, 'usageLog'> & Titles,
   fromMs: number,
 ): Promise<ChannelsAnswer> {
   const channels = new Map<string, ChannelSum>();
@@ -54,7 +54,9 @@ export async function askedByChannel(
   };
 }
 
-function listed(place: string, sum: ChannelSum, bot: Pick<Bot, 'channelName'>): AskedChannel {
+type Titles = Pick<Bot, 'channelName' | 'platformTitle'>;
+
+function listed(place: string, sum: ChannelSum, bot: Titles): AskedChannel {
   const { platform, channel } = parsePlace(place) ?? { platform: '', channel: place };
   const name = platform === '' ? undefined : bot.channelName({ platform, channel });
   const [people, morePeople] = most(sum.people, MAX_PEOPLE);
@@ -62,6 +64,7 @@ function listed(place: string, sum: ChannelSum, bot: Pick<Bot, 'channelName'>): 
   const { answers, tokens, uncounted, lastAtMs } = sum;
   return {
     platform,
+    platformTitle: bot.platformTitle(platform),
     channel,
     answers,
     tokens,

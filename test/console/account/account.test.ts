@@ -114,7 +114,7 @@ describe('who asked how much', () => {
     }>(url, 'channels?days=7');
     expect(channels).toMatchObject([
       {
-        ...{ platform: 'slack', channel: 'C1', answers: 2 },
+        ...{ platform: 'slack', platformTitle: 'Slack', channel: 'C1', answers: 2 },
         people: [{ id: 'U1', name: 'Ada', answers: 2 }],
         models: [{ model: 'fast-8k', answers: 2 }],
       },

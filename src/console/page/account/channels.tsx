@@ -7,13 +7,6 @@ import { Empty, formatNumber, Name, SectionHead, Segments, Waiting } from './par
 
 const SPAN_CHOICES = SPANS.map((days) => ({ value: days, label: `${days} days` }));
 
-/** What a platform is called; one that is not known goes by its own word. */
-const PLATFORMS: Record<string, string> = {
-  slack: 'Slack',
-  discord: 'Discord',
-  console: 'Web console',
-};
-
 /** Who asked how much, channel by channel. */
 export function ChannelsSection() {
   const [days, setDays] = useState<Span>(30);
@@ -60,15 +53,14 @@ export function ChannelsSection() {
 }
 
 function ChannelRow({ channel, most }: { channel: AskedChannel; most: number }) {
-  const { platform, channel: id, name, people, morePeople, models, moreModels } = channel;
-  const known = Object.hasOwn(PLATFORMS, platform) ? PLATFORMS[platform] : platform;
+  const { platformTitle, channel: id, name, people, morePeople, models, moreModels } = channel;
   return (
     <li class="asked">
       <details>
         <summary>
           <span class="who">
             {name === undefined ? <code>{id}</code> : <Name>{name}</Name>}
-            <span class="platform">{known}</span>
+            <span class="platform">{platformTitle}</span>
           </span>
           <span class="meter" aria-hidden="true">
             <span style={{ width: `${most > 0 ? (100 * channel.tokens) / most : 0}%` }} />

@@ -60,7 +60,10 @@ export function applyPoll(
   const { alerts, dropped } =
     between.isPart || between.isBatched
       ? { alerts: shaped, dropped: 0 }
-      : prune(broughtUp(shaped, monitors, around), around.nowMs);
+      : prune(
+          RULES.reduce((now, rule) => rule(now, monitors, around), refreshed(shaped, around.nowMs)),
+          around.nowMs,
+        );
   const downs = recent.kept();
   const isSame =
     alerts === watching?.alerts &&
@@ -93,20 +96,21 @@ function reshaped(alerts: Alert[], before: readonly Alert[]): Alert[] {
   return alerts.map((alert) => (same.has(alert) ? alert : Object.assign({}, alert)));
 }
 
-/** The alerts with what became of them: of what began together, and of what goes on for long. */
-function broughtUp(alerts: Alert[], monitors: readonly Monitor[], around: ApplyContext): Alert[] {
-  return remindedOf(refreshed(alerts, around.nowMs), monitors, around);
-}
+/** What becomes of alerts after all that a poll found: the same array when nothing does. Pure. */
+type AlertRule = (alerts: Alert[], monitors: readonly Monitor[], around: ApplyContext) => Alert[];
 
-function remindedOf(alerts: Alert[], monitors: readonly Monitor[], around: ApplyContext): Alert[] {
-  const { nowMs, settingsOf } = around;
-  const quietOf = quietNow(around);
-  return reminded(alerts, {
-    nowMs,
-    remindMsOf: (place) => (quietOf(place) ? undefined : settingsOf?.(place).remindMs),
-    isListed: listedIn(monitors),
-  });
-}
+/** The rules, in order, with messages about several brought up to date before. A new one is its module and a line here. */
+const RULES: readonly AlertRule[] = [
+  (alerts, monitors, around) => {
+    const { nowMs, settingsOf } = around;
+    const quietOf = quietNow(around);
+    return reminded(alerts, {
+      nowMs,
+      remindMsOf: (place) => (quietOf(place) ? undefined : settingsOf?.(place).remindMs),
+      isListed: listedIn(monitors),
+    });
+  },
+];
 
 /**
  * What a poll with these alerts ends with, each by itself; a crash between two leaves the rest to the next poll. A group may
@@ -121,7 +125,7 @@ export function finishingSteps(
     ...openGroups(alerts).map(({ id }) => (now: Alert[]) => ({
       alerts: refreshed(now, around.nowMs, id),
     })),
-    (now) => ({ alerts: remindedOf(now, monitors, around) }),
+    ...RULES.map((rule) => (now: Alert[]) => ({ alerts: rule(now, monitors, around) })),
     (now) => prune(now, around.nowMs),
   ];
 }

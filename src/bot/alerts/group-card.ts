@@ -2,10 +2,11 @@ import { outagesOf } from '../incidents/groups.ts';
 import { NOTE_HINT, noteFacts } from '../incidents/incident-service.ts';
 import { snoozeFacts } from '../incidents/snoozes.ts';
 import type { Delivery, Group } from '../incidents/watch-state.ts';
-import { type Card, type CardAction, type Fact, textPart } from '../shared/card.ts';
+import { type Card, type Fact, textPart } from '../shared/card.ts';
 import { downWord, isDown, isUp } from '../shared/status.ts';
 import { counted, shortened } from '../shared/text-format.ts';
 import {
+  actionsOf,
   flappingHeadline,
   flappingMember,
   lasted,
@@ -211,24 +212,4 @@ function factOf(member: Member, shownOpen: boolean): Fact {
         ...by,
       ];
   return { label: shortened(name, 100), value: words.join(', ') };
-}
-
-function actionsOf({ id, members }: Group): CardAction[] {
-  const values = { incident: id };
-  const open = members.filter(({ endedAtMs }) => endedAtMs === undefined);
-  const endSnooze = { label: 'End snooze', command: 'incident unsnooze', values };
-  if (open.length === 0) {
-    const isSnoozed = members.some(({ snoozed }) => snoozed);
-    const summarise = { label: 'Summarise', command: 'incident summary', values };
-    return isSnoozed ? [endSnooze, summarise] : [summarise];
-  }
-  const isFree = open.some(({ acknowledged }) => acknowledged === undefined);
-  return [
-    ...(isFree ? [{ label: 'Acknowledge', command: 'incident acknowledge', values }] : []),
-    ...(open.some(({ snoozed }) => !snoozed)
-      ? [{ label: 'Snooze 1 h', command: 'incident snooze', values }]
-      : []),
-    ...(open.some(({ snoozed }) => snoozed) ? [endSnooze] : []),
-    { label: 'Ask why', command: 'incident why', values },
-  ];
 }

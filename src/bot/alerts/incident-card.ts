@@ -172,24 +172,27 @@ export function lateWords(
   return words.length === 0 ? undefined : words.join(' ');
 }
 
-/** The buttons under an incident. */
-export function actionsOf(incident: Incident): CardAction[] {
-  const values = { incident: incident.id };
+/** The buttons under an incident, or under several in one message. */
+export function actionsOf(alert: Incident | Group): CardAction[] {
+  const isOne = alert.kind === 'incident';
+  const all: ReadonlyArray<Incident | Group['members'][number]> = isOne ? [alert] : alert.members;
+  const open = all.filter(({ endedAtMs }) => endedAtMs === undefined);
   const action = (label: string, verb: string): CardAction => ({
     label,
     command: `incident ${verb}`,
-    values,
+    values: { incident: alert.id },
   });
-  if (incident.endedAtMs !== undefined) {
-    return [
-      ...(incident.snoozed ? [action('End snooze', 'unsnooze')] : []),
-      ...(incident.gone ? [] : [action('Summarise', 'summary')]),
-    ];
+  const isSnoozed = (open.length === 0 ? all : open).some(({ snoozed }) => snoozed);
+  const endSnooze = isSnoozed ? [action('End snooze', 'unsnooze')] : [];
+  if (open.length === 0) {
+    return [...endSnooze, ...(isOne && alert.gone ? [] : [action('Summarise', 'summary')])];
   }
+  const isFree = open.some(({ acknowledged }) => acknowledged === undefined);
   return [
-    ...(incident.acknowledged ? [] : [action('Acknowledge', 'acknowledge')]),
-    incident.snoozed ? action('End snooze', 'unsnooze') : action('Snooze 1 h', 'snooze'),
-    action('Check now', 'check'),
+    ...(isFree ? [action('Acknowledge', 'acknowledge')] : []),
+    ...(open.some(({ snoozed }) => !snoozed) ? [action('Snooze 1 h', 'snooze')] : []),
+    ...endSnooze,
+    ...(isOne ? [action('Check now', 'check')] : []),
     action('Ask why', 'why'),
   ];
 }

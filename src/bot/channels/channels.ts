@@ -11,18 +11,13 @@ import {
 } from './channel-settings.ts';
 
 /** What is needed of a monitor to decide who hears of it. */
-export interface MonitorRef {
-  id: string;
-  name: string;
-  target: string;
-}
-
-const MonitorRefSchema = z.object({ id: z.string(), name: z.string(), target: z.string() });
+const MonitorRef = z.object({ id: z.string(), name: z.string(), target: z.string() });
+export type MonitorRef = z.infer<typeof MonitorRef>;
 
 /** Which alerts a channel hears. A filter is a text contained in a monitor's name or target, whatever the case. */
 const Subscription = z.object({
   /** Monitors added in this channel. */
-  added: z.array(MonitorRefSchema),
+  added: z.array(MonitorRef),
   all: z.boolean(),
   filters: z.array(z.string()),
   /** Filters of what is not heard although `all` or a filter says so. */

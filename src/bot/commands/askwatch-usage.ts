@@ -40,61 +40,43 @@ export function usageCard(answers: readonly UsageEntry[], days: number): Card {
     tone: 'info',
     title: `${counted(all.answers, 'answer')} with ${all.tokens.toLocaleString('en')} tokens in ${span}`,
     parts: [
-      table(
-        'Person',
-        answers,
-        ({ person }) => person,
-        ({ name }) => name,
-      ),
-      table(
-        'Model',
-        answers,
-        ({ model }) => model,
-        ({ model }) => model,
-      ),
+      table('Person', answers, { by: 'person', shown: 'name' }),
+      table('Model', answers, { by: 'model', shown: 'model' }),
     ],
     footer: `Tokens of questions, of what was sent with them, and of answers.${isPartly ? ' Some answers came without a count.' : ''}`,
   };
 }
 
-/** One row for each key; shown under the name of its last answer. */
+/** One row for all answers that are alike in `by`; it shows `shown` of the last of them. */
 function table(
   column: string,
   answers: readonly UsageEntry[],
-  keyOf: (one: UsageEntry) => string,
-  nameOf: (one: UsageEntry) => string,
+  { by, shown }: { by: 'person' | 'model'; shown: 'name' | 'model' },
 ): CardPart {
   const groups = new Map<string, UsageEntry[]>();
   for (const one of answers) {
-    const group = groups.get(keyOf(one));
+    const group = groups.get(one[by]);
     if (group) group.push(one);
-    else groups.set(keyOf(one), [one]);
+    else groups.set(one[by], [one]);
   }
-  const rows = [...groups.values()]
-    .map((group) => {
-      const last = group.at(-1);
-      return { ...total(group), name: last ? shortened(nameOf(last), 60) : '' };
-    })
+  const sums = [...groups.values()]
+    .map((group) => ({ ...total(group), group }))
     .sort((a, b) => b.tokens - a.tokens || b.answers - a.answers);
-  const others = rows.slice(MAX_ROWS);
-  const rest =
-    others.length === 0
-      ? []
-      : [
-          {
-            name: `${others.length} others`,
-            answers: others.reduce((sum, one) => sum + one.answers, 0),
-            tokens: others.reduce((sum, one) => sum + one.tokens, 0),
-          },
-        ];
+  const others = sums.slice(MAX_ROWS).map(({ group }) => group);
+  const row = (name: string, sum: ReturnType<typeof total>) => [
+    name,
+    String(sum.answers),
+    sum.tokens.toLocaleString('en'),
+  ];
   return {
     kind: 'table',
     columns: [column, 'Answers', 'Tokens'],
-    rows: [...rows.slice(0, MAX_ROWS), ...rest].map((row) => [
-      row.name,
-      String(row.answers),
-      row.tokens.toLocaleString('en'),
-    ]),
+    rows: [
+      ...sums
+        .slice(0, MAX_ROWS)
+        .map((sum) => row(shortened(sum.group.at(-1)?.[shown] ?? '', 60), sum)),
+      ...(others.length > 0 ? [row(`${others.length} others`, total(others.flat()))] : []),
+    ],
   };
 }
 

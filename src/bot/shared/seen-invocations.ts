@@ -42,25 +42,13 @@ export function createSeenInvocations(store: Store, options: { nowMs?: () => num
   });
   const running = new Set<string>();
 
-  function write(
-    key: string,
-    how: Omit<Entry, 'atMs'>,
-    refuse: (current: Bucket | undefined) => boolean,
-  ) {
-    return collection.update(bucketOf(key), (current) =>
-      refuse(current)
-        ? current
-        : { entries: withEntry(current?.entries ?? {}, key, { atMs: nowMs(), ...how }) },
-    );
-  }
-
   const isKept = ({ atMs, keepMs = KEEP_MS }: Entry) => atMs > nowMs() - keepMs;
 
-  function withEntry(entries: Bucket['entries'], key: string, entry: Entry) {
-    const kept = Object.entries(entries)
+  function withEntry(bucket: Bucket | undefined, key: string, how: Omit<Entry, 'atMs'>): Bucket {
+    const kept = Object.entries(bucket?.entries ?? {})
       .filter(([other, one]) => other !== key && isKept(one))
       .slice(-(MAX_PER_BUCKET - 1));
-    return Object.fromEntries([...kept, [key, entry]]);
+    return { entries: Object.fromEntries([...kept, [key, { atMs: nowMs(), ...how }]]) };
   }
 
   return {
@@ -75,10 +63,10 @@ export function createSeenInvocations(store: Store, options: { nowMs?: () => num
       }
       let claimed = false;
       try {
-        await write(key, { done: false }, (current) => {
+        await collection.update(bucketOf(key), (current) => {
           const entry = current?.entries[key];
           claimed = !(entry?.done && isKept(entry));
-          return !claimed;
+          return claimed ? withEntry(current, key, { done: false }) : current;
         });
         return claimed;
       } finally {
@@ -88,14 +76,17 @@ export function createSeenInvocations(store: Store, options: { nowMs?: () => num
     /** Notes that it was handled to its end: from now on also a later process refuses it, for a day or `keepMs`. */
     async finish(id: string, keepMs?: number) {
       const key = keyOf(id);
-      await write(key, { done: true, ...(keepMs !== undefined && { keepMs }) }, () => false);
+      const how = { done: true, ...(keepMs !== undefined && { keepMs }) };
+      await collection.update(bucketOf(key), (current) => withEntry(current, key, how));
       running.delete(key);
     },
     /** Gives back what was claimed and came to nothing: it may be claimed again. */
     async giveBack(id: string) {
       const key = keyOf(id);
       // A claim that comes now finds it undone: updates run in the order they came.
-      const undone = write(key, { done: false }, (current) => !current?.entries[key]?.done);
+      const undone = collection.update(bucketOf(key), (current) =>
+        current?.entries[key]?.done ? withEntry(current, key, { done: false }) : current,
+      );
       running.delete(key);
       await undone;
     },

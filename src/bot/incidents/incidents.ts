@@ -1,4 +1,5 @@
 import type { Monitor } from '../../contracts/monitoring.ts';
+import type { ChannelSettings } from '../channels/channel-settings.ts';
 import type { MonitorRef } from '../channels/channels.ts';
 import { isDegraded, isDown, isSilenced, isUp, statusChangedAtMs } from '../shared/status.ts';
 import { shortened } from '../shared/text-format.ts';
@@ -41,6 +42,20 @@ export interface IncidentContext {
 export interface PollContext extends IncidentContext {
   recent: RecentDowns;
 }
+
+/** What a rule over all alerts may need of a poll. */
+export interface RuleContext {
+  nowMs: number;
+  /** How places are told. */
+  settingsOf: (place: string) => ChannelSettings;
+  /** Whether it is quiet in a place now. */
+  isQuiet: (place: string) => boolean;
+  /** Whether a monitor was seen in this poll: of others nothing is known now. */
+  isListed: (monitorId: string) => boolean;
+}
+
+/** What becomes of all alerts after a poll: the same array when nothing does. Pure. */
+export type AlertRule = (alerts: Alert[], around: RuleContext) => Alert[];
 
 /** Alerts kept after all is told, so that the document stays small. */
 const KEEP_SETTLED = 100;

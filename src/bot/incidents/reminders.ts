@@ -1,5 +1,5 @@
 import { isSilenced } from '../shared/status.ts';
-import { goesOn } from './incidents.ts';
+import { type AlertRule, goesOn, type RuleContext } from './incidents.ts';
 import {
   type Alert,
   type Delivery,
@@ -9,13 +9,9 @@ import {
   mapChanged,
 } from './watch-state.ts';
 
-interface Around {
-  nowMs: number;
-  /** How often a place wants to be reminded, while it may hear of it. */
-  remindMsOf: (place: string) => number | undefined;
-  /** Whether a monitor was seen in this poll: of others nothing is known now. */
-  isListed: (monitorId: string) => boolean;
-}
+/** How often a place wants to be reminded, while it may hear of it. */
+const remindMsOf = (place: string, { settingsOf, isQuiet }: RuleContext) =>
+  isQuiet(place) ? undefined : settingsOf(place).remindMs;
 
 /** A reminder that could not be said for so long is no longer true: another one takes its place. */
 const STALE_MS = 900_000;
@@ -24,7 +20,7 @@ const STALE_MS = 900_000;
  * The alerts with the lines that are due under messages of outages that go on, and without those that nobody needs any
  * more. Whoever was away gets one, and the next after the whole interval. Gives the same array when nothing is due. Pure.
  */
-export function reminded(alerts: Alert[], around: Around): Alert[] {
+export const reminded: AlertRule = (alerts, around) => {
   let incidents: Map<string, Incident> | undefined;
   const incidentOf = (id: string) => {
     incidents ??= new Map(incidentsIn(alerts).map((incident) => [incident.id, incident]));
@@ -44,7 +40,7 @@ export function reminded(alerts: Alert[], around: Around): Alert[] {
     );
     return deliveries === alert.deliveries ? alert : { ...alert, deliveries };
   });
-}
+};
 
 const openOf = ({ members }: Group, incidentOf: (id: string) => Incident | undefined) =>
   members.flatMap(({ incidentId, endedAtMs }) => {
@@ -55,16 +51,16 @@ const openOf = ({ members }: Group, incidentOf: (id: string) => Incident | undef
 const isReminder = ({ line }: Delivery) => line?.what === 'reminder';
 
 /** Whether there is a reminder, or one is due. */
-function isConcerned(delivery: Delivery, { openedAtMs }: Alert, around: Around): boolean {
+function isConcerned(delivery: Delivery, { openedAtMs }: Alert, around: RuleContext): boolean {
   if (delivery.line) return isReminder(delivery);
   const { posted, shownOpen, dead, remindedAtMs = openedAtMs, place } = delivery;
   if (!posted || !shownOpen || dead !== undefined) return false;
-  const remindMs = around.remindMsOf(place);
+  const remindMs = remindMsOf(place, around);
   return remindMs !== undefined && around.nowMs - remindedAtMs >= remindMs;
 }
 
 /** Somebody has to know of it: it is an outage, nobody looks after it, wants to be left alone, or was told that it is quiet while it flaps. */
-function needsCare(incident: Incident, { nowMs, isListed: isSeen }: Around): boolean {
+function needsCare(incident: Incident, { nowMs, isListed: isSeen }: RuleContext): boolean {
   const { monitorId, acknowledged, snoozed, flapping, degraded } = incident;
   return (
     isSeen(monitorId) &&
@@ -76,10 +72,10 @@ function needsCare(incident: Incident, { nowMs, isListed: isSeen }: Around): boo
   );
 }
 
-function withReminder(delivery: Delivery, isNeeded: boolean, around: Around): Delivery {
+function withReminder(delivery: Delivery, isNeeded: boolean, around: RuleContext): Delivery {
   const { line, ...rest } = delivery;
-  const { nowMs, remindMsOf } = around;
-  if (!isNeeded || remindMsOf(delivery.place) === undefined) return line ? rest : delivery;
+  const { nowMs } = around;
+  if (!isNeeded || remindMsOf(delivery.place, around) === undefined) return line ? rest : delivery;
   if (line && nowMs - line.atMs < STALE_MS) return delivery;
   const id = `${delivery.postId}/${nowMs}`;
   return { ...rest, line: { what: 'reminder', id, atMs: nowMs, attempted: false } };

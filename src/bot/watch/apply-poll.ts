@@ -9,6 +9,7 @@ import {
   withFlappingEnded,
 } from '../incidents/flapping.ts';
 import { gathered, grouped, openGroups, refreshed } from '../incidents/groups.ts';
+import type { AlertRule, RuleContext } from '../incidents/incidents.ts';
 import {
   applyChanges,
   type IncidentContext,
@@ -61,7 +62,10 @@ export function applyPoll(
     between.isPart || between.isBatched
       ? { alerts: shaped, dropped: 0 }
       : prune(
-          RULES.reduce((now, rule) => rule(now, monitors, around), refreshed(shaped, around.nowMs)),
+          RULES.reduce(
+            (now, rule) => rule(now, ruleContext(monitors, around)),
+            refreshed(shaped, around.nowMs),
+          ),
           around.nowMs,
         );
   const downs = recent.kept();
@@ -96,21 +100,15 @@ function reshaped(alerts: Alert[], before: readonly Alert[]): Alert[] {
   return alerts.map((alert) => (same.has(alert) ? alert : Object.assign({}, alert)));
 }
 
-/** What becomes of alerts after all that a poll found: the same array when nothing does. Pure. */
-type AlertRule = (alerts: Alert[], monitors: readonly Monitor[], around: ApplyContext) => Alert[];
+/** The rules over all alerts that a poll ends with, in their order. A new one is its pure module and its line here. */
+const RULES: readonly AlertRule[] = [reminded];
 
-/** The rules, in order, with messages about several brought up to date before. A new one is its module and a line here. */
-const RULES: readonly AlertRule[] = [
-  (alerts, monitors, around) => {
-    const { nowMs, settingsOf } = around;
-    const quietOf = quietNow(around);
-    return reminded(alerts, {
-      nowMs,
-      remindMsOf: (place) => (quietOf(place) ? undefined : settingsOf?.(place).remindMs),
-      isListed: listedIn(monitors),
-    });
-  },
-];
+function ruleContext(monitors: readonly Monitor[], around: ApplyContext): RuleContext {
+  const { nowMs, settingsOf = () => ({}) } = around;
+  const quietOf = quietNow(around);
+  const isQuiet = (place: string) => quietOf(place) !== undefined;
+  return { nowMs, settingsOf, isQuiet, isListed: listedIn(monitors) };
+}
 
 /**
  * What a poll with these alerts ends with, each by itself; a crash between two leaves the rest to the next poll. A group may
@@ -125,7 +123,9 @@ export function finishingSteps(
     ...openGroups(alerts).map(({ id }) => (now: Alert[]) => ({
       alerts: refreshed(now, around.nowMs, id),
     })),
-    ...RULES.map((rule) => (now: Alert[]) => ({ alerts: rule(now, monitors, around) })),
+    ...RULES.map((rule) => (now: Alert[]) => ({
+      alerts: rule(now, ruleContext(monitors, around)),
+    })),
     (now) => prune(now, around.nowMs),
   ];
 }

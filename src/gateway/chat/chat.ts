@@ -13,6 +13,7 @@ import type { ServerKit } from '../../http/server.ts';
 import type { Catalog } from '../catalog/catalog-schema.ts';
 import { BufferList } from '../shared/buffer-list.ts';
 import { ClientCancellation } from '../shared/client-cancellation.ts';
+import { createListenerSet } from '../shared/listener-set.ts';
 import { failureForLog, UpstreamError } from '../shared/upstream-error.ts';
 import type { CircuitBreaker } from '../upstreams/circuit-breaker.ts';
 import type { Routing } from '../upstreams/routing.ts';
@@ -32,6 +33,12 @@ const LARGE_BODY_BYTES = 1024 * 1024;
 /** Tokens set aside for a reply whose request does not say how long it may be, for keys with limits in tokens. */
 const REPLY_TOKENS = 1024;
 
+/** The chat route while it serves. */
+export interface Chat {
+  /** Refuses new calls, gives those under way so long to end, then cuts them. */
+  close(graceMs: number): Promise<void>;
+}
+
 interface ChatOptions {
   kit: ServerKit;
   authenticate: Authenticate;
@@ -45,9 +52,9 @@ interface ChatOptions {
 }
 
 /** Adds POST /v1/chat/completions: key, limits, body, model, context, then the upstreams in order, plain or streamed. */
-export function addChat(options: ChatOptions) {
+export function addChat(options: ChatOptions): Chat {
   const { kit, authenticate, catalog, routing, circuitBreaker, ledger, drainMs, log } = options;
-  const underWay = new Set<(reason: unknown) => void>();
+  const underWay = createListenerSet<(reason: unknown) => void>();
   let closing = false;
   /** Called when the last call under way has ended. */
   let idle = () => {};
@@ -118,15 +125,14 @@ export function addChat(options: ChatOptions) {
   /** Ends the call when the client is gone, and the record in any case. */
   function follow({ request, response }: Exchange, meter: UsageMeter): ClientCancellation {
     const cancellation = new ClientCancellation();
-    const cut = (reason: unknown) => {
+    const leave = underWay.add((reason) => {
       cancellation.cancel(reason);
       // An answer that waits for nobody but its reader has waited long enough.
       if (response.writableEnded) response.destroy();
-    };
-    underWay.add(cut);
+    });
     let sent = false;
     function end() {
-      underWay.delete(cut);
+      leave();
       meter.end(sent ? 'complete' : 'client_gone');
       if (!sent) cancellation.cancel(new ClientGoneError());
       if (underWay.size === 0) idle();
@@ -144,8 +150,7 @@ export function addChat(options: ChatOptions) {
   }
 
   return {
-    /** Refuses new calls, gives those under way so long to end, then cuts them. */
-    async close(graceMs: number) {
+    async close(graceMs) {
       closing = true;
       if (underWay.size === 0) return;
       const limit = setTimeout(() => {

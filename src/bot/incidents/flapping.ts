@@ -7,8 +7,10 @@ import {
   type Down,
   type Flapping,
   type Group,
+  groupBy,
   type Incident,
   mapChanged,
+  memberIds,
 } from './watch-state.ts';
 
 /** So many times down within so long, which is five changes, are flapping; it is over after as long without a change. */
@@ -38,18 +40,26 @@ export type RecentDowns = ReturnType<typeof recentDowns>;
 export function recentDowns(before: readonly Down[] | undefined, nowMs: number) {
   // What is heard of late may have followed soon on what is old by now.
   const isRecent = ({ seenAtMs }: Down) => Math.abs(nowMs - seenAtMs) <= 2 * FLAPPING_MS;
-  const known = new Map<string, Down[]>();
-  for (const one of (before ?? []).filter(isRecent)) {
-    known.set(one.monitorId, [...(known.get(one.monitorId) ?? []), one]);
-  }
+  const known: Map<string, Down[]> = groupBy(
+    (before ?? []).filter(isRecent),
+    ({ monitorId }) => monitorId,
+  );
   let noted = false;
   return {
     /** Notes that a monitor went down; gives the flapping that begins with it, if one does. */
-    note(down: Down) {
+    note(down: Down): Flapping | undefined {
       noted = true;
       const all = [...(known.get(down.monitorId) ?? []), down].slice(-FLAPPING_DOWNS);
       known.set(down.monitorId, all.slice(1 - FLAPPING_DOWNS));
-      return isFlap(all) ? begun(all, down) : undefined;
+      if (!isFlap(all)) return undefined;
+      return {
+        fromMs: Math.min(...all.map((one) => one.atMs)),
+        downs: all.length,
+        isDown: true,
+        changedAtMs: down.atMs,
+        seenAtMs: down.seenAtMs,
+        counted: all.flatMap(({ change }) => change ?? []),
+      };
     },
     /** Notes one as told now, which was noted or counted before. */
     noteAgain(down: Down) {
@@ -71,17 +81,6 @@ function isFlap(downs: readonly Down[]): boolean {
 
 /** Whether it is so short a time, either way: the clock may have been set back. */
 export const isFlapTime = (aMs: number, bMs: number) => Math.abs(aMs - bMs) <= FLAPPING_MS;
-
-function begun(downs: readonly Down[], { atMs, seenAtMs }: Down): Flapping {
-  return {
-    fromMs: Math.min(...downs.map((one) => one.atMs)),
-    downs: downs.length,
-    isDown: true,
-    changedAtMs: atMs,
-    seenAtMs,
-    counted: downs.flatMap(({ change }) => (change === undefined ? [] : [change])),
-  };
-}
 
 /** Whether it is an incident of a monitor that flaps, and goes on. */
 export function isFlapping(alert: Alert): alert is FlappingIncident {
@@ -240,14 +239,22 @@ export function withFlappingEnded(
     if (isDown(monitor)) {
       if (!isPersistent(alert.flapping, monitor, around)) return alert;
       downs.push(persistentOpening(alert, monitor, around));
-    } else if (around.asking.has(monitor.id) || !isCalm(alert.flapping, around.nowMs)) return alert;
-    return over(alert, monitor);
+      // Calm is what was watched being so.
+    } else if (
+      around.asking.has(monitor.id) ||
+      isSoonAfter(alert.flapping.seenAtMs, around.nowMs)
+    ) {
+      return alert;
+    }
+    return unpaced({
+      ...alert,
+      version: alert.version + 1,
+      status: monitor.status,
+      endedAtMs: Math.max(alert.startedAtMs, alert.flapping.changedAtMs),
+    });
   });
   return { alerts: after, downs };
 }
-
-/** Calm is what was watched being so. */
-const isCalm = ({ seenAtMs }: Flapping, nowMs: number) => !isSoonAfter(seenAtMs, nowMs);
 
 /** Nobody is called again so soon, or what is down for three checks and up for one would call every few minutes. */
 const isSoonAfter = (atMs: number, nowMs: number) => Math.abs(nowMs - atMs) < FLAPPING_MS;
@@ -288,16 +295,6 @@ function persistentOpening(
   return { monitor: since, flapped, ...(acknowledged && { acknowledged }) };
 }
 
-function over(incident: FlappingIncident, monitor: Monitor): Incident {
-  const { startedAtMs, flapping } = incident;
-  return unpaced({
-    ...incident,
-    version: incident.version + 1,
-    status: monitor.status,
-    endedAtMs: Math.max(startedAtMs, flapping.changedAtMs),
-  });
-}
-
 /** An alert of what stayed DOWN after it flapped. */
 type PersistentIncident = Incident & { flapped: Flapping };
 
@@ -314,13 +311,8 @@ export function mayFlapOnIn(
   nowMs: number,
 ): Map<string, PersistentIncident> {
   const all = alerts.filter((alert): alert is PersistentIncident => mayFlapOn(alert, nowMs));
-  const inGroups = new Set<string>();
-  if (all.some(({ deliveries }) => deliveries.length === 0)) {
-    for (const alert of alerts) {
-      if (alert.kind !== 'group') continue;
-      for (const { incidentId } of alert.members) inGroups.add(incidentId);
-    }
-  }
+  const isInGroup = all.some(({ deliveries }) => deliveries.length === 0);
+  const inGroups = isInGroup ? memberIds(alerts) : new Set();
   return new Map(
     all
       .filter(({ id, deliveries }) => deliveries.length > 0 || inGroups.has(id))

@@ -5,6 +5,7 @@ import {
   type Delivery,
   type Flapping,
   type Group,
+  groupBy,
   type Incident,
   incidentsIn,
   mapChanged,
@@ -76,26 +77,22 @@ function groupedAlike(
   const counts = new Map<string, number>();
   for (const place of opened.flatMap(freePlaces)) counts.set(place, (counts.get(place) ?? 0) + 1);
 
-  /** By the group, or by the place where one begins. */
-  const joined = new Map<Group | string, Incident[]>();
+  const joining: Array<{ incident: Incident; to: Group | string }> = [];
   const rest = opened.map((incident) => {
     const places = freePlaces(incident).filter(
       (place) => groupOf(place, incident) || recent.has(place) || (counts.get(place) ?? 0) > 1,
     );
     if (places.length === 0) return incident;
-    for (const place of places) {
-      const to = groupOf(place, incident) ?? place;
-      const others = joined.get(to);
-      if (others) others.push(incident);
-      else joined.set(to, [incident]);
-    }
+    joining.push(...places.map((place) => ({ incident, to: groupOf(place, incident) ?? place })));
     const deliveries = incident.deliveries.filter(({ place }) => !places.includes(place));
     return { ...incident, deliveries };
   });
 
   const changed = new Map<Group, Group>();
   const made: Group[] = [];
-  for (const [to, incidents] of joined) {
+  // By the group, or by the place where one begins.
+  for (const [to, joined] of groupBy(joining, (one) => one.to)) {
+    const incidents = joined.map(({ incident }) => incident);
     if (typeof to !== 'string') changed.set(to, withMembers(to, incidents, around.nowMs));
     else {
       const group: Group = {
@@ -139,26 +136,20 @@ function refreshedGroup(
 ): Group {
   const members = group.members.map((member) => {
     const incident = incidents.get(member.incidentId);
-    if (group.endedAtMs !== undefined) return incident?.snoozed ? member : withoutSnooze(member);
+    if (group.endedAtMs !== undefined) {
+      const { snoozed, ...others } = member;
+      return snoozed && !incident?.snoozed ? others : member;
+    }
     return incident ? updated(member, incident) : member;
   });
   if (members.every((member, at) => member === group.members[at])) return group;
   const isOver =
     group.endedAtMs === undefined && members.every(({ endedAtMs }) => endedAtMs !== undefined);
   const after = { ...group, members, version: group.version + 1 };
-  return isOver ? ended(after, nowMs) : after;
-}
-
-function withoutSnooze(member: Member): Member {
-  if (!member.snoozed) return member;
-  const { snoozed: _, ...others } = member;
-  return others;
-}
-
-/** The last word need not wait for its turn. */
-function ended(group: Group, nowMs: number): Group {
+  if (!isOver) return after;
+  // The last word need not wait for its turn.
   const deliveries = group.deliveries.map(({ heldUntilMs: _, ...delivery }) => delivery);
-  return { ...group, deliveries, endedAtMs: nowMs };
+  return { ...after, deliveries, endedAtMs: nowMs };
 }
 
 type Member = Group['members'][number];
@@ -183,11 +174,9 @@ function undeliveredMembers(
   const undelivered = new Map<string, Map<string, Group>>();
   for (const alert of alerts) {
     if (alert.kind !== 'group' || !alert.deliveries.some(isUndelivered)) continue;
-    const groups = undelivered.get(alert.place) ?? new Map<string, Group>();
-    for (const { monitorId } of alert.members) {
-      if (monitors.has(monitorId)) groups.set(monitorId, alert);
-    }
-    undelivered.set(alert.place, groups);
+    const own = alert.members.filter(({ monitorId }) => monitors.has(monitorId));
+    const groups = own.map(({ monitorId }) => [monitorId, alert] as const);
+    undelivered.set(alert.place, new Map([...(undelivered.get(alert.place) ?? []), ...groups]));
   }
   return undelivered;
 }
@@ -237,21 +226,16 @@ export function withMembers(
     const times = (before ? outagesOf(before) : 0) + 1;
     joined.set(incident.monitorId, memberOf(incident, times));
   }
-  const inPlace = back.length === 0 ? group.members : group.members.map(inTheirPlace(joined));
+  const inPlace = group.members.map((member) => {
+    const now = joined.get(member.monitorId);
+    joined.delete(member.monitorId);
+    return now ?? member;
+  });
   return {
     ...group,
     version: group.version + 1,
     joinedAtMs: nowMs,
     members: [...inPlace, ...joined.values()],
-  };
-}
-
-/** Takes members out of those that joined, for the places that they had. */
-function inTheirPlace(joined: Map<string, Member>): (member: Member) => Member {
-  return (member) => {
-    const now = joined.get(member.monitorId);
-    joined.delete(member.monitorId);
-    return now ?? member;
   };
 }
 
@@ -309,23 +293,18 @@ interface Around {
  */
 export function gathered(alerts: Alert[], around: Around): Alert[] {
   const { nowMs, quietOf } = around;
-  const waiting = new Map<string, Waiting[]>();
+  const waiting: Waiting[] = [];
   const rest = alerts.map((alert): Alert => {
     if (alert.kind === 'group') return withHours(alert, quietOf);
     if (alert.kind !== 'incident') return alert;
     const caught = alert.deliveries.filter((one) => isMovable(one, nowMs) && quietOf(one.place));
     if (caught.length === 0) return alert;
-    for (const { place, earlier } of caught) {
-      const one = { incident: alert, earlierTimes: earlier?.count ?? 0 };
-      const others = waiting.get(place);
-      if (others) others.push(one);
-      else waiting.set(place, [one]);
-    }
+    waiting.push(...caught.map((delivery) => ({ incident: alert, delivery })));
     return { ...alert, deliveries: alert.deliveries.filter((one) => !caught.includes(one)) };
   });
   const changed = new Map<Alert, Group>();
   const made: Group[] = [];
-  for (const [place, caught] of waiting) {
+  for (const [place, caught] of groupBy(waiting, ({ delivery }) => delivery.place)) {
     const held = rest.findLast((alert) => isHeld(alert, place));
     const group = withCaught(held ?? newGroup(place, around), caught, nowMs);
     const digest = { ...group, quiet: quietOf(place) };
@@ -339,7 +318,7 @@ export function gathered(alerts: Alert[], around: Around): Alert[] {
 
 interface Waiting {
   incident: Incident;
-  earlierTimes: number;
+  delivery: Delivery;
 }
 
 /** It may be moved: no try to post it was made, and nobody snoozed it. */
@@ -356,7 +335,7 @@ function withCaught(group: Group, caught: readonly Waiting[], nowMs: number): Gr
   const incidents = caught.map(({ incident }) => incident);
   const joined = withMembers(group, incidents, nowMs);
   const earlier = new Map(
-    caught.map(({ incident, earlierTimes }) => [incident.monitorId, earlierTimes]),
+    caught.map(({ incident, delivery }) => [incident.monitorId, delivery.earlier?.count ?? 0]),
   );
   const members = joined.members.map((member) => ({
     ...member,

@@ -21,9 +21,11 @@ import {
   type Alert,
   type Delivery,
   type Flapping,
+  groupBy,
   type Incident,
   incidentsIn,
   mapChanged,
+  memberIds,
 } from './watch-state.ts';
 
 /** What deciding needs from outside. */
@@ -106,7 +108,10 @@ export function applyChanges(
     if (alert !== latest.get(alert.monitorId)) return alert;
     if (!isBack(alert, change, nowMs)) return alert;
     open.add(alert.monitorId);
-    return reopened(alert, change.monitor);
+    const { endedAtMs: _, endUnseenFromMs: __, ...rest } = alert;
+    const { status, status_reason: reason = alert.reason } = change.monitor;
+    const version = alert.version + 1;
+    return { ...rest, version, status, ...(reason !== undefined && { reason }) };
   });
   const downs = changes.flatMap((change): Opening[] => {
     if (change.kind === 'gone' || open.has(idOf(change))) return [];
@@ -156,16 +161,6 @@ function isBack(
   );
 }
 
-function reopened(incident: Incident, { status, status_reason: reason }: Monitor): Incident {
-  const { endedAtMs: _, endUnseenFromMs: __, ...rest } = incident;
-  return {
-    ...rest,
-    version: incident.version + 1,
-    status,
-    ...(reason !== undefined && { reason }),
-  };
-}
-
 /** Opens incidents of monitors that have none; they carry what nobody was told of those before. Pure. */
 export function withOpened(
   alerts: Alert[],
@@ -189,7 +184,7 @@ export function withOpened(
     const left = withoutUndelivered(alert, down);
     if (left.length > 0) return left;
     // A message about several still needs it, to show what became of it.
-    inGroups ??= inOpenGroups(alerts);
+    inGroups ??= memberIds(alerts.filter(goesOn));
     return inGroups.has(alert.id) ? [{ ...alert, deliveries: [] }] : [];
   });
   const opened = [...downById.values()].map((down) => {
@@ -200,19 +195,13 @@ export function withOpened(
       ...(flapped && { flapped }),
       ...(acknowledged && { acknowledged }),
     };
-    return held(incident, snoozes.get(monitor.id), around.nowMs);
+    const heldUntilMs = snoozes.get(monitor.id) ?? 0;
+    if (heldUntilMs <= around.nowMs) return incident;
+    const deliveries = incident.deliveries.map((delivery) => ({ ...delivery, heldUntilMs }));
+    return { ...incident, deliveries };
   });
   return [...carried, ...opened];
 }
-
-const inOpenGroups = (alerts: readonly Alert[]) =>
-  new Set(
-    alerts.flatMap((alert) =>
-      alert.kind === 'group' && alert.endedAtMs === undefined
-        ? alert.members.map(({ incidentId }) => incidentId)
-        : [],
-    ),
-  );
 
 /** Until when new outages of a monitor wait. */
 function snoozesOf(alerts: readonly Alert[]): Map<string, number> {
@@ -223,15 +212,7 @@ function snoozesOf(alerts: readonly Alert[]): Map<string, number> {
   return untilMs;
 }
 
-function held(incident: Incident, heldUntilMs = 0, nowMs: number): Incident {
-  if (heldUntilMs <= nowMs) return incident;
-  const deliveries = incident.deliveries.map((delivery) => ({ ...delivery, heldUntilMs }));
-  return { ...incident, deliveries };
-}
-
-function idOf(change: Change): string {
-  return change.kind === 'gone' ? change.id : change.monitor.id;
-}
+const idOf = (change: Change) => (change.kind === 'gone' ? change.id : change.monitor.id);
 
 /** Whether it is an outage that goes on. */
 export function isOpen(alert: Alert): alert is Incident {
@@ -282,15 +263,7 @@ export function newIncident(
   undelivered: Delivery[],
   around: IncidentContext,
 ): Incident {
-  const {
-    id: monitorId,
-    name,
-    target,
-    check_type,
-    status,
-    status_reason,
-    status_changes,
-  } = monitor;
+  const { status_reason: reason, status_changes: change } = monitor;
   const id = around.newId();
   const carried = new Set(undelivered.map(({ place }) => place));
   const fresh = [...new Set(around.placesFor(monitor))]
@@ -302,14 +275,14 @@ export function newIncident(
     version: 1,
     openedAtMs: around.nowMs,
     deliveries: [...undelivered, ...fresh],
-    monitorId,
-    name,
-    target,
-    checkType: check_type,
-    status,
+    monitorId: monitor.id,
+    name: monitor.name,
+    target: monitor.target,
+    checkType: monitor.check_type,
+    status: monitor.status,
     startedAtMs: statusChangedAtMs(monitor, around.nowMs) ?? around.nowMs,
-    ...(status_reason === undefined ? {} : { reason: status_reason }),
-    ...(status_changes === undefined ? {} : { change: status_changes }),
+    ...(reason !== undefined && { reason }),
+    ...(change !== undefined && { change }),
   };
 }
 
@@ -398,9 +371,8 @@ function withoutUndelivered(
 }
 
 /** How many outages an incident is; what stayed DOWN after flapping is the new one. */
-function ownOutages({ flapping, status }: Incident): number {
-  return flapping ? flapping.downs - (isDown({ status }) ? 1 : 0) : 1;
-}
+const ownOutages = ({ flapping, status }: Incident) =>
+  flapping ? flapping.downs - (isDown({ status }) ? 1 : 0) : 1;
 
 /** How many of an outage and the `earlier` ones it carries the new flapping counts itself: its first, or its first two. */
 function countedIn(flapping: Flapping | undefined, { startedAtMs }: Incident, earlier: number) {
@@ -410,11 +382,7 @@ function countedIn(flapping: Flapping | undefined, { startedAtMs }: Incident, ea
 
 /** One delivery for each place, but for messages that may be there already. */
 function carriedDeliveries(undelivered: readonly UndeliveredOutages[]): Delivery[] {
-  const byPlace = new Map<string, [UndeliveredOutages, ...UndeliveredOutages[]]>();
-  for (const one of undelivered) {
-    const [first, ...others] = byPlace.get(one.delivery.place) ?? [];
-    byPlace.set(one.delivery.place, first ? [first, ...others, one] : [one]);
-  }
+  const byPlace = groupBy(undelivered, ({ delivery }) => delivery.place);
   return [...byPlace.values()].flatMap((all) => {
     const tried = all.filter(({ delivery }) => delivery.attempted);
     const [first = all[0], ...others] = tried;
@@ -422,11 +390,9 @@ function carriedDeliveries(undelivered: readonly UndeliveredOutages[]): Delivery
     const rest = all.filter((one) => !kept.has(one));
     const count = rest.reduce((sum, one) => sum + one.count, first.count);
     const fromMs = Math.min(...all.map((one) => one.fromMs));
-    return [{ ...first, count, fromMs }, ...others].map(withEarlier);
+    return [{ ...first, count, fromMs }, ...others].map(({ delivery, count, fromMs }): Delivery => {
+      const { earlier: _, ...rest } = delivery;
+      return { ...rest, told: 0, ...(count > 0 && { earlier: { count, fromMs } }) };
+    });
   });
-}
-
-function withEarlier({ delivery, count, fromMs }: UndeliveredOutages): Delivery {
-  const { earlier: _, ...rest } = delivery;
-  return { ...rest, told: 0, ...(count > 0 && { earlier: { count, fromMs } }) };
 }

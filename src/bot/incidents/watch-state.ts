@@ -222,10 +222,29 @@ export type Alert = z.infer<typeof Alert>;
 export const incidentsIn = (alerts: readonly Alert[]): Incident[] =>
   alerts.filter((alert): alert is Incident => alert.kind === 'incident');
 
+/** The ids of all incidents that groups among some alerts hold. */
+export const memberIds = (alerts: readonly Alert[]) =>
+  new Set(
+    alerts.flatMap((alert) =>
+      alert.kind === 'group' ? alert.members.map(({ incidentId }) => incidentId) : [],
+    ),
+  );
+
 /** What `change` makes of each item; the same list when it gives all back as they are. */
 export function mapChanged<T>(list: T[], change: (item: T) => T): T[] {
   const changed = list.map(change);
   return changed.every((item, at) => item === list[at]) ? list : changed;
+}
+
+/** Items by what they have in common, in their order; `Map.groupBy` needs Node 21. */
+export function groupBy<T, K>(items: Iterable<T>, keyOf: (item: T) => K): Map<K, [T, ...T[]]> {
+  const groups = new Map<K, [T, ...T[]]>();
+  for (const item of items) {
+    const group = groups.get(keyOf(item));
+    if (group) group.push(item);
+    else groups.set(keyOf(item), [item]);
+  }
+  return groups;
 }
 
 /** A place that takes nothing for as long as nobody opens it again: archived, without the bot, without a permission. */

@@ -106,8 +106,17 @@ const RULES: readonly AlertRule[] = [reminded];
 function ruleContext(monitors: readonly Monitor[], around: ApplyContext): RuleContext {
   const { nowMs, settingsOf = () => ({}) } = around;
   const quietOf = quietNow(around);
-  const isQuiet = (place: string) => quietOf(place) !== undefined;
-  return { nowMs, settingsOf, isQuiet, isListed: listedIn(monitors) };
+  // Most polls never ask.
+  let listed: Set<string> | undefined;
+  return {
+    nowMs,
+    settingsOf,
+    isQuiet: (place) => quietOf(place) !== undefined,
+    isListed(id) {
+      listed ??= new Set(monitors.map((monitor) => monitor.id));
+      return listed.has(id);
+    },
+  };
 }
 
 /**
@@ -142,18 +151,6 @@ function quietNow({ nowMs, settingsOf }: ApplyContext): (place: string) => strin
   };
 }
 
-/** A function that tells whether a monitor is in the list. Most polls never ask. */
-function listedIn(monitors: readonly Monitor[]): (id: string) => boolean {
-  let ids: Set<string> | undefined;
-  return (id) => {
-    ids ??= new Set(monitors.map((monitor) => monitor.id));
-    return ids.has(id);
-  };
-}
-
-const isOf = (change: Change, { id }: Monitor) =>
-  change.kind === 'status' && change.monitor.id === id;
-
 /** The alerts with what changed, before outages that began together are put together. */
 function reconcile(
   before: Alert[],
@@ -168,9 +165,9 @@ function reconcile(
   const seeing = applyMissed(restarted, missed, around);
   // One that is down again may look as it did before.
   const open = new Set(seeing.filter(isOpen).map(({ monitorId }) => monitorId));
+  for (const change of changes) if (change.kind === 'status') open.add(change.monitor.id);
   const downAgain = missed
     .filter(({ monitor }) => isDown(monitor) && !open.has(monitor.id))
-    .filter(({ monitor }) => !changes.some((change) => isOf(change, monitor)))
     .map(({ monitor }): Change => ({ kind: 'status', monitor, from: monitor.status }));
   const applied = applyChanges(seeing, [...changes, ...downAgain], around);
   const { alerts, downs } = withFlappingEnded(applied, monitors, { ...around, asking: later });
@@ -241,36 +238,25 @@ function concernedBy(
   );
   for (const { monitor } of missed) ids.add(monitor.id);
   for (const alert of alerts) if (isFlapping(alert)) ids.add(alert.monitorId);
-  const concerned = alerts.filter((alert) => isConcerned(alert, ids));
+  const concerned = alerts.filter(
+    (alert) => alert.kind !== 'incident' || alert.deliveries.length > 0 || ids.has(alert.monitorId),
+  );
   if (concerned.length === alerts.length)
     return { concerned: alerts, withOthers: (after) => after };
   return {
     concerned,
-    withOthers: (after) => (after === concerned ? alerts : amongOthers(alerts, concerned, after)),
+    withOthers(after) {
+      if (after === concerned) return alerts;
+      const before = new Set(concerned);
+      const left = new Map(after.map((alert) => [alert.id, alert]));
+      const all = alerts.flatMap((alert) => {
+        if (!before.has(alert)) return [alert];
+        const now = left.get(alert.id);
+        left.delete(alert.id);
+        return now ? [now] : [];
+      });
+      // New ones come last.
+      return [...all, ...left.values()];
+    },
   };
-}
-
-const isConcerned = (alert: Alert, monitors: ReadonlySet<string>) =>
-  alert.kind !== 'incident' || alert.deliveries.length > 0 || monitors.has(alert.monitorId);
-
-/** What became of some alerts, each in its place; new ones come last. */
-function amongOthers(
-  alerts: readonly Alert[],
-  some: readonly Alert[],
-  after: readonly Alert[],
-): Alert[] {
-  const left = new Map(after.map((alert) => [alert.id, alert]));
-  const all: Alert[] = [];
-  let at = 0;
-  for (const alert of alerts) {
-    if (alert !== some[at]) {
-      all.push(alert);
-      continue;
-    }
-    at += 1;
-    const now = left.get(alert.id);
-    if (now) all.push(now);
-    left.delete(alert.id);
-  }
-  return [...all, ...left.values()];
 }

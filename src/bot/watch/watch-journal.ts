@@ -9,6 +9,7 @@ import {
   Closed,
   Down,
   Group,
+  groupBy,
   KnownMonitor,
   mapChanged,
   Watching,
@@ -135,20 +136,6 @@ export async function openWatchJournal(options: {
     await clearSpare();
   }
 
-  /** Whether it could be. */
-  async function compact(after: Watching): Promise<boolean> {
-    try {
-      await rewrite(after);
-      return true;
-    } catch (error) {
-      log.error(
-        { err: error },
-        'the journal of the watch cannot be made smaller; tried again later',
-      );
-      return false;
-    }
-  }
-
   async function clearSpare(): Promise<void> {
     if (inSpare !== 'left over') return;
     try {
@@ -166,7 +153,14 @@ export async function openWatchJournal(options: {
     /** Resolves once an update is durable, which costs what it changes. One call at a time, each with what the last stored. */
     async write(before: Watching | undefined, after: Watching) {
       if (before && grownLength > Math.max(compactAfterLength, wholeLength)) {
-        if (await compact(after)) return;
+        try {
+          return await rewrite(after);
+        } catch (error) {
+          log.error(
+            { err: error },
+            'the journal of the watch cannot be made smaller; tried again later',
+          );
+        }
       }
       grownLength += await append(active, before, after);
       await clearSpare();
@@ -197,10 +191,7 @@ function frozen<T>(value: T): T {
 }
 
 /** Steps in parts of a bearable length, one at least. */
-async function partsOf(
-  steps: Iterable<Step>,
-  maxLength: number,
-): Promise<{ parts: Step[][]; length: number }> {
+async function partsOf(steps: Iterable<Step>, maxLength: number) {
   let part: Step[] = [];
   const parts = [part];
   let ownLength = 0;
@@ -221,15 +212,13 @@ async function partsOf(
   return { parts, length };
 }
 
-interface Update {
-  number: number;
-  after: number | undefined;
-  parts: Map<number, UpdatePart>;
-  isWhole: boolean;
-  journal: Journal<UpdatePart>;
-  /** Characters of its steps. */
-  length: number;
-}
+type Update = ReturnType<typeof newUpdate>;
+
+/** An update of which no part was read yet; `length` is that of its steps in characters. */
+const newUpdate = (journal: Journal<UpdatePart>, { number, after }: UpdatePart) => ({
+  ...{ number, after, journal, isWhole: false, length: 0 },
+  parts: new Map<number, UpdatePart>(),
+});
 
 /**
  * Reads the last state: the updates from one that starts from nothing to the last, each naming the one before. Updates that
@@ -261,16 +250,8 @@ async function readUpdates(journals: readonly Journal<UpdatePart>[]) {
   const updates = new Map<number, Update>();
   for (const journal of journals) {
     for await (const part of journal.read()) {
-      const { number, after } = part;
-      const update = updates.get(number) ?? {
-        number,
-        after,
-        journal,
-        parts: new Map<number, UpdatePart>(),
-        isWhole: false,
-        length: 0,
-      };
-      updates.set(number, update);
+      const update = updates.get(part.number) ?? newUpdate(journal, part);
+      updates.set(part.number, update);
       update.parts.set(part.part, part);
       update.isWhole = update.parts.size === part.parts;
       update.length += lengthOf(part.steps);
@@ -291,22 +272,51 @@ function chainTo(tip: Update, updates: ReadonlyMap<number, Update>): Update[] {
   return chain.reverse();
 }
 
+/** Goes step by step from nothing to a state. */
 function stateAfter(chain: readonly Update[]): Watching {
-  const replay = createReplay();
+  const known = new Map<string, KnownMonitor>();
+  const alerts = new Map<string, { alert: Alert; members: Map<string, Member> }>();
+  const downs = new Map<string, Down[]>();
+  const closed = new Map<string, Closed>();
+  const membersOf = (group: string) => alerts.get(group)?.members;
+
+  function apply(step: Step): void {
+    if (step.step === 'known') known.set(step.known.id, step.known);
+    else if (step.step === 'known-gone') known.delete(step.id);
+    else if (step.step === 'topic-gone') alerts.delete(step.id);
+    else if (step.step === 'member') membersOf(step.group)?.set(step.member.monitorId, step.member);
+    else if (step.step === 'member-gone') membersOf(step.group)?.delete(step.id);
+    else if (step.step === 'downs') downs.set(step.id, step.downs);
+    else if (step.step === 'downs-gone') downs.delete(step.id);
+    else if (step.step === 'closed') closed.set(step.closed.place, step.closed);
+    else if (step.step === 'closed-gone') closed.delete(step.id);
+    else {
+      const { topic: alert } = step;
+      const members = alert.kind === 'group' ? membersOf(alert.id) : undefined;
+      alerts.set(alert.id, { alert, members: members ?? new Map() });
+    }
+  }
+
   let last: Rest = { learnt: false, shortLooks: 0 };
   for (const { parts } of chain) {
     for (const [, { steps, rest }] of [...parts].sort(([a], [b]) => a - b)) {
-      for (const step of steps) replay.apply(step);
+      steps.forEach(apply);
       last = rest;
     }
   }
-  return { ...replay.result(), ...last };
+  return {
+    known: [...known.values()],
+    alerts: [...alerts.values()].map(({ alert, members }) =>
+      alert.kind === 'group' ? { ...alert, members: [...members.values()] } : alert,
+    ),
+    ...(downs.size > 0 && { downs: [...downs.values()].flat() }),
+    ...(closed.size > 0 && { closed: [...closed.values()] }),
+    ...last,
+  };
 }
 
 /** Characters of steps as they are stored. */
-function lengthOf(steps: Step | readonly Step[]): number {
-  return JSON.stringify(steps).length;
-}
+const lengthOf = (steps: Step | readonly Step[]) => JSON.stringify(steps).length;
 
 function gapBefore({ number, after }: Update): CorruptDocumentError {
   return new CorruptDocumentError(
@@ -354,24 +364,13 @@ type Downs = readonly [id: string, downs: Down[]];
 function* downSteps(before: Lists['downs'], after: Lists['downs']): Generator<Step> {
   const isSame = ([, a]: Downs, [, b]: Downs) =>
     a.length === b.length && a.every((down, at) => down === b[at]);
-  const { gone, come } = changesBetween<Downs>(
-    [...byMonitor(before)],
-    [...byMonitor(after)],
-    ([id]) => id,
-    isSame,
-  );
+  const byMonitor = (downs: Lists['downs'] = []) => [
+    ...groupBy(downs, ({ monitorId }) => monitorId),
+  ];
+  const [old, now] = [byMonitor(before), byMonitor(after)];
+  const { gone, come } = changesBetween<Downs>(old, now, ([id]) => id, isSame);
   for (const id of gone) yield { step: 'downs-gone', id };
   for (const { item } of come) yield { step: 'downs', id: item[0], downs: item[1] };
-}
-
-function byMonitor(downs: Lists['downs'] = []): Map<string, Down[]> {
-  const all = new Map<string, Down[]>();
-  for (const down of downs) {
-    const own = all.get(down.monitorId);
-    if (own) own.push(down);
-    else all.set(down.monitorId, [down]);
-  }
-  return all;
 }
 
 /** What goes from a list and what comes, in the manner of a `Map`; `old` is what something comes in the place of. */
@@ -401,41 +400,4 @@ function changesBetween<T>(
     if (!isSame(old.item, item)) come.push({ item, old: old.item });
   }
   return { gone: rest.keys(), come };
-}
-
-/** Goes step by step from nothing to a state. */
-function createReplay() {
-  const known = new Map<string, KnownMonitor>();
-  const alerts = new Map<string, { alert: Alert; members: Map<string, Member> }>();
-  const downs = new Map<string, Down[]>();
-  const closed = new Map<string, Closed>();
-  const membersOf = (group: string) => alerts.get(group)?.members;
-
-  return {
-    apply(step: Step): void {
-      if (step.step === 'known') known.set(step.known.id, step.known);
-      else if (step.step === 'known-gone') known.delete(step.id);
-      else if (step.step === 'topic-gone') alerts.delete(step.id);
-      else if (step.step === 'member')
-        membersOf(step.group)?.set(step.member.monitorId, step.member);
-      else if (step.step === 'member-gone') membersOf(step.group)?.delete(step.id);
-      else if (step.step === 'downs') downs.set(step.id, step.downs);
-      else if (step.step === 'downs-gone') downs.delete(step.id);
-      else if (step.step === 'closed') closed.set(step.closed.place, step.closed);
-      else if (step.step === 'closed-gone') closed.delete(step.id);
-      else {
-        const { topic: alert } = step;
-        const members = alert.kind === 'group' ? membersOf(alert.id) : undefined;
-        alerts.set(alert.id, { alert, members: members ?? new Map() });
-      }
-    },
-    result: (): Lists => ({
-      known: [...known.values()],
-      alerts: [...alerts.values()].map(({ alert, members }) =>
-        alert.kind === 'group' ? { ...alert, members: [...members.values()] } : alert,
-      ),
-      ...(downs.size > 0 && { downs: [...downs.values()].flat() }),
-      ...(closed.size > 0 && { closed: [...closed.values()] }),
-    }),
-  };
 }

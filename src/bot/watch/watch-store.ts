@@ -67,17 +67,16 @@ export async function openWatchState(
     isWriting = false;
   }
 
-  function enqueue(change: Change, { erases }: { erases: boolean }): Promise<void> {
-    return new Promise((resolve, reject) => {
+  const enqueue = (erases: boolean) => (change: Change) =>
+    new Promise<void>((resolve, reject) => {
       waiting.push({ erases, change, resolve, reject });
       if (!isWriting) void writeWaiting();
     });
-  }
 
   return {
     current: () => current,
-    update: (change) => enqueue(change, { erases: false }),
-    erase: (change) => enqueue(change, { erases: true }),
+    update: enqueue(false),
+    erase: enqueue(true),
   };
 }
 

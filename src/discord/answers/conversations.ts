@@ -12,27 +12,14 @@ const MAX_REFERENCES = 2_000;
 const MAX_UNSTORED = 200;
 
 /** Which conversation a message belongs to. */
-export interface Conversations {
-  /**
-   * The thread key of the conversation that a message begins. A line that was posted under an alert belongs to the alert's.
-   * `undefined` when it begins none that is known.
-   */
-  of(place: Place, message: string): Promise<string | undefined>;
-  /**
-   * The conversation that an answer in the middle of a channel belongs to, by any of its messages. Without a thread a reply
-   * is all that connects a follow-up to what went before, and it may be a reply to an answer from before a restart.
-   */
-  inlineOf(channel: string, message: string): Promise<ConversationAt | undefined>;
-  /** Notes that a message in the middle of a channel belongs to this conversation. Never throws. */
-  addInline(channel: string, message: string, conversation: ConversationAt): Promise<void>;
-}
+export type Conversations = ReturnType<typeof createConversations>;
 
 export function createConversations(options: {
   bot: Bot;
   api: ChannelApi;
   botId: () => string;
   log: Logger;
-}): Conversations {
+}) {
   const { bot, api, botId, log } = options;
   const references = new Map<string, string | undefined>();
   const unstored = new Map<string, ConversationAt>();
@@ -54,15 +41,24 @@ export function createConversations(options: {
   }
 
   return {
-    async of(place, message) {
+    /**
+     * The thread key of the conversation that a message begins. A line that was posted under an alert belongs to the alert's.
+     * `undefined` when it begins none that is known.
+     */
+    async of(place: Place, message: string) {
       if (await bot.isConversation(place, message)) return message;
       const above = await referenceOf(place.channel, message);
       return above !== undefined && (await bot.isConversation(place, above)) ? above : undefined;
     },
-    async inlineOf(channel, message) {
+    /**
+     * The conversation that an answer in the middle of a channel belongs to, by any of its messages. Without a thread a reply
+     * is all that connects a follow-up to what went before, and it may be a reply to an answer from before a restart.
+     */
+    async inlineOf(channel: string, message: string) {
       return unstored.get(message) ?? (await bot.shownAnswers.of(placeOf(channel), message));
     },
-    async addInline(channel, message, conversation) {
+    /** Notes that a message in the middle of a channel belongs to this conversation. Never throws. */
+    async addInline(channel: string, message: string, conversation: ConversationAt) {
       try {
         await bot.shownAnswers.add(placeOf(channel), message, conversation);
       } catch (error) {

@@ -3,20 +3,8 @@ import type { Logger } from 'pino';
 import type { Bot } from '../../bot/platform.ts';
 import type { Place } from '../../bot/shared/place.ts';
 
-/** Aborts when something that an answer needs is deleted. */
-export interface DeletionWatch {
-  signal: AbortSignal;
-  /** One more message, thread or channel that it needs. */
-  add(id: string): void;
-  /** It is shown, or nobody waits for it. */
-  end(): void;
-}
-
 /** Watches for deletions. */
-export interface Deletions {
-  /** For an answer that needs these messages, threads and channels. */
-  watch(...ids: string[]): DeletionWatch;
-}
+export type Deletions = ReturnType<typeof listenForDeletions>;
 
 interface Watched {
   ids: Set<string>;
@@ -41,7 +29,7 @@ interface Deleted {
 export function listenForDeletions(
   client: Client,
   { bot, log }: { bot: Pick<Bot, 'forget' | 'forgetAll'>; log: Logger },
-): Deletions {
+) {
   const watched = new Set<Watched>();
   /** The newest: a message can be deleted before we know that it was posted. */
   let recent: string[] = [];
@@ -76,7 +64,8 @@ export function listenForDeletions(
   }
 
   return {
-    watch(...first) {
+    /** For an answer that needs these messages, threads and channels. */
+    watch(...first: string[]) {
       const controller = new AbortController();
       const ids = new Set(first);
       let end = () => {};
@@ -86,11 +75,14 @@ export function listenForDeletions(
       const one = { ids, controller, ended };
       watched.add(one);
       return {
+        /** Aborts when something that the answer needs is deleted. */
         signal: controller.signal,
-        add(id) {
+        /** One more message, thread or channel that it needs. */
+        add(id: string) {
           ids.add(id);
           if (recent.includes(id)) controller.abort();
         },
+        /** It is shown, or nobody waits for it. */
         end() {
           watched.delete(one);
           end();

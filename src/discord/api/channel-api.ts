@@ -14,48 +14,23 @@ import { isRefusal, mayNotReply } from './errors.ts';
 const NO_MENTIONS = { parse: [], replied_user: false };
 
 /** What Askwatch does in channels and threads, as plain calls: none of it needs a channel that discord.js has cached. */
-export interface ChannelApi {
-  /**
-   * Posts a message; the same `nonce` (at most 25 characters) posts once, for as long as Discord remembers it. `called` is
-   * the one role that a mention in it may ping, `file` goes under it.
-   */
-  send(
-    channel: string,
-    message: Omit<RESTPostAPIChannelMessageJSONBody, 'nonce'> & { nonce: string },
-    more?: { called?: string | undefined; file?: TextFile | undefined },
-  ): Promise<APIMessage>;
-  /** Posts a message as a reply; as one of its own where the bot may not read, and so not reply to, earlier messages. */
-  reply(
-    channel: string,
-    to: string,
-    message: Omit<RESTPostAPIChannelMessageJSONBody, 'nonce'> & { nonce: string },
-    file?: TextFile,
-  ): Promise<APIMessage>;
-  edit(
-    channel: string,
-    message: string,
-    change: RESTPatchAPIChannelMessageJSONBody,
-    file?: TextFile,
-  ): Promise<APIMessage>;
-  /** One message. */
-  message(channel: string, message: string): Promise<APIMessage>;
-  /** The newest messages, at most 100, newest first. */
-  recent(channel: string): Promise<APIMessage[]>;
-  /** The channel a thread belongs to, if it has one. */
-  parentOf(thread: string): Promise<string | undefined>;
-  /** Shows "is typing" for ten seconds or until a message comes. */
-  typing(channel: string): Promise<void>;
-  /** Opens the thread under a message; its id is the message's. */
-  startThread(channel: string, message: string, name: string): Promise<void>;
-}
+export type ChannelApi = ReturnType<typeof createChannelApi>;
 
 /**
  * The calls over discord.js's own REST client. They throw its `DiscordAPIError`, `HTTPError` and `RateLimitError`, or
  * what the network threw.
  */
-export function createChannelApi(rest: REST): ChannelApi {
-  const api: ChannelApi = {
-    async send(channel, message, { called, file } = {}) {
+export function createChannelApi(rest: REST) {
+  const api = {
+    /**
+     * Posts a message; the same `nonce` (at most 25 characters) posts once, for as long as Discord remembers it. `called` is
+     * the one role that a mention in it may ping, `file` goes under it.
+     */
+    async send(
+      channel: string,
+      message: Omit<RESTPostAPIChannelMessageJSONBody, 'nonce'> & { nonce: string },
+      { called, file }: { called?: string | undefined; file?: TextFile | undefined } = {},
+    ) {
       const body: RESTPostAPIChannelMessageJSONBody = {
         ...message,
         enforce_nonce: true,
@@ -65,7 +40,13 @@ export function createChannelApi(rest: REST): ChannelApi {
       const post = () => rest.post(Routes.channelMessages(channel), request);
       return (await inOpenThread(rest, channel, post)) as APIMessage;
     },
-    async reply(channel, to, message, file) {
+    /** Posts a message as a reply; as one of its own where the bot may not read, and so not reply to, earlier messages. */
+    async reply(
+      channel: string,
+      to: string,
+      message: Omit<RESTPostAPIChannelMessageJSONBody, 'nonce'> & { nonce: string },
+      file?: TextFile,
+    ) {
       const message_reference = { message_id: to, fail_if_not_exists: false };
       try {
         return await api.send(channel, { ...message, message_reference }, { file });
@@ -74,7 +55,12 @@ export function createChannelApi(rest: REST): ChannelApi {
         return await api.send(channel, message, { file });
       }
     },
-    async edit(channel, message, change, file) {
+    async edit(
+      channel: string,
+      message: string,
+      change: RESTPatchAPIChannelMessageJSONBody,
+      file?: TextFile,
+    ) {
       // Without the field an edit is read anew with Discord's default, which pings.
       const body: RESTPatchAPIChannelMessageJSONBody = {
         ...change,
@@ -84,21 +70,26 @@ export function createChannelApi(rest: REST): ChannelApi {
       const patch = () => rest.patch(Routes.channelMessage(channel, message), request);
       return (await inOpenThread(rest, channel, patch)) as APIMessage;
     },
-    async message(channel, message) {
+    /** One message. */
+    async message(channel: string, message: string) {
       return (await rest.get(Routes.channelMessage(channel, message))) as APIMessage;
     },
-    async recent(channel) {
+    /** The newest messages, at most 100, newest first. */
+    async recent(channel: string) {
       const query = new URLSearchParams({ limit: '100' });
       return (await rest.get(Routes.channelMessages(channel), { query })) as APIMessage[];
     },
-    async parentOf(thread) {
+    /** The channel a thread belongs to, if it has one. */
+    async parentOf(thread: string) {
       const channel = (await rest.get(Routes.channel(thread))) as APIChannel;
       return ('parent_id' in channel ? channel.parent_id : undefined) ?? undefined;
     },
-    async typing(channel) {
+    /** Shows "is typing" for ten seconds or until a message comes. */
+    async typing(channel: string) {
       await rest.post(Routes.channelTyping(channel));
     },
-    async startThread(channel, message, name) {
+    /** Opens the thread under a message; its id is the message's. */
+    async startThread(channel: string, message: string, name: string) {
       await rest.post(Routes.threads(channel, message), { body: { name } });
     },
   };

@@ -16,21 +16,7 @@ export interface AgentAnswer {
 }
 
 /** The agent view of the app: what Slack shows of it in direct messages besides messages. */
-export interface Agent {
-  /**
-   * Shows that an answer is generated, with Slack's own Stop, until `end`. Undefined where Slack does not let the app, and
-   * where it would take no more streams for a while. Never throws.
-   */
-  begin(answer: AgentAnswer): Promise<{ end(): Promise<void> } | undefined>;
-  /** Answers under way. */
-  count(): number;
-  /** What Slack's own Stop in a thread does: the buttons of the answers under way. Shows that nothing is when there are none. */
-  stopped(channel: string, thread: string): Promise<readonly CardAction[]>;
-  /** Suggests what to ask in a direct conversation. Never throws. */
-  suggest(channel: string): Promise<void>;
-  /** Takes note of a refusal: from one that concerns the whole app on, nothing of this is tried for a while. */
-  refused(error: unknown): void;
-}
+export type Agent = ReturnType<typeof createAgent>;
 
 /** Refusals that say that the app is no agent here, mostly since it was installed before it became one. */
 const NO_AGENT = new Set([
@@ -66,7 +52,7 @@ export function createAgent(options: {
   log: Logger;
   /** How long Slack's minute is. */
   minuteMs: number;
-}): Agent {
+}) {
   const { client, queue, log, minuteMs } = options;
   /** When answers of the last minute ended, oldest first. */
   const endsMs: number[] = [];
@@ -146,7 +132,11 @@ export function createAgent(options: {
   const isAvailable = () => performance.now() >= notBeforeMs;
 
   return {
-    async begin(answer) {
+    /**
+     * Shows that an answer is generated, with Slack's own Stop, until `end`. Undefined where Slack does not let the app, and
+     * where it would take no more streams for a while. Never throws.
+     */
+    async begin(answer: AgentAnswer) {
       if (!isAvailable() || !hasRoom()) return undefined;
       underWay.add(answer);
       const shown = setProcessing(answer);
@@ -163,14 +153,17 @@ export function createAgent(options: {
       await end();
       return undefined;
     },
+    /** Answers under way. */
     count: () => underWay.size,
-    async stopped(channel, thread) {
+    /** What Slack's own Stop in a thread does: the buttons of the answers under way. Shows that nothing is when there are none. */
+    async stopped(channel: string, thread: string) {
       if (!isUnderWay({ channel, thread })) await setActive({ channel, thread });
       return [...underWay]
         .filter((answer) => answer.channel === channel && answer.thread === thread)
         .flatMap(({ actions }) => actions);
     },
-    async suggest(channel) {
+    /** Suggests what to ask in a direct conversation. Never throws. */
+    async suggest(channel: string) {
       if (!isAvailable()) return;
       try {
         await client.assistant.threads.setSuggestedPrompts({
@@ -182,6 +175,7 @@ export function createAgent(options: {
         log.debug({ err: error }, 'nothing could be suggested');
       }
     },
+    /** Takes note of a refusal: from one that concerns the whole app on, nothing of this is tried for a while. */
     refused,
   };
 }

@@ -9,27 +9,21 @@ import { renderCard } from '../render/render-card.ts';
 const REMEMBERED_MS = 60 * 60_000;
 
 /** Shows cards with their charts where a workspace takes them, and with their texts where it does not. */
-export interface Charts {
-  /** Sends the card; once more, without charts, when Slack refuses its blocks. Throws what `send` throws. */
-  show<T>(card: Card, send: (content: Content) => Promise<T>): Promise<T>;
-}
-
-/** What is known of one workspace. `nowMs` is of any clock that only goes forward. */
-export function createCharts(options: { log: Logger; nowMs?: () => number }): Charts {
-  const { log, nowMs = () => performance.now() } = options;
+export function createCharts(log: Logger) {
   let refusedUntilMs = Number.NEGATIVE_INFINITY;
 
   return {
-    async show(card, send) {
+    /** Sends the card; once more, without charts, when Slack refuses its blocks. Throws what `send` throws. */
+    async show<T>(card: Card, send: (content: Content) => Promise<T>) {
       if (!hasChart(card)) return await send(renderCard(card));
-      if (nowMs() < refusedUntilMs) return await send(renderCard(withoutCharts(card)));
+      if (performance.now() < refusedUntilMs) return await send(renderCard(withoutCharts(card)));
       try {
         return await send(renderCard(card));
       } catch (error) {
         if (!areBlocksRefused(error)) throw error;
         const sent = await send(renderCard(withoutCharts(card)));
         // Only now it is known that it was the chart.
-        refusedUntilMs = nowMs() + REMEMBERED_MS;
+        refusedUntilMs = performance.now() + REMEMBERED_MS;
         log.info('the workspace takes no charts of Slack yet; they are shown as text for an hour');
         return sent;
       }

@@ -14,18 +14,6 @@ import {
 import { createCharts } from './charts.ts';
 import type { UserInput } from './user-input.ts';
 
-/** What people ask, on its way to the bot and back. */
-export interface Conversation {
-  /** Hands an input to the bot and shows the reply. Returns at once; never throws. */
-  answer(bot: Bot, input: UserInput): void;
-  /** Counts other work, which never throws, as a reply under way. */
-  track(turn: Promise<void>): void;
-  /** From now on ends of answers wait for nothing but limits that Slack named, since nothing comes after them. */
-  hurry(): void;
-  /** Resolves when every reply under way is shown. */
-  drained(): Promise<void>;
-}
-
 /** Uses of one response address, one less than Slack allows. */
 const MAX_RESPONSES = 4;
 const RESPONSES_WITHIN_MS = 29 * 60_000;
@@ -33,15 +21,16 @@ const RESPONSES_WITHIN_MS = 29 * 60_000;
 /** Refusals that mean: the bot is not where the command was typed. */
 const NOT_THERE = new Set(['not_in_channel', 'channel_not_found']);
 
+/** What people ask, on its way to the bot and back. */
 export function createConversation(options: {
   showing: AnswerShowing;
   removals: EditPace;
   /** Is called with every failed call, since it may mean that the bot's access ended. */
   checkAccess(error: unknown): Promise<void>;
-}): Conversation {
+}) {
   const { showing, removals, checkAccess } = options;
   const { messages, edits, log } = showing;
-  const charts = createCharts({ log });
+  const charts = createCharts(log);
   const underWay = new Set<Promise<void>>();
 
   async function reply(bot: Bot, input: UserInput, showEphemeral: ShowEphemeral): Promise<void> {
@@ -111,12 +100,16 @@ export function createConversation(options: {
   }
 
   return {
-    answer: (bot, input) => hold(converse(bot, input)),
+    /** Hands an input to the bot and shows the reply. Returns at once; never throws. */
+    answer: (bot: Bot, input: UserInput) => hold(converse(bot, input)),
+    /** Counts other work, which never throws, as a reply under way. */
     track: hold,
+    /** From now on ends of answers wait for nothing but limits that Slack named, since nothing comes after them. */
     hurry() {
       edits.hurry();
       removals.hurry();
     },
+    /** Resolves when every reply under way is shown. */
     async drained() {
       while (underWay.size > 0) await Promise.all(underWay);
     },

@@ -1,5 +1,5 @@
 import type { Logger } from 'pino';
-import type { LiveView, Turn } from '../../bot/ask/live-answer.ts';
+import type { LiveView } from '../../bot/ask/live-answer.ts';
 import { readFailure } from '../api/call-failure.ts';
 import type { EditKind, EditPace } from '../api/edit-pace.ts';
 import type { Destination, Messages } from '../api/messages.ts';
@@ -14,12 +14,7 @@ export interface AnswerMessage {
 }
 
 /** An answer that grows by edits. */
-export interface EditedAnswer {
-  /** Resolves when it may be edited. */
-  turn: Turn;
-  /** Throws what Slack answered. */
-  show(view: LiveView): Promise<void>;
-}
+export type EditedAnswer = ReturnType<typeof createEditedAnswer>;
 
 /** Stands in the place of a message that can neither be deleted nor show the end of the answer. */
 const ELSEWHERE = renderNote('The whole answer is below.');
@@ -40,7 +35,7 @@ export function createEditedAnswer(options: {
   log: Logger;
   /** Is called when a message that seems to go on could not be removed yet. */
   onLeft(): void;
-}): EditedAnswer {
+}) {
   const { messages, edits, to, id, log, onLeft } = options;
   const shown = [...options.shown];
   /** Messages that show what they will go on showing: rendering all of a long answer each time takes longer than Slack. */
@@ -69,6 +64,7 @@ export function createEditedAnswer(options: {
     }
   }
 
+  /** Throws what Slack answered. */
   async function show(view: LiveView): Promise<void> {
     const kind = view.end ? 'end' : next;
     const contents = renderAnswer({ ...view, messages: view.messages.slice(settled) });
@@ -95,5 +91,9 @@ export function createEditedAnswer(options: {
     await Promise.all(left.map(remove));
   }
 
-  return { turn: (ended) => edits.turn(next, ended), show };
+  return {
+    /** Resolves when it may be edited. */
+    turn: (ended: AbortSignal) => edits.turn(next, ended),
+    show,
+  };
 }

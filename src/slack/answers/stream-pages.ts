@@ -10,14 +10,6 @@ export interface PagePart {
   full: boolean;
 }
 
-/** A growing text, cut into pages to which one can only add. */
-export interface StreamPages {
-  /** What is new in `text`, up to the end of the page under way. A page ends only when more than white space follows. */
-  take(text: string, options: { ended: boolean; hurry: Hurry }): PagePart;
-  /** Where the page under way begins in the text, and the first line of the code block that was cut there. */
-  page(): { start: number; opening: string };
-}
-
 /**
  * Where a page may end, by its length so far in UTF-16 units: the longer it is, the worse a place will do. Slack refused
  * what came after about 12,000. Source: CopilotKit issue 6063.
@@ -33,7 +25,7 @@ const CLOSING_LINE = 100;
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
 
 /** Pages of at most 10,500 UTF-16 units. A code block that is cut is closed and opened again. Takes linear time. */
-export function createStreamPages(): StreamPages {
+export function createStreamPages() {
   /** The page's first character, the first that is not handed out, the first that is not looked at, and its line's first. */
   let [start, sent, read, lineStart] = [0, 0, 0, 0];
   let opening = '';
@@ -101,7 +93,8 @@ export function createStreamPages(): StreamPages {
   }
 
   return {
-    take(text, options) {
+    /** What is new in `text`, up to the end of the page under way. A page ends only when more than white space follows. */
+    take(text: string, options: { ended: boolean; hurry: Hurry }) {
       findCut(text, options);
       const head = sent === start ? opening : '';
       const next = cut === undefined ? undefined : nextStart(text, cut, options.ended);
@@ -114,6 +107,7 @@ export function createStreamPages(): StreamPages {
       cut = undefined;
       return { text: head + body + closing, full: true };
     },
+    /** Where the page under way begins in the text, and the first line of the code block that was cut there. */
     page: () => ({ start, opening }),
   };
 }

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises';
 import type { types } from '@slack/bolt';
 import type { Logger } from 'pino';
-import type { GrowingAnswer, Turn } from '../../bot/ask/live-answer.ts';
+import type { GrowingAnswer } from '../../bot/ask/live-answer.ts';
 import { splitMarkdown } from '../../bot/ask/split-markdown.ts';
 import { readFailure } from '../api/call-failure.ts';
 import type { EditPace } from '../api/edit-pace.ts';
@@ -11,14 +11,6 @@ import { ANSWER_LIMIT, renderEnd } from '../render/render-answer.ts';
 import { harmless, unmaskSoFar, withoutMentions } from '../render/text.ts';
 import { createEditedAnswer, type EditedAnswer } from './edited-answer.ts';
 import { createStreamPages, type Hurry } from './stream-pages.ts';
-
-/** An answer that is streamed as far as Slack takes it. */
-export interface StreamedAnswer {
-  /** Throws what Slack answered when the answer cannot be shown by edits either. */
-  show(answer: GrowingAnswer): Promise<void>;
-  /** Resolves when it may be shown as it is by then. */
-  turn: Turn;
-}
 
 /** With these a stream is over already, or gone. */
 export const OVER = new Set(['message_not_in_streaming_state', 'message_not_found']);
@@ -47,7 +39,7 @@ export function createStreamedAnswer(options: {
   onBegun(ts: string): Promise<void>;
   /** Is called when a message that seems to go on could not be removed yet. */
   onLeft(): void;
-}): StreamedAnswer {
+}) {
   const { streams, messages, edits, target, id, appendMs, streamMs, log, onNotBegun, onBegun } =
     options;
   const { onLeft } = options;
@@ -135,7 +127,8 @@ export function createStreamedAnswer(options: {
   }
 
   return {
-    async show(answer) {
+    /** Throws what Slack answered when the answer cannot be shown by edits either. */
+    async show(answer: GrowingAnswer) {
       if (!edit) {
         try {
           if (await streamOn(answer)) return;
@@ -151,7 +144,8 @@ export function createStreamedAnswer(options: {
         ...(actions && { actions }),
       });
     },
-    async turn(ended) {
+    /** Resolves when it may be shown as it is by then. */
+    async turn(ended: AbortSignal) {
       if (edit) return await edit.turn(ended);
       const waitMs = nextShowMs - performance.now();
       // The end of the answer waits for nothing.

@@ -5,29 +5,7 @@
 export type EditKind = 'alert' | 'end' | 'first' | 'more' | 'late';
 
 /** The edits of a workspace, which Slack counts together whatever channel they are in. */
-export interface EditPace {
-  /** Takes a place among the edits of this minute; when there is none, says for how many milliseconds. */
-  take(kind: EditKind): number | undefined;
-  /**
-   * Resolves when an edit may start: ends first and at once while there is room, then the answers that are being written,
-   * in turn, one every `editMs` between them all. Resolves too, taking no place, when `signal` aborts. Rejects once closed.
-   */
-  turn(kind: EditKind, signal?: AbortSignal): Promise<void>;
-  /** Whether edits have run out: one that joined the line now would start so late that a new message says it sooner. */
-  hasRunOut(kind: EditKind): boolean;
-  /** An answer that is to be edited begins; returns what is to be called when it is over. */
-  begin(): () => void;
-  /** Whether so many answers are under way that the ends of more would find no room in a minute. */
-  isCrowded(): boolean;
-  /** Slack refused an edit: nothing is edited for so long, and less often for a while after. */
-  limited(forMs: number): void;
-  /** Slack took an edit. */
-  took(): void;
-  /** From now on ends of answers and what they leave wait for nothing but what Slack refused, since nothing comes after them. */
-  hurry(): void;
-  /** Ends all waiting. */
-  close(): void;
-}
+export type EditPace = ReturnType<typeof createEditPace>;
 
 /** Edits of a workspace in a minute. Source: Slack docs, "Rate limits", "Web API rate limits by tier", tier 3. */
 const A_MINUTE = 50;
@@ -54,7 +32,7 @@ interface Waiting {
 }
 
 /** `editMs` is a little more than a fiftieth of a minute. */
-export function createEditPace({ editMs }: { editMs: number }): EditPace {
+export function createEditPace({ editMs }: { editMs: number }) {
   // At 1.3 s an edit that is 63.7 s: a minute, and some seconds for edits that are long on their way.
   const windowMs = (A_MINUTE - 1) * editMs;
   const lines: Record<EditKind, Waiting[]> = { alert: [], end: [], first: [], more: [], late: [] };
@@ -116,17 +94,22 @@ export function createEditPace({ editMs }: { editMs: number }): EditPace {
   }
 
   return {
-    take(kind) {
+    /** Takes a place among the edits of this minute; when there is none, says for how many milliseconds. */
+    take(kind: EditKind) {
       const leftMs = waitMs(kind);
       if (leftMs > 0) return leftMs;
       started(kind);
       return undefined;
     },
 
-    turn(kind, signal) {
+    /**
+     * Resolves when an edit may start: ends first and at once while there is room, then the answers that are being written,
+     * in turn, one every `editMs` between them all. Resolves too, taking no place, when `signal` aborts. Rejects once closed.
+     */
+    turn(kind: EditKind, signal?: AbortSignal) {
       if (closed) return Promise.reject(new Error('Slack was stopped.'));
       if (signal?.aborted) return Promise.resolve();
-      return new Promise((resolve, reject) => {
+      return new Promise<void>((resolve, reject) => {
         const line = lines[kind];
         const leave = () => {
           line.splice(line.indexOf(waiting), 1);
@@ -145,8 +128,10 @@ export function createEditPace({ editMs }: { editMs: number }): EditPace {
       });
     },
 
-    hasRunOut: (kind) => waitInLineMs(kind) > (hurries ? 1 : MOST_AHEAD) * editMs,
+    /** Whether edits have run out: one that joined the line now would start so late that a new message says it sooner. */
+    hasRunOut: (kind: EditKind) => waitInLineMs(kind) > (hurries ? 1 : MOST_AHEAD) * editMs,
 
+    /** An answer that is to be edited begins; returns what is to be called when it is over. */
     begin() {
       underWay += 1;
       return () => {
@@ -154,24 +139,29 @@ export function createEditPace({ editMs }: { editMs: number }): EditPace {
       };
     },
 
+    /** Whether so many answers are under way that the ends of more would find no room in a minute. */
     isCrowded: () => underWay > CROWD,
 
-    limited(forMs) {
+    /** Slack refused an edit: nothing is edited for so long, and less often for a while after. */
+    limited(forMs: number) {
       const nowMs = performance.now();
       // Those that were under way together met one limit.
       if (limitedUntilMs < nowMs) slowness = Math.min(SLOWEST, 2 * slowness);
       limitedUntilMs = Math.max(limitedUntilMs, nowMs + forMs);
     },
 
+    /** Slack took an edit. */
     took() {
       slowness = Math.max(1, RECOVERY * slowness);
     },
 
+    /** From now on ends of answers and what they leave wait for nothing but what Slack refused, since nothing comes after them. */
     hurry() {
       hurries = true;
       run();
     },
 
+    /** Ends all waiting. */
     close() {
       closed = true;
       clearTimeout(timer);

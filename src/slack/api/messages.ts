@@ -26,25 +26,7 @@ interface Sent {
 }
 
 /** Messages of ours in Slack. All of these throw what the `WebClient` throws, or a `DeliveryError` while limited. */
-export interface Messages {
-  /** Posts what a person waits for, once: whether an attempt with a lost answer went through is looked up. Gives its ts. */
-  post(to: Destination, content: Content, id: string): Promise<string>;
-  /** Tries once to post an alert, in the channel's order; what it posted, or what was found from an earlier attempt. */
-  postAlert(
-    to: Destination,
-    content: Content,
-    alert: Alert & { attempted: boolean },
-  ): Promise<Sent>;
-  /**
-   * Changes a message. The end of an answer waits for its turn and repeats what Slack failed to do; it throws `LimitedError`
-   * when edits have run out. Of an answer being written the caller has waited for the turn, and shows more the next time.
-   */
-  update(channel: string, ts: string, content: Content, edit: EditKind): Promise<void>;
-  /** Takes a message away, or puts another in its place where Slack does not let it be deleted. As soon as there is room. */
-  remove(channel: string, ts: string, otherwise: Content): Promise<void>;
-  /** Shows something to one person only. */
-  postEphemeral(to: Destination, user: string, content: Content): Promise<void>;
-}
+export type Messages = ReturnType<typeof createMessages>;
 
 /** How many messages of a channel are looked through for one of ours, and how far back. */
 const LOOKUP_PAGES = 5;
@@ -62,7 +44,7 @@ const NO_PREVIEWS = { unfurl_links: false, unfurl_media: false } as const;
 /** The outcome of a search for an earlier message. */
 type Found = ({ kind: 'found' } & Sent) | { kind: 'absent' } | { kind: 'unreadable' };
 
-export function createMessages(client: webApi.WebClient, queue: SendQueue): Messages {
+export function createMessages(client: webApi.WebClient, queue: SendQueue) {
   async function send(
     { channel, thread, broadcast }: Destination,
     content: Content,
@@ -140,7 +122,8 @@ export function createMessages(client: webApi.WebClient, queue: SendQueue): Mess
   }
 
   return {
-    async post(to, content, id) {
+    /** Posts what a person waits for, once: whether an attempt with a lost answer went through is looked up. Gives its ts. */
+    async post(to: Destination, content: Content, id: string) {
       const call = { method: 'chat.postMessage', channel: to.channel };
       const find = { method: 'conversations.history', channel: to.channel };
       const sinceMs = Date.now() - CLOCK_SKEW_MS;
@@ -160,7 +143,12 @@ export function createMessages(client: webApi.WebClient, queue: SendQueue): Mess
       }
     },
 
-    async postAlert(to, content, { attempted, ...alert }) {
+    /** Tries once to post an alert, in the channel's order; what it posted, or what was found from an earlier attempt. */
+    async postAlert(
+      to: Destination,
+      content: Content,
+      { attempted, ...alert }: Alert & { attempted: boolean },
+    ) {
       const { channel } = to;
       const sinceMs = Date.now() - LOOKUP_BACK_MS;
       const lookUp = to.thread === undefined ? 'conversations.history' : 'conversations.replies';
@@ -178,9 +166,14 @@ export function createMessages(client: webApi.WebClient, queue: SendQueue): Mess
       });
     },
 
+    /**
+     * Changes a message. The end of an answer waits for its turn and repeats what Slack failed to do; it throws `LimitedError`
+     * when edits have run out. Of an answer being written the caller has waited for the turn, and shows more the next time.
+     */
     update,
 
-    async remove(channel, ts, otherwise) {
+    /** Takes a message away, or puts another in its place where Slack does not let it be deleted. As soon as there is room. */
+    async remove(channel: string, ts: string, otherwise: Content) {
       const run = () => client.chat.delete({ channel, ts });
       const call = { method: 'chat.delete', channel, edit: 'late' as const, run };
       try {
@@ -193,7 +186,8 @@ export function createMessages(client: webApi.WebClient, queue: SendQueue): Mess
       }
     },
 
-    async postEphemeral({ channel, thread }, user, content) {
+    /** Shows something to one person only. */
+    async postEphemeral({ channel, thread }: Destination, user: string, content: Content) {
       await queue.patiently(
         {
           method: 'chat.postEphemeral',

@@ -14,22 +14,7 @@ export interface ChannelCall<T> {
 }
 
 /** Sends to many channels, each at the pace Slack allows it, none held up by another. */
-export interface SendQueue {
-  /** One at a time per channel, in the order of the calls, at least `paceMs` between the starts of two. */
-  inOrder<T>(channel: string, send: () => Promise<T>): Promise<T>;
-  /** Tries once. While the channel is limited it fails at once with a `DeliveryError` that says for how long. */
-  once<T>(call: ChannelCall<T>): Promise<T>;
-  /** Tries once, now: an edit whose turn has come, or what can be shown in another way. */
-  inTurn<T>(call: ChannelCall<T>): Promise<T>;
-  /**
-   * Tries until it is done, for people who wait: waits out limits, and repeats a `repeatable` call when Slack failed.
-   * Gives up after five minutes of limits or three repeats, and throws the last error. The end of an answer gives up, with a
-   * `LimitedError`, as soon as edits have run out. Where a channel is limited, its calls are tried one at a time.
-   */
-  patiently<T>(call: ChannelCall<T>, options: { repeatable: boolean }): Promise<T>;
-  /** Ends all waiting. */
-  close(): void;
-}
+export type SendQueue = ReturnType<typeof createSendQueue>;
 
 /** Slack takes this so much later that there is a better way. */
 export class LimitedError extends Error {
@@ -39,11 +24,7 @@ export class LimitedError extends Error {
 const PATIENCE_MS = 5 * 60_000;
 const REPEAT_AFTER_MS = [500, 1_000, 2_000];
 
-export function createSendQueue(options: {
-  paceMs: number;
-  edits: EditPace;
-  removals: EditPace;
-}): SendQueue {
+export function createSendQueue(options: { paceMs: number; edits: EditPace; removals: EditPace }) {
   const { paceMs, edits, removals } = options;
   /** The last task of each channel with one under way. */
   const lines = new Map<string, Promise<unknown>>();
@@ -121,7 +102,8 @@ export function createSendQueue(options: {
   }
 
   return {
-    async inOrder(channel, send) {
+    /** One at a time per channel, in the order of the calls, at least `paceMs` between the starts of two. */
+    async inOrder<T>(channel: string, send: () => Promise<T>) {
       const before = lines.get(channel);
       const sent = (async () => {
         await before;
@@ -139,7 +121,8 @@ export function createSendQueue(options: {
       return await sent;
     },
 
-    async once(call) {
+    /** Tries once. While the channel is limited it fails at once with a `DeliveryError` that says for how long. */
+    async once<T>(call: ChannelCall<T>) {
       const { method, channel, edit } = call;
       const leftMs = edit ? paceOf(call).take(edit) : limitedForMs(`${method} ${channel}`);
       if (leftMs) {
@@ -151,9 +134,15 @@ export function createSendQueue(options: {
       return await attempt(call);
     },
 
+    /** Tries once, now: an edit whose turn has come, or what can be shown in another way. */
     inTurn: attempt,
 
-    async patiently(call, { repeatable }) {
+    /**
+     * Tries until it is done, for people who wait: waits out limits, and repeats a `repeatable` call when Slack failed.
+     * Gives up after five minutes of limits or three repeats, and throws the last error. The end of an answer gives up, with a
+     * `LimitedError`, as soon as edits have run out. Where a channel is limited, its calls are tried one at a time.
+     */
+    async patiently<T>(call: ChannelCall<T>, { repeatable }: { repeatable: boolean }) {
       const repeats = repeatable ? [...REPEAT_AFTER_MS] : [];
       let giveUpAtMs: number | undefined;
       let leave: (() => void) | undefined;
@@ -177,6 +166,7 @@ export function createSendQueue(options: {
       }
     },
 
+    /** Ends all waiting. */
     close: () => closing.abort(),
   };
 }

@@ -9,20 +9,7 @@ export interface StreamAt {
 }
 
 /** Slack's own streams of text: messages to which one adds while they are watched. All throw what the `WebClient` throws. */
-export interface Streams {
-  /** Begins one in a thread with its first text; gives its ts. */
-  start(to: { channel: string; thread: string; person: string }, text: string): Promise<string>;
-  append(at: StreamAt, text: string): Promise<void>;
-  /** Ends one with the last of its text and the blocks under it; `goesOn` when the answer has another one after it. */
-  stop(
-    at: StreamAt,
-    last: { text: string; blocks: types.KnownBlock[]; goesOn: boolean },
-  ): Promise<void>;
-  /** Ends one as it is, whether or not it is under way. */
-  abandon(at: StreamAt): Promise<void>;
-  /** A stream whose start was not answered: our newest message in the thread after `after` that nobody else knows of. */
-  findLost(thread: { channel: string; thread: string }, after: string): Promise<string | undefined>;
-}
+export type Streams = ReturnType<typeof createStreams>;
 
 /** Streams that are remembered, so that none is taken for one whose start was not answered. */
 const MAX_BEGUN = 1_000;
@@ -32,11 +19,7 @@ const MAX_BEGUN = 1_000;
  * 12,000 characters, CopilotKit issue 6063. Nothing is tried a second time but what Slack limits: what was added twice
  * would stand there twice.
  */
-export function createStreams(
-  client: webApi.WebClient,
-  queue: SendQueue,
-  self: BotIdentity,
-): Streams {
+export function createStreams(client: webApi.WebClient, queue: SendQueue, self: BotIdentity) {
   const begun = new Set<string>();
 
   function know(channel: string, ts: string) {
@@ -51,7 +34,11 @@ export function createStreams(
     queue.patiently({ method, channel, run }, { repeatable: false });
 
   return {
-    async start({ channel, thread, person }, text) {
+    /** Begins one in a thread with its first text; gives its ts. */
+    async start(
+      { channel, thread, person }: { channel: string; thread: string; person: string },
+      text: string,
+    ) {
       const run = () =>
         client.chat.startStream({
           channel,
@@ -67,12 +54,16 @@ export function createStreams(
       know(channel, ts);
       return ts;
     },
-    async append({ channel, ts }, text) {
+    async append({ channel, ts }: StreamAt, text: string) {
       await once('chat.appendStream', channel, () =>
         client.chat.appendStream({ channel, ts, markdown_text: text }),
       );
     },
-    async stop({ channel, ts }, { text, blocks, goesOn }) {
+    /** Ends one with the last of its text and the blocks under it; `goesOn` when the answer has another one after it. */
+    async stop(
+      { channel, ts }: StreamAt,
+      { text, blocks, goesOn }: { text: string; blocks: types.KnownBlock[]; goesOn: boolean },
+    ) {
       await once('chat.stopStream', channel, () =>
         client.chat.stopStream({
           channel,
@@ -84,14 +75,16 @@ export function createStreams(
         }),
       );
     },
-    async abandon({ channel, ts }) {
+    /** Ends one as it is, whether or not it is under way. */
+    async abandon({ channel, ts }: StreamAt) {
       const call = { method: 'chat.stopStream', channel };
       await queue.patiently(
         { ...call, run: () => client.chat.stopStream({ channel, ts }) },
         { repeatable: true },
       );
     },
-    async findLost({ channel, thread }, after) {
+    /** A stream whose start was not answered: our newest message in the thread after `after` that nobody else knows of. */
+    async findLost({ channel, thread }: { channel: string; thread: string }, after: string) {
       const { messages = [] } = await queue.patiently(
         {
           method: 'conversations.replies',

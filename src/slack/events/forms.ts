@@ -9,15 +9,7 @@ import type { Workspace } from '../workspaces/workspace.ts';
 import type { Workspaces } from '../workspaces/workspaces.ts';
 import { inputOf, parseCommand, parseForm, type SlashCommand } from './parse-events.ts';
 
-/** Forms of commands that are typed bare. */
-export interface Forms {
-  /** Opens the form of what was typed; false when it has none, or Slack does not show it. */
-  open(workspace: Workspace, command: SlashCommand): Promise<boolean>;
-  /** Shows the inputs that go with what was chosen; false when that was in no form of ours. */
-  change(workspace: Workspace, payload: unknown): Promise<boolean>;
-}
-
-/** Shows forms, validates them on submission, and hands to `converse` what was filled in. */
+/** Shows forms of commands that are typed bare, validates them on submission, and hands to `converse` what was filled in. */
 export function createForms(
   app: App,
   options: {
@@ -29,7 +21,7 @@ export function createForms(
     /** Takes a form that was opened in a home. */
     submitFromHome(workspace: Workspace, input: UserInput): void;
   },
-): Forms {
+) {
   const { workspaces, bot, log, qualify, converse, submitFromHome } = options;
 
   app.view({ callback_id: FORM, type: 'view_submission' }, async ({ ack, body, context }) => {
@@ -48,7 +40,8 @@ export function createForms(
   });
 
   return {
-    async open(workspace, typed) {
+    /** Opens the form of what was typed; false when it has none, or Slack does not show it. */
+    async open(workspace: Workspace, typed: SlashCommand) {
       const command = formOf(`${typed.command} ${typed.text}`, bot.commands);
       if (!command) return false;
       const opened = await bot.openForm(
@@ -67,7 +60,8 @@ export function createForms(
         return false;
       }
     },
-    async change({ client }, payload) {
+    /** Shows the inputs that go with what was chosen; false when that was in no form of ours. */
+    async change({ client }: Workspace, payload: unknown) {
       const filled = parseForm(payload, bot.commands);
       if (!filled) return false;
       const { viewId, hash, command, origin, values } = filled;

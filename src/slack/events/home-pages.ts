@@ -5,20 +5,7 @@ import type { HomeNotice } from '../render/render-home.ts';
 import type { Workspace } from '../workspaces/workspace.ts';
 
 /** Makes a person's home as it is at that moment. */
-export type MakeHome = (notice: HomeNotice | undefined) => Promise<types.HomeView>;
-
-/** The homes that are shown to people, each published no more often than something changes. */
-export interface HomePages {
-  /**
-   * Shows a person's home, with a notice over it that stays for a while. Calls that come while the home is being made share
-   * one more. Throws what the `WebClient` throws.
-   */
-  publish(
-    to: { workspace: Workspace; person: string },
-    make: MakeHome,
-    notice?: HomeNotice,
-  ): Promise<void>;
-}
+type MakeHome = (notice: HomeNotice | undefined) => Promise<types.HomeView>;
 
 /** What is known of one person's home. */
 interface Page {
@@ -36,7 +23,8 @@ const NOTICE_MS = 60_000;
 /** Known homes; more are published once too often. */
 const MAX_PAGES = 1_000;
 
-export function createHomePages(nowMs: () => number = () => performance.now()): HomePages {
+/** The homes that are shown to people, each published no more often than something changes. */
+export function createHomePages() {
   const pages = new Map<string, Page>();
 
   function pageOf(key: string): Page {
@@ -51,7 +39,7 @@ export function createHomePages(nowMs: () => number = () => performance.now()): 
   }
 
   function noticeOf({ notice }: Page): HomeNotice | undefined {
-    return notice && nowMs() < notice.untilMs ? notice : undefined;
+    return notice && performance.now() < notice.untilMs ? notice : undefined;
   }
 
   async function publishOnce(
@@ -62,7 +50,7 @@ export function createHomePages(nowMs: () => number = () => performance.now()): 
     const view = await make(noticeOf(page));
     const digest = createHash('sha256').update(JSON.stringify(view)).digest('base64');
     const { shown } = page;
-    if (shown?.digest === digest && nowMs() - shown.atMs < KEEP_MS) return;
+    if (shown?.digest === digest && performance.now() - shown.atMs < KEEP_MS) return;
     const published = { user_id: person, view, ...(shown?.hash && { hash: shown.hash }) };
     try {
       const answer = await queue.patiently(
@@ -70,7 +58,7 @@ export function createHomePages(nowMs: () => number = () => performance.now()): 
         { method: 'views.publish', channel: '', run: () => client.views.publish(published) },
         { repeatable: true },
       );
-      page.shown = { digest, hash: answer.view?.hash, atMs: nowMs() };
+      page.shown = { digest, hash: answer.view?.hash, atMs: performance.now() };
     } catch (error) {
       page.shown = undefined;
       if (readFailure(error).code !== 'hash_conflict') throw error;
@@ -80,9 +68,17 @@ export function createHomePages(nowMs: () => number = () => performance.now()): 
   }
 
   return {
-    async publish(to, make, notice) {
+    /**
+     * Shows a person's home, with a notice over it that stays for a while. Calls that come while the home is being made share
+     * one more. Throws what the `WebClient` throws.
+     */
+    async publish(
+      to: { workspace: Workspace; person: string },
+      make: MakeHome,
+      notice?: HomeNotice,
+    ) {
       const page = pageOf(`${to.workspace.self.teamId}:${to.person}`);
-      if (notice) page.notice = { ...notice, untilMs: nowMs() + NOTICE_MS };
+      if (notice) page.notice = { ...notice, untilMs: performance.now() + NOTICE_MS };
       page.stale = true;
       page.running ??= (async () => {
         try {

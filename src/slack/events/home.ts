@@ -15,14 +15,6 @@ import type { Workspaces } from '../workspaces/workspaces.ts';
 import { createHomePages } from './home-pages.ts';
 import { type HomePress, parseHomePress } from './parse-events.ts';
 
-/** The Home tab of the app, where each person sees what concerns them, and changes it by forms. */
-export interface HomeTab {
-  /** Does what a button in a home asks for; false when that was in no home. Returns at once. */
-  press(workspace: Workspace, payload: unknown): boolean;
-  /** Does what a form asks for that was opened in a home. Returns at once; never throws. */
-  submit(workspace: Workspace, input: UserInput): void;
-}
-
 /** Shows a home to whoever opens the tab, and again when something was changed from there. */
 export function createHome(
   app: App,
@@ -32,7 +24,7 @@ export function createHome(
     log: Logger;
     qualify(workspace: Workspace, input: UserInput): UserInput;
   },
-): HomeTab {
+) {
   const { workspaces, bot, log, qualify } = options;
   const pages = createHomePages();
 
@@ -144,13 +136,16 @@ export function createHome(
   });
 
   return {
-    press(workspace, payload) {
+    /** Does what a button in a home asks for; false when that was in no home. Returns at once. */
+    press(workspace: Workspace, payload: unknown) {
       const press = parseHomePress(payload);
       if (press?.command !== HOME_FORM) return false;
       workspace.conversation.track(guarded(openForm(workspace, press)));
       return true;
     },
-    submit: (workspace, input) => workspace.conversation.track(guarded(change(workspace, input))),
+    /** Does what a form asks for that was opened in a home. Returns at once; never throws. */
+    submit: (workspace: Workspace, input: UserInput) =>
+      workspace.conversation.track(guarded(change(workspace, input))),
   };
 
   /** What nobody foresaw ends here, in the log. */

@@ -18,26 +18,17 @@ export interface KeptInstallation extends EncryptedInstallation {
 }
 
 /** The installations of all workspaces, kept for the next start. */
-export interface Installations {
-  /** All of them; `unreadable` are the workspaces whose own was encrypted with another client secret. */
-  list(): Promise<{
-    kept: KeptInstallation[];
-    unreadable: Array<EncryptedInstallation & { teamId: string }>;
-  }>;
-  /** Replaces what the workspace gave before, of which nothing is left. */
-  keep(installation: Installation): Promise<KeptInstallation>;
-  /** Removes the installation of a workspace, unless it has given another one by now. */
-  forget(teamId: string, known: EncryptedInstallation): Promise<void>;
-}
+export type Installations = ReturnType<typeof createInstallations>;
 
 /** Keeps installations in the collection, encrypted with a key of the app's client secret. */
 export function createInstallations(
   collection: Collection<EncryptedInstallation>,
   clientSecret: string,
-): Installations {
+) {
   const seal = createEncryption(clientSecret, 'askwatch slack installations');
 
   return {
+    /** All of them; `unreadable` are the workspaces whose own was encrypted with another client secret. */
     async list() {
       const kept: KeptInstallation[] = [];
       const unreadable: Array<EncryptedInstallation & { teamId: string }> = [];
@@ -49,13 +40,15 @@ export function createInstallations(
       }
       return { kept, unreadable };
     },
-    async keep(installation) {
+    /** Replaces what the workspace gave before, of which nothing is left. */
+    async keep(installation: Installation) {
       const { teamId } = installation;
       const stored = { sealed: seal.encrypt(JSON.stringify(installation), teamId) };
       await collection.erase(teamId, () => stored);
       return { ...stored, installation };
     },
-    async forget(teamId, known) {
+    /** Removes the installation of a workspace, unless it has given another one by now. */
+    async forget(teamId: string, known: EncryptedInstallation) {
       await collection.update(teamId, (current) =>
         current?.sealed === known.sealed ? undefined : current,
       );

@@ -1,18 +1,12 @@
 import type { webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
-import type { Invocation } from '../../bot/shared/invocation.ts';
 import type { Person, RightOver } from '../../bot/shared/place.ts';
 import type { UserInput } from '../answers/user-input.ts';
 import type { BotIdentity } from '../api/bot-identity.ts';
 import { readFailure } from '../api/call-failure.ts';
 
 /** What people may do beyond talking. */
-export interface Rights {
-  /** The invocation, whose person can be asked whether they manage the place. Slack is asked when that is. */
-  withRights(input: UserInput): Invocation;
-  /** The same for a person in any channel. Slack is asked once for all channels, when one of the persons is. */
-  of(person: Person): (channel: string) => Person;
-}
+export type Rights = ReturnType<typeof createRights>;
 
 /** How long it is believed who is in a user group. */
 const KEEP_MS = 60_000;
@@ -25,7 +19,7 @@ export function createRights(options: {
   client: webApi.WebClient;
   self: BotIdentity;
   log: Logger;
-}): Rights {
+}) {
   const { client, self, log } = options;
   const warned = new Set<string>();
   const members = new Map<string, { ids: Promise<ReadonlySet<string>>; atMs: number }>();
@@ -95,8 +89,10 @@ export function createRights(options: {
   }
 
   return {
+    /** The same for a person in any channel. Slack is asked once for all channels, when one of the persons is. */
     of,
-    withRights: ({ channel, invocation }) => ({
+    /** The invocation, whose person can be asked whether they manage the place. Slack is asked when that is. */
+    withRights: ({ channel, invocation }: UserInput) => ({
       ...invocation,
       person: of(invocation.person)(channel),
     }),

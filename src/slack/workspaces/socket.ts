@@ -5,15 +5,6 @@ import type { Logger } from 'pino';
 import { PlatformStartError } from '../../bot/shared/errors.ts';
 import { readFailure, startError } from '../api/call-failure.ts';
 
-/** The connection over which Slack hands us events in Socket Mode. */
-export interface Socket {
-  receiver: SocketModeReceiver;
-  /** Resolves once Slack said hello. Throws `PlatformStartError` when Slack refuses the app token; waits out the rest. */
-  open(): Promise<void>;
-  /** Resolves once the connection is closed, or after a few seconds if Slack does not answer. */
-  close(): Promise<void>;
-}
-
 /** A connection on which nobody said hello for so long is none. */
 const HELLO_WITHIN_MS = 15_000;
 const CLOSE_WITHIN_MS = 3_000;
@@ -23,7 +14,7 @@ const STEADY_MS = 10_000;
 const MAX_BACKOFF_MS = 30_000;
 
 /**
- * Opens the connection and opens it again whenever it ends.
+ * Opens the connection over which Slack hands us events in Socket Mode, and opens it again whenever it ends.
  *
  * Bolt's own reconnecting is off. With it a failed `apps.connections.open` is a rejected promise that nobody listens to,
  * which ends the program, and every reconnection takes five seconds (@slack/socket-mode 3.1.0, `delayReconnectAttempt`).
@@ -37,7 +28,7 @@ export function createSocket(options: {
   retryMs: number;
   /** Slack refuses to connect us again, for good. */
   onRefused(error: Error): void;
-}): Socket {
+}) {
   const { appToken, clientOptions, boltLog, log, retryMs, onRefused } = options;
   const receiver = new SocketModeReceiver({
     appToken,
@@ -105,6 +96,7 @@ export function createSocket(options: {
 
   return {
     receiver,
+    /** Resolves once Slack said hello. Throws `PlatformStartError` when Slack refuses the app token; waits out the rest. */
     async open() {
       opening = connect();
       try {
@@ -116,6 +108,7 @@ export function createSocket(options: {
         });
       }
     },
+    /** Resolves once the connection is closed, or after a few seconds if Slack does not answer. */
     async close() {
       closing.abort();
       const timedOut = pause(CLOSE_WITHIN_MS, 'late' as const, { ref: false });

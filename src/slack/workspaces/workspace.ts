@@ -1,17 +1,16 @@
 import type { webApi } from '@slack/bolt';
 import type { Logger } from 'pino';
-import type { UnfinishedAnswer } from '../../bot/shared/invocation.ts';
-import { type Agent, createAgent } from '../answers/agent.ts';
-import { type Conversation, createConversation } from '../answers/conversation.ts';
+import { createAgent } from '../answers/agent.ts';
+import { createConversation } from '../answers/conversation.ts';
 import { createEndAnswer } from '../answers/end-answer.ts';
 import type { BotIdentity } from '../api/bot-identity.ts';
 import { isAccessEnded, readFailure } from '../api/call-failure.ts';
 import { createEditPace, type EditPace } from '../api/edit-pace.ts';
-import { createMessages, type Messages } from '../api/messages.ts';
+import { createMessages } from '../api/messages.ts';
 import type { Paces } from '../api/paces.ts';
-import { createSendQueue, type SendQueue } from '../api/send-queue.ts';
+import { createSendQueue } from '../api/send-queue.ts';
 import { createStreams } from '../api/streams.ts';
-import { createRights, type Rights } from './rights.ts';
+import { createRights } from './rights.ts';
 
 interface Counts {
   edits: EditPace;
@@ -20,23 +19,7 @@ interface Counts {
 }
 
 /** One workspace, spoken to with the token it gave: Slack's limits count for each by itself. */
-export interface Workspace {
-  self: BotIdentity;
-  client: webApi.WebClient;
-  queue: SendQueue;
-  messages: Messages;
-  agent: Agent;
-  rights: Rights;
-  conversation: Conversation;
-  /** What Slack counts of the whole workspace. */
-  counts: Counts;
-  /** Ends an answer that an earlier process left in a channel. */
-  endAnswer(channel: string, unfinished: UnfinishedAnswer): Promise<void>;
-  /** Ends the access when Slack says, and confirms, that the token is no longer good. */
-  checkAccess(error: unknown): Promise<void>;
-  /** Ends all waiting. */
-  close(): void;
-}
+export type Workspace = ReturnType<typeof createWorkspace>;
 
 /** A workspace that let us in as `self`. `onRefused` is called with the refusal when the token is no longer good. */
 export function createWorkspace(options: {
@@ -47,7 +30,7 @@ export function createWorkspace(options: {
   onRefused(refusal: unknown): void;
   /** Those of an earlier installation. */
   counts?: Counts;
-}): Workspace {
+}) {
   const { client, self, paces, log, onRefused } = options;
   const counts = options.counts ?? {
     edits: createEditPace(paces),
@@ -75,8 +58,11 @@ export function createWorkspace(options: {
     queue,
     messages,
     agent,
+    /** What Slack counts of the whole workspace. */
     counts,
+    /** Ends the access when Slack says, and confirms, that the token is no longer good. */
     checkAccess,
+    /** Ends an answer that an earlier process left in a channel. */
     endAnswer: createEndAnswer({ client, queue, messages, agent, self }),
     rights: createRights({ client, self, log }),
     conversation: createConversation({
@@ -84,6 +70,7 @@ export function createWorkspace(options: {
       removals,
       checkAccess,
     }),
+    /** Ends all waiting. */
     close() {
       queue.close();
       edits.close();

@@ -1,6 +1,6 @@
 import { webApi } from '@slack/bolt';
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import type { Home } from '../../../src/bot/home/home.ts';
 import type { Card, CardAction } from '../../../src/bot/shared/card.ts';
 import { createHomePages } from '../../../src/slack/events/home-pages.ts';
@@ -33,7 +33,9 @@ async function start() {
     log: recordingLog().log,
     onRefused() {},
   });
-  const pages = createHomePages(() => clock.nowMs);
+  vi.spyOn(performance, 'now').mockImplementation(() => clock.nowMs);
+  onTestFinished(() => void vi.restoreAllMocks());
+  const pages = createHomePages();
   let title = 'first';
   let makes = 0;
   const publish = (notice?: HomeNotice) =>

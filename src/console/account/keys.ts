@@ -1,14 +1,7 @@
 import { HttpError, notFound } from '../../http/errors.ts';
 import { keyStart } from '../../http/key-bodies.ts';
 import type { KeyInfo, Keys } from '../../http/keys.ts';
-import type {
-  KeyList,
-  LimitsChange,
-  ListedKey,
-  MadeKey,
-  NewKey,
-  ServiceName,
-} from './api-types.ts';
+import type { LimitsChange, ListedKey, NewKey, ServiceName } from './api-types.ts';
 import { LISTED_DAYS } from './spans.ts';
 import { lastDays, type UsageRow, type UsageSource } from './usage.ts';
 
@@ -23,17 +16,12 @@ const NOT_HERE: Record<ServiceName, string> = {
 };
 
 /** The keys of the services that run here, as the account area manages them. Everything throws `HttpError`. */
-export interface AccountKeys {
-  list(): Promise<KeyList>;
-  create(wanted: NewKey): Promise<MadeKey>;
-  limit(service: ServiceName, id: string, change: LimitsChange): Promise<ListedKey>;
-  revoke(service: ServiceName, id: string): Promise<void>;
-}
+export type AccountKeys = ReturnType<typeof createAccountKeys>;
 
 export function createAccountKeys(
   keys: Partial<Record<ServiceName, Keys>>,
   usage: UsageSource | undefined,
-): AccountKeys {
+) {
   const services = (['gateway', 'monitoring'] as const).filter((service) => keys[service]);
   /** The id of the key that a request has made; `undefined` while it is being made. */
   const made = new Map<string, string | undefined>();
@@ -77,7 +65,7 @@ export function createAccountKeys(
         keys: all.sort((a, b) => b.createdAtMs - a.createdAtMs),
       };
     },
-    async create({ id: creation, service, name, limits }) {
+    async create({ id: creation, service, name, limits }: NewKey) {
       const source = keysOf(service);
       if (made.has(creation)) throw alreadyMade(made.get(creation));
       made.set(creation, undefined);
@@ -94,12 +82,12 @@ export function createAccountKeys(
         throw error;
       }
     },
-    async limit(service, id, { limits }) {
+    async limit(service: ServiceName, id: string, { limits }: LimitsChange) {
       const info = await keysOf(service).limit(id, limits);
       if (!info) throw noKey(id);
       return listed(service, info);
     },
-    async revoke(service, id) {
+    async revoke(service: ServiceName, id: string) {
       if (!(await keysOf(service).revoke(id))) throw noKey(id);
     },
   };

@@ -33,29 +33,10 @@ export const triesCollection = {
 /** Who tries: somebody who is logged in, else whoever is at an address. */
 export type Guesser = { session: string } | { address: string };
 
-/** One try, from before it is known whether it is right. */
-export interface LoginTry {
-  /** Counts it no more: those who know the password do not hold one another up. */
-  wasRight(): void;
-  /** Resolves once a restart will not forget it. */
-  wasWrong(): Promise<void>;
-}
-
-/** What holds up who guesses the password. */
-export interface LoginLimits {
-  /**
-   * Counts a try before it is known whether it is right, so that many at once are counted too. Throws the 429. Who is logged
-   * in is counted by session alone, so that no stranger can hold them up.
-   */
-  take(guesser: Guesser): LoginTry;
-  /** Looks no more for what is over. */
-  close(): void;
-}
-
 /** What sessions are counted by begins with it, and no address does. */
 const SESSION = 'session ';
 
-/** Opens the limits with the tries that an earlier start has counted. */
+/** Opens what holds up who guesses the password, with the tries that an earlier start has counted. */
 export async function openLoginLimits(options: {
   stored: Collection<StoredTries>;
   log: Logger;
@@ -64,7 +45,7 @@ export async function openLoginLimits(options: {
   /** A clock that never goes back, milliseconds: what is set on the other while the program runs changes nothing. */
   clockMs?: () => number;
   sweepEveryMs?: number;
-}): Promise<LoginLimits> {
+}) {
   const { stored, log, nowMs = Date.now, clockMs = () => performance.now() } = options;
   /** When each gave a wrong password, by the clock that never goes back; oldest first. */
   const wrong = new Map<string, number[]>();
@@ -155,18 +136,25 @@ export async function openLoginLimits(options: {
   timer.unref();
 
   return {
-    take(guesser) {
+    /**
+     * Counts a try before it is known whether it is right, so that many at once are counted too. Throws the 429. Who is logged
+     * in is counted by session alone, so that no stranger can hold them up.
+     */
+    take(guesser: Guesser) {
       const who = 'session' in guesser ? SESSION + guesser.session : guesser.address;
       const counted = count(who);
       if (counted instanceof HttpError) throw counted;
       return {
+        /** Counts it no more: those who know the password do not hold one another up. */
         wasRight: counted,
+        /** Resolves once a restart will not forget it. */
         async wasWrong() {
           wrong.set(who, [...(wrong.get(who) ?? []), clockMs()].slice(-FROM_ONE_AN_HOUR));
           await storeOrTell(who);
         },
       };
     },
+    /** Looks no more for what is over. */
     close: () => clearInterval(timer),
   };
 }

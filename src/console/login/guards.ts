@@ -39,35 +39,14 @@ const HEADERS = {
 /** Who looks at the status page: those who may see all of the console, or whoever is there when it is public. */
 export type Viewer = 'member' | 'anyone';
 
-type Guard = (request: HttpRequest, reply: HttpReply) => Promise<void>;
-
 /** Who may ask what of the console, as hooks for its routes. Each throws an `HttpError`. */
-export interface Guards {
-  /** Scripts, styles and icons: nothing that is anybody's. */
-  file: Guard;
-  /** Pages that a browser opens; who is not logged in is led to the login. */
-  page: Guard;
-  /** What a page fetches; a stream is cut off when the session it was opened in ends. */
-  fetch: Guard;
-  /** What changes something. */
-  write: Guard;
-  /** The login itself, as `page`, `fetch` and `write`, for who is not logged in. */
-  loginPage: Guard;
-  loginFetch: Guard;
-  loginWrite: Guard;
-  /** The status page: as `page`, or for anyone under any name when it is public. */
-  statusPage: Guard;
-  /** What the status page fetches, and what others show of it, such as a badge: as `fetch`, or for anyone. */
-  statusFetch: Guard;
-  /** Whether the route may tell all, or only what is public; ask it behind `statusPage` or `statusFetch`. */
-  viewer(request: HttpRequest): Viewer;
-}
+export type Guards = ReturnType<typeof createGuards>;
 
 /**
  * The guards of a console: with a login, for those who are logged in, under any name; without one, for everyone on this
  * machine, under its own names only.
  */
-export function createGuards(options: { login?: Login; statusPublic?: boolean } = {}): Guards {
+export function createGuards(options: { login?: Login; statusPublic?: boolean } = {}) {
   const { login, statusPublic = false } = options;
   const isElsewhere = (request: HttpRequest) =>
     isCrossSite(request, { behindTls: login !== undefined });
@@ -134,15 +113,23 @@ export function createGuards(options: { login?: Login; statusPublic?: boolean } 
   }
 
   return {
+    /** Scripts, styles and icons: nothing that is anybody's. */
     file: statusPublic ? setHeaders : enter,
+    /** Pages that a browser opens; who is not logged in is led to the login. */
     page,
+    /** What a page fetches; a stream is cut off when the session it was opened in ends. */
     fetch,
+    /** What changes something. */
     write,
+    /** The login itself, as `page`, `fetch` and `write`, for who is not logged in. */
     loginPage,
     loginFetch,
     loginWrite,
+    /** The status page: as `page`, or for anyone under any name when it is public. */
     statusPage: statusPublic ? setHeaders : page,
+    /** What the status page fetches, and what others show of it, such as a badge: as `fetch`, or for anyone. */
     statusFetch: statusPublic ? publicFetch : fetch,
+    /** Whether the route may tell all, or only what is public; ask it behind `statusPage` or `statusFetch`. */
     viewer,
   };
 }

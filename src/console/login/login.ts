@@ -1,4 +1,3 @@
-import type { ServerResponse } from 'node:http';
 import type { Logger } from 'pino';
 import type { Collection } from '../../bot/platform.ts';
 import { clientKeyOf } from '../../http/client-address.ts';
@@ -7,7 +6,7 @@ import type { HttpRequest } from '../../http/server-types.ts';
 import { openLoginLimits, type StoredTries } from './attempt-limits.ts';
 import { type Fingerprint, openPassword } from './password.ts';
 import { tokensOf } from './session-cookie.ts';
-import { openSessions, type Session, type StoredSession } from './sessions.ts';
+import { openSessions, type StoredSession } from './sessions.ts';
 
 export { triesCollection } from './attempt-limits.ts';
 export { fingerprintCollection } from './password.ts';
@@ -28,20 +27,10 @@ export interface LoginOptions {
 }
 
 /** The login of the console: one password, and a session for each browser that knew it. */
-export interface Login {
-  /** The session that a request belongs to; `undefined` when there is none. */
-  sessionOf(request: HttpRequest): Session | undefined;
-  /** Begins a session and resolves to its token. Throws the 401 for a wrong password, and the 429. */
-  logIn(password: string, request: HttpRequest): Promise<string>;
-  /** Ends the session of a request and cuts off its streams. */
-  logOut(request: HttpRequest): Promise<void>;
-  /** Cuts off a stream when the session ends. */
-  endWith(session: Session, response: ServerResponse): void;
-  close(): void;
-}
+export type Login = Awaited<ReturnType<typeof openLogin>>;
 
 /** Opens the login. Sessions of an earlier start go on, unless the password is another one since. */
-export async function openLogin(options: LoginOptions & { log: Logger }): Promise<Login> {
+export async function openLogin(options: LoginOptions & { log: Logger }) {
   const { password: wanted, sessions: stored, fingerprint, log } = options;
   const { cost, nowMs, sweepEveryMs } = options;
   const time = { ...(nowMs && { nowMs }), ...(sweepEveryMs !== undefined && { sweepEveryMs }) };
@@ -66,8 +55,10 @@ export async function openLogin(options: LoginOptions & { log: Logger }): Promis
   }
 
   return {
+    /** The session that a request belongs to; `undefined` when there is none. */
     sessionOf,
-    async logIn(given, request) {
+    /** Begins a session and resolves to its token. Throws the 401 for a wrong password, and the 429. */
+    async logIn(given: string, request: HttpRequest) {
       const address = request.ip;
       const session = sessionOf(request);
       const one = limits.take(
@@ -85,7 +76,9 @@ export async function openLogin(options: LoginOptions & { log: Logger }): Promis
       await logOut(request);
       return token;
     },
+    /** Ends the session of a request and cuts off its streams. */
     logOut,
+    /** Cuts off a stream when the session ends. */
     endWith: sessions.endWith,
     close() {
       sessions.close();

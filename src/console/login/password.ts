@@ -33,15 +33,6 @@ const ID = 'password';
 /** Who gives a password: somebody who is logged in, or anybody. */
 export type Giver = 'known' | 'stranger';
 
-/** The console's password. */
-export interface Password {
-  /**
-   * Whether this is the password, in a time that does not tell how much of it is right. One is looked at after another;
-   * who is known does not wait behind strangers.
-   */
-  isRight(given: string, by: Giver): Promise<boolean>;
-}
-
 /** Takes the password; when it is another one than last time, `whenChanged` has to be done before it counts. */
 export async function openPassword(options: {
   password: string;
@@ -49,7 +40,7 @@ export async function openPassword(options: {
   whenChanged: () => Promise<void>;
   /** scrypt's N, for a fingerprint that is made now. */
   cost?: number;
-}): Promise<Password> {
+}) {
   const { password, stored, whenChanged, cost = COST } = options;
   let fingerprint = await stored.get(ID);
   if (!fingerprint || !(await fits(password, fingerprint))) {
@@ -67,7 +58,11 @@ export async function openPassword(options: {
     stranger: Promise.resolve(),
   };
   return {
-    isRight(given, by) {
+    /**
+     * Whether this is the password, in a time that does not tell how much of it is right. One is looked at after another;
+     * who is known does not wait behind strangers.
+     */
+    isRight(given: string, by: Giver) {
       const mine = last[by].then(() => fits(given, right));
       last[by] = mine.catch(() => undefined);
       return mine;

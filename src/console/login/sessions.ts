@@ -43,29 +43,14 @@ export interface Session extends StoredSession {
   ended: boolean;
 }
 
-/** Who is logged in. */
-export interface Sessions {
-  /** Begins a session; its token exists only in this answer. */
-  begin(): Promise<string>;
-  /** The session of this token, which counts as a use of it; `undefined` when there is none or it is over. */
-  use(token: string): Session | undefined;
-  /** Cuts off the response when the session ends, which may be at once. */
-  endWith(session: Session, response: ServerResponse): void;
-  /** Refuses the session from now on, cuts off its streams, and resolves once that is stored. */
-  end(session: Session): Promise<void>;
-  endAll(): Promise<void>;
-  /** Looks no more for sessions that are over. */
-  close(): void;
-}
-
-/** Opens the stored sessions. Call once a process. */
+/** Opens the stored sessions, and with them who is logged in. Call once a process. */
 export async function openSessions(options: {
   stored: Collection<StoredSession>;
   log: Logger;
   /** Unix time in milliseconds: sessions outlive the process. */
   nowMs?: () => number;
   sweepEveryMs?: number;
-}): Promise<Sessions> {
+}) {
   const { stored, log, nowMs = Date.now, sweepEveryMs = SWEEP_EVERY_MS } = options;
   const sessions = new Map<string, Session>();
   for (const { id, document } of await stored.list()) sessions.set(id, sessionOf(id, document));
@@ -110,6 +95,7 @@ export async function openSessions(options: {
   await sweep();
 
   return {
+    /** Begins a session; its token exists only in this answer. */
     async begin() {
       const token = randomBytes(TOKEN_BYTES).toString('base64url');
       const now = nowMs();
@@ -120,22 +106,26 @@ export async function openSessions(options: {
       for (const one of oldest.slice(0, -MAX_SESSIONS)) await endOrTell(one);
       return token;
     },
-    use(token) {
+    /** The session of this token, which counts as a use of it; `undefined` when there is none or it is over. */
+    use(token: string) {
       const session = TOKEN.test(token) ? sessions.get(idOf(token)) : undefined;
       if (!session || isOver(session)) return undefined;
       touch(session);
       return session;
     },
-    endWith(session, response) {
+    /** Cuts off the response when the session ends, which may be at once. */
+    endWith(session: Session, response: ServerResponse) {
       if (session.ended) return void response.destroy();
       if (response.destroyed) return;
       session.responses.add(response);
       response.on('close', () => session.responses.delete(response));
     },
+    /** Refuses the session from now on, cuts off its streams, and resolves once that is stored. */
     end,
     async endAll() {
       for (const session of [...sessions.values()]) await end(session);
     },
+    /** Looks no more for sessions that are over. */
     close: () => clearInterval(timer),
   };
 }

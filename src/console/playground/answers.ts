@@ -29,14 +29,7 @@ export type MessageFrame = Omit<Message, 'body'>;
 export const threadGone = () => notFound('This thread is gone: it made room for newer messages.');
 
 /** Shows answers while they are generated. */
-export interface Answers {
-  /** Shows the beginning, and then goes on reading by itself. Rejects when there is nowhere to show it any more. */
-  show(answer: Answer, frame: MessageFrame, to: Destination): Promise<void>;
-  /** The message as it is this moment: a growing one is ahead of what is stored. */
-  latest(message: Message): Message;
-  /** Waits for all answers under way; after `graceMs` they are cut short. */
-  finish(graceMs: number): Promise<void>;
-}
+export type Answers = ReturnType<typeof createAnswers>;
 
 /** Makes the place where answers grow. */
 export function createAnswers(options: {
@@ -44,7 +37,7 @@ export function createAnswers(options: {
   privates: PrivateMessages;
   streams: EventStreams;
   log: Logger;
-}): Answers {
+}) {
   const { history, privates, streams, log } = options;
   const live = new Map<string, Message>();
   const running = new Set<Promise<void>>();
@@ -133,7 +126,8 @@ export function createAnswers(options: {
   }
 
   return {
-    async show(answer, frame, to) {
+    /** Shows the beginning, and then goes on reading by itself. Rejects when there is nowhere to show it any more. */
+    async show(answer: Answer, frame: MessageFrame, to: Destination) {
       const body: Body = { kind: 'answer', text: '', ...whileGrowing(answer) };
       if (to.kind === 'thread')
         await answer.begin({ thread: to.root, shown: { message: frame.id } });
@@ -145,8 +139,10 @@ export function createAnswers(options: {
       const run = grow(answer, frame, to).finally(() => running.delete(run));
       running.add(run);
     },
-    latest: (message) => live.get(message.id) ?? message,
-    async finish(graceMs) {
+    /** The message as it is this moment: a growing one is ahead of what is stored. */
+    latest: (message: Message) => live.get(message.id) ?? message,
+    /** Waits for all answers under way; after `graceMs` they are cut short. */
+    async finish(graceMs: number) {
       const timer = setTimeout(() => cutShort.abort(), graceMs);
       await Promise.all(running);
       clearTimeout(timer);

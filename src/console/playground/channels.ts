@@ -27,19 +27,13 @@ const CHANNEL_NAME = /^[\p{Ll}\p{Lo}\p{M}\p{N}_-]{1,40}$/u;
 export const isChannelName = (name: string) => CHANNEL_NAME.test(name);
 
 /** The channels of the console. */
-export interface ConsoleChannels {
-  /** In the order in which they were made. */
-  list(): string[];
-  has(channel: string): boolean;
-  /** Makes a channel, and resolves to its name; one that is there already is left as it is. Throws `HttpError`. */
-  create(given: string): Promise<string>;
-}
+export type ConsoleChannels = Awaited<ReturnType<typeof openChannels>>;
 
 /** Reads the channels; those in `named` are made where they are missing. */
 export async function openChannels(
   collection: Collection<ChannelBook>,
   options: { named: readonly string[]; onNews(channel: string): void },
-): Promise<ConsoleChannels> {
+) {
   let channels = [FIRST_CHANNEL];
 
   async function add(wanted: readonly string[]) {
@@ -53,9 +47,11 @@ export async function openChannels(
   await add(options.named.filter(isChannelName));
 
   return {
+    /** In the order in which they were made. */
     list: () => [...channels],
-    has: (channel) => channels.includes(channel),
-    async create(given) {
+    has: (channel: string) => channels.includes(channel),
+    /** Makes a channel, and resolves to its name; one that is there already is left as it is. Throws `HttpError`. */
+    async create(given: string) {
       const channel = channelName(given);
       if (channels.includes(channel)) return channel;
       await add([channel]);

@@ -19,21 +19,7 @@ const HEARTBEAT_MS = 15_000;
 const RETRY_MS = 1_000;
 
 /** The open event streams of all browsers. */
-export interface EventStreams {
-  /**
-   * Answers a request with the stream: what was missed since the event `lastEventId`, or, when that is unknown, the
-   * snapshot. Ask `hasRoom` before the answer's head is written.
-   */
-  open(response: ServerResponse, reader: { person: string; lastEventId: string | undefined }): void;
-  /** False when too many streams are open, or the console has stopped. */
-  hasRoom(): boolean;
-  /** Sends to everyone, or to all tabs of one person only. */
-  send(event: ConsoleEvent, onlyPerson?: string): void;
-  /** Whether a tab of this person is open. */
-  hasReader(person: string): boolean;
-  /** Ends all streams and takes no more. */
-  close(): void;
-}
+export type EventStreams = ReturnType<typeof createEventStreams>;
 
 interface Kept {
   number: number;
@@ -42,7 +28,7 @@ interface Kept {
 }
 
 /** Makes the streams; `snapshot` is what a person whose browser begins anew is sent first. */
-export function createEventStreams(snapshot: (person: string) => ConsoleEvent): EventStreams {
+export function createEventStreams(snapshot: (person: string) => ConsoleEvent) {
   // Numbers begin anew with each start, so ids carry which start they belong to.
   const run = randomUUID().slice(0, 8);
   const readers = new Map<ServerResponse, string>();
@@ -95,13 +81,21 @@ export function createEventStreams(snapshot: (person: string) => ConsoleEvent): 
   }
 
   return {
-    open(response, { person, lastEventId }) {
+    /**
+     * Answers a request with the stream: what was missed since the event `lastEventId`, or, when that is unknown, the
+     * snapshot. Ask `hasRoom` before the answer's head is written.
+     */
+    open(
+      response: ServerResponse,
+      { person, lastEventId }: { person: string; lastEventId: string | undefined },
+    ) {
       response.write(`retry: ${RETRY_MS}\n\n`);
       response.write(missed(person, lastEventId) ?? frameOf(snapshot(person), lastNumber));
       readers.set(response, person);
       response.on('close', () => readers.delete(response));
     },
-    send(event, onlyPerson) {
+    /** Sends to everyone, or to all tabs of one person only. */
+    send(event: ConsoleEvent, onlyPerson?: string) {
       lastNumber += 1;
       const frame = frameOf(event, lastNumber);
       keep({ number: lastNumber, frame, onlyPerson });
@@ -109,8 +103,11 @@ export function createEventStreams(snapshot: (person: string) => ConsoleEvent): 
         if (onlyPerson === undefined || onlyPerson === person) write(response, frame);
       }
     },
-    hasReader: (person) => [...readers.values()].includes(person),
+    /** Whether a tab of this person is open. */
+    hasReader: (person: string) => [...readers.values()].includes(person),
+    /** False when too many streams are open, or the console has stopped. */
     hasRoom: () => !closed && readers.size < MAX_STREAMS,
+    /** Ends all streams and takes no more. */
     close() {
       closed = true;
       clearInterval(heartbeat);

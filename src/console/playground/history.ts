@@ -1,12 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Collection } from '../../bot/platform.ts';
-import {
-  type ListedMessage,
-  type Message,
-  type OlderMessages,
-  RootMessage,
-} from '../shared/api-types.ts';
+import { type ListedMessage, type Message, RootMessage } from '../shared/api-types.ts';
 import { limitedMessage } from '../shared/message-limits.ts';
 
 /** Newest messages kept in each channel, in all of them together, and in each thread. */
@@ -31,21 +26,7 @@ export const historyCollection = {
 };
 
 /** What the console has shown, in memory for reading and in the collection for the next start. */
-export interface History {
-  /** The newest messages of every channel, oldest first, and the channels that have older ones. */
-  newest(): { messages: ListedMessage[]; older: string[] };
-  /** Messages of a channel before one of them, oldest first. */
-  before(channel: string, id: string): OlderMessages;
-  /** Whether a person of this id wrote any of it. */
-  hasAuthor(person: string): boolean;
-  get(id: string): RootMessage | undefined;
-  /** Stores a new channel message unless this id is there already; resolves to what is there and whether it is new. */
-  add(root: RootMessage): Promise<{ root: RootMessage; added: boolean; removed: string[] }>;
-  /** Replaces a channel message itself; `undefined` when it is gone. */
-  change(id: string, change: (message: Message) => Message): Promise<RootMessage | undefined>;
-  /** Adds a reply or replaces the one of the same id; `undefined` when the thread is gone. */
-  putReply(id: string, reply: Message): Promise<RootMessage | undefined>;
-}
+export type History = Awaited<ReturnType<typeof openHistory>>;
 
 /** The id of the message that `Platform.post` makes: the same post is the same message, also after a restart. */
 export function postedMessageId(postId: string): string {
@@ -69,10 +50,7 @@ export function listedOf({ channel, message, replies }: RootMessage): ListedMess
 const isGrowing = ({ body }: Message) => body.kind === 'answer' && body.growing;
 
 /** Reads the stored messages. Answers that a crash cut short get a note that says so. */
-export async function openHistory(
-  collection: Collection<RootMessage>,
-  log: Logger,
-): Promise<History> {
+export async function openHistory(collection: Collection<RootMessage>, log: Logger) {
   const stored = await collection.list();
   stored.sort((a, b) => byTime(a.document, b.document));
   const roots = new Map(stored.map(({ id, document }) => [id, document]));
@@ -116,6 +94,7 @@ export async function openHistory(
   await removeOldest();
 
   return {
+    /** The newest messages of every channel, oldest first, and the channels that have older ones. */
     newest() {
       const channels = [...byChannel()];
       const messages = channels.flatMap(([, all]) => all.slice(-PAGE)).sort(byTime);
@@ -124,15 +103,18 @@ export async function openHistory(
         older: channels.filter(([, all]) => all.length > PAGE).map(([channel]) => channel),
       };
     },
-    before(channel, id) {
+    /** Messages of a channel before one of them, oldest first. */
+    before(channel: string, id: string) {
       const all = byChannel().get(channel) ?? [];
       const end = all.findIndex(({ message }) => message.id === id);
       const messages = all.slice(Math.max(0, end - PAGE), Math.max(0, end));
       return { messages: messages.map(listedOf), more: end > PAGE };
     },
-    hasAuthor: (person) => [...roots.values()].some((root) => isBy(root, person)),
-    get: (id) => roots.get(id),
-    async add(root) {
+    /** Whether a person of this id wrote any of it. */
+    hasAuthor: (person: string) => [...roots.values()].some((root) => isBy(root, person)),
+    get: (id: string) => roots.get(id),
+    /** Stores a new channel message unless this id is there already; resolves to what is there and whether it is new. */
+    async add(root: RootMessage) {
       const { id } = root.message;
       let added = false;
       const capped = { ...root, message: limitedMessage(root.message) };
@@ -142,9 +124,12 @@ export async function openHistory(
       });
       return { root: stored ?? capped, added, removed: await removeOldest() };
     },
-    change: (id, change) =>
+    /** Replaces a channel message itself; `undefined` when it is gone. */
+    change: (id: string, change: (message: Message) => Message) =>
       update(id, (root) => root && { ...root, message: limitedMessage(change(root.message)) }),
-    putReply: (id, reply) => update(id, (root) => root && withReply(root, limitedMessage(reply))),
+    /** Adds a reply or replaces the one of the same id; `undefined` when the thread is gone. */
+    putReply: (id: string, reply: Message) =>
+      update(id, (root) => root && withReply(root, limitedMessage(reply))),
   };
 }
 

@@ -28,29 +28,19 @@ const MAX_REMEMBERED = 1_000;
 /** Interactions that may be under way at once. */
 const MAX_UNDER_WAY = 32;
 
-/** Hands typed lines, button presses and forms to the bot, and shows what comes of them. */
-export interface MessageIntake {
-  /** Resolves once it is shown where it will be shown; an answer then goes on growing by itself. Throws `HttpError`. */
-  accept(bot: Bot, interaction: Interaction, by: Someone): Promise<Outcome>;
-  /** Takes away a private message that its reader wants to see no longer. */
-  dismiss(person: string, message: string): void;
-  /** Waits for the interactions under way. */
-  settle(): Promise<void>;
-}
-
 /** An interaction on its way, with what the bot is asked. */
 interface AcceptedInteraction extends RequestOfInteraction, Pick<Interaction, 'id' | 'channel'> {
   by: Someone;
 }
 
-/** Makes the way from an interaction to what everyone sees. */
+/** Hands typed lines, button presses and forms to the bot, and shows what comes of them. */
 export function createMessageIntake(options: {
   history: History;
   privates: PrivateMessages;
   streams: EventStreams;
   answers: Answers;
   log: Logger;
-}): MessageIntake {
+}) {
   const { history, privates, streams, answers, log } = options;
   const remembered = new Map<string, Promise<Outcome>>();
   const underWay = new Set<Promise<Outcome>>();
@@ -186,8 +176,10 @@ export function createMessageIntake(options: {
   }
 
   return {
+    /** Takes away a private message that its reader wants to see no longer. */
     dismiss,
-    async accept(bot, interaction, by) {
+    /** Resolves once it is shown where it will be shown; an answer then goes on growing by itself. Throws `HttpError`. */
+    async accept(bot: Bot, interaction: Interaction, by: Someone) {
       // Ids are the page's to make: nobody gets the outcome of somebody else's.
       const key = `${by.id} ${interaction.id}`;
       const known = remembered.get(key);
@@ -213,6 +205,7 @@ export function createMessageIntake(options: {
         throw new HttpError(503, 'not_stored', 'The message could not be stored. Try again.');
       }
     },
+    /** Waits for the interactions under way. */
     async settle() {
       await Promise.allSettled(underWay);
     },

@@ -41,20 +41,7 @@ const MAX_VISITORS = 200;
  * The people of the console: each browser is one, and is given a cookie when it has none. It may bring one that is not known
  * here: cookies know no ports, so another Askwatch on this machine may have given it.
  */
-export interface People {
-  /** Who writes or does something; a new person is stored. */
-  of(request: HttpRequest, reply: HttpReply): Promise<Someone>;
-  /** Who opens the page: has the name that will be theirs once they write something, and is stored only then. */
-  visit(request: HttpRequest, reply: HttpReply): Promise<Someone>;
-  /** The id of who asks, the same whether they are stored or not. */
-  idOf(request: HttpRequest, reply: HttpReply): string;
-  /** Who has this id, also when they have written nothing yet. */
-  find(id: string): Someone | undefined;
-  /** Gives somebody another name. Throws `HttpError` for one that cannot be. */
-  rename(person: Someone, name: string): Promise<Someone>;
-  /** Those who are stored. */
-  all(): Someone[];
-}
+export type People = Awaited<ReturnType<typeof openPeople>>;
 
 /** Reads who was here; `onNews` is called with everyone who is new or has another name. */
 export async function openPeople(
@@ -67,7 +54,7 @@ export async function openPeople(
     nowMs?: () => number;
     maxPeople?: number;
   },
-): Promise<People> {
+) {
   const { hasFormer, onNews, log, nowMs = Date.now, maxPeople = MAX_PEOPLE } = options;
   const stored = await collection.list();
   const known = new Map(stored.map(({ id, document }) => [id, document]));
@@ -134,11 +121,13 @@ export async function openPeople(
   }
 
   return {
-    async of(request, reply) {
+    /** Who writes or does something; a new person is stored. */
+    async of(request: HttpRequest, reply: HttpReply) {
       const key = keyOf(request, reply);
       return (await returning(key)) ?? (await store(key));
     },
-    async visit(request, reply) {
+    /** Who opens the page: has the name that will be theirs once they write something, and is stored only then. */
+    async visit(request: HttpRequest, reply: HttpReply) {
       const key = keyOf(request, reply);
       const stored = await returning(key);
       if (stored) return stored;
@@ -152,16 +141,19 @@ export async function openPeople(
       }
       return visitor;
     },
-    idOf(request, reply) {
+    /** The id of who asks, the same whether they are stored or not. */
+    idOf(request: HttpRequest, reply: HttpReply) {
       const key = keyOf(request, reply);
       return known.get(key)?.id ?? idFromKey(key);
     },
-    find(id) {
+    /** Who has this id, also when they have written nothing yet. */
+    find(id: string) {
       const all = [...known.values(), ...visitors.values()];
       const found = all.find((one) => one.id === id);
       return found && shownOf(found);
     },
-    async rename({ id }, given) {
+    /** Gives somebody another name. Throws `HttpError` for one that cannot be. */
+    async rename({ id }: Someone, given: string) {
       const name = cleanName(given);
       const [key, current] = [...known].find(([, one]) => one.id === id) ?? [];
       if (key === undefined || !current)
@@ -175,6 +167,7 @@ export async function openPeople(
       onNews(shownOf(renamed));
       return shownOf(renamed);
     },
+    /** Those who are stored. */
     all: () => [...known.values()].map(shownOf),
   };
 }

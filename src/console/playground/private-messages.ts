@@ -1,4 +1,4 @@
-import type { ListedMessage, Message } from '../shared/api-types.ts';
+import type { Message } from '../shared/api-types.ts';
 
 /** Of all people together; the oldest go first. What is private is written nowhere. */
 const MAX_KEPT = 200;
@@ -11,30 +11,23 @@ export interface PrivatePlace {
 }
 
 /** Messages that one person alone sees, in memory: in all their tabs, until they are dismissed or the program stops. */
-export interface PrivateMessages {
-  /** Keeps a message, or what has become of it. */
-  put(place: PrivatePlace, message: Message): void;
-  /** Those at the top of the channels, as a list shows them. */
-  listed(person: string): ListedMessage[];
-  /** Those in a thread. */
-  replies(person: string, root: string): Message[];
-  /** False when this person has no such message. */
-  remove(person: string, id: string): boolean;
-}
+export type PrivateMessages = ReturnType<typeof createPrivateMessages>;
 
 /** Makes the place where they are kept. */
-export function createPrivateMessages(): PrivateMessages {
+export function createPrivateMessages() {
   const kept = new Map<string, PrivatePlace & { message: Message }>();
   const of = (person: string) => [...kept.values()].filter((one) => one.person === person);
   return {
-    put(place, message) {
+    /** Keeps a message, or what has become of it. */
+    put(place: PrivatePlace, message: Message) {
       kept.set(message.id, { ...place, message });
       for (const id of kept.keys()) {
         if (kept.size <= MAX_KEPT) break;
         kept.delete(id);
       }
     },
-    listed: (person) =>
+    /** Those at the top of the channels, as a list shows them. */
+    listed: (person: string) =>
       of(person)
         .filter(({ root }) => root === undefined)
         .map(({ channel, message }) => ({
@@ -42,10 +35,12 @@ export function createPrivateMessages(): PrivateMessages {
           message,
           thread: { replies: 0, growing: false },
         })),
-    replies: (person, root) =>
+    /** Those in a thread. */
+    replies: (person: string, root: string) =>
       of(person)
         .filter((one) => one.root === root)
         .map(({ message }) => message),
-    remove: (person, id) => kept.get(id)?.person === person && kept.delete(id),
+    /** False when this person has no such message. */
+    remove: (person: string, id: string) => kept.get(id)?.person === person && kept.delete(id),
   };
 }

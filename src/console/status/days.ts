@@ -14,19 +14,14 @@ const WITHOUT_MS = 30 * 60_000;
 const MAX_ANSWERS = 40;
 
 /** The days of monitors, where the service tells them. */
-export interface KnownDays {
-  /** The same object while there is no news of them. */
-  of(monitor: string): StatusDays | undefined;
-  /** Asks for them when it is time; resolves to true when some are new. Never rejects. */
-  refresh(signal: AbortSignal): Promise<boolean>;
-}
+export type KnownDays = ReturnType<typeof createStatusDays>;
 
 /** Keeps the days of all monitors. A service of the contract alone has none, and that is no failure. */
 export function createStatusDays(options: {
   monitoring: () => MonitoringClient;
   log: Logger;
   nowMs?: () => number;
-}): KnownDays {
+}) {
   const { monitoring, log, nowMs = Date.now } = options;
   let known = new Map<string, StatusDays>();
   let nextMs = 0;
@@ -53,8 +48,10 @@ export function createStatusDays(options: {
   }
 
   return {
-    of: (monitor) => known.get(monitor),
-    async refresh(signal) {
+    /** The same object while there is no news of them. */
+    of: (monitor: string) => known.get(monitor),
+    /** Asks for them when it is time; resolves to true when some are new. Never rejects. */
+    async refresh(signal: AbortSignal) {
       if (nowMs() < nextMs) return false;
       nextMs = nowMs() + EVERY_MS;
       try {

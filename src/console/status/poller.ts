@@ -28,14 +28,7 @@ export interface StatusSnapshot {
 }
 
 /** Polls the monitoring service while somebody wants to know. */
-export interface StatusPoller {
-  /** What is known; the service is polled first when the last poll was longer ago than `pollMs`. */
-  current(): Promise<StatusSnapshot>;
-  /** Polls one time after another and calls `onSnapshot` with each outcome, until the returned function is called. */
-  follow(onSnapshot: (snapshot: StatusSnapshot) => void): () => void;
-  /** Ends what is under way. */
-  close(): Promise<void>;
-}
+export type StatusPoller = ReturnType<typeof createStatusPoller>;
 
 /** One poll at a time, however many want to know; `monitoring` is called at the first. */
 export function createStatusPoller(options: {
@@ -44,7 +37,7 @@ export function createStatusPoller(options: {
   pollMs: number;
   log: Logger;
   nowMs?: () => number;
-}): StatusPoller {
+}) {
   const { monitoring, days, pollMs, log, nowMs = Date.now } = options;
   const closing = new AbortController();
   const followers = new Set<(snapshot: StatusSnapshot) => void>();
@@ -110,6 +103,7 @@ export function createStatusPoller(options: {
   }
 
   return {
+    /** What is known; the service is polled first when the last poll was longer ago than `pollMs`. */
     async current() {
       if (polling === undefined && nowMs() - snapshot.atMs < pollMs) return snapshot;
       const poll = pollNow();
@@ -119,7 +113,8 @@ export function createStatusPoller(options: {
       if (!daysAsked && refreshing) await atMost(WAIT_MS, refreshing);
       return snapshot;
     },
-    follow(onSnapshot) {
+    /** Polls one time after another and calls `onSnapshot` with each outcome, until the returned function is called. */
+    follow(onSnapshot: (snapshot: StatusSnapshot) => void) {
       followers.add(onSnapshot);
       if (followers.size === 1) void pollNow();
       return () => {
@@ -127,6 +122,7 @@ export function createStatusPoller(options: {
         if (followers.size === 0) clearTimeout(timer);
       };
     },
+    /** Ends what is under way. */
     async close() {
       closing.abort();
       clearTimeout(timer);

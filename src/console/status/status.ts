@@ -23,18 +23,12 @@ export interface StatusOptions {
   isPublic?: boolean;
 }
 
-/** The status page's part of the console. */
-export interface Status {
-  /** Ends all streams and what is under way. */
-  close(): Promise<void>;
-}
-
 /** Adds what the status page talks to under `/status`, and the same for programs. Call before the server listens. */
 export function addStatus(
   server: HttpServer,
   guards: Guards,
   options: StatusOptions & { log: Logger },
-): Status {
+) {
   let client: MonitoringClient | undefined;
   const monitoring = () => {
     client ??= options.monitoring();
@@ -56,6 +50,7 @@ export function addStatus(
     incidents: createIncidents(monitoring),
   });
   return {
+    /** Ends all streams and what is under way. */
     async close() {
       streams.close();
       await poller.close();

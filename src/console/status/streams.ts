@@ -16,16 +16,9 @@ const HEARTBEAT_MS = 15_000;
 const RETRY_MS = 2_000;
 
 /** The open streams of the status page. What is sent is written once for all who see the same. */
-export interface StatusStreams {
-  /** False when too many are open, or all have been closed. */
-  hasRoom(viewer: Viewer): boolean;
-  /** Sends the whole report, and from then on what changes. Ask `hasRoom` before the answer's head is written. */
-  open(response: ServerResponse, viewer: Viewer): Promise<void>;
-  /** Ends all streams and takes no more. */
-  close(): void;
-}
+export type StatusStreams = ReturnType<typeof createStatusStreams>;
 
-export function createStatusStreams(poller: StatusPoller, writer: StatusWriter): StatusStreams {
+export function createStatusStreams(poller: StatusPoller, writer: StatusWriter) {
   const readers: Record<Viewer, Set<ServerResponse>> = { member: new Set(), anyone: new Set() };
   /** Those that have not been sent their report yet. */
   const waiting = new Set<ServerResponse>();
@@ -69,8 +62,10 @@ export function createStatusStreams(poller: StatusPoller, writer: StatusWriter):
   }
 
   return {
-    hasRoom: (viewer) => !closed && readers[viewer].size < MAX_STREAMS[viewer],
-    async open(response, viewer) {
+    /** False when too many are open, or all have been closed. */
+    hasRoom: (viewer: Viewer) => !closed && readers[viewer].size < MAX_STREAMS[viewer],
+    /** Sends the whole report, and from then on what changes. Ask `hasRoom` before the answer's head is written. */
+    async open(response: ServerResponse, viewer: Viewer) {
       readers[viewer].add(response);
       waiting.add(response);
       response.on('close', () => forget(response, viewer));
@@ -84,6 +79,7 @@ export function createStatusStreams(poller: StatusPoller, writer: StatusWriter):
       const missed = sent && sent !== snapshot && writer.changed(snapshot, sent, viewer);
       if (missed) write(response, frameOf(missed));
     },
+    /** Ends all streams and takes no more. */
     close() {
       closed = true;
       clearInterval(heartbeat);

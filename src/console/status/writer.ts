@@ -13,13 +13,9 @@ export interface WrittenReport {
 }
 
 /** Writes what is known as JSON: once for all who see the same, and a monitor once while there is no news of it. */
-export interface StatusWriter {
-  report(snapshot: StatusSnapshot, viewer: Viewer): Promise<WrittenReport>;
-  /** What became of `before`, as JSON; `undefined` when nothing is new. */
-  changed(before: StatusSnapshot, snapshot: StatusSnapshot, viewer: Viewer): string | undefined;
-}
+export type StatusWriter = ReturnType<typeof createStatusWriter>;
 
-export function createStatusWriter(): StatusWriter {
+export function createStatusWriter() {
   const monitorJson = perViewer<StatusMonitor, string>();
   const reports = perViewer<StatusSnapshot, Promise<WrittenReport>>();
 
@@ -46,14 +42,15 @@ export function createStatusWriter(): StatusWriter {
   }
 
   return {
-    report(snapshot, viewer) {
+    report(snapshot: StatusSnapshot, viewer: Viewer) {
       const known = reports[viewer].get(snapshot);
       if (known) return known;
       const writing = write(snapshot, viewer);
       reports[viewer].set(snapshot, writing);
       return writing;
     },
-    changed(before, snapshot, viewer) {
+    /** What became of `before`, as JSON; `undefined` when nothing is new. */
+    changed(before: StatusSnapshot, snapshot: StatusSnapshot, viewer: Viewer) {
       const known = new Map(before.monitors.map((monitor) => [monitor.id, monitor]));
       const monitors = snapshot.monitors
         .filter((monitor) => known.get(monitor.id) !== monitor)

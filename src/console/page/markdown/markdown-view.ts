@@ -40,10 +40,7 @@ const WHY_PLAIN = {
 };
 
 /** Where an answer is shown, drawn again as it grows. */
-export interface MarkdownView {
-  show(text: string, growing: boolean): void;
-  close(): void;
-}
+export type MarkdownView = ReturnType<typeof createMarkdownView>;
 
 /** A block as it is shown: as long as its key is the same, it stays, so that a selection in it survives. */
 interface Shown {
@@ -55,7 +52,7 @@ interface Shown {
 export function createMarkdownView(
   element: HTMLElement,
   onNote: (note: string | undefined) => void,
-): MarkdownView {
+) {
   let newest = { text: '', growing: true };
   let drawn = { text: '', growing: true };
   /** What stays as it is whatever follows. */
@@ -184,7 +181,7 @@ export function createMarkdownView(
   }
 
   return {
-    show(text, growing) {
+    show(text: string, growing: boolean) {
       newest = { text, growing };
       if (!growing) wake();
       if (drawing) return;

@@ -12,13 +12,6 @@ export interface PageWorker<Job, Result> {
   run(job: Job): Promise<Outcome<Result>>;
 }
 
-interface Started {
-  worker: Worker;
-  ready: Promise<void>;
-  /** What the worker answers next, rejected when the worker breaks. */
-  next(): Promise<unknown>;
-}
-
 /**
  * Makes a worker of the script `name`, which is loaded when there is something to do. One that does not answer within
  * `limitMs` is ended, and the next job gets another.
@@ -28,7 +21,7 @@ export function createPageWorker<Job, Result>(options: {
   limitMs: number;
 }): PageWorker<Job, Result> {
   const { name, limitMs } = options;
-  let started: Started | undefined;
+  let started: ReturnType<typeof start> | undefined;
   let last: Promise<unknown> = Promise.resolve();
 
   async function run(job: Job): Promise<Outcome<Result>> {
@@ -62,8 +55,9 @@ export function createPageWorker<Job, Result>(options: {
   };
 }
 
-function start(name: string): Started {
+function start(name: string) {
   const worker = new Worker(addressOf(name) as string, { type: 'module', name });
+  /** What the worker answers next, rejected when the worker breaks. */
   const next = () =>
     new Promise<unknown>((resolve, reject) => {
       worker.onmessage = ({ data }) => resolve(data);

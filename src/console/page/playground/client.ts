@@ -8,7 +8,7 @@ import type {
   Someone,
 } from '../../shared/api-types.ts';
 import { encodeAction } from '../../shared/from-bot.ts';
-import { createLiveState, keepConnected, type LiveState } from '../shared/live-state.ts';
+import { createLiveState, keepConnected } from '../shared/live-state.ts';
 import { randomId } from '../shared/random-id.ts';
 import { errorSentence, postUntilAnswered } from '../shared/requests.ts';
 import { leadsToLogin, leadToLoginIfOut } from '../shared/session.ts';
@@ -28,27 +28,10 @@ export interface Pressed {
 }
 
 /** What the page knows, kept live, and what it can do. */
-export interface Client extends LiveState<State> {
-  openThread(root: string | undefined): void;
-  /** Resolves to where the outcome is shown; throws an `Error` with a sentence to show. */
-  send(text: string, where: Where): Promise<Outcome>;
-  /** Resolves and throws like `send`. */
-  press(pressed: Pressed, where: Where): Promise<Outcome>;
-  /** Resolves and throws like `send`. */
-  sendForm(command: string, values: Record<string, string>, where: Where): Promise<Outcome>;
-  dismiss(message: string): void;
-  /** Fetches the messages before the oldest that is known; does nothing while it does so. */
-  fetchOlder(channel: string): Promise<void>;
-  /** What the server offers for an input; nothing when it cannot be reached. */
-  suggest(input: string, typed: string, signal: AbortSignal): Promise<Suggested[]>;
-  /** Throws an `Error` with a sentence to show. */
-  rename(name: string): Promise<Someone>;
-  /** Resolves to the channel's name; throws like `rename`. */
-  createChannel(name: string): Promise<string>;
-}
+export type Client = ReturnType<typeof createClient>;
 
 /** Connects to the server this page came from. */
-export function createClient(): Client {
+export function createClient() {
   const live = createLiveState(emptyState);
   const { state } = live;
   let lastEventId = '';
@@ -137,24 +120,30 @@ export function createClient(): Client {
   return {
     state,
     subscribe: live.subscribe,
-    openThread(root) {
+    openThread(root: string | undefined) {
       if (root === state().thread?.root) return;
       if (root === undefined) return set({ ...state(), thread: undefined });
       void fetchThread(root);
     },
-    send: (text, where) => interact('/console/sayings', { text }, where),
-    press: async (pressed, where) => {
+    /** Resolves to where the outcome is shown; throws an `Error` with a sentence to show. */
+    send: (text: string, where: Where) => interact('/console/sayings', { text }, where),
+    /** Resolves and throws like `send`. */
+    press: async (pressed: Pressed, where: Where) => {
       const action = encodeAction(pressed.action);
       return await interact('/console/presses', { ...pressed, action }, where);
     },
-    sendForm: (command, values, where) => interact('/console/forms', { command, values }, where),
-    dismiss(message) {
+    /** Resolves and throws like `send`. */
+    sendForm: (command: string, values: Record<string, string>, where: Where) =>
+      interact('/console/forms', { command, values }, where),
+    dismiss(message: string) {
       set(dismissed(state(), message));
       // Until it gets through, it is only this tab that no longer shows it.
       post('/console/dismissals', { message }).catch(() => undefined);
     },
+    /** Fetches the messages before the oldest that is known; does nothing while it does so. */
     fetchOlder,
-    async suggest(input, typed, signal) {
+    /** What the server offers for an input; nothing when it cannot be reached. */
+    async suggest(input: string, typed: string, signal: AbortSignal) {
       const query = new URLSearchParams({ input, typed });
       try {
         const response = await fetch(`/console/suggestions?${query}`, { signal });
@@ -164,8 +153,10 @@ export function createClient(): Client {
         return [];
       }
     },
-    rename: (name) => post('/console/name', { name }),
-    createChannel: async (name) =>
+    /** Throws an `Error` with a sentence to show. */
+    rename: (name: string) => post<Someone>('/console/name', { name }),
+    /** Resolves to the channel's name; throws like `rename`. */
+    createChannel: async (name: string) =>
       (await post<{ channel: string }>('/console/channels', { name })).channel,
   };
 }

@@ -1,16 +1,13 @@
 import type { StatusDetails, StatusEvent } from '../../status/api-types.ts';
-import { createLiveState, keepConnected, type LiveState } from '../shared/live-state.ts';
+import { createLiveState, keepConnected } from '../shared/live-state.ts';
 import { leadsToLogin, leadToLoginIfRefused } from '../shared/session.ts';
-import { applyEvent, emptyStatus, type StatusState } from './state.ts';
+import { applyEvent, emptyStatus } from './state.ts';
 
 /** What the status page knows, kept live, and what it can ask. */
-export interface StatusClient extends LiveState<StatusState> {
-  /** What is known of one monitor over the last hours; undefined when there is none such. Throws an `Error` with a sentence. */
-  details(id: string, hours: number, signal: AbortSignal): Promise<StatusDetails | undefined>;
-}
+export type StatusClient = ReturnType<typeof createStatusClient>;
 
 /** Connects to the server this page came from. */
-export function createStatusClient(): StatusClient {
+export function createStatusClient() {
   const { state, subscribe, set } = createLiveState(emptyStatus);
 
   keepConnected({
@@ -23,7 +20,8 @@ export function createStatusClient(): StatusClient {
   return {
     state,
     subscribe,
-    async details(id, hours, signal) {
+    /** What is known of one monitor over the last hours; undefined when there is none such. Throws an `Error` with a sentence. */
+    async details(id: string, hours: number, signal: AbortSignal) {
       const path = `/status/monitors/${encodeURIComponent(id)}?hours=${hours}`;
       const response = await fetch(path, { signal });
       if (response.status === 404) return undefined;

@@ -1,7 +1,7 @@
 import type { Logger } from 'pino';
 import { StatusError } from '../../clients/errors.ts';
 import type { MonitoringClient } from '../../clients/monitoring.ts';
-import { STATUS_DAYS, type StatusDays } from './api-types.ts';
+import { STATUS_DAYS, type StatusDays } from './report.ts';
 
 const HOUR_MS = 3_600_000;
 

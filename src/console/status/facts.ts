@@ -23,26 +23,11 @@ const KEPT_COUNT = 200;
 /** Monitors asked about in a minute, each with three requests or four: the service takes 120 from us in all. */
 const ASKED_PER_MINUTE: Record<Viewer, number> = { member: 15, anyone: 12 };
 
-type ReplyOf<Name extends 'show' | 'rollups' | 'incidents' | 'uptime'> = Awaited<
-  ReturnType<MonitoringClient[Name]>
->;
-
 /** What the service knows of one monitor; what it does not have is absent. */
-export interface Facts {
-  atMs: number;
-  shown: ReplyOf<'show'> | undefined;
-  rollups: ReplyOf<'rollups'>['rollups'];
-  /** Milliseconds of one of them. */
-  stepMs: number;
-  incidents: ReplyOf<'incidents'>;
-  /** Of the last 24 hours; absent where `rollups` are of hours. */
-  lastDay: ReplyOf<'uptime'> | undefined;
-}
+export type Facts = Awaited<ReturnType<typeof ask>>;
 
-/** Fetches the facts of one monitor, not again while they are fresh. Throws an `HttpError`. */
-export type FetchFacts = (monitor: string, hours: ShownHours, viewer: Viewer) => Promise<Facts>;
-
-export function createFacts(monitoring: () => MonitoringClient): FetchFacts {
+/** Makes what fetches the facts of one monitor, not again while they are fresh; it throws an `HttpError`. */
+export function createFacts(monitoring: () => MonitoringClient) {
   const known = new Map<string, { atMs: number; facts: Promise<Facts> }>();
   const limits = {
     member: createRateLimit({ limit: ASKED_PER_MINUTE.member, windowMs: 60_000 }),
@@ -58,7 +43,7 @@ export function createFacts(monitoring: () => MonitoringClient): FetchFacts {
     return entry;
   }
 
-  return async (monitor, hours, viewer) => {
+  return async (monitor: string, hours: ShownHours, viewer: Viewer): Promise<Facts> => {
     const name = `${hours} ${monitor}`;
     const before = known.get(name);
     const ageMs = before ? performance.now() - before.atMs : Number.POSITIVE_INFINITY;
@@ -84,7 +69,7 @@ export function createFacts(monitoring: () => MonitoringClient): FetchFacts {
   };
 }
 
-async function ask(client: MonitoringClient, id: string, hours: ShownHours): Promise<Facts> {
+async function ask(client: MonitoringClient, id: string, hours: ShownHours) {
   const atMs = Date.now();
   const by = hours === 2160 ? 'day' : 'hour';
   const from = daysAgo(atMs, hours / 24);
@@ -98,8 +83,10 @@ async function ask(client: MonitoringClient, id: string, hours: ShownHours): Pro
   return {
     atMs,
     shown,
+    /** Of the last 24 hours; absent where `rollups` are of hours. */
     lastDay,
     rollups: rolled?.rollups ?? [],
+    /** Milliseconds of one of them. */
     stepMs: by === 'day' ? 24 * HOUR_MS : HOUR_MS,
     incidents: incidents ?? [],
   };

@@ -6,18 +6,19 @@ import type { StatusIncident } from './api-types.ts';
 import { incidentOf } from './details.ts';
 import { ifThere } from './facts.ts';
 
-/** The incidents as a feed. Source: RFC 4287. */
-export interface Feed {
+/** Writes incidents as an Atom feed. Pure. Source: RFC 4287. */
+export function atomFeed({
+  incidents,
+  origin,
+  emptySince,
+}: {
   /** Newest first. */
   incidents: readonly StatusIncident[];
   /** The address that the feed was asked at, such as `https://status.example.com`. */
   origin: string;
   /** What an empty feed says of its age. */
   emptySince: string;
-}
-
-/** Writes the feed as Atom. Pure. */
-export function atomFeed({ incidents, origin, emptySince }: Feed): string {
+}): string {
   const page = xmlText(`${origin}/status`);
   const self = xmlText(`${origin}/status/feed.xml`);
   const updated = incidents.map(updatedAt).sort().at(-1) ?? emptySince;
@@ -70,11 +71,11 @@ const FRESH_MS = 30_000;
 /** Incidents of all monitors that are asked for. */
 const COUNT = 50;
 
-/** The last incidents of all monitors, newest first; none where the service keeps none. Rejects when it does not answer. */
-export type FetchIncidents = (viewer: Viewer) => Promise<StatusIncident[]>;
-
-/** Fetches once for all who want to know. */
-export function createIncidents(monitoring: () => MonitoringClient): FetchIncidents {
+/**
+ * Makes what fetches the last incidents of all monitors, newest first, once for all who want to know; none where the service
+ * keeps none. It rejects when the service does not answer.
+ */
+export function createIncidents(monitoring: () => MonitoringClient) {
   let atMs = Number.NEGATIVE_INFINITY;
   let asking: ReturnType<typeof ask> | undefined;
 
@@ -82,7 +83,7 @@ export function createIncidents(monitoring: () => MonitoringClient): FetchIncide
     return (await ifThere(monitoring().recentIncidents({ limit: COUNT }))) ?? [];
   }
 
-  return async (viewer) => {
+  return async (viewer: Viewer): Promise<StatusIncident[]> => {
     if (asking === undefined || performance.now() - atMs >= FRESH_MS) {
       atMs = performance.now();
       asking = ask();

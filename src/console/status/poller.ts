@@ -1,9 +1,10 @@
 import type { Logger } from 'pino';
 import { describeInvalid } from '../../bot/incidents/invalid-monitors.ts';
 import type { InvalidMonitor, MonitoringClient } from '../../clients/monitoring.ts';
+import type { Monitor } from '../../contracts/monitoring.ts';
 import type { StatusDays, StatusMonitor, StatusReport } from './api-types.ts';
 import type { KnownDays } from './days.ts';
-import { inOrder, type Listed, overallOf, statusMonitor } from './report.ts';
+import { inOrder, isNoNews, overallOf, statusMonitor } from './report.ts';
 
 /** After so long without an answer nobody can say how the monitors are. */
 const UNKNOWN_AFTER_MS = 60_000;
@@ -41,7 +42,7 @@ export function createStatusPoller(options: {
   const { monitoring, days, pollMs, log, nowMs = Date.now } = options;
   const closing = new AbortController();
   const followers = new Set<(snapshot: StatusSnapshot) => void>();
-  let listed: readonly Listed[] = [];
+  let listed: readonly Monitor[] = [];
   let invalid: readonly InvalidMonitor[] = [];
   let snapshot: StatusSnapshot = { ...NOTHING, atMs: 0 };
   let goodAtMs = Number.NEGATIVE_INFINITY;
@@ -145,7 +146,7 @@ function createShapes() {
   let known = new Map<string, { shape: StatusMonitor; days: StatusDays | undefined }>();
   let freshAtMs = 0;
   return {
-    of(listed: readonly Listed[], days: KnownDays, nowMs: number): StatusMonitor[] {
+    of(listed: readonly Monitor[], days: KnownDays, nowMs: number): StatusMonitor[] {
       const isTold = nowMs - freshAtMs >= FRESHEN_MS;
       if (isTold) freshAtMs = nowMs;
       const next: typeof known = new Map();
@@ -162,22 +163,6 @@ function createShapes() {
       return shapes;
     },
   };
-}
-
-/** Whether a monitor is as before; how long its last check took is seldom worth an event of its own. */
-function isNoNews(before: StatusMonitor, now: StatusMonitor, withChecks: boolean): boolean {
-  return (
-    before.name === now.name &&
-    before.check_type === now.check_type &&
-    before.status === now.status &&
-    before.status_changed_at === now.status_changed_at &&
-    before.flapping === now.flapping &&
-    before.waiting_for_first_ping === now.waiting_for_first_ping &&
-    before.stale === now.stale &&
-    before.target === now.target &&
-    before.status_reason === now.status_reason &&
-    !(withChecks && before.last_checked_at !== now.last_checked_at)
-  );
 }
 
 function failureNotice(failure: string, goodAtMs: number): StatusSnapshot['notice'] {

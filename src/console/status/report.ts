@@ -1,11 +1,52 @@
+import { z } from 'zod';
 import { severityOf } from '../../bot/shared/status.ts';
 import { shownTarget } from '../../bot/shared/target-link.ts';
 import { shortened } from '../../bot/shared/text-format.ts';
-import type { MonitoringClient } from '../../clients/monitoring.ts';
-import type { StatusDays, StatusMonitor, StatusReport } from './api-types.ts';
+import type { Monitor } from '../../contracts/monitoring.ts';
 
-/** A monitor as the service lists it. */
-export type Listed = Awaited<ReturnType<MonitoringClient['list']>>[number];
+/** Days of which the status page shows how they went, today included. */
+export const STATUS_DAYS = 90;
+
+const Time = z.iso.datetime();
+
+/**
+ * How the days of a monitor went, UTC, oldest first, up to the day `last`: milliseconds observed up and down; the
+ * rest of a day nothing was observed, as on days before the first of them. A day each as an object would be five times as
+ * much to send.
+ */
+export const StatusDays = z.object({
+  last: z.iso.date(),
+  up_ms: z.array(z.number().nonnegative()).max(STATUS_DAYS),
+  /** As many as of `up_ms`. */
+  down_ms: z.array(z.number().nonnegative()).max(STATUS_DAYS),
+});
+export type StatusDays = z.infer<typeof StatusDays>;
+
+/** A monitor as the status page lists it. What only those who may open the console see is absent on a public page. */
+export const StatusMonitor = z.object({
+  id: z.string(),
+  name: z.string(),
+  check_type: z.string(),
+  status: z.string(),
+  status_changed_at: Time.optional(),
+  /** It changes so often that its changes say little. */
+  flapping: z.boolean().optional(),
+  /** Its job has sent no signal yet. */
+  waiting_for_first_ping: z.boolean().optional(),
+  /** Nothing was learned of it for so long that what is shown may be out of date. */
+  stale: z.boolean().optional(),
+  last_checked_at: Time.optional(),
+  response_time_ms: z.number().nonnegative().optional(),
+  /** Not on a public page. */
+  target: z.string().optional(),
+  /** Why it is as it is. Not on a public page: reasons name addresses. */
+  status_reason: z.string().optional(),
+  /** 0 to 1 over the days shown; null when nothing was seen. Absent where the service keeps no history. */
+  uptime: z.number().min(0).max(1).nullable().optional(),
+  /** Absent where the service keeps no history, and until it has sent them. */
+  days: StatusDays.optional(),
+});
+export type StatusMonitor = z.infer<typeof StatusMonitor>;
 
 /** Characters of what a foreign service writes, as far as the page shows them. */
 const MAX_NAME_LENGTH = 200;
@@ -13,7 +54,7 @@ const MAX_WORD_LENGTH = 40;
 const MAX_TEXT_LENGTH = 500;
 
 /** A listed monitor as a member sees it. Pure. */
-export function statusMonitor(listed: Listed, days: StatusDays | undefined): StatusMonitor {
+export function statusMonitor(listed: Monitor, days: StatusDays | undefined): StatusMonitor {
   const { flapping, stale, status_reason: reason, response_time_ms: tookMs } = listed;
   return {
     id: listed.id,
@@ -36,6 +77,20 @@ export function statusMonitor(listed: Listed, days: StatusDays | undefined): Sta
 export function publicMonitor(monitor: StatusMonitor): StatusMonitor {
   const { target: _target, status_reason: _reason, ...shown } = monitor;
   return shown;
+}
+
+/** Figures that change with nearly every check or day: they are sent along with other news. */
+const FIGURES: readonly string[] = ['response_time_ms', 'uptime', 'days'];
+
+/** Whether a monitor is as before, its figures aside; `withChecks`, also when it was checked last. Pure. */
+export function isNoNews(before: StatusMonitor, now: StatusMonitor, withChecks: boolean): boolean {
+  const names = Object.keys({ ...before, ...now }) as Array<keyof StatusMonitor>;
+  return names.every(
+    (name) =>
+      before[name] === now[name] ||
+      FIGURES.includes(name) ||
+      (name === 'last_checked_at' && !withChecks),
+  );
 }
 
 type ObservedTime = Pick<StatusDays, 'up_ms' | 'down_ms'>;
@@ -75,7 +130,7 @@ export function inOrder(monitors: readonly StatusMonitor[]): StatusMonitor[] {
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
 /** How all of them together are. Pure. */
-export function overallOf(monitors: readonly StatusMonitor[]): StatusReport['overall'] {
+export function overallOf(monitors: readonly StatusMonitor[]) {
   const worst = monitors.reduce((least, monitor) => Math.min(least, rankOf(monitor)), WELL);
   return worst === 0 ? 'down' : worst === WELL ? 'up' : 'degraded';
 }

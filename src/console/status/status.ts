@@ -1,15 +1,35 @@
 import type { Logger } from 'pino';
+import { z } from 'zod';
 import type { MonitoringClient } from '../../clients/monitoring.ts';
+import { clientKeyOf } from '../../http/client-address.ts';
+import { HttpError, notFound } from '../../http/errors.ts';
 import type { AddressFor } from '../../http/public-address.ts';
-import type { HttpServer } from '../../http/server-types.ts';
-import type { Guards } from '../login/guards.ts';
+import { createRateLimit, rateLimitHeaders } from '../../http/rate-limit.ts';
+import type { HttpReply, HttpRequest, HttpServer } from '../../http/server-types.ts';
+import type { Guards, Viewer } from '../login/guards.ts';
+import { beginStream } from '../shared/begin-stream.ts';
+import { sendConditional } from '../shared/conditional.ts';
+import type { StatusMonitor } from './api-types.ts';
+import { badge } from './badge.ts';
 import { createStatusDays } from './days.ts';
-import { createFacts } from './facts.ts';
-import { createIncidents } from './feed.ts';
+import { detailsOf } from './details.ts';
+import { createFacts, ShownHours } from './facts.ts';
+import { atomFeed, createIncidents } from './feed.ts';
 import { createStatusPoller } from './poller.ts';
-import { addStatusRoutes } from './routes.ts';
 import { createStatusStreams } from './streams.ts';
-import { createStatusWriter } from './writer.ts';
+import { createStatusWriter, tagOf } from './writer.ts';
+
+/** What an address may ask for in a minute when the page is public: behind a proxy, many people are one address. */
+const REQUESTS_PER_MINUTE = 300;
+
+/** How old a badge may be; whoever shows it elsewhere asks for it again and again. */
+const BADGE_AGE_SECONDS = 30;
+
+const MonitorPath = z.object({ id: z.string().min(1).max(500) });
+const BadgePath = z.object({ file: z.string().min(5).max(504).endsWith('.svg') });
+const DetailsQuery = z.object({
+  hours: z.preprocess((text) => (text === undefined ? 24 : Number(text)), ShownHours),
+});
 
 /** What the status page needs. */
 export interface StatusOptions {
@@ -34,21 +54,94 @@ export function addStatus(
     client ??= options.monitoring();
     return client;
   };
-  const poller = createStatusPoller({
-    ...options,
-    monitoring,
-    days: createStatusDays({ monitoring, log: options.log }),
-  });
+  const days = createStatusDays({ monitoring, log: options.log });
+  const poller = createStatusPoller({ ...options, monitoring, days });
   const writer = createStatusWriter();
   const streams = createStatusStreams(poller, writer);
-  addStatusRoutes(server, guards, {
-    poller,
-    writer,
-    streams,
-    addressFor: options.addressFor,
-    facts: createFacts(monitoring),
-    incidents: createIncidents(monitoring),
+  const facts = createFacts(monitoring);
+  const incidents = createIncidents(monitoring);
+  const emptySince = new Date().toISOString();
+  const limit = createRateLimit({ limit: REQUESTS_PER_MINUTE, windowMs: 60_000 });
+  const route = { schema: { hide: true }, onRequest: guards.statusFetch };
+
+  /** The viewer; those who are not known are counted by address. Throws the 429. */
+  function admitted(request: HttpRequest, reply: HttpReply): Viewer {
+    const viewer = guards.viewer(request);
+    if (viewer === 'member') return viewer;
+    const verdict = limit.take(clientKeyOf(request.ip));
+    reply.headers(rateLimitHeaders(verdict));
+    if (verdict.allowed) return viewer;
+    throw new HttpError(429, 'rate_limit_exceeded', 'Too many requests. Wait a minute.');
+  }
+
+  async function monitorNamed(id: string): Promise<StatusMonitor> {
+    const { monitors } = await poller.current();
+    const monitor = monitors.find((one) => one.id === id);
+    if (!monitor) throw notFound('There is no such monitor.');
+    return monitor;
+  }
+
+  server.get('/status.json', route, async (request, reply) => {
+    const viewer = admitted(request, reply);
+    const { json, tag } = await writer.report(await poller.current(), viewer);
+    const content = { body: json, tag, type: JSON_TYPE, ...cached(viewer, 0) };
+    return sendConditional(request, reply, content);
   });
+
+  server.get('/status/events', route, async (request, reply) => {
+    const viewer = admitted(request, reply);
+    if (!streams.hasRoom(viewer)) throw tooManyStreams();
+    const response = beginStream(reply);
+    await streams.open(response, viewer);
+  });
+
+  server.get(
+    '/status/monitors/:id',
+    { ...route, schema: { hide: true, params: MonitorPath, querystring: DetailsQuery } },
+    async (request, reply) => {
+      const viewer = admitted(request, reply);
+      const { hours } = request.query;
+      const monitor = await monitorNamed(request.params.id);
+      const found = await facts(monitor.id, hours, viewer);
+      const snapshot = await poller.current();
+      const details = detailsOf(monitor, found, { hours, viewer, snapshot });
+      return send(request, reply, viewer, { text: JSON.stringify(details), type: JSON_TYPE });
+    },
+  );
+
+  server.get('/status/badge.svg', route, async (request, reply) => {
+    const viewer = admitted(request, reply);
+    const { overall } = await poller.current();
+    return sendBadge(request, reply, viewer, badge('status', overall));
+  });
+
+  server.get(
+    '/status/badge/:file',
+    { ...route, schema: { hide: true, params: BadgePath } },
+    async (request, reply) => {
+      const viewer = admitted(request, reply);
+      const { name, status } = await monitorNamed(request.params.file.slice(0, -4));
+      const { overall } = await poller.current();
+      const shown = overall === 'unknown' ? overall : status;
+      return sendBadge(request, reply, viewer, badge(name, shown));
+    },
+  );
+
+  server.get('/status/feed.xml', route, async (request, reply) => {
+    const viewer = admitted(request, reply);
+    const found = await incidents(viewer).catch((cause: unknown) => {
+      throw new HttpError(
+        502,
+        'monitoring_unreachable',
+        'The monitoring service did not tell its incidents. Try again.',
+        { cause },
+      );
+    });
+    const feed = atomFeed({ incidents: found, origin: options.addressFor(request), emptySince });
+    const type = 'application/atom+xml; charset=utf-8';
+    return send(request, reply, viewer, { text: feed, type });
+  });
+
   return {
     /** Ends all streams and what is under way. */
     async close() {
@@ -58,3 +151,32 @@ export function addStatus(
     },
   };
 }
+
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+function sendBadge(request: HttpRequest, reply: HttpReply, viewer: Viewer, svg: string) {
+  const type = 'image/svg+xml; charset=utf-8';
+  return send(request, reply, viewer, { text: svg, type, ageSeconds: BADGE_AGE_SECONDS });
+}
+
+/** Sends a text that a browser may keep for so long, and asks about from then on. */
+function send(
+  request: HttpRequest,
+  reply: HttpReply,
+  viewer: Viewer,
+  { text, type, ageSeconds = 0 }: { text: string; type: string; ageSeconds?: number },
+) {
+  const body = Buffer.from(text);
+  const tag = tagOf(body);
+  return sendConditional(request, reply, { body, tag, type, ...cached(viewer, ageSeconds) });
+}
+
+/** What is kept, and by whom: only what anyone may see may stay in a cache that is shared. */
+const cached = (viewer: Viewer, ageSeconds: number) => ({
+  cacheControl: `${viewer === 'anyone' ? 'public' : 'private'}, ${ageSeconds === 0 ? 'no-cache' : `max-age=${ageSeconds}`}`,
+});
+
+const tooManyStreams = () =>
+  new HttpError(503, 'too_many_streams', 'Too many open pages. Close some, or try again.', {
+    headers: { 'retry-after': '10' },
+  });

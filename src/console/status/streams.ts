@@ -16,8 +16,6 @@ const HEARTBEAT_MS = 15_000;
 const RETRY_MS = 2_000;
 
 /** The open streams of the status page. What is sent is written once for all who see the same. */
-export type StatusStreams = ReturnType<typeof createStatusStreams>;
-
 export function createStatusStreams(poller: StatusPoller, writer: StatusWriter) {
   const readers: Record<Viewer, Set<ServerResponse>> = { member: new Set(), anyone: new Set() };
   /** Those that have not been sent their report yet. */

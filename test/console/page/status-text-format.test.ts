@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { needSeconds } from '../../../src/console/page/markdown/is-short.ts';
-import { barPaths, kindOf } from '../../../src/console/page/status/bars.ts';
-import { DAYS, daysOf } from '../../../src/console/page/status/days.ts';
+import { barPaths, DAYS, daysOf, kindOf } from '../../../src/console/page/status/days.ts';
 import { conditionsOf, filtered } from '../../../src/console/page/status/filter.ts';
 import {
   daysText,

@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import { TopBar } from '../shared/top-bar.tsx';
+import { useHash } from '../shared/use-hash.ts';
 import { ChannelsSection } from './channels.tsx';
 import { KeysSection } from './keys.tsx';
 import { ModelsSection } from './models.tsx';
@@ -22,7 +23,7 @@ const SECTIONS: readonly Section[] = [
 
 /** Keys of the two services, what was used, the catalog, and who asked how much. */
 export function Account() {
-  const section = useSectionInAddress();
+  const [section] = useHash(sectionInAddress);
   useEffect(() => {
     document.title = `${section.name} · Askwatch`;
   }, [section]);
@@ -49,14 +50,4 @@ export function Account() {
 }
 
 /** The section named in the address; the keys when it names none. */
-function useSectionInAddress(): Section {
-  const [section, setSection] = useState(sectionInAddress());
-  useEffect(() => {
-    const follow = () => setSection(sectionInAddress());
-    addEventListener('hashchange', follow);
-    return () => removeEventListener('hashchange', follow);
-  }, []);
-  return section;
-}
-
 const sectionInAddress = () => SECTIONS.find(({ hash }) => hash === location.hash) ?? KEYS;

@@ -1,11 +1,10 @@
 import { useState } from 'preact/hooks';
 import type { AskedChannel, ChannelsAnswer } from '../../account/api-types.ts';
-import { SPANS, type Span } from '../../account/spans.ts';
+import type { Span } from '../../account/spans.ts';
 import { Moment } from '../shared/moment.tsx';
 import { useLoaded } from './client.ts';
-import { Empty, formatNumber, Name, SectionHead, Segments, Waiting } from './parts.tsx';
-
-const SPAN_CHOICES = SPANS.map((days) => ({ value: days, label: `${days} days` }));
+import { Empty, formatNumber, Name, SectionHead, SpanChoice, Waiting } from './parts.tsx';
+import { CountTable } from './usage-tables.tsx';
 
 /** Who asked how much, channel by channel. */
 export function ChannelsSection() {
@@ -20,7 +19,7 @@ export function ChannelsSection() {
         about="Who asked how much with /ask, in every channel of every platform."
       />
       <div class="choices">
-        <Segments legend="Span" value={days} choices={SPAN_CHOICES} onChange={setDays} />
+        <SpanChoice days={days} onChange={setDays} />
       </div>
       <Waiting loaded={loaded} />
       {value && value.channels.length === 0 && (
@@ -93,54 +92,31 @@ function ChannelRow({ channel, most }: { channel: AskedChannel; most: number }) 
   );
 }
 
-interface AskedRow {
-  key: string;
-  name: string;
-  answers: number;
-  tokens: number;
-}
-
 function AskedTable({
   heading,
   rows,
   more,
 }: {
   heading: string;
-  rows: readonly AskedRow[];
+  rows: ReadonlyArray<{ key: string; name: string; answers: number; tokens: number }>;
   more: number;
 }) {
+  const shown = rows.map(({ key, name, answers, tokens }) => ({
+    key,
+    names: [<Name key="name">{name}</Name>],
+    counts: [answers, tokens],
+  }));
+  const others = {
+    key: 'others',
+    names: [`${formatNumber(more)} others`],
+    counts: [undefined, undefined],
+  };
   return (
-    <table>
-      <thead>
-        <tr>
-          <th scope="col">{heading}</th>
-          <th scope="col" class="number">
-            Answers
-          </th>
-          <th scope="col" class="number">
-            Tokens
-          </th>
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map(({ key, name, answers, tokens }) => (
-          <tr key={key}>
-            <th scope="row">
-              <Name>{name}</Name>
-            </th>
-            <td class="number">{formatNumber(answers)}</td>
-            <td class="number">{formatNumber(tokens)}</td>
-          </tr>
-        ))}
-        {more > 0 && (
-          <tr>
-            <th scope="row">{formatNumber(more)} others</th>
-            <td class="number" />
-            <td class="number" />
-          </tr>
-        )}
-      </tbody>
-    </table>
+    <CountTable
+      names={[heading]}
+      counted={['Answers', 'Tokens']}
+      rows={more > 0 ? [...shown, others] : shown}
+    />
   );
 }
 

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { errorSentence, sendJson, sentenceOf, UNREACHED } from '../shared/requests.ts';
 import { leadsToLogin } from '../shared/session.ts';
 
 /** Something that was asked for; `value` stays while newer is on its way, and when that fails. */
@@ -47,17 +48,14 @@ export async function askAccount<T>(
   path: string,
   write?: { method: 'POST' | 'PATCH'; body: object },
 ): Promise<T> {
-  const response = await fetch(`/console/account/${path}`, {
-    ...(write && {
-      method: write.method,
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify(write.body),
-    }),
-  }).catch(() => {
-    throw new Error('Askwatch cannot be reached. Is it still running?');
+  const address = `/console/account/${path}`;
+  const asking = write ? sendJson(write.method, address, write.body) : fetch(address);
+  const response = await asking.catch(() => {
+    throw new Error(UNREACHED);
   });
   if (response.status === 401) return await sessionOver(response, write !== undefined);
-  if (!response.ok) throw new RefusedError(response.status, await sentenceIn(response));
+  if (!response.ok)
+    throw new RefusedError(response.status, await errorSentence(response, ' Try again.'));
   return (await response.json()) as T;
 }
 
@@ -81,18 +79,5 @@ export class RefusedError extends Error {
   constructor(status: number, message: string) {
     super(message);
     this.status = status;
-  }
-}
-
-export function sentenceOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
-}
-
-async function sentenceIn(response: Response): Promise<string> {
-  try {
-    const { error } = (await response.json()) as { error: { message: string } };
-    return error.message;
-  } catch {
-    return `Askwatch answered with status ${response.status}. Try again.`;
   }
 }

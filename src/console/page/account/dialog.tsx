@@ -1,5 +1,7 @@
 import type { ComponentChildren } from 'preact';
-import { useEffect, useId, useRef } from 'preact/hooks';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { Problem } from '../shared/form.tsx';
+import { sentenceOf } from '../shared/requests.ts';
 
 /**
  * A dialog over the page. Whatever closes it, the focus goes back to where it came from, and then `onClose` is called.
@@ -34,34 +36,59 @@ export function Dialog({
   );
 }
 
-/** The buttons at the end of a dialog; the one that acts takes no second press while the first is under way. */
+/** Sends something once, however often it is asked to; what went wrong can be sent again. */
+export function useSending() {
+  const [problem, setProblem] = useState('');
+  const [busy, setBusy] = useState(false);
+  const sending = useRef(false);
+  async function send(act: () => Promise<void>) {
+    // A state would be seen with the next drawing only; a second click may come before.
+    if (sending.current) return;
+    sending.current = true;
+    setBusy(true);
+    setProblem('');
+    try {
+      await act();
+    } catch (error) {
+      setProblem(sentenceOf(error));
+      setBusy(false);
+      sending.current = false;
+    }
+  }
+  return { sending: { problem, busy }, send };
+}
+
+/** The end of a dialog: what went wrong, and the buttons. The one that acts takes no second press while the first is under way. */
 export function DialogButtons({
   act,
-  busy,
+  sending: { problem, busy },
   danger = false,
   onAct,
   onCancel,
 }: {
   act: string;
-  busy: boolean;
+  sending: ReturnType<typeof useSending>['sending'];
   danger?: boolean;
   /** Absent where the button sends the form. */
   onAct?: () => void;
   onCancel: () => void;
 }) {
   return (
-    <div class="dialog-buttons">
-      <button type="button" class="plain" onClick={onCancel}>
-        Cancel
-      </button>
-      <button
-        type={onAct ? 'button' : 'submit'}
-        class={danger ? 'main danger' : 'main'}
-        aria-disabled={busy}
-        onClick={onAct}
-      >
-        {act}
-      </button>
-    </div>
+    <>
+      <Problem text={problem} />
+      <div class="dialog-buttons">
+        <button type="button" class="plain" onClick={onCancel}>
+          Cancel
+        </button>
+        <button
+          type={onAct ? 'button' : 'submit'}
+          class={danger ? 'main danger' : 'main'}
+          aria-disabled={busy}
+          onClick={onAct}
+        >
+          {act}
+        </button>
+      </div>
+    </>
   );
 }

@@ -1,6 +1,7 @@
 import { useRef, useState } from 'preact/hooks';
 import type { KeyList, ListedKey } from '../../account/api-types.ts';
 import { LISTED_DAYS } from '../../account/spans.ts';
+import { Fact } from '../shared/fact.tsx';
 import { Moment } from '../shared/moment.tsx';
 import { useLoaded } from './client.ts';
 import { LimitsDialog } from './limit-fields.tsx';
@@ -101,35 +102,23 @@ function KeyRow({ listed, onOpen }: { listed: ListedKey; onOpen: (opened: Opened
         </p>
       </div>
       <dl>
-        <div>
-          <dt>Created</dt>
-          <dd>
-            <Moment atMs={createdAtMs} />
-          </dd>
-        </div>
-        <div>
-          <dt>Last used</dt>
-          <dd>
-            <LastUsed listed={listed} />
-          </dd>
-        </div>
+        <Fact label="Created">
+          <Moment atMs={createdAtMs} />
+        </Fact>
+        <Fact label="Last used">
+          <LastUsed listed={listed} />
+        </Fact>
         {used && (
-          <div>
-            <dt>Last {LISTED_DAYS} days</dt>
-            <dd>
-              {formatNumber(used.requests)} requests
-              <br />
-              {formatNumber(used.tokens)} tokens
-            </dd>
-          </div>
+          <Fact label={`Last ${LISTED_DAYS} days`}>
+            {formatNumber(used.requests)} requests
+            <br />
+            {formatNumber(used.tokens)} tokens
+          </Fact>
         )}
         {service === 'gateway' && (
-          <div>
-            <dt>Limits</dt>
-            <dd>
-              <LimitText listed={listed} />
-            </dd>
-          </div>
+          <Fact label="Limits">
+            <LimitText listed={listed} />
+          </Fact>
         )}
       </dl>
       <div class="actions">

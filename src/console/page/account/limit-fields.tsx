@@ -1,7 +1,8 @@
 import { useId, useState } from 'preact/hooks';
 import type { ListedKey } from '../../account/api-types.ts';
-import { askAccount, sentenceOf } from './client.ts';
-import { Dialog, DialogButtons } from './dialog.tsx';
+import { submitting } from '../shared/form.tsx';
+import { askAccount } from './client.ts';
+import { Dialog, DialogButtons, useSending } from './dialog.tsx';
 import { LIMITS, type LimitName, readLimits, type TypedLimits, typedOf } from './limits.ts';
 import { Name } from './parts.tsx';
 
@@ -53,25 +54,18 @@ export function LimitsDialog({
 }) {
   const [typed, setTyped] = useState(typedOf(listed.limits));
   const [problems, setProblems] = useState<Partial<Record<LimitName, string>>>({});
-  const [problem, setProblem] = useState('');
-  const [busy, setBusy] = useState(false);
+  const { sending, send } = useSending();
 
-  async function change(close: () => void) {
-    if (busy) return;
+  function change(close: () => void) {
     const read = readLimits(typed);
     setProblems('problems' in read ? read.problems : {});
-    setProblem('');
     if ('problems' in read) return;
-    setBusy(true);
-    try {
+    void send(async () => {
       const path = `keys/${listed.service}/${encodeURIComponent(listed.id)}`;
       await askAccount(path, { method: 'PATCH', body: { limits: read.limits } });
       onChanged();
       close();
-    } catch (error) {
-      setProblem(sentenceOf(error));
-      setBusy(false);
-    }
+    });
   }
 
   return (
@@ -84,23 +78,13 @@ export function LimitsDialog({
       onClose={onClose}
     >
       {(close) => (
-        <form
-          onSubmit={(event) => {
-            event.preventDefault();
-            void change(close);
-          }}
-        >
+        <form onSubmit={submitting(() => change(close))}>
           <p>
             They hold from the next request on. Minutes are any 60 seconds, days and months those of
             the UTC calendar.
           </p>
           <LimitFields typed={typed} problems={problems} onType={setTyped} />
-          {problem !== '' && (
-            <p class="problem" role="alert">
-              {problem}
-            </p>
-          )}
-          <DialogButtons act="Save limits" busy={busy} onCancel={close} />
+          <DialogButtons act="Save limits" sending={sending} onCancel={close} />
         </form>
       )}
     </Dialog>

@@ -16,13 +16,8 @@ export type TypedLimits = Record<LimitName, string>;
 
 /** Limits as they are typed; a limit that is none is empty. */
 export function typedOf(limits: Limits): TypedLimits {
-  const typed = (name: LimitName) => String(limits[name] ?? '');
-  return {
-    requestsPerMinute: typed('requestsPerMinute'),
-    tokensPerMinute: typed('tokensPerMinute'),
-    tokensPerDay: typed('tokensPerDay'),
-    tokensPerMonth: typed('tokensPerMonth'),
-  };
+  const typed = LIMITS.map(({ name }) => [name, String(limits[name] ?? '')]);
+  return Object.fromEntries(typed) as TypedLimits;
 }
 
 /** The limits that were typed, null for none, or what is wrong with them by name. Pure. */

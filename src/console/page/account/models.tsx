@@ -87,16 +87,11 @@ export function ModelsSection() {
 }
 
 function TextModel({ model, count }: { model: ListedModel; count: number }) {
-  const { id, description, contextTokens, accepts, parameters, ranks, provider, unavailable } =
-    model;
+  const { contextTokens, accepts, parameters, ranks, provider, unavailable } = model;
   return (
     <li class="model">
       <div class="who">
-        <h3>
-          <Name>{id}</Name>
-          <CopyButton text={id} />
-        </h3>
-        {description !== undefined && <p>{description}</p>}
+        <ModelName model={model} />
         <p class="tags">
           {contextTokens !== undefined && (
             <span title={`${formatNumber(contextTokens)} tokens of prompt and answer together`}>
@@ -134,26 +129,35 @@ function TextModel({ model, count }: { model: ListedModel; count: number }) {
   );
 }
 
+/** The id to copy, and what the model is. */
+function ModelName({ model: { id, description } }: { model: ListedModel }) {
+  return (
+    <>
+      <h3>
+        <Name>{id}</Name>
+        <CopyButton text={id} />
+      </h3>
+      {description !== undefined && <p>{description}</p>}
+    </>
+  );
+}
+
 function ImageModels({ models }: { models: readonly ListedModel[] }) {
   return (
     <>
       <h3 class="apart">Image models</h3>
       <p class="more">They make pictures and cannot answer questions.</p>
       <ul class="rows">
-        {models.map(({ id, description, resolutions = [], provider }) => (
-          <li key={id} class="model">
+        {models.map((model) => (
+          <li key={model.id} class="model">
             <div class="who">
-              <h3>
-                <Name>{id}</Name>
-                <CopyButton text={id} />
-              </h3>
-              {description !== undefined && <p>{description}</p>}
+              <ModelName model={model} />
               <p class="tags">
-                {resolutions.map((resolution) => (
+                {model.resolutions?.map((resolution) => (
                   <span key={resolution}>{resolution.replace('x', ' × ')}</span>
                 ))}
                 <span>
-                  Listed by <Name>{provider}</Name>
+                  Listed by <Name>{model.provider}</Name>
                 </span>
               </p>
             </div>

@@ -1,8 +1,9 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { MadeKey, ServiceName } from '../../account/api-types.ts';
+import { submitting } from '../shared/form.tsx';
 import { randomId } from '../shared/random-id.ts';
-import { askAccount, RefusedError, sentenceOf } from './client.ts';
-import { Dialog, DialogButtons } from './dialog.tsx';
+import { askAccount, RefusedError } from './client.ts';
+import { Dialog, DialogButtons, useSending } from './dialog.tsx';
 import { LimitFields } from './limit-fields.tsx';
 import { type LimitName, readLimits, typedOf, withoutNone } from './limits.ts';
 import { MadeKeyView } from './made-key.tsx';
@@ -66,10 +67,11 @@ function NewKeyForm({
   const [name, setName] = useState('');
   const [typed, setTyped] = useState(typedOf({}));
   const [problems, setProblems] = useState<Partial<Record<LimitName | 'name', string>>>({});
-  const { problem, busy, make } = useMaking(onMade);
+  const { sending, send } = useSending();
+  const creationId = useRef(randomId());
   const id = useId();
 
-  function send() {
+  function create() {
     const read = service === 'gateway' ? readLimits(typed) : { limits: undefined };
     const wrong = {
       ...('problems' in read && read.problems),
@@ -78,16 +80,21 @@ function NewKeyForm({
     setProblems(wrong);
     if ('problems' in read || wrong.name !== undefined) return;
     const { limits } = read;
-    void make({ service, name: name.trim(), ...(limits && { limits: withoutNone(limits) }) });
+    void send(async () => {
+      const wanted = { service, name: name.trim(), ...(limits && { limits: withoutNone(limits) }) };
+      const body = { id: creationId.current, ...wanted };
+      try {
+        onMade(await askAccount<MadeKey>('keys', { method: 'POST', body }));
+      } catch (error) {
+        // It was made, but its answer never came: whoever sends again wants another one.
+        if (error instanceof RefusedError && error.status === 409) creationId.current = randomId();
+        throw error;
+      }
+    });
   }
 
   return (
-    <form
-      onSubmit={(event) => {
-        event.preventDefault();
-        send();
-      }}
-    >
+    <form onSubmit={submitting(create)}>
       <div class="field">
         <label for={`${id}-name`}>Name</label>
         <input
@@ -112,44 +119,9 @@ function NewKeyForm({
           <LimitFields typed={typed} problems={problems} onType={setTyped} />
         </fieldset>
       )}
-      {problem !== '' && (
-        <p class="problem" role="alert">
-          {problem}
-        </p>
-      )}
-      <DialogButtons act="Create key" busy={busy} onCancel={onCancel} />
+      <DialogButtons act="Create key" sending={sending} onCancel={onCancel} />
     </form>
   );
-}
-
-/** Sends what is wanted once, however often it is asked to; what went wrong can be sent again. */
-function useMaking(onMade: (made: MadeKey) => void) {
-  const [problem, setProblem] = useState('');
-  const [busy, setBusy] = useState(false);
-  const creationId = useRef(randomId());
-  const sending = useRef(false);
-
-  async function make(wanted: object) {
-    // A state would be seen with the next drawing only; a second click may come before.
-    if (sending.current) return;
-    sending.current = true;
-    setBusy(true);
-    setProblem('');
-    try {
-      const body = { id: creationId.current, ...wanted };
-      onMade(await askAccount<MadeKey>('keys', { method: 'POST', body }));
-    } catch (error) {
-      setProblem(sentenceOf(error));
-      setBusy(false);
-      sending.current = false;
-      // It was made, but its answer never came: whoever sends again wants another one.
-      if (error instanceof RefusedError && error.status === 409) {
-        creationId.current = randomId();
-      }
-    }
-  }
-
-  return { problem, busy, make };
 }
 
 function ServiceChoice({

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact';
+import { SPANS, type Span } from '../../account/spans.ts';
 import type { Loaded } from './client.ts';
 
 const whole = new Intl.NumberFormat();
@@ -99,3 +100,13 @@ export function Segments<T extends string | number>({
     </fieldset>
   );
 }
+
+/** The days that are shown. */
+export const SpanChoice = (props: { days: Span; onChange: (days: Span) => void }) => (
+  <Segments
+    legend="Span"
+    value={props.days}
+    choices={SPANS.map((days) => ({ value: days, label: `${days} days` }))}
+    onChange={props.onChange}
+  />
+);

@@ -1,7 +1,6 @@
-import { useState } from 'preact/hooks';
 import type { ListedKey } from '../../account/api-types.ts';
-import { askAccount, sentenceOf } from './client.ts';
-import { Dialog, DialogButtons } from './dialog.tsx';
+import { askAccount } from './client.ts';
+import { Dialog, DialogButtons, useSending } from './dialog.tsx';
 import { Name } from './parts.tsx';
 
 /** Asks before a key is refused for good. */
@@ -14,23 +13,14 @@ export function RevokeDialog({
   onRevoked: () => Promise<void>;
   onClose: () => void;
 }) {
-  const [problem, setProblem] = useState('');
-  const [busy, setBusy] = useState(false);
-
-  async function revoke(close: () => void) {
-    if (busy) return;
-    setBusy(true);
-    setProblem('');
-    try {
+  const { sending, send } = useSending();
+  const revoke = (close: () => void) =>
+    send(async () => {
       const path = `keys/${service}/${encodeURIComponent(id)}/revoke`;
       await askAccount(path, { method: 'POST', body: {} });
       close();
       await onRevoked();
-    } catch (error) {
-      setProblem(sentenceOf(error));
-      setBusy(false);
-    }
-  }
+    });
 
   return (
     <Dialog
@@ -47,15 +37,10 @@ export function RevokeDialog({
             Whatever uses <code>{start}…</code> is refused at once. A revoked key does not come
             back; what it has used stays counted.
           </p>
-          {problem !== '' && (
-            <p class="problem" role="alert">
-              {problem}
-            </p>
-          )}
           <DialogButtons
             act="Revoke key"
             danger
-            busy={busy}
+            sending={sending}
             onAct={() => void revoke(close)}
             onCancel={close}
           />

@@ -1,7 +1,57 @@
 import type { ComponentChildren } from 'preact';
-import type { UsageAnswer, UsageBy } from '../../account/api-types.ts';
+import type { Counts, UsageAnswer, UsageBy } from '../../account/api-types.ts';
 import type { Measure } from './chart.tsx';
 import { formatDay, formatNumber, Name } from './parts.tsx';
+
+/** A table of counts: the names of each row, and behind them what was counted. */
+export function CountTable({
+  names,
+  counted,
+  rows,
+}: {
+  names: readonly string[];
+  counted: readonly ComponentChildren[];
+  /** A count that is undefined leaves its cell empty. */
+  rows: ReadonlyArray<{
+    key: string;
+    names: readonly ComponentChildren[];
+    counts: ReadonlyArray<number | undefined>;
+  }>;
+}) {
+  return (
+    <table>
+      <thead>
+        <tr>
+          {names.map((name) => (
+            <th key={name} scope="col">
+              {name}
+            </th>
+          ))}
+          {counted.map((heading, at) => (
+            <th key={at} scope="col" class="number">
+              {heading}
+            </th>
+          ))}
+        </tr>
+      </thead>
+      <tbody>
+        {rows.map(({ key, names: [first, ...others], counts }) => (
+          <tr key={key}>
+            <th scope="row">{first}</th>
+            {others.map((other, at) => (
+              <td key={at}>{other}</td>
+            ))}
+            {counts.map((count, at) => (
+              <td key={at} class="number">
+                {count !== undefined && formatNumber(count)}
+              </td>
+            ))}
+          </tr>
+        ))}
+      </tbody>
+    </table>
+  );
+}
 
 /** What the chart shows, for whoever would rather read it: the days on which something was asked, the last one first. */
 export function DayTable({
@@ -14,38 +64,34 @@ export function DayTable({
   by: UsageBy;
 }) {
   const rows = days
-    .map((day, index) => ({ day, counts: groups.map((group) => group[measure][index] ?? 0) }))
+    .map((day, index) => ({
+      key: day,
+      names: [formatDay(day)],
+      counts: groups.map((group) => group[measure][index] ?? 0),
+    }))
     .filter(({ counts }) => counts.some((count) => count > 0))
     .toReversed();
   return (
     <Scrolled label={`${measure} by day and ${by}`}>
-      <table>
-        <thead>
-          <tr>
-            <th scope="col">Day</th>
-            {groups.map(({ id, name }) => (
-              <th key={id ?? ''} scope="col" class="number">
-                <Name>{name}</Name>
-              </th>
-            ))}
-          </tr>
-        </thead>
-        <tbody>
-          {rows.map(({ day, counts }) => (
-            <tr key={day}>
-              <th scope="row">{formatDay(day)}</th>
-              {counts.map((count, index) => (
-                <td key={groups[index]?.id ?? ''} class="number">
-                  {formatNumber(count)}
-                </td>
-              ))}
-            </tr>
-          ))}
-        </tbody>
-      </table>
+      <CountTable
+        names={['Day']}
+        counted={groups.map(({ id, name }) => <Name key={id ?? ''}>{name}</Name>)}
+        rows={rows}
+      />
     </Scrolled>
   );
 }
+
+/** What is counted of a key and a model, in the order of the columns. */
+const COUNTED: ReadonlyArray<{ heading: string; name: keyof Counts }> = [
+  { heading: 'Requests', name: 'requests' },
+  { heading: 'Complete', name: 'complete' },
+  { heading: 'Left', name: 'left' },
+  { heading: 'Failed', name: 'failed' },
+  { heading: 'Refused', name: 'refused' },
+  { heading: 'Prompts', name: 'promptTokens' },
+  { heading: 'Answers', name: 'answerTokens' },
+];
 
 /** What each key asked of each model. */
 export function PairTable({ usage: { rows, moreRows } }: { usage: UsageAnswer }) {
@@ -53,40 +99,15 @@ export function PairTable({ usage: { rows, moreRows } }: { usage: UsageAnswer })
     <>
       <h3>By key and model</h3>
       <Scrolled label="Usage by key and model">
-        <table>
-          <thead>
-            <tr>
-              <th scope="col">Key</th>
-              <th scope="col">Model</th>
-              {['Requests', 'Complete', 'Left', 'Failed', 'Refused', 'Prompts', 'Answers'].map(
-                (heading) => (
-                  <th key={heading} scope="col" class="number">
-                    {heading}
-                  </th>
-                ),
-              )}
-            </tr>
-          </thead>
-          <tbody>
-            {rows.map(({ keyId, keyName, model, counts }) => (
-              <tr key={`${keyId} ${model}`}>
-                <th scope="row">
-                  <Name>{keyName}</Name>
-                </th>
-                <td>
-                  <Name>{model}</Name>
-                </td>
-                <td class="number">{formatNumber(counts.requests)}</td>
-                <td class="number">{formatNumber(counts.complete)}</td>
-                <td class="number">{formatNumber(counts.left)}</td>
-                <td class="number">{formatNumber(counts.failed)}</td>
-                <td class="number">{formatNumber(counts.refused)}</td>
-                <td class="number">{formatNumber(counts.promptTokens)}</td>
-                <td class="number">{formatNumber(counts.answerTokens)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
+        <CountTable
+          names={['Key', 'Model']}
+          counted={COUNTED.map(({ heading }) => heading)}
+          rows={rows.map(({ keyId, keyName, model, counts }) => ({
+            key: `${keyId} ${model}`,
+            names: [keyName, model].map((name, at) => <Name key={at}>{name}</Name>),
+            counts: COUNTED.map(({ name }) => counts[name]),
+          }))}
+        />
       </Scrolled>
       {moreRows > 0 && <p class="more">{formatNumber(moreRows)} more with fewer tokens.</p>}
       <p class="more">

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks';
 import type { Counts, UsageAnswer, UsageBy } from '../../account/api-types.ts';
-import { SPANS, type Span } from '../../account/spans.ts';
+import type { Span } from '../../account/spans.ts';
+import { Fact } from '../shared/fact.tsx';
 import { type Measure, UsageChart } from './chart.tsx';
 import { useLoaded } from './client.ts';
 import {
@@ -10,12 +11,12 @@ import {
   Notice,
   SectionHead,
   Segments,
+  SpanChoice,
   shortNumber,
   Waiting,
 } from './parts.tsx';
 import { DayTable, PairTable } from './usage-tables.tsx';
 
-const SPAN_CHOICES = SPANS.map((days) => ({ value: days, label: `${days} days` }));
 const BY_CHOICES = [
   { value: 'model', label: 'By model' },
   { value: 'key', label: 'By key' },
@@ -41,7 +42,7 @@ export function UsageSection() {
         about="What was asked of the model gateway. Days are those of the UTC calendar."
       />
       <div class="choices">
-        <Segments legend="Span" value={days} choices={SPAN_CHOICES} onChange={setDays} />
+        <SpanChoice days={days} onChange={setDays} />
         <Segments<UsageBy> legend="Grouped" value={by} choices={BY_CHOICES} onChange={setBy} />
         <Segments<Measure>
           legend="Measure"
@@ -92,35 +93,23 @@ function Totals({ total }: { total: Counts }) {
   const others = ended.filter(([count]) => count > 0);
   return (
     <dl class="totals">
-      <div>
-        <dt>Requests</dt>
-        <dd>
-          <strong>{formatNumber(requests)}</strong>
-          {formatNumber(complete)} complete
-          {others.map(([count, text]) => `, ${formatNumber(count)} ${text}`)}
-        </dd>
-      </div>
-      <div>
-        <dt>Tokens of prompts</dt>
-        <dd>
-          <strong>{shortNumber(promptTokens)}</strong>
-          {formatNumber(promptTokens)}
-        </dd>
-      </div>
-      <div>
-        <dt>Tokens of answers</dt>
-        <dd>
-          <strong>{shortNumber(answerTokens)}</strong>
-          {formatNumber(answerTokens)}
-        </dd>
-      </div>
-      <div>
-        <dt>Estimated</dt>
-        <dd>
-          <strong>{formatNumber(estimated)}</strong>
-          requests whose tokens the provider did not tell
-        </dd>
-      </div>
+      <Fact label="Requests">
+        <strong>{formatNumber(requests)}</strong>
+        {formatNumber(complete)} complete
+        {others.map(([count, text]) => `, ${formatNumber(count)} ${text}`)}
+      </Fact>
+      <Fact label="Tokens of prompts">
+        <strong>{shortNumber(promptTokens)}</strong>
+        {formatNumber(promptTokens)}
+      </Fact>
+      <Fact label="Tokens of answers">
+        <strong>{shortNumber(answerTokens)}</strong>
+        {formatNumber(answerTokens)}
+      </Fact>
+      <Fact label="Estimated">
+        <strong>{formatNumber(estimated)}</strong>
+        requests whose tokens the provider did not tell
+      </Fact>
     </dl>
   );
 }

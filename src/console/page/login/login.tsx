@@ -1,5 +1,7 @@
 import { useRef, useState } from 'preact/hooks';
+import { submitting } from '../shared/form.tsx';
 import { Mark } from '../shared/icons.tsx';
+import { errorSentence, sendJson, UNREACHED } from '../shared/requests.ts';
 
 /** The login: one password, and then on to where one wanted to go. */
 export function Login({ to }: { to: string }) {
@@ -23,13 +25,7 @@ export function Login({ to }: { to: string }) {
     <main class="login">
       <Mark />
       <h1>Log in to Askwatch</h1>
-      <form
-        method="post"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void logIn();
-        }}
-      >
+      <form method="post" onSubmit={submitting(() => void logIn())}>
         {/* There is one user; managers of passwords want a name to keep the password under. */}
         <input
           hidden
@@ -75,19 +71,7 @@ export function Login({ to }: { to: string }) {
 
 /** Why the password was not taken, as a sentence; `undefined` when it was. */
 async function tryPassword(password: string): Promise<string | undefined> {
-  let response: Response;
-  try {
-    response = await fetch('/console/login', {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ password }),
-    });
-  } catch {
-    return 'Askwatch cannot be reached. Is it still running?';
-  }
-  if (response.ok) return undefined;
-  const body = (await response.json().catch(() => undefined)) as
-    | { error?: { message?: string } }
-    | undefined;
-  return body?.error?.message ?? `Askwatch answered with status ${response.status}.`;
+  const response = await sendJson('POST', '/console/login', { password }).catch(() => undefined);
+  if (!response) return UNREACHED;
+  return response.ok ? undefined : await errorSentence(response);
 }

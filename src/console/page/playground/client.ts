@@ -94,7 +94,7 @@ export function createClient() {
   }
 
   async function post<T>(path: string, fields: Record<string, unknown>): Promise<T> {
-    const response = await postUntilAnswered(path, JSON.stringify(fields));
+    const response = await postUntilAnswered(path, fields);
     leadsToLogin(response);
     if (!response.ok) throw new Error(await errorSentence(response));
     return (await response.json()) as T;

@@ -1,4 +1,5 @@
 import { useId, useRef, useState } from 'preact/hooks';
+import { Connection } from '../shared/connection.tsx';
 import { FoldIcon, Mark, MenuIcon } from '../shared/icons.tsx';
 import { LogOut } from '../shared/log-out.tsx';
 import { PagesNav } from '../shared/pages-nav.tsx';
@@ -6,12 +7,6 @@ import { ChannelList } from './channel-list.tsx';
 import type { Client } from './client.ts';
 import { isOwn, type State } from './state.ts';
 import { You } from './you.tsx';
-
-const CONNECTION = {
-  connecting: 'Connecting…',
-  open: 'Live',
-  lost: 'Connection lost, trying again…',
-};
 
 /** The name, the channels, every command and who you are; in a narrow window they are behind a button. */
 export function Sidebar(props: {
@@ -85,9 +80,7 @@ export function Sidebar(props: {
           <LogOut />
         </div>
       </div>
-      <p class={`connection ${state.connection}`} role="status">
-        {CONNECTION[state.connection]}
-      </p>
+      <Connection state={state.connection} />
     </header>
   );
 }

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useHash } from '../shared/use-hash.ts';
 
 /** What the address names: `#/general/<message>` is the thread under a message of a channel. */
 export interface Address {
@@ -9,12 +9,7 @@ export interface Address {
 
 /** Where the page is, and the way to another place of it. */
 export function useAddress(): [Address, (next: Address) => void] {
-  const [address, setAddress] = useState(readAddress());
-  useEffect(() => {
-    const follow = () => setAddress(readAddress());
-    addEventListener('hashchange', follow);
-    return () => removeEventListener('hashchange', follow);
-  }, []);
+  const [address, setAddress] = useHash(readAddress);
   const go = (next: Address) => {
     // At once, so that what is done next finds the page there.
     setAddress(next);

@@ -1,5 +1,3 @@
-import type { ComponentChildren } from 'preact';
-
 /** The mark of Askwatch: a pulse. */
 export function Mark() {
   return (
@@ -10,76 +8,26 @@ export function Mark() {
   );
 }
 
-function Icon({ children }: { children: ComponentChildren }) {
-  return (
-    <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
-      {children}
-    </svg>
-  );
-}
-
-export const SendIcon = () => (
-  <Icon>
-    <path d="M12 19V5M5.5 11.5 12 5l6.5 6.5" />
-  </Icon>
+/** A sign that is drawn as one line. */
+const icon = (line: string, transform?: string) => () => (
+  <svg class="icon" viewBox="0 0 24 24" aria-hidden="true">
+    <path d={line} transform={transform} />
+  </svg>
 );
 
-export const CloseIcon = () => (
-  <Icon>
-    <path d="M6 6l12 12M18 6 6 18" />
-  </Icon>
-);
-
-export const PlusIcon = () => (
-  <Icon>
-    <path d="M12 5v14M5 12h14" />
-  </Icon>
-);
-
-export const MenuIcon = () => (
-  <Icon>
-    <path d="M4 7h16M4 12h16M4 17h16" />
-  </Icon>
-);
-
-export const FoldIcon = () => (
-  <Icon>
-    <path d="M6 9l6 6 6-6" />
-  </Icon>
-);
-
-export const ReplyIcon = () => (
-  <Icon>
-    <path d="M20 15a3 3 0 0 1-3 3H9l-5 3V7a3 3 0 0 1 3-3h10a3 3 0 0 1 3 3z" />
-  </Icon>
-);
-
-export const LockIcon = () => (
-  <Icon>
-    <path d="M7 11V8a5 5 0 0 1 10 0v3M6 11h12v9H6z" />
-  </Icon>
-);
-
-export const CopyIcon = () => (
-  <Icon>
-    <path d="M9 9h11v11H9zM15 9V4H4v11h5" />
-  </Icon>
-);
+export const SendIcon = icon('M12 19V5M5.5 11.5 12 5l6.5 6.5');
+export const CloseIcon = icon('M6 6l12 12M18 6 6 18');
+export const PlusIcon = icon('M12 5v14M5 12h14');
+export const MenuIcon = icon('M4 7h16M4 12h16M4 17h16');
+export const FoldIcon = icon('M6 9l6 6 6-6');
+export const ReplyIcon = icon('M20 15a3 3 0 0 1-3 3H9l-5 3V7a3 3 0 0 1 3-3h10a3 3 0 0 1 3 3z');
+export const LockIcon = icon('M7 11V8a5 5 0 0 1 10 0v3M6 11h12v9H6z');
+export const CopyIcon = icon('M9 9h11v11H9zM15 9V4H4v11h5');
 
 const THUMB =
   'M7 11v9H4v-9zm0 0 4-8a2.5 2.5 0 0 1 2.5 3L13 9h5a2 2 0 0 1 2 2.4l-1.4 7A2 2 0 0 1 16.6 20H7';
-
-export const ThumbUpIcon = () => (
-  <Icon>
-    <path d={THUMB} />
-  </Icon>
-);
-
-export const ThumbDownIcon = () => (
-  <Icon>
-    <path d={THUMB} transform="matrix(1 0 0 -1 0 24)" />
-  </Icon>
-);
+export const ThumbUpIcon = icon(THUMB);
+export const ThumbDownIcon = icon(THUMB, 'matrix(1 0 0 -1 0 24)');
 
 /** The shape that goes with a card's tone, so that colour is not all that tells. */
 export function ToneIcon({ tone }: { tone: 'good' | 'bad' | 'warning' | 'info' }) {

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { SessionState } from '../../login/api-types.ts';
 import { forgetDrafts } from './draft.ts';
+import { sendJson } from './requests.ts';
 import { fetchSessionState, loginAddress } from './session.ts';
 
 /** The way out for who is logged in, and the way in for who is not; nothing where no password is set. */
@@ -14,9 +15,8 @@ export function LogOut() {
 
   async function logOut() {
     setFailed(false);
-    const headers = { 'content-type': 'application/json' };
-    const answer = fetch('/console/logout', { method: 'POST', headers, body: '{}' });
-    if (!(await answer.catch(() => undefined))?.ok) return setFailed(true);
+    const answer = await sendJson('POST', '/console/logout', {}).catch(() => undefined);
+    if (!answer?.ok) return setFailed(true);
     forgetDrafts();
     location.replace('/login');
   }

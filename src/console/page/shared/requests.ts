@@ -1,21 +1,28 @@
+/** What to show when nobody answers. */
+export const UNREACHED = 'Askwatch cannot be reached. Is it still running?';
+
 /** Pauses before a request that did not get through is repeated; its id makes the repeat harmless. */
 const REPEAT_AFTER_MS = [500, 1_500, 4_000];
 
+/** Sends something as JSON, once. Rejects when nobody answers. */
+export const sendJson = (method: 'POST' | 'PATCH', path: string, body: object) =>
+  fetch(path, {
+    method,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  });
+
 /** Sends JSON until there is an answer, whichever it is. Throws an `Error` with a sentence to show. */
-export async function postUntilAnswered(path: string, body: string): Promise<Response> {
+export async function postUntilAnswered(path: string, body: object): Promise<Response> {
   for (const pauseMs of [...REPEAT_AFTER_MS, undefined]) {
     try {
-      return await fetch(path, {
-        method: 'POST',
-        headers: { 'content-type': 'application/json' },
-        body,
-      });
+      return await sendJson('POST', path, body);
     } catch {
       if (pauseMs === undefined) break;
       await new Promise((resolve) => setTimeout(resolve, pauseMs));
     }
   }
-  throw new Error('Askwatch cannot be reached. Is it still running?');
+  throw new Error(UNREACHED);
 }
 
 /** What to show of something that a request has thrown. */
@@ -23,13 +30,13 @@ export function sentenceOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** What an answer that is a refusal says. */
-export async function errorSentence(response: Response): Promise<string> {
+/** What an answer that is a refusal says; `advice` follows where it says nothing itself. */
+export async function errorSentence(response: Response, advice = ''): Promise<string> {
   try {
     const body = (await response.json()) as { error?: { message?: string } };
     if (body.error?.message) return body.error.message;
   } catch {
     // Not the server's own error body; the status is all there is to tell.
   }
-  return `Askwatch answered with status ${response.status}.`;
+  return `Askwatch answered with status ${response.status}.${advice}`;
 }

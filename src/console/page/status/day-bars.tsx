@@ -2,8 +2,7 @@ import { useId, useMemo, useState } from 'preact/hooks';
 import { counted } from '../../shared/from-bot.ts';
 import type { StatusDays } from '../../status/api-types.ts';
 import { stepOfKey } from '../shared/stepping.ts';
-import { barPaths } from './bars.ts';
-import { daysOf } from './days.ts';
+import { barPaths, daysOf } from './days.ts';
 import { daysText, dayText } from './text-format.ts';
 
 /** A bar for each day; by mouse, touch or arrow keys one is read at a time, in the line below. */

@@ -34,16 +34,24 @@ function rowOf(monitor: StatusMonitor) {
 }
 
 function RowFacts({ monitor }: { monitor: StatusMonitor }) {
-  const { response_time_ms, uptime, days, flapping, stale } = monitor;
-  const { waiting_for_first_ping: isWaiting } = monitor;
+  const { response_time_ms, uptime, days } = monitor;
   return (
     <p class="row-facts">
-      {flapping && <span class="tag">Flapping</span>}
-      {isWaiting && <span class="tag">Waiting for its first ping</span>}
-      {stale && <span class="tag">May be out of date</span>}
+      <Tags monitor={monitor} />
       {response_time_ms !== undefined && <span>{formatMilliseconds(response_time_ms)}</span>}
       {typeof uptime === 'number' && days && <span>{uptimeText(uptime, days)}</span>}
       {uptime === null && <span>Not seen yet</span>}
     </p>
+  );
+}
+
+/** What else a reader has to know of the status. */
+export function Tags({ monitor }: { monitor: StatusMonitor }) {
+  return (
+    <>
+      {monitor.flapping && <span class="tag">Flapping</span>}
+      {monitor.waiting_for_first_ping && <span class="tag">Waiting for its first ping</span>}
+      {monitor.stale && <span class="tag">May be out of date</span>}
+    </>
   );
 }

@@ -1,25 +1,23 @@
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { inWords } from '../../shared/from-bot.ts';
 import type { StatusReport } from '../../status/api-types.ts';
+import { Connection } from '../shared/connection.tsx';
+import { CopyButton } from '../shared/copy-button.tsx';
+import { Mark } from '../shared/icons.tsx';
 import { useLiveState } from '../shared/live-state.ts';
 import { TopBar } from '../shared/top-bar.tsx';
+import { useHash } from '../shared/use-hash.ts';
 import type { StatusClient } from './client.ts';
-import { NoMonitors } from './empty.tsx';
-import { Headline } from './headline.tsx';
+import { StatusIcon } from './icon.tsx';
 import { StatusList } from './list.tsx';
 import { MonitorView } from './monitor/monitor-view.tsx';
-import { headlineOf } from './text-format.ts';
-import { useMonitorInAddress } from './use-status.ts';
-
-const CONNECTION = {
-  connecting: 'Connecting…',
-  open: 'Live',
-  lost: 'Connection lost, trying again…',
-};
+import { agoText, headlineOf } from './text-format.ts';
+import { monitorInAddress, useNowMs } from './use-status.ts';
 
 /** How all monitors are, or how the opened one is. */
 export function StatusPage({ client }: { client: StatusClient }) {
   const { connection, report } = useLiveState(client);
-  const opened = useMonitorInAddress();
+  const [opened] = useHash(monitorInAddress);
   const overview = useRef<HTMLDivElement>(null);
   useWayBack(overview, opened);
   const monitor = report?.monitors.find(({ id }) => id === opened);
@@ -30,9 +28,7 @@ export function StatusPage({ client }: { client: StatusClient }) {
   return (
     <>
       <TopBar here="/status">
-        <p class={`connection ${connection}`} role="status">
-          {CONNECTION[connection]}
-        </p>
+        <Connection state={connection} />
       </TopBar>
       <main class="status-page">
         {!report && <p class="waiting">Looking…</p>}
@@ -87,4 +83,67 @@ function useWayBack(
       ?.querySelector<HTMLElement>(`[data-id=${CSS.escape(id)}] a`)
       ?.focus({ preventScroll: true });
   }, [opened, overview]);
+}
+
+/** The state of all in one sentence, and when it was looked at. */
+function Headline({ report, live }: { report: StatusReport; live: boolean }) {
+  const { overall, generated_at, notice, monitors } = report;
+  const icon = monitors.length === 0 ? 'unknown' : overall;
+  return (
+    <>
+      <section class={`headline ${icon}`} aria-label="All together">
+        <StatusIcon condition={icon} />
+        <div>
+          <h1 aria-live="polite" tabIndex={-1}>
+            {headlineOf(report)}
+          </h1>
+          <Looked atMs={Date.parse(generated_at)} live={live && notice === undefined} />
+        </div>
+      </section>
+      {notice !== undefined && (
+        <p class="notice" role="status">
+          {notice}
+        </p>
+      )}
+    </>
+  );
+}
+
+/** The server says something when there is news, and at least every minute while checks come in. */
+const NEWS_WITHIN_MS = 90_000;
+
+function Looked({ atMs, live }: { atMs: number; live: boolean }) {
+  const nowMs = useNowMs(1_000);
+  const isQuiet = live && nowMs - atMs > NEWS_WITHIN_MS;
+  return (
+    <p class="looked">
+      {isQuiet ? `Nothing new for ${inWords(nowMs - atMs)}` : `Looked ${agoText(atMs, nowMs)}`}
+    </p>
+  );
+}
+
+const LINE = '/monitor add https://example.com';
+
+/** What the page says before anything is watched. */
+function NoMonitors({ isPublic }: { isPublic: boolean }) {
+  return (
+    <section class="nothing">
+      <Mark />
+      <h2>Nothing is watched yet</h2>
+      {isPublic ? (
+        <p>Monitors appear here as soon as there are some.</p>
+      ) : (
+        <>
+          <p>
+            Add a monitor in the <a href="/">playground</a>, or in Slack or Discord. It appears here
+            at once.
+          </p>
+          <p class="snippet">
+            <code>{LINE}</code>
+            <CopyButton text={LINE} />
+          </p>
+        </>
+      )}
+    </section>
+  );
 }

@@ -4,17 +4,7 @@ import { useEffect, useState } from 'preact/hooks';
 export const addressOf = (id: string) => `#/${encodeURIComponent(id)}`;
 
 /** The monitor named in the address, `#/<id>`: the one that is open. */
-export function useMonitorInAddress(): string | undefined {
-  const [id, setId] = useState(monitorInAddress());
-  useEffect(() => {
-    const follow = () => setId(monitorInAddress());
-    addEventListener('hashchange', follow);
-    return () => removeEventListener('hashchange', follow);
-  }, []);
-  return id;
-}
-
-function monitorInAddress(): string | undefined {
+export function monitorInAddress(): string | undefined {
   const part = /^#\/([^/]+)$/.exec(location.hash)?.[1];
   if (part === undefined) return undefined;
   try {

@@ -2,6 +2,7 @@ import type { RefObject } from 'preact';
 import { useId, useImperativeHandle, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { ListedCommand } from '../../../shared/api-types.ts';
 import { keepDraft, keepWhileSent, keptDraft } from '../../shared/draft.ts';
+import { Problem, submitting } from '../../shared/form.tsx';
 import { SendIcon } from '../../shared/icons.tsx';
 import { sentenceOf } from '../../shared/requests.ts';
 import { CommandHint, SuggestionList } from './command-help.tsx';
@@ -124,13 +125,7 @@ export function Composer(props: {
   }
 
   return (
-    <form
-      class="composer"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void send();
-      }}
-    >
+    <form class="composer" onSubmit={submitting(() => void send())}>
       {suggestions.length > 0 && (
         <SuggestionList
           id={listId}
@@ -140,11 +135,7 @@ export function Composer(props: {
         />
       )}
       {suggestions.length === 0 && completion.hint && <CommandHint hint={completion.hint} />}
-      {problem !== '' && (
-        <p class="problem" role="alert">
-          {problem}
-        </p>
-      )}
+      <Problem text={problem} />
       <div class="line">
         <button
           type="button"

@@ -1,5 +1,6 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import type { Card, Outcome, ShownForm } from '../../../shared/api-types.ts';
+import { submitting } from '../../shared/form.tsx';
 import { CloseIcon } from '../../shared/icons.tsx';
 import { sentenceOf } from '../../shared/requests.ts';
 import { CardView } from '../messages/card-view.tsx';
@@ -65,13 +66,7 @@ export function FormDialog(props: {
 
   return (
     <dialog ref={dialog} class="form-dialog" aria-labelledby={titleId} onClose={onClose}>
-      <form
-        noValidate
-        onSubmit={(event) => {
-          event.preventDefault();
-          void send();
-        }}
-      >
+      <form noValidate onSubmit={submitting(() => void send())}>
         <div class="form-head">
           <h2 id={titleId}>{form.title}</h2>
           <button

@@ -1,4 +1,5 @@
 import { useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { Problem, submitting } from '../../shared/form.tsx';
 import { sentenceOf } from '../../shared/requests.ts';
 
 /** A name that is typed where it stands: Enter saves it, Escape leaves it as it was. */
@@ -34,10 +35,7 @@ export function InlineName(props: {
   return (
     <form
       class="inline-name"
-      onSubmit={(event) => {
-        event.preventDefault();
-        void save();
-      }}
+      onSubmit={submitting(() => void save())}
       onKeyDown={(event) => {
         if (event.key !== 'Escape') return;
         event.preventDefault();
@@ -55,11 +53,7 @@ export function InlineName(props: {
         />
         <button type="submit">Save</button>
       </div>
-      {problem !== '' && (
-        <p class="problem" role="alert">
-          {problem}
-        </p>
-      )}
+      <Problem text={problem} />
     </form>
   );
 }

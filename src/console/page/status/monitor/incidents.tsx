@@ -1,5 +1,6 @@
 import type { StatusIncident } from '../../../status/api-types.ts';
 import { needSeconds } from '../../markdown/is-short.ts';
+import { Fact } from '../../shared/fact.tsx';
 import { Moment } from '../../shared/moment.tsx';
 import { durationText, statusText } from '../text-format.ts';
 import { useNowMs } from '../use-status.ts';
@@ -18,17 +19,13 @@ export function Incidents({ incidents }: { incidents: readonly StatusIncident[] 
               Down for <span class="lasted">{durationText(incident, nowMs)}</span>
             </h3>
             <dl>
-              <div>
-                <dt>Started</dt>
-                <dd>
-                  <Moment atMs={Date.parse(incident.started_at)} seconds={wasShort(incident)} />
-                  <span class="cause">{incident.cause ?? outcomeText(incident.outcome)}</span>
-                </dd>
-              </div>
-              <div>
-                <dt>Ended</dt>
-                <dd>{incident.ended_at === null ? 'It goes on' : <End incident={incident} />}</dd>
-              </div>
+              <Fact label="Started">
+                <Moment atMs={Date.parse(incident.started_at)} seconds={wasShort(incident)} />
+                <span class="cause">{incident.cause ?? outcomeText(incident.outcome)}</span>
+              </Fact>
+              <Fact label="Ended">
+                {incident.ended_at === null ? 'It goes on' : <End incident={incident} />}
+              </Fact>
             </dl>
           </li>
         ))}

@@ -5,7 +5,6 @@ import { stepOfKey } from '../../shared/stepping.ts';
 import { formatMilliseconds } from '../text-format.ts';
 import { columnsOf, type LatencyColumns, outagesOf } from './latency-data.ts';
 import { plotLatency } from './latency-plot.ts';
-import { LatencyTable } from './latency-table.tsx';
 
 const HOUR_MS = 3_600_000;
 
@@ -109,4 +108,29 @@ function summaryText({ means, least, most }: LatencyColumns): string {
   const all = [...least, ...most].filter((one) => one !== null);
   const [min, max] = [Math.min(...all), Math.max(...all)];
   return `${formatMilliseconds(mean)} on average, ${formatMilliseconds(min)} to ${formatMilliseconds(max)}`;
+}
+
+/** The same as text, for whoever reads better than looks; made only when it is opened. */
+function LatencyTable({
+  columns,
+  text,
+}: {
+  columns: LatencyColumns;
+  text: (index: number) => string;
+}) {
+  const [open, setOpen] = useState(false);
+  return (
+    <details
+      class="as-text"
+      onToggle={({ currentTarget }) => setOpen((currentTarget as HTMLDetailsElement).open)}
+    >
+      <summary>As a list</summary>
+      {open && (
+        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reached by keyboard.
+        <section class="scrolled" tabIndex={0} aria-label="Response times, newest first">
+          <ul>{columns.times.map((time, at) => <li key={time}>{text(at)}</li>).reverse()}</ul>
+        </section>
+      )}
+    </details>
+  );
 }

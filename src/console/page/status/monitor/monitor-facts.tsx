@@ -1,6 +1,6 @@
-import type { ComponentChildren } from 'preact';
 import { counted, inWords } from '../../../shared/from-bot.ts';
 import type { StatusDetails, StatusMonitor } from '../../../status/api-types.ts';
+import { Fact } from '../../shared/fact.tsx';
 import { ToneIcon } from '../../shared/icons.tsx';
 import { Moment } from '../../shared/moment.tsx';
 import { agoText } from '../text-format.ts';
@@ -58,15 +58,6 @@ export function MonitorFacts({
         ))}
       </dl>
     </section>
-  );
-}
-
-function Fact({ label, children }: { label: string; children: ComponentChildren }) {
-  return (
-    <div>
-      <dt>{label}</dt>
-      <dd>{children}</dd>
-    </div>
   );
 }
 

@@ -4,6 +4,7 @@ import type { StatusClient } from '../client.ts';
 import { DayBars } from '../day-bars.tsx';
 import { DAYS } from '../days.ts';
 import { StatusIcon } from '../icon.tsx';
+import { Tags } from '../row.tsx';
 import { conditionOf, statusText, uptimeFigures } from '../text-format.ts';
 import { BadgeSnippet } from './badge-snippet.tsx';
 import { Incidents } from './incidents.tsx';
@@ -74,9 +75,7 @@ function Heading({ monitor }: { monitor: StatusMonitor }) {
         </h1>
         <p>
           <strong aria-live="polite">{statusText(monitor)}</strong>
-          {monitor.flapping && <span class="tag">Flapping</span>}
-          {monitor.waiting_for_first_ping && <span class="tag">Waiting for its first ping</span>}
-          {monitor.stale && <span class="tag">May be out of date</span>}
+          <Tags monitor={monitor} />
         </p>
         {target !== undefined && <p class="target">{target}</p>}
         {status_reason !== undefined && condition !== 'up' && <p class="reason">{status_reason}</p>}

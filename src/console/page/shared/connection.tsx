@@ -1,0 +1,12 @@
+const TEXTS = {
+  connecting: 'Connecting…',
+  open: 'Live',
+  lost: 'Connection lost, trying again…',
+};
+
+/** Whether what is shown is live. */
+export const Connection = ({ state }: { state: keyof typeof TEXTS }) => (
+  <p class={`connection ${state}`} role="status">
+    {TEXTS[state]}
+  </p>
+);

@@ -3,7 +3,7 @@ import type { Bot } from '../../bot/platform.ts';
 import { explainError } from '../../bot/shared/explain-error.ts';
 import { HttpError } from '../../http/errors.ts';
 import type { Keys } from '../../http/keys.ts';
-import type { HttpReply, HttpServer } from '../../http/server-types.ts';
+import type { HttpServer } from '../../http/server-types.ts';
 import type { Guards } from '../login/guards.ts';
 import {
   ChannelsAnswer,
@@ -67,8 +67,7 @@ export function addAccountRoutes(
       schema: { hide: true, querystring: UsageQuery, response: { 200: UsageAnswer } },
       onRequest: guards.fetch,
     },
-    async ({ query }, reply) => {
-      unstored(reply);
+    async ({ query }) => {
       const range = lastDays(query.days);
       const rows = (await account.usage?.(range)) ?? [];
       const names = new Map(account.keys.gateway?.list().map(({ id, name }) => [id, name]));
@@ -84,8 +83,7 @@ export function addAccountRoutes(
   server.get(
     '/console/account/models',
     { schema: { hide: true, response: { 200: ModelsAnswer } }, onRequest: guards.fetch },
-    async (_request, reply) => {
-      unstored(reply);
+    async () => {
       const models = await openBot().catalog.models().catch(explained);
       return modelsAnswer(models, account.asksElsewhere ?? false);
     },
@@ -101,10 +99,7 @@ export function addAccountRoutes(
       },
       onRequest: guards.fetch,
     },
-    async ({ query }, reply) => {
-      unstored(reply);
-      return await askedByChannel(openBot(), Date.now() - query.days * DAY_MS);
-    },
+    async ({ query }) => await askedByChannel(openBot(), Date.now() - query.days * DAY_MS),
   );
 }
 
@@ -112,10 +107,7 @@ function addKeyRoutes(server: HttpServer, guards: Guards, keys: AccountKeys): vo
   server.get(
     '/console/account/keys',
     { schema: { hide: true, response: { 200: KeyList } }, onRequest: guards.fetch },
-    async (_request, reply) => {
-      unstored(reply);
-      return await keys.list();
-    },
+    async () => await keys.list(),
   );
   server.post(
     '/console/account/keys',
@@ -124,7 +116,6 @@ function addKeyRoutes(server: HttpServer, guards: Guards, keys: AccountKeys): vo
       onRequest: guards.write,
     },
     async ({ body }, reply) => {
-      unstored(reply);
       const made = await keys.create(body);
       reply.code(201);
       return made;
@@ -136,10 +127,7 @@ function addKeyRoutes(server: HttpServer, guards: Guards, keys: AccountKeys): vo
       schema: { hide: true, params: KeyPath, body: LimitsChange, response: { 200: ListedKey } },
       onRequest: guards.write,
     },
-    async ({ params: { service, id }, body }, reply) => {
-      unstored(reply);
-      return await keys.limit(service, id, body);
-    },
+    async ({ params: { service, id }, body }) => await keys.limit(service, id, body),
   );
   server.post(
     '/console/account/keys/:service/:id/revoke',
@@ -147,8 +135,7 @@ function addKeyRoutes(server: HttpServer, guards: Guards, keys: AccountKeys): vo
       schema: { hide: true, params: KeyPath, body: Nothing, response: { 200: Nothing } },
       onRequest: guards.write,
     },
-    async ({ params: { service, id } }, reply) => {
-      unstored(reply);
+    async ({ params: { service, id } }) => {
       await keys.revoke(service, id);
       return {};
     },
@@ -167,11 +154,6 @@ function usageNotice({ usage, asksElsewhere }: Account): string | undefined {
   return asksElsewhere
     ? 'Questions in channels go to the gateway at GATEWAY_BASE_URL, which counts them; here are those of the embedded one.'
     : undefined;
-}
-
-/** No cache and no history of a browser keeps what the account area is sent. */
-function unstored(reply: HttpReply): void {
-  reply.header('cache-control', 'no-store');
 }
 
 function explained(error: unknown): never {

@@ -1,12 +1,13 @@
 import { HttpError, notFound } from '../../http/errors.ts';
 import { keyStart } from '../../http/key-bodies.ts';
 import type { KeyInfo, Keys } from '../../http/keys.ts';
+import { forgetOldest } from '../shared/forget-oldest.ts';
 import type { LimitsChange, ListedKey, NewKey, ServiceName } from './api-types.ts';
 import { LISTED_DAYS } from './spans.ts';
 import { lastDays, type UsageRow, type UsageSource } from './usage.ts';
 
-/** Gestures that are known to have made a key; older ones are no repeats any more. */
-const MAX_GESTURES = 1_000;
+/** Requests that are known to have made a key; older ones are no repeats any more. */
+const MAX_REMEMBERED = 1_000;
 
 const NOT_HERE: Record<ServiceName, string> = {
   gateway:
@@ -69,7 +70,7 @@ export function createAccountKeys(
       const source = keysOf(service);
       if (made.has(creation)) throw alreadyMade(made.get(creation));
       made.set(creation, undefined);
-      forgetOldest(made);
+      forgetOldest(made, MAX_REMEMBERED);
       try {
         const { key, ...info } = await source.create(name, limits);
         made.set(creation, info.id);
@@ -105,13 +106,6 @@ function alreadyMade(id: string | undefined): HttpError {
       ? 'This key is being made. It is shown in the first answer alone.'
       : `This key was made already, and it is shown once. If you did not see it, revoke ${id} and make another.`,
   );
-}
-
-function forgetOldest(made: Map<string, unknown>) {
-  for (const creation of made.keys()) {
-    if (made.size <= MAX_GESTURES) return;
-    made.delete(creation);
-  }
 }
 
 function usedIn(rows: readonly UsageRow[]) {

@@ -74,8 +74,10 @@ export function createGuards(options: { login?: Login; statusPublic?: boolean } 
     if (!login) requireNear(request);
   }
 
+  /** What a page fetches is kept by no cache and no history of a browser, unless the route says otherwise. */
   async function loginFetch(request: HttpRequest, reply: HttpReply): Promise<void> {
     await enter(request, reply);
+    reply.header('cache-control', 'no-store');
     if (isElsewhere(request)) throw crossSite();
   }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { HttpServer } from '../../http/server-types.ts';
-import type { SessionState } from './api-types.ts';
+import type { SessionState } from '../shared/api-types.ts';
 import type { Guards } from './guards.ts';
 import type { Login } from './login.ts';
 import { clearedCookies, cookieFor } from './session-cookie.ts';
@@ -17,8 +17,7 @@ export function addLoginRoutes(server: HttpServer, guards: Guards, login: Login 
   server.get(
     '/console/session',
     { schema, onRequest: guards.loginFetch },
-    async (request, reply): Promise<SessionState> => {
-      reply.header('cache-control', 'no-store');
+    async (request): Promise<SessionState> => {
       if (!login) return { state: 'open' };
       return { state: login.sessionOf(request) ? 'in' : 'out' };
     },
@@ -35,7 +34,6 @@ export function addLoginRoutes(server: HttpServer, guards: Guards, login: Login 
     async (request, reply): Promise<SessionState> => {
       const token = await login.logIn(request.body.password, request);
       reply.header('set-cookie', cookieFor(token, request));
-      reply.header('cache-control', 'no-store');
       return { state: 'in' };
     },
   );
@@ -46,7 +44,6 @@ export function addLoginRoutes(server: HttpServer, guards: Guards, login: Login 
     async (request, reply): Promise<SessionState> => {
       await login.logOut(request);
       reply.header('set-cookie', clearedCookies());
-      reply.header('cache-control', 'no-store');
       return { state: 'out' };
     },
   );

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Answer, AnswerPart } from '../../bot/shared/invocation.ts';
 import { notFound } from '../../http/errors.ts';
 import type { Body, ConsoleEvent, Message } from '../shared/api-types.ts';
+import { forgetOldest } from '../shared/forget-oldest.ts';
 import { MAX_ANSWER_CHARACTERS } from '../shared/message-limits.ts';
 import type { EventStreams } from './event-streams.ts';
 import { type History, listedOf } from './history.ts';
@@ -120,7 +121,7 @@ export function createAnswers(options: {
       await answer.ended();
     } catch (error) {
       log.error({ err: error }, 'an answer could not be stored; it is shown until the next stop');
-      for (const id of live.keys()) if (live.size > MAX_UNSTORED) live.delete(id);
+      forgetOldest(live, MAX_UNSTORED);
     }
     if (to.kind === 'private' && !streams.hasReader(to.person)) answer.notShown?.();
   }

@@ -1,19 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { ServerResponse } from 'node:http';
 import type { ConsoleEvent } from '../shared/api-types.ts';
+import { keepAlive, writeEvents } from '../shared/event-stream.ts';
 
 /** Events kept for browsers that come back, and their characters in all. */
 const MAX_KEPT_EVENTS = 2_000;
 const MAX_KEPT_CHARACTERS = 1_000_000;
 
-/** A browser that has not read so many bytes is cut off; it comes back and begins anew. */
-const MAX_UNREAD_BYTES = 4_000_000;
-
 /** Streams open at once; a browser allows itself six per server. */
 const MAX_STREAMS = 64;
-
-/** How often a silent stream gets a comment, so that nothing between takes it for dead. */
-const HEARTBEAT_MS = 15_000;
 
 /** The browser's pause before it comes back. */
 const RETRY_MS = 1_000;
@@ -40,20 +35,7 @@ export function createEventStreams(snapshot: (person: string) => ConsoleEvent) {
   const frameOf = (event: ConsoleEvent, number: number) =>
     `id: ${run}-${number}\ndata: ${JSON.stringify(event)}\n\n`;
 
-  const heartbeat = setInterval(() => {
-    for (const response of readers.keys()) write(response, ': still here\n\n');
-  }, HEARTBEAT_MS);
-  heartbeat.unref();
-
-  /** Checks what is unread before it adds: one large frame alone is no sign of a slow reader. */
-  function write(response: ServerResponse, text: string) {
-    if (response.writableLength > MAX_UNREAD_BYTES) {
-      readers.delete(response);
-      response.destroy();
-      return;
-    }
-    response.write(text);
-  }
+  const heartbeat = keepAlive(() => readers.keys());
 
   function keep(entry: Kept) {
     kept.push(entry);
@@ -100,7 +82,7 @@ export function createEventStreams(snapshot: (person: string) => ConsoleEvent) {
       const frame = frameOf(event, lastNumber);
       keep({ number: lastNumber, frame, onlyPerson });
       for (const [response, person] of readers) {
-        if (onlyPerson === undefined || onlyPerson === person) write(response, frame);
+        if (onlyPerson === undefined || onlyPerson === person) writeEvents(response, frame);
       }
     },
     /** Whether a tab of this person is open. */

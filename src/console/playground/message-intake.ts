@@ -12,9 +12,8 @@ import type {
   Outcome,
   RootMessage,
   Someone,
-  SubmittedForm,
-  TypedLine,
 } from '../shared/api-types.ts';
+import { forgetOldest } from '../shared/forget-oldest.ts';
 import { limitedMessage } from '../shared/message-limits.ts';
 import { type Answers, type MessageFrame, threadGone } from './answers.ts';
 import type { EventStreams } from './event-streams.ts';
@@ -192,10 +191,7 @@ export function createMessageIntake(options: {
       const outcome = handle(bot, interaction, by).finally(() => underWay.delete(outcome));
       underWay.add(outcome);
       remembered.set(key, outcome);
-      for (const id of remembered.keys()) {
-        if (remembered.size <= MAX_REMEMBERED) break;
-        remembered.delete(id);
-      }
+      forgetOldest(remembered, MAX_REMEMBERED);
       try {
         return await outcome;
       } catch (error) {
@@ -245,30 +241,19 @@ export function requestOf(
   person: Person,
   shown: Shown,
 ): RequestOfInteraction {
-  if ('text' in interaction) return requestOfLine(interaction, person, shown);
-  return 'action' in interaction
-    ? requestOfPress(interaction, person, shown)
-    : requestOfForm(interaction, person, shown);
-}
-
-/** A line without a slash is a question. */
-function requestOfLine(line: TypedLine, person: Person, { history }: Shown): RequestOfInteraction {
-  requireThread(line, history);
-  const { thread, text } = line;
+  if ('action' in interaction) return requestOfPress(interaction, person, shown);
+  requireThread(interaction, shown.history);
+  const { thread } = interaction;
+  if ('values' in interaction) {
+    const { command, values } = interaction;
+    return { request: { command, values }, person, thread, command: `/${command}` };
+  }
+  const { text } = interaction;
+  // A line without a slash is a question.
   const request = text.startsWith('/')
     ? { line: text }
     : { command: 'ask', values: { question: text } };
   return { request, person, thread, command: text };
-}
-
-function requestOfForm(
-  sent: SubmittedForm,
-  person: Person,
-  { history }: Shown,
-): RequestOfInteraction {
-  requireThread(sent, history);
-  const { thread, command, values } = sent;
-  return { request: { command, values }, person, thread, command: `/${command}` };
 }
 
 /**

@@ -6,6 +6,7 @@ import { HttpError } from '../../http/errors.ts';
 import type { HttpReply, HttpRequest } from '../../http/server-types.ts';
 import { cameOverHttps } from '../login/session-cookie.ts';
 import { Someone } from '../shared/api-types.ts';
+import { forgetOldest } from '../shared/forget-oldest.ts';
 
 const KnownPerson = z.object({ ...Someone.shape, seenAtMs: z.number() });
 export type KnownPerson = z.infer<typeof KnownPerson>;
@@ -101,9 +102,9 @@ export async function openPeople(
     return shownOf(person);
   }
 
-  async function forgetOldest() {
-    const bySight = [...known].sort(([, a], [, b]) => a.seenAtMs - b.seenAtMs);
-    for (const [key] of bySight.slice(0, Math.max(0, known.size - maxPeople))) {
+  async function forgetLongestAway() {
+    const byTime = [...known].sort(([, a], [, b]) => a.seenAtMs - b.seenAtMs);
+    for (const [key] of byTime.slice(0, Math.max(0, known.size - maxPeople))) {
       known.delete(key);
       await collection.update(key, () => undefined);
     }
@@ -114,7 +115,7 @@ export async function openPeople(
     known.set(key, person);
     try {
       await collection.update(key, () => person);
-      await forgetOldest();
+      await forgetLongestAway();
     } catch (error) {
       log.warn({ err: error }, 'who is at the console could not be stored; a restart forgets it');
     }
@@ -136,9 +137,7 @@ export async function openPeople(
       if (visitor.id === FORMER_PERSON) return await store(key);
       visitors.delete(key);
       visitors.set(key, visitor);
-      for (const oldest of visitors.keys()) {
-        if (visitors.size > MAX_VISITORS) visitors.delete(oldest);
-      }
+      forgetOldest(visitors, MAX_VISITORS);
       return visitor;
     },
     /** The id of who asks, the same whether they are stored or not. */

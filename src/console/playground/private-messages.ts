@@ -1,4 +1,5 @@
 import type { Message } from '../shared/api-types.ts';
+import { forgetOldest } from '../shared/forget-oldest.ts';
 
 /** Of all people together; the oldest go first. What is private is written nowhere. */
 const MAX_KEPT = 200;
@@ -21,10 +22,7 @@ export function createPrivateMessages() {
     /** Keeps a message, or what has become of it. */
     put(place: PrivatePlace, message: Message) {
       kept.set(message.id, { ...place, message });
-      for (const id of kept.keys()) {
-        if (kept.size <= MAX_KEPT) break;
-        kept.delete(id);
-      }
+      forgetOldest(kept, MAX_KEPT);
     },
     /** Those at the top of the channels, as a list shows them. */
     listed: (person: string) =>

@@ -16,7 +16,7 @@ import {
   SubmittedForm,
   TypedLine,
 } from '../shared/api-types.ts';
-import { beginStream } from '../shared/begin-stream.ts';
+import { beginStream } from '../shared/event-stream.ts';
 import type { ConsoleChannels } from './channels.ts';
 import type { EventStreams } from './event-streams.ts';
 import type { History } from './history.ts';
@@ -98,7 +98,6 @@ function addReadingRoutes(server: HttpServer, guards: Guards, actions: RouteActi
     '/console/threads/:id',
     { schema: { hide: true, params: ThreadPath }, onRequest },
     async (request, reply): Promise<OpenedThread> => {
-      reply.header('cache-control', 'no-store');
       const thread = actions.thread(request.params.id, people.idOf(request, reply));
       if (!thread) throw notFound('This thread is gone: it made room for newer messages.');
       return thread;
@@ -107,18 +106,13 @@ function addReadingRoutes(server: HttpServer, guards: Guards, actions: RouteActi
   server.get(
     '/console/channels/:channel/messages',
     { schema: { hide: true, params: ChannelPath, querystring: OlderQuery }, onRequest },
-    async (request, reply): Promise<OlderMessages> => {
-      reply.header('cache-control', 'no-store');
-      return history.before(request.params.channel, request.query.before);
-    },
+    async ({ params, query }): Promise<OlderMessages> =>
+      history.before(params.channel, query.before),
   );
   server.get(
     '/console/suggestions',
     { schema: { hide: true, querystring: SuggestQuery }, onRequest },
-    async (request, reply): Promise<Suggestion[]> => {
-      reply.header('cache-control', 'no-store');
-      return await actions.suggest(request.query.input, request.query.typed);
-    },
+    async ({ query }): Promise<Suggestion[]> => await actions.suggest(query.input, query.typed),
   );
 }
 

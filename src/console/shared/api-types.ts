@@ -210,6 +210,11 @@ export const Named = z.strictObject({ name: z.string().max(200) });
 /** A private message that its reader wants to see no longer. */
 export const Dismissal = z.strictObject({ message: MessageId });
 
+/** What `/console/session` tells a page: no password is set, this browser is logged in, or it has to log in. */
+export interface SessionState {
+  state: 'open' | 'in' | 'out';
+}
+
 /** Everything a page needs to begin, or to begin anew. */
 export interface Snapshot {
   kind: 'snapshot';

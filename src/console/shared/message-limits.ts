@@ -1,5 +1,6 @@
 import { linkOf } from '../../bot/shared/card.ts';
 import {
+  type Body,
   type Card,
   type CardAction,
   type CardPart,
@@ -21,23 +22,24 @@ const MAX_UNIT = 20;
 
 /** The message with every text and list in it cut to a size that can be stored and sent to each browser. */
 export function limitedMessage(message: Message): Message {
-  const { body } = message;
-  const command = message.command === undefined ? {} : { command: cut(message.command, MAX_TEXT) };
+  const { command, body } = message;
+  return {
+    ...message,
+    ...(command !== undefined && { command: cut(command, MAX_TEXT) }),
+    body: limitedBody(body),
+  };
+}
+
+function limitedBody(body: Body): Body {
   switch (body.kind) {
     case 'text':
-      return { ...message, ...command, body: { ...body, text: cut(body.text, MAX_TEXT) } };
-    case 'answer':
-      return {
-        ...message,
-        ...command,
-        body: {
-          ...body,
-          text: cut(body.text, MAX_ANSWER_CHARACTERS),
-          ...(body.actions === undefined ? {} : { actions: limitedActions(body.actions) }),
-        },
-      };
+      return { ...body, text: cut(body.text, MAX_TEXT) };
+    case 'answer': {
+      const actions = body.actions && limitedActions(body.actions);
+      return { ...body, text: cut(body.text, MAX_ANSWER_CHARACTERS), ...(actions && { actions }) };
+    }
     case 'card':
-      return { ...message, ...command, body: { ...body, card: limitedCard(body.card) } };
+      return { ...body, card: limitedCard(body.card) };
   }
 }
 

@@ -4,6 +4,7 @@ import type { MonitoringClient } from '../../clients/monitoring.ts';
 import { HttpError } from '../../http/errors.ts';
 import { createRateLimit } from '../../http/rate-limit.ts';
 import type { Viewer } from '../login/guards.ts';
+import { forgetOldest } from '../shared/forget-oldest.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -38,8 +39,7 @@ export function createFacts(monitoring: () => MonitoringClient) {
     const entry = { atMs: performance.now(), facts };
     known.delete(name);
     known.set(name, entry);
-    const [oldest] = known.keys();
-    if (known.size > KEPT_COUNT && oldest !== undefined) known.delete(oldest);
+    forgetOldest(known, KEPT_COUNT);
     return entry;
   }
 

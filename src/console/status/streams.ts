@@ -1,16 +1,11 @@
 import type { ServerResponse } from 'node:http';
 import type { Viewer } from '../login/guards.ts';
+import { keepAlive, writeEvents } from '../shared/event-stream.ts';
 import type { StatusPoller, StatusSnapshot } from './poller.ts';
 import type { StatusWriter } from './writer.ts';
 
 /** Streams open at once; those who may open the console are not locked out by anyone else. */
 const MAX_STREAMS: Record<Viewer, number> = { member: 64, anyone: 500 };
-
-/** A browser that has not read so many bytes is cut off; it comes back and begins anew. */
-const MAX_UNREAD_BYTES = 4_000_000;
-
-/** How often a silent stream gets a comment, so that nothing between takes it for dead. */
-const HEARTBEAT_MS = 15_000;
 
 /** The browser's pause before it comes back. */
 const RETRY_MS = 2_000;
@@ -24,18 +19,8 @@ export function createStatusStreams(poller: StatusPoller, writer: StatusWriter) 
   let unfollow: (() => void) | undefined;
   let closed = false;
 
-  const heartbeat = setInterval(() => {
-    for (const response of all()) write(response, STILL_HERE);
-  }, HEARTBEAT_MS);
-  heartbeat.unref();
-
   const all = () => [...readers.member, ...readers.anyone];
-
-  /** Checks what is unread before it adds: one large frame alone is no sign of a slow reader. */
-  function write(response: ServerResponse, text: Buffer) {
-    if (response.writableLength > MAX_UNREAD_BYTES) response.destroy();
-    else response.write(text);
-  }
+  const heartbeat = keepAlive(all);
 
   function send(snapshot: StatusSnapshot) {
     const before = sent;
@@ -46,7 +31,7 @@ export function createStatusStreams(poller: StatusPoller, writer: StatusWriter) 
       const changed = those.length > 0 ? writer.changed(before, snapshot, viewer) : undefined;
       if (changed === undefined) continue;
       const frame = frameOf(changed);
-      for (const response of those) write(response, frame);
+      for (const response of those) writeEvents(response, frame);
     }
   }
 
@@ -73,9 +58,9 @@ export function createStatusStreams(poller: StatusPoller, writer: StatusWriter) 
       const { json } = await writer.report(snapshot, viewer);
       if (!waiting.delete(response)) return;
       // The bytes are shared by all who are sent them, however slowly they read.
-      for (const part of [REPORT_HEAD, json, REPORT_TAIL]) write(response, part);
+      for (const part of [REPORT_HEAD, json, REPORT_TAIL]) writeEvents(response, part);
       const missed = sent && sent !== snapshot && writer.changed(snapshot, sent, viewer);
-      if (missed) write(response, frameOf(missed));
+      if (missed) writeEvents(response, frameOf(missed));
     },
     /** Ends all streams and takes no more. */
     close() {
@@ -92,4 +77,3 @@ const frameOf = (json: string) => Buffer.from(`data: ${json}\n\n`);
 
 const REPORT_HEAD = Buffer.from('data: {"kind":"report","report":');
 const REPORT_TAIL = Buffer.from('}\n\n');
-const STILL_HERE = Buffer.from(': still here\n\n');

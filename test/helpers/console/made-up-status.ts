@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { onTestFinished } from 'vitest';
-import type { SessionState } from '../../../src/console/login/api-types.ts';
+import type { SessionState } from '../../../src/console/shared/api-types.ts';
 import { createGuards } from '../../../src/console/login/guards.ts';
 import { addPageRoutes } from '../../../src/console/page-files.ts';
 import {

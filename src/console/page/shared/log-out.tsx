@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'preact/hooks';
-import type { SessionState } from '../../login/api-types.ts';
+import type { SessionState } from '../../shared/api-types.ts';
 import { forgetDrafts } from './draft.ts';
 import { sendJson } from './requests.ts';
 import { fetchSessionState, loginAddress } from './session.ts';

@@ -1,4 +1,4 @@
-import type { SessionState } from '../../login/api-types.ts';
+import type { SessionState } from '../../shared/api-types.ts';
 
 /** Whether this browser is logged in. Rejects when Askwatch cannot be reached. */
 export async function fetchSessionState(): Promise<SessionState['state']> {

@@ -12,6 +12,8 @@ const KINDS = {
   browser: ['test/**/*.browser.test.ts'],
   /** Whole programs, started as an operator starts them. */
   programs: ['test/end-to-end/**/*.test.ts'],
+  /** Outages, storms and kills that are played out in full, which takes ten seconds and more. */
+  slow: ['test/**/*.slow.test.ts'],
   /** With processes that are killed, traced or short of room: what kill -9, a power cut and a full disk leave. */
   kill: ['test/**/*.kill.test.ts'],
 };
@@ -31,6 +33,7 @@ const group = (
     include: string[];
     exclude?: string[];
     globalSetup?: string;
+    isolate?: boolean;
     testTimeout?: number;
     env?: Record<string, string>;
   },
@@ -51,7 +54,7 @@ export default defineConfig({
     setupFiles: ['test/helpers/property-seed.ts'],
     // Most tests wait for clocks and processes; with a worker a core they would wait one after another. Full counts keep the
     // cores busier.
-    maxWorkers: long ? 4 : 5,
+    maxWorkers: long ? 4 : 6,
     // Generous, since machines are shared; full counts take their time.
     testTimeout: long ? 600_000 : 60_000,
     hookTimeout: 60_000,
@@ -63,15 +66,24 @@ export default defineConfig({
         testTimeout: long ? 600_000 : 300_000,
         env: { ASKWATCH_TEST_PATIENCE_MS: '90000' },
       }),
+      // Of all rooms, so each file has a process of its own.
+      group('slow', { include: KINDS.slow, isolate: true }),
       group('browser', {
         include: KINDS.browser,
         globalSetup: 'test/helpers/browser/built-page.ts',
       }),
-      group('discord', { include: DISCORD }),
-      group('slack', { include: SLACK }),
+      group('discord', { include: DISCORD, exclude: KINDS.slow }),
+      group('slack', { include: SLACK, exclude: KINDS.slow }),
       group('rooms', {
         include: ['test/**/*.test.ts'],
-        exclude: [...KINDS.programs, ...KINDS.kill, ...KINDS.browser, ...DISCORD, ...SLACK],
+        exclude: [
+          ...KINDS.programs,
+          ...KINDS.kill,
+          ...KINDS.slow,
+          ...KINDS.browser,
+          ...DISCORD,
+          ...SLACK,
+        ],
         globalSetup: 'test/helpers/browser/built-page.ts',
       }),
     ],

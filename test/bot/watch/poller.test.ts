@@ -94,7 +94,7 @@ test('a lone monitor that is down at first sight is an alert that does not make 
   ]);
 });
 
-/** More of what `hostile-service.test.ts` does to a watch, to the whole bot. */
+/** More of what `hostile-service.slow.test.ts` does to a watch, to the whole bot. */
 const OTHER_FAULTS: MonitoringFault[] = [
   { kind: 'html' },
   { kind: 'garbage-bytes' },

@@ -1,5 +1,6 @@
 import type { Platform } from '../../bot/platform.ts';
 import { DeliveryError } from '../../bot/shared/errors.ts';
+import type { Message } from '../shared/api-types.ts';
 import type { ConsoleChannels } from './channels.ts';
 import type { EventStreams } from './event-streams.ts';
 import { type History, isInterrupted, listedOf, postedMessageId } from './history.ts';
@@ -12,6 +13,14 @@ export function createPosting(options: {
 }): Pick<Platform, 'post' | 'update' | 'announce' | 'endAnswer'> {
   const { history, streams, channels } = options;
   const ours = { kind: 'askwatch' as const };
+
+  async function putReply(thread: string, reply: Message) {
+    const root = await history.putReply(thread, reply).catch(asDeliveryError('stored'));
+    if (!root) throw messageGone();
+    streams.send({ kind: 'reply', root: thread, reply });
+    streams.send({ kind: 'message', listed: listedOf(root) });
+  }
+
   return {
     async post({ channel, card, id }) {
       if (!channels.has(channel)) throw noChannel(channel, channels.list());
@@ -41,10 +50,7 @@ export function createPosting(options: {
     async announce({ posted, card: { tone, title }, id }) {
       const body = { kind: 'card' as const, card: { tone, title, parts: [] } };
       const reply = { id: postedMessageId(id), author: ours, atMs: Date.now(), body };
-      const root = await history.putReply(posted.thread, reply).catch(asDeliveryError('stored'));
-      if (!root) throw messageGone();
-      streams.send({ kind: 'reply', root: posted.thread, reply });
-      streams.send({ kind: 'message', listed: listedOf(root) });
+      await putReply(posted.thread, reply);
     },
     /** The text stays as it was stored last. */
     async endAnswer({ thread = '', shown, beganAtMs, note, actionsIn }) {
@@ -56,10 +62,7 @@ export function createPosting(options: {
       const frame = there ?? { id, author: ours, atMs: beganAtMs };
       const body = { kind: 'answer' as const, text, growing: false, note, actions };
       const reply = { ...frame, body };
-      const root = await history.putReply(thread, reply).catch(asDeliveryError('stored'));
-      if (!root) throw messageGone();
-      streams.send({ kind: 'reply', root: thread, reply });
-      streams.send({ kind: 'message', listed: listedOf(root) });
+      await putReply(thread, reply);
     },
   };
 }

@@ -5,19 +5,12 @@ import type { StatusEvent, StatusMonitor, StatusReport } from './api-types.ts';
 import type { StatusSnapshot } from './poller.ts';
 import { publicMonitor } from './report.ts';
 
-/** A report as JSON. */
-export interface WrittenReport {
-  json: Buffer;
-  /** Tells one report from another, whenever it was made. */
-  tag: string;
-}
-
 /** Writes what is known as JSON: once for all who see the same, and a monitor once while there is no news of it. */
 export type StatusWriter = ReturnType<typeof createStatusWriter>;
 
 export function createStatusWriter() {
   const monitorJson = perViewer<StatusMonitor, string>();
-  const reports = perViewer<StatusSnapshot, Promise<WrittenReport>>();
+  const reports = perViewer<StatusSnapshot, ReturnType<typeof write>>();
 
   function jsonOf(monitor: StatusMonitor, viewer: Viewer): string {
     const known = monitorJson[viewer].get(monitor);
@@ -27,7 +20,8 @@ export function createStatusWriter() {
     return json;
   }
 
-  async function write(snapshot: StatusSnapshot, viewer: Viewer): Promise<WrittenReport> {
+  /** A report as JSON, with a tag that tells it from another, whenever it was made. */
+  async function write(snapshot: StatusSnapshot, viewer: Viewer) {
     const { overall } = snapshot;
     const notice = noticeFor(viewer, snapshot);
     const head: Omit<StatusReport, 'monitors' | 'generated_at'> = {

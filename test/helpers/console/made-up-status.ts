@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { onTestFinished } from 'vitest';
-import type { SessionState } from '../../../src/console/shared/api-types.ts';
 import { createGuards } from '../../../src/console/login/guards.ts';
 import { addPageRoutes } from '../../../src/console/page-files.ts';
+import type { SessionState } from '../../../src/console/shared/api-types.ts';
 import {
   STATUS_DAYS,
   StatusDetails,

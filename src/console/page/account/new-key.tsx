@@ -1,12 +1,15 @@
 import { useEffect, useId, useRef, useState } from 'preact/hooks';
-import type { MadeKey, ServiceName } from '../../account/api-types.ts';
+import type { MadeKey, ModelsAnswer, ServiceName } from '../../account/api-types.ts';
+import { CopyButton } from '../shared/copy-button.tsx';
 import { submitting } from '../shared/form.tsx';
+import { publicAddress } from '../shared/public-address.ts';
 import { randomId } from '../shared/random-id.ts';
 import { askAccount, RefusedError } from './client.ts';
 import { Dialog, DialogButtons, useSending } from './dialog.tsx';
+import { curlFor } from './example.ts';
 import { LimitFields } from './limit-fields.tsx';
 import { type LimitName, readLimits, typedOf, withoutNone } from './limits.ts';
-import { MadeKeyView } from './made-key.tsx';
+import { Name } from './parts.tsx';
 
 const SERVICES: Record<ServiceName, { name: string; about: string }> = {
   gateway: { name: 'Model gateway', about: 'Ask models, with any OpenAI-style client' },
@@ -152,4 +155,53 @@ function ServiceChoice({
       ))}
     </fieldset>
   );
+}
+
+/** The key, this once, and a first request with it. */
+function MadeKeyView({ made: { key, made }, onDone }: { made: MadeKey; onDone: () => void }) {
+  const example = curlFor({
+    service: made.service,
+    key,
+    origin: publicAddress(),
+    model: useModel(made),
+  });
+  return (
+    <div class="made">
+      <p role="status">
+        “<Name>{made.name}</Name>” is made. This is the only time that its key is shown: keep it
+        where your secrets are.
+      </p>
+      {/* biome-ignore lint/a11y/useSemanticElements: these are no fields of a form. */}
+      <div class="secret" role="group" aria-label="Key">
+        <code>{key}</code>
+        <CopyButton text={key} />
+      </div>
+      <h3>Try it</h3>
+      {/* biome-ignore lint/a11y/useSemanticElements: these are no fields of a form. */}
+      <div class="example" role="group" aria-label="Example">
+        <CopyButton text={example} />
+        {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, so the keyboard must get there. */}
+        <pre tabIndex={0}>{example}</pre>
+      </div>
+      <div class="dialog-buttons">
+        <button type="button" class="main" onClick={onDone}>
+          Done, I have kept it
+        </button>
+      </div>
+    </div>
+  );
+}
+
+/** A model to show in the example: the first that can answer. */
+function useModel({ service }: MadeKey['made']): string | undefined {
+  const [model, setModel] = useState<string>();
+  useEffect(() => {
+    if (service !== 'gateway') return;
+    // Without an answer the example says what to put there.
+    askAccount<ModelsAnswer>('models').then(
+      ({ text }) => setModel(text[0]?.id),
+      () => setModel(undefined),
+    );
+  }, [service]);
+  return model;
 }

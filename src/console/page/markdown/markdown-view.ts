@@ -1,6 +1,6 @@
 import type { ColourJob, ColourResult, MarkdownJob, MarkdownResult, Piece } from './blocks.ts';
 import { endOfBox } from './plain-text.ts';
-import { blockOf, type Code, elementOf } from './show-pieces.ts';
+import { blockOf, type Code, elementOf } from './show-pieces.tsx';
 import { createPageWorker } from './worker.ts';
 
 /** Characters of one answer that are set; the console keeps no longer ones, and what follows is shown as plain text. */

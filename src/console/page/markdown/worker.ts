@@ -6,20 +6,11 @@ export type Outcome<Result> =
   /** The worker's script could not be loaded, or has a fault. */
   | { kind: 'broken' };
 
-/** What does one kind of work beside the page, so that no text can hold it. */
-export interface PageWorker<Job, Result> {
-  /** Jobs are done one after another. */
-  run(job: Job): Promise<Outcome<Result>>;
-}
-
 /**
- * Makes a worker of the script `name`, which is loaded when there is something to do. One that does not answer within
+ * Makes what does one kind of work beside the page, so that no text can hold it: a worker of the script `name`, which is loaded when there is something to do. One that does not answer within
  * `limitMs` is ended, and the next job gets another.
  */
-export function createPageWorker<Job, Result>(options: {
-  name: string;
-  limitMs: number;
-}): PageWorker<Job, Result> {
+export function createPageWorker<Job, Result>(options: { name: string; limitMs: number }) {
   const { name, limitMs } = options;
   let started: ReturnType<typeof start> | undefined;
   let last: Promise<unknown> = Promise.resolve();
@@ -47,7 +38,8 @@ export function createPageWorker<Job, Result>(options: {
   }
 
   return {
-    run(job) {
+    /** Jobs are done one after another. */
+    run(job: Job) {
       const outcome = last.then(() => run(job));
       last = outcome;
       return outcome;

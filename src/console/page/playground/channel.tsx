@@ -1,12 +1,11 @@
 import { Fragment, type RefObject } from 'preact';
 import type { ListedMessage } from '../../shared/api-types.ts';
-import { dayName } from '../shared/moment.tsx';
+import { Mark, ReplyIcon } from '../shared/icons.tsx';
+import { dayName, Moment } from '../shared/moment.tsx';
 import type { Pressed } from './client.ts';
 import { Composer, type ComposerControl } from './composer/composer.tsx';
-import { EmptyState } from './empty-state.tsx';
 import { MessageView } from './messages/message-view.tsx';
 import { type Older, Scroller } from './messages/scroller.tsx';
-import { ThreadLink } from './messages/thread-link.tsx';
 import { isOwn, type State } from './state.ts';
 
 /** A channel: its messages, oldest first, and the line to type in. */
@@ -97,4 +96,56 @@ function olderOf(
   return first !== undefined && state.older.includes(channel)
     ? { first, load: onOlder }
     : undefined;
+}
+
+/** Leads from a message to the thread under it. */
+function ThreadLink({ thread, onOpen }: { thread: ListedMessage['thread']; onOpen: () => void }) {
+  return (
+    <button
+      type="button"
+      class={thread.replies > 0 ? 'thread-link' : 'thread-link quiet'}
+      onClick={onOpen}
+    >
+      <ReplyIcon />
+      {thread.replies === 0 && 'Ask about this'}
+      {thread.replies > 0 && (
+        <b>
+          {thread.replies} {thread.replies === 1 ? 'reply' : 'replies'}
+        </b>
+      )}
+      {thread.growing && <span class="writing">Askwatch is writing…</span>}
+      {!thread.growing && thread.lastAtMs !== undefined && (
+        <span>
+          last at <Moment atMs={thread.lastAtMs} />
+        </span>
+      )}
+    </button>
+  );
+}
+
+const TRIES = [
+  { line: '/ask why is the sky blue', about: 'Ask a question; the answer streams into a thread' },
+  { line: '/monitor add https://example.com', about: 'Watch an address; alerts appear here' },
+  { line: '/askwatch help', about: 'See everything it can do' },
+];
+
+/** What a channel without messages says: three things to try, each a click away from the input. */
+function EmptyState({ onTry }: { onTry: (line: string) => void }) {
+  return (
+    <section class="empty">
+      <Mark />
+      <h3>Welcome to Askwatch</h3>
+      <p>This channel works like the ones in Slack and Discord. Three things to try:</p>
+      <ul>
+        {TRIES.map(({ line, about }) => (
+          <li key={line}>
+            <button type="button" onClick={() => onTry(line)}>
+              <code>{line}</code>
+              <span>{about}</span>
+            </button>
+          </li>
+        ))}
+      </ul>
+    </section>
+  );
 }

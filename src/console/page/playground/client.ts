@@ -8,11 +8,11 @@ import type {
   Someone,
 } from '../../shared/api-types.ts';
 import { encodeAction } from '../../shared/from-bot.ts';
+import type { Where } from '../shared/draft.ts';
 import { createLiveState, keepConnected } from '../shared/live-state.ts';
 import { randomId } from '../shared/random-id.ts';
 import { errorSentence, postUntilAnswered } from '../shared/requests.ts';
 import { leadsToLogin, leadToLoginIfOut } from '../shared/session.ts';
-import type { Where } from '../shared/where.ts';
 import type { Suggested } from './composer/completion.ts';
 import { apply, dismissed, emptyState, opened, type State, withOlder } from './state.ts';
 

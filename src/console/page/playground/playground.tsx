@@ -1,9 +1,8 @@
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import type { Outcome } from '../../shared/api-types.ts';
-import { keepForm, keptForm } from '../shared/draft.ts';
+import { keepForm, keptForm, type Where } from '../shared/draft.ts';
 import { useLiveState } from '../shared/live-state.ts';
 import { sentenceOf } from '../shared/requests.ts';
-import type { Where } from '../shared/where.ts';
 import { Channel } from './channel.tsx';
 import type { Client, Pressed } from './client.ts';
 import type { ComposerControl } from './composer/composer.tsx';

@@ -1,5 +1,10 @@
 import type { ShownForm } from '../../shared/api-types.ts';
-import type { Where } from './where.ts';
+
+/** Where somebody writes or does something: in a channel, or in a thread of it. */
+export interface Where {
+  channel: string;
+  thread?: string;
+}
 
 /** A form that is being filled in, and where what it asks for is shown. */
 export interface OpenForm {

@@ -42,13 +42,12 @@ export function StatusList({ monitors }: { monitors: readonly StatusMonitor[] })
   );
 }
 
-interface FiltersProps {
+function Filters(props: {
   monitors: readonly StatusMonitor[];
   filter: StatusFilter;
   onChange: (filter: StatusFilter) => void;
-}
-
-function Filters({ monitors, filter, onChange }: FiltersProps) {
+}) {
+  const { monitors, filter, onChange } = props;
   const { text, condition: chosen } = filter;
   const offered = conditionsOf(monitors);
   return (

@@ -1,13 +1,22 @@
 import type { RefObject } from 'preact';
-import { useId, useImperativeHandle, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import {
+  useContext,
+  useEffect,
+  useId,
+  useImperativeHandle,
+  useLayoutEffect,
+  useRef,
+  useState,
+} from 'preact/hooks';
 import type { ListedCommand } from '../../../shared/api-types.ts';
 import { keepDraft, keepWhileSent, keptDraft } from '../../shared/draft.ts';
 import { Problem, submitting } from '../../shared/form.tsx';
 import { SendIcon } from '../../shared/icons.tsx';
 import { sentenceOf } from '../../shared/requests.ts';
+import { Reader } from '../reader-context.ts';
 import { CommandHint, SuggestionList } from './command-help.tsx';
+import type { Completion, Suggested, Suggestion } from './completion.ts';
 import { complete } from './completion.ts';
-import { useOffered } from './use-offered.ts';
 
 /** What others may do to the line. */
 export interface ComposerControl {
@@ -176,4 +185,25 @@ export function Composer(props: {
       </div>
     </form>
   );
+}
+
+/** What the server offers for the input that is being typed; nothing until it has answered for just these letters. */
+function useOffered(ask: Completion['ask']): Suggestion[] {
+  const { suggest } = useContext(Reader);
+  const [offered, setOffered] = useState<{ key: string; list: Suggested[] }>();
+  const key = ask ? `${ask.input} ${ask.typed}` : '';
+
+  useEffect(() => {
+    if (!ask) return;
+    const typedOn = new AbortController();
+    void suggest(ask.input, ask.typed, typedOn.signal).then((list) => {
+      if (!typedOn.signal.aborted) setOffered({ key, list });
+    });
+    return () => typedOn.abort();
+  }, [key]);
+
+  if (!ask || offered?.key !== key) return [];
+  return offered.list
+    .filter(({ value }) => value !== ask.typed)
+    .map(({ label, value }) => ({ line: ask.lineWith(value), label, detail: '' }));
 }

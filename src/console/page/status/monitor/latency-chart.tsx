@@ -3,8 +3,7 @@ import type uPlot from 'uplot';
 import type { StatusDetails } from '../../../status/api-types.ts';
 import { stepOfKey } from '../../shared/stepping.ts';
 import { formatMilliseconds } from '../text-format.ts';
-import { columnsOf, type LatencyColumns, outagesOf } from './latency-data.ts';
-import { plotLatency } from './latency-plot.ts';
+import { columnsOf, type LatencyColumns, outagesOf, plotLatency } from './latency-plot.ts';
 
 const HOUR_MS = 3_600_000;
 

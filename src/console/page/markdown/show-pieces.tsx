@@ -1,6 +1,6 @@
 import { render } from 'preact';
+import { CopyButton } from '../shared/copy-button.tsx';
 import type { Attributes, Piece } from './blocks.ts';
-import { CodeHead } from './code-head.tsx';
 import { boxesOf } from './plain-text.ts';
 
 /** All that an answer can become. What is no piece of this list is shown as the words in it. */
@@ -88,7 +88,13 @@ function codeOf({ language }: Attributes, text: string, onCode: (code: Code) => 
   if (text !== '') {
     const head = document.createElement('div');
     head.className = language === undefined ? 'code-head bare' : 'code-head';
-    render(CodeHead({ language, text }), head);
+    render(
+      <>
+        <span>{language}</span>
+        <CopyButton text={text} />
+      </>,
+      head,
+    );
     box.append(head);
   }
   box.append(pre);

@@ -128,10 +128,10 @@ async function checkChannel(
       'The channel is archived. Unarchive it, or take it out of ALERT_CHANNELS.',
     );
   } catch (error) {
-    const failure = readFailure(error);
-    if (failure.kind === 'unknown') return unanswered(check, error, apiUrl);
-    if (failure.kind === 'limited') return limited(check);
-    return problem(check, explainFailure(failure, error));
+    const { kind } = readFailure(error);
+    if (kind === 'unknown') return unanswered(check, error, apiUrl);
+    if (kind === 'limited') return limited(check);
+    return problem(check, explainFailure(error));
   }
 }
 

@@ -7,9 +7,9 @@ export interface LiveView {
   /** The text so far in pieces; only the last one, and those after it, differ from an earlier view. */
   messages: string[];
   /** Present in the last view of an answer that ended. */
-  end?: { note?: string; footer: string };
+  end?: { note?: string | undefined; footer: string } | undefined;
   /** Buttons under the last message as it is now. */
-  actions?: CardAction[];
+  actions?: CardAction[] | undefined;
 }
 
 /** A growing answer as it is now. */

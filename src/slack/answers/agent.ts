@@ -109,7 +109,7 @@ export function createAgent(options: {
   async function setActive(at: Pick<AgentAnswer, 'channel' | 'thread'>): Promise<void> {
     const run = () => setStatus(at, { status: 'active' });
     try {
-      await queue.patiently({ method: STATUS, channel: at.channel, run }, { repeatable: true });
+      await queue.patiently({ method: STATUS, channel: at.channel, repeatable: true, run });
     } catch (error) {
       refused(error);
       const { kind, code } = readFailure(error);
@@ -121,8 +121,8 @@ export function createAgent(options: {
     }
   }
 
-  const isUnderWay = ({ channel, thread }: Pick<AgentAnswer, 'channel' | 'thread'>) =>
-    [...underWay].some((answer) => answer.channel === channel && answer.thread === thread);
+  const underWayAt = ({ channel, thread }: Pick<AgentAnswer, 'channel' | 'thread'>) =>
+    [...underWay].filter((answer) => answer.channel === channel && answer.thread === thread);
 
   function hasRoom(): boolean {
     while ((endsMs[0] ?? Number.POSITIVE_INFINITY) <= performance.now() - minuteMs) endsMs.shift();
@@ -145,7 +145,7 @@ export function createAgent(options: {
         const isShown = await shown;
         underWay.delete(answer);
         endsMs.push(performance.now());
-        if (isShown && !isUnderWay(answer)) await setActive(answer);
+        if (isShown && underWayAt(answer).length === 0) await setActive(answer);
       }
       trial ??= shown;
       await trial;
@@ -157,10 +157,9 @@ export function createAgent(options: {
     count: () => underWay.size,
     /** What Slack's own Stop in a thread does: the buttons of the answers under way. Shows that nothing is when there are none. */
     async stopped(channel: string, thread: string) {
-      if (!isUnderWay({ channel, thread })) await setActive({ channel, thread });
-      return [...underWay]
-        .filter((answer) => answer.channel === channel && answer.thread === thread)
-        .flatMap(({ actions }) => actions);
+      const at = { channel, thread };
+      if (underWayAt(at).length === 0) await setActive(at);
+      return underWayAt(at).flatMap(({ actions }) => actions);
     },
     /** Suggests what to ask in a direct conversation. Never throws. */
     async suggest(channel: string) {

@@ -7,7 +7,7 @@ import type { EditPace } from '../api/edit-pace.ts';
 import type { Messages } from '../api/messages.ts';
 import { appendEveryMs, type Paces } from '../api/paces.ts';
 import type { Streams } from '../api/streams.ts';
-import { type Content, context } from '../render/blocks.ts';
+import { type Content, context, renderButtons } from '../render/blocks.ts';
 import {
   ANSWER_LIMIT,
   renderAnswer,
@@ -15,7 +15,6 @@ import {
   renderQuestion,
   renderThinking,
 } from '../render/render-answer.ts';
-import { renderButtons } from '../render/render-buttons.ts';
 import type { Agent } from './agent.ts';
 import { createEditedAnswer } from './edited-answer.ts';
 import { withEnd } from './end-answer.ts';
@@ -213,12 +212,7 @@ export async function showEphemeralAnswer(
       continue;
     }
     const { footer, note, actions } = part;
-    const end = { footer, ...(note === undefined ? {} : { note }) };
-    const view = {
-      messages: splitMarkdown(text, PRIVATE_LIMIT),
-      end,
-      ...(actions && { actions }),
-    };
+    const view = { messages: splitMarkdown(text, PRIVATE_LIMIT), end: { footer, note }, actions };
     for (const content of renderAnswer(view)) await showEphemeral(content);
   }
   await answer.ended();

@@ -81,13 +81,10 @@ export function createConversation(options: {
     try {
       await reply(bot, input, showEphemeral);
     } catch (error) {
-      const failure = readFailure(error);
       log.warn({ err: error, channel: input.channel }, 'a reply could not be shown');
       await checkAccess(error);
       try {
-        await showEphemeral(
-          renderNote(`The reply could not be shown. ${explainFailure(failure, error)}`),
-        );
+        await showEphemeral(renderNote(`The reply could not be shown. ${explainFailure(error)}`));
       } catch (cause) {
         log.debug({ err: cause }, 'nor could the person be told');
       }

@@ -3,7 +3,7 @@ import { answerOfButton } from '../../bot/shared/card.ts';
 import type { UnfinishedAnswer } from '../../bot/shared/invocation.ts';
 import type { BotIdentity } from '../api/bot-identity.ts';
 import { readFailure } from '../api/call-failure.ts';
-import type { Messages } from '../api/messages.ts';
+import { type Messages, readingOf, readMessages } from '../api/messages.ts';
 import type { SendQueue } from '../api/send-queue.ts';
 import type { ShownMessage } from '../render/blocks.ts';
 import { type Content, context } from '../render/blocks.ts';
@@ -53,24 +53,12 @@ export function createEndAnswer(options: {
         include_all_metadata: true,
         ...(cursor !== undefined && { cursor }),
       };
-      const answer =
-        thread === undefined
-          ? await queue.patiently(
-              {
-                method: 'conversations.history',
-                channel,
-                run: () => client.conversations.history(bounds),
-              },
-              { repeatable: true },
-            )
-          : await queue.patiently(
-              {
-                method: 'conversations.replies',
-                channel,
-                run: () => client.conversations.replies({ ...bounds, ts: thread }),
-              },
-              { repeatable: true },
-            );
+      const answer = await queue.patiently({
+        method: readingOf(thread),
+        channel,
+        repeatable: true,
+        run: () => readMessages(client, bounds, thread),
+      });
       found.push(...((answer.messages ?? []) as FoundMessage[]));
       cursor = answer.response_metadata?.next_cursor;
       if (!cursor) break;
@@ -81,10 +69,9 @@ export function createEndAnswer(options: {
   }
 
   async function endStream(channel: string, ts: string, blocks: types.KnownBlock[]) {
-    const call = { method: 'chat.stopStream', channel };
+    const run = () => client.chat.stopStream({ channel, ts, blocks });
     try {
-      const run = () => client.chat.stopStream({ channel, ts, blocks });
-      await queue.patiently({ ...call, run }, { repeatable: true });
+      await queue.patiently({ method: 'chat.stopStream', channel, repeatable: true, run });
       return true;
     } catch (error) {
       // Slack ends each by itself after some minutes; such a message is changed like any other.

@@ -86,8 +86,7 @@ export function createStreamedAnswer(options: {
       }
       if (part.text === '' && !stream) return !ended;
       if (ended) {
-        const blocks = renderEnd({ ...(end && { end }), ...(actions && { actions }) });
-        await finish(part.text, blocks, false);
+        await finish(part.text, renderEnd({ end, actions }), false);
       } else if (!stream) await begin(part.text);
       else if (part.text !== '') await streams.append(stream, part.text);
       return true;
@@ -140,8 +139,8 @@ export function createStreamedAnswer(options: {
       const { text, end, actions } = answer;
       await edit.show({
         messages: splitMarkdown(page.opening + harmless(text).slice(page.start), ANSWER_LIMIT),
-        ...(end && { end }),
-        ...(actions && { actions }),
+        end,
+        actions,
       });
     },
     /** Resolves when it may be shown as it is by then. */

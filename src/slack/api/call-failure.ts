@@ -105,7 +105,8 @@ const REFUSALS: Record<string, string> = {
 };
 
 /** The sentence for a person about a failed call: what happened and what to do. */
-export function explainFailure({ kind, code }: CallFailure, error: unknown): string {
+export function explainFailure(error: unknown): string {
+  const { kind, code } = readFailure(error);
   if (kind === 'limited') return 'Slack asks the bot to slow down.';
   if (kind === 'unknown') return `Slack did not answer as it should (${code}).`;
   if (code === 'missing_scope') return missingScope(error);
@@ -128,7 +129,7 @@ const shown = (code: string) =>
 export function deliveryError(error: unknown): DeliveryError {
   if (error instanceof DeliveryError) return error;
   const failure = readFailure(error);
-  return new DeliveryError(explainFailure(failure, error), {
+  return new DeliveryError(explainFailure(error), {
     permanent: failure.kind === 'refused',
     closed: CHANNEL_CLOSED.has(failure.code) || isAccessEnded(failure.code),
     cause: error,

@@ -1,5 +1,5 @@
 import type { webApi } from '@slack/bolt';
-import type { Content } from '../render/blocks.ts';
+import { type Content, context } from '../render/blocks.ts';
 import { readFailure } from './call-failure.ts';
 import type { EditKind } from './edit-pace.ts';
 import type { SendQueue } from './send-queue.ts';
@@ -62,11 +62,6 @@ export function createMessages(client: webApi.WebClient, queue: SendQueue) {
     return { ts, goesOn };
   }
 
-  const read = (bounds: webApi.ConversationsHistoryArguments, thread: string | undefined) =>
-    thread === undefined
-      ? client.conversations.history(bounds)
-      : client.conversations.replies({ ...bounds, ts: thread });
-
   /** Searches for a message by the id that it was posted with, newest first in a channel. */
   async function find(
     { channel, thread }: Destination,
@@ -83,7 +78,7 @@ export function createMessages(client: webApi.WebClient, queue: SendQueue) {
         include_all_metadata: true,
         ...(cursor === undefined ? {} : { cursor }),
       };
-      const answer = await read(bounds, thread).catch((error: unknown) => {
+      const answer = await readMessages(client, bounds, thread).catch((error: unknown) => {
         // An app may read one page a minute: what was found so far has to do, or no search would ever end.
         if (page > 0 && readFailure(error).kind === 'limited') return undefined;
         throw error;
@@ -118,25 +113,27 @@ export function createMessages(client: webApi.WebClient, queue: SendQueue) {
     const call = { method: 'chat.update', channel, edit, run };
     if (edit === 'alert') await queue.once(call);
     else if (edit === 'first' || edit === 'more') await queue.inTurn(call);
-    else await queue.patiently(call, { repeatable: true });
+    else await queue.patiently({ ...call, repeatable: true });
   }
 
   return {
     /** Posts what a person waits for, once: whether an attempt with a lost answer went through is looked up. Gives its ts. */
     async post(to: Destination, content: Content, id: string) {
-      const call = { method: 'chat.postMessage', channel: to.channel };
-      const find = { method: 'conversations.history', channel: to.channel };
+      const { channel } = to;
+      const method = 'chat.postMessage';
       const sinceMs = Date.now() - CLOCK_SKEW_MS;
       for (let attempts = 1; ; attempts += 1) {
         try {
           const run = () => send(to, content, { id });
-          return (await queue.patiently({ ...call, run }, { repeatable: false })).ts;
+          return (await queue.patiently({ method, channel, run })).ts;
         } catch (error) {
           if (readFailure(error).kind !== 'unknown' || attempts === 3) throw error;
-          const found = await queue.patiently(
-            { ...find, run: () => tryFind(to, id, sinceMs) },
-            { repeatable: true },
-          );
+          const found = await queue.patiently({
+            method: 'conversations.history',
+            channel,
+            repeatable: true,
+            run: () => tryFind(to, id, sinceMs),
+          });
           if (found.kind === 'found') return found.ts;
           if (found.kind === 'unreadable') throw error;
         }
@@ -151,10 +148,13 @@ export function createMessages(client: webApi.WebClient, queue: SendQueue) {
     ) {
       const { channel } = to;
       const sinceMs = Date.now() - LOOKUP_BACK_MS;
-      const lookUp = to.thread === undefined ? 'conversations.history' : 'conversations.replies';
       return await queue.inOrder(channel, async () => {
         const found: Found = attempted
-          ? await queue.once({ method: lookUp, channel, run: () => tryFind(to, alert.id, sinceMs) })
+          ? await queue.once({
+              method: readingOf(to.thread),
+              channel,
+              run: () => tryFind(to, alert.id, sinceMs),
+            })
           : { kind: 'absent' };
         if (found.kind === 'found') return found;
         const shown = found.kind === 'unreadable' ? markRepeat(content) : content;
@@ -175,9 +175,9 @@ export function createMessages(client: webApi.WebClient, queue: SendQueue) {
     /** Takes a message away, or puts another in its place where Slack does not let it be deleted. As soon as there is room. */
     async remove(channel: string, ts: string, otherwise: Content) {
       const run = () => client.chat.delete({ channel, ts });
-      const call = { method: 'chat.delete', channel, edit: 'late' as const, run };
+      const call = { method: 'chat.delete', channel, edit: 'late', repeatable: true, run } as const;
       try {
-        await queue.patiently(call, { repeatable: true });
+        await queue.patiently(call);
       } catch (error) {
         const { kind, code } = readFailure(error);
         if (code === 'message_not_found') return;
@@ -188,21 +188,15 @@ export function createMessages(client: webApi.WebClient, queue: SendQueue) {
 
     /** Shows something to one person only. */
     async postEphemeral({ channel, thread }: Destination, user: string, content: Content) {
-      await queue.patiently(
-        {
-          method: 'chat.postEphemeral',
+      const run = () =>
+        client.chat.postEphemeral({
           channel,
-          run: () =>
-            client.chat.postEphemeral({
-              channel,
-              user,
-              ...(thread === undefined ? {} : { thread_ts: thread }),
-              ...content,
-              ...UNTOUCHED,
-            }),
-        },
-        { repeatable: false },
-      );
+          user,
+          ...(thread === undefined ? {} : { thread_ts: thread }),
+          ...content,
+          ...UNTOUCHED,
+        });
+      await queue.patiently({ method: 'chat.postEphemeral', channel, run });
     },
   };
 }
@@ -220,11 +214,18 @@ function payloadOf(metadata: { event_payload?: object } | undefined): Record<str
 /** Says in the message that it may have been posted before: that could not be looked up. */
 function markRepeat({ text, blocks }: Content): Content {
   const note = '(possible repeat)';
-  return {
-    text: `${text} ${note}`,
-    blocks: [
-      ...blocks,
-      { type: 'context', elements: [{ type: 'plain_text', text: note, emoji: false }] },
-    ],
-  };
+  return { text: `${text} ${note}`, blocks: [...blocks, context(note)] };
 }
+
+/** The method by which the messages of a thread are read, or those of a channel. */
+export const readingOf = (thread: string | undefined) =>
+  thread === undefined ? 'conversations.history' : 'conversations.replies';
+
+export const readMessages = (
+  client: webApi.WebClient,
+  bounds: webApi.ConversationsHistoryArguments,
+  thread: string | undefined,
+) =>
+  thread === undefined
+    ? client.conversations.history(bounds)
+    : client.conversations.replies({ ...bounds, ts: thread });

@@ -10,6 +10,8 @@ export interface ChannelCall<T> {
   channel: string;
   /** Of an edit or a removal: what for. Their limits are those of the workspace. */
   edit?: EditKind;
+  /** Whether `patiently` makes it again when Slack failed: what was done twice would stand there twice. */
+  repeatable?: boolean;
   run(): Promise<T>;
 }
 
@@ -37,6 +39,7 @@ export function createSendQueue(options: { paceMs: number; edits: EditPace; remo
   setMaxListeners(0, closing.signal);
   const paceOf = ({ method }: ChannelCall<unknown>) =>
     method === 'chat.delete' ? removals : edits;
+  const keyOf = ({ method, channel }: ChannelCall<unknown>) => `${method} ${channel}`;
   const wait = (ms: number) => pause(ms, undefined, { signal: closing.signal });
 
   function limitedForMs(key: string): number {
@@ -47,16 +50,16 @@ export function createSendQueue(options: { paceMs: number; edits: EditPace; remo
 
   /** Runs the call and remembers a limit it meets. */
   async function attempt<T>(call: ChannelCall<T>): Promise<T> {
-    const { method, channel, edit, run } = call;
+    const { edit } = call;
     try {
-      const done = await run();
+      const done = await call.run();
       if (edit) paceOf(call).took();
       return done;
     } catch (error) {
       const { kind, retryAfterMs } = readFailure(error);
       if (kind === 'limited' && retryAfterMs !== undefined) {
         if (edit) paceOf(call).limited(retryAfterMs);
-        else limits.set(`${method} ${channel}`, performance.now() + retryAfterMs);
+        else limits.set(keyOf(call), performance.now() + retryAfterMs);
       }
       throw error;
     }
@@ -64,19 +67,17 @@ export function createSendQueue(options: { paceMs: number; edits: EditPace; remo
 
   /** Waits until the call is not limited. */
   async function waitFor(call: ChannelCall<unknown>): Promise<void> {
-    const { method, channel, edit } = call;
+    const { edit } = call;
     if (edit === 'end' && paceOf(call).hasRunOut(edit)) {
       throw new LimitedError('Slack takes no more edits for a while.');
     }
     if (edit) return await paceOf(call).turn(edit);
-    const key = `${method} ${channel}`;
+    const key = keyOf(call);
     // Again, since a timer may fire a little early and a limit be set again meanwhile.
     for (let leftMs = limitedForMs(key); leftMs > 0; leftMs = limitedForMs(key)) {
       await wait(Math.ceil(leftMs));
     }
   }
-
-  const keyOf = ({ method, channel }: ChannelCall<unknown>) => `${method} ${channel}`;
 
   /** Whether the channel is limited, or others wait that were held up before. Edits have a line of their own. */
   const isHeldUp = (call: ChannelCall<unknown>) =>
@@ -123,8 +124,8 @@ export function createSendQueue(options: { paceMs: number; edits: EditPace; remo
 
     /** Tries once. While the channel is limited it fails at once with a `DeliveryError` that says for how long. */
     async once<T>(call: ChannelCall<T>) {
-      const { method, channel, edit } = call;
-      const leftMs = edit ? paceOf(call).take(edit) : limitedForMs(`${method} ${channel}`);
+      const { edit } = call;
+      const leftMs = edit ? paceOf(call).take(edit) : limitedForMs(keyOf(call));
       if (leftMs) {
         throw new DeliveryError('Slack asks the bot to slow down.', {
           permanent: false,
@@ -142,8 +143,8 @@ export function createSendQueue(options: { paceMs: number; edits: EditPace; remo
      * Gives up after five minutes of limits or three repeats, and throws the last error. The end of an answer gives up, with a
      * `LimitedError`, as soon as edits have run out. Where a channel is limited, its calls are tried one at a time.
      */
-    async patiently<T>(call: ChannelCall<T>, { repeatable }: { repeatable: boolean }) {
-      const repeats = repeatable ? [...REPEAT_AFTER_MS] : [];
+    async patiently<T>(call: ChannelCall<T>) {
+      const repeats = call.repeatable ? [...REPEAT_AFTER_MS] : [];
       let giveUpAtMs: number | undefined;
       let leave: (() => void) | undefined;
       try {

@@ -1,5 +1,6 @@
 import type { types, webApi } from '@slack/bolt';
 import type { BotIdentity } from './bot-identity.ts';
+import { readingOf, readMessages } from './messages.ts';
 import type { SendQueue } from './send-queue.ts';
 
 /** A stream under way: the message that shows it. */
@@ -31,7 +32,7 @@ export function createStreams(client: webApi.WebClient, queue: SendQueue, self: 
   }
 
   const once = <T>(method: string, channel: string, run: () => Promise<T>) =>
-    queue.patiently({ method, channel, run }, { repeatable: false });
+    queue.patiently({ method, channel, run });
 
   return {
     /** Begins one in a thread with its first text; gives its ts. */
@@ -77,29 +78,18 @@ export function createStreams(client: webApi.WebClient, queue: SendQueue, self: 
     },
     /** Ends one as it is, whether or not it is under way. */
     async abandon({ channel, ts }: StreamAt) {
-      const call = { method: 'chat.stopStream', channel };
-      await queue.patiently(
-        { ...call, run: () => client.chat.stopStream({ channel, ts }) },
-        { repeatable: true },
-      );
+      const run = () => client.chat.stopStream({ channel, ts });
+      await queue.patiently({ method: 'chat.stopStream', channel, repeatable: true, run });
     },
     /** A stream whose start was not answered: our newest message in the thread after `after` that nobody else knows of. */
     async findLost({ channel, thread }: { channel: string; thread: string }, after: string) {
-      const { messages = [] } = await queue.patiently(
-        {
-          method: 'conversations.replies',
-          channel,
-          run: () =>
-            client.conversations.replies({
-              channel,
-              ts: thread,
-              oldest: after,
-              limit: 200,
-              include_all_metadata: true,
-            }),
-        },
-        { repeatable: true },
-      );
+      const bounds = { channel, oldest: after, limit: 200, include_all_metadata: true };
+      const { messages = [] } = await queue.patiently({
+        method: readingOf(thread),
+        channel,
+        repeatable: true,
+        run: () => readMessages(client, bounds, thread),
+      });
       // What is posted has metadata; a stream cannot begin with any.
       const lost = messages.findLast(
         ({ user, ts = '', metadata }) =>

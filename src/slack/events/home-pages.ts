@@ -53,11 +53,10 @@ export function createHomePages() {
     if (shown?.digest === digest && performance.now() - shown.atMs < KEEP_MS) return;
     const published = { user_id: person, view, ...(shown?.hash && { hash: shown.hash }) };
     try {
-      const answer = await queue.patiently(
-        // The limit is one for all people of the workspace.
-        { method: 'views.publish', channel: '', run: () => client.views.publish(published) },
-        { repeatable: true },
-      );
+      const run = () => client.views.publish(published);
+      // The limit is one for all people of the workspace.
+      const call = { method: 'views.publish', channel: '', repeatable: true, run };
+      const answer = await queue.patiently(call);
       page.shown = { digest, hash: answer.view?.hash, atMs: performance.now() };
     } catch (error) {
       page.shown = undefined;

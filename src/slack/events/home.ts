@@ -120,10 +120,12 @@ export function createHome(
       await messages.post({ channel }, renderCard({ ...card, footer }), `${invocation.id}/card`);
       return undefined;
     } catch (error) {
-      const failure = readFailure(error);
-      log.warn({ reason: failure.code, channel }, 'a channel could not be told of a change');
+      log.warn(
+        { reason: readFailure(error).code, channel },
+        'a channel could not be told of a change',
+      );
       await checkAccess(error);
-      return `The channel could not be told. ${explainFailure(failure, error)}`;
+      return `The channel could not be told. ${explainFailure(error)}`;
     }
   }
 

@@ -1,4 +1,5 @@
 import type { types } from '@slack/bolt';
+import { type Card, type CardAction, encodeAction, linkOf } from '../../bot/shared/card.ts';
 import { clip, plain } from './text.ts';
 
 /** What a message shows: blocks, and a text for notifications and for readers that show no blocks. */
@@ -24,6 +25,37 @@ export function section(elements: types.RichTextElement[]): types.RichTextBlock 
 /** A line of small print. */
 export function context(text: string): types.ContextBlock {
   return { type: 'context', elements: [plainText(clip(oneLine(text), 2_000))] };
+}
+
+/** Source: Slack docs, "Button element", in UTF-16 units. */
+const MAX_BUTTON = 75;
+
+/** Buttons as one block, or none; each has all that a press needs to be known. Their ids only have to differ in a message. */
+export function renderButtons({
+  actions = [],
+  link,
+}: {
+  actions?: CardAction[] | undefined;
+  link?: Card['link'];
+}): types.ActionsBlock[] {
+  const shownLink = link && linkOf({ link, actions });
+  const buttons = [
+    ...actions.map((action) => ({
+      label: action.label,
+      value: encodeAction(action),
+    })),
+    ...(shownLink ? [shownLink] : []),
+  ];
+  if (buttons.length === 0) return [];
+  const elements = buttons.map(
+    ({ label, ...does }, index): types.Button => ({
+      type: 'button',
+      action_id: `askwatch-${index}`,
+      text: plainText(clip(oneLine(label), MAX_BUTTON) || '…'),
+      ...does,
+    }),
+  );
+  return [{ type: 'actions', elements }];
 }
 
 /** Source: Slack docs, "Conversation object". */

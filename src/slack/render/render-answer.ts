@@ -1,8 +1,7 @@
 import type { types } from '@slack/bolt';
 import type { LiveView } from '../../bot/ask/live-answer.ts';
 import type { CardAction } from '../../bot/shared/card.ts';
-import { type Content, context, MAX_FALLBACK, oneLine, section } from './blocks.ts';
-import { renderButtons } from './render-buttons.ts';
+import { type Content, context, MAX_FALLBACK, oneLine, renderButtons, section } from './blocks.ts';
 import { clip, clipEscaped, harmless, plain } from './text.ts';
 
 /** Longest text of one message of an answer: an edit may hold 4,000, and escaping makes it longer. */
@@ -37,13 +36,13 @@ export const renderThinking = (actions?: CardAction[]) => renderNote(THINKING, a
 
 /** A line of Askwatch's own that is not a card. */
 export function renderNote(text: string, actions?: CardAction[]): Content {
-  const buttons = renderButtons(actions ? { actions } : {});
-  return { text: clipEscaped(text, MAX_FALLBACK), blocks: [context(text), ...buttons] };
+  const blocks = [context(text), ...renderButtons({ actions })];
+  return { text: clipEscaped(text, MAX_FALLBACK), blocks };
 }
 
 /** What stands under the last message of an answer: whether it goes on, and the buttons. */
 export function renderEnd({ end, actions }: Pick<LiveView, 'end' | 'actions'>): types.KnownBlock[] {
-  return [...endLines(end).map(context), ...renderButtons(actions ? { actions } : {})];
+  return [...endLines(end).map(context), ...renderButtons({ actions })];
 }
 
 function endLines(end: LiveView['end']): string[] {
@@ -58,7 +57,7 @@ export function renderAnswer({ messages, end, actions }: LiveView): Content[] {
     const last = index === pieces.length - 1;
     const prose: types.KnownBlock[] =
       piece === '' ? [] : [{ type: 'markdown', text: harmless(piece) }];
-    const under = last ? renderEnd({ ...(end && { end }), ...(actions && { actions }) }) : [];
+    const under = last ? renderEnd({ end, actions }) : [];
     const blocks = [...prose, ...under];
     const lines = last ? endLines(end) : [];
     return {

@@ -7,8 +7,15 @@ import {
   type Fact,
   TONES,
 } from '../../bot/shared/card.ts';
-import { type Content, context, MAX_FALLBACK, oneLine, plainText, section } from './blocks.ts';
-import { renderButtons } from './render-buttons.ts';
+import {
+  type Content,
+  context,
+  MAX_FALLBACK,
+  oneLine,
+  plainText,
+  renderButtons,
+  section,
+} from './blocks.ts';
 import { MAX_CHARTS, renderChart } from './render-chart.ts';
 import { clip, clipEscaped, plain } from './text.ts';
 

@@ -48,9 +48,9 @@ test('a channel’s messages go out in order and at its pace, whatever becomes o
 test('what can be repeated is repeated while Slack fails, and not for ever', async () => {
   const queue = queueOf(0);
   const soon = failing(down());
-  expect(await queue.patiently({ ...CALL, run: soon }, { repeatable: true })).toBe('done');
+  expect(await queue.patiently({ ...CALL, run: soon, repeatable: true })).toBe('done');
   const post = failing(down());
-  await expect(queue.patiently({ ...CALL, run: post }, { repeatable: false })).rejects.toThrow();
+  await expect(queue.patiently({ ...CALL, run: post })).rejects.toThrow();
   expect([soon.times, post.times]).toEqual([2, 1]);
 });
 
@@ -58,7 +58,7 @@ test('a limit is waited out by patient calls of that channel only', async () => 
   const queue = queueOf(0);
   const run = failing(limited(0.2), limited(0.1));
   const startMs = performance.now();
-  const patient = queue.patiently({ ...CALL, run }, { repeatable: false });
+  const patient = queue.patiently({ ...CALL, run });
   await queue.once({ ...CALL, channel: 'C2', run: failing() });
   expect(await patient).toBe('done');
   expect(performance.now() - startMs).toBeGreaterThanOrEqual(300);
@@ -77,8 +77,7 @@ test('those that a limit holds up are tried one at a time, in their order', asyn
   };
   const numbers = Array.from({ length: 30 }, (_, number) => number);
   await run(-1);
-  const post = (number: number) =>
-    queue.patiently({ ...CALL, run: () => run(number) }, { repeatable: false });
+  const post = (number: number) => queue.patiently({ ...CALL, run: () => run(number) });
   await Promise.all(numbers.map(post));
   expect(taken).toEqual([-1, ...numbers]);
   // All of them meet the first limit; then each is refused once before it is taken, or by a timer that is early.
@@ -88,7 +87,7 @@ test('those that a limit holds up are tried one at a time, in their order', asyn
 test('a limit too long to wait for is told at once', async () => {
   const queue = queueOf(0);
   const run = failing(limited(3_600));
-  await expect(queue.patiently({ ...CALL, run }, { repeatable: true })).rejects.toThrow();
+  await expect(queue.patiently({ ...CALL, run, repeatable: true })).rejects.toThrow();
   await expect(queue.once({ ...CALL, run: failing() })).rejects.toMatchObject({
     name: 'DeliveryError',
     permanent: false,
@@ -102,10 +101,7 @@ test('however many channels wait, Node warns of nothing', async () => {
   process.on('warning', note);
   onTestFinished(() => void process.off('warning', note));
   const posts = Array.from({ length: 50 }, (_, at) =>
-    queue.patiently(
-      { ...CALL, channel: `C${at}`, run: failing(limited(0.05)) },
-      { repeatable: false },
-    ),
+    queue.patiently({ ...CALL, channel: `C${at}`, run: failing(limited(0.05)) }),
   );
   await Promise.all(posts);
   expect(warnings).toEqual([]);
@@ -113,7 +109,7 @@ test('however many channels wait, Node warns of nothing', async () => {
 
 test('closing ends all waiting', async () => {
   const queue = queueOf(0);
-  const waiting = queue.patiently({ ...CALL, run: failing(limited(60)) }, { repeatable: false });
+  const waiting = queue.patiently({ ...CALL, run: failing(limited(60)) });
   queue.close();
   await expect(waiting).rejects.toThrow();
 });

@@ -41,17 +41,11 @@ interface Shown {
 
 /** Generates an answer and shows it in its conversation, or reports there that it could not be shown. */
 export async function showInConversation(
-  {
-    conversations,
-    missingPermissions,
-    deletions,
-    editIntervalMs,
-    encryptToken,
-    log,
-  }: AnswerContext,
+  context: AnswerContext,
   answer: Answer,
   { target, place, key, lead, shownIn, tell }: Shown,
 ): Promise<void> {
+  const { conversations, missingPermissions, deletions, log } = context;
   const watch = deletions.watch(shownIn, place.channel);
   const onMessage = async (id: string) => {
     watch.add(id);
@@ -64,18 +58,8 @@ export async function showInConversation(
       await onMessage(await retryUntilShown(() => target.send(question, lead.nonce)));
       lead.onShown?.();
     }
-    const gone = watch.signal;
-    await showAnswer({
-      answer,
-      thread: key,
-      target,
-      editIntervalMs,
-      log,
-      gone,
-      explain,
-      onMessage,
-      encryptToken,
-    });
+    const shown = { answer, thread: key, target, gone: watch.signal, explain, onMessage };
+    await showAnswer({ ...context, ...shown });
   } catch (error) {
     // Somebody wanted it gone, which is no trouble.
     const level = isDeleted(error) ? 'debug' : 'warn';

@@ -81,24 +81,16 @@ export function nameOf({ member, user }: Interaction): string {
 
 /** Shows an answer to whoever made the interaction only; no thread remembers it. */
 export async function answerPrivately(
-  { deletions, editIntervalMs, tokenLifeMs, encryptToken, log }: InteractionContext,
+  context: InteractionContext,
   interaction: Interaction,
   answer: Answer,
   { fillsReply }: { fillsReply: boolean },
 ): Promise<void> {
+  const { deletions, tokenLifeMs } = context;
   const target = interactionTarget(interaction, { ephemeral: true, fillsReply, tokenLifeMs });
   const watch = deletions.watch(interaction.channelId, placeOf(interaction).channel);
-  const gone = watch.signal;
   try {
-    await showAnswer({
-      answer,
-      thread: undefined,
-      target,
-      editIntervalMs,
-      log,
-      gone,
-      encryptToken,
-    });
+    await showAnswer({ ...context, answer, thread: undefined, target, gone: watch.signal });
   } finally {
     watch.end();
   }

@@ -1,10 +1,11 @@
 import { execFileSync } from 'node:child_process';
-import { chmod, mkdir, readdir, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readdir, stat, symlink, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { z } from 'zod';
 import { startupSentence } from '../../src/app/startup-errors.ts';
 import { DataFolderError } from '../../src/store/errors.ts';
+import { prepareDataFolder } from '../../src/store/lowdb/data-folder.ts';
 import { openLowdbStore } from '../../src/store/lowdb/lowdb-store.ts';
 import { recordingLog } from '../helpers/recording-log.ts';
 import { folderOnDisk } from '../helpers/temporary-folder.ts';
@@ -79,6 +80,25 @@ describe('a data folder that is open to other users', () => {
       'the data folder is open to other users and holds other things too, such as Photos; it stays so',
     ]);
   });
+});
+
+test('what another process that starts writes for a moment and removes again disturbs no start', async () => {
+  const { folder } = await usedFolder();
+  const { log } = recordingLog();
+  let done = false;
+  async function comeAndGo(name: string) {
+    while (!done) {
+      await writeFile(join(folder, name), '');
+      await unlink(join(folder, name));
+    }
+  }
+  const others = ['.lock.after-1', '.lock.after-2', '.lock.after-3'].map(comeAndGo);
+  try {
+    for (let round = 0; round < 200; round += 1) await prepareDataFolder(folder, log);
+  } finally {
+    done = true;
+    await Promise.all(others);
+  }
 });
 
 describe('a data folder that cannot be used is refused with its path and what to do', () => {

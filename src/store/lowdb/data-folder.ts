@@ -35,9 +35,10 @@ export async function prepareDataFolder(folder: string, log: Logger): Promise<vo
     if (!isStored && !OWN_FILE.test(name)) continue;
     const path = join(folder, name);
     const found = await statIfThere(path);
+    if (!found) continue;
     if (!isStored) assertFile(path, found);
     if (isOpen) await makePrivate(path, found);
-    if (found?.isDirectory()) await checkStored(path, isOpen);
+    if (found.isDirectory()) await checkStored(path, isOpen);
   }
 }
 
@@ -47,21 +48,22 @@ async function checkStored(folder: string, isOpen: boolean): Promise<void> {
     if (!STORED_ENDING.test(name)) continue;
     const path = join(folder, name);
     const found = await statIfThere(path);
+    if (!found) continue;
     assertFile(path, found);
     if (isOpen) await makePrivate(path, found);
   }
 }
 
 /** A socket is left by a process that was killed. */
-function assertFile(path: string, found: Stats | undefined): void {
-  if (found?.isFile() || found?.isSocket()) return;
-  const what = found === undefined ? 'a link that leads nowhere' : wordFor(found);
+function assertFile(path: string, found: Stats): void {
+  if (found.isFile() || found.isSocket()) return;
   throw new DataFolderError(
-    `${path} is ${what}, and a file of Askwatch belongs there. Move it away, or restore the file from a backup.`,
+    `${path} is ${wordFor(found)}, and a file of Askwatch belongs there. Move it away, or restore the file from a backup.`,
   );
 }
 
 function wordFor(found: Stats): string {
+  if (found.isSymbolicLink()) return 'a link that leads nowhere';
   if (found.isDirectory()) return 'a folder';
   return found.isFIFO() ? 'a pipe' : 'a device';
 }
@@ -99,19 +101,26 @@ async function close(
   }
 }
 
-async function makePrivate(path: string, found: Stats | undefined): Promise<void> {
-  if (found === undefined || (found.mode & FOR_OTHERS) === 0) return;
-  await chmod(path, found.isDirectory() ? FOLDER_MODE : FILE_MODE);
-}
-
-/** What a name stands for; `undefined` for a link that leads nowhere. */
-async function statIfThere(path: string): Promise<Stats | undefined> {
+async function makePrivate(path: string, found: Stats): Promise<void> {
+  if (found.isSymbolicLink() || (found.mode & FOR_OTHERS) === 0) return;
   try {
-    return await stat(path);
+    await chmod(path, found.isDirectory() ? FOLDER_MODE : FILE_MODE);
   } catch (error) {
     if (!isMissing(error)) throw error;
-    // What went away meanwhile throws here.
-    await lstat(path);
-    return undefined;
   }
+}
+
+/**
+ * What a name stands for: a link only when it leads nowhere; `undefined` when the name is gone, as is what another process
+ * wrote for a moment that starts at the same time (nobody has the lock yet).
+ */
+async function statIfThere(path: string): Promise<Stats | undefined> {
+  for (const look of [stat, lstat]) {
+    try {
+      return await look(path);
+    } catch (error) {
+      if (!isMissing(error)) throw error;
+    }
+  }
+  return undefined;
 }

@@ -2,6 +2,7 @@ import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'nod
 import type { AddressInfo } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
 import { setTimeout as pause } from 'node:timers/promises';
+import { holdRefused } from '../helpers/refused-port.ts';
 import {
   type Personality,
   plainPersonality,
@@ -361,8 +362,9 @@ export async function startModelProvider(
     connections += 1;
   });
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const listening = server.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${listening.port}`,
     apiKey,
     calls,
     connections: () => connections,
@@ -396,11 +398,13 @@ export async function startModelProvider(
       });
       return () => release();
     },
-    close: () =>
-      new Promise<void>((resolve) => {
+    async close() {
+      await new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
-      }),
+      });
+      await holdRefused(listening.port);
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text as readText } from 'node:stream/consumers';
+import { holdRefused } from '../helpers/refused-port.ts';
 
 /** A monitor of the bare contract. */
 export interface FakeMonitor {
@@ -180,8 +181,9 @@ export async function startMonitoringService(
   }
 
   await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+  const listening = server.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${listening.port}`,
     apiKey,
     monitors,
     pings,
@@ -201,11 +203,13 @@ export async function startMonitoringService(
     recover() {
       fault = undefined;
     },
-    close: () =>
-      new Promise<void>((resolve) => {
+    async close() {
+      await new Promise<void>((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();
-      }),
+      });
+      await holdRefused(listening.port);
+    },
   };
 }
 

@@ -3,6 +3,7 @@ import http from 'node:http';
 import https from 'node:https';
 import net, { type AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
+import { holdRefused } from '../helpers/refused-port.ts';
 
 /** A web server that checks look at, on 127.0.0.1 if not said otherwise; it goes away with the running test. */
 export interface WebTarget {
@@ -66,6 +67,7 @@ export async function startWebTarget(
     server.close();
     server.closeAllConnections();
     await closed;
+    await holdRefused(port, host);
   };
   const port = await listen(0);
   onTestFinished(stop);
@@ -120,5 +122,6 @@ export async function closedPort(): Promise<number> {
   const done = once(server, 'close');
   server.close();
   await done;
+  await holdRefused(port);
   return port;
 }

@@ -2,9 +2,13 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Answer, AnswerPart } from '../../bot/shared/invocation.ts';
 import { notFound } from '../../http/errors.ts';
-import type { Body, ConsoleEvent, Message } from '../shared/api-types.ts';
+import {
+  type Body,
+  type ConsoleEvent,
+  MAX_ANSWER_CHARACTERS,
+  type Message,
+} from '../shared/api-types.ts';
 import { forgetOldest } from '../shared/forget-oldest.ts';
-import { MAX_ANSWER_CHARACTERS } from '../shared/message-limits.ts';
 import type { EventStreams } from './event-streams.ts';
 import { type History, listedOf } from './history.ts';
 import type { PrivateMessages, PrivatePlace } from './private-messages.ts';

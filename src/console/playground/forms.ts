@@ -4,8 +4,12 @@ import type { Bot } from '../../bot/platform.ts';
 import type { Reply } from '../../bot/shared/invocation.ts';
 import type { Person, Place } from '../../bot/shared/place.ts';
 import { HttpError } from '../../http/errors.ts';
-import type { Outcome, ShownForm, SubmittedForm } from '../shared/api-types.ts';
-import { limitedCard } from '../shared/message-limits.ts';
+import {
+  type Outcome,
+  ShownCard,
+  type ShownForm,
+  type SubmittedForm,
+} from '../shared/api-types.ts';
 
 /**
  * The form of the command that a line names with nothing after it. None for those who may not have it: the command itself
@@ -56,6 +60,6 @@ export function problemsOf(
 /** What only the sender sees and is not good is something to correct: the form shows it, and stays as it is. Pure. */
 export function refusalOf(reply: Reply): Outcome | undefined {
   return reply.kind === 'card' && reply.private && reply.card.tone !== 'good'
-    ? { shown: 'refused', card: limitedCard(reply.card) }
+    ? { shown: 'refused', card: ShownCard.parse(reply.card) }
     : undefined;
 }

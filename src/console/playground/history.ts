@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Collection } from '../../bot/platform.ts';
-import { type ListedMessage, type Message, RootMessage } from '../shared/api-types.ts';
-import { limitedMessage } from '../shared/message-limits.ts';
+import { type ListedMessage, Message, RootMessage } from '../shared/api-types.ts';
 
 /** Newest messages kept in each channel, in all of them together, and in each thread. */
 const MAX_ROOTS = 200;
@@ -117,7 +116,7 @@ export async function openHistory(collection: Collection<RootMessage>, log: Logg
     async add(root: RootMessage) {
       const { id } = root.message;
       let added = false;
-      const capped = { ...root, message: limitedMessage(root.message) };
+      const capped = { ...root, message: Message.parse(root.message) };
       const stored = await update(id, (current) => {
         added = current === undefined;
         return current ?? capped;
@@ -126,10 +125,10 @@ export async function openHistory(collection: Collection<RootMessage>, log: Logg
     },
     /** Replaces a channel message itself; `undefined` when it is gone. */
     change: (id: string, change: (message: Message) => Message) =>
-      update(id, (root) => root && { ...root, message: limitedMessage(change(root.message)) }),
+      update(id, (root) => root && { ...root, message: Message.parse(change(root.message)) }),
     /** Adds a reply or replaces the one of the same id; `undefined` when the thread is gone. */
     putReply: (id: string, reply: Message) =>
-      update(id, (root) => root && withReply(root, limitedMessage(reply))),
+      update(id, (root) => root && withReply(root, Message.parse(reply))),
   };
 }
 

@@ -5,16 +5,15 @@ import { decodeAction } from '../../bot/shared/card.ts';
 import type { Answer, Invocation, Reply } from '../../bot/shared/invocation.ts';
 import type { Person } from '../../bot/shared/place.ts';
 import { HttpError, notFound } from '../../http/errors.ts';
-import type {
-  ButtonPress,
-  Interaction,
+import {
+  type ButtonPress,
+  type Interaction,
   Message,
-  Outcome,
-  RootMessage,
-  Someone,
+  type Outcome,
+  type RootMessage,
+  type Someone,
 } from '../shared/api-types.ts';
 import { forgetOldest } from '../shared/forget-oldest.ts';
-import { limitedMessage } from '../shared/message-limits.ts';
 import { type Answers, type MessageFrame, threadGone } from './answers.ts';
 import type { EventStreams } from './event-streams.ts';
 import { formFor, problemsOf, refusalOf } from './forms.ts';
@@ -147,7 +146,7 @@ export function createMessageIntake(options: {
 
   /** Shows a message to whoever asked only. */
   function showPrivate(message: Message, interaction: AcceptedInteraction): Outcome {
-    const limited = limitedMessage({ ...message, private: true });
+    const limited = Message.parse({ ...message, private: true });
     const { channel, thread, by } = interaction;
     privates.put({ person: by.id, channel, root: thread }, limited);
     if (thread !== undefined) streams.send({ kind: 'reply', root: thread, reply: limited }, by.id);

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Field } from '../../bot/commands/command.ts';
-import type { Card, CardAction } from '../../bot/shared/card.ts';
+import { type Card, type CardAction, linkOf } from '../../bot/shared/card.ts';
 
 export type { Field } from '../../bot/commands/command.ts';
 export type { Card, CardAction, CardPart, Chart, Fact } from '../../bot/shared/card.ts';
@@ -85,72 +85,103 @@ export const Author = z.discriminatedUnion('kind', [
 ]);
 export type Author = z.infer<typeof Author>;
 
-/** Buttons under one message, and the characters of what stands on one. */
-export const MAX_ACTIONS = 5;
-export const MAX_ACTION_LABEL = 80;
+/** Most characters of one answer that are kept; a longer one ends with a mark. */
+export const MAX_ANSWER_CHARACTERS = 60_000;
 
+const MAX_TEXT = 16_000;
+const MAX_CELL = 1_000;
+const MAX_UNIT = 20;
+const MAX_ROWS = 100;
+const MAX_COLUMNS = 10;
+const MAX_PARTS = 20;
+const MAX_POINTS = 200;
+
+/** Buttons under one message, and the characters of what stands on one. */
+const MAX_ACTIONS = 5;
+const MAX_ACTION_LABEL = 80;
+
+/** A text, cut to a size that can be stored and sent to each browser. */
+const textOf = (most: number) =>
+  z.string().transform((text) => (text.length <= most ? text : `${text.slice(0, most - 1)}…`));
+
+/** A list without what is beyond the first so many. */
+const listOf = <T extends z.ZodType>(item: T, most: number) =>
+  z.array(item).transform((all) => all.slice(0, most));
+
+/** The newest of what is in the order of time. */
+const newestOf = <T extends z.ZodType>(item: T) =>
+  z.array(item).transform((all) => all.slice(-MAX_POINTS));
+
+/** What a button carries stays whole: cut, it would ask for something else. */
 const Action: z.ZodType<CardAction> = z.object({
-  label: z.string().max(MAX_ACTION_LABEL),
+  label: textOf(MAX_ACTION_LABEL),
   command: z.string(),
   values: z.record(z.string(), z.string()),
 });
 
-const CardSchema: z.ZodType<Card> = z.object({
-  tone: z.enum(['good', 'bad', 'warning', 'info']),
-  title: z.string(),
-  parts: z.array(
-    z.discriminatedUnion('kind', [
-      z.object({ kind: z.literal('text'), text: z.string() }),
-      z.object({
-        kind: z.literal('facts'),
-        facts: z.array(
-          z.object({
-            label: z.string(),
-            value: z.union([z.string(), z.object({ atMs: z.number() })]),
-          }),
-        ),
-      }),
-      z.object({
-        kind: z.literal('table'),
-        columns: z.array(z.string()),
-        rows: z.array(z.array(z.string())),
-      }),
-      z.object({ kind: z.literal('code'), text: z.string() }),
-      z.object({
-        kind: z.literal('chart'),
-        title: z.string(),
-        unit: z.string(),
-        points: z.array(z.object({ atMs: z.number(), value: z.number().nullable() })),
-        stepMs: z.number().positive(),
-        outages: z.array(z.object({ fromMs: z.number(), toMs: z.number() })),
-        text: z.string(),
-      }),
-    ]),
-  ),
-  footer: z.string().exactOptional(),
-  actions: z.array(Action).max(MAX_ACTIONS).exactOptional(),
-  link: z.object({ label: z.string(), url: z.string() }).exactOptional(),
-  mention: z.string().exactOptional(),
-  goesOn: z.boolean().exactOptional(),
-});
+/** A card; whom it calls is left out, since here is nobody else to be called. */
+export const ShownCard: z.ZodType<Card> = z
+  .object({
+    tone: z.enum(['good', 'bad', 'warning', 'info']),
+    title: textOf(MAX_CELL),
+    parts: listOf(
+      z.discriminatedUnion('kind', [
+        z.object({ kind: z.literal('text'), text: textOf(MAX_TEXT) }),
+        z.object({
+          kind: z.literal('facts'),
+          facts: listOf(
+            z.object({
+              label: textOf(MAX_CELL),
+              value: z.union([textOf(MAX_CELL), z.object({ atMs: z.number() })]),
+            }),
+            MAX_ROWS,
+          ),
+        }),
+        z.object({
+          kind: z.literal('table'),
+          columns: listOf(textOf(MAX_CELL), MAX_COLUMNS),
+          rows: listOf(listOf(textOf(MAX_CELL), MAX_COLUMNS), MAX_ROWS),
+        }),
+        z.object({ kind: z.literal('code'), text: textOf(MAX_TEXT) }),
+        z.object({
+          kind: z.literal('chart'),
+          title: textOf(MAX_CELL),
+          unit: textOf(MAX_UNIT),
+          points: newestOf(z.object({ atMs: z.number(), value: z.number().nullable() })),
+          stepMs: z.number().positive(),
+          outages: newestOf(z.object({ fromMs: z.number(), toMs: z.number() })),
+          text: textOf(MAX_CELL),
+        }),
+      ]),
+      MAX_PARTS,
+    ),
+    footer: textOf(MAX_CELL).exactOptional(),
+    actions: listOf(Action, MAX_ACTIONS).exactOptional(),
+    link: z.object({ label: textOf(MAX_ACTION_LABEL), url: z.string() }).exactOptional(),
+    goesOn: z.boolean().exactOptional(),
+  })
+  .transform(({ link: given, ...card }) => {
+    const link = given && linkOf({ link: given, ...card });
+    return { ...card, ...(link && { link }) };
+  });
 
 /** What a message shows: words as typed, a card, or an answer in Markdown that may still be growing. */
 export const Body = z.discriminatedUnion('kind', [
-  z.object({ kind: z.literal('text'), text: z.string() }),
-  z.object({ kind: z.literal('card'), card: CardSchema }),
+  z.object({ kind: z.literal('text'), text: textOf(MAX_TEXT) }),
+  z.object({ kind: z.literal('card'), card: ShownCard }),
   z.object({
     kind: z.literal('answer'),
-    text: z.string(),
+    text: textOf(MAX_ANSWER_CHARACTERS),
     growing: z.boolean(),
     /** Why it stopped short. */
     note: z.string().exactOptional(),
     footer: z.string().exactOptional(),
-    actions: z.array(Action).max(MAX_ACTIONS).exactOptional(),
+    actions: listOf(Action, MAX_ACTIONS).exactOptional(),
   }),
 ]);
 export type Body = z.infer<typeof Body>;
 
-/** A message, at the top of a channel or in a thread. */
+/** A message, at the top of a channel or in a thread; `parse` cuts what is too long to be stored and sent. */
 export const Message = z.object({
   id: z.string(),
   author: Author,
@@ -158,7 +189,7 @@ export const Message = z.object({
   /** When it was last changed by Askwatch, such as an alert that is over. */
   changedAtMs: z.number().exactOptional(),
   /** The command line, or the button, it came from. */
-  command: z.string().exactOptional(),
+  command: textOf(MAX_TEXT).exactOptional(),
   /** Who gave that command. */
   by: Someone.exactOptional(),
   /** Only the reader who asked sees it; it is never stored. */

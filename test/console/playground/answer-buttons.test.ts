@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Message, RootMessage } from '../../../src/console/shared/api-types.ts';
-import { limitedMessage } from '../../../src/console/shared/message-limits.ts';
+import { Message, type RootMessage } from '../../../src/console/shared/api-types.ts';
 import { asKilled } from '../../helpers/after-kill.ts';
 import { textOf } from '../../helpers/bot.ts';
 import {
@@ -297,7 +296,7 @@ test('at most five buttons of an answer are kept, with what they carry whole', a
     values: { answer: String(index) },
   });
 
-  const capped = limitedMessage({
+  const capped = Message.parse({
     id: 'a1',
     author: { kind: 'askwatch' },
     atMs: 1,

@@ -60,7 +60,9 @@ export function createRateLimit(options: {
 }
 
 /** The headers that tell the caller where it stands; `Retry-After` only on a refusal. */
-export function rateLimitHeaders(verdict: RateLimitVerdict): Record<string, string> {
+export function rateLimitHeaders(
+  verdict: Omit<RateLimitVerdict, 'takeBack'>,
+): Record<string, string> {
   const resetSeconds = Math.ceil(verdict.resetMs / 1000);
   return {
     [RateLimitHeader.limit]: String(verdict.limit),

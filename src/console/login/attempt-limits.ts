@@ -2,17 +2,17 @@ import type { Logger } from 'pino';
 import { z } from 'zod';
 import type { Collection } from '../../bot/platform.ts';
 import { HttpError } from '../../http/errors.ts';
-import { createRateLimit, rateLimitHeaders } from '../../http/rate-limit.ts';
+import { rateLimitHeaders } from '../../http/rate-limit.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
-/** Wrong passwords from one address or session, in a minute and in an hour, and from all addresses in a minute. */
-const FROM_ONE_A_MINUTE = 5;
-const FROM_ONE_AN_HOUR = 20;
-const FROM_ALL_A_MINUTE = 60;
+/** Wrong passwords from all addresses in a minute, and from one address or session in a minute and in an hour. */
+const FROM_ALL_A_MINUTE = { limit: 60, windowMs: MINUTE_MS };
+const FROM_ONE_A_MINUTE = { limit: 5, windowMs: MINUTE_MS };
+const FROM_ONE_AN_HOUR = { limit: 20, windowMs: HOUR_MS };
 
-/** How often those are looked for whose last try is an hour ago. */
+/** How often those are removed whose last try is an hour ago. */
 const SWEEP_EVERY_MS = MINUTE_MS;
 
 /** When wrong passwords were given, Unix time in milliseconds, oldest first. */
@@ -36,6 +36,14 @@ export type Guesser = { session: string } | { address: string };
 /** What sessions are counted by begins with it, and no address does. */
 const SESSION = 'session ';
 
+/** A try, which counts already while it is not known whether it is wrong. */
+interface Try {
+  who: string;
+  /** By the clock that never goes back. */
+  atMs: number;
+  isWrong: boolean;
+}
+
 /** Opens what holds up who guesses the password, with the tries that an earlier start has counted. */
 export async function openLoginLimits(options: {
   stored: Collection<StoredTries>;
@@ -47,90 +55,55 @@ export async function openLoginLimits(options: {
   sweepEveryMs?: number;
 }) {
   const { stored, log, nowMs = Date.now, clockMs = () => performance.now() } = options;
-  /** When each gave a wrong password, by the clock that never goes back; oldest first. */
-  const wrong = new Map<string, number[]>();
-  let countingMs: number | undefined;
-  const limit = (most: number, windowMs: number) =>
-    createRateLimit({ limit: most, windowMs, nowMs: () => countingMs ?? clockMs() });
-  const [all, minute, hour] = [
-    limit(FROM_ALL_A_MINUTE, MINUTE_MS),
-    limit(FROM_ONE_A_MINUTE, MINUTE_MS),
-    limit(FROM_ONE_AN_HOUR, HOUR_MS),
-  ];
+  /** Those of the last hour: the limits let in a few thousand at most. */
+  let tries: Try[] = [];
+  const isOver = ({ atMs }: Try) => clockMs() - atMs >= HOUR_MS;
 
-  /** Gives what takes it back, or the refusal. */
-  function count(who: string): (() => void) | HttpError {
-    const isSession = who.startsWith(SESSION);
-    const from = isSession ? 'from this browser' : 'from this address';
-    // All first: then an address is remembered only while there is room for it. One that is refused takes none from others.
-    const steps = [
-      ...(isSession ? [] : [[all, 'all', 'in all'] as const]),
-      [minute, who, from] as const,
-      [hour, who, from] as const,
-    ];
-    const taken: Array<() => void> = [];
-    const takeBack = () => {
-      for (const back of taken) back();
-    };
-    for (const [limited, counted, where] of steps) {
-      const verdict = limited.take(counted);
-      if (!verdict.allowed) {
-        takeBack();
-        return tooMany(where, verdict.resetMs, rateLimitHeaders(verdict));
-      }
-      taken.push(verdict.takeBack);
-    }
-    return takeBack;
+  /** Throws the 429 when there have been as many of these as the limit takes. */
+  function requireRoom(
+    those: (one: Try) => boolean,
+    { limit, windowMs }: { limit: number; windowMs: number },
+    from: string,
+  ) {
+    const startMs = clockMs() - windowMs;
+    const times = tries.filter((one) => one.atMs > startMs && those(one)).map(({ atMs }) => atMs);
+    const oldestMs = times.sort((a, b) => a - b).at(-limit);
+    if (oldestMs !== undefined) throw tooMany(from, limit, oldestMs - startMs);
   }
 
   /** What is known of one by now; nothing when that is over. */
   const store = (who: string) =>
     stored.update(who, () => {
-      const times = wrong.get(who);
       const ago = clockMs() - nowMs();
-      return times && { atMs: times.map((time) => Math.round(time - ago)) };
+      const own = tries.filter((one) => one.who === who && one.isWrong && !isOver(one));
+      return own.length === 0 ? undefined : { atMs: own.map(({ atMs }) => Math.round(atMs - ago)) };
     });
 
-  const storeOrTell = (who: string) =>
+  const storeOrWarn = (who: string) =>
     store(who).catch((error: unknown) =>
       log.warn({ err: error }, 'wrong passwords were not stored; a restart forgets them'),
     );
 
   async function sweep() {
-    for (const [who, times] of wrong) {
-      if (clockMs() - (times.at(-1) ?? 0) < HOUR_MS) continue;
-      wrong.delete(who);
+    for (const who of new Set(tries.filter(isOver).map((one) => one.who))) {
       try {
         await store(who);
+        tries = tries.filter((one) => one.who !== who || !isOver(one));
       } catch (error) {
-        // Looked at again with the next sweep.
-        if (!wrong.has(who)) wrong.set(who, times);
+        // The next sweep tries again.
         log.warn({ err: error }, 'an address that gave wrong passwords was not forgotten yet');
       }
     }
   }
 
-  /** What lies ahead was written before the clock was set back. It counts as given now: no longer than any other, nor shorter. */
-  async function countStored() {
+  for (const { id: who, document } of await stored.list()) {
     const ago = clockMs() - nowMs();
-    const counted = (await stored.list()).map(({ id, document: { atMs } }) => {
-      const isAhead = atMs.some((time) => time > nowMs());
-      const times = atMs.map((time) => Math.min(time, nowMs()) + ago).sort((a, b) => a - b);
-      wrong.set(id, times.slice(-FROM_ONE_AN_HOUR));
-      return { id, isAhead, times };
-    });
-    const tries = counted.flatMap(({ id, times }) => times.map((time) => ({ id, time })));
-    for (const { id, time } of tries.sort((a, b) => a.time - b.time)) {
-      countingMs = time;
-      count(id);
-    }
-    countingMs = undefined;
-    for (const { id, isAhead } of counted) {
-      if (isAhead) await storeOrTell(id);
-    }
+    // What lies ahead was written before the clock was set back. It counts as given now: no longer than any other, nor shorter.
+    const times = document.atMs.map((time) => Math.min(time, nowMs()) + ago).sort((a, b) => a - b);
+    const newest = times.slice(-FROM_ONE_AN_HOUR.limit);
+    tries.push(...newest.map((atMs) => ({ who, atMs, isWrong: true })));
+    if (document.atMs.some((time) => time > nowMs())) await storeOrWarn(who);
   }
-
-  await countStored();
   await sweep();
   const timer = setInterval(sweep, options.sweepEveryMs ?? SWEEP_EVERY_MS);
   timer.unref();
@@ -141,31 +114,42 @@ export async function openLoginLimits(options: {
      * in is counted by session alone, so that no stranger can hold them up.
      */
     take(guesser: Guesser) {
-      const who = 'session' in guesser ? SESSION + guesser.session : guesser.address;
-      const counted = count(who);
-      if (counted instanceof HttpError) throw counted;
+      const isSession = 'session' in guesser;
+      const who = isSession ? SESSION + guesser.session : guesser.address;
+      const isOwn = (one: Try) => one.who === who;
+      const from = isSession ? 'from this browser' : 'from this address';
+      // All first: then an address is remembered only while there is room for it.
+      if (!isSession) {
+        requireRoom((one) => !one.who.startsWith(SESSION), FROM_ALL_A_MINUTE, 'in all');
+      }
+      requireRoom(isOwn, FROM_ONE_A_MINUTE, from);
+      requireRoom(isOwn, FROM_ONE_AN_HOUR, from);
+      const made: Try = { who, atMs: clockMs(), isWrong: false };
+      tries.push(made);
       return {
         /** Counts it no more: those who know the password do not hold one another up. */
-        wasRight: counted,
+        wasRight() {
+          tries = tries.filter((one) => one !== made);
+        },
         /** Resolves once a restart will not forget it. */
         async wasWrong() {
-          wrong.set(who, [...(wrong.get(who) ?? []), clockMs()].slice(-FROM_ONE_AN_HOUR));
-          await storeOrTell(who);
+          made.isWrong = true;
+          await storeOrWarn(who);
         },
       };
     },
-    /** Looks no more for what is over. */
+    /** Ends the sweeps. */
     close: () => clearInterval(timer),
   };
 }
 
-function tooMany(from: string, waitMs: number, headers: Record<string, string>): HttpError {
-  const seconds = Math.max(1, Math.ceil(waitMs / 1000));
+function tooMany(from: string, limit: number, resetMs: number): HttpError {
+  const seconds = Math.max(1, Math.ceil(resetMs / 1000));
   const wait = seconds <= 90 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`;
   return new HttpError(
     429,
     'rate_limit_exceeded',
     `Too many wrong passwords ${from}. Wait ${wait}, and try again.`,
-    { headers },
+    { headers: rateLimitHeaders({ allowed: false, limit, remaining: 0, resetMs }) },
   );
 }

@@ -85,9 +85,9 @@ export async function createConsole(options: {
 }): Promise<Console> {
   const { kit, collections, channels: named = [], log, pageFolder = BUILT_PAGE } = options;
   const { account = { keys: {} } } = options;
-  const history = await openHistory(collections.messages, log);
-  const privates = createPrivateMessages();
   const streams = createEventStreams((person) => snapshotFor(person));
+  const history = await openHistory(collections.messages, { streams, log });
+  const privates = createPrivateMessages(streams);
   const onNews = (event: ConsoleEvent) => streams.send(event);
   const channels = await openChannels(collections.channels, {
     named,
@@ -119,7 +119,7 @@ export async function createConsole(options: {
   }
 
   const answers = createAnswers({ history, privates, streams, log });
-  const intake = createMessageIntake({ history, privates, streams, answers, log });
+  const intake = createMessageIntake({ history, privates, answers, log });
 
   const login = options.login && (await openLogin({ ...options.login, log }));
   const guards = createGuards({
@@ -154,7 +154,7 @@ export async function createConsole(options: {
       if (!channels.has(interaction.channel)) throw notFound('There is no such channel.');
       return await intake.accept(bot, interaction, by);
     },
-    dismiss: (by, message) => intake.dismiss(by, message),
+    dismiss: privates.remove,
     suggest: async (input, typed) => shownSuggestions((await bot?.suggest(input, typed)) ?? []),
   });
   const status = options.status && addStatus(kit.server, guards, { ...options.status, log });
@@ -179,6 +179,6 @@ export async function createConsole(options: {
       streams.close();
       login?.close();
     },
-    ...createPosting({ history, streams, channels }),
+    ...createPosting({ history, channels }),
   };
 }

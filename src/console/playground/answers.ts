@@ -2,15 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import type { Answer, AnswerPart } from '../../bot/shared/invocation.ts';
 import { notFound } from '../../http/errors.ts';
-import {
-  type Body,
-  type ConsoleEvent,
-  MAX_ANSWER_CHARACTERS,
-  type Message,
-} from '../shared/api-types.ts';
+import { type Body, MAX_ANSWER_CHARACTERS, type Message } from '../shared/api-types.ts';
 import { forgetOldest } from '../shared/forget-oldest.ts';
 import type { EventStreams } from './event-streams.ts';
-import { type History, listedOf } from './history.ts';
+import type { History } from './history.ts';
 import type { PrivateMessages, PrivatePlace } from './private-messages.ts';
 
 /** Text is sent to browsers at most this often: faster than this nobody reads. */
@@ -48,27 +43,11 @@ export function createAnswers(options: {
   const running = new Set<Promise<void>>();
   const cutShort = new AbortController();
 
-  function send(event: ConsoleEvent, to: Destination) {
-    streams.send(event, to.kind === 'private' ? to.person : undefined);
-  }
-
-  /** Tells browsers of the whole message. */
-  function tell(message: Message, to: Destination) {
-    if (to.root !== undefined) return send({ kind: 'reply', root: to.root, reply: message }, to);
-    if (to.kind !== 'private') return;
-    const root = { channel: to.channel, message, replies: [] };
-    send({ kind: 'message', listed: listedOf(root) }, to);
-  }
-
-  /** False when there is no such thread any more. */
-  async function store(message: Message, to: Destination): Promise<boolean> {
-    if (to.kind === 'private') {
-      privates.put(to, message);
-      return true;
-    }
-    const root = await history.putReply(to.root, message);
-    if (root) streams.send({ kind: 'message', listed: listedOf(root) });
-    return root !== undefined;
+  /** Shows the whole message, and stores it; false when there is no such thread any more. */
+  async function put(message: Message, to: Destination): Promise<boolean> {
+    if (to.kind === 'thread') return (await history.putReply(to.root, message)) !== undefined;
+    privates.put(to, message);
+    return true;
   }
 
   /** Reads the answer to its end while a second loop shows and stores what has come so far. */
@@ -84,17 +63,20 @@ export function createAnswers(options: {
     function sendGrown() {
       if (sent === text.length) return;
       const place = to.root === undefined ? { root: frame.id } : { root: to.root, reply: frame.id };
-      send({ kind: 'text', ...place, offset: sent, text: text.slice(sent) }, to);
+      const event = { kind: 'text' as const, ...place, offset: sent, text: text.slice(sent) };
+      streams.send(event, to.kind === 'private' ? to.person : undefined);
       sent = text.length;
     }
 
     async function storeSoFar() {
-      if (performance.now() - storedAtMs < STORE_EVERY_MS) return;
+      if (to.kind === 'private' || performance.now() - storedAtMs < STORE_EVERY_MS) return;
       storedAtMs = performance.now();
       // Only a safety net: what cannot be stored now is stored with the end.
-      await store(messageNow(), to).catch((error: unknown) =>
-        log.warn({ err: error }, 'a growing answer could not be stored'),
-      );
+      await history
+        .storeReply(to.root, messageNow())
+        .catch((error: unknown) =>
+          log.warn({ err: error }, 'a growing answer could not be stored'),
+        );
     }
 
     const ended = new AbortController();
@@ -118,13 +100,13 @@ export function createAnswers(options: {
 
     const whole = messageNow(ending);
     live.set(frame.id, whole);
-    tell(whole, to);
     try {
-      if (!(await store(whole, to))) answer.notShown?.();
+      if (!(await put(whole, to))) answer.notShown?.();
       live.delete(frame.id);
       await answer.ended();
     } catch (error) {
       log.error({ err: error }, 'an answer could not be stored; it is shown until the next stop');
+      if (to.kind === 'thread') streams.send({ kind: 'reply', root: to.root, reply: whole });
       forgetOldest(live, MAX_UNSTORED);
     }
     if (to.kind === 'private' && !streams.hasReader(to.person)) answer.notShown?.();
@@ -136,11 +118,10 @@ export function createAnswers(options: {
       const body: Body = { kind: 'answer', text: '', ...whileGrowing(answer) };
       if (to.kind === 'thread')
         await answer.begin({ thread: to.root, shown: { message: frame.id } });
-      if (!(await store({ ...frame, body }, to))) {
+      if (!(await put({ ...frame, body }, to))) {
         await answer.ended();
         throw threadGone();
       }
-      tell({ ...frame, body }, to);
       const run = grow(answer, frame, to).finally(() => running.delete(run));
       running.add(run);
     },

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Collection } from '../../bot/platform.ts';
 import { type ListedMessage, Message, RootMessage } from '../shared/api-types.ts';
+import type { EventStreams } from './event-streams.ts';
 
 /** Newest messages kept in each channel, in all of them together, and in each thread. */
 const MAX_ROOTS = 200;
@@ -24,7 +25,7 @@ export const historyCollection = {
   whenCorrupt: 'forget' as const,
 };
 
-/** What the console has shown, in memory for reading and in the collection for the next start. */
+/** What the console shows everyone, in memory for reading and in the collection for the next start. */
 export type History = Awaited<ReturnType<typeof openHistory>>;
 
 /** The id of the message that `Platform.post` makes: the same post is the same message, also after a restart. */
@@ -48,13 +49,16 @@ export function listedOf({ channel, message, replies }: RootMessage): ListedMess
 
 const isGrowing = ({ body }: Message) => body.kind === 'answer' && body.growing;
 
-/** Reads the stored messages. Answers that a crash cut short get a note that says so. */
-export async function openHistory(collection: Collection<RootMessage>, log: Logger) {
+/** Reads the stored messages. Answers that a crash cut short get a note that says so. What changes is sent to every tab. */
+export async function openHistory(
+  collection: Collection<RootMessage>,
+  { streams, log }: { streams: EventStreams; log: Logger },
+) {
   const stored = await collection.list();
   stored.sort((a, b) => byTime(a.document, b.document));
   const roots = new Map(stored.map(({ id, document }) => [id, document]));
 
-  /** Writes first, so that memory never shows what a restart would forget. */
+  /** Writes first, so that neither memory nor a tab shows what a restart would forget. */
   async function update(
     id: string,
     change: (current: RootMessage | undefined) => RootMessage | undefined,
@@ -76,14 +80,24 @@ export async function openHistory(collection: Collection<RootMessage>, log: Logg
     return grouped;
   }
 
-  async function removeOldest(): Promise<string[]> {
+  function sendRoot(root: RootMessage | undefined) {
+    if (root) streams.send({ kind: 'message', listed: listedOf(root) });
+    return root;
+  }
+
+  async function removeOldest() {
     const kept = [...byChannel().values()].flatMap((all) => all.slice(-MAX_ROOTS));
     kept.sort(byTime);
     const ids = new Set(kept.slice(-MAX_ROOTS_IN_ALL).map(({ message }) => message.id));
     const surplus = [...roots.keys()].filter((id) => !ids.has(id));
-    for (const id of surplus) await update(id, () => undefined);
-    return surplus;
+    for (const id of surplus) {
+      await update(id, () => undefined);
+      streams.send({ kind: 'removed', message: id });
+    }
   }
+
+  const storeReply = (id: string, reply: Message) =>
+    update(id, (root) => root && withReply(root, Message.parse(reply)));
 
   for (const { message, replies } of [...roots.values()]) {
     if (!replies.some(isGrowing)) continue;
@@ -112,23 +126,31 @@ export async function openHistory(collection: Collection<RootMessage>, log: Logg
     /** Whether a person of this id wrote any of it. */
     hasAuthor: (person: string) => [...roots.values()].some((root) => isBy(root, person)),
     get: (id: string) => roots.get(id),
-    /** Stores a new channel message unless this id is there already; resolves to what is there and whether it is new. */
+    /** Adds a new channel message unless this id is there already; resolves to what is there. */
     async add(root: RootMessage) {
       const { id } = root.message;
-      let added = false;
-      const capped = { ...root, message: Message.parse(root.message) };
-      const stored = await update(id, (current) => {
-        added = current === undefined;
-        return current ?? capped;
-      });
-      return { root: stored ?? capped, added, removed: await removeOldest() };
+      const added = { ...root, message: Message.parse(root.message) };
+      const there = (await update(id, (current) => current ?? added)) ?? added;
+      sendRoot(there);
+      await removeOldest();
+      return there;
     },
     /** Replaces a channel message itself; `undefined` when it is gone. */
-    change: (id: string, change: (message: Message) => Message) =>
-      update(id, (root) => root && { ...root, message: Message.parse(change(root.message)) }),
+    change: async (id: string, change: (message: Message) => Message) =>
+      sendRoot(
+        await update(
+          id,
+          (root) => root && { ...root, message: Message.parse(change(root.message)) },
+        ),
+      ),
     /** Adds a reply or replaces the one of the same id; `undefined` when the thread is gone. */
-    putReply: (id: string, reply: Message) =>
-      update(id, (root) => root && withReply(root, Message.parse(reply))),
+    async putReply(id: string, reply: Message) {
+      const root = await storeReply(id, reply);
+      if (root) streams.send({ kind: 'reply', root: id, reply });
+      return sendRoot(root);
+    },
+    /** The same for a reply whose growth tabs are sent piece by piece. */
+    storeReply,
   };
 }
 

@@ -15,9 +15,8 @@ import {
 } from '../shared/api-types.ts';
 import { forgetOldest } from '../shared/forget-oldest.ts';
 import { type Answers, type MessageFrame, threadGone } from './answers.ts';
-import type { EventStreams } from './event-streams.ts';
 import { formFor, problemsOf, refusalOf } from './forms.ts';
-import { type History, listedOf } from './history.ts';
+import type { History } from './history.ts';
 import type { PrivateMessages } from './private-messages.ts';
 
 /** Interactions whose outcome is remembered, so that a repeated request gets the same answer. */
@@ -35,11 +34,10 @@ interface AcceptedInteraction extends RequestOfInteraction, Pick<Interaction, 'i
 export function createMessageIntake(options: {
   history: History;
   privates: PrivateMessages;
-  streams: EventStreams;
   answers: Answers;
   log: Logger;
 }) {
-  const { history, privates, streams, answers, log } = options;
+  const { history, privates, answers, log } = options;
   const remembered = new Map<string, Promise<Outcome>>();
   const underWay = new Set<Promise<Outcome>>();
 
@@ -69,17 +67,14 @@ export function createMessageIntake(options: {
     const shown = await show(reply, { ...resolved, id, channel, by });
     const isPublic = reply.kind !== 'nothing' && !reply.private;
     // Its buttons have done what they were for: its reader now sees what everybody sees.
-    if (isPublic && resolved.pressed?.private) dismiss(by.id, resolved.pressed.message);
+    if (isPublic && resolved.pressed?.private) privates.remove(by.id, resolved.pressed.message);
     return shown;
-  }
-
-  function dismiss(person: string, message: string) {
-    if (privates.remove(person, message)) streams.send({ kind: 'removed', message }, person);
   }
 
   async function show(reply: Reply, interaction: AcceptedInteraction): Promise<Outcome> {
     if (reply.kind === 'nothing') return { shown: 'nothing' };
-    const { command, by } = interaction;
+    const { command, by, channel, thread } = interaction;
+    const to = { person: by.id, channel, root: thread };
     const own = {
       id: `a${interaction.id}`,
       author: { kind: 'askwatch' as const },
@@ -88,16 +83,13 @@ export function createMessageIntake(options: {
     const from = command === undefined ? {} : { command, by };
     if (reply.kind === 'card') {
       const message: Message = { ...own, ...from, body: { kind: 'card', card: reply.card } };
-      return reply.private
-        ? showPrivate(message, interaction)
-        : await showPublic(message, interaction);
+      if (reply.private) privates.put(to, Message.parse({ ...message, private: true }));
+      else await showPublic(message, interaction);
+      return placeOf(own, interaction);
     }
-
     if (reply.private) {
-      const { channel, thread } = interaction;
       const frame = { ...own, ...from, private: true as const };
-      const to = { kind: 'private' as const, person: by.id, channel, root: thread };
-      await answers.show(reply, frame, to);
+      await answers.show(reply, frame, { kind: 'private', ...to });
       return placeOf(frame, interaction);
     }
     try {
@@ -138,44 +130,18 @@ export function createMessageIntake(options: {
     const reply = { ...shown, body: { ...body, note, actions: earlier.actions } };
     try {
       await history.putReply(root, reply);
-      streams.send({ kind: 'reply', root, reply });
     } catch (error) {
       log.warn({ err: error }, 'an earlier answer keeps its buttons');
     }
   }
 
-  /** Shows a message to whoever asked only. */
-  function showPrivate(message: Message, interaction: AcceptedInteraction): Outcome {
-    const limited = Message.parse({ ...message, private: true });
-    const { channel, thread, by } = interaction;
-    privates.put({ person: by.id, channel, root: thread }, limited);
-    if (thread !== undefined) streams.send({ kind: 'reply', root: thread, reply: limited }, by.id);
-    else {
-      const listed = listedOf({ channel, message: limited, replies: [] });
-      streams.send({ kind: 'message', listed }, by.id);
-    }
-    return placeOf(limited, interaction);
-  }
-
-  /** Stores a message, then sends it to everyone. */
-  async function showPublic(message: Message, interaction: AcceptedInteraction): Promise<Outcome> {
-    const { channel, thread } = interaction;
-    if (thread === undefined) {
-      const { root, removed } = await history.add({ channel, message, replies: [] });
-      streams.send({ kind: 'message', listed: listedOf(root) });
-      for (const gone of removed) streams.send({ kind: 'removed', message: gone });
-      return placeOf(message, interaction);
-    }
-    const root = await history.putReply(thread, message);
-    if (!root) throw threadGone();
-    streams.send({ kind: 'reply', root: thread, reply: message });
-    streams.send({ kind: 'message', listed: listedOf(root) });
-    return placeOf(message, interaction);
+  /** Shows a message to everyone. */
+  async function showPublic(message: Message, { channel, thread }: AcceptedInteraction) {
+    if (thread === undefined) await history.add({ channel, message, replies: [] });
+    else if (!(await history.putReply(thread, message))) throw threadGone();
   }
 
   return {
-    /** Takes away a private message that its reader wants to see no longer. */
-    dismiss,
     /** Resolves once it is shown where it will be shown; an answer then goes on growing by itself. Throws `HttpError`. */
     async accept(bot: Bot, interaction: Interaction, by: Someone) {
       // Ids are the page's to make: nobody gets the outcome of somebody else's.

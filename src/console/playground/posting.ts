@@ -2,23 +2,19 @@ import type { Platform } from '../../bot/platform.ts';
 import { DeliveryError } from '../../bot/shared/errors.ts';
 import type { Message } from '../shared/api-types.ts';
 import type { ConsoleChannels } from './channels.ts';
-import type { EventStreams } from './event-streams.ts';
-import { type History, isInterrupted, listedOf, postedMessageId } from './history.ts';
+import { type History, isInterrupted, postedMessageId } from './history.ts';
 
-/** What Askwatch posts by itself: stored first, then sent to every open tab. */
+/** What Askwatch posts by itself. */
 export function createPosting(options: {
   history: History;
-  streams: EventStreams;
   channels: ConsoleChannels;
 }): Pick<Platform, 'post' | 'update' | 'announce' | 'endAnswer'> {
-  const { history, streams, channels } = options;
+  const { history, channels } = options;
   const ours = { kind: 'askwatch' as const };
 
   async function putReply(thread: string, reply: Message) {
     const root = await history.putReply(thread, reply).catch(asDeliveryError('stored'));
     if (!root) throw messageGone();
-    streams.send({ kind: 'reply', root: thread, reply });
-    streams.send({ kind: 'message', listed: listedOf(root) });
   }
 
   return {
@@ -27,12 +23,9 @@ export function createPosting(options: {
       const messageId = postedMessageId(id);
       const body = { kind: 'card' as const, card };
       const message = { id: messageId, author: ours, atMs: Date.now(), body };
-      const stored = await history
-        .add({ channel, message, replies: [] })
-        .catch(asDeliveryError('stored'));
-      if (stored.added) streams.send({ kind: 'message', listed: listedOf(stored.root) });
-      for (const gone of stored.removed) streams.send({ kind: 'removed', message: gone });
-      const { body: shown } = stored.root.message;
+      const { body: shown } = (
+        await history.add({ channel, message, replies: [] }).catch(asDeliveryError('stored'))
+      ).message;
       const goesOn = shown.kind === 'card' && (shown.card.goesOn ?? false);
       return { message: messageId, thread: messageId, goesOn };
     },
@@ -45,7 +38,6 @@ export function createPosting(options: {
         }))
         .catch(asDeliveryError('changed'));
       if (!root) throw messageGone();
-      streams.send({ kind: 'message', listed: listedOf(root) });
     },
     async announce({ posted, card: { tone, title }, id }) {
       const body = { kind: 'card' as const, card: { tone, title, parts: [] } };

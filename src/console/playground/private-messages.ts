@@ -1,5 +1,7 @@
 import type { Message } from '../shared/api-types.ts';
 import { forgetOldest } from '../shared/forget-oldest.ts';
+import type { EventStreams } from './event-streams.ts';
+import { listedOf } from './history.ts';
 
 /** Of all people together; the oldest go first. What is private is written nowhere. */
 const MAX_KEPT = 200;
@@ -14,31 +16,37 @@ export interface PrivatePlace {
 /** Messages that one person alone sees, in memory: in all their tabs, until they are dismissed or the program stops. */
 export type PrivateMessages = ReturnType<typeof createPrivateMessages>;
 
-/** Makes the place where they are kept. */
-export function createPrivateMessages() {
+/** Makes the place where they are kept; what changes is sent to the tabs of its reader. */
+export function createPrivateMessages(streams: EventStreams) {
   const kept = new Map<string, PrivatePlace & { message: Message }>();
   const of = (person: string) => [...kept.values()].filter((one) => one.person === person);
+  const shown = ({ channel, message }: PrivatePlace & { message: Message }) =>
+    listedOf({ channel, message, replies: [] });
   return {
-    /** Keeps a message, or what has become of it. */
+    /** Shows a message, or what has become of it. */
     put(place: PrivatePlace, message: Message) {
-      kept.set(message.id, { ...place, message });
+      const { person, root } = place;
+      const one = { ...place, message };
+      kept.set(message.id, one);
       forgetOldest(kept, MAX_KEPT);
+      if (root !== undefined) streams.send({ kind: 'reply', root, reply: message }, person);
+      else streams.send({ kind: 'message', listed: shown(one) }, person);
     },
     /** Those at the top of the channels, as a list shows them. */
     listed: (person: string) =>
       of(person)
         .filter(({ root }) => root === undefined)
-        .map(({ channel, message }) => ({
-          channel,
-          message,
-          thread: { replies: 0, growing: false },
-        })),
+        .map(shown),
     /** Those in a thread. */
     replies: (person: string, root: string) =>
       of(person)
         .filter((one) => one.root === root)
         .map(({ message }) => message),
-    /** False when this person has no such message. */
-    remove: (person: string, id: string) => kept.get(id)?.person === person && kept.delete(id),
+    /** Takes away a message that its reader wants to see no longer. */
+    remove(person: string, message: string) {
+      if (kept.get(message)?.person !== person) return;
+      kept.delete(message);
+      streams.send({ kind: 'removed', message }, person);
+    },
   };
 }

@@ -20,14 +20,7 @@ import type { DayCounts } from '../history/history-queries.ts';
 import type { WatchedMonitor } from '../monitors/monitors.ts';
 import { pageAfter } from './list-writer.ts';
 import { orUnavailable } from './route-errors.ts';
-import {
-  keyRoute,
-  keyRouteAnswers,
-  limited,
-  monitorParams,
-  monitorRouteAnswers,
-  queryNumber,
-} from './route-schemas.ts';
+import { keyRoute, monitorRoute, queryNumber } from './route-schemas.ts';
 import { monitorNamed, type RouteTools, sendWritten, takeNoBody, within } from './route-scope.ts';
 
 const MINUTE_MS = 60_000;
@@ -164,8 +157,9 @@ function refuseTooManyRows(by: RollupList['by'], { fromMs, toMs }: Range): void 
 /** Most results, and most incidents, of one answer. */
 const MAX_ENTRIES = 100;
 
-const limit = (fallback: number) =>
-  queryNumber(z.int().min(1).max(MAX_ENTRIES).default(fallback)).describe('How many at most.');
+const limit = queryNumber(z.int().min(1).max(MAX_ENTRIES).default(50)).describe(
+  'How many at most.',
+);
 
 /** A time in a query. A `+` that was not written as `%2B` comes as a space. */
 const queryTime = z.preprocess(
@@ -175,38 +169,33 @@ const queryTime = z.preprocess(
 
 const to = queryTime.describe('The end, such as `2026-12-01T09:30:00Z`; now when left out.');
 
-const readRoute = { ...keyRoute, params: monitorParams };
-
 const readAnswers = {
   400: 'A query parameter is wrong or unknown (`param` names it), or a body was sent.',
   503: 'The history could not be read.',
 };
 
 /** GET /monitors/:id/results. */
-const resultsSchema = {
-  ...readRoute,
+const resultsSchema = monitorRoute({
   operationId: 'listResults',
   summary: 'List the last checks of a monitor, or the last signals of its job',
-  querystring: z.strictObject({ limit: limit(50) }),
+  querystring: z.strictObject({ limit }),
   response: { 200: CheckRecordList },
   components: { CheckRecordList },
-  answers: limited({ ...monitorRouteAnswers, ...readAnswers, 200: 'Newest first.' }),
-};
+  answers: { ...readAnswers, 200: 'Newest first.' },
+});
 
 /** GET /monitors/:id/incidents. */
-const incidentsSchema = {
-  ...readRoute,
+const incidentsSchema = monitorRoute({
   operationId: 'listIncidents',
   summary: 'List the times in which a monitor was DOWN',
-  querystring: z.strictObject({ limit: limit(50) }),
+  querystring: z.strictObject({ limit }),
   response: { 200: IncidentList },
   components: { Incident, IncidentList },
-  answers: limited({ ...monitorRouteAnswers, ...readAnswers, 200: 'Newest first.' }),
-};
+  answers: { ...readAnswers, 200: 'Newest first.' },
+});
 
 /** GET /monitors/:id/rollups. */
-const rollupsSchema = {
-  ...readRoute,
+const rollupsSchema = monitorRoute({
   operationId: 'listRollups',
   summary: 'Sum up what was seen of a monitor by minute, hour or day',
   querystring: z.strictObject({
@@ -218,16 +207,14 @@ const rollupsSchema = {
   }),
   response: { 200: RollupList },
   components: { RollupList },
-  answers: limited({
-    ...monitorRouteAnswers,
+  answers: {
     ...readAnswers,
     200: 'Oldest first; times in which nothing was seen have no row.',
-  }),
-};
+  },
+});
 
 /** GET /monitors/:id/uptime. */
-const uptimeSchema = {
-  ...readRoute,
+const uptimeSchema = monitorRoute({
   operationId: 'getUptime',
   summary: 'Tell how much of a time a monitor was not DOWN',
   querystring: z.strictObject({
@@ -236,16 +223,14 @@ const uptimeSchema = {
   }),
   response: { 200: Uptime },
   components: { Uptime },
-  answers: limited({
-    ...monitorRouteAnswers,
+  answers: {
     ...readAnswers,
     200: 'The time, and how much of it was seen.',
-  }),
-};
+  },
+});
 
 /** GET /days. */
-const daysSchema = {
-  ...keyRoute,
+const daysSchema = keyRoute({
   operationId: 'listDays',
   summary: 'Tell how the days of all monitors went',
   querystring: z.strictObject({
@@ -260,29 +245,24 @@ const daysSchema = {
   }),
   response: { 200: DayList },
   components: { DayList },
-  answers: limited({
-    ...keyRouteAnswers,
+  answers: {
     ...readAnswers,
     200: 'Up to 500 monitors, by id. Of each the days since the first one that was seen; a monitor that is PAUSED is there too.',
-  }),
-};
+  },
+});
 
 /** GET /incidents. */
-const recentIncidentsSchema = {
-  ...keyRoute,
+const recentIncidentsSchema = keyRoute({
   operationId: 'listRecentIncidents',
   summary: 'List the last times in which any monitor was DOWN',
-  querystring: z.strictObject({
-    limit: queryNumber(z.int().min(1).max(100).default(50)).describe('How many at most.'),
-  }),
+  querystring: z.strictObject({ limit }),
   response: { 200: RecentIncidentList },
   components: { RecentIncident, RecentIncidentList },
-  answers: limited({
-    ...keyRouteAnswers,
+  answers: {
     ...readAnswers,
     200: 'Newest first, of the 200 monitors whose status changed last.',
-  }),
-};
+  },
+});
 
 /** Monitors whose days are read at one time. */
 const TOGETHER_COUNT = 4;

@@ -2,7 +2,6 @@ import { pushPath } from '../../contracts/monitoring.ts';
 import {
   AddedPath,
   MaintenanceChange,
-  MonitorDetails,
   RenewedPushToken,
 } from '../../contracts/monitoring-additions.ts';
 import { invalidValue } from '../../http/errors.ts';
@@ -18,16 +17,7 @@ import {
   notPinged,
   orUnavailable,
 } from './route-errors.ts';
-import {
-  bodyAnswers,
-  detailed,
-  keyRoute,
-  limited,
-  monitorParams,
-  monitorRouteAnswers,
-  NOTHING_CHANGED,
-  noQuery,
-} from './route-schemas.ts';
+import { detailedRoute, monitorRoute, NOTHING_CHANGED, noQuery } from './route-schemas.ts';
 import { monitorNamed, type RouteTools, takeNoBody, within } from './route-scope.ts';
 
 /** Adds the routes that do something with one monitor: pause, resume, check, renew its push token, set its windows. */
@@ -88,69 +78,58 @@ function addActionsWithoutBody(scope: HttpServer, tools: RouteTools): void {
 }
 
 /** POST /monitors/:id/pause. */
-const pauseSchema = {
-  ...detailed,
+const pauseSchema = detailedRoute({
   operationId: 'pauseMonitor',
   summary: 'Pause a monitor: it is not checked, and nobody is alerted',
-  answers: limited({ ...monitorRouteAnswers, 200: 'The monitor, PAUSED.', 503: NOTHING_CHANGED }),
-};
+  answers: { 200: 'The monitor, PAUSED.', 503: NOTHING_CHANGED },
+});
 
 /** POST /monitors/:id/resume. */
-const resumeSchema = {
-  ...detailed,
+const resumeSchema = detailedRoute({
   operationId: 'resumeMonitor',
   summary: 'Resume a monitor that is paused',
-  answers: limited({
-    ...monitorRouteAnswers,
+  answers: {
     200: 'The monitor, with the status it had before until it is checked.',
     503: NOTHING_CHANGED,
-  }),
-};
+  },
+});
 
 /** POST /monitors/:id/check. */
-const checkSchema = {
-  ...detailed,
+const checkSchema = detailedRoute({
   operationId: 'checkMonitor',
   summary: 'Check a monitor now',
-  answers: limited({
-    ...monitorRouteAnswers,
+  answers: {
     200: 'The monitor after the check. One check alone may not change its status: see `confirm_down`.',
     409: 'It is paused, or a HEARTBEAT.',
     503: 'Nothing was learned of the target: the network of the service itself is gone, or it is being stopped.',
-  }),
-};
+  },
+});
 
 /** POST /monitors/:id/push-token. */
-const pushTokenSchema = {
-  ...keyRoute,
+const pushTokenSchema = monitorRoute({
   operationId: 'renewPushToken',
   summary: 'Make a new push URL for a heartbeat',
   description:
     'For a token that is lost or known to others. The one before stops working at once; the history and the status stay.',
-  params: monitorParams,
   querystring: noQuery,
   response: { 200: RenewedPushToken },
   components: { RenewedPushToken },
-  answers: limited({
-    ...monitorRouteAnswers,
+  answers: {
     200: 'The new `push_url`, shown only here.',
     409: 'It is no HEARTBEAT.',
     503: NOTHING_CHANGED,
-  }),
-};
+  },
+});
 
 /** PUT /monitors/:id/maintenance. */
-const maintenanceSchema = {
-  ...detailed,
+const maintenanceSchema = detailedRoute({
   operationId: 'setMaintenance',
   summary: 'Set the maintenance windows of a monitor, in place of those it has',
   body: MaintenanceChange,
-  components: { MonitorDetails, MaintenanceChange },
-  answers: limited({
-    ...monitorRouteAnswers,
-    ...bodyAnswers,
+  components: { MaintenanceChange },
+  answers: {
     200: 'The monitor with its windows.',
     400: 'The body is no valid JSON, or a field is wrong (`param` names it). Nothing has changed.',
     503: NOTHING_CHANGED,
-  }),
-};
+  },
+});

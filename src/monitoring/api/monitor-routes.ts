@@ -12,7 +12,6 @@ import {
   AddedPath,
   IdempotencyHeader,
   MonitorChange,
-  MonitorDetails,
 } from '../../contracts/monitoring-additions.ts';
 import type { HttpServer } from '../../http/server-types.ts';
 import type { CheckTypes } from '../checks/registry.ts';
@@ -23,13 +22,9 @@ import { createdMonitor, detailsOf } from './monitor-answers.ts';
 import { changedDefinition, createdDefinition } from './monitor-change.ts';
 import { NOT_STORED, noSuchMonitor, orUnavailable } from './route-errors.ts';
 import {
-  bodyAnswers,
-  detailed,
+  detailedRoute,
   keyRoute,
-  keyRouteAnswers,
-  limited,
-  monitorParams,
-  monitorRouteAnswers,
+  monitorRoute,
   NOTHING_CHANGED,
   noQuery,
   queryNumber,
@@ -157,8 +152,7 @@ const StatusFilter = z
   );
 
 /** GET /monitors. */
-const listSchema = {
-  ...keyRoute,
+const listSchema = keyRoute({
   operationId: 'listMonitors',
   summary: 'List all active monitors with their live statuses',
   // Not strict: the contract has no query, and a client that sends one all the same gets its list.
@@ -181,86 +175,76 @@ const listSchema = {
   }),
   response: { 200: MonitorList },
   components: { Monitor, MonitorList },
-  answers: limited({
-    ...keyRouteAnswers,
+  answers: {
     200: 'The monitors, in the order they were made.',
     400: 'A query parameter is wrong (`param` names it), or there is a body.',
-  }),
-};
-
-/** POST /monitors. */
-const createSchema = (definition: CheckTypes['schema']) => ({
-  ...keyRoute,
-  operationId: 'createMonitor',
-  summary: 'Create a monitor',
-  headers: z.object({
-    [IdempotencyHeader.key]: z
-      .string()
-      .regex(/^[\x21-\x7e]{1,255}$/, 'write 1 to 255 visible ASCII characters, and send it once')
-      .optional()
-      .describe(
-        'Any word for this create, such as a UUID. A repeat with the same key and body within 24 hours has the answer of the first and creates nothing.',
-      ),
-  }),
-  querystring: noQuery,
-  body: definition,
-  response: { 201: MonitorCreated },
-  components: { MonitorCreate: definition, MonitorCreated },
-  answers: limited({
-    ...keyRouteAnswers,
-    ...bodyAnswers,
-    201: {
-      description:
-        'The new monitor; of a HEARTBEAT with its `push_url`, shown only here, and not in a repeat once the token was renewed.',
-      headers: {
-        [IdempotencyHeader.replayed]: {
-          description: '`true` when this is the answer to an earlier request; else absent.',
-          schema: { type: 'string' },
-        },
-      },
-    },
-    400: 'The body is no valid JSON, a field or the idempotency key is wrong (`param` names it), or checks may not reach the target.',
-    409: 'There are as many monitors as the service takes, or the idempotency key came with another body before.',
-    503: 'The monitor could not be stored, and was not created.',
-  }),
+  },
 });
 
+/** POST /monitors. */
+const createSchema = (definition: CheckTypes['schema']) =>
+  keyRoute({
+    operationId: 'createMonitor',
+    summary: 'Create a monitor',
+    headers: z.object({
+      [IdempotencyHeader.key]: z
+        .string()
+        .regex(/^[\x21-\x7e]{1,255}$/, 'write 1 to 255 visible ASCII characters, and send it once')
+        .optional()
+        .describe(
+          'Any word for this create, such as a UUID. A repeat with the same key and body within 24 hours has the answer of the first and creates nothing.',
+        ),
+    }),
+    querystring: noQuery,
+    body: definition,
+    response: { 201: MonitorCreated },
+    components: { MonitorCreate: definition, MonitorCreated },
+    answers: {
+      201: {
+        description:
+          'The new monitor; of a HEARTBEAT with its `push_url`, shown only here, and not in a repeat once the token was renewed.',
+        headers: {
+          [IdempotencyHeader.replayed]: {
+            description: '`true` when this is the answer to an earlier request; else absent.',
+            schema: { type: 'string' },
+          },
+        },
+      },
+      400: 'The body is no valid JSON, a field or the idempotency key is wrong (`param` names it), or checks may not reach the target.',
+      409: 'There are as many monitors as the service takes, or the idempotency key came with another body before.',
+      503: 'The monitor could not be stored, and was not created.',
+    },
+  });
+
 /** GET /monitors/:id. */
-const showSchema = {
-  ...detailed,
+const showSchema = detailedRoute({
   operationId: 'getMonitor',
   summary: 'Show everything known of a monitor',
-  answers: limited({
-    ...monitorRouteAnswers,
+  answers: {
     200: 'The monitor. Values of headers, and of parameters in the target, that look like secrets are shown as `…`.',
     503: 'Its history could not be read.',
-  }),
-};
+  },
+});
 
 /** PATCH /monitors/:id. */
-const changeSchema = {
-  ...detailed,
+const changeSchema = detailedRoute({
   operationId: 'changeMonitor',
   summary: 'Change a monitor',
   description:
     'Settings that are not named stay; `null` takes one back to its default. Headers are one setting: all are replaced, and `…` keeps the stored value of one, as it does in the target. A target of another origin takes no stored secret along: they are to be given anew. The new settings hold from now on.',
   body: MonitorChange,
-  components: { MonitorDetails, MonitorChange },
-  answers: limited({
-    ...monitorRouteAnswers,
-    ...bodyAnswers,
+  components: { MonitorChange },
+  answers: {
     200: 'The monitor as it is now.',
     400: 'The body is no valid JSON, a field is wrong (`param` names it), checks may not reach the target, or it is of another origin and stored secrets are not given anew. Nothing has changed.',
     503: NOTHING_CHANGED,
-  }),
-};
+  },
+});
 
 /** DELETE /monitors/:id. */
-const deleteSchema = {
-  ...keyRoute,
+const deleteSchema = monitorRoute({
   operationId: 'deleteMonitor',
   summary: 'Delete a monitor and its history',
-  params: monitorParams,
   querystring: noQuery,
-  answers: limited({ ...monitorRouteAnswers, 204: 'It is gone.', 503: NOTHING_CHANGED }),
-};
+  answers: { 204: 'It is gone.', 503: NOTHING_CHANGED },
+});

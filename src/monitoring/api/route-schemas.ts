@@ -19,36 +19,51 @@ export function limited(answers: Answers): Answers {
   return Object.fromEntries(told);
 }
 
-/** What all routes for holders of a key have in common. */
-export const keyRoute = {
-  tags: ['monitoring'],
-  security: [{ apiKey: [] }, { bearer: [] }],
-};
-
-/** What routes for holders of a key answer beside their own. */
-export const keyRouteAnswers = {
-  ...keyAnswers,
-  400: 'There is a query parameter or a body that is not expected here.',
-} as const satisfies Answers;
-
-/** The same of routes for one monitor. */
-export const monitorRouteAnswers = {
-  ...keyRouteAnswers,
-  404: 'There is no monitor with this id.',
-} as const satisfies Answers;
-
 /** What goes wrong with a body. */
-export const bodyAnswers = {
+const bodyAnswers = {
   408: 'The request did not come in time.',
   413: 'The body is larger than 256 KiB.',
   415: 'The body is not sent as `application/json`.',
 } as const satisfies Answers;
 
+/** What a route says of itself. */
+interface Described {
+  answers: Answers;
+  components?: Record<string, z.ZodType>;
+}
+
+/** A route for holders of a key: it answers what all of them do, and what it says itself. */
+export const keyRoute = <Route extends Described>(route: Route) => ({
+  ...route,
+  tags: ['monitoring'],
+  security: [{ apiKey: [] }, { bearer: [] }],
+  answers: limited({
+    ...keyAnswers,
+    400: 'There is a query parameter or a body that is not expected here.',
+    ...('body' in route && bodyAnswers),
+    ...route.answers,
+  }),
+});
+
+/** The same for one monitor. */
+export const monitorRoute = <Route extends Described>(route: Route) =>
+  keyRoute({
+    ...route,
+    params: z.object({ id: z.string().describe('As in the list.') }),
+    answers: { 404: 'There is no monitor with this id.', ...route.answers },
+  });
+
+/** The same, answered with all of the monitor. */
+export const detailedRoute = <Route extends Described>(route: Route) =>
+  monitorRoute({
+    ...route,
+    querystring: noQuery,
+    response: { 200: MonitorDetails },
+    components: { MonitorDetails, ...route.components },
+  });
+
 /** No query parameters. */
 export const noQuery = z.strictObject({});
-
-/** One monitor. */
-export const monitorParams = z.object({ id: z.string().describe('As in the list.') });
 
 /** A whole number in a query, which holds texts alone. */
 export const queryNumber = (number: z.ZodInt | z.ZodDefault<z.ZodInt>) =>
@@ -59,12 +74,3 @@ export const queryNumber = (number: z.ZodInt | z.ZodDefault<z.ZodInt>) =>
 
 /** What a 503 of a change means. */
 export const NOTHING_CHANGED = 'It could not be stored: nothing has changed.';
-
-/** What the routes of one monitor that answer with all of it have in common. */
-export const detailed = {
-  ...keyRoute,
-  params: monitorParams,
-  querystring: noQuery,
-  response: { 200: MonitorDetails },
-  components: { MonitorDetails },
-};
